@@ -1,0 +1,100 @@
+// One description per settings struct, from which it is read, range-checked,
+// printed, stored in the output and listed in the manual.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace catena {
+
+/// Marks a number that is not set.
+inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+/// What is known of one key besides its value.
+struct SettingInfo {
+  std::string_view unit = {};  ///< SI unit in which the value is held ("s", "m/s", "kg/m^3", "rad"); empty: a pure number
+  double min = -std::numeric_limits<double>::infinity();  ///< smallest value allowed
+  double max = std::numeric_limits<double>::infinity();   ///< largest value allowed
+  bool min_open = false;   ///< `min` itself is not allowed
+  bool required = false;   ///< an error if absent
+  bool finite = true;      ///< .inf is refused
+  std::string_view help = {};
+};
+
+/// Walks the description of a settings struct. Readers overwrite the values that
+/// the source sets and report bad ones with their place; printers and the manual
+/// only look. A `describe(SettingsVisitor&, T&)` function per struct names every
+/// key once.
+///
+/// Values not set by the source keep what they held: the default.
+class SettingsVisitor {
+ public:
+  virtual ~SettingsVisitor() = default;
+
+  virtual void visit(std::string_view key, bool& value, const SettingInfo& info) = 0;
+  virtual void visit(std::string_view key, int& value, const SettingInfo& info) = 0;
+  virtual void visit(std::string_view key, std::int64_t& value, const SettingInfo& info) = 0;
+  /// Numbers may carry a unit; NaN (kNone) stands for "not set".
+  virtual void visit(std::string_view key, double& value, const SettingInfo& info) = 0;
+  virtual void visit(std::string_view key, std::string& value, const SettingInfo& info) = 0;
+  /// A fixed number of quantities, such as a position: [x, y, z].
+  virtual void visit(std::string_view key, std::span<double> value, const SettingInfo& info) = 0;
+  /// A fixed number of whole numbers, such as a count per direction.
+  virtual void visit(std::string_view key, std::span<int> value, const SettingInfo& info) = 0;
+  /// A list of words of any length.
+  virtual void visit(std::string_view key, std::vector<std::string>& value,
+                     const SettingInfo& info) = 0;
+
+  /// One word out of `names`; `value` is its index.
+  virtual void choice(std::string_view key, int& value, std::span<const std::string_view> names,
+                      const SettingInfo& info) = 0;
+
+  /// A map of further keys. `body` describes them; readers call it also if the
+  /// section is absent, so that defaults and required keys are checked, unless
+  /// the section is optional (see optional_section).
+  virtual void section(std::string_view key, const SettingInfo& info,
+                       const std::function<void()>& body) = 0;
+
+  /// As section, but `present` says whether it is there; `body` runs only if so.
+  virtual void optional_section(std::string_view key, bool& present, const SettingInfo& info,
+                                const std::function<void()>& body) = 0;
+
+  /// A sequence of maps. `resize(n)` is called by readers with the number of
+  /// items; `item(i)` describes item i. `size` is the present number (printers).
+  virtual void list(std::string_view key, std::size_t size, const SettingInfo& info,
+                    const std::function<void(std::size_t)>& resize,
+                    const std::function<void(std::size_t)>& item) = 0;
+
+  /// A map from the user's own names to maps of keys. `resize(names)` is called by
+  /// readers with the names in the source's order.
+  virtual void named(std::string_view key, std::span<const std::string> names,
+                     const SettingInfo& info,
+                     const std::function<void(std::span<const std::string>)>& resize,
+                     const std::function<void(std::size_t)>& item) = 0;
+
+  /// A map that holds exactly one of the keys `names`, which selects what follows:
+  /// `shape: {sphere: {...}}`. `value` is the index of that key; `body(value)`
+  /// describes what stands under it. An empty key reads the present map itself.
+  virtual void one_of(std::string_view key, int& value, std::span<const std::string_view> names,
+                      const SettingInfo& info, const std::function<void(int)>& body) = 0;
+
+  /// Reports a problem with the value of `key` in the section being visited, at its
+  /// place in the source. Readers throw or collect; others ignore it.
+  virtual void reject(std::string_view key, const std::string& found, const std::string& fix) = 0;
+
+  /// Convenience for enums: `names` in the order of the enumerators from 0.
+  template <class E>
+  void choose(std::string_view key, E& value, std::span<const std::string_view> names,
+              const SettingInfo& info) {
+    int index = static_cast<int>(value);
+    choice(key, index, names, info);
+    value = static_cast<E>(index);
+  }
+};
+
+}  // namespace catena

@@ -1,0 +1,36 @@
+// Pairs of bodies that are close enough to touch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/math/types.hpp"
+
+namespace catena {
+
+/// All pairs (i, j), i < j, of overlapping boxes, ascending. O(n) for boxes of similar
+/// size (hashed grid), correct for any mixture (a hierarchy of grids, one level per
+/// power of two in size; a large box visits the cells it covers on the finer levels
+/// only where they are occupied). Empty boxes pair with nothing.
+///
+/// Scratch memory is kept between calls.
+class BroadPhase {
+ public:
+  BroadPhase();
+  ~BroadPhase();
+  BroadPhase(BroadPhase&&) noexcept;
+  BroadPhase& operator=(BroadPhase&&) noexcept;
+
+  /// `wanted(i, j)` of the caller may drop pairs before they are stored: here all
+  /// pairs with both indices >= n_first are dropped (ghost against ghost).
+  const std::vector<std::pair<Index, Index>>& find(std::span<const Aabb> boxes, Index n_first);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace catena

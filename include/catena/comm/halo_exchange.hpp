@@ -1,0 +1,53 @@
+// Values of owners travel to fixed places on neighbouring ranks, many times over
+// the same paths.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/comm/communicator.hpp"
+
+namespace catena {
+
+/// Who sends what to whom: for each neighbour the places to read from and the
+/// places to write to, both in units of items, in an order that both sides share.
+struct HaloPlan {
+  struct Neighbour {
+    int rank = 0;
+    std::vector<Index> send;     ///< items sent, in this order
+    std::vector<Index> receive;  ///< items received, in the sender's order
+  };
+  std::vector<Neighbour> neighbours;  ///< ascending in rank; never this rank itself
+
+  /// The same paths the other way round.
+  HaloPlan reversed() const;
+};
+
+/// Persistent messages along a plan, `width` doubles an item. At most one message
+/// per neighbour and direction a call; empty lists send nothing. Nothing is
+/// allocated after construction.
+class HaloExchange {
+ public:
+  /// Collective over the neighbours of the plan. `tag` keeps several exchanges apart.
+  HaloExchange(const Communicator& comm, HaloPlan plan, int width, int tag);
+  ~HaloExchange();
+  HaloExchange(HaloExchange&&) noexcept;
+  HaloExchange& operator=(HaloExchange&&) noexcept;
+
+  /// Neighbours. Posts the receives, packs `source` (items x width) and sends.
+  void begin(std::span<const double> source);
+  /// Neighbours. Waits, then writes what came into `target` (items x width), the
+  /// neighbours in rank order.
+  void end(std::span<double> target);
+
+  const HaloPlan& plan() const;
+  int width() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace catena

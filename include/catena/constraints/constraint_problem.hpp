@@ -1,0 +1,160 @@
+// One time step's constraint problem: the one type that every solver and stepper shares.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/comm/communicator.hpp"
+#include "catena/comm/halo_exchange.hpp"
+#include "catena/math/types.hpp"
+#include "catena/model/state.hpp"
+
+namespace catena {
+
+enum class BlockKind : std::uint8_t {
+  bilateral,   ///< w = 0, lambda free (joint)
+  unilateral,  ///< 0 <= w _|_ lambda >= 0 (limit)
+  boxed,       ///< lo <= lambda <= hi, w = w_l - w_u, each _|_ its bound (motor, joint friction)
+  contact,     ///< rows (normal, tangent, tangent) under the problem's law
+};
+
+/// How a body's inverse mass is stored.
+enum class MassKind : std::uint8_t {
+  prescribed,  ///< M^-1 = 0, nothing stored: fixed and kinematic bodies
+  rigid,       ///< 7 numbers: 1/m, and R I^-1 R^T as xx, xy, xz, yy, yz, zz; 6 velocities (v, omega)
+  dense,       ///< n x n numbers, row by row, for n velocities
+};
+
+/// Bodies of a problem, this rank's: n_owned owned ones, then ghosts, then bodies every
+/// rank knows. Velocities of body b are [dof_begin[b], dof_begin[b+1]) of any
+/// velocity vector.
+struct ProblemBodies {
+  std::vector<GlobalId> id;
+  std::vector<MassKind> mass_kind;
+  std::vector<Index> dof_begin = {0};   ///< size n + 1
+  std::vector<Index> mass_begin = {0};  ///< size n + 1, into inverse_mass
+  std::vector<double> inverse_mass;     ///< M^-1, world frame
+  std::vector<double> free_velocity;    ///< V_free: the step's other forces applied; m/s, rad/s
+  Index n_owned = 0;
+
+  Index size() const { return static_cast<Index>(id.size()); }
+  Index n_dofs() const { return dof_begin.back(); }
+  /// Appends a body with M^-1 = 0 moving with `twist`.
+  void add_prescribed(GlobalId body, const Twist& twist);
+  /// Appends a rigid body; `inverse_inertia` in the world frame.
+  void add_rigid(GlobalId body, double inverse_mass, const Mat3& inverse_inertia,
+                 const Twist& free_twist);
+  /// Appends a body with a dense inverse mass (n x n, row by row) and n free velocities.
+  void add_dense(GlobalId body, std::span<const double> inverse_mass_block,
+                 std::span<const double> free_velocities);
+};
+
+/// Three rows of a contact between two rigid bodies, from which G is recomputed where
+/// it is used: u = (n, t1, t2)^T (v_b + w_b x r_b - v_a - w_a x r_a), t2 = n x t1.
+struct RigidContact {
+  Index body_a = kNoIndex;  ///< local bodies
+  Index body_b = kNoIndex;
+  Vec3 normal;              ///< unit, from a to b
+  Vec3 tangent;             ///< t1
+  Vec3 arm_a, arm_b;        ///< r: from the centre of mass to the point, world, m
+  double bias = 0.0;        ///< b in w_n = u_n + b, m/s
+  double friction = 0.0;    ///< mu
+  ContactKey key;
+};
+
+/// Blocks with explicit Jacobians: any number of rows, bodies and velocities. Flat
+/// arrays; block k owns rows [row_begin[k], row_begin[k+1]), references
+/// [body_begin[k], body_begin[k+1]) of `body`, and for reference j a Jacobian of
+/// rows x dofs(body[j]) numbers, row by row, from jacobian_begin[j].
+struct GeneralBlocks {
+  std::vector<BlockKind> kind;
+  std::vector<std::int64_t> name;      ///< the user's number of the block (joint id, contact number)
+  std::vector<Index> row_begin = {0};
+  std::vector<Index> body_begin = {0};
+  std::vector<Index> body;
+  std::vector<std::int64_t> jacobian_begin = {0};
+  std::vector<double> jacobian;
+  std::vector<double> friction;        ///< per block; 0 unless a contact
+  std::vector<double> q;               ///< per row: w = G V + Sigma lambda - q
+  std::vector<double> compliance;      ///< per row: Sigma's diagonal, >= 0
+  std::vector<double> lower, upper;    ///< per row, boxed only; N s
+  std::vector<std::uint8_t> angular;   ///< per row: 1 if w is in rad/s
+
+  Index size() const { return static_cast<Index>(kind.size()); }
+  Index n_rows() const { return row_begin.back(); }
+};
+
+/// An assembled operator instead of bodies: w = N lambda + r. Rows of whole blocks
+/// (3 per contact); columns are local rows first, then halo rows.
+struct AssembledOperator {
+  std::vector<std::int64_t> row_begin = {0};  ///< CSR, local rows
+  std::vector<Index> column;
+  std::vector<double> value;
+  std::vector<double> r;          ///< per local row
+  std::vector<double> friction;   ///< per contact (3 rows)
+  std::vector<std::int64_t> name; ///< global number per contact
+  Index n_halo_rows = 0;
+  HaloPlan halo;                  ///< in blocks of 3 rows: own blocks to halo blocks
+  Index n_rows() const { return static_cast<Index>(row_begin.size()) - 1; }
+};
+
+/// This rank's part of one step's problem:
+///
+///   V = V_free + M^-1 G^T lambda,   w = G V + Sigma lambda - q,
+///   (w, lambda) complementary block by block (docs/theory.md, section 2).
+///
+/// Distributed: every block is held by exactly one rank, which knows all its bodies
+/// (owned or ghost). Rows: 3 per rigid contact in order, then those of the general
+/// blocks. lambda in N s (N m s for angular rows), w in m/s (rad/s). A problem has
+/// either bodies or an assembled operator.
+struct ConstraintProblem {
+  explicit ConstraintProblem(const Communicator& communicator) : comm(communicator) {}
+
+  Communicator comm;
+  ContactLaw law = ContactLaw::coulomb;
+  ProblemBodies bodies;
+  std::vector<RigidContact> contacts;
+  GeneralBlocks blocks;
+  std::optional<AssembledOperator> assembled;
+
+  /// Owned dynamic bodies to their ghosts, in bodies; prescribed bodies are left out.
+  HaloPlan ghosts;
+  /// Global number of the subdomain that sweeps each block (contacts, then general
+  /// blocks); empty: one subdomain per rank, numbered by rank. A subdomain lies on one rank.
+  std::vector<Index> block_subdomain;
+
+  Index n_blocks() const {
+    return assembled ? assembled->n_rows() / 3
+                     : static_cast<Index>(contacts.size()) + blocks.size();
+  }
+  Index n_rows() const {
+    return assembled ? assembled->n_rows()
+                     : 3 * static_cast<Index>(contacts.size()) + blocks.n_rows();
+  }
+};
+
+/// One block's rows, whatever its storage: the view by which metrics and solvers that
+/// are not in a hurry walk a problem.
+struct BlockView {
+  BlockKind kind;
+  Index row;          ///< first row
+  Index rows;
+  double friction;    ///< contacts only
+};
+BlockView block_view(const ConstraintProblem& problem, Index block);
+
+/// Explicit Jacobian of a rigid contact for its two bodies, 3 x 6 each, row by row.
+void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
+                      std::span<double, 18> g_b);
+
+/// y = M_b^-1 f for body b; spans of the body's velocities.
+void apply_inverse_mass(const ProblemBodies& bodies, Index b, std::span<const double> f,
+                        std::span<double> y);
+
+/// Throws std::logic_error naming the first inconsistency (sizes, indices, non-finite data).
+void check_problem(const ConstraintProblem& problem);
+
+}  // namespace catena

@@ -1,0 +1,46 @@
+// Contact problems in FCLIB's HDF5 layouts.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catena/constraints/constraint_problem.hpp"
+
+namespace catena {
+
+/// What a problem file says of itself.
+struct FclibInfo {
+  std::string form;  ///< "local" or "global"
+  std::string title, description, math_info;
+  std::int64_t n_contacts = 0;
+  std::int64_t n_velocities = 0;  ///< 0 for local
+  std::int64_t n_bodies = 0;      ///< diagonal blocks of M; 0 for local
+};
+
+/// Collective. Reads a local (W, q, mu: assembled operator) or global (M, H, f, w, mu:
+/// bodies with dense mass from the diagonal blocks of M, contacts as general blocks)
+/// problem, each rank its share: contacts dealt in contiguous ranges for local files;
+/// bodies for global ones, each contact on the rank that owns its first body. Catena's
+/// own dumps (group /catena) bring bilateral, unilateral and boxed rows back.
+/// Throws Error(input_output) if it cannot be read, Error(bad_input) if the content is
+/// inconsistent (sizes, indices, non-finite, negative friction, mass not positive
+/// definite), naming the dataset.
+ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, FclibInfo& info);
+
+/// A first guess: /guesses/1/r, or zeros, block by block in the problem's order. Collective.
+std::vector<double> read_fclib_guess(const std::string& path, const ConstraintProblem& problem);
+
+/// Collective. Writes a problem with bodies as FCLIB global problem: FCLIB's r is lambda,
+/// its u our w; Sigma becomes an extra velocity of mass 1/Sigma, unilateral rows contacts
+/// with mu = 0 and zero tangents, bilateral rows the G block (with vectors/b), boxed rows
+/// a group /catena. The same file whatever the rank count. With `impulses`, also
+/// /solution/{v, u, r, l}.
+void write_fclib(const std::string& path, const ConstraintProblem& problem,
+                 const std::string& title, std::span<const double> impulses = {});
+
+/// Collective. /solution/{v, u, r} in the order of the file the problem was read from.
+void write_fclib_solution(const std::string& path, const ConstraintProblem& problem,
+                          std::span<const double> impulses);
+
+}  // namespace catena

@@ -1,0 +1,66 @@
+// Results of a run on disk (docs/output.md): snapshots, series, index, XDMF.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catena/collision/contact.hpp"
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+
+namespace catena {
+
+/// Where a result came from: attributes of /provenance, in this order.
+using Provenance = std::vector<std::pair<std::string, std::string>>;
+
+/// One column of the series.
+struct SeriesColumn {
+  std::string name;
+  std::string unit;
+};
+
+/// A contact as a snapshot holds it: held by one rank, world frame.
+struct ContactRecord {
+  ContactKey key;
+  Vec3 point = Vec3::Zero();
+  Vec3 normal = Vec3::Zero();   ///< from body a to body b
+  double gap = 0.0;             ///< m
+  Vec3 impulse = Vec3::Zero();  ///< on body b, world frame, N s
+};
+
+/// Writes a result directory. No layout depends on the rank count: rows are ordered by
+/// global id (contacts by key). Every file is written under a temporary name, synced
+/// and renamed, so that a kill loses at most the one being written. All members are
+/// collective and throw Error(input_output) on every rank if one fails.
+class ResultWriter {
+ public:
+  /// Creates `directory` (and snapshots/). If it holds anything already: throws Error
+  /// unless `force`, which removes only Catena's own files.
+  ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
+               std::vector<SeriesColumn> columns, bool force);
+  ~ResultWriter();
+
+  /// bodies.h5: constants of all bodies and the provenance. Collective.
+  void write_bodies(const Model& model, const Bodies& bodies);
+  /// snapshots/<8 digits>.h5. `n_total` is one past the largest id. Contacts may be empty.
+  void write_snapshot(const Model& model, const Bodies& bodies, const State& state,
+                      std::span<const ContactRecord> contacts);
+  /// Appends a row to series.csv (rank 0's values count).
+  void append_series(std::span<const double> values);
+  /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf.
+  void finish();
+
+  const std::string& directory() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Rebuilds result.h5 and result.xdmf of a directory from what stands in it. One rank.
+void rebuild_index(const std::string& directory);
+
+}  // namespace catena

@@ -1,0 +1,68 @@
+// Certified errors of an approximate solution, distributed, with units
+// (docs/theory.md, section "Errors").
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/delassus.hpp"
+
+namespace catena {
+
+/// Names of the metrics that a stop rule may use, in Metric's order.
+enum class Metric {
+  energy, natural_map, natural_map_rms, siconos, fclib_merit, scaled, gap, fischer_burmeister
+};
+inline constexpr std::array<std::string_view, 8> kMetricNames = {
+    "energy", "natural_map", "natural_map_rms", "siconos",
+    "fclib_merit", "scaled", "gap", "fischer_burmeister"};
+/// Unit of each metric: "J", "m/s" or "1".
+std::string_view metric_unit(Metric metric);
+
+/// All errors of one iterate; the same on every rank.
+struct Errors {
+  double energy = 0.0;  ///< J: joint + normal + friction + limit
+  double energy_joint = 0.0, energy_normal = 0.0, energy_friction = 0.0, energy_limit = 0.0;
+  double natural_map = 0.0;          ///< m/s, largest over contacts and linear rows
+  double natural_map_rms = 0.0;      ///< m/s
+  double natural_map_angular = 0.0;  ///< rad/s, largest over angular rows
+  double siconos = 0.0, fclib_merit = 0.0, scaled = 0.0;
+  double gap = 0.0;                  ///< |lambda.w| / max(|lambda N lambda|, |r.lambda|)
+  double fischer_burmeister = 0.0;
+  double objective = 0.0;            ///< 1/2 lambda^T N lambda + r^T lambda, J
+};
+
+/// Value of one metric.
+double value_of(const Errors& errors, Metric metric);
+
+/// Evaluates errors; keeps the problem's diagonal blocks, r and scratch. w is recomputed
+/// from lambda, never carried.
+class ErrorEvaluator {
+ public:
+  /// Collective. `op` must outlive the evaluator.
+  ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op);
+  ~ErrorEvaluator();
+
+  /// Collective. Recomputes V and w from `impulses`. `velocities` (n_dofs, may be
+  /// empty) receives V.
+  Errors evaluate(std::span<const double> impulses, std::span<double> velocities = {});
+
+  /// Collective. The same in two halves: begin recomputes w (neighbours) and posts the
+  /// reduction; end waits. One evaluation may be under way.
+  void begin(std::span<const double> impulses, std::span<double> velocities = {});
+  bool pending() const;
+  Errors end();
+
+  /// Local: the block with the largest energy error of the last evaluation and its
+  /// error, J; kNoIndex if there are no blocks.
+  Index worst_block(double* energy = nullptr) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace catena

@@ -1,0 +1,41 @@
+// Materials and the pairwise contact parameters that follow from them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace catena {
+
+struct Material {
+  std::string name;
+  double density = 1000.0;   ///< kg/m^3
+  double friction = 0.5;     ///< Coulomb coefficient
+  double restitution = 0.0;  ///< Newton's e
+};
+
+/// Parameters of a contact between two materials.
+struct PairMaterial {
+  double friction = 0.0;
+  double restitution = 0.0;
+};
+
+/// All materials and the exceptions for pairs; replicated on every rank.
+class MaterialTable {
+ public:
+  /// Pairs not named get the geometric mean of both coefficients.
+  explicit MaterialTable(std::vector<Material> materials = {});
+  void set_pair(int a, int b, const PairMaterial& pair);
+
+  const std::vector<Material>& materials() const { return materials_; }
+  const PairMaterial& pair(int a, int b) const {
+    return pairs_[static_cast<std::size_t>(a) * materials_.size() + static_cast<std::size_t>(b)];
+  }
+  /// Index of the material of that name, or -1.
+  int find(const std::string& name) const;
+
+ private:
+  std::vector<Material> materials_;
+  std::vector<PairMaterial> pairs_;  ///< n x n, symmetric
+};
+
+}  // namespace catena

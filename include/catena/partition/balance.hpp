@@ -1,0 +1,66 @@
+// Who owns which body: splitting the constraint graph, and moving bodies to match.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "catena/base/settings.hpp"
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+#include "catena/partition/contact_search.hpp"
+
+namespace catena {
+
+struct BalanceSettings {
+  int rebalance_steps = 200;        ///< steps between looks at the balance; 0: only at the start
+  double imbalance = 1.1;           ///< of the counted work, above which bodies move
+  std::int64_t max_graph = 200000;  ///< vertices of the graph that one rank may hold
+  int subdomains = 0;               ///< total number; 0: one per rank
+};
+void describe(SettingsVisitor& visit, BalanceSettings& s);
+
+/// What a partition is like; the same on every rank.
+struct PartitionQuality {
+  std::int64_t vertices = 0;     ///< of the graph split (bodies, or cells of them)
+  std::int64_t edges = 0;
+  std::int64_t edge_cut = 0;     ///< rows of contacts between parts
+  double imbalance = 1.0;        ///< largest part's work over the mean
+  bool aggregated = false;       ///< cells instead of bodies
+  std::int64_t moved = 0;        ///< bodies that changed rank
+};
+
+/// Collective. A part in 0 .. n_parts-1 for each owned body: METIS on the body/constraint
+/// graph (vertex weight = rows + 1, edge weight = rows between the two), gathered on rank
+/// 0 if it has at most max_graph vertices; else on cells of bodies along a space-filling
+/// curve, at most max_graph of them. Fixed seed: the same input gives the same parts.
+/// Without contacts, or for cells fewer than a few per part, the curve itself is cut.
+std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
+                                  const State& state, const ContactSet& contacts, int n_parts,
+                                  const BalanceSettings& settings, PartitionQuality& quality);
+
+/// Collective. Cuts the space-filling curve into n_parts of equal count: the start, before
+/// any contact is known.
+std::vector<int> partition_by_curve(const Communicator& comm, const Bodies& bodies,
+                                    const State& state, int n_parts);
+
+/// Rank that owns part (subdomain) `part` of n_parts.
+inline int rank_of_part(int part, int n_parts, int n_ranks) {
+  return static_cast<int>(static_cast<std::int64_t>(part) * n_ranks / n_parts);
+}
+
+/// Collective. Renumbers parts so that few bodies change owner (greedy on the largest
+/// overlaps of new parts with ranks).
+void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts);
+
+/// Collective. Moves bodies (constants, state, keyed impulses of contacts whose home they
+/// are) to the rank of part[i] and sets their subdomain; then orders each rank's bodies along the curve (ties by
+/// id). Walks the one list of state. Returns how many moved over all ranks.
+std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
+                     std::span<const int> part, int n_parts);
+
+/// Key of a point on the space-filling (Morton or Hilbert) curve of a fixed grid over `box`.
+std::uint64_t curve_key(const Vec3& point, const Aabb& box);
+
+}  // namespace catena

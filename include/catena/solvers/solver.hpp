@@ -1,0 +1,79 @@
+// The interface of all contact solvers.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catena/base/settings.hpp"
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/metrics/errors.hpp"
+
+namespace catena {
+
+enum class SolveStatus {
+  converged,        ///< the stop rule is met
+  iteration_limit,  ///< stopped early; the impulses are feasible but not exact
+  time_limit,       ///< the same, on the clock
+  breakdown,        ///< infinity or NaN met; the impulses must not be used
+};
+std::string_view to_string(SolveStatus status);
+
+/// When a solver may stop. Met when `metric` falls below relative_tolerance times its
+/// value at zero impulses, or below absolute_tolerance (in the metric's unit), or, for
+/// energy, below the round-off of the step's energies.
+struct StopRule {
+  Metric metric = Metric::energy;
+  double relative_tolerance = 1e-6;
+  double absolute_tolerance = 1e-12;
+  int max_iterations = 200;
+  double time_limit = kNone;  ///< s, wall; kNone: none
+  /// Sweeps between evaluations of the error, which cost about a sweep each.
+  int check_interval = 10;
+  bool keep_best = true;  ///< when a limit stops the solver, return the iterate of least energy
+};
+void describe(SettingsVisitor& visit, StopRule& s);
+
+/// One line of a solve's history.
+struct HistoryEntry {
+  int iteration = 0;
+  double wall_s = 0.0;
+  Errors errors;
+  double running_error = 0.0;  ///< the method's own cheap monitor (Gauss-Seidel: xi of Alg. 2.2)
+};
+
+/// What a solve did; equal on all ranks.
+struct SolveReport {
+  SolveStatus status = SolveStatus::iteration_limit;
+  std::string reason;  ///< one sentence
+  int iterations = 0;
+  int linear_iterations = 0;
+  double wall_s = 0.0;   ///< whole solve, set-up included
+  double setup_s = 0.0;
+  Errors initial;        ///< at zero impulses
+  Errors errors;         ///< of the impulses returned, recomputed from them
+  Metric metric = Metric::energy;
+  double threshold = 0.0;  ///< the value of the metric that was to be reached
+  std::vector<HistoryEntry> history;  ///< at every evaluation
+};
+
+/// A method for the constraint problem. Methods differ in speed and accuracy only: all
+/// take the same problem and write the same unknowns, so that a run can change method
+/// by changing its configuration.
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::string_view name() const = 0;
+
+  /// Collective. Solves `problem`.
+  ///
+  /// `impulses` (n_rows) holds lambda, block by block in the problem's order, N s: the
+  /// first guess on entry (zeros are fine), the solution on return.
+  /// `velocities` (n_dofs) receives V = V_free + M^-1 G^T lambda, ghosts included.
+  virtual SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
+                            std::span<double> velocities) = 0;
+};
+
+}  // namespace catena
