@@ -1,0 +1,145 @@
+// The part of a case file that says what stands in the scene: materials, bodies and
+// generators; and the making of them, each rank its own share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catena/base/settings.hpp"
+#include "catena/comm/communicator.hpp"
+#include "catena/model/model.hpp"
+#include "catena/model/state.hpp"
+
+namespace catena {
+
+/// `shape: {sphere: {radius: 0.1}}`. Lengths in m.
+struct ShapeSettings {
+  ShapeType type = ShapeType::none;
+  double radius = kNone;              ///< sphere
+  Vec3 size = Vec3::Constant(kNone);  ///< box: full edges
+};
+
+/// Axis and angle, or a quaternion (w, x, y, z) in their place; body to world.
+struct OrientationSettings {
+  Vec3 axis = Vec3::UnitZ();
+  double angle = 0.0;  ///< rad
+  std::array<double, 4> quaternion = {kNone, kNone, kNone, kNone};
+  Quat value() const;  ///< unit length
+};
+
+struct BodySettings {
+  std::string name;
+  std::string material;  ///< needed where there is a shape
+  ShapeSettings shape;
+  double mass = kNone;                   ///< kg; kNone: volume times density
+  Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
+  Vec3 position = Vec3::Zero();          ///< centre of mass, m; a point of a plane
+  OrientationSettings orientation;
+  Vec3 velocity = Vec3::Zero();          ///< m/s
+  Vec3 angular_velocity = Vec3::Zero();  ///< rad/s, world frame
+  bool fixed = false;                    ///< planes are fixed unless they have a motion
+  bool kinematic = false;                ///< has a `motion`
+  Motion motion;
+};
+
+/// Five fixed planes that hold a box from within: the floor and four walls, and a lid
+/// if size.z is finite. An infinite size.x or size.y leaves out both walls of that pair's far side.
+struct ContainerSettings {
+  std::string name, material;
+  Vec3 size = Vec3::Constant(kNone);
+  Vec3 origin = Vec3::Zero();  ///< lower corner
+};
+
+/// count.x * count.y * count.z equal bodies, x fastest.
+struct LatticeSettings {
+  std::string name, material;
+  ShapeSettings shape;
+  double radius_jitter = 0.0;  ///< fraction of the radius (of all edges of a box), uniform +-
+  std::array<int, 3> count = {1, 1, 1};
+  Vec3 spacing = Vec3::Constant(kNone);
+  Vec3 origin = Vec3::Zero();    ///< centre of the first body, before jitter
+  double position_jitter = 0.0;  ///< m, uniform +- in each direction
+  Vec3 velocity = Vec3::Zero();
+  std::int64_t seed = -1;  ///< -1: follows from the case's seed and the generator's place
+};
+
+/// Bricks in running bond: every second course is shifted by half a brick and closed
+/// by a half brick at both ends. Courses lie on each other.
+struct WallSettings {
+  std::string name, material;
+  Vec3 brick = Vec3::Constant(kNone);  ///< length along the wall, thickness, height, m
+  int along = 1;                       ///< whole bricks in the lowest course
+  int height = 1;                      ///< courses
+  double gap = 0.0;                    ///< between the bricks of a course, m
+  Vec3 origin = Vec3::Zero();      ///< lower corner: start of the lowest course, on its right side
+  Vec3 direction = Vec3::UnitX();  ///< along the wall; horizontal
+};
+
+/// Bodies from a CSV file with a header line: id, shape (or radius), x, y, z, and
+/// optionally qw, qx, qy, qz, vx, vy, vz, wx, wy, wz (docs/configuration.md).
+struct TableSettings {
+  std::string name, material;
+  std::string file;  ///< absolute after reading a case
+};
+
+enum class GeneratorType { container, lattice, wall, table };
+
+struct GeneratorSettings {
+  GeneratorType type = GeneratorType::container;
+  ContainerSettings container;
+  LatticeSettings lattice;
+  WallSettings wall;
+  TableSettings table;
+  const std::string& name() const;
+};
+
+struct MaterialSettings {
+  std::string name;
+  double density = 1000.0;
+  double friction = 0.5;
+  double restitution = 0.0;
+};
+
+/// An exception from the geometric mean for two materials.
+struct PairSettings {
+  std::vector<std::string> between;
+  double friction = kNone;  ///< kNone: the geometric mean
+  double restitution = kNone;
+};
+
+struct SceneSettings {
+  std::string name;
+  Vec3 gravity = Vec3(0.0, 0.0, -9.81);
+  std::vector<MaterialSettings> materials;
+  ContactParameters contact;
+  std::vector<PairSettings> pairs;
+  std::vector<BodySettings> bodies;
+  std::vector<GeneratorSettings> generators;
+  std::int64_t seed = 1;
+};
+
+/// The keys of a scene, in the section being visited; rejects what contradicts itself.
+void describe_materials(SettingsVisitor& visit, SceneSettings& s);
+void describe_contact(SettingsVisitor& visit, SceneSettings& s);
+void describe_bodies(SettingsVisitor& visit, SceneSettings& s);
+void describe_generators(SettingsVisitor& visit, SceneSettings& s);
+
+/// What is constant and known to every rank: materials, motions, names, unbounded bodies.
+/// Ids: bodies in the file's order, then each generator's block of ids in order.
+/// Throws Error for a table that cannot be read. Collective: rank 0 counts tables' rows.
+Model make_model(const SceneSettings& scene, const Communicator& comm);
+
+/// Number of ids, unbounded bodies included.
+inline GlobalId total_bodies(const Model& model) { return model.names.size(); }
+
+/// Collective. Appends this rank's share of the bounded bodies: of all ids 0 .. N-1 those in
+/// [rank N / ranks, (rank + 1) N / ranks). The values of a body depend on its id and the
+/// scene only, not on the rank count. `state.start` is the state made. Throws Error on
+/// every rank for bad rows of a table, naming file and line.
+void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
+                     Bodies& bodies, State& state);
+
+}  // namespace catena

@@ -1,0 +1,65 @@
+// A case: everything that one YAML file says about a run (docs/configuration.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "catena/partition/balance.hpp"
+#include "catena/scenarios/scene.hpp"
+#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/stepper/stepper_kind.hpp"
+
+namespace catena {
+
+enum class SolverMethod { gauss_seidel };
+enum class OnMissedTolerance { warn, stop };
+
+struct TimeSettings {
+  StepperKind stepper = StepperKind::spook;
+  double step = kNone;  ///< s, required
+  double end = kNone;   ///< s, required; the run does round(end / step) steps
+};
+
+/// `solver:`; the keys of GaussSeidelSettings and its StopRule stand in the same section.
+struct SolverSettings {
+  SolverMethod method = SolverMethod::gauss_seidel;
+  GaussSeidelSettings gauss_seidel;
+  bool warm_start = true;
+  OnMissedTolerance on_missed_tolerance = OnMissedTolerance::warn;
+};
+
+struct OutputSettings {
+  double snapshot_interval = 0.05;  ///< s; .inf: only the first and the last state
+  int series_steps = 1;             ///< steps per row of the series
+  bool contacts = true;             ///< contacts in the snapshots
+};
+
+struct CaseSettings : SceneSettings {
+  TimeSettings time;
+  SolverSettings solver;
+  BalanceSettings parallel;
+  OutputSettings output;
+};
+
+/// The whole description of a case file, `catena: 1` included.
+void describe(SettingsVisitor& visit, CaseSettings& s);
+
+/// The keys of `solver:` in the section being visited (also `catena solve --set`).
+void describe(SettingsVisitor& visit, SolverSettings& s);
+
+/// Collective. Reads and checks a case file; `overrides` are `path=value` texts of --set.
+/// Rank 0 reads, every rank parses the same text. Throws Error on every rank: bad_input
+/// with file:line:column and key, or input_output if the file cannot be read.
+CaseSettings read_case(const Communicator& comm, const std::string& path,
+                       const std::vector<std::string>& overrides = {});
+
+/// The same from text; `source` is what errors call it, `directory` what paths are relative to.
+CaseSettings parse_case(const std::string& text, const std::string& source,
+                        const std::string& directory,
+                        const std::vector<std::string>& overrides = {});
+
+/// The resolved case as YAML, every key with its value: valid input again.
+std::string print_case(const CaseSettings& settings);
+
+}  // namespace catena
