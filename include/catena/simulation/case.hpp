@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "catena/constraints/contact_rows.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "catena/stepper/stepper_kind.hpp"
 
 namespace catena {
 
