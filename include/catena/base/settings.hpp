@@ -17,12 +17,16 @@ inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 /// What is known of one key besides its value.
 struct SettingInfo {
-  std::string_view unit = {};  ///< SI unit in which the value is held ("s", "m/s", "kg/m^3", "rad"); empty: a pure number
+  std::string_view unit = {};  ///< SI unit in which the value is held ("s", "m/s", "kg/m^3",
+                               ///< "rad"); empty: a pure number
   double min = -std::numeric_limits<double>::infinity();  ///< smallest value allowed
   double max = std::numeric_limits<double>::infinity();   ///< largest value allowed
-  bool min_open = false;   ///< `min` itself is not allowed
-  bool required = false;   ///< an error if absent
-  bool finite = true;      ///< .inf is refused
+  bool min_open = false;                                  ///< `min` itself is not allowed
+  bool required = false;                                  ///< an error if absent
+  bool finite = true;                                     ///< .inf is refused
+  bool scalar_fills = false;   ///< one number may stand for all entries of a span
+  std::string_view word = {};  ///< a word that stands for `word_value` ("none", "per_rank")
+  double word_value = kNone;
   std::string_view help = {};
 };
 
@@ -86,6 +90,11 @@ class SettingsVisitor {
   /// Reports a problem with the value of `key` in the section being visited, at its
   /// place in the source. Readers throw or collect; others ignore it.
   virtual void reject(std::string_view key, const std::string& found, const std::string& fix) = 0;
+
+  /// Names what only a later version knows, before the keys that are known: the key itself,
+  /// or, if `words` is not empty, words for the choice or one_of of that key. Readers
+  /// refuse these as not available instead of calling them unknown.
+  virtual void unavailable(std::string_view, std::span<const std::string_view> = {}) {}
 
   /// Convenience for enums: `names` in the order of the enumerators from 0.
   template <class E>

@@ -1,0 +1,50 @@
+#include "catena/base/suggest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace catena {
+
+namespace {
+
+/// Levenshtein's distance: insertions, deletions and replacements.
+int edit_distance(std::string_view a, std::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i) + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const int replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
+  constexpr std::size_t kLongest =
+      64;  // longer words are no misspellings, and the distance is quadratic
+  if (word.size() > kLongest) return {};
+  const std::string* best = nullptr;
+  int best_score = 0;
+  for (const std::string& candidate : candidates) {
+    const auto pair = std::mismatch(word.begin(), word.end(), candidate.begin(), candidate.end());
+    const int prefix = static_cast<int>(pair.first - word.begin());
+    const int distance = edit_distance(word, candidate);
+    const int allowed = std::max(1, static_cast<int>(std::min(word.size(), candidate.size())) / 3);
+    if (distance > allowed && prefix < 4) continue;
+    const int score = distance - 2 * prefix;
+    if (best == nullptr || score < best_score) {
+      best = &candidate;
+      best_score = score;
+    }
+  }
+  return best != nullptr ? *best : std::string();
+}
+
+}  // namespace catena
