@@ -42,6 +42,8 @@ struct ProblemBodies {
 
   Index size() const { return static_cast<Index>(id.size()); }
   Index n_dofs() const { return dof_begin.back(); }
+  /// Room for n rigid bodies.
+  void reserve(std::size_t n);
   /// Appends a body with M^-1 = 0 moving with `twist`.
   void add_prescribed(GlobalId body, const Twist& twist);
   /// Appends a rigid body; `inverse_inertia` in the world frame.
@@ -97,7 +99,9 @@ struct AssembledOperator {
   std::vector<double> friction;   ///< per contact (3 rows)
   std::vector<std::int64_t> name; ///< global number per contact
   Index n_halo_rows = 0;
-  HaloPlan halo;                  ///< in blocks of 3 rows: own blocks to halo blocks
+  /// In blocks of 3 rows: own blocks to halo blocks, which are numbered as the columns
+  /// are (halo block j is n_rows()/3 + j).
+  HaloPlan halo;
   Index n_rows() const { return static_cast<Index>(row_begin.size()) - 1; }
 };
 
@@ -120,7 +124,8 @@ struct ConstraintProblem {
   GeneralBlocks blocks;
   std::optional<AssembledOperator> assembled;
 
-  /// Owned dynamic bodies to their ghosts, in bodies; prescribed bodies are left out.
+  /// Owned dynamic bodies to their ghosts, in bodies; prescribed bodies are left out. Every
+  /// dynamic body that is not owned is received exactly once.
   HaloPlan ghosts;
   /// Global number of the subdomain that sweeps each block (contacts, then general
   /// blocks); empty: one subdomain per rank, numbered by rank. A subdomain lies on one rank.

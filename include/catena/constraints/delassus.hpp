@@ -10,7 +10,7 @@
 namespace catena {
 
 /// Applies the problem's operator. Holds the halo of ghosts and scratch; made once per
-/// problem.
+/// problem, which must outlive it.
 class DelassusOperator {
  public:
   /// Collective over neighbours.
@@ -44,7 +44,8 @@ class DelassusOperator {
 /// solvers of small problems. Throws std::logic_error on several ranks.
 std::vector<double> assemble_dense(const ConstraintProblem& problem);
 
-/// Collective. The same problem as assembled operator (one rank only): no bodies.
+/// The same problem as assembled operator (one rank only): no bodies. Throws
+/// std::logic_error on several ranks and where blocks other than contacts exist.
 ConstraintProblem assembled_problem(const ConstraintProblem& problem);
 
 }  // namespace catena

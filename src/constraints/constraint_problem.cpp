@@ -1,0 +1,307 @@
+#include "catena/constraints/constraint_problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace catena {
+namespace {
+
+/// Where a check failed: throws std::logic_error "<what> <index>: <found>".
+[[noreturn]] void broken(const char* what, std::int64_t index, const std::string& found) {
+  throw std::logic_error("constraint problem: " + std::string(what) + " " + std::to_string(index) +
+                         ": " + found);
+}
+
+template <class T>
+bool all_finite(std::span<const T> values) {
+  return std::all_of(values.begin(), values.end(), [](T x) { return std::isfinite(x); });
+}
+
+template <class T>
+bool ascending_from_zero(const std::vector<T>& begin, std::size_t n) {
+  return begin.size() == n + 1 && begin.front() == 0 && std::is_sorted(begin.begin(), begin.end());
+}
+
+std::size_t mass_numbers(MassKind kind, std::size_t dofs) {
+  switch (kind) {
+    case MassKind::prescribed:
+      return 0;
+    case MassKind::rigid:
+      return 7;
+    case MassKind::dense:
+      return dofs * dofs;
+  }
+  return 0;
+}
+
+void check_bodies(const ProblemBodies& bodies) {
+  const std::size_t n = bodies.id.size();
+  if (bodies.mass_kind.size() != n || !ascending_from_zero(bodies.dof_begin, n) ||
+      !ascending_from_zero(bodies.mass_begin, n))
+    broken("bodies", bodies.size(), "arrays of different length or offsets not ascending");
+  if (bodies.n_owned < 0 || bodies.n_owned > bodies.size())
+    broken("bodies", bodies.size(), "n_owned is " + std::to_string(bodies.n_owned));
+  if (bodies.free_velocity.size() != static_cast<std::size_t>(bodies.n_dofs()) ||
+      bodies.inverse_mass.size() != static_cast<std::size_t>(bodies.mass_begin.back()))
+    broken("bodies", bodies.size(), "velocities or masses do not match the offsets");
+  for (std::size_t b = 0; b < n; ++b) {
+    const auto dofs = static_cast<std::size_t>(bodies.dof_begin[b + 1] - bodies.dof_begin[b]);
+    const auto numbers = static_cast<std::size_t>(bodies.mass_begin[b + 1] - bodies.mass_begin[b]);
+    if (dofs == 0) broken("body", bodies.id[b], "no velocities");
+    if (bodies.mass_kind[b] == MassKind::rigid && dofs != 6)
+      broken("body", bodies.id[b], "a rigid body with " + std::to_string(dofs) + " velocities");
+    if (numbers != mass_numbers(bodies.mass_kind[b], dofs))
+      broken("body", bodies.id[b], std::to_string(numbers) + " numbers of inverse mass");
+    const auto dof = static_cast<std::size_t>(bodies.dof_begin[b]);
+    const auto mass = static_cast<std::size_t>(bodies.mass_begin[b]);
+    if (!all_finite(std::span(bodies.free_velocity).subspan(dof, dofs)) ||
+        !all_finite(std::span(bodies.inverse_mass).subspan(mass, numbers)))
+      broken("body", bodies.id[b], "free velocity or inverse mass is not finite");
+  }
+}
+
+void check_contacts(const ConstraintProblem& problem) {
+  const ProblemBodies& bodies = problem.bodies;
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
+    const RigidContact& c = problem.contacts[k];
+    const auto at = static_cast<std::int64_t>(k);
+    for (const Index b : {c.body_a, c.body_b}) {
+      if (b < 0 || b >= bodies.size()) broken("contact", at, "no body " + std::to_string(b));
+      if (bodies.dof_begin[static_cast<std::size_t>(b) + 1] -
+              bodies.dof_begin[static_cast<std::size_t>(b)] !=
+          6)
+        broken("contact", at, "its body " + std::to_string(b) + " has not 6 velocities");
+    }
+    if (c.body_a == c.body_b) broken("contact", at, "a body against itself");
+    if (!c.normal.allFinite() || !c.tangent.allFinite() || !c.arm_a.allFinite() ||
+        !c.arm_b.allFinite() || !std::isfinite(c.bias))
+      broken("contact", at, "geometry or bias is not finite");
+    if (std::abs(c.normal.norm() - 1.0) > 1e-9 || std::abs(c.tangent.norm() - 1.0) > 1e-9 ||
+        std::abs(c.normal.dot(c.tangent)) > 1e-9)
+      broken("contact", at, "normal and tangent are not orthonormal");
+    if (!(c.friction >= 0.0) || std::isinf(c.friction))
+      broken("contact", at, "friction " + std::to_string(c.friction));
+  }
+}
+
+void check_block_rows(const GeneralBlocks& blocks, std::size_t k) {
+  const auto at = static_cast<std::int64_t>(k);
+  const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
+  if (rows == 0) broken("block", at, "no rows");
+  if (blocks.kind[k] == BlockKind::contact && rows != 3)
+    broken("block", at, "a contact of " + std::to_string(rows) + " rows");
+  if (!(blocks.friction[k] >= 0.0) || std::isinf(blocks.friction[k]))
+    broken("block", at, "friction " + std::to_string(blocks.friction[k]));
+  for (Index i = blocks.row_begin[k]; i < blocks.row_begin[k + 1]; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    if (!std::isfinite(blocks.q[row])) broken("block", at, "q is not finite");
+    if (!(blocks.compliance[row] >= 0.0) || std::isinf(blocks.compliance[row]))
+      broken("block", at, "compliance " + std::to_string(blocks.compliance[row]));
+    if (blocks.kind[k] == BlockKind::boxed && !(blocks.lower[row] <= blocks.upper[row]))
+      broken("block", at, "lower bound above upper bound");
+  }
+}
+
+void check_blocks(const ConstraintProblem& problem) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const ProblemBodies& bodies = problem.bodies;
+  const std::size_t n = blocks.kind.size();
+  if (blocks.name.size() != n || blocks.friction.size() != n ||
+      !ascending_from_zero(blocks.row_begin, n) || !ascending_from_zero(blocks.body_begin, n))
+    broken("blocks", blocks.size(), "arrays of different length or offsets not ascending");
+  const auto rows = static_cast<std::size_t>(blocks.n_rows());
+  if (blocks.q.size() != rows || blocks.compliance.size() != rows || blocks.lower.size() != rows ||
+      blocks.upper.size() != rows || blocks.angular.size() != rows)
+    broken("blocks", blocks.size(), "row arrays do not have one entry per row");
+  const auto references = static_cast<std::size_t>(blocks.body_begin.back());
+  if (blocks.body.size() != references || !ascending_from_zero(blocks.jacobian_begin, references) ||
+      blocks.jacobian.size() != static_cast<std::size_t>(blocks.jacobian_begin.back()))
+    broken("blocks", blocks.size(), "Jacobians do not match the bodies named");
+  if (!all_finite(std::span(blocks.jacobian))) broken("blocks", 0, "a Jacobian is not finite");
+  for (std::size_t k = 0; k < n; ++k) {
+    check_block_rows(blocks, k);
+    const auto first = static_cast<std::size_t>(blocks.body_begin[k]);
+    const auto last = static_cast<std::size_t>(blocks.body_begin[k + 1]);
+    const Index block_rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
+    for (std::size_t j = first; j < last; ++j) {
+      const Index b = blocks.body[j];
+      const auto at = static_cast<std::int64_t>(k);
+      if (b < 0 || b >= bodies.size()) broken("block", at, "no body " + std::to_string(b));
+      const Index dofs = bodies.dof_begin[static_cast<std::size_t>(b) + 1] -
+                         bodies.dof_begin[static_cast<std::size_t>(b)];
+      if (blocks.jacobian_begin[j + 1] - blocks.jacobian_begin[j] !=
+          static_cast<std::int64_t>(block_rows) * dofs)
+        broken("block", at, "a Jacobian is not rows x velocities");
+      if (std::find(blocks.body.begin() + static_cast<std::ptrdiff_t>(first),
+                    blocks.body.begin() + static_cast<std::ptrdiff_t>(j),
+                    b) != blocks.body.begin() + static_cast<std::ptrdiff_t>(j))
+        broken("block", at, "names a body twice");
+    }
+  }
+}
+
+void check_assembled(const AssembledOperator& op) {
+  const Index rows = op.n_rows();
+  if (rows < 0 || rows % 3 != 0) broken("operator", rows, "rows are not three per contact");
+  const auto contacts = static_cast<std::size_t>(rows / 3);
+  if (op.r.size() != static_cast<std::size_t>(rows) || op.friction.size() != contacts ||
+      op.name.size() != contacts)
+    broken("operator", rows, "r, friction or names do not match the rows");
+  if (!ascending_from_zero(op.row_begin, static_cast<std::size_t>(rows)) ||
+      op.column.size() != static_cast<std::size_t>(op.row_begin.back()) ||
+      op.value.size() != op.column.size())
+    broken("operator", rows, "sparse arrays do not match");
+  for (const Index c : op.column)
+    if (c < 0 || c >= rows + op.n_halo_rows) broken("operator", rows, "column out of range");
+  if (!all_finite(std::span(op.value)) || !all_finite(std::span(op.r)))
+    broken("operator", rows, "N or r is not finite");
+  for (std::size_t k = 0; k < contacts; ++k)
+    if (!(op.friction[k] >= 0.0) || std::isinf(op.friction[k]))
+      broken("contact", static_cast<std::int64_t>(k), "friction is negative or not finite");
+  for (const HaloPlan::Neighbour& neighbour : op.halo.neighbours) {
+    for (const Index item : neighbour.send)
+      if (item < 0 || item >= rows / 3) broken("halo", neighbour.rank, "sends no block of ours");
+    for (const Index item : neighbour.receive)
+      if (item < rows / 3 || item >= (rows + op.n_halo_rows) / 3)
+        broken("halo", neighbour.rank, "receives into no halo block");
+  }
+}
+
+/// Every dynamic body that is not owned is received exactly once; only owned dynamic
+/// bodies are sent.
+void check_ghosts(const ConstraintProblem& problem) {
+  const ProblemBodies& bodies = problem.bodies;
+  std::vector<int> received(static_cast<std::size_t>(bodies.size()), 0);
+  for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
+    for (const Index b : neighbour.send)
+      if (b < 0 || b >= bodies.n_owned)
+        broken("ghosts", neighbour.rank, "sends body " + std::to_string(b) + ", not owned");
+    for (const Index b : neighbour.receive) {
+      if (b < bodies.n_owned || b >= bodies.size())
+        broken("ghosts", neighbour.rank, "receives body " + std::to_string(b) + ", not a ghost");
+      ++received[static_cast<std::size_t>(b)];
+    }
+  }
+  for (Index b = bodies.n_owned; b < bodies.size(); ++b) {
+    const auto at = static_cast<std::size_t>(b);
+    const int expected = bodies.mass_kind[at] == MassKind::prescribed ? 0 : 1;
+    if (received[at] != expected)
+      broken("body", bodies.id[at],
+             "received by the halo " + std::to_string(received[at]) + " times");
+  }
+}
+
+}  // namespace
+
+void ProblemBodies::add_prescribed(GlobalId body, const Twist& twist) {
+  id.push_back(body);
+  mass_kind.push_back(MassKind::prescribed);
+  dof_begin.push_back(dof_begin.back() + 6);
+  mass_begin.push_back(mass_begin.back());
+  free_velocity.insert(free_velocity.end(), twist.v.data(), twist.v.data() + 3);
+  free_velocity.insert(free_velocity.end(), twist.w.data(), twist.w.data() + 3);
+}
+
+void ProblemBodies::add_rigid(GlobalId body, double inverse_mass_value, const Mat3& inverse_inertia,
+                              const Twist& free_twist) {
+  add_prescribed(body, free_twist);
+  mass_kind.back() = MassKind::rigid;
+  const Mat3& i = inverse_inertia;
+  const std::array<double, 7> numbers = {
+      inverse_mass_value, i(0, 0), i(0, 1), i(0, 2), i(1, 1), i(1, 2), i(2, 2)};
+  inverse_mass.insert(inverse_mass.end(), numbers.begin(), numbers.end());
+  mass_begin.back() += 7;
+}
+
+void ProblemBodies::add_dense(GlobalId body, std::span<const double> inverse_mass_block,
+                              std::span<const double> free_velocities) {
+  const std::size_t n = free_velocities.size();
+  if (inverse_mass_block.size() != n * n)
+    broken("body", body,
+           std::to_string(inverse_mass_block.size()) + " numbers of inverse mass for " +
+               std::to_string(n) + " velocities");
+  id.push_back(body);
+  mass_kind.push_back(MassKind::dense);
+  dof_begin.push_back(dof_begin.back() + static_cast<Index>(n));
+  mass_begin.push_back(mass_begin.back() + static_cast<Index>(n * n));
+  inverse_mass.insert(inverse_mass.end(), inverse_mass_block.begin(), inverse_mass_block.end());
+  free_velocity.insert(free_velocity.end(), free_velocities.begin(), free_velocities.end());
+}
+
+BlockView block_view(const ConstraintProblem& problem, Index block) {
+  const auto k = static_cast<std::size_t>(block);
+  if (problem.assembled) return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k]};
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  if (block < n_contacts) return {BlockKind::contact, 3 * block, 3, problem.contacts[k].friction};
+  const auto g = static_cast<std::size_t>(block - n_contacts);
+  const GeneralBlocks& blocks = problem.blocks;
+  return {blocks.kind[g], 3 * n_contacts + blocks.row_begin[g],
+          blocks.row_begin[g + 1] - blocks.row_begin[g], blocks.friction[g]};
+}
+
+void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
+                      std::span<double, 18> g_b) {
+  // d . (v + w x r) = d . v + (r x d) . w for each direction d
+  const std::array<Vec3, 3> direction = {contact.normal, contact.tangent,
+                                         contact.normal.cross(contact.tangent)};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Vec3& d = direction[i];
+    const Vec3 turn_a = contact.arm_a.cross(d);
+    const Vec3 turn_b = contact.arm_b.cross(d);
+    for (int c = 0; c < 3; ++c) {
+      const std::size_t at = 6 * i + static_cast<std::size_t>(c);
+      g_a[at] = -d[c];
+      g_a[at + 3] = -turn_a[c];
+      g_b[at] = d[c];
+      g_b[at + 3] = turn_b[c];
+    }
+  }
+}
+
+void apply_inverse_mass(const ProblemBodies& bodies, Index b, std::span<const double> f,
+                        std::span<double> y) {
+  const auto body = static_cast<std::size_t>(b);
+  const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
+  switch (bodies.mass_kind[body]) {
+    case MassKind::prescribed:
+      std::fill(y.begin(), y.end(), 0.0);
+      return;
+    case MassKind::rigid:
+      for (std::size_t i = 0; i < 3; ++i) y[i] = m[0] * f[i];
+      y[3] = m[1] * f[3] + m[2] * f[4] + m[3] * f[5];
+      y[4] = m[2] * f[3] + m[4] * f[4] + m[5] * f[5];
+      y[5] = m[3] * f[3] + m[5] * f[4] + m[6] * f[5];
+      return;
+    case MassKind::dense: {
+      const std::size_t n = y.size();
+      for (std::size_t i = 0; i < n; ++i) {
+        double sum = 0.0;
+        for (std::size_t j = 0; j < n; ++j) sum += m[i * n + j] * f[j];
+        y[i] = sum;
+      }
+      return;
+    }
+  }
+}
+
+void check_problem(const ConstraintProblem& problem) {
+  if (problem.assembled) {
+    if (problem.bodies.size() != 0 || !problem.contacts.empty() || problem.blocks.size() != 0)
+      broken("operator", 0, "the problem has bodies besides");
+    check_assembled(*problem.assembled);
+  } else {
+    check_bodies(problem.bodies);
+    check_contacts(problem);
+    check_blocks(problem);
+    check_ghosts(problem);
+  }
+  if (!problem.block_subdomain.empty() &&
+      problem.block_subdomain.size() != static_cast<std::size_t>(problem.n_blocks()))
+    broken("subdomains", static_cast<std::int64_t>(problem.block_subdomain.size()),
+           "not one per block");
+}
+
+}  // namespace catena

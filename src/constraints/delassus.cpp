@@ -1,0 +1,395 @@
+#include "catena/constraints/delassus.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+
+#include "catena/comm/halo_exchange.hpp"
+
+namespace catena {
+namespace {
+
+// Message tags of this module's exchanges.
+constexpr int kTagGhostForces = 301;
+constexpr int kTagGhostVelocities = 302;
+constexpr int kTagHaloBlocks = 303;
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+using ConstVec3 = Eigen::Map<const Vec3>;
+using MutVec3 = Eigen::Map<Vec3>;
+
+/// The plan in units of single velocities instead of bodies.
+HaloPlan plan_of_dofs(const HaloPlan& plan, const ProblemBodies& bodies) {
+  HaloPlan out;
+  const auto expand = [&](const std::vector<Index>& items) {
+    std::vector<Index> dofs;
+    for (const Index b : items)
+      for (Index d = bodies.dof_begin[at(b)]; d < bodies.dof_begin[at(b) + 1]; ++d)
+        dofs.push_back(d);
+    return dofs;
+  };
+  for (const HaloPlan::Neighbour& n : plan.neighbours)
+    out.neighbours.push_back({n.rank, expand(n.send), expand(n.receive)});
+  return out;
+}
+
+/// Inverse inertia of a rigid body (numbers 1-6 of its storage).
+Mat3 inverse_inertia(const double* m) {
+  Mat3 i;
+  i << m[1], m[2], m[3], m[2], m[4], m[5], m[3], m[5], m[6];
+  return i;
+}
+
+/// Adds G_b M_b^-1 G_b^T of a rigid contact's body, in the contact's frame.
+void add_contact_diagonal(const ProblemBodies& bodies, Index b, const Vec3& arm,
+                          const Mat3& directions, Mat3& d) {
+  if (bodies.mass_kind[at(b)] == MassKind::prescribed) return;
+  if (bodies.mass_kind[at(b)] == MassKind::rigid) {
+    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+    // rows of G are (d_i, r x d_i): N_ij = d_i.d_j/m + (r x d_i).I^-1 (r x d_j)
+    Mat3 turn;
+    for (int i = 0; i < 3; ++i) turn.col(i) = arm.cross(directions.col(i));
+    d += m[0] * directions.transpose() * directions + turn.transpose() * inverse_inertia(m) * turn;
+    return;
+  }
+  std::array<double, 6> g{};
+  std::array<double, 6> y{};
+  for (int j = 0; j < 3; ++j) {
+    MutVec3(g.data()) = directions.col(j);
+    MutVec3(g.data() + 3) = arm.cross(directions.col(j));
+    apply_inverse_mass(bodies, b, g, y);
+    for (int i = 0; i < 3; ++i)
+      d(i, j) += directions.col(i).dot(ConstVec3(y.data())) +
+                 arm.cross(directions.col(i)).dot(ConstVec3(y.data() + 3));
+  }
+}
+
+Mat3 contact_diagonal(const ProblemBodies& bodies, const RigidContact& c) {
+  Mat3 directions;
+  directions << c.normal, c.tangent, c.normal.cross(c.tangent);
+  Mat3 d = Mat3::Zero();
+  add_contact_diagonal(bodies, c.body_a, c.arm_a, directions, d);
+  add_contact_diagonal(bodies, c.body_b, c.arm_b, directions, d);
+  return d;
+}
+
+/// Diagonal block of general block k: sum over its bodies of G M^-1 G^T, plus Sigma.
+void general_diagonal(const ConstraintProblem& problem, Index k, std::span<double> out) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const Index first = blocks.row_begin[at(k)];
+  const std::size_t rows = at(blocks.row_begin[at(k) + 1] - first);
+  std::fill(out.begin(), out.end(), 0.0);
+  std::vector<double> y;
+  for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
+    const Index b = blocks.body[at(j)];
+    const std::size_t dofs =
+        at(problem.bodies.dof_begin[at(b) + 1] - problem.bodies.dof_begin[at(b)]);
+    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+    y.resize(dofs);
+    for (std::size_t c = 0; c < rows; ++c) {
+      apply_inverse_mass(problem.bodies, b, {g + c * dofs, dofs}, y);
+      for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t d = 0; d < dofs; ++d) out[r * rows + c] += g[r * dofs + d] * y[d];
+    }
+  }
+  for (std::size_t r = 0; r < rows; ++r) out[r * rows + r] += blocks.compliance[at(first) + r];
+}
+
+/// f += G^T lambda over this rank's rigid contacts.
+void add_contact_forces(const ConstraintProblem& problem, std::span<const double> impulses,
+                        std::span<double> f) {
+  const std::vector<Index>& dof = problem.bodies.dof_begin;
+  const double* l = impulses.data();
+  for (const RigidContact& c : problem.contacts) {
+    const Vec3 p = l[0] * c.normal + l[1] * c.tangent + l[2] * c.normal.cross(c.tangent);
+    double* f_a = f.data() + dof[at(c.body_a)];
+    double* f_b = f.data() + dof[at(c.body_b)];
+    MutVec3(f_a) -= p;
+    MutVec3(f_a + 3) -= c.arm_a.cross(p);
+    MutVec3(f_b) += p;
+    MutVec3(f_b + 3) += c.arm_b.cross(p);
+    l += 3;
+  }
+}
+
+/// f += G^T lambda over this rank's general blocks; `impulses` are theirs.
+void add_general_forces(const ConstraintProblem& problem, std::span<const double> impulses,
+                        std::span<double> f) {
+  const GeneralBlocks& blocks = problem.blocks;
+  for (Index k = 0; k < blocks.size(); ++k) {
+    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
+      const Index b = blocks.body[at(j)];
+      const Index first = problem.bodies.dof_begin[at(b)];
+      const Index dofs = problem.bodies.dof_begin[at(b) + 1] - first;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+      for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
+        for (Index d = 0; d < dofs; ++d) f[at(first + d)] += g[d] * impulses[at(r)];
+    }
+  }
+}
+
+/// w = G V + offset b of the rigid contacts.
+void contact_slips(const ConstraintProblem& problem, std::span<const double> velocities,
+                   double offset, std::span<double> w) {
+  const std::vector<Index>& dof = problem.bodies.dof_begin;
+  double* out = w.data();
+  for (const RigidContact& c : problem.contacts) {
+    const double* a = velocities.data() + dof[at(c.body_a)];
+    const double* b = velocities.data() + dof[at(c.body_b)];
+    const Vec3 u = ConstVec3(b) + ConstVec3(b + 3).cross(c.arm_b) - ConstVec3(a) -
+                   ConstVec3(a + 3).cross(c.arm_a);
+    out[0] = c.normal.dot(u) + offset * c.bias;
+    out[1] = c.tangent.dot(u);
+    out[2] = c.normal.cross(c.tangent).dot(u);
+    out += 3;
+  }
+}
+
+/// w = G V + Sigma lambda - offset q of the general blocks; spans of their rows.
+void general_slips(const ConstraintProblem& problem, std::span<const double> velocities,
+                   std::span<const double> impulses, double offset, std::span<double> w) {
+  const GeneralBlocks& blocks = problem.blocks;
+  for (std::size_t r = 0; r < w.size(); ++r)
+    w[r] = blocks.compliance[r] * impulses[r] - offset * blocks.q[r];
+  for (Index k = 0; k < blocks.size(); ++k) {
+    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
+      const Index b = blocks.body[at(j)];
+      const Index first = problem.bodies.dof_begin[at(b)];
+      const Index dofs = problem.bodies.dof_begin[at(b) + 1] - first;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+      for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
+        for (Index d = 0; d < dofs; ++d) w[at(r)] += g[d] * velocities[at(first + d)];
+    }
+  }
+}
+
+}  // namespace
+
+struct DelassusOperator::Impl {
+  explicit Impl(const ConstraintProblem& p) : problem(p) {
+    if (p.assembled)
+      set_up_assembled();
+    else
+      set_up_bodies();
+  }
+
+  void set_up_bodies() {
+    const ProblemBodies& bodies = problem.bodies;
+    forces.resize(at(bodies.n_dofs()));
+    scratch.resize(at(bodies.n_dofs()));
+    // Where all bodies have six velocities, a body is one item of six numbers; else
+    // each velocity is an item. The messages are the same doubles either way.
+    const bool all_six = bodies.n_dofs() == 6 * bodies.size() &&
+                         std::all_of(bodies.dof_begin.begin(), bodies.dof_begin.end(),
+                                     [](Index d) { return d % 6 == 0; });
+    width = all_six ? 6 : 1;
+    const HaloPlan forward = all_six ? problem.ghosts : plan_of_dofs(problem.ghosts, bodies);
+    // Several neighbours may send forces for one body: they arrive in slots of their own
+    // and are added in the order of the neighbours' ranks.
+    HaloPlan backward = forward.reversed();
+    for (HaloPlan::Neighbour& n : backward.neighbours)
+      for (Index& item : n.receive) {
+        slot_item.push_back(item);
+        item = static_cast<Index>(slot_item.size()) - 1;
+      }
+    slots.resize(slot_item.size() * at(width));
+    ghost_forces.emplace(problem.comm, std::move(backward), width, kTagGhostForces);
+    ghost_velocities.emplace(problem.comm, forward, width, kTagGhostVelocities);
+  }
+
+  void set_up_assembled() {
+    const AssembledOperator& op = *problem.assembled;
+    columns.resize(at(op.n_rows() + op.n_halo_rows));
+    halo_blocks.emplace(problem.comm, op.halo, 3, kTagHaloBlocks);
+  }
+
+  void share_velocities(std::span<double> v) {
+    ghost_velocities->begin(v);
+    ghost_velocities->end(v);
+  }
+
+  /// `changes` of owned bodies := M^-1 G^T lambda, with the true mass; ghosts untouched.
+  void owned_changes(std::span<const double> impulses, std::span<double> changes) {
+    std::fill(forces.begin(), forces.end(), 0.0);
+    add_contact_forces(problem, impulses, forces);
+    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), forces);
+    ghost_forces->begin(forces);
+    ghost_forces->end(slots);
+    for (std::size_t s = 0; s < slot_item.size(); ++s)
+      for (std::size_t d = 0; d < at(width); ++d)
+        forces[at(slot_item[s]) * at(width) + d] += slots[s * at(width) + d];
+    const ProblemBodies& bodies = problem.bodies;
+    for (Index b = 0; b < bodies.size(); ++b) {
+      const std::size_t first = at(bodies.dof_begin[at(b)]);
+      const std::size_t dofs = at(bodies.dof_begin[at(b) + 1]) - first;
+      if (b < bodies.n_owned)
+        apply_inverse_mass(bodies, b, std::span(forces).subspan(first, dofs),
+                           changes.subspan(first, dofs));
+      else
+        std::fill_n(changes.begin() + static_cast<std::ptrdiff_t>(first), dofs, 0.0);
+    }
+  }
+
+  /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
+  void body_slips(std::span<const double> velocities, std::span<const double> impulses,
+                  double offset, std::span<double> w) const {
+    const std::size_t first = 3 * problem.contacts.size();
+    contact_slips(problem, velocities, offset, w);
+    general_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
+  }
+
+  /// y = N lambda with the assembled rows.
+  void assembled_multiply(std::span<const double> impulses, std::span<double> y) {
+    const AssembledOperator& op = *problem.assembled;
+    std::copy(impulses.begin(), impulses.end(), columns.begin());
+    halo_blocks->begin(columns);
+    halo_blocks->end(columns);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      double sum = 0.0;
+      for (auto j = static_cast<std::size_t>(op.row_begin[i]);
+           j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
+        sum += op.value[j] * columns[at(op.column[j])];
+      y[i] = sum;
+    }
+  }
+
+  const ConstraintProblem& problem;
+  int width = 6;                 ///< velocities in an item of the halo of ghosts
+  std::vector<Index> slot_item;  ///< item that each slot of `slots` is added to
+  std::vector<double> slots;     ///< forces as they come from the neighbours
+  std::vector<double> forces;    ///< f = G^T lambda
+  std::vector<double> scratch;   ///< velocities
+  std::vector<double> columns;   ///< assembled: local rows, then halo rows
+  std::optional<HaloExchange> ghost_forces, ghost_velocities, halo_blocks;
+};
+
+DelassusOperator::DelassusOperator(const ConstraintProblem& problem)
+    : impl_(std::make_unique<Impl>(problem)) {}
+DelassusOperator::~DelassusOperator() = default;
+DelassusOperator::DelassusOperator(DelassusOperator&&) noexcept = default;
+
+void DelassusOperator::velocities(std::span<const double> impulses, std::span<double> velocities) {
+  if (impl_->problem.assembled) return;
+  impl_->owned_changes(impulses, velocities);
+  const std::vector<double>& v_free = impl_->problem.bodies.free_velocity;
+  for (std::size_t i = 0; i < v_free.size(); ++i) velocities[i] += v_free[i];
+  impl_->share_velocities(velocities);
+}
+
+void DelassusOperator::velocity_changes(std::span<const double> impulses,
+                                        std::span<double> changes) {
+  if (impl_->problem.assembled) return;
+  impl_->owned_changes(impulses, changes);
+  impl_->share_velocities(changes);
+}
+
+void DelassusOperator::slips(std::span<const double> velocities, std::span<const double> impulses,
+                             std::span<double> w) {
+  const ConstraintProblem& problem = impl_->problem;
+  if (problem.assembled) {
+    impl_->assembled_multiply(impulses, w);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] += problem.assembled->r[i];
+    return;
+  }
+  impl_->body_slips(velocities, impulses, 1.0, w);
+}
+
+void DelassusOperator::multiply(std::span<const double> impulses, std::span<double> y) {
+  const ConstraintProblem& problem = impl_->problem;
+  if (problem.assembled) {
+    impl_->assembled_multiply(impulses, y);
+    return;
+  }
+  velocity_changes(impulses, impl_->scratch);
+  impl_->body_slips(impl_->scratch, impulses, 0.0, y);
+}
+
+void DelassusOperator::free_slips(std::span<double> r) {
+  const ConstraintProblem& problem = impl_->problem;
+  if (problem.assembled) {
+    std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), r.begin());
+    return;
+  }
+  const std::vector<double> zero(r.size(), 0.0);
+  std::copy(problem.bodies.free_velocity.begin(), problem.bodies.free_velocity.end(),
+            impl_->scratch.begin());
+  impl_->share_velocities(impl_->scratch);
+  slips(impl_->scratch, zero, r);
+}
+
+void DelassusOperator::diagonal_block(Index block, std::span<double> out) const {
+  const ConstraintProblem& problem = impl_->problem;
+  if (problem.assembled) {
+    const AssembledOperator& op = *problem.assembled;
+    std::fill(out.begin(), out.end(), 0.0);
+    for (Index i = 0; i < 3; ++i)
+      for (auto j = static_cast<std::size_t>(op.row_begin[at(3 * block + i)]);
+           j < static_cast<std::size_t>(op.row_begin[at(3 * block + i) + 1]); ++j) {
+        const Index c = op.column[j] - 3 * block;
+        if (c >= 0 && c < 3) out[at(3 * i + c)] += op.value[j];
+      }
+    return;
+  }
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  if (block >= n_contacts) {
+    general_diagonal(problem, block - n_contacts, out);
+    return;
+  }
+  const Mat3 d = contact_diagonal(problem.bodies, problem.contacts[at(block)]);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) out[at(3 * i + j)] = d(i, j);
+}
+
+std::vector<double> assemble_dense(const ConstraintProblem& problem) {
+  if (problem.comm.size() != 1) throw std::logic_error("assemble_dense: one rank only");
+  const std::size_t n = at(problem.n_rows());
+  std::vector<double> dense(n * n, 0.0);
+  if (problem.assembled) {
+    const AssembledOperator& op = *problem.assembled;
+    for (std::size_t i = 0; i < n; ++i)
+      for (auto j = static_cast<std::size_t>(op.row_begin[i]);
+           j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
+        dense[i * n + at(op.column[j])] += op.value[j];
+    return dense;
+  }
+  DelassusOperator op(problem);
+  std::vector<double> unit(n, 0.0);
+  std::vector<double> column(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    unit[j] = 1.0;
+    op.multiply(unit, column);
+    unit[j] = 0.0;
+    for (std::size_t i = 0; i < n; ++i) dense[i * n + j] = column[i];
+  }
+  return dense;
+}
+
+ConstraintProblem assembled_problem(const ConstraintProblem& problem) {
+  for (Index k = 0; k < problem.n_blocks(); ++k)
+    if (block_view(problem, k).kind != BlockKind::contact)
+      throw std::logic_error("assembled_problem: blocks other than contacts");
+  const std::vector<double> dense = assemble_dense(problem);
+  const std::size_t n = at(problem.n_rows());
+  ConstraintProblem out(problem.comm);
+  out.law = problem.law;
+  AssembledOperator& a = out.assembled.emplace();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      if (dense[i * n + j] == 0.0 && i != j) continue;
+      a.column.push_back(static_cast<Index>(j));
+      a.value.push_back(dense[i * n + j]);
+    }
+    a.row_begin.push_back(static_cast<std::int64_t>(a.value.size()));
+  }
+  a.r.resize(n);
+  DelassusOperator(problem).free_slips(a.r);
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    a.friction.push_back(block_view(problem, k).friction);
+    a.name.push_back(k);
+  }
+  return out;
+}
+
+}  // namespace catena
