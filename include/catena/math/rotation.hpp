@@ -15,7 +15,8 @@ Quat advance_rotation(const Quat& q, const Vec3& w, double dt);
 Mat3 rotate_diagonal(const Quat& q, const Vec3& principal);
 
 /// Two unit vectors that make (normal, t1, t2) right-handed and orthonormal; a pure
-/// function of `normal`, continuous except at one point (Duff et al. 2017).
+/// function of the unit vector `normal`, continuous except across n_z = -0.9 (after
+/// Duff et al. 2017).
 void tangents_of(const Vec3& normal, Vec3& t1, Vec3& t2);
 
 }  // namespace catena

@@ -1,0 +1,36 @@
+// What a Communicator holds; the only place where MPI types stand in this module's
+// shared code.
+#pragma once
+
+#include <mpi.h>
+
+#include "catena/comm/communicator.hpp"
+
+namespace catena {
+
+/// Tags on the duplicated communicator.
+inline constexpr int kExchangeTag = 1;   ///< and the next: two exchanges in turn
+inline constexpr int kReduceTag = 3;     ///< ordered reductions
+inline constexpr int kHaloTagBase = 16;  ///< plus the halo's own tag
+
+/// Throws Error(runtime_error) naming the call where `code` is not MPI_SUCCESS.
+void check_mpi(int code, const char* call);
+
+/// False once MPI is finalised: handles that outlive it must be left alone.
+bool mpi_is_running();
+
+struct Communicator::Impl {
+  explicit Impl(MPI_Comm parent);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 1;
+  int exchanges = 0;
+  TrafficCount traffic;
+  std::vector<double> incoming;  ///< scratch of the ordered reductions
+};
+
+}  // namespace catena

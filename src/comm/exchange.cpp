@@ -1,0 +1,87 @@
+// Sparse all-to-all by nonblocking consensus: T. Hoefler, C. Siebert, A. Lumsdaine,
+// "Scalable communication protocols for dynamic sparse data exchange", PPoPP 2010.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "comm/communicator_impl.hpp"
+
+namespace catena {
+namespace {
+
+/// Receives one parcel of `tag` if one is there.
+bool take_parcel(MPI_Comm comm, int tag, std::vector<Parcel>& incoming) {
+  int found = 0;
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status;
+  check_mpi(MPI_Improbe(MPI_ANY_SOURCE, tag, comm, &found, &message, &status), "MPI_Improbe");
+  if (found == 0) return false;
+  int size = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
+  Parcel parcel{status.MPI_SOURCE, std::vector<std::byte>(static_cast<std::size_t>(size))};
+  check_mpi(MPI_Mrecv(parcel.bytes.data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE),
+            "MPI_Mrecv");
+  incoming.push_back(std::move(parcel));
+  return true;
+}
+
+}  // namespace
+
+std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
+  Impl& impl = *impl_;
+  // A rank may leave this exchange and post the next one while another still probes
+  // for this one, but no rank is ever two ahead: two tags in turn keep them apart.
+  const int tag = kExchangeTag + impl.exchanges;
+  impl.exchanges = 1 - impl.exchanges;
+
+  std::vector<Parcel> incoming;
+  std::vector<MPI_Request> sends;
+  std::vector<bool> seen(outgoing.size() > 1 ? static_cast<std::size_t>(impl.size) : 0);
+  for (Parcel& parcel : outgoing) {
+    CATENA_CHECK(parcel.rank >= 0 && parcel.rank < impl.size, "parcel to a rank that is not there");
+    if (!seen.empty()) {
+      CATENA_CHECK(!seen[static_cast<std::size_t>(parcel.rank)], "two parcels to one rank");
+      seen[static_cast<std::size_t>(parcel.rank)] = true;
+    }
+    if (parcel.rank == impl.rank) {
+      incoming.push_back({impl.rank, std::move(parcel.bytes)});
+      continue;
+    }
+    if (parcel.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw Error(
+          "parcel of " + std::to_string(parcel.bytes.size()) + " bytes is larger than MPI can send",
+          "MPI", "use more ranks", ExitCode::runtime_error);
+    // synchronous: complete only once matched, so that "all sends complete" means "all arrived"
+    sends.push_back(MPI_REQUEST_NULL);
+    check_mpi(MPI_Issend(parcel.bytes.data(), static_cast<int>(parcel.bytes.size()), MPI_BYTE,
+                         parcel.rank, tag, impl.comm, &sends.back()),
+              "MPI_Issend");
+    ++impl.traffic.messages;
+    impl.traffic.bytes += static_cast<std::int64_t>(parcel.bytes.size());
+  }
+
+  MPI_Request barrier = MPI_REQUEST_NULL;
+  bool in_barrier = false;
+  for (int done = 0; done == 0;) {
+    while (take_parcel(impl.comm, tag, incoming)) {
+    }
+    if (in_barrier) {
+      check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      continue;
+    }
+    int all_arrived = 0;
+    check_mpi(MPI_Testall(static_cast<int>(sends.size()), sends.data(), &all_arrived,
+                          MPI_STATUSES_IGNORE),
+              "MPI_Testall");
+    if (all_arrived != 0) {
+      check_mpi(MPI_Ibarrier(impl.comm, &barrier), "MPI_Ibarrier");
+      in_barrier = true;
+    }
+  }
+  std::sort(incoming.begin(), incoming.end(),
+            [](const Parcel& a, const Parcel& b) { return a.rank < b.rank; });
+  return incoming;
+}
+
+}  // namespace catena
