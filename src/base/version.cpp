@@ -2,17 +2,19 @@
 
 namespace catena {
 
-BuildInfo build_info() {
-  // CATENA_* come from src/CMakeLists.txt
-  return {
-    .version = CATENA_VERSION, .git_hash = CATENA_GIT_HASH,
+// CATENA_* come from src/CMakeLists.txt
+
+std::string_view version() { return CATENA_VERSION; }
+
+std::string_view git_hash() { return CATENA_GIT_HASH; }
+
+std::string build_description() {
 #if defined(__clang__)
-    .compiler = "clang++ " __clang_version__,
+  const std::string compiler = "clang++ " __clang_version__;
 #else
-    .compiler = "g++ " __VERSION__,
+  const std::string compiler = "g++ " __VERSION__;
 #endif
-    .build_type = CATENA_BUILD_TYPE, .flags = CATENA_FLAGS,
-  };
+  return compiler + ", " CATENA_BUILD_TYPE ", " CATENA_FLAGS;
 }
 
 }  // namespace catena

@@ -1,20 +1,19 @@
 // What the running binary was built from and how: for --version and provenance.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace catena {
 
-/// Fixed when the build was configured, but for the compiler.
-struct BuildInfo {
-  std::string_view version;  ///< "0.1.0"
-  std::string_view
-      git_hash;  ///< 12 digits, "-dirty" appended if files differed; "unknown" outside git
-  std::string_view compiler;    ///< "g++ 12.2.0"
-  std::string_view build_type;  ///< "Release"
-  std::string_view flags;       ///< those that change code, warnings left out
-};
+/// "0.1.0"
+std::string_view version();
 
-BuildInfo build_info();
+/// Commit when the build was configured: 12 digits, "-dirty" appended if files differed
+/// from it; "unknown" outside git.
+std::string_view git_hash();
+
+/// Compiler, build type, and the flags that change code: "g++ 12.2.0, Release, -O3 -DNDEBUG".
+std::string build_description();
 
 }  // namespace catena

@@ -39,7 +39,7 @@ int main() {
   for (int i = 0; i < 1000; ++i) stepper.step(bodies, state);
 
   const double height = state.body[0].pose.p.z();
-  std::printf("catena %s: the ball rests at z = %.6f m\n", build_info().version.data(), height);
+  std::printf("catena %s: the ball rests at z = %.6f m\n", std::string(version()).c_str(), height);
   // at rest on the floor, but for the margin in which contacts act
   return std::abs(height - radius) < 1e-3 && state.body[0].twist.v.norm() < 1e-6 ? 0 : 1;
 }
