@@ -64,9 +64,9 @@ struct Bodies {
 GlobalId home_of(const BodyConstants& a, const BodyConstants& b);
 
 /// Calls visit(name, column) for every per-body column of constants and state: the one
-/// list that migration, checkpoints and hashes walk.
-template <class Visit>
-void for_each_body_column(Visit&& visit, Bodies& bodies, State& state) {
+/// list that migration, checkpoints and hashes walk. Both may be const.
+template <class Visit, class SomeBodies, class SomeState>
+void for_each_body_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   visit("constants", bodies.constants);
   visit("body", state.body);
   visit("start", state.start);
@@ -74,8 +74,8 @@ void for_each_body_column(Visit&& visit, Bodies& bodies, State& state) {
 }
 
 /// Calls visit(name, value) for everything in the state that is not per body or contact.
-template <class Visit>
-void for_each_scalar(Visit&& visit, State& state) {
+template <class Visit, class SomeState>
+void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("time", state.time);
   visit("step", state.step);
   visit("dissipation_friction", state.audit.dissipation_friction);

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "bytes.hpp"
+#include "catena/base/error.hpp"
+#include "catena/partition/balance.hpp"
+#include "curve.hpp"
+
+namespace catena {
+
+namespace {
+
+using partition_detail::put;
+using partition_detail::take;
+
+// Owned bodies by id.
+class IdIndex {
+ public:
+  explicit IdIndex(const std::vector<BodyConstants>& bodies) {
+    entries_.reserve(bodies.size());
+    for (std::size_t i = 0; i < bodies.size(); ++i) entries_.emplace_back(bodies[i].id, i);
+    std::sort(entries_.begin(), entries_.end());
+  }
+  std::optional<std::size_t> find(GlobalId id) const {
+    const auto at =
+        std::lower_bound(entries_.begin(), entries_.end(), std::pair(id, std::size_t{0}));
+    if (at == entries_.end() || at->first != id) return std::nullopt;
+    return at->second;
+  }
+
+ private:
+  std::vector<std::pair<GlobalId, std::size_t>> entries_;
+};
+
+// The owned body at whose owner an impulse is kept. Impulses are held where their home is
+// owned: if only one of the two is owned, it is the home, and nothing need be known of the
+// other.
+std::size_t home_among_owned(const KeyedImpulse& impulse, const IdIndex& index,
+                             const std::vector<BodyConstants>& bodies) {
+  const auto a = index.find(impulse.key.a);
+  const auto b = index.find(impulse.key.b);
+  CATENA_CHECK(a || b, "an impulse is held by the owner of its home body");
+  if (!b) return *a;
+  if (!a) return *b;
+  return home_of(bodies[*a], bodies[*b]) == impulse.key.a ? *a : *b;
+}
+
+// What leaves for one rank: indices of bodies and of impulses.
+struct Departure {
+  std::vector<std::size_t> bodies;
+  std::vector<std::size_t> impulses;
+};
+
+std::vector<Departure> departures(const Bodies& bodies, const State& state,
+                                  std::span<const int> part, int n_parts, int n_ranks) {
+  const auto target = [&](std::size_t body) {
+    return static_cast<std::size_t>(rank_of_part(part[body], n_parts, n_ranks));
+  };
+  std::vector<Departure> to(static_cast<std::size_t>(n_ranks));
+  for (std::size_t i = 0; i < part.size(); ++i) to[target(i)].bodies.push_back(i);
+  const IdIndex index(bodies.constants);
+  for (std::size_t k = 0; k < state.impulses.size(); ++k) {
+    const std::size_t home = home_among_owned(state.impulses[k], index, bodies.constants);
+    to[target(home)].impulses.push_back(k);
+  }
+  return to;
+}
+
+// Number of bodies, each column's values, then the impulses.
+std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, const State& state) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<std::uint64_t>(departure.bodies.size()));
+  for_each_body_column(
+      [&](const char*, const auto& column) {
+        for (const std::size_t i : departure.bodies) put(bytes, column[i]);
+      },
+      bodies, state);
+  for (const std::size_t k : departure.impulses) put(bytes, state.impulses[k]);
+  return bytes;
+}
+
+void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
+  const auto n = static_cast<std::size_t>(take<std::uint64_t>(bytes));
+  for_each_body_column(
+      [&](const char*, auto& column) {
+        const std::size_t old = column.size();
+        column.resize(old + n);
+        take(bytes, column.data() + old, n);
+      },
+      bodies, state);
+  const auto impulses = partition_detail::from_bytes<KeyedImpulse>(bytes);
+  state.impulses.insert(state.impulses.end(), impulses.begin(), impulses.end());
+}
+
+// Brings every column into the order `from`: new[i] = old[from[i]].
+void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state) {
+  for_each_body_column(
+      [&](const char*, auto& column) {
+        std::remove_reference_t<decltype(column)> ordered;
+        ordered.reserve(from.size());
+        for (const std::size_t i : from) ordered.push_back(column[i]);
+        column = std::move(ordered);
+      },
+      bodies, state);
+}
+
+// Collective. Bodies along the curve, impulses by key.
+void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
+  const Aabb box = partition_detail::curve_box(comm, state);
+  const auto places = partition_detail::curve_places(bodies, state, box);
+  std::vector<std::size_t> from(places.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::sort(from.begin(), from.end(),
+            [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  reorder(from, bodies, state);
+  std::sort(state.impulses.begin(), state.impulses.end(),
+            [](const KeyedImpulse& a, const KeyedImpulse& b) { return a.key < b.key; });
+}
+
+}  // namespace
+
+std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
+                     std::span<const int> part, int n_parts) {
+  std::vector<Parcel> out;
+  std::int64_t leaving = 0;
+  all_or_none(comm, [&] {
+    CATENA_CHECK(part.size() == bodies.constants.size(), "a part for each body");
+    state.subdomain.assign(part.begin(), part.end());
+    for_each_body_column(
+        [&](const char* name, const auto& column) {
+          CATENA_CHECK(column.size() == part.size(), name);
+        },
+        bodies, state);
+    const auto to = departures(bodies, state, part, n_parts, comm.size());
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const Departure& departure = to[static_cast<std::size_t>(rank)];
+      if (departure.bodies.empty()) continue;
+      if (rank != comm.rank()) leaving += static_cast<std::int64_t>(departure.bodies.size());
+      out.push_back({rank, pack(departure, bodies, state)});
+    }
+  });
+  // Those that stay travel through a parcel to oneself: one path for all.
+  for_each_body_column([](const char*, auto& column) { column.clear(); }, bodies, state);
+  state.impulses.clear();
+  for (const Parcel& parcel : comm.exchange(std::move(out))) unpack(parcel.bytes, bodies, state);
+  put_in_order(comm, bodies, state);
+  return comm.sum(leaving);
+}
+
+}  // namespace catena

@@ -1,0 +1,152 @@
+#include "catena/partition/plan.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <span>
+#include <vector>
+
+#include "bytes.hpp"
+#include "catena/constraints/constraint_problem.hpp"
+#include "contact_graph.hpp"
+
+namespace catena {
+
+namespace {
+
+// A planned rank needs a ghost of a body that another planned rank owns.
+struct GhostNeed {
+  std::int64_t part = 0;
+  std::int64_t owner = 0;
+  GlobalId id = kNoBody;
+  auto operator<=>(const GhostNeed&) const = default;
+};
+
+void sort_unique(auto& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+// Collective. Sends each value to the rank that counts for its planned rank `part_of(value)`.
+template <class T, class PartOf>
+std::vector<T> to_counters(const Communicator& comm, const std::vector<T>& values, int n_parts,
+                           PartOf part_of) {
+  std::vector<std::vector<T>> sent(static_cast<std::size_t>(comm.size()));
+  for (const T& value : values) {
+    const int rank = rank_of_part(static_cast<int>(part_of(value)), n_parts, comm.size());
+    sent[static_cast<std::size_t>(rank)].push_back(value);
+  }
+  std::vector<Parcel> out;
+  for (int r = 0; r < comm.size(); ++r) {
+    const auto& some = sent[static_cast<std::size_t>(r)];
+    if (!some.empty()) out.push_back({r, partition_detail::to_bytes(some)});
+  }
+  std::vector<T> all;
+  for (const Parcel& parcel : comm.exchange(std::move(out))) {
+    const auto some = partition_detail::from_bytes<T>(parcel.bytes);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  sort_unique(all);
+  return all;
+}
+
+PlanRange range_of(std::span<const double> values) {
+  PlanRange range{values.front(), 0.0, values.front()};
+  for (const double v : values) {
+    range.min = std::min(range.min, v);
+    range.max = std::max(range.max, v);
+    range.mean += v / static_cast<double>(values.size());
+  }
+  return range;
+}
+
+// Numbers per planned rank.
+struct Counts {
+  std::vector<double> bodies, contacts, halo, neighbours;
+  explicit Counts(std::size_t n) : bodies(n), contacts(n), halo(n), neighbours(n) {}
+};
+
+Counts count(const Communicator& comm, const ContactSet& set, std::span<const int> part,
+             int n_ranks) {
+  Counts counts(static_cast<std::size_t>(n_ranks));
+  for (const int p : part) counts.bodies[static_cast<std::size_t>(p)] += 1.0;
+  const auto part_of = partition_detail::with_ghosts(comm, set, {part.begin(), part.end()});
+  std::vector<GhostNeed> needs;
+  for (const Contact& contact : set.contacts) {
+    const Index home = partition_detail::home_index(set, contact);
+    const std::int64_t home_part = part_of[static_cast<std::size_t>(home)];
+    counts.contacts[static_cast<std::size_t>(home_part)] += 1.0;
+    if (!partition_detail::joins_dynamic(set, contact)) continue;
+    const auto other =
+        static_cast<std::size_t>(home == contact.body_a ? contact.body_b : contact.body_a);
+    if (part_of[other] == home_part) continue;
+    needs.push_back({home_part, part_of[other], set.bodies.constants[other].id});
+  }
+  sort_unique(needs);
+  struct Link {
+    std::int64_t part = 0;
+    std::int64_t other = 0;
+    auto operator<=>(const Link&) const = default;
+  };
+  std::vector<Link> links;
+  for (const GhostNeed& need : to_counters(comm, needs, n_ranks, [](auto& n) { return n.part; })) {
+    counts.halo[static_cast<std::size_t>(need.part)] += 1.0;
+    links.push_back({need.part, need.owner});
+    links.push_back({need.owner, need.part});
+  }
+  sort_unique(links);
+  for (const Link& link : to_counters(comm, links, n_ranks, [](auto& l) { return l.part; })) {
+    counts.neighbours[static_cast<std::size_t>(link.part)] += 1.0;
+  }
+  for (auto* column : {&counts.bodies, &counts.contacts, &counts.halo, &counts.neighbours}) {
+    comm.sum(*column);
+  }
+  return counts;
+}
+
+}  // namespace
+
+double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts) {
+  constexpr double slack = 1.5;  // arrays that double when they grow
+  constexpr double real = sizeof(double);
+  // State and constants; owned bodies only.
+  constexpr double state = sizeof(BodyConstants) + 2 * sizeof(BodyMotionState) + sizeof(int);
+  // Copy in the local list, box and grid entry of the search, M^-1, V_free and ids of the
+  // problem, three velocity vectors of solver and errors.
+  constexpr double local = sizeof(BodyConstants) + sizeof(BodyMotionState) + 2 * sizeof(Aabb) +
+                           real * (7 + 6 + 2) + 3 * 6 * real;
+  // Candidate pairs (two for each contact), the point, its rows, the kept impulse, three
+  // impulse vectors, and the diagonal block.
+  constexpr double contact = 2 * 2 * sizeof(Index) + sizeof(Contact) + sizeof(RigidContact) +
+                             sizeof(KeyedImpulse) + real * (3 * 3 + 9);
+  return slack * (static_cast<double>(bodies) * (state + local) +
+                  static_cast<double>(ghosts) * local + static_cast<double>(contacts) * contact);
+}
+
+PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, const State& state,
+                             const ContactSet& contacts, int n_ranks,
+                             const BalanceSettings& settings) {
+  PartitionPlan plan;
+  plan.n_ranks = n_ranks;
+  const std::vector<int> part =
+      partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
+  const Counts counts = count(comm, contacts, part, n_ranks);
+  plan.bodies = comm.sum(static_cast<std::int64_t>(bodies.size()));
+  plan.contacts = comm.sum(static_cast<std::int64_t>(contacts.contacts.size()));
+  plan.bodies_per_rank = range_of(counts.bodies);
+  plan.contacts_per_rank = range_of(counts.contacts);
+  plan.halo = range_of(counts.halo);
+  plan.neighbours = range_of(counts.neighbours);
+  std::vector<double> memory;
+  for (std::size_t p = 0; p < counts.bodies.size(); ++p) {
+    memory.push_back(rank_memory(static_cast<std::int64_t>(counts.bodies[p]),
+                                 static_cast<std::int64_t>(counts.halo[p]),
+                                 static_cast<std::int64_t>(counts.contacts[p])));
+  }
+  plan.memory = range_of(memory);
+  if (plan.quality.vertices > 0) {
+    plan.split_memory = partition_memory(plan.quality.vertices, plan.quality.edges, n_ranks);
+  }
+  return plan;
+}
+
+}  // namespace catena

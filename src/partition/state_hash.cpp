@@ -1,0 +1,95 @@
+#include "catena/partition/state_hash.hpp"
+
+#include <array>
+#include <bit>
+#include <string_view>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/base/random.hpp"
+
+namespace catena {
+
+namespace {
+
+// Takes one value after the other; the order counts.
+class Mixer {
+ public:
+  explicit Mixer(std::uint64_t start) : hash_(mix64(start)) {}
+  std::uint64_t hash() const { return hash_; }
+
+  void add(std::uint64_t value) { hash_ = mix64(hash_ ^ value); }
+  void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
+  void add(std::int32_t value) { add(static_cast<std::int64_t>(value)); }
+  void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
+  void add(const Vec3& v) {
+    for (const double x : v) add(x);
+  }
+  void add(const Quat& q) {
+    for (const double x : q.coeffs()) add(x);
+  }
+  void add(const BodyMotionState& s) {
+    add(s.pose.p);
+    add(s.pose.q);
+    add(s.twist.v);
+    add(s.twist.w);
+  }
+  void add(const BodyConstants& b) {
+    add(b.id);
+    add(static_cast<std::int64_t>(b.kind));
+    add(static_cast<std::int64_t>(b.shape.type));
+    add(b.shape.size);
+    add(b.material);
+    add(b.motion);
+    add(b.mass);
+    add(b.inertia);
+  }
+  void add(const KeyedImpulse& i) {
+    add(i.key.a);
+    add(i.key.b);
+    add(i.key.feature);
+    add(i.key.image);
+    add(i.impulse);
+  }
+
+ private:
+  std::uint64_t hash_;
+};
+
+// Collective. Sum mod 2^64: halves apart, since signed sums may not overflow.
+std::uint64_t wrapping_sum(const Communicator& comm, std::uint64_t value) {
+  std::array<std::int64_t, 2> half{static_cast<std::int64_t>(value & 0xffffffffU),
+                                   static_cast<std::int64_t>(value >> 32)};
+  comm.sum(half);
+  return static_cast<std::uint64_t>(half[0]) + (static_cast<std::uint64_t>(half[1]) << 32);
+}
+
+}  // namespace
+
+std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const State& state) {
+  std::vector<Mixer> of_body;
+  for (const BodyConstants& body : bodies.constants) {
+    of_body.emplace_back(static_cast<std::uint64_t>(body.id));
+  }
+  for_each_body_column(
+      [&](std::string_view name, const auto& column) {
+        if (name == "subdomain") return;  // says where a body is, not how it is
+        CATENA_CHECK(column.size() == of_body.size(), name);
+        for (std::size_t i = 0; i < column.size(); ++i) of_body[i].add(column[i]);
+      },
+      bodies, state);
+  std::uint64_t sum = 0;
+  for (const Mixer& mixer : of_body) sum += mixer.hash();
+  constexpr std::uint64_t impulse_start = 0x696d70756c7365ULL;
+  for (const KeyedImpulse& impulse : state.impulses) {
+    Mixer mixer(impulse_start);
+    mixer.add(impulse);
+    sum += mixer.hash();
+  }
+  Mixer whole(wrapping_sum(comm, sum));
+  whole.add(state.time);
+  whole.add(state.step);
+  return whole.hash();
+}
+
+}  // namespace catena
