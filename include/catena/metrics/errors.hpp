@@ -14,25 +14,38 @@ namespace catena {
 
 /// Names of the metrics that a stop rule may use, in Metric's order.
 enum class Metric {
-  energy, natural_map, natural_map_rms, siconos, fclib_merit, scaled, gap, fischer_burmeister
+  energy,
+  natural_map,
+  natural_map_rms,
+  siconos,
+  fclib_merit,
+  scaled,
+  gap,
+  fischer_burmeister
 };
 inline constexpr std::array<std::string_view, 8> kMetricNames = {
-    "energy", "natural_map", "natural_map_rms", "siconos",
-    "fclib_merit", "scaled", "gap", "fischer_burmeister"};
-/// Unit of each metric: "J", "m/s" or "1".
+    "energy", "natural_map", "natural_map_rms",   "siconos", "fclib_merit",
+    "scaled", "gap",         "fischer_burmeister"};
+/// Unit of each metric: "J", "m/s", "1", or "J^0.5" (fischer_burmeister).
 std::string_view metric_unit(Metric metric);
 
-/// All errors of one iterate; the same on every rank.
+/// All errors of one iterate; the same on every rank. A non-finite impulse or slip
+/// anywhere makes every error NaN.
 struct Errors {
   double energy = 0.0;  ///< J: joint + normal + friction + limit
+  /// Bilateral rows; contacts' normal and tangential components; unilateral and boxed rows.
   double energy_joint = 0.0, energy_normal = 0.0, energy_friction = 0.0, energy_limit = 0.0;
   double natural_map = 0.0;          ///< m/s, largest over contacts and linear rows
   double natural_map_rms = 0.0;      ///< m/s
   double natural_map_angular = 0.0;  ///< rad/s, largest over angular rows
-  double siconos = 0.0, fclib_merit = 0.0, scaled = 0.0;
-  double gap = 0.0;                  ///< |lambda.w| / max(|lambda N lambda|, |r.lambda|)
+  double siconos = 0.0, fclib_merit = 0.0, scaled = 0.0;  ///< relative, dimensionless
+  /// |lambda.w| / max(|lambda N lambda|, |r.lambda|) (law ccp); a boxed row brings its
+  /// distance to the bound times w. At zero impulses: 0 if they are the solution, else 1.
+  double gap = 0.0;
+  /// 2-norm over blocks of x + y - (x^2 + y^2)^(1/2) after the energy scaling, J^0.5: its
+  /// square is of the size of the energy.
   double fischer_burmeister = 0.0;
-  double objective = 0.0;            ///< 1/2 lambda^T N lambda + r^T lambda, J
+  double objective = 0.0;  ///< 1/2 lambda^T N lambda + r^T lambda, J
 };
 
 /// Value of one metric.
@@ -42,7 +55,7 @@ double value_of(const Errors& errors, Metric metric);
 /// from lambda, never carried.
 class ErrorEvaluator {
  public:
-  /// Collective. `op` must outlive the evaluator.
+  /// Collective. `problem` and `op` must outlive the evaluator.
   ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op);
   ~ErrorEvaluator();
 
