@@ -1,0 +1,41 @@
+#include "catena/model/material.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "catena/base/error.hpp"
+
+namespace catena {
+
+MaterialTable::MaterialTable(std::vector<Material> materials)
+    : materials_(std::move(materials)), pairs_(materials_.size() * materials_.size()) {
+  const std::size_t n = materials_.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const Material &a = materials_[i], &b = materials_[j];
+      // sqrt(x * x) may differ from x in the last bit
+      pairs_[i * n + j] = i == j ? PairMaterial{a.friction, a.restitution}
+                                 : PairMaterial{std::sqrt(a.friction * b.friction),
+                                                std::sqrt(a.restitution * b.restitution)};
+    }
+  }
+}
+
+void MaterialTable::set_pair(int a, int b, const PairMaterial& pair) {
+  const auto n = static_cast<int>(materials_.size());
+  CATENA_CHECK(a >= 0 && a < n && b >= 0 && b < n, "material index out of range");
+  const auto at = [n](int i, int j) {
+    return static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j);
+  };
+  pairs_[at(a, b)] = pair;
+  pairs_[at(b, a)] = pair;
+}
+
+int MaterialTable::find(const std::string& name) const {
+  for (std::size_t i = 0; i < materials_.size(); ++i) {
+    if (materials_[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace catena

@@ -1,0 +1,53 @@
+#include "catena/model/model.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "catena/math/rotation.hpp"
+
+namespace catena {
+
+void NameTable::add(GlobalId first, GlobalId count, std::string name, bool numbered) {
+  CATENA_CHECK(first >= 0 && count >= 0, "a range of ids is not negative");
+  if (count == 0) return;
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), first,
+                       [](GlobalId id, const Range& range) { return id < range.first; });
+  const bool free = (after == ranges_.end() || first + count <= after->first) &&
+                    (after == ranges_.begin() || (after - 1)->first + (after - 1)->count <= first);
+  CATENA_CHECK(free, "ids have one name");
+  ranges_.insert(after, Range{first, count, std::move(name), numbered});
+}
+
+std::string NameTable::name_of(GlobalId id) const {
+  const auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), id,
+                       [](GlobalId i, const Range& range) { return i < range.first; });
+  if (after != ranges_.begin()) {
+    const Range& range = *(after - 1);
+    if (id < range.first + range.count) {
+      return range.numbered ? range.name + "-" + std::to_string(id - range.first) : range.name;
+    }
+  }
+  return "body-" + std::to_string(id);
+}
+
+GlobalId NameTable::size() const {
+  return ranges_.empty() ? 0 : ranges_.back().first + ranges_.back().count;
+}
+
+BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
+                                 const BodyMotionState& start, double t) {
+  BodyMotionState now;
+  now.pose = start.pose;
+  if (body.kind != BodyKind::kinematic || body.motion < 0) return now;
+  const Motion& motion = model.motions[static_cast<std::size_t>(body.motion)];
+  now.pose.p += t * motion.velocity;
+  now.pose.q = advance_rotation(start.pose.q, motion.angular_velocity, t);
+  now.twist.v = motion.velocity;
+  now.twist.w = motion.angular_velocity;
+  return now;
+}
+
+}  // namespace catena
