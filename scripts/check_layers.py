@@ -29,7 +29,7 @@ DRIVERS = "drivers"
 # header (by pattern) -> places whose sources may include it; none may in include/
 LIBRARIES = [
     (r"spdlog/", {"base"}),
-    (r"mpi\.h$", {"comm", "solvers"}),  # PETSc takes an MPI_Comm
+    (r"mpi\.h$", {"comm", "solvers", "io"}),  # PETSc and HDF5 take an MPI_Comm
     (r"metis\.h$", {"partition"}),
     (r"petsc\w*\.h$", {"solvers"}),
     (r"(hdf5|H5\w+)\.h$", {"io"}),
