@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMaxIterations = 60;  ///< Newton needs 2 to 6; bisection would need about 55
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+constexpr double kLargest = std::numeric_limits<double>::max();
 
 bool is_isotropic(const Mat3& d) {
   return d(0, 1) == 0.0 && d(0, 2) == 0.0 && d(1, 2) == 0.0 && d(1, 1) == d(2, 2);
@@ -71,7 +72,7 @@ double sliding_ratio(const Sliding& p, double mu) {
   const double s_min = std::min(p.s1, p.s2);
   double low = 0.0;
   // |z_t| <= |rho|/a and z_n >= z_free - |c| |rho|/a: psi >= 0 from here on
-  double high = rho * (1.0 + mu * c) / (mu * p.z_free);
+  double high = std::min(rho * (1.0 + mu * c) / (mu * p.z_free), kLargest);
   double a = 0.0;
   for (int i = 0; i < kMaxIterations; ++i) {
     const double y1 = 1.0 / (p.s1 + a);
@@ -148,9 +149,7 @@ class ConeBoundary {
  public:
   ConeBoundary(const Mat3& d, const Vec3& r, double mu) : d_(d), r_(r), mu_(mu) {
     const Eigen::LLT<Mat3> cholesky(d);
-    const Mat3 l = cholesky.matrixL();
-    Mat3 l_inverse = Mat3::Identity();
-    l.triangularView<Eigen::Lower>().solveInPlace(l_inverse);
+    const Mat3 l_inverse = Mat3(cholesky.matrixL()).inverse();
     const Vec3 j(-mu * mu, 1.0, 1.0);
     const Mat3 a = l_inverse * j.asDiagonal() * l_inverse.transpose();
     const Eigen::SelfAdjointEigenSolver<Mat3> eigen(a);
@@ -197,7 +196,7 @@ class ConeBoundary {
       const double change = std::abs(next - a);
       a = next;
       if (inside && change <= 1e-9 * a) break;
-      if (!(high - low > kEpsilon * high)) break;
+      if (std::isnan(a) || (std::isfinite(high) && high - low <= kEpsilon * high)) break;
     }
     return a;
   }
@@ -255,7 +254,7 @@ Vec3 convex_isotropic(double d_n, double d_t, const Vec3& r, double mu) {
 }  // namespace
 
 Vec3 solve_one_contact_convex(const Mat3& d, const Vec3& r, double mu) {
-  if (mu <= 0.0) return {std::max(0.0, -r[0] / d(0, 0)), 0.0, 0.0};
+  if (mu <= 0.0) return {r[0] >= 0.0 ? 0.0 : -r[0] / d(0, 0), 0.0, 0.0};
   if (is_isotropic(d)) return convex_isotropic(d(0, 0), d(1, 1), r, mu);
   if (r[0] >= mu * std::sqrt(r[1] * r[1] + r[2] * r[2])) return Vec3::Zero();
 
