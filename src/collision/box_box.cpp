@@ -110,7 +110,7 @@ Polygon clip(const Polygon& in, int axis, double sign, double limit, int side) {
 
 /// Gives clipped points the name of the incident face's corner that they are next to, so
 /// that a corner that lies on a side keeps its name whichever side of it it falls on;
-/// then drops all but the lowest of points that coincide.
+/// then drops all but the lowest of points that coincide or share a name.
 void name_and_merge(Polygon& polygon, const Polygon& corners, double snap) {
   for (int k = 0; k < polygon.n; ++k) {
     ClipPoint& point = polygon.at[static_cast<std::size_t>(k)];
@@ -122,7 +122,10 @@ void name_and_merge(Polygon& polygon, const Polygon& corners, double snap) {
   for (int k = 0; k < polygon.n; ++k) {
     const ClipPoint point = polygon[k];
     int twin = 0;
-    while (twin < n && (polygon[twin].p - point.p).squaredNorm() >= snap * snap) ++twin;
+    while (twin < n && polygon[twin].name != point.name &&
+           (polygon[twin].p - point.p).squaredNorm() >= snap * snap) {
+      ++twin;
+    }
     ClipPoint& slot = polygon.at[static_cast<std::size_t>(twin)];
     if (twin == n) {
       slot = point;

@@ -4,6 +4,7 @@
 
 #include "box_box.hpp"
 #include "catena/collision/contact.hpp"
+#include "catena/collision/sphere_pair.hpp"
 
 namespace catena {
 
@@ -14,12 +15,9 @@ Vec3 plane_normal(const Pose& plane) { return plane.q.toRotationMatrix().col(2);
 
 void sphere_sphere(double radius_a, const Vec3& p_a, double radius_b, const Vec3& p_b,
                    double margin, std::vector<ContactPoint>& out) {
-  const Vec3 d = p_b - p_a;
-  const double distance = d.norm();
-  const double gap = distance - (radius_a + radius_b);
-  if (!(gap < margin)) return;
-  const Vec3 normal = distance > 0.0 ? Vec3(d / distance) : Vec3::UnitZ();
-  out.push_back({p_a + (radius_a + 0.5 * gap) * normal, normal, gap, 0});
+  const SphereGap g = sphere_gap(p_a, radius_a, p_b, radius_b);
+  if (!(g.gap < margin)) return;
+  out.push_back({sphere_pair_point(p_a, radius_a, g), g.normal, g.gap, 0});
 }
 
 /// A: sphere, B: plane.

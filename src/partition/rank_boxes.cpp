@@ -1,0 +1,108 @@
+#include "rank_boxes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace catena::partition_detail {
+
+namespace {
+
+/// Half extent relative to the median above which a body is oversized.
+constexpr double kOversized = 4.0;
+
+Aabb box_at(std::span<const double> values, std::size_t k) {
+  const double* v = values.data() + 6 * k;
+  return {Vec3(v[0], v[1], v[2]), Vec3(v[3], v[4], v[5])};
+}
+
+}  // namespace
+
+void RankBoxes::split(std::span<Index> members, std::span<const Aabb> boxes, int parts) {
+  if (members.empty()) return;
+  const auto box_of = [&](Index i) -> const Aabb& { return boxes[static_cast<std::size_t>(i)]; };
+  Aabb whole, centres;
+  for (const Index i : members) {
+    whole.merge(box_of(i));
+    const Vec3 centre = 0.5 * (box_of(i).lo + box_of(i).hi);
+    centres.merge({centre, centre});
+  }
+  if (parts == 1 || members.size() == 1) {
+    groups_.push_back({whole, {members.begin(), members.end()}});
+    return;
+  }
+  Eigen::Index axis = 0;
+  (centres.hi - centres.lo).maxCoeff(&axis);
+  const std::size_t half = members.size() / 2;
+  std::nth_element(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(half),
+                   members.end(), [&](Index i, Index j) {
+                     const double a = box_of(i).lo[axis] + box_of(i).hi[axis],
+                                  b = box_of(j).lo[axis] + box_of(j).hi[axis];
+                     return a != b ? a < b : i < j;
+                   });
+  split(members.first(half), boxes, parts / 2);
+  split(members.subspan(half), boxes, parts - parts / 2);
+}
+
+void RankBoxes::group(const Bodies& bodies, std::span<const Aabb> boxes) {
+  groups_.clear();
+  std::vector<Index> usual, oversized;
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    // not where it is empty or not a number
+    if (!(boxes[i].lo.array() <= boxes[i].hi.array()).all()) continue;
+    usual.push_back(static_cast<Index>(i));
+    sizes.push_back(half_extent(bodies.constants[i].shape));
+  }
+  if (!usual.empty()) {
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    const double limit = kOversized * *middle;
+    const auto is_usual = [&](Index i) {
+      return half_extent(bodies.constants[static_cast<std::size_t>(i)].shape) <= limit;
+    };
+    const auto first_oversized = std::stable_partition(usual.begin(), usual.end(), is_usual);
+    oversized.assign(first_oversized, usual.end());
+    usual.erase(first_oversized, usual.end());
+  }
+  split(oversized, boxes, kBoxes / 2);
+  split(usual, boxes, kBoxes / 2);
+  for (std::size_t k = 0; k < kBoxes; ++k) {
+    const Aabb box = k < groups_.size() ? groups_[k].box : Aabb{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      published_[6 * k + axis] = box.lo[static_cast<Eigen::Index>(axis)];
+      published_[6 * k + 3 + axis] = box.hi[static_cast<Eigen::Index>(axis)];
+    }
+  }
+}
+
+void RankBoxes::select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
+                       std::vector<std::pair<int, std::vector<Index>>>& out) const {
+  out.clear();
+  const std::size_t n_ranks = all.size() / kDoubles;
+  std::vector<Index> chosen;
+  std::vector<Aabb> near;
+  for (std::size_t rank = 0; rank < n_ranks; ++rank) {
+    if (static_cast<int>(rank) == own_rank) continue;
+    chosen.clear();
+    for (const Group& own : groups_) {
+      near.clear();
+      for (std::size_t k = 0; k < kBoxes; ++k) {
+        const Aabb box = box_at(all, rank * kBoxes + k);
+        if (own.box.overlaps(box)) near.push_back(box);
+      }
+      if (near.empty()) continue;
+      for (const Index i : own.members) {
+        const Aabb& box = boxes[static_cast<std::size_t>(i)];
+        if (std::any_of(near.begin(), near.end(),
+                        [&box](const Aabb& other) { return box.overlaps(other); })) {
+          chosen.push_back(i);
+        }
+      }
+    }
+    if (chosen.empty()) continue;
+    std::sort(chosen.begin(), chosen.end());
+    out.emplace_back(static_cast<int>(rank), chosen);
+  }
+}
+
+}  // namespace catena::partition_detail
