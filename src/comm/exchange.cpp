@@ -26,10 +26,28 @@ bool take_parcel(MPI_Comm comm, int tag, std::vector<Parcel>& incoming) {
   return true;
 }
 
+/// Refuses what cannot be sent while nothing is on its way yet: an exception later
+/// would free buffers that MPI still reads.
+void check_parcels(const std::vector<Parcel>& parcels, int n_ranks) {
+  std::vector<int> targets;
+  for (const Parcel& parcel : parcels) {
+    CATENA_CHECK(parcel.rank >= 0 && parcel.rank < n_ranks, "parcel to a rank that is not there");
+    targets.push_back(parcel.rank);
+    if (parcel.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw Error(
+          "parcel of " + std::to_string(parcel.bytes.size()) + " bytes is larger than MPI can send",
+          "MPI", "use more ranks", ExitCode::runtime_error);
+  }
+  std::sort(targets.begin(), targets.end());
+  CATENA_CHECK(std::adjacent_find(targets.begin(), targets.end()) == targets.end(),
+               "two parcels to one rank");
+}
+
 }  // namespace
 
 std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
   Impl& impl = *impl_;
+  check_parcels(outgoing, impl.size);
   // A rank may leave this exchange and post the next one while another still probes
   // for this one, but no rank is ever two ahead: two tags in turn keep them apart.
   const int tag = kExchangeTag + impl.exchanges;
@@ -37,21 +55,11 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
 
   std::vector<Parcel> incoming;
   std::vector<MPI_Request> sends;
-  std::vector<bool> seen(outgoing.size() > 1 ? static_cast<std::size_t>(impl.size) : 0);
   for (Parcel& parcel : outgoing) {
-    CATENA_CHECK(parcel.rank >= 0 && parcel.rank < impl.size, "parcel to a rank that is not there");
-    if (!seen.empty()) {
-      CATENA_CHECK(!seen[static_cast<std::size_t>(parcel.rank)], "two parcels to one rank");
-      seen[static_cast<std::size_t>(parcel.rank)] = true;
-    }
     if (parcel.rank == impl.rank) {
       incoming.push_back({impl.rank, std::move(parcel.bytes)});
       continue;
     }
-    if (parcel.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw Error(
-          "parcel of " + std::to_string(parcel.bytes.size()) + " bytes is larger than MPI can send",
-          "MPI", "use more ranks", ExitCode::runtime_error);
     // synchronous: complete only once matched, so that "all sends complete" means "all arrived"
     sends.push_back(MPI_REQUEST_NULL);
     check_mpi(MPI_Issend(parcel.bytes.data(), static_cast<int>(parcel.bytes.size()), MPI_BYTE,
