@@ -1,0 +1,66 @@
+// A run: a case taken through time on all ranks.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "catena/base/log.hpp"
+#include "catena/simulation/case.hpp"
+#include "catena/stepper/stepper.hpp"
+
+namespace catena {
+
+/// How a run is to be done, beside its case.
+struct RunOptions {
+  std::string directory;     ///< of the result
+  bool force = false;        ///< replace Catena's own files in it
+  std::string command_line;  ///< for the provenance
+};
+
+/// A case on this communicator's ranks: generates, distributes, steps, rebalances. Usable
+/// step by step from a program, or whole by run().
+class Simulation {
+ public:
+  /// Collective. Makes the bodies, each rank its share, and distributes them: first by the
+  /// curve, then by the graph of the first contacts. Throws Error on every rank.
+  Simulation(const Communicator& comm, const CaseSettings& settings);
+  ~Simulation();
+
+  /// Collective. One step; before it, where due, a look at the balance. Throws BlowUp.
+  const StepReport& step();
+
+  /// Collective. All steps of the case, with output into options.directory. Returns done or
+  /// tolerance_missed; throws Error (BlowUp after dumping the step, with the result's index
+  /// written).
+  ExitCode run(const RunOptions& options, Log& log);
+
+  /// Steps that run() does in all.
+  std::int64_t n_steps() const;
+
+  const Communicator& communicator() const { return comm_; }
+  const CaseSettings& settings() const { return settings_; }
+  const Model& model() const { return model_; }
+  const Bodies& bodies() const { return bodies_; }
+  const State& state() const { return state_; }
+  const Stepper& stepper() const { return *stepper_; }
+  /// Of the last distribution.
+  const PartitionQuality& partition() const { return quality_; }
+  /// Largest rank's counted work of the last step over the mean: contact rows times sweeps,
+  /// plus bodies.
+  double imbalance() const { return imbalance_; }
+
+ private:
+  /// Collective. Splits the graph of the present contacts and moves bodies to match.
+  void distribute();
+
+  Communicator comm_;
+  CaseSettings settings_;
+  Model model_;
+  Bodies bodies_;
+  State state_;
+  std::unique_ptr<Stepper> stepper_;
+  PartitionQuality quality_;
+  double imbalance_ = 1.0;
+};
+
+}  // namespace catena

@@ -1,0 +1,39 @@
+// Energies, momenta, and where a step's energy went.
+#pragma once
+
+#include <span>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/model/state.hpp"
+
+namespace catena {
+
+/// Energy and momentum of this rank's dynamic bodies (sum over ranks for the whole).
+struct EnergyMomentum {
+  double kinetic = 0.0;         ///< J
+  double potential = 0.0;       ///< -m g . x, J; zero at the origin
+  Vec3 linear = Vec3::Zero();   ///< kg m/s
+  Vec3 angular = Vec3::Zero();  ///< about the world's origin, kg m^2/s
+};
+
+/// Local: no messages.
+EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, const State& state);
+
+/// Work of one step's contact impulses, J, this rank's contacts. With u- = G V0 and u+ = G V
+/// the impulse lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step
+/// V0 -> V with M constant]. Work that kinematic bodies do is counted apart.
+struct ContactWork {
+  double friction_dissipation = 0.0;  ///< -lambda_t . (u_t- + u_t+)/2
+  double impact_dissipation = 0.0;    ///< -lambda_n (u_n- + u_n+)/2 less the recovery work
+  double recovery_work = 0.0;         ///< lambda_n u_n+/2 where a penetration is pushed out
+  double external_work = 0.0;         ///< done on the contacts by prescribed bodies
+};
+
+/// Local. `twists0` and `twists`: V0 and V of all bodies of the problem, 6 numbers each.
+/// `recovering[k]` is nonzero where contact k is pushed out of penetration (b < 0 from the
+/// gap and not from restitution).
+ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                         std::span<const double> twists0, std::span<const double> twists,
+                         std::span<const char> recovering);
+
+}  // namespace catena

@@ -1,0 +1,103 @@
+// One time step as named stages (docs/design/0005-time-step.md).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/constraints/contact_rows.hpp"
+#include "catena/model/state.hpp"
+#include "catena/partition/contact_search.hpp"
+#include "catena/solvers/solver.hpp"
+#include "catena/stepper/energy.hpp"
+
+namespace catena {
+
+struct StepperSettings {
+  StepperKind kind = StepperKind::spook;
+  double step = 2e-3;      ///< h, s
+  bool warm_start = true;  ///< first guess from the last step's impulses
+};
+
+/// Wall times of a step's stages, s, this rank's.
+struct StepTimes {
+  double find = 0.0, assemble = 0.0, solve = 0.0, apply = 0.0, advance = 0.0;
+  double total() const { return find + assemble + solve + apply + advance; }
+};
+
+/// What a step did; the same on every rank but for `times`.
+struct StepReport {
+  SolveReport solve;
+  std::int64_t contacts = 0;     ///< over all ranks
+  double kinetic = 0.0;          ///< J, at the end of the step, over all ranks
+  double potential = 0.0;        ///< J
+  double penetration = 0.0;      ///< deepest, m, at the start of the step (>= 0)
+  AuditSums audit;               ///< since the start, over all ranks
+  double energy_residual = 0.0;  ///< J since the start: what the audit does not explain
+  Vec3 linear_momentum = Vec3::Zero();
+  Vec3 angular_momentum = Vec3::Zero();
+  StepTimes times;
+};
+
+/// A non-finite or run-away state: names the body. Exit code 6.
+class BlowUp : public Error {
+ public:
+  explicit BlowUp(const std::string& found)
+      : Error(found, "", "take smaller steps, or look at the dumped step", ExitCode::blow_up) {}
+};
+
+/// SPOOK and DVI: semi-implicit, velocity level (docs/theory.md).
+///
+///   V_free = V0 + h M^-1 (f - omega x I omega),  solve contacts,  x += h v,
+///   L = L0 + h tau + (G^T lambda)_omega,  omega = (R_new I R_new^T)^-1 L
+class Stepper {
+ public:
+  /// Collective. References must outlive the stepper.
+  Stepper(const Communicator& comm, const Model& model, const StepperSettings& settings,
+          std::unique_ptr<Solver> solver);
+  ~Stepper();
+
+  /// Collective. One step of `settings.step`; the stages below in order.
+  /// Throws BlowUp on every rank if any body's state is not finite afterwards; the state is
+  /// then that of the step's start.
+  const StepReport& step(const Bodies& bodies, State& state);
+
+  // The stages, for tests; each reads what the ones before left.
+  void find_contacts(const Bodies& bodies, const State& state);     ///< collective
+  void assemble_problem(const Bodies& bodies, const State& state);  ///< local
+  void solve_impulses();                                            ///< collective
+  void apply_impulses(const Bodies& bodies, State& state);          ///< neighbours
+  void advance_poses(const Bodies& bodies, State& state);           ///< collective
+  void record(const Bodies& bodies, State& state);                  ///< collective
+
+  const StepReport& report() const { return report_; }
+  const ContactSet& contacts() const { return contact_set_; }
+  const ConstraintProblem& problem() const { return *problem_; }
+  std::span<const double> impulses() const { return impulses_; }
+  Solver& solver() { return *solver_; }
+
+ private:
+  /// Impulses of the last step, in the new contact frames and inside the cone.
+  void first_guess(const State& state);
+  /// Undoes the step in `state`.
+  void restore(State& state) const;
+
+  Communicator comm_;
+  const Model& model_;
+  StepperSettings settings_;
+  std::unique_ptr<Solver> solver_;
+  ContactSearch search_;
+  ContactSet contact_set_;
+  std::unique_ptr<ConstraintProblem> problem_;
+  std::vector<double> impulses_;
+  std::vector<double> twists0_;          ///< V0 of all local bodies
+  std::vector<double> velocities_;       ///< V
+  std::vector<char> recovering_;         ///< contact k starts in penetration
+  std::vector<KeyedImpulse> impulses0_;  ///< the state's at the step's start
+  AuditSums audit0_;
+  StepReport report_;
+};
+
+}  // namespace catena

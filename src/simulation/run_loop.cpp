@@ -1,0 +1,325 @@
+// The loop of a run: cadences of output, progress, and the answers to failures.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+#include "catena/base/timer.hpp"
+#include "catena/base/version.hpp"
+#include "catena/io/fclib.hpp"
+#include "catena/io/result_writer.hpp"
+#include "catena/simulation/simulation.hpp"
+
+namespace catena {
+
+namespace {
+
+/// FCLIB dumps that one run makes at most.
+constexpr int kMaxDumps = 20;
+/// Warnings of missed tolerances that are shown one by one.
+constexpr int kMaxWarnings = 5;
+
+std::vector<SeriesColumn> series_columns() {
+  return {{"time", "s"},
+          {"step", "1"},
+          {"kinetic_energy", "J"},
+          {"potential_energy", "J"},
+          {"dissipation_friction", "J"},
+          {"dissipation_impact", "J"},
+          {"recovery_work", "J"},
+          {"external_work", "J"},
+          {"energy_residual", "J"},
+          {"error_energy", "J"},
+          {"error_normal", "J"},
+          {"error_friction", "J"},
+          {"error_natural_map", "m/s"},
+          {"error_natural_map_rms", "m/s"},
+          {"contacts", "1"},
+          {"penetration", "m"},
+          {"iterations", "1"},
+          {"momentum_x", "kg m/s"},
+          {"momentum_y", "kg m/s"},
+          {"momentum_z", "kg m/s"},
+          {"angular_momentum_x", "kg m^2/s"},
+          {"angular_momentum_y", "kg m^2/s"},
+          {"angular_momentum_z", "kg m^2/s"},
+          {"step_wall_s", "s"},
+          {"imbalance", "1"}};
+}
+
+std::vector<double> series_row(const StepReport& r, const State& state, double wall,
+                               double imbalance) {
+  const Errors& e = r.solve.errors;
+  return {state.time,
+          static_cast<double>(state.step),
+          r.kinetic,
+          r.potential,
+          r.audit.dissipation_friction,
+          r.audit.dissipation_impact,
+          r.audit.recovery_work,
+          r.audit.external_work,
+          r.energy_residual,
+          e.energy,
+          e.energy_normal,
+          e.energy_friction,
+          e.natural_map,
+          e.natural_map_rms,
+          static_cast<double>(r.contacts),
+          r.penetration,
+          static_cast<double>(r.solve.iterations),
+          r.linear_momentum[0],
+          r.linear_momentum[1],
+          r.linear_momentum[2],
+          r.angular_momentum[0],
+          r.angular_momentum[1],
+          r.angular_momentum[2],
+          wall,
+          imbalance};
+}
+
+std::string host_names(const Communicator& comm) {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  const std::string own = std::string(name.data()) + "\n";
+  const std::vector<std::byte> all = comm.all_gather_bytes(std::as_bytes(std::span(own)));
+  std::vector<std::string> hosts;
+  std::string host;
+  for (const std::byte c : all) {
+    if (static_cast<char>(c) != '\n') {
+      host.push_back(static_cast<char>(c));
+    } else {
+      if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.push_back(host);
+      host.clear();
+    }
+  }
+  std::string text;
+  for (const std::string& h : hosts) text += (text.empty() ? "" : " ") + h;
+  return text;
+}
+
+Provenance provenance(const Simulation& sim, const RunOptions& options) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> start{};
+  std::strftime(start.data(), start.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  std::string start_text(start.data());
+  sim.communicator().broadcast(0, start_text);
+  return {{"version", std::string(version())},
+          {"git_hash", std::string(git_hash())},
+          {"build", build_description()},
+          {"mpi", mpi_version()},
+          {"command_line", options.command_line},
+          {"config", print_case(sim.settings())},
+          {"hosts", host_names(sim.communicator())},
+          {"ranks", std::to_string(sim.communicator().size())},
+          {"start_time", start_text},
+          {"parent_checkpoint", ""}};
+}
+
+std::vector<ContactRecord> contact_records(const Simulation& sim) {
+  const ContactSet& set = sim.stepper().contacts();
+  const std::span<const double> impulses = sim.stepper().impulses();
+  const std::vector<RigidContact>& rows = sim.stepper().problem().contacts;
+  std::vector<ContactRecord> records;
+  records.reserve(set.contacts.size());
+  for (std::size_t k = 0; k < set.contacts.size(); ++k) {
+    const Contact& c = set.contacts[k];
+    const RigidContact& row = rows[k];
+    const double* lambda = impulses.data() + 3 * k;
+    records.push_back({c.key, c.point, c.normal, c.gap,
+                       lambda[0] * row.normal + lambda[1] * row.tangent +
+                           lambda[2] * row.normal.cross(row.tangent)});
+  }
+  return records;
+}
+
+std::string duration_text(double seconds) {
+  if (!std::isfinite(seconds)) return "?";
+  const auto s = static_cast<long long>(seconds + 0.5);
+  std::array<char, 32> text{};
+  if (s < 3600) {
+    std::snprintf(text.data(), text.size(), "%lld:%02lld", s / 60, s % 60);
+  } else {
+    std::snprintf(text.data(), text.size(), "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+  }
+  return text.data();
+}
+
+/// One run's output and bookkeeping.
+class RunLoop {
+ public:
+  RunLoop(Simulation& sim, const RunOptions& options, Log& log)
+      : sim_(sim),
+        log_(log),
+        output_(sim.settings().output),
+        writer_(sim.communicator(), options.directory, provenance(sim, options), series_columns(),
+                options.force) {
+    all_or_none(sim.communicator(), [&] {
+      if (sim.communicator().rank() == 0) log_.open_json(options.directory + "/log.jsonl");
+    });
+  }
+
+  ExitCode run() {
+    start();
+    while (sim_.state().step < sim_.n_steps()) {
+      const double t0 = wall_seconds();
+      step_or_dump();
+      wall_steps_ += wall_seconds() - t0;
+      after_step(sim_.communicator().max(wall_seconds() - t0));
+      if (missed_last_ && sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
+        snapshot();
+        writer_.finish();
+        log_.message(LogLevel::error,
+                     "stopped: a step missed its tolerance (solver.on_missed_tolerance: stop)");
+        return ExitCode::tolerance_missed;
+      }
+    }
+    if (last_snapshot_ != sim_.state().step) snapshot();
+    writer_.finish();
+    summary();
+    return ExitCode::done;
+  }
+
+ private:
+  void start() {
+    writer_.write_bodies(sim_.model(), sim_.bodies());
+    const std::int64_t n = sim_.communicator().sum(static_cast<std::int64_t>(sim_.bodies().size()));
+    log_.info("start: " + std::to_string(n) + " bodies on " +
+              std::to_string(sim_.communicator().size()) + " ranks, " +
+              std::to_string(sim_.n_steps()) + " steps of " +
+              json_number(sim_.settings().time.step) + " s into " + writer_.directory());
+    snapshot();
+    wall_start_ = wall_progress_ = wall_seconds();
+  }
+
+  void step_or_dump() {
+    try {
+      sim_.step();
+    } catch (const BlowUp& blow_up) {
+      log_.message(LogLevel::error, blow_up.what());
+      dump("blow-up");
+      snapshot();
+      writer_.finish();
+      throw;
+    }
+  }
+
+  void after_step(double wall) {
+    const StepReport& r = sim_.stepper().report();
+    const State& state = sim_.state();
+    if (state.step == 1 && r.penetration > sim_.settings().contact.margin) {
+      log_.warning("bodies overlap at the start by up to " + json_number(r.penetration) +
+                       " m; they are pushed apart at contact.recovery_speed, see recovery_work",
+                   {{"penetration", json_number(r.penetration)}});
+    }
+    note_tolerance(r);
+    if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
+      writer_.append_series(series_row(r, state, wall, sim_.imbalance()));
+    }
+    if (due(output_.snapshot_interval)) snapshot();
+    if (due(output_.dump_interval) && dumps_ < kMaxDumps) {
+      ++dumps_;
+      dump("step");
+    }
+    progress(r);
+  }
+
+  /// Whether a multiple of `interval` lies in the step just done.
+  bool due(double interval) const {
+    const double h = sim_.settings().time.step;
+    const auto count = [&](std::int64_t step) {
+      return std::floor(static_cast<double>(step) * h / interval + 1e-9);
+    };
+    return count(sim_.state().step) > count(sim_.state().step - 1);
+  }
+
+  void snapshot() {
+    std::vector<ContactRecord> records;
+    if (output_.contacts && sim_.state().step > 0) records = contact_records(sim_);
+    writer_.write_snapshot(sim_.model(), sim_.bodies(), sim_.state(), records);
+    last_snapshot_ = sim_.state().step;
+  }
+
+  void dump(const std::string& stem) {
+    std::array<char, 16> number{};
+    std::snprintf(number.data(), number.size(), "%08lld",
+                  static_cast<long long>(sim_.state().step));
+    const std::string path = writer_.directory() + "/" + stem + "-" + number.data() + ".hdf5";
+    write_fclib(path, sim_.stepper().problem(),
+                sim_.settings().name + ", " + stem + " " + number.data(),
+                sim_.stepper().impulses());
+    log_.info("contact problem written to " + path);
+  }
+
+  void note_tolerance(const StepReport& r) {
+    missed_last_ =
+        r.solve.status == SolveStatus::iteration_limit || r.solve.status == SolveStatus::time_limit;
+    if (!missed_last_) return;
+    ++missed_;
+    if (missed_ > kMaxWarnings) return;
+    const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
+    log_.warning("step " + std::to_string(sim_.state().step) + " missed its tolerance: " + metric +
+                     " " + json_number(value_of(r.solve.errors, r.solve.metric)) + " " +
+                     std::string(metric_unit(r.solve.metric)) + ", wanted " +
+                     json_number(r.solve.threshold) +
+                     (missed_ == kMaxWarnings ? "; further ones are counted only" : ""),
+                 {{"step", std::to_string(sim_.state().step)},
+                  {"error", json_number(value_of(r.solve.errors, r.solve.metric))}});
+  }
+
+  /// A line at most every second, and at the end.
+  void progress(const StepReport& r) {
+    const double now = wall_seconds();
+    const std::int64_t step = sim_.state().step;
+    if (now - wall_progress_ < 1.0 && step != sim_.n_steps()) return;
+    wall_progress_ = now;
+    const double per_step = (now - wall_start_) / static_cast<double>(step);
+    const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
+    std::array<char, 320> line{};
+    std::snprintf(line.data(), line.size(),
+                  "step %lld/%lld  t %.4g s  %.3g ms/step  contacts %lld  iterations %d  %s %.3g %s"
+                  "  imbalance %.2f  ETA %s",
+                  static_cast<long long>(step), static_cast<long long>(sim_.n_steps()),
+                  sim_.state().time, 1e3 * per_step, static_cast<long long>(r.contacts),
+                  r.solve.iterations, metric.c_str(), value_of(r.solve.errors, r.solve.metric),
+                  std::string(metric_unit(r.solve.metric)).c_str(), sim_.imbalance(),
+                  duration_text(per_step * static_cast<double>(sim_.n_steps() - step)).c_str());
+    log_.progress(line.data());
+  }
+
+  void summary() {
+    const std::int64_t steps = sim_.n_steps();
+    if (missed_ > 0) {
+      log_.warning(std::to_string(missed_) + " of " + std::to_string(steps) +
+                   " steps missed their tolerance: see error_energy in the series; more "
+                   "solver.max_iterations or a smaller time.step make it smaller");
+    }
+    log_.info("done: " + std::to_string(steps) + " steps in " + duration_text(wall_steps_) +
+              "; result " + writer_.directory() + "/result.h5");
+  }
+
+  Simulation& sim_;
+  Log& log_;
+  const OutputSettings& output_;
+  ResultWriter writer_;
+  std::int64_t last_snapshot_ = -1;
+  int dumps_ = 0;
+  std::int64_t missed_ = 0;
+  bool missed_last_ = false;
+  double wall_start_ = 0.0;
+  double wall_progress_ = 0.0;
+  double wall_steps_ = 0.0;  ///< s
+};
+
+}  // namespace
+
+ExitCode Simulation::run(const RunOptions& options, Log& log) {
+  return RunLoop(*this, options, log).run();
+}
+
+}  // namespace catena

@@ -1,0 +1,43 @@
+#include "analytic/case_runner.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+namespace catena::testing {
+
+std::string text_of(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+std::unique_ptr<Simulation> simulate(const std::string& yaml) {
+  const Communicator comm = Communicator::self();
+  return std::make_unique<Simulation>(
+      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+}
+
+const BodyMotionState& body_of(const Simulation& sim, GlobalId id) {
+  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i) {
+    if (sim.bodies().constants[i].id == id) return sim.state().body[i];
+  }
+  throw std::runtime_error("body " + std::to_string(id) + " is not owned here");
+}
+
+void run_until(Simulation& sim, double t) {
+  const double h = sim.settings().time.step;
+  const std::int64_t last = std::llround(t / h);
+  while (sim.state().step < last) sim.step();
+}
+
+Vec3 contact_force_on(const Simulation& sim, GlobalId id) {
+  Vec3 sum = Vec3::Zero();
+  for (const KeyedImpulse& k : sim.state().impulses) {
+    if (k.key.b == id) sum += k.impulse;
+    if (k.key.a == id) sum -= k.impulse;
+  }
+  return sum / sim.settings().time.step;
+}
+
+}  // namespace catena::testing

@@ -1,0 +1,26 @@
+// Runs a case given as YAML text, step by step, and looks bodies up by id.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "catena/simulation/simulation.hpp"
+
+namespace catena::testing {
+
+/// Shortest text that reads back as the same double.
+std::string text_of(double value);
+
+/// A simulation of `yaml` (without the line `catena: 1` and `name`) on one rank.
+std::unique_ptr<Simulation> simulate(const std::string& yaml);
+
+/// State of an owned body; throws if it is not owned here.
+const BodyMotionState& body_of(const Simulation& sim, GlobalId id);
+
+/// Steps until t (rounded to whole steps).
+void run_until(Simulation& sim, double t);
+
+/// Sum of the contact impulses on body `id` divided by the step, N.
+Vec3 contact_force_on(const Simulation& sim, GlobalId id);
+
+}  // namespace catena::testing
