@@ -39,6 +39,9 @@ struct ProblemBodies {
   std::vector<double> inverse_mass;     ///< M^-1, world frame
   std::vector<double> free_velocity;    ///< V_free: the step's other forces applied; m/s, rad/s
   Index n_owned = 0;
+  /// Per owned velocity its number in the problem file the bodies were read from (io/fclib);
+  /// empty for bodies made otherwise.
+  std::vector<std::int64_t> file_velocity;
 
   Index size() const { return static_cast<Index>(id.size()); }
   Index n_dofs() const { return dof_begin.back(); }

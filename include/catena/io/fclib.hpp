@@ -16,13 +16,24 @@ struct FclibInfo {
   std::int64_t n_contacts = 0;
   std::int64_t n_velocities = 0;  ///< 0 for local
   std::int64_t n_bodies = 0;      ///< diagonal blocks of M; 0 for local
+  std::int64_t n_bilateral = 0;   ///< rows of G; 0 for local
+  std::int64_t n_boxed = 0;       ///< boxed rows of a Catena dump
 };
 
 /// Collective. Reads a local (W, q, mu: assembled operator) or global (M, H, f, w, mu:
 /// bodies with dense mass from the diagonal blocks of M, contacts as general blocks)
 /// problem, each rank its share: contacts dealt in contiguous ranges for local files;
-/// bodies for global ones, each contact on the rank that owns its first body. Catena's
-/// own dumps (group /catena) bring bilateral, unilateral and boxed rows back.
+/// bodies for global ones, each contact on the rank that owns its first body. A block's
+/// name is its contact number in the file. Rows of G (G^T v + b = 0) become bilateral
+/// blocks named by their first row. Catena's own dumps (group /catena) bring unilateral and
+/// boxed rows, blocks and the law back.
+///
+/// A body is six consecutive velocities where M has no entries between such groups, else a
+/// connected diagonal block of M. W is kept as it stands, also where it is slightly
+/// unsymmetric; M must be symmetric to 1e-6 and positive definite.
+///
+/// While it reads, every rank holds the whole file: O(file) memory on each, which published
+/// problems and dumps of single steps allow; afterwards only its share.
 /// Throws Error(input_output) if it cannot be read, Error(bad_input) if the content is
 /// inconsistent (sizes, indices, non-finite, negative friction, mass not positive
 /// definite), naming the dataset.
@@ -34,8 +45,10 @@ std::vector<double> read_fclib_guess(const std::string& path, const ConstraintPr
 /// Collective. Writes a problem with bodies as FCLIB global problem: FCLIB's r is lambda,
 /// its u our w; Sigma becomes an extra velocity of mass 1/Sigma, unilateral rows contacts
 /// with mu = 0 and zero tangents, bilateral rows the G block (with vectors/b), boxed rows
-/// a group /catena. The same file whatever the rank count. With `impulses`, also
-/// /solution/{v, u, r, l}.
+/// a group /catena. Prescribed bodies have no velocities in the file: their motion is in w.
+/// Contacts stand in the order of their keys (general blocks by name, after them), bodies by
+/// id: the same file whatever the rank count. With `impulses`, also /solution/{v, u, r, l}.
+/// Rank 0 holds the whole problem while it writes.
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
                  const std::string& title, std::span<const double> impulses = {});
 

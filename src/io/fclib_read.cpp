@@ -1,0 +1,458 @@
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "catena/base/error.hpp"
+#include "catena/io/fclib.hpp"
+#include "io/fclib_file.hpp"
+#include "io/hdf5_file.hpp"
+
+namespace catena {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// A dense inverse of more velocities would not fit beside the rest.
+constexpr Index kLargestBody = 6000;
+
+/// Item i of n, dealt in contiguous ranges, lies on this rank of `size`.
+int rank_of(std::int64_t i, std::int64_t n, int size) {
+  return static_cast<int>(((i + 1) * size - 1) / n);
+}
+Index first_of(int rank, std::int64_t n, int size) { return static_cast<Index>(n * rank / size); }
+
+/// Which velocities of the file belong to which body.
+struct BodyMap {
+  std::vector<Index> body_of;  ///< per velocity
+  std::vector<Index> slot_of;  ///< per velocity: its place in the body
+  std::vector<Index> dof_begin = {0};
+  std::vector<Index> dofs;  ///< per body, ascending
+  Index size() const { return static_cast<Index>(dof_begin.size()) - 1; }
+  std::span<const Index> dofs_of(Index b) const {
+    const auto k = static_cast<std::size_t>(b);
+    return std::span(dofs).subspan(static_cast<std::size_t>(dof_begin[k]),
+                                   static_cast<std::size_t>(dof_begin[k + 1] - dof_begin[k]));
+  }
+};
+
+/// True if M has no entry between different groups.
+bool is_block_diagonal(const SparseRows& mass, const std::vector<Index>& group) {
+  for (std::int64_t i = 0; i < mass.n_rows(); ++i)
+    for (const Index j : mass.columns_of(i))
+      if (group[static_cast<std::size_t>(i)] != group[static_cast<std::size_t>(j)]) return false;
+  return true;
+}
+
+/// Connected parts of M's pattern, numbered by their first velocity (union-find).
+std::vector<Index> connected_parts(const SparseRows& mass) {
+  std::vector<Index> parent(static_cast<std::size_t>(mass.n_rows()));
+  std::iota(parent.begin(), parent.end(), 0);
+  const auto root = [&](Index i) {
+    while (parent[static_cast<std::size_t>(i)] != i) {
+      Index& up = parent[static_cast<std::size_t>(i)];
+      up = parent[static_cast<std::size_t>(up)];
+      i = up;
+    }
+    return i;
+  };
+  for (std::int64_t i = 0; i < mass.n_rows(); ++i)
+    for (const Index j : mass.columns_of(i)) {
+      const Index a = root(static_cast<Index>(i));
+      const Index b = root(j);
+      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    }
+  std::vector<Index> part(parent.size());
+  Index n_parts = 0;
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const auto r = static_cast<std::size_t>(root(static_cast<Index>(i)));
+    part[i] = r == i ? n_parts++ : part[r];
+  }
+  return part;
+}
+
+std::vector<Index> group_velocities(const std::string& path, const FclibFile& file) {
+  const auto n = static_cast<std::size_t>(file.mass.n_rows());
+  std::vector<Index> group(n);
+  if (file.extras.present) {
+    const auto& begin = file.extras.body_begin;
+    for (std::size_t b = 0; b + 1 < begin.size(); ++b)
+      for (auto i = begin[b]; i < begin[b + 1]; ++i)
+        group[static_cast<std::size_t>(i)] = static_cast<Index>(b);
+    if (!is_block_diagonal(file.mass, group))
+      throw Error("/fclib_global/M has entries between its bodies", path + ": /catena/body_begin");
+    return group;
+  }
+  // A rigid body's six velocities stay together even where its mass is diagonal.
+  for (std::size_t i = 0; i < n; ++i) group[i] = static_cast<Index>(i / 6);
+  if (n % 6 == 0 && is_block_diagonal(file.mass, group)) return group;
+  return connected_parts(file.mass);
+}
+
+BodyMap map_bodies(const std::string& path, const FclibFile& file) {
+  BodyMap map;
+  map.body_of = group_velocities(path, file);
+  const std::size_t n = map.body_of.size();
+  const Index n_bodies = n == 0 ? 0 : *std::max_element(map.body_of.begin(), map.body_of.end()) + 1;
+  map.dof_begin.assign(static_cast<std::size_t>(n_bodies) + 1, 0);
+  for (const Index b : map.body_of) ++map.dof_begin[static_cast<std::size_t>(b) + 1];
+  const auto largest = std::max_element(map.dof_begin.begin(), map.dof_begin.end());
+  if (*largest > kLargestBody)
+    throw Error("couples " + std::to_string(*largest) + " velocities into one body; at most " +
+                    std::to_string(kLargestBody) + " are supported",
+                path + ": /fclib_global/M");
+  std::partial_sum(map.dof_begin.begin(), map.dof_begin.end(), map.dof_begin.begin());
+  std::vector<Index> next(map.dof_begin.begin(), map.dof_begin.end() - 1);
+  map.dofs.resize(n);
+  map.slot_of.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto b = static_cast<std::size_t>(map.body_of[i]);
+    map.slot_of[i] = next[b] - map.dof_begin[b];
+    map.dofs[static_cast<std::size_t>(next[b]++)] = static_cast<Index>(i);
+  }
+  return map;
+}
+
+/// Appends body b with M_b^-1 by Cholesky and V_free = M_b^-1 f.
+void add_body(const std::string& path, const FclibFile& file, const BodyMap& map, Index b,
+              ProblemBodies& out) {
+  const std::span<const Index> dofs = map.dofs_of(b);
+  const auto n = static_cast<Eigen::Index>(dofs.size());
+  Matrix mass = Matrix::Zero(n, n);
+  Eigen::VectorXd force(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const Index row = dofs[static_cast<std::size_t>(i)];
+    force[i] = file.f[static_cast<std::size_t>(row)];
+    const auto columns = file.mass.columns_of(row);
+    const auto values = file.mass.values_of(row);
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      mass(i, map.slot_of[static_cast<std::size_t>(columns[k])]) = values[k];
+  }
+  const auto refuse = [&](const std::string& what) {
+    throw Error(what + " in the diagonal block of velocity " + std::to_string(dofs[0]),
+                path + ": /fclib_global/M");
+  };
+  const double size = mass.cwiseAbs().maxCoeff();
+  if ((mass - mass.transpose()).cwiseAbs().maxCoeff() > 1e-6 * size) refuse("is not symmetric");
+  mass = (0.5 * (mass + mass.transpose())).eval();
+  const Eigen::LLT<Matrix> factor(mass);
+  if (factor.info() != Eigen::Success) refuse("is not positive definite");
+  // A singular matrix leaves round-off in a pivot instead of zero.
+  for (Eigen::Index i = 0; i < n; ++i)
+    if (!(std::pow(factor.matrixLLT()(i, i), 2) > 1e-14 * mass(i, i))) refuse("is singular");
+  const Matrix inverse = factor.solve(Matrix::Identity(n, n));
+  const Eigen::VectorXd velocity = factor.solve(force);
+  if (!inverse.allFinite() || !velocity.allFinite()) refuse("its inverse is not finite");
+  out.add_dense(b, {inverse.data(), static_cast<std::size_t>(inverse.size())},
+                {velocity.data(), static_cast<std::size_t>(velocity.size())});
+}
+
+/// A block as it stands in the file: `count` rows of a transposed matrix from `first` on.
+struct FileBlock {
+  BlockKind kind;
+  std::int64_t name;
+  const SparseRows* rows;
+  std::int64_t first;
+  std::int64_t count;
+};
+
+std::vector<FileBlock> list_blocks(const FclibFile& file) {
+  std::vector<FileBlock> blocks;
+  const CatenaExtras& extras = file.extras;
+  for (std::int64_t c = 0; c < file.n_contacts(); ++c) {
+    const bool scalar = extras.present && extras.unilateral[static_cast<std::size_t>(c)] != 0;
+    blocks.push_back({scalar ? BlockKind::unilateral : BlockKind::contact, c, &file.h_transposed,
+                      3 * c, scalar ? 1 : 3});
+  }
+  const auto add = [&](BlockKind kind, const SparseRows& rows,
+                       const std::vector<std::int64_t>& begin) {
+    for (std::size_t k = 0; k + 1 < begin.size(); ++k)
+      blocks.push_back({kind, begin[k], &rows, begin[k], begin[k + 1] - begin[k]});
+  };
+  if (extras.present) {
+    add(BlockKind::bilateral, file.g_transposed, extras.bilateral_begin);
+    add(BlockKind::boxed, extras.boxed, extras.boxed_begin);
+  } else {
+    // Rows of a foreign file may be redundant among each other, so each is its own block.
+    std::vector<std::int64_t> begin(static_cast<std::size_t>(file.g_transposed.n_rows()) + 1);
+    std::iota(begin.begin(), begin.end(), std::int64_t{0});
+    add(BlockKind::bilateral, file.g_transposed, begin);
+  }
+  return blocks;
+}
+
+/// Bodies that a block touches, ascending.
+std::vector<Index> bodies_of(const FileBlock& block, const BodyMap& map) {
+  std::vector<Index> bodies;
+  for (std::int64_t row = block.first; row < block.first + block.count; ++row) {
+    const auto columns = block.rows->columns_of(row);
+    const auto values = block.rows->values_of(row);
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      if (values[k] != 0.0) bodies.push_back(map.body_of[static_cast<std::size_t>(columns[k])]);
+  }
+  std::sort(bodies.begin(), bodies.end());
+  bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
+  return bodies;
+}
+
+/// Row data of a block: q = -w (-b for bilateral rows), bounds, units of angle.
+void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out) {
+  const CatenaExtras& extras = file.extras;
+  for (std::int64_t row = block.first; row < block.first + block.count; ++row) {
+    const auto r = static_cast<std::size_t>(row);
+    double constant = 0.0, lower = 0.0, upper = 0.0;
+    std::int64_t angular = 0;
+    switch (block.kind) {
+      case BlockKind::contact:
+        constant = file.w[r];
+        break;
+      case BlockKind::unilateral:
+        constant = file.w[r];
+        angular = extras.unilateral_angular[static_cast<std::size_t>(block.name)];
+        break;
+      case BlockKind::bilateral:
+        constant = file.b[r];
+        if (extras.present) angular = extras.bilateral_angular[r];
+        break;
+      case BlockKind::boxed:
+        constant = extras.boxed_w[r];
+        lower = extras.boxed_lower[r];
+        upper = extras.boxed_upper[r];
+        angular = extras.boxed_angular[r];
+        break;
+    }
+    out.q.push_back(-constant);
+    out.compliance.push_back(0.0);
+    out.lower.push_back(lower);
+    out.upper.push_back(upper);
+    out.angular.push_back(angular != 0 ? 1 : 0);
+  }
+}
+
+void add_block(const FclibFile& file, const FileBlock& block, std::span<const Index> bodies,
+               const BodyMap& map, std::span<const Index> local_of, GeneralBlocks& out) {
+  out.kind.push_back(block.kind);
+  out.name.push_back(block.name);
+  const bool contact = block.kind == BlockKind::contact;
+  out.friction.push_back(contact ? file.mu[static_cast<std::size_t>(block.name)] : 0.0);
+  add_rows(file, block, out);
+  out.row_begin.push_back(out.row_begin.back() + static_cast<Index>(block.count));
+  for (const Index b : bodies) {
+    const auto n = map.dofs_of(b).size();
+    const std::size_t start = out.jacobian.size();
+    out.jacobian.resize(start + static_cast<std::size_t>(block.count) * n, 0.0);
+    for (std::int64_t i = 0; i < block.count; ++i) {
+      const auto columns = block.rows->columns_of(block.first + i);
+      const auto values = block.rows->values_of(block.first + i);
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        const auto dof = static_cast<std::size_t>(columns[k]);
+        if (map.body_of[dof] == b)
+          out.jacobian[start + static_cast<std::size_t>(i) * n +
+                       static_cast<std::size_t>(map.slot_of[dof])] = values[k];
+      }
+    }
+    out.body.push_back(local_of[static_cast<std::size_t>(b)]);
+    out.jacobian_begin.push_back(static_cast<std::int64_t>(out.jacobian.size()));
+  }
+  out.body_begin.push_back(static_cast<Index>(out.body.size()));
+}
+
+/// Who needs which bodies of whom: each rank's ghosts, ascending.
+std::vector<std::vector<Index>> ghosts_of_ranks(const std::vector<std::vector<Index>>& block_bodies,
+                                                std::span<const int> holder, Index n_bodies,
+                                                int n_ranks) {
+  std::vector<std::vector<Index>> ghosts(static_cast<std::size_t>(n_ranks));
+  for (std::size_t k = 0; k < block_bodies.size(); ++k)
+    for (const Index b : block_bodies[k])
+      if (rank_of(b, n_bodies, n_ranks) != holder[k])
+        ghosts[static_cast<std::size_t>(holder[k])].push_back(b);
+  for (std::vector<Index>& list : ghosts) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  return ghosts;
+}
+
+/// The plan by which owners of `needed[rank]` (global items in contiguous ranges) send to
+/// their users; this rank's own needs are numbered from `n_own` on.
+HaloPlan plan_of(const std::vector<std::vector<Index>>& needed, std::int64_t n_items, int rank,
+                 int n_ranks) {
+  const Index begin = first_of(rank, n_items, n_ranks);
+  const Index end = first_of(rank + 1, n_items, n_ranks);
+  const std::vector<Index>& mine = needed[static_cast<std::size_t>(rank)];
+  HaloPlan plan;
+  for (int other = 0; other < n_ranks; ++other) {
+    if (other == rank) continue;
+    HaloPlan::Neighbour neighbour;
+    neighbour.rank = other;
+    for (const Index item : needed[static_cast<std::size_t>(other)])
+      if (item >= begin && item < end) neighbour.send.push_back(item - begin);
+    for (std::size_t k = 0; k < mine.size(); ++k)
+      if (rank_of(mine[k], n_items, n_ranks) == other)
+        neighbour.receive.push_back(end - begin + static_cast<Index>(k));
+    if (!neighbour.send.empty() || !neighbour.receive.empty())
+      plan.neighbours.push_back(std::move(neighbour));
+  }
+  return plan;
+}
+
+void build_global(const std::string& path, const FclibFile& file, ConstraintProblem& problem,
+                  FclibInfo& info) {
+  const int rank = problem.comm.rank();
+  const int n_ranks = problem.comm.size();
+  const BodyMap map = map_bodies(path, file);
+  info.n_bodies = map.size();
+  const std::vector<FileBlock> blocks = list_blocks(file);
+  std::vector<std::vector<Index>> block_bodies(blocks.size());
+  std::vector<int> holder(blocks.size());
+  for (std::size_t k = 0; k < blocks.size(); ++k) {
+    block_bodies[k] = bodies_of(blocks[k], map);
+    // A block on no body at all has no owner; it stays with rank 0.
+    holder[k] = block_bodies[k].empty() ? 0 : rank_of(block_bodies[k][0], map.size(), n_ranks);
+  }
+  const auto ghosts = ghosts_of_ranks(block_bodies, holder, map.size(), n_ranks);
+  problem.ghosts = plan_of(ghosts, map.size(), rank, n_ranks);
+
+  std::vector<Index> local_of(static_cast<std::size_t>(map.size()), kNoIndex);
+  const Index begin = first_of(rank, map.size(), n_ranks);
+  const Index end = first_of(rank + 1, map.size(), n_ranks);
+  ProblemBodies& bodies = problem.bodies;
+  const auto add = [&](Index b) {
+    local_of[static_cast<std::size_t>(b)] = bodies.size();
+    add_body(path, file, map, b, bodies);
+  };
+  for (Index b = begin; b < end; ++b) {
+    add(b);
+    const std::span<const Index> dofs = map.dofs_of(b);
+    bodies.file_velocity.insert(bodies.file_velocity.end(), dofs.begin(), dofs.end());
+  }
+  bodies.n_owned = bodies.size();
+  for (const Index b : ghosts[static_cast<std::size_t>(rank)]) add(b);
+  for (std::size_t k = 0; k < blocks.size(); ++k)
+    if (holder[k] == rank)
+      add_block(file, blocks[k], block_bodies[k], map, local_of, problem.blocks);
+}
+
+/// Column blocks (contacts) that the rows of contacts [begin, end) need from other ranks.
+std::vector<Index> foreign_columns(const SparseRows& w, Index begin, Index end) {
+  std::vector<Index> needed;
+  for (std::int64_t row = 3 * std::int64_t{begin}; row < 3 * std::int64_t{end}; ++row)
+    for (const Index column : w.columns_of(row))
+      if (column / 3 < begin || column / 3 >= end) needed.push_back(column / 3);
+  std::sort(needed.begin(), needed.end());
+  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  return needed;
+}
+
+void build_local(const FclibFile& file, ConstraintProblem& problem) {
+  const int rank = problem.comm.rank();
+  const int n_ranks = problem.comm.size();
+  const std::int64_t n = file.n_contacts();
+  std::vector<std::vector<Index>> needed(static_cast<std::size_t>(n_ranks));
+  for (int r = 0; r < n_ranks; ++r)
+    needed[static_cast<std::size_t>(r)] =
+        foreign_columns(file.w_matrix, first_of(r, n, n_ranks), first_of(r + 1, n, n_ranks));
+  const std::vector<Index>& halo = needed[static_cast<std::size_t>(rank)];
+  const Index begin = first_of(rank, n, n_ranks);
+  const Index end = first_of(rank + 1, n, n_ranks);
+
+  AssembledOperator& op = problem.assembled.emplace();
+  op.n_halo_rows = 3 * static_cast<Index>(halo.size());
+  op.halo = plan_of(needed, n, rank, n_ranks);
+  const auto local_column = [&](Index column) {
+    const Index contact = column / 3;
+    if (contact >= begin && contact < end) return column - 3 * begin;
+    const auto at = std::lower_bound(halo.begin(), halo.end(), contact) - halo.begin();
+    return 3 * (end - begin + static_cast<Index>(at)) + column % 3;
+  };
+  std::vector<std::pair<Index, double>> entries;
+  for (std::int64_t row = 3 * std::int64_t{begin}; row < 3 * std::int64_t{end}; ++row) {
+    const auto columns = file.w_matrix.columns_of(row);
+    const auto values = file.w_matrix.values_of(row);
+    entries.clear();
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      entries.emplace_back(local_column(columns[k]), values[k]);
+    std::sort(entries.begin(), entries.end());
+    for (const auto& [column, value] : entries) {
+      op.column.push_back(column);
+      op.value.push_back(value);
+    }
+    op.row_begin.push_back(static_cast<std::int64_t>(op.column.size()));
+    op.r.push_back(file.q[static_cast<std::size_t>(row)]);
+  }
+  for (Index c = begin; c < end; ++c) {
+    op.friction.push_back(file.mu[static_cast<std::size_t>(c)]);
+    op.name.push_back(c);
+  }
+}
+
+ContactLaw law_of(const std::string& path, const CatenaExtras& extras) {
+  if (!extras.present) return ContactLaw::coulomb;
+  constexpr std::array<const char*, 4> names = {"coulomb", "ccp", "box", "frictionless"};
+  for (std::size_t k = 0; k < names.size(); ++k)
+    if (extras.law == names[k]) return static_cast<ContactLaw>(k);
+  throw Error("unknown contact law '" + extras.law + "'", path + ": /catena: attribute law");
+}
+
+}  // namespace
+
+ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, FclibInfo& info) {
+  ConstraintProblem problem(comm);
+  FclibInfo found;
+  all_or_none(comm, [&] {
+    const FclibFile file = read_fclib_file(path);
+    found.form = file.local ? "local" : "global";
+    found.title = file.title;
+    found.description = file.description;
+    found.math_info = file.math_info;
+    found.n_contacts = file.n_contacts();
+    found.n_velocities = static_cast<std::int64_t>(file.f.size());
+    found.n_bilateral = file.g_transposed.n_rows();
+    found.n_boxed = file.extras.boxed.n_rows();
+    problem.law = law_of(path, file.extras);
+    if (file.local) {
+      build_local(file, problem);
+    } else {
+      build_global(path, file, problem, found);
+    }
+  });
+  info = std::move(found);
+  return problem;
+}
+
+std::vector<double> read_fclib_guess(const std::string& path, const ConstraintProblem& problem) {
+  CATENA_CHECK(problem.contacts.empty(), "a guess belongs to a problem read from its file");
+  std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  std::int64_t n_contacts = 0;
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockKind kind = block_view(problem, k).kind;
+    n_contacts += kind == BlockKind::contact || kind == BlockKind::unilateral ? 1 : 0;
+  }
+  n_contacts = problem.comm.sum(n_contacts);
+  all_or_none(problem.comm, [&] {
+    const std::string name = "/guesses/1/r";
+    const hdf5::File file = hdf5::File::open(path);
+    if (!file.exists(name)) return;
+    const std::vector<double> r = file.read_doubles(name);
+    if (static_cast<std::int64_t>(r.size()) != 3 * n_contacts)
+      throw Error("has " + std::to_string(r.size()) + " entries where " +
+                      std::to_string(3 * n_contacts) + " are wanted",
+                  path + ": " + name);
+    if (!std::all_of(r.begin(), r.end(), [](double x) { return std::isfinite(x); }))
+      throw Error("is not finite", path + ": " + name);
+    for (Index k = 0; k < problem.n_blocks(); ++k) {
+      const BlockView view = block_view(problem, k);
+      if (view.kind != BlockKind::contact && view.kind != BlockKind::unilateral) continue;
+      const std::int64_t contact = problem.assembled
+                                       ? problem.assembled->name[static_cast<std::size_t>(k)]
+                                       : problem.blocks.name[static_cast<std::size_t>(k)];
+      for (Index i = 0; i < view.rows; ++i)
+        guess[static_cast<std::size_t>(view.row + i)] =
+            r[static_cast<std::size_t>(3 * contact + i)];
+    }
+  });
+  return guess;
+}
+
+}  // namespace catena

@@ -1,0 +1,128 @@
+// HDF5 behind one checked wrapper: every call's result is looked at, every failure names
+// the file and the object in it. The only header of Catena that includes hdf5.h.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/comm/communicator.hpp"
+
+namespace catena::hdf5 {
+
+/// An HDF5 identifier, closed at its end of life.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Handle() = default;
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(other.id_), close_(other.close_) { other.id_ = -1; }
+  Handle& operator=(Handle&& other) noexcept;
+  ~Handle() { (void)reset(); }
+  hid_t id() const { return id_; }
+  /// Closes now; negative on failure.
+  herr_t reset();
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// Which rows of a distributed dataset this rank writes: `count` rows from `first` on, of
+/// `total`. The rows of all ranks together are 0 .. total-1, each once.
+struct RowRange {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint64_t total = 0;
+};
+
+/// An open file. Objects are named by absolute paths ("/bodies/position"). All members
+/// throw Error(input_output) "file: /object: what failed".
+///
+/// A file made with a communicator is written collectively: every rank calls the same
+/// members in the same order with the same arguments, but for its own rows. Other files
+/// belong to the one rank that opened them.
+class File {
+ public:
+  /// This rank alone, read only. HDF5 or not, readable or not: Error says which.
+  static File open(const std::string& path);
+  /// This rank alone; replaces what is there.
+  static File create(const std::string& path);
+  /// Collective; replaces what is there.
+  static File create(const Communicator& comm, const std::string& path);
+
+  const std::string& path() const { return path_; }
+
+  bool exists(const std::string& object) const;
+  bool is_dataset(const std::string& object) const;
+  /// Names of what a group holds, in alphabetical order.
+  std::vector<std::string> members(const std::string& group) const;
+  /// Extents of a dataset.
+  std::vector<std::uint64_t> extents(const std::string& dataset) const;
+
+  /// Whole datasets of numbers, in row order. Throws for any other type.
+  std::vector<double> read_doubles(const std::string& dataset) const;
+  std::vector<std::int64_t> read_integers(const std::string& dataset) const;
+  /// A dataset of one string, fixed or variable length; "" if it is anything else.
+  std::string read_text(const std::string& dataset) const;
+
+  bool has_attribute(const std::string& object, const std::string& name) const;
+  /// An attribute as text, whatever its type (numbers with 17 digits); "" if absent.
+  std::string attribute_text(const std::string& object, const std::string& name) const;
+  double attribute_number(const std::string& object, const std::string& name) const;
+  std::vector<std::string> attribute_names(const std::string& object) const;
+
+  void make_group(const std::string& group);
+  void write(const std::string& dataset, std::span<const double> values,
+             std::span<const std::uint64_t> extents, std::string_view unit = {});
+  void write(const std::string& dataset, std::span<const std::int32_t> values);
+  void write(const std::string& dataset, std::span<const std::int64_t> values,
+             std::span<const std::uint64_t> extents);
+  /// A scalar string dataset, NUL-terminated, as H5LTmake_dataset_string makes it.
+  void write_text(const std::string& dataset, const std::string& text);
+
+  /// Rows of a distributed dataset of total x width numbers (width 0: one dimension).
+  void write_rows(const std::string& dataset, std::span<const double> values, const RowRange& rows,
+                  std::uint64_t width, std::string_view unit);
+  void write_rows(const std::string& dataset, std::span<const std::int64_t> values,
+                  const RowRange& rows, std::uint64_t width, std::string_view unit);
+  /// As above for strings of `length` bytes each, NUL-padded: fixed length, because parallel
+  /// HDF5 cannot write variable-length data.
+  void write_text_rows(const std::string& dataset, std::span<const char> values,
+                       std::uint64_t length, const RowRange& rows);
+
+  void set_attribute(const std::string& object, const std::string& name, const std::string& text);
+  void set_attribute(const std::string& object, const std::string& name, double value);
+  void set_attribute(const std::string& object, const std::string& name, std::int64_t value);
+  void link_external(const std::string& link, const std::string& file, const std::string& object);
+
+  /// Flushes and closes; the destructor does the same without saying if it failed.
+  void close();
+
+ private:
+  File(Handle id, std::string path, bool parallel)
+      : id_(std::move(id)), path_(std::move(path)), parallel_(parallel) {}
+  [[noreturn]] void fail(const std::string& object, const std::string& what) const;
+  template <class Id>
+  Id check(Id result, const std::string& object, const char* what) const;
+  Handle open_dataset(const std::string& dataset) const;
+  Handle open_object(const std::string& object) const;
+  template <class T>
+  std::vector<T> read_numbers(const std::string& dataset, H5T_class_t wanted, hid_t type) const;
+  void write_raw(const std::string& dataset, const void* values, hid_t memory_type, hid_t file_type,
+                 std::span<const std::uint64_t> extents, const RowRange* rows);
+
+  Handle id_;
+  std::string path_;
+  bool parallel_ = false;
+};
+
+/// Version of the HDF5 library.
+std::string library_version();
+
+}  // namespace catena::hdf5
