@@ -1,0 +1,386 @@
+// The description of a scene's keys, and what may not be combined.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "catena/base/suggest.hpp"
+#include "catena/scenarios/scene.hpp"
+#include "scene_parts.hpp"
+
+namespace catena {
+
+namespace {
+
+constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
+constexpr std::string_view kShapes[] = {"none", "sphere", "plane", "box"};
+constexpr std::string_view kBoundedShapes[] = {"sphere", "box"};
+constexpr std::string_view kLaterShapes[] = {"capsule"};
+constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table"};
+constexpr std::string_view kLaterGenerators[] = {"chain"};
+/// Bodies that one generator may make; ids and memory end before.
+constexpr double kMostBodies = 1e12;
+
+std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+
+bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
+
+void describe_radius(SettingsVisitor& visit, ShapeSettings& s) {
+  visit.visit(
+      "radius", s.radius,
+      {.unit = "m", .min = 0, .min_open = true, .required = true, .help = "radius of the sphere"});
+}
+
+void describe_size(SettingsVisitor& visit, ShapeSettings& s) {
+  visit.visit("size", numbers(s.size),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .help = "full edges along the body's axes"});
+}
+
+void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
+  int kind = static_cast<int>(s.type);
+  visit.unavailable("shape", kLaterShapes);
+  visit.one_of("shape", kind, kShapes,
+               {.help = "`none` makes no contacts; a `plane` is the half space below the body's "
+                        "z axis"},
+               [&](int k) {
+                 const auto type = static_cast<ShapeType>(k);
+                 if (type == ShapeType::sphere) describe_radius(visit, s);
+                 if (type == ShapeType::box) describe_size(visit, s);
+               });
+  s.type = static_cast<ShapeType>(kind);
+}
+
+/// Shapes that a lattice can be made of.
+void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s) {
+  int kind = s.type == ShapeType::box ? 1 : 0;
+  visit.unavailable("shape", kLaterShapes);
+  visit.one_of("shape", kind, kBoundedShapes, {.required = true, .help = "shape of every body"},
+               [&](int k) {
+                 if (k == 0) describe_radius(visit, s);
+                 if (k == 1) describe_size(visit, s);
+               });
+  s.type = kind == 1 ? ShapeType::box : ShapeType::sphere;
+}
+
+void describe_orientation(SettingsVisitor& visit, OrientationSettings& s) {
+  visit.section("orientation", {.help = "axis and angle, or a quaternion; body to world"}, [&] {
+    visit.visit("quaternion", s.quaternion,
+                {.help = "(w, x, y, z), made unit; in place of axis and angle"});
+    const bool by_axis = std::isnan(s.quaternion[0]);
+    Vec3 axis = by_axis ? s.axis : Vec3::Constant(kNone);
+    double angle = by_axis ? s.angle : kNone;
+    visit.visit("axis", numbers(axis), {.help = "world frame; any length but zero"});
+    visit.visit("angle", angle, {.unit = "rad", .help = "right-handed about the axis"});
+    if (by_axis) {
+      if (!(axis.norm() > 0.0)) {
+        visit.reject("axis", "the axis has no length", "give a direction such as [0, 0, 1]");
+      }
+      s.axis = axis;
+      s.angle = angle;
+      return;
+    }
+    if (any_set(axis) || !std::isnan(angle)) {
+      visit.reject("quaternion", "stands beside axis or angle", "give one or the other");
+    }
+    const auto& q = s.quaternion;
+    if (!(std::hypot(std::hypot(q[0], q[1]), std::hypot(q[2], q[3])) > 0.0)) {
+      visit.reject("quaternion", "the quaternion has no length", "no turn is [1, 0, 0, 0]");
+    }
+  });
+}
+
+void describe_motion(SettingsVisitor& visit, BodySettings& s) {
+  visit.optional_section(
+      "motion", s.kinematic,
+      {.help = "makes the body kinematic: it moves as told, whatever pushes"}, [&] {
+        visit.visit("velocity", numbers(s.motion.velocity), {.unit = "m/s", .help = "constant"});
+        visit.visit("angular_velocity", numbers(s.motion.angular_velocity),
+                    {.unit = "rad/s", .help = "constant, world frame"});
+      });
+}
+
+/// Rejects a material that is not listed, or a missing one where it is needed.
+void check_material(SettingsVisitor& visit, const SceneSettings& scene, const std::string& material,
+                    std::string_view key, bool needed) {
+  if (material.empty()) {
+    if (needed) visit.reject(key, "missing", "a body with a shape needs a material");
+    return;
+  }
+  std::vector<std::string> known;
+  for (const MaterialSettings& m : scene.materials) known.push_back(m.name);
+  if (std::count(known.begin(), known.end(), material) > 0) return;
+  const std::string near = nearest_word(material, known);
+  visit.reject(key, "there is no material '" + material + "'",
+               near.empty() ? "list it under materials" : "did you mean " + near + "?");
+}
+
+void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
+  const bool has_mass = !std::isnan(s.mass);
+  const bool has_inertia = any_set(s.inertia);
+  if (scene_parts::kind_of(s) != BodyKind::dynamic) {
+    if (has_mass || has_inertia) {
+      visit.reject(has_mass ? "mass" : "inertia", "a fixed or kinematic body has no use for it",
+                   "remove the key, or `fixed`, `motion` or the plane");
+    }
+    return;
+  }
+  if (s.shape.type == ShapeType::none && !(has_mass && has_inertia)) {
+    visit.reject(has_mass ? "inertia" : "mass", "missing",
+                 "a body without shape needs its mass and inertia");
+    return;
+  }
+  if (has_inertia) {
+    const double sum = s.inertia.sum();
+    if (2.0 * s.inertia.maxCoeff() > sum * (1.0 + 1e-9)) {
+      visit.reject("inertia", "no body has these moments",
+                   "the largest may not exceed the sum of the two others");
+    }
+    return;
+  }
+  if (s.shape.type == ShapeType::none) return;
+  const MaterialTable table = scene_parts::material_table(scene);
+  const int material = table.find(s.material);
+  if (material < 0) return;
+  const Shape shape = scene_parts::shape_of(s.shape);
+  const double density = table.materials()[static_cast<std::size_t>(material)].density;
+  const double mass = has_mass ? s.mass : density * volume_of(shape);
+  const Vec3 inertia = mass * inertia_per_mass(shape);
+  if (!(std::isnormal(mass) && inertia.array().isFinite().all() &&
+        std::isnormal(inertia.minCoeff()))) {
+    visit.reject("shape", "mass or inertia leave the range of numbers", "check sizes and density");
+  }
+}
+
+void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
+  check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
+  check_mass(visit, scene, s);
+  if (s.fixed && s.kinematic) {
+    visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
+  }
+  if (scene_parts::kind_of(s) == BodyKind::dynamic) return;
+  const char* why = s.kinematic ? "give it in the body's motion" : "a fixed body does not move";
+  if (!s.velocity.isZero(0.0)) visit.reject("velocity", "has no effect here", why);
+  if (!s.angular_velocity.isZero(0.0)) visit.reject("angular_velocity", "has no effect here", why);
+}
+
+void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySettings& s) {
+  visit.unavailable("shapes");
+  visit.visit("name", s.name, {.required = true, .help = "unique among bodies and generators"});
+  visit.visit("material", s.material,
+              {.help = "one of the materials; needed where there is a shape"});
+  describe_shape(visit, s.shape);
+  visit.visit("mass", s.mass,
+              {.unit = "kg", .min = 0, .min_open = true, .help = "else volume times density"});
+  visit.visit("inertia", numbers(s.inertia),
+              {.unit = "kg m^2",
+               .min = 0,
+               .min_open = true,
+               .help = "principal moments on the body's axes; else of the uniform shape"});
+  visit.visit("position", numbers(s.position),
+              {.unit = "m", .help = "centre of mass; a point of a plane"});
+  describe_orientation(visit, s.orientation);
+  visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "at the start"});
+  visit.visit("angular_velocity", numbers(s.angular_velocity),
+              {.unit = "rad/s", .help = "at the start, world frame"});
+  visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
+  describe_motion(visit, s);
+  check_body(visit, scene, s);
+}
+
+/// The name of a generator's bodies, and their material.
+void describe_name(SettingsVisitor& visit, std::string& name) {
+  visit.visit("name", name, {.help = "unique; its bodies are called NAME-0, NAME-1, ..."});
+}
+
+void describe_material(SettingsVisitor& visit, const SceneSettings& scene, std::string& material) {
+  visit.visit("material", material, {.required = true, .help = "one of the materials"});
+  check_material(visit, scene, material, "material", false);
+}
+
+void describe_container(SettingsVisitor& visit, const SceneSettings& scene, ContainerSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  visit.visit("size", numbers(s.size),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .finite = false,
+               .help = "inside; .inf leaves out the upper wall of that direction (z: the lid)"});
+  visit.visit("origin", numbers(s.origin), {.unit = "m", .help = "lower corner"});
+}
+
+void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  describe_bounded_shape(visit, s.shape);
+  visit.visit("radius_jitter", s.radius_jitter,
+              {.min = 0, .max = 0.99, .help = "fraction of the size, uniform +-"});
+  visit.visit("count", s.count, {.min = 1, .help = "bodies along x, y and z"});
+  visit.visit("spacing", numbers(s.spacing),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .scalar_fills = true,
+               .help = "between centres along x, y and z"});
+  visit.visit("origin", numbers(s.origin), {.unit = "m", .help = "centre of the first body"});
+  visit.visit("position_jitter", s.position_jitter,
+              {.unit = "m", .min = 0, .help = "uniform +- in each direction"});
+  visit.visit("velocity", numbers(s.velocity),
+              {.unit = "m/s", .help = "of every body at the start"});
+  visit.visit("seed", s.seed,
+              {.min = 0,
+               .word = "case",
+               .word_value = -1,
+               .help = "of the jitters; `case`: follows from the case's seed"});
+  const double n = 1.0 * s.count[0] * s.count[1] * s.count[2];
+  if (n > kMostBodies) visit.reject("count", "more than 1e12 bodies", "");
+}
+
+void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  visit.visit("brick", numbers(s.brick),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .help = "length along the wall, thickness, height of a brick"});
+  visit.visit("along", s.along, {.min = 1, .help = "whole bricks in the lowest course"});
+  visit.visit("height", s.height, {.min = 1, .help = "courses"});
+  visit.visit("gap", s.gap, {.unit = "m", .min = 0, .help = "between the bricks of a course"});
+  visit.visit("origin", numbers(s.origin),
+              {.unit = "m", .help = "lower corner where the wall starts"});
+  visit.visit("direction", numbers(s.direction), {.help = "along the wall, horizontal"});
+  if (s.direction[2] != 0.0 || !(s.direction.norm() > 0.0)) {
+    visit.reject("direction", "not a horizontal direction", "for example [1, 0, 0]");
+  }
+  if (s.gap >= s.brick[0]) visit.reject("gap", "the half bricks have no length left", "");
+  if (1.0 * s.along * s.height > kMostBodies) visit.reject("height", "more than 1e12 bricks", "");
+}
+
+void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  visit.visit("file", s.file, {.required = true, .help = "CSV; relative to the case file"});
+}
+
+void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t upto_generator,
+                 const std::string& name) {
+  if (name.empty()) return;
+  std::int64_t uses = 0;
+  for (const BodySettings& b : scene.bodies) uses += b.name == name ? 1 : 0;
+  for (std::size_t i = 0; i < upto_generator; ++i)
+    uses += scene.generators[i].name() == name ? 1 : 0;
+  if (uses > 0) visit.reject("name", "the name '" + name + "' is taken", "choose another");
+}
+
+}  // namespace
+
+void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
+  std::vector<std::string> names;
+  for (const MaterialSettings& m : s.materials) names.push_back(m.name);
+  visit.named(
+      "materials", names,
+      {.help = "by name; friction and restitution of two are their geometric mean"},
+      [&](std::span<const std::string> found) {
+        s.materials.assign(found.size(), {});
+        for (std::size_t i = 0; i < found.size(); ++i) s.materials[i].name = found[i];
+      },
+      [&](std::size_t i) {
+        MaterialSettings& m = s.materials[i];
+        visit.visit("density", m.density,
+                    {.unit = "kg/m^3", .min = 0, .min_open = true, .help = "of uniform bodies"});
+        visit.visit("friction", m.friction, {.min = 0, .help = "Coulomb's coefficient"});
+        visit.visit("restitution", m.restitution, {.min = 0, .max = 1, .help = "Newton's e"});
+      });
+}
+
+namespace {
+
+void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i,
+                   PairSettings& pair) {
+  visit.visit("between", pair.between, {.required = true, .help = "two materials"});
+  visit.visit("friction", pair.friction,
+              {.min = 0, .help = "Coulomb's coefficient; else the geometric mean"});
+  visit.visit("restitution", pair.restitution,
+              {.min = 0, .max = 1, .help = "Newton's e; else the geometric mean"});
+  if (pair.between.size() != 2) {
+    visit.reject("between", "needs two materials, found " + std::to_string(pair.between.size()),
+                 "");
+    return;
+  }
+  for (const std::string& material : pair.between) {
+    check_material(visit, s, material, "between", true);
+  }
+  for (std::size_t k = 0; k < i; ++k) {
+    std::vector<std::string> other = s.pairs[k].between;
+    if (other == pair.between ||
+        (std::reverse(other.begin(), other.end()), other == pair.between)) {
+      visit.reject("between", "this pair has been given before", "");
+    }
+  }
+}
+
+}  // namespace
+
+void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
+  visit.section("contact", {.help = "how bodies touch"}, [&] {
+    visit.choose("law", s.contact.law, kLaws,
+                 {.help = "`ccp`: convex complementarity; `box`: friction bounds per direction"});
+    visit.list(
+        "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
+        [&](std::size_t n) { s.pairs.assign(n, {}); },
+        [&](std::size_t i) { describe_pair(visit, s, i, s.pairs[i]); });
+    visit.visit(
+        "margin", s.contact.margin,
+        {.unit = "m", .min = 0, .min_open = true, .help = "contacts are made below this gap"});
+    visit.visit(
+        "recovery_speed", s.contact.recovery_speed,
+        {.unit = "m/s", .min = 0, .finite = false, .help = "penetrations are undone no faster"});
+    visit.visit(
+        "rest_speed", s.contact.rest_speed,
+        {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});
+  });
+}
+
+void describe_bodies(SettingsVisitor& visit, SceneSettings& s) {
+  std::vector<std::string> names;  // sorted, so that thousands of bodies are checked quickly
+  visit.list(
+      "bodies", s.bodies.size(), {.help = "one by one"},
+      [&](std::size_t n) { s.bodies.assign(n, {}); },
+      [&](std::size_t i) {
+        describe_body(visit, s, s.bodies[i]);
+        const std::string& name = s.bodies[i].name;
+        const auto at = std::lower_bound(names.begin(), names.end(), name);
+        if (!name.empty() && at != names.end() && *at == name) {
+          visit.reject("name", "the name '" + name + "' is taken", "choose another");
+        }
+        names.insert(at, name);
+      });
+}
+
+void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
+  visit.list(
+      "generators", s.generators.size(), {.help = "many bodies at once; each rank makes its share"},
+      [&](std::size_t n) { s.generators.assign(n, {}); },
+      [&](std::size_t i) {
+        GeneratorSettings& g = s.generators[i];
+        int type = static_cast<int>(g.type);
+        visit.unavailable("", kLaterGenerators);
+        visit.one_of("", type, kGenerators, {}, [&](int k) {
+          g.type = static_cast<GeneratorType>(k);
+          if (g.type == GeneratorType::container) describe_container(visit, s, g.container);
+          if (g.type == GeneratorType::lattice) describe_lattice(visit, s, g.lattice);
+          if (g.type == GeneratorType::wall) describe_wall(visit, s, g.wall);
+          if (g.type == GeneratorType::table) describe_table(visit, s, g.table);
+          check_names(visit, s, i, g.name());
+        });
+      });
+}
+
+}  // namespace catena

@@ -1,0 +1,346 @@
+#include "catena/scenarios/scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "catena/base/error.hpp"
+#include "catena/base/random.hpp"
+#include "scene_parts.hpp"
+
+namespace catena {
+
+Quat OrientationSettings::value() const {
+  if (!std::isnan(quaternion[0])) {
+    return Quat(quaternion[0], quaternion[1], quaternion[2], quaternion[3]).normalized();
+  }
+  return Quat(Eigen::AngleAxisd(angle, axis.normalized()));
+}
+
+const std::string& GeneratorSettings::name() const {
+  switch (type) {
+    case GeneratorType::container:
+      return container.name;
+    case GeneratorType::lattice:
+      return lattice.name;
+    case GeneratorType::wall:
+      return wall.name;
+    case GeneratorType::table:
+      break;
+  }
+  return table.name;
+}
+
+namespace scene_parts {
+
+BodyKind kind_of(const BodySettings& s) {
+  if (s.kinematic) return BodyKind::kinematic;
+  return s.fixed || s.shape.type == ShapeType::plane ? BodyKind::fixed : BodyKind::dynamic;
+}
+
+Shape shape_of(const ShapeSettings& s) {
+  if (s.type == ShapeType::sphere) return {s.type, Vec3::Constant(s.radius)};
+  if (s.type == ShapeType::box) return {s.type, 0.5 * s.size};
+  return {s.type, Vec3::Zero()};
+}
+
+MaterialTable material_table(const SceneSettings& scene) {
+  std::vector<Material> materials;
+  for (const MaterialSettings& m : scene.materials) {
+    materials.push_back({m.name, m.density, m.friction, m.restitution});
+  }
+  return MaterialTable(std::move(materials));
+}
+
+BodyRecord make_body(GlobalId id, const Shape& shape, int material, double density,
+                     const Vec3& position) {
+  BodyRecord body;
+  body.constants.id = id;
+  body.constants.shape = shape;
+  body.constants.material = material;
+  body.constants.mass = density * volume_of(shape);
+  body.constants.inertia = body.constants.mass * inertia_per_mass(shape);
+  body.state.pose.p = position;
+  return body;
+}
+
+}  // namespace scene_parts
+
+namespace {
+
+using scene_parts::make_body;
+
+/// Ids of the bodies of one generator.
+struct Block {
+  GlobalId first = 0;
+  GlobalId count = 0;
+};
+
+/// The planes of a container: a point and the inward normal.
+std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s) {
+  std::vector<std::pair<Vec3, Vec3>> walls = {
+      {s.origin, Vec3::UnitZ()}, {s.origin, Vec3::UnitX()}, {s.origin, Vec3::UnitY()}};
+  for (int i = 0; i < 3; ++i) {
+    if (!std::isfinite(s.size[i])) continue;
+    Vec3 far = s.origin;
+    far[i] += s.size[i];
+    walls.emplace_back(far, -Vec3::Unit(i));
+  }
+  return walls;
+}
+
+/// Turns z into `normal`, a coordinate direction.
+Quat turn_z_to(const Vec3& normal) {
+  const Vec3 axis = Vec3::UnitZ().cross(normal);
+  if (axis.isZero()) return normal[2] > 0.0 ? Quat::Identity() : Quat(0.0, 1.0, 0.0, 0.0);
+  return Quat(Eigen::AngleAxisd(std::numbers::pi / 2.0, axis));
+}
+
+GlobalId rows_of_table(const Communicator& comm, const TableSettings& table) {
+  GlobalId rows = 0;
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    rows = scene_parts::read_table(table.file, 0, std::numeric_limits<GlobalId>::max(),
+                                   [](GlobalId, const scene_parts::TableRow&) {});
+  });
+  return comm.sum(rows);
+}
+
+/// Collective. Ids of each generator; those of the bodies stand before.
+std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm) {
+  std::vector<Block> blocks;
+  auto first = static_cast<GlobalId>(scene.bodies.size());
+  for (const GeneratorSettings& g : scene.generators) {
+    Block block{first, 0};
+    switch (g.type) {
+      case GeneratorType::container:
+        block.count = static_cast<GlobalId>(walls_of(g.container).size());
+        break;
+      case GeneratorType::lattice:
+        block.count = GlobalId{1} * g.lattice.count[0] * g.lattice.count[1] * g.lattice.count[2];
+        break;
+      case GeneratorType::wall:  // every second course has a brick more: two halves for one
+        block.count = GlobalId{1} * g.wall.height * g.wall.along + g.wall.height / 2;
+        break;
+      case GeneratorType::table:
+        block.count = rows_of_table(comm, g.table);
+        break;
+    }
+    blocks.push_back(block);
+    first += block.count;
+  }
+  return blocks;
+}
+
+BodyRecord body_of(GlobalId id, const BodySettings& s, int motion, const MaterialTable& materials) {
+  const int material = std::max(0, materials.find(s.material));
+  const BodyKind kind = scene_parts::kind_of(s);
+  const Shape shape = scene_parts::shape_of(s.shape);
+  BodyRecord body;
+  body.constants.id = id;
+  body.constants.kind = kind;
+  body.constants.shape = shape;
+  body.constants.material = material;
+  body.state.pose = {s.position, s.orientation.value()};
+  if (kind == BodyKind::kinematic) {
+    body.constants.motion = motion;
+    body.state.twist = {s.motion.velocity, s.motion.angular_velocity};
+  } else if (kind == BodyKind::dynamic) {
+    double& mass = body.constants.mass;
+    mass = s.mass;
+    if (std::isnan(mass)) {
+      mass = volume_of(shape) * materials.materials()[static_cast<std::size_t>(material)].density;
+    }
+    body.constants.inertia =
+        std::isnan(s.inertia[0]) ? Vec3(mass * inertia_per_mass(shape)) : s.inertia;
+    body.state.twist = {s.velocity, s.angular_velocity};
+  }
+  return body;
+}
+
+void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
+  for (const auto& [point, normal] : walls_of(s)) {
+    BodyRecord wall;
+    wall.constants.id = first++;
+    wall.constants.kind = BodyKind::fixed;
+    wall.constants.shape.type = ShapeType::plane;
+    wall.constants.material = model.materials.find(s.material);
+    wall.state.pose = {point, turn_z_to(normal)};
+    model.unbounded.push_back(wall);
+  }
+}
+
+/// Body k of a lattice; its jitters depend on the seed and k alone.
+BodyRecord lattice_body(const LatticeSettings& s, std::uint64_t seed, GlobalId first, GlobalId k,
+                        int material, double density) {
+  const GlobalId nx = s.count[0];
+  const GlobalId ny = s.count[1];
+  const Vec3 cell(static_cast<double>(k % nx), static_cast<double>(k / nx % ny),
+                  static_cast<double>(k / nx / ny));
+  const auto number = static_cast<std::uint64_t>(k);
+  Shape shape = scene_parts::shape_of(s.shape);
+  shape.size *= 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0);
+  Vec3 position = s.origin + s.spacing.cwiseProduct(cell);
+  for (int i = 0; i < 3; ++i) {
+    position[i] += s.position_jitter * uniform_pm1(seed, number, static_cast<std::uint64_t>(i) + 1);
+  }
+  BodyRecord body = make_body(first + k, shape, material, density, position);
+  body.state.twist.v = s.velocity;
+  return body;
+}
+
+/// Brick k of a wall, course by course from below. Courses come in pairs: `along` whole
+/// bricks, then a half, along - 1 whole ones and a half.
+BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int material,
+                      double density) {
+  const GlobalId pair = k / (2 * s.along + 1);
+  GlobalId place = k % (2 * s.along + 1);
+  const bool shifted = place >= s.along;
+  if (shifted) place -= s.along;
+  const auto course = static_cast<double>(2 * pair + (shifted ? 1 : 0));
+  const double half = 0.5 * (s.brick[0] - s.gap);
+  const bool is_half = shifted && (place == 0 || place == s.along);
+  const double pitch = s.brick[0] + s.gap;
+  double start = static_cast<double>(place) * pitch;
+  if (shifted && place > 0) start -= pitch - half - s.gap;
+
+  const double length = is_half ? half : s.brick[0];
+  const Vec3 along = s.direction.normalized();
+  const Vec3 left = Vec3::UnitZ().cross(along);
+  const Vec3 centre = s.origin + (start + 0.5 * length) * along + 0.5 * s.brick[1] * left +
+                      (course + 0.5) * s.brick[2] * Vec3::UnitZ();
+  const Shape shape{ShapeType::box, 0.5 * Vec3(length, s.brick[1], s.brick[2])};
+  BodyRecord body = make_body(first + k, shape, material, density, centre);
+  body.state.pose.q =
+      Quat(Eigen::AngleAxisd(std::atan2(s.direction[1], s.direction[0]), Vec3::UnitZ()));
+  return body;
+}
+
+/// This rank's part of all ids, filling its bodies.
+class Share {
+ public:
+  Share(const Communicator& comm, GlobalId n, Bodies& bodies, State& state)
+      : bodies_(bodies), state_(state), rank_(comm.rank()) {
+    begin_ = n * comm.rank() / comm.size();
+    end_ = n * (comm.rank() + 1) / comm.size();
+  }
+
+  /// Calls make(k) for the bodies of `block` that fall to this rank, counted from the block's
+  /// first.
+  template <class Make>
+  void take(const Block& block, const Make& make) {
+    const GlobalId from = first_of(block);
+    const GlobalId to = last_of(block);
+    for (GlobalId k = from; k < to; ++k) add(make(k));
+  }
+  GlobalId first_of(const Block& block) const {
+    return std::max(begin_ - block.first, GlobalId{0});
+  }
+  GlobalId last_of(const Block& block) const { return std::min(end_ - block.first, block.count); }
+
+  void add(const BodyRecord& body) {
+    if (body.constants.shape.type == ShapeType::plane) return;  // known to every rank
+    bodies_.constants.push_back(body.constants);
+    state_.body.push_back(body.state);
+    state_.start.push_back(body.state);
+    state_.subdomain.push_back(rank_);
+  }
+
+ private:
+  Bodies& bodies_;
+  State& state_;
+  std::int32_t rank_;
+  GlobalId begin_, end_;
+};
+
+/// Seed of a generator: its own, or one that follows from the case's and its place.
+std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
+  const std::int64_t own = scene.generators[generator].lattice.seed;
+  if (own >= 0) return static_cast<std::uint64_t>(own);
+  return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
+}
+
+void generate(const SceneSettings& scene, std::size_t generator, const Block& block,
+              const Model& model, Share& share) {
+  const GeneratorSettings& g = scene.generators[generator];
+  const auto material_of = [&](const std::string& name) { return model.materials.find(name); };
+  const auto density_of = [&](int material) {
+    return model.materials.materials()[static_cast<std::size_t>(material)].density;
+  };
+  if (g.type == GeneratorType::lattice) {
+    const int material = material_of(g.lattice.material);
+    const std::uint64_t seed = seed_of(scene, generator);
+    share.take(block, [&](GlobalId k) {
+      return lattice_body(g.lattice, seed, block.first, k, material, density_of(material));
+    });
+  } else if (g.type == GeneratorType::wall) {
+    const int material = material_of(g.wall.material);
+    share.take(block, [&](GlobalId k) {
+      return wall_brick(g.wall, block.first, k, material, density_of(material));
+    });
+  } else if (g.type == GeneratorType::table) {
+    const int material = material_of(g.table.material);
+    const GlobalId last = share.last_of(block);
+    if (share.first_of(block) >= last) return;
+    scene_parts::read_table(g.table.file, share.first_of(block), last,
+                            [&](GlobalId k, const scene_parts::TableRow& row) {
+                              BodyRecord body = make_body(block.first + k, row.shape, material,
+                                                          density_of(material), row.pose.p);
+                              body.state = {row.pose, row.twist};
+                              share.add(body);
+                            });
+  }
+}
+
+}  // namespace
+
+Model make_model(const SceneSettings& scene, const Communicator& comm) {
+  Model model;
+  model.gravity = scene.gravity;
+  model.contact = scene.contact;
+  model.materials = scene_parts::material_table(scene);
+  for (const PairSettings& p : scene.pairs) {
+    const int a = model.materials.find(p.between[0]);
+    const int b = model.materials.find(p.between[1]);
+    PairMaterial pair = model.materials.pair(a, b);
+    if (!std::isnan(p.friction)) pair.friction = p.friction;
+    if (!std::isnan(p.restitution)) pair.restitution = p.restitution;
+    model.materials.set_pair(a, b, pair);
+  }
+  for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
+    const BodySettings& s = scene.bodies[i];
+    const auto id = static_cast<GlobalId>(i);
+    if (s.kinematic) model.motions.push_back(s.motion);
+    model.names.add(id, 1, s.name, false);
+    if (s.shape.type != ShapeType::plane) continue;
+    const int motion = static_cast<int>(model.motions.size()) - 1;
+    model.unbounded.push_back(body_of(id, s, motion, model.materials));
+  }
+  const std::vector<Block> blocks = blocks_of(scene, comm);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const GeneratorSettings& g = scene.generators[i];
+    const std::string name = g.name().empty() ? "generator" + std::to_string(i) : g.name();
+    model.names.add(blocks[i].first, blocks[i].count, name, true);
+    if (g.type == GeneratorType::container) add_walls(g.container, blocks[i].first, model);
+  }
+  return model;
+}
+
+void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
+                     Bodies& bodies, State& state) {
+  const std::vector<Block> blocks = blocks_of(scene, comm);
+  Share share(comm, total_bodies(model), bodies, state);
+  int motion = -1;
+  const Block explicit_bodies{0, static_cast<GlobalId>(scene.bodies.size())};
+  for (GlobalId i = 0; i < share.last_of(explicit_bodies); ++i) {
+    const BodySettings& s = scene.bodies[static_cast<std::size_t>(i)];
+    if (s.kinematic) ++motion;
+    if (i >= share.first_of(explicit_bodies)) share.add(body_of(i, s, motion, model.materials));
+  }
+  all_or_none(comm, [&] {
+    for (std::size_t i = 0; i < blocks.size(); ++i) generate(scene, i, blocks[i], model, share);
+  });
+}
+
+}  // namespace catena

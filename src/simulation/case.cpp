@@ -1,0 +1,178 @@
+#include "catena/simulation/case.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "catena/base/error.hpp"
+#include "catena/io/yaml_settings.hpp"
+
+namespace catena {
+
+namespace {
+
+constexpr std::string_view kSteppers[] = {"spook", "dvi"};
+constexpr std::string_view kLaterSteppers[] = {"natural"};
+constexpr std::string_view kMethods[] = {"gauss_seidel"};
+constexpr std::string_view kLaterMethods[] = {"jacobi", "apgd", "interior_point", "dantzig",
+                                              "auto"};
+constexpr std::string_view kAnswers[] = {"warn", "stop"};
+constexpr std::string_view kWeights[] = {"counted"};
+constexpr std::string_view kLaterWeights[] = {"measured"};
+/// Steps that one run may do: counters and file names stop there.
+constexpr double kMostSteps = 1e15;
+
+void describe_name(SettingsVisitor& visit, CaseSettings& s) {
+  visit.visit("name", s.name, {.required = true, .help = "of the case; the result goes to ./NAME"});
+  if (s.name.find('/') != std::string::npos || s.name == "." || s.name == "..") {
+    visit.reject("name", "is no name for a directory", "leave out slashes and dots alone");
+  }
+}
+
+void describe_time(SettingsVisitor& visit, TimeSettings& s) {
+  visit.section("time", {.required = true, .help = "how the case is stepped"}, [&] {
+    visit.unavailable("stepper", kLaterSteppers);
+    visit.choose("stepper", s.stepper, kSteppers,
+                 {.help = "semi-implicit, velocity level; they "
+                          "differ in how penetration is undone"});
+    visit.visit("step", s.step,
+                {.unit = "s", .min = 0, .min_open = true, .required = true, .help = "time step"});
+    visit.visit(
+        "end", s.end,
+        {.unit = "s", .min = 0, .required = true, .help = "the run does round(end / step) steps"});
+    if (s.end / s.step > kMostSteps) visit.reject("end", "more than 1e15 steps", "");
+  });
+}
+
+void describe_parallel(SettingsVisitor& visit, BalanceSettings& s) {
+  visit.section("parallel", {.help = "who computes what"}, [&] {
+    describe(visit, s);
+    int weights = 0;
+    visit.unavailable("weights", kLaterWeights);
+    visit.choice("weights", weights, kWeights, {.help = "work is counted: rows times sweeps"});
+    bool deterministic = false;
+    visit.visit("deterministic", deterministic,
+                {.help = "`true`, the same bits on any number of ranks, is not available yet"});
+    if (deterministic) {
+      visit.reject("deterministic", "'true' is not available in this version",
+                   "the same rank count gives the same bits anyway");
+    }
+  });
+}
+
+void describe_output(SettingsVisitor& visit, OutputSettings& s) {
+  visit.section("output", {.help = "what the result holds"}, [&] {
+    visit.unavailable("checkpoint_wall_interval");
+    visit.visit(
+        "snapshot_interval", s.snapshot_interval,
+        {.unit = "s",
+         .min = 0,
+         .min_open = true,
+         .finite = false,
+         .help = "simulated time between snapshots; .inf: only the first and the last state"});
+    visit.visit("series_steps", s.series_steps, {.min = 1, .help = "steps per row of the series"});
+    visit.visit("contacts", s.contacts, {.help = "contacts in the snapshots"});
+    visit.visit("dump_interval", s.dump_interval,
+                {.unit = "s",
+                 .min = 0,
+                 .min_open = true,
+                 .finite = false,
+                 .help = "simulated time between dumps of a step as FCLIB problem, 20 at most"});
+  });
+}
+
+/// File names in a case are relative to it; resolved here, so that they hold anywhere.
+void resolve_files(CaseSettings& s, const std::string& directory) {
+  for (GeneratorSettings& g : s.generators) {
+    if (g.type != GeneratorType::table || g.table.file.empty()) continue;
+    const std::filesystem::path path = std::filesystem::path(directory) / g.table.file;
+    g.table.file = std::filesystem::absolute(path).lexically_normal().string();
+  }
+}
+
+/// Text of a file; throws Error(input_output).
+std::string read_text(const std::string& path) {
+  const auto fail = [&](const std::string& found, const std::string& fix) {
+    throw Error(found, path, fix, ExitCode::input_output);
+  };
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (!std::filesystem::exists(status)) fail("no such file", "check the path");
+  if (std::filesystem::is_directory(status)) fail("is a directory", "name a case file");
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream ||
+      (stream.peek() != std::ifstream::traits_type::eof() && !(text << stream.rdbuf()))) {
+    fail("cannot be read", "check its permissions");
+  }
+  return text.str();
+}
+
+}  // namespace
+
+void describe(SettingsVisitor& visit, SolverSettings& s) {
+  visit.unavailable("joints");
+  visit.unavailable("petsc");
+  visit.unavailable("method", kLaterMethods);
+  visit.choose("method", s.method, kMethods, {.help = "block projected Gauss-Seidel"});
+  describe(visit, s.gauss_seidel);
+  visit.visit("warm_start", s.warm_start, {.help = "start from the last step's impulses"});
+  visit.choose("on_missed_tolerance", s.on_missed_tolerance, kAnswers,
+               {.help = "when a step misses its tolerance: `stop` ends the run with exit code 4"});
+}
+
+void describe(SettingsVisitor& visit, CaseSettings& s) {
+  visit.unavailable("joints");
+  visit.unavailable("forces");
+  int schema = 1;
+  visit.visit("catena", schema, {.min = 1, .max = 1, .required = true, .help = "schema version"});
+  describe_name(visit, s);
+  visit.visit("gravity", std::span<double>(s.gravity.data(), 3),
+              {.unit = "m/s^2", .help = "world frame"});
+  describe_materials(visit, s);
+  describe_contact(visit, s);
+  describe_bodies(visit, s);
+  describe_generators(visit, s);
+  describe_time(visit, s.time);
+  visit.section("solver", {.help = "of each step's contact problem"}, [&] {
+    describe(visit, s.solver);
+    if (s.solver.gauss_seidel.local == LocalSolve::cone && s.contact.law != ContactLaw::ccp) {
+      visit.reject("local", "`cone` solves the law ccp only",
+                   "set contact.law to ccp, or local to exact");
+    }
+  });
+  describe_parallel(visit, s.parallel);
+  describe_output(visit, s.output);
+  visit.visit("seed", s.seed, {.min = 0, .help = "of all random numbers"});
+}
+
+CaseSettings parse_case(const std::string& text, const std::string& source,
+                        const std::string& directory, const std::vector<std::string>& overrides) {
+  YamlDocument document(text, source);
+  for (const std::string& assignment : overrides) document.set(assignment);
+  CaseSettings settings;
+  document.read([&](SettingsVisitor& visit) { describe(visit, settings); });
+  resolve_files(settings, directory);
+  return settings;
+}
+
+CaseSettings read_case(const Communicator& comm, const std::string& path,
+                       const std::vector<std::string>& overrides) {
+  std::string text;
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0) text = read_text(path);
+  });
+  comm.broadcast(0, text);
+  const std::string directory = std::filesystem::path(path).parent_path().string();
+  CaseSettings settings;
+  all_or_none(comm, [&] { settings = parse_case(text, path, directory, overrides); });
+  return settings;
+}
+
+std::string print_case(const CaseSettings& settings) {
+  CaseSettings copy = settings;
+  return print_yaml([&](SettingsVisitor& visit) { describe(visit, copy); });
+}
+
+}  // namespace catena
