@@ -111,7 +111,7 @@ struct AssembledOperator {
 /// This rank's part of one step's problem:
 ///
 ///   V = V_free + M^-1 G^T lambda,   w = G V + Sigma lambda - q,
-///   (w, lambda) complementary block by block (docs/theory.md, section 2).
+///   (w, lambda) complementary block by block (docs/theory.md, "The step's problem").
 ///
 /// Distributed: every block is held by exactly one rank, which knows all its bodies
 /// (owned or ghost). Rows: 3 per rigid contact in order, then those of the general
