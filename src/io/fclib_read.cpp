@@ -1,4 +1,5 @@
 #include <Eigen/Cholesky>
+#include <Eigen/LU>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -114,7 +115,7 @@ BodyMap map_bodies(const std::string& path, const FclibFile& file) {
   return map;
 }
 
-/// Appends body b with M_b^-1 by Cholesky and V_free = M_b^-1 f.
+/// Appends body b with its dense M_b^-1 and V_free = M_b^-1 f.
 void add_body(const std::string& path, const FclibFile& file, const BodyMap& map, Index b,
               ProblemBodies& out) {
   const std::span<const Index> dofs = map.dofs_of(b);
@@ -133,16 +134,21 @@ void add_body(const std::string& path, const FclibFile& file, const BodyMap& map
     throw Error(what + " in the diagonal block of velocity " + std::to_string(dofs[0]),
                 path + ": /fclib_global/M");
   };
-  const double size = mass.cwiseAbs().maxCoeff();
-  if ((mass - mass.transpose()).cwiseAbs().maxCoeff() > 1e-6 * size) refuse("is not symmetric");
-  mass = (0.5 * (mass + mass.transpose())).eval();
-  const Eigen::LLT<Matrix> factor(mass);
+  // Finite-element codes leave gyroscopic and damping terms in M: then only its symmetric part
+  // can be asked to be positive definite, and M^-1 is as unsymmetric as M.
+  const Matrix symmetric = 0.5 * (mass + mass.transpose());
+  const Eigen::LLT<Matrix> factor(symmetric);
   if (factor.info() != Eigen::Success) refuse("is not positive definite");
   // A singular matrix leaves round-off in a pivot instead of zero.
   for (Eigen::Index i = 0; i < n; ++i)
-    if (!(std::pow(factor.matrixLLT()(i, i), 2) > 1e-14 * mass(i, i))) refuse("is singular");
-  const Matrix inverse = factor.solve(Matrix::Identity(n, n));
-  const Eigen::VectorXd velocity = factor.solve(force);
+    if (!(std::pow(factor.matrixLLT()(i, i), 2) > 1e-14 * symmetric(i, i))) refuse("is singular");
+  Matrix inverse;
+  if (symmetric == mass) {
+    inverse = factor.solve(Matrix::Identity(n, n));
+  } else {
+    inverse = mass.partialPivLu().inverse();
+  }
+  const Eigen::VectorXd velocity = inverse * force;
   if (!inverse.allFinite() || !velocity.allFinite()) refuse("its inverse is not finite");
   out.add_dense(b, {inverse.data(), static_cast<std::size_t>(inverse.size())},
                 {velocity.data(), static_cast<std::size_t>(velocity.size())});

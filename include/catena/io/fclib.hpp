@@ -30,7 +30,7 @@ struct FclibInfo {
 ///
 /// A body is six consecutive velocities where M has no entries between such groups, else a
 /// connected diagonal block of M. W is kept as it stands, also where it is slightly
-/// unsymmetric; M must be symmetric to 1e-6 and positive definite.
+/// unsymmetric, and so is M, whose symmetric part must be positive definite.
 ///
 /// While it reads, every rank holds the whole file: O(file) memory on each, which published
 /// problems and dumps of single steps allow; afterwards only its share.

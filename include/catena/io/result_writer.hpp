@@ -37,15 +37,16 @@ struct ContactRecord {
 /// collective and throw Error(input_output) on every rank if one fails.
 class ResultWriter {
  public:
-  /// Creates `directory` (and snapshots/). If it holds anything already: throws Error
-  /// unless `force`, which removes only Catena's own files.
+  /// Creates `directory` (and snapshots/) and starts series.csv. If the directory holds
+  /// anything already: throws Error(bad_input) unless `force`, which removes only Catena's
+  /// own files.
   ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
                std::vector<SeriesColumn> columns, bool force);
   ~ResultWriter();
 
   /// bodies.h5: constants of all bodies and the provenance. Collective.
   void write_bodies(const Model& model, const Bodies& bodies);
-  /// snapshots/<8 digits>.h5. `n_total` is one past the largest id. Contacts may be empty.
+  /// snapshots/<state.step, 8 digits>.h5. Contacts are this rank's; they may be empty.
   void write_snapshot(const Model& model, const Bodies& bodies, const State& state,
                       std::span<const ContactRecord> contacts);
   /// Appends a row to series.csv (rank 0's values count).
@@ -60,7 +61,9 @@ class ResultWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Rebuilds result.h5 and result.xdmf of a directory from what stands in it. One rank.
-void rebuild_index(const std::string& directory);
+/// Not collective. Rebuilds result.h5 and result.xdmf of a directory from bodies.h5, the
+/// snapshots and series.csv that stand in it. Returns the names of snapshots that cannot be
+/// read and are left out. Throws Error(input_output) if it is no result directory.
+std::vector<std::string> rebuild_index(const std::string& directory);
 
 }  // namespace catena

@@ -1,0 +1,16 @@
+// What a file of Catena's, or a problem file, holds.
+#pragma once
+
+#include <string>
+
+namespace catena {
+
+/// Not collective. Text for people: what a result (result.h5 or its directory), a snapshot,
+/// bodies.h5 or an FCLIB problem holds, with its provenance where it has one. Throws
+/// Error(input_output) if the file cannot be read or is none of these.
+std::string describe_file(const std::string& path);
+
+/// Version of the HDF5 library, for --version and provenance.
+std::string hdf5_version();
+
+}  // namespace catena

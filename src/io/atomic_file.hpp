@@ -1,0 +1,21 @@
+// Files that appear whole or not at all.
+#pragma once
+
+#include <string>
+
+namespace catena {
+
+/// The name under which a file is written before it gets its own.
+std::string part_name(const std::string& path);
+
+/// Not collective. Syncs the finished part file, gives it its name, and syncs the directory.
+/// Throws Error(input_output).
+void publish(const std::string& path);
+
+/// Not collective. Syncs a file or directory that is there. Throws Error(input_output).
+void sync_to_disk(const std::string& path);
+
+/// Not collective. Throws Error(input_output) with `what` and the system's reason.
+[[noreturn]] void fail_with_errno(const std::string& path, const std::string& what);
+
+}  // namespace catena

@@ -1,0 +1,568 @@
+#include <Eigen/LU>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <span>
+#include <tuple>
+
+#include "catena/base/error.hpp"
+#include "catena/constraints/delassus.hpp"
+#include "catena/io/fclib.hpp"
+#include "io/atomic_file.hpp"
+#include "io/fclib_file.hpp"
+#include "io/hdf5_file.hpp"
+
+namespace catena {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Numbers on their way to rank 0, one after the other.
+class Packer {
+ public:
+  template <class T>
+  void put(const T& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
+  }
+  void put_all(std::span<const double> values) {
+    put(static_cast<std::int64_t>(values.size()));
+    for (const double x : values) put(x);
+  }
+  const std::vector<std::byte>& bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  bool empty() const { return at_ == bytes_.size(); }
+  template <class T>
+  T get() {
+    T value;
+    std::memcpy(&value, &bytes_[at_], sizeof(T));
+    at_ += sizeof(T);
+    return value;
+  }
+  std::vector<double> get_all() {
+    std::vector<double> values(static_cast<std::size_t>(get<std::int64_t>()));
+    for (double& x : values) x = get<double>();
+    return values;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;
+};
+
+/// A body with velocities in the file.
+struct BodyRecordOut {
+  GlobalId id = kNoBody;
+  std::vector<double> mass;     ///< n x n
+  std::vector<double> free, v;  ///< V_free; V at the solution
+};
+
+/// Order of blocks in the file.
+enum class Section : std::int64_t { rigid, contact, unilateral, bilateral, boxed };
+
+/// A block with all that the file holds of it; bodies by id, prescribed ones folded in.
+struct BlockRecord {
+  Section section = Section::contact;
+  ContactKey key;         ///< rigid contacts
+  std::int64_t name = 0;  ///< general blocks
+  double friction = 0.0;
+  std::vector<double> constant, compliance, lower, upper, angular, impulse, slip;  ///< per row
+  std::vector<std::pair<GlobalId, std::vector<double>>> jacobians;                 ///< rows x n
+
+  std::size_t rows() const { return constant.size(); }
+  auto order() const { return std::tie(section, key, name); }
+};
+
+void pack(const BlockRecord& block, Packer& out) {
+  out.put(block.section);
+  out.put(block.key);
+  out.put(block.name);
+  out.put(block.friction);
+  for (const auto* values : {&block.constant, &block.compliance, &block.lower, &block.upper,
+                             &block.angular, &block.impulse, &block.slip})
+    out.put_all(*values);
+  out.put(static_cast<std::int64_t>(block.jacobians.size()));
+  for (const auto& [id, g] : block.jacobians) {
+    out.put(id);
+    out.put_all(g);
+  }
+}
+
+BlockRecord unpack_block(Unpacker& in) {
+  BlockRecord block;
+  block.section = in.get<Section>();
+  block.key = in.get<ContactKey>();
+  block.name = in.get<std::int64_t>();
+  block.friction = in.get<double>();
+  for (auto* values : {&block.constant, &block.compliance, &block.lower, &block.upper,
+                       &block.angular, &block.impulse, &block.slip})
+    *values = in.get_all();
+  const auto n = in.get<std::int64_t>();
+  for (std::int64_t k = 0; k < n; ++k) {
+    const auto id = in.get<GlobalId>();
+    block.jacobians.emplace_back(id, in.get_all());
+  }
+  return block;
+}
+
+/// M_b from the M_b^-1 that the problem holds.
+std::vector<double> mass_of(const ProblemBodies& bodies, std::size_t b) {
+  const auto n = static_cast<Eigen::Index>(bodies.dof_begin[b + 1] - bodies.dof_begin[b]);
+  const double* stored = &bodies.inverse_mass[static_cast<std::size_t>(bodies.mass_begin[b])];
+  Matrix mass = Matrix::Zero(n, n);
+  if (bodies.mass_kind[b] == MassKind::rigid) {
+    mass.diagonal().head<3>().setConstant(1.0 / stored[0]);
+    Mat3 inverse;
+    inverse << stored[1], stored[2], stored[3], stored[2], stored[4], stored[5], stored[3],
+        stored[5], stored[6];
+    mass.block<3, 3>(3, 3) = inverse.inverse();
+  } else {
+    mass = Eigen::Map<const Matrix>(stored, n, n).inverse();
+  }
+  return {mass.data(), mass.data() + mass.size()};
+}
+
+/// Adds the Jacobian of one body: an entry of the file, or for a prescribed body a constant.
+void add_jacobian(const ProblemBodies& bodies, Index body, std::span<const double> g,
+                  BlockRecord& block) {
+  const auto b = static_cast<std::size_t>(body);
+  if (bodies.mass_kind[b] != MassKind::prescribed) {
+    block.jacobians.emplace_back(bodies.id[b], std::vector<double>(g.begin(), g.end()));
+    return;
+  }
+  const std::size_t n = g.size() / block.rows();
+  const auto first = static_cast<std::size_t>(bodies.dof_begin[b]);
+  for (std::size_t i = 0; i < block.rows(); ++i)
+    for (std::size_t d = 0; d < n; ++d)
+      block.constant[i] += g[i * n + d] * bodies.free_velocity[first + d];
+}
+
+/// The parts of `impulses` and `slips` that belong to a block; zeros without a solution.
+void add_solution(std::size_t row, std::span<const double> impulses, std::span<const double> slips,
+                  BlockRecord& block) {
+  block.impulse.assign(block.rows(), 0.0);
+  block.slip.assign(block.rows(), 0.0);
+  if (impulses.empty()) return;
+  std::copy_n(impulses.begin() + static_cast<std::ptrdiff_t>(row), block.rows(),
+              block.impulse.begin());
+  std::copy_n(slips.begin() + static_cast<std::ptrdiff_t>(row), block.rows(), block.slip.begin());
+}
+
+BlockRecord rigid_record(const ConstraintProblem& problem, std::size_t k) {
+  const RigidContact& contact = problem.contacts[k];
+  BlockRecord block;
+  block.section = Section::rigid;
+  block.key = contact.key;
+  block.friction = contact.friction;
+  block.constant = {contact.bias, 0.0, 0.0};
+  for (auto* values : {&block.compliance, &block.lower, &block.upper, &block.angular})
+    values->assign(3, 0.0);
+  std::array<double, 18> g_a{};
+  std::array<double, 18> g_b{};
+  contact_jacobian(contact, g_a, g_b);
+  add_jacobian(problem.bodies, contact.body_a, g_a, block);
+  add_jacobian(problem.bodies, contact.body_b, g_b, block);
+  return block;
+}
+
+BlockRecord general_record(const ConstraintProblem& problem, std::size_t k) {
+  const GeneralBlocks& blocks = problem.blocks;
+  BlockRecord block;
+  switch (blocks.kind[k]) {
+    case BlockKind::contact:
+      block.section = Section::contact;
+      break;
+    case BlockKind::unilateral:
+      block.section = Section::unilateral;
+      break;
+    case BlockKind::bilateral:
+      block.section = Section::bilateral;
+      break;
+    case BlockKind::boxed:
+      block.section = Section::boxed;
+      break;
+  }
+  block.name = blocks.name[k];
+  block.friction = blocks.friction[k];
+  for (auto row = static_cast<std::size_t>(blocks.row_begin[k]);
+       row < static_cast<std::size_t>(blocks.row_begin[k + 1]); ++row) {
+    block.constant.push_back(-blocks.q[row]);
+    block.compliance.push_back(blocks.compliance[row]);
+    block.lower.push_back(blocks.lower[row]);
+    block.upper.push_back(blocks.upper[row]);
+    block.angular.push_back(blocks.angular[row]);
+  }
+  for (auto j = static_cast<std::size_t>(blocks.body_begin[k]);
+       j < static_cast<std::size_t>(blocks.body_begin[k + 1]); ++j)
+    add_jacobian(problem.bodies, blocks.body[j],
+                 std::span(blocks.jacobian)
+                     .subspan(static_cast<std::size_t>(blocks.jacobian_begin[j]),
+                              static_cast<std::size_t>(blocks.jacobian_begin[j + 1] -
+                                                       blocks.jacobian_begin[j])),
+                 block);
+  return block;
+}
+
+/// The whole problem, on rank 0, in the file's order.
+struct WholeProblem {
+  std::vector<BodyRecordOut> bodies;
+  std::vector<BlockRecord> blocks;
+};
+
+/// Collective. Sends every rank's part to rank 0.
+WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const double> impulses) {
+  const ProblemBodies& bodies = problem.bodies;
+  std::vector<double> v(bodies.free_velocity);
+  std::vector<double> slips(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  // Every rank takes part if any has impulses: a rank without rows has an empty span too.
+  const bool solved = problem.comm.max(static_cast<std::int64_t>(impulses.size())) > 0;
+  if (solved) {
+    DelassusOperator op(problem);
+    op.velocities(impulses, v);
+    op.slips(v, impulses, slips);
+  }
+  Packer body_bytes;
+  for (std::size_t b = 0; b < static_cast<std::size_t>(bodies.n_owned); ++b) {
+    if (bodies.mass_kind[b] == MassKind::prescribed) continue;
+    const auto first = static_cast<std::size_t>(bodies.dof_begin[b]);
+    const auto n = static_cast<std::size_t>(bodies.dof_begin[b + 1]) - first;
+    body_bytes.put(bodies.id[b]);
+    body_bytes.put_all(mass_of(bodies, b));
+    body_bytes.put_all(std::span(bodies.free_velocity).subspan(first, n));
+    body_bytes.put_all(std::span<const double>(v).subspan(first, n));
+  }
+  Packer block_bytes;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(problem.n_blocks()); ++k) {
+    const std::size_t n_rigid = problem.contacts.size();
+    BlockRecord block =
+        k < n_rigid ? rigid_record(problem, k) : general_record(problem, k - n_rigid);
+    if (problem.law == ContactLaw::frictionless) block.friction = 0.0;
+    add_solution(static_cast<std::size_t>(block_view(problem, static_cast<Index>(k)).row), impulses,
+                 slips, block);
+    pack(block, block_bytes);
+  }
+  WholeProblem whole;
+  const auto all_bodies = problem.comm.gather_bytes(0, body_bytes.bytes());
+  for (Unpacker in(all_bodies); !in.empty();) {
+    const auto id = in.get<GlobalId>();
+    std::vector<double> mass = in.get_all();
+    std::vector<double> free = in.get_all();
+    whole.bodies.push_back({id, std::move(mass), std::move(free), in.get_all()});
+  }
+  const auto all_blocks = problem.comm.gather_bytes(0, block_bytes.bytes());
+  for (Unpacker in(all_blocks); !in.empty();) whole.blocks.push_back(unpack_block(in));
+  std::stable_sort(whole.bodies.begin(), whole.bodies.end(),
+                   [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::stable_sort(whole.blocks.begin(), whole.blocks.end(),
+                   [](const auto& a, const auto& b) { return a.order() < b.order(); });
+  return whole;
+}
+
+/// Entries of H, G or /catena/boxed/H and what goes with its columns.
+struct Columns {
+  Triplets entries;
+  std::vector<double> constant, impulse, slip;
+  std::vector<std::int32_t> angular;      ///< per column
+  std::vector<std::int32_t> begin = {0};  ///< of blocks
+};
+
+/// The content of the file.
+struct FileContent {
+  Triplets mass;
+  std::vector<double> f, v, mu, lower, upper;
+  std::vector<std::int32_t> body_begin = {0};
+  std::vector<std::int32_t> unilateral, unilateral_angular;
+  std::vector<std::int64_t> body_id;
+  Columns contacts, bilateral, boxed;
+};
+
+void add_file_body(const BodyRecordOut& body, FileContent& out) {
+  const std::size_t n = body.free.size();
+  const auto first = static_cast<std::int64_t>(out.f.size());
+  for (std::size_t i = 0; i < n; ++i) {
+    double force = 0.0;
+    for (std::size_t j = 0; j < n; ++j) {
+      const double m = body.mass[i * n + j];
+      force += m * body.free[j];
+      if (m != 0.0)
+        out.mass.add(first + static_cast<std::int64_t>(i), first + static_cast<std::int64_t>(j), m);
+    }
+    out.f.push_back(force);
+    out.v.push_back(body.v[i]);
+  }
+  out.body_id.push_back(body.id);
+  out.body_begin.push_back(static_cast<std::int32_t>(out.f.size()));
+}
+
+/// One row of a block as a column of the file; a compliant row gets a velocity of its own.
+void add_file_column(const BlockRecord& block, std::size_t row,
+                     const std::map<GlobalId, std::int64_t>& first_of, FileContent& out,
+                     Columns& columns) {
+  const auto column = static_cast<std::int64_t>(columns.constant.size());
+  for (const auto& [id, g] : block.jacobians) {
+    const std::size_t n = g.size() / block.rows();
+    for (std::size_t d = 0; d < n; ++d)
+      if (g[row * n + d] != 0.0)
+        columns.entries.add(first_of.at(id) + static_cast<std::int64_t>(d), column, g[row * n + d]);
+  }
+  if (block.compliance[row] > 0.0) {
+    columns.entries.add(static_cast<std::int64_t>(out.f.size()), column, 1.0);
+    add_file_body({kNoBody,
+                   {1.0 / block.compliance[row]},
+                   {0.0},
+                   {block.compliance[row] * block.impulse[row]}},
+                  out);
+  }
+  columns.constant.push_back(block.constant[row]);
+  columns.impulse.push_back(block.impulse[row]);
+  columns.slip.push_back(block.slip[row]);
+  columns.angular.push_back(block.angular[row] != 0.0 ? 1 : 0);
+}
+
+void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int64_t>& first_of,
+                    FileContent& out) {
+  const bool scalar = block.section == Section::unilateral;
+  Columns& columns = block.section == Section::bilateral ? out.bilateral
+                     : block.section == Section::boxed   ? out.boxed
+                                                         : out.contacts;
+  for (std::size_t row = 0; row < block.rows(); ++row) {
+    add_file_column(block, row, first_of, out, columns);
+    if (!scalar) continue;
+    for (auto* values : {&columns.constant, &columns.impulse, &columns.slip})
+      values->insert(values->end(), 2, 0.0);
+    out.mu.push_back(0.0);
+    out.unilateral.push_back(1);
+    out.unilateral_angular.push_back(columns.angular.back());
+  }
+  columns.begin.push_back(static_cast<std::int32_t>(columns.constant.size()));
+  if (block.section == Section::boxed) {
+    out.lower.insert(out.lower.end(), block.lower.begin(), block.lower.end());
+    out.upper.insert(out.upper.end(), block.upper.begin(), block.upper.end());
+  } else if (block.section == Section::rigid || block.section == Section::contact) {
+    out.mu.push_back(block.friction);
+    out.unilateral.push_back(0);
+    out.unilateral_angular.push_back(0);
+  }
+}
+
+FileContent file_content(const std::string& path, const WholeProblem& whole) {
+  std::size_t size = 0;
+  for (const BodyRecordOut& body : whole.bodies) size += body.mass.size();
+  for (const BlockRecord& block : whole.blocks)
+    for (const auto& [id, g] : block.jacobians) size += g.size() + 3;
+  if (size > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+    throw Error("the problem has more entries than FCLIB's 32-bit indices can name", path, {},
+                ExitCode::input_output);
+  FileContent out;
+  std::map<GlobalId, std::int64_t> first_of;
+  for (const BodyRecordOut& body : whole.bodies) {
+    first_of[body.id] = static_cast<std::int64_t>(out.f.size());
+    add_file_body(body, out);
+  }
+  for (const BlockRecord& block : whole.blocks) add_file_block(block, first_of, out);
+  const auto n_v = static_cast<std::int64_t>(out.f.size());
+  out.mass.n_rows = out.mass.n_columns = n_v;
+  for (Columns* columns : {&out.contacts, &out.bilateral, &out.boxed}) {
+    columns->entries.n_rows = n_v;
+    columns->entries.n_columns = static_cast<std::int64_t>(columns->constant.size());
+  }
+  return out;
+}
+
+void write_vector(hdf5::File& file, const std::string& name, std::span<const double> values) {
+  const std::array<std::uint64_t, 1> extents = {values.size()};
+  file.write(name, values, extents);
+}
+
+void write_matrix(hdf5::File& file, const std::string& group, const Triplets& matrix) {
+  const auto scalar = [&](const char* name, std::int64_t value) {
+    const std::array<std::int32_t, 1> values = {static_cast<std::int32_t>(value)};
+    file.write(group + name, values);
+  };
+  const auto nz = static_cast<std::int64_t>(matrix.value.size());
+  scalar("/nzmax", nz);
+  scalar("/m", matrix.n_rows);
+  scalar("/n", matrix.n_columns);
+  scalar("/nz", nz);
+  file.write(group + "/p", matrix.column);
+  file.write(group + "/i", matrix.row);
+  write_vector(file, group + "/x", matrix.value);
+}
+
+void write_extras(hdf5::File& file, ContactLaw law, const FileContent& content) {
+  constexpr std::array<const char*, 4> names = {"coulomb", "ccp", "box", "frictionless"};
+  file.make_group("/catena");
+  file.set_attribute("/catena", "format", std::string("catena-problem"));
+  file.set_attribute("/catena", "format_version", std::int64_t{1});
+  file.set_attribute("/catena", "law", std::string(names[static_cast<std::size_t>(law)]));
+  file.write("/catena/body_begin", content.body_begin);
+  const std::array<std::uint64_t, 1> n_bodies = {content.body_id.size()};
+  file.write("/catena/body_id", content.body_id, n_bodies);
+  file.write("/catena/bilateral_begin", content.bilateral.begin);
+  file.write("/catena/bilateral_angular", content.bilateral.angular);
+  file.write("/catena/unilateral", content.unilateral);
+  file.write("/catena/unilateral_angular", content.unilateral_angular);
+  file.write("/catena/boxed_begin", content.boxed.begin);
+  file.write("/catena/boxed_angular", content.boxed.angular);
+  write_matrix(file, "/catena/boxed/H", content.boxed.entries);
+  write_vector(file, "/catena/boxed/w", content.boxed.constant);
+  write_vector(file, "/catena/boxed/lower", content.lower);
+  write_vector(file, "/catena/boxed/upper", content.upper);
+}
+
+void write_content(hdf5::File& file, const std::string& title, ContactLaw law, bool solved,
+                   const FileContent& content) {
+  const std::string root = "/fclib_global";
+  const std::array<std::int32_t, 1> dimension = {3};
+  file.write(root + "/spacedim", dimension);
+  file.write_text(root + "/info/title", title);
+  file.write_text(root + "/info/description",
+                  "One time step's contact problem, written by Catena. r: impulses in N s; u: "
+                  "relative velocities at the end of the step in m/s, bias included in w. "
+                  "Compliant rows have a velocity of their own, after those of the bodies; group "
+                  "/catena says which velocities form a body, which contacts are scalar rows, and "
+                  "holds the rows with bounds on both sides.");
+  file.write_text(root + "/info/math_info", "M v = H r + G l + f, u = H^T v + w, 0 = G^T v + b");
+  write_matrix(file, root + "/M", content.mass);
+  write_matrix(file, root + "/H", content.contacts.entries);
+  write_vector(file, root + "/vectors/f", content.f);
+  write_vector(file, root + "/vectors/w", content.contacts.constant);
+  write_vector(file, root + "/vectors/mu", content.mu);
+  if (!content.bilateral.constant.empty()) {
+    write_matrix(file, root + "/G", content.bilateral.entries);
+    write_vector(file, root + "/vectors/b", content.bilateral.constant);
+  }
+  write_extras(file, law, content);
+  if (!solved) return;
+  write_vector(file, "/solution/v", content.v);
+  write_vector(file, "/solution/u", content.contacts.slip);
+  write_vector(file, "/solution/r", content.contacts.impulse);
+  write_vector(file, "/solution/l", content.bilateral.impulse);
+  write_vector(file, "/catena/boxed/u", content.boxed.slip);
+  write_vector(file, "/catena/boxed/lambda", content.boxed.impulse);
+}
+
+/// Not collective. Writes a file under its part name and publishes it.
+template <class Write>
+void write_alone(const std::string& path, Write write) {
+  try {
+    hdf5::File file = hdf5::File::create(part_name(path));
+    write(file);
+    file.close();
+    publish(path);
+  } catch (...) {
+    std::remove(part_name(path).c_str());
+    throw;
+  }
+}
+
+/// Values at places of a vector in the file's order.
+struct Scattered {
+  std::vector<std::int64_t> place;
+  std::vector<double> value;
+  void add(std::int64_t at, double x) {
+    place.push_back(at);
+    value.push_back(x);
+  }
+};
+
+/// Collective. The vector on rank 0; places that no rank has are zero.
+std::vector<double> gather_vector(const Communicator& comm, const Scattered& part,
+                                  std::int64_t size) {
+  const auto places = comm.gather_bytes(0, std::as_bytes(std::span(part.place)));
+  const auto values = comm.gather_bytes(0, std::as_bytes(std::span(part.value)));
+  std::vector<double> all(comm.rank() == 0 ? static_cast<std::size_t>(size) : 0, 0.0);
+  Unpacker in_place(places);
+  Unpacker in_value(values);
+  while (!in_place.empty()) {
+    const auto at = in_place.get<std::int64_t>();
+    all.at(static_cast<std::size_t>(at)) = in_value.get<double>();
+  }
+  return all;
+}
+
+}  // namespace
+
+void write_fclib(const std::string& path, const ConstraintProblem& problem,
+                 const std::string& title, std::span<const double> impulses) {
+  CATENA_CHECK(!problem.assembled, "only problems with bodies are written");
+  const bool solved = problem.comm.max(static_cast<std::int64_t>(impulses.size())) > 0;
+  const WholeProblem whole = gather_problem(problem, impulses);
+  all_or_none(problem.comm, [&] {
+    if (problem.comm.rank() != 0) return;
+    const FileContent content = file_content(path, whole);
+    write_alone(
+        path, [&](hdf5::File& file) { write_content(file, title, problem.law, solved, content); });
+  });
+}
+
+void write_fclib_solution(const std::string& path, const ConstraintProblem& problem,
+                          std::span<const double> impulses) {
+  const Communicator& comm = problem.comm;
+  const ProblemBodies& bodies = problem.bodies;
+  CATENA_CHECK(problem.contacts.empty(), "the problem was not read from a file");
+  DelassusOperator op(problem);
+  std::vector<double> v(static_cast<std::size_t>(bodies.n_dofs()));
+  std::vector<double> w(static_cast<std::size_t>(problem.n_rows()));
+  op.velocities(impulses, v);
+  op.slips(v, impulses, w);
+
+  Scattered file_v, file_u, file_r, file_l, box_u, box_lambda;
+  std::int64_t n_contacts = 0;
+  for (std::size_t i = 0; i < bodies.file_velocity.size(); ++i)
+    file_v.add(bodies.file_velocity[i], v[i]);
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    const auto at = static_cast<std::size_t>(k);
+    const std::int64_t name =
+        problem.assembled ? problem.assembled->name[at] : problem.blocks.name[at];
+    const bool contact = view.kind == BlockKind::contact || view.kind == BlockKind::unilateral;
+    n_contacts += contact ? 1 : 0;
+    for (Index i = 0; i < view.rows; ++i) {
+      const auto row = static_cast<std::size_t>(view.row + i);
+      if (contact) {
+        file_u.add(3 * name + i, w[row]);
+        file_r.add(3 * name + i, impulses[row]);
+      } else if (view.kind == BlockKind::bilateral) {
+        file_l.add(name + i, impulses[row]);
+      } else {
+        box_u.add(name + i, w[row]);
+        box_lambda.add(name + i, impulses[row]);
+      }
+    }
+  }
+  const auto total = [&](const Scattered& part) {
+    return comm.sum(static_cast<std::int64_t>(part.place.size()));
+  };
+  const std::int64_t n_rows = 3 * comm.sum(n_contacts);
+  const std::vector<double> all_v = gather_vector(comm, file_v, total(file_v));
+  const std::vector<double> all_u = gather_vector(comm, file_u, n_rows);
+  const std::vector<double> all_r = gather_vector(comm, file_r, n_rows);
+  const std::vector<double> all_l = gather_vector(comm, file_l, total(file_l));
+  const std::vector<double> all_box_u = gather_vector(comm, box_u, total(box_u));
+  const std::vector<double> all_box_lambda = gather_vector(comm, box_lambda, total(box_lambda));
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    write_alone(path, [&](hdf5::File& file) {
+      write_vector(file, "/solution/v", all_v);
+      write_vector(file, "/solution/u", all_u);
+      write_vector(file, "/solution/r", all_r);
+      if (!all_l.empty()) write_vector(file, "/solution/l", all_l);
+      if (all_box_u.empty()) return;
+      write_vector(file, "/catena/boxed/u", all_box_u);
+      write_vector(file, "/catena/boxed/lambda", all_box_lambda);
+    });
+  });
+}
+
+}  // namespace catena

@@ -1,0 +1,155 @@
+#include "catena/io/info.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "io/fclib_file.hpp"
+#include "io/hdf5_file.hpp"
+
+namespace catena {
+namespace {
+
+std::string number(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+std::uint64_t rows(const hdf5::File& file, const std::string& dataset) {
+  if (!file.is_dataset(dataset)) return 0;
+  const std::vector<std::uint64_t> extents = file.extents(dataset);
+  return extents.empty() ? 1 : extents[0];
+}
+
+std::string line(const std::string& name, const std::string& value) {
+  return "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + value + "\n";
+}
+
+/// Attributes of a group; texts of several lines (the resolved config) are indented below.
+std::string describe_provenance(const hdf5::File& file) {
+  if (!file.exists("/provenance")) return {};
+  std::string text = "provenance\n";
+  for (const std::string& name : file.attribute_names("/provenance")) {
+    const std::string value = file.attribute_text("/provenance", name);
+    if (value.find('\n') == std::string::npos) {
+      text += line(name, value);
+      continue;
+    }
+    text += "  " + name + ":\n    ";
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      text += value[i];
+      if (value[i] == '\n' && i + 1 < value.size()) text += "    ";
+    }
+    if (text.back() != '\n') text += '\n';
+  }
+  return text;
+}
+
+std::string describe_bodies(const hdf5::File& file) {
+  const std::uint64_t n = rows(file, "/bodies/id");
+  std::string text = line("bodies", std::to_string(n));
+  if (n == 0 || !file.is_dataset("/bodies/mass")) return text;
+  double mass = 0.0;
+  for (const double m : file.read_doubles("/bodies/mass")) mass += m;
+  return text + line("total mass", number(mass) + " kg");
+}
+
+std::string describe_snapshot(const hdf5::File& file) {
+  return line("time", number(file.attribute_number("/", "time")) + " s") +
+         line("step", file.attribute_text("/", "step")) +
+         line("bodies", std::to_string(rows(file, "/bodies/id"))) +
+         line("contacts", std::to_string(rows(file, "/contacts/gap")));
+}
+
+std::string describe_result(const hdf5::File& file) {
+  std::string text;
+  if (file.exists("/bodies")) text += describe_bodies(file);
+  const std::vector<std::string> snapshots = file.members("/snapshots");
+  text += line("snapshots", std::to_string(snapshots.size()));
+  std::vector<std::string> missing;
+  std::string first, last;
+  for (const std::string& name : snapshots) {
+    if (!file.exists("/snapshots/" + name)) {
+      missing.push_back(name);
+      continue;
+    }
+    last = name;
+    if (first.empty()) first = name;
+  }
+  if (!first.empty())
+    text += line("time", number(file.attribute_number("/snapshots/" + first, "time")) + " .. " +
+                             number(file.attribute_number("/snapshots/" + last, "time")) + " s");
+  for (const std::string& name : missing)
+    text += line("missing", "snapshots/" + name + ".h5 (catena info --rebuild DIR)");
+  const std::vector<std::string> columns = file.members("/series");
+  if (columns.empty()) return text;
+  text += line("series rows", std::to_string(rows(file, "/series/" + columns[0])));
+  std::string names;
+  for (const std::string& name : columns) {
+    const std::string unit = file.attribute_text("/series/" + name, "unit");
+    names += (names.empty() ? "" : ", ") + name + (unit.empty() ? "" : " [" + unit + "]");
+  }
+  return text + line("series", names);
+}
+
+std::string describe_problem(const std::string& path) {
+  const FclibFile file = read_fclib_file(path);
+  std::string text = path + ": contact problem (FCLIB, " +
+                     (file.local ? "local: u = W r + q" : "global: M v = H r + f, u = H^T v + w") +
+                     ")\n";
+  if (!file.title.empty()) text += line("title", file.title);
+  if (!file.description.empty()) text += line("description", file.description);
+  text += line("contacts", std::to_string(file.n_contacts()));
+  if (!file.local) {
+    text += line("velocities", std::to_string(file.f.size()));
+    text += line("bilateral rows", std::to_string(file.g_transposed.n_rows()));
+  }
+  if (file.extras.present) {
+    text += line("written by", "Catena");
+    text += line("law", file.extras.law);
+    text += line("bodies", std::to_string(file.extras.body_id.size()));
+    text += line("unilateral rows", std::to_string(std::count_if(file.extras.unilateral.begin(),
+                                                                 file.extras.unilateral.end(),
+                                                                 [](auto x) { return x; })));
+    text += line("boxed rows", std::to_string(file.extras.boxed_w.size()));
+  }
+  if (!file.mu.empty()) {
+    const auto [low, high] = std::minmax_element(file.mu.begin(), file.mu.end());
+    text += line("friction", number(*low) + " .. " + number(*high));
+  }
+  const hdf5::File raw = hdf5::File::open(path);
+  text += line("solution", raw.exists("/solution/r") ? "yes" : "no");
+  text += line("guess", raw.exists("/guesses/1/r") ? "yes" : "no");
+  return text;
+}
+
+}  // namespace
+
+std::string describe_file(const std::string& path) {
+  std::string name = path;
+  if (std::filesystem::is_directory(name))
+    name = (std::filesystem::path(path) / "result.h5").string();
+  const hdf5::File file = hdf5::File::open(name);
+  const std::string format = file.attribute_text("/", "format");
+  const std::string head =
+      name + ": " + format + ", version " + file.attribute_text("/", "format_version") + "\n";
+  if (format == "catena-result") return head + describe_result(file) + describe_provenance(file);
+  if (format == "catena-snapshot") return head + describe_snapshot(file);
+  if (format == "catena-bodies") return head + describe_bodies(file) + describe_provenance(file);
+  if (file.exists("/fclib_local") || file.exists("/fclib_global")) return describe_problem(name);
+  if (file.exists("/solution")) {
+    return name + ": solution of a contact problem\n" +
+           line("contact rows", std::to_string(rows(file, "/solution/r"))) +
+           line("velocities", std::to_string(rows(file, "/solution/v")));
+  }
+  throw Error("is HDF5, but neither a result of Catena nor an FCLIB problem", name, {},
+              ExitCode::input_output);
+}
+
+std::string hdf5_version() { return hdf5::library_version(); }
+
+}  // namespace catena

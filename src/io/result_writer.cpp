@@ -1,0 +1,369 @@
+#include "catena/io/result_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/hdf5_file.hpp"
+#include "io/ordered_rows.hpp"
+#include "io/result_directory.hpp"
+
+namespace catena {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A body's row on its way to the rank that writes it.
+struct BodyRow {
+  GlobalId id = kNoBody;
+  std::array<double, 3> position{};
+  std::array<double, 4> orientation{};
+  std::array<double, 3> velocity{};
+  std::array<double, 3> angular_velocity{};
+  std::int64_t rank = 0;
+};
+
+struct ConstantsRow {
+  GlobalId id = kNoBody;
+  std::int32_t kind = 0;
+  std::int32_t shape = 0;
+  std::int32_t material = 0;
+  double mass = 0.0;
+  std::array<double, 3> inertia{};
+  std::array<double, 3> size{};  ///< as Shape::size
+};
+
+struct ContactRow {
+  ContactKey key;
+  std::array<double, 3> point{};
+  std::array<double, 3> normal{};
+  double gap = 0.0;
+  std::array<double, 3> impulse{};
+};
+
+std::array<double, 3> array_of(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
+
+BodyRow body_row(GlobalId id, const BodyMotionState& state, int rank) {
+  const Quat& q = state.pose.q;
+  return {id,
+          array_of(state.pose.p),
+          {q.w(), q.x(), q.y(), q.z()},
+          array_of(state.twist.v),
+          array_of(state.twist.w),
+          rank};
+}
+
+ConstantsRow constants_row(const BodyConstants& body) {
+  return {body.id,
+          static_cast<std::int32_t>(body.kind),
+          static_cast<std::int32_t>(body.shape.type),
+          body.material,
+          body.mass,
+          array_of(body.inertia),
+          array_of(body.shape.size)};
+}
+
+/// One member of every row, one after the other.
+template <class Value, class Row, class Get>
+std::vector<Value> column(const std::vector<Row>& rows, Get get) {
+  std::vector<Value> values;
+  for (const Row& row : rows) {
+    const auto& item = get(row);
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
+      values.push_back(static_cast<Value>(item));
+    } else {
+      values.insert(values.end(), std::begin(item), std::end(item));
+    }
+  }
+  return values;
+}
+
+/// Strings of equal length for a dataset; `length` is the same on all ranks.
+template <class Row, class Get>
+std::vector<char> text_column(const std::vector<Row>& rows, std::size_t length, Get get) {
+  std::vector<char> text(rows.size() * length, '\0');
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string item = get(rows[i]);
+    std::copy_n(item.begin(), std::min(item.size(), length),
+                text.begin() + static_cast<std::ptrdiff_t>(i * length));
+  }
+  return text;
+}
+
+/// Writes a file of all ranks under its part name and publishes it. `write` is called on
+/// every rank; where it fails on one, the others go on with the collective calls that they
+/// can, and then every rank throws.
+void write_together(const Communicator& comm, const std::string& path,
+                    const std::function<void(hdf5::File&)>& write) {
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& action) {
+    try {
+      action();
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::optional<hdf5::File> file;
+    attempt([&] { file.emplace(hdf5::File::create(comm, part_name(path))); });
+    // Creation is collective: it succeeds on all ranks or on none.
+    if (comm.min(std::int64_t{file.has_value() ? 1 : 0}) == 1) {
+      attempt([&] { write(*file); });
+      attempt([&] { file->close(); });
+    }
+  }
+  try {
+    all_or_none(comm, [&] {
+      if (failure) std::rethrow_exception(failure);
+    });
+  } catch (...) {
+    if (comm.rank() == 0) std::remove(part_name(path).c_str());
+    throw;
+  }
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0) publish(path);
+  });
+}
+
+std::string series_header(const std::vector<SeriesColumn>& columns) {
+  std::string line;
+  for (const SeriesColumn& c : columns) {
+    if (!line.empty()) line += ',';
+    line += c.unit.empty() ? c.name : c.name + " [" + c.unit + "]";
+  }
+  return line + "\n";
+}
+
+constexpr std::array<const char*, 3> kKindNames = {"dynamic", "fixed", "kinematic"};
+constexpr std::array<const char*, 4> kShapeNames = {"none", "sphere", "plane", "box"};
+constexpr std::size_t kWordLength = 10;
+
+}  // namespace
+
+struct ResultWriter::Impl {
+  Communicator comm;
+  std::string directory;
+  Provenance provenance;
+  std::vector<SeriesColumn> columns;
+  std::FILE* series = nullptr;  ///< on rank 0
+
+  Impl(const Communicator& communicator, std::string dir, Provenance p, std::vector<SeriesColumn> c)
+      : comm(communicator),
+        directory(std::move(dir)),
+        provenance(std::move(p)),
+        columns(std::move(c)) {}
+  ~Impl() {
+    if (series != nullptr) std::fclose(series);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void append(const std::string& line) {
+    const std::string path = directory + "/series.csv";
+    if (std::fwrite(line.data(), 1, line.size(), series) != line.size() || std::fflush(series) != 0)
+      fail_with_errno(path, "cannot be written");
+  }
+};
+
+ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
+                           std::vector<SeriesColumn> columns, bool force)
+    : impl_(std::make_unique<Impl>(comm, std::move(directory), std::move(provenance),
+                                   std::move(columns))) {
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    prepare_directory(impl_->directory, force);
+    const std::string path = impl_->directory + "/series.csv";
+    impl_->series = std::fopen(path.c_str(), "w");
+    if (impl_->series == nullptr) fail_with_errno(path, "cannot be created");
+    impl_->append(series_header(impl_->columns));
+    sync_to_disk(path);
+  });
+}
+
+ResultWriter::~ResultWriter() = default;
+
+const std::string& ResultWriter::directory() const { return impl_->directory; }
+
+void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
+  const Communicator& comm = impl_->comm;
+  std::vector<ConstantsRow> rows;
+  for (const BodyConstants& body : bodies.constants) rows.push_back(constants_row(body));
+  if (comm.rank() == 0)
+    for (const BodyRecord& body : model.unbounded) rows.push_back(constants_row(body.constants));
+  hdf5::RowRange range;
+  rows = order_rows(
+      comm, std::move(rows),
+      [](const ConstantsRow& a, const ConstantsRow& b) { return a.id < b.id; }, range);
+
+  std::size_t longest = 1;
+  for (const ConstantsRow& row : rows)
+    longest = std::max(longest, model.names.name_of(row.id).size());
+  longest = static_cast<std::size_t>(comm.max(static_cast<std::int64_t>(longest)));
+  const std::vector<Material>& materials = model.materials.materials();
+  const auto material_of = [&](const ConstantsRow& row) {
+    const auto m = static_cast<std::size_t>(row.material);
+    return row.material >= 0 && m < materials.size() ? materials[m].name : std::string();
+  };
+  std::size_t material_length = 1;
+  for (const Material& m : materials) material_length = std::max(material_length, m.name.size());
+  const auto size_if = [](const ConstantsRow& row, ShapeType type) {
+    return row.shape == static_cast<std::int32_t>(type);
+  };
+
+  write_together(comm, impl_->directory + "/bodies.h5", [&](hdf5::File& file) {
+    file.set_attribute("/", "format", std::string("catena-bodies"));
+    file.set_attribute("/", "format_version", std::int64_t{1});
+    file.make_group("/provenance");
+    for (const auto& [name, value] : impl_->provenance)
+      file.set_attribute("/provenance", name, value);
+    const auto word = [](const auto& names, std::int32_t k) {
+      return std::string(names[static_cast<std::size_t>(k)]);
+    };
+    file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range,
+                    0, "");
+    file.write_text_rows(
+        "/bodies/name",
+        text_column(rows, longest, [&](auto& r) { return model.names.name_of(r.id); }), longest,
+        range);
+    file.write_text_rows(
+        "/bodies/kind",
+        text_column(rows, kWordLength, [&](auto& r) { return word(kKindNames, r.kind); }),
+        kWordLength, range);
+    file.write_text_rows(
+        "/bodies/shape",
+        text_column(rows, kWordLength, [&](auto& r) { return word(kShapeNames, r.shape); }),
+        kWordLength, range);
+    file.write_text_rows("/bodies/material", text_column(rows, material_length, material_of),
+                         material_length, range);
+    file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
+                    "kg");
+    file.write_rows("/bodies/inertia", column<double>(rows, [](auto& r) { return r.inertia; }),
+                    range, 3, "kg m^2");
+    file.write_rows(
+        "/bodies/radius",
+        column<double>(rows,
+                       [&](auto& r) { return size_if(r, ShapeType::sphere) ? r.size[0] : 0.0; }),
+        range, 0, "m");
+    file.write_rows(
+        "/bodies/size",
+        column<double>(rows,
+                       [&](auto& r) {
+                         const double f = size_if(r, ShapeType::box) ? 2.0 : 0.0;
+                         return std::array<double, 3>{f * r.size[0], f * r.size[1], f * r.size[2]};
+                       }),
+        range, 3, "m");
+  });
+}
+
+namespace {
+
+void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
+                     const hdf5::RowRange& range) {
+  file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
+                  "");
+  file.write_rows("/bodies/position", column<double>(rows, [](auto& r) { return r.position; }),
+                  range, 3, "m");
+  file.write_rows("/bodies/orientation",
+                  column<double>(rows, [](auto& r) { return r.orientation; }), range, 4, "");
+  file.write_rows("/bodies/velocity", column<double>(rows, [](auto& r) { return r.velocity; }),
+                  range, 3, "m/s");
+  file.write_rows("/bodies/angular_velocity",
+                  column<double>(rows, [](auto& r) { return r.angular_velocity; }), range, 3,
+                  "rad/s");
+  file.write_rows("/bodies/rank", column<std::int64_t>(rows, [](auto& r) { return r.rank; }), range,
+                  0, "");
+}
+
+void write_contact_rows(hdf5::File& file, const std::vector<ContactRow>& rows,
+                        const hdf5::RowRange& range) {
+  file.write_rows("/contacts/bodies",
+                  column<std::int64_t>(rows,
+                                       [](auto& r) {
+                                         return std::array<std::int64_t, 2>{r.key.a, r.key.b};
+                                       }),
+                  range, 2, "");
+  file.write_rows("/contacts/feature",
+                  column<std::int64_t>(rows, [](auto& r) { return r.key.feature; }), range, 0, "");
+  file.write_rows("/contacts/point", column<double>(rows, [](auto& r) { return r.point; }), range,
+                  3, "m");
+  file.write_rows("/contacts/normal", column<double>(rows, [](auto& r) { return r.normal; }), range,
+                  3, "");
+  file.write_rows("/contacts/gap", column<double>(rows, [](auto& r) { return r.gap; }), range, 0,
+                  "m");
+  file.write_rows("/contacts/impulse", column<double>(rows, [](auto& r) { return r.impulse; }),
+                  range, 3, "N s");
+}
+
+}  // namespace
+
+void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
+                                  std::span<const ContactRecord> contacts) {
+  const Communicator& comm = impl_->comm;
+  std::vector<BodyRow> body_rows;
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i)
+    body_rows.push_back(body_row(bodies.constants[i].id, state.body[i], comm.rank()));
+  if (comm.rank() == 0)
+    for (const BodyRecord& body : model.unbounded)
+      body_rows.push_back(body_row(
+          body.constants.id, prescribed_state(model, body.constants, body.state, state.time), 0));
+  std::vector<ContactRow> contact_rows;
+  for (const ContactRecord& c : contacts)
+    contact_rows.push_back(
+        {c.key, array_of(c.point), array_of(c.normal), c.gap, array_of(c.impulse)});
+
+  hdf5::RowRange body_range;
+  hdf5::RowRange contact_range;
+  body_rows = order_rows(
+      comm, std::move(body_rows), [](const BodyRow& a, const BodyRow& b) { return a.id < b.id; },
+      body_range);
+  contact_rows = order_rows(
+      comm, std::move(contact_rows),
+      [](const ContactRow& a, const ContactRow& b) { return a.key < b.key; }, contact_range);
+
+  write_together(comm, snapshot_path(impl_->directory, state.step), [&](hdf5::File& file) {
+    file.set_attribute("/", "format", std::string("catena-snapshot"));
+    file.set_attribute("/", "format_version", std::int64_t{1});
+    file.set_attribute("/", "time", state.time);
+    file.set_attribute("/", "step", state.step);
+    write_body_rows(file, body_rows, body_range);
+    write_contact_rows(file, contact_rows, contact_range);
+  });
+  // The series up to this snapshot is as safe as the snapshot.
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0) sync_to_disk(impl_->directory + "/series.csv");
+  });
+}
+
+void ResultWriter::append_series(std::span<const double> values) {
+  all_or_none(impl_->comm, [&] {
+    if (impl_->comm.rank() != 0) return;
+    CATENA_CHECK(values.size() == impl_->columns.size(), "a series row has other columns");
+    std::string line;
+    std::array<char, 32> number{};
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      std::snprintf(number.data(), number.size(), "%.17g", values[k]);
+      line += number.data();
+      line += k + 1 < values.size() ? ',' : '\n';
+    }
+    impl_->append(line);
+  });
+}
+
+void ResultWriter::finish() {
+  all_or_none(impl_->comm, [&] {
+    if (impl_->comm.rank() != 0) return;
+    sync_to_disk(impl_->directory + "/series.csv");
+    rebuild_index(impl_->directory);
+  });
+}
+
+}  // namespace catena

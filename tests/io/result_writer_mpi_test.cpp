@@ -1,0 +1,266 @@
+// A result directory: rows by id and key whatever the rank count, nothing overwritten, errors
+// on every rank.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/io/info.hpp"
+#include "catena/io/result_writer.hpp"
+#include "io/hdf5_file.hpp"
+
+namespace catena {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr GlobalId kBodies = 40;
+const std::vector<SeriesColumn> kColumns = {
+    {"time", "s"}, {"kinetic_energy", "J"}, {"contacts", ""}};
+
+Vec3 position_of(GlobalId id) {
+  return {static_cast<double>(id), 0.5 * static_cast<double>(id), -1.0};
+}
+
+/// A plane (id 0, unbounded) and spheres and boxes 1 .. kBodies-1, dealt without order; the
+/// middle rank of three or more has none.
+struct SmallRun {
+  explicit SmallRun(const Communicator& comm) {
+    model.materials = MaterialTable({{"glass", 2500.0, 0.5, 0.0}, {"steel", 7800.0, 0.3, 0.0}});
+    model.names.add(0, 1, "floor", false);
+    model.names.add(1, kBodies - 1, "grain", true);
+    BodyRecord floor;
+    floor.constants.id = 0;
+    floor.constants.kind = BodyKind::fixed;
+    floor.constants.shape = {ShapeType::plane, Vec3::Zero()};
+    floor.constants.material = 1;
+    model.unbounded = {floor};
+    for (GlobalId id = kBodies - 1; id > 0; --id) {
+      int owner = static_cast<int>((id * 7) % comm.size());
+      if (comm.size() > 2 && owner == 1) owner = 0;
+      if (owner != comm.rank()) continue;
+      BodyConstants body;
+      body.id = id;
+      const bool box = id % 4 == 0;
+      body.shape = box ? Shape{ShapeType::box, Vec3(0.1, 0.2, 0.3)}
+                       : Shape{ShapeType::sphere, Vec3(0.01 * static_cast<double>(id), 0.0, 0.0)};
+      body.mass = 2.0 * static_cast<double>(id);
+      body.inertia = Vec3(1.0, 2.0, 3.0);
+      bodies.constants.push_back(body);
+      BodyMotionState s;
+      s.pose.p = position_of(id);
+      s.pose.q = Quat(0.5, -0.5, 0.5, 0.5);
+      s.twist.v = 2.0 * position_of(id);
+      s.twist.w = Vec3(0.0, 0.0, static_cast<double>(id));
+      state.body.push_back(s);
+      for (int feature = 1; feature >= 0; --feature) {
+        ContactRecord c;
+        c.key = {0, id, feature, 0};
+        c.point = position_of(id);
+        c.normal = Vec3::UnitZ();
+        c.gap = -1e-3 * static_cast<double>(id);
+        c.impulse = Vec3(0.0, 0.0, static_cast<double>(id));
+        contacts.push_back(c);
+      }
+    }
+    state.time = 0.25;
+    state.step = 12;
+  }
+  Model model;
+  Bodies bodies;
+  State state;
+  std::vector<ContactRecord> contacts;
+};
+
+class ResultDirectory : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (comm_.rank() == 0) fs::remove_all(directory_);
+    comm_.barrier();
+  }
+  ResultWriter writer(bool force = false) {
+    return {comm_,
+            directory_,
+            {{"version", "1"}, {"config", std::string(90000, 'x')}},
+            kColumns,
+            force};
+  }
+  /// Exit code of the Error that `action` ends in on this rank; 0 if none.
+  template <class Action>
+  int code_of(Action action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      message_ = error.what();
+      return static_cast<int>(error.code());
+    }
+    return 0;
+  }
+  Communicator comm_ = Communicator::world();
+  std::string directory_ = "result_np" + std::to_string(comm_.size());
+  std::string message_;
+};
+
+TEST_F(ResultDirectory, SnapshotRowsAreOrderedByIdAndKeyWhateverTheRankCount) {
+  const SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  out.write_snapshot(run.model, run.bodies, run.state, run.contacts);
+  out.finish();
+
+  if (comm_.rank() != 0) return;
+  const hdf5::File file = hdf5::File::open(directory_ + "/snapshots/00000012.h5");
+  EXPECT_EQ(file.attribute_number("/", "time"), 0.25);
+  EXPECT_EQ(file.attribute_text("/", "step"), "12");
+  const std::vector<std::int64_t> id = file.read_integers("/bodies/id");
+  const std::vector<double> position = file.read_doubles("/bodies/position");
+  const std::vector<double> orientation = file.read_doubles("/bodies/orientation");
+  const std::vector<double> velocity = file.read_doubles("/bodies/velocity");
+  const std::vector<double> angular = file.read_doubles("/bodies/angular_velocity");
+  ASSERT_EQ(id.size(), static_cast<std::size_t>(kBodies));
+  EXPECT_EQ(file.extents("/bodies/orientation"), (std::vector<std::uint64_t>{kBodies, 4}));
+  EXPECT_EQ(orientation[0], 1.0);  // the floor, w first
+  for (std::size_t i = 1; i < id.size(); ++i) {
+    EXPECT_EQ(id[i], static_cast<std::int64_t>(i));
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_EQ(position[3 * i + k], position_of(id[i])[static_cast<Eigen::Index>(k)]);
+      EXPECT_EQ(velocity[3 * i + k], 2.0 * position[3 * i + k]);
+    }
+    EXPECT_EQ(angular[3 * i + 2], static_cast<double>(i));
+    EXPECT_EQ(orientation[4 * i + 1], -0.5);
+  }
+  const std::vector<std::int64_t> pairs = file.read_integers("/contacts/bodies");
+  const std::vector<std::int64_t> feature = file.read_integers("/contacts/feature");
+  const std::vector<double> gap = file.read_doubles("/contacts/gap");
+  ASSERT_EQ(gap.size(), static_cast<std::size_t>(2 * (kBodies - 1)));
+  for (std::size_t k = 0; k < gap.size(); ++k) {
+    EXPECT_EQ(pairs[2 * k + 1], static_cast<std::int64_t>(k / 2 + 1));
+    EXPECT_EQ(feature[k], static_cast<std::int64_t>(k % 2));
+    EXPECT_EQ(gap[k], -1e-3 * static_cast<double>(k / 2 + 1));
+  }
+  for (const char* name : {"/bodies/id", "/bodies/position", "/bodies/rank", "/contacts/impulse"})
+    EXPECT_TRUE(file.has_attribute(name, "unit")) << name;
+  EXPECT_EQ(file.attribute_text("/contacts/impulse", "unit"), "N s");
+}
+
+TEST_F(ResultDirectory, IndexLinksToBodiesSnapshotsAndSeries) {
+  SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  for (int k = 0; k < 3; ++k) {
+    out.write_snapshot(run.model, run.bodies, run.state, {});
+    run.state.step += 1;
+    out.append_series(std::vector<double>{0.5 * k, 1e-3, 7.0});
+  }
+  out.finish();
+
+  if (comm_.rank() != 0) return;
+  const hdf5::File file = hdf5::File::open(directory_ + "/result.h5");
+  EXPECT_EQ(file.attribute_text("/", "format"), "catena-result");
+  EXPECT_EQ(file.members("/snapshots"),
+            (std::vector<std::string>{"00000012", "00000013", "00000014"}));
+  EXPECT_EQ(file.read_integers("/snapshots/00000013/bodies/id").size(),
+            static_cast<std::size_t>(kBodies));
+  EXPECT_EQ(file.extents("/snapshots/00000013/contacts/gap")[0], 0u);
+  EXPECT_EQ(file.attribute_number("/snapshots/00000012", "time"), 0.25);
+  EXPECT_EQ(file.read_doubles("/series/time"), (std::vector<double>{0.0, 0.5, 1.0}));
+  EXPECT_EQ(file.attribute_text("/series/kinetic_energy", "unit"), "J");
+  EXPECT_EQ(file.attribute_text("/provenance", "config").size(), 90000u);
+  EXPECT_EQ(file.read_doubles("/bodies/mass")[4], 8.0);
+  EXPECT_EQ(file.read_doubles("/bodies/radius")[5], 0.05);
+  EXPECT_EQ(file.read_doubles("/bodies/size")[3 * 8 + 2], 0.6);  // whole edges of a box
+  const std::string text = describe_file(directory_);
+  EXPECT_NE(text.find("snapshots           3"), std::string::npos) << text;
+}
+
+TEST_F(ResultDirectory, SeriesIsCsvWithUnitsAndHalfARowAtItsEndIsLeftOut) {
+  const SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  out.append_series(std::vector<double>{0.1, 2.0, 3.0});
+  if (comm_.rank() == 0) {
+    std::ifstream in(directory_ + "/series.csv");
+    std::string header, row;
+    std::getline(in, header);
+    std::getline(in, row);
+    EXPECT_EQ(header, "time [s],kinetic_energy [J],contacts");
+    EXPECT_EQ(row, "0.10000000000000001,2,3");
+    std::ofstream(directory_ + "/series.csv", std::ios::app) << "0.2,4";
+    std::ofstream(directory_ + "/snapshots/00000099.h5") << "half a file";
+    EXPECT_EQ(rebuild_index(directory_), std::vector<std::string>{"00000099.h5"});
+    const hdf5::File file = hdf5::File::open(directory_ + "/result.h5");
+    EXPECT_EQ(file.read_doubles("/series/time").size(), 1u);
+  }
+  comm_.barrier();
+}
+
+TEST_F(ResultDirectory, NothingIsOverwrittenWithoutForceWhichSparesForeignFiles) {
+  if (comm_.rank() == 0) {
+    fs::create_directories(directory_ + "/snapshots");
+    std::ofstream(directory_ + "/notes.txt") << "mine";
+    std::ofstream(directory_ + "/snapshots/00000003.h5") << "old";
+    std::ofstream(directory_ + "/snapshots/00000004.h5.part") << "old";
+    std::ofstream(directory_ + "/snapshots/picture.h5.png") << "mine";
+  }
+  comm_.barrier();
+
+  EXPECT_EQ(code_of([&] { writer(); }), 3);
+  EXPECT_NE(message_.find("--force"), std::string::npos) << message_;
+  EXPECT_TRUE(fs::exists(directory_ + "/snapshots/00000003.h5"));
+  comm_.barrier();
+
+  EXPECT_EQ(code_of([&] { writer(true); }), 0) << message_;
+  EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000003.h5"));
+  EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000004.h5.part"));
+  EXPECT_TRUE(fs::exists(directory_ + "/notes.txt"));
+  EXPECT_TRUE(fs::exists(directory_ + "/snapshots/picture.h5.png"));
+}
+
+TEST_F(ResultDirectory, MissingFolderEndsEveryRankWithAnErrorAndLeavesNoPart) {
+  const SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  if (comm_.rank() == 0) fs::remove_all(directory_ + "/snapshots");
+  comm_.barrier();
+
+  EXPECT_EQ(code_of([&] { out.write_snapshot(run.model, run.bodies, run.state, run.contacts); }),
+            5);
+  EXPECT_NE(message_.find("00000012.h5"), std::string::npos) << message_;
+}
+
+TEST_F(ResultDirectory, FullDiskEndsEveryRankWithAnErrorAndLeavesFinishedSnapshots) {
+  SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  out.write_snapshot(run.model, run.bodies, run.state, run.contacts);
+  run.state.step = 13;
+
+  // No file may grow beyond 3000 bytes: writes fail as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  rlimit small = before;
+  small.rlim_cur = 3000;
+  setrlimit(RLIMIT_FSIZE, &small);
+  const int code =
+      code_of([&] { out.write_snapshot(run.model, run.bodies, run.state, run.contacts); });
+  setrlimit(RLIMIT_FSIZE, &before);
+
+  EXPECT_EQ(code, 5) << message_;
+  comm_.barrier();
+  EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000013.h5"));
+  EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000013.h5.part"));
+  if (comm_.rank() == 0)
+    EXPECT_EQ(
+        hdf5::File::open(directory_ + "/snapshots/00000012.h5").read_integers("/bodies/id").size(),
+        static_cast<std::size_t>(kBodies));
+}
+
+}  // namespace
+}  // namespace catena
