@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "catena/base/log.hpp"
 #include "catena/io/yaml_settings.hpp"
 #include "setting_text.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 struct Item {
   std::string key;
   std::string text;     ///< of a leaf
+  std::string json;     ///< the same as JSON
   std::string comment;  ///< the unit
   bool is_list = false;
   bool is_leaf = false;
@@ -73,8 +75,11 @@ class Printer : public SettingsVisitor {
     return out;
   }
 
+  std::string json() const { return json_of(root_); }
+
   void visit(std::string_view key, bool& value, const SettingInfo& info) override {
-    leaf(key, value ? "true" : "false", info);
+    const std::string text = value ? "true" : "false";
+    leaf(key, text, text, info);
   }
   void visit(std::string_view key, int& value, const SettingInfo& info) override {
     whole(key, value, info);
@@ -84,28 +89,30 @@ class Printer : public SettingsVisitor {
   }
   void visit(std::string_view key, double& value, const SettingInfo& info) override {
     if (is_word_value(value, info)) {
-      leaf(key, std::string(info.word), {});
+      leaf(key, std::string(info.word), json_string(info.word), {});
     } else if (!std::isnan(value)) {
-      leaf(key, number_text(value), info);
+      leaf(key, number_text(value), json_number(value), info);
     }
   }
   void visit(std::string_view key, std::string& value, const SettingInfo& info) override {
-    if (!value.empty()) leaf(key, quoted(value), info);
+    if (!value.empty()) leaf(key, quoted(value), json_string(value), info);
   }
   void visit(std::string_view key, std::span<double> value, const SettingInfo& info) override {
     if (std::any_of(value.begin(), value.end(), [](double x) { return std::isnan(x); })) return;
-    leaf(key, bracketed(value, number_text), info);
+    leaf(key, bracketed(value, number_text), bracketed(value, json_number), info);
   }
   void visit(std::string_view key, std::span<int> value, const SettingInfo& info) override {
-    leaf(key, bracketed(value, [](int i) { return std::to_string(i); }), info);
+    const std::string text = bracketed(value, [](int i) { return std::to_string(i); });
+    leaf(key, text, text, info);
   }
   void visit(std::string_view key, std::vector<std::string>& value,
              const SettingInfo& info) override {
-    leaf(key, bracketed(value, quoted), info);
+    leaf(key, bracketed(value, quoted), bracketed(value, json_string), info);
   }
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {
-    leaf(key, std::string(names[static_cast<std::size_t>(value)]), info);
+    const std::string_view name = names[static_cast<std::size_t>(value)];
+    leaf(key, std::string(name), json_string(name), info);
   }
   void section(std::string_view key, const SettingInfo&,
                const std::function<void()>& body) override {
@@ -145,17 +152,19 @@ class Printer : public SettingsVisitor {
   void reject(std::string_view, const std::string&, const std::string&) override {}
 
  private:
-  void leaf(std::string_view key, std::string text, const SettingInfo& info) {
+  void leaf(std::string_view key, std::string text, std::string json, const SettingInfo& info) {
     Item item;
     item.key = key;
     item.text = std::move(text);
+    item.json = std::move(json);
     item.comment = info.unit;
     item.is_leaf = true;
     open_.back()->items.push_back(std::move(item));
   }
   void whole(std::string_view key, std::int64_t value, const SettingInfo& info) {
     const bool word = is_word_value(static_cast<double>(value), info);
-    leaf(key, word ? std::string(info.word) : std::to_string(value), info);
+    leaf(key, word ? std::string(info.word) : std::to_string(value),
+         word ? json_string(info.word) : std::to_string(value), info);
   }
   void within(std::string_view key, bool is_list, const std::function<void()>& body) {
     Item item;
@@ -167,6 +176,15 @@ class Printer : public SettingsVisitor {
     open_.back()->items.push_back(std::move(item));
   }
 
+  static std::string json_of(const Item& item) {
+    if (item.is_leaf) return item.json;
+    std::string out;
+    for (const Item& inner : item.items) {
+      out += out.empty() ? "" : ", ";
+      out += (item.is_list ? "" : json_string(inner.key) + ": ") + json_of(inner);
+    }
+    return item.is_list ? "[" + out + "]" : "{" + out + "}";
+  }
   static void print(const Item& item, int depth, std::string& out) {
     out += std::string(static_cast<std::size_t>(2 * depth), ' ') + item.key + ":";
     print_value(item, depth, out);
@@ -203,6 +221,12 @@ std::string print_yaml(const Description& describe) {
   Printer printer;
   describe(printer);
   return printer.text();
+}
+
+std::string print_json(const Description& describe) {
+  Printer printer;
+  describe(printer);
+  return printer.json();
 }
 
 }  // namespace catena

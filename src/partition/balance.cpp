@@ -31,7 +31,7 @@ void describe(SettingsVisitor& visit, BalanceSettings& s) {
                .help = "vertices of the graph that one rank may hold; above, cells are split"});
   visit.visit(
       "subdomains", s.subdomains,
-      {.min = 0, .max = 1e6, .help = "number of subdomains over all ranks; 0: one per rank"});
+      {.min = 1, .max = 1e6, .word = "per_rank", .word_value = 0, .help = "over all ranks"});
 }
 
 double counted_work(std::int64_t rows, double sweeps, std::int64_t bodies) {

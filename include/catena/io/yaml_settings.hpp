@@ -46,6 +46,9 @@ class YamlDocument {
 /// unit as a comment. YamlDocument reads it back to the same values.
 std::string print_yaml(const Description& describe);
 
+/// The same as one line of JSON; numbers that are not finite are null.
+std::string print_json(const Description& describe);
+
 /// The keys as Markdown: for each its unit, range, default and help. Lists and maps of
 /// settings are resized to one item, and every alternative is visited.
 std::string settings_manual(const Description& describe);

@@ -1,0 +1,168 @@
+// The program `catena`: reads the arguments, calls a subcommand, tells errors once.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <sstream>
+
+#include "commands.hpp"
+
+namespace {
+
+using catena::Communicator;
+using catena::Error;
+using catena::ExitCode;
+
+constexpr const char* kProblemHelp = "FCLIB file, or a step dumped by a run";
+
+/// What the command line asks for.
+struct Request {
+  catena::cli::RunArguments run;  ///< and the case of check and plan
+  catena::cli::SolveArguments solve;
+  int plan_ranks = 0;
+  std::string info_file, rebuild_directory;
+};
+
+/// Options that other versions know, told apart from misspelt ones.
+void refuse_unavailable(const std::vector<std::string>& arguments) {
+  const auto refuse = [](const std::string& what) {
+    throw Error("not available in this version", what, "see catena --help");
+  };
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& a = arguments[i];
+    const std::string option = a.substr(0, a.find('='));
+    if (option == "--resume" || option == "--max-wall") refuse(option);
+    if (i == 0 && a == "calibrate") refuse(a);
+    if (a == "--" && i + 1 < arguments.size()) {
+      throw Error("'" + arguments[i + 1] + "' stands after --, where PETSc's options do", "--",
+                  "no solver of this version uses PETSc");
+    }
+  }
+}
+
+void add_case(CLI::App& command, catena::cli::CaseArguments& arguments) {
+  command.add_option("CASE", arguments.file, "case file")->required();
+  // each --set takes one text; otherwise it would swallow the case's name
+  command.add_option("--set", arguments.set, "path=value: overrides a key of the case; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("PATH=VALUE");
+}
+
+void add_run(CLI::App& app, Request& request) {
+  CLI::App* run = app.add_subcommand("run", "take a case through time");
+  add_case(*run, request.run);
+  run->add_option("-o", request.run.directory, "directory of the result; ./NAME of the case")
+      ->type_name("DIR");
+  run->add_flag("--force", request.run.force, "replace Catena's own files in the directory");
+  run->add_flag("--quiet", request.run.quiet, "no progress lines");
+}
+
+void add_solve(CLI::App& app, Request& request) {
+  CLI::App* solve = app.add_subcommand("solve", "solve one contact problem");
+  auto& s = request.solve;
+  solve->add_option("PROBLEM", s.problem, kProblemHelp)->required();
+  solve->add_option("--solver", s.solver, "method: gauss_seidel")->type_name("NAME");
+  solve->add_option("--law", s.law, "coulomb or ccp; the file's, or coulomb")->type_name("NAME");
+  solve
+      ->add_option("--metric", s.metric,
+                   "error that is the stop rule: energy (default), natural_map, "
+                   "natural_map_rms, siconos, fclib_merit, scaled, gap, fischer_burmeister")
+      ->type_name("NAME");
+  solve
+      ->add_option("--tolerance", s.tolerance,
+                   "absolute for dimensionless metrics, else relative to the value at zero "
+                   "impulses; 1e-6")
+      ->type_name("X");
+  solve->add_option("--max-iterations", s.max_iterations, "10000")->type_name("K");
+  solve->add_option("--time-limit", s.time_limit, "wall time: seconds, with a unit, or HH:MM:SS")
+      ->type_name("T");
+  solve->add_option("--set", s.set, "key=value of the case's solver section; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  solve->add_option("--report", s.report, "JSON")->type_name("FILE");
+  solve->add_option("--solution", s.solution, "HDF5: /solution/{v, u, r}")->type_name("FILE");
+  solve->add_option("--history", s.history, "CSV, a line per evaluation of the error")
+      ->type_name("FILE");
+  solve->add_flag("--force", s.force, "overwrite report, solution and history");
+  solve->add_flag("--quiet", s.quiet, "no summary on stdout");
+}
+
+void describe(CLI::App& app, Request& request) {
+  app.require_subcommand(1);
+  app.set_version_flag("--version", [] { return catena::cli::version_text(); });
+  add_run(app, request);
+  add_case(*app.add_subcommand("check", "validate a case and print it with every default"),
+           request.run);
+  CLI::App* plan = app.add_subcommand("plan", "how a case would lie on a number of ranks");
+  add_case(*plan, request.run);
+  plan->add_option("-n", request.plan_ranks, "ranks")
+      ->required()
+      ->type_name("RANKS")
+      ->check(CLI::Range(1, 1 << 24));
+  add_solve(app, request);
+  CLI::App* info = app.add_subcommand("info", "what a result or problem file holds");
+  CLI::Option* file = info->add_option("FILE", request.info_file, "HDF5 file");
+  info->add_option("--rebuild", request.rebuild_directory,
+                   "make result.h5 and result.xdmf of a result directory anew")
+      ->type_name("DIR")
+      ->excludes(file);
+}
+
+ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& request) {
+  if (app.got_subcommand("run")) return catena::cli::run(comm, request.run);
+  if (app.got_subcommand("check")) return catena::cli::check(comm, request.run);
+  if (app.got_subcommand("plan")) return catena::cli::plan(comm, request.run, request.plan_ranks);
+  if (app.got_subcommand("solve")) return catena::cli::solve(comm, request.solve);
+  if (!request.rebuild_directory.empty()) {
+    return catena::cli::rebuild(comm, request.rebuild_directory);
+  }
+  if (request.info_file.empty()) {
+    throw Error("needs a file", "info", "catena info FILE.h5, or catena info --rebuild DIR");
+  }
+  return catena::cli::info(comm, request.info_file);
+}
+
+/// Parses and dispatches; help and version come from the parser.
+ExitCode run_catena(const Communicator& comm, const std::vector<std::string>& arguments) {
+  refuse_unavailable(arguments);
+  Request request;
+  request.run.command_line = "catena";
+  for (const std::string& a : arguments) request.run.command_line += " " + a;
+  CLI::App app("Catena: rigid bodies in frictional contact, on any number of ranks", "catena");
+  describe(app, request);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) throw Error(e.what(), "command line", "see catena --help");
+    std::ostringstream out, err;
+    app.exit(e, out, err);
+    if (comm.rank() == 0) std::fputs(out.str().c_str(), stdout);
+    return ExitCode::done;
+  }
+  return dispatch(comm, app, request);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // BLAS on one thread: MPI is the only parallelism, set before the library starts threads
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  setenv("OMP_NUM_THREADS", "1", 1);
+  const Communicator comm = Communicator::world();
+  ExitCode code = ExitCode::done;
+  try {
+    code = run_catena(comm, {argv + 1, argv + argc});
+  } catch (const Error& e) {  // thrown on every rank
+    code = e.code();
+    if (comm.rank() == 0) std::fprintf(stderr, "%s\n", e.what());
+  } catch (const std::bad_alloc&) {  // on this rank alone: the others would wait for ever
+    comm.abort(1, "rank " + std::to_string(comm.rank()) + ": out of memory");
+  } catch (const std::exception& e) {
+    comm.abort(1, "rank " + std::to_string(comm.rank()) + ": " + e.what());
+  }
+  // mpirun kills the other ranks at the first nonzero exit: what is said must be out by then
+  std::fflush(nullptr);
+  comm.barrier();
+  return static_cast<int>(code);
+}

@@ -1,0 +1,46 @@
+// The subcommands of `catena` (docs/cli.md), apart from the reading of arguments.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/comm/communicator.hpp"
+
+namespace catena::cli {
+
+struct CaseArguments {
+  std::string file;
+  std::vector<std::string> set;  ///< path=value
+};
+
+struct RunArguments : CaseArguments {
+  std::string directory;  ///< empty: ./NAME of the case
+  bool force = false;
+  bool quiet = false;
+  std::string command_line;
+};
+
+struct SolveArguments {
+  std::string problem;
+  std::string solver = "gauss_seidel";
+  std::string law;                                    ///< empty: the file's, or coulomb
+  std::string metric;                                 ///< empty: energy
+  std::string tolerance, max_iterations, time_limit;  ///< as written; empty: default
+  std::vector<std::string> set;                       ///< keys of `solver:`
+  std::string report, solution, history;              ///< files; empty: none
+  bool force = false;
+  bool quiet = false;
+};
+
+// All are collective; they throw Error on every rank and return the same code on every rank.
+ExitCode run(const Communicator& comm, const RunArguments& arguments);
+ExitCode check(const Communicator& comm, const CaseArguments& arguments);
+ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks);
+ExitCode solve(const Communicator& comm, const SolveArguments& arguments);
+ExitCode info(const Communicator& comm, const std::string& file);
+ExitCode rebuild(const Communicator& comm, const std::string& directory);
+/// Version, git hash, compiler and libraries, for people.
+std::string version_text();
+
+}  // namespace catena::cli

@@ -1,0 +1,266 @@
+// `catena solve`: one contact problem, its certified errors, and the report.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "catena/base/log.hpp"
+#include "catena/base/suggest.hpp"
+#include "catena/base/units.hpp"
+#include "catena/base/version.hpp"
+#include "catena/io/fclib.hpp"
+#include "catena/io/yaml_settings.hpp"
+#include "catena/simulation/case.hpp"
+#include "commands.hpp"
+
+namespace catena::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> kLaterSolvers = {"jacobi", "apgd", "interior_point",
+                                                           "dantzig", "auto"};
+constexpr std::array<std::string_view, 2> kLaws = {"coulomb", "ccp"};
+/// A problem solved alone may take longer than one step of a run.
+constexpr int kMaxIterations = 10000;
+constexpr double kTolerance = 1e-6;
+
+/// Index of `word` in `names`, or an Error that calls it a value of `option`.
+template <std::size_t N>
+int index_of(const std::array<std::string_view, N>& names, const std::string& word,
+             const std::string& option) {
+  const auto at = std::find(names.begin(), names.end(), word);
+  if (at != names.end()) return static_cast<int>(at - names.begin());
+  const std::vector<std::string> candidates(names.begin(), names.end());
+  const std::string near = nearest_word(word, candidates);
+  std::string known;
+  for (const auto& name : candidates) known += (known.empty() ? "" : ", ") + name;
+  throw Error("unknown value '" + word + "'", option,
+              near.empty() ? "known: " + known : "did you mean " + near + "?");
+}
+
+void check_solver_name(const std::string& name) {
+  if (name == "gauss_seidel") return;
+  if (std::find(kLaterSolvers.begin(), kLaterSolvers.end(), name) != kLaterSolvers.end()) {
+    throw Error("'" + name + "' is not available in this version", "--solver",
+                "available: gauss_seidel");
+  }
+  throw Error("unknown solver '" + name + "'", "--solver", "available: gauss_seidel");
+}
+
+/// Value of an option that takes a number.
+double number_of(const std::string& text, std::string_view unit, const std::string& option,
+                 double min) {
+  double value = 0.0;
+  try {
+    value = parse_quantity(text, unit);
+  } catch (const Error& e) {
+    throw Error(e.found(), option, e.fix());
+  }
+  if (!std::isfinite(value) || value < min) throw Error("'" + text + "' is out of range", option);
+  return value;
+}
+
+/// Options first, then --set, which has the last word.
+SolverSettings settings_of(const SolveArguments& arguments) {
+  check_solver_name(arguments.solver);
+  SolverSettings settings;
+  StopRule& stop = settings.gauss_seidel.stop;
+  if (!arguments.metric.empty()) {
+    stop.metric = static_cast<Metric>(index_of(kMetricNames, arguments.metric, "--metric"));
+  }
+  const double tolerance = arguments.tolerance.empty()
+                               ? kTolerance
+                               : number_of(arguments.tolerance, "", "--tolerance", 0.0);
+  const bool dimensionless = metric_unit(stop.metric) == "1";
+  stop.absolute_tolerance = dimensionless ? tolerance : 0.0;
+  stop.relative_tolerance = dimensionless ? 0.0 : tolerance;
+  stop.max_iterations = kMaxIterations;
+  if (!arguments.max_iterations.empty()) {
+    const double n = number_of(arguments.max_iterations, "", "--max-iterations", 1.0);
+    if (n != std::floor(n) || n > 2e9) {
+      throw Error("'" + arguments.max_iterations + "' is not a whole number", "--max-iterations");
+    }
+    stop.max_iterations = static_cast<int>(n);
+  }
+  if (!arguments.time_limit.empty()) {
+    stop.time_limit = number_of(arguments.time_limit, "s", "--time-limit", 0.0);
+  }
+  YamlDocument document("{}", "--set");
+  for (const std::string& assignment : arguments.set) document.set(assignment);
+  document.read([&](SettingsVisitor& visit) { describe(visit, settings); });
+  return settings;
+}
+
+void refuse_existing(const Communicator& comm, const SolveArguments& arguments) {
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0 || arguments.force) return;
+    for (const std::string& file : {arguments.report, arguments.solution, arguments.history}) {
+      std::error_code error;
+      if (!file.empty() && std::filesystem::exists(file, error)) {
+        throw Error("exists already", file, "choose another name or give --force");
+      }
+    }
+  });
+}
+
+/// One of the errors as reports and histories name it.
+struct ErrorColumn {
+  std::string name;
+  std::string unit;
+  double value = 0.0;
+};
+
+std::vector<ErrorColumn> columns_of(const Errors& e) {
+  std::vector<ErrorColumn> columns;
+  for (std::size_t i = 0; i < kMetricNames.size(); ++i) {
+    const auto metric = static_cast<Metric>(i);
+    columns.push_back(
+        {std::string(kMetricNames[i]), std::string(metric_unit(metric)), value_of(e, metric)});
+  }
+  columns.push_back({"natural_map_angular", "rad/s", e.natural_map_angular});
+  columns.push_back({"energy_joint", "J", e.energy_joint});
+  columns.push_back({"energy_normal", "J", e.energy_normal});
+  columns.push_back({"energy_friction", "J", e.energy_friction});
+  columns.push_back({"energy_limit", "J", e.energy_limit});
+  return columns;
+}
+
+/// Collective. Rank 0 writes a small text file.
+void write_text(const Communicator& comm, const std::string& file, const std::string& text) {
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    std::ofstream out(file, std::ios::binary);
+    if (!(out << text) || !out.flush()) {
+      throw Error("cannot be written", file, "check the path and the space left",
+                  ExitCode::input_output);
+    }
+  });
+}
+
+std::string law_name(ContactLaw law) {
+  constexpr std::string_view kNames[] = {"coulomb", "ccp", "box", "frictionless"};
+  return std::string(kNames[static_cast<std::size_t>(law)]);
+}
+
+struct Solved {
+  std::string problem;
+  FclibInfo info;
+  std::int64_t rows = 0;
+  ContactLaw law = ContactLaw::coulomb;
+  int ranks = 1;
+  SolverSettings settings;
+  SolveReport report;
+};
+
+std::string report_json(const Solved& s) {
+  SolverSettings settings = s.settings;
+  std::string errors, units;
+  for (const ErrorColumn& c : columns_of(s.report.errors)) {
+    const std::string comma = errors.empty() ? "" : ", ";
+    errors += comma + json_string(c.name) + ": " + json_number(c.value);
+    units += comma + json_string(c.name) + ": " + json_string(c.unit);
+  }
+  const std::vector<std::pair<std::string, std::string>> fields = {
+      {"schema", "1"},
+      {"problem", json_string(s.problem)},
+      {"form", json_string(s.info.form)},
+      {"bodies", std::to_string(s.info.n_bodies)},
+      {"contacts", std::to_string(s.info.n_contacts)},
+      {"rows", std::to_string(s.rows)},
+      {"solver", json_string("gauss_seidel")},
+      {"law", json_string(law_name(s.law))},
+      {"options", print_json([&](SettingsVisitor& visit) { describe(visit, settings); })},
+      {"status", json_string(to_string(s.report.status))},
+      {"reason", json_string(s.report.reason)},
+      {"iterations", std::to_string(s.report.iterations)},
+      {"linear_iterations", std::to_string(s.report.linear_iterations)},
+      {"wall_s", json_number(s.report.wall_s)},
+      {"setup_s", json_number(s.report.setup_s)},
+      {"objective", json_number(s.report.errors.objective)},
+      {"errors", "{" + errors + "}"},
+      {"units", "{" + units + "}"},
+      {"ranks", std::to_string(s.ranks)},
+      {"version", json_string(std::string(version()) + " " + std::string(git_hash()))}};
+  std::string text = "{\n";
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    text += "  " + json_string(fields[i].first) + ": " + fields[i].second +
+            (i + 1 < fields.size() ? ",\n" : "\n");
+  }
+  return text + "}\n";
+}
+
+std::string history_csv(const SolveReport& report) {
+  std::string text = "iteration,wall_s (s)";
+  for (const ErrorColumn& c : columns_of({})) text += "," + c.name + " (" + c.unit + ")";
+  text += ",running_error\n";
+  char number[40];
+  const auto append = [&](double value) {
+    std::snprintf(number, sizeof number, ",%.17g", value);
+    text += number;
+  };
+  for (const HistoryEntry& entry : report.history) {
+    text += std::to_string(entry.iteration);
+    append(entry.wall_s);
+    for (const ErrorColumn& c : columns_of(entry.errors)) append(c.value);
+    append(entry.running_error);
+    text += "\n";
+  }
+  return text;
+}
+
+void print_summary(const Solved& s) {
+  std::printf("%s: %s problem, %lld bodies, %lld contacts, %lld rows, law %s\n", s.problem.c_str(),
+              s.info.form.c_str(), static_cast<long long>(s.info.n_bodies),
+              static_cast<long long>(s.info.n_contacts), static_cast<long long>(s.rows),
+              law_name(s.law).c_str());
+  std::printf("gauss_seidel: %s after %d iterations and %.3g s: %s\n",
+              std::string(to_string(s.report.status)).c_str(), s.report.iterations, s.report.wall_s,
+              s.report.reason.c_str());
+  if (s.info.form == "local" && s.ranks > 1) {
+    std::printf("no bodies are known: block Jacobi between the %d ranks\n", s.ranks);
+  }
+  for (const ErrorColumn& c : columns_of(s.report.errors)) {
+    std::printf("  %-20s %12.5e %s\n", c.name.c_str(), c.value,
+                c.unit == "1" ? "" : c.unit.c_str());
+  }
+}
+
+ExitCode code_of(SolveStatus status) {
+  if (status == SolveStatus::converged) return ExitCode::done;
+  return status == SolveStatus::breakdown ? ExitCode::blow_up : ExitCode::tolerance_missed;
+}
+
+}  // namespace
+
+ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
+  Solved solved;
+  solved.problem = arguments.problem;
+  solved.ranks = comm.size();
+  solved.settings = settings_of(arguments);
+  const int law = arguments.law.empty() ? -1 : index_of(kLaws, arguments.law, "--law");
+  refuse_existing(comm, arguments);
+
+  ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);
+  if (law >= 0) problem.law = static_cast<ContactLaw>(law);
+  solved.law = problem.law;
+  if (solved.settings.gauss_seidel.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
+    throw Error("`cone` solves the law ccp only", "--set: local", "give --law ccp");
+  }
+  solved.rows = comm.sum(static_cast<std::int64_t>(problem.n_rows()));
+  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  solved.report =
+      make_gauss_seidel(solved.settings.gauss_seidel)->solve(problem, impulses, velocities);
+
+  if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);
+  if (!arguments.report.empty()) write_text(comm, arguments.report, report_json(solved));
+  if (!arguments.history.empty()) write_text(comm, arguments.history, history_csv(solved.report));
+  if (!arguments.solution.empty() && solved.report.status != SolveStatus::breakdown) {
+    write_fclib_solution(arguments.solution, problem, impulses);
+  }
+  return code_of(solved.report.status);
+}
+
+}  // namespace catena::cli
