@@ -70,31 +70,31 @@ double sliding_ratio(const Sliding& p, double mu) {
   const double rho = std::sqrt(p.rho1 * p.rho1 + p.rho2 * p.rho2);
   const double c = std::sqrt(p.c1 * p.c1 + p.c2 * p.c2);
   const double s_min = std::min(p.s1, p.s2);
+  const double by_mu = 1.0 / mu;
   double low = 0.0;
   // |z_t| <= |rho|/a and z_n >= z_free - |c| |rho|/a: psi >= 0 from here on
   double high = std::min(rho * (1.0 + mu * c) / (mu * p.z_free), kLargest);
   double a = 0.0;
   for (int i = 0; i < kMaxIterations; ++i) {
-    const double y1 = 1.0 / (p.s1 + a);
-    const double y2 = 1.0 / (p.s2 + a);
-    const double t1 = p.rho1 * y1;
+    const double x1 = p.s1 + a;
+    const double x2 = p.s2 + a;
+    const double inverse = 1.0 / (x1 * x2);
+    const double y1 = x2 * inverse;
+    const double y2 = x1 * inverse;
+    const double t1 = p.rho1 * y1;  // -z_t
     const double t2 = p.rho2 * y2;
     const double m2 = t1 * t1 + t2 * t2;
-    const double m = std::sqrt(m2);
     const double normal = p.z_free + p.c1 * t1 + p.c2 * t2;
-    const double psi = mu * normal / m - 1.0;
-    const double normal_slope = -(p.c1 * t1 * y1 + p.c2 * t2 * y2);
-    const double m_slope_by_m = -(t1 * t1 * y1 + t2 * t2 * y2) / m2;
-    const double slope = mu / m * (normal_slope - normal * m_slope_by_m);
-    (psi < 0.0 ? low : high) = a;
-    const double newton = a - psi / slope;
-    const bool inside = newton > low && newton < high;
-    const double next = inside ? newton : 0.5 * (low + high);
-    const double change = std::abs(next - a);
-    a = next;
-    // quadratic convergence: the error left is about the square of the last change
-    if (inside && change <= 1e-9 * (s_min + a)) break;
+    const double excess = normal - std::sqrt(m2) * by_mu;  // has the sign of psi
+    // psi / psi', multiplied out
+    const double curve = t1 * t1 * y1 + t2 * t2 * y2;
+    const double slope = normal * curve - m2 * (p.c1 * t1 * y1 + p.c2 * t2 * y2);
+    const double newton = a - excess * m2 / slope;
+    (excess < 0.0 ? low : high) = a;
+    // quadratic convergence: the error left is about the square of this step
+    if (std::abs(newton - a) <= 1e-9 * (s_min + a)) return newton;
     if (!(high - low > kEpsilon * (s_min + high))) break;
+    a = newton > low && newton < high ? newton : 0.5 * (low + high);
   }
   return a;
 }
@@ -127,8 +127,11 @@ Vec3 solve_one_contact_coulomb(const Mat3& d, const Vec3& r, double mu) {
   const double t1 = -p.rho1 / (p.s1 + a);
   const double t2 = -p.rho2 / (p.s2 + a);
   const double m = std::sqrt(t1 * t1 + t2 * t2);
-  // from the direction alone, so that w_n = 0 and |z_t| = mu z_n hold to round-off
-  const double normal = p.z_free / (1.0 + mu * (p.c1 * t1 + p.c2 * t2) / m);
+  // From the direction alone w_n = 0 holds to round-off, unless the coupling nearly
+  // cancels the normal stiffness (large mu); then the size comes from a as well.
+  const double stiffness = 1.0 + mu * (p.c1 * t1 + p.c2 * t2) / m;
+  if (stiffness < 0.25) return p.impulse(m / mu, t1, t2);
+  const double normal = p.z_free / stiffness;
   const double scale = mu * normal / m;
   return p.impulse(normal, scale * t1, scale * t2);
 }
@@ -190,13 +193,13 @@ class ConeBoundary {
       const double f = 1.0 - a * l0_ - k * by_m;
       const double slope = -l0_ - k * by_m * (q1 * l1_ * x1 + q2 * l2_ * x2) / m2;
       (f > 0.0 ? low : high) = a;
-      double next = a - f / slope;
-      const bool inside = next > low && next < high;
-      if (!inside) next = std::isinf(high) ? 2.0 * a + 1.0 / l0_ : 0.5 * (low + high);
-      const double change = std::abs(next - a);
-      a = next;
-      if (inside && change <= 1e-9 * a) break;
-      if (std::isnan(a) || (std::isfinite(high) && high - low <= kEpsilon * high)) break;
+      const double newton = a - f / slope;
+      if (std::abs(newton - a) <= 1e-9 * a) return newton;
+      if (std::isnan(newton) || (std::isfinite(high) && high - low <= kEpsilon * high)) break;
+      if (newton > low && newton < high)
+        a = newton;
+      else
+        a = std::isinf(high) ? 2.0 * a + 1.0 / l0_ : 0.5 * (low + high);
     }
     return a;
   }

@@ -118,6 +118,22 @@ TEST(CoulombContact, LawHoldsToRoundingForAnyPositiveDefiniteBlock) {
   EXPECT_LE(worst, kRounding);
 }
 
+TEST(CoulombContact, LawHoldsToRoundingForAnyScalesOfFrictionAndVelocities) {
+  // includes couplings that nearly cancel the normal stiffness, where impulses are huge
+  RandomContacts random;
+  const auto magnitude = [&](double decades) {
+    return std::pow(10.0, -decades * random.uniform());
+  };
+  double worst = 0.0;
+  for (int i = 0; i < 100000; ++i) {
+    const Mat3 d = random.matrix(6.0);
+    const Vec3 r = random.vector().cwiseProduct(Vec3(magnitude(10), magnitude(10), magnitude(10)));
+    const double mu = 100.0 * magnitude(11);
+    worst = std::max(worst, coulomb_violation(d, r, mu, solve_one_contact_coulomb(d, r, mu)));
+  }
+  EXPECT_LE(worst, kRounding);
+}
+
 TEST(CoulombContact, SeparatingContactHasNoImpulse) {
   const Mat3 d = Vec3(2.0, 1.0, 3.0).asDiagonal();
   EXPECT_EQ(solve_one_contact_coulomb(d, {0.1, 5.0, -3.0}, 0.5), Vec3(0, 0, 0));
