@@ -1,0 +1,104 @@
+#include "catena/solvers/gauss_seidel.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "catena/base/error.hpp"
+#include "catena/base/timer.hpp"
+#include "stop_monitor.hpp"
+#include "sweep_engine.hpp"
+
+namespace catena {
+namespace {
+
+std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, DelassusOperator& op,
+                                         const GaussSeidelSettings& settings,
+                                         std::span<const double> impulses) {
+  const LocalRules rules{problem.law, settings.local, settings.relaxation};
+  check_local_rules(rules);
+  if (problem.assembled) {
+    if (settings.formulation != Formulation::velocity)
+      throw Error("an assembled operator has no velocities", "solver.formulation",
+                  "use formulation: velocity");
+    return make_assembled_engine(problem, rules, impulses);
+  }
+  if (settings.formulation == Formulation::residual)
+    return make_residual_engine(problem, op, rules, impulses);
+  return make_hybrid_engine(problem, op, {rules, settings.formulation}, impulses);
+}
+
+class GaussSeidel final : public Solver {
+ public:
+  explicit GaussSeidel(const GaussSeidelSettings& settings) : settings_(settings) {}
+  std::string_view name() const override { return "gauss_seidel"; }
+
+  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
+                    std::span<double> velocities) override {
+    const double started = wall_seconds();
+    DelassusOperator op(problem);
+    const std::unique_ptr<SweepEngine> engine = make_engine(problem, op, settings_, impulses);
+    engine->store_impulses(impulses);  // the guess, made admissible
+    StopMonitor monitor(problem, op, settings_.stop, started);
+    const bool over = monitor.start(impulses);
+    monitor.set_setup_seconds(wall_seconds() - started);
+    if (!over) iterate(*engine, monitor, impulses);
+    return monitor.finish(impulses, velocities, engine->remark());
+  }
+
+ private:
+  bool goes_forward(int sweep) const {
+    switch (settings_.order) {
+      case SweepOrder::forward:
+        return true;
+      case SweepOrder::backward:
+        return false;
+      case SweepOrder::symmetric:
+        return sweep % 2 == 1;
+    }
+    return true;
+  }
+
+  /// Sweeps until the monitor has seen enough. Errors posted after sweep s travel during
+  /// sweep s + 1 and are judged after it, whenever they arrived.
+  void iterate(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) const {
+    const StopRule& stop = settings_.stop;
+    for (int sweep = 1;; ++sweep) {
+      const double running_error = engine.sweep(goes_forward(sweep));
+      if (monitor.pending() && monitor.end()) return;
+      const bool last = sweep >= stop.max_iterations;
+      if (!last && sweep % stop.check_interval != 0) continue;
+      engine.store_impulses(impulses);
+      monitor.begin(sweep, impulses, running_error);
+      if (last && monitor.end()) return;
+    }
+  }
+
+  GaussSeidelSettings settings_;
+};
+
+constexpr std::array<std::string_view, 5> kLocalNames = {"exact", "cone", "project", "sliding",
+                                                         "scalar"};
+constexpr std::array<std::string_view, 3> kFormulationNames = {"velocity", "residual",
+                                                               "acceleration"};
+constexpr std::array<std::string_view, 3> kOrderNames = {"forward", "backward", "symmetric"};
+
+}  // namespace
+
+void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
+  describe(visit, s.stop);
+  visit.choose("local", s.local, kLocalNames,
+               {.help = "how one contact is solved; cone is for law ccp, project, sliding and "
+                        "scalar for the others"});
+  visit.choose("formulation", s.formulation, kFormulationNames,
+               {.help = "what is carried from block to block; the iterates are the same"});
+  visit.choose("order", s.order, kOrderNames,
+               {.help = "direction of the sweeps; symmetric alternates, each counting as one"});
+  visit.visit("relaxation", s.relaxation,
+              {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
+}
+
+std::unique_ptr<Solver> make_gauss_seidel(const GaussSeidelSettings& settings) {
+  return std::make_unique<GaussSeidel>(settings);
+}
+
+}  // namespace catena

@@ -1,0 +1,44 @@
+#include "catena/solvers/solver.hpp"
+
+namespace catena {
+
+std::string_view to_string(SolveStatus status) {
+  switch (status) {
+    case SolveStatus::converged:
+      return "converged";
+    case SolveStatus::iteration_limit:
+      return "iteration_limit";
+    case SolveStatus::time_limit:
+      return "time_limit";
+    case SolveStatus::breakdown:
+      return "breakdown";
+  }
+  return "unknown";
+}
+
+void describe(SettingsVisitor& visit, StopRule& s) {
+  visit.choose("metric", s.metric, kMetricNames,
+               {.help = "error that decides when the solver may stop"});
+  visit.visit("relative_tolerance", s.relative_tolerance,
+              {.min = 0, .help = "of the metric's value at zero impulses"});
+  visit.visit(
+      "absolute_tolerance", s.absolute_tolerance,
+      {.unit = s.metric == Metric::energy                                               ? "J"
+               : s.metric == Metric::natural_map || s.metric == Metric::natural_map_rms ? "m/s"
+                                                                                        : "",
+       .min = 0,
+       .help = "of the metric itself, in its unit"});
+  visit.visit("max_iterations", s.max_iterations,
+              {.min = 1, .help = "iterations of one solve (Gauss-Seidel: sweeps)"});
+  visit.visit("time_limit", s.time_limit,
+              {.unit = "s",
+               .min = 0,
+               .word = "none",
+               .help = "wall time of one solve, looked at at evaluations"});
+  visit.visit("check_interval", s.check_interval,
+              {.min = 1, .help = "iterations between evaluations of the error"});
+  visit.visit("keep_best", s.keep_best,
+              {.help = "stopped by a limit, return the iterate of least energy error"});
+}
+
+}  // namespace catena

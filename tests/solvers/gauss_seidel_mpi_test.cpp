@@ -1,0 +1,279 @@
+// The hybrid on any number of ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "catena/solvers/gauss_seidel.hpp"
+#include "support/hand_problems.hpp"
+
+namespace catena {
+namespace {
+
+using test::LocalScene;
+using test::Scene;
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> impulses, velocities;  ///< of the whole scene
+  std::int64_t messages = 0;                 ///< sent by this rank
+};
+
+Solved solve(const LocalScene& local, const GaussSeidelSettings& settings) {
+  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
+  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
+  const std::int64_t before = local.problem.comm.traffic().messages;
+  Solved s;
+  s.report = make_gauss_seidel(settings)->solve(local.problem, impulses, velocities);
+  s.messages = local.problem.comm.traffic().messages - before;
+  s.impulses = gather_rows(local, impulses);
+  s.velocities = gather_velocities(local, velocities);
+  return s;
+}
+
+GaussSeidelSettings to_tolerance(double natural_map) {
+  GaussSeidelSettings settings;
+  settings.stop.metric = Metric::natural_map;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = natural_map;
+  settings.stop.max_iterations = 200000;
+  return settings;
+}
+
+GaussSeidelSettings sweeps(int n, int check_interval = 10) {
+  GaussSeidelSettings settings;
+  settings.stop.metric = Metric::natural_map;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.stop.max_iterations = n;
+  settings.stop.check_interval = check_interval;
+  settings.stop.keep_best = false;
+  return settings;
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = a.size() == b.size() ? 0.0 : INFINITY;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+class GaussSeidelMpi : public testing::Test {
+ protected:
+  Communicator comm_ = Communicator::world();
+
+  LocalScene on_one_rank(const Scene& scene) {
+    return distribute(scene, comm_, [](GlobalId) { return 0; });
+  }
+};
+
+TEST_F(GaussSeidelMpi, ConvexFrictionalPileHasTheVelocitiesOfOneRank) {
+  Scene scene = test::sphere_pile(60, 150, 0.5, 0.005, 3);
+  scene.law = ContactLaw::ccp;
+  const Solved one = solve(on_one_rank(scene), to_tolerance(1e-10));
+  for (const test::Owner& owner : {test::slabs(comm_, scene), test::deal(comm_)}) {
+    const Solved many = solve(distribute(scene, comm_, owner), to_tolerance(1e-10));
+
+    EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+    EXPECT_LT(distance(many.velocities, one.velocities), 1e-7);
+  }
+}
+
+TEST_F(GaussSeidelMpi, FrictionlessPileHasTheVelocitiesOfOneRank) {
+  Scene scene = test::sphere_pile(300, 900, 0.0, 0.005, 4);
+  scene.law = ContactLaw::frictionless;
+  const Solved one = solve(on_one_rank(scene), to_tolerance(1e-10));
+
+  const Solved many =
+      solve(distribute(scene, comm_, test::slabs(comm_, scene)), to_tolerance(1e-10));
+
+  EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+  EXPECT_LT(distance(many.velocities, one.velocities), 1e-7);
+}
+
+TEST_F(GaussSeidelMpi, CoulombPileConverges) {
+  const Scene scene = test::sphere_pile(60, 150, 0.5, 0.005, 3);
+
+  const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), to_tolerance(1e-8));
+
+  EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+}
+
+TEST_F(GaussSeidelMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
+  const Scene scene = test::mixed_ring(13, 11);
+  for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
+    GaussSeidelSettings settings = to_tolerance(1e-11);
+    settings.formulation = f;
+    const Solved one = solve(on_one_rank(scene), settings);
+    const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), settings);
+
+    EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+    EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);
+  }
+}
+
+TEST_F(GaussSeidelMpi, SubdomainsGiveTheSameIteratesWhereverTheyLie) {
+  // Eight subdomains by id, dealt to the ranks or all on one: the same sweeps. Only the order
+  // of local bodies, thus of contacts inside a subdomain, may differ; slabs keep it.
+  Scene scene = test::sphere_pile(80, 240, 0.5, 0.005, 9);
+  scene.law = ContactLaw::ccp;
+  const auto subdomain = [](GlobalId b) { return static_cast<Index>((b - 1) / 10); };
+  const int size = comm_.size();
+  const auto owner = [&](GlobalId b) {
+    return b == 0 ? 0 : static_cast<int>((b - 1) / 10) * size / 8;
+  };
+  const Solved one = solve(distribute(
+                               scene, comm_, [](GlobalId) { return 0; }, subdomain),
+                           sweeps(25));
+
+  const Solved many = solve(distribute(scene, comm_, owner, subdomain), sweeps(25));
+
+  double scale = 0.0;
+  for (const double x : one.impulses) scale = std::max(scale, std::abs(x));
+  EXPECT_LT(distance(many.impulses, one.impulses), 1e-12 * scale);
+}
+
+TEST_F(GaussSeidelMpi, ConvexObjectiveFallsInEverySweep) {
+  Scene scene = test::sphere_pile(200, 600, 0.5, 0.005, 5);
+  scene.law = ContactLaw::ccp;
+
+  const Solved s = solve(distribute(scene, comm_, test::deal(comm_)), sweeps(60, 1));
+
+  EXPECT_EQ(s.report.history.size(), 61U);
+  for (std::size_t i = 1; i < s.report.history.size(); ++i) {
+    const double before = s.report.history[i - 1].errors.objective;
+    EXPECT_LE(s.report.history[i].errors.objective, before + 1e-13 * std::abs(before)) << i;
+  }
+}
+
+TEST_F(GaussSeidelMpi, TheSameRunTwiceGivesTheSameBits) {
+  const Scene scene = test::sphere_pile(100, 300, 0.5, 0.005, 6);
+  const LocalScene local = distribute(scene, comm_, test::deal(comm_));
+
+  const Solved first = solve(local, sweeps(30));
+  const Solved second = solve(local, sweeps(30));
+
+  EXPECT_EQ(std::memcmp(first.impulses.data(), second.impulses.data(),
+                        first.impulses.size() * sizeof(double)),
+            0);
+  EXPECT_EQ(std::memcmp(first.velocities.data(), second.velocities.data(),
+                        first.velocities.size() * sizeof(double)),
+            0);
+}
+
+TEST_F(GaussSeidelMpi, SweepCostsAtMostTwoMessagesPerNeighbour) {
+  const Scene scene = test::sphere_pile(100, 300, 0.5, 0.005, 6);
+  const LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
+
+  const Solved few = solve(local, sweeps(10, 1000));
+  const Solved more = solve(local, sweeps(60, 1000));
+
+  const auto neighbours = static_cast<std::int64_t>(local.problem.ghosts.neighbours.size());
+  EXPECT_LE(more.messages - few.messages, 50 * 2 * neighbours);
+  if (comm_.size() > 1 && comm_.rank() == 0) EXPECT_GT(more.messages - few.messages, 0);
+}
+
+TEST_F(GaussSeidelMpi, RanksWithoutBodiesTakePart) {
+  Scene scene = test::sphere_pile(20, 50, 0.5, 0.005, 3);
+  scene.law = ContactLaw::ccp;
+  const int last = comm_.size() - 1;  // everything lies on the last rank but body 1
+
+  const Solved s =
+      solve(distribute(scene, comm_, [&](GlobalId b) { return b == 1 && last > 1 ? 1 : last; }),
+            to_tolerance(1e-9));
+
+  EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+}
+
+TEST_F(GaussSeidelMpi, NanOnOneRankIsABreakdownOnAll) {
+  const Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
+  LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
+  if (comm_.rank() == comm_.size() - 1)
+    local.problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
+
+  const Solved s = solve(local, {});
+
+  EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
+}
+
+TEST_F(GaussSeidelMpi, TimeLimitEndsAllRanksAtTheSameSweep) {
+  const Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
+  GaussSeidelSettings settings = sweeps(std::numeric_limits<int>::max());
+  settings.stop.time_limit = 0.1;
+
+  const Solved s = solve(distribute(scene, comm_, test::deal(comm_)), settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
+  EXPECT_EQ(comm_.max(static_cast<std::int64_t>(s.report.iterations)), s.report.iterations);
+  EXPECT_EQ(comm_.max(s.report.wall_s), s.report.wall_s);
+}
+
+/// Chain of contacts coupled to their neighbours, N assembled by hand, dealt in
+/// contiguous ranges: N = tridiagonal blocks.
+ConstraintProblem assembled_chain(const Communicator& comm, std::int64_t n) {
+  ConstraintProblem problem(comm);
+  problem.law = ContactLaw::ccp;
+  AssembledOperator& op = problem.assembled.emplace();
+  const std::int64_t first = n * comm.rank() / comm.size();
+  const std::int64_t last = n * (comm.rank() + 1) / comm.size();
+  std::vector<std::int64_t> halo;
+  if (first < last && first > 0) halo.push_back(first - 1);
+  if (first < last && last < n) halo.push_back(last);
+  const auto rank_of = [&](std::int64_t contact) {
+    int rank = 0;
+    while (n * (rank + 1) / comm.size() <= contact) ++rank;
+    return rank;
+  };
+  for (std::int64_t c = first; c < last; ++c) {
+    op.friction.push_back(0.4);
+    op.name.push_back(c);
+    for (int i = 0; i < 3; ++i) {
+      for (std::int64_t d = c - 1; d <= c + 1; ++d) {
+        if (d < 0 || d >= n) continue;
+        const auto outside = std::find(halo.begin(), halo.end(), d);
+        const std::int64_t block =
+            outside == halo.end() ? d - first : last - first + (outside - halo.begin());
+        for (int j = 0; j < 3; ++j) {
+          const double value = d == c ? (i == j ? 2.0 : 0.3) : (i == j ? -0.7 : 0.1);
+          op.column.push_back(static_cast<Index>(3 * block + j));
+          op.value.push_back(value);
+        }
+      }
+      op.row_begin.push_back(static_cast<std::int64_t>(op.column.size()));
+      op.r.push_back(std::sin(static_cast<double>(7 * c + i)) - (i == 0 ? 0.5 : 0.0));
+    }
+  }
+  op.n_halo_rows = static_cast<Index>(3 * halo.size());
+  for (std::size_t h = 0; h < halo.size(); ++h) {
+    const std::int64_t own = halo[h] < first ? first : last - 1;
+    op.halo.neighbours.push_back({rank_of(halo[h]),
+                                  {static_cast<Index>(own - first)},
+                                  {static_cast<Index>(last - first) + static_cast<Index>(h)}});
+  }
+  return problem;
+}
+
+TEST_F(GaussSeidelMpi, AssembledOperatorHasTheSolutionOfOneRankAndSaysHow) {
+  constexpr std::int64_t kContacts = 17;
+  const ConstraintProblem whole_problem = assembled_chain(Communicator::self(), kContacts);
+  std::vector<double> whole(static_cast<std::size_t>(3 * kContacts), 0.0);
+  make_gauss_seidel(to_tolerance(1e-12))->solve(whole_problem, whole, {});
+  const ConstraintProblem problem = assembled_chain(comm_, kContacts);
+  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  GaussSeidelSettings settings = to_tolerance(1e-12);
+  settings.stop.check_interval = 1;
+
+  const SolveReport report = make_gauss_seidel(settings)->solve(problem, impulses, {});
+
+  EXPECT_EQ(report.status, SolveStatus::converged) << report.reason;
+  EXPECT_EQ(report.reason.find("safe diagonal") != std::string::npos, comm_.size() > 1);
+  const std::int64_t first = kContacts * comm_.rank() / comm_.size();
+  for (std::size_t i = 0; i < impulses.size(); ++i)
+    EXPECT_NEAR(impulses[i], whole[static_cast<std::size_t>(3 * first) + i], 1e-10);
+  for (std::size_t i = 1; i < report.history.size(); ++i)
+    EXPECT_LE(report.history[i].errors.objective, report.history[i - 1].errors.objective + 1e-13);
+}
+
+}  // namespace
+}  // namespace catena

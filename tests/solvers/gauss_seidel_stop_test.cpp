@@ -1,0 +1,170 @@
+// When Gauss-Seidel stops, what it returns, and what its report says.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/linear_algebra_version.hpp"
+#include "support/dense_reference.hpp"
+#include "support/hand_problems.hpp"
+
+namespace catena {
+namespace {
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> impulses, velocities;
+};
+
+Solved solve(const ConstraintProblem& problem, const GaussSeidelSettings& settings) {
+  Solved s;
+  s.impulses.assign(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  s.report = make_gauss_seidel(settings)->solve(problem, s.impulses, s.velocities);
+  return s;
+}
+
+ConstraintProblem pile() { return whole(test::sphere_pile(60, 180, 0.5, 0.005, 7)); }
+
+TEST(StopRule, MetAtTheRelativeToleranceOfTheValueAtZeroImpulses) {
+  GaussSeidelSettings settings;
+  settings.stop.relative_tolerance = 1e-3;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.stop.max_iterations = 5000;
+
+  const Solved s = solve(pile(), settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+  EXPECT_DOUBLE_EQ(s.report.threshold, 1e-3 * s.report.initial.energy);
+  EXPECT_LE(s.report.errors.energy, s.report.threshold);
+  EXPECT_EQ(s.report.iterations % settings.stop.check_interval, 0);
+  // the evaluation before was not enough
+  EXPECT_GT(s.report.history[s.report.history.size() - 2].errors.energy, s.report.threshold);
+}
+
+TEST(StopRule, ReportedErrorsAreThoseOfTheImpulsesReturned) {
+  for (const int max_iterations : {7, 5000}) {
+    GaussSeidelSettings settings;
+    settings.stop.relative_tolerance = 1e-4;
+    settings.stop.max_iterations = max_iterations;
+    const ConstraintProblem problem = pile();
+
+    const Solved s = solve(problem, settings);
+
+    DelassusOperator op(problem);
+    ErrorEvaluator evaluator(problem, op);
+    const Errors errors = evaluator.evaluate(s.impulses);
+    EXPECT_DOUBLE_EQ(s.report.errors.energy, errors.energy);
+    EXPECT_DOUBLE_EQ(s.report.errors.natural_map, errors.natural_map);
+    // and the velocities are V_free + M^-1 G^T lambda, here by dense matrices
+    const test::DenseProblem dense = test::dense_problem(problem);
+    const Eigen::Map<const Eigen::VectorXd> impulses(s.impulses.data(), problem.n_rows());
+    const Eigen::VectorXd v =
+        dense.free_velocity + dense.inverse_mass * (dense.G.transpose() * impulses);
+    for (Index i = 0; i < problem.bodies.n_dofs(); ++i)
+      EXPECT_NEAR(s.velocities[static_cast<std::size_t>(i)], v[i], 1e-13);
+  }
+}
+
+TEST(StopRule, EnergyAtRoundOffIsAlwaysEnough) {
+  GaussSeidelSettings settings;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = 0.0;
+
+  const Solved s = solve(test::block_on_incline(2.0, 0.5, 0.6, 0.01), settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+  EXPECT_GT(s.report.threshold, 0.0);
+  EXPECT_LT(s.report.threshold, 1e-25);  // J; the step's energy is 1e-2 J
+}
+
+TEST(StopRule, LimitOfSweepsIsEvaluatedEvenBetweenChecks) {
+  GaussSeidelSettings settings;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.stop.max_iterations = 7;
+  settings.stop.check_interval = 100;
+
+  const Solved s = solve(pile(), settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::iteration_limit) << s.report.reason;
+  EXPECT_EQ(s.report.iterations, 7);
+  ASSERT_EQ(s.report.history.size(), 2U);
+  EXPECT_EQ(s.report.history[1].iteration, 7);
+}
+
+TEST(StopRule, TimeLimitEndsASolveThatWouldGoOn) {
+  GaussSeidelSettings settings;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.stop.max_iterations = std::numeric_limits<int>::max();
+  settings.stop.metric = Metric::natural_map;
+  settings.stop.time_limit = 0.05;
+
+  const Solved s = solve(pile(), settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
+  EXPECT_GE(s.report.wall_s, 0.05);
+  EXPECT_GT(s.report.iterations, 0);
+}
+
+TEST(StopRule, KeepBestReturnsTheEvaluatedIterateOfLeastEnergy) {
+  // over-relaxed Coulomb friction wanders: the last iterate is not the best
+  GaussSeidelSettings settings;
+  settings.relaxation = 1.9;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.stop.max_iterations = 40;
+  settings.stop.check_interval = 1;
+  const ConstraintProblem problem = pile();
+
+  const Solved best = solve(problem, settings);
+  settings.stop.keep_best = false;
+  const Solved last = solve(problem, settings);
+
+  double least = std::numeric_limits<double>::infinity();
+  for (const HistoryEntry& entry : best.report.history)
+    least = std::min(least, entry.errors.energy);
+  EXPECT_EQ(best.report.errors.energy, least);
+  EXPECT_EQ(last.report.errors.energy, last.report.history.back().errors.energy);
+  EXPECT_GT(last.report.errors.energy, least) << "the scene does not show the difference";
+}
+
+TEST(StopRule, NanInTheProblemIsABreakdown) {
+  ConstraintProblem problem = pile();
+  problem.bodies.free_velocity[20] = std::numeric_limits<double>::quiet_NaN();
+
+  const Solved s = solve(problem, {});
+
+  EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
+  EXPECT_EQ(s.report.iterations, 0);
+}
+
+TEST(StopRule, OverflowDuringTheSweepsIsABreakdown) {
+  ConstraintProblem problem = pile();
+  for (double& v : problem.bodies.free_velocity) v *= 1e155;  // squares overflow
+
+  const Solved s = solve(problem, {});
+
+  EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
+}
+
+TEST(StopRule, ProblemWithoutBlocksIsSolvedAtOnce) {
+  test::Scene scene;
+  scene.add_rigid(1.0, Vec3::Ones(), {Vec3(1, 2, 3), Vec3::Zero()});
+
+  const Solved s = solve(whole(scene), {});
+
+  EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+  EXPECT_EQ(s.velocities[1], 2.0);
+}
+
+TEST(LinearAlgebraVersion, IsThreeNumbers) {
+  int a = 0, b = 0, c = 0;
+  EXPECT_EQ(std::sscanf(petsc_version().c_str(), "%d.%d.%d", &a, &b, &c), 3);
+  EXPECT_GE(a, 3);
+}
+
+}  // namespace
+}  // namespace catena
