@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Plots the series of a result: energies, dissipation, errors, contacts, iterations, time per step.
+
+    scripts/plot_series.py RESULT_DIR [-o series.png]
+
+Reads series.csv, so it also works while the run is going on. Needs python3-numpy and
+python3-matplotlib.
+"""
+import argparse
+import os
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+
+# Panels: title, columns to draw if the series has them, logarithmic axis.
+PANELS = [
+    ("energy", ["kinetic_energy", "potential_energy", "total_energy"], False),
+    ("audit", ["dissipation_friction", "dissipation_impact", "recovery_work", "external_work",
+               "energy_residual"], False),
+    ("energy error of the solve", ["error_energy"], True),
+    ("largest natural map", ["error_natural_map", "error_natural_map_rms"], True),
+    ("contacts", ["contacts"], False),
+    ("iterations per step", ["iterations"], False),
+    ("wall time per step", ["step_wall_s", "step_wall"], True),
+    ("imbalance", ["imbalance"], False),
+]
+
+
+def read_series(path):
+    """Names, units and values by name; a half-written last row is left out."""
+    with open(path) as f:
+        lines = f.read().split("\n")
+    fields = [name.strip() for name in lines[0].split(",")]
+    names = [f.split(" [")[0] for f in fields]
+    units = {f.split(" [")[0]: f.split(" [")[1].rstrip("]") if " [" in f else "" for f in fields}
+    units = {name: "" if unit == "1" else unit for name, unit in units.items()}
+    rows = [line.split(",") for line in lines[1:-1]]
+    rows = [[float(x) for x in row] for row in rows if len(row) == len(names)]
+    values = np.array(rows, float).reshape(-1, len(names))
+    return units, {name: values[:, k] for k, name in enumerate(names)}
+
+
+def draw(axes, title, names, logarithmic, units, series):
+    for name in names:
+        y = series[name]
+        if logarithmic:
+            y = np.where(y > 0.0, y, np.nan)
+        axes.plot(series["time"], y, label=name, linewidth=1.2)
+    if logarithmic and any(np.any(series[name] > 0.0) for name in names):
+        axes.set_yscale("log")
+    unit = units[names[0]]
+    axes.set_ylabel(title + (" [%s]" % unit if unit else ""))
+    axes.grid(True, alpha=0.3)
+    if len(names) > 1:
+        axes.legend(fontsize="small")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("result", help="result directory")
+    parser.add_argument("-o", "--output", help="picture; default RESULT_DIR/series.png")
+    args = parser.parse_args()
+    path = os.path.join(args.result, "series.csv")
+    if not os.path.exists(path):
+        sys.exit("%s: no series there; is this a result directory?" % path)
+    units, series = read_series(path)
+    if len(series.get("time", [])) == 0:
+        sys.exit("%s: holds no rows yet" % path)
+    panels = [(title, [n for n in names if n in series], log) for title, names, log in PANELS]
+    panels = [panel for panel in panels if panel[1]]
+    rows = (len(panels) + 1) // 2
+    figure, axes = plt.subplots(rows, 2, figsize=(12, 2.6 * rows), sharex=True, squeeze=False)
+    for panel, a in zip(panels, axes.flat):
+        draw(a, *panel, units, series)
+    for a in axes.flat[len(panels):]:
+        a.set_visible(False)
+    for a in axes[-1]:
+        a.set_xlabel("time [%s]" % units["time"])
+    figure.suptitle(os.path.basename(os.path.abspath(args.result)))
+    figure.tight_layout()
+    output = args.output or os.path.join(args.result, "series.png")
+    figure.savefig(output, dpi=110)
+    print(output)
+
+
+if __name__ == "__main__":
+    main()

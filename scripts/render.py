@@ -1,0 +1,353 @@
+#!/usr/bin/python3
+"""Renders snapshots of a result with VTK, without a window.
+
+    scripts/render.py RESULT_DIR [--frame N] [-o picture.png]      one picture (default: the last)
+    scripts/render.py RESULT_DIR --movie out.mp4 [--fps 25]        all snapshots
+
+Spheres, oriented boxes and planes are drawn; planes only where they lie below or behind the
+bodies. Needs python3-vtk9, python3-h5py and python3-numpy; without a display it starts itself
+again under xvfb-run (packages xvfb, xauth, libgl1-mesa-dri); movies need ffmpeg.
+"""
+import argparse
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import h5py
+import numpy as np
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("result", help="result directory")
+    parser.add_argument("--frame", type=int, default=-1,
+                        help="number of the snapshot, from 0; negative: from the end")
+    parser.add_argument("-o", "--output", help="picture; default RESULT_DIR/frame-<step>.png")
+    parser.add_argument("--movie", help="movie of all snapshots, such as out.mp4")
+    parser.add_argument("--fps", type=float, default=25.0, help="frames per second of the movie")
+    parser.add_argument("--color", choices=["speed", "rank", "size", "none"], default="speed")
+    parser.add_argument("--max-speed", type=float,
+                        help="top of the colour scale, m/s; default: the largest in the pictures")
+    parser.add_argument("--size", default="1280x960", help="pixels, width x height")
+    parser.add_argument("--azimuth", type=float, default=-60.0, help="view from, degrees about z")
+    parser.add_argument("--elevation", type=float, default=20.0, help="view from above, degrees")
+    parser.add_argument("--zoom", type=float, default=1.0)
+    parser.add_argument("--focus", nargs=3, type=float, metavar=("X", "Y", "Z"),
+                        help="point looked at; default: the middle of the bodies")
+    parser.add_argument("--no-planes", action="store_true", help="leave planes out")
+    return parser.parse_args()
+
+
+def need_display():
+    """Starts this script again under a virtual X server where there is none."""
+    if os.environ.get("DISPLAY"):
+        return
+    if not shutil.which("xvfb-run"):
+        sys.exit("no display, and xvfb-run is missing (Debian: xvfb xauth libgl1-mesa-dri)")
+    os.execvp("xvfb-run", ["xvfb-run", "-a", "-s", "-screen 0 1280x1024x24", sys.executable,
+                           os.path.abspath(__file__)] + sys.argv[1:])
+
+
+def rotation(q):
+    """Rotation matrices (n x 3 x 3) of unit quaternions (w, x, y, z)."""
+    w, x, y, z = q.T
+    return np.moveaxis(np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]), 2, 0)
+
+
+class Result:
+    """Constant data by body id, and the snapshots' files in order."""
+
+    def __init__(self, directory):
+        self.files = sorted(glob.glob(os.path.join(directory, "snapshots", "*.h5")),
+                            key=lambda p: (len(p), p))
+        if not self.files:
+            sys.exit("%s: no snapshots; is this a result directory?" % directory)
+        with h5py.File(os.path.join(directory, "bodies.h5"), "r") as f:
+            b = f["bodies"]
+            self.id = b["id"][()]
+            self.shape = b["shape"].asstr()[()]
+            self.radius = b["radius"][()]
+            self.size = b["size"][()]
+            self.kind = b["kind"].asstr()[()]
+
+    def frame(self, path):
+        """Bodies of a snapshot with their shapes, as a dict of arrays."""
+        with h5py.File(path, "r") as f:
+            data = {name: f["bodies"][name][()] for name in
+                    ("id", "position", "orientation", "velocity", "rank")}
+            data["time"], data["step"] = float(f.attrs["time"]), int(f.attrs["step"])
+        row = np.searchsorted(self.id, data["id"])
+        for name in ("shape", "radius", "size", "kind"):
+            data[name] = getattr(self, name)[row]
+        data["speed"] = np.linalg.norm(data["velocity"], axis=1)
+        data["extent"] = np.where(data["shape"] == "sphere", data["radius"],
+                                  np.linalg.norm(data["size"], axis=1) / 2)
+        return data
+
+
+class Scene:
+    def __init__(self, args, result):
+        import vtk
+        from vtk.util.numpy_support import numpy_to_vtk
+        self.vtk, self.to_vtk, self.args = vtk, numpy_to_vtk, args
+        first, last = result.frame(result.files[0]), result.frame(result.files[-1])
+        self.bounds = self.bounds_of([first, last])
+        self.scale = self.color_range(args, result, first, last)
+        width, height = (int(x) for x in args.size.split("x"))
+        self.window = vtk.vtkRenderWindow()
+        self.window.SetOffScreenRendering(1)
+        self.window.SetMultiSamples(8)
+        self.window.SetSize(width, height)
+        self.renderer = vtk.vtkRenderer()
+        self.renderer.SetBackground(1.0, 1.0, 1.0)
+        self.renderer.SetBackground2(0.78, 0.84, 0.92)
+        self.renderer.GradientBackgroundOn()
+        self.window.AddRenderer(self.renderer)
+        self.lights()
+        self.camera()
+
+    @staticmethod
+    def bounds_of(frames):
+        """Box around all moving bodies of the frames, or around all bodies if none moves."""
+        low, high = [], []
+        for f in frames:
+            bounded = (f["shape"] == "sphere") | (f["shape"] == "box")
+            seen = bounded & (f["kind"] == "dynamic")
+            seen = seen if seen.any() else bounded
+            if not seen.any():
+                continue
+            e = f["extent"][seen][:, None]
+            low.append((f["position"][seen] - e).min(axis=0))
+            high.append((f["position"][seen] + e).max(axis=0))
+        if not low:
+            return np.array([-1.0, -1.0, -1.0]), np.array([1.0, 1.0, 1.0])
+        return np.min(low, axis=0), np.max(high, axis=0)
+
+    @staticmethod
+    def color_range(args, result, first, last):
+        if args.color == "rank":
+            return 0.0, max(1.0, float(last["rank"].max()))
+        if args.color == "size":
+            e = last["extent"][np.isfinite(last["extent"])]
+            return 0.0, float(e.max()) or 1.0
+        if args.max_speed:
+            return 0.0, args.max_speed
+        frames = [first, last] if args.movie else [last]
+        if args.movie:
+            frames.append(result.frame(result.files[len(result.files) // 2]))
+        elif args.frame != -1:
+            frames = [result.frame(result.files[args.frame])]
+        return 0.0, max(float(f["speed"].max()) for f in frames) or 1.0
+
+    def lights(self):
+        vtk = self.vtk
+        self.renderer.AutomaticLightCreationOff()
+        for position, intensity in (((0.4, -0.7, 1.2), 0.85), ((-1.0, -0.4, 0.3), 0.35),
+                                    ((0.3, 1.0, 0.5), 0.2)):
+            light = vtk.vtkLight()
+            light.SetLightTypeToSceneLight()
+            light.SetPositional(False)
+            light.SetPosition(*position)
+            light.SetFocalPoint(0, 0, 0)
+            light.SetIntensity(intensity)
+            self.renderer.AddLight(light)
+        # darkened corners between bodies: depth is seen without cast shadows
+        if not hasattr(vtk, "vtkSSAOPass"):
+            return
+        low, high = self.bounds
+        occlusion = vtk.vtkSSAOPass()
+        occlusion.SetRadius(0.08 * float(np.linalg.norm(high - low)))
+        occlusion.SetBias(0.002 * float(np.linalg.norm(high - low)))
+        occlusion.SetKernelSize(64)
+        occlusion.BlurOn()
+        occlusion.SetDelegatePass(vtk.vtkRenderStepsPass())
+        self.renderer.SetPass(occlusion)
+
+    def camera(self):
+        low, high = self.bounds
+        middle = np.array(self.args.focus) if self.args.focus else (low + high) / 2
+        a, e = np.radians([self.args.azimuth, self.args.elevation])
+        direction = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+        distance = 1.9 * float(np.linalg.norm(high - low)) / self.args.zoom
+        camera = self.renderer.GetActiveCamera()
+        camera.SetFocalPoint(*middle)
+        camera.SetPosition(*(middle + distance * direction))
+        camera.SetViewUp(0, 0, 1)
+        camera.SetViewAngle(34.0)
+        self.middle, self.direction = middle, direction
+
+    def colors(self):
+        """Dark blue over green to yellow."""
+        table = self.vtk.vtkLookupTable()
+        table.SetNumberOfTableValues(256)
+        anchors = np.array([[0.20, 0.28, 0.48], [0.16, 0.50, 0.56], [0.35, 0.72, 0.47],
+                            [0.99, 0.88, 0.25]])
+        for k in range(256):
+            rgb = [np.interp(k / 255, np.linspace(0, 1, 4), anchors[:, c]) for c in range(3)]
+            table.SetTableValue(k, *rgb, 1.0)
+        table.SetTableRange(*self.scale)
+        return table
+
+    def glyphs(self, f, pick, source, tensors):
+        """One copy of `source` per body, scaled and turned by its 3x3 tensor."""
+        vtk = self.vtk
+        points = vtk.vtkPoints()
+        points.SetData(self.to_vtk(np.ascontiguousarray(f["position"][pick]), deep=True))
+        data = vtk.vtkPolyData()
+        data.SetPoints(points)
+        # columns of the tensor are the images of the source's axes
+        t = self.to_vtk(np.ascontiguousarray(tensors.transpose(0, 2, 1).reshape(-1, 9)), deep=True)
+        data.GetPointData().SetTensors(t)
+        if self.args.color != "none":
+            name = {"size": "extent"}.get(self.args.color, self.args.color)
+            data.GetPointData().SetScalars(self.to_vtk(f[name][pick].astype(float), deep=True))
+        glyph = vtk.vtkTensorGlyph()
+        glyph.SetInputData(data)
+        glyph.SetSourceConnection(source.GetOutputPort())
+        glyph.ExtractEigenvaluesOff()
+        glyph.ColorGlyphsOn()
+        glyph.SetColorModeToScalars()
+        normals = vtk.vtkPolyDataNormals()
+        normals.SetInputConnection(glyph.GetOutputPort())
+        normals.SetFeatureAngle(40.0)
+        mapper = vtk.vtkPolyDataMapper()
+        mapper.SetInputConnection(normals.GetOutputPort())
+        mapper.SetLookupTable(self.colors())
+        mapper.SetScalarRange(*self.scale)
+        actor = vtk.vtkActor()
+        actor.SetMapper(mapper)
+        surface = actor.GetProperty()
+        surface.SetColor(0.45, 0.58, 0.72)
+        surface.SetAmbient(0.12)
+        surface.SetDiffuse(0.85)
+        surface.SetSpecular(0.15)
+        surface.SetSpecularPower(25)
+        self.renderer.AddActor(actor)
+
+    def add_plane(self, position, normal):
+        """A quad about the bodies on the plane, unless it stands between them and the eye."""
+        vtk = self.vtk
+        if float(normal @ self.direction) < -0.05:
+            return
+        low, high = self.bounds
+        reach = 0.62 * float(np.linalg.norm(high - low))
+        foot = self.middle - normal * float(normal @ (self.middle - position))
+        if np.linalg.norm(foot - self.middle) > 3.0 * reach:
+            return
+        across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.9 else [0, 1.0, 0])
+        across /= np.linalg.norm(across)
+        along = np.cross(normal, across)
+        corner = foot - reach * (across + along)
+        quad = vtk.vtkPlaneSource()
+        quad.SetOrigin(*corner)
+        quad.SetPoint1(*(corner + 2 * reach * across))
+        quad.SetPoint2(*(corner + 2 * reach * along))
+        quad.SetResolution(12, 12)
+        mapper = vtk.vtkPolyDataMapper()
+        mapper.SetInputConnection(quad.GetOutputPort())
+        actor = vtk.vtkActor()
+        actor.SetMapper(mapper)
+        horizontal = abs(normal[2]) > 0.7
+        actor.GetProperty().SetColor(0.80, 0.78, 0.74)
+        actor.GetProperty().SetOpacity(1.0 if horizontal else 0.18)
+        actor.GetProperty().LightingOff() if not horizontal else None
+        self.renderer.AddActor(actor)
+
+    def add_labels(self, f):
+        vtk = self.vtk
+        text = vtk.vtkTextActor()
+        text.SetInput("t = %.4g s" % f["time"])
+        text.GetTextProperty().SetColor(0.15, 0.15, 0.15)
+        text.GetTextProperty().SetFontSize(22)
+        text.SetPosition(16, 14)
+        self.renderer.AddActor2D(text)
+        if self.args.color == "none":
+            return
+        bar = vtk.vtkScalarBarActor()
+        bar.SetLookupTable(self.colors())
+        bar.SetTitle({"speed": "speed [m/s]", "rank": "rank", "size": "half extent [m]"}
+                     [self.args.color])
+        bar.SetNumberOfLabels(4)
+        bar.SetLabelFormat("%.3g")
+        bar.SetPosition(0.90, 0.08)
+        bar.SetWidth(0.08)
+        bar.SetHeight(0.42)
+        bar.UnconstrainedFontSizeOn()
+        for p in (bar.GetTitleTextProperty(), bar.GetLabelTextProperty()):
+            p.SetColor(0.15, 0.15, 0.15)
+            p.SetFontSize(15)
+            p.ItalicOff()
+            p.ShadowOff()
+            p.BoldOff()
+        self.renderer.AddActor2D(bar)
+
+    def draw(self, f, path):
+        vtk = self.vtk
+        self.renderer.RemoveAllViewProps()
+        spheres = f["shape"] == "sphere"
+        boxes = f["shape"] == "box"
+        if spheres.any():
+            source = vtk.vtkSphereSource()
+            source.SetRadius(1.0)
+            resolution = 24 if spheres.sum() < 2000 else 14 if spheres.sum() < 20000 else 8
+            source.SetThetaResolution(resolution)
+            source.SetPhiResolution(resolution)
+            r = rotation(f["orientation"][spheres])
+            self.glyphs(f, spheres, source, r * f["radius"][spheres][:, None, None])
+        if boxes.any():
+            r = rotation(f["orientation"][boxes])
+            self.glyphs(f, boxes, vtk.vtkCubeSource(), r * f["size"][boxes][:, None, :])
+        if not self.args.no_planes:
+            for k in np.flatnonzero(f["shape"] == "plane"):
+                self.add_plane(f["position"][k], rotation(f["orientation"][k:k + 1])[0][:, 2])
+        self.add_labels(f)
+        self.renderer.ResetCameraClippingRange()
+        self.window.Render()
+        grab = vtk.vtkWindowToImageFilter()
+        grab.SetInput(self.window)
+        grab.ReadFrontBufferOff()
+        grab.Update()
+        writer = vtk.vtkPNGWriter()
+        writer.SetFileName(path)
+        writer.SetInputConnection(grab.GetOutputPort())
+        writer.Write()
+
+
+def make_movie(args, result, scene):
+    if not shutil.which("ffmpeg"):
+        sys.exit("movies need ffmpeg (Debian: ffmpeg); single pictures do not")
+    with tempfile.TemporaryDirectory() as folder:
+        for k, path in enumerate(result.files):
+            scene.draw(result.frame(path), os.path.join(folder, "%06d.png" % k))
+        command = ["ffmpeg", "-y", "-loglevel", "error", "-framerate", str(args.fps), "-i",
+                   os.path.join(folder, "%06d.png"), "-pix_fmt", "yuv420p", "-crf", "20",
+                   args.movie]
+        if subprocess.run(command).returncode != 0:
+            sys.exit("ffmpeg failed on %s" % args.movie)
+    print(args.movie)
+
+
+def main():
+    args = parse_arguments()
+    need_display()
+    result = Result(args.result)
+    if not -len(result.files) <= args.frame < len(result.files):
+        sys.exit("--frame %d: there are %d snapshots" % (args.frame, len(result.files)))
+    scene = Scene(args, result)
+    if args.movie:
+        make_movie(args, result, scene)
+        return
+    frame = result.frame(result.files[args.frame])
+    output = args.output or os.path.join(args.result, "frame-%08d.png" % frame["step"])
+    scene.draw(frame, output)
+    print(output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+"""check_scripts.py plot|render|paraview SCRIPTS_DIR RESULT_DIR: the post-processing works on a small
+result. Ends with 77 where what it needs is not installed."""
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+
+
+def need(found, what):
+    if not found:
+        print("skipped: %s is not installed" % what)
+        sys.exit(77)
+
+
+def picture(path):
+    """Pixels of a PNG, 0 .. 1."""
+    import matplotlib.image
+    return matplotlib.image.imread(path)[:, :, :3]
+
+
+def check_picture(path):
+    pixels = picture(path)
+    assert pixels.std() > 0.02, "%s is uniform" % path
+    assert len(np.unique((pixels * 255).astype(int).reshape(-1, 3), axis=0)) > 50, path
+
+
+def plot(scripts, result):
+    need(importlib.util.find_spec("matplotlib"), "python3-matplotlib")
+    out = os.path.join(result, "series-test.png")
+    subprocess.run([os.path.join(scripts, "plot_series.py"), result, "-o", out], check=True)
+    check_picture(out)
+
+
+def render(scripts, result):
+    need(importlib.util.find_spec("vtk") or importlib.util.find_spec("vtkmodules"), "python3-vtk9")
+    need(os.environ.get("DISPLAY") or shutil.which("xvfb-run"), "xvfb")
+    need(importlib.util.find_spec("matplotlib"), "python3-matplotlib")
+    script = os.path.join(scripts, "render.py")
+    out = os.path.join(result, "frame-test.png")
+    for color in ("speed", "rank"):
+        subprocess.run([script, result, "--frame", "1", "--color", color, "-o", out,
+                        "--size", "320x240"], check=True)
+        check_picture(out)
+    wrong = subprocess.run([script, result, "--frame", "9"], capture_output=True, text=True)
+    assert wrong.returncode != 0 and "5 snapshots" in wrong.stderr, wrong.stderr
+    movie = subprocess.run([script, result, "--movie", os.path.join(result, "test.mp4"),
+                            "--size", "160x120"], capture_output=True, text=True)
+    if shutil.which("ffmpeg"):
+        assert movie.returncode == 0, movie.stderr
+        assert os.path.getsize(os.path.join(result, "test.mp4")) > 1000
+    else:
+        assert movie.returncode != 0 and "ffmpeg" in movie.stderr, movie.stderr
+
+
+PARAVIEW = """
+import sys
+from paraview.simple import *
+from paraview import servermanager
+reader = OpenDataFile(sys.argv[1])
+times = list(reader.TimestepValues)
+for t in times:
+    reader.UpdatePipeline(t)
+    data = servermanager.Fetch(reader)
+    while data.IsA("vtkMultiBlockDataSet"):
+        data = data.GetBlock(0)
+    arrays = data.GetPointData()
+    print("step", t, data.GetNumberOfPoints(), data.GetNumberOfCells(), data.GetPoint(5)[0],
+          arrays.GetArray("velocity").GetTuple(5)[0], arrays.GetArray("radius").GetTuple(5)[0],
+          arrays.GetArray("orientation").GetNumberOfComponents(),
+          arrays.GetArray("size").GetTuple(8)[2], arrays.GetArray("rank").GetTuple(5)[0])
+"""
+
+
+def paraview(scripts, result):
+    need(shutil.which("pvpython"), "ParaView's pvpython")
+    need(os.environ.get("DISPLAY") or shutil.which("xvfb-run"), "xvfb")
+    program = os.path.join(result, "open.py")
+    with open(program, "w") as f:
+        f.write(PARAVIEW)
+    command = ["pvpython", program, os.path.abspath(os.path.join(result, "result.xdmf"))]
+    if not os.environ.get("DISPLAY"):
+        command = ["xvfb-run", "-a"] + command
+    run = subprocess.run(command, capture_output=True, text=True)
+    print(run.stdout, run.stderr)
+    assert run.returncode == 0
+    lines = [line.split()[1:] for line in run.stdout.splitlines() if line.startswith("step ")]
+    with h5py.File(os.path.join(result, "result.h5"), "r") as f:
+        names = sorted(f["snapshots"])
+        assert len(lines) == len(names) == 5
+        for line, name in zip(lines, names):
+            bodies = f["snapshots"][name]["bodies"]
+            expected = [f["snapshots"][name].attrs["time"], len(bodies["id"]), len(bodies["id"]),
+                        bodies["position"][5, 0], bodies["velocity"][5, 0],
+                        f["bodies/radius"][5], 4, f["bodies/size"][8, 2], bodies["rank"][5]]
+            assert np.allclose([float(x) for x in line], expected, rtol=1e-6), (line, expected)
+
+
+if __name__ == "__main__":
+    {"plot": plot, "render": render, "paraview": paraview}[sys.argv[1]](sys.argv[2], sys.argv[3])
