@@ -108,12 +108,18 @@ Polygon clip(const Polygon& in, int axis, double sign, double limit, int side) {
   return out;
 }
 
-/// Gives clipped points the name of the incident face's corner that they are next to, so
-/// that a corner that lies on a side keeps its name whichever side of it it falls on;
-/// then drops all but the lowest of points that coincide or share a name.
-void name_and_merge(Polygon& polygon, const Polygon& corners, double snap) {
+/// Gives clipped points the name of the corner that they are next to, of the incident face
+/// or else of the reference face (half edges `u`, `v`), so that a corner that lies on a
+/// side keeps its name whichever side of it it falls on; then drops all but the lowest of
+/// points that coincide or share a name.
+void name_and_merge(Polygon& polygon, const Polygon& corners, double u, double v, double snap) {
   for (int k = 0; k < polygon.n; ++k) {
     ClipPoint& point = polygon.at[static_cast<std::size_t>(k)];
+    const double from_u = std::abs(std::abs(point.p.x()) - u),
+                 from_v = std::abs(std::abs(point.p.y()) - v);
+    if (from_u < snap && from_v < snap) {
+      point.name = name_of(point.p.x() > 0.0 ? 4 : 6, point.p.y() > 0.0 ? 5 : 7);
+    }
     for (int c = 0; c < corners.n; ++c) {
       if ((point.p - corners[c].p).squaredNorm() < snap * snap) point.name = corners[c].name;
     }
@@ -211,7 +217,7 @@ void face_points(const Box& reference, const Box& incident, const Axis& axis, bo
   polygon = clip(polygon, 0, -1.0, reference.half[u], 6);
   polygon = clip(polygon, 1, -1.0, reference.half[v], 7);
   const double size = std::min(reference.half.minCoeff(), incident.half.minCoeff());
-  name_and_merge(polygon, corners, kSnap * size);
+  name_and_merge(polygon, corners, reference.half[u], reference.half[v], kSnap * size);
   int n = 0;
   for (int k = 0; k < polygon.n; ++k) {
     if (polygon[k].p.z() < margin) polygon.at[static_cast<std::size_t>(n++)] = polygon[k];
@@ -352,13 +358,30 @@ void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, c
   };
   const bool b_is_reference = clearly_above(found.face_b, found.face_a, kFirstPreference);
   const Axis& face = b_is_reference ? found.face_b : found.face_a;
+  const Axis& other = b_is_reference ? found.face_a : found.face_b;
+  const auto use_face = [&](bool of_b) {
+    of_b ? face_points(b, a, found.face_b, true, margin, out)
+         : face_points(a, b, found.face_a, false, margin, out);
+  };
   const std::size_t first = out.size();
   if (clearly_above(found.edge, face, kFacePreference)) {
     if (edge_point(a, b, found.edge, out)) return;
-  } else if (b_is_reference) {
-    face_points(b, a, face, true, margin, out);
   } else {
-    face_points(a, b, face, false, margin, out);
+    use_face(b_is_reference);
+    double lowest = std::numeric_limits<double>::infinity();
+    for (std::size_t k = first; k < out.size(); ++k) lowest = std::min(lowest, out[k].gap);
+    // the deepest point lies beside a face that was only preferred: take the true axis
+    const bool beside = lowest > face.separation + touch;
+    if (beside && found.edge.separation > std::max(face.separation, other.separation)) {
+      const std::size_t end = out.size();
+      if (edge_point(a, b, found.edge, out)) {
+        out.erase(out.begin() + static_cast<std::ptrdiff_t>(first),
+                  out.begin() + static_cast<std::ptrdiff_t>(end));
+      }
+    } else if (beside && other.separation > face.separation) {
+      out.resize(first);
+      use_face(!b_is_reference);
+    }
   }
   const bool apart =
       std::max({found.face_a.separation, found.face_b.separation, found.edge.separation}) > 0.0;

@@ -131,7 +131,7 @@ TEST(PrescribedState, FixedBodiesStayWithoutTwist) {
   start.pose.p = {1, 1, 1};
   start.twist.v = {5, 0, 0};
 
-  const BodyMotionState now = prescribed_state(Model{}, body, start, 3.0);
+  const BodyMotionState now = prescribed_state(Model(), body, start, 3.0);
 
   EXPECT_EQ(now.pose.p, start.pose.p);
   EXPECT_EQ(now.twist.v, Vec3(0, 0, 0));

@@ -1,0 +1,356 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <set>
+
+#include "catena/base/random.hpp"
+#include "catena/partition/contact_search.hpp"
+
+namespace catena {
+namespace {
+
+constexpr double kStep = 2e-3;
+
+using Scene = std::vector<BodyRecord>;
+using OwnerOf = std::function<int(const BodyRecord&)>;
+
+BodyRecord body(GlobalId id, const Shape& shape, const Vec3& p) {
+  BodyRecord record;
+  record.constants.id = id;
+  record.constants.shape = shape;
+  record.constants.mass = 1.0;
+  record.constants.inertia = Vec3::Ones();
+  record.state.pose.p = p;
+  return record;
+}
+
+Shape sphere(double radius) { return {ShapeType::sphere, {radius, 0, 0}}; }
+Shape box(const Vec3& half) { return {ShapeType::box, half}; }
+
+Model model_with_floor(GlobalId floor_id) {
+  Model model;
+  BodyRecord floor = body(floor_id, {ShapeType::plane, Vec3::Zero()}, Vec3::Zero());
+  floor.constants.kind = BodyKind::fixed;
+  model.unbounded.push_back(floor);
+  return model;
+}
+
+/// n^3 spheres of radius 0.5 and about, that mostly touch their neighbours.
+Scene lattice(int n, GlobalId first_id) {
+  Scene scene;
+  for (int i = 0; i < n * n * n; ++i) {
+    const auto k = static_cast<std::uint64_t>(i);
+    const Vec3 cell(i % n, (i / n) % n, i / (n * n));
+    const Vec3 jitter(uniform_pm1(1, k, 0), uniform_pm1(1, k, 1), uniform_pm1(1, k, 2));
+    scene.push_back(body(first_id + i, sphere(0.5 + 0.02 * uniform_pm1(1, k, 3)),
+                         cell + 0.02 * jitter + Vec3(0, 0, 0.5)));
+    scene.back().state.twist.v = 0.1 * jitter;
+    scene.back().state.twist.w = jitter;
+  }
+  return scene;
+}
+
+/// The bodies that `owner_of` gives to a rank; every third place exchanged, so that the
+/// local order is not that of ids.
+void take_share(const Scene& scene, const OwnerOf& owner_of, int rank, Bodies& bodies,
+                State& state) {
+  for (const BodyRecord& record : scene) {
+    if (owner_of(record) != rank) continue;
+    bodies.constants.push_back(record.constants);
+    state.body.push_back(record.state);
+  }
+  for (std::size_t i = 0; i + 7 < bodies.constants.size(); i += 3) {
+    std::swap(bodies.constants[i], bodies.constants[i + 7]);
+    std::swap(state.body[i], state.body[i + 7]);
+  }
+}
+
+/// A contact without what depends on the rank.
+struct Bare {
+  ContactKey key;
+  double point[3], normal[3], gap;
+};
+
+std::vector<Bare> bare(const std::vector<Contact>& contacts) {
+  std::vector<Bare> out;
+  for (const Contact& c : contacts) {
+    out.push_back({c.key,
+                   {c.point.x(), c.point.y(), c.point.z()},
+                   {c.normal.x(), c.normal.y(), c.normal.z()},
+                   c.gap});
+  }
+  return out;
+}
+
+std::vector<Bare> gathered(const Communicator& comm, const std::vector<Contact>& contacts) {
+  const std::vector<Bare> own = bare(contacts);
+  const auto bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
+  std::vector<Bare> all(bytes.size() / sizeof(Bare));
+  if (!all.empty()) std::memcpy(static_cast<void*>(all.data()), bytes.data(), bytes.size());
+  std::sort(all.begin(), all.end(), [](const Bare& x, const Bare& y) { return x.key < y.key; });
+  return all;
+}
+
+bool same(const Bare& x, const Bare& y) {
+  return x.key == y.key && std::equal(x.point, x.point + 3, y.point) &&
+         std::equal(x.normal, x.normal + 3, y.normal) && x.gap == y.gap;
+}
+
+/// The invariants of a set on this rank.
+void expect_consistent(const ContactSet& set, const Bodies& bodies, const Model& model) {
+  const LocalBodies& local = set.bodies;
+  const auto n_fixed_part = local.n_owned + local.n_ghost;
+  EXPECT_EQ(local.n_owned, bodies.size());
+  EXPECT_EQ(local.size(), n_fixed_part + static_cast<Index>(model.unbounded.size()));
+  EXPECT_EQ(local.state.size(), local.constants.size());
+  EXPECT_EQ(local.owner.size(), local.constants.size());
+  EXPECT_TRUE(
+      std::is_sorted(local.owner.begin() + local.n_owned, local.owner.begin() + n_fixed_part));
+  std::set<Index> touched;
+  for (std::size_t k = 0; k < set.contacts.size(); ++k) {
+    const Contact& c = set.contacts[k];
+    EXPECT_EQ(local.constants[static_cast<std::size_t>(c.body_a)].id, c.key.a);
+    EXPECT_EQ(local.constants[static_cast<std::size_t>(c.body_b)].id, c.key.b);
+    EXPECT_LT(c.key.a, c.key.b);
+    if (k > 0) {
+      EXPECT_LT(set.contacts[k - 1].key, c.key);
+    }
+    touched.insert({c.body_a, c.body_b});
+  }
+  std::set<Index> received;
+  for (const HaloPlan::Neighbour& neighbour : set.ghosts.neighbours) {
+    received.insert(neighbour.receive.begin(), neighbour.receive.end());
+  }
+  for (Index g = local.n_owned; g < n_fixed_part; ++g) {
+    const auto i = static_cast<std::size_t>(g);
+    EXPECT_TRUE(touched.contains(g)) << "a ghost that nothing needs";
+    EXPECT_EQ(received.contains(g), local.constants[i].kind == BodyKind::dynamic);
+  }
+}
+
+/// Sends every body's id along the plan; ghosts must get their own.
+void expect_plan_reaches_ghosts(const Communicator& comm, const ContactSet& set) {
+  const LocalBodies& local = set.bodies;
+  std::vector<double> source(local.constants.size(), -1.0), target(local.constants.size(), -1.0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(local.n_owned); ++i) {
+    source[i] = static_cast<double>(local.constants[i].id);
+  }
+  HaloExchange halo(comm, set.ghosts, 1, 17);
+  halo.begin(source);
+  halo.end(target);
+  for (const HaloPlan::Neighbour& neighbour : set.ghosts.neighbours) {
+    for (const Index g : neighbour.receive) {
+      const auto i = static_cast<std::size_t>(g);
+      EXPECT_EQ(target[i], static_cast<double>(local.constants[i].id));
+      EXPECT_EQ(local.owner[i], neighbour.rank);
+    }
+    for (const Index i : neighbour.send) EXPECT_LT(i, local.n_owned);
+  }
+}
+
+/// Finds the contacts with the scene spread over the ranks and on one rank alone; returns
+/// those of one rank.
+std::vector<Bare> expect_same_as_one_rank(const Scene& scene, const OwnerOf& owner_of,
+                                          const Model& model, double time = 0.0) {
+  const Communicator comm = Communicator::world(), self = Communicator::self();
+  Bodies bodies, all_bodies;
+  State state, all_state;
+  state.time = all_state.time = time;
+  take_share(scene, owner_of, comm.rank(), bodies, state);
+  take_share(
+      scene, [](const BodyRecord&) { return 0; }, 0, all_bodies, all_state);
+  ContactSet set, alone;
+  ContactSearch search(comm, model), search_alone(self, model);
+
+  search_alone.find(all_bodies, all_state, kStep, alone);
+  search.find(bodies, state, kStep, set);
+  search.find(bodies, state, kStep, set);  // scratch memory of the first call is no matter
+
+  const std::vector<Bare> expected = bare(alone.contacts), found = gathered(comm, set.contacts);
+  EXPECT_EQ(found.size(), expected.size());
+  for (std::size_t k = 0; k < std::min(found.size(), expected.size()); ++k) {
+    EXPECT_TRUE(same(found[k], expected[k])) << found[k].key.a << " " << found[k].key.b << " / "
+                                             << expected[k].key.a << " " << expected[k].key.b;
+  }
+  expect_consistent(set, bodies, model);
+  expect_plan_reaches_ghosts(comm, set);
+  return expected;
+}
+
+int n_ranks() { return Communicator::world().size(); }
+
+OwnerOf stripes(double width) {
+  return [width](const BodyRecord& b) {
+    const int stripe = static_cast<int>((b.state.pose.p.x() + 0.5) / width * n_ranks());
+    return std::clamp(stripe, 0, n_ranks() - 1);
+  };
+}
+
+OwnerOf shuffled() {
+  return [](const BodyRecord& b) {
+    return static_cast<int>(mix64(static_cast<std::uint64_t>(b.constants.id)) %
+                            static_cast<std::uint64_t>(n_ranks()));
+  };
+}
+
+TEST(ContactSearch, APackingHasTheContactsOfOneRankEachOnce) {
+  const Scene scene = lattice(8, 10);
+  const Model model = model_with_floor(5);
+
+  const auto in_stripes = expect_same_as_one_rank(scene, stripes(8), model);
+  const auto mixed = expect_same_as_one_rank(scene, shuffled(), model);
+
+  EXPECT_EQ(in_stripes.size(), mixed.size());
+  EXPECT_GT(in_stripes.size(), 500U);
+}
+
+TEST(ContactSearch, OneRankFindsWhatAllPairsFind) {
+  const Scene scene = lattice(6, 0);
+  Model model;
+  model.gravity.setZero();
+  Bodies bodies;
+  State state;
+  take_share(
+      scene, [](const BodyRecord&) { return 0; }, 0, bodies, state);
+  ContactSet set;
+  ContactSearch search(Communicator::self(), model);
+
+  search.find(bodies, state, kStep, set);
+
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < scene.size(); ++i) {
+    for (std::size_t j = i + 1; j < scene.size(); ++j) {
+      const Vec3 d = scene[j].state.pose.p - scene[i].state.pose.p;
+      const double gap =
+          d.norm() - scene[i].constants.shape.size.x() - scene[j].constants.shape.size.x();
+      const double closing =
+          (scene[i].state.twist.v - scene[j].state.twist.v).dot(d.normalized()) * kStep;
+      if (gap < std::max(model.contact.margin, closing)) ++n;
+    }
+  }
+  EXPECT_EQ(set.contacts.size(), n);
+}
+
+TEST(ContactSearch, RanksWithoutBodiesTakePart) {
+  const Scene scene = lattice(4, 0);
+
+  expect_same_as_one_rank(
+      scene, [](const BodyRecord&) { return n_ranks() - 1; }, Model());
+  expect_same_as_one_rank(
+      scene, [](const BodyRecord& b) { return b.constants.id < 20 ? 0 : n_ranks() - 1; }, Model());
+}
+
+TEST(ContactSearch, ABodyLargerThanARanksRegionTouchesBodiesOfAllRanks) {
+  Scene scene = lattice(8, 0);
+  scene.push_back(body(1000, box({4.2, 4.2, 0.5}), {3.5, 3.5, 8.47}));
+  scene.back().state.twist.v = {0, 0, -1};
+  const Model model = model_with_floor(2000);
+
+  const auto contacts = expect_same_as_one_rank(scene, stripes(8), model);
+
+  const auto on_block = std::count_if(contacts.begin(), contacts.end(),
+                                      [](const Bare& c) { return c.key.b == 1000; });
+  EXPECT_GT(on_block, 30);
+}
+
+TEST(ContactSearch, FixedBodiesAreNotInThePlanAndTouchOnlyDynamicOnes) {
+  Scene scene = lattice(6, 0);
+  for (int k = 0; k < 4; ++k) {
+    scene.push_back(body(500 + k, box({3.2, 3.2, 0.5}), {2.5, 2.5, -0.5 - 0.1 * k}));
+    scene.back().constants.kind = k % 2 == 0 ? BodyKind::fixed : BodyKind::kinematic;
+    scene.back().state.twist.v = {0.1 * k, 0, 0};
+  }
+
+  const auto contacts = expect_same_as_one_rank(scene, shuffled(), Model());
+
+  for (const Bare& c : contacts) EXPECT_LT(c.key.a, 500);
+}
+
+TEST(ContactSearch, BoxesOnAllRanksKeepTheirManifolds) {
+  Scene scene;
+  for (int i = 0; i < 120; ++i) {
+    const auto k = static_cast<std::uint64_t>(i);
+    scene.push_back(
+        body(i, i % 4 == 0 ? sphere(0.25) : box({0.5, 0.25, 0.25}),
+             {1.0 * (i % 5) + 0.5 * ((i / 20) % 2), 0.5 * ((i / 5) % 4), 0.5 * (i / 20)}));
+    scene.back().state.twist.w = Vec3(uniform_pm1(1, k, 0), uniform_pm1(1, k, 1), 0.0);
+  }
+  const Model model = model_with_floor(1000);
+
+  const auto contacts = expect_same_as_one_rank(scene, shuffled(), model);
+
+  EXPECT_GT(contacts.size(), 400U);
+}
+
+TEST(ContactSearch, AFastBodyMeetsWhatItWouldPassThroughInTheStep) {
+  // 200 m/s go 0.4 m in the step: from 0.1 m before to 0.1 m behind the small sphere
+  Scene scene = {body(0, sphere(0.05), {-0.2, 0, 0}), body(1, sphere(0.05), {0, 0, 0}),
+                 body(2, sphere(0.05), {0.5, 0, 0})};
+  scene[0].state.twist.v = {200, 0, 0};
+  Model model;
+  model.gravity.setZero();
+  const OwnerOf apart = [](const BodyRecord& b) {
+    return static_cast<int>(b.constants.id) % n_ranks();
+  };
+
+  const auto closing = expect_same_as_one_rank(scene, apart, model);
+  scene[0].state.twist.v = {-200, 0, 0};
+  const auto leaving = expect_same_as_one_rank(scene, apart, model);
+
+  ASSERT_EQ(closing.size(), 1U);
+  EXPECT_EQ(closing[0].key.b, 1);
+  EXPECT_NEAR(closing[0].gap, 0.1, 1e-15);
+  EXPECT_TRUE(leaving.empty());
+}
+
+TEST(ContactSearch, AFallingBodyMeetsTheFloorBeforeItsGravityTakesItThrough) {
+  // at rest 1.5 mm above the floor with a step of 20 ms: falls h^2 g = 3.9 mm
+  const Scene scene = {body(0, box({0.5, 0.5, 0.5}), {0, 0, 0.5015})};
+  Bodies bodies;
+  State state;
+  take_share(
+      scene, [](const BodyRecord&) { return 0; }, 0, bodies, state);
+  const Model model = model_with_floor(7);
+  ContactSearch search(Communicator::self(), model);
+  ContactSet set;
+
+  search.find(bodies, state, 0.02, set);
+  const std::size_t in_long_step = set.contacts.size();
+  search.find(bodies, state, 0.002, set);
+
+  EXPECT_EQ(in_long_step, 4U);
+  EXPECT_TRUE(set.contacts.empty());
+}
+
+TEST(ContactSearch, CoincidentCentresOnDifferentRanksAreOneContact) {
+  Scene scene;
+  for (int i = 0; i < 6; ++i) scene.push_back(body(i, sphere(0.1 + 0.01 * i), {1, 1, 1}));
+  const OwnerOf apart = [](const BodyRecord& b) {
+    return static_cast<int>(b.constants.id) % n_ranks();
+  };
+
+  const auto contacts = expect_same_as_one_rank(scene, apart, Model());
+
+  EXPECT_EQ(contacts.size(), 15U);
+  for (const Bare& c : contacts) EXPECT_EQ(c.normal[2], 1.0);
+}
+
+TEST(ContactSearch, AMovingPlaneStandsWhereItsMotionTakesIt) {
+  Model model = model_with_floor(100);
+  model.motions.push_back({{0, 0, 0.5}, {0, 0, 0}});
+  model.unbounded[0].constants.kind = BodyKind::kinematic;
+  model.unbounded[0].constants.motion = 0;
+  const Scene scene = {body(0, sphere(0.5), {0, 0, 1.0}), body(1, sphere(0.5), {5, 0, 1.2})};
+
+  // after 1 s the plane is at z = 0.5
+  const auto contacts = expect_same_as_one_rank(scene, shuffled(), model, 1.0);
+
+  ASSERT_EQ(contacts.size(), 1U);
+  EXPECT_EQ(contacts[0].key.a, 0);
+  EXPECT_NEAR(contacts[0].gap, 0.0, 1e-15);
+}
+
+}  // namespace
+}  // namespace catena
