@@ -86,6 +86,7 @@ CellParts split_graph(const Communicator& comm, const ContactSet& set, const Dyn
     if (!joins_dynamic(set, contact)) continue;
     const std::int64_t a = cell[static_cast<std::size_t>(contact.body_a)];
     const std::int64_t b = cell[static_cast<std::size_t>(contact.body_b)];
+    CATENA_CHECK(a >= 0 && b >= 0, "the halo plan reaches every dynamic ghost in contact");
     if (a != b) share.edges.push_back({a, b, kRowsPerContact});
   }
   return partition_detail::split_cells(comm, std::move(share), n_parts);

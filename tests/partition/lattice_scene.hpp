@@ -17,11 +17,12 @@
 
 namespace catena::test {
 
-/// nx x ny x nz spheres of diameter 1; id = x + nx (y + ny z). `gap(z)` layers without
-/// contacts, and fixed bodies, as wished.
+/// nx x ny x nz spheres a metre apart; id = x + nx (y + ny z). Which are fixed, which touch
+/// and their radii as wished.
 struct Lattice {
   std::array<std::int64_t, 3> n{};
   std::function<bool(GlobalId)> fixed = [](GlobalId) { return false; };
+  std::function<double(GlobalId)> radius = [](GlobalId) { return 0.5; };
   /// Whether the pair of neighbours touches.
   std::function<bool(GlobalId, GlobalId)> touches = [](GlobalId, GlobalId) { return true; };
 
@@ -33,7 +34,7 @@ struct Lattice {
     BodyRecord record;
     BodyConstants& b = record.constants;
     b.id = id;
-    b.shape = {ShapeType::sphere, Vec3(0.5, 0.0, 0.0)};
+    b.shape = {ShapeType::sphere, Vec3(radius(id), 0.0, 0.0)};
     b.kind = fixed(id) ? BodyKind::fixed : BodyKind::dynamic;
     b.mass = fixed(id) ? 0.0 : 1.0 + uniform01(3, static_cast<std::uint64_t>(id), 0);
     b.inertia = Vec3::Constant(0.1 * b.mass);

@@ -233,5 +233,23 @@ TEST(Rebalance, FewerBodiesThanRanksLeaveRanksEmpty) {
   EXPECT_LE(scene.bodies.size(), comm.size() > 1 ? 1 : 2);
 }
 
+TEST(Rebalance, WithTheContactSearchContactsStayTheSame) {
+  const Communicator comm = Communicator::world();
+  const Lattice lattice{{8, 8, 8}};
+  Scene scene = test::share_of(comm, lattice, [](GlobalId) { return 0; });
+  Model model;
+  model.materials = MaterialTable({Material{}});
+  ContactSearch search(comm, model);
+  for (int round = 0; round < 3; ++round) {
+    ContactSet contacts;
+    search.find(scene.bodies, scene.state, 1e-6, contacts);
+    EXPECT_EQ(comm.sum(static_cast<std::int64_t>(contacts.contacts.size())), 3 * 8 * 8 * 7);
+    const auto quality = rebalance(comm, scene.bodies, scene.state, contacts, {});
+    EXPECT_LE(quality.imbalance, 1.1);
+    EXPECT_LE(quality.edge_cut, 3 * 64 * 3);
+    EXPECT_TRUE(round == 0 || quality.moved == 0);
+  }
+}
+
 }  // namespace
 }  // namespace catena
