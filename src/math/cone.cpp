@@ -1,6 +1,5 @@
 #include "catena/math/cone.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <array>
@@ -138,6 +137,21 @@ Vec3 solve_one_contact_coulomb(const Mat3& d, const Vec3& r, double mu) {
 
 namespace {
 
+/// L^-1 for D = L L^T.
+Mat3 inverse_of_cholesky_factor(const Mat3& d) {
+  const double a = 1.0 / std::sqrt(d(0, 0));
+  const double l10 = d(1, 0) * a;
+  const double l20 = d(2, 0) * a;
+  const double b = 1.0 / std::sqrt(d(1, 1) - l10 * l10);
+  const double l21 = (d(2, 1) - l20 * l10) * b;
+  const double c = 1.0 / std::sqrt(d(2, 2) - l20 * l20 - l21 * l21);
+  Mat3 inverse;
+  inverse << a, 0.0, 0.0,    //
+      -l10 * a * b, b, 0.0,  //
+      (l10 * b * l21 - l20) * a * c, -l21 * b * c, c;
+  return inverse;
+}
+
 /// The point of the cone's boundary that minimises 1/2 z^T D z + r^T z, given that
 /// neither 0 nor an interior point does.
 ///
@@ -151,8 +165,7 @@ namespace {
 class ConeBoundary {
  public:
   ConeBoundary(const Mat3& d, const Vec3& r, double mu) : d_(d), r_(r), mu_(mu) {
-    const Eigen::LLT<Mat3> cholesky(d);
-    const Mat3 l_inverse = Mat3(cholesky.matrixL()).inverse();
+    const Mat3 l_inverse = inverse_of_cholesky_factor(d);
     const Vec3 j(-mu * mu, 1.0, 1.0);
     const Mat3 a = l_inverse * j.asDiagonal() * l_inverse.transpose();
     const Eigen::SelfAdjointEigenSolver<Mat3> eigen(a);
