@@ -37,7 +37,8 @@ std::string nearest_word(std::string_view word, std::span<const std::string> can
     const int prefix = static_cast<int>(pair.first - word.begin());
     const int distance = edit_distance(word, candidate);
     const int allowed = std::max(1, static_cast<int>(std::min(word.size(), candidate.size())) / 3);
-    if (distance > allowed && prefix < 4) continue;
+    const int alike = std::clamp(static_cast<int>(word.size()) - 1, 3, 4);  // a shared beginning
+    if (distance > allowed && prefix < alike) continue;
     const int score = distance - 2 * prefix;
     if (best == nullptr || score < best_score) {
       best = &candidate;

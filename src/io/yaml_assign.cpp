@@ -99,14 +99,14 @@ void assign(Node& root, const std::string& assignment) {
                   where);
     } else {
       if (node->kind == Node::Kind::null) node->kind = Node::Kind::map;
-      Node* next = node->find(word);
-      if (next == nullptr) {
+      std::size_t i = 0;
+      while (i < node->keys.size() && node->keys[i].text != word) ++i;
+      if (i == node->keys.size()) {
         node->keys.push_back({word, {}});
-        node->items.emplace_back();
-        next = &node->items.back();
-        next->made_by_path = true;
+        node->items.emplace_back().made_by_path = true;
       }
-      node = next;
+      if (end == path.size()) node->keys[i].place = {};  // errors name --set from now on
+      node = &node->items[i];
     }
     begin = end + 1;
   }

@@ -350,7 +350,8 @@ void Reader::list(std::string_view key, std::size_t, const SettingInfo& info,
     const bool called = !names[i].empty() && std::count(names.begin(), names.end(), names[i]) == 1;
     const std::string item_path = path + "." + (called ? names[i] : std::to_string(i));
     if (n.kind != Node::Kind::map) {
-      report(Rank::value, n.place, item_path, "expected a map, found " + kind_text(n), "");
+      const Place place = n.kind == Node::Kind::null ? key_place(key) : n.place;
+      report(Rank::value, place, item_path, "expected a map, found " + kind_text(n), "");
       continue;
     }
     push(n, item_path, n.place);

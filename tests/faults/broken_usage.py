@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""Wrong usage and broken files through the program itself: exit code, one message, nothing written.
+
+    broken_usage.py CATENA RANKS MPIEXEC
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+GOOD = "catena: 1\nname: good\ntime: {step: 1 ms, end: 10 ms}\n"
+
+FILES = {
+    "good.yaml": GOOD,
+    "misspelt.yaml": GOOD + "solver:\n    max_sweep: 3\n",
+    "empty.yaml": "",
+    "table.yaml": GOOD + "materials: {m: {}}\ngenerators: [{table: {file: rows.csv, material: m}}]\n",
+    "rows.csv": "radius,x,y,z\n1,2,3,4\n1,2,x,4\n",
+    "no_table.yaml": GOOD + "materials: {m: {}}\ngenerators: [{table: {file: none.csv, material: m}}]\n",
+    "not.hdf5": "this is no HDF5 file\n",
+}
+
+# arguments, exit code, what stderr holds
+CASES = [
+    ([], 3, "command line: "),
+    (["jump"], 3, "command line: "),
+    (["calibrate"], 3, "calibrate: not available in this version"),
+    (["run"], 3, "command line: CASE is required"),
+    (["run", "good.yaml", "--frobnicate"], 3, "command line: "),
+    (["run", "good.yaml", "--resume"], 3, "--resume: not available in this version"),
+    (["run", "good.yaml", "--resume=x.h5"], 3, "--resume: not available in this version"),
+    (["run", "good.yaml", "--max-wall", "1"], 3, "--max-wall: not available in this version"),
+    (["run", "good.yaml", "--", "-log_view"], 3, "--: '-log_view' stands after --"),
+    (["run", "good.yaml", "second.yaml"], 3, "command line: "),
+    (["run", "absent.yaml"], 5, "absent.yaml: no such file"),
+    (["run", "."], 5, ".: is a directory"),
+    (["run", "empty.yaml"], 3, "empty.yaml:1:1: empty"),
+    (["run", "misspelt.yaml"], 3,
+     "misspelt.yaml:5:5: solver.max_sweep: unknown key; did you mean solver.max_iterations?"),
+    (["check", "misspelt.yaml"], 3, "misspelt.yaml:5:5: solver.max_sweep: unknown key"),
+    (["plan", "misspelt.yaml", "-n", "2"], 3, "misspelt.yaml:5:5: solver.max_sweep: unknown key"),
+    (["run", "good.yaml", "--set", "solver.max_sweep=3"], 3, "--set: solver.max_sweep: unknown key"),
+    (["run", "--set", "time.step=0", "good.yaml"], 3, "--set: time.step: '0' is out of range"),
+    (["check", "table.yaml"], 3, "rows.csv:3: 'x' is not a finite number"),
+    (["run", "table.yaml"], 3, "rows.csv:3: 'x' is not a finite number"),
+    (["run", "no_table.yaml"], 5, "none.csv: cannot be read"),
+    (["plan", "good.yaml"], 3, "command line: -n is required"),
+    (["plan", "good.yaml", "-n", "0"], 3, "command line: "),
+    (["plan", "good.yaml", "-n", "two"], 3, "command line: "),
+    (["solve", "absent.hdf5"], 5, "absent.hdf5"),
+    (["solve", "not.hdf5"], 5, "not.hdf5"),
+    (["solve", "not.hdf5", "--solver", "apgd"], 3, "--solver: 'apgd' is not available in this version"),
+    (["solve", "not.hdf5", "--solver", "newton"], 3, "--solver: unknown solver 'newton'"),
+    (["solve", "not.hdf5", "--law", "columb"], 3, "--law: unknown value 'columb'; did you mean coulomb?"),
+    (["solve", "not.hdf5", "--metric", "enrgy"], 3, "--metric: unknown value 'enrgy'; did you mean energy?"),
+    (["solve", "not.hdf5", "--tolerance", "small"], 3, "--tolerance: 'small' is not a number"),
+    (["solve", "not.hdf5", "--max-iterations", "1.5"], 3, "--max-iterations: '1.5' is not a whole number"),
+    (["solve", "not.hdf5", "--time-limit", "1 m"], 3, "--time-limit: found m, needs s"),
+    (["solve", "not.hdf5", "--set", "local=exakt"], 3, "--set: local: unknown value 'exakt'"),
+    (["solve", "not.hdf5", "--report", "good.yaml"], 3, "good.yaml: exists already"),
+    (["info"], 3, "info: needs a file"),
+    (["info", "absent.h5"], 5, "absent.h5"),
+    (["info", "--rebuild", "absent"], 5, "absent"),
+]
+
+
+def main():
+    catena, ranks, mpiexec = sys.argv[1], sys.argv[2], sys.argv[3]
+    command = [catena] if ranks == "1" else [mpiexec, "-n", ranks, catena]
+    failures = 0
+    with tempfile.TemporaryDirectory() as directory:
+        for name, text in FILES.items():
+            pathlib.Path(directory, name).write_text(text)
+        before = sorted(os.listdir(directory))
+        for arguments, code, message in CASES:
+            done = subprocess.run(command + arguments, cwd=directory, capture_output=True, text=True, timeout=60)
+            wrong = []
+            if done.returncode != code:
+                wrong.append(f"exit code {done.returncode}, expected {code}")
+            if done.stderr.count(message) != 1:
+                wrong.append(f"expected once: {message}")
+            if done.stdout.strip():
+                wrong.append(f"stdout holds {done.stdout!r}")
+            if sorted(os.listdir(directory)) != before:
+                wrong.append(f"the directory holds {sorted(os.listdir(directory))}")
+            if wrong:
+                failures += 1
+                print(" ".join(["catena", *arguments]), *wrong, done.stderr, sep="\n  ")
+    print(f"{len(CASES)} wrong uses on {ranks} ranks, {failures} not answered as they should be")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+#include "catena/simulation/case.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "catena/base/error.hpp"
+#include "catena/simulation/manual.hpp"
+
+namespace catena {
+namespace {
+
+constexpr const char* kCase = R"(catena: 1
+name: settled-spheres
+gravity: [0, 0, -9.81]
+materials:
+  glass: {density: 2500, friction: 0.5, restitution: 0.0}
+  steel: {density: 7.8 g/cm^3, friction: 0.3}
+contact:
+  law: ccp
+  pairs: [{between: [glass, steel], friction: 0.4}]
+  margin: 1 mm
+bodies:
+  - {name: block, material: steel, shape: {box: {size: [1, 1, 0.2]}}, position: [1.8, 1.8, 6],
+     orientation: {axis: [0, 0, 2], angle: 30 deg}}
+  - {name: arm, mass: 2, inertia: [0.1, 0.2, 0.2], position: [9, 0, 3]}
+  - {name: paddle, material: steel, shape: {box: {size: [1, 0.1, 1]}}, motion: {angular_velocity: [0, 0, 2]}}
+  - {name: ground, material: steel, shape: plane, orientation: {quaternion: [2, 0, 0, 0]}}
+generators:
+  - container: {name: bin, material: steel, size: [3.6, 3.6, .inf]}
+  - lattice: {name: grains, material: glass, shape: {sphere: {radius: 0.1}}, radius_jitter: 0.1,
+              count: [3, 4, 5], spacing: 0.235, origin: [0.15, 0.15, 0.2], position_jitter: 5 mm, seed: 7}
+  - wall: {name: bricks, material: steel, brick: [0.2, 0.1, 0.1], along: 4, height: 3, gap: 1 mm}
+  - table: {file: bodies.csv, material: glass}
+time: {stepper: dvi, step: 2 ms, end: 2 s}
+solver:
+  local: cone
+  max_iterations: 50
+  metric: natural_map
+  absolute_tolerance: 1 um/s
+  time_limit: 00:01:30
+  on_missed_tolerance: stop
+parallel: {subdomains: per_rank, weights: counted, deterministic: false}
+output: {snapshot_interval: .inf, contacts: false}
+seed: 3
+)";
+
+CaseSettings parse(const std::string& text, const std::vector<std::string>& set = {}) {
+  return parse_case(text, "case.yaml", "/data", set);
+}
+
+/// Text of the error that --set gives.
+std::string set_error(const std::string& assignment) {
+  try {
+    parse(kCase, {assignment});
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ExitCode::bad_input);
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Case, ReadsValuesInSi) {
+  const CaseSettings s = parse(kCase);
+
+  EXPECT_EQ(s.name, "settled-spheres");
+  ASSERT_EQ(s.materials.size(), 2U);
+  EXPECT_EQ(s.materials[1].name, "steel");
+  EXPECT_DOUBLE_EQ(s.materials[1].density, 7800.0);
+  EXPECT_EQ(s.contact.law, ContactLaw::ccp);
+  EXPECT_DOUBLE_EQ(s.contact.margin, 1e-3);
+  ASSERT_EQ(s.bodies.size(), 4U);
+  EXPECT_EQ(s.bodies[0].shape.type, ShapeType::box);
+  EXPECT_DOUBLE_EQ(s.bodies[0].orientation.angle, M_PI / 6);
+  EXPECT_NEAR(s.bodies[0].orientation.value().w(), std::cos(M_PI / 12), 1e-15);
+  EXPECT_TRUE(s.bodies[2].kinematic);
+  EXPECT_DOUBLE_EQ(s.bodies[3].orientation.value().w(), 1.0);
+  ASSERT_EQ(s.generators.size(), 4U);
+  EXPECT_TRUE(std::isinf(s.generators[0].container.size[2]));
+  EXPECT_EQ(s.generators[1].lattice.count[2], 5);
+  EXPECT_EQ(s.generators[1].lattice.spacing, Vec3::Constant(0.235));
+  EXPECT_EQ(s.generators[3].table.file, "/data/bodies.csv");
+  EXPECT_EQ(s.time.stepper, StepperKind::dvi);
+  EXPECT_DOUBLE_EQ(s.time.step, 2e-3);
+  EXPECT_DOUBLE_EQ(s.solver.gauss_seidel.stop.absolute_tolerance, 1e-6);
+  EXPECT_DOUBLE_EQ(s.solver.gauss_seidel.stop.time_limit, 90.0);
+  EXPECT_EQ(s.solver.on_missed_tolerance, OnMissedTolerance::stop);
+  EXPECT_EQ(s.parallel.subdomains, 0);
+  EXPECT_FALSE(s.output.contacts);
+  EXPECT_EQ(s.seed, 3);
+}
+
+TEST(Case, AbsentKeysKeepTheirDefaults) {
+  const CaseSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
+
+  EXPECT_EQ(s.gravity, Vec3(0, 0, -9.81));
+  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, StopRule().max_iterations);
+  EXPECT_TRUE(std::isnan(s.solver.gauss_seidel.stop.time_limit));
+  EXPECT_TRUE(s.bodies.empty());
+}
+
+TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
+  for (const std::string& text :
+       {std::string(kCase),
+        std::string("catena: 1\nname: \"1 a: #x\"\ntime: {step: 0.1, end: 3}\n")}) {
+    const std::string printed = print_case(parse(text));
+    EXPECT_EQ(print_case(parse(printed)), printed) << printed;
+  }
+  const CaseSettings again = parse(print_case(parse(kCase)));
+  EXPECT_EQ(again.bodies[0].orientation.angle, parse(kCase).bodies[0].orientation.angle);
+  EXPECT_EQ(again.generators[3].table.file, "/data/bodies.csv");
+}
+
+TEST(Case, SetOverridesByPathIndexAndName) {
+  const CaseSettings s = parse(
+      kCase, {"solver.max_iterations=10", "bodies.arm.mass=5 kg", "bodies.0.position=[1, 2, 3]",
+              "generators.grains.count=[8,8,8]", "generators.1.lattice.seed=9",
+              "materials.glass.friction=0.25", "output.series_steps=4", "solver.max_iterations=11",
+              "bodies.block.shape={sphere: {radius: 10 cm}}", "contact.pairs=[]"});
+
+  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, 11);
+  EXPECT_DOUBLE_EQ(s.bodies[1].mass, 5.0);
+  EXPECT_EQ(s.bodies[0].position, Vec3(1, 2, 3));
+  EXPECT_EQ(s.generators[1].lattice.count[0], 8);
+  EXPECT_EQ(s.generators[1].lattice.seed, 9);
+  EXPECT_DOUBLE_EQ(s.materials[0].friction, 0.25);
+  EXPECT_EQ(s.output.series_steps, 4);
+  EXPECT_EQ(s.bodies[0].shape.type, ShapeType::sphere);
+  EXPECT_TRUE(s.pairs.empty());
+}
+
+TEST(Case, SetNamesItselfInErrors) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"solver.max_sweep=3",
+       "--set: solver.max_sweep: unknown key; did you mean solver.max_iterations?"},
+      {"solver.max_iterations=ten", "--set: solver.max_iterations: 'ten' is not a number"},
+      {"solver.max_iterations=", "--set: solver.max_iterations: expected a number, found nothing"},
+      {"solver.max_iterations=[1", "--set: solver.max_iterations: not YAML"},
+      {"solver", "--set: 'solver' is not path=value"},
+      {"=3", "--set: '=3' is not path=value"},
+      {"solver..local=exact", "--set: solver..local: the path has an empty part"},
+      {"bodies.blok.mass=2",
+       "--set: bodies.blok.mass: there is no item 'blok'; did you mean block?"},
+      {"bodies.9.mass=2", "--set: bodies.9.mass: there is no item 9; the list has 4 items"},
+      {"bodies.block.mess=2",
+       "--set: bodies.block.mess: unknown key; did you mean bodies.block.mass?"},
+      {"materials.glas.friction=2",
+       "--set: materials.glas: unknown path; did you mean materials.glass?"},
+      {"gravity.x=2", "--set: gravity.x: there is no item 'x'"},
+      {"name.x=2", "--set: name.x: 'x' is looked for in 'settled-spheres', which holds no keys"},
+      {"generators.grains.lattice.seed=2", "--set: generators.grains.lattice: unknown key"},
+      {"bodies.block.material=gold", "--set: bodies.block.material: there is no material 'gold'"},
+      {"nothing.at.all=1", "--set: nothing: unknown key"}};
+  for (const auto& [assignment, message] : cases) {
+    const std::string error = set_error(assignment);
+    EXPECT_EQ(error.rfind(message, 0), 0U)
+        << assignment << "\n  expected " << message << "\n  found    " << error;
+  }
+}
+
+TEST(Case, AliasesStandForWhatTheyName) {
+  const CaseSettings s = parse(
+      "catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\nmaterials: {m: &m {density: 5}, n: *m}\n");
+
+  EXPECT_DOUBLE_EQ(s.materials[1].density, 5.0);
+}
+
+TEST(Case, ManualInDocsIsThatOfTheDescriptions) {
+  std::ifstream stream(CATENA_TEST_DATA "/../../docs/configuration.md");
+  std::ostringstream text;
+  text << stream.rdbuf();
+
+  EXPECT_EQ(text.str(), configuration_manual()) << "run: write_manual > docs/configuration.md";
+}
+
+}  // namespace
+}  // namespace catena
