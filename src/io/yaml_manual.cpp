@@ -1,4 +1,5 @@
 // The settings' manual as Markdown.
+#include <cctype>
 #include <cmath>
 #include <memory>
 
@@ -134,6 +135,9 @@ class Manual : public SettingsVisitor {
     const std::string& path = open_.back()->path;
     next->path = (path.empty() ? "" : path + ".") + std::string(key);
     next->help = info.help;
+    if (!next->help.empty()) {
+      next->help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(next->help[0])));
+    }
     open_.push_back(next.get());
     body();
     open_.pop_back();
@@ -141,8 +145,9 @@ class Manual : public SettingsVisitor {
   }
   static void write(const Chapter& part, std::string& out) {
     if (!part.path.empty()) out += "\n## " + part.path + "\n\n";
-    if (!part.path.empty() && !part.help.empty()) out += part.help + ".\n\n";
+    if (!part.help.empty()) out += part.help + ".\n";
     if (!part.rows.empty()) {
+      if (!part.help.empty()) out += "\n";
       out += "| key | value | default | meaning |\n|---|---|---|---|\n" + part.rows;
     }
     for (const auto& inner : part.parts) write(*inner, out);
