@@ -106,7 +106,7 @@ TEST(Exchange, NothingSentIsNothingReceived) {
 
 TEST(Exchange, RoundsInARowDoNotMix) {
   const Communicator comm = Communicator::world();
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 3000; ++round) {
     std::vector<Parcel> outgoing;
     const int target = (comm.rank() + round) % comm.size();
     if ((comm.rank() + round) % 3 != 0)  // some are silent
