@@ -39,7 +39,7 @@ class ContactSearch {
   /// Collective. Ranks exchange boxes (O(ranks)), then bodies whose box, grown by the
   /// contact margin and by the way it goes in `step`, overlaps; a ghost is kept where a pair with an owned body has its
   /// home (home_of) on this rank. Contacts with gap below the margin, or closing fast
-  /// enough to touch within `step`, are made.
+  /// enough to touch within `step` (dynamic bodies with v + h g), are made, ascending in key.
   void find(const Bodies& bodies, const State& state, double step, ContactSet& out);
 
  private:
