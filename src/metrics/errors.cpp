@@ -152,7 +152,8 @@ struct ErrorEvaluator::Impl {
     if (problem.law == ContactLaw::coulomb || problem.law == ContactLaw::ccp) {
       const Vec3 l(lambda[0], lambda[1], lambda[2]);
       Vec3 w_hat(slip[0], slip[1], slip[2]);
-      if (problem.law == ContactLaw::coulomb) w_hat[0] += mu * std::hypot(slip[1], slip[2]);
+      if (problem.law == ContactLaw::coulomb)
+        w_hat[0] += mu * row_errors::length_of(slip[1], slip[2]);
       Part part = cone_contact(l, w_hat, Vec3(d[0], d[1], d[2]), mu);
       // the gap and the norm of slips speak of w itself
       const double a = mean_diagonal(row);

@@ -8,11 +8,14 @@
 
 namespace catena::row_errors {
 
+/// sqrt(x^2 + y^2); std::hypot guards ranges that impulses never see, and is slower.
+inline double length_of(double x, double y) { return std::sqrt(x * x + y * y); }
+
 /// Fischer-Burmeister function x + y - sqrt(x^2 + y^2), without the cancellation where
 /// both are positive; phi(inf, y) = y.
 inline double fischer_burmeister(double x, double y) {
   if (std::isinf(x) && x > 0.0) return y;
-  const double length = std::hypot(x, y);
+  const double length = length_of(x, y);
   return x + y > 0.0 ? 2.0 * x * y / (x + y + length) : x + y - length;
 }
 
@@ -25,10 +28,10 @@ inline double fischer_burmeister(double x, double y) {
 inline Vec3 fischer_burmeister_cone(const Vec3& x, const Vec3& y) {
   const double a1 = x[0] * x[1], a2 = x[0] * x[2];
   const double b1 = y[0] * y[1], b2 = y[0] * y[2];
-  const double x_t = std::hypot(x[1], x[2]), y_t = std::hypot(y[1], y[2]);
+  const double x_t = length_of(x[1], x[2]), y_t = length_of(y[1], y[2]);
   const double a = std::abs(x[0]) * x_t, b = std::abs(y[0]) * y_t;
   const double s1 = a1 + b1, s2 = a2 + b2;
-  const double s = std::hypot(s1, s2);
+  const double s = length_of(s1, s2);
   // |a||b| - a.b, by the cross product where the two point the same way
   const double dot = a1 * b1 + a2 * b2;
   const double cross = a1 * b2 - a2 * b1;
