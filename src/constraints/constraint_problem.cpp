@@ -196,6 +196,15 @@ void check_ghosts(const ConstraintProblem& problem) {
 
 }  // namespace
 
+void ProblemBodies::reserve(std::size_t n) {
+  id.reserve(n);
+  mass_kind.reserve(n);
+  dof_begin.reserve(n + 1);
+  mass_begin.reserve(n + 1);
+  inverse_mass.reserve(7 * n);
+  free_velocity.reserve(6 * n);
+}
+
 void ProblemBodies::add_prescribed(GlobalId body, const Twist& twist) {
   id.push_back(body);
   mass_kind.push_back(MassKind::prescribed);
