@@ -157,24 +157,13 @@ class Scene:
             light.SetFocalPoint(0, 0, 0)
             light.SetIntensity(intensity)
             self.renderer.AddLight(light)
-        # darkened corners between bodies: depth is seen without cast shadows
-        if not hasattr(vtk, "vtkSSAOPass"):
-            return
-        low, high = self.bounds
-        occlusion = vtk.vtkSSAOPass()
-        occlusion.SetRadius(0.08 * float(np.linalg.norm(high - low)))
-        occlusion.SetBias(0.002 * float(np.linalg.norm(high - low)))
-        occlusion.SetKernelSize(64)
-        occlusion.BlurOn()
-        occlusion.SetDelegatePass(vtk.vtkRenderStepsPass())
-        self.renderer.SetPass(occlusion)
 
     def camera(self):
         low, high = self.bounds
         middle = np.array(self.args.focus) if self.args.focus else (low + high) / 2
         a, e = np.radians([self.args.azimuth, self.args.elevation])
         direction = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-        distance = 1.9 * float(np.linalg.norm(high - low)) / self.args.zoom
+        distance = 1.6 * float(np.linalg.norm(high - low)) / self.args.zoom
         camera = self.renderer.GetActiveCamera()
         camera.SetFocalPoint(*middle)
         camera.SetPosition(*(middle + distance * direction))
@@ -229,6 +218,35 @@ class Scene:
         surface.SetSpecular(0.15)
         surface.SetSpecularPower(25)
         self.renderer.AddActor(actor)
+        if self.ground is not None:
+            self.add_shadow(normals)
+
+    def add_shadow(self, bodies):
+        """What `bodies` shade on the ground: their copy flattened along the light."""
+        vtk = self.vtk
+        flatten = vtk.vtkMatrix4x4()
+        height = self.ground + 1e-3 * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
+        for axis, slope in ((0, -0.12), (1, 0.25)):
+            flatten.SetElement(axis, 2, slope)
+            flatten.SetElement(axis, 3, -slope * height)
+        flatten.SetElement(2, 2, 0.0)
+        flatten.SetElement(2, 3, height)
+        mapper = vtk.vtkPolyDataMapper()
+        mapper.SetInputConnection(bodies.GetOutputPort())
+        mapper.ScalarVisibilityOff()
+        actor = vtk.vtkActor()
+        actor.SetMapper(mapper)
+        actor.SetUserMatrix(flatten)
+        actor.GetProperty().SetColor(0.70, 0.69, 0.66)
+        actor.GetProperty().LightingOff()
+        self.renderer.AddActor(actor)
+
+    def find_ground(self, f):
+        """Height of the highest level plane under the bodies; None without one."""
+        planes = np.flatnonzero(f["shape"] == "plane")
+        level = [k for k in planes if rotation(f["orientation"][k:k + 1])[0][2, 2] > 0.999]
+        heights = [f["position"][k, 2] for k in level if f["position"][k, 2] < self.middle[2]]
+        return None if self.args.no_planes or not heights else max(heights)
 
     def add_plane(self, position, normal):
         """A quad about the bodies on the plane, unless it stands between them and the eye."""
@@ -236,27 +254,31 @@ class Scene:
         if float(normal @ self.direction) < -0.05:
             return
         low, high = self.bounds
-        reach = 0.62 * float(np.linalg.norm(high - low))
+        size = float(np.linalg.norm(high - low))
         foot = self.middle - normal * float(normal @ (self.middle - position))
-        if np.linalg.norm(foot - self.middle) > 3.0 * reach:
+        if np.linalg.norm(foot - self.middle) > 1.5 * size:
             return
         across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.9 else [0, 1.0, 0])
         across /= np.linalg.norm(across)
         along = np.cross(normal, across)
-        corner = foot - reach * (across + along)
+        # the shadow of the bodies' box on the plane, with a wide rim on the ground
+        horizontal = abs(normal[2]) > 0.7
+        rim = (0.25 if horizontal else 0.02) * size
+        half = (high - low) / 2
+        reach = [float(np.abs(d) @ half) + rim for d in (across, along)]
+        corner = foot - reach[0] * across - reach[1] * along
         quad = vtk.vtkPlaneSource()
         quad.SetOrigin(*corner)
-        quad.SetPoint1(*(corner + 2 * reach * across))
-        quad.SetPoint2(*(corner + 2 * reach * along))
-        quad.SetResolution(12, 12)
+        quad.SetPoint1(*(corner + 2 * reach[0] * across))
+        quad.SetPoint2(*(corner + 2 * reach[1] * along))
         mapper = vtk.vtkPolyDataMapper()
         mapper.SetInputConnection(quad.GetOutputPort())
         actor = vtk.vtkActor()
         actor.SetMapper(mapper)
-        horizontal = abs(normal[2]) > 0.7
-        actor.GetProperty().SetColor(0.80, 0.78, 0.74)
+        actor.GetProperty().SetColor(0.86, 0.85, 0.82)
         actor.GetProperty().SetOpacity(1.0 if horizontal else 0.18)
-        actor.GetProperty().LightingOff() if not horizontal else None
+        if not horizontal:
+            actor.GetProperty().LightingOff()
         self.renderer.AddActor(actor)
 
     def add_labels(self, f):
@@ -290,6 +312,7 @@ class Scene:
     def draw(self, f, path):
         vtk = self.vtk
         self.renderer.RemoveAllViewProps()
+        self.ground = self.find_ground(f)
         spheres = f["shape"] == "sphere"
         boxes = f["shape"] == "box"
         if spheres.any():

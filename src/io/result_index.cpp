@@ -99,7 +99,10 @@ std::string xdmf_grid(const SnapshotEntry& s, std::uint64_t n_constants) {
   std::string text = "      <Grid Name=\"bodies\" GridType=\"Uniform\">\n        <Time Value=\"";
   text += time.data();
   text += "\"/>\n        <Topology TopologyType=\"Polyvertex\" NumberOfElements=\"" + n +
-          "\" NodesPerElement=\"1\"/>\n        <Geometry GeometryType=\"XYZ\">\n"
+          "\" NodesPerElement=\"1\">\n"
+          "          <DataItem Format=\"HDF\" NumberType=\"Int\" Precision=\"8\" Dimensions=\"" +
+          n + "\">" + file +
+          ":/bodies/row</DataItem>\n        </Topology>\n        <Geometry GeometryType=\"XYZ\">\n"
           "          <DataItem Format=\"HDF\" NumberType=\"Float\" Precision=\"8\" Dimensions=\"" +
           n + " 3\">" + file + ":/bodies/position</DataItem>\n        </Geometry>\n";
   text += xdmf_attribute("velocity", file, "/bodies/velocity", s.n_bodies, 3);

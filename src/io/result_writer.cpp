@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <functional>
+#include <numeric>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -20,7 +20,8 @@
 namespace catena {
 namespace {
 
-namespace fs = std::filesystem;
+/// More than the headers and attributes of a file take, short texts included.
+constexpr std::int64_t kHeaderBytes = 64 * 1024;
 
 /// A body's row on its way to the rank that writes it.
 struct BodyRow {
@@ -99,35 +100,34 @@ std::vector<char> text_column(const std::vector<Row>& rows, std::size_t length, 
   return text;
 }
 
-/// Writes a file of all ranks under its part name and publishes it. `write` is called on
-/// every rank; where it fails on one, the others go on with the collective calls that they
-/// can, and then every rank throws.
-void write_together(const Communicator& comm, const std::string& path,
+/// Collective. Writes a file of about `bytes` under its part name and publishes it; `write` is
+/// called on every rank.
+///
+/// HDF5 and MPI cannot be brought back in step once a collective write has failed on some
+/// ranks: the others wait in it, and the file can no longer be closed. So room on the disk is
+/// made sure of first, with an Error on every rank where there is none; a write that fails all
+/// the same ends all ranks at once, with the exit code for input and output.
+void write_together(const Communicator& comm, const std::string& path, std::uint64_t bytes,
                     const std::function<void(hdf5::File&)>& write) {
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0) check_room(path, static_cast<std::int64_t>(bytes) + kHeaderBytes);
+  });
+  std::optional<hdf5::File> file;
   std::exception_ptr failure;
-  const auto attempt = [&](const auto& action) {
-    try {
-      action();
-    } catch (...) {
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  {
-    std::optional<hdf5::File> file;
-    attempt([&] { file.emplace(hdf5::File::create(comm, part_name(path))); });
-    // Creation is collective: it succeeds on all ranks or on none.
-    if (comm.min(std::int64_t{file.has_value() ? 1 : 0}) == 1) {
-      attempt([&] { write(*file); });
-      attempt([&] { file->close(); });
-    }
-  }
   try {
-    all_or_none(comm, [&] {
-      if (failure) std::rethrow_exception(failure);
-    });
+    file.emplace(hdf5::File::create(comm, part_name(path)));
   } catch (...) {
-    if (comm.rank() == 0) std::remove(part_name(path).c_str());
-    throw;
+    failure = std::current_exception();
+  }
+  // Creation is collective: it succeeds on all ranks or on none.
+  all_or_none(comm, [&] {
+    if (failure) std::rethrow_exception(failure);
+  });
+  try {
+    write(*file);
+    file->close();
+  } catch (const Error& error) {
+    comm.abort(static_cast<int>(ExitCode::input_output), error.what());
   }
   all_or_none(comm, [&] {
     if (comm.rank() == 0) publish(path);
@@ -219,7 +219,9 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
     return row.shape == static_cast<std::int32_t>(type);
   };
 
-  write_together(comm, impl_->directory + "/bodies.h5", [&](hdf5::File& file) {
+  std::size_t bytes = range.total * (2 * kWordLength + longest + material_length + 72);
+  for (const auto& [name, value] : impl_->provenance) bytes += name.size() + value.size();
+  write_together(comm, impl_->directory + "/bodies.h5", bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-bodies"));
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.make_group("/provenance");
@@ -268,6 +270,10 @@ namespace {
 
 void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
                      const hdf5::RowRange& range) {
+  // XDMF wants the points of its grid listed.
+  std::vector<std::int64_t> row(rows.size());
+  std::iota(row.begin(), row.end(), static_cast<std::int64_t>(range.first));
+  file.write_rows("/bodies/row", row, range, 0, "");
   file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
                   "");
   file.write_rows("/bodies/position", column<double>(rows, [](auto& r) { return r.position; }),
@@ -329,7 +335,8 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
       comm, std::move(contact_rows),
       [](const ContactRow& a, const ContactRow& b) { return a.key < b.key; }, contact_range);
 
-  write_together(comm, snapshot_path(impl_->directory, state.step), [&](hdf5::File& file) {
+  const std::uint64_t bytes = 128 * body_range.total + 104 * contact_range.total;
+  write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-snapshot"));
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.set_attribute("/", "time", state.time);
