@@ -7,6 +7,7 @@ namespace catena {
 namespace {
 
 constexpr int kImpulseTag = 311;
+constexpr int kMostPasses = 20;  ///< over a slightly unsymmetric block; 2 or 3 are usual
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -22,7 +23,11 @@ class AssembledEngine final : public SweepEngine {
     const Index n_contacts = n_.n_rows() / 3;
     blocks_.reserve(at(n_contacts));
     for (Index k = 0; k < n_contacts; ++k) {
-      blocks_.push_back(make_contact_block(diagonal(k)));
+      const Mat3 d = diagonal(k);
+      blocks_.push_back(make_contact_block(0.5 * (d + d.transpose())));
+      const Mat3 skew = 0.5 * (d - d.transpose());
+      const bool symmetric = skew.norm() <= 1e-14 * d.norm() || rules.omega != 1.0;
+      skew_.push_back(symmetric ? Mat3(Mat3::Zero()) : skew);
       const Vec3 guess(impulses[at(3 * k)], impulses[at(3 * k + 1)], impulses[at(3 * k + 2)]);
       const Vec3 z = admissible_contact(rules.law, guess, n_.friction[at(k)]);
       for (int i = 0; i < 3; ++i) lambda_[at(3 * k + i)] = z[i];
@@ -35,9 +40,8 @@ class AssembledEngine final : public SweepEngine {
     const Index n_contacts = n_.n_rows() / 3;
     for (Index step = 0; step < n_contacts; ++step) {
       const Index k = forward ? step : n_contacts - 1 - step;
-      const Vec3 w = slip(k);
       const Vec3 old(lambda_[at(3 * k)], lambda_[at(3 * k + 1)], lambda_[at(3 * k + 2)]);
-      const Vec3 z = solve_contact(rules_, blocks_[at(k)], w, old, n_.friction[at(k)]);
+      const Vec3 z = solve(k, slip(k), old);
       for (int i = 0; i < 3; ++i) lambda_[at(3 * k + i)] = z[i];
       residual += (blocks_[at(k)].d * (z - old)).squaredNorm();
     }
@@ -68,8 +72,22 @@ class AssembledEngine final : public SweepEngine {
         else if (column / 3 == k)
           d(i, column - 3 * k) += value;
       }
-    // gyroscopic terms can make a block slightly unsymmetric; local solves need symmetry
-    return 0.5 * (d + d.transpose());
+    return d;
+  }
+
+  /// New impulse of contact k. Gyroscopic terms can make a block slightly unsymmetric:
+  /// the local solve, which needs symmetry, is then repeated with the true w until it
+  /// settles.
+  Vec3 solve(Index k, const Vec3& w, const Vec3& old) const {
+    Vec3 z = solve_contact(rules_, blocks_[at(k)], w, old, n_.friction[at(k)]);
+    for (int pass = 1; pass < kMostPasses && !skew_[at(k)].isZero(0.0); ++pass) {
+      const Vec3 true_w = w + (blocks_[at(k)].d + skew_[at(k)]) * (z - old);
+      const Vec3 next = solve_contact(rules_, blocks_[at(k)], true_w, z, n_.friction[at(k)]);
+      const bool settled = !((next - z).norm() > 1e-15 * next.norm());
+      z = next;
+      if (settled) break;
+    }
+    return z;
   }
 
   /// w_k = (N lambda + r)_k, halo impulses as of the last exchange.
@@ -95,6 +113,7 @@ class AssembledEngine final : public SweepEngine {
   bool several_;
   std::vector<double> lambda_;  ///< local rows, then halo rows
   std::vector<ContactBlock> blocks_;
+  std::vector<Mat3> skew_;  ///< antisymmetric part of each diagonal block
   HaloExchange halo_;
 };
 

@@ -71,10 +71,16 @@ std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<co
 std::vector<Index> sweep_order(const ConstraintProblem& problem, std::span<const Index> blocks) {
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
   std::vector<Index> order(blocks.begin(), blocks.end());
+  // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
+  // order is the same wherever such a body is kept
+  const auto rank_of = [&](Index b) {
+    return problem.bodies.mass_kind[at(b)] == MassKind::prescribed ? problem.bodies.size() + b : b;
+  };
   const auto key = [&](Index k) {
-    if (k >= n_contacts) return std::pair(problem.bodies.size(), k);
-    const RigidContact& c = problem.contacts[at(k)];
-    return std::pair(std::min(c.body_a, c.body_b), std::max(c.body_a, c.body_b));
+    if (k >= n_contacts) return std::pair(2 * problem.bodies.size(), k);
+    const Index a = rank_of(problem.contacts[at(k)].body_a);
+    const Index b = rank_of(problem.contacts[at(k)].body_b);
+    return std::pair(std::min(a, b), std::max(a, b));
   };
   std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return key(i) < key(j); });
   return order;

@@ -22,7 +22,8 @@ inline constexpr int kSweepParts = 3;
 std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks);
 
 /// `blocks` (in the problem's order) in the order of a sweep: rigid contacts by their
-/// smaller local body, then the other one; then general blocks in the problem's order.
+/// smaller local body, then the other one, prescribed ones counting as last; then general blocks in
+/// the problem's order.
 std::vector<Index> sweep_order(const ConstraintProblem& problem, std::span<const Index> blocks);
 
 /// How subdomains are packed, the same for all of them.
