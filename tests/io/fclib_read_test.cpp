@@ -10,6 +10,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
+#include "io/fclib_file.hpp"
 
 namespace catena {
 namespace {
@@ -89,6 +90,25 @@ TEST(ReadFclib, GuessIsReadInTheProblemsOrderAndZerosWithoutOne) {
   FclibInfo info;
   const ConstraintProblem none = read_fclib(comm, kData + "s512.hdf5", info);
   for (const double x : read_fclib_guess(kData + "s512.hdf5", none)) EXPECT_EQ(x, 0.0);
+}
+
+TEST(ReadFclib, DuplicateTripletsAddUpAndColumnsAscend) {
+  Triplets t;
+  t.n_rows = 2;
+  t.n_columns = 3;
+  t.add(1, 2, 1.0);
+  t.add(0, 1, 5.0);
+  t.add(1, 0, 2.0);
+  t.add(1, 2, 0.5);
+
+  const SparseRows rows = to_rows(t, false);
+  const SparseRows columns = to_rows(t, true);
+
+  EXPECT_EQ(rows.row_begin, (std::vector<std::int64_t>{0, 1, 3}));
+  EXPECT_EQ(rows.column, (std::vector<Index>{1, 0, 2}));
+  EXPECT_EQ(rows.value, (std::vector<double>{5.0, 2.0, 1.5}));
+  EXPECT_EQ(columns.row_begin, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(columns.value, (std::vector<double>{2.0, 5.0, 1.5}));
 }
 
 }  // namespace
