@@ -384,18 +384,17 @@ void File::write_text_rows(const std::string& dataset, std::span<const char> val
 void File::set_attribute(const std::string& object, const std::string& name,
                          const std::string& text) {
   const Handle owner = open_object(object);
-  // An object header holds 64 kB; longer texts (a resolved config) go to the heap.
-  const bool is_long = text.size() > 30000;
-  Handle type = text_type(text.size() + 1);
-  if (is_long) check(H5Tset_size(type.id(), H5T_VARIABLE), object, "no type for its attribute");
+  // Of variable length: h5py gives these as str, and an object header could not hold the
+  // text of a long config. (For attributes parallel HDF5 allows it, for datasets not.)
+  const Handle type = text_type(1);
+  check(H5Tset_size(type.id(), H5T_VARIABLE), object, "no type for its attribute");
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(
       H5Acreate2(owner.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose);
   check(attribute.id(), object, ("attribute '" + name + "' cannot be created").c_str());
   const char* pointer = text.c_str();
-  check(H5Awrite(attribute.id(), type.id(), is_long ? static_cast<const void*>(&pointer) : pointer),
-        object, "attribute cannot be written");
+  check(H5Awrite(attribute.id(), type.id(), &pointer), object, "attribute cannot be written");
 }
 
 void File::set_attribute(const std::string& object, const std::string& name, double value) {

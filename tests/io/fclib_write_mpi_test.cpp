@@ -104,7 +104,7 @@ TEST_P(WriteFclib, FileIsTheSameWhateverTheRankCount) {
 
   if (comm_.rank() == 0) {
     write_fclib(path_ + ".one", test::whole(scene_), "a scene");
-    EXPECT_EQ(bytes_of(path_), bytes_of(path_ + ".one"));
+    EXPECT_TRUE(bytes_of(path_) == bytes_of(path_ + ".one"));
     EXPECT_GT(bytes_of(path_).size(), 1000u);
   }
 }
