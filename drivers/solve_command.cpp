@@ -63,10 +63,10 @@ double number_of(const std::string& text, std::string_view unit, const std::stri
 }
 
 /// Options first, then --set, which has the last word.
-SolverSettings settings_of(const SolveArguments& arguments) {
+GaussSeidelSettings settings_of(const SolveArguments& arguments) {
   check_solver_name(arguments.solver);
-  SolverSettings settings;
-  StopRule& stop = settings.gauss_seidel.stop;
+  GaussSeidelSettings settings;
+  StopRule& stop = settings.stop;
   if (!arguments.metric.empty()) {
     stop.metric = static_cast<Metric>(index_of(kMetricNames, arguments.metric, "--metric"));
   }
@@ -150,12 +150,12 @@ struct Solved {
   std::int64_t rows = 0;
   ContactLaw law = ContactLaw::coulomb;
   int ranks = 1;
-  SolverSettings settings;
+  GaussSeidelSettings settings;
   SolveReport report;
 };
 
 std::string report_json(const Solved& s) {
-  SolverSettings settings = s.settings;
+  GaussSeidelSettings settings = s.settings;
   std::string errors, units;
   for (const ErrorColumn& c : columns_of(s.report.errors)) {
     const std::string comma = errors.empty() ? "" : ", ";
@@ -245,14 +245,13 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);
   if (law >= 0) problem.law = static_cast<ContactLaw>(law);
   solved.law = problem.law;
-  if (solved.settings.gauss_seidel.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
+  if (solved.settings.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
     throw Error("`cone` solves the law ccp only", "--set: local", "give --law ccp");
   }
   solved.rows = comm.sum(static_cast<std::int64_t>(problem.n_rows()));
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
-  solved.report =
-      make_gauss_seidel(solved.settings.gauss_seidel)->solve(problem, impulses, velocities);
+  solved.report = make_gauss_seidel(solved.settings)->solve(problem, impulses, velocities);
 
   if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);
   if (!arguments.report.empty()) write_text(comm, arguments.report, report_json(solved));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -165,6 +166,22 @@ TEST(Case, AliasesStandForWhatTheyName) {
       "catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\nmaterials: {m: &m {density: 5}, n: *m}\n");
 
   EXPECT_DOUBLE_EQ(s.materials[1].density, 5.0);
+}
+
+TEST(Case, EveryCaseInConfigsIsAccepted) {
+  namespace fs = std::filesystem;
+  const fs::path configs = fs::path(CATENA_TEST_DATA).parent_path().parent_path() / "configs";
+  int found = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(configs)) {
+    if (entry.path().extension() != ".yaml") continue;
+    std::ifstream stream(entry.path());
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (text.str().find("catena: 1") == std::string::npos) continue;  // studies are no cases
+    ++found;
+    EXPECT_NO_THROW(parse_case(text.str(), entry.path().string(), configs.string()));
+  }
+  EXPECT_GT(found, 0);
 }
 
 TEST(Case, ManualInDocsIsThatOfTheDescriptions) {

@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+"""The subcommands on good files: outputs, exit codes, and that nothing is overwritten unasked.
+
+    command_line_test.py CATENA RANKS MPIEXEC SOURCE_DIRECTORY
+"""
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CATENA, RANKS, MPIEXEC, SOURCE = sys.argv[1:5]
+
+CASE = """catena: 1
+name: drop
+materials: {glass: {density: 2500, restitution: 0.5}}
+bodies:
+  - {name: ground, material: glass, shape: plane}
+  - {name: ball, material: glass, shape: {sphere: {radius: 0.1}}, position: [0, 0, 0.1]}
+generators:
+  - lattice: {name: grains, material: glass, shape: {sphere: {radius: 0.05}}, count: [3, 2, 1], spacing: 0.2,
+              origin: [0.5, 0, 0.05]}
+time: {step: 1 ms, end: 5 ms}
+output: {snapshot_interval: 5 ms, dump_interval: 5 ms}
+"""
+
+REPORT_FIELDS = ["bodies", "contacts", "errors", "form", "iterations", "law", "linear_iterations", "objective",
+                 "options", "problem", "ranks", "reason", "rows", "schema", "setup_s", "solver", "status", "units",
+                 "version", "wall_s"]
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.path = pathlib.Path(self.directory.name)
+        (self.path / "drop.yaml").write_text(CASE)
+
+    def catena(self, *arguments, code=0):
+        prefix = [] if RANKS == "1" else [MPIEXEC, "-n", RANKS]
+        done = subprocess.run([*prefix, CATENA, *arguments], cwd=self.path, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout
+
+    def problem(self):
+        """A dumped step."""
+        self.catena("run", "drop.yaml", "--quiet")
+        dumps = sorted((self.path / "drop").rglob("*.hdf5"))
+        self.assertTrue(dumps, sorted(map(str, (self.path / "drop").rglob("*"))))
+        return str(dumps[0])
+
+    def test_version_names_build_and_libraries(self):
+        text = self.catena("--version")
+        for word in ("catena ", "Open MPI", "PETSc 3.", "METIS 5.", "HDF5 1."):
+            self.assertEqual(text.count(word), 1, text)
+
+    def test_help_is_printed_once_and_lists_what_exists(self):
+        text = self.catena("--help")
+        self.assertEqual(text.count("Usage:"), 1)
+        for word in ("run", "check", "plan", "solve", "info"):
+            self.assertIn(f"\n  {word} ", text)
+        self.assertNotIn("calibrate", text)
+
+    def test_check_prints_a_case_that_checks_to_itself(self):
+        printed = self.catena("check", "drop.yaml", "--set", "bodies.ball.mass=2 kg")
+        (self.path / "again.yaml").write_text(printed)
+        self.assertIn("mass: 2  # kg", printed)
+        self.assertEqual(self.catena("check", "again.yaml"), printed)
+
+    def test_plan_takes_any_number_of_ranks(self):
+        self.assertIn("ranks 5, bodies 7, contacts 7", self.catena("plan", "drop.yaml", "-n", "5"))
+
+    def test_run_overwrites_a_result_only_when_forced(self):
+        self.catena("run", "drop.yaml", "--quiet")
+        index = self.path / "drop" / "result.h5"
+        first = index.stat().st_mtime_ns
+        self.catena("run", "drop.yaml", "--quiet", code=3)
+        self.assertEqual(index.stat().st_mtime_ns, first)
+        self.catena("run", "drop.yaml", "--quiet", "--force")
+        self.assertNotEqual(index.stat().st_mtime_ns, first)
+
+    def test_run_stops_with_4_where_a_missed_tolerance_shall_stop_it(self):
+        hard = ["--set", "solver.max_iterations=1", "--set", "solver.relative_tolerance=0",
+                "--set", "solver.absolute_tolerance=0", "--set", "solver.metric=natural_map",
+                "--set", "generators.grains.spacing=[0.09, 0.09, 1]", "--quiet"]
+        self.catena("run", "drop.yaml", *hard, "-o", "warned")
+        self.catena("run", "drop.yaml", *hard, "-o", "stopped", "--set", "solver.on_missed_tolerance=stop", code=4)
+
+    def test_info_and_rebuild_know_a_result(self):
+        self.catena("run", "drop.yaml", "--quiet")
+        (self.path / "drop" / "result.h5").unlink()
+        self.catena("info", "--rebuild", "drop")
+        self.assertIn("catena-result", self.catena("info", "drop/result.h5"))
+
+    def test_solve_reports_what_it_reached(self):
+        problem = self.problem()
+        out = self.catena("solve", problem, "--metric", "siconos", "--tolerance", "1e-9", "--report", "r.json",
+                          "--history", "h.csv", "--solution", "s.hdf5", "--time-limit", "00:30")
+        self.assertEqual(out.count("converged"), 1)
+        report = json.loads((self.path / "r.json").read_text())
+        self.assertEqual(sorted(report), REPORT_FIELDS)
+        self.assertEqual((report["schema"], report["form"], report["status"]), (1, "global", "converged"))
+        self.assertEqual((report["ranks"], report["contacts"], report["rows"]), (int(RANKS), 7, 21))
+        self.assertLessEqual(report["errors"]["siconos"], 1e-9)
+        self.assertEqual(sorted(report["errors"]), sorted(report["units"]))
+        self.assertEqual(report["options"]["absolute_tolerance"], 1e-9)
+        rows = list(csv.reader((self.path / "h.csv").read_text().splitlines()))
+        self.assertEqual({len(row) for row in rows}, {len(rows[0])})
+        self.assertTrue((self.path / "s.hdf5").exists())
+
+    def test_solve_that_misses_its_tolerance_exits_with_4_and_writes_its_files(self):
+        problem = f"{SOURCE}/tests/data/fclib/Capsules-i101-404.hdf5"
+        options = ["--metric", "siconos", "--tolerance", "0", "--max-iterations", "3", "--report", "r.json",
+                   "--solution", "s.hdf5", "--quiet"]
+        self.assertEqual(self.catena("solve", problem, *options, code=4), "")
+        report = json.loads((self.path / "r.json").read_text())
+        self.assertEqual((report["status"], report["iterations"]), ("iteration_limit", 3))
+        self.assertTrue((self.path / "s.hdf5").exists())
+        self.catena("solve", problem, *options, code=3)
+        self.catena("solve", problem, *options, "--force", code=4)
+
+    def test_solve_tolerance_is_relative_for_metrics_with_a_unit(self):
+        problem = self.problem()
+        self.catena("solve", problem, "--tolerance", "1e-3", "--report", "r.json", "--set", "check_interval=1")
+        options = json.loads((self.path / "r.json").read_text())["options"]
+        self.assertEqual((options["relative_tolerance"], options["absolute_tolerance"]), (1e-3, 0))
+        self.assertEqual(options["check_interval"], 1)
+
+    def test_scenes_of_other_engines_become_tables(self):
+        (self.path / "two.txt").write_text(
+            "# N W mu rho g h\n2 1.0 0.5 2500 9.81 0.005\n"
+            "0.1 0 0 0.1 1 0 0 0 0 0 0 0 0 0\n0.2 0.3 0 0.2 1 0 0 0 0 0 1 0 0 2\n")
+        subprocess.run([f"{SOURCE}/scripts/scene_to_table.py", "two.txt", "out"], cwd=self.path, check=True)
+        printed = self.catena("check", "out/two.yaml")
+        self.assertIn("size: [1, 1, .inf]", printed)
+        self.assertIn("bodies 2,", self.catena("plan", "out/two.yaml", "-n", "2"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
