@@ -98,6 +98,15 @@ TEST(GaussSeidel, PendulumsJointCarriesItsShareOfTheWeight) {
   EXPECT_NEAR(s.impulses[2], 2.0 * test::kGravity * 0.01 * 0.1 / (0.1 + 2.0 * 0.25), 1e-14);
 }
 
+TEST(GaussSeidel, RelaxedJointGoesThatPartOfTheWay) {
+  GaussSeidelSettings settings = sweeps(1);
+  settings.relaxation = 0.25;
+
+  const Solved s = solve(whole(test::pendulum(2.0, 0.1, 0.5, 0.01)), settings);
+
+  EXPECT_NEAR(s.impulses[2], 0.25 * 2.0 * test::kGravity * 0.01 * 0.1 / (0.1 + 2.0 * 0.25), 1e-14);
+}
+
 TEST(GaussSeidel, LimitAndMotorMeetTheirBounds) {
   // falling g h past a clearance c within the step: lambda = m (g h - c/h)
   const Solved stopped = solve(whole(test::limit(2.0, 0.0005, 0.01)), to_tolerance(1e-14));

@@ -8,23 +8,45 @@
 
 namespace catena {
 
+/// How one contact is solved while the others stand still; w and D = N_kk are its own:
+///   exact    the law met to round-off (coulomb, ccp)
+///   cone     P_K(lambda - omega w/a), a the largest eigenvalue of D; law ccp only
+///   project  [L11] (18)-(19), sliding  (20)-(21), scalar  (22): approximate where D couples
+///            normal and tangents (anything but spheres); not for law ccp
+/// Laws box and frictionless are scalar rows whatever is set here (cone is refused).
 enum class LocalSolve { exact, cone, project, sliding, scalar };
+/// velocity: [L11] Algorithms 2.2 and 3.1; residual: Algorithm 2.1, on one subdomain only;
+/// acceleration: [ODE] quickstep's a_c = M^-1 G^T lambda. The iterates are the same to
+/// round-off. An assembled operator has rows only and takes `velocity`.
 enum class Formulation { velocity, residual, acceleration };
+/// symmetric: forward and backward in turns, each counting as one sweep.
 enum class SweepOrder { forward, backward, symmetric };
 
 struct GaussSeidelSettings {
-  StopRule stop;
+  StopRule stop;  ///< max_iterations counts sweeps
   LocalSolve local = LocalSolve::exact;
   Formulation formulation = Formulation::velocity;
   SweepOrder order = SweepOrder::forward;
   double relaxation = 1.0;  ///< omega in (0, 2)
-  /// A body in contact with at least this many others, over several subdomains, is a hub:
-  /// its rows are swept by its owner after the exchange. 0: never.
-  int hub_contacts = 256;
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 
-/// [L11] Algorithms 2.1, 2.2, 3.1 and [ODE]'s SOR form (docs/theory.md).
+/// Block projected Gauss-Seidel/SOR ([L11], [ODE]; docs/theory.md). solve():
+///
+/// - The first guess is made admissible (projected on its cone or bounds).
+/// - Within a subdomain blocks go in a fixed order: rigid contacts by their smaller local
+///   body, then general blocks in the problem's order; an assembled operator in its own.
+/// - A body that n_b subdomains sweep is copied with n_b M^-1; after the sweep its owner adds
+///   the copies' changes with the true mass, in subdomain order. For law ccp (exact, cone)
+///   and frictionless the objective falls in every sweep, whatever the split. Two
+///   messages per neighbour and sweep, hidden behind blocks that touch no shared body.
+/// - An assembled operator on several ranks: block-Jacobi between them with a safe
+///   diagonal; the report's reason says so.
+/// - Errors are posted every check_interval sweeps and judged after the next sweep; the
+///   iterate returned is the one that was judged. The time limit is seen there too.
+/// - The same input and rank count give the same bits (unless the time limit decides).
+///
+/// Throws Error(bad_input) on every rank for settings that do not fit the problem.
 std::unique_ptr<Solver> make_gauss_seidel(const GaussSeidelSettings& settings);
 
 }  // namespace catena

@@ -41,7 +41,11 @@ struct HistoryEntry {
   int iteration = 0;
   double wall_s = 0.0;
   Errors errors;
-  double running_error = 0.0;  ///< the method's own cheap monitor (Gauss-Seidel: xi of Alg. 2.2)
+  /// The method's own cheap monitor. Gauss-Seidel, (m/s)^2: over the last sweep, the sum of
+  /// |D dlambda|^2, what each block's residual was just before its turn, which is what
+  /// [L11] Algorithm 2.2 takes off its xi. (xi itself leaves out what a turn does to the
+  /// neighbours' residuals and so drifts below zero.)
+  double running_error = 0.0;
 };
 
 /// What a solve did; equal on all ranks.
@@ -50,12 +54,12 @@ struct SolveReport {
   std::string reason;  ///< one sentence
   int iterations = 0;
   int linear_iterations = 0;
-  double wall_s = 0.0;   ///< whole solve, set-up included
+  double wall_s = 0.0;  ///< whole solve, set-up included
   double setup_s = 0.0;
-  Errors initial;        ///< at zero impulses
-  Errors errors;         ///< of the impulses returned, recomputed from them
+  Errors initial;  ///< at zero impulses
+  Errors errors;   ///< of the impulses returned, recomputed from them
   Metric metric = Metric::energy;
-  double threshold = 0.0;  ///< the value of the metric that was to be reached
+  double threshold = 0.0;             ///< the value of the metric that was to be reached
   std::vector<HistoryEntry> history;  ///< at every evaluation
 };
 
