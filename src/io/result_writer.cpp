@@ -193,6 +193,52 @@ ResultWriter::~ResultWriter() = default;
 
 const std::string& ResultWriter::directory() const { return impl_->directory; }
 
+namespace {
+
+std::string material_of(const Model& model, const ConstantsRow& row) {
+  const std::vector<Material>& materials = model.materials.materials();
+  const auto m = static_cast<std::size_t>(row.material);
+  return row.material >= 0 && m < materials.size() ? materials[m].name : std::string();
+}
+
+/// Text datasets of bodies.h5; the lengths are those of the longest text, on all ranks.
+void write_constant_texts(hdf5::File& file, const Model& model,
+                          const std::vector<ConstantsRow>& rows, const hdf5::RowRange& range,
+                          std::size_t name_length, std::size_t material_length) {
+  const auto write = [&](const char* dataset, std::size_t length, auto get) {
+    file.write_text_rows(dataset, text_column(rows, length, get), length, range);
+  };
+  write("/bodies/name", name_length, [&](auto& r) { return model.names.name_of(r.id); });
+  write("/bodies/kind", kWordLength,
+        [](auto& r) { return std::string(kKindNames[static_cast<std::size_t>(r.kind)]); });
+  write("/bodies/shape", kWordLength,
+        [](auto& r) { return std::string(kShapeNames[static_cast<std::size_t>(r.shape)]); });
+  write("/bodies/material", material_length, [&](auto& r) { return material_of(model, r); });
+}
+
+/// Numbers of bodies.h5.
+void write_constant_numbers(hdf5::File& file, const std::vector<ConstantsRow>& rows,
+                            const hdf5::RowRange& range) {
+  const auto is = [](const ConstantsRow& row, ShapeType type) {
+    return row.shape == static_cast<std::int32_t>(type);
+  };
+  file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
+                  "");
+  file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
+                  "kg");
+  file.write_rows("/bodies/inertia", column<double>(rows, [](auto& r) { return r.inertia; }), range,
+                  3, "kg m^2");
+  const auto radius = [&](auto& r) { return is(r, ShapeType::sphere) ? r.size[0] : 0.0; };
+  file.write_rows("/bodies/radius", column<double>(rows, radius), range, 0, "m");
+  const auto edges = [&](auto& r) {
+    const double f = is(r, ShapeType::box) ? 2.0 : 0.0;
+    return std::array<double, 3>{f * r.size[0], f * r.size[1], f * r.size[2]};
+  };
+  file.write_rows("/bodies/size", column<double>(rows, edges), range, 3, "m");
+}
+
+}  // namespace
+
 void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
   const Communicator& comm = impl_->comm;
   std::vector<ConstantsRow> rows;
@@ -208,17 +254,9 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
   for (const ConstantsRow& row : rows)
     longest = std::max(longest, model.names.name_of(row.id).size());
   longest = static_cast<std::size_t>(comm.max(static_cast<std::int64_t>(longest)));
-  const std::vector<Material>& materials = model.materials.materials();
-  const auto material_of = [&](const ConstantsRow& row) {
-    const auto m = static_cast<std::size_t>(row.material);
-    return row.material >= 0 && m < materials.size() ? materials[m].name : std::string();
-  };
   std::size_t material_length = 1;
-  for (const Material& m : materials) material_length = std::max(material_length, m.name.size());
-  const auto size_if = [](const ConstantsRow& row, ShapeType type) {
-    return row.shape == static_cast<std::int32_t>(type);
-  };
-
+  for (const Material& m : model.materials.materials())
+    material_length = std::max(material_length, m.name.size());
   std::size_t bytes = range.total * (2 * kWordLength + longest + material_length + 72);
   for (const auto& [name, value] : impl_->provenance) bytes += name.size() + value.size();
   write_together(comm, impl_->directory + "/bodies.h5", bytes, [&](hdf5::File& file) {
@@ -227,42 +265,8 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
     file.make_group("/provenance");
     for (const auto& [name, value] : impl_->provenance)
       file.set_attribute("/provenance", name, value);
-    const auto word = [](const auto& names, std::int32_t k) {
-      return std::string(names[static_cast<std::size_t>(k)]);
-    };
-    file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range,
-                    0, "");
-    file.write_text_rows(
-        "/bodies/name",
-        text_column(rows, longest, [&](auto& r) { return model.names.name_of(r.id); }), longest,
-        range);
-    file.write_text_rows(
-        "/bodies/kind",
-        text_column(rows, kWordLength, [&](auto& r) { return word(kKindNames, r.kind); }),
-        kWordLength, range);
-    file.write_text_rows(
-        "/bodies/shape",
-        text_column(rows, kWordLength, [&](auto& r) { return word(kShapeNames, r.shape); }),
-        kWordLength, range);
-    file.write_text_rows("/bodies/material", text_column(rows, material_length, material_of),
-                         material_length, range);
-    file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
-                    "kg");
-    file.write_rows("/bodies/inertia", column<double>(rows, [](auto& r) { return r.inertia; }),
-                    range, 3, "kg m^2");
-    file.write_rows(
-        "/bodies/radius",
-        column<double>(rows,
-                       [&](auto& r) { return size_if(r, ShapeType::sphere) ? r.size[0] : 0.0; }),
-        range, 0, "m");
-    file.write_rows(
-        "/bodies/size",
-        column<double>(rows,
-                       [&](auto& r) {
-                         const double f = size_if(r, ShapeType::box) ? 2.0 : 0.0;
-                         return std::array<double, 3>{f * r.size[0], f * r.size[1], f * r.size[2]};
-                       }),
-        range, 3, "m");
+    write_constant_numbers(file, rows, range);
+    write_constant_texts(file, model, rows, range, longest, material_length);
   });
 }
 

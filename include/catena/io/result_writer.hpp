@@ -34,7 +34,9 @@ struct ContactRecord {
 /// Writes a result directory. No layout depends on the rank count: rows are ordered by
 /// global id (contacts by key). Every file is written under a temporary name, synced
 /// and renamed, so that a kill loses at most the one being written. All members are
-/// collective and throw Error(input_output) on every rank if one fails.
+/// collective and throw Error(input_output) on every rank if one fails. Room on the disk is
+/// made sure of before a file is written; a collective write that fails all the same cannot be
+/// recovered from and ends all ranks with exit code 5 (Communicator::abort).
 class ResultWriter {
  public:
   /// Creates `directory` (and snapshots/) and starts series.csv. If the directory holds
