@@ -45,8 +45,8 @@ struct BodySettings {
   Motion motion;
 };
 
-/// Five fixed planes that hold a box from within: the floor and four walls, and a lid
-/// if size.z is finite. An infinite size.x or size.y leaves out both walls of that pair's far side.
+/// Five fixed planes that hold a box from within: the floor and four walls, and a lid if
+/// size.z is finite. An infinite size.x or size.y leaves out the upper wall of that direction.
 struct ContainerSettings {
   std::string name, material;
   Vec3 size = Vec3::Constant(kNone);

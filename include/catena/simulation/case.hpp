@@ -34,7 +34,8 @@ struct OutputSettings {
   double snapshot_interval = 0.05;  ///< s; .inf: only the first and the last state
   int series_steps = 1;             ///< steps per row of the series
   bool contacts = true;             ///< contacts in the snapshots
-  double dump_interval = std::numeric_limits<double>::infinity();  ///< s, between FCLIB dumps of a step (20 at most)
+  double dump_interval =
+      std::numeric_limits<double>::infinity();  ///< s, between FCLIB dumps of a step (20 at most)
 };
 
 struct CaseSettings : SceneSettings {
