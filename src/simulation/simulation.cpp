@@ -17,13 +17,6 @@ std::unique_ptr<Solver> make_solver(const SolverSettings& settings) {
   return make_gauss_seidel(settings.gauss_seidel);
 }
 
-/// Sweeping one contact's rows costs about what a body's share of the rest of a step does.
-double counted_work(const Stepper& stepper, const Bodies& bodies) {
-  return static_cast<double>(stepper.contacts().contacts.size()) *
-             (4.0 + stepper.report().solve.iterations) +
-         static_cast<double>(bodies.size());
-}
-
 }  // namespace
 
 Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
@@ -49,25 +42,19 @@ std::int64_t Simulation::n_steps() const {
 }
 
 void Simulation::distribute() {
-  const int n_parts = number_of_parts(comm_, settings_.parallel);
-  if (n_parts == 1) return;
+  if (number_of_parts(comm_, settings_.parallel) == 1) return;
   stepper_->find_contacts(bodies_, state_);
-  std::vector<int> part = partition_bodies(comm_, bodies_, state_, stepper_->contacts(), n_parts,
-                                           settings_.parallel, quality_);
-  relabel_parts(comm_, part, n_parts);
-  quality_.moved = migrate(comm_, bodies_, state_, part, n_parts);
+  quality_ = rebalance(comm_, bodies_, state_, stepper_->contacts(), settings_.parallel);
 }
 
 const StepReport& Simulation::step() {
   const int interval = settings_.parallel.rebalance_steps;
-  if (interval > 0 && state_.step > 0 && state_.step % interval == 0 &&
-      imbalance_ > settings_.parallel.imbalance) {
-    distribute();
-  }
+  if (interval > 0 && state_.step > 0 && state_.step % interval == 0 && unbalanced_) distribute();
   const StepReport& report = stepper_->step(bodies_, state_);
-  const double work = counted_work(*stepper_, bodies_);
-  const double mean = comm_.sum(work) / comm_.size();
-  imbalance_ = mean > 0.0 ? comm_.max(work) / mean : 1.0;
+  const double work =
+      counted_work(static_cast<std::int64_t>(stepper_->contacts().contacts.size()) * 3,
+                   report.solve.iterations, bodies_.size());
+  unbalanced_ = imbalanced(comm_, work, settings_.parallel, &imbalance_);
   return report;
 }
 

@@ -1,7 +1,9 @@
 #include "catena/stepper/stepper.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "catena/base/timer.hpp"
 #include "catena/math/cone.hpp"
@@ -41,6 +43,15 @@ Vec3 angular_velocity_of(const BodyConstants& body, const Pose& pose, const Vec3
 Vec3 gyroscopic_acceleration(const BodyConstants& body, const BodyMotionState& s) {
   const Vec3 torque = -s.twist.w.cross(spin_of(body, s.pose, s.twist.w));
   return angular_velocity_of(body, s.pose, torque);
+}
+
+/// Speed over what is still mechanics; infinite for a state with infinity or NaN.
+double speed_ratio(const BodyMotionState& s) {
+  if (!(s.pose.p.allFinite() && s.pose.q.coeffs().allFinite() && s.twist.v.allFinite() &&
+        s.twist.w.allFinite())) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return std::max(s.twist.v.stableNorm() / kRunAwaySpeed, s.twist.w.stableNorm() / kRunAwaySpin);
 }
 
 bool is_sound(const BodyMotionState& s) {
@@ -204,11 +215,33 @@ void Stepper::restore(State& state) const {
   state.time = static_cast<double>(state.step) * settings_.step;
 }
 
-void Stepper::record(const Bodies& bodies, State& state) {
-  GlobalId unsound = std::numeric_limits<GlobalId>::max();
+void Stepper::blow_up(const Bodies& bodies, State& state) {
+  // One bad body spoils all that it touches within the step: of the unsound ones the one
+  // that was fastest before is named, of equals the one of lowest id.
+  constexpr GlobalId kNobody = std::numeric_limits<GlobalId>::max();
+  double worst = -1.0;
+  GlobalId culprit = kNobody;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    if (!is_sound(state.body[i])) unsound = std::min(unsound, bodies.constants[i].id);
+    if (is_sound(state.body[i])) continue;
+    const double ratio = speed_ratio(contact_set_.bodies.state[i]);
+    const GlobalId id = bodies.constants[i].id;
+    if (ratio > worst || (ratio == worst && id < culprit)) culprit = id;
+    worst = std::max(worst, ratio);
   }
+  const double worst_of_all = comm_.max(worst);
+  culprit = comm_.min(worst == worst_of_all ? culprit : kNobody);
+
+  restore(state);
+  const std::string step_name = "step " + std::to_string(state.step + 1);
+  if (culprit == kNobody) {
+    throw BlowUp(step_name + ": the contact solver broke down (" + report_.solve.reason + ")");
+  }
+  throw BlowUp(step_name + ": the state of body " + model_.names.name_of(culprit) + " (id " +
+               std::to_string(culprit) + ") is not finite or beyond 1e8 m/s");
+}
+
+void Stepper::record(const Bodies& bodies, State& state) {
+  const bool sound = std::all_of(state.body.begin(), state.body.end(), is_sound);
   double penetration = 0.0;
   for (const Contact& c : contact_set_.contacts) penetration = std::max(penetration, -c.gap);
 
@@ -230,17 +263,8 @@ void Stepper::record(const Bodies& bodies, State& state) {
                                  static_cast<double>(contact_set_.contacts.size())};
   comm_.sum(sums);
   report_.penetration = comm_.max(penetration);
-  unsound = comm_.min(unsound);
-  if (unsound != std::numeric_limits<GlobalId>::max() ||
-      report_.solve.status == SolveStatus::breakdown) {
-    restore(state);
-    const std::string step_name = "step " + std::to_string(state.step + 1);
-    if (unsound == std::numeric_limits<GlobalId>::max()) {
-      throw BlowUp(step_name + ": the contact solver broke down (" + report_.solve.reason + ")");
-    }
-    throw BlowUp(step_name + ": the state of body " + model_.names.name_of(unsound) + " (id " +
-                 std::to_string(unsound) + ") is not finite or beyond 1e8 m/s");
-  }
+  const bool all_sound = comm_.min(static_cast<std::int64_t>(sound ? 1 : 0)) == 1;
+  if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
   report_.kinetic = sums[0];
   report_.potential = sums[1];
   report_.linear_momentum = Vec3(sums[2], sums[3], sums[4]);

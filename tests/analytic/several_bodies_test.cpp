@@ -138,7 +138,7 @@ TEST(Stack, InterfacesCarryTheWeightAboveAndTheStackStands) {
               text_of(0.5 + static_cast<double>(i)) + "]}\n";
     }
     const auto sim = simulate(yaml + "time: {step: " + text_of(h) + ", end: 10}\n" +
-                              tight_solver(c == 1 ? 60000 : 20000));
+                              tight_solver(c == 1 ? 1000000 : 20000));
     for (int step = 0; step < 20; ++step) {
       sim->step();
       if (step != 0 && step != 19) continue;

@@ -251,7 +251,8 @@ TEST(FreeTop, KeepsAngularMomentumExactlyAndFlipsWithSecondOrder) {
       const Vec3 w_body = s.pose.q.conjugate() * s.twist.w;
       const Vec3 spin = s.pose.q * body.inertia.cwiseProduct(w_body);
       const Vec3 spin_ref(ref.at(row, "Lx"), ref.at(row, "Ly"), ref.at(row, "Lz"));
-      EXPECT_LT((spin - spin_ref).norm(), 1e-12 * std::sqrt(1.0 + s.twist.w.norm() * static_cast<double>(row)));
+      EXPECT_LT((spin - spin_ref).norm(),
+                1e-12 * std::sqrt(1.0 + s.twist.w.norm() * static_cast<double>(row)));
       const Vec3 w_ref(ref.at(row, "w1"), ref.at(row, "w2"), ref.at(row, "w3"));
       if (ref.at(row, "t") <= 10.0) error[i] = std::max(error[i], (w_body - w_ref).norm());
       energy_error[i] = std::max(

@@ -45,8 +45,7 @@ class Simulation {
   const Stepper& stepper() const { return *stepper_; }
   /// Of the last distribution.
   const PartitionQuality& partition() const { return quality_; }
-  /// Largest rank's counted work of the last step over the mean: contact rows times sweeps,
-  /// plus bodies.
+  /// Largest rank's counted work of the last step over the mean.
   double imbalance() const { return imbalance_; }
 
  private:
@@ -61,6 +60,7 @@ class Simulation {
   std::unique_ptr<Stepper> stepper_;
   PartitionQuality quality_;
   double imbalance_ = 1.0;
+  bool unbalanced_ = false;
 };
 
 }  // namespace catena

@@ -83,6 +83,8 @@ class Stepper {
   void first_guess(const State& state);
   /// Undoes the step in `state`.
   void restore(State& state) const;
+  /// Collective. Undoes the step and throws BlowUp, naming a body.
+  [[noreturn]] void blow_up(const Bodies& bodies, State& state);
 
   Communicator comm_;
   const Model& model_;
