@@ -235,7 +235,7 @@ ConstraintProblem assembled_clique(const Communicator& comm, std::int64_t n) {
         }
       }
       op.row_begin.push_back(static_cast<std::int64_t>(op.column.size()));
-      op.r.push_back(std::sin(static_cast<double>(7 * c + i)) - (i == 0 ? 0.5 : 0.0));
+      op.r.push_back(std::sin(static_cast<double>(7 * c + i)) - (i == 0 ? 2.0 : 0.0));
     }
   }
   op.n_halo_rows = static_cast<Index>(3 * (n - n_own));

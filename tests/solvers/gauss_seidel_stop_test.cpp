@@ -127,6 +127,8 @@ TEST(StopRule, KeepBestReturnsTheEvaluatedIterateOfLeastEnergy) {
   for (const HistoryEntry& entry : best.report.history)
     least = std::min(least, entry.errors.energy);
   EXPECT_EQ(best.report.errors.energy, least);
+  DelassusOperator op(problem);
+  EXPECT_DOUBLE_EQ(ErrorEvaluator(problem, op).evaluate(best.impulses).energy, least);
   EXPECT_EQ(last.report.errors.energy, last.report.history.back().errors.energy);
   EXPECT_GT(last.report.errors.energy, least) << "the scene does not show the difference";
 }
