@@ -103,7 +103,7 @@ double sliding_ratio(const Sliding& p, double mu) {
 Vec3 project_cone(const Vec3& x, double mu) {
   const double n = x[0];
   const double t = std::sqrt(x[1] * x[1] + x[2] * x[2]);
-  if (t <= mu * n) return x;
+  if (n >= 0.0 && t <= mu * n) return x;
   if (mu * t <= -n) return Vec3::Zero();  // inside the polar cone
   const double normal = (n + mu * t) / (1.0 + mu * mu);
   const double scale = mu * normal / t;

@@ -84,6 +84,8 @@ TEST(ProjectCone, PointInsideStaysAndPointInPolarConeGoesToTheApex) {
 TEST(ProjectCone, WithoutFrictionItIsTheHalfLine) {
   EXPECT_EQ(project_cone({2.0, 1.0, -1.0}, 0.0), Vec3(2, 0, 0));
   EXPECT_EQ(project_cone({-2.0, 1.0, -1.0}, 0.0), Vec3(0, 0, 0));
+  EXPECT_EQ(project_cone({-2.0, 0.0, 0.0}, 0.0), Vec3(0, 0, 0));
+  EXPECT_EQ(project_cone({-2.0, 0.0, 0.0}, 0.5), Vec3(0, 0, 0));
 }
 
 TEST(ProjectCone, ResidualIsOrthogonalAndInThePolarCone) {
