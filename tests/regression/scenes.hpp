@@ -1,0 +1,91 @@
+// Cases for tests of the whole program's mechanics, and what tests read from a simulation.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catena/simulation/simulation.hpp"
+
+namespace catena::test {
+
+inline constexpr double kRadius = 0.1;  ///< of the spheres below, m
+
+/// A simulation of `yaml` (without the lines `catena: 1` and `name`) on `comm`.
+inline std::unique_ptr<Simulation> simulate_on(const Communicator& comm, const std::string& yaml) {
+  return std::make_unique<Simulation>(
+      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+}
+
+/// Spheres of radius 0.1 m on a body-centred lattice in a bin that just holds them: two
+/// lattices of `count`, each sphere with up to 8 neighbours that it touches, overlaps or
+/// misses by some tenths of a millimetre.
+inline std::string pressed_spheres(const std::string& count) {
+  // nearest centres are sqrt(3)/2 of the spacing apart: 0.2 m at 0.23094 m
+  const std::string lattice =
+      ", material: m, shape: {sphere: {radius: 0.1}}, position_jitter: 0.3 mm, spacing: 0.2309, "
+      "count: " +
+      count;
+  return "generators:\n"
+         "  - container: {name: bin, material: m, size: [.inf, .inf, .inf]}\n"
+         "  - lattice: {name: corners, origin: [0.1, 0.1, 0.1]" +
+         lattice +
+         "}\n"
+         "  - lattice: {name: centres, origin: [0.21545, 0.21545, 0.21545]" +
+         lattice + "}\n";
+}
+
+/// A column of frictional spheres that falls over a floor.
+inline std::string collapsing_column() {
+  return "materials: {m: {density: 1000, friction: 0.3}}\n"
+         "generators:\n"
+         "  - container: {name: floor, material: m, size: [.inf, .inf, .inf], origin: [-5, -5, "
+         "0]}\n"
+         "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, count: [3, 3, "
+         "12], "
+         "spacing: 0.205, origin: [0, 0, 0.11], position_jitter: 5 mm, radius_jitter: 0.1}\n"
+         "time: {step: 5 ms, end: 1}\n"
+         "solver: {max_iterations: 20, relative_tolerance: 1e-8}\n"
+         "parallel: {rebalance_steps: 10, imbalance: 1.01}\n";
+}
+
+struct BodyTwist {
+  GlobalId id;
+  Vec3 v, w;
+};
+
+inline std::vector<BodyTwist> twists_of_bytes(std::span<const std::byte> bytes) {
+  std::vector<BodyTwist> twists(bytes.size() / sizeof(BodyTwist));
+  std::memcpy(static_cast<void*>(twists.data()), bytes.data(), bytes.size());
+  return twists;
+}
+
+/// Collective. Twists of all bodies, ascending in id, on every rank: small scenes only.
+inline std::vector<BodyTwist> twists_by_id(const Simulation& sim) {
+  std::vector<BodyTwist> own;
+  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i) {
+    const Twist& twist = sim.state().body[i].twist;
+    own.push_back({sim.bodies().constants[i].id, twist.v, twist.w});
+  }
+  std::vector<BodyTwist> all =
+      twists_of_bytes(sim.communicator().all_gather_bytes(std::as_bytes(std::span(own))));
+  std::sort(all.begin(), all.end(),
+            [](const BodyTwist& a, const BodyTwist& b) { return a.id < b.id; });
+  return all;
+}
+
+/// Largest difference of velocities, m/s, spin times `radius` included.
+inline double largest_difference(const std::vector<BodyTwist>& a, const std::vector<BodyTwist>& b,
+                                 double radius) {
+  double largest = a.size() == b.size() ? 0.0 : std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max({largest, (a[i].v - b[i].v).norm(), radius * (a[i].w - b[i].w).norm()});
+  }
+  return largest;
+}
+
+}  // namespace catena::test
