@@ -77,7 +77,7 @@ void prepare_directory(const std::string& directory, bool force) {
     if (fs::exists(path)) {
       if (!fs::is_directory(path))
         throw Error("is a file, where the result's directory should be", directory,
-                    "choose another with -o");
+                    "choose another with -o", ExitCode::input_output);
       if (!fs::is_empty(path) && !force)
         throw Error("holds files already, and nothing is overwritten", directory,
                     "choose another directory with -o, or replace the result with --force");

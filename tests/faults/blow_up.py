@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+"""One body without measure: every rank ends with exit code 6, the body is named, its step is dumped.
+
+    blow_up.py CATENA MPIEXEC
+"""
+import os
+import pathlib
+import sys
+import tempfile
+
+import program
+
+# the wild body has the highest id: the others are spoilt by it
+WILD = "  - table: {name: wild, file: wild.csv, material: m}\n"
+HEADER = "radius,x,y,z,vx,vy,vz,wx,wy,wz\n"
+
+# position, velocity, angular velocity; all but the second fly into the others
+ROWS = {
+    "squares overflow": "0.1,0.1,0.1,0.7,0,0,-1e200,0,0,0",
+    "alone": "0.1,50,0,7,0,1e9,0,0,0,0",
+    "spoils what it hits": "0.1,0.1,0.1,0.7,0,0,-1e100,0,0,0",
+    "just run away": "0.1,0.1,0.1,0.7,0,0,-1e12,0,0,0",
+    "spins": "0.1,0.1,0.1,0.7,0,0,0,0,0,1e160",
+}
+
+
+def main():
+    catena, mpiexec = sys.argv[1:]
+    report = program.Report()
+    with tempfile.TemporaryDirectory() as directory:
+        text = program.SCENE.replace("time: {", WILD + "time: {")
+        pathlib.Path(directory, "scene.yaml").write_text(text)
+        for name, row in ROWS.items():
+            pathlib.Path(directory, "wild.csv").write_text(HEADER + row + "\n")
+            for ranks in (1, 2, 3) if name == "spoils what it hits" else (2,):
+                done = program.run(mpiexec, catena, ranks,
+                                   ["run", "scene.yaml", "-o", "out", "--force", "--quiet"], directory)
+                what = "%s on %d ranks" % (name, ranks)
+                report.expect(done.returncode == 6, what, done)
+                report.expect("step 1: the state of body wild-0 (id 49) is not finite" in done.stderr,
+                              what, done)
+                files = os.listdir(os.path.join(directory, "out"))
+                report.expect("blow-up-00000000.hdf5" in files and "result.h5" in files,
+                              what + ": " + " ".join(files))
+        # what was dumped can be looked at
+        dump = "out/blow-up-00000000.hdf5"
+        done = program.run(mpiexec, catena, 1, ["info", dump], directory)
+        report.expect(done.returncode == 0 and "contacts" in done.stdout, "info of the dump", done)
+    print("%d failures" % report.failures)
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
