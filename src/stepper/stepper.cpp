@@ -59,6 +59,24 @@ bool is_sound(const BodyMotionState& s) {
          s.twist.v.norm() < kRunAwaySpeed && s.twist.w.norm() < kRunAwaySpin;
 }
 
+/// Collective. Id of the body with the largest measure(index) >= 0, the lowest of equals;
+/// kNoBody if all are negative.
+template <class Measure>
+GlobalId worst_body(const Communicator& comm, const Bodies& bodies, const Measure& measure) {
+  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
+  double worst = -1.0;
+  GlobalId id = kLast;
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    const double value = measure(i);
+    if (value < 0.0 || value < worst) continue;
+    id = value > worst ? bodies.constants[i].id : std::min(id, bodies.constants[i].id);
+    worst = value;
+  }
+  const double worst_of_all = comm.max(worst);
+  id = comm.min(worst == worst_of_all ? id : kLast);
+  return id == kLast ? kNoBody : id;
+}
+
 }  // namespace
 
 Stepper::Stepper(const Communicator& comm, const Model& model, const StepperSettings& settings,
@@ -217,27 +235,24 @@ void Stepper::restore(State& state) const {
 
 void Stepper::blow_up(const Bodies& bodies, State& state) {
   // One bad body spoils all that it touches within the step: of the unsound ones the one
-  // that was fastest before is named, of equals the one of lowest id.
-  constexpr GlobalId kNobody = std::numeric_limits<GlobalId>::max();
-  double worst = -1.0;
-  GlobalId culprit = kNobody;
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    if (is_sound(state.body[i])) continue;
-    const double ratio = speed_ratio(contact_set_.bodies.state[i]);
-    const GlobalId id = bodies.constants[i].id;
-    if (ratio > worst || (ratio == worst && id < culprit)) culprit = id;
-    worst = std::max(worst, ratio);
-  }
-  const double worst_of_all = comm_.max(worst);
-  culprit = comm_.min(worst == worst_of_all ? culprit : kNobody);
-
+  // that was fastest before is named.
+  const GlobalId unsound = worst_body(comm_, bodies, [&](std::size_t i) {
+    return is_sound(state.body[i]) ? -1.0 : speed_ratio(contact_set_.bodies.state[i]);
+  });
+  const auto name = [&](GlobalId id) {
+    return "body " + model_.names.name_of(id) + " (id " + std::to_string(id) + ")";
+  };
   restore(state);
   const std::string step_name = "step " + std::to_string(state.step + 1);
-  if (culprit == kNobody) {
-    throw BlowUp(step_name + ": the contact solver broke down (" + report_.solve.reason + ")");
+  if (unsound != kNoBody) {
+    throw BlowUp(step_name + ": the state of " + name(unsound) +
+                 " is not finite or beyond 1e8 m/s");
   }
-  throw BlowUp(step_name + ": the state of body " + model_.names.name_of(culprit) + " (id " +
-               std::to_string(culprit) + ") is not finite or beyond 1e8 m/s");
+  const GlobalId heaviest = worst_body(comm_, bodies, [&](std::size_t i) {
+    return bodies.constants[i].kind == BodyKind::dynamic ? bodies.constants[i].mass : -1.0;
+  });
+  throw BlowUp(step_name + ": the contact solver broke down (" + report_.solve.reason + ")" +
+               (heaviest == kNoBody ? "" : "; the heaviest is " + name(heaviest)));
 }
 
 void Stepper::record(const Bodies& bodies, State& state) {

@@ -46,6 +46,14 @@ def main():
         dump = "out/blow-up-00000000.hdf5"
         done = program.run(mpiexec, catena, 1, ["info", dump], directory)
         report.expect(done.returncode == 0 and "contacts" in done.stdout, "info of the dump", done)
+        # no state is unsound yet, but the numbers of the contacts overflow
+        text = text.replace("{density: 1000, friction: 0.5}", "{density: 1e300}")
+        pathlib.Path(directory, "scene.yaml").write_text(text.replace(WILD, ""))
+        done = program.run(mpiexec, catena, 2, ["run", "scene.yaml", "-o", "out", "--force", "--quiet",
+                                                "--set", "generators.grains.shape.sphere.radius=0.101"],
+                           directory)
+        report.expect(done.returncode == 6 and "the heaviest is body grains-0 (id 1)" in done.stderr,
+                      "overflow", done)
     print("%d failures" % report.failures)
     return 1 if report.failures else 0
 
