@@ -45,7 +45,7 @@ void expect_in_bands(double friction, const std::string& row, int pressing_steps
   packing.press(pressing_steps, 0.5, 30);
   packing.press(30, 0.0, 300);
   const double free_radius = packing.inner_radius() + 1.0;
-  packing.press(5, 0.0, 1500, free_radius, friction >= 1.0);
+  packing.press(friction >= 1.0 ? 20 : 5, 0.0, 1500, free_radius, friction >= 1.0);
   packing.press(1, 0.0, 6000, free_radius, friction >= 1.0);
 
   const PackingMeasures m = packing.measure();

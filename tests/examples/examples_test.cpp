@@ -1,0 +1,171 @@
+// The examples in configs/examples do what their first lines say.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "analytic/case_runner.hpp"
+
+namespace catena::testing {
+namespace {
+
+constexpr double kG = 9.81;
+
+std::unique_ptr<Simulation> example(const std::string& name) {
+  const Communicator comm = Communicator::self();
+  return std::make_unique<Simulation>(
+      comm, read_case(comm, std::string(CATENA_CONFIGS) + "/examples/" + name + ".yaml"));
+}
+
+/// Runs to the end, calls `look` after each step, returns the fraction of steps that missed
+/// their tolerance.
+double run_whole(
+    Simulation& sim, const std::function<void()>& look = [] {}) {
+  int missed = 0;
+  while (sim.state().step < sim.n_steps()) {
+    missed += sim.step().solve.status != SolveStatus::converged;
+    look();
+  }
+  return static_cast<double>(missed) / static_cast<double>(sim.n_steps());
+}
+
+GlobalId id_of(const Simulation& sim, const std::string& name) {
+  for (const BodyConstants& body : sim.bodies().constants) {
+    if (sim.model().names.name_of(body.id) == name) return body.id;
+  }
+  throw std::runtime_error("no body " + name);
+}
+
+TEST(SettledSpheres, ComeToRestInTheBinAndCarryTheBlock) {
+  const auto sim = example("settled_spheres");
+  const GlobalId block = id_of(*sim, "block");
+  const std::int64_t last_steps = 50;
+  Vec3 force = Vec3::Zero();
+
+  const double missed = run_whole(*sim, [&] {
+    if (sim->state().step > sim->n_steps() - last_steps)
+      force += contact_force_on(*sim, block) / static_cast<double>(last_steps);
+  });
+
+  EXPECT_LT(missed, 0.02);
+  const double weight = kG * 7800.0 * 1.4 * 1.4 * 0.2;
+  EXPECT_NEAR(force[2], weight, 0.01 * weight);
+  EXPECT_LT(std::hypot(force[0], force[1]), 0.01 * weight);
+  EXPECT_LT(body_of(*sim, block).twist.v.norm(), 0.01);
+  EXPECT_GT(body_of(*sim, block).pose.p[2], 1.0);  // on the grains, not among them
+
+  std::vector<double> speeds;
+  for (std::size_t i = 0; i < sim->bodies().constants.size(); ++i) {
+    const BodyConstants& body = sim->bodies().constants[i];
+    if (body.shape.type != ShapeType::sphere) continue;
+    const Vec3& x = sim->state().body[i].pose.p;
+    const double r = body.shape.size[0] - 1e-3;
+    EXPECT_TRUE(x[0] > r && x[0] < 2.0 - r && x[1] > r && x[1] < 2.0 - r && x[2] > r)
+        << "sphere " << body.id << " at " << x.transpose();
+    speeds.push_back(sim->state().body[i].twist.v.norm());
+  }
+  ASSERT_EQ(speeds.size(), 640u);
+  // single loose grains go on tumbling in their cages
+  std::sort(speeds.begin(), speeds.end());
+  EXPECT_LT(speeds[320], 0.003);
+  EXPECT_LT(speeds[608], 0.05);
+  const StepReport& r = sim->stepper().report();
+  EXPECT_LT(r.penetration, 2e-4);
+
+  // the audit explains the 80 kJ that the fall set free
+  const double dissipated = r.audit.dissipation_friction + r.audit.dissipation_impact;
+  EXPECT_GT(dissipated, 5e4);
+  EXPECT_LT(std::abs(r.energy_residual), 1e-4 * dissipated);
+}
+
+TEST(BrickWall, StandsUntilTheBallTakesItsUpperHalfAlong) {
+  const auto sim = example("brick_wall");
+  const GlobalId ball = id_of(*sim, "ball");
+  const GlobalId floor = 0;
+  const std::vector<BodyMotionState> start = sim->state().body;
+  const auto id = [&](std::size_t i) { return sim->bodies().constants[i].id; };
+  const auto mass = [&](std::size_t i) { return sim->bodies().constants[i].mass; };
+  const auto is_brick = [&](std::size_t i) { return mass(i) > 0.0 && id(i) != ball; };
+  const double h = sim->settings().time.step;
+  const double before_y = energy_and_momentum(sim->model(), sim->bodies(), sim->state()).linear[1];
+  double floor_y = 0.0;  // impulse of the floor on the bodies
+  const auto run_to = [&](double t) {
+    while (sim->state().step < std::llround(t / h)) {
+      sim->step();
+      floor_y -= contact_force_on(*sim, floor)[1] * h;
+    }
+  };
+
+  run_to(0.14);  // the ball has 7 cm to go
+  double kinetic = 0.0;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (!is_brick(i)) continue;
+    kinetic += 0.5 * mass(i) * sim->state().body[i].twist.v.squaredNorm();
+    EXPECT_LT((sim->state().body[i].pose.p - start[i].pose.p).norm(), 1e-4) << id(i);
+  }
+  EXPECT_LT(kinetic, 0.01);
+  EXPECT_DOUBLE_EQ(body_of(*sim, ball).twist.v[1], 12.0);
+
+  run_to(0.3);
+  double bricks_y = 0.0, ball_loss = 0.0;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const BodyMotionState& now = sim->state().body[i];
+    const double moved = (now.pose.p - start[i].pose.p).norm();
+    if (id(i) == ball) ball_loss = mass(i) * (12.0 - now.twist.v[1]);
+    if (!is_brick(i)) continue;
+    bricks_y += mass(i) * now.twist.v[1];
+    if (start[i].pose.p[2] < 0.4) {
+      EXPECT_LT(moved, 0.05) << "in the lower courses";
+    }
+  }
+  EXPECT_GT(ball_loss, 400.0);  // kg m/s, of 6100
+  EXPECT_NEAR(bricks_y, ball_loss + floor_y, 1e-8 * ball_loss);
+  EXPECT_NEAR(sim->stepper().report().linear_momentum[1] - before_y, floor_y, 1e-8 * ball_loss);
+  EXPECT_LT(std::abs(floor_y), 0.5 * ball_loss);
+  // bricks that the ball met fly
+  EXPECT_GT(std::count_if(sim->state().body.begin(), sim->state().body.end(),
+                          [](const BodyMotionState& b) { return b.twist.v[1] > 3.0; }),
+            5);
+  // semi-implicit steps lag behind the parabola by m g^2 h t/2 per falling body
+  const double falling = 1400.0 * kG * kG * h * 0.3 / 2.0;
+  EXPECT_LT(std::abs(sim->stepper().report().energy_residual), falling);
+}
+
+TEST(BoxStack, StaysWithinAMillimetreForTwoSeconds) {
+  const auto sim = example("box_stack");
+  const std::vector<BodyMotionState> start = sim->state().body;
+  double highest = 0.0;
+
+  const double missed =
+      run_whole(*sim, [&] { highest = std::max(highest, sim->stepper().report().kinetic); });
+
+  EXPECT_EQ(missed, 0.0);
+  ASSERT_EQ(start.size(), 10u);
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const Pose& pose = sim->state().body[i].pose;
+    EXPECT_LT((pose.p - start[i].pose.p).norm(), 1e-3) << "box " << i;
+    EXPECT_LT(pose.q.angularDistance(start[i].pose.q), 2e-3) << "box " << i;
+  }
+  EXPECT_LT(highest, 1e-4);
+  EXPECT_LT(sim->stepper().report().kinetic, 1e-6);
+}
+
+TEST(NewtonsCradle, OnlyTheLastBallLeavesWithTheSpeedOfTheFirst) {
+  const auto sim = example("newtons_cradle");
+  const double ball_mass = 7800.0 * 4.0 / 3.0 * M_PI * 1.25e-4;
+
+  const double missed = run_whole(*sim);
+
+  EXPECT_EQ(missed, 0.0);
+  for (int i = 0; i < 5; ++i) {
+    const Vec3 v = body_of(*sim, id_of(*sim, "ball-" + std::to_string(i))).twist.v;
+    EXPECT_NEAR(v[0], i == 4 ? 1.0 : 0.0, 1e-10) << "ball " << i;
+    EXPECT_NEAR(v.tail<2>().norm(), 0.0, 1e-10) << "ball " << i;
+  }
+  EXPECT_NEAR(sim->stepper().report().kinetic, 0.5 * ball_mass, 1e-9);
+  EXPECT_NEAR(sim->stepper().report().energy_residual, 0.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace catena::testing
