@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(("sweep/" + name).c_str(),
                                  [path](benchmark::State& s) { time_sweep(s, path); })
         ->UseManualTime()
+        ->Iterations(5)
         ->Unit(benchmark::kMillisecond);
   }
   benchmark::RunSpecifiedBenchmarks();

@@ -138,6 +138,13 @@ std::vector<ContactRecord> contact_records(const Simulation& sim) {
   return records;
 }
 
+/// For people: 6 digits.
+std::string short_text(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   const auto s = static_cast<long long>(seconds + 0.5);
@@ -192,7 +199,7 @@ class RunLoop {
     log_.info("start: " + std::to_string(n) + " bodies on " +
               std::to_string(sim_.communicator().size()) + " ranks, " +
               std::to_string(sim_.n_steps()) + " steps of " +
-              json_number(sim_.settings().time.step) + " s into " + writer_.directory());
+              short_text(sim_.settings().time.step) + " s into " + writer_.directory());
     snapshot();
     wall_start_ = wall_progress_ = wall_seconds();
   }
@@ -213,7 +220,7 @@ class RunLoop {
     const StepReport& r = sim_.stepper().report();
     const State& state = sim_.state();
     if (state.step == 1 && r.penetration > sim_.settings().contact.margin) {
-      log_.warning("bodies overlap at the start by up to " + json_number(r.penetration) +
+      log_.warning("bodies overlap at the start by up to " + short_text(r.penetration) +
                        " m; they are pushed apart at contact.recovery_speed, see recovery_work",
                    {{"penetration", json_number(r.penetration)}});
     }
@@ -264,9 +271,9 @@ class RunLoop {
     if (missed_ > kMaxWarnings) return;
     const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
     log_.warning("step " + std::to_string(sim_.state().step) + " missed its tolerance: " + metric +
-                     " " + json_number(value_of(r.solve.errors, r.solve.metric)) + " " +
+                     " " + short_text(value_of(r.solve.errors, r.solve.metric)) + " " +
                      std::string(metric_unit(r.solve.metric)) + ", wanted " +
-                     json_number(r.solve.threshold) +
+                     short_text(r.solve.threshold) +
                      (missed_ == kMaxWarnings ? "; further ones are counted only" : ""),
                  {{"step", std::to_string(sim_.state().step)},
                   {"error", json_number(value_of(r.solve.errors, r.solve.metric))}});

@@ -27,8 +27,12 @@ class Log {
   void open_json(const std::string& path);
 
   void message(LogLevel level, std::string_view text, const Fields& fields = {});
-  void info(std::string_view text, const Fields& fields = {}) { message(LogLevel::info, text, fields); }
-  void warning(std::string_view text, const Fields& fields = {}) { message(LogLevel::warning, text, fields); }
+  void info(std::string_view text, const Fields& fields = {}) {
+    message(LogLevel::info, text, fields);
+  }
+  void warning(std::string_view text, const Fields& fields = {}) {
+    message(LogLevel::warning, text, fields);
+  }
 
   /// A line to people only, flushed at once; not in log.jsonl. Silent when quiet.
   void progress(std::string_view text);

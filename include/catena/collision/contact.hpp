@@ -12,9 +12,9 @@ namespace catena {
 
 /// One point of a pair (A, B), world frame, m.
 struct ContactPoint {
-  Vec3 point;   ///< midway between the two surfaces
-  Vec3 normal;  ///< unit, from A to B
-  double gap;   ///< distance along the normal; negative if penetrating
+  Vec3 point;            ///< midway between the two surfaces
+  Vec3 normal;           ///< unit, from A to B
+  double gap;            ///< distance along the normal; negative if penetrating
   std::int32_t feature;  ///< numbers the points of a pair, stable from step to step
 };
 

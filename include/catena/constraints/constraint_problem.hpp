@@ -24,8 +24,8 @@ enum class BlockKind : std::uint8_t {
 /// How a body's inverse mass is stored.
 enum class MassKind : std::uint8_t {
   prescribed,  ///< M^-1 = 0, nothing stored: fixed and kinematic bodies
-  rigid,       ///< 7 numbers: 1/m, and R I^-1 R^T as xx, xy, xz, yy, yz, zz; 6 velocities (v, omega)
-  dense,       ///< n x n numbers, row by row, for n velocities
+  rigid,  ///< 7 numbers: 1/m, and R I^-1 R^T as xx, xy, xz, yy, yz, zz; 6 velocities (v, omega)
+  dense,  ///< n x n numbers, row by row, for n velocities
 };
 
 /// Bodies of a problem, this rank's: n_owned owned ones, then ghosts, then bodies every
@@ -62,11 +62,11 @@ struct ProblemBodies {
 struct RigidContact {
   Index body_a = kNoIndex;  ///< local bodies
   Index body_b = kNoIndex;
-  Vec3 normal;              ///< unit, from a to b
-  Vec3 tangent;             ///< t1
-  Vec3 arm_a, arm_b;        ///< r: from the centre of mass to the point, world, m
-  double bias = 0.0;        ///< b in w_n = u_n + b, m/s
-  double friction = 0.0;    ///< mu
+  Vec3 normal;            ///< unit, from a to b
+  Vec3 tangent;           ///< t1
+  Vec3 arm_a, arm_b;      ///< r: from the centre of mass to the point, world, m
+  double bias = 0.0;      ///< b in w_n = u_n + b, m/s
+  double friction = 0.0;  ///< mu
   ContactKey key;
 };
 
@@ -76,17 +76,17 @@ struct RigidContact {
 /// rows x dofs(body[j]) numbers, row by row, from jacobian_begin[j].
 struct GeneralBlocks {
   std::vector<BlockKind> kind;
-  std::vector<std::int64_t> name;      ///< the user's number of the block (joint id, contact number)
+  std::vector<std::int64_t> name;  ///< the user's number of the block (joint id, contact number)
   std::vector<Index> row_begin = {0};
   std::vector<Index> body_begin = {0};
   std::vector<Index> body;
   std::vector<std::int64_t> jacobian_begin = {0};
   std::vector<double> jacobian;
-  std::vector<double> friction;        ///< per block; 0 unless a contact
-  std::vector<double> q;               ///< per row: w = G V + Sigma lambda - q
-  std::vector<double> compliance;      ///< per row: Sigma's diagonal, >= 0
-  std::vector<double> lower, upper;    ///< per row, boxed only; N s
-  std::vector<std::uint8_t> angular;   ///< per row: 1 if w is in rad/s
+  std::vector<double> friction;       ///< per block; 0 unless a contact
+  std::vector<double> q;              ///< per row: w = G V + Sigma lambda - q
+  std::vector<double> compliance;     ///< per row: Sigma's diagonal, >= 0
+  std::vector<double> lower, upper;   ///< per row, boxed only; N s
+  std::vector<std::uint8_t> angular;  ///< per row: 1 if w is in rad/s
 
   Index size() const { return static_cast<Index>(kind.size()); }
   Index n_rows() const { return row_begin.back(); }
@@ -98,9 +98,9 @@ struct AssembledOperator {
   std::vector<std::int64_t> row_begin = {0};  ///< CSR, local rows
   std::vector<Index> column;
   std::vector<double> value;
-  std::vector<double> r;          ///< per local row
-  std::vector<double> friction;   ///< per contact (3 rows)
-  std::vector<std::int64_t> name; ///< global number per contact
+  std::vector<double> r;           ///< per local row
+  std::vector<double> friction;    ///< per contact (3 rows)
+  std::vector<std::int64_t> name;  ///< global number per contact
   Index n_halo_rows = 0;
   /// In blocks of 3 rows: own blocks to halo blocks, which are numbered as the columns
   /// are (halo block j is n_rows()/3 + j).
@@ -148,9 +148,9 @@ struct ConstraintProblem {
 /// are not in a hurry walk a problem.
 struct BlockView {
   BlockKind kind;
-  Index row;          ///< first row
+  Index row;  ///< first row
   Index rows;
-  double friction;    ///< contacts only
+  double friction;  ///< contacts only
 };
 BlockView block_view(const ConstraintProblem& problem, Index block);
 

@@ -68,9 +68,9 @@ class NameTable {
 /// Parameters of contact rows (docs/theory.md, "Contact rows").
 struct ContactParameters {
   ContactLaw law = ContactLaw::coulomb;
-  double margin = 1e-3;          ///< m; contacts are made where the gap is below this
-  double recovery_speed = 1.0;   ///< m/s; penetrations are undone no faster
-  double rest_speed = 1e-2;      ///< m/s; slower impacts have no restitution
+  double margin = 1e-3;         ///< m; contacts are made where the gap is below this
+  double recovery_speed = 1.0;  ///< m/s; penetrations are undone no faster
+  double rest_speed = 1e-2;     ///< m/s; slower impacts have no restitution
 };
 
 /// Constant in a run and replicated on every rank: O(config), not O(bodies).

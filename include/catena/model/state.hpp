@@ -34,19 +34,20 @@ struct AuditSums {
   double dissipation_friction = 0.0;
   double dissipation_impact = 0.0;
   double recovery_work = 0.0;
-  double external_work = 0.0;  ///< by kinematic bodies
-  double initial_energy = 0.0; ///< kinetic + potential at the start
+  double external_work = 0.0;   ///< by kinematic bodies
+  double initial_energy = 0.0;  ///< kinetic + potential at the start
 };
 
 /// This rank's part of everything that changes. Body columns have one entry per owned
 /// body, in the same local order as Bodies; that order is a space-filling curve's,
 /// made anew by migration. Prescribed bodies keep their state at t = 0 in `start`.
 struct State {
-  double time = 0.0;       ///< s
+  double time = 0.0;  ///< s
   std::int64_t step = 0;
   std::vector<BodyMotionState> body;
   std::vector<BodyMotionState> start;  ///< at t = 0, for prescribed motion
-  std::vector<std::int32_t> subdomain;  ///< global number of the subdomain that sweeps the body's rows
+  std::vector<std::int32_t>
+      subdomain;  ///< global number of the subdomain that sweeps the body's rows
   /// Ascending in key; each held by the owner of the contact's home body.
   std::vector<KeyedImpulse> impulses;
   AuditSums audit;

@@ -37,9 +37,10 @@ class ContactSearch {
   ContactSearch(ContactSearch&&) noexcept;
 
   /// Collective. Ranks exchange boxes (O(ranks)), then bodies whose box, grown by the
-  /// contact margin and by the way it goes in `step`, overlaps; a ghost is kept where a pair with an owned body has its
-  /// home (home_of) on this rank. Contacts with gap below the margin, or closing fast
-  /// enough to touch within `step` (dynamic bodies with v + h g), are made, ascending in key.
+  /// contact margin and by the way it goes in `step`, overlaps; a ghost is kept where a pair with
+  /// an owned body has its home (home_of) on this rank. Contacts with gap below the margin, or
+  /// closing fast enough to touch within `step` (dynamic bodies with v + h g), are made, ascending
+  /// in key.
   void find(const Bodies& bodies, const State& state, double step, ContactSet& out);
 
  private:
