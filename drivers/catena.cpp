@@ -153,7 +153,9 @@ int main(int argc, char** argv) {
   ExitCode code = ExitCode::done;
   try {
     code = run_catena(comm, {argv + 1, argv + argc});
-  } catch (const Error& e) {  // thrown on every rank
+  } catch (const Error& e) {
+    // MPI's own failures may be this rank's alone; all others are thrown on every rank
+    if (e.code() == ExitCode::runtime_error) comm.abort(1, e.what());
     code = e.code();
     if (comm.rank() == 0) std::fprintf(stderr, "%s\n", e.what());
   } catch (const std::bad_alloc&) {  // on this rank alone: the others would wait for ever

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 
+#include <array>
 #include <cstdio>
 
 #include "catena/base/log.hpp"
@@ -50,6 +51,18 @@ std::string plan_text(const PartitionPlan& p) {
   return text + line;
 }
 
+/// Collective. Mean half extent of the dynamic bodies with a shape, m; 0 if there are none.
+double mean_half_extent(const Communicator& comm, const Bodies& bodies) {
+  std::array<double, 2> sums = {0.0, 0.0};
+  for (const BodyConstants& body : bodies.constants) {
+    if (body.kind != BodyKind::dynamic || body.shape.type == ShapeType::none) continue;
+    sums[0] += half_extent(body.shape);
+    sums[1] += 1.0;
+  }
+  comm.sum(sums);
+  return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
+}
+
 }  // namespace
 
 ExitCode run(const Communicator& comm, const RunArguments& arguments) {
@@ -72,13 +85,24 @@ ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
 
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
-  const Model model = make_model(settings, comm);
+  Model model = make_model(settings, comm);
   Bodies bodies;
   State state;
   generate_bodies(settings, comm, model, bodies, state);
   migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
   ContactSet contacts;
   ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);
+  const double reach = 0.5 * mean_half_extent(comm, bodies);
+  if (2 * comm.sum(static_cast<std::int64_t>(contacts.contacts.size())) <
+          comm.sum(static_cast<std::int64_t>(bodies.size())) &&
+      reach > model.contact.margin) {
+    model.contact.margin = reach;
+    ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);
+    char line[120];
+    std::snprintf(line, sizeof line,
+                  "few bodies touch yet: pairs closer than %.3g m count as contacts\n", reach);
+    print(comm, line);
+  }
   print(comm, plan_text(plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel)));
   return ExitCode::done;
 }
@@ -93,10 +117,14 @@ ExitCode info(const Communicator& comm, const std::string& file) {
 }
 
 ExitCode rebuild(const Communicator& comm, const std::string& directory) {
+  std::string text = directory + "/result.h5 and result.xdmf rebuilt\n";
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) rebuild_index(directory);
+    if (comm.rank() != 0) return;
+    for (const std::string& name : rebuild_index(directory)) {
+      text += "left out, since it cannot be read: snapshots/" + name + "\n";
+    }
   });
-  print(comm, directory + "/result.h5 and result.xdmf rebuilt\n");
+  print(comm, text);
   return ExitCode::done;
 }
 

@@ -28,12 +28,13 @@ bool take_parcel(MPI_Comm comm, int tag, std::vector<Parcel>& incoming) {
 
 /// Refuses what cannot be sent while nothing is on its way yet: an exception later
 /// would free buffers that MPI still reads.
-void check_parcels(const std::vector<Parcel>& parcels, int n_ranks) {
+void check_parcels(const std::vector<Parcel>& parcels, int rank, int n_ranks) {
   std::vector<int> targets;
   for (const Parcel& parcel : parcels) {
     CATENA_CHECK(parcel.rank >= 0 && parcel.rank < n_ranks, "parcel to a rank that is not there");
     targets.push_back(parcel.rank);
-    if (parcel.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    if (parcel.rank != rank &&
+        parcel.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw Error(
           "parcel of " + std::to_string(parcel.bytes.size()) + " bytes is larger than MPI can send",
           "MPI", "use more ranks", ExitCode::runtime_error);
@@ -47,7 +48,7 @@ void check_parcels(const std::vector<Parcel>& parcels, int n_ranks) {
 
 std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
   Impl& impl = *impl_;
-  check_parcels(outgoing, impl.size);
+  check_parcels(outgoing, impl.rank, impl.size);
   // A rank may leave this exchange and post the next one while another still probes
   // for this one, but no rank is ever two ahead: two tags in turn keep them apart.
   const int tag = kExchangeTag + impl.exchanges;

@@ -137,9 +137,15 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
   describe_time(visit, s.time);
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
     describe(visit, s.solver);
-    if (s.solver.gauss_seidel.local == LocalSolve::cone && s.contact.law != ContactLaw::ccp) {
+    const LocalSolve local = s.solver.gauss_seidel.local;
+    const bool ccp = s.contact.law == ContactLaw::ccp;
+    if (local == LocalSolve::cone && !ccp) {
       visit.reject("local", "`cone` solves the law ccp only",
                    "set contact.law to ccp, or local to exact");
+    }
+    if (local != LocalSolve::cone && local != LocalSolve::exact && ccp) {
+      visit.reject("local", "`project`, `sliding` and `scalar` solve Coulomb's law, not ccp",
+                   "set contact.law to coulomb, or local to exact or cone");
     }
   });
   describe_parallel(visit, s.parallel);

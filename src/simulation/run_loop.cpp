@@ -38,6 +38,7 @@ std::vector<SeriesColumn> series_columns() {
           {"error_friction", "J"},
           {"error_natural_map", "m/s"},
           {"error_natural_map_rms", "m/s"},
+          {"error_joint", "J"},
           {"contacts", "1"},
           {"penetration", "m"},
           {"iterations", "1"},
@@ -68,6 +69,7 @@ std::vector<double> series_row(const StepReport& r, const State& state, double w
           e.energy_friction,
           e.natural_map,
           e.natural_map_rms,
+          e.energy_joint,
           static_cast<double>(r.contacts),
           r.penetration,
           static_cast<double>(r.solve.iterations),
@@ -118,7 +120,8 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
           {"hosts", host_names(sim.communicator())},
           {"ranks", std::to_string(sim.communicator().size())},
           {"start_time", start_text},
-          {"parent_checkpoint", ""}};
+          {"parent_checkpoint", ""},
+          {"petsc_options", ""}};
 }
 
 std::vector<ContactRecord> contact_records(const Simulation& sim) {
@@ -197,9 +200,11 @@ class RunLoop {
     writer_.write_bodies(sim_.model(), sim_.bodies());
     const std::int64_t n = sim_.communicator().sum(static_cast<std::int64_t>(sim_.bodies().size()));
     log_.info("start: " + std::to_string(n) + " bodies on " +
-              std::to_string(sim_.communicator().size()) + " ranks, " +
-              std::to_string(sim_.n_steps()) + " steps of " +
-              short_text(sim_.settings().time.step) + " s into " + writer_.directory());
+                  std::to_string(sim_.communicator().size()) + " ranks, " +
+                  std::to_string(sim_.n_steps()) + " steps of " +
+                  short_text(sim_.settings().time.step) + " s into " + writer_.directory() +
+                  " (set up in " + short_text(sim_.setup_seconds()) + " s)",
+              {{"setup_s", json_number(sim_.setup_seconds())}});
     snapshot();
     wall_start_ = wall_progress_ = wall_seconds();
   }
@@ -209,16 +214,28 @@ class RunLoop {
       sim_.step();
     } catch (const BlowUp& blow_up) {
       log_.message(LogLevel::error, blow_up.what());
-      dump("blow-up");
-      snapshot();
-      writer_.finish();
+      attempt([&] { dump("blow-up"); });
+      // the state is that of the step's start, whose contacts are gone
+      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot({}); });
+      attempt([&] { writer_.finish(); });
       throw;
+    }
+  }
+
+  /// Collective. Output after a blow-up: its own failure is told, but does not replace it.
+  template <class Output>
+  void attempt(Output&& output) {
+    try {
+      output();
+    } catch (const Error& error) {
+      log_.warning(error.what());
     }
   }
 
   void after_step(double wall) {
     const StepReport& r = sim_.stepper().report();
     const State& state = sim_.state();
+    times_.add(r.times);
     if (state.step == 1 && r.penetration > sim_.settings().contact.margin) {
       log_.warning("bodies overlap at the start by up to " + short_text(r.penetration) +
                        " m; they are pushed apart at contact.recovery_speed, see recovery_work",
@@ -246,8 +263,11 @@ class RunLoop {
   }
 
   void snapshot() {
-    std::vector<ContactRecord> records;
-    if (output_.contacts && sim_.state().step > 0) records = contact_records(sim_);
+    const bool known = output_.contacts && sim_.state().step > 0;
+    snapshot(known ? contact_records(sim_) : std::vector<ContactRecord>());
+  }
+
+  void snapshot(const std::vector<ContactRecord>& records) {
     writer_.write_snapshot(sim_.model(), sim_.bodies(), sim_.state(), records);
     last_snapshot_ = sim_.state().step;
   }
@@ -306,8 +326,19 @@ class RunLoop {
                    " steps missed their tolerance: see error_energy in the series; more "
                    "solver.max_iterations or a smaller time.step make it smaller");
     }
+    std::array<double, 5> stages = {times_.find, times_.assemble, times_.solve, times_.apply,
+                                    times_.advance};
+    sim_.communicator().max(stages);
     log_.info("done: " + std::to_string(steps) + " steps in " + duration_text(wall_steps_) +
-              "; result " + writer_.directory() + "/result.h5");
+                  " (slowest rank: contacts " + short_text(stages[0]) + " s, rows " +
+                  short_text(stages[1]) + " s, solver " + short_text(stages[2]) + " s, motion " +
+                  short_text(stages[3] + stages[4]) + " s); result " + writer_.directory() +
+                  "/result.h5",
+              {{"find_s", json_number(stages[0])},
+               {"assemble_s", json_number(stages[1])},
+               {"solve_s", json_number(stages[2])},
+               {"apply_s", json_number(stages[3])},
+               {"advance_s", json_number(stages[4])}});
   }
 
   Simulation& sim_;
@@ -321,6 +352,7 @@ class RunLoop {
   double wall_start_ = 0.0;
   double wall_progress_ = 0.0;
   double wall_steps_ = 0.0;  ///< s
+  StepTimes times_;          ///< of all steps, this rank's
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catena/base/error.hpp"
+#include "catena/base/timer.hpp"
 #include "catena/partition/balance.hpp"
 
 namespace catena {
@@ -21,6 +23,12 @@ std::unique_ptr<Solver> make_solver(const SolverSettings& settings) {
 
 Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
     : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
+  if (settings_.solver.gauss_seidel.formulation == Formulation::residual &&
+      number_of_parts(comm_, settings_.parallel) > 1) {
+    throw Error("`residual` runs on one subdomain only", "solver.formulation",
+                "use formulation: velocity, or set parallel.subdomains to 1");
+  }
+  const double start_wall = wall_seconds();
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
   const EnergyMomentum start = energy_and_momentum(model_, bodies_, state_);
@@ -33,6 +41,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
       StepperSettings{settings_.time.stepper, settings_.time.step, settings_.solver.warm_start},
       make_solver(settings_.solver));
   distribute();
+  setup_seconds_ = comm_.max(wall_seconds() - start_wall);
 }
 
 Simulation::~Simulation() = default;

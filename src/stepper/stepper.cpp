@@ -144,7 +144,9 @@ void Stepper::assemble_problem(const Bodies& /*bodies*/, const State& state) {
     problem_->contacts.push_back(make_contact_rows(c, local.state[a].pose, local.state[b].pose,
                                                    local.state[a].twist, local.state[b].twist, pair,
                                                    settings_.kind, h, model_.contact));
-    recovering_[k] = c.gap < 0.0 ? 1 : 0;
+    // what restitution gives back is not pushed out of an overlap
+    const double gap_bias = contact_bias(settings_.kind, c.gap, 0.0, 0.0, h, model_.contact);
+    recovering_[k] = c.gap < 0.0 && problem_->contacts.back().bias == gap_bias ? 1 : 0;
     const Index home =
         home_of(local.constants[a], local.constants[b]) == c.key.a ? c.body_a : c.body_b;
     problem_->block_subdomain.push_back(state.subdomain[static_cast<std::size_t>(home)]);

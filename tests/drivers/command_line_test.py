@@ -11,6 +11,8 @@ import sys
 import tempfile
 import unittest
 
+import h5py
+
 CATENA, RANKS, MPIEXEC, SOURCE = sys.argv[1:5]
 
 CASE = """catena: 1
@@ -72,6 +74,30 @@ class CommandLine(unittest.TestCase):
     def test_plan_takes_any_number_of_ranks(self):
         self.assertIn("ranks 5, bodies 7, contacts 7", self.catena("plan", "drop.yaml", "-n", "5"))
 
+    def test_plan_of_a_lattice_that_has_not_fallen_yet_counts_close_pairs(self):
+        # 3 x 2 grains, 0.12 m apart with radius 0.05 m: 7 pairs of neighbours closer than 0.05 m
+        text = self.catena("plan", "drop.yaml", "-n", "2", "--set", "generators.grains.spacing=0.12",
+                           "--set", "generators.grains.origin=[0.5, 0, 1]", "--set", "bodies.ball.position=[0, 0, 1]")
+        self.assertIn("few bodies touch yet", text)
+        self.assertIn("ranks 2, bodies 7, contacts 7\n", text)
+
+    def test_result_has_the_columns_and_provenance_that_other_programs_read(self):
+        self.catena("run", "drop.yaml", "--quiet")
+        with h5py.File(self.path / "drop" / "result.h5", "r") as result:
+            for name in ("time", "kinetic_energy", "potential_energy", "dissipation_friction", "dissipation_impact",
+                         "energy_residual", "error_energy", "error_natural_map", "error_joint", "contacts",
+                         "iterations", "step_wall_s", "imbalance"):
+                self.assertIn("unit", result["series"][name].attrs)
+            for name in ("version", "git_hash", "build", "command_line", "config", "hosts", "ranks", "start_time",
+                         "parent_checkpoint", "petsc_options"):
+                self.assertIn(name, result["provenance"].attrs)
+
+    def test_settings_that_do_not_fit_together_leave_no_result(self):
+        self.catena("check", "drop.yaml", "--set", "contact.law=ccp", "--set", "solver.local=project", code=3)
+        self.catena("run", "drop.yaml", "--set", "solver.formulation=residual", "--set", "parallel.subdomains=2",
+                    code=3)
+        self.assertFalse((self.path / "drop").exists())
+
     def test_run_overwrites_a_result_only_when_forced(self):
         self.catena("run", "drop.yaml", "--quiet")
         index = self.path / "drop" / "result.h5"
@@ -91,7 +117,8 @@ class CommandLine(unittest.TestCase):
     def test_info_and_rebuild_know_a_result(self):
         self.catena("run", "drop.yaml", "--quiet")
         (self.path / "drop" / "result.h5").unlink()
-        self.catena("info", "--rebuild", "drop")
+        (self.path / "drop" / "snapshots" / "00000009.h5").write_text("half")
+        self.assertIn("cannot be read: snapshots/00000009.h5", self.catena("info", "--rebuild", "drop"))
         self.assertIn("catena-result", self.catena("info", "drop/result.h5"))
 
     def test_solve_reports_what_it_reached(self):

@@ -24,7 +24,13 @@ struct StepperSettings {
 /// Wall times of a step's stages, s, this rank's.
 struct StepTimes {
   double find = 0.0, assemble = 0.0, solve = 0.0, apply = 0.0, advance = 0.0;
-  double total() const { return find + assemble + solve + apply + advance; }
+  void add(const StepTimes& t) {
+    find += t.find;
+    assemble += t.assemble;
+    solve += t.solve;
+    apply += t.apply;
+    advance += t.advance;
+  }
 };
 
 /// What a step did; the same on every rank but for `times`.
@@ -68,8 +74,8 @@ class Stepper {
   void find_contacts(const Bodies& bodies, const State& state);     ///< collective
   void assemble_problem(const Bodies& bodies, const State& state);  ///< local
   void solve_impulses();                                            ///< collective
-  void apply_impulses(const Bodies& bodies, State& state);          ///< neighbours
-  void advance_poses(const Bodies& bodies, State& state);           ///< collective
+  void apply_impulses(const Bodies& bodies, State& state);          ///< local
+  void advance_poses(const Bodies& bodies, State& state);           ///< local
   void record(const Bodies& bodies, State& state);                  ///< collective
 
   const StepReport& report() const { return report_; }
@@ -96,7 +102,7 @@ class Stepper {
   std::vector<double> impulses_;
   std::vector<double> twists0_;          ///< V0 of all local bodies
   std::vector<double> velocities_;       ///< V
-  std::vector<char> recovering_;         ///< contact k starts in penetration
+  std::vector<char> recovering_;         ///< contact k is pushed out of penetration
   std::vector<KeyedImpulse> impulses0_;  ///< the state's at the step's start
   AuditSums audit0_;
   StepReport report_;
