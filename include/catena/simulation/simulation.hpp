@@ -45,6 +45,8 @@ class Simulation {
   const Stepper& stepper() const { return *stepper_; }
   /// Of the last distribution.
   const PartitionQuality& partition() const { return quality_; }
+  /// Wall time of the constructor on the slowest rank, s.
+  double setup_seconds() const { return setup_seconds_; }
   /// Largest rank's counted work of the last step over the mean.
   double imbalance() const { return imbalance_; }
 
@@ -61,6 +63,7 @@ class Simulation {
   PartitionQuality quality_;
   double imbalance_ = 1.0;
   bool unbalanced_ = false;
+  double setup_seconds_ = 0.0;
 };
 
 }  // namespace catena
