@@ -150,7 +150,7 @@ std::string short_text(double value) {
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
-  const auto s = static_cast<long long>(seconds + 0.5);
+  const auto s = std::llround(seconds);
   std::array<char, 32> text{};
   if (s < 3600) {
     std::snprintf(text.data(), text.size(), "%lld:%02lld", s / 60, s % 60);
