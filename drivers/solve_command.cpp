@@ -70,6 +70,12 @@ GaussSeidelSettings settings_of(const SolveArguments& arguments) {
   if (!arguments.metric.empty()) {
     stop.metric = static_cast<Metric>(index_of(kMetricNames, arguments.metric, "--metric"));
   }
+  YamlDocument document("{}", "--set");
+  for (const std::string& assignment : arguments.set) document.set(assignment);
+  const auto read_set = [&] {
+    document.read([&](SettingsVisitor& visit) { describe(visit, settings); });
+  };
+  read_set();  // the metric decides what the tolerance means
   const double tolerance = arguments.tolerance.empty()
                                ? kTolerance
                                : number_of(arguments.tolerance, "", "--tolerance", 0.0);
@@ -87,9 +93,7 @@ GaussSeidelSettings settings_of(const SolveArguments& arguments) {
   if (!arguments.time_limit.empty()) {
     stop.time_limit = number_of(arguments.time_limit, "s", "--time-limit", 0.0);
   }
-  YamlDocument document("{}", "--set");
-  for (const std::string& assignment : arguments.set) document.set(assignment);
-  document.read([&](SettingsVisitor& visit) { describe(visit, settings); });
+  read_set();
   return settings;
 }
 

@@ -20,6 +20,8 @@ namespace {
 
 /// FCLIB dumps that one run makes at most.
 constexpr int kMaxDumps = 20;
+/// Contacts of a problem that is written unasked, at most: about 1 GB on rank 0.
+constexpr std::int64_t kMostDumped = 1000000;
 /// Warnings of missed tolerances that are shown one by one.
 constexpr int kMaxWarnings = 5;
 
@@ -214,12 +216,21 @@ class RunLoop {
       sim_.step();
     } catch (const BlowUp& blow_up) {
       log_.message(LogLevel::error, blow_up.what());
-      attempt([&] { dump("blow-up"); });
+      attempt([&] { dump_blow_up(); });
       // the state is that of the step's start, whose contacts are gone
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot({}); });
       attempt([&] { writer_.finish(); });
       throw;
     }
+  }
+
+  /// Collective. A problem is written by one rank, whose memory must hold it.
+  void dump_blow_up() {
+    const std::int64_t n = sim_.communicator().sum(
+        static_cast<std::int64_t>(sim_.stepper().problem().contacts.size()));
+    if (n <= kMostDumped) return dump("blow-up");
+    log_.warning("the step's problem is not written: " + std::to_string(n) +
+                 " contacts are too many for one rank");
   }
 
   /// Collective. Output after a blow-up: its own failure is told, but does not replace it.

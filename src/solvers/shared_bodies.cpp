@@ -10,8 +10,8 @@ namespace catena {
 namespace {
 
 constexpr int kWidth = 6;         ///< velocities per item
-constexpr int kReverseTag = 301;  ///< changes to owners
-constexpr int kForwardTag = 302;  ///< new velocities to copies
+constexpr int kReverseTag = 321;  ///< changes to owners
+constexpr int kForwardTag = 322;  ///< new velocities to copies
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 Index items_of(Index dofs) { return (dofs + kWidth - 1) / kWidth; }

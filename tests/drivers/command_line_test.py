@@ -154,6 +154,9 @@ class CommandLine(unittest.TestCase):
         options = json.loads((self.path / "r.json").read_text())["options"]
         self.assertEqual((options["relative_tolerance"], options["absolute_tolerance"]), (1e-3, 0))
         self.assertEqual(options["check_interval"], 1)
+        self.catena("solve", problem, "--tolerance", "1e-3", "--report", "s.json", "--set", "metric=siconos")
+        options = json.loads((self.path / "s.json").read_text())["options"]
+        self.assertEqual((options["relative_tolerance"], options["absolute_tolerance"]), (0, 1e-3))
 
     def test_scenes_of_other_engines_become_tables(self):
         (self.path / "two.txt").write_text(

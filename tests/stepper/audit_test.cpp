@@ -48,5 +48,28 @@ TEST(EnergyAudit, PushingAnOverlapOutIsRecovery) {
   }
 }
 
+TEST(EnergyAudit, AMovingBodyWorksOnWhatItHits) {
+  const CaseSettings settings = parse_case(
+      "catena: 1\nname: audit\ngravity: [0, 0, 0]\n"
+      "materials: {m: {density: 1000, friction: 0.5, restitution: 0.5}}\n"
+      "bodies:\n"
+      "  - {name: bat, material: m, shape: {box: {size: [1, 1, 0.1]}}, motion: {velocity: [0, 0, "
+      "1]}}\n"
+      "  - {name: ball, material: m, mass: 2, inertia: [1, 1, 1], shape: {sphere: {radius: 0.1}}, "
+      "position: [0, 0, 0.1501]}\n"
+      "time: {step: 1 ms, end: 1}\n",
+      "audit.yaml", ".");
+
+  const StepReport r = Simulation(Communicator::self(), settings).step();
+
+  // from rest to (1 + e) of the bat's speed: an impulse of 3 N s on a body that moves at 1 m/s,
+  // while the relative speed falls from 1 to e
+  EXPECT_NEAR(r.kinetic, 2.25, 1e-12);
+  EXPECT_NEAR(r.audit.external_work, 3.0, 1e-12);
+  EXPECT_NEAR(r.audit.dissipation_impact, 0.75, 1e-12);
+  EXPECT_NEAR(r.audit.dissipation_friction, 0.0, 1e-12);
+  EXPECT_NEAR(r.energy_residual, 0.0, 1e-12);
+}
+
 }  // namespace
 }  // namespace catena
