@@ -184,7 +184,7 @@ class RunLoop {
       wall_steps_ += wall_seconds() - t0;
       after_step(sim_.communicator().max(wall_seconds() - t0));
       if (missed_last_ && sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
-        snapshot();
+        if (last_snapshot_ != sim_.state().step) snapshot();
         writer_.finish();
         log_.message(LogLevel::error,
                      "stopped: a step missed its tolerance (solver.on_missed_tolerance: stop)");
