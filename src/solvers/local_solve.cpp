@@ -35,7 +35,7 @@ Vec3 solve_exact(const LocalRules& rules, const ContactBlock& block, const Vec3&
   const bool coulomb = rules.law == ContactLaw::coulomb;
   const double slip = coulomb ? 0.0 : friction * std::hypot(q[1], q[2]);
   if (q[0] >= slip) return Vec3::Zero();
-  const Vec3 z = lambda - block.d_inverse * w;
+  Vec3 z = lambda - block.d_inverse * w;
   if (sticks(z, friction)) return z;
   if (friction == 0.0) return {-q[0] / block.d(0, 0), 0.0, 0.0};
   return coulomb ? solve_one_contact_coulomb(block.d, q, friction)
@@ -43,7 +43,7 @@ Vec3 solve_exact(const LocalRules& rules, const ContactBlock& block, const Vec3&
 }
 
 Vec3 solve_sliding(const ContactBlock& block, const Vec3& w, const Vec3& lambda, double friction) {
-  const Vec3 z = lambda - block.d_inverse * w;  // (18)
+  Vec3 z = lambda - block.d_inverse * w;  // (18)
   if (z[0] <= 0.0) return Vec3::Zero();
   const double t = std::hypot(z[1], z[2]);
   if (t <= friction * z[0]) return z;
