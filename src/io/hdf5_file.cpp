@@ -63,6 +63,16 @@ std::string one_string(hid_t type, hid_t space, Read read) {
   return text;
 }
 
+std::vector<std::uint64_t> row_extents(const RowRange& rows, std::uint64_t width) {
+  return width == 0 ? std::vector<std::uint64_t>{rows.total}
+                    : std::vector<std::uint64_t>{rows.total, width};
+}
+
+const char* wrong_class(H5T_class_t wanted) {
+  return wanted == H5T_INTEGER ? "does not hold whole numbers"
+                               : "does not hold floating-point numbers";
+}
+
 }  // namespace
 
 Handle& Handle::operator=(Handle&& other) noexcept {
@@ -183,9 +193,7 @@ std::vector<T> File::read_numbers(const std::string& dataset, H5T_class_t wanted
                                   hid_t memory_type) const {
   const Handle data = open_dataset(dataset);
   const Handle type(H5Dget_type(data.id()), H5Tclose);
-  if (H5Tget_class(type.id()) != wanted)
-    fail(dataset, wanted == H5T_INTEGER ? "does not hold whole numbers"
-                                        : "does not hold floating-point numbers");
+  if (H5Tget_class(type.id()) != wanted) fail(dataset, wrong_class(wanted));
   const Handle space(H5Dget_space(data.id()), H5Sclose);
   const hssize_t n = check(H5Sget_simple_extent_npoints(space.id()), dataset, "has no extents");
   // A damaged header can claim any size; what is stored cannot be larger than the file.
@@ -213,6 +221,70 @@ std::vector<double> File::read_doubles(const std::string& dataset) const {
 
 std::vector<std::int64_t> File::read_integers(const std::string& dataset) const {
   return read_numbers<std::int64_t>(dataset, H5T_INTEGER, H5T_NATIVE_INT64);
+}
+
+void File::read_raw_rows(const Handle& data, const std::string& dataset, const RowRange& rows,
+                         std::uint64_t width, hid_t memory_type, void* values) const {
+  const std::vector<std::uint64_t> wanted = row_extents(rows, width);
+  if (extents(dataset) != wanted) {
+    fail(dataset, "does not have " + std::to_string(rows.total) + " rows" +
+                      (width == 0 ? "" : " of " + std::to_string(width) + " numbers"));
+  }
+  if (rows.count == 0) return;
+  CATENA_CHECK(rows.first + rows.count <= rows.total, dataset);
+  std::vector<hsize_t> start(wanted.size(), 0);
+  std::vector<hsize_t> count(wanted.begin(), wanted.end());
+  start[0] = rows.first;
+  count[0] = rows.count;
+  const Handle space(H5Dget_space(data.id()), H5Sclose);
+  const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
+                      H5Sclose);
+  check(
+      H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+      dataset, "its rows cannot be selected");
+  check(H5Dread(data.id(), memory_type, memory.id(), space.id(), H5P_DEFAULT, values), dataset,
+        "cannot be read");
+}
+
+template <class T>
+std::vector<T> File::read_number_rows(const std::string& dataset, const RowRange& rows,
+                                      std::uint64_t width, H5T_class_t wanted,
+                                      hid_t memory_type) const {
+  const Handle data = open_dataset(dataset);
+  const Handle type(H5Dget_type(data.id()), H5Tclose);
+  if (H5Tget_class(type.id()) != wanted) fail(dataset, wrong_class(wanted));
+  std::vector<T> values(rows.count * std::max<std::uint64_t>(width, 1));
+  read_raw_rows(data, dataset, rows, width, memory_type, values.data());
+  return values;
+}
+
+std::vector<double> File::read_double_rows(const std::string& dataset, const RowRange& rows,
+                                           std::uint64_t width) const {
+  return read_number_rows<double>(dataset, rows, width, H5T_FLOAT, H5T_NATIVE_DOUBLE);
+}
+
+std::vector<std::int64_t> File::read_integer_rows(const std::string& dataset, const RowRange& rows,
+                                                  std::uint64_t width) const {
+  return read_number_rows<std::int64_t>(dataset, rows, width, H5T_INTEGER, H5T_NATIVE_INT64);
+}
+
+std::vector<std::string> File::read_text_rows(const std::string& dataset,
+                                              const RowRange& rows) const {
+  constexpr std::size_t kLongestWord = 256;
+  const Handle data = open_dataset(dataset);
+  const Handle type(H5Dget_type(data.id()), H5Tclose);
+  const std::size_t length = H5Tget_size(type.id());
+  if (H5Tget_class(type.id()) != H5T_STRING || H5Tis_variable_str(type.id()) > 0 ||
+      length > kLongestWord)
+    fail(dataset, "does not hold words of fixed length");
+  std::vector<char> bytes(rows.count * length);
+  read_raw_rows(data, dataset, rows, 0, type.id(), bytes.data());
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const std::string word(bytes.data() + i * length, length);
+    words.push_back(word.substr(0, word.find('\0')));
+  }
+  return words;
 }
 
 std::string File::read_text(const std::string& dataset) const {
@@ -347,15 +419,6 @@ void File::write_text(const std::string& dataset, const std::string& text) {
   H5Tset_size(type.id(), text.size() + 1);
   write_raw(dataset, text.c_str(), type.id(), type.id(), {}, nullptr);
 }
-
-namespace {
-
-std::vector<std::uint64_t> row_extents(const RowRange& rows, std::uint64_t width) {
-  return width == 0 ? std::vector<std::uint64_t>{rows.total}
-                    : std::vector<std::uint64_t>{rows.total, width};
-}
-
-}  // namespace
 
 void File::write_rows(const std::string& dataset, std::span<const double> values,
                       const RowRange& rows, std::uint64_t width, std::string_view unit) {

@@ -33,8 +33,8 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Which rows of a distributed dataset this rank writes: `count` rows from `first` on, of
-/// `total`. The rows of all ranks together are 0 .. total-1, each once.
+/// Which rows of a dataset this rank writes or reads: `count` rows from `first` on, of `total`.
+/// The rows written by all ranks together are 0 .. total-1, each once.
 struct RowRange {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
@@ -68,6 +68,14 @@ class File {
   /// Whole datasets of numbers, in row order. Throws for any other type.
   std::vector<double> read_doubles(const std::string& dataset) const;
   std::vector<std::int64_t> read_integers(const std::string& dataset) const;
+  /// Rows of a dataset of total x width numbers (width 0: one dimension). Throws for other extents
+  /// and any other type.
+  std::vector<double> read_double_rows(const std::string& dataset, const RowRange& rows,
+                                       std::uint64_t width) const;
+  std::vector<std::int64_t> read_integer_rows(const std::string& dataset, const RowRange& rows,
+                                              std::uint64_t width) const;
+  /// Rows of a list of words: strings of one fixed length, at most 256 bytes.
+  std::vector<std::string> read_text_rows(const std::string& dataset, const RowRange& rows) const;
   /// A dataset of one string, fixed or variable length; "" if it is anything else.
   std::string read_text(const std::string& dataset) const;
 
@@ -114,6 +122,12 @@ class File {
   Handle open_object(const std::string& object) const;
   template <class T>
   std::vector<T> read_numbers(const std::string& dataset, H5T_class_t wanted, hid_t type) const;
+  /// Reads the selected rows of an open dataset.
+  void read_raw_rows(const Handle& data, const std::string& dataset, const RowRange& rows,
+                     std::uint64_t width, hid_t memory_type, void* values) const;
+  template <class T>
+  std::vector<T> read_number_rows(const std::string& dataset, const RowRange& rows,
+                                  std::uint64_t width, H5T_class_t wanted, hid_t type) const;
   void write_raw(const std::string& dataset, const void* values, hid_t memory_type, hid_t file_type,
                  std::span<const std::uint64_t> extents, const RowRange* rows);
 

@@ -266,7 +266,9 @@ void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSetti
 void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
-  visit.visit("file", s.file, {.required = true, .help = "CSV; relative to the case file"});
+  visit.visit("file", s.file,
+              {.required = true,
+               .help = "CSV, or a snapshot of a result (.h5); relative to the case file"});
 }
 
 void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t upto_generator,

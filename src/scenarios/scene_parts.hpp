@@ -22,10 +22,13 @@ struct TableRow {
   Twist twist;
 };
 
-/// Reads rows [first, last) of a CSV table, counted from 0 without header, comments and
-/// empty lines, line by line; returns the number of rows met, at most `last`. Throws Error
-/// with file:line for anything it does not understand up to there.
-std::int64_t read_table(const std::string& file, std::int64_t first, std::int64_t last,
-                        const std::function<void(std::int64_t row, const TableRow&)>& take);
+/// Number of rows of a table: of a snapshot (.h5, include/catena/io/snapshot_table.hpp), or of a
+/// CSV file, without header, comments and empty lines. Throws Error for what it does not
+/// understand, naming file and line or dataset; all of a CSV file's values are looked at.
+std::int64_t count_rows(const std::string& file);
+
+/// Reads rows [first, last) of a table, counted from 0; throws Error as count_rows does.
+void read_table(const std::string& file, std::int64_t first, std::int64_t last,
+                const std::function<void(std::int64_t row, const TableRow&)>& take);
 
 }  // namespace catena::scene_parts

@@ -1,12 +1,14 @@
-// Bodies from a CSV file.
+// Bodies from a CSV file or a snapshot.
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "catena/base/error.hpp"
 #include "catena/base/suggest.hpp"
+#include "catena/io/snapshot_table.hpp"
 #include "scene_parts.hpp"
 
 namespace catena::scene_parts {
@@ -36,16 +38,16 @@ std::vector<std::string_view> split(std::string_view line, char separator) {
   }
 }
 
-/// A table's header and the reading of its rows.
+bool is_snapshot(const std::string& file) {
+  return file.ends_with(".h5") || file.ends_with(".hdf5");
+}
+
+/// A CSV table's header and the reading of its rows.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {
-    if (file.ends_with(".h5") || file.ends_with(".hdf5")) {
-      throw Error("tables from HDF5 snapshots are not available in this version", file,
-                  "export the rows as CSV");
-    }
     if (std::filesystem::is_directory(file)) {
-      throw Error("is a directory", file, "name a CSV file", ExitCode::input_output);
+      throw Error("is a directory", file, "name a CSV file or a snapshot", ExitCode::input_output);
     }
     stream_.open(file);
     if (!stream_) throw Error("cannot be read", file, "check the path", ExitCode::input_output);
@@ -178,10 +180,9 @@ class Reader {
   std::int64_t last_id_ = std::numeric_limits<std::int64_t>::min();
 };
 
-}  // namespace
-
-std::int64_t read_table(const std::string& file, std::int64_t first, std::int64_t last,
-                        const std::function<void(std::int64_t row, const TableRow&)>& take) {
+/// Reads rows [first, last) line by line; returns the number of rows met, at most `last`.
+std::int64_t read_csv(const std::string& file, std::int64_t first, std::int64_t last,
+                      const std::function<void(std::int64_t row, const TableRow&)>& take) {
   Reader reader(file);
   reader.read_header();
   std::int64_t row = 0;
@@ -189,6 +190,26 @@ std::int64_t read_table(const std::string& file, std::int64_t first, std::int64_
     if (row >= first) take(row, reader.read_row());
   }
   return row;
+}
+
+}  // namespace
+
+std::int64_t count_rows(const std::string& file) {
+  if (is_snapshot(file)) return count_snapshot_rows(file);
+  return read_csv(file, 0, std::numeric_limits<std::int64_t>::max(),
+                  [](std::int64_t, const TableRow&) {});
+}
+
+void read_table(const std::string& file, std::int64_t first, std::int64_t last,
+                const std::function<void(std::int64_t row, const TableRow&)>& take) {
+  if (is_snapshot(file)) {
+    read_snapshot_rows(file, first, last,
+                       [&](std::int64_t row, const Shape& shape, const BodyMotionState& state) {
+                         take(row, {shape, state.pose, state.twist});
+                       });
+  } else {
+    read_csv(file, first, last, take);
+  }
 }
 
 }  // namespace catena::scene_parts

@@ -33,6 +33,13 @@ world frame), `id` (must ascend; bodies are numbered anew). Empty lines and line
     sphere:0.05,0,0,0.05,0,0,0
     box:0.1:0.1:0.2,0.3,0,0.1,1,0,0
 
+A file that ends in `.h5` is a snapshot of a result, `DIR/snapshots/00000012.h5`, beside
+`DIR/bodies.h5`, where the shapes stand. Its rows are the dynamic spheres and boxes in ascending
+id, with the snapshot's position, orientation and velocities; fixed, kinematic and unbounded bodies
+belong to the case and are left out. As with CSV, bodies are numbered anew, and the table's material
+gives density (from which mass and inertia follow, also of bodies that had a `mass` of their own),
+friction and restitution.
+
 ## Keys
 
 "-" marks a key that is not set unless given.

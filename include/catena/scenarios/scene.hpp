@@ -79,7 +79,8 @@ struct WallSettings {
 };
 
 /// Bodies from a CSV file with a header line: id, shape (or radius), x, y, z, and
-/// optionally qw, qx, qy, qz, vx, vy, vz, wx, wy, wz (docs/configuration.md).
+/// optionally qw, qx, qy, qz, vx, vy, vz, wx, wy, wz; or from a snapshot of a result,
+/// DIR/snapshots/ <8 digits>.h5: its dynamic spheres and boxes (docs/configuration.md).
 struct TableSettings {
   std::string name, material;
   std::string file;  ///< absolute after reading a case
@@ -138,7 +139,7 @@ inline GlobalId total_bodies(const Model& model) { return model.names.size(); }
 /// Collective. Appends this rank's share of the bounded bodies: of all ids 0 .. N-1 those in
 /// [rank N / ranks, (rank + 1) N / ranks). The values of a body depend on its id and the
 /// scene only, not on the rank count. `state.start` is the state made. Throws Error on
-/// every rank for bad rows of a table, naming file and line.
+/// every rank for bad rows of a table, naming file and line or dataset.
 void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
                      Bodies& bodies, State& state);
 

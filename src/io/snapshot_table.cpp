@@ -1,0 +1,169 @@
+#include "catena/io/snapshot_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "io/hdf5_file.hpp"
+
+namespace catena {
+namespace {
+
+constexpr std::uint64_t kChunk = 4096;
+/// Orientations are written at unit length; a larger error was not made by rounding.
+constexpr double kUnitLength = 1e-9;
+
+hdf5::File open_snapshot(const std::string& path) {
+  hdf5::File file = hdf5::File::open(path);
+  if (file.attribute_text("/", "format") != "catena-snapshot") {
+    throw Error("is not a snapshot of a result", path, "name DIR/snapshots/NUMBER.h5");
+  }
+  return file;
+}
+
+hdf5::File open_bodies(const std::string& snapshot) {
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::absolute(snapshot).lexically_normal().parent_path().parent_path();
+  const std::string path = (directory / "bodies.h5").string();
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw Error("is missing", path, "the shapes of " + snapshot + " stand in it",
+                ExitCode::input_output);
+  }
+  hdf5::File file = hdf5::File::open(path);
+  if (file.attribute_text("/", "format") != "catena-bodies") {
+    throw Error("does not hold the bodies of a result", path);
+  }
+  return file;
+}
+
+/// A snapshot and the bodies of its result; both have the same rows, in ascending id.
+class Snapshot {
+ public:
+  explicit Snapshot(const std::string& path)
+      : snapshot_(open_snapshot(path)), bodies_(open_bodies(path)) {
+    const std::vector<std::uint64_t> extents = snapshot_.extents("/bodies/id");
+    if (extents.size() != 1) fail(snapshot_, "/bodies/id", "is not a list");
+    total_ = extents[0];
+  }
+
+  std::uint64_t total() const { return total_; }
+
+  /// Which rows from `first` on, kChunk at most, hold dynamic bodies.
+  std::vector<std::uint64_t> dynamic_rows(std::uint64_t first) const {
+    const hdf5::RowRange range{first, std::min(kChunk, total_ - first), total_};
+    const std::vector<std::string> kind = bodies_.read_text_rows("/bodies/kind", range);
+    const std::vector<std::string> shape = bodies_.read_text_rows("/bodies/shape", range);
+    std::vector<std::uint64_t> rows;
+    for (std::size_t i = 0; i < kind.size(); ++i) {
+      const std::uint64_t row = first + i;
+      if (kind[i] == "fixed" || kind[i] == "kinematic") continue;
+      if (kind[i] != "dynamic") fail(bodies_, "/bodies/kind", "unknown kind", row, kind[i]);
+      if (shape[i] != "sphere" && shape[i] != "box") {
+        throw Error(
+            "row " + std::to_string(row) + ": a table cannot hold the shape '" + shape[i] + "'",
+            bodies_.path() + ": /bodies/shape", "tables hold spheres and boxes");
+      }
+      rows.push_back(row);
+    }
+    return rows;
+  }
+
+  /// Calls take(i, shape, state) for rows[i], i = 0, 1, ...; the rows ascend and lie in one chunk.
+  template <class Take>
+  void read(const std::vector<std::uint64_t>& rows, const Take& take) const {
+    const hdf5::RowRange range{rows.front(), rows.back() - rows.front() + 1, total_};
+    const auto numbers = [&](const hdf5::File& file, const char* dataset, std::uint64_t width) {
+      return file.read_double_rows(dataset, range, width);
+    };
+    if (snapshot_.read_integer_rows("/bodies/id", range, 0) !=
+        bodies_.read_integer_rows("/bodies/id", range, 0)) {
+      fail(snapshot_, "/bodies/id", "its ids are not those of " + bodies_.path());
+    }
+    const std::vector<std::string> shape = bodies_.read_text_rows("/bodies/shape", range);
+    const std::vector<double> radius = numbers(bodies_, "/bodies/radius", 0);
+    const std::vector<double> size = numbers(bodies_, "/bodies/size", 3);
+    const std::vector<double> position = numbers(snapshot_, "/bodies/position", 3);
+    const std::vector<double> orientation = numbers(snapshot_, "/bodies/orientation", 4);
+    const std::vector<double> velocity = numbers(snapshot_, "/bodies/velocity", 3);
+    const std::vector<double> angular = numbers(snapshot_, "/bodies/angular_velocity", 3);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::uint64_t row = rows[i];
+      const std::size_t at = row - range.first;
+      Shape body;
+      if (shape[at] == "sphere") {
+        if (!(std::isfinite(radius[at]) && radius[at] > 0.0))
+          fail(bodies_, "/bodies/radius", "not a positive radius", row);
+        body = {ShapeType::sphere, Vec3::Constant(radius[at])};
+      } else {
+        const Vec3 edges = vector(bodies_, "/bodies/size", size, at, row);
+        if (!(edges.minCoeff() > 0.0)) fail(bodies_, "/bodies/size", "not a positive size", row);
+        body = {ShapeType::box, 0.5 * edges};
+      }
+      BodyMotionState state;
+      state.pose.p = vector(snapshot_, "/bodies/position", position, at, row);
+      const double* q = orientation.data() + 4 * at;
+      state.pose.q = Quat(q[0], q[1], q[2], q[3]);
+      if (!(std::abs(state.pose.q.norm() - 1.0) <= kUnitLength))
+        fail(snapshot_, "/bodies/orientation", "not of unit length", row);
+      state.twist.v = vector(snapshot_, "/bodies/velocity", velocity, at, row);
+      state.twist.w = vector(snapshot_, "/bodies/angular_velocity", angular, at, row);
+      take(i, body, state);
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(const hdf5::File& file, const std::string& dataset,
+                                const std::string& what) {
+    throw Error(what, file.path() + ": " + dataset, {}, ExitCode::input_output);
+  }
+  [[noreturn]] static void fail(const hdf5::File& file, const std::string& dataset,
+                                const std::string& what, std::uint64_t row,
+                                const std::string& found = {}) {
+    fail(file, dataset,
+         "row " + std::to_string(row) + ": " + what + (found.empty() ? "" : " '" + found + "'"));
+  }
+  static Vec3 vector(const hdf5::File& file, const char* dataset, const std::vector<double>& values,
+                     std::size_t at, std::uint64_t row) {
+    const Vec3 v(values[3 * at], values[3 * at + 1], values[3 * at + 2]);
+    if (!v.allFinite()) fail(file, dataset, "not finite", row);
+    return v;
+  }
+
+  hdf5::File snapshot_, bodies_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace
+
+std::int64_t count_snapshot_rows(const std::string& file) {
+  const Snapshot snapshot(file);
+  std::int64_t count = 0;
+  for (std::uint64_t first = 0; first < snapshot.total(); first += kChunk)
+    count += static_cast<std::int64_t>(snapshot.dynamic_rows(first).size());
+  return count;
+}
+
+void read_snapshot_rows(
+    const std::string& file, std::int64_t first, std::int64_t last,
+    const std::function<void(std::int64_t row, const Shape&, const BodyMotionState&)>& take) {
+  const Snapshot snapshot(file);
+  std::int64_t seen = 0;  // rows of the table before this chunk
+  for (std::uint64_t at = 0; at < snapshot.total() && seen < last; at += kChunk) {
+    std::vector<std::uint64_t> rows = snapshot.dynamic_rows(at);
+    const auto n = static_cast<std::int64_t>(rows.size());
+    const std::int64_t begin = std::clamp<std::int64_t>(first - seen, 0, n);
+    const std::int64_t end = std::clamp<std::int64_t>(last - seen, 0, n);
+    if (begin < end) {
+      snapshot.read({rows.begin() + begin, rows.begin() + end},
+                    [&](std::size_t i, const Shape& shape, const BodyMotionState& state) {
+                      take(seen + begin + static_cast<std::int64_t>(i), shape, state);
+                    });
+    }
+    seen += n;
+  }
+}
+
+}  // namespace catena
