@@ -80,7 +80,7 @@ struct WallSettings {
 
 /// Bodies from a CSV file with a header line: id, shape (or radius), x, y, z, and
 /// optionally qw, qx, qy, qz, vx, vy, vz, wx, wy, wz; or from a snapshot of a result,
-/// DIR/snapshots/ <8 digits>.h5: its dynamic spheres and boxes (docs/configuration.md).
+/// DIR/snapshots/<8 digits>.h5: its dynamic spheres and boxes (docs/configuration.md).
 struct TableSettings {
   std::string name, material;
   std::string file;  ///< absolute after reading a case
