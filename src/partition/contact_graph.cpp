@@ -32,10 +32,10 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
 
 std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet& set,
                                       const std::vector<std::int64_t>& owned) {
-  constexpr int tag = 71;
+  constexpr int kTag = 71;
   std::vector<double> all(static_cast<std::size_t>(set.bodies.size()), -1.0);
   for (std::size_t i = 0; i < owned.size(); ++i) all[i] = static_cast<double>(owned[i]);
-  HaloExchange halo(comm, set.ghosts, 1, tag);
+  HaloExchange halo(comm, set.ghosts, 1, kTag);
   halo.begin(all);
   halo.end(all);
   std::vector<std::int64_t> result;

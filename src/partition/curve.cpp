@@ -15,17 +15,17 @@ namespace {
 constexpr int kBits = 21;  // per axis: 63 in all
 
 std::uint32_t grid_coordinate(double x, double lo, double edge) {
-  constexpr double cells = 1 << kBits;
-  const double s = (x - lo) / edge * cells;
+  constexpr double kCells = 1 << kBits;
+  const double s = (x - lo) / edge * kCells;
   if (!(s > 0.0)) return 0;  // also NaN, and 0/0 of a box without extent
-  return s >= cells ? (1U << kBits) - 1 : static_cast<std::uint32_t>(s);
+  return s >= kCells ? (1U << kBits) - 1 : static_cast<std::uint32_t>(s);
 }
 
 // J. Skilling, Programming the Hilbert curve (2004): grid coordinates to the transposed
 // Hilbert index, in place.
 void to_transposed_hilbert(std::array<std::uint32_t, 3>& x) {
-  constexpr std::uint32_t top = 1U << (kBits - 1);
-  for (std::uint32_t q = top; q > 1; q >>= 1) {
+  constexpr std::uint32_t kTop = 1U << (kBits - 1);
+  for (std::uint32_t q = kTop; q > 1; q >>= 1) {
     const std::uint32_t p = q - 1;
     for (std::uint32_t& xi : x) {
       if ((xi & q) != 0) {
@@ -40,7 +40,7 @@ void to_transposed_hilbert(std::array<std::uint32_t, 3>& x) {
   x[1] ^= x[0];
   x[2] ^= x[1];
   std::uint32_t t = 0;
-  for (std::uint32_t q = top; q > 1; q >>= 1) {
+  for (std::uint32_t q = kTop; q > 1; q >>= 1) {
     if ((x[2] & q) != 0) t ^= q - 1;
   }
   for (std::uint32_t& xi : x) xi ^= t;

@@ -17,9 +17,9 @@ std::int64_t partition_memory(std::int64_t vertices, std::int64_t edges, int n_p
   const auto gathered = static_cast<std::int64_t>(
       2 * sizeof(std::int64_t) * static_cast<std::size_t>(vertices) +
       2 * sizeof(partition_detail::CellEdge) * static_cast<std::size_t>(edges + vertices));
-  constexpr std::int64_t index = sizeof(idx_t);
-  const std::int64_t input = index * (3 * vertices + 4 * (edges + vertices));
-  const std::int64_t metis = index * (28 * vertices + 10 * (edges + vertices) + 16 * n_parts);
+  constexpr std::int64_t kIndex = sizeof(idx_t);
+  const std::int64_t input = kIndex * (3 * vertices + 4 * (edges + vertices));
+  const std::int64_t metis = kIndex * (28 * vertices + 10 * (edges + vertices) + 16 * n_parts);
   return gathered + input + metis;
 }
 
@@ -71,8 +71,8 @@ struct Adjacency {
 
 std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
                                       std::span<const CellEdge> edges, int n_parts) {
-  constexpr std::size_t most = std::numeric_limits<idx_t>::max();
-  if (weights.size() > most / 2 || edges.size() > most / 2) return {};
+  constexpr std::size_t kMost = std::numeric_limits<idx_t>::max();
+  if (weights.size() > kMost / 2 || edges.size() > kMost / 2) return {};
   if (n_parts == 1) return std::vector<std::int32_t>(weights.size(), 0);
 
   Adjacency graph(weights.size(), edges);
@@ -92,9 +92,9 @@ std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
   options[METIS_OPTION_NCUTS] = static_cast<idx_t>(
       std::clamp<std::size_t>(200000 / std::max<std::size_t>(weights.size(), 1), 1, 8));
   // Recursive bisection cuts and balances better for few parts and is slow for many.
-  constexpr int few = 8;
-  if (n_parts <= few) options[METIS_OPTION_UFACTOR] = 5;  // 0.5 % a bisection
-  const auto split = n_parts <= few ? METIS_PartGraphRecursive : METIS_PartGraphKway;
+  constexpr int kFew = 8;
+  if (n_parts <= kFew) options[METIS_OPTION_UFACTOR] = 5;  // 0.5 % a bisection
+  const auto split = n_parts <= kFew ? METIS_PartGraphRecursive : METIS_PartGraphKway;
   const int status =
       split(&n, &n_weights, graph.begin.data(), graph.neighbour.data(), vertex_weight.data(),
             nullptr, edge_weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());

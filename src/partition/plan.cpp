@@ -106,20 +106,20 @@ Counts count(const Communicator& comm, const ContactSet& set, std::span<const in
 }  // namespace
 
 double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts) {
-  constexpr double slack = 1.5;  // arrays that double when they grow
-  constexpr double real = sizeof(double);
+  constexpr double kSlack = 1.5;  // arrays that double when they grow
+  constexpr double kReal = sizeof(double);
   // State and constants; owned bodies only.
-  constexpr double state = sizeof(BodyConstants) + 2 * sizeof(BodyMotionState) + sizeof(int);
+  constexpr double kState = sizeof(BodyConstants) + 2 * sizeof(BodyMotionState) + sizeof(int);
   // Copy in the local list, box and grid entry of the search, M^-1, V_free and ids of the
   // problem, three velocity vectors of solver and errors.
-  constexpr double local = sizeof(BodyConstants) + sizeof(BodyMotionState) + 2 * sizeof(Aabb) +
-                           real * (7 + 6 + 2) + 3 * 6 * real;
+  constexpr double kLocal = sizeof(BodyConstants) + sizeof(BodyMotionState) + 2 * sizeof(Aabb) +
+                            kReal * (7 + 6 + 2) + 3 * 6 * kReal;
   // Candidate pairs (two for each contact), the point, its rows, the kept impulse, three
   // impulse vectors, and the diagonal block.
-  constexpr double contact = 2 * 2 * sizeof(Index) + sizeof(Contact) + sizeof(RigidContact) +
-                             sizeof(KeyedImpulse) + real * (3 * 3 + 9);
-  return slack * (static_cast<double>(bodies) * (state + local) +
-                  static_cast<double>(ghosts) * local + static_cast<double>(contacts) * contact);
+  constexpr double kContact = 2 * 2 * sizeof(Index) + sizeof(Contact) + sizeof(RigidContact) +
+                              sizeof(KeyedImpulse) + kReal * (3 * 3 + 9);
+  return kSlack * (static_cast<double>(bodies) * (kState + kLocal) +
+                   static_cast<double>(ghosts) * kLocal + static_cast<double>(contacts) * kContact);
 }
 
 PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, const State& state,

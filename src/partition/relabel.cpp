@@ -33,8 +33,8 @@ std::vector<Overlap> largest_overlaps(std::span<const int> part, int n_parts, in
     ++overlaps.back().count;
   }
   std::sort(overlaps.begin(), overlaps.end(), larger);
-  constexpr int spare = 8;
-  const auto most = static_cast<std::size_t>(spare * ((n_parts + n_ranks - 1) / n_ranks + 1));
+  constexpr int kSpare = 8;
+  const auto most = static_cast<std::size_t>(kSpare * ((n_parts + n_ranks - 1) / n_ranks + 1));
   if (overlaps.size() > most) overlaps.resize(most);
   return overlaps;
 }

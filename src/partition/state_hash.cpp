@@ -80,9 +80,9 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
       bodies, state);
   std::uint64_t sum = 0;
   for (const Mixer& mixer : of_body) sum += mixer.hash();
-  constexpr std::uint64_t impulse_start = 0x696d70756c7365ULL;
+  constexpr std::uint64_t kImpulseStart = 0x696d70756c7365ULL;
   for (const KeyedImpulse& impulse : state.impulses) {
-    Mixer mixer(impulse_start);
+    Mixer mixer(kImpulseStart);
     mixer.add(impulse);
     sum += mixer.hash();
   }

@@ -41,6 +41,10 @@ void describe_time(SettingsVisitor& visit, TimeSettings& s) {
     visit.visit(
         "end", s.end,
         {.unit = "s", .min = 0, .required = true, .help = "the run does round(end / step) steps"});
+    if (s.end > 0.0 && s.end < 0.5 * s.step) {
+      visit.reject("end", "less than half a time step: the run would do nothing",
+                   "set end to 0 for the initial state only, or to a step at least");
+    }
     if (s.end / s.step > kMostSteps) visit.reject("end", "more than 1e15 steps", "");
   });
 }

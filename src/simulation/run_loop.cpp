@@ -268,7 +268,8 @@ class RunLoop {
   bool due(double interval) const {
     const double h = sim_.settings().time.step;
     const auto count = [&](std::int64_t step) {
-      return std::floor(static_cast<double>(step) * h / interval + 1e-9);
+      const double intervals = static_cast<double>(step) * h / interval;
+      return std::floor(intervals + 1e-9 * std::max(1.0, intervals));
     };
     return count(sim_.state().step) > count(sim_.state().step - 1);
   }

@@ -180,8 +180,10 @@ SolveReport StopMonitor::finish(std::span<double> impulses, std::span<double> ve
   if (limited && rule_.keep_best && best_errors_.energy < errors_.energy) {
     evaluated_ = best_;
     errors_ = best_errors_;
-    report_.reason +=
-        "; returned is iterate " + std::to_string(best_iteration_) + " of least energy error";
+    report_.reason += "; returned is iterate " + std::to_string(best_iteration_) +
+                      " of least energy error, " +
+                      std::string(kMetricNames[static_cast<std::size_t>(rule_.metric)]) + " " +
+                      with_unit(value_of(errors_, rule_.metric), rule_.metric);
   }
   if (!remark.empty()) report_.reason += "; " + remark;
   std::copy(evaluated_.begin(), evaluated_.end(), impulses.begin());

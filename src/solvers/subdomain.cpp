@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace catena {
@@ -70,19 +72,25 @@ std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<co
 
 std::vector<Index> sweep_order(const ConstraintProblem& problem, std::span<const Index> blocks) {
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
-  std::vector<Index> order(blocks.begin(), blocks.end());
   // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
   // order is the same wherever such a body is kept
   const auto rank_of = [&](Index b) {
     return problem.bodies.mass_kind[at(b)] == MassKind::prescribed ? problem.bodies.size() + b : b;
   };
-  const auto key = [&](Index k) {
-    if (k >= n_contacts) return std::pair(2 * problem.bodies.size(), k);
-    const Index a = rank_of(problem.contacts[at(k)].body_a);
-    const Index b = rank_of(problem.contacts[at(k)].body_b);
-    return std::pair(std::min(a, b), std::max(a, b));
+  const auto key = [&](Index k) -> std::uint64_t {
+    if (k >= n_contacts) return std::numeric_limits<std::uint64_t>::max();
+    const auto a = static_cast<std::uint32_t>(rank_of(problem.contacts[at(k)].body_a));
+    const auto b = static_cast<std::uint32_t>(rank_of(problem.contacts[at(k)].body_b));
+    return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
   };
-  std::stable_sort(order.begin(), order.end(), [&](Index i, Index j) { return key(i) < key(j); });
+  // equal keys keep the order of the blocks
+  std::vector<std::pair<std::uint64_t, Index>> keyed;
+  keyed.reserve(blocks.size());
+  for (const Index k : blocks) keyed.emplace_back(key(k), k);
+  std::sort(keyed.begin(), keyed.end());
+  std::vector<Index> order;
+  order.reserve(keyed.size());
+  for (const auto& entry : keyed) order.push_back(entry.second);
   return order;
 }
 

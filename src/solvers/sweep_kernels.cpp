@@ -47,9 +47,9 @@ inline Split project_split(Split y, double mu) {
 
 /// The law's answer to the unconstrained solution y with D = diag(d_n, d_t, d_t), given
 /// by the inverses. Direction of the tangent part is y's.
-template <ContactLaw law>
+template <ContactLaw kLaw>
 inline Split answer(Split y, double mu, double inverse_d_n, double inverse_d_t) {
-  if constexpr (law == ContactLaw::coulomb) {
+  if constexpr (kLaw == ContactLaw::coulomb) {
     const double normal = std::max(y.normal, 0.0);
     return {normal, std::min(y.tangent, mu * normal)};
   } else {
@@ -62,7 +62,7 @@ inline Split answer(Split y, double mu, double inverse_d_n, double inverse_d_t) 
   }
 }
 
-template <ContactLaw law, bool kRelax>
+template <ContactLaw kLaw, bool kRelax>
 inline double sphere_update(SphereContact& c, BodyLine* bodies, double omega) {
   double* a = bodies[c.a].x;
   double* b = bodies[c.b].x;
@@ -77,7 +77,7 @@ inline double sphere_update(SphereContact& c, BodyLine* bodies, double omega) {
   const V y_t = p_t - c.inverse_d_t * u_t;
   const double length = std::sqrt(dot(y_t, y_t));
   const Split y = {p_n - c.inverse_d_n * (u_n + c.bias), length};
-  Split z = answer<law>(y, c.friction, c.inverse_d_n, c.inverse_d_t);
+  Split z = answer<kLaw>(y, c.friction, c.inverse_d_n, c.inverse_d_t);
   V z_t = (z.tangent < length ? z.tangent / length : 1.0) * y_t;
   if constexpr (kRelax) {
     z.normal = p_n + omega * (z.normal - p_n);
@@ -181,9 +181,9 @@ double sweep_sphere_contacts(std::span<SphereContact> contacts, std::span<BodyLi
   SphereContact* c = contacts.data();
   BodyLine* x = bodies.data();
   const double omega = rules.omega;
-  const auto sweep = [&]<ContactLaw law, bool kRelax>() {
+  const auto sweep = [&]<ContactLaw kLaw, bool kRelax>() {
     return walk(contacts.size(), forward,
-                [=](std::size_t i) { return sphere_update<law, kRelax>(c[i], x, omega); });
+                [=](std::size_t i) { return sphere_update<kLaw, kRelax>(c[i], x, omega); });
   };
   if (rules.law == ContactLaw::frictionless)
     return walk(contacts.size(), forward,

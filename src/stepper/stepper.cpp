@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "catena/base/timer.hpp"
-#include "catena/math/cone.hpp"
 #include "catena/math/rotation.hpp"
 
 namespace catena {
@@ -165,10 +164,9 @@ void Stepper::first_guess(const State& state) {
     if (old == state.impulses.end()) break;
     if (old->key != c.key) continue;
     const Vec3 tangent2 = c.normal.cross(c.tangent);
-    const Vec3 guess(old->impulse.dot(c.normal), old->impulse.dot(c.tangent),
-                     old->impulse.dot(tangent2));
-    const Vec3 feasible = project_cone(guess, c.friction);
-    for (int i = 0; i < 3; ++i) impulses_[3 * k + static_cast<std::size_t>(i)] = feasible[i];
+    impulses_[3 * k] = old->impulse.dot(c.normal);
+    impulses_[3 * k + 1] = old->impulse.dot(c.tangent);
+    impulses_[3 * k + 2] = old->impulse.dot(tangent2);
   }
 }
 

@@ -52,7 +52,7 @@ TEST(Conservation, LinearAndAngularMomentumStayToRoundOffWithoutExternalForces) 
 
       const StepReport& r = sim->stepper().report();
       EXPECT_GT(most_contacts, 50) << "the clouds did not meet";
-      const double tolerance = 1e-12 * total_scale * 10.0;  // sqrt(100 steps)
+      const double tolerance = 1e-13 * total_scale;
       for (int k = 0; k < 3; ++k) {
         EXPECT_NEAR(r.linear_momentum[k], before[k], tolerance) << stepper << " " << law;
         EXPECT_NEAR(r.angular_momentum[k], before[3 + k], 2.0 * tolerance) << stepper << " " << law;

@@ -74,7 +74,7 @@ class Solver {
   /// Collective. Solves `problem`.
   ///
   /// `impulses` (n_rows) holds lambda, block by block in the problem's order, N s: the
-  /// first guess on entry (zeros are fine), the solution on return.
+  /// first guess on entry (zeros are fine; made admissible first), the solution on return.
   /// `velocities` (n_dofs) receives V = V_free + M^-1 G^T lambda, ghosts included.
   virtual SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                             std::span<double> velocities) = 0;

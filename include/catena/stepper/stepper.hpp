@@ -85,7 +85,7 @@ class Stepper {
   Solver& solver() { return *solver_; }
 
  private:
-  /// Impulses of the last step, in the new contact frames and inside the cone.
+  /// Impulses of the last step in the new contact frames; solvers make them admissible.
   void first_guess(const State& state);
   /// Undoes the step in `state`.
   void restore(State& state) const;
