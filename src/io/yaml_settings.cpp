@@ -189,7 +189,7 @@ class Reader : public SettingsVisitor {
   }
   void enter(const Node* node, std::string_view key, const std::function<void()>& body) {
     const Place place = node != nullptr ? key_place(key) : frames_.back().place;
-    push(node != nullptr ? *node : nothing_, path_of(key), place);
+    push(node != nullptr ? *node : kNothing, path_of(key), place);
     body();
     pop();
   }
@@ -329,7 +329,7 @@ class Reader : public SettingsVisitor {
     value = static_cast<std::int64_t>(number);
   }
 
-  inline static const Node nothing_{};  // a section that is absent
+  inline static const Node kNothing{};  // a section that is absent
   const std::string& source_;
   std::vector<Frame> frames_;
   std::optional<Found> first_;
@@ -400,7 +400,7 @@ void Reader::one_of(std::string_view key, int& value, std::span<const std::strin
     if (node == nullptr) return;
   }
   std::string word;
-  const Node* inner = &nothing_;
+  const Node* inner = &kNothing;
   Place place = node->place;
   if (node->kind == Node::Kind::scalar) {
     word = node->text;

@@ -174,8 +174,9 @@ BodyRecord lattice_body(const LatticeSettings& s, std::uint64_t seed, GlobalId f
                         int material, double density) {
   const GlobalId nx = s.count[0];
   const GlobalId ny = s.count[1];
+  const GlobalId layer = k / nx / ny;
   const Vec3 cell(static_cast<double>(k % nx), static_cast<double>(k / nx % ny),
-                  static_cast<double>(k / nx / ny));
+                  static_cast<double>(layer));
   const auto number = static_cast<std::uint64_t>(k);
   Shape shape = scene_parts::shape_of(s.shape);
   shape.size *= 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0);

@@ -100,12 +100,12 @@ TEST(StopRule, TimeLimitEndsASolveThatWouldGoOn) {
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.max_iterations = std::numeric_limits<int>::max();
   settings.stop.metric = Metric::natural_map;
-  settings.stop.time_limit = 0.05;
+  settings.stop.time_limit = 0.5;  // s: a first sweep fits in under the sanitizers, too
 
   const Solved s = solve(pile(), settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
-  EXPECT_GE(s.report.wall_s, 0.05);
+  EXPECT_GE(s.report.wall_s, 0.5);
   EXPECT_GT(s.report.iterations, 0);
 }
 
