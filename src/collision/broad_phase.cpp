@@ -181,7 +181,7 @@ void BroadPhase::Impl::choose_cells(Level& level, std::span<const Index> members
   }
   // wider than the largest by what the rounding of coordinates may add; and wide enough
   // that the bulk fits into the key even if all boxes are points
-  const double width = std::max(largest, spread / static_cast<double>(kMostCells / 4));
+  const double width = std::max(largest, 4.0 * spread / static_cast<double>(kMostCells));
   farthest = std::min(
       farthest, level.origin.cwiseAbs().maxCoeff() + 2.0 * static_cast<double>(kMostCells) * width);
   const double rounding = 16.0 * std::numeric_limits<double>::epsilon() * farthest;
