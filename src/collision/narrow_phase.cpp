@@ -105,7 +105,8 @@ void collide_ordered(const Shape& a, const Pose& pose_a, const Shape& b, const P
 }  // namespace
 
 void collide(const Shape& shape_a, const Pose& pose_a, const Shape& shape_b, const Pose& pose_b,
-             double margin, std::vector<ContactPoint>& out) {
+             double margin, std::vector<ContactPoint>& out,
+             std::span<const Geometry> /*geometries*/) {
   if (shape_a.type <= shape_b.type) {
     collide_ordered(shape_a, pose_a, shape_b, pose_b, margin, out);
     return;

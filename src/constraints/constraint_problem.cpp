@@ -242,13 +242,24 @@ void ProblemBodies::add_dense(GlobalId body, std::span<const double> inverse_mas
 
 BlockView block_view(const ConstraintProblem& problem, Index block) {
   const auto k = static_cast<std::size_t>(block);
-  if (problem.assembled) return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k]};
+  if (problem.assembled) return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k], -1.0, -1.0, 0.0};
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
-  if (block < n_contacts) return {BlockKind::contact, 3 * block, 3, problem.contacts[k].friction};
+  if (block < n_contacts) {
+    const RigidContact& c = problem.contacts[k];
+    return {BlockKind::contact, 3 * block, 3, c.friction, -1.0, -1.0, c.cohesion};
+  }
   const auto g = static_cast<std::size_t>(block - n_contacts);
   const GeneralBlocks& blocks = problem.blocks;
-  return {blocks.kind[g], 3 * n_contacts + blocks.row_begin[g],
-          blocks.row_begin[g + 1] - blocks.row_begin[g], blocks.friction[g]};
+  const auto value = [g](const std::vector<double>& values, double none) {
+    return values.empty() ? none : values[g];
+  };
+  return {blocks.kind[g],
+          3 * n_contacts + blocks.row_begin[g],
+          blocks.row_begin[g + 1] - blocks.row_begin[g],
+          blocks.friction[g],
+          value(blocks.rolling, -1.0),
+          value(blocks.spinning, -1.0),
+          value(blocks.cohesion, 0.0)};
 }
 
 void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,

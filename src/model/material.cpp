@@ -14,9 +14,11 @@ MaterialTable::MaterialTable(std::vector<Material> materials)
     for (std::size_t j = 0; j < n; ++j) {
       const Material &a = materials_[i], &b = materials_[j];
       // sqrt(x * x) may differ from x in the last bit
-      pairs_[i * n + j] = i == j ? PairMaterial{a.friction, a.restitution}
-                                 : PairMaterial{std::sqrt(a.friction * b.friction),
-                                                std::sqrt(a.restitution * b.restitution)};
+      const auto mean = [&](double x, double y) { return i == j ? x : std::sqrt(x * y); };
+      pairs_[i * n + j] = {mean(a.friction, b.friction), mean(a.restitution, b.restitution),
+                           mean(a.rolling_friction, b.rolling_friction),
+                           mean(a.spinning_friction, b.spinning_friction),
+                           mean(a.cohesion, b.cohesion)};
     }
   }
 }

@@ -37,6 +37,16 @@ GlobalId NameTable::size() const {
   return ranges_.empty() ? 0 : ranges_.back().first + ranges_.back().count;
 }
 
+Vec3 PeriodicBox::shift(int code) const {
+  return {(code / 3 - 1) * (hi[0] - lo[0]), (code % 3 - 1) * (hi[1] - lo[1]), 0.0};
+}
+
+bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b) {
+  if (!a.collides || !b.collides) return false;
+  const int pair = a.group * model.n_groups + b.group;
+  return model.group_pairs.empty() || model.group_pairs[static_cast<std::size_t>(pair)] != 0;
+}
+
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
                                  const BodyMotionState& start, double t) {
   BodyMotionState now;

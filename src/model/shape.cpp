@@ -9,10 +9,10 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }
 
-Aabb bounds_of(const Shape& shape, const Pose& pose) {
+Aabb bounds_of(const Shape& shape, const Pose& pose, std::span<const Geometry> /*geometries*/) {
   Aabb box;
   switch (shape.type) {
-    case ShapeType::none:
+    default:
       break;
     case ShapeType::sphere:
       box.lo = pose.p.array() - shape.size.x();
@@ -35,7 +35,7 @@ Aabb bounds_of(const Shape& shape, const Pose& pose) {
 
 double half_extent(const Shape& shape) {
   switch (shape.type) {
-    case ShapeType::none:
+    default:
       return 0.0;
     case ShapeType::sphere:
       return shape.size.x();
@@ -47,9 +47,22 @@ double half_extent(const Shape& shape) {
   return 0.0;
 }
 
-double volume_of(const Shape& shape) {
+double bounding_radius(const Shape& shape) {
   switch (shape.type) {
-    case ShapeType::none:
+    case ShapeType::sphere:
+      return shape.size.x();
+    case ShapeType::plane:
+      return kInfinity;
+    case ShapeType::box:
+      return shape.size.norm();
+    default:
+      return 0.0;
+  }
+}
+
+double volume_of(const Shape& shape, std::span<const Geometry> /*geometries*/) {
+  switch (shape.type) {
+    default:
       return 0.0;
     case ShapeType::sphere: {
       const double r = shape.size.x();
@@ -63,10 +76,9 @@ double volume_of(const Shape& shape) {
   return 0.0;
 }
 
-Vec3 inertia_per_mass(const Shape& shape) {
+Vec3 inertia_per_mass(const Shape& shape, std::span<const Geometry> /*geometries*/) {
   switch (shape.type) {
-    case ShapeType::none:
-    case ShapeType::plane:
+    default:
       return Vec3::Zero();
     case ShapeType::sphere:
       return Vec3::Constant(0.4 * shape.size.x() * shape.size.x());

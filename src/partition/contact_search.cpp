@@ -28,19 +28,6 @@ struct Probe {
   bool dynamic;
 };
 
-double bounding_radius(const Shape& shape) {
-  switch (shape.type) {
-    case ShapeType::sphere:
-      return shape.size.x();
-    case ShapeType::box:
-      return shape.size.norm();
-    case ShapeType::none:
-    case ShapeType::plane:
-      return 0.0;
-  }
-  return 0.0;
-}
-
 /// A pair as positions in the order of ids, so that sorting it sorts by key.
 struct IdPair {
   Index low, high;
@@ -91,7 +78,8 @@ Probe ContactSearch::Impl::probe_of(const BodyConstants& constants,
   probe.dynamic = constants.kind == BodyKind::dynamic;
   if (probe.dynamic) probe.v += step * model->gravity;
   probe.type = constants.shape.type;
-  probe.radius = bounding_radius(constants.shape);
+  // a plane is dealt with on its own
+  probe.radius = probe.type == ShapeType::plane ? 0.0 : bounding_radius(constants.shape);
   probe.spin_speed = probe.type == ShapeType::sphere ? 0.0 : state.twist.w.norm() * probe.radius;
   probe.id = constants.id;
   return probe;

@@ -48,7 +48,7 @@ class Mixer {
     add(i.key.a);
     add(i.key.b);
     add(i.key.feature);
-    add(i.key.image);
+    add(i.key.part);
     add(i.impulse);
   }
 

@@ -109,7 +109,7 @@ TEST(NameTable, RangesAreFoundInWhateverOrderTheyCame) {
 
 TEST(PrescribedState, OriginGoesStraightAndTheBodyTurnsAboutIt) {
   Model model;
-  model.motions.push_back({{1, 2, 3}, {0, 0, 2}});
+  model.motions.push_back({.velocity = {1, 2, 3}, .angular_velocity = {0, 0, 2}});
   BodyConstants body;
   body.kind = BodyKind::kinematic;
   body.motion = 0;

@@ -339,7 +339,7 @@ TEST(ContactSearch, CoincidentCentresOnDifferentRanksAreOneContact) {
 
 TEST(ContactSearch, AMovingPlaneStandsWhereItsMotionTakesIt) {
   Model model = model_with_floor(100);
-  model.motions.push_back({{0, 0, 0.5}, {0, 0, 0}});
+  model.motions.push_back({.velocity = {0, 0, 0.5}});
   model.unbounded[0].constants.kind = BodyKind::kinematic;
   model.unbounded[0].constants.motion = 0;
   const Scene scene = {body(0, sphere(0.5), {0, 0, 1.0}), body(1, sphere(0.5), {5, 0, 1.2})};

@@ -49,7 +49,7 @@ TEST(StateHash, EveryMemberCounts) {
       [](Scene& s) { s.state.start[0].twist.w.x() = 1.0; },
       [](Scene& s) { s.state.impulses[0].impulse.y() = 7.0; },
       [](Scene& s) { s.state.impulses[0].key.feature = 1; },
-      [](Scene& s) { s.state.impulses[0].key.image = 1; },
+      [](Scene& s) { s.state.impulses[0].key.part = 1; },
       [](Scene& s) { s.state.impulses.pop_back(); },
       [](Scene& s) { std::swap(s.state.body[0], s.state.body[1]); },
       [](Scene& s) { std::swap(s.state.impulses[0].impulse, s.state.impulses[1].impulse); },

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "catena/math/types.hpp"
+#include "catena/model/geometry.hpp"
 #include "catena/model/shape.hpp"
 #include "catena/model/state.hpp"
 
@@ -15,7 +17,10 @@ struct ContactPoint {
   Vec3 point;            ///< midway between the two surfaces
   Vec3 normal;           ///< unit, from A to B
   double gap;            ///< distance along the normal; negative if penetrating
-  std::int32_t feature;  ///< numbers the points of a pair, stable from step to step
+  std::int32_t feature;  ///< numbers the points of two convex parts, stable from step to step
+  /// Item of A times the number of items of B plus item of B (Geometry::n_items; 1 for shapes
+  /// of one part).
+  std::int32_t part = 0;
 };
 
 /// A contact point between two bodies of a rank's local list.
@@ -36,6 +41,7 @@ struct Contact {
 /// normal +z (from A to B); a sphere's centre inside a box is pushed out through the
 /// nearest face, the lowest-numbered one on a tie.
 void collide(const Shape& shape_a, const Pose& pose_a, const Shape& shape_b, const Pose& pose_b,
-             double margin, std::vector<ContactPoint>& out);
+             double margin, std::vector<ContactPoint>& out,
+             std::span<const Geometry> geometries = {});
 
 }  // namespace catena

@@ -67,6 +67,9 @@ struct RigidContact {
   Vec3 arm_a, arm_b;      ///< r: from the centre of mass to the point, world, m
   double bias = 0.0;      ///< b in w_n = u_n + b, m/s
   double friction = 0.0;  ///< mu
+  /// Largest tensile impulse c >= 0, N s: the law holds for lambda + c n in place of lambda
+  /// (lambda_n >= -c, |lambda_t| <= mu (lambda_n + c)).
+  double cohesion = 0.0;
   ContactKey key;
 };
 
@@ -82,7 +85,13 @@ struct GeneralBlocks {
   std::vector<Index> body;
   std::vector<std::int64_t> jacobian_begin = {0};
   std::vector<double> jacobian;
-  std::vector<double> friction;       ///< per block; 0 unless a contact
+  std::vector<double> friction;  ///< per block; 0 unless a contact
+  /// Per block, empty if no block has any: contacts of 4 to 6 rows (normal, two tangents, then
+  /// two rolling rows about the tangents where rolling >= 0, then a spinning row about the normal
+  /// where spinning >= 0; -1: no such rows) with |lambda_r| <= rolling (lambda_n + c),
+  /// |lambda_s| <= spinning (lambda_n + c), m; and c of RigidContact::cohesion, N s.
+  std::vector<double> rolling, spinning, cohesion;
+  std::vector<ContactKey> key;        ///< per block, empty or of contacts of a step
   std::vector<double> q;              ///< per row: w = G V + Sigma lambda - q
   std::vector<double> compliance;     ///< per row: Sigma's diagonal, >= 0
   std::vector<double> lower, upper;   ///< per row, boxed only; N s
@@ -150,7 +159,9 @@ struct BlockView {
   BlockKind kind;
   Index row;  ///< first row
   Index rows;
-  double friction;  ///< contacts only
+  double friction;                         ///< contacts only, and so are the others
+  double rolling = -1.0, spinning = -1.0;  ///< m; -1: no such rows
+  double cohesion = 0.0;                   ///< N s
 };
 BlockView block_view(const ConstraintProblem& problem, Index block);
 

@@ -11,18 +11,25 @@ struct Material {
   double density = 1000.0;   ///< kg/m^3
   double friction = 0.5;     ///< Coulomb coefficient
   double restitution = 0.0;  ///< Newton's e
+  /// Couple per normal force that resists rolling and spinning, m (Coulomb's law on couples).
+  double rolling_friction = 0.0;
+  double spinning_friction = 0.0;
+  double cohesion = 0.0;  ///< largest tension of a contact, N
 };
 
 /// Parameters of a contact between two materials.
 struct PairMaterial {
   double friction = 0.0;
   double restitution = 0.0;
+  double rolling_friction = 0.0;   ///< m
+  double spinning_friction = 0.0;  ///< m
+  double cohesion = 0.0;           ///< N
 };
 
 /// All materials and the exceptions for pairs; replicated on every rank.
 class MaterialTable {
  public:
-  /// Pairs not named get the geometric mean of both coefficients.
+  /// Pairs not named get the geometric mean of both materials' numbers.
   explicit MaterialTable(std::vector<Material> materials = {});
   void set_pair(int a, int b, const PairMaterial& pair);
 

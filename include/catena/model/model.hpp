@@ -2,12 +2,14 @@
 // motions, names; and the constant data of bodies.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
+#include "catena/model/geometry.hpp"
 #include "catena/model/material.hpp"
 #include "catena/model/shape.hpp"
 
@@ -17,17 +19,52 @@ enum class BodyKind : std::uint8_t { dynamic, fixed, kinematic };
 
 enum class ContactLaw : std::uint8_t { coulomb, ccp, box, frictionless };
 
-/// Prescribed motion of a kinematic body from its pose at t = 0: constant velocity of
-/// the origin of its frame and constant world angular velocity.
+/// A harmonic part of a motion: sin(2 pi frequency t + phase) - sin(phase), so that it
+/// starts from the pose at t = 0.
+struct Harmonic {
+  Vec3 amplitude = Vec3::Zero();        ///< of the translation, m, world frame
+  Vec3 angle_amplitude = Vec3::Zero();  ///< of the rotation vector, rad, world frame
+  double frequency = 0.0;               ///< Hz
+  double phase = 0.0;                   ///< rad
+};
+
+/// Displacement and rotation vector (world frame) at given times, from the pose at t = 0;
+/// between them a piecewise cubic with continuous velocity, before and after them constant.
+struct MotionTable {
+  std::vector<double> time;    ///< s, ascending
+  std::vector<Vec3> position;  ///< m
+  std::vector<Vec3> rotation;  ///< rad
+};
+
+/// Prescribed motion of a kinematic body from its pose at t = 0: the sum of a constant
+/// velocity, harmonics and a table for the translation. It turns about `about`, a point that
+/// goes along with the translation: by the rotation vector of harmonics and table, and before
+/// that by the constant angular velocity.
 struct Motion {
   Vec3 velocity = Vec3::Zero();          ///< m/s
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s
+  bool about_origin = true;              ///< of the body's frame; else about `about`
+  Vec3 about = Vec3::Zero();             ///< m, world, at t = 0
+  std::vector<Harmonic> harmonics;
+  MotionTable table;
 };
+
+/// A box that repeats itself along x, y or both: what leaves it at one side enters at the other.
+struct PeriodicBox {
+  std::array<bool, 2> active = {false, false};  ///< along x, y
+  std::array<double, 2> lo = {0.0, 0.0}, hi = {0.0, 0.0};
+  /// Displacement of image `code` (0 .. 8): code = 3 (i_x + 1) + i_y + 1 of whole periods.
+  Vec3 shift(int code) const;
+};
+inline constexpr int kImages = 9;
+inline constexpr int kNoImage = 4;  ///< code of the body itself
 
 /// Constant data of one body, plain data that travels between ranks.
 struct BodyConstants {
   GlobalId id = kNoBody;
   BodyKind kind = BodyKind::dynamic;
+  bool collides = true;    ///< false: its shape makes no contacts
+  std::uint8_t group = 0;  ///< collision group, see Model::group_pairs
   Shape shape;
   int material = 0;
   int motion = -1;              ///< index into Model::motions for kinematic bodies
@@ -71,6 +108,7 @@ struct ContactParameters {
   double margin = 1e-3;         ///< m; contacts are made where the gap is below this
   double recovery_speed = 1.0;  ///< m/s; penetrations are undone no faster
   double rest_speed = 1e-2;     ///< m/s; slower impacts have no restitution
+  double cohesion_range = 0.0;  ///< m; cohesion acts where the gap is at most this
 };
 
 /// Constant in a run and replicated on every rank: O(config), not O(bodies).
@@ -78,12 +116,24 @@ struct Model {
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);  ///< m/s^2
   MaterialTable materials;
   ContactParameters contact;
+  std::vector<Geometry> geometries;
   std::vector<Motion> motions;
+  PeriodicBox periodic;
+  /// Motion in the world's x-z plane only: no translation along y, rotation about y alone.
+  bool planar = false;
+  /// Whether bodies of groups a and b make contacts: group_pairs[a * n_groups + b]. Empty: all.
+  std::vector<std::uint8_t> group_pairs;
+  int n_groups = 1;
+  /// Counted remarks on the input that do not stop a run (a point inside a hull, an open mesh).
+  std::vector<std::string> warnings;
   NameTable names;
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;
 };
+
+/// Whether two bodies may make contacts: both collide, and so do their groups.
+bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b);
 
 /// Pose and twist at time t of a fixed or kinematic body that started as `start`.
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,

@@ -13,14 +13,20 @@
 namespace catena {
 
 /// Identity of a contact point: the two bodies in ascending id, the feature by which
-/// the narrow phase numbers the points of a pair, and the periodic image.
+/// the narrow phase numbers the points of two convex parts, and which parts of compounds and
+/// surfaces they are and in which periodic image b is.
 struct ContactKey {
   GlobalId a = kNoBody;
   GlobalId b = kNoBody;
   std::int32_t feature = 0;
-  std::int32_t image = 0;
+  /// (item of a * items of b + item of b) * kImages + (image - kNoImage) mod kImages: 0 for two
+  /// bodies of one part each in the box itself.
+  std::int32_t part = 0;
   auto operator<=>(const ContactKey&) const = default;
 };
+
+/// Code of the periodic image of body b in a key (PeriodicBox::shift).
+inline int image_of(const ContactKey& key) { return (key.part + kNoImage) % kImages; }
 
 /// Impulse of a contact of the last step, kept for the next one's first guess.
 struct KeyedImpulse {
@@ -28,14 +34,35 @@ struct KeyedImpulse {
   Vec3 impulse = Vec3::Zero();  ///< world frame, on body b, N s
 };
 
+/// Rolling and spinning couple of a contact of the last step, where it has one.
+struct KeyedCouple {
+  ContactKey key;
+  Vec3 couple = Vec3::Zero();  ///< world frame, on body b, N m s
+};
+
 /// Sums of the energy audit since the start, J; on each rank the part of its own
-/// bodies and contacts. total = initial - dissipated + recovery + residual.
+/// bodies and contacts. total = initial - dissipated + recovery + external + flow + residual.
 struct AuditSums {
   double dissipation_friction = 0.0;
   double dissipation_impact = 0.0;
   double recovery_work = 0.0;
   double external_work = 0.0;   ///< by kinematic bodies
   double initial_energy = 0.0;  ///< kinetic + potential at the start
+  double cohesion_work = 0.0;   ///< by the tension of cohesive contacts
+  double flow_energy = 0.0;     ///< of bodies inserted, less that of bodies removed
+};
+
+/// How far an insertion has come; the same on every rank.
+struct InflowProgress {
+  std::int64_t made = 0;     ///< bodies inserted so far; the next one is number `made`
+  double owed = 0.0;         ///< bodies (or kg) that are due but not inserted yet
+  std::int64_t refused = 0;  ///< places drawn that were taken
+};
+
+/// Bodies that have left, and what has come in, over all ranks; the same on every rank.
+struct FlowSums {
+  std::int64_t inserted = 0, removed = 0;
+  double inserted_mass = 0.0, removed_mass = 0.0;  ///< kg
 };
 
 /// This rank's part of everything that changes. Body columns have one entry per owned
@@ -50,7 +77,10 @@ struct State {
       subdomain;  ///< global number of the subdomain that sweeps the body's rows
   /// Ascending in key; each held by the owner of the contact's home body.
   std::vector<KeyedImpulse> impulses;
+  std::vector<KeyedCouple> couples;  ///< the same for contacts with rolling or spinning friction
   AuditSums audit;
+  std::vector<InflowProgress> inflow;  ///< one per insertion of the case
+  FlowSums flow;
 };
 
 /// This rank's owned bodies, constant data, in the local order of State.
@@ -84,6 +114,17 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("recovery_work", state.audit.recovery_work);
   visit("external_work", state.audit.external_work);
   visit("initial_energy", state.audit.initial_energy);
+  visit("cohesion_work", state.audit.cohesion_work);
+  visit("flow_energy", state.audit.flow_energy);
+  visit("inserted", state.flow.inserted);
+  visit("removed", state.flow.removed);
+  visit("inserted_mass", state.flow.inserted_mass);
+  visit("removed_mass", state.flow.removed_mass);
+  for (auto& inflow : state.inflow) {
+    visit("inflow_made", inflow.made);
+    visit("inflow_owed", inflow.owed);
+    visit("inflow_refused", inflow.refused);
+  }
 }
 
 }  // namespace catena
