@@ -45,8 +45,8 @@ struct Motion {
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s
   bool about_origin = true;              ///< of the body's frame; else about `about`
   Vec3 about = Vec3::Zero();             ///< m, world, at t = 0
-  std::vector<Harmonic> harmonics;
-  MotionTable table;
+  std::vector<Harmonic> harmonics = {};
+  MotionTable table = {};
 };
 
 /// A box that repeats itself along x, y or both: what leaves it at one side enters at the other.
