@@ -121,6 +121,28 @@ MassProperties mass_properties(std::span<const Vec3> vertices,
 MassProperties mass_properties(std::span<const CompoundPart> parts,
                                std::span<const Geometry> geometries);
 
+/// Where the frame B of a geometry lies in the frame W of its numbers.
+enum class GeometryFrame : std::uint8_t {
+  as_written,  ///< B = W: fixed and kinematic bodies
+  centred,     ///< origin in the centre of mass, axes of W (the case gives the inertia on them)
+  principal,   ///< origin in the centre of mass, principal axes
+};
+
+/// Makes a geometry ready for use from its numbers in W (vertices, faces with planes, triangles,
+/// heights, parts): moves it to B and sets `written`, volume, inertia, bounds, radius and tree.
+/// Meshes and heightfields stay as written. `geometries` are those that parts refer to.
+void complete_geometry(Geometry& geometry, GeometryFrame frame,
+                       std::span<const Geometry> geometries = {});
+
+/// Of that, bounds, radius, boxes and tree only: the numbers are in B.
+void bound_geometry(Geometry& geometry, std::span<const Geometry> geometries = {});
+
+/// Moves the numbers of a geometry: x -> pose.p + pose.q x. Bounds and tree are to be made anew.
+void move_geometry(Geometry& geometry, const Pose& pose);
+
+/// The shape of a geometry at scale 1; `index` is its place in Model::geometries.
+Shape shape_of_geometry(const Geometry& geometry, std::int32_t index);
+
 /// Principal axes: rotation R with R^T I R diagonal, right-handed; where two or three moments are
 /// equal to round-off, as close to the given axes as that allows (none is turned in vain).
 Quat principal_axes(const Mat3& inertia, Vec3& moments);

@@ -62,4 +62,9 @@ double volume_of(const Shape& shape, std::span<const Geometry> geometries = {});
 /// of a geometry are turned so).
 Vec3 inertia_per_mass(const Shape& shape, std::span<const Geometry> geometries = {});
 
+/// Centre of mass in the shape's frame for uniform density, m: on the axis of a hollow cylinder
+/// with one closed end, else the origin. A dynamic body is placed by its centre of mass: there
+/// that shape stands as the only part of a compound.
+Vec3 centre_of_mass(const Shape& shape);
+
 }  // namespace catena
