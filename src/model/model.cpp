@@ -1,10 +1,10 @@
 #include "catena/model/model.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "catena/base/error.hpp"
-#include "catena/math/rotation.hpp"
 
 namespace catena {
 
@@ -41,23 +41,23 @@ Vec3 PeriodicBox::shift(int code) const {
   return {(code / 3 - 1) * (hi[0] - lo[0]), (code % 3 - 1) * (hi[1] - lo[1]), 0.0};
 }
 
+Vec3 PeriodicBox::wrapped(const Vec3& p) const {
+  Vec3 inside = p;
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto k = static_cast<std::size_t>(axis);
+    if (!active[k] || (p[axis] >= lo[k] && p[axis] <= hi[k])) continue;
+    const double period = hi[k] - lo[k];
+    const double whole = std::floor((p[axis] - lo[k]) / period);
+    // rounding may leave it a bit outside
+    inside[axis] = std::clamp(p[axis] - whole * period, lo[k], hi[k]);
+  }
+  return inside;
+}
+
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b) {
   if (!a.collides || !b.collides) return false;
   const int pair = a.group * model.n_groups + b.group;
   return model.group_pairs.empty() || model.group_pairs[static_cast<std::size_t>(pair)] != 0;
-}
-
-BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
-                                 const BodyMotionState& start, double t) {
-  BodyMotionState now;
-  now.pose = start.pose;
-  if (body.kind != BodyKind::kinematic || body.motion < 0) return now;
-  const Motion& motion = model.motions[static_cast<std::size_t>(body.motion)];
-  now.pose.p += t * motion.velocity;
-  now.pose.q = advance_rotation(start.pose.q, motion.angular_velocity, t);
-  now.twist.v = motion.velocity;
-  now.twist.w = motion.angular_velocity;
-  return now;
 }
 
 }  // namespace catena

@@ -55,6 +55,9 @@ struct PeriodicBox {
   std::array<double, 2> lo = {0.0, 0.0}, hi = {0.0, 0.0};
   /// Displacement of image `code` (0 .. 8): code = 3 (i_x + 1) + i_y + 1 of whole periods.
   Vec3 shift(int code) const;
+  /// `p` brought into lo <= p <= hi by whole periods.
+  Vec3 wrapped(const Vec3& p) const;
+  bool any() const { return active[0] || active[1]; }
 };
 inline constexpr int kImages = 9;
 inline constexpr int kNoImage = 4;  ///< code of the body itself
@@ -138,5 +141,10 @@ bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants
 /// Pose and twist at time t of a fixed or kinematic body that started as `start`.
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
                                  const BodyMotionState& start, double t);
+
+/// Constant twist that takes a fixed or kinematic body from its pose at t to that at t + h, up to
+/// half a turn: its displacement and its rotation vector over h.
+Twist mean_twist(const Model& model, const BodyConstants& body, const BodyMotionState& start,
+                 double t, double h);
 
 }  // namespace catena

@@ -57,6 +57,7 @@ struct InflowProgress {
   std::int64_t made = 0;     ///< bodies inserted so far; the next one is number `made`
   double owed = 0.0;         ///< bodies (or kg) that are due but not inserted yet
   std::int64_t refused = 0;  ///< places drawn that were taken
+  std::int64_t tried = 0;    ///< of these, for body number `made`
 };
 
 /// Bodies that have left, and what has come in, over all ranks; the same on every rank.
@@ -80,6 +81,7 @@ struct State {
   std::vector<KeyedCouple> couples;  ///< the same for contacts with rolling or spinning friction
   AuditSums audit;
   std::vector<InflowProgress> inflow;  ///< one per insertion of the case
+  std::vector<std::int64_t> outflow;   ///< bodies that left by each outflow of the case
   FlowSums flow;
 };
 
@@ -124,7 +126,9 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
     visit("inflow_made", inflow.made);
     visit("inflow_owed", inflow.owed);
     visit("inflow_refused", inflow.refused);
+    visit("inflow_tried", inflow.tried);
   }
+  for (auto& removed : state.outflow) visit("outflow_removed", removed);
 }
 
 }  // namespace catena

@@ -12,14 +12,31 @@
 #include "catena/comm/communicator.hpp"
 #include "catena/model/model.hpp"
 #include "catena/model/state.hpp"
+#include "catena/scenarios/flow_settings.hpp"
 
 namespace catena {
 
-/// `shape: {sphere: {radius: 0.1}}`. Lengths in m.
+struct PartSettings;
+
+/// `shape: {sphere: {radius: 0.1}}`, or `shapes: [...]`: then `parts`, and the type is compound.
+/// Lengths in m, but coordinates in a file are times `unit` and `scale`.
 struct ShapeSettings {
   ShapeType type = ShapeType::none;
-  double radius = kNone;              ///< sphere
+  double radius = kNone;              ///< sphere, capsule, cylinder
   Vec3 size = Vec3::Constant(kNone);  ///< box: full edges
+  double length = kNone;  ///< capsule: between the centres of the caps; cylinder; hollow: inner
+  double inner_radius = kNone;   ///< hollow cylinder
+  double thickness = kNone;      ///< hollow cylinder: of wall and ends
+  std::uint8_t ends = 0;         ///< hollow cylinder: kLowerEnd | kUpperEnd are closed
+  std::vector<double> vertices;  ///< hull: x, y, z of each
+  std::string file;              ///< hull, mesh, heightfield; absolute after reading a case
+  std::string unit;              ///< of the file's numbers
+  double scale = 1.0;            ///< hull and mesh from a file
+  bool open = false;             ///< mesh: may have edges with one face
+  std::vector<double> heights;   ///< heightfield: row by row along y, x fastest
+  std::size_t columns = 0;       ///< heightfield: heights per row
+  std::array<double, 2> spacing = {kNone, kNone};  ///< heightfield: along x and y
+  std::vector<PartSettings> parts;
 };
 
 /// Axis and angle, or a quaternion (w, x, y, z) in their place; body to world.
@@ -30,19 +47,34 @@ struct OrientationSettings {
   Quat value() const;  ///< unit length
 };
 
+/// One of several shapes of a body, at its place in the frame of the shapes.
+struct PartSettings {
+  ShapeSettings shape;
+  Vec3 at = Vec3::Zero();  ///< m
+  OrientationSettings orientation;
+};
+
+/// What `position` of a dynamic body names.
+enum class PositionOf { centre_of_mass, shape_origin };
+
 struct BodySettings {
   std::string name;
   std::string material;  ///< needed where there is a shape
   ShapeSettings shape;
   double mass = kNone;                   ///< kg; kNone: volume times density
   Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
-  Vec3 position = Vec3::Zero();          ///< centre of mass, m; a point of a plane
+  /// Centre of mass or origin of the shape, m; of fixed and kinematic bodies always the latter.
+  Vec3 position = Vec3::Zero();
+  PositionOf position_of = PositionOf::centre_of_mass;
   OrientationSettings orientation;
   Vec3 velocity = Vec3::Zero();          ///< m/s
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s, world frame
-  bool fixed = false;                    ///< planes are fixed unless they have a motion
-  bool kinematic = false;                ///< has a `motion`
+  bool collide = true;
+  std::string group;       ///< for contact.no_collisions; "" is a group, too
+  bool fixed = false;      ///< planes are fixed unless they have a motion
+  bool kinematic = false;  ///< has a `motion`
   Motion motion;
+  std::string motion_file;  ///< CSV table of the motion, absolute after reading a case; or empty
 };
 
 /// Five fixed planes that hold a box from within: the floor and four walls, and a lid if
@@ -57,7 +89,9 @@ struct ContainerSettings {
 struct LatticeSettings {
   std::string name, material;
   ShapeSettings shape;
-  double radius_jitter = 0.0;  ///< fraction of the radius (of all edges of a box), uniform +-
+  double radius_jitter = 0.0;  ///< fraction of all lengths of the shape, uniform +-
+  OrientationSettings orientation;
+  bool random_orientation = false;  ///< uniform over all rotations
   std::array<int, 3> count = {1, 1, 1};
   Vec3 spacing = Vec3::Constant(kNone);
   Vec3 origin = Vec3::Zero();    ///< centre of the first body, before jitter
@@ -86,7 +120,13 @@ struct TableSettings {
   std::string file;  ///< absolute after reading a case
 };
 
-enum class GeneratorType { container, lattice, wall, table };
+/// Bodies of one material and shape that come in over time.
+struct InsertionSettings : InflowSettings {
+  std::string name, material;
+  ShapeSettings shape;
+};
+
+enum class GeneratorType { container, lattice, wall, table, insertion };
 
 struct GeneratorSettings {
   GeneratorType type = GeneratorType::container;
@@ -94,6 +134,9 @@ struct GeneratorSettings {
   LatticeSettings lattice;
   WallSettings wall;
   TableSettings table;
+  InsertionSettings insertion;
+  bool collide = true;  ///< of all its bodies
+  std::string group;
   const std::string& name() const;
 };
 
@@ -102,6 +145,9 @@ struct MaterialSettings {
   double density = 1000.0;
   double friction = 0.5;
   double restitution = 0.0;
+  double rolling_friction = 0.0;   ///< m
+  double spinning_friction = 0.0;  ///< m
+  double cohesion = 0.0;           ///< N
 };
 
 /// An exception from the geometric mean for two materials.
@@ -109,6 +155,14 @@ struct PairSettings {
   std::vector<std::string> between;
   double friction = kNone;  ///< kNone: the geometric mean
   double restitution = kNone;
+  double rolling_friction = kNone;
+  double spinning_friction = kNone;
+  double cohesion = kNone;
+};
+
+/// Two groups of bodies that make no contacts with each other; the same name twice: within it.
+struct NoCollisionSettings {
+  std::vector<std::string> between;
 };
 
 struct SceneSettings {
@@ -117,8 +171,12 @@ struct SceneSettings {
   std::vector<MaterialSettings> materials;
   ContactParameters contact;
   std::vector<PairSettings> pairs;
+  std::vector<NoCollisionSettings> no_collisions;
   std::vector<BodySettings> bodies;
   std::vector<GeneratorSettings> generators;
+  std::vector<OutflowSettings> outflow;
+  PeriodicSettings periodic;
+  int dimension = 3;  ///< 2: motion in the x-z plane
   std::int64_t seed = 1;
 };
 

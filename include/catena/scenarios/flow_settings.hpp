@@ -1,0 +1,63 @@
+// What a case says of bodies that come and go, and of the box that repeats itself.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catena/base/settings.hpp"
+#include "catena/math/types.hpp"
+
+namespace catena {
+
+/// Factor on all lengths of a body that is inserted, drawn for each body number.
+struct SizeSettings {
+  enum class Kind { none, uniform, normal, table };
+  Kind kind = Kind::none;
+  std::array<double, 2> uniform = {kNone, kNone};  ///< from, to
+  double mean = 1.0, deviation = kNone;            ///< of the normal distribution, cut off at
+  double min = kNone, max = kNone;
+  struct Entry {
+    double factor = kNone;
+    double weight = 1.0;  ///< share of the number of bodies, in any measure
+  };
+  std::vector<Entry> table;
+
+  double smallest() const;
+  double largest() const;
+};
+
+/// Bodies that come in over time: `rate` of them are due per second from `start` to `end`.
+/// Factor, place and orientation of attempt k at body number n follow from (seed, n, k) alone.
+struct InflowSettings {
+  SizeSettings sizes;
+  /// Box that holds every new body whole, m.
+  Vec3 lower = Vec3::Constant(kNone), upper = Vec3::Constant(kNone);
+  double number_rate = kNone;  ///< 1/s; exactly one of the two rates is given
+  double mass_rate = kNone;    ///< kg/s
+  std::int64_t count = 0;      ///< most bodies; ids are reserved for them
+  double start = 0.0;          ///< s
+  double end = std::numeric_limits<double>::infinity();  ///< s
+  Vec3 velocity = Vec3::Zero();                          ///< m/s
+  Vec3 angular_velocity = Vec3::Zero();                  ///< rad/s, world frame
+  bool random_orientation = false;                       ///< uniform over all orientations
+  int attempts = 20;                                     ///< places drawn per body and step
+  std::int64_t seed = -1;  ///< -1: follows from the case's seed and the generator's place
+};
+
+/// A box that dynamic bodies leave the scene by; sides may be infinite.
+struct OutflowSettings {
+  std::string name;
+  Vec3 lower = Vec3::Constant(kNone), upper = Vec3::Constant(kNone);  ///< m
+};
+
+/// Lower and upper side along x and y; NaN: not periodic along it.
+struct PeriodicSettings {
+  bool present = false;
+  std::array<double, 2> x = {kNone, kNone};
+  std::array<double, 2> y = {kNone, kNone};
+};
+
+}  // namespace catena

@@ -1,0 +1,143 @@
+// Prescribed motions: where a kinematic body is at a time, and how it moves.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "catena/math/rotation.hpp"
+#include "catena/model/model.hpp"
+
+namespace catena {
+
+namespace {
+
+/// Displacement d or rotation vector with its rate.
+struct Path {
+  Vec3 value = Vec3::Zero();
+  Vec3 rate = Vec3::Zero();
+};
+
+/// Slope at row i of a table: that of the parabola through it and its neighbours (in the first
+/// and last row through the next two), so that parabolas in time are met exactly.
+Vec3 slope_at(const MotionTable& table, const std::vector<Vec3>& column, std::size_t i) {
+  const std::size_t n = table.time.size();
+  const auto secant = [&](std::size_t k) -> Vec3 {
+    return (column[k + 1] - column[k]) / (table.time[k + 1] - table.time[k]);
+  };
+  if (n == 2) return secant(0);
+  const std::size_t left = std::clamp<std::size_t>(i, 1, n - 2) - 1;
+  const double h0 = table.time[left + 1] - table.time[left];
+  const double h1 = table.time[left + 2] - table.time[left + 1];
+  const Vec3 s0 = secant(left), s1 = secant(left + 1);
+  const Vec3 curvature = (s1 - s0) / (h0 + h1);  // half the second derivative
+  // derivative of the Newton form s0 + curvature ((t - t_left) + (t - t_left+1))
+  const double t = table.time[i];
+  return s0 + curvature * ((t - table.time[left]) + (t - table.time[left + 1]));
+}
+
+/// Value and rate of a column at time t: the cubic with the values and slopes of both rows.
+Path interpolate(const MotionTable& table, const std::vector<Vec3>& column, double t) {
+  if (column.empty()) return {};
+  if (t < table.time.front()) return {column.front(), Vec3::Zero()};
+  if (table.time.size() == 1 || t > table.time.back()) return {column.back(), Vec3::Zero()};
+  const auto after = std::upper_bound(table.time.begin() + 1, table.time.end() - 1, t);
+  const auto i = static_cast<std::size_t>(after - table.time.begin()) - 1;
+  const double h = table.time[i + 1] - table.time[i];
+  const double s = (t - table.time[i]) / h;
+  const Vec3 m0 = h * slope_at(table, column, i), m1 = h * slope_at(table, column, i + 1);
+  const Vec3 rise = column[i + 1] - column[i];
+  // x_i + s (m0 + s (3 rise - 2 m0 - m1 + s (m0 + m1 - 2 rise)))
+  const Vec3 c2 = 3.0 * rise - 2.0 * m0 - m1, c3 = m0 + m1 - 2.0 * rise;
+  return {column[i] + s * (m0 + s * (c2 + s * c3)), (m0 + s * (2.0 * c2 + 3.0 * s * c3)) / h};
+}
+
+Path translation_of(const Motion& motion, double t) {
+  Path d = interpolate(motion.table, motion.table.position, t);
+  d.value += t * motion.velocity;
+  d.rate += motion.velocity;
+  for (const Harmonic& part : motion.harmonics) {
+    const double omega = 2.0 * std::numbers::pi * part.frequency;
+    d.value += (std::sin(omega * t + part.phase) - std::sin(part.phase)) * part.amplitude;
+    d.rate += omega * std::cos(omega * t + part.phase) * part.amplitude;
+  }
+  return d;
+}
+
+/// Rotation vector of harmonics and table.
+Path rotation_vector_of(const Motion& motion, double t) {
+  Path theta = interpolate(motion.table, motion.table.rotation, t);
+  for (const Harmonic& part : motion.harmonics) {
+    const double omega = 2.0 * std::numbers::pi * part.frequency;
+    theta.value += (std::sin(omega * t + part.phase) - std::sin(part.phase)) * part.angle_amplitude;
+    theta.rate += omega * std::cos(omega * t + part.phase) * part.angle_amplitude;
+  }
+  return theta;
+}
+
+/// Angular velocity of exp(theta(t)): theta' + (1 - cos a)/a^2 theta x theta'
+/// + (a - sin a)/a^3 theta x (theta x theta'), a = |theta|.
+Vec3 angular_velocity_of(const Path& theta) {
+  const double a2 = theta.value.squaredNorm();
+  const double a = std::sqrt(a2);
+  // by their series where the quotients lose digits
+  const bool small = a < 1e-2;
+  const double half = small ? 0.0 : std::sin(0.5 * a) / a;
+  const double f = small ? 0.5 - a2 / 24.0 + a2 * a2 / 720.0 : 2.0 * half * half;
+  const double g = small ? 1.0 / 6.0 - a2 / 120.0 + a2 * a2 / 5040.0 : (a - std::sin(a)) / (a2 * a);
+  const Vec3 cross = theta.value.cross(theta.rate);
+  return theta.rate + f * cross + g * theta.value.cross(cross);
+}
+
+/// Rotation vector of a unit quaternion, at most half a turn.
+Vec3 rotation_vector(const Quat& q) {
+  const double sign = q.w() < 0.0 ? -1.0 : 1.0;
+  const Vec3 axis_part = sign * q.vec();
+  const double s = axis_part.norm();
+  const double w = sign * q.w();
+  // angle / sin(angle / 2), 2 + s^2 / 3 + ... where both are small
+  const double factor = s < 1e-4 ? 2.0 + s * s / 3.0 : 2.0 * std::atan2(s, w) / s;
+  return factor * axis_part;
+}
+
+const Motion* motion_of(const Model& model, const BodyConstants& body) {
+  if (body.kind != BodyKind::kinematic || body.motion < 0) return nullptr;
+  return &model.motions[static_cast<std::size_t>(body.motion)];
+}
+
+}  // namespace
+
+BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
+                                 const BodyMotionState& start, double t) {
+  BodyMotionState now;
+  now.pose = start.pose;
+  const Motion* motion = motion_of(model, body);
+  if (motion == nullptr) return now;
+  const Path d = translation_of(*motion, t);
+  const Path theta = rotation_vector_of(*motion, t);
+  // R(t) = exp(theta(t)) exp(omega t), about a point that goes along with d
+  const Quat late = rotation_of(theta.value, 1.0);
+  now.pose.q = (late * advance_rotation(start.pose.q, motion->angular_velocity, t)).normalized();
+  now.twist.w = angular_velocity_of(theta) + late * motion->angular_velocity;
+  now.pose.p += d.value;
+  now.twist.v = d.rate;
+  if (!motion->about_origin) {
+    const Quat turn = late * rotation_of(motion->angular_velocity, t);
+    const Vec3 arm = turn * (start.pose.p - motion->about);
+    now.pose.p = motion->about + d.value + arm;
+    now.twist.v += now.twist.w.cross(arm);
+  }
+  return now;
+}
+
+Twist mean_twist(const Model& model, const BodyConstants& body, const BodyMotionState& start,
+                 double t, double h) {
+  const Motion* motion = motion_of(model, body);
+  if (motion == nullptr) return {};
+  if (motion->about_origin && motion->harmonics.empty() && motion->table.time.empty()) {
+    return {motion->velocity, motion->angular_velocity};  // without round-off of differences
+  }
+  const Pose before = prescribed_state(model, body, start, t).pose;
+  const Pose after = prescribed_state(model, body, start, t + h).pose;
+  return {(after.p - before.p) / h, rotation_vector(after.q * before.q.conjugate()) / h};
+}
+
+}  // namespace catena
