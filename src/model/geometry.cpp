@@ -3,6 +3,8 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "catena/math/rotation.hpp"
 
@@ -100,6 +102,24 @@ void bound_vertices(Geometry& g) {
   }
 }
 
+/// Edges of a hull from its faces, in the order of the faces.
+void find_edges(Geometry& hull) {
+  const auto at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> seen;
+  hull.edges.clear();
+  for (std::int32_t f = 0; f + 1 < static_cast<std::int32_t>(hull.face_begin.size()); ++f) {
+    const std::int32_t begin = hull.face_begin[at(f)], end = hull.face_begin[at(f) + 1];
+    for (std::int32_t k = begin; k < end; ++k) {
+      const std::int32_t a = hull.face_corners[at(k)];
+      const std::int32_t b = hull.face_corners[at(k + 1 < end ? k + 1 : begin)];
+      const auto [edge, is_new] =
+          seen.try_emplace({std::min(a, b), std::max(a, b)}, hull.edges.size());
+      if (is_new) hull.edges.push_back({std::min(a, b), std::max(a, b), f, f});
+      hull.edges[edge->second][a < b ? 2 : 3] = f;
+    }
+  }
+}
+
 }  // namespace
 
 BoxTree build_box_tree(std::span<const Aabb> boxes) {
@@ -193,6 +213,7 @@ void bound_geometry(Geometry& geometry, std::span<const Geometry> geometries) {
   geometry.radius = 0.0;
   geometry.item_boxes.clear();
   if (geometry.type == ShapeType::heightfield) return bound_heightfield(geometry);
+  if (geometry.type == ShapeType::hull) find_edges(geometry);
   if (geometry.type == ShapeType::compound) {
     bound_compound(geometry, geometries);
   } else {

@@ -83,6 +83,9 @@ struct Geometry {
   std::vector<std::int32_t> face_begin = {0}, face_corners;
   std::vector<Vec3> face_normals;
   std::vector<double> face_offsets;
+  /// Hull: corners a < b and the two faces that meet there, the one that runs from a to b first.
+  /// Made by bound_geometry.
+  std::vector<std::array<std::int32_t, 4>> edges;
 
   /// Heightfield: z at (origin.x + i dx, origin.y + j dy) is heights[j n_x + i].
   std::int32_t n_x = 0, n_y = 0;
