@@ -59,6 +59,11 @@ class Manual : public SettingsVisitor {
   void visit(std::string_view key, std::vector<std::string>&, const SettingInfo& info) override {
     row(key, "list of words", "", info);
   }
+  void rows(std::string_view key, std::vector<double>&, std::size_t& width,
+            const SettingInfo& info) override {
+    const std::string count = width > 0 ? std::to_string(width) + " " : "";
+    row(key, "list of rows of " + count + "numbers", "", info);
+  }
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {
     row(key, words_text(names), std::string(names[static_cast<std::size_t>(value)]), info);

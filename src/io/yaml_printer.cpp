@@ -109,6 +109,17 @@ class Printer : public SettingsVisitor {
              const SettingInfo& info) override {
     leaf(key, bracketed(value, quoted), bracketed(value, json_string), info);
   }
+  void rows(std::string_view key, std::vector<double>& values, std::size_t& width,
+            const SettingInfo& info) override {
+    if (values.empty() || width == 0) return;
+    std::vector<std::span<const double>> lines;
+    for (std::size_t i = 0; i + width <= values.size(); i += width)
+      lines.push_back(std::span(values).subspan(i, width));
+    const auto row = [](const auto& text) {
+      return [&text](std::span<const double> line) { return bracketed(line, text); };
+    };
+    leaf(key, bracketed(lines, row(number_text)), bracketed(lines, row(json_number)), info);
+  }
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {
     const std::string_view name = names[static_cast<std::size_t>(value)];

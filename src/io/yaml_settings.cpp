@@ -110,6 +110,8 @@ class Reader : public SettingsVisitor {
       value.push_back(item.text);
     }
   }
+  void rows(std::string_view key, std::vector<double>& values, std::size_t& width,
+            const SettingInfo& info) override;
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {
     const Node* node = find(key, info, words_text(names));
@@ -334,6 +336,27 @@ class Reader : public SettingsVisitor {
   std::vector<Frame> frames_;
   std::optional<Found> first_;
 };
+
+void Reader::rows(std::string_view key, std::vector<double>& values, std::size_t& width,
+                  const SettingInfo& info) {
+  const std::string count = width > 0 ? std::to_string(width) + " " : "";
+  const std::string words = "a list of rows of " + count + "numbers" +
+                            (info.unit.empty() ? "" : " in " + std::string(info.unit));
+  const Node* node = find(key, info, words);
+  if (node == nullptr) return;
+  if (node->kind != Node::Kind::sequence || node->items.empty()) return wrong(*node, key, words);
+  values.clear();
+  for (const Node& row : node->items) {
+    if (row.kind != Node::Kind::sequence) return wrong(row, key, words);
+    if (width == 0) width = row.items.size();
+    if (!is_list_of(row, width, key, std::to_string(width) + " numbers")) return;
+    for (const Node& item : row.items) {
+      double value = 0.0;
+      if (!quantity(item, key, info, value)) return;
+      values.push_back(value);
+    }
+  }
+}
 
 void Reader::list(std::string_view key, std::size_t, const SettingInfo& info,
                   const std::function<void(std::size_t)>& resize,

@@ -5,6 +5,7 @@
 
 #include "catena/base/suggest.hpp"
 #include "catena/scenarios/scene.hpp"
+#include "flow_parts.hpp"
 #include "scene_parts.hpp"
 
 namespace catena {
@@ -12,10 +13,9 @@ namespace catena {
 namespace {
 
 constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
-constexpr std::string_view kShapes[] = {"none", "sphere", "plane", "box"};
-constexpr std::string_view kBoundedShapes[] = {"sphere", "box"};
-constexpr std::string_view kLaterShapes[] = {"capsule"};
-constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table"};
+constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
+constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
+                                            "insertion"};
 constexpr std::string_view kLaterGenerators[] = {"chain"};
 /// Bodies that one generator may make; ids and memory end before.
 constexpr double kMostBodies = 1e12;
@@ -23,84 +23,6 @@ constexpr double kMostBodies = 1e12;
 std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
-
-void describe_radius(SettingsVisitor& visit, ShapeSettings& s) {
-  visit.visit(
-      "radius", s.radius,
-      {.unit = "m", .min = 0, .min_open = true, .required = true, .help = "radius of the sphere"});
-}
-
-void describe_size(SettingsVisitor& visit, ShapeSettings& s) {
-  visit.visit("size", numbers(s.size),
-              {.unit = "m",
-               .min = 0,
-               .min_open = true,
-               .required = true,
-               .help = "full edges along the body's axes"});
-}
-
-void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
-  int kind = static_cast<int>(s.type);
-  visit.unavailable("shape", kLaterShapes);
-  visit.one_of("shape", kind, kShapes,
-               {.help = "`none` makes no contacts; a `plane` is the half space below the body's "
-                        "z axis"},
-               [&](int k) {
-                 const auto type = static_cast<ShapeType>(k);
-                 if (type == ShapeType::sphere) describe_radius(visit, s);
-                 if (type == ShapeType::box) describe_size(visit, s);
-               });
-  s.type = static_cast<ShapeType>(kind);
-}
-
-/// Shapes that a lattice can be made of.
-void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s) {
-  int kind = s.type == ShapeType::box ? 1 : 0;
-  visit.unavailable("shape", kLaterShapes);
-  visit.one_of("shape", kind, kBoundedShapes, {.required = true, .help = "shape of every body"},
-               [&](int k) {
-                 if (k == 0) describe_radius(visit, s);
-                 if (k == 1) describe_size(visit, s);
-               });
-  s.type = kind == 1 ? ShapeType::box : ShapeType::sphere;
-}
-
-void describe_orientation(SettingsVisitor& visit, OrientationSettings& s) {
-  visit.section("orientation", {.help = "axis and angle, or a quaternion; body to world"}, [&] {
-    visit.visit("quaternion", s.quaternion,
-                {.help = "(w, x, y, z), made unit; in place of axis and angle"});
-    const bool by_axis = std::isnan(s.quaternion[0]);
-    Vec3 axis = by_axis ? s.axis : Vec3::Constant(kNone);
-    double angle = by_axis ? s.angle : kNone;
-    visit.visit("axis", numbers(axis), {.help = "world frame; any length but zero"});
-    visit.visit("angle", angle, {.unit = "rad", .help = "right-handed about the axis"});
-    if (by_axis) {
-      if (!(axis.norm() > 0.0)) {
-        visit.reject("axis", "the axis has no length", "give a direction such as [0, 0, 1]");
-      }
-      s.axis = axis;
-      s.angle = angle;
-      return;
-    }
-    if (any_set(axis) || !std::isnan(angle)) {
-      visit.reject("quaternion", "stands beside axis or angle", "give one or the other");
-    }
-    const auto& q = s.quaternion;
-    if (!(std::hypot(std::hypot(q[0], q[1]), std::hypot(q[2], q[3])) > 0.0)) {
-      visit.reject("quaternion", "the quaternion has no length", "no turn is [1, 0, 0, 0]");
-    }
-  });
-}
-
-void describe_motion(SettingsVisitor& visit, BodySettings& s) {
-  visit.optional_section(
-      "motion", s.kinematic,
-      {.help = "makes the body kinematic: it moves as told, whatever pushes"}, [&] {
-        visit.visit("velocity", numbers(s.motion.velocity), {.unit = "m/s", .help = "constant"});
-        visit.visit("angular_velocity", numbers(s.motion.angular_velocity),
-                    {.unit = "rad/s", .help = "constant, world frame"});
-      });
-}
 
 /// Rejects a material that is not listed, or a missing one where it is needed.
 void check_material(SettingsVisitor& visit, const SceneSettings& scene, const std::string& material,
@@ -140,7 +62,10 @@ void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
     }
     return;
   }
-  if (s.shape.type == ShapeType::none) return;
+  // what needs a geometry is checked where that is made
+  if (s.shape.type == ShapeType::none || s.shape.type == ShapeType::hull ||
+      s.shape.type == ShapeType::compound)
+    return;
   const MaterialTable table = scene_parts::material_table(scene);
   const int material = table.find(s.material);
   if (material < 0) return;
@@ -154,24 +79,36 @@ void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   }
 }
 
+bool is_surface(ShapeType type) {
+  return type == ShapeType::mesh || type == ShapeType::heightfield;
+}
+
 void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
   check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
-  check_mass(visit, scene, s);
+  if (!is_surface(s.shape.type)) check_mass(visit, scene, s);
   if (s.fixed && s.kinematic) {
     visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
   }
-  if (scene_parts::kind_of(s) == BodyKind::dynamic) return;
+  if (scene_parts::kind_of(s) == BodyKind::dynamic) {
+    scene_parts::check_shape_moves(visit, s.shape);
+    return;
+  }
   const char* why = s.kinematic ? "give it in the body's motion" : "a fixed body does not move";
   if (!s.velocity.isZero(0.0)) visit.reject("velocity", "has no effect here", why);
   if (!s.angular_velocity.isZero(0.0)) visit.reject("angular_velocity", "has no effect here", why);
 }
 
+void describe_collision(SettingsVisitor& visit, bool& collide, std::string& group) {
+  visit.visit("collide", collide, {.help = "`false`: no contacts with anything"});
+  visit.visit("group", group,
+              {.help = "for contact.no_collisions; bodies without one are together"});
+}
+
 void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySettings& s) {
-  visit.unavailable("shapes");
   visit.visit("name", s.name, {.required = true, .help = "unique among bodies and generators"});
   visit.visit("material", s.material,
               {.help = "one of the materials; needed where there is a shape"});
-  describe_shape(visit, s.shape);
+  scene_parts::describe_shape(visit, s.shape);
   visit.visit("mass", s.mass,
               {.unit = "kg", .min = 0, .min_open = true, .help = "else volume times density"});
   visit.visit("inertia", numbers(s.inertia),
@@ -179,14 +116,21 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
                .min = 0,
                .min_open = true,
                .help = "principal moments on the body's axes; else of the uniform shape"});
-  visit.visit("position", numbers(s.position),
-              {.unit = "m", .help = "centre of mass; a point of a plane"});
-  describe_orientation(visit, s.orientation);
+  visit.visit(
+      "position", numbers(s.position),
+      {.unit = "m",
+       .help = "of a dynamic body that of its centre of mass, of others that of the shape's "
+               "origin, such as a point of a plane"});
+  visit.choose("position_of", s.position_of, kPositionOf,
+               {.help = "what `position` of a dynamic body is; `shape_origin` suits vertices "
+                        "in world coordinates"});
+  scene_parts::describe_orientation(visit, s.orientation);
   visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "at the start"});
   visit.visit("angular_velocity", numbers(s.angular_velocity),
               {.unit = "rad/s", .help = "at the start, world frame"});
+  describe_collision(visit, s.collide, s.group);
   visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
-  describe_motion(visit, s);
+  flow_parts::describe_motion(visit, s);
   check_body(visit, scene, s);
 }
 
@@ -216,9 +160,12 @@ void describe_container(SettingsVisitor& visit, const SceneSettings& scene, Cont
 void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
-  describe_bounded_shape(visit, s.shape);
+  scene_parts::describe_bounded_shape(visit, s.shape);
   visit.visit("radius_jitter", s.radius_jitter,
               {.min = 0, .max = 0.99, .help = "fraction of the size, uniform +-"});
+  scene_parts::describe_orientation(visit, s.orientation);
+  visit.visit("random_orientation", s.random_orientation,
+              {.help = "each body turned at random, uniformly over all rotations"});
   visit.visit("count", s.count, {.min = 1, .help = "bodies along x, y and z"});
   visit.visit("spacing", numbers(s.spacing),
               {.unit = "m",
@@ -236,7 +183,7 @@ void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, Lattic
               {.min = 0,
                .word = "case",
                .word_value = -1,
-               .help = "of the jitters; `case`: follows from the case's seed"});
+               .help = "of jitters and orientations; `case`: follows from the case's seed"});
   const double n = 1.0 * s.count[0] * s.count[1] * s.count[2];
   if (n > kMostBodies) visit.reject("count", "more than 1e12 bodies", "");
 }
@@ -271,6 +218,13 @@ void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSet
                .help = "CSV, or a snapshot of a result (.h5); relative to the case file"});
 }
 
+void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scene_parts::describe_bounded_shape(visit, s.shape);
+  flow_parts::describe_inflow(visit, scene, s);
+}
+
 void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t upto_generator,
                  const std::string& name) {
   if (name.empty()) return;
@@ -288,7 +242,7 @@ void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
   for (const MaterialSettings& m : s.materials) names.push_back(m.name);
   visit.named(
       "materials", names,
-      {.help = "by name; friction and restitution of two are their geometric mean"},
+      {.help = "by name; the numbers of a pair are the geometric means of both"},
       [&](std::span<const std::string> found) {
         s.materials.assign(found.size(), {});
         for (std::size_t i = 0; i < found.size(); ++i) s.materials[i].name = found[i];
@@ -299,6 +253,13 @@ void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
                     {.unit = "kg/m^3", .min = 0, .min_open = true, .help = "of uniform bodies"});
         visit.visit("friction", m.friction, {.min = 0, .help = "Coulomb's coefficient"});
         visit.visit("restitution", m.restitution, {.min = 0, .max = 1, .help = "Newton's e"});
+        visit.visit("rolling_friction", m.rolling_friction,
+                    {.unit = "m", .min = 0, .help = "largest rolling couple per normal force"});
+        visit.visit(
+            "spinning_friction", m.spinning_friction,
+            {.unit = "m", .min = 0, .help = "largest couple about the normal per normal force"});
+        visit.visit("cohesion", m.cohesion,
+                    {.unit = "N", .min = 0, .help = "largest tension of a contact"});
       });
 }
 
@@ -311,6 +272,12 @@ void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i
               {.min = 0, .help = "Coulomb's coefficient; else the geometric mean"});
   visit.visit("restitution", pair.restitution,
               {.min = 0, .max = 1, .help = "Newton's e; else the geometric mean"});
+  visit.visit("rolling_friction", pair.rolling_friction,
+              {.unit = "m", .min = 0, .help = "else the geometric mean"});
+  visit.visit("spinning_friction", pair.spinning_friction,
+              {.unit = "m", .min = 0, .help = "else the geometric mean"});
+  visit.visit("cohesion", pair.cohesion,
+              {.unit = "N", .min = 0, .help = "else the geometric mean"});
   if (pair.between.size() != 2) {
     visit.reject("between", "needs two materials, found " + std::to_string(pair.between.size()),
                  "");
@@ -347,6 +314,24 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
     visit.visit(
         "rest_speed", s.contact.rest_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});
+    visit.visit("cohesion_range", s.contact.cohesion_range,
+                {.unit = "m", .min = 0, .help = "cohesion acts where the gap is at most this"});
+    if (s.contact.cohesion_range > s.contact.margin) {
+      visit.reject("cohesion_range", "larger than margin: there are no contacts that far",
+                   "raise margin");
+    }
+    visit.list(
+        "no_collisions", s.no_collisions.size(), {.help = "groups of bodies that make no contacts"},
+        [&](std::size_t n) { s.no_collisions.assign(n, {}); },
+        [&](std::size_t i) {
+          std::vector<std::string>& between = s.no_collisions[i].between;
+          visit.visit("between", between,
+                      {.required = true, .help = "two groups; the same twice: within it"});
+          if (between.size() != 2) {
+            visit.reject("between", "needs two groups, found " + std::to_string(between.size()),
+                         "");
+          }
+        });
   });
 }
 
@@ -366,6 +351,27 @@ void describe_bodies(SettingsVisitor& visit, SceneSettings& s) {
       });
 }
 
+namespace {
+
+/// Groups that stand in no_collisions are those of some body; a body's group is held in a byte.
+void check_groups(SettingsVisitor& visit, const SceneSettings& s) {
+  const std::vector<std::string> known = scene_parts::group_names(s);
+  if (known.size() > 256) {
+    visit.reject("bodies", "more than 256 groups", "groups are for kinds of bodies");
+  }
+  for (const NoCollisionSettings& pair : s.no_collisions) {
+    for (const std::string& group : pair.between) {
+      if (std::count(known.begin(), known.end(), group) > 0) continue;
+      const std::string near = nearest_word(group, known);
+      visit.reject(
+          "contact", "no_collisions: no body is in the group '" + group + "'",
+          near.empty() ? "give bodies or generators this group" : "did you mean " + near + "?");
+    }
+  }
+}
+
+}  // namespace
+
 void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
   visit.list(
       "generators", s.generators.size(), {.help = "many bodies at once; each rank makes its share"},
@@ -380,9 +386,12 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
           if (g.type == GeneratorType::lattice) describe_lattice(visit, s, g.lattice);
           if (g.type == GeneratorType::wall) describe_wall(visit, s, g.wall);
           if (g.type == GeneratorType::table) describe_table(visit, s, g.table);
+          if (g.type == GeneratorType::insertion) describe_insertion(visit, s, g.insertion);
+          describe_collision(visit, g.collide, g.group);
           check_names(visit, s, i, g.name());
         });
       });
+  check_groups(visit, s);
 }
 
 }  // namespace catena

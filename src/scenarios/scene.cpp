@@ -6,6 +6,8 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
+#include "geometry_plan.hpp"
+#include "flow_parts.hpp"
 #include "scene_parts.hpp"
 
 namespace catena {
@@ -25,6 +27,8 @@ const std::string& GeneratorSettings::name() const {
       return lattice.name;
     case GeneratorType::wall:
       return wall.name;
+    case GeneratorType::insertion:
+      return insertion.name;
     case GeneratorType::table:
       break;
   }
@@ -39,28 +43,67 @@ BodyKind kind_of(const BodySettings& s) {
 }
 
 Shape shape_of(const ShapeSettings& s) {
-  if (s.type == ShapeType::sphere) return {s.type, Vec3::Constant(s.radius)};
-  if (s.type == ShapeType::box) return {s.type, 0.5 * s.size};
-  return {s.type, Vec3::Zero()};
+  switch (s.type) {
+    case ShapeType::sphere:
+      return {s.type, Vec3::Constant(s.radius)};
+    case ShapeType::box:
+      return {s.type, 0.5 * s.size};
+    case ShapeType::capsule:
+    case ShapeType::cylinder:
+      return {s.type, Vec3(s.radius, 0.5 * s.length, 0.0)};
+    case ShapeType::hollow_cylinder: {
+      Shape shape{s.type, Vec3(s.inner_radius, 0.5 * s.length, s.thickness)};
+      shape.closed_ends = s.ends;
+      return shape;
+    }
+    default:
+      return {s.type, Vec3::Zero()};
+  }
 }
 
 MaterialTable material_table(const SceneSettings& scene) {
   std::vector<Material> materials;
   for (const MaterialSettings& m : scene.materials) {
-    materials.push_back({m.name, m.density, m.friction, m.restitution});
+    materials.push_back({m.name, m.density, m.friction, m.restitution, m.rolling_friction,
+                         m.spinning_friction, m.cohesion});
   }
   return MaterialTable(std::move(materials));
 }
 
+std::vector<std::string> group_names(const SceneSettings& scene) {
+  std::vector<std::string> names = {""};
+  const auto add = [&](const std::string& group) {
+    if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
+  };
+  for (const BodySettings& s : scene.bodies) add(s.group);
+  for (const GeneratorSettings& g : scene.generators) add(g.group);
+  return names;
+}
+
+// Shoemake's method: a point of the unit sphere in four dimensions from three uniform numbers.
+Quat random_rotation(std::uint64_t seed, std::uint64_t number, std::uint64_t stream) {
+  const double u = uniform01(seed, number, stream);
+  const double a = 2.0 * std::numbers::pi * uniform01(seed, number, stream + 1);
+  const double b = 2.0 * std::numbers::pi * uniform01(seed, number, stream + 2);
+  const double r = std::sqrt(1.0 - u), s = std::sqrt(u);
+  return Quat(s * std::cos(b), r * std::sin(a), r * std::cos(a), s * std::sin(b)).normalized();
+}
+
+Quat body_rotation(const Shape& shape, const Quat& written, std::span<const Geometry> geometries) {
+  if (shape.geometry < 0) return written;
+  const Geometry& geometry = geometries[static_cast<std::size_t>(shape.geometry)];
+  return (written * geometry.written.q.conjugate()).normalized();
+}
+
 BodyRecord make_body(GlobalId id, const Shape& shape, int material, double density,
-                     const Vec3& position) {
+                     const Vec3& position, std::span<const Geometry> geometries) {
   BodyRecord body;
   body.constants.id = id;
   body.constants.shape = shape;
   body.constants.material = material;
-  body.constants.mass = density * volume_of(shape);
-  body.constants.inertia = body.constants.mass * inertia_per_mass(shape);
-  body.state.pose.p = position;
+  body.constants.mass = density * volume_of(shape, geometries);
+  body.constants.inertia = body.constants.mass * inertia_per_mass(shape, geometries);
+  body.state.pose = {position, body_rotation(shape, Quat::Identity(), geometries)};
   return body;
 }
 
@@ -124,6 +167,9 @@ std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& com
       case GeneratorType::table:
         block.count = rows_of_table(comm, g.table);
         break;
+      case GeneratorType::insertion:
+        block.count = g.insertion.count;
+        break;
     }
     blocks.push_back(block);
     first += block.count;
@@ -131,27 +177,41 @@ std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& com
   return blocks;
 }
 
-BodyRecord body_of(GlobalId id, const BodySettings& s, int motion, const MaterialTable& materials) {
+/// Number of a group in Model::group_pairs.
+std::uint8_t group_of(const std::vector<std::string>& groups, const std::string& name) {
+  return static_cast<std::uint8_t>(std::find(groups.begin(), groups.end(), name) - groups.begin());
+}
+
+BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int motion,
+                   const std::vector<std::string>& groups, const Model& model) {
+  const MaterialTable& materials = model.materials;
   const int material = std::max(0, materials.find(s.material));
   const BodyKind kind = scene_parts::kind_of(s);
-  const Shape shape = scene_parts::shape_of(s.shape);
   BodyRecord body;
   body.constants.id = id;
   body.constants.kind = kind;
+  body.constants.collides = s.collide;
+  body.constants.group = group_of(groups, s.group);
   body.constants.shape = shape;
   body.constants.material = material;
-  body.state.pose = {s.position, s.orientation.value()};
+  body.state.pose = {s.position,
+                     scene_parts::body_rotation(shape, s.orientation.value(), model.geometries)};
   if (kind == BodyKind::kinematic) {
     body.constants.motion = motion;
-    body.state.twist = {s.motion.velocity, s.motion.angular_velocity};
   } else if (kind == BodyKind::dynamic) {
+    if (s.position_of == PositionOf::shape_origin && shape.geometry >= 0) {
+      const Geometry& geometry = model.geometries[static_cast<std::size_t>(shape.geometry)];
+      body.state.pose.p -= body.state.pose.q * geometry.written.p;
+    }
     double& mass = body.constants.mass;
     mass = s.mass;
     if (std::isnan(mass)) {
-      mass = volume_of(shape) * materials.materials()[static_cast<std::size_t>(material)].density;
+      mass = volume_of(shape, model.geometries) *
+             materials.materials()[static_cast<std::size_t>(material)].density;
     }
-    body.constants.inertia =
-        std::isnan(s.inertia[0]) ? Vec3(mass * inertia_per_mass(shape)) : s.inertia;
+    body.constants.inertia = std::isnan(s.inertia[0])
+                                 ? Vec3(mass * inertia_per_mass(shape, model.geometries))
+                                 : s.inertia;
     body.state.twist = {s.velocity, s.angular_velocity};
   }
   return body;
@@ -170,21 +230,24 @@ void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
 }
 
 /// Body k of a lattice; its jitters depend on the seed and k alone.
-BodyRecord lattice_body(const LatticeSettings& s, std::uint64_t seed, GlobalId first, GlobalId k,
-                        int material, double density) {
+BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, std::uint64_t seed,
+                        GlobalId first, GlobalId k, int material, const Model& model) {
   const GlobalId nx = s.count[0];
   const GlobalId ny = s.count[1];
   const GlobalId layer = k / nx / ny;
   const Vec3 cell(static_cast<double>(k % nx), static_cast<double>(k / nx % ny),
                   static_cast<double>(layer));
   const auto number = static_cast<std::uint64_t>(k);
-  Shape shape = scene_parts::shape_of(s.shape);
-  shape.size *= 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0);
+  const Shape shape = scaled(whole, 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0));
   Vec3 position = s.origin + s.spacing.cwiseProduct(cell);
   for (int i = 0; i < 3; ++i) {
     position[i] += s.position_jitter * uniform_pm1(seed, number, static_cast<std::uint64_t>(i) + 1);
   }
-  BodyRecord body = make_body(first + k, shape, material, density, position);
+  const double density = model.materials.materials()[static_cast<std::size_t>(material)].density;
+  BodyRecord body = make_body(first + k, shape, material, density, position, model.geometries);
+  const Quat written =
+      s.random_orientation ? scene_parts::random_rotation(seed, number, 4) : s.orientation.value();
+  body.state.pose.q = scene_parts::body_rotation(shape, written, model.geometries);
   body.state.twist.v = s.velocity;
   return body;
 }
@@ -219,8 +282,9 @@ BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int mat
 /// This rank's part of all ids, filling its bodies.
 class Share {
  public:
-  Share(const Communicator& comm, GlobalId n, Bodies& bodies, State& state)
-      : bodies_(bodies), state_(state), rank_(comm.rank()) {
+  Share(const Communicator& comm, const Model& model, Bodies& bodies, State& state)
+      : model_(model), bodies_(bodies), state_(state), rank_(comm.rank()) {
+    const GlobalId n = total_bodies(model);
     begin_ = n * comm.rank() / comm.size();
     end_ = n * (comm.rank() + 1) / comm.size();
   }
@@ -238,30 +302,35 @@ class Share {
   }
   GlobalId last_of(const Block& block) const { return std::min(end_ - block.first, block.count); }
 
-  void add(const BodyRecord& body) {
-    if (body.constants.shape.type == ShapeType::plane) return;  // known to every rank
+  /// Of the bodies to come.
+  void set_collision(bool collides, std::uint8_t group) {
+    collides_ = collides;
+    group_ = group;
+  }
+
+  void add(BodyRecord body) {
+    body.constants.collides = collides_;
+    body.constants.group = group_;
     bodies_.constants.push_back(body.constants);
-    state_.body.push_back(body.state);
-    state_.start.push_back(body.state);
+    const bool moved = body.constants.kind == BodyKind::kinematic;
+    state_.body.push_back(moved ? prescribed_state(model_, body.constants, body.state, 0.0)
+                                : flow_parts::wrapped(model_.periodic, body));
+    state_.start.push_back(moved ? body.state : state_.body.back());
     state_.subdomain.push_back(rank_);
   }
 
  private:
+  const Model& model_;
   Bodies& bodies_;
   State& state_;
   std::int32_t rank_;
   GlobalId begin_, end_;
+  bool collides_ = true;
+  std::uint8_t group_ = 0;
 };
 
-/// Seed of a generator: its own, or one that follows from the case's and its place.
-std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
-  const std::int64_t own = scene.generators[generator].lattice.seed;
-  if (own >= 0) return static_cast<std::uint64_t>(own);
-  return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
-}
-
 void generate(const SceneSettings& scene, std::size_t generator, const Block& block,
-              const Model& model, Share& share) {
+              const Shape& shape, const Model& model, Share& share) {
   const GeneratorSettings& g = scene.generators[generator];
   const auto material_of = [&](const std::string& name) { return model.materials.find(name); };
   const auto density_of = [&](int material) {
@@ -269,9 +338,9 @@ void generate(const SceneSettings& scene, std::size_t generator, const Block& bl
   };
   if (g.type == GeneratorType::lattice) {
     const int material = material_of(g.lattice.material);
-    const std::uint64_t seed = seed_of(scene, generator);
+    const std::uint64_t seed = flow_parts::seed_of(scene, generator);
     share.take(block, [&](GlobalId k) {
-      return lattice_body(g.lattice, seed, block.first, k, material, density_of(material));
+      return lattice_body(g.lattice, shape, seed, block.first, k, material, model);
     });
   } else if (g.type == GeneratorType::wall) {
     const int material = material_of(g.wall.material);
@@ -292,12 +361,7 @@ void generate(const SceneSettings& scene, std::size_t generator, const Block& bl
   }
 }
 
-}  // namespace
-
-Model make_model(const SceneSettings& scene, const Communicator& comm) {
-  Model model;
-  model.gravity = scene.gravity;
-  model.contact = scene.contact;
+void set_materials(const SceneSettings& scene, Model& model) {
   model.materials = scene_parts::material_table(scene);
   for (const PairSettings& p : scene.pairs) {
     const int a = model.materials.find(p.between[0]);
@@ -305,23 +369,78 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
     PairMaterial pair = model.materials.pair(a, b);
     if (!std::isnan(p.friction)) pair.friction = p.friction;
     if (!std::isnan(p.restitution)) pair.restitution = p.restitution;
+    if (!std::isnan(p.rolling_friction)) pair.rolling_friction = p.rolling_friction;
+    if (!std::isnan(p.spinning_friction)) pair.spinning_friction = p.spinning_friction;
+    if (!std::isnan(p.cohesion)) pair.cohesion = p.cohesion;
     model.materials.set_pair(a, b, pair);
   }
+}
+
+/// Marks the pairs of groups that make no contacts; without any the table stays empty.
+void set_groups(const SceneSettings& scene, const std::vector<std::string>& groups, Model& model) {
+  model.n_groups = static_cast<int>(groups.size());
+  if (scene.no_collisions.empty()) return;
+  model.group_pairs.assign(groups.size() * groups.size(), 1);
+  for (const NoCollisionSettings& pair : scene.no_collisions) {
+    const std::size_t a = group_of(groups, pair.between[0]);
+    const std::size_t b = group_of(groups, pair.between[1]);
+    model.group_pairs[a * groups.size() + b] = 0;
+    model.group_pairs[b * groups.size() + a] = 0;
+  }
+}
+
+}  // namespace
+
+namespace flow_parts {
+
+std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
+  const GeneratorSettings& g = scene.generators[generator];
+  const std::int64_t own =
+      g.type == GeneratorType::insertion ? g.insertion.seed : g.lattice.seed;
+  if (own >= 0) return static_cast<std::uint64_t>(own);
+  return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
+}
+
+std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm) {
+  std::vector<GlobalId> first;
+  for (const Block& block : blocks_of(scene, comm)) first.push_back(block.first);
+  return first;
+}
+
+}  // namespace flow_parts
+
+Model make_model(const SceneSettings& scene, const Communicator& comm) {
+  Model model;
+  model.gravity = scene.gravity;
+  model.planar = scene.dimension == 2;
+  model.periodic = flow_parts::periodic_box(scene.periodic);
+  model.contact = scene.contact;
+  set_materials(scene, model);
+  const std::vector<std::string> groups = scene_parts::group_names(scene);
+  set_groups(scene, groups, model);
+  scene_parts::GeometryPlan(scene).build(comm, model);
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
     const BodySettings& s = scene.bodies[i];
     const auto id = static_cast<GlobalId>(i);
-    if (s.kinematic) model.motions.push_back(s.motion);
+    if (s.kinematic) model.motions.push_back(flow_parts::motion_of(s, comm));
     model.names.add(id, 1, s.name, false);
     if (s.shape.type != ShapeType::plane) continue;
     const int motion = static_cast<int>(model.motions.size()) - 1;
-    model.unbounded.push_back(body_of(id, s, motion, model.materials));
+    model.unbounded.push_back(
+        body_of(id, s, scene_parts::shape_of(s.shape), motion, groups, model));
   }
   const std::vector<Block> blocks = blocks_of(scene, comm);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const GeneratorSettings& g = scene.generators[i];
     const std::string name = g.name().empty() ? "generator" + std::to_string(i) : g.name();
     model.names.add(blocks[i].first, blocks[i].count, name, true);
-    if (g.type == GeneratorType::container) add_walls(g.container, blocks[i].first, model);
+    if (g.type != GeneratorType::container) continue;
+    const std::size_t before = model.unbounded.size();
+    add_walls(g.container, blocks[i].first, model);
+    for (std::size_t k = before; k < model.unbounded.size(); ++k) {
+      model.unbounded[k].constants.collides = g.collide;
+      model.unbounded[k].constants.group = group_of(groups, g.group);
+    }
   }
   return model;
 }
@@ -329,16 +448,25 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
 void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
                      Bodies& bodies, State& state) {
   const std::vector<Block> blocks = blocks_of(scene, comm);
-  Share share(comm, total_bodies(model), bodies, state);
+  const scene_parts::GeometryPlan plan(scene);
+  const std::vector<std::string> groups = scene_parts::group_names(scene);
+  Share share(comm, model, bodies, state);
   int motion = -1;
   const Block explicit_bodies{0, static_cast<GlobalId>(scene.bodies.size())};
   for (GlobalId i = 0; i < share.last_of(explicit_bodies); ++i) {
     const BodySettings& s = scene.bodies[static_cast<std::size_t>(i)];
     if (s.kinematic) ++motion;
-    if (i >= share.first_of(explicit_bodies)) share.add(body_of(i, s, motion, model.materials));
+    if (i < share.first_of(explicit_bodies) || s.shape.type == ShapeType::plane) continue;
+    const Shape shape = plan.shape_of_body(static_cast<std::size_t>(i), model);
+    share.set_collision(s.collide, group_of(groups, s.group));
+    share.add(body_of(i, s, shape, motion, groups, model));
   }
   all_or_none(comm, [&] {
-    for (std::size_t i = 0; i < blocks.size(); ++i) generate(scene, i, blocks[i], model, share);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const GeneratorSettings& g = scene.generators[i];
+      share.set_collision(g.collide, group_of(groups, g.group));
+      generate(scene, i, blocks[i], plan.shape_of_generator(i, model), model, share);
+    }
   });
 }
 

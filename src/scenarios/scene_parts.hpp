@@ -8,12 +8,32 @@
 namespace catena::scene_parts {
 
 BodyKind kind_of(const BodySettings& s);
+/// Of a shape that its numbers describe whole.
 Shape shape_of(const ShapeSettings& s);
 MaterialTable material_table(const SceneSettings& scene);
 
+/// `shapes` and `shape`, one of which may be given.
+void describe_shape(SettingsVisitor& visit, ShapeSettings& s);
+/// The same for bodies that generators make: one is needed, and has a mass.
+void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s);
+void describe_orientation(SettingsVisitor& visit, OrientationSettings& s);
+/// Rejects what has no mass.
+void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s);
+/// kNone for what is none of m, cm, mm, um, in, ft.
+double unit_in_metres(std::string_view unit);
+
+/// Names of the groups of bodies, by number: "" first, then as the scene names them.
+std::vector<std::string> group_names(const SceneSettings& scene);
+
+/// Uniform over all rotations; a function of its arguments alone (three streams from `stream`).
+Quat random_rotation(std::uint64_t seed, std::uint64_t number, std::uint64_t stream);
+
+/// Rotation of the body's frame if the shape as written has the rotation `written`.
+Quat body_rotation(const Shape& shape, const Quat& written, std::span<const Geometry> geometries);
+
 /// A body of a shape and material at rest; mass and inertia of uniform density.
 BodyRecord make_body(GlobalId id, const Shape& shape, int material, double density,
-                     const Vec3& position);
+                     const Vec3& position, std::span<const Geometry> geometries = {});
 
 /// A row of a table: shape, pose and twist.
 struct TableRow {

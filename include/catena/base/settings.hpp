@@ -54,6 +54,11 @@ class SettingsVisitor {
   virtual void visit(std::string_view key, std::vector<std::string>& value,
                      const SettingInfo& info) = 0;
 
+  /// A list of rows of `width` quantities each, one row after the other in `values`, such as
+  /// vertices: [[0, 0, 0], [1, 0, 0]]. With width 0 the source's first row sets it.
+  virtual void rows(std::string_view key, std::vector<double>& values, std::size_t& width,
+                    const SettingInfo& info) = 0;
+
   /// One word out of `names`; `value` is its index.
   virtual void choice(std::string_view key, int& value, std::span<const std::string_view> names,
                       const SettingInfo& info) = 0;

@@ -185,6 +185,8 @@ void describe_materials(SettingsVisitor& visit, SceneSettings& s);
 void describe_contact(SettingsVisitor& visit, SceneSettings& s);
 void describe_bodies(SettingsVisitor& visit, SceneSettings& s);
 void describe_generators(SettingsVisitor& visit, SceneSettings& s);
+void describe_space(SettingsVisitor& visit, SceneSettings& s);  ///< dimension, gravity, periodic
+void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
 
 /// What is constant and known to every rank: materials, motions, names, unbounded bodies.
 /// Ids: bodies in the file's order, then each generator's block of ids in order.

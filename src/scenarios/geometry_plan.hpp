@@ -1,0 +1,50 @@
+// Which of a scene's shapes need a geometry, and the making of these.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "catena/scenarios/scene.hpp"
+
+namespace catena::scene_parts {
+
+/// The geometries of a scene's bodies and generators, equal ones once, in the order of the case
+/// (parts before their compound): a pure function of the settings, which must outlive it. Files
+/// are read in build().
+class GeometryPlan {
+ public:
+  explicit GeometryPlan(const SceneSettings& scene);
+
+  std::size_t size() const { return items_.size(); }
+
+  /// Collective. Appends the geometries to those of the model, which has none, and remarks on them
+  /// to its warnings. Throws Error naming the file or the body for what cannot be read or is no
+  /// surface that a body can have.
+  void build(const Communicator& comm, Model& model) const;
+
+  /// Shapes at scale 1, after build().
+  Shape shape_of_body(std::size_t body, const Model& model) const;
+  Shape shape_of_generator(std::size_t generator, const Model& model) const;
+
+ private:
+  struct Item {
+    const ShapeSettings* shape;
+    GeometryFrame frame;
+    std::string name;        ///< for messages: the shape's place in the case
+    std::vector<int> parts;  ///< geometries of its parts, -1 where none is needed
+  };
+  int add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name);
+  static Shape shape_at(const ShapeSettings& shape, int geometry, const Model& model);
+  Geometry make(const Item& item, const std::string& content, Model& model) const;
+
+  const SceneSettings& scene_;
+  std::vector<Item> items_;
+  std::map<std::string, int> known_;  ///< by what makes two shapes equal
+  std::vector<int> of_body_, of_generator_;
+};
+
+/// The shape settings of a generator's bodies; nullptr where it has none.
+const ShapeSettings* shape_settings_of(const GeneratorSettings& generator);
+
+}  // namespace catena::scene_parts

@@ -1,0 +1,182 @@
+#include "catena/scenarios/insertion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "catena/base/error.hpp"
+#include "catena/base/random.hpp"
+#include "flow_parts.hpp"
+#include "geometry_plan.hpp"
+#include "scene_parts.hpp"
+
+namespace catena {
+
+namespace flow_parts {
+
+PeriodicBox periodic_box(const PeriodicSettings& s) {
+  PeriodicBox box;
+  if (!s.present) return box;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::array<double, 2>& sides = i == 0 ? s.x : s.y;
+    if (std::isnan(sides[0])) continue;
+    box.active[i] = true;
+    box.lo[i] = sides[0];
+    box.hi[i] = sides[1];
+  }
+  return box;
+}
+
+BodyMotionState wrapped(const PeriodicBox& box, const BodyRecord& body) {
+  BodyMotionState state = body.state;
+  for (std::size_t i = 0; i < 2; ++i) {
+    double& x = state.pose.p[static_cast<int>(i)];
+    if (!box.active[i] || (x >= box.lo[i] && x < box.hi[i])) continue;
+    const double period = box.hi[i] - box.lo[i];
+    x -= period * std::floor((x - box.lo[i]) / period);
+    if (x >= box.hi[i]) x = box.lo[i];  // by round-off
+  }
+  return state;
+}
+
+}  // namespace flow_parts
+
+namespace {
+
+/// Random numbers of an attempt: three for the place, three for the orientation.
+constexpr std::uint64_t kStreams = 8;
+constexpr std::uint64_t kPlaceStream = 1;
+constexpr std::uint64_t kOrientationStream = 4;
+
+/// Inverse of the normal distribution cut off to [lo, hi], in standard deviations: the value
+/// below which the fraction u lies, by bisection.
+double normal_quantile(double lo, double hi, double u) {
+  const auto below = [](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); };
+  const double wanted = below(lo) + u * (below(hi) - below(lo));
+  double a = lo, b = hi;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = 0.5 * (a + b);
+    (below(middle) < wanted ? a : b) = middle;
+  }
+  return 0.5 * (a + b);
+}
+
+}  // namespace
+
+Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId first,
+                     const Model& model)
+    : settings_(scene.generators[generator].insertion),
+      model_(model),
+      first_(first),
+      seed_(flow_parts::seed_of(scene, generator)) {
+  const int material = model.materials.find(settings_.material);
+  const double density = model.materials.materials()[static_cast<std::size_t>(material)].density;
+  const Shape shape = scene_parts::GeometryPlan(scene).shape_of_generator(generator, model);
+  prototype_ =
+      scene_parts::make_body(first, shape, material, density, Vec3::Zero(), model.geometries);
+  const std::vector<std::string> groups = scene_parts::group_names(scene);
+  const GeneratorSettings& g = scene.generators[generator];
+  prototype_.constants.collides = g.collide;
+  prototype_.constants.group =
+      static_cast<std::uint8_t>(std::find(groups.begin(), groups.end(), g.group) - groups.begin());
+
+  const double radius = largest_radius();
+  Aabb box{Vec3::Constant(-radius), Vec3::Constant(radius)};
+  if (!settings_.random_orientation) {
+    box = bounds_of(scaled(prototype_.constants.shape, settings_.sizes.largest()),
+                    prototype_.state.pose, model.geometries);
+  }
+  const Aabb range = centres(box);
+  for (int i = 0; i < 3; ++i) {
+    if (range.lo[i] <= range.hi[i]) continue;
+    const std::string name = settings_.name.empty() ? std::to_string(generator) : settings_.name;
+    throw Error("the region is smaller than the largest body: " +
+                    std::to_string(settings_.upper[i] - settings_.lower[i]) + " m of " +
+                    std::to_string(box.hi[i] - box.lo[i]) + " m along " + "xyz"[i],
+                "generators." + name + ".region", "make the region larger, or the bodies smaller");
+  }
+}
+
+double Insertion::largest_radius() const {
+  return settings_.sizes.largest() * bounding_radius(prototype_.constants.shape);
+}
+
+Aabb Insertion::centres(const Aabb& box) const {
+  Aabb range{settings_.lower - box.lo, settings_.upper - box.hi};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const int k = static_cast<int>(i);
+    const PeriodicBox& periodic = model_.periodic;
+    if (!periodic.active[i]) continue;
+    if (settings_.lower[k] > periodic.lo[i] || settings_.upper[k] < periodic.hi[i]) continue;
+    range.lo[k] = periodic.lo[i];
+    range.hi[k] = periodic.hi[i];
+  }
+  if (model_.planar) range.lo[1] = range.hi[1] = 0.5 * (settings_.lower[1] + settings_.upper[1]);
+  return range;
+}
+
+double Insertion::factor(std::int64_t number) const {
+  using Kind = SizeSettings::Kind;
+  const SizeSettings& s = settings_.sizes;
+  if (s.kind == Kind::none) return 1.0;
+  const double u = uniform01(seed_, static_cast<std::uint64_t>(number), 0);
+  if (s.kind == Kind::uniform) return s.uniform[0] + u * (s.uniform[1] - s.uniform[0]);
+  if (s.kind == Kind::normal) {
+    const double x =
+        normal_quantile((s.min - s.mean) / s.deviation, (s.max - s.mean) / s.deviation, u);
+    return std::clamp(s.mean + s.deviation * x, s.min, s.max);
+  }
+  double all = 0.0;
+  for (const SizeSettings::Entry& entry : s.table) all += entry.weight;
+  double upto = 0.0;
+  for (const SizeSettings::Entry& entry : s.table) {
+    upto += entry.weight;
+    if (u * all < upto) return entry.factor;
+  }
+  return s.table.back().factor;
+}
+
+BodyConstants Insertion::constants(std::int64_t number) const {
+  const BodyConstants& one = prototype_.constants;
+  const double f = factor(number);
+  BodyConstants body = one;
+  body.id = first_ + number;
+  body.shape = scaled(one.shape, f);
+  body.mass = f * f * f * one.mass;
+  body.inertia = f * f * f * f * f * one.inertia;
+  return body;
+}
+
+BodyMotionState Insertion::place(const BodyConstants& body, std::int64_t number,
+                                 std::int64_t attempt) const {
+  const auto n = static_cast<std::uint64_t>(number);
+  const std::uint64_t stream = kStreams * static_cast<std::uint64_t>(attempt);
+  BodyMotionState state;
+  state.pose.q = prototype_.state.pose.q;
+  if (settings_.random_orientation && model_.planar) {
+    const double angle = 2.0 * std::numbers::pi * uniform01(seed_, n, stream + kOrientationStream);
+    state.pose.q = Quat(Eigen::AngleAxisd(angle, Vec3::UnitY())) * state.pose.q;
+  } else if (settings_.random_orientation) {
+    state.pose.q = scene_parts::random_rotation(seed_, n, stream + kOrientationStream);
+  }
+  const Aabb range = centres(bounds_of(body.shape, state.pose, model_.geometries));
+  for (int i = 0; i < 3; ++i) {
+    const double u = uniform01(seed_, n, stream + kPlaceStream + static_cast<std::uint64_t>(i));
+    state.pose.p[i] = range.lo[i] + u * (range.hi[i] - range.lo[i]);
+  }
+  state.twist = {settings_.velocity, settings_.angular_velocity};
+  return flow_parts::wrapped(model_.periodic, {body, state});
+}
+
+std::vector<Insertion> make_insertions(const SceneSettings& scene, const Communicator& comm,
+                                       const Model& model) {
+  std::vector<Insertion> insertions;
+  const std::vector<GlobalId> first = flow_parts::first_ids(scene, comm);
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    if (scene.generators[i].type != GeneratorType::insertion) continue;
+    insertions.emplace_back(scene, i, first[i], model);
+  }
+  return insertions;
+}
+
+}  // namespace catena
