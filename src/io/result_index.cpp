@@ -20,6 +20,7 @@ struct SnapshotEntry {
   std::string stem;  ///< "00000012"
   double time = 0.0;
   std::uint64_t n_bodies = 0;
+  bool has_constants = false;  ///< mass and sizes stand in the snapshot
 };
 
 struct Series {
@@ -110,11 +111,12 @@ std::string xdmf_grid(const SnapshotEntry& s, std::uint64_t n_constants) {
   text += xdmf_attribute("orientation", file, "/bodies/orientation", s.n_bodies, 4);
   text += xdmf_attribute("id", file, "/bodies/id", s.n_bodies, 1, "Int");
   text += xdmf_attribute("rank", file, "/bodies/rank", s.n_bodies, 1, "Int");
-  // Constants belong to the same rows only while no body came or went.
-  if (n_constants == s.n_bodies) {
-    text += xdmf_attribute("radius", "bodies.h5", "/bodies/radius", s.n_bodies, 1);
-    text += xdmf_attribute("size", "bodies.h5", "/bodies/size", s.n_bodies, 3);
-    text += xdmf_attribute("mass", "bodies.h5", "/bodies/mass", s.n_bodies, 1);
+  // Constants belong to the same rows only while no body came or went; else they stand here, too.
+  if (s.has_constants || n_constants == s.n_bodies) {
+    const std::string constants = s.has_constants ? file : "bodies.h5";
+    text += xdmf_attribute("radius", constants, "/bodies/radius", s.n_bodies, 1);
+    text += xdmf_attribute("size", constants, "/bodies/size", s.n_bodies, 3);
+    text += xdmf_attribute("mass", constants, "/bodies/mass", s.n_bodies, 1);
   }
   return text + "      </Grid>\n";
 }
@@ -144,7 +146,7 @@ std::vector<std::string> rebuild_index(const std::string& directory) {
     try {
       const hdf5::File file = hdf5::File::open(directory + "/snapshots/" + name);
       snapshots.push_back({name.substr(0, name.size() - 3), file.attribute_number("/", "time"),
-                           file.extents("/bodies/id").at(0)});
+                           file.extents("/bodies/id").at(0), file.exists("/bodies/mass")});
     } catch (const std::exception&) {
       unreadable.push_back(name);
     }

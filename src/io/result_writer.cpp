@@ -13,6 +13,7 @@
 
 #include "catena/base/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/geometry_file.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/ordered_rows.hpp"
 #include "io/result_directory.hpp"
@@ -31,6 +32,9 @@ struct BodyRow {
   std::array<double, 3> velocity{};
   std::array<double, 3> angular_velocity{};
   std::int64_t rank = 0;
+  double mass = 0.0;  ///< these where bodies come and go
+  double radius = 0.0;
+  std::array<double, 3> size{};
 };
 
 struct ConstantsRow {
@@ -40,7 +44,10 @@ struct ConstantsRow {
   std::int32_t material = 0;
   double mass = 0.0;
   std::array<double, 3> inertia{};
-  std::array<double, 3> size{};  ///< as Shape::size
+  std::array<double, 3> size{};  ///< in the file's measure
+  std::int32_t geometry = -1;
+  std::int32_t closed_ends = 0;
+  std::int32_t written = 0;  ///< 1: of the last bodies.h5
 };
 
 struct ContactRow {
@@ -49,18 +56,32 @@ struct ContactRow {
   std::array<double, 3> normal{};
   double gap = 0.0;
   std::array<double, 3> impulse{};
+  std::array<double, 3> couple{};
 };
 
 std::array<double, 3> array_of(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 
-BodyRow body_row(GlobalId id, const BodyMotionState& state, int rank) {
-  const Quat& q = state.pose.q;
-  return {id,
+double radius_of(ShapeType type, const std::array<double, 3>& size) {
+  return type == ShapeType::sphere ? size[0] : 0.0;
+}
+
+/// The orientation is that of the frame in which the shape was written.
+BodyRow body_row(const Model& model, const BodyConstants& body, const BodyMotionState& state,
+                 int rank) {
+  Quat q = state.pose.q;
+  if (body.shape.geometry >= 0) {
+    const Geometry& geometry = model.geometries[static_cast<std::size_t>(body.shape.geometry)];
+    q = (q * geometry.written.q).normalized();
+  }
+  return {body.id,
           array_of(state.pose.p),
           {q.w(), q.x(), q.y(), q.z()},
           array_of(state.twist.v),
           array_of(state.twist.w),
-          rank};
+          rank,
+          body.mass,
+          radius_of(body.shape.type, array_of(body.shape.size)),
+          size_in_file(body.shape)};
 }
 
 ConstantsRow constants_row(const BodyConstants& body) {
@@ -70,7 +91,10 @@ ConstantsRow constants_row(const BodyConstants& body) {
           body.material,
           body.mass,
           array_of(body.inertia),
-          array_of(body.shape.size)};
+          size_in_file(body.shape),
+          body.shape.geometry,
+          body.shape.closed_ends,
+          0};
 }
 
 /// One member of every row, one after the other.
@@ -144,7 +168,6 @@ std::string series_header(const std::vector<SeriesColumn>& columns) {
 }
 
 constexpr std::array<const char*, 3> kKindNames = {"dynamic", "fixed", "kinematic"};
-constexpr std::array<const char*, 4> kShapeNames = {"none", "sphere", "plane", "box"};
 constexpr std::size_t kWordLength = 10;
 
 }  // namespace
@@ -155,6 +178,9 @@ struct ResultWriter::Impl {
   Provenance provenance;
   std::vector<SeriesColumn> columns;
   std::FILE* series = nullptr;  ///< on rank 0
+  bool flow = false;            ///< bodies come and go
+  std::vector<ConstantsRow>
+      written;  ///< this rank's rows of bodies.h5, if it is to be written anew
 
   Impl(const Communicator& communicator, std::string dir, Provenance p, std::vector<SeriesColumn> c)
       : comm(communicator),
@@ -211,44 +237,74 @@ void write_constant_texts(hdf5::File& file, const Model& model,
   write("/bodies/name", name_length, [&](auto& r) { return model.names.name_of(r.id); });
   write("/bodies/kind", kWordLength,
         [](auto& r) { return std::string(kKindNames[static_cast<std::size_t>(r.kind)]); });
-  write("/bodies/shape", kWordLength,
-        [](auto& r) { return std::string(kShapeNames[static_cast<std::size_t>(r.shape)]); });
+  write("/bodies/shape", kShapeNameLength,
+        [](auto& r) { return std::string(shape_name(static_cast<ShapeType>(r.shape))); });
   write("/bodies/material", material_length, [&](auto& r) { return material_of(model, r); });
 }
 
 /// Numbers of bodies.h5.
 void write_constant_numbers(hdf5::File& file, const std::vector<ConstantsRow>& rows,
                             const hdf5::RowRange& range) {
-  const auto is = [](const ConstantsRow& row, ShapeType type) {
-    return row.shape == static_cast<std::int32_t>(type);
-  };
   file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
                   "");
   file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
                   "kg");
   file.write_rows("/bodies/inertia", column<double>(rows, [](auto& r) { return r.inertia; }), range,
                   3, "kg m^2");
-  const auto radius = [&](auto& r) { return is(r, ShapeType::sphere) ? r.size[0] : 0.0; };
+  const auto radius = [](auto& r) { return radius_of(static_cast<ShapeType>(r.shape), r.size); };
   file.write_rows("/bodies/radius", column<double>(rows, radius), range, 0, "m");
-  const auto edges = [&](auto& r) {
-    const double f = is(r, ShapeType::box) ? 2.0 : 0.0;
-    return std::array<double, 3>{f * r.size[0], f * r.size[1], f * r.size[2]};
-  };
-  file.write_rows("/bodies/size", column<double>(rows, edges), range, 3, "m");
+  file.write_rows("/bodies/size", column<double>(rows, [](auto& r) { return r.size; }), range, 3,
+                  "m");
+  file.write_rows("/bodies/geometry",
+                  column<std::int64_t>(rows, [](auto& r) { return r.geometry; }), range, 0, "");
+  file.write_rows("/bodies/closed_ends",
+                  column<std::int64_t>(rows, [](auto& r) { return r.closed_ends; }), range, 0, "");
 }
 
 }  // namespace
 
-void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
+namespace {
+
+/// Collective. Of two rows with one id keeps the new one; the other is of the last bodies.h5.
+void drop_doubles(const Communicator& comm, std::vector<ConstantsRow>& rows,
+                  hdf5::RowRange& range) {
+  const std::array<std::int64_t, 1> last = {rows.empty() ? kNoBody : rows.back().id};
+  const std::vector<std::int64_t> all = comm.all_gather(last);
+  GlobalId before = kNoBody;  // of the ranks before: ids ascend over them
+  for (int rank = 0; rank < comm.rank(); ++rank)
+    before = std::max(before, all[static_cast<std::size_t>(rank)]);
+  std::erase_if(rows, [&](const ConstantsRow& row) {
+    const bool doubled = row.id == before;
+    before = row.id;
+    return doubled;
+  });
+  const auto count = static_cast<std::int64_t>(rows.size());
+  range.count = rows.size();
+  range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
+  range.total = static_cast<std::uint64_t>(comm.sum(count));
+}
+
+}  // namespace
+
+void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool flow) {
   const Communicator& comm = impl_->comm;
+  impl_->flow = flow;
   std::vector<ConstantsRow> rows;
   for (const BodyConstants& body : bodies.constants) rows.push_back(constants_row(body));
   if (comm.rank() == 0)
     for (const BodyRecord& body : model.unbounded) rows.push_back(constants_row(body.constants));
+  rows.insert(rows.end(), impl_->written.begin(), impl_->written.end());
   hdf5::RowRange range;
   rows = order_rows(
       comm, std::move(rows),
-      [](const ConstantsRow& a, const ConstantsRow& b) { return a.id < b.id; }, range);
+      [](const ConstantsRow& a, const ConstantsRow& b) {
+        return std::pair(a.id, a.written) < std::pair(b.id, b.written);
+      },
+      range);
+  drop_doubles(comm, rows, range);
+  impl_->written.clear();
+  if (flow) impl_->written = rows;
+  for (ConstantsRow& row : impl_->written) row.written = 1;
 
   std::size_t longest = 1;
   for (const ConstantsRow& row : rows)
@@ -257,7 +313,9 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
   std::size_t material_length = 1;
   for (const Material& m : model.materials.materials())
     material_length = std::max(material_length, m.name.size());
-  std::size_t bytes = range.total * (2 * kWordLength + longest + material_length + 72);
+  std::size_t bytes =
+      range.total * (kWordLength + kShapeNameLength + longest + material_length + 96) +
+      bytes_of_geometries(model.geometries);
   for (const auto& [name, value] : impl_->provenance) bytes += name.size() + value.size();
   write_together(comm, impl_->directory + "/bodies.h5", bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-bodies"));
@@ -267,13 +325,14 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies) {
       file.set_attribute("/provenance", name, value);
     write_constant_numbers(file, rows, range);
     write_constant_texts(file, model, rows, range, longest, material_length);
+    write_geometries(file, comm, model.geometries);
   });
 }
 
 namespace {
 
 void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
-                     const hdf5::RowRange& range) {
+                     const hdf5::RowRange& range, bool flow) {
   // XDMF wants the points of its grid listed.
   std::vector<std::int64_t> row(rows.size());
   std::iota(row.begin(), row.end(), static_cast<std::int64_t>(range.first));
@@ -291,10 +350,29 @@ void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
                   "rad/s");
   file.write_rows("/bodies/rank", column<std::int64_t>(rows, [](auto& r) { return r.rank; }), range,
                   0, "");
+  if (!flow) return;  // bodies.h5 has the same rows
+  file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
+                  "kg");
+  file.write_rows("/bodies/radius", column<double>(rows, [](auto& r) { return r.radius; }), range,
+                  0, "m");
+  file.write_rows("/bodies/size", column<double>(rows, [](auto& r) { return r.size; }), range, 3,
+                  "m");
+}
+
+/// Whether any two materials have rolling or spinning friction.
+bool has_couples(const Model& model) {
+  const int n = static_cast<int>(model.materials.materials().size());
+  for (int a = 0; a < n; ++a) {
+    for (int b = a; b < n; ++b) {
+      const PairMaterial& pair = model.materials.pair(a, b);
+      if (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) return true;
+    }
+  }
+  return false;
 }
 
 void write_contact_rows(hdf5::File& file, const std::vector<ContactRow>& rows,
-                        const hdf5::RowRange& range) {
+                        const hdf5::RowRange& range, bool couples) {
   file.write_rows("/contacts/bodies",
                   column<std::int64_t>(rows,
                                        [](auto& r) {
@@ -303,6 +381,8 @@ void write_contact_rows(hdf5::File& file, const std::vector<ContactRow>& rows,
                   range, 2, "");
   file.write_rows("/contacts/feature",
                   column<std::int64_t>(rows, [](auto& r) { return r.key.feature; }), range, 0, "");
+  file.write_rows("/contacts/part", column<std::int64_t>(rows, [](auto& r) { return r.key.part; }),
+                  range, 0, "");
   file.write_rows("/contacts/point", column<double>(rows, [](auto& r) { return r.point; }), range,
                   3, "m");
   file.write_rows("/contacts/normal", column<double>(rows, [](auto& r) { return r.normal; }), range,
@@ -311,6 +391,9 @@ void write_contact_rows(hdf5::File& file, const std::vector<ContactRow>& rows,
                   "m");
   file.write_rows("/contacts/impulse", column<double>(rows, [](auto& r) { return r.impulse; }),
                   range, 3, "N s");
+  if (!couples) return;
+  file.write_rows("/contacts/couple", column<double>(rows, [](auto& r) { return r.couple; }), range,
+                  3, "N m s");
 }
 
 }  // namespace
@@ -320,15 +403,16 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
   const Communicator& comm = impl_->comm;
   std::vector<BodyRow> body_rows;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i)
-    body_rows.push_back(body_row(bodies.constants[i].id, state.body[i], comm.rank()));
+    body_rows.push_back(body_row(model, bodies.constants[i], state.body[i], comm.rank()));
   if (comm.rank() == 0)
     for (const BodyRecord& body : model.unbounded)
-      body_rows.push_back(body_row(
-          body.constants.id, prescribed_state(model, body.constants, body.state, state.time), 0));
+      body_rows.push_back(body_row(model, body.constants,
+                                   prescribed_state(model, body.constants, body.state, state.time),
+                                   0));
   std::vector<ContactRow> contact_rows;
   for (const ContactRecord& c : contacts)
-    contact_rows.push_back(
-        {c.key, array_of(c.point), array_of(c.normal), c.gap, array_of(c.impulse)});
+    contact_rows.push_back({c.key, array_of(c.point), array_of(c.normal), c.gap,
+                            array_of(c.impulse), array_of(c.couple)});
 
   hdf5::RowRange body_range;
   hdf5::RowRange contact_range;
@@ -339,14 +423,14 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
       comm, std::move(contact_rows),
       [](const ContactRow& a, const ContactRow& b) { return a.key < b.key; }, contact_range);
 
-  const std::uint64_t bytes = 128 * body_range.total + 104 * contact_range.total;
+  const std::uint64_t bytes = 168 * body_range.total + 136 * contact_range.total;
   write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-snapshot"));
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.set_attribute("/", "time", state.time);
     file.set_attribute("/", "step", state.step);
-    write_body_rows(file, body_rows, body_range);
-    write_contact_rows(file, contact_rows, contact_range);
+    write_body_rows(file, body_rows, body_range, impl_->flow);
+    write_contact_rows(file, contact_rows, contact_range, has_couples(model));
   });
   // The series up to this snapshot is as safe as the snapshot.
   all_or_none(comm, [&] {

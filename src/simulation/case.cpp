@@ -87,11 +87,26 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s) {
 }
 
 /// File names in a case are relative to it; resolved here, so that they hold anywhere.
+void resolve_file(std::string& file, const std::string& directory) {
+  if (file.empty()) return;
+  const std::filesystem::path path = std::filesystem::path(directory) / file;
+  file = std::filesystem::absolute(path).lexically_normal().string();
+}
+
+void resolve_files(ShapeSettings& s, const std::string& directory) {
+  resolve_file(s.file, directory);
+  for (PartSettings& part : s.parts) resolve_files(part.shape, directory);
+}
+
 void resolve_files(CaseSettings& s, const std::string& directory) {
+  for (BodySettings& body : s.bodies) {
+    resolve_files(body.shape, directory);
+    resolve_file(body.motion_file, directory);
+  }
   for (GeneratorSettings& g : s.generators) {
-    if (g.type != GeneratorType::table || g.table.file.empty()) continue;
-    const std::filesystem::path path = std::filesystem::path(directory) / g.table.file;
-    g.table.file = std::filesystem::absolute(path).lexically_normal().string();
+    resolve_file(g.table.file, directory);
+    resolve_files(g.lattice.shape, directory);
+    resolve_files(g.insertion.shape, directory);
   }
 }
 
@@ -132,12 +147,12 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
   int schema = 1;
   visit.visit("catena", schema, {.min = 1, .max = 1, .required = true, .help = "schema version"});
   describe_name(visit, s);
-  visit.visit("gravity", std::span<double>(s.gravity.data(), 3),
-              {.unit = "m/s^2", .help = "world frame"});
+  describe_space(visit, s);
   describe_materials(visit, s);
   describe_contact(visit, s);
   describe_bodies(visit, s);
   describe_generators(visit, s);
+  describe_outflow(visit, s);
   describe_time(visit, s.time);
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
     describe(visit, s.solver);

@@ -31,6 +31,9 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
   const double start_wall = wall_seconds();
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
+  inflow_ = std::make_unique<Inflow>(comm_, settings_, model_);
+  state_.inflow.resize(inflow_->insertions().size());
+  state_.outflow.resize(settings_.outflow.size());
   const EnergyMomentum start = energy_and_momentum(model_, bodies_, state_);
   state_.audit.initial_energy = start.kinetic + start.potential;
 
@@ -56,9 +59,36 @@ void Simulation::distribute() {
   quality_ = rebalance(comm_, bodies_, state_, stepper_->contacts(), settings_.parallel);
 }
 
+void Simulation::renew_order() {
+  const std::vector<std::int32_t> part = state_.subdomain;
+  migrate(comm_, bodies_, state_, part, number_of_parts(comm_, settings_.parallel));
+}
+
+void Simulation::let_flow() {
+  flowed_ += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
+  if (inflow_->none()) return;
+  flowed_ += inflow_->insert(settings_.time.step, number_of_parts(comm_, settings_.parallel),
+                             bodies_, state_);
+}
+
 const StepReport& Simulation::step() {
+  /// Part of the bodies that may come or go before the balance is looked at early.
+  constexpr double kMostFlow = 0.2;
+  let_flow();
   const int interval = settings_.parallel.rebalance_steps;
-  if (interval > 0 && state_.step > 0 && state_.step % interval == 0 && unbalanced_) distribute();
+  if (interval > 0 && state_.step > 0) {
+    const bool due = state_.step % interval == 0;
+    const bool grown =
+        flowed_ > 0 && unbalanced_ &&
+        static_cast<double>(flowed_) >
+            kMostFlow * static_cast<double>(comm_.sum(static_cast<std::int64_t>(bodies_.size())));
+    if ((due || grown) && unbalanced_ && number_of_parts(comm_, settings_.parallel) > 1) {
+      distribute();
+    } else if (due) {
+      renew_order();
+    }
+    if (due || grown) flowed_ = 0;
+  }
   const StepReport& report = stepper_->step(bodies_, state_);
   const double work =
       counted_work(static_cast<std::int64_t>(stepper_->contacts().contacts.size()) * 3,

@@ -29,6 +29,7 @@ struct ContactRecord {
   Vec3 normal = Vec3::Zero();   ///< from body a to body b
   double gap = 0.0;             ///< m
   Vec3 impulse = Vec3::Zero();  ///< on body b, world frame, N s
+  Vec3 couple = Vec3::Zero();   ///< on body b, of rolling and spinning friction, N m s
 };
 
 /// Writes a result directory. No layout depends on the rank count: rows are ordered by
@@ -46,8 +47,10 @@ class ResultWriter {
                std::vector<SeriesColumn> columns, bool force);
   ~ResultWriter();
 
-  /// bodies.h5: constants of all bodies and the provenance. Collective.
-  void write_bodies(const Model& model, const Bodies& bodies);
+  /// bodies.h5: constants of all bodies and the provenance. With `flow`, where bodies come and
+  /// go, snapshots hold mass and size as well, and the file may be written anew: rows of
+  /// bodies that it held stay. Collective.
+  void write_bodies(const Model& model, const Bodies& bodies, bool flow = false);
   /// snapshots/<state.step, 8 digits>.h5. Contacts are this rank's; they may be empty.
   void write_snapshot(const Model& model, const Bodies& bodies, const State& state,
                       std::span<const ContactRecord> contacts);

@@ -6,6 +6,7 @@
 
 #include "catena/base/log.hpp"
 #include "catena/simulation/case.hpp"
+#include "catena/simulation/flow.hpp"
 #include "catena/stepper/stepper.hpp"
 
 namespace catena {
@@ -26,7 +27,8 @@ class Simulation {
   Simulation(const Communicator& comm, const CaseSettings& settings);
   ~Simulation();
 
-  /// Collective. One step; before it, where due, a look at the balance. Throws BlowUp.
+  /// Collective. One step; before it bodies leave and come in, and, where due or where many did, a
+  /// look at the balance. Throws BlowUp.
   const StepReport& step();
 
   /// Collective. All steps of the case, with output into options.directory. Returns done or
@@ -49,10 +51,15 @@ class Simulation {
   double setup_seconds() const { return setup_seconds_; }
   /// Largest rank's counted work of the last step over the mean.
   double imbalance() const { return imbalance_; }
+  const Inflow& inflow() const { return *inflow_; }
 
  private:
+  /// Collective. Removes and inserts what is due before a step.
+  void let_flow();
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
   void distribute();
+  /// Collective. Orders each rank's bodies along the curve anew.
+  void renew_order();
 
   Communicator comm_;
   CaseSettings settings_;
@@ -63,6 +70,8 @@ class Simulation {
   PartitionQuality quality_;
   double imbalance_ = 1.0;
   bool unbalanced_ = false;
+  std::unique_ptr<Inflow> inflow_;
+  std::int64_t flowed_ = 0;  ///< bodies that came or left since the last look at the balance
   double setup_seconds_ = 0.0;
 };
 

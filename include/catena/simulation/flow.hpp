@@ -1,0 +1,60 @@
+// Bodies that come and go during a run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+#include "catena/scenarios/insertion.hpp"
+
+namespace catena {
+
+/// The insertions of a case, over all ranks. Which bodies come in, when and where depends neither
+/// on the number of ranks nor on who owns what, as long as the other bodies' states do not.
+class Inflow {
+ public:
+  /// Collective. `scene` and `model` must outlive it. Throws Error for a region too small.
+  Inflow(const Communicator& comm, const SceneSettings& scene, const Model& model);
+  ~Inflow();
+
+  bool none() const { return insertions_.empty(); }
+  const std::vector<Insertion>& insertions() const { return insertions_; }
+
+  /// Collective. Adds the bodies due in [t, t + h), each to the rank that owns the nearest
+  /// dynamic body (at equal distance, or without any: the lowest rank), with its part `n_parts`
+  /// of the space; new ones stand last in the rank's lists. Returns their number.
+  ///
+  /// An insertion inserts in the order of its numbers while one is owed: rate times time, carried
+  /// over. A place is taken if collide() finds the body overlapping any other (or the image of
+  /// one in a periodic box), where the two may collide at all; being wholly inside a closed mesh
+  /// is not seen. If all attempts of a step are taken the body waits, and those behind it.
+  /// Memory on each rank: O(own bodies in the region + bodies inserted in the step).
+  std::int64_t insert(double h, int n_parts, Bodies& bodies, State& state);
+
+ private:
+  struct Search;
+  /// Inserts for one insertion; returns the new bodies, the same on every rank.
+  std::vector<BodyRecord> accept(const Insertion& insertion, InflowProgress& progress,
+                                 Search& search) const;
+  /// Collective. Those of the new bodies that this rank is to own, each with the local index of
+  /// its nearest own dynamic body, or -1.
+  std::vector<BodyRecord> claim(const std::vector<BodyRecord>& fresh, Search& search,
+                                std::vector<std::int64_t>& neighbour) const;
+
+  Communicator comm_;
+  const Model& model_;
+  std::vector<Insertion> insertions_;
+  std::unique_ptr<Search> search_;  ///< scratch
+};
+
+/// Collective. Removes the dynamic bodies whose centre lies in one of the regions (sides
+/// included; the first one counts) with the impulses of their contacts, and counts them.
+/// Returns their number over all ranks. Memory O(bodies removed in the step).
+std::int64_t remove_outflow(const Communicator& comm, const Model& model,
+                            const std::vector<OutflowSettings>& regions, Bodies& bodies,
+                            State& state);
+
+}  // namespace catena

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "catena/simulation/flow.hpp"
+#include "catena/stepper/energy.hpp"
+
+namespace catena {
+
+namespace {
+
+/// A body that leaves, as all ranks hear of it.
+struct Leaving {
+  GlobalId id = kNoBody;
+  std::int64_t region = 0;
+  double mass = 0.0;
+};
+
+std::int64_t region_of(const std::vector<OutflowSettings>& regions, const Vec3& p) {
+  for (std::size_t k = 0; k < regions.size(); ++k) {
+    if ((p.array() >= regions[k].lower.array()).all() &&
+        (p.array() <= regions[k].upper.array()).all()) {
+      return static_cast<std::int64_t>(k);
+    }
+  }
+  return -1;
+}
+
+/// Drops the entries of every body column that `leaves` marks.
+void drop_bodies(const std::vector<char>& leaves, Bodies& bodies, State& state) {
+  for_each_body_column(
+      [&](const char*, auto& column) {
+        std::size_t to = 0;
+        for (std::size_t i = 0; i < column.size(); ++i) {
+          if (leaves[i] == 0) column[to++] = column[i];
+        }
+        column.resize(to);
+      },
+      bodies, state);
+}
+
+/// Drops what is kept of contacts with any of `gone`, ascending ids.
+template <class Keyed>
+void drop_contacts(const std::vector<GlobalId>& gone, std::vector<Keyed>& list) {
+  const auto is_gone = [&](GlobalId id) {
+    return std::binary_search(gone.begin(), gone.end(), id);
+  };
+  std::erase_if(list,
+                [&](const Keyed& item) { return is_gone(item.key.a) || is_gone(item.key.b); });
+}
+
+}  // namespace
+
+std::int64_t remove_outflow(const Communicator& comm, const Model& model,
+                            const std::vector<OutflowSettings>& regions, Bodies& bodies,
+                            State& state) {
+  if (regions.empty()) return 0;
+  std::vector<char> leaves(bodies.constants.size(), 0);
+  std::vector<Leaving> own;
+  Bodies out;
+  State out_state;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    const BodyConstants& body = bodies.constants[i];
+    if (body.kind != BodyKind::dynamic) continue;
+    const std::int64_t region = region_of(regions, state.body[i].pose.p);
+    if (region < 0) continue;
+    leaves[i] = 1;
+    own.push_back({body.id, region, body.mass});
+    out.constants.push_back(body);
+    out_state.body.push_back(state.body[i]);
+  }
+  if (comm.sum(static_cast<std::int64_t>(own.size())) == 0) return 0;
+
+  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
+  std::vector<Leaving> all(bytes.size() / sizeof(Leaving));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  // in the order of ids, so that the sum of masses does not depend on the ranks
+  std::sort(all.begin(), all.end(), [](const Leaving& a, const Leaving& b) { return a.id < b.id; });
+  std::vector<GlobalId> gone;
+  for (const Leaving& body : all) {
+    gone.push_back(body.id);
+    ++state.outflow[static_cast<std::size_t>(body.region)];
+    state.flow.removed_mass += body.mass;
+  }
+  state.flow.removed += static_cast<std::int64_t>(gone.size());
+  const EnergyMomentum energy = energy_and_momentum(model, out, out_state);
+  state.audit.flow_energy -= energy.kinetic + energy.potential;
+
+  drop_bodies(leaves, bodies, state);
+  drop_contacts(gone, state.impulses);
+  drop_contacts(gone, state.couples);
+  return static_cast<std::int64_t>(gone.size());
+}
+
+}  // namespace catena
