@@ -5,6 +5,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
+#include "choose_kernels.hpp"
 #include "stop_monitor.hpp"
 #include "sweep_engine.hpp"
 
@@ -24,7 +25,8 @@ std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, Delas
   }
   if (settings.formulation == Formulation::residual)
     return make_residual_engine(problem, op, rules, impulses);
-  return make_hybrid_engine(problem, op, {rules, settings.formulation}, impulses);
+  return make_hybrid_engine(
+      problem, op, {rules, settings.formulation, choose_kernels(settings.kernels)}, impulses);
 }
 
 class GaussSeidel final : public Solver {
@@ -80,6 +82,7 @@ constexpr std::array<std::string_view, 5> kLocalNames = {"exact", "cone", "proje
                                                          "scalar"};
 constexpr std::array<std::string_view, 3> kFormulationNames = {"velocity", "residual",
                                                                "acceleration"};
+constexpr std::array<std::string_view, 4> kKernelNames = {"auto", "plain", "avx2", "avx512"};
 constexpr std::array<std::string_view, 3> kOrderNames = {"forward", "backward", "symmetric"};
 
 }  // namespace
@@ -95,6 +98,8 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
                {.help = "direction of the sweeps; symmetric alternates, each counting as one"});
   visit.visit("relaxation", s.relaxation,
               {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
+  visit.choose("kernels", s.kernels, kKernelNames,
+               {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
 }
 
 std::unique_ptr<Solver> make_gauss_seidel(const GaussSeidelSettings& settings) {

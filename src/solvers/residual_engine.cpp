@@ -4,6 +4,7 @@
 
 #include "catena/base/error.hpp"
 #include "sweep_engine.hpp"
+#include "sweep_plan.hpp"
 
 namespace catena {
 namespace {
@@ -27,7 +28,8 @@ class ResidualEngine final : public SweepEngine {
     std::vector<Index> blocks(at(problem.n_blocks()));
     std::iota(blocks.begin(), blocks.end(), 0);
     const ProblemBodies& bodies = problem.bodies;
-    for (const Index k : sweep_order(problem, blocks)) {
+    const std::vector<Index> alone(at(problem.bodies.size()), 1);
+    for (const Index k : flatten(plan_sweep(problem, blocks, alone, rules))) {
       Index packed = blocks_.size();
       append_block(blocks_, problem, k, rules.law, impulses, [&](Index b) {
         return BodyPlace{at(bodies.dof_begin[at(b)]), 1.0};

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace catena {
@@ -30,33 +28,42 @@ void for_each_body(const ConstraintProblem& problem, Index block, Visit&& visit)
     visit(general.body[at(j)]);
 }
 
-/// Inverse inertia if it is isotropic to round-off (a turned sphere's is only that).
-bool isotropic(std::span<const double> mass) {
-  constexpr double kRoundOff = 1e-14;
-  const double mean = (mass[1] + mass[4] + mass[6]) / 3.0;
-  const double limit = kRoundOff * mean;
-  return std::abs(mass[1] - mean) <= limit && std::abs(mass[4] - mean) <= limit &&
-         std::abs(mass[6] - mean) <= limit && std::abs(mass[2]) <= limit &&
-         std::abs(mass[3]) <= limit && std::abs(mass[5]) <= limit;
+void put3(const Vec3& from, double (&to)[3][kLanes], int lane) {
+  for (int i = 0; i < 3; ++i) to[i][lane] = from[i];
 }
 
-/// Whether a contact sees this body as a sphere: the arm along the normal and an
-/// isotropic inertia, or an immovable body that does not turn.
-bool seen_as_sphere(const ProblemBodies& bodies, Index b, const Vec3& arm, const Vec3& normal) {
-  constexpr double kRoundOff = 1e-12;
-  const bool prescribed = bodies.mass_kind[at(b)] == MassKind::prescribed;
-  if (prescribed) {
-    const double* v = bodies.free_velocity.data() + bodies.dof_begin[at(b)];
-    if (v[3] == 0.0 && v[4] == 0.0 && v[5] == 0.0) return true;
-  } else if (bodies.mass_kind[at(b)] != MassKind::rigid ||
-             !isotropic(std::span(bodies.inverse_mass).subspan(at(bodies.mass_begin[at(b)]), 7))) {
-    return false;
-  }
-  return arm.cross(normal).squaredNorm() <= kRoundOff * kRoundOff * arm.squaredNorm();
+Vec3 get3(const double (&from)[3][kLanes], int lane) {
+  return {from[0][lane], from[1][lane], from[2][lane]};
 }
 
-void copy3(const Vec3& from, double* to) {
-  for (int i = 0; i < 3; ++i) to[i] = from[i];
+/// First guess of a contact in its frame, shifted by cohesion and made admissible.
+Vec3 guess_of(const LocalRules& rules, const RigidContact& c, std::span<const double> impulses,
+              Index block) {
+  const double* guess = impulses.data() + 3 * static_cast<std::ptrdiff_t>(block);
+  return admissible_contact(rules.law, {guess[0] + c.cohesion, guess[1], guess[2]}, c.friction);
+}
+
+/// One contact of an ArmBatch by the general local solve (BatchRules::solve).
+void solve_one(const void* context, const double* d, const double* w, const double* lambda,
+               double friction, double* z) {
+  Mat3 full;
+  full << d[0], d[1], d[2], d[1], d[3], d[4], d[2], d[4], d[5];
+  const Vec3 solved =
+      solve_contact(*static_cast<const LocalRules*>(context), make_contact_block(full),
+                    {w[0], w[1], w[2]}, {lambda[0], lambda[1], lambda[2]}, friction);
+  std::copy_n(solved.data(), 3, z);
+}
+
+BatchRules batch_rules_of(const LocalRules& rules) {
+  BatchRules out;
+  out.law = rules.law == ContactLaw::frictionless ? BatchLaw::frictionless
+            : rules.law == ContactLaw::ccp        ? BatchLaw::ccp
+                                                  : BatchLaw::coulomb;
+  out.omega = rules.omega;
+  out.solve = solve_one;
+  out.vector_solve =
+      rules.law == ContactLaw::coulomb && rules.local == LocalSolve::exact && rules.omega == 1.0;
+  return out;
 }
 
 }  // namespace
@@ -70,123 +77,160 @@ std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<co
   return bodies;
 }
 
-std::vector<Index> sweep_order(const ConstraintProblem& problem, std::span<const Index> blocks) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
-  // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
-  // order is the same wherever such a body is kept
-  const auto rank_of = [&](Index b) {
-    return problem.bodies.mass_kind[at(b)] == MassKind::prescribed ? problem.bodies.size() + b : b;
-  };
-  const auto key = [&](Index k) -> std::uint64_t {
-    if (k >= n_contacts) return std::numeric_limits<std::uint64_t>::max();
-    const auto a = static_cast<std::uint32_t>(rank_of(problem.contacts[at(k)].body_a));
-    const auto b = static_cast<std::uint32_t>(rank_of(problem.contacts[at(k)].body_b));
-    return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
-  };
-  // equal keys keep the order of the blocks
-  std::vector<std::pair<std::uint64_t, Index>> keyed;
-  keyed.reserve(blocks.size());
-  for (const Index k : blocks) keyed.emplace_back(key(k), k);
-  std::sort(keyed.begin(), keyed.end());
-  std::vector<Index> order;
-  order.reserve(keyed.size());
-  for (const auto& entry : keyed) order.push_back(entry.second);
-  return order;
-}
-
 Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const Index> multiplicity, const PackRules& rules,
                      std::span<const double> impulses)
-    : rules_(rules), bodies_(touched_bodies(problem, blocks)) {
-  place_bodies(problem, multiplicity);
-  std::array<std::vector<Index>, kSweepParts> parts;
-  std::vector<Index> interior;
-  for (const Index k : sweep_order(problem, blocks)) {
-    bool boundary = false;
-    for_each_body(problem, k, [&](Index b) { boundary = boundary || multiplicity[at(b)] > 1; });
-    (boundary ? parts[0] : interior).push_back(k);
+    : rules_(rules),
+      batch_rules_(batch_rules_of(rules.local)),
+      bodies_(touched_bodies(problem, blocks)) {
+  SweepPlan plan = plan_sweep(problem, blocks, multiplicity, rules.local);
+  if (rules.formulation == Formulation::acceleration)
+    for (PartPlan& part : plan) part = {{}, {}, flatten({part, {}, {}})};
+  const bool arms = std::any_of(plan.begin(), plan.end(),
+                                [](const PartPlan& part) { return !part.arms.empty(); });
+  place_bodies(problem, multiplicity, arms);
+  std::size_t n_spheres = 0, n_arms = 0;
+  for (const PartPlan& part : plan) {
+    n_spheres += part.spheres.size();
+    n_arms += part.arms.size();
   }
-  const auto half = interior.begin() + static_cast<std::ptrdiff_t>((interior.size() + 1) / 2);
-  parts[1].assign(interior.begin(), half);
-  parts[2].assign(half, interior.end());
-  for (int part = 0; part < kSweepParts; ++part)
-    for (const Index k : parts[at(part)])
-      append(problem, k, static_cast<SweepPart>(part), impulses);
+  spheres_.reserve(n_spheres / kLanes);
+  sphere_origin_.reserve(n_spheres);
+  arms_.reserve(n_arms / kLanes);
+  arm_origin_.reserve(n_arms);
+  for (std::size_t part = 0; part < kSweepParts; ++part) {
+    PartRanges& range = ranges_[part];
+    range = {{spheres_.size(), 0}, {arms_.size(), 0}, {at(general_.size()), 0}};
+    pack_spheres(problem, plan[part].spheres, impulses);
+    pack_arms(problem, plan[part].arms, impulses);
+    pack_general(problem, plan[part].general, impulses);
+    range.spheres.end = spheres_.size();
+    range.arms.end = arms_.size();
+    range.general.end = at(general_.size());
+  }
+  std::vector<Index>().swap(line_of_body_);
   scratch_.resize(2 * at(general_.most_rows));
 }
 
-void Subdomain::place_bodies(const ConstraintProblem& problem,
-                             std::span<const Index> multiplicity) {
+void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
+                             bool with_inertia) {
   const ProblemBodies& bodies = problem.bodies;
-  Index lines = 0;
+  const std::size_t n = bodies_.size();
+  line_.reserve(n);
+  dofs_.reserve(n);
+  multiplicity_.reserve(n);
+  line_of_body_.resize(at(bodies.size()));
+  Index lines = 1;
   for (const Index b : bodies_) {
     line_.push_back(lines);
+    line_of_body_[at(b)] = lines;
     dofs_.push_back(dofs_of(bodies, b));
     multiplicity_.push_back(static_cast<double>(std::max<Index>(1, multiplicity[at(b)])));
     lines += bodies.mass_kind[at(b)] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
   }
   lines_.assign(at(lines), BodyLine{});
-  inertia_.assign(at(lines), InertiaLine{});
-  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+  if (with_inertia) inertia_.assign(at(lines), InertiaLine{});
+  for (std::size_t i = 0; i < n; ++i) {
     const Index b = bodies_[i];
     if (bodies.mass_kind[at(b)] != MassKind::rigid) continue;
     const double* mass = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
     BodyLine& line = lines_[at(line_[i])];
     line.x[kInverseMass] = multiplicity_[i] * mass[0];
     line.x[kInverseInertia] = multiplicity_[i] * (mass[1] + mass[4] + mass[6]) / 3.0;
+    if (!with_inertia) continue;
     for (std::size_t j = 0; j < 6; ++j)
       inertia_[at(line_[i])].x[j] = multiplicity_[i] * mass[j + 1];
   }
 }
 
-Index Subdomain::place_of(Index body) const {
-  return static_cast<Index>(std::lower_bound(bodies_.begin(), bodies_.end(), body) -
-                            bodies_.begin());
-}
-
-Subdomain::Pack Subdomain::pack_of(const ConstraintProblem& problem, Index block) const {
-  if (block >= static_cast<Index>(problem.contacts.size()) ||
-      rules_.formulation == Formulation::acceleration)
-    return Pack::general;
-  const RigidContact& c = problem.contacts[at(block)];
-  const LocalRules& local = rules_.local;
-  const bool closed = local.law != ContactLaw::box && local.local != LocalSolve::cone &&
-                      (local.local != LocalSolve::scalar || local.omega == 1.0 ||
-                       local.law == ContactLaw::frictionless);
-  const bool spheres = closed && seen_as_sphere(problem.bodies, c.body_a, c.arm_a, c.normal) &&
-                       seen_as_sphere(problem.bodies, c.body_b, c.arm_b, c.normal);
-  for (const Index b : {c.body_a, c.body_b})
-    if (problem.bodies.mass_kind[at(b)] == MassKind::dense) return Pack::general;
-  return spheres ? Pack::sphere : Pack::arm;
-}
-
-void Subdomain::append(const ConstraintProblem& problem, Index block, SweepPart part,
-                       std::span<const double> impulses) {
-  const Pack pack = pack_of(problem, block);
-  Index end = 0;
-  switch (pack) {
-    case Pack::sphere:
-      append_sphere(problem, block, impulses);
-      end = static_cast<Index>(spheres_.size());
-      break;
-    case Pack::arm:
-      append_arm(problem, block, impulses);
-      end = static_cast<Index>(arms_.size());
-      break;
-    case Pack::general:
-      append_block(general_, problem, block, rules_.local.law, impulses, [this](Index body) {
-        const std::size_t i = at(place_of(body));
-        return BodyPlace{8 * at(line_[i]), multiplicity_[i]};
-      });
-      if (rules_.formulation == Formulation::acceleration) subtract_free_motion(problem);
-      end = general_.size();
-      break;
+void Subdomain::pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
+                             std::span<const double> impulses) {
+  for (std::size_t first = 0; first < plan.size(); first += kLanes) {
+    SphereBatch& batch = spheres_.emplace_back();
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index block = plan[first + static_cast<std::size_t>(lane)];
+      sphere_origin_.push_back(block);
+      if (block != kNoIndex) pack_sphere(problem, block, impulses, batch, lane);
+    }
   }
-  std::vector<Run>& runs = runs_[static_cast<std::size_t>(part)];
-  if (!runs.empty() && runs.back().pack == pack)
-    runs.back().end = end;
-  else
-    runs.push_back({pack, end - 1, end});
+}
+
+void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
+                            std::span<const double> impulses, SphereBatch& batch, int lane) {
+  const RigidContact& c = problem.contacts[at(block)];
+  const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
+  const double* a = lines_[at(line_a)].x;
+  const double* b = lines_[at(line_b)].x;
+  const double arm_a = c.arm_a.dot(c.normal), arm_b = c.arm_b.dot(c.normal);
+  const double d_n = a[kInverseMass] + b[kInverseMass];
+  const double d_t = d_n + arm_a * arm_a * a[kInverseInertia] + arm_b * arm_b * b[kInverseInertia];
+  batch.a[lane] = line_a;
+  batch.b[lane] = line_b;
+  batch.arm_a[lane] = arm_a;
+  batch.arm_b[lane] = arm_b;
+  batch.bias[lane] = c.bias;
+  batch.friction[lane] = c.friction;
+  batch.inverse_d_n[lane] = d_n > 0.0 ? 1.0 / d_n : 0.0;
+  batch.inverse_d_t[lane] = d_t > 0.0 ? 1.0 / d_t : 0.0;
+  const Vec3 z = d_n > 0.0 ? guess_of(rules_.local, c, impulses, block) : Vec3(Vec3::Zero());
+  put3(c.normal, batch.n, lane);
+  put3(z[0] * c.normal + z[1] * c.tangent + z[2] * c.normal.cross(c.tangent), batch.p, lane);
+}
+
+void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
+                          std::span<const double> impulses) {
+  for (std::size_t first = 0; first < plan.size(); first += kLanes) {
+    ArmBatch& batch = arms_.emplace_back();
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index block = plan[first + static_cast<std::size_t>(lane)];
+      arm_origin_.push_back(block);
+      // an empty lane solves w = D lambda: zero stays zero
+      for (const int i : {0, 3, 5}) batch.d[i][lane] = 1.0;
+      if (block != kNoIndex) pack_arm(problem, block, impulses, batch, lane);
+    }
+  }
+}
+
+void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
+                         std::span<const double> impulses, ArmBatch& batch, int lane) {
+  const RigidContact& c = problem.contacts[at(block)];
+  const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
+  const Vec3 rows[3] = {c.normal, c.tangent, c.normal.cross(c.tangent)};
+  Mat3 d =
+      (lines_[at(line_a)].x[kInverseMass] + lines_[at(line_b)].x[kInverseMass]) * Mat3::Identity();
+  for (const auto& [line, arm] : {std::pair(line_a, &c.arm_a), std::pair(line_b, &c.arm_b)}) {
+    const double* i = inertia_[at(line)].x;
+    Mat3 inverse;
+    inverse << i[0], i[1], i[2], i[1], i[3], i[4], i[2], i[4], i[5];
+    Mat3 turns;
+    for (int j = 0; j < 3; ++j) turns.col(j) = arm->cross(rows[j]);
+    d += turns.transpose() * inverse * turns;
+  }
+  if (!(d.trace() > 0.0)) return;  // nothing moves: left empty
+  d = make_contact_block(d).d;
+  batch.a[lane] = line_a;
+  batch.b[lane] = line_b;
+  put3(c.normal, batch.n, lane);
+  put3(c.tangent, batch.t, lane);
+  put3(c.arm_a, batch.arm_a, lane);
+  put3(c.arm_b, batch.arm_b, lane);
+  put3(guess_of(rules_.local, c, impulses, block), batch.lambda, lane);
+  batch.bias[lane] = c.bias;
+  batch.friction[lane] = c.friction;
+  const double packed[6] = {d(0, 0), d(0, 1), d(0, 2), d(1, 1), d(1, 2), d(2, 2)};
+  for (int i = 0; i < 6; ++i) batch.d[i][lane] = packed[i];
+}
+
+void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
+                             std::span<const double> impulses) {
+  for (const Index block : plan) {
+    append_block(general_, problem, block, rules_.local.law, impulses, [this](Index body) {
+      const std::size_t i = static_cast<std::size_t>(
+          std::lower_bound(bodies_.begin(), bodies_.end(), body) - bodies_.begin());
+      return BodyPlace{8 * at(line_[i]), multiplicity_[i]};
+    });
+    if (rules_.formulation == Formulation::acceleration) subtract_free_motion(problem);
+  }
 }
 
 void Subdomain::subtract_free_motion(const ConstraintProblem& problem) {
@@ -204,66 +248,6 @@ void Subdomain::subtract_free_motion(const ConstraintProblem& problem) {
   }
 }
 
-void Subdomain::append_sphere(const ConstraintProblem& problem, Index block,
-                              std::span<const double> impulses) {
-  const RigidContact& c = problem.contacts[at(block)];
-  SphereContact s{};
-  s.a = line_[at(place_of(c.body_a))];
-  s.b = line_[at(place_of(c.body_b))];
-  copy3(c.normal, s.n);
-  const double* a = lines_[at(s.a)].x;
-  const double* b = lines_[at(s.b)].x;
-  s.arm_a = c.arm_a.dot(c.normal);
-  s.arm_b = c.arm_b.dot(c.normal);
-  s.bias = c.bias;
-  s.friction = c.friction;
-  const double d_n = a[kInverseMass] + b[kInverseMass];
-  const double d_t =
-      d_n + s.arm_a * s.arm_a * a[kInverseInertia] + s.arm_b * s.arm_b * b[kInverseInertia];
-  s.inverse_d_n = d_n > 0.0 ? 1.0 / d_n : 0.0;
-  s.inverse_d_t = d_t > 0.0 ? 1.0 / d_t : 0.0;
-  const double* guess = impulses.data() + 3 * block;
-  const Vec3 z =
-      d_n > 0.0 ? admissible_contact(rules_.local.law, {guess[0], guess[1], guess[2]}, c.friction)
-                : Vec3(Vec3::Zero());
-  copy3(z[0] * c.normal + z[1] * c.tangent + z[2] * c.normal.cross(c.tangent), s.p);
-  spheres_.push_back(s);
-  sphere_origin_.push_back(block);
-}
-
-void Subdomain::append_arm(const ConstraintProblem& problem, Index block,
-                           std::span<const double> impulses) {
-  const RigidContact& c = problem.contacts[at(block)];
-  ArmContact s{};
-  s.a = line_[at(place_of(c.body_a))];
-  s.b = line_[at(place_of(c.body_b))];
-  copy3(c.normal, s.n);
-  copy3(c.tangent, s.t);
-  copy3(c.arm_a, s.arm_a);
-  copy3(c.arm_b, s.arm_b);
-  s.bias = c.bias;
-  s.friction = c.friction;
-
-  const Vec3 rows[3] = {c.normal, c.tangent, c.normal.cross(c.tangent)};
-  Mat3 d = (lines_[at(s.a)].x[kInverseMass] + lines_[at(s.b)].x[kInverseMass]) * Mat3::Identity();
-  for (const auto& [line, arm] : {std::pair(s.a, &c.arm_a), std::pair(s.b, &c.arm_b)}) {
-    const double* i = inertia_[at(line)].x;
-    Mat3 inverse;
-    inverse << i[0], i[1], i[2], i[1], i[3], i[4], i[2], i[4], i[5];
-    for (int j = 0; j < 3; ++j)
-      for (int k = 0; k < 3; ++k) d(j, k) += arm->cross(rows[j]).dot(inverse * arm->cross(rows[k]));
-  }
-  arm_blocks_.push_back(make_contact_block(d));
-  const Mat3& inverse = arm_blocks_.back().d_inverse;
-  const double packed[6] = {inverse(0, 0), inverse(0, 1), inverse(0, 2),
-                            inverse(1, 1), inverse(1, 2), inverse(2, 2)};
-  std::copy(std::begin(packed), std::end(packed), s.d_inverse);
-  const double* guess = impulses.data() + 3 * block;
-  copy3(admissible_contact(rules_.local.law, {guess[0], guess[1], guess[2]}, c.friction), s.lambda);
-  arms_.push_back(s);
-  arm_origin_.push_back(block);
-}
-
 void Subdomain::load_velocities(const ConstraintProblem& problem,
                                 std::span<const double> velocities) {
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
@@ -274,42 +258,53 @@ void Subdomain::load_velocities(const ConstraintProblem& problem,
 }
 
 double Subdomain::sweep(SweepPart part, bool forward) {
-  const std::vector<Run>& runs = runs_[static_cast<std::size_t>(part)];
+  const PartRanges& range = ranges_[static_cast<std::size_t>(part)];
+  batch_rules_.context = &rules_.local;
+  const auto spheres = [&] {
+    return rules_.kernels.sphere(spheres_.data() + range.spheres.begin,
+                                 range.spheres.end - range.spheres.begin, lines_.data(),
+                                 batch_rules_, forward);
+  };
+  const auto arms = [&] {
+    return rules_.kernels.arm(arms_.data() + range.arms.begin, range.arms.end - range.arms.begin,
+                              lines_.data(), inertia_.data(), batch_rules_, forward);
+  };
+  const auto general = [&] {
+    return sweep_explicit_blocks(general_, static_cast<Index>(range.general.begin),
+                                 static_cast<Index>(range.general.end),
+                                 {line_data(), 8 * lines_.size()}, rules_.local, forward, scratch_);
+  };
   double residual = 0.0;
-  for (std::size_t step = 0; step < runs.size(); ++step) {
-    const Run& run = runs[forward ? step : runs.size() - 1 - step];
-    const std::size_t begin = at(run.begin), count = at(run.end - run.begin);
-    switch (run.pack) {
-      case Pack::sphere:
-        residual += sweep_sphere_contacts(std::span(spheres_).subspan(begin, count), lines_,
-                                          rules_.local, forward);
-        break;
-      case Pack::arm:
-        residual += sweep_arm_contacts(std::span(arms_).subspan(begin, count),
-                                       std::span(arm_blocks_).subspan(begin, count), lines_,
-                                       inertia_, rules_.local, forward);
-        break;
-      case Pack::general:
-        residual +=
-            sweep_explicit_blocks(general_, run.begin, run.end, {line_data(), 8 * lines_.size()},
-                                  rules_.local, forward, scratch_);
-        break;
-    }
+  if (forward) {
+    residual += spheres();
+    residual += arms();
+    residual += general();
+  } else {
+    residual += general();
+    residual += arms();
+    residual += spheres();
   }
   return residual;
 }
 
 void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const {
-  for (std::size_t i = 0; i < spheres_.size(); ++i) {
+  for (std::size_t i = 0; i < sphere_origin_.size(); ++i) {
+    if (sphere_origin_[i] == kNoIndex) continue;
     const RigidContact& c = problem.contacts[at(sphere_origin_[i])];
-    const Vec3 p(spheres_[i].p[0], spheres_[i].p[1], spheres_[i].p[2]);
-    double* out = impulses.data() + 3 * sphere_origin_[i];
-    out[0] = c.normal.dot(p);
+    const Vec3 p = get3(spheres_[i / kLanes].p, static_cast<int>(i % kLanes));
+    double* out = impulses.data() + 3 * static_cast<std::ptrdiff_t>(sphere_origin_[i]);
+    out[0] = c.normal.dot(p) - c.cohesion;
     out[1] = c.tangent.dot(p);
     out[2] = c.normal.cross(c.tangent).dot(p);
   }
-  for (std::size_t i = 0; i < arms_.size(); ++i)
-    std::copy_n(arms_[i].lambda, 3, impulses.data() + 3 * arm_origin_[i]);
+  for (std::size_t i = 0; i < arm_origin_.size(); ++i) {
+    if (arm_origin_[i] == kNoIndex) continue;
+    const Vec3 lambda = get3(arms_[i / kLanes].lambda, static_cast<int>(i % kLanes));
+    double* out = impulses.data() + 3 * static_cast<std::ptrdiff_t>(arm_origin_[i]);
+    out[0] = lambda[0] - problem.contacts[at(arm_origin_[i])].cohesion;
+    out[1] = lambda[1];
+    out[2] = lambda[2];
+  }
   for (const ExplicitBlocks::Block& block : general_.blocks)
     std::copy_n(general_.lambda.data() + block.row, block.rows,
                 impulses.data() + block.problem_row);

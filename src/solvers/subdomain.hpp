@@ -2,43 +2,36 @@
 // their bodies, packed.
 #pragma once
 
-#include <array>
 #include <span>
 #include <vector>
 
+#include "catena/base/huge_pages.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
 #include "explicit_blocks.hpp"
-#include "sweep_kernels.hpp"
+#include "sweep_batches.hpp"
+#include "sweep_plan.hpp"
 
 namespace catena {
 
-/// Parts of a sweep: blocks that touch a body shared with another subdomain, then the
-/// others in two halves of about equal work, so that two messages can travel meanwhile.
-enum class SweepPart { boundary, first_interior, second_interior };
-inline constexpr int kSweepParts = 3;
-
 /// The bodies (ascending) that `blocks` of the problem touch.
 std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks);
-
-/// `blocks` (in the problem's order) in the order of a sweep: rigid contacts by their
-/// smaller local body, then the other one, prescribed ones counting as last; then general blocks in
-/// the problem's order.
-std::vector<Index> sweep_order(const ConstraintProblem& problem, std::span<const Index> blocks);
 
 /// How subdomains are packed, the same for all of them.
 struct PackRules {
   LocalRules local;
   Formulation formulation = Formulation::velocity;
+  BatchKernels kernels = plain_kernels();
 };
 
-/// One subdomain. Each part of a sweep goes in sweep_order.
+/// One subdomain. Each part of a sweep goes in the order of plan_sweep.
 ///
-/// Rigid contacts are packed with implicit Jacobians (SphereContact where the geometry
-/// allows, else ArmContact); general blocks with explicit ones. Formulation
+/// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
+/// allows, else ArmBatch); general blocks with explicit ones. Formulation
 /// `acceleration` holds a_c = M^-1 G^T lambda in place of V, with q - G V_free in place of
 /// q ([ODE] quickstep), and all blocks explicit. M^-1 of a body is multiplied by its
-/// multiplicity (mass splitting), also in D.
+/// multiplicity (mass splitting), also in D. Batches hold lambda + c n in place of lambda where
+/// a contact has cohesion c.
 class Subdomain {
  public:
   /// `blocks` in the problem's order; `multiplicity` per local body of the problem: a body
@@ -63,35 +56,42 @@ class Subdomain {
   void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
 
  private:
-  enum class Pack { sphere, arm, general };
-  struct Run {
-    Pack pack;
-    Index begin, end;
+  /// Where a part's blocks are packed.
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+  struct PartRanges {
+    Range spheres, arms, general;
   };
   double* line_data() { return reinterpret_cast<double*>(lines_.data()); }
-  void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity);
-  Pack pack_of(const ConstraintProblem& problem, Index block) const;
-  void append(const ConstraintProblem& problem, Index block, SweepPart part,
-              std::span<const double> impulses);
-  void append_sphere(const ConstraintProblem& problem, Index block,
-                     std::span<const double> impulses);
-  void append_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses);
+  void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
+                    bool with_inertia);
+  Index line_of(Index body) const { return line_of_body_[static_cast<std::size_t>(body)]; }
+  void pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
+                    std::span<const double> impulses);
+  void pack_sphere(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
+                   SphereBatch& batch, int lane);
+  void pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
+                 std::span<const double> impulses);
+  void pack_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
+                ArmBatch& batch, int lane);
+  void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
+                    std::span<const double> impulses);
   void subtract_free_motion(const ConstraintProblem& problem);
-  Index place_of(Index body) const;
 
   PackRules rules_;
+  BatchRules batch_rules_;
   std::vector<Index> bodies_, line_, dofs_;
+  std::vector<Index> line_of_body_;  ///< per body of the problem, while packing
   std::vector<double> multiplicity_;
-  std::vector<BodyLine> lines_;
-  std::vector<InertiaLine> inertia_;
-  std::vector<SphereContact> spheres_;
-  std::vector<Index> sphere_origin_;
-  std::vector<ArmContact> arms_;
-  std::vector<ContactBlock> arm_blocks_;
-  std::vector<Index> arm_origin_;
+  HugeVector<BodyLine> lines_;  ///< line 0 is still and belongs to no body
+  HugeVector<InertiaLine> inertia_;
+  HugeVector<SphereBatch> spheres_;
+  HugeVector<ArmBatch> arms_;
+  std::vector<Index> sphere_origin_, arm_origin_;  ///< block per lane
   ExplicitBlocks general_;
   std::vector<double> scratch_;
-  std::array<std::vector<Run>, kSweepParts> runs_;
+  std::array<PartRanges, kSweepParts> ranges_;
 };
 
 }  // namespace catena

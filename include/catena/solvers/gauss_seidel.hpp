@@ -22,20 +22,26 @@ enum class Formulation { velocity, residual, acceleration };
 /// symmetric: forward and backward in turns, each counting as one sweep.
 enum class SweepOrder { forward, backward, symmetric };
 
+/// Instruction set of the sweeps: the widest that the CPU has, or one by name. The results are the
+/// same: to the last bit in a build for the CPU (-march=native, the default), else to round-off.
+enum class KernelPath { automatic, plain, avx2, avx512 };
+
 struct GaussSeidelSettings {
   StopRule stop;  ///< max_iterations counts sweeps
   LocalSolve local = LocalSolve::exact;
   Formulation formulation = Formulation::velocity;
   SweepOrder order = SweepOrder::forward;
   double relaxation = 1.0;  ///< omega in (0, 2)
+  KernelPath kernels = KernelPath::automatic;
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 
 /// Block projected Gauss-Seidel/SOR ([L11], [ODE]; docs/theory.md). solve():
 ///
 /// - The first guess is made admissible (projected on its cone or bounds).
-/// - Within a subdomain blocks go in a fixed order: rigid contacts by their smaller local
-///   body, then general blocks in the problem's order; an assembled operator in its own.
+/// - Within a subdomain blocks go in a fixed order: rigid contacts by their smaller local body, in
+///   batches of contacts that share no body, those of spheres first; then general blocks in the
+///   problem's order; an assembled operator in its own.
 /// - A body that n_b subdomains sweep is copied with n_b M^-1; after the sweep its owner adds
 ///   the copies' changes with the true mass, in subdomain order. For law ccp (exact, cone)
 ///   and frictionless the objective falls in every sweep, whatever the split. Two

@@ -1,0 +1,429 @@
+// The sweeps of batches, written once for any number of lanes. Included by one source per
+// instruction set, which defines a type D of `D::kWidth` doubles and the functions on it in its
+// own unnamed namespace: nothing here may be shared between those sources.
+
+namespace catena {
+namespace {
+
+constexpr int kAhead = 6;  ///< batches between the prefetch of bodies and their use
+
+struct V {
+  D x, y, z;
+};
+inline V operator+(const V& a, const V& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+inline V operator-(const V& a, const V& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+inline V operator*(const D& s, const V& a) { return {s * a.x, s * a.y, s * a.z}; }
+/// a + s b
+inline V add_scaled(const V& a, const D& s, const V& b) {
+  return {fma(s, b.x, a.x), fma(s, b.y, a.y), fma(s, b.z, a.z)};
+}
+/// a - s b
+inline V subtract_scaled(const V& a, const D& s, const V& b) {
+  return {fnma(s, b.x, a.x), fnma(s, b.y, a.y), fnma(s, b.z, a.z)};
+}
+inline D dot(const V& a, const V& b) { return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z)); }
+inline V cross(const V& a, const V& b) {
+  return {fnma(a.z, b.y, a.y * b.z), fnma(a.x, b.z, a.z * b.x), fnma(a.y, b.x, a.x * b.y)};
+}
+/// Symmetric matrix as xx, xy, xz, yy, yz, zz.
+inline V multiply_symmetric(const D* m, const V& a) {
+  return {fma(m[0], a.x, fma(m[1], a.y, m[2] * a.z)), fma(m[1], a.x, fma(m[3], a.y, m[4] * a.z)),
+          fma(m[2], a.x, fma(m[4], a.y, m[5] * a.z))};
+}
+inline V load_vector(const double (&p)[3][kLanes], int lane) {
+  return {load(p[0] + lane), load(p[1] + lane), load(p[2] + lane)};
+}
+inline void store_vector(double (&p)[3][kLanes], int lane, const V& a) {
+  store(p[0] + lane, a.x);
+  store(p[1] + lane, a.y);
+  store(p[2] + lane, a.z);
+}
+
+template <class Batch>
+inline void prefetch_bodies(const Batch& c, const BodyLine* bodies) {
+  for (int i = 0; i < kLanes; ++i) {
+    __builtin_prefetch(bodies + c.a[i], 1);
+    __builtin_prefetch(bodies + c.b[i], 1);
+  }
+}
+
+/// Calls update(batch, lane) for all lanes of n batches, forward or backward.
+template <class Batch, class Update>
+inline void walk(Batch* first, std::size_t n, const BodyLine* bodies, bool forward,
+                 Update&& update) {
+  for (std::size_t step = 0; step < n; ++step) {
+    const std::size_t i = forward ? step : n - 1 - step;
+    if (step + kAhead < n) prefetch_bodies(first[forward ? i + kAhead : i - kAhead], bodies);
+    for (int lane = 0; lane < kLanes; lane += D::kWidth) update(first[i], lane);
+  }
+}
+
+/// Sums of every lane on its own, so that the total does not depend on the path.
+struct LaneSums {
+  alignas(64) double s[kLanes] = {};
+  void add(int lane, const D& x) { store(s + lane, load(s + lane) + x); }
+  double total() const {
+    double sum = 0.0;
+    for (const double x : s) sum += x;
+    return sum;
+  }
+};
+
+/// The law's answer (normal, tangent) to the unconstrained solution y of length y_t, with
+/// D = diag(d_n, d_t, d_t) given by the inverses. The tangent part keeps y's direction:
+/// `scale` times it.
+template <BatchLaw kLaw>
+inline void answer(const D& y_n, const D& y_t2, const D& mu, const D& inverse_d_n,
+                   const D& inverse_d_t, D& z_n, D& scale) {
+  const D zero = broadcast(0.0), one = broadcast(1.0);
+  if constexpr (kLaw == BatchLaw::coulomb) {
+    z_n = max_keeping_nan(zero, y_n);
+    const D limit = mu * z_n;
+    const M slides = limit * limit < y_t2;
+    scale = one;
+    if (any(slides)) scale = select(slides, limit / sqrt(y_t2), one);
+  } else {
+    // min d_n (n - y_n)^2 + d_t (t - y_t)^2 on t = mu n where y is outside
+    const D y_t = sqrt(y_t2);
+    const M inside = y_t <= mu * y_n;
+    const D on_cone =
+        fma(mu * inverse_d_n, y_t, inverse_d_t * y_n) / fma(mu * mu, inverse_d_n, inverse_d_t);
+    const D cut = select(on_cone <= zero, zero, on_cone);
+    z_n = select(inside, y_n, cut);
+    // y_t = 0 is inside, or below the cone's tip, where nothing is left
+    scale = select(inside, one, select(zero < y_t, mu * cut / y_t, zero));
+  }
+}
+
+/// Euclidean projection on |tangent| <= mu normal; z_t2 the tangent's square.
+inline void project(const D& mu, D& z_n, const D& z_t2, D& scale) {
+  const D zero = broadcast(0.0), one = broadcast(1.0);
+  const D z_t = sqrt(z_t2);
+  const M inside = z_t <= mu * z_n;
+  const M polar = mu * z_t <= -z_n;
+  const D n = fma(mu, z_t, z_n) / fma(mu, mu, one);
+  scale = select(inside, one, select(polar, zero, mu * n / z_t));
+  z_n = select(inside, z_n, select(polar, zero, n));
+}
+
+template <BatchLaw kLaw, bool kRelax>
+inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& omega,
+                          LaneSums& sums) {
+  Lines a, b;
+  load_lines(bodies, c.a + lane, a);
+  load_lines(bodies, c.b + lane, b);
+  const V n = load_vector(c.n, lane), p = load_vector(c.p, lane);
+  const D arm_a = load(c.arm_a + lane), arm_b = load(c.arm_b + lane);
+  const D inverse_d_n = load(c.inverse_d_n + lane), inverse_d_t = load(c.inverse_d_t + lane);
+  const D mu = load(c.friction + lane);
+  const V w_a = {a.x[3], a.x[4], a.x[5]}, w_b = {b.x[3], b.x[4], b.x[5]};
+  const V spin = subtract_scaled(arm_b * w_b, arm_a, w_a);
+  const V u = V{b.x[0] - a.x[0], b.x[1] - a.x[1], b.x[2] - a.x[2]} + cross(spin, n);
+  const D u_n = dot(n, u);
+  const V u_t = subtract_scaled(u, u_n, n);
+  const D p_n = dot(n, p);
+  const V p_t = subtract_scaled(p, p_n, n);
+
+  const V y_t = subtract_scaled(p_t, inverse_d_t, u_t);
+  const D y_n = fnma(inverse_d_n, u_n + load(c.bias + lane), p_n);
+  D z_n, scale;
+  answer<kLaw>(y_n, dot(y_t, y_t), mu, inverse_d_n, inverse_d_t, z_n, scale);
+  V z_t = scale * y_t;
+  if constexpr (kRelax) {
+    z_n = fma(omega, z_n - p_n, p_n);
+    z_t = add_scaled(p_t, omega, z_t - p_t);
+    project(mu, z_n, dot(z_t, z_t), scale);
+    z_t = scale * z_t;
+  }
+  const D d_n = z_n - p_n;
+  const V d_t = z_t - p_t;
+  const V d = add_scaled(d_t, d_n, n);
+  store_vector(c.p, lane, add_scaled(z_t, z_n, n));
+
+  const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
+  const D i_a = arm_a * a.x[kInverseInertia], i_b = arm_b * b.x[kInverseInertia];
+  const V turn = cross(n, d_t);
+  a.x[0] = fnma(m_a, d.x, a.x[0]);
+  a.x[1] = fnma(m_a, d.y, a.x[1]);
+  a.x[2] = fnma(m_a, d.z, a.x[2]);
+  a.x[3] = fnma(i_a, turn.x, a.x[3]);
+  a.x[4] = fnma(i_a, turn.y, a.x[4]);
+  a.x[5] = fnma(i_a, turn.z, a.x[5]);
+  b.x[0] = fma(m_b, d.x, b.x[0]);
+  b.x[1] = fma(m_b, d.y, b.x[1]);
+  b.x[2] = fma(m_b, d.z, b.x[2]);
+  b.x[3] = fma(i_b, turn.x, b.x[3]);
+  b.x[4] = fma(i_b, turn.y, b.x[4]);
+  b.x[5] = fma(i_b, turn.z, b.x[5]);
+  store_lines(bodies, c.a + lane, a);
+  store_lines(bodies, c.b + lane, b);
+  const D stiff_n = m_a + m_b;
+  const D stiff_t = fma(arm_b, i_b, fma(arm_a, i_a, stiff_n));
+  const D r_n = stiff_n * d_n;
+  sums.add(lane, fma(stiff_t * stiff_t, dot(d_t, d_t), r_n * r_n));
+}
+
+/// Frictionless: the arms are along the normal, so the spins do not matter.
+inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& omega,
+                          LaneSums& sums) {
+  Lines a, b;
+  load_lines(bodies, c.a + lane, a);
+  load_lines(bodies, c.b + lane, b);
+  const V n = load_vector(c.n, lane);
+  const D u_n = dot(n, {b.x[0] - a.x[0], b.x[1] - a.x[1], b.x[2] - a.x[2]});
+  const D p_n = dot(n, load_vector(c.p, lane));
+  const D step = omega * load(c.inverse_d_n + lane);
+  const D z_n = max_keeping_nan(broadcast(0.0), fnma(step, u_n + load(c.bias + lane), p_n));
+  const D d_n = z_n - p_n;
+  store_vector(c.p, lane, z_n * n);
+  const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
+  const D d_a = m_a * d_n, d_b = m_b * d_n;
+  a.x[0] = fnma(d_a, n.x, a.x[0]);
+  a.x[1] = fnma(d_a, n.y, a.x[1]);
+  a.x[2] = fnma(d_a, n.z, a.x[2]);
+  b.x[0] = fma(d_b, n.x, b.x[0]);
+  b.x[1] = fma(d_b, n.y, b.x[1]);
+  b.x[2] = fma(d_b, n.z, b.x[2]);
+  store_lines(bodies, c.a + lane, a);
+  store_lines(bodies, c.b + lane, b);
+  const D r_n = d_a + d_b;
+  sums.add(lane, r_n * r_n);
+}
+
+/// The tangential problem of one contact with its normal impulse eliminated, on the
+/// eigenvectors of S = D_tt - D_tn D_nt / D_nn (math/cone.cpp, Sliding):
+///   z_t(a) = -(S + a I)^-1 rho,   z_n(a) = z_free - c . z_t(a).
+struct SlidingLanes {
+  D cosine, sine, s1, s2, rho1, rho2, c1, c2, z_free;
+};
+
+inline SlidingLanes sliding_problem(const D* d, const V& q) {
+  const D one = broadcast(1.0), zero = broadcast(0.0);
+  SlidingLanes p;
+  const D inverse = one / d[0];
+  const D ct1 = d[1] * inverse, ct2 = d[2] * inverse;
+  p.z_free = -(q.x * inverse);
+  const D s11 = fnma(d[1], ct1, d[3]);
+  const D s12 = fnma(d[1], ct2, d[4]);
+  const D s22 = fnma(d[2], ct2, d[5]);
+  // Jacobi rotation of the 2x2 matrix
+  const M coupled = s12 != zero;
+  const D tau = (s22 - s11) / select(coupled, s12 + s12, one);
+  const D size = one / (abs(tau) + sqrt(fma(tau, tau, one)));
+  const D tangent = select(coupled, select(tau < zero, -size, size), zero);
+  p.cosine = one / sqrt(fma(tangent, tangent, one));
+  p.sine = tangent * p.cosine;
+  // round-off may leave the smaller one at or below zero when D is nearly singular
+  const D floor = broadcast(2.220446049250313e-16) * (abs(s11) + abs(s22));
+  p.s1 = max_keeping_nan(floor, fnma(tangent, s12, s11));
+  p.s2 = max_keeping_nan(floor, fma(tangent, s12, s22));
+  const D rho_t1 = fma(d[1], p.z_free, q.y), rho_t2 = fma(d[2], p.z_free, q.z);
+  p.rho1 = fnma(p.sine, rho_t2, p.cosine * rho_t1);
+  p.rho2 = fma(p.sine, rho_t1, p.cosine * rho_t2);
+  p.c1 = fnma(p.sine, ct2, p.cosine * ct1);
+  p.c2 = fma(p.sine, ct1, p.cosine * ct2);
+  return p;
+}
+
+/// The a > 0 where |z_t(a)| = mu z_n(a) by safeguarded Newton as in math/cone.cpp. `open_lanes`:
+/// lanes that slide; on return those that have not settled.
+inline D sliding_ratio(const SlidingLanes& p, const D& mu, M& open_lanes) {
+  constexpr int kMaxIterations = 10;
+  const D zero = broadcast(0.0), one = broadcast(1.0), half = broadcast(0.5);
+  const D rho = sqrt(fma(p.rho1, p.rho1, p.rho2 * p.rho2));
+  const D c = sqrt(fma(p.c1, p.c1, p.c2 * p.c2));
+  const D s_min = select(p.s1 < p.s2, p.s1, p.s2);
+  const D by_mu = one / mu;
+  D low = zero;
+  D high = rho * fma(mu, c, one) / (mu * p.z_free);
+  D a = zero;
+  for (int i = 0; i < kMaxIterations && any(open_lanes); ++i) {
+    const D x1 = p.s1 + a, x2 = p.s2 + a;
+    const D inverse = one / (x1 * x2);
+    const D y1 = x2 * inverse, y2 = x1 * inverse;
+    const D t1 = p.rho1 * y1, t2 = p.rho2 * y2;  // -z_t
+    const D m2 = fma(t1, t1, t2 * t2);
+    const D normal = fma(p.c1, t1, fma(p.c2, t2, p.z_free));
+    const D excess = fnma(sqrt(m2), by_mu, normal);
+    const D t1y1 = t1 * y1, t2y2 = t2 * y2;
+    const D curve = fma(t1, t1y1, t2 * t2y2);
+    const D slope = fnma(m2, fma(p.c1, t1y1, p.c2 * t2y2), normal * curve);
+    const D newton = fnma(excess, m2 / slope, a);
+    const M below = excess < zero;
+    low = select(below, a, low);
+    high = select(below, high, a);
+    const M settled = abs(newton - a) <= broadcast(1e-9) * (s_min + a);
+    const M inside = (low < newton) & (newton < high);
+    const D next = select(settled | inside, newton, half * (low + high));
+    a = select(open_lanes, next, a);
+    open_lanes = and_not(open_lanes, settled);
+  }
+  return a;
+}
+
+/// Impulses of the lanes that slide; `open_lanes` as in sliding_ratio.
+inline V sliding_solution(const D* d, const V& q, const D& mu, M& open_lanes) {
+  const D one = broadcast(1.0);
+  const SlidingLanes p = sliding_problem(d, q);
+  const D a = sliding_ratio(p, mu, open_lanes);
+  const D t1 = -(p.rho1 / (p.s1 + a)), t2 = -(p.rho2 / (p.s2 + a));
+  const D m = sqrt(fma(t1, t1, t2 * t2));
+  // From the direction alone w_n = 0 holds to round-off, unless the coupling nearly cancels the
+  // normal stiffness (large mu); then the size comes from a as well.
+  const D stiffness = fma(mu, fma(p.c1, t1, p.c2 * t2) / m, one);
+  const M soft = stiffness < broadcast(0.25);
+  const D normal = select(soft, m / mu, p.z_free / stiffness);
+  const D scale = select(soft, one, mu * normal / m);
+  const D z1 = scale * t1, z2 = scale * t2;
+  return {normal, fma(p.cosine, z1, p.sine * z2), fnma(p.sine, z1, p.cosine * z2)};
+}
+
+/// One contact after the other through rules.solve, for the lanes in `lanes`.
+inline void solve_lanes(const BatchRules& rules, const ArmBatch& c, int lane, const V& w,
+                        const M& lanes, V& z) {
+  alignas(64) double w_of[3][kLanes], z_of[3][kLanes];
+  store_vector(w_of, 0, w);
+  store_vector(z_of, 0, z);
+  for (int i = 0; i < D::kWidth; ++i) {
+    if (!test(lanes, i)) continue;
+    const int k = lane + i;
+    double d[6], wi[3], lambda[3], zi[3];
+    for (int j = 0; j < 6; ++j) d[j] = c.d[j][k];
+    for (int j = 0; j < 3; ++j) {
+      wi[j] = w_of[j][i];
+      lambda[j] = c.lambda[j][k];
+    }
+    rules.solve(rules.context, d, wi, lambda, c.friction[k], zi);
+    for (int j = 0; j < 3; ++j) z_of[j][i] = zi[j];
+  }
+  z = load_vector(z_of, 0);
+}
+
+/// Exact solution of Coulomb's law for the contact alone: open, stuck or sliding.
+inline V coulomb_solution(const BatchRules& rules, const ArmBatch& c, int lane, const D* d,
+                          const V& w, const V& old) {
+  const D zero = broadcast(0.0), one = broadcast(1.0);
+  const D mu = load(c.friction + lane);
+  const V q = w - multiply_symmetric(d, old);  // w at zero impulse
+  const M closed = q.x < zero;
+  // D^-1 q by the adjugate; D is shifted where it would be singular
+  const D m00 = fnma(d[4], d[4], d[3] * d[5]);
+  const D m01 = fnma(d[1], d[5], d[2] * d[4]);
+  const D m02 = fnma(d[2], d[3], d[1] * d[4]);
+  const D m11 = fnma(d[2], d[2], d[0] * d[5]);
+  const D m12 = fnma(d[0], d[4], d[1] * d[2]);
+  const D m22 = fnma(d[1], d[1], d[0] * d[3]);
+  const D by_det = one / fma(d[0], m00, fma(d[1], m01, d[2] * m02));
+  const D adjugate[6] = {m00, m01, m02, m11, m12, m22};
+  // the change from the present impulse keeps the digits near a solution
+  const V stuck = subtract_scaled(old, by_det, multiply_symmetric(adjugate, w));
+  const D limit = mu * stuck.x;
+  const M sticks =
+      closed & (zero < stuck.x) & (fma(stuck.y, stuck.y, stuck.z * stuck.z) <= limit * limit);
+  V z = {select(sticks, stuck.x, zero), select(sticks, stuck.y, zero),
+         select(sticks, stuck.z, zero)};
+  // NaN in q leaves z what it is: closed is false, so carry it on
+  const M bad = q.x != q.x;
+  z.x = select(bad, q.x, z.x);
+  M slides = and_not(closed, sticks);
+  if (!any(slides)) return z;
+  const M smooth = slides & (mu <= zero);
+  z.x = select(smooth, -(q.x / d[0]), z.x);
+  slides = and_not(slides, smooth);
+  M open_lanes = slides;
+  const V s = sliding_solution(d, q, mu, open_lanes);
+  z = {select(slides, s.x, z.x), select(slides, s.y, z.y), select(slides, s.z, z.z)};
+  if (any(open_lanes)) solve_lanes(rules, c, lane, w, open_lanes, z);
+  return z;
+}
+
+template <bool kVectorSolve>
+inline void arm_update(ArmBatch& c, int lane, BodyLine* bodies, const InertiaLine* inertia,
+                       const BatchRules& rules, LaneSums& sums) {
+  Lines a, b;
+  load_lines(bodies, c.a + lane, a);
+  load_lines(bodies, c.b + lane, b);
+  const V n = load_vector(c.n, lane), t1 = load_vector(c.t, lane), t2 = cross(n, t1);
+  const V r_a = load_vector(c.arm_a, lane), r_b = load_vector(c.arm_b, lane);
+  const V v_a = {a.x[0], a.x[1], a.x[2]}, w_a = {a.x[3], a.x[4], a.x[5]};
+  const V v_b = {b.x[0], b.x[1], b.x[2]}, w_b = {b.x[3], b.x[4], b.x[5]};
+  const V u = (v_b - v_a) + (cross(w_b, r_b) - cross(w_a, r_a));
+  const V w = {dot(n, u) + load(c.bias + lane), dot(t1, u), dot(t2, u)};
+  D d[6];
+  for (int j = 0; j < 6; ++j) d[j] = load(c.d[j] + lane);
+
+  const V old = load_vector(c.lambda, lane);
+  V z = old;
+  if constexpr (kVectorSolve)
+    z = coulomb_solution(rules, c, lane, d, w, old);
+  else
+    solve_lanes(rules, c, lane, w, all_lanes(), z);
+  const V change = z - old;
+  store_vector(c.lambda, lane, z);
+
+  const V p = add_scaled(add_scaled(change.x * n, change.y, t1), change.z, t2);
+  Lines i_a, i_b;
+  load_lines(reinterpret_cast<const BodyLine*>(inertia), c.a + lane, i_a);
+  load_lines(reinterpret_cast<const BodyLine*>(inertia), c.b + lane, i_b);
+  const V turn_a = multiply_symmetric(i_a.x, cross(r_a, p));
+  const V turn_b = multiply_symmetric(i_b.x, cross(r_b, p));
+  const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
+  a.x[0] = fnma(m_a, p.x, a.x[0]);
+  a.x[1] = fnma(m_a, p.y, a.x[1]);
+  a.x[2] = fnma(m_a, p.z, a.x[2]);
+  a.x[3] = a.x[3] - turn_a.x;
+  a.x[4] = a.x[4] - turn_a.y;
+  a.x[5] = a.x[5] - turn_a.z;
+  b.x[0] = fma(m_b, p.x, b.x[0]);
+  b.x[1] = fma(m_b, p.y, b.x[1]);
+  b.x[2] = fma(m_b, p.z, b.x[2]);
+  b.x[3] = b.x[3] + turn_b.x;
+  b.x[4] = b.x[4] + turn_b.y;
+  b.x[5] = b.x[5] + turn_b.z;
+  store_lines(bodies, c.a + lane, a);
+  store_lines(bodies, c.b + lane, b);
+  const V r = multiply_symmetric(d, change);
+  sums.add(lane, dot(r, r));
+}
+
+double sphere_sweep(SphereBatch* first, std::size_t n, BodyLine* bodies, const BatchRules& rules,
+                    bool forward) {
+  LaneSums sums;
+  const D omega = broadcast(rules.omega);
+  const bool relax = rules.omega != 1.0;
+  const auto sweep = [&](auto update) { walk(first, n, bodies, forward, update); };
+  if (rules.law == BatchLaw::frictionless)
+    sweep([&](SphereBatch& c, int lane) { normal_update(c, lane, bodies, omega, sums); });
+  else if (rules.law == BatchLaw::ccp && relax)
+    sweep([&](SphereBatch& c, int lane) {
+      sphere_update<BatchLaw::ccp, true>(c, lane, bodies, omega, sums);
+    });
+  else if (rules.law == BatchLaw::ccp)
+    sweep([&](SphereBatch& c, int lane) {
+      sphere_update<BatchLaw::ccp, false>(c, lane, bodies, omega, sums);
+    });
+  else if (relax)
+    sweep([&](SphereBatch& c, int lane) {
+      sphere_update<BatchLaw::coulomb, true>(c, lane, bodies, omega, sums);
+    });
+  else
+    sweep([&](SphereBatch& c, int lane) {
+      sphere_update<BatchLaw::coulomb, false>(c, lane, bodies, omega, sums);
+    });
+  return sums.total();
+}
+
+double arm_sweep(ArmBatch* first, std::size_t n, BodyLine* bodies, const InertiaLine* inertia,
+                 const BatchRules& rules, bool forward) {
+  LaneSums sums;
+  if (rules.vector_solve)
+    walk(first, n, bodies, forward,
+         [&](ArmBatch& c, int lane) { arm_update<true>(c, lane, bodies, inertia, rules, sums); });
+  else
+    walk(first, n, bodies, forward,
+         [&](ArmBatch& c, int lane) { arm_update<false>(c, lane, bodies, inertia, rules, sums); });
+  return sums.total();
+}
+
+}  // namespace
+}  // namespace catena

@@ -1,0 +1,94 @@
+// Contacts packed for vector registers, and the functions that sweep them. No Eigen and no
+// library templates here: these types are compiled for several instruction sets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace catena {
+
+/// Contacts swept at once. No two contacts of a batch share a body that moves, so their
+/// order does not matter. Lanes left over hold a contact of line 0 with itself (which has
+/// M^-1 = 0) and do nothing.
+inline constexpr int kLanes = 8;
+
+/// One cache line of velocities. A rigid body takes one line: velocity (v, omega), 1/m
+/// and, for contacts that see it as a sphere, 1/I; both scaled by the body's
+/// multiplicity. A body with another number of velocities takes as many lines as hold
+/// them. Prescribed bodies have 1/m = 1/I = 0.
+struct alignas(64) BodyLine {
+  double x[8];
+};
+inline constexpr int kInverseMass = 6;
+inline constexpr int kInverseInertia = 7;
+
+/// World inverse inertia of the rigid body in the line of the same number: xx, xy, xz,
+/// yy, yz, zz.
+struct alignas(64) InertiaLine {
+  double x[8];
+};
+
+/// Contacts of bodies that they see as spheres: arms along the normal and isotropic inertia
+/// (or immovable), so that D = diag(d_n, d_t, d_t) and the local solve is closed. The
+/// impulse p = lambda_n n + lambda_t is held in the world frame: no tangents are needed.
+/// 104 bytes a contact.
+struct alignas(64) SphereBatch {
+  std::int32_t a[kLanes], b[kLanes];    ///< lines of the bodies
+  double n[3][kLanes];                  ///< from a to b
+  double p[3][kLanes];                  ///< impulse on b, shifted by cohesion, N s
+  double arm_a[kLanes], arm_b[kLanes];  ///< r = arm n, m
+  double bias[kLanes], friction[kLanes];
+  double inverse_d_n[kLanes], inverse_d_t[kLanes];  ///< 0: nothing moves
+};
+
+/// Contacts of any two rigid bodies: 192 bytes each.
+struct alignas(64) ArmBatch {
+  std::int32_t a[kLanes], b[kLanes];
+  double n[3][kLanes], t[3][kLanes];  ///< normal and first tangent; the second is n x t
+  double arm_a[3][kLanes], arm_b[3][kLanes];
+  double lambda[3][kLanes];  ///< shifted by cohesion
+  double bias[kLanes], friction[kLanes];
+  double d[6][kLanes];  ///< D = N_kk: nn, n1, n2, 11, 12, 22
+};
+
+enum class BatchLaw : std::int8_t { coulomb, ccp, frictionless };
+
+/// What every contact's solve depends on besides its own data.
+struct BatchRules {
+  BatchLaw law = BatchLaw::coulomb;
+  double omega = 1.0;  ///< relaxation, (0, 2)
+  /// Solves one contact of an ArmBatch: d as there, w = w(lambda), z receives the new impulse.
+  /// Called for all of them, or with `vector_solve` for those that slide and do not settle in a
+  /// few Newton steps.
+  void (*solve)(const void* context, const double* d, const double* w, const double* lambda,
+                double friction, double* z) = nullptr;
+  const void* context = nullptr;
+  bool vector_solve = false;  ///< law coulomb solved exactly, omega = 1
+};
+
+/// One projected Gauss-Seidel sweep over batches [first, first + n), in order or backward. Both
+/// return the sum of |D dlambda|^2, (m/s)^2: what the contacts' own residuals were before their
+/// turn. Neither allocates.
+struct BatchKernels {
+  const char* name;
+  /// Laws coulomb, ccp, frictionless:
+  ///   u  = v_b - v_a + (arm_b w_b - arm_a w_a) x n,   w = u + bias n
+  ///   p <- exact solution of the law for this contact alone
+  ///   v_b += (1/m_b) dp,  w_b += (arm_b/I_b) n x dp;  a with the other sign
+  /// About 100 flops and 104 bytes a contact, and one line per body.
+  double (*sphere)(SphereBatch* first, std::size_t n, BodyLine* bodies, const BatchRules& rules,
+                   bool forward);
+  /// The same for general arms and inertias. About 300 flops and 192 bytes a contact, and two
+  /// lines per body.
+  double (*arm)(ArmBatch* first, std::size_t n, BodyLine* bodies, const InertiaLine* inertia,
+                const BatchRules& rules, bool forward);
+};
+
+/// The same arithmetic in the same order for every path, one lane at a time, 4 or 8: all
+/// results are equal to the last bit where the compiler has fused multiply-add for the plain
+/// path (as with -march=native on a CPU that has it), else to round-off.
+BatchKernels plain_kernels();
+BatchKernels avx2_kernels();    ///< needs AVX2 and FMA
+BatchKernels avx512_kernels();  ///< needs AVX-512F and DQ
+
+}  // namespace catena
