@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "io/geometry_file.hpp"
 #include "io/hdf5_file.hpp"
 
 namespace catena {
@@ -61,10 +62,13 @@ class Snapshot {
       const std::uint64_t row = first + i;
       if (kind[i] == "fixed" || kind[i] == "kinematic") continue;
       if (kind[i] != "dynamic") fail(bodies_, "/bodies/kind", "unknown kind", row, kind[i]);
-      if (shape[i] != "sphere" && shape[i] != "box") {
+      const ShapeType type = shape_type_of(shape[i]);
+      if (type == ShapeType::none || type == ShapeType::plane || type == ShapeType::mesh ||
+          type == ShapeType::heightfield) {
         throw Error(
             "row " + std::to_string(row) + ": a table cannot hold the shape '" + shape[i] + "'",
-            bodies_.path() + ": /bodies/shape", "tables hold spheres and boxes");
+            bodies_.path() + ": /bodies/shape",
+            "tables hold bodies that have a mass by their shape");
       }
       rows.push_back(row);
     }
@@ -85,6 +89,12 @@ class Snapshot {
     const std::vector<std::string> shape = bodies_.read_text_rows("/bodies/shape", range);
     const std::vector<double> radius = numbers(bodies_, "/bodies/radius", 0);
     const std::vector<double> size = numbers(bodies_, "/bodies/size", 3);
+    // results of the first version have neither
+    std::vector<std::int64_t> geometry(range.count, -1), ends(range.count, 0);
+    if (bodies_.exists("/bodies/geometry"))
+      geometry = bodies_.read_integer_rows("/bodies/geometry", range, 0);
+    if (bodies_.exists("/bodies/closed_ends"))
+      ends = bodies_.read_integer_rows("/bodies/closed_ends", range, 0);
     const std::vector<double> position = numbers(snapshot_, "/bodies/position", 3);
     const std::vector<double> orientation = numbers(snapshot_, "/bodies/orientation", 4);
     const std::vector<double> velocity = numbers(snapshot_, "/bodies/velocity", 3);
@@ -93,14 +103,19 @@ class Snapshot {
       const std::uint64_t row = rows[i];
       const std::size_t at = row - range.first;
       Shape body;
-      if (shape[at] == "sphere") {
-        if (!(std::isfinite(radius[at]) && radius[at] > 0.0))
-          fail(bodies_, "/bodies/radius", "not a positive radius", row);
-        body = {ShapeType::sphere, Vec3::Constant(radius[at])};
-      } else {
-        const Vec3 edges = vector(bodies_, "/bodies/size", size, at, row);
-        if (!(edges.minCoeff() > 0.0)) fail(bodies_, "/bodies/size", "not a positive size", row);
-        body = {ShapeType::box, 0.5 * edges};
+      body.type = shape_type_of(shape[at]);
+      body.size = size_from_file(body.type, vector(bodies_, "/bodies/size", size, at, row));
+      if (body.type == ShapeType::sphere) body.size = Vec3::Constant(radius[at]);
+      if (!is_size(body))
+        fail(bodies_, body.type == ShapeType::sphere ? "/bodies/radius" : "/bodies/size",
+             body.type == ShapeType::sphere ? "not a positive radius" : "not a positive size", row);
+      if (body.type == ShapeType::hollow_cylinder) {
+        body.closed_ends =
+            static_cast<std::uint8_t>(ends[at] & std::int64_t{kLowerEnd | kUpperEnd});
+      }
+      if (body.type == ShapeType::hull || body.type == ShapeType::compound) {
+        if (geometry[at] < 0) fail(bodies_, "/bodies/geometry", "missing", row);
+        body.geometry = static_cast<std::int32_t>(geometry[at]);
       }
       BodyMotionState state;
       state.pose.p = vector(snapshot_, "/bodies/position", position, at, row);
@@ -125,6 +140,15 @@ class Snapshot {
     fail(file, dataset,
          "row " + std::to_string(row) + ": " + what + (found.empty() ? "" : " '" + found + "'"));
   }
+  /// Whether the numbers are those of a shape that has a volume.
+  static bool is_size(const Shape& shape) {
+    const Vec3& s = shape.size;
+    if (!s.allFinite() || !(s.x() > 0.0)) return false;
+    if (shape.type == ShapeType::box) return s.minCoeff() > 0.0;
+    if (shape.type == ShapeType::hollow_cylinder) return s.y() > 0.0 && s.z() > 0.0;
+    if (shape.type == ShapeType::capsule || shape.type == ShapeType::cylinder) return s.y() > 0.0;
+    return true;
+  }
   static Vec3 vector(const hdf5::File& file, const char* dataset, const std::vector<double>& values,
                      std::size_t at, std::uint64_t row) {
     const Vec3 v(values[3 * at], values[3 * at + 1], values[3 * at + 2]);
@@ -137,6 +161,18 @@ class Snapshot {
 };
 
 }  // namespace
+
+std::vector<Geometry> read_snapshot_geometries(const std::string& file) {
+  open_snapshot(file);
+  return read_moving_geometries(open_bodies(file));
+}
+
+std::int32_t count_snapshot_geometries(const std::string& file) {
+  open_snapshot(file);
+  const hdf5::File bodies = open_bodies(file);
+  if (!bodies.exists("/geometries")) return 0;
+  return static_cast<std::int32_t>(bodies.members("/geometries").size());
+}
 
 std::int64_t count_snapshot_rows(const std::string& file) {
   const Snapshot snapshot(file);

@@ -6,8 +6,8 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
-#include "geometry_plan.hpp"
 #include "flow_parts.hpp"
+#include "geometry_plan.hpp"
 #include "scene_parts.hpp"
 
 namespace catena {
@@ -329,8 +329,9 @@ class Share {
   std::uint8_t group_ = 0;
 };
 
+/// `first_geometry` of the model is the first of the table's.
 void generate(const SceneSettings& scene, std::size_t generator, const Block& block,
-              const Shape& shape, const Model& model, Share& share) {
+              const Shape& shape, std::int32_t first_geometry, const Model& model, Share& share) {
   const GeneratorSettings& g = scene.generators[generator];
   const auto material_of = [&](const std::string& name) { return model.materials.find(name); };
   const auto density_of = [&](int material) {
@@ -351,13 +352,21 @@ void generate(const SceneSettings& scene, std::size_t generator, const Block& bl
     const int material = material_of(g.table.material);
     const GlobalId last = share.last_of(block);
     if (share.first_of(block) >= last) return;
-    scene_parts::read_table(g.table.file, share.first_of(block), last,
-                            [&](GlobalId k, const scene_parts::TableRow& row) {
-                              BodyRecord body = make_body(block.first + k, row.shape, material,
-                                                          density_of(material), row.pose.p);
-                              body.state = {row.pose, row.twist};
-                              share.add(body);
-                            });
+    scene_parts::read_table(
+        g.table.file, share.first_of(block), last,
+        [&](GlobalId k, const scene_parts::TableRow& row) {
+          Shape own = row.shape;
+          if (own.geometry >= 0) {
+            own.geometry += first_geometry;
+            own.geometry_radius =
+                model.geometries.at(static_cast<std::size_t>(own.geometry)).radius;
+          }
+          BodyRecord body = make_body(block.first + k, own, material, density_of(material),
+                                      row.pose.p, model.geometries);
+          body.state = {row.pose, row.twist};
+          body.state.pose.q = scene_parts::body_rotation(own, row.pose.q, model.geometries);
+          share.add(body);
+        });
   }
 }
 
@@ -374,6 +383,17 @@ void set_materials(const SceneSettings& scene, Model& model) {
     if (!std::isnan(p.cohesion)) pair.cohesion = p.cohesion;
     model.materials.set_pair(a, b, pair);
   }
+}
+
+void add_table_geometries(const SceneSettings& scene, const Communicator& comm, Model& model) {
+  all_or_none(comm, [&] {
+    for (const GeneratorSettings& g : scene.generators) {
+      if (g.type != GeneratorType::table) continue;
+      const auto first = static_cast<std::int32_t>(model.geometries.size());
+      for (Geometry& geometry : scene_parts::table_geometries(g.table.file, first))
+        model.geometries.push_back(std::move(geometry));
+    }
+  });
 }
 
 /// Marks the pairs of groups that make no contacts; without any the table stays empty.
@@ -395,8 +415,7 @@ namespace flow_parts {
 
 std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
   const GeneratorSettings& g = scene.generators[generator];
-  const std::int64_t own =
-      g.type == GeneratorType::insertion ? g.insertion.seed : g.lattice.seed;
+  const std::int64_t own = g.type == GeneratorType::insertion ? g.insertion.seed : g.lattice.seed;
   if (own >= 0) return static_cast<std::uint64_t>(own);
   return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
 }
@@ -419,6 +438,7 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
   const std::vector<std::string> groups = scene_parts::group_names(scene);
   set_groups(scene, groups, model);
   scene_parts::GeometryPlan(scene).build(comm, model);
+  add_table_geometries(scene, comm, model);
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
     const BodySettings& s = scene.bodies[i];
     const auto id = static_cast<GlobalId>(i);
@@ -462,10 +482,13 @@ void generate_bodies(const SceneSettings& scene, const Communicator& comm, const
     share.add(body_of(i, s, shape, motion, groups, model));
   }
   all_or_none(comm, [&] {
+    auto geometry = static_cast<std::int32_t>(plan.size());  // the first of the next table
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const GeneratorSettings& g = scene.generators[i];
       share.set_collision(g.collide, group_of(groups, g.group));
-      generate(scene, i, blocks[i], plan.shape_of_generator(i, model), model, share);
+      generate(scene, i, blocks[i], plan.shape_of_generator(i, model), geometry, model, share);
+      if (g.type == GeneratorType::table)
+        geometry += scene_parts::count_table_geometries(g.table.file);
     }
   });
 }

@@ -35,7 +35,8 @@ Quat body_rotation(const Shape& shape, const Quat& written, std::span<const Geom
 BodyRecord make_body(GlobalId id, const Shape& shape, int material, double density,
                      const Vec3& position, std::span<const Geometry> geometries = {});
 
-/// A row of a table: shape, pose and twist.
+/// A row of a table: shape, pose and twist. The orientation of a shape with a geometry is that of
+/// the frame in which it is written; `geometry` counts those of the table.
 struct TableRow {
   Shape shape;
   Pose pose;
@@ -50,5 +51,10 @@ std::int64_t count_rows(const std::string& file);
 /// Reads rows [first, last) of a table, counted from 0; throws Error as count_rows does.
 void read_table(const std::string& file, std::int64_t first, std::int64_t last,
                 const std::function<void(std::int64_t row, const TableRow&)>& take);
+
+/// Number of geometries that a table brings (snapshots do), and these, to stand in
+/// Model::geometries from `first` on.
+std::int32_t count_table_geometries(const std::string& file);
+std::vector<Geometry> table_geometries(const std::string& file, std::int32_t first);
 
 }  // namespace catena::scene_parts

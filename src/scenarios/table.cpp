@@ -145,7 +145,8 @@ class Reader {
     if (!(q.norm() > 0.0)) fail("the quaternion has no length", "no turn is 1,0,0,0");
     return q.normalized();
   }
-  /// "sphere:0.1", or "box:0.1:0.2:0.3" with full edges.
+  /// "sphere:0.1", "box:0.1:0.2:0.3" with full edges, "capsule:RADIUS:LENGTH" and
+  /// "cylinder:RADIUS:LENGTH" as in a case.
   Shape shape_of_text(std::string_view text) const {
     const std::vector<std::string_view> parts = split(text, ':');
     if (parts[0] == "sphere" && parts.size() == 2) {
@@ -155,8 +156,13 @@ class Reader {
       return {ShapeType::box,
               0.5 * Vec3(positive(parts[1]), positive(parts[2]), positive(parts[3]))};
     }
+    if ((parts[0] == "capsule" || parts[0] == "cylinder") && parts.size() == 3) {
+      return {parts[0] == "capsule" ? ShapeType::capsule : ShapeType::cylinder,
+              Vec3(positive(parts[1]), 0.5 * positive(parts[2]), 0.0)};
+    }
     fail("'" + std::string(text.substr(0, 40)) + "' is no shape",
-         "write sphere:RADIUS or box:X:Y:Z with full edges, m");
+         "write sphere:RADIUS, box:X:Y:Z with full edges, capsule:RADIUS:LENGTH or "
+         "cylinder:RADIUS:LENGTH, m");
   }
   /// Rows are numbered anew, in order; ids only tell that no row is lost or doubled.
   void check_id(std::string_view text) {
@@ -210,6 +216,21 @@ void read_table(const std::string& file, std::int64_t first, std::int64_t last,
   } else {
     read_csv(file, first, last, take);
   }
+}
+
+std::int32_t count_table_geometries(const std::string& file) {
+  return is_snapshot(file) ? count_snapshot_geometries(file) : 0;
+}
+
+std::vector<Geometry> table_geometries(const std::string& file, std::int32_t first) {
+  if (!is_snapshot(file)) return {};
+  std::vector<Geometry> geometries = read_snapshot_geometries(file);
+  for (Geometry& geometry : geometries) {
+    for (CompoundPart& part : geometry.parts) {
+      if (part.shape.geometry >= 0) part.shape.geometry += first;
+    }
+  }
+  return geometries;
 }
 
 }  // namespace catena::scene_parts
