@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
 
 #include "analytic/case_runner.hpp"
 
@@ -12,10 +13,11 @@ namespace {
 
 constexpr double kG = 9.81;
 
-std::unique_ptr<Simulation> example(const std::string& name) {
+std::unique_ptr<Simulation> example(const std::string& name,
+                                    const std::vector<std::string>& sets = {}) {
   const Communicator comm = Communicator::self();
   return std::make_unique<Simulation>(
-      comm, read_case(comm, std::string(CATENA_CONFIGS) + "/examples/" + name + ".yaml"));
+      comm, read_case(comm, std::string(CATENA_CONFIGS) + "/examples/" + name + ".yaml", sets));
 }
 
 /// Runs to the end, calls `look` after each step, returns the fraction of steps that missed
@@ -165,6 +167,57 @@ TEST(NewtonsCradle, OnlyTheLastBallLeavesWithTheSpeedOfTheFirst) {
   }
   EXPECT_NEAR(sim->stepper().report().kinetic, 0.5 * ball_mass, 1e-9);
   EXPECT_NEAR(sim->stepper().report().energy_residual, 0.0, 1e-9);
+}
+
+/// Cosine between a body's z axis and the vertical.
+double upright(const Simulation& sim, GlobalId id) {
+  return (body_of(sim, id).pose.q * Vec3::UnitZ()).z();
+}
+
+TEST(HouseOfCards, StandsByFrictionAndFallsWithout) {
+  const auto sim = example("house_of_cards");
+  const std::vector<BodyMotionState> start = sim->state().body;
+
+  const double missed = run_whole(*sim);
+
+  EXPECT_LT(missed, 0.1);
+  double moved = 0.0;
+  for (std::size_t i = 0; i < start.size(); ++i)
+    moved = std::max(moved, (sim->state().body[i].pose.p - start[i].pose.p).norm());
+  EXPECT_LT(moved, 1e-4);
+  EXPECT_LT(sim->stepper().report().kinetic, 1e-9);
+
+  const auto slippery =
+      example("house_of_cards", {"materials.card.friction=0.2", "solver.max_iterations=200"});
+  const double before = body_of(*slippery, id_of(*slippery, "deck-2")).pose.p.z();
+  run_until(*slippery, 0.5);
+  EXPECT_LT(body_of(*slippery, id_of(*slippery, "deck-2")).pose.p.z(), 0.8 * before);
+}
+
+TEST(Dominoes, FallOneAfterTheOtherAlongTheS) {
+  const auto sim = example("dominoes");
+  const int n = 40;
+  std::vector<GlobalId> ids;
+  for (int k = 1; k <= n; ++k) ids.push_back(id_of(*sim, "domino-" + std::to_string(k)));
+  std::vector<double> falls(ids.size(), -1.0);  // time at which each leans by 10 degrees
+  const double leaning = std::cos(10.0 / 180.0 * std::numbers::pi);
+
+  run_whole(*sim, [&] {
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      if (falls[k] < 0.0 && upright(*sim, ids[k]) < leaning) falls[k] = sim->state().time;
+  });
+
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    EXPECT_GT(falls[k], k == 0 ? 0.0 : falls[k - 1]) << "domino " << k + 1;
+    EXPECT_LT(upright(*sim, ids[k]), 0.6) << "domino " << k + 1;
+    EXPECT_LT(body_of(*sim, ids[k]).twist.v.norm(), 0.02) << "domino " << k + 1;
+  }
+  // friction between dominoes makes the front slower than that of frictionless ones, which runs at
+  // 1.23 m/s (F07)
+  const double speed = 20.0 * 0.024 / (falls[35] - falls[15]);
+  EXPECT_GT(speed, 0.6);
+  EXPECT_LT(speed, 1.23);
+  std::printf("front of the dominoes: %.3f m/s\n", speed);
 }
 
 }  // namespace
