@@ -91,7 +91,7 @@ struct BroadPhase::Impl {
   void pairs_within(const Level& level);
   void pairs_across(const Level& fine, const Item& item);
   void pairs_of_unbounded();
-  void sort_pairs();
+  void sort_pairs(std::size_t n);
 
   void emit(Index a, Index b) {
     if (a >= n_first && b >= n_first) return;
@@ -360,8 +360,8 @@ void BroadPhase::Impl::pairs_of_unbounded() {
 }
 
 /// Counting sort by the first of the pair, then each bucket by the second.
-void BroadPhase::Impl::sort_pairs() {
-  bucket.assign(boxes.size() + 1, 0);
+void BroadPhase::Impl::sort_pairs(std::size_t n) {
+  bucket.assign(n + 1, 0);
   for (const Pair& pair : raw) ++bucket[static_cast<std::size_t>(pair.first) + 1];
   for (std::size_t i = 1; i < bucket.size(); ++i) bucket[i] += bucket[i - 1];
   sorted.resize(raw.size());
@@ -369,7 +369,7 @@ void BroadPhase::Impl::sort_pairs() {
     sorted[static_cast<std::size_t>(bucket[static_cast<std::size_t>(pair.first)]++)] = pair;
   }
   Index begin = 0;
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     const Index end = bucket[i];
     std::sort(sorted.begin() + begin, sorted.begin() + end);
     begin = end;
@@ -383,6 +383,13 @@ BroadPhase& BroadPhase::operator=(BroadPhase&&) noexcept = default;
 
 const std::vector<std::pair<Index, Index>>& BroadPhase::find(std::span<const Aabb> boxes,
                                                              Index n_first) {
+  find_unsorted(boxes, n_first);
+  impl_->sort_pairs(boxes.size());
+  return impl_->sorted;
+}
+
+const std::vector<std::pair<Index, Index>>& BroadPhase::find_unsorted(std::span<const Aabb> boxes,
+                                                                      Index n_first) {
   Impl& m = *impl_;
   m.boxes = boxes;
   m.n_first = n_first;
@@ -395,9 +402,8 @@ const std::vector<std::pair<Index, Index>>& BroadPhase::find(std::span<const Aab
     }
   }
   m.pairs_of_unbounded();
-  m.sort_pairs();
   m.boxes = {};
-  return m.sorted;
+  return m.raw;
 }
 
 }  // namespace catena

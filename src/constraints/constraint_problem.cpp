@@ -84,15 +84,39 @@ void check_contacts(const ConstraintProblem& problem) {
       broken("contact", at, "normal and tangent are not orthonormal");
     if (!(c.friction >= 0.0) || std::isinf(c.friction))
       broken("contact", at, "friction " + std::to_string(c.friction));
+    if (!(c.cohesion >= 0.0) || std::isinf(c.cohesion))
+      broken("contact", at, "cohesion " + std::to_string(c.cohesion));
   }
+}
+
+/// Rolling, spinning and cohesion: where they are given, and how many rows they ask for.
+void check_contact_block(const GeneralBlocks& blocks, std::size_t k, Index rows) {
+  const auto at = static_cast<std::int64_t>(k);
+  const bool contact = blocks.kind[k] == BlockKind::contact;
+  Index expected = 3;
+  for (const auto* values : {&blocks.rolling, &blocks.spinning}) {
+    if (values->empty() || (*values)[k] == -1.0) continue;
+    const bool rolling = values == &blocks.rolling;
+    if (!((*values)[k] >= 0.0) || std::isinf((*values)[k]) || !contact)
+      broken("block", at,
+             std::string(rolling ? "rolling" : "spinning") + " friction " +
+                 std::to_string((*values)[k]));
+    expected += rolling ? 2 : 1;
+  }
+  if (contact && rows != expected)
+    broken("block", at,
+           "a contact of " + std::to_string(rows) + " rows instead of " + std::to_string(expected));
+  if (blocks.cohesion.empty()) return;
+  const double cohesion = blocks.cohesion[k];
+  if (!(cohesion >= 0.0) || std::isinf(cohesion) || (!contact && cohesion != 0.0))
+    broken("block", at, "cohesion " + std::to_string(cohesion));
 }
 
 void check_block_rows(const GeneralBlocks& blocks, std::size_t k) {
   const auto at = static_cast<std::int64_t>(k);
   const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
   if (rows == 0) broken("block", at, "no rows");
-  if (blocks.kind[k] == BlockKind::contact && rows != 3)
-    broken("block", at, "a contact of " + std::to_string(rows) + " rows");
+  check_contact_block(blocks, k, rows);
   if (!(blocks.friction[k] >= 0.0) || std::isinf(blocks.friction[k]))
     broken("block", at, "friction " + std::to_string(blocks.friction[k]));
   for (Index i = blocks.row_begin[k]; i < blocks.row_begin[k + 1]; ++i) {
@@ -112,6 +136,11 @@ void check_blocks(const ConstraintProblem& problem) {
   if (blocks.name.size() != n || blocks.friction.size() != n ||
       !ascending_from_zero(blocks.row_begin, n) || !ascending_from_zero(blocks.body_begin, n))
     broken("blocks", blocks.size(), "arrays of different length or offsets not ascending");
+  for (const auto* values : {&blocks.rolling, &blocks.spinning, &blocks.cohesion})
+    if (!values->empty() && values->size() != n)
+      broken("blocks", blocks.size(), "rolling, spinning or cohesion is not one per block");
+  if (!blocks.key.empty() && blocks.key.size() != n)
+    broken("blocks", blocks.size(), "keys are not one per block");
   const auto rows = static_cast<std::size_t>(blocks.n_rows());
   if (blocks.q.size() != rows || blocks.compliance.size() != rows || blocks.lower.size() != rows ||
       blocks.upper.size() != rows || blocks.angular.size() != rows)
@@ -205,6 +234,17 @@ void ProblemBodies::reserve(std::size_t n) {
   free_velocity.reserve(6 * n);
 }
 
+void ProblemBodies::clear() {
+  id.clear();
+  mass_kind.clear();
+  dof_begin.assign(1, 0);
+  mass_begin.assign(1, 0);
+  inverse_mass.clear();
+  free_velocity.clear();
+  file_velocity.clear();
+  n_owned = 0;
+}
+
 void ProblemBodies::add_prescribed(GlobalId body, const Twist& twist) {
   id.push_back(body);
   mass_kind.push_back(MassKind::prescribed);
@@ -225,6 +265,15 @@ void ProblemBodies::add_rigid(GlobalId body, double inverse_mass_value, const Ma
   mass_begin.back() += 7;
 }
 
+void ProblemBodies::add_rigid(GlobalId body, double inverse_mass_value, double inverse_inertia,
+                              const Twist& free_twist) {
+  add_prescribed(body, free_twist);
+  mass_kind.back() = MassKind::rigid;
+  const double i = inverse_inertia;
+  inverse_mass.insert(inverse_mass.end(), {inverse_mass_value, i, 0.0, 0.0, i, 0.0, i});
+  mass_begin.back() += 7;
+}
+
 void ProblemBodies::add_dense(GlobalId body, std::span<const double> inverse_mass_block,
                               std::span<const double> free_velocities) {
   const std::size_t n = free_velocities.size();
@@ -242,7 +291,8 @@ void ProblemBodies::add_dense(GlobalId body, std::span<const double> inverse_mas
 
 BlockView block_view(const ConstraintProblem& problem, Index block) {
   const auto k = static_cast<std::size_t>(block);
-  if (problem.assembled) return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k], -1.0, -1.0, 0.0};
+  if (problem.assembled)
+    return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k], -1.0, -1.0, 0.0};
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
   if (block < n_contacts) {
     const RigidContact& c = problem.contacts[k];
@@ -260,6 +310,17 @@ BlockView block_view(const ConstraintProblem& problem, Index block) {
           value(blocks.rolling, -1.0),
           value(blocks.spinning, -1.0),
           value(blocks.cohesion, 0.0)};
+}
+
+std::array<int, 6> full_places(const BlockView& contact) {
+  std::array<int, 6> place = {0, 1, 2, -1, -1, -1};
+  int next = 3;
+  if (contact.rolling >= 0.0) {
+    place[3] = next++;
+    place[4] = next++;
+  }
+  if (contact.spinning >= 0.0) place[5] = next;
+  return place;
 }
 
 void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -9,13 +10,19 @@
 #include "catena/base/error.hpp"
 #include "catena/collision/broad_phase.hpp"
 #include "catena/collision/sphere_pair.hpp"
+#include "periodic_images.hpp"
+#include "planar.hpp"
 #include "rank_boxes.hpp"
 
 namespace catena {
 
-using partition_detail::RankBoxes;
-
 namespace {
+
+using partition_detail::ImageOf;
+using partition_detail::opposite_image;
+using partition_detail::part_in_image;
+using partition_detail::PeriodicImages;
+using partition_detail::RankBoxes;
 
 /// What the pair loop needs of a body, close together in memory.
 struct Probe {
@@ -26,14 +33,35 @@ struct Probe {
   GlobalId id;
   ShapeType type;
   bool dynamic;
+  std::uint8_t group;
 };
 
-/// A pair as positions in the order of ids, so that sorting it sorts by key.
+/// A pair as positions in the order of ids, so that sorting it sorts by key; `high` is displaced
+/// by the image.
 struct IdPair {
   Index low, high;
+  int image;
+  bool same_bodies(const IdPair& o) const { return low == o.low && high == o.high; }
 };
 
+/// Coinciding points in planar motion, as a fraction of the smaller body.
+constexpr double kSamePoint = 1e-6;
+
+constexpr const char* kFaultRemedy =
+    "make the periodic box larger or the body smaller; in two dimensions bodies move in the x-z "
+    "plane and turn about y alone";
+
 }  // namespace
+
+const Twist& LocalBodies::twist(Index i) const {
+  const auto k = static_cast<std::size_t>(i);
+  if (i < n_owned && constants[k].kind == BodyKind::kinematic) {
+    const auto at = std::lower_bound(moving.begin(), moving.end(), i,
+                                     [](const auto& entry, Index j) { return entry.first < j; });
+    if (at != moving.end() && at->first == i) return at->second;
+  }
+  return state[k].twist;
+}
 
 struct ContactSearch::Impl {
   Communicator comm;
@@ -42,8 +70,11 @@ struct ContactSearch::Impl {
 
   BroadPhase broad_phase;
   RankBoxes rank_boxes;
-  std::vector<Probe> probes;  ///< of all local bodies
-  std::vector<Aabb> boxes;    ///< swept, of owned bodies and candidates
+  PeriodicImages images;
+  std::vector<Probe> probes;     ///< of all local bodies
+  std::vector<Aabb> boxes;       ///< swept, of owned bodies and candidates
+  std::vector<Aabb> grid;        ///< periodic: the boxes and their images ...
+  std::vector<ImageOf> grid_of;  ///< ... and what they are of
   /// Owned bodies sent to other ranks as candidates, ascending in rank.
   std::vector<std::pair<int, std::vector<Index>>> offered;
   std::vector<Index> candidate_place;     ///< in the parcel of its owner
@@ -53,43 +84,49 @@ struct ContactSearch::Impl {
   std::vector<ContactPoint> points;
   std::vector<Index> moved_to;  ///< new place of local bodies; kNoIndex: dropped
 
-  Impl(const Communicator& c, const Model& m) : comm(c), model(&m) {}
+  Impl(const Communicator& c, const Model& m) : comm(c), model(&m), images(m.periodic) {}
 
-  Probe probe_of(const BodyConstants& constants, const BodyMotionState& state) const;
-  Aabb swept_box(const Shape& shape, const Pose& pose, const Probe& probe) const;
+  Probe probe_of(const BodyConstants& constants, const Vec3& p, const Twist& twist) const;
+  Aabb swept_box(const BodyConstants& constants, const Pose& pose, const Probe& probe) const;
+  std::string fault(const Bodies& bodies, const State& state) const;
   void add_owned(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_candidates(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_unbounded(double time, LocalBodies& local);
   void order_by_id();
   void pairs_of_grid(const LocalBodies& local);
+  void consider(const LocalBodies& local, Index a, Index b, int image);
   void pairs_of_planes(const LocalBodies& local);
+  void add_pair(std::size_t a, std::size_t b, int image);
   void sort_pairs();
+  bool spheres_meet(const Probe& a, const Probe& b, int image, SphereGap& g) const;
   void narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts);
-  void collide_pair(const LocalBodies& local, Index a, Index b, std::vector<Contact>& contacts);
+  void collide_pair(const LocalBodies& local, const IdPair& pair, std::vector<Contact>& contacts);
+  void finish_pair(std::vector<Contact>& contacts, std::size_t first) const;
   void keep_needed(ContactSet& out);
   void plan_halo(ContactSet& out);
 };
 
-Probe ContactSearch::Impl::probe_of(const BodyConstants& constants,
-                                    const BodyMotionState& state) const {
+Probe ContactSearch::Impl::probe_of(const BodyConstants& constants, const Vec3& p,
+                                    const Twist& twist) const {
   Probe probe;
-  probe.p = state.pose.p;
-  probe.v = state.twist.v;
+  probe.p = p;
+  probe.v = twist.v;
   probe.dynamic = constants.kind == BodyKind::dynamic;
   if (probe.dynamic) probe.v += step * model->gravity;
-  probe.type = constants.shape.type;
+  probe.type = constants.collides ? constants.shape.type : ShapeType::none;
   // a plane is dealt with on its own
   probe.radius = probe.type == ShapeType::plane ? 0.0 : bounding_radius(constants.shape);
-  probe.spin_speed = probe.type == ShapeType::sphere ? 0.0 : state.twist.w.norm() * probe.radius;
+  probe.spin_speed = probe.type == ShapeType::sphere ? 0.0 : twist.w.norm() * probe.radius;
   probe.id = constants.id;
+  probe.group = constants.group;
   return probe;
 }
 
 /// Box over the way of a body in the step, grown by half the margin.
-Aabb ContactSearch::Impl::swept_box(const Shape& shape, const Pose& pose,
+Aabb ContactSearch::Impl::swept_box(const BodyConstants& constants, const Pose& pose,
                                     const Probe& probe) const {
-  Aabb box = bounds_of(shape, pose);
-  if (shape.type == ShapeType::none) return box;
+  if (probe.type == ShapeType::none) return {};
+  Aabb box = bounds_of(constants.shape, pose, model->geometries);
   const Vec3 way = step * probe.v;
   box.lo += way.cwiseMin(0.0);
   box.hi += way.cwiseMax(0.0);
@@ -97,18 +134,53 @@ Aabb ContactSearch::Impl::swept_box(const Shape& shape, const Pose& pose,
   return box;
 }
 
+/// Why this rank's bodies do not fit into the periodic box or the plane; "" if they do.
+std::string ContactSearch::Impl::fault(const Bodies& bodies, const State& state) const {
+  if (model->planar) {
+    std::string found = partition_detail::planar_fault(*model, bodies, state);
+    if (!found.empty()) return found;
+  }
+  const PeriodicBox& periodic = model->periodic;
+  for (std::size_t i = 0; i < (images.any() ? bodies.constants.size() : 0); ++i) {
+    const BodyConstants& body = bodies.constants[i];
+    const Pose& pose = state.body[i].pose;
+    const Aabb box = bounds_of(body.shape, pose, model->geometries);
+    for (int axis = 0; axis < 2; ++axis) {
+      const auto k = static_cast<std::size_t>(axis);
+      if (!periodic.active[k]) continue;
+      const double period = periodic.hi[k] - periodic.lo[k];
+      const bool dynamic = body.kind == BodyKind::dynamic;
+      const auto name = [&] { return "body " + model->names.name_of(body.id); };
+      const std::string along = axis == 0 ? " along x" : " along y";
+      if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
+        return name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" + along;
+      }
+      if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
+        return name() + " lies outside of the periodic box" + along;
+      }
+    }
+  }
+  return "";
+}
+
 void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, LocalBodies& local) {
   const std::size_t n = bodies.constants.size();
   CATENA_CHECK(state.body.size() == n, "a state for each body");
-  local.constants.assign(bodies.constants.begin(), bodies.constants.end());
-  local.state.assign(state.body.begin(), state.body.end());
+  local.constants.refer_to(bodies.constants);
+  local.state.refer_to(state.body);
   local.owner.assign(n, comm.rank());
   local.n_owned = static_cast<Index>(n);
+  local.moving.clear();
   probes.resize(n);
   boxes.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    probes[i] = probe_of(bodies.constants[i], state.body[i]);
-    boxes[i] = swept_box(bodies.constants[i].shape, state.body[i].pose, probes[i]);
+    const BodyConstants& body = bodies.constants[i];
+    if (body.kind == BodyKind::kinematic && body.motion >= 0) {
+      local.moving.emplace_back(static_cast<Index>(i),
+                                mean_twist(*model, body, state.start[i], state.time, step));
+    }
+    probes[i] = probe_of(body, state.body[i].pose.p, local.twist(static_cast<Index>(i)));
+    boxes[i] = swept_box(body, state.body[i].pose, probes[i]);
   }
 }
 
@@ -121,14 +193,15 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
   if (comm.size() > 1) {
     rank_boxes.group(bodies, boxes);
     const std::vector<double> all = comm.all_gather(std::span(rank_boxes.published()));
-    rank_boxes.select(all, comm.rank(), boxes, offered);
+    rank_boxes.select(all, comm.rank(), boxes, images, offered);
     std::vector<Parcel> outgoing;
     for (const auto& [rank, list] : offered) {
       Parcel parcel{rank, {}};
       parcel.bytes.reserve(list.size() * sizeof(BodyRecord));
       for (const Index i : list) {
         const auto k = static_cast<std::size_t>(i);
-        partition_detail::put(parcel.bytes, BodyRecord{bodies.constants[k], state.body[k]});
+        partition_detail::put(
+            parcel.bytes, BodyRecord{bodies.constants[k], {state.body[k].pose, local.twist(i)}});
       }
       outgoing.push_back(std::move(parcel));
     }
@@ -140,8 +213,8 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
         local.state.push_back(record.state);
         local.owner.push_back(parcel.rank);
         candidate_place.push_back(place);
-        probes.push_back(probe_of(record.constants, record.state));
-        boxes.push_back(swept_box(record.constants.shape, record.state.pose, probes.back()));
+        probes.push_back(probe_of(record.constants, record.state.pose.p, record.state.twist));
+        boxes.push_back(swept_box(record.constants, record.state.pose, probes.back()));
       }
     }
   }
@@ -150,11 +223,12 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
 
 void ContactSearch::Impl::add_unbounded(double time, LocalBodies& local) {
   for (const BodyRecord& body : model->unbounded) {
-    const BodyMotionState now = prescribed_state(*model, body.constants, body.state, time);
+    BodyMotionState now = prescribed_state(*model, body.constants, body.state, time);
+    now.twist = mean_twist(*model, body.constants, body.state, time, step);
     local.constants.push_back(body.constants);
     local.state.push_back(now);
     local.owner.push_back(0);
-    probes.push_back(probe_of(body.constants, now));
+    probes.push_back(probe_of(body.constants, now.pose.p, now.twist));
   }
 }
 
@@ -178,15 +252,52 @@ void ContactSearch::Impl::order_by_id() {
 
 /// Pairs with overlapping boxes whose contacts this rank holds.
 void ContactSearch::Impl::pairs_of_grid(const LocalBodies& local) {
-  for (const auto& [i, j] : broad_phase.find(boxes, local.n_owned)) {
-    const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-    if (!probes[a].dynamic && !probes[b].dynamic) continue;
-    // i < j, so i is owned; where j is a ghost, the pair's home may be on its rank
-    if (j >= local.n_owned && home_of(local.constants[a], local.constants[b]) != probes[a].id) {
-      continue;
+  if (!images.any()) {
+    for (const auto& [i, j] : broad_phase.find_unsorted(boxes, local.n_owned)) {
+      consider(local, i, j, kNoImage);
     }
-    pairs.push_back(
-        {std::min(place_by_id[a], place_by_id[b]), std::max(place_by_id[a], place_by_id[b])});
+    return;
+  }
+  const Index n_first = images.place(boxes, local.n_owned, grid, grid_of);
+  for (const auto& [i, j] : broad_phase.find_unsorted(grid, n_first)) {
+    const ImageOf &x = grid_of[static_cast<std::size_t>(i)],
+                  &y = grid_of[static_cast<std::size_t>(j)];
+    // two images: the relation stands for itself elsewhere
+    if ((x.code != kNoImage && y.code != kNoImage) || x.body == y.body) continue;
+    if (x.code != kNoImage) {
+      consider(local, y.body, x.body, x.code);
+    } else {
+      consider(local, x.body, y.body, y.code);
+    }
+  }
+}
+
+/// Local bodies a and b, displaced by the image; at least one of them is owned.
+void ContactSearch::Impl::consider(const LocalBodies& local, Index a, Index b, int image) {
+  const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+  const Probe &x = probes[i], &y = probes[j];
+  if (!x.dynamic && !y.dynamic) return;
+  if (!model->group_pairs.empty() && !may_collide(*model, local.constants[i], local.constants[j])) {
+    return;
+  }
+  SphereGap g;
+  if (x.type == ShapeType::sphere && y.type == ShapeType::sphere && !spheres_meet(x, y, image, g)) {
+    return;
+  }
+  // where one is a ghost, the pair's home may be on its rank
+  if (std::max(a, b) >= local.n_owned) {
+    const GlobalId owned = a < local.n_owned ? x.id : y.id;
+    if (home_of(local.constants[i], local.constants[j]) != owned) return;
+  }
+  add_pair(i, j, image);
+}
+
+void ContactSearch::Impl::add_pair(std::size_t a, std::size_t b, int image) {
+  const Index i = place_by_id[a], j = place_by_id[b];
+  if (i < j) {
+    pairs.push_back({i, j, image});
+  } else {
+    pairs.push_back({j, i, opposite_image(image)});
   }
 }
 
@@ -201,12 +312,12 @@ void ContactSearch::Impl::pairs_of_planes(const LocalBodies& local) {
       const Probe& body = probes[i];
       if (!body.dynamic || body.type == ShapeType::none) continue;
       const Vec3 from_plane = body.p - probes[u].p;
-      const double closing =
-          up.dot(probes[u].v - body.v) + body.spin_speed + spin * (from_plane.norm() + body.radius);
+      double closing = up.dot(probes[u].v - body.v) + body.spin_speed;
+      if (spin > 0.0) closing += spin * (from_plane.norm() + body.radius);
       const double reach = model->contact.margin + step * std::max(0.0, closing);
       if (!(up.dot(from_plane) - body.radius < reach)) continue;
-      pairs.push_back(
-          {std::min(place_by_id[i], place_by_id[u]), std::max(place_by_id[i], place_by_id[u])});
+      if (!may_collide(*model, local.constants[i], local.constants[u])) continue;
+      add_pair(i, u, kNoImage);
     }
   }
 }
@@ -223,53 +334,86 @@ void ContactSearch::Impl::sort_pairs() {
   auto begin = sorted_pairs.begin();
   for (std::size_t k = 0; k < by_id.size(); ++k) {
     const auto end = sorted_pairs.begin() + bucket[k];
-    std::sort(begin, end, [](const IdPair& x, const IdPair& y) { return x.high < y.high; });
+    std::sort(begin, end, [](const IdPair& x, const IdPair& y) {
+      return x.high != y.high ? x.high < y.high : x.image < y.image;
+    });
     begin = end;
   }
 }
 
+/// Whether a and b, displaced by the image, touch or may do so within the step.
+bool ContactSearch::Impl::spheres_meet(const Probe& a, const Probe& b, int image,
+                                       SphereGap& g) const {
+  const Vec3 p_b = image == kNoImage ? b.p : Vec3(b.p + images.shift(image));
+  g = sphere_gap(a.p, a.radius, p_b, b.radius);
+  return g.gap < model->contact.margin || g.gap < step * g.normal.dot(a.v - b.v);
+}
+
 /// Contacts of all pairs, in the order of pairs, so ascending in key.
 void ContactSearch::Impl::narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts) {
-  const double margin = model->contact.margin;
   contacts.clear();
-  for (const IdPair& pair : sorted_pairs) {
-    const Index body_a = by_id[static_cast<std::size_t>(pair.low)],
-                body_b = by_id[static_cast<std::size_t>(pair.high)];
-    const Probe &a = probes[static_cast<std::size_t>(body_a)],
-                &b = probes[static_cast<std::size_t>(body_b)];
-    if (a.type != ShapeType::sphere || b.type != ShapeType::sphere) {
-      collide_pair(local, body_a, body_b, contacts);
-      continue;
-    }
-    const SphereGap g = sphere_gap(a.p, a.radius, b.p, b.radius);
-    if (!(g.gap < margin || g.gap < step * g.normal.dot(a.v - b.v))) continue;
-    contacts.push_back(
-        {{a.id, b.id, 0, 0}, body_a, body_b, sphere_pair_point(a.p, a.radius, g), g.normal, g.gap});
+  for (std::size_t k = 0; k < sorted_pairs.size();) {
+    const std::size_t first = contacts.size();
+    const IdPair& pair = sorted_pairs[k];
+    do {
+      collide_pair(local, sorted_pairs[k], contacts);
+      ++k;
+    } while (k < sorted_pairs.size() && sorted_pairs[k].same_bodies(pair));
+    if (contacts.size() - first > 1 || model->planar) finish_pair(contacts, first);
   }
 }
 
-void ContactSearch::Impl::collide_pair(const LocalBodies& local, Index body_a, Index body_b,
+void ContactSearch::Impl::collide_pair(const LocalBodies& local, const IdPair& pair,
                                        std::vector<Contact>& contacts) {
+  const Index body_a = by_id[static_cast<std::size_t>(pair.low)],
+              body_b = by_id[static_cast<std::size_t>(pair.high)];
   const auto i = static_cast<std::size_t>(body_a), j = static_cast<std::size_t>(body_b);
   const Probe &a = probes[i], &b = probes[j];
-  const Twist &twist_a = local.state[i].twist, &twist_b = local.state[j].twist;
+  const auto part = [&](std::int32_t items) { return part_in_image(items, pair.image); };
+  if (a.type == ShapeType::sphere && b.type == ShapeType::sphere) {
+    SphereGap g;
+    if (!spheres_meet(a, b, pair.image, g)) return;
+    contacts.push_back({{a.id, b.id, 0, part(0)},
+                        body_a,
+                        body_b,
+                        sphere_pair_point(a.p, a.radius, g),
+                        g.normal,
+                        g.gap});
+    return;
+  }
+  Pose pose_b = local.state[j].pose;
+  if (pair.image != kNoImage) pose_b.p += images.shift(pair.image);
+  const Twist &twist_a = local.twist(body_a), &twist_b = local.twist(body_b);
   const double margin = model->contact.margin;
   // a plane turns about its position, which may be far from where it is touched
-  const double distance = (b.p - a.p).norm() + a.radius + b.radius;
+  const double distance = (pose_b.p - a.p).norm() + a.radius + b.radius;
   const double spin_a = a.type == ShapeType::plane ? twist_a.w.norm() * distance : a.spin_speed;
   const double spin_b = b.type == ShapeType::plane ? twist_b.w.norm() * distance : b.spin_speed;
   const double reach = margin + step * ((b.v - a.v).norm() + spin_a + spin_b);
   points.clear();
-  collide(local.constants[i].shape, local.state[i].pose, local.constants[j].shape,
-          local.state[j].pose, reach, points);
-  std::sort(points.begin(), points.end(),
-            [](const ContactPoint& x, const ContactPoint& y) { return x.feature < y.feature; });
+  collide(local.constants[i].shape, local.state[i].pose, local.constants[j].shape, pose_b, reach,
+          points, model->geometries);
   for (const ContactPoint& c : points) {
     const Vec3 v_a = a.v + twist_a.w.cross(c.point - a.p);
-    const Vec3 v_b = b.v + twist_b.w.cross(c.point - b.p);
+    const Vec3 v_b = b.v + twist_b.w.cross(c.point - pose_b.p);
     if (!(c.gap < margin || c.gap < step * c.normal.dot(v_a - v_b))) continue;
-    contacts.push_back({{a.id, b.id, c.feature, 0}, body_a, body_b, c.point, c.normal, c.gap});
+    contacts.push_back(
+        {{a.id, b.id, c.feature, part(c.part)}, body_a, body_b, c.point, c.normal, c.gap});
   }
+}
+
+/// Brings the contacts of a pair, of all images, into the order of keys and into the plane.
+void ContactSearch::Impl::finish_pair(std::vector<Contact>& contacts, std::size_t first) const {
+  if (contacts.size() == first) return;
+  std::sort(contacts.begin() + static_cast<std::ptrdiff_t>(first), contacts.end(),
+            [](const Contact& x, const Contact& y) { return x.key < y.key; });
+  if (!model->planar) return;
+  double size = std::numeric_limits<double>::infinity();
+  for (const Index body : {contacts[first].body_a, contacts[first].body_b}) {
+    const Probe& probe = probes[static_cast<std::size_t>(body)];
+    if (probe.type != ShapeType::plane) size = std::min(size, probe.radius);
+  }
+  partition_detail::flatten_contacts(contacts, first, kSamePoint * size);
 }
 
 /// Drops the candidates that touch nothing here and renumbers the rest.
@@ -293,9 +437,11 @@ void ContactSearch::Impl::keep_needed(ContactSet& out) {
     if (i >= n_owned && i < n_owned + n_candidates) {
       candidate_place[kept++] = candidate_place[i - n_owned];
     }
-    local.constants[to] = local.constants[i];
-    local.state[to] = local.state[i];
-    local.owner[to] = local.owner[i];
+    if (i >= n_owned) {
+      local.constants.other(to) = local.constants[i];
+      local.state.other(to) = local.state[i];
+      local.owner[to] = local.owner[i];
+    }
     moved_to[i] = static_cast<Index>(to++);
   }
   local.constants.resize(to);
@@ -350,6 +496,12 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   Impl& m = *impl_;
   m.step = step;
   m.pairs.clear();
+  if (m.images.any() || m.model->planar) {
+    all_or_none(m.comm, [&] {
+      const std::string found = m.fault(bodies, state);
+      if (!found.empty()) throw Error(found, "", kFaultRemedy);
+    });
+  }
   m.add_owned(bodies, state, out.bodies);
   m.add_candidates(bodies, state, out.bodies);
   m.add_unbounded(state.time, out.bodies);

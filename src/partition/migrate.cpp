@@ -37,20 +37,20 @@ class IdIndex {
 // The owned body at whose owner an impulse is kept. Impulses are held where their home is
 // owned: if only one of the two is owned, it is the home, and nothing need be known of the
 // other.
-std::size_t home_among_owned(const KeyedImpulse& impulse, const IdIndex& index,
+std::size_t home_among_owned(const ContactKey& key, const IdIndex& index,
                              const std::vector<BodyConstants>& bodies) {
-  const auto a = index.find(impulse.key.a);
-  const auto b = index.find(impulse.key.b);
+  const auto a = index.find(key.a);
+  const auto b = index.find(key.b);
   CATENA_CHECK(a || b, "an impulse is held by the owner of its home body");
   if (!b) return *a;
   if (!a) return *b;
-  return home_of(bodies[*a], bodies[*b]) == impulse.key.a ? *a : *b;
+  return home_of(bodies[*a], bodies[*b]) == key.a ? *a : *b;
 }
 
-// What leaves for one rank: indices of bodies and of impulses.
+// What leaves for one rank: indices of bodies, impulses and couples.
 struct Departure {
   std::vector<std::size_t> bodies;
-  std::vector<std::size_t> impulses;
+  std::vector<std::size_t> impulses, couples;
 };
 
 std::vector<Departure> departures(const Bodies& bodies, const State& state,
@@ -61,14 +61,19 @@ std::vector<Departure> departures(const Bodies& bodies, const State& state,
   std::vector<Departure> to(static_cast<std::size_t>(n_ranks));
   for (std::size_t i = 0; i < part.size(); ++i) to[target(i)].bodies.push_back(i);
   const IdIndex index(bodies.constants);
+  const auto target_of = [&](const ContactKey& key) {
+    return target(home_among_owned(key, index, bodies.constants));
+  };
   for (std::size_t k = 0; k < state.impulses.size(); ++k) {
-    const std::size_t home = home_among_owned(state.impulses[k], index, bodies.constants);
-    to[target(home)].impulses.push_back(k);
+    to[target_of(state.impulses[k].key)].impulses.push_back(k);
+  }
+  for (std::size_t k = 0; k < state.couples.size(); ++k) {
+    to[target_of(state.couples[k].key)].couples.push_back(k);
   }
   return to;
 }
 
-// Number of bodies, each column's values, then the impulses.
+// Number of bodies, each column's values, number of impulses, impulses, then the couples.
 std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, const State& state) {
   std::vector<std::byte> bytes;
   put(bytes, static_cast<std::uint64_t>(departure.bodies.size()));
@@ -77,7 +82,9 @@ std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, co
         for (const std::size_t i : departure.bodies) put(bytes, column[i]);
       },
       bodies, state);
+  put(bytes, static_cast<std::uint64_t>(departure.impulses.size()));
   for (const std::size_t k : departure.impulses) put(bytes, state.impulses[k]);
+  for (const std::size_t k : departure.couples) put(bytes, state.couples[k]);
   return bytes;
 }
 
@@ -90,8 +97,12 @@ void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
         take(bytes, column.data() + old, n);
       },
       bodies, state);
-  const auto impulses = partition_detail::from_bytes<KeyedImpulse>(bytes);
-  state.impulses.insert(state.impulses.end(), impulses.begin(), impulses.end());
+  const auto n_impulses = static_cast<std::size_t>(take<std::uint64_t>(bytes));
+  const std::size_t old = state.impulses.size();
+  state.impulses.resize(old + n_impulses);
+  take(bytes, state.impulses.data() + old, n_impulses);
+  const auto couples = partition_detail::from_bytes<KeyedCouple>(bytes);
+  state.couples.insert(state.couples.end(), couples.begin(), couples.end());
 }
 
 // Brings every column into the order `from`: new[i] = old[from[i]].
@@ -106,7 +117,7 @@ void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state)
       bodies, state);
 }
 
-// Collective. Bodies along the curve, impulses by key.
+// Collective. Bodies along the curve, impulses and couples by key.
 void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
   const Aabb box = partition_detail::curve_box(comm, state);
   const auto places = partition_detail::curve_places(bodies, state, box);
@@ -115,8 +126,9 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
   std::sort(from.begin(), from.end(),
             [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
   reorder(from, bodies, state);
-  std::sort(state.impulses.begin(), state.impulses.end(),
-            [](const KeyedImpulse& a, const KeyedImpulse& b) { return a.key < b.key; });
+  const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
+  std::sort(state.impulses.begin(), state.impulses.end(), by_key);
+  std::sort(state.couples.begin(), state.couples.end(), by_key);
 }
 
 }  // namespace
@@ -144,6 +156,7 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
   // Those that stay travel through a parcel to oneself: one path for all.
   for_each_body_column([](const char*, auto& column) { column.clear(); }, bodies, state);
   state.impulses.clear();
+  state.couples.clear();
   for (const Parcel& parcel : comm.exchange(std::move(out))) unpack(parcel.bytes, bodies, state);
   put_in_order(comm, bodies, state);
   return comm.sum(leaving);

@@ -76,6 +76,7 @@ void RankBoxes::group(const Bodies& bodies, std::span<const Aabb> boxes) {
 }
 
 void RankBoxes::select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
+                       const PeriodicImages& images,
                        std::vector<std::pair<int, std::vector<Index>>>& out) const {
   out.clear();
   const std::size_t n_ranks = all.size() / kDoubles;
@@ -89,6 +90,10 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
       for (std::size_t k = 0; k < kBoxes; ++k) {
         const Aabb box = box_at(all, rank * kBoxes + k);
         if (own.box.overlaps(box)) near.push_back(box);
+        for (const int code : images.all()) {
+          const Aabb image{box.lo + images.shift(code), box.hi + images.shift(code)};
+          if (own.box.overlaps(image)) near.push_back(image);
+        }
       }
       if (near.empty()) continue;
       for (const Index i : own.members) {

@@ -9,6 +9,7 @@
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
 #include "catena/model/state.hpp"
+#include "periodic_images.hpp"
 
 namespace catena::partition_detail {
 
@@ -26,8 +27,9 @@ class RankBoxes {
   const std::array<double, kDoubles>& published() const { return published_; }
 
   /// Owned bodies whose box overlaps a box of another rank: (rank, bodies) ascending in
-  /// both. `all` holds what every rank published.
+  /// both. `all` holds what every rank published; in a periodic box all images of it count.
   void select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
+              const PeriodicImages& images,
               std::vector<std::pair<int, std::vector<Index>>>& out) const;
 
  private:

@@ -37,19 +37,22 @@ class Mixer {
   void add(const BodyConstants& b) {
     add(b.id);
     add(static_cast<std::int64_t>(b.kind));
+    add(static_cast<std::int64_t>(b.collides ? 1 : 0));
+    add(static_cast<std::int64_t>(b.group));
     add(static_cast<std::int64_t>(b.shape.type));
     add(b.shape.size);
+    add(b.shape.geometry);
+    add(static_cast<std::int64_t>(b.shape.closed_ends));
     add(b.material);
     add(b.motion);
     add(b.mass);
     add(b.inertia);
   }
-  void add(const KeyedImpulse& i) {
-    add(i.key.a);
-    add(i.key.b);
-    add(i.key.feature);
-    add(i.key.part);
-    add(i.impulse);
+  void add(const ContactKey& key) {
+    add(key.a);
+    add(key.b);
+    add(key.feature);
+    add(key.part);
   }
 
  private:
@@ -81,11 +84,15 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
   std::uint64_t sum = 0;
   for (const Mixer& mixer : of_body) sum += mixer.hash();
   constexpr std::uint64_t kImpulseStart = 0x696d70756c7365ULL;
-  for (const KeyedImpulse& impulse : state.impulses) {
-    Mixer mixer(kImpulseStart);
-    mixer.add(impulse);
+  constexpr std::uint64_t kCoupleStart = 0x636f75706c65ULL;
+  const auto add_keyed = [&sum](std::uint64_t start, const ContactKey& key, const Vec3& value) {
+    Mixer mixer(start);
+    mixer.add(key);
+    mixer.add(value);
     sum += mixer.hash();
-  }
+  };
+  for (const KeyedImpulse& i : state.impulses) add_keyed(kImpulseStart, i.key, i.impulse);
+  for (const KeyedCouple& c : state.couples) add_keyed(kCoupleStart, c.key, c.couple);
   Mixer whole(wrapping_sum(comm, sum));
   whole.add(state.time);
   whole.add(state.step);

@@ -12,9 +12,11 @@ EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, con
     const BodyMotionState& s = state.body[i];
     const Vec3 p = body.mass * s.twist.v;
     // L = R I R^T omega about the centre of mass
-    const Vec3 w_body = s.pose.q.conjugate() * s.twist.w;
-    const Vec3 spin = s.pose.q * body.inertia.cwiseProduct(w_body);
-    sum.kinetic += 0.5 * (p.dot(s.twist.v) + w_body.dot(body.inertia.cwiseProduct(w_body)));
+    Vec3 spin = body.inertia.x() * s.twist.w;
+    if (!is_isotropic(body)) {
+      spin = s.pose.q * body.inertia.cwiseProduct(s.pose.q.conjugate() * s.twist.w);
+    }
+    sum.kinetic += 0.5 * (p.dot(s.twist.v) + spin.dot(s.twist.w));
     sum.potential -= body.mass * model.gravity.dot(s.pose.p);
     sum.linear += p;
     sum.angular += s.pose.p.cross(p) + spin;
@@ -32,15 +34,31 @@ Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
   return v + w.cross(arm);
 }
 
-}  // namespace
+bool is_prescribed(const ConstraintProblem& problem, Index b) {
+  return problem.bodies.mass_kind[static_cast<std::size_t>(b)] == MassKind::prescribed;
+}
 
-ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                         std::span<const double> twists0, std::span<const double> twists,
-                         std::span<const char> recovering) {
-  ContactWork work;
+/// Puts the work of a contact where it belongs: `normal_work` and `all_work` of its impulse on the
+/// pair, `after` the normal row of G V.
+void add_work(double lambda_n, double normal_work, double all_work, double after, bool recovering,
+              ContactWork& work) {
+  work.friction_dissipation -= all_work - normal_work;
+  if (lambda_n < 0.0) {
+    work.cohesion_work += normal_work;
+    return;
+  }
+  const double recovery = recovering ? std::max(0.0, 0.5 * lambda_n * after) : 0.0;
+  work.impact_dissipation -= normal_work - recovery;
+  work.recovery_work += recovery;
+}
+
+void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double> impulses,
+                        std::span<const double> twists0, std::span<const double> twists,
+                        std::span<const char> recovering, ContactWork& work) {
   for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
     const RigidContact& c = problem.contacts[k];
     const double* lambda = impulses.data() + 3 * k;
+    if (lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0) continue;
     const Vec3 tangent2 = c.normal.cross(c.tangent);
     const Vec3 impulse = lambda[0] * c.normal + lambda[1] * c.tangent + lambda[2] * tangent2;
     const Vec3 after_a = point_velocity(twists, c.body_a, c.arm_a);
@@ -48,26 +66,63 @@ ContactWork contact_work(const ConstraintProblem& problem, std::span<const doubl
     const Vec3 before_a = point_velocity(twists0, c.body_a, c.arm_a);
     const Vec3 before_b = point_velocity(twists0, c.body_b, c.arm_b);
     const Vec3 mean = 0.5 * ((after_b - after_a) + (before_b - before_a));
-
-    const double normal_work = lambda[0] * c.normal.dot(mean);
-    const double all_work = impulse.dot(mean);
-    const double recovery =
-        recovering[k] != 0 ? std::max(0.0, 0.5 * lambda[0] * c.normal.dot(after_b - after_a)) : 0.0;
-    work.friction_dissipation -= all_work - normal_work;
-    work.impact_dissipation -= normal_work - recovery;
-    work.recovery_work += recovery;
+    add_work(lambda[0], lambda[0] * c.normal.dot(mean), impulse.dot(mean),
+             c.normal.dot(after_b - after_a), recovering[k] != 0, work);
 
     // u holds the prescribed bodies' velocity too: what they put in is not from the dynamic ones
-    const auto kind = [&](Index b) {
-      return problem.bodies.mass_kind[static_cast<std::size_t>(b)];
-    };
-    if (kind(c.body_a) == MassKind::prescribed) {
+    if (is_prescribed(problem, c.body_a)) {
       work.external_work += 0.5 * impulse.dot(after_a + before_a);
     }
-    if (kind(c.body_b) == MassKind::prescribed) {
+    if (is_prescribed(problem, c.body_b)) {
       work.external_work -= 0.5 * impulse.dot(after_b + before_b);
     }
   }
+}
+
+/// The same for contacts with explicit rows.
+void add_blocks(const ConstraintProblem& problem, std::span<const double> impulses,
+                std::span<const double> twists0, std::span<const double> twists,
+                std::span<const char> recovering, ContactWork& work) {
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const GeneralBlocks& blocks = problem.blocks;
+  for (Index g = 0; g < blocks.size(); ++g) {
+    const auto block = static_cast<std::size_t>(g);
+    if (blocks.kind[block] != BlockKind::contact) continue;
+    const BlockView view = block_view(problem, n_contacts + g);
+    const auto rows = static_cast<std::size_t>(view.rows);
+    const double* lambda = impulses.data() + view.row;
+    double normal_work = 0.0, all_work = 0.0, after = 0.0;
+    for (auto j = static_cast<std::size_t>(blocks.body_begin[block]);
+         j < static_cast<std::size_t>(blocks.body_begin[block + 1]); ++j) {
+      const double* jacobian = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      const std::size_t dof = 6 * static_cast<std::size_t>(blocks.body[j]);
+      double on_body = 0.0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        double before_row = 0.0, after_row = 0.0;
+        for (std::size_t c = 0; c < 6; ++c) {
+          before_row += jacobian[6 * row + c] * twists0[dof + c];
+          after_row += jacobian[6 * row + c] * twists[dof + c];
+        }
+        const double row_work = 0.5 * lambda[row] * (before_row + after_row);
+        on_body += row_work;
+        if (row == 0) normal_work += row_work, after += after_row;
+      }
+      all_work += on_body;
+      if (is_prescribed(problem, blocks.body[j])) work.external_work -= on_body;
+    }
+    add_work(lambda[0], normal_work, all_work, after,
+             recovering[static_cast<std::size_t>(n_contacts) + block] != 0, work);
+  }
+}
+
+}  // namespace
+
+ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                         std::span<const double> twists0, std::span<const double> twists,
+                         std::span<const char> recovering) {
+  ContactWork work;
+  add_rigid_contacts(problem, impulses, twists0, twists, recovering, work);
+  add_blocks(problem, impulses, twists0, twists, recovering, work);
   return work;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "catena/base/timer.hpp"
@@ -15,6 +16,16 @@ namespace {
 /// Speeds beyond these are run-away, not mechanics, m/s and rad/s.
 constexpr double kRunAwaySpeed = 1e8;
 constexpr double kRunAwaySpin = 1e10;
+
+/// In planar motion what leaves the plane is left out.
+Twist in_plane(const Twist& t) { return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)}; }
+
+/// A contact's identity but for the periodic image, which changes where a body is wrapped; in the
+/// same order.
+ContactKey without_image(ContactKey key) {
+  key.part /= kImages;
+  return key;
+}
 
 void put_twist(std::span<double> twists, std::size_t body, const Twist& twist) {
   for (int i = 0; i < 3; ++i) {
@@ -42,6 +53,18 @@ Vec3 angular_velocity_of(const BodyConstants& body, const Pose& pose, const Vec3
 Vec3 gyroscopic_acceleration(const BodyConstants& body, const BodyMotionState& s) {
   const Vec3 torque = -s.twist.w.cross(spin_of(body, s.pose, s.twist.w));
   return angular_velocity_of(body, s.pose, torque);
+}
+
+/// Turns a body with angular velocity `before` at the start of the step and `w` of the solve; `w`
+/// becomes that of the carried angular momentum.
+void turn(const BodyConstants& body, const Vec3& before, double h, Pose& pose, Vec3& w) {
+  const Vec3 spin0 = spin_of(body, pose, before);
+  const Vec3 gyroscopic = gyroscopic_acceleration(body, {pose, {Vec3::Zero(), before}});
+  // L = L0 + (G^T lambda)_omega = L0 + I (omega - omega_free)
+  const Vec3 spin = spin0 + spin_of(body, pose, w - before - h * gyroscopic);
+  // The gyroscopic part of omega counts half: the midpoint rule for free rotation.
+  pose.q = advance_rotation(pose.q, w - 0.5 * h * gyroscopic, h);
+  w = angular_velocity_of(body, pose, spin);
 }
 
 /// Speed over what is still mechanics; infinite for a state with infinity or NaN.
@@ -84,7 +107,8 @@ Stepper::Stepper(const Communicator& comm, const Model& model, const StepperSett
       model_(model),
       settings_(settings),
       solver_(std::move(solver)),
-      search_(comm, model) {}
+      search_(comm, model),
+      problem_(std::make_unique<ConstraintProblem>(comm)) {}
 
 Stepper::~Stepper() = default;
 
@@ -92,7 +116,8 @@ const StepReport& Stepper::step(const Bodies& bodies, State& state) {
   find_contacts(bodies, state);
   assemble_problem(bodies, state);
   solve_impulses();
-  apply_impulses(bodies, state);
+  check_solution(bodies, state);
+  apply_impulses(state);
   advance_poses(bodies, state);
   record(bodies, state);
   return report_;
@@ -106,67 +131,183 @@ void Stepper::find_contacts(const Bodies& bodies, const State& state) {
 
 void Stepper::assemble_problem(const Bodies& /*bodies*/, const State& state) {
   const ScopedTimer timer(report_.times.assemble);
+  problem_->law = model_.contact.law;
+  problem_->ghosts = contact_set_.ghosts;
+  fill_bodies();
+  fill_contacts(state);
+  first_guess(state);
+}
+
+void Stepper::fill_bodies() {
   const LocalBodies& local = contact_set_.bodies;
   const auto n = static_cast<std::size_t>(local.size());
   const double h = settings_.step;
-  problem_ = std::make_unique<ConstraintProblem>(comm_);
-  problem_->law = model_.contact.law;
-  problem_->ghosts = contact_set_.ghosts;
-  problem_->bodies.reserve(n);
-  problem_->bodies.n_owned = local.n_owned;
+  ProblemBodies& out = problem_->bodies;
+  out.clear();
+  out.reserve(n);
+  out.n_owned = local.n_owned;
   twists0_.resize(6 * n);
   for (std::size_t i = 0; i < n; ++i) {
     const BodyConstants& body = local.constants[i];
-    const BodyMotionState& s = local.state[i];
-    put_twist(twists0_, i, s.twist);
+    Twist twist = local.twist(static_cast<Index>(i));
+    if (model_.planar) twist = in_plane(twist);
+    put_twist(twists0_, i, twist);
     if (body.kind != BodyKind::dynamic) {
-      problem_->bodies.add_prescribed(body.id, s.twist);
+      out.add_prescribed(body.id, twist);
       continue;
     }
     // V_free = V0 + h M^-1 (f - omega x I omega)
-    const Twist free{s.twist.v + h * model_.gravity,
-                     s.twist.w + h * gyroscopic_acceleration(body, s)};
-    problem_->bodies.add_rigid(body.id, 1.0 / body.mass,
-                               rotate_diagonal(s.pose.q, body.inertia.cwiseInverse()), free);
+    Twist free{twist.v + h * model_.gravity, twist.w};
+    if (is_isotropic(body)) {
+      out.add_rigid(body.id, 1.0 / body.mass, 1.0 / body.inertia.x(), free);
+      continue;
+    }
+    const Pose& pose = local.state[i].pose;
+    free.w += h * gyroscopic_acceleration(body, {pose, twist});
+    Mat3 inverse = rotate_diagonal(pose.q, body.inertia.cwiseInverse());
+    if (model_.planar) {
+      free = in_plane(free);
+      // y is a principal axis: what round-off leaves would turn the body out of the plane
+      inverse(0, 1) = inverse(1, 0) = inverse(1, 2) = inverse(2, 1) = 0.0;
+    }
+    out.add_rigid(body.id, 1.0 / body.mass, inverse, free);
   }
+}
 
+void Stepper::fill_contacts(const State& state) {
+  const LocalBodies& local = contact_set_.bodies;
   const std::size_t n_contacts = contact_set_.contacts.size();
+  const double h = settings_.step;
+  const bool one_pair = model_.materials.materials().size() <= 1;
+  const bool one_subdomain = std::adjacent_find(state.subdomain.begin(), state.subdomain.end(),
+                                                std::not_equal_to<>()) == state.subdomain.end();
+  problem_->contacts.clear();
   problem_->contacts.reserve(n_contacts);
+  problem_->blocks = {};
+  problem_->block_subdomain.clear();
   problem_->block_subdomain.reserve(n_contacts);
-  recovering_.assign(n_contacts, 0);
+  recovering_.clear();
+  first_row_.clear();
+  penetration_ = 0.0;
+  std::vector<Index> block_subdomain;  // of general blocks, and the same below
+  std::vector<char> block_recovering;
   for (std::size_t k = 0; k < n_contacts; ++k) {
     const Contact& c = contact_set_.contacts[k];
     const auto a = static_cast<std::size_t>(c.body_a);
     const auto b = static_cast<std::size_t>(c.body_b);
     const PairMaterial& pair =
-        model_.materials.pair(local.constants[a].material, local.constants[b].material);
-    problem_->contacts.push_back(make_contact_rows(c, local.state[a].pose, local.state[b].pose,
-                                                   local.state[a].twist, local.state[b].twist, pair,
-                                                   settings_.kind, h, model_.contact));
+        one_pair ? model_.materials.pair(0, 0)
+                 : model_.materials.pair(local.constants[a].material, local.constants[b].material);
+    Vec3 p_b = local.state[b].pose.p;
+    if (const int image = image_of(c.key); image != kNoImage) p_b += model_.periodic.shift(image);
+    RigidContact rows =
+        make_contact_rows(c, local.state[a].pose.p, p_b, get_twist(twists0_, a),
+                          get_twist(twists0_, b), pair, settings_.kind, h, model_.contact);
+    if (model_.planar) make_planar(rows);
     // what restitution gives back is not pushed out of an overlap
-    const double gap_bias = contact_bias(settings_.kind, c.gap, 0.0, 0.0, h, model_.contact);
-    recovering_[k] = c.gap < 0.0 && problem_->contacts.back().bias == gap_bias ? 1 : 0;
-    const Index home =
-        home_of(local.constants[a], local.constants[b]) == c.key.a ? c.body_a : c.body_b;
-    problem_->block_subdomain.push_back(state.subdomain[static_cast<std::size_t>(home)]);
+    const bool recovering = c.gap < 0.0 && rows.bias == contact_bias(settings_.kind, c.gap, 0.0,
+                                                                     0.0, h, model_.contact);
+    Index home = 0;  // any body that is owned
+    if (!one_subdomain) {
+      home = home_of(local.constants[a], local.constants[b]) == c.key.a ? c.body_a : c.body_b;
+    }
+    const Index subdomain = state.subdomain[static_cast<std::size_t>(home)];
+    penetration_ = std::max(penetration_, -c.gap);
+
+    const bool couples = (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) &&
+                         model_.contact.law != ContactLaw::frictionless;
+    if (couples && first_row_.empty()) {
+      for (std::size_t j = 0; j < k; ++j) first_row_.push_back(static_cast<Index>(3 * j));
+    }
+    if (couples) {
+      // counted from the first row of general blocks, which is not known yet: below zero
+      first_row_.push_back(-1 - problem_->blocks.n_rows());
+      add_contact_block(rows, pair.rolling_friction > 0.0 ? pair.rolling_friction : -1.0,
+                        pair.spinning_friction > 0.0 ? pair.spinning_friction : -1.0,
+                        problem_->blocks);
+      block_subdomain.push_back(subdomain);
+      block_recovering.push_back(recovering ? 1 : 0);
+      continue;
+    }
+    if (!first_row_.empty()) {
+      first_row_.push_back(static_cast<Index>(3 * problem_->contacts.size()));
+    }
+    problem_->contacts.push_back(rows);
+    problem_->block_subdomain.push_back(subdomain);
+    recovering_.push_back(recovering ? 1 : 0);
   }
-  first_guess(state);
+  const auto n_rigid_rows = static_cast<Index>(3 * problem_->contacts.size());
+  for (Index& row : first_row_) {
+    if (row < 0) row = n_rigid_rows - 1 - row;
+  }
+  problem_->block_subdomain.insert(problem_->block_subdomain.end(), block_subdomain.begin(),
+                                   block_subdomain.end());
+  recovering_.insert(recovering_.end(), block_recovering.begin(), block_recovering.end());
+}
+
+Index Stepper::directions(std::size_t k, std::array<Vec3, 6>& d) const {
+  const Index first = contact_row(k);
+  if (static_cast<std::size_t>(first) < 3 * problem_->contacts.size()) {
+    const RigidContact& c = problem_->contacts[static_cast<std::size_t>(first) / 3];
+    d[0] = c.normal;
+    d[1] = c.tangent;
+    d[2] = c.normal.cross(c.tangent);
+    return 3;
+  }
+  const GeneralBlocks& blocks = problem_->blocks;
+  const Index row = first - static_cast<Index>(3 * problem_->contacts.size());
+  const auto block = static_cast<std::size_t>(
+      std::upper_bound(blocks.row_begin.begin(), blocks.row_begin.end(), row) -
+      blocks.row_begin.begin() - 1);
+  const Index n = blocks.row_begin[block + 1] - row;
+  // of body b, the second: force rows begin with their direction, couples end with it
+  const auto body_b = static_cast<std::size_t>(blocks.body_begin[block]) + 1;
+  const double* jacobian = blocks.jacobian.data() + blocks.jacobian_begin[body_b];
+  for (Index i = 0; i < n; ++i) {
+    const double* at = jacobian + 6 * i + (i < 3 ? 0 : 3);
+    d[static_cast<std::size_t>(i)] = Vec3(at[0], at[1], at[2]);
+  }
+  return n;
+}
+
+ContactForce Stepper::contact_force(std::size_t k) const {
+  std::array<Vec3, 6> d;
+  const Index n = directions(k, d);
+  const double* lambda = impulses_.data() + contact_row(k);
+  ContactForce force;
+  force.impulse = lambda[0] * d[0] + lambda[1] * d[1] + lambda[2] * d[2];
+  for (Index i = 3; i < n; ++i) force.couple += lambda[i] * d[static_cast<std::size_t>(i)];
+  return force;
 }
 
 void Stepper::first_guess(const State& state) {
   impulses_.assign(static_cast<std::size_t>(problem_->n_rows()), 0.0);
   if (!settings_.warm_start) return;
-  // both lists ascend in key
+  // all lists ascend in key
   auto old = state.impulses.begin();
-  for (std::size_t k = 0; k < problem_->contacts.size(); ++k) {
-    const RigidContact& c = problem_->contacts[k];
-    while (old != state.impulses.end() && old->key < c.key) ++old;
-    if (old == state.impulses.end()) break;
-    if (old->key != c.key) continue;
-    const Vec3 tangent2 = c.normal.cross(c.tangent);
-    impulses_[3 * k] = old->impulse.dot(c.normal);
-    impulses_[3 * k + 1] = old->impulse.dot(c.tangent);
-    impulses_[3 * k + 2] = old->impulse.dot(tangent2);
+  auto old_couple = state.couples.begin();
+  const auto seek = [](auto& at, auto end, const ContactKey& key) {
+    while (at != end && without_image(at->key) < key) ++at;
+    return at != end && without_image(at->key) == key;
+  };
+  std::array<Vec3, 6> d;
+  for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
+    const ContactKey key = without_image(contact_set_.contacts[k].key);
+    if (old == state.impulses.end() && old_couple == state.couples.end()) break;
+    double* lambda = impulses_.data() + contact_row(k);
+    const bool pressed = seek(old, state.impulses.end(), key);
+    const bool turned = seek(old_couple, state.couples.end(), key);
+    if (!pressed && !turned) continue;
+    const Index n = directions(k, d);
+    for (Index i = 0; pressed && i < 3; ++i) {
+      lambda[i] = old->impulse.dot(d[static_cast<std::size_t>(i)]);
+    }
+    for (Index i = 3; turned && i < n; ++i) {
+      lambda[i] = old_couple->couple.dot(d[static_cast<std::size_t>(i)]);
+    }
+    // a pair may touch in two images
+    if (pressed) ++old;
+    if (turned) ++old_couple;
   }
 }
 
@@ -176,73 +317,29 @@ void Stepper::solve_impulses() {
   report_.solve = solver_->solve(*problem_, impulses_, velocities_);
 }
 
-void Stepper::apply_impulses(const Bodies& bodies, State& state) {
-  const ScopedTimer timer(report_.times.apply);
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    if (bodies.constants[i].kind != BodyKind::dynamic) continue;
-    state.body[i].twist = get_twist(velocities_, i);
-  }
-  impulses0_.swap(state.impulses);
-  audit0_ = state.audit;
-  state.impulses.clear();
-  for (std::size_t k = 0; k < problem_->contacts.size(); ++k) {
-    const double* lambda = impulses_.data() + 3 * k;
-    if (lambda[0] == 0.0) continue;
-    const RigidContact& c = problem_->contacts[k];
-    state.impulses.push_back({c.key, lambda[0] * c.normal + lambda[1] * c.tangent +
-                                         lambda[2] * c.normal.cross(c.tangent)});
-  }
-  const ContactWork work = contact_work(*problem_, impulses_, twists0_, velocities_, recovering_);
-  state.audit.dissipation_friction += work.friction_dissipation;
-  state.audit.dissipation_impact += work.impact_dissipation;
-  state.audit.recovery_work += work.recovery_work;
-  state.audit.external_work += work.external_work;
+BodyMotionState Stepper::solved(const State& state, std::size_t i) const {
+  return {state.body[i].pose, get_twist(velocities_, i)};
 }
 
-void Stepper::advance_poses(const Bodies& bodies, State& state) {
-  const ScopedTimer timer(report_.times.advance);
-  const double h = settings_.step;
-  const double t_new = static_cast<double>(state.step + 1) * h;
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    const BodyConstants& body = bodies.constants[i];
-    BodyMotionState& s = state.body[i];
-    if (body.kind != BodyKind::dynamic) {
-      s = prescribed_state(model_, body, state.start[i], t_new);
-      continue;
-    }
-    const BodyMotionState& before = contact_set_.bodies.state[i];
-    const Vec3 spin0 = spin_of(body, before.pose, before.twist.w);
-    const Vec3 gyroscopic = gyroscopic_acceleration(body, before);
-    // L = L0 + (G^T lambda)_omega = L0 + I (omega - omega_free)
-    const Vec3 change = s.twist.w - before.twist.w - h * gyroscopic;
-    const Vec3 spin = spin0 + spin_of(body, before.pose, change);
-    s.pose.p += h * s.twist.v;
-    // The gyroscopic part of omega counts half: the midpoint rule for free rotation.
-    s.pose.q = advance_rotation(before.pose.q, s.twist.w - 0.5 * h * gyroscopic, h);
-    s.twist.w = angular_velocity_of(body, s.pose, spin);
+void Stepper::check_solution(const Bodies& bodies, const State& state) const {
+  bool sound = true;
+  for (std::size_t i = 0; i < bodies.constants.size() && sound; ++i) {
+    sound = bodies.constants[i].kind != BodyKind::dynamic || is_sound(solved(state, i));
   }
-  ++state.step;
-  state.time = static_cast<double>(state.step) * h;
+  const bool all_sound = comm_.min(static_cast<std::int64_t>(sound ? 1 : 0)) == 1;
+  if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
 }
 
-void Stepper::restore(State& state) const {
-  for (std::size_t i = 0; i < state.body.size(); ++i) state.body[i] = contact_set_.bodies.state[i];
-  state.impulses = impulses0_;
-  state.audit = audit0_;
-  --state.step;
-  state.time = static_cast<double>(state.step) * settings_.step;
-}
-
-void Stepper::blow_up(const Bodies& bodies, State& state) {
+void Stepper::blow_up(const Bodies& bodies, const State& state) const {
   // One bad body spoils all that it touches within the step: of the unsound ones the one
   // that was fastest before is named.
   const GlobalId unsound = worst_body(comm_, bodies, [&](std::size_t i) {
-    return is_sound(state.body[i]) ? -1.0 : speed_ratio(contact_set_.bodies.state[i]);
+    const bool dynamic = bodies.constants[i].kind == BodyKind::dynamic;
+    return !dynamic || is_sound(solved(state, i)) ? -1.0 : speed_ratio(state.body[i]);
   });
   const auto name = [&](GlobalId id) {
     return "body " + model_.names.name_of(id) + " (id " + std::to_string(id) + ")";
   };
-  restore(state);
   const std::string step_name = "step " + std::to_string(state.step + 1);
   if (unsound != kNoBody) {
     throw BlowUp(step_name + ": the state of " + name(unsound) +
@@ -255,14 +352,64 @@ void Stepper::blow_up(const Bodies& bodies, State& state) {
                (heaviest == kNoBody ? "" : "; the heaviest is " + name(heaviest)));
 }
 
-void Stepper::record(const Bodies& bodies, State& state) {
-  const bool sound = std::all_of(state.body.begin(), state.body.end(), is_sound);
-  double penetration = 0.0;
-  for (const Contact& c : contact_set_.contacts) penetration = std::max(penetration, -c.gap);
+void Stepper::apply_impulses(State& state) {
+  const ScopedTimer timer(report_.times.apply);
+  state.impulses.clear();
+  state.couples.clear();
+  for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
+    const double* lambda = impulses_.data() + contact_row(k);
+    // most contacts of a packing that do not press come with three zeros
+    if (first_row_.empty() && lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0) continue;
+    const ContactForce force = contact_force(k);
+    const ContactKey& key = contact_set_.contacts[k].key;
+    if (!force.impulse.isZero(0.0)) state.impulses.push_back({key, force.impulse});
+    if (!force.couple.isZero(0.0)) state.couples.push_back({key, force.couple});
+  }
+  const ContactWork work = contact_work(*problem_, impulses_, twists0_, velocities_, recovering_);
+  state.audit.dissipation_friction += work.friction_dissipation;
+  state.audit.dissipation_impact += work.impact_dissipation;
+  state.audit.recovery_work += work.recovery_work;
+  state.audit.external_work += work.external_work;
+  state.audit.cohesion_work += work.cohesion_work;
+}
 
+void Stepper::advance_poses(const Bodies& bodies, State& state) {
+  const ScopedTimer timer(report_.times.advance);
+  const double h = settings_.step;
+  const double t_new = static_cast<double>(state.step + 1) * h;
+  const bool periodic = model_.periodic.any();
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    const BodyConstants& body = bodies.constants[i];
+    BodyMotionState& s = state.body[i];
+    if (body.kind != BodyKind::dynamic) {
+      s = prescribed_state(model_, body, state.start[i], t_new);
+      if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
+      continue;
+    }
+    Twist twist = get_twist(velocities_, i);
+    if (model_.planar) twist = in_plane(twist);
+    s.pose.p += h * twist.v;
+    if (is_isotropic(body)) {
+      s.pose.q = advance_rotation(s.pose.q, twist.w, h);
+    } else {
+      turn(body, get_twist(twists0_, i).w, h, s.pose, twist.w);
+      if (model_.planar) twist = in_plane(twist);
+    }
+    s.twist = twist;
+    if (!periodic) continue;
+    const Vec3 inside = model_.periodic.wrapped(s.pose.p);
+    // -m g . x jumps with the position, which the body does no work for
+    state.audit.external_work -= body.mass * model_.gravity.dot(inside - s.pose.p);
+    s.pose.p = inside;
+  }
+  ++state.step;
+  state.time = static_cast<double>(state.step) * h;
+}
+
+void Stepper::record(const Bodies& bodies, State& state) {
   const EnergyMomentum em = energy_and_momentum(model_, bodies, state);
   const AuditSums& audit = state.audit;
-  std::array<double, 14> sums = {em.kinetic,
+  std::array<double, 16> sums = {em.kinetic,
                                  em.potential,
                                  em.linear[0],
                                  em.linear[1],
@@ -275,21 +422,22 @@ void Stepper::record(const Bodies& bodies, State& state) {
                                  audit.recovery_work,
                                  audit.external_work,
                                  audit.initial_energy,
+                                 audit.cohesion_work,
+                                 audit.flow_energy,
                                  static_cast<double>(contact_set_.contacts.size())};
   comm_.sum(sums);
-  report_.penetration = comm_.max(penetration);
-  const bool all_sound = comm_.min(static_cast<std::int64_t>(sound ? 1 : 0)) == 1;
-  if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
+  report_.penetration = comm_.max(penetration_);
   report_.kinetic = sums[0];
   report_.potential = sums[1];
   report_.linear_momentum = Vec3(sums[2], sums[3], sums[4]);
   report_.angular_momentum = Vec3(sums[5], sums[6], sums[7]);
-  report_.audit = {sums[8], sums[9], sums[10], sums[11], sums[12]};
-  report_.energy_residual = sums[0] + sums[1] -
-                            (report_.audit.initial_energy - report_.audit.dissipation_friction -
-                             report_.audit.dissipation_impact + report_.audit.recovery_work +
-                             report_.audit.external_work);
-  report_.contacts = static_cast<std::int64_t>(std::llround(sums[13]));
+  report_.audit = {sums[8], sums[9], sums[10], sums[11], sums[12], sums[13], sums[14]};
+  const AuditSums& all = report_.audit;
+  report_.energy_residual =
+      sums[0] + sums[1] -
+      (all.initial_energy - all.dissipation_friction - all.dissipation_impact + all.recovery_work +
+       all.external_work + all.cohesion_work + all.flow_energy);
+  report_.contacts = static_cast<std::int64_t>(std::llround(sums[15]));
 }
 
 }  // namespace catena

@@ -49,12 +49,11 @@ TEST(ContactRows, TakeArmsAndImpactSpeedFromPosesAndTwists) {
   contact.point = Vec3(0, 0, 1);
   contact.normal = Vec3::UnitZ();
   contact.gap = 0.0;
-  const Pose pose_a{Vec3(0, 0, 0), Quat::Identity()};
-  const Pose pose_b{Vec3(1, 0, 1), Quat::Identity()};
+  const Vec3 p_a(0, 0, 0), p_b(1, 0, 1);
   // the spin about y moves the point of b, one metre to its left, at w x r = 2 e_y x (-e_x) = 2 e_z
   const Twist twist_b{Vec3(0, 0, -5), Vec3(0, 2, 0)};
 
-  const RigidContact rows = make_contact_rows(contact, pose_a, pose_b, {}, twist_b, {0.4, 0.5},
+  const RigidContact rows = make_contact_rows(contact, p_a, p_b, {}, twist_b, {0.4, 0.5},
                                               StepperKind::dvi, kStep, parameters());
 
   EXPECT_EQ(rows.body_a, 3);

@@ -119,7 +119,7 @@ inline ContactSet contacts_of(const Communicator& comm, const Lattice& lattice,
     local.constants.push_back(body);
     local.owner.push_back(comm.rank());
   }
-  local.state = scene.state.body;
+  for (const BodyMotionState& body : scene.state.body) local.state.push_back(body);
   local.n_owned = local.size();
   std::set<std::pair<std::int64_t, GlobalId>> ghosts;  // owner, id
   std::map<std::int64_t, std::set<GlobalId>> sent;     // to rank, ids

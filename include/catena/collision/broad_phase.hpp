@@ -27,6 +27,9 @@ class BroadPhase {
   /// `wanted(i, j)` of the caller may drop pairs before they are stored: here all
   /// pairs with both indices >= n_first are dropped (ghost against ghost).
   const std::vector<std::pair<Index, Index>>& find(std::span<const Aabb> boxes, Index n_first);
+  /// The same pairs (i < j), in an order of their own.
+  const std::vector<std::pair<Index, Index>>& find_unsorted(std::span<const Aabb> boxes,
+                                                            Index n_first);
 
  private:
   struct Impl;

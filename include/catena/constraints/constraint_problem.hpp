@@ -1,6 +1,7 @@
 // One time step's constraint problem: the one type that every solver and stepper shares.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -47,10 +48,15 @@ struct ProblemBodies {
   Index n_dofs() const { return dof_begin.back(); }
   /// Room for n rigid bodies.
   void reserve(std::size_t n);
+  /// No bodies; the memory stays.
+  void clear();
   /// Appends a body with M^-1 = 0 moving with `twist`.
   void add_prescribed(GlobalId body, const Twist& twist);
   /// Appends a rigid body; `inverse_inertia` in the world frame.
   void add_rigid(GlobalId body, double inverse_mass, const Mat3& inverse_inertia,
+                 const Twist& free_twist);
+  /// The same for a body whose inertia is the same about all axes.
+  void add_rigid(GlobalId body, double inverse_mass, double inverse_inertia,
                  const Twist& free_twist);
   /// Appends a body with a dense inverse mass (n x n, row by row) and n free velocities.
   void add_dense(GlobalId body, std::span<const double> inverse_mass_block,
@@ -164,6 +170,10 @@ struct BlockView {
   double cohesion = 0.0;                   ///< N s
 };
 BlockView block_view(const ConstraintProblem& problem, Index block);
+
+/// Where the rows in full of a contact (normal, two tangents, two rolling rows, spinning row)
+/// stand among its own rows; -1: it has no such row.
+std::array<int, 6> full_places(const BlockView& contact);
 
 /// Explicit Jacobian of a rigid contact for its two bodies, 3 x 6 each, row by row.
 void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,

@@ -20,10 +20,21 @@ double spook_upsilon(double damping_time, double step);
 double contact_bias(StepperKind kind, double gap, double normal_speed, double restitution,
                     double step, const ContactParameters& parameters);
 
-/// Rows of one contact. `pose` and `twist0` (V0, before the step) of both bodies.
-RigidContact make_contact_rows(const Contact& contact, const Pose& pose_a, const Pose& pose_b,
+/// Rows of one contact. Centres of mass `p_a`, `p_b` and `twist0` (V0, before the step) of both
+/// bodies; b in the periodic image in which it touches. Cohesion acts as far as cohesion_range.
+RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
                                const Twist& twist0_a, const Twist& twist0_b,
                                const PairMaterial& material, StepperKind kind, double step,
                                const ContactParameters& parameters);
+
+/// Motion in the x-z plane: takes y from the arms and turns t1 into the plane (t1 = e_y x n, so
+/// that t2 = e_y), for a contact whose normal lies in it. Nothing then moves along t2.
+void make_planar(RigidContact& rows);
+
+/// Appends the contact as a general block (kind contact) with explicit Jacobians: the rows of
+/// `rows`, then, where `rolling` >= 0, the relative angular velocity about t1 and t2, and, where
+/// `spinning` >= 0, about n (m, as GeneralBlocks says). Bodies have 6 velocities each.
+void add_contact_block(const RigidContact& rows, double rolling, double spinning,
+                       GeneralBlocks& blocks);
 
 }  // namespace catena

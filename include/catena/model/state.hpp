@@ -41,12 +41,14 @@ struct KeyedCouple {
 };
 
 /// Sums of the energy audit since the start, J; on each rank the part of its own
-/// bodies and contacts. total = initial - dissipated + recovery + external + flow + residual.
+/// bodies and contacts.
+/// total = initial - dissipated + recovery + external + cohesion + flow + residual.
 struct AuditSums {
   double dissipation_friction = 0.0;
   double dissipation_impact = 0.0;
   double recovery_work = 0.0;
-  double external_work = 0.0;   ///< by kinematic bodies
+  /// By kinematic bodies, and what potential energy gains where a periodic box puts a body back.
+  double external_work = 0.0;
   double initial_energy = 0.0;  ///< kinetic + potential at the start
   double cohesion_work = 0.0;   ///< by the tension of cohesive contacts
   double flow_energy = 0.0;     ///< of bodies inserted, less that of bodies removed

@@ -60,8 +60,8 @@ inline int rank_of_part(int part, int n_parts, int n_ranks) {
 /// overlaps of new parts with ranks).
 void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts);
 
-/// Collective. Moves bodies (constants, state, keyed impulses of contacts whose home they
-/// are) to the rank of part[i] and sets their subdomain; then orders each rank's bodies
+/// Collective. Moves bodies (constants, state, keyed impulses and couples of contacts whose
+/// home they are) to the rank of part[i] and sets their subdomain; then orders each rank's bodies
 /// along the curve (ties by id). Walks the one list of state. Returns how many moved over
 /// all ranks. Memory O(own bodies before and after).
 std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "catena/collision/contact.hpp"
@@ -11,16 +13,46 @@
 
 namespace catena {
 
+/// One column of a rank's local bodies: the owned ones where their owner keeps them, which must
+/// outlive their use, and copies of the others.
+template <class T>
+class LocalColumn {
+ public:
+  /// Starts anew with the owned ones.
+  void refer_to(std::span<const T> owned) {
+    owned_ = owned;
+    others_.clear();
+  }
+  void push_back(const T& value) { others_.push_back(value); }
+  /// Drops all from place n on; n is not below the number of owned ones.
+  void resize(std::size_t n) { others_.resize(n - owned_.size()); }
+  const T& operator[](std::size_t i) const {
+    return i < owned_.size() ? owned_[i] : others_[i - owned_.size()];
+  }
+  /// Of one that is not owned.
+  T& other(std::size_t i) { return others_[i - owned_.size()]; }
+  std::size_t size() const { return owned_.size() + others_.size(); }
+
+ private:
+  std::span<const T> owned_;
+  std::vector<T> others_;
+};
+
 /// The local bodies of a rank in a step: owned, then ghosts (ascending in owner rank,
-/// then in the owner's order), then the model's unbounded bodies. Poses and twists of
-/// ghosts are those of the step's start.
+/// then in the owner's order), then the model's unbounded bodies. Owned bodies are those of
+/// Bodies and State themselves; poses and twists of the others are those of the step's start, and
+/// twists of prescribed ones the mean over the step.
 struct LocalBodies {
-  std::vector<BodyConstants> constants;
-  std::vector<BodyMotionState> state;
+  LocalColumn<BodyConstants> constants;
+  LocalColumn<BodyMotionState> state;
   std::vector<int> owner;  ///< rank of each
+  /// Mean twists over the step of owned bodies with a prescribed motion, ascending in index.
+  std::vector<std::pair<Index, Twist>> moving;
   Index n_owned = 0;
   Index n_ghost = 0;
   Index size() const { return static_cast<Index>(constants.size()); }
+  /// The twist that body i starts the step with: of a prescribed one the mean over the step.
+  const Twist& twist(Index i) const;
 };
 
 struct ContactSet {
@@ -40,7 +72,16 @@ class ContactSearch {
   /// contact margin and by the way it goes in `step`, overlaps; a ghost is kept where a pair with
   /// an owned body has its home (home_of) on this rank. Contacts with gap below the margin, or
   /// closing fast enough to touch within `step` (dynamic bodies with v + h g), are made, ascending
-  /// in key.
+  /// in key, of bodies that may collide (may_collide) and of which one is dynamic.
+  ///
+  /// In a periodic box a pair touches in every image of b in which it does (ContactKey::part);
+  /// points and normals are those of a where it is, ghosts stay where they are. In planar motion
+  /// contacts are projected onto the plane: a normal more than 45 degrees out of it makes no
+  /// contact, and points of a pair that then coincide are one, the deepest.
+  ///
+  /// Throws Error on every rank, naming the body, where a dynamic body is longer than half the
+  /// periodic box (another one: than the box) or lies outside of it, and where planar motion is
+  /// impossible: a dynamic body that moves out of the plane, or whose y axis is not principal.
   void find(const Bodies& bodies, const State& state, double step, ContactSet& out);
 
  private:

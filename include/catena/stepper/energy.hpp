@@ -16,6 +16,11 @@ struct EnergyMomentum {
   Vec3 angular = Vec3::Zero();  ///< about the world's origin, kg m^2/s
 };
 
+/// Whether the body's inertia is the same about all axes: then it has no gyroscopic torque.
+inline bool is_isotropic(const BodyConstants& body) {
+  return body.inertia.x() == body.inertia.y() && body.inertia.y() == body.inertia.z();
+}
+
 /// Local: no messages.
 EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, const State& state);
 
@@ -23,15 +28,17 @@ EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, con
 /// the impulse lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step
 /// V0 -> V with M constant]. Work that kinematic bodies do is counted apart.
 struct ContactWork {
-  double friction_dissipation = 0.0;  ///< -lambda_t . (u_t- + u_t+)/2
-  double impact_dissipation = 0.0;    ///< -lambda_n (u_n- + u_n+)/2 less the recovery work
-  double recovery_work = 0.0;         ///< lambda_n u_n+/2 where a penetration is pushed out
-  double external_work = 0.0;         ///< done on the contacts by prescribed bodies
+  /// -lambda_t . (u_t- + u_t+)/2, and the same of rolling and spinning couples.
+  double friction_dissipation = 0.0;
+  double impact_dissipation = 0.0;  ///< -lambda_n (u_n- + u_n+)/2 less the recovery work
+  double recovery_work = 0.0;       ///< lambda_n u_n+/2 where a penetration is pushed out
+  double external_work = 0.0;       ///< done on the contacts by prescribed bodies
+  double cohesion_work = 0.0;       ///< lambda_n (u_n- + u_n+)/2 where lambda_n < 0
 };
 
 /// Local. `twists0` and `twists`: V0 and V of all bodies of the problem, 6 numbers each.
-/// `recovering[k]` is nonzero where contact k is pushed out of penetration (b < 0 from the
-/// gap and not from restitution).
+/// `recovering[k]` is nonzero where block k, a contact, is pushed out of penetration (b < 0 from
+/// the gap and not from restitution).
 ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
                          std::span<const double> twists0, std::span<const double> twists,
                          std::span<const char> recovering);

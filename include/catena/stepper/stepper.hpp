@@ -1,6 +1,7 @@
 // One time step as named stages (docs/design/0005-time-step.md).
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,6 +48,12 @@ struct StepReport {
   StepTimes times;
 };
 
+/// World frame, on body b.
+struct ContactForce {
+  Vec3 impulse = Vec3::Zero();  ///< N s
+  Vec3 couple = Vec3::Zero();   ///< N m s; of rolling and spinning friction
+};
+
 /// A non-finite or run-away state: names the body. Exit code 6.
 class BlowUp : public Error {
  public:
@@ -66,31 +73,44 @@ class Stepper {
   ~Stepper();
 
   /// Collective. One step of `settings.step`; the stages below in order.
-  /// Throws BlowUp on every rank if any body's state is not finite afterwards; the state is
-  /// then that of the step's start.
+  /// Throws BlowUp on every rank if any body's state would not be finite or would run away; the
+  /// state is then that of the step's start. Bodies and state must outlive the use of contacts().
   const StepReport& step(const Bodies& bodies, State& state);
 
   // The stages, for tests; each reads what the ones before left.
   void find_contacts(const Bodies& bodies, const State& state);     ///< collective
   void assemble_problem(const Bodies& bodies, const State& state);  ///< local
   void solve_impulses();                                            ///< collective
-  void apply_impulses(const Bodies& bodies, State& state);          ///< local
-  void advance_poses(const Bodies& bodies, State& state);           ///< local
-  void record(const Bodies& bodies, State& state);                  ///< collective
+  /// Collective. Throws BlowUp where the solution would spoil a body.
+  void check_solution(const Bodies& bodies, const State& state) const;
+  void apply_impulses(State& state);                       ///< local: kept impulses, audit
+  void advance_poses(const Bodies& bodies, State& state);  ///< local: twists, then poses
+  void record(const Bodies& bodies, State& state);         ///< collective
 
   const StepReport& report() const { return report_; }
   const ContactSet& contacts() const { return contact_set_; }
   const ConstraintProblem& problem() const { return *problem_; }
   std::span<const double> impulses() const { return impulses_; }
+  /// First row of contact k of contacts() in the problem; those with rolling or spinning friction
+  /// come after all others there.
+  Index contact_row(std::size_t k) const {
+    return first_row_.empty() ? static_cast<Index>(3 * k) : first_row_[k];
+  }
+  /// What contact k of contacts() does to its body b.
+  ContactForce contact_force(std::size_t k) const;
   Solver& solver() { return *solver_; }
 
  private:
+  void fill_bodies();
+  void fill_contacts(const State& state);
   /// Impulses of the last step in the new contact frames; solvers make them admissible.
   void first_guess(const State& state);
-  /// Undoes the step in `state`.
-  void restore(State& state) const;
-  /// Collective. Undoes the step and throws BlowUp, naming a body.
-  [[noreturn]] void blow_up(const Bodies& bodies, State& state);
+  /// Directions of the rows of contact k: of the force, then of the couple; their number.
+  Index directions(std::size_t k, std::array<Vec3, 6>& d) const;
+  /// The state that dynamic body i has after the solve, at the pose before.
+  BodyMotionState solved(const State& state, std::size_t i) const;
+  /// Collective. Throws BlowUp, naming a body.
+  [[noreturn]] void blow_up(const Bodies& bodies, const State& state) const;
 
   Communicator comm_;
   const Model& model_;
@@ -100,11 +120,11 @@ class Stepper {
   ContactSet contact_set_;
   std::unique_ptr<ConstraintProblem> problem_;
   std::vector<double> impulses_;
-  std::vector<double> twists0_;          ///< V0 of all local bodies
-  std::vector<double> velocities_;       ///< V
-  std::vector<char> recovering_;         ///< contact k is pushed out of penetration
-  std::vector<KeyedImpulse> impulses0_;  ///< the state's at the step's start
-  AuditSums audit0_;
+  std::vector<double> twists0_;     ///< V0 of all local bodies
+  std::vector<double> velocities_;  ///< V
+  std::vector<char> recovering_;    ///< block k of the problem is pushed out of penetration
+  std::vector<Index> first_row_;    ///< of each contact; empty: 3 k
+  double penetration_ = 0.0;        ///< deepest of this rank, m
   StepReport report_;
 };
 

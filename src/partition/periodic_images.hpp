@@ -1,0 +1,49 @@
+// Bodies near the sides of a periodic box, as boxes at the other side.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/model/model.hpp"
+
+namespace catena::partition_detail {
+
+/// A box of the broad phase: of a local body, displaced by whole periods.
+struct ImageOf {
+  Index body = kNoIndex;
+  int code = kNoImage;  ///< PeriodicBox::shift
+};
+
+/// Code of the opposite displacement.
+inline int opposite_image(int code) { return kImages - 1 - code; }
+
+/// ContactKey::part of item pair `part` with b in image `code`.
+inline std::int32_t part_in_image(std::int32_t part, int code) {
+  return part * kImages + (code - kNoImage + kImages) % kImages;
+}
+
+/// The images of a periodic box; none where nothing is periodic.
+class PeriodicImages {
+ public:
+  explicit PeriodicImages(const PeriodicBox& box);
+
+  bool any() const { return !all_.empty(); }
+  const Vec3& shift(int code) const { return shift_[static_cast<std::size_t>(code)]; }
+  /// Codes of all images but the body itself.
+  std::span<const int> all() const { return all_; }
+
+  /// Fills `grid` and `of`: the first n_owned boxes, their images, the other boxes, their images;
+  /// only images that reach one of the boxes. Of two opposite displacements one is made, so that a
+  /// pair (box, image) stands for each relation once. Returns how many belong to owned bodies.
+  Index place(std::span<const Aabb> boxes, Index n_owned, std::vector<Aabb>& grid,
+              std::vector<ImageOf>& of) const;
+
+ private:
+  std::array<Vec3, kImages> shift_;
+  std::vector<int> all_, half_;
+};
+
+}  // namespace catena::partition_detail
