@@ -136,23 +136,21 @@ void contact_slips(const ConstraintProblem& problem, std::span<const double> vel
   const std::vector<Index>& dof = problem.bodies.dof_begin;
   double* out = w.data();
   for (const RigidContact& c : problem.contacts) {
-    const double* a = velocities.data() + dof[at(c.body_a)];
-    const double* b = velocities.data() + dof[at(c.body_b)];
-    const Vec3 u = ConstVec3(b) + ConstVec3(b + 3).cross(c.arm_b) - ConstVec3(a) -
-                   ConstVec3(a + 3).cross(c.arm_a);
-    out[0] = c.normal.dot(u) + offset * c.bias;
-    out[1] = c.tangent.dot(u);
-    out[2] = c.normal.cross(c.tangent).dot(u);
+    MutVec3 u(out);
+    u = contact_slip(c, velocities.data() + dof[at(c.body_a)],
+                     velocities.data() + dof[at(c.body_b)]);
+    u[0] += offset * c.bias;
     out += 3;
   }
 }
 
-/// w = G V + Sigma lambda - offset q of the general blocks; spans of their rows.
-void general_slips(const ConstraintProblem& problem, std::span<const double> velocities,
-                   std::span<const double> impulses, double offset, std::span<double> w) {
+/// w = G V + Sigma lambda - offset q of the general blocks; spans of their rows (no impulses:
+/// zeros).
+void block_slips(const ConstraintProblem& problem, std::span<const double> velocities,
+                 std::span<const double> impulses, double offset, std::span<double> w) {
   const GeneralBlocks& blocks = problem.blocks;
   for (std::size_t r = 0; r < w.size(); ++r)
-    w[r] = blocks.compliance[r] * impulses[r] - offset * blocks.q[r];
+    w[r] = (impulses.empty() ? 0.0 : blocks.compliance[r] * impulses[r]) - offset * blocks.q[r];
   for (Index k = 0; k < blocks.size(); ++k) {
     for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
       const Index b = blocks.body[at(j)];
@@ -177,8 +175,6 @@ struct DelassusOperator::Impl {
 
   void set_up_bodies() {
     const ProblemBodies& bodies = problem.bodies;
-    forces.resize(at(bodies.n_dofs()));
-    scratch.resize(at(bodies.n_dofs()));
     // Where all bodies have six velocities, a body is one item of six numbers; else
     // each velocity is an item. The messages are the same doubles either way.
     const bool all_six = bodies.n_dofs() == 6 * bodies.size() &&
@@ -210,26 +206,27 @@ struct DelassusOperator::Impl {
     ghost_velocities->end(v);
   }
 
-  /// `changes` of owned bodies := M^-1 G^T lambda, with the true mass; ghosts untouched.
+  /// `changes` of owned bodies := M^-1 G^T lambda, with the true mass; the others 0. The
+  /// forces G^T lambda are added up in the same place.
   void owned_changes(std::span<const double> impulses, std::span<double> changes) {
-    std::fill(forces.begin(), forces.end(), 0.0);
-    add_contact_forces(problem, impulses, forces);
-    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), forces);
-    ghost_forces->begin(forces);
+    std::fill(changes.begin(), changes.end(), 0.0);
+    add_contact_forces(problem, impulses, changes);
+    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), changes);
+    ghost_forces->begin(changes);
     ghost_forces->end(slots);
     for (std::size_t s = 0; s < slot_item.size(); ++s)
       for (std::size_t d = 0; d < at(width); ++d)
-        forces[at(slot_item[s]) * at(width) + d] += slots[s * at(width) + d];
+        changes[at(slot_item[s]) * at(width) + d] += slots[s * at(width) + d];
     const ProblemBodies& bodies = problem.bodies;
-    for (Index b = 0; b < bodies.size(); ++b) {
+    for (Index b = 0; b < bodies.n_owned; ++b) {
       const std::size_t first = at(bodies.dof_begin[at(b)]);
       const std::size_t dofs = at(bodies.dof_begin[at(b) + 1]) - first;
-      if (b < bodies.n_owned)
-        apply_inverse_mass(bodies, b, std::span(forces).subspan(first, dofs),
-                           changes.subspan(first, dofs));
-      else
-        std::fill_n(changes.begin() + static_cast<std::ptrdiff_t>(first), dofs, 0.0);
+      force.assign(changes.begin() + static_cast<std::ptrdiff_t>(first),
+                   changes.begin() + static_cast<std::ptrdiff_t>(first + dofs));
+      apply_inverse_mass(bodies, b, force, changes.subspan(first, dofs));
     }
+    const std::size_t ghosts = at(bodies.dof_begin[at(bodies.n_owned)]);
+    std::fill(changes.begin() + static_cast<std::ptrdiff_t>(ghosts), changes.end(), 0.0);
   }
 
   /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
@@ -237,7 +234,7 @@ struct DelassusOperator::Impl {
                   double offset, std::span<double> w) const {
     const std::size_t first = 3 * problem.contacts.size();
     contact_slips(problem, velocities, offset, w);
-    general_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
+    block_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
   }
 
   /// y = N lambda with the assembled rows.
@@ -259,8 +256,8 @@ struct DelassusOperator::Impl {
   int width = 6;                 ///< velocities in an item of the halo of ghosts
   std::vector<Index> slot_item;  ///< item that each slot of `slots` is added to
   std::vector<double> slots;     ///< forces as they come from the neighbours
-  std::vector<double> forces;    ///< f = G^T lambda
-  std::vector<double> scratch;   ///< velocities
+  std::vector<double> force;     ///< of one body
+  std::vector<double> scratch;   ///< velocities, made when first asked for
   std::vector<double> columns;   ///< assembled: local rows, then halo rows
   std::optional<HaloExchange> ghost_forces, ghost_velocities, halo_blocks;
 };
@@ -302,6 +299,7 @@ void DelassusOperator::multiply(std::span<const double> impulses, std::span<doub
     impl_->assembled_multiply(impulses, y);
     return;
   }
+  impl_->scratch.resize(at(problem.bodies.n_dofs()));
   velocity_changes(impulses, impl_->scratch);
   impl_->body_slips(impl_->scratch, impulses, 0.0, y);
 }
@@ -313,10 +311,20 @@ void DelassusOperator::free_slips(std::span<double> r) {
     return;
   }
   const std::vector<double> zero(r.size(), 0.0);
-  std::copy(problem.bodies.free_velocity.begin(), problem.bodies.free_velocity.end(),
-            impl_->scratch.begin());
+  slips(free_velocities(), zero, r);
+}
+
+std::span<const double> DelassusOperator::free_velocities() {
+  const ProblemBodies& bodies = impl_->problem.bodies;
+  if (impl_->problem.ghosts.neighbours.empty()) return bodies.free_velocity;
+  impl_->scratch.assign(bodies.free_velocity.begin(), bodies.free_velocity.end());
   impl_->share_velocities(impl_->scratch);
-  slips(impl_->scratch, zero, r);
+  return impl_->scratch;
+}
+
+void DelassusOperator::general_slips(std::span<const double> velocities,
+                                     std::span<const double> impulses, std::span<double> w) const {
+  block_slips(impl_->problem, velocities, impulses, 1.0, w);
 }
 
 void DelassusOperator::diagonal_block(Index block, std::span<double> out) const {
@@ -367,9 +375,11 @@ std::vector<double> assemble_dense(const ConstraintProblem& problem) {
 }
 
 ConstraintProblem assembled_problem(const ConstraintProblem& problem) {
-  for (Index k = 0; k < problem.n_blocks(); ++k)
-    if (block_view(problem, k).kind != BlockKind::contact)
-      throw std::logic_error("assembled_problem: blocks other than contacts");
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    if (view.kind != BlockKind::contact || view.rows != 3 || view.cohesion != 0.0)
+      throw std::logic_error("assembled_problem: blocks other than contacts of 3 rows");
+  }
   const std::vector<double> dense = assemble_dense(problem);
   const std::size_t n = at(problem.n_rows());
   ConstraintProblem out(problem.comm);

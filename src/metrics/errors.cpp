@@ -5,16 +5,18 @@
 #include <limits>
 #include <vector>
 
+#include "contact_diagonal.hpp"
+#include "disc_errors.hpp"
 #include "row_errors.hpp"
 
 namespace catena {
 namespace {
 
-using row_errors::cone_contact;
 using row_errors::Part;
 using row_errors::scalar_row;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The sums that go over all ranks, in this order.
 enum Sum : std::size_t {
@@ -22,12 +24,15 @@ enum Sum : std::size_t {
   kNormal,
   kFriction,
   kLimit,
-  kNatural,     ///< squares over contacts and linear rows
-  kUnscaled,    ///< |lambda - P(lambda - what)|^2
-  kScaled,      ///< |lambda - P(lambda - what/a)|^2
-  kImpulse,     ///< |lambda|^2
-  kSlip,        ///< |w|^2
-  kScaledSlip,  ///< |w/a|^2
+  kImpulse,         ///< |lambda|^2
+  kSlip,            ///< |w|^2
+  kNatural,         ///< squares over contacts and linear rows
+  kCount,           ///< of them
+  kUnscaled,        ///< |lambda - P(lambda - what)|^2
+  kScaled,          ///< |lambda - P(lambda - what/a)|^2
+  kScaledSlip,      ///< |w/a|^2
+  kFreeSlip,        ///< |r|^2
+  kScaledFreeSlip,  ///< |r/a|^2
   kFischer,
   kWork,       ///< complementarity product
   kFreeWork,   ///< r . lambda
@@ -36,8 +41,12 @@ enum Sum : std::size_t {
 };
 enum Maximum : std::size_t { kNaturalLinear, kNaturalAngular, kMaxima };
 
-/// Constant sums of a problem.
-enum Constant : std::size_t { kFreeSlip, kScaledFreeSlip, kCount, kConstants };
+struct Totals {
+  std::array<double, kSums> sums{};
+  std::array<double, kMaxima> maxima{};
+};
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 }  // namespace
 
@@ -81,140 +90,335 @@ double value_of(const Errors& errors, Metric metric) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+ErrorSet set_of(Metric metric) {
+  switch (metric) {
+    case Metric::energy:
+      return ErrorSet::energy;
+    case Metric::natural_map:
+    case Metric::natural_map_rms:
+      return ErrorSet::natural_map;
+    default:
+      return ErrorSet::all;
+  }
+}
+
+/// One contact of three rows, with all that its errors depend on.
+struct ThreeRows {
+  Vec3 lambda, w, r;  ///< r in ErrorSet::all only
+  double d_n, d_1, d_2;
+  double friction, cohesion;
+};
+
 struct ErrorEvaluator::Impl {
-  Impl(const ConstraintProblem& p, DelassusOperator& o) : problem(p), op(o), reduction(p.comm) {
-    const auto rows = static_cast<std::size_t>(p.n_rows());
-    diagonal.resize(rows);
-    r.resize(rows);
-    w.resize(rows);
-    velocities.resize(p.assembled ? 0 : static_cast<std::size_t>(p.bodies.n_dofs()));
-    op.free_slips(r);
-    std::vector<double> block;
-    for (Index k = 0; k < p.n_blocks(); ++k) {
-      const BlockView view = block_view(p, k);
-      const auto n = static_cast<std::size_t>(view.rows);
-      block.resize(n * n);
+  Impl(const ConstraintProblem& p, DelassusOperator& o)
+      : problem(p),
+        op(o),
+        reduction(p.comm),
+        cone_law(p.law == ContactLaw::coulomb || p.law == ContactLaw::ccp),
+        width(cone_law ? 2 : 3) {
+    if (p.assembled)
+      set_up_assembled();
+    else
+      set_up_bodies();
+  }
+
+  void set_up_assembled() {
+    diagonal.resize(at(problem.n_rows()));
+    std::array<double, 9> block{};
+    for (Index k = 0; k < problem.n_blocks(); ++k) {
       op.diagonal_block(k, block);
-      for (std::size_t i = 0; i < n; ++i)
-        diagonal[static_cast<std::size_t>(view.row) + i] = block[i * n + i];
-      count_constants(view);
+      for (std::size_t i = 0; i < 3; ++i) diagonal[3 * at(k) + i] = block[4 * i];
     }
-    p.comm.sum(constants);
+    w_rows.resize(diagonal.size());
   }
 
-  /// Diagonal that scales a contact's natural map; 0 where no impulse acts.
-  double mean_diagonal(std::size_t row) const {
-    return (diagonal[row] + diagonal[row + 1] + diagonal[row + 2]) / 3.0;
-  }
-
-  bool on_cone(BlockKind kind) const {
-    return kind == BlockKind::contact &&
-           (problem.law == ContactLaw::coulomb || problem.law == ContactLaw::ccp);
-  }
-
-  void count_constants(const BlockView& view) {
-    const auto row = static_cast<std::size_t>(view.row);
-    const bool cone = on_cone(view.kind);
-    for (std::size_t i = row; i < row + static_cast<std::size_t>(view.rows); ++i) {
-      const double a = cone ? mean_diagonal(row) : diagonal[i];
-      constants[kFreeSlip] += r[i] * r[i];
-      const bool void_row =
-          view.kind == BlockKind::contact && problem.law == ContactLaw::frictionless && i > row;
-      if (a <= 0.0 || void_row) continue;
-      constants[kScaledFreeSlip] += (r[i] / a) * (r[i] / a);
-      if (!is_angular(i) && !(cone && i > row)) constants[kCount] += 1.0;
+  void set_up_bodies() {
+    diagonal.reserve(width * problem.contacts.size());
+    for (Index k = 0; k < static_cast<Index>(problem.contacts.size()); ++k) {
+      const Vec3 d = contact_diagonal(problem, op, k);
+      if (cone_law)
+        diagonal.insert(diagonal.end(), {d[0], 0.5 * (d[1] + d[2])});
+      else
+        diagonal.insert(diagonal.end(), {d[0], d[1], d[2]});
     }
-  }
-
-  bool is_angular(std::size_t row) const {
-    const std::size_t first = 3 * problem.contacts.size();
-    return !problem.assembled && row >= first && problem.blocks.angular[row - first] != 0;
+    w_rows.resize(at(problem.blocks.n_rows()));
+    const auto n_contacts = static_cast<Index>(problem.contacts.size());
+    std::vector<double> block;
+    for (Index k = 0; k < problem.blocks.size(); ++k) {
+      const std::size_t n =
+          at(problem.blocks.row_begin[at(k) + 1] - problem.blocks.row_begin[at(k)]);
+      block.resize(n * n);
+      op.diagonal_block(n_contacts + k, block);
+      for (std::size_t i = 0; i < n; ++i) row_diagonal.push_back(block[i * n + i]);
+    }
   }
 
   /// Adds what a contact or scalar row says; its energy belongs to `normal`.
-  double add(const Part& part, Sum normal, bool angular) {
-    sums[normal] += part.energy_normal;
-    sums[kFriction] += part.energy_friction;
-    sums[kUnscaled] += part.unscaled;
-    sums[kScaled] += part.scaled;
-    sums[kScaledSlip] += part.slip;
-    sums[kFischer] += part.fischer;
-    sums[kWork] += part.work;
-    double& largest = maxima[angular ? kNaturalAngular : kNaturalLinear];
-    largest = std::max(largest, part.natural);
-    if (!angular) sums[kNatural] += part.natural * part.natural;
+  template <ErrorSet set>
+  double add(const Part& part, Sum normal, bool angular, Totals& t) const {
+    t.sums[normal] += part.energy_normal;
+    t.sums[kFriction] += part.energy_friction;
+    if constexpr (set != ErrorSet::energy) {
+      double& largest = t.maxima[angular ? kNaturalAngular : kNaturalLinear];
+      largest = std::max(largest, part.natural);
+      t.maxima[kNaturalAngular] = std::max(t.maxima[kNaturalAngular], part.natural_angular);
+      if (!angular) t.sums[kNatural] += part.natural * part.natural;
+    }
+    if constexpr (set == ErrorSet::all) {
+      t.sums[kUnscaled] += part.unscaled;
+      t.sums[kScaled] += part.scaled;
+      t.sums[kScaledSlip] += part.slip;
+      t.sums[kFischer] += part.fischer;
+      t.sums[kWork] += part.work;
+    }
     return part.energy_normal + part.energy_friction;
   }
 
-  double add_contact(const double* lambda, std::size_t row, double mu) {
-    const double* d = diagonal.data() + row;
-    const double* slip = w.data() + row;
-    if (problem.law == ContactLaw::coulomb || problem.law == ContactLaw::ccp) {
-      const Vec3 l(lambda[0], lambda[1], lambda[2]);
-      Vec3 w_hat(slip[0], slip[1], slip[2]);
+  /// Adds the sums that do not ask for the law.
+  template <ErrorSet set>
+  void add_row(double lambda, double w, double r, Totals& t) const {
+    t.sums[kImpulse] += lambda * lambda;
+    t.sums[kSlip] += w * w;
+    if constexpr (set == ErrorSet::all) {
+      t.sums[kFreeSlip] += r * r;
+      t.sums[kFreeWork] += r * lambda;
+      t.sums[kQuadratic] += lambda * (w - r);
+    }
+  }
+
+  /// A scalar row with its bounds; `counts` in the norms of natural maps and slips.
+  template <ErrorSet set>
+  double add_scalar(double lambda, double w, double r, double lo, double hi, double a, Sum energy,
+                    bool angular, bool counts, Totals& t) const {
+    Part part = scalar_row<set>(lambda, w, lo, hi, a);
+    if (!counts) part.slip = 0.0;
+    if (a > 0.0 && counts) {
+      if (!angular) t.sums[kCount] += 1.0;
+      if constexpr (set == ErrorSet::all) t.sums[kScaledFreeSlip] += (r / a) * (r / a);
+    }
+    return add<set>(part, energy, angular, t);
+  }
+
+  template <ErrorSet set>
+  double add_contact(const ThreeRows& c, Totals& t) const {
+    for (int i = 0; i < 3; ++i) add_row<set>(c.lambda[i], c.w[i], c.r[i], t);
+    const Vec3 lambda(c.lambda[0] + c.cohesion, c.lambda[1], c.lambda[2]);
+    if (cone_law) {
+      Vec3 w_hat = c.w;
       if (problem.law == ContactLaw::coulomb)
-        w_hat[0] += mu * row_errors::length_of(slip[1], slip[2]);
-      Part part = cone_contact(l, w_hat, Vec3(d[0], d[1], d[2]), mu);
-      // the gap and the norm of slips speak of w itself
-      const double a = mean_diagonal(row);
-      const double square = slip[0] * slip[0] + slip[1] * slip[1] + slip[2] * slip[2];
-      part.slip = a > 0.0 ? square / (a * a) : 0.0;
-      part.work = lambda[0] * slip[0] + lambda[1] * slip[1] + lambda[2] * slip[2];
-      return add(part, kNormal, false);
+        w_hat[0] += c.friction * row_errors::length_of(c.w[1], c.w[2]);
+      const double a_t = 0.5 * (c.d_1 + c.d_2);
+      Part part = row_errors::cone_contact<set>(lambda, w_hat, c.d_n, a_t, c.friction);
+      if constexpr (set != ErrorSet::energy) {
+        // the gap and the norm of slips speak of w itself
+        const double a = (c.d_n + c.d_1 + c.d_2) / 3.0;
+        part.slip = a > 0.0 ? c.w.squaredNorm() / (a * a) : 0.0;
+        part.work = lambda.dot(c.w);
+        if (a > 0.0) t.sums[kCount] += 1.0;
+        if constexpr (set == ErrorSet::all)
+          if (a > 0.0) t.sums[kScaledFreeSlip] += c.r.squaredNorm() / (a * a);
+      }
+      return add<set>(part, kNormal, false, t);
     }
-    const double bound = problem.law == ContactLaw::box ? mu * std::max(lambda[0], 0.0) : 0.0;
-    double energy = add(scalar_row(lambda[0], slip[0], 0.0, kInfinity, d[0]), kNormal, false);
-    for (std::size_t i = 1; i < 3; ++i) {
-      Part part = scalar_row(lambda[i], slip[i], -bound, bound, d[i]);
-      if (problem.law == ContactLaw::frictionless) part.slip = 0.0;
-      energy += add(part, kFriction, false);
-    }
+    const bool box = problem.law == ContactLaw::box;
+    const double bound = box ? c.friction * std::max(lambda[0], 0.0) : 0.0;
+    double energy =
+        add_scalar<set>(lambda[0], c.w[0], c.r[0], 0.0, kInfinity, c.d_n, kNormal, false, true, t);
+    energy +=
+        add_scalar<set>(lambda[1], c.w[1], c.r[1], -bound, bound, c.d_1, kFriction, false, box, t);
+    energy +=
+        add_scalar<set>(lambda[2], c.w[2], c.r[2], -bound, bound, c.d_2, kFriction, false, box, t);
     return energy;
   }
 
-  double add_block(const double* lambda, const BlockView& view) {
-    const auto row = static_cast<std::size_t>(view.row);
-    if (view.kind == BlockKind::contact) return add_contact(lambda, row, view.friction);
+  /// A contact of the general blocks with rolling or spinning rows; pointers to its rows.
+  template <ErrorSet set>
+  double add_disc_contact(const BlockView& view, const double* lambda, const double* w,
+                          const double* r, const double* d, Totals& t) const {
+    row_errors::DiscContact c{
+        Vec6::Zero(),
+        Vec6::Zero(),
+        Vec6::Zero(),
+        {{view.friction, std::max(view.rolling, 0.0), std::max(view.spinning, 0.0)}},
+        problem.law == ContactLaw::coulomb};
+    row_errors::DiscContact free = c;
+    const std::array<int, 6> place = full_places(view);
+    for (int row = 0; row < 6; ++row) {
+      const int from = place[static_cast<std::size_t>(row)];
+      if (from < 0) continue;
+      c.lambda[row] = lambda[from];
+      c.w[row] = w[from];
+      free.w[row] = r[from];
+      c.diagonal[row] = free.diagonal[row] = d[from];
+    }
+    const row_errors::LinearRows rows = linear_rows(c);
+    const row_errors::LinearRows free_rows = linear_rows(free);
+    for (int i = 0; i < 6; ++i) {
+      t.sums[kImpulse] += rows.lambda[i] * rows.lambda[i];
+      t.sums[kSlip] += rows.w[i] * rows.w[i];
+      t.sums[kFreeSlip] += free_rows.w[i] * free_rows.w[i];
+      t.sums[kFreeWork] += c.lambda[i] * free.w[i];
+      t.sums[kQuadratic] += c.lambda[i] * (c.w[i] - free.w[i]);
+    }
+    c.lambda[0] += view.cohesion;
+    if (cone_law) {
+      if (rows.a > 0.0) {
+        t.sums[kCount] += 1.0;
+        t.sums[kScaledFreeSlip] += free_rows.w.squaredNorm() / (rows.a * rows.a);
+      }
+      return add<set>(row_errors::disc_contact(c), kNormal, false, t);
+    }
+    const bool box = problem.law == ContactLaw::box;
+    double energy = add_scalar<set>(c.lambda[0], c.w[0], free.w[0], 0.0, kInfinity, c.diagonal[0],
+                                    kNormal, false, true, t);
+    for (std::size_t i = 0; i < 3; ++i)
+      for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) {
+        if (place[static_cast<std::size_t>(row)] < 0) continue;
+        const double bound = box ? c.cone.bound[i] * std::max(c.lambda[0], 0.0) : 0.0;
+        const bool counts = box && (i == 0 || c.cone.bound[i] > 0.0);
+        energy += add_scalar<set>(c.lambda[row], c.w[row], free.w[row], -bound, bound,
+                                  c.diagonal[row], kFriction, i > 0, counts, t);
+      }
+    return energy;
+  }
+
+  template <ErrorSet set>
+  double add_general(Index k, const BlockView& view, const double* lambda, const double* r,
+                     Totals& t) const {
+    const GeneralBlocks& blocks = problem.blocks;
+    const std::size_t row = at(blocks.row_begin[at(k)]);
+    const double* w = w_rows.data() + row;
+    const double* d = row_diagonal.data() + row;
+    if (view.kind == BlockKind::contact && view.rows > 3)
+      return add_disc_contact<set>(view, lambda, w, r, d, t);
+    if (view.kind == BlockKind::contact)
+      return add_contact<set>(
+          {Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]),
+           d[0], d[1], d[2], view.friction, view.cohesion},
+          t);
     double energy = 0.0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(view.rows); ++i) {
+    for (std::size_t i = 0; i < at(view.rows); ++i) {
       double lo = -kInfinity;
       double hi = kInfinity;
       if (view.kind == BlockKind::unilateral) lo = 0.0;
       if (view.kind == BlockKind::boxed) {
-        const std::size_t at = row + i - 3 * problem.contacts.size();
-        lo = problem.blocks.lower[at];
-        hi = problem.blocks.upper[at];
+        lo = blocks.lower[row + i];
+        hi = blocks.upper[row + i];
       }
-      energy += add(scalar_row(lambda[i], w[row + i], lo, hi, diagonal[row + i]),
-                    view.kind == BlockKind::bilateral ? kJoint : kLimit, is_angular(row + i));
+      add_row<set>(lambda[i], w[i], r[i], t);
+      energy += add_scalar<set>(lambda[i], w[i], r[i], lo, hi, d[i],
+                                view.kind == BlockKind::bilateral ? kJoint : kLimit,
+                                blocks.angular[row + i] != 0, true, t);
     }
     return energy;
   }
 
-  /// Local part of all sums for `impulses`, whose slips are in w.
-  void accumulate(std::span<const double> impulses) {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    std::fill(maxima.begin(), maxima.end(), 0.0);
+  void compare(Index block, double energy) {
+    if (energy <= worst_energy || std::isnan(worst_energy)) return;
+    worst = block;
+    worst_energy = energy;
+  }
+
+  /// Rigid contacts: their slips are made where they are used. No impulses: zeros.
+  template <ErrorSet set>
+  void walk_contacts(std::span<const double> impulses, std::span<const double> velocities,
+                     std::span<const double> free, Totals& t) {
+    const Index* dof = problem.bodies.dof_begin.data();
+    const double* d = diagonal.data();
+    const std::size_t n = problem.contacts.size();
+    for (std::size_t k = 0; k < n; ++k, d += width) {
+      const RigidContact& c = problem.contacts[k];
+      ThreeRows rows{Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), d[0],
+                     d[1],         d[width - 1], c.friction,   c.cohesion};
+      if (!impulses.empty()) {
+        const double* l = impulses.data() + 3 * k;
+        rows.lambda = Vec3(l[0], l[1], l[2]);
+      }
+      const Index a = dof[c.body_a], b = dof[c.body_b];
+      rows.w = contact_slip(c, velocities.data() + a, velocities.data() + b);
+      rows.w[0] += c.bias;
+      if constexpr (set == ErrorSet::all) {
+        rows.r = contact_slip(c, free.data() + a, free.data() + b);
+        rows.r[0] += c.bias;
+      }
+      compare(static_cast<Index>(k), add_contact<set>(rows, t));
+    }
+  }
+
+  /// General blocks, whose slips are in w_rows; `impulses` are theirs.
+  template <ErrorSet set>
+  void walk_general(std::span<const double> impulses, std::span<const double> free, Totals& t) {
+    const GeneralBlocks& blocks = problem.blocks;
+    std::vector<double> none, r;
+    if (impulses.empty()) none.assign(at(blocks.n_rows()), 0.0);
+    const double* lambda = impulses.empty() ? none.data() : impulses.data();
+    r.assign(at(blocks.n_rows()), 0.0);
+    if constexpr (set == ErrorSet::all) op.general_slips(free, {}, r);
+    const auto n_contacts = static_cast<Index>(problem.contacts.size());
+    for (Index k = 0; k < blocks.size(); ++k) {
+      const std::size_t row = at(blocks.row_begin[at(k)]);
+      compare(n_contacts + k, add_general<set>(k, block_view(problem, n_contacts + k), lambda + row,
+                                               r.data() + row, t));
+    }
+  }
+
+  template <ErrorSet set>
+  void walk_assembled(std::span<const double> impulses, Totals& t) {
+    const AssembledOperator& n = *problem.assembled;
+    for (std::size_t k = 0; k < n.friction.size(); ++k) {
+      const double* w = w_rows.data() + 3 * k;
+      const double* r = n.r.data() + 3 * k;
+      const double* d = diagonal.data() + 3 * k;
+      const double* l = impulses.data() + 3 * k;
+      const Vec3 lambda = impulses.empty() ? Vec3(Vec3::Zero()) : Vec3(l[0], l[1], l[2]);
+      compare(static_cast<Index>(k),
+              add_contact<set>({lambda, Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]), d[0], d[1],
+                                d[2], n.friction[k], 0.0},
+                               t));
+    }
+  }
+
+  /// Local part of all sums. Assembled operators: neighbours. No impulses: zeros.
+  template <ErrorSet set>
+  void walk(std::span<const double> impulses, std::span<const double> velocities) {
     worst = kNoIndex;
     worst_energy = -1.0;
-    const Index n_blocks = problem.n_blocks();
-    for (Index k = 0; k < n_blocks; ++k) {
-      const BlockView view = block_view(problem, k);
-      const double energy = add_block(impulses.data() + view.row, view);
-      if (!(energy <= worst_energy) && !std::isnan(worst_energy)) {
-        worst = k;
-        worst_energy = energy;
+    Totals t;
+    if (problem.assembled) {
+      if (impulses.empty())
+        std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), w_rows.begin());
+      else
+        op.slips(velocities, impulses, w_rows);
+      walk_assembled<set>(impulses, t);
+    } else {
+      std::span<const double> free;
+      if constexpr (set == ErrorSet::all) free = op.free_velocities();
+      walk_contacts<set>(impulses, velocities, free, t);
+      if (problem.blocks.size() > 0) {
+        const std::span<const double> theirs =
+            impulses.empty() ? impulses : impulses.subspan(3 * problem.contacts.size());
+        op.general_slips(velocities, theirs, w_rows);
+        walk_general<set>(theirs, free, t);
       }
     }
-    for (std::size_t i = 0; i < w.size(); ++i) {
-      sums[kImpulse] += impulses[i] * impulses[i];
-      sums[kSlip] += w[i] * w[i];
-      sums[kFreeWork] += r[i] * impulses[i];
-      sums[kQuadratic] += impulses[i] * (w[i] - r[i]);
+    totals = t;
+  }
+
+  void accumulate(std::span<const double> impulses, std::span<const double> velocities,
+                  ErrorSet which) {
+    set = which;
+    switch (which) {
+      case ErrorSet::energy:
+        return walk<ErrorSet::energy>(impulses, velocities);
+      case ErrorSet::natural_map:
+        return walk<ErrorSet::natural_map>(impulses, velocities);
+      case ErrorSet::all:
+        return walk<ErrorSet::all>(impulses, velocities);
     }
   }
 
   Errors finish() const {
+    const std::array<double, kSums>& sums = totals.sums;
     Errors e;
     // A comparison drops NaN, but the norms do not: one bad number spoils every error.
     const double poison = 0.0 * (sums[kImpulse] + sums[kSlip]);
@@ -223,19 +427,25 @@ struct ErrorEvaluator::Impl {
     e.energy_friction = sums[kFriction] + poison;
     e.energy_limit = sums[kLimit] + poison;
     e.energy = e.energy_joint + e.energy_normal + e.energy_friction + e.energy_limit;
-    e.natural_map = maxima[kNaturalLinear] + poison;
-    e.natural_map_angular = maxima[kNaturalAngular] + poison;
-    e.natural_map_rms = std::sqrt(sums[kNatural] / std::max(constants[kCount], 1.0)) + poison;
+    const double left_out = set == ErrorSet::energy ? kNaN : poison;
+    e.natural_map = totals.maxima[kNaturalLinear] + left_out;
+    e.natural_map_angular = totals.maxima[kNaturalAngular] + left_out;
+    e.natural_map_rms = std::sqrt(sums[kNatural] / std::max(sums[kCount], 1.0)) + left_out;
+    finish_relative(set == ErrorSet::all ? poison : kNaN, e);
+    return e;
+  }
 
+  void finish_relative(double poison, Errors& e) const {
+    const std::array<double, kSums>& sums = totals.sums;
     const double impulse = std::sqrt(sums[kImpulse]);
-    const double free_slip = std::sqrt(constants[kFreeSlip]);
+    const double free_slip = std::sqrt(sums[kFreeSlip]);
     const double unscaled = std::sqrt(sums[kUnscaled]) + poison;
     const double size = std::max({impulse, free_slip, std::sqrt(sums[kSlip])});
     e.siconos = size > std::numeric_limits<double>::epsilon() ? unscaled / size : unscaled;
     e.fclib_merit = unscaled / (1.0 + std::sqrt(free_slip));
     const double scaled = std::sqrt(sums[kScaled]) + poison;
     const double scaled_size =
-        std::max({impulse, std::sqrt(constants[kScaledFreeSlip]), std::sqrt(sums[kScaledSlip])});
+        std::max({impulse, std::sqrt(sums[kScaledFreeSlip]), std::sqrt(sums[kScaledSlip])});
     e.scaled = scaled_size > 0.0 ? scaled / scaled_size : scaled;
 
     e.objective = 0.5 * sums[kQuadratic] + sums[kFreeWork] + poison;
@@ -243,46 +453,94 @@ struct ErrorEvaluator::Impl {
     // zero impulses have no gap to speak of: they are either the solution or not
     e.gap = (works > 0.0 ? std::abs(sums[kWork]) / works : (e.energy > 0.0 ? 1.0 : 0.0)) + poison;
     e.fischer_burmeister = std::sqrt(sums[kFischer]) + poison;
-    return e;
   }
+
+  double local_round_off() const;
 
   const ConstraintProblem& problem;
   DelassusOperator& op;
   PendingReduction reduction;
-  std::vector<double> diagonal;  ///< of N, per row
-  std::vector<double> r;         ///< w at zero impulses
-  std::vector<double> w;
-  std::vector<double> velocities;
-  std::array<double, kSums> sums{};
-  std::array<double, kMaxima> maxima{};
-  std::array<double, kConstants> constants{};
+  bool cone_law;
+  std::size_t width;                 ///< numbers of `diagonal` per rigid contact
+  std::vector<double> diagonal;      ///< of N: N_nn and a_t, or three; assembled: per row
+  std::vector<double> row_diagonal;  ///< of the general blocks' rows
+  std::vector<double> w_rows;        ///< w of the general blocks, or of all assembled rows
+  std::vector<double> own_velocities;
+  ErrorSet set = ErrorSet::all;
+  Totals totals;
   Index worst = kNoIndex;
   double worst_energy = 0.0;
 };
+
+double ErrorEvaluator::Impl::local_round_off() const {
+  constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
+  double sum = 0.0;
+  const auto add_square = [&](double scale, double n_ii) {
+    if (n_ii > 0.0) sum += 0.5 * (kRoundOff * scale) * (kRoundOff * scale) / n_ii;
+  };
+  if (problem.assembled) {
+    for (std::size_t i = 0; i < diagonal.size(); ++i)
+      add_square(std::abs(problem.assembled->r[i]), diagonal[i]);
+    return sum;
+  }
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
+    const Vec3 scale = row_scales(problem, problem.contacts[k]);
+    const double* d = diagonal.data() + width * k;
+    add_square(scale[0], d[0]);
+    add_square(scale[1], d[1]);
+    add_square(scale[2], d[width - 1]);
+  }
+  std::vector<double> scale;
+  for (Index k = 0; k < problem.blocks.size(); ++k) {
+    const std::size_t row = at(problem.blocks.row_begin[at(k)]);
+    row_scales(problem, k, scale);
+    for (std::size_t i = 0; i < scale.size(); ++i) add_square(scale[i], row_diagonal[row + i]);
+  }
+  return sum;
+}
 
 ErrorEvaluator::ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op)
     : impl_(std::make_unique<Impl>(problem, op)) {}
 ErrorEvaluator::~ErrorEvaluator() = default;
 
-void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> velocities) {
+void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> velocities,
+                           ErrorSet set) {
   Impl& s = *impl_;
-  const std::span<double> v = velocities.empty() ? std::span<double>(s.velocities) : velocities;
-  s.op.velocities(impulses, v);
-  s.op.slips(v, impulses, s.w);
-  s.accumulate(impulses);
-  s.reduction.begin(s.sums, s.maxima);
+  if (velocities.empty() && !s.problem.assembled) {
+    s.own_velocities.resize(at(s.problem.bodies.n_dofs()));
+    velocities = s.own_velocities;
+  }
+  s.op.velocities(impulses, velocities);
+  s.accumulate(impulses, velocities, set);
+  s.reduction.begin(s.totals.sums, s.totals.maxima);
 }
 
 bool ErrorEvaluator::pending() const { return impl_->reduction.pending(); }
 
 Errors ErrorEvaluator::end() {
-  impl_->reduction.end(impl_->sums, impl_->maxima);
+  impl_->reduction.end(impl_->totals.sums, impl_->totals.maxima);
   return impl_->finish();
 }
 
-Errors ErrorEvaluator::evaluate(std::span<const double> impulses, std::span<double> velocities) {
-  begin(impulses, velocities);
+Errors ErrorEvaluator::evaluate(std::span<const double> impulses, std::span<double> velocities,
+                                ErrorSet set) {
+  begin(impulses, velocities, set);
   return end();
+}
+
+Errors ErrorEvaluator::evaluate_at(std::span<const double> impulses,
+                                   std::span<const double> velocities, ErrorSet set) {
+  impl_->accumulate(impulses, velocities, set);
+  impl_->reduction.begin(impl_->totals.sums, impl_->totals.maxima);
+  return end();
+}
+
+Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
+  return evaluate_at({}, impl_->op.free_velocities(), set);
+}
+
+double ErrorEvaluator::energy_round_off() {
+  return impl_->problem.comm.sum(impl_->local_round_off());
 }
 
 Index ErrorEvaluator::worst_block(double* energy) const {

@@ -16,7 +16,9 @@ int number_of_parts(const Communicator& comm, const BalanceSettings& settings) {
 }
 
 std::unique_ptr<Solver> make_solver(const SolverSettings& settings) {
-  return make_gauss_seidel(settings.gauss_seidel);
+  GaussSeidelSettings gauss_seidel = settings.gauss_seidel;
+  gauss_seidel.stop.full_history = false;  // a step needs the final errors only
+  return make_gauss_seidel(gauss_seidel);
 }
 
 }  // namespace

@@ -108,17 +108,39 @@ void append_references(ExplicitBlocks& out, const ConstraintProblem& problem, In
   }
 }
 
-void append_guess(ExplicitBlocks& out, const ExplicitBlocks::Block& block, ContactLaw law,
-                  std::span<const double> impulses) {
-  const std::span<const double> guess = impulses.subspan(at(block.problem_row), at(block.rows));
-  if (block.kind == BlockKind::contact) {
-    const Vec3 z = admissible_contact(law, {guess[0], guess[1], guess[2]}, block.friction);
-    out.lambda.insert(out.lambda.end(), {z[0], z[1], z[2]});
-    return;
-  }
+/// The block's impulses, made admissible: those of a contact that nothing moves stay 0.
+void set_guess(ExplicitBlocks& out, const ExplicitBlocks::Block& block, ContactLaw law,
+               std::span<const double> guess) {
+  const std::span<double> lambda = std::span(out.lambda).subspan(at(block.row), at(block.rows));
   for (std::size_t i = 0; i < guess.size(); ++i)
-    out.lambda.push_back(
-        std::clamp(guess[i], out.lower[at(block.row) + i], out.upper[at(block.row) + i]));
+    lambda[i] = std::clamp(guess[i], out.lower[at(block.row) + i], out.upper[at(block.row) + i]);
+  if (block.kind != BlockKind::contact) return;
+  lambda[0] += block.cohesion;
+  if (block.rows == 3) {
+    const Vec3 z = admissible_contact(law, {lambda[0], lambda[1], lambda[2]}, block.friction);
+    std::copy_n(z.data(), 3, lambda.begin());
+  } else {
+    make_admissible(law, out.wide[at(block.contact)], lambda);
+  }
+  lambda[0] -= block.cohesion;
+}
+
+/// A contact's new impulses in place, with w at the old ones.
+void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& block,
+                  const LocalRules& rules, std::span<const double> w, std::span<double> lambda) {
+  lambda[0] += block.cohesion;
+  if (block.rows == 3) {
+    const ContactBlock& contact = blocks.contact[at(block.contact)];
+    const Vec3 z = solve_contact(rules, contact, {w[0], w[1], w[2]},
+                                 {lambda[0], lambda[1], lambda[2]}, block.friction);
+    std::copy_n(z.data(), 3, lambda.begin());
+    if (contact.largest == 0.0) lambda[0] = block.cohesion;
+  } else {
+    const WideContact& wide = blocks.wide[at(block.contact)];
+    solve_wide_contact(rules, wide, w, lambda);
+    if (wide.problem.largest == 0.0) lambda[0] = block.cohesion;
+  }
+  lambda[0] -= block.cohesion;
 }
 
 }  // namespace
@@ -135,9 +157,10 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
                               0,
                               out.d.size(),
                               kNoIndex,
-                              view.friction};
+                              view.friction,
+                              view.cohesion};
   append_rows(out, problem, k);
-  append_guess(out, block, law, impulses);
+  out.lambda.resize(out.lambda.size() + rows);
   out.d.resize(block.d + rows * rows, 0.0);
   const std::span<double> d = std::span(out.d).subspan(block.d, rows * rows);
   append_references(out, problem, k, view.rows, place, d);
@@ -146,11 +169,16 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
 
   out.d_inverse.resize(out.d.size(), 0.0);
   if (view.kind == BlockKind::contact) {
-    block.contact = static_cast<Index>(out.contact.size());
-    out.contact.push_back(make_contact_block(Eigen::Map<const Mat3>(d.data())));  // symmetric
+    const bool wide = view.rows > 3;
+    block.contact = static_cast<Index>(wide ? out.wide.size() : out.contact.size());
+    if (wide)
+      out.wide.push_back(make_wide_contact(view, d));
+    else
+      out.contact.push_back(make_contact_block(Eigen::Map<const Mat3>(d.data())));  // symmetric
   } else if (view.kind == BlockKind::bilateral) {
     invert(d, rows, std::span(out.d_inverse).subspan(block.d, rows * rows));
   }
+  set_guess(out, block, law, impulses.subspan(at(view.row), rows));
   out.most_rows = std::max(out.most_rows, view.rows);
   out.blocks.push_back(block);
 }
@@ -162,13 +190,9 @@ double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std:
   const std::span<double> lambda = std::span(blocks.lambda).subspan(at(block.row), rows);
   const double* d = blocks.d.data() + block.d;
   if (block.kind == BlockKind::contact) {
-    const Vec3 old(lambda[0], lambda[1], lambda[2]);
-    const Vec3 z = solve_contact(rules, blocks.contact[at(block.contact)], {w[0], w[1], w[2]}, old,
-                                 block.friction);
-    for (int i = 0; i < 3; ++i) {
-      change[at(i)] = z[i] - old[i];
-      lambda[at(i)] = z[i];
-    }
+    for (std::size_t i = 0; i < rows; ++i) change[i] = lambda[i];
+    turn_contact(blocks, block, rules, w, lambda);
+    for (std::size_t i = 0; i < rows; ++i) change[i] = lambda[i] - change[i];
   } else if (block.kind == BlockKind::bilateral) {
     const double* inverse = blocks.d_inverse.data() + block.d;
     for (std::size_t i = 0; i < rows; ++i) {

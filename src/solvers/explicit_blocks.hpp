@@ -7,6 +7,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "local_solve.hpp"
+#include "wide_contact.hpp"
 
 namespace catena {
 
@@ -21,8 +22,9 @@ struct ExplicitBlocks {
     Index problem_row;  ///< first row in the problem
     Index reference_begin, reference_end;
     std::size_t d;  ///< rows x rows numbers of D; for a bilateral block, of D's inverse beside
-    Index contact;  ///< place in `contact`; kNoIndex unless a contact
+    Index contact;  ///< place in `contact`, of more than 3 rows in `wide`; kNoIndex if no contact
     double friction;
+    double cohesion;  ///< c: the law holds for lambda + c on the normal row
   };
   struct Reference {
     std::size_t velocity;  ///< place of the body's first velocity
@@ -33,6 +35,7 @@ struct ExplicitBlocks {
   std::vector<Reference> references;
   std::vector<double> g, y, d, d_inverse;
   std::vector<ContactBlock> contact;
+  std::vector<WideContact> wide;
   std::vector<double> lambda, q, sigma, lower, upper;
   Index most_rows = 0;
 
@@ -55,7 +58,7 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
 /// lambda to `change`, adds it to lambda and returns |D change|^2.
 ///   bilateral   change = -omega D^-1 w
 ///   unilateral, boxed   rows one after the other (solve_rows)
-///   contact     solve_contact
+///   contact     solve_contact, solve_wide_contact for lambda + c on the normal row
 double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std::span<double> w,
                   std::span<double> change);
 

@@ -40,11 +40,11 @@ class GaussSeidel final : public Solver {
     DelassusOperator op(problem);
     const std::unique_ptr<SweepEngine> engine = make_engine(problem, op, settings_, impulses);
     engine->store_impulses(impulses);  // the guess, made admissible
-    StopMonitor monitor(problem, op, settings_.stop, started);
-    const bool over = monitor.start(impulses);
+    StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
+    const bool over = monitor.start();
     monitor.set_setup_seconds(wall_seconds() - started);
     if (!over) iterate(*engine, monitor, impulses);
-    return monitor.finish(impulses, velocities, engine->remark());
+    return monitor.finish(engine->remark());
   }
 
  private:
@@ -70,7 +70,7 @@ class GaussSeidel final : public Solver {
       const bool last = sweep >= stop.max_iterations;
       if (!last && sweep % stop.check_interval != 0) continue;
       engine.store_impulses(impulses);
-      monitor.begin(sweep, impulses, running_error);
+      monitor.begin(sweep, running_error, last);
       if (last && monitor.end()) return;
     }
   }

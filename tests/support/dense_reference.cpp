@@ -77,15 +77,43 @@ Bounds bounds_of(const ConstraintProblem& problem, const BlockView& view, Index 
     case BlockKind::contact:
       break;
   }
-  if (i == 0) return {0.0, kInfinity};
-  const double bound =
-      problem.law == ContactLaw::box ? view.friction * std::max(lambda[view.row], 0.0) : 0.0;
+  if (i == 0) return {-view.cohesion, kInfinity};
+  const double coefficient = i < 3                          ? view.friction
+                             : i < 5 && view.rolling >= 0.0 ? view.rolling
+                                                            : view.spinning;
+  const double bound = problem.law == ContactLaw::box
+                           ? coefficient * std::max(lambda[view.row] + view.cohesion, 0.0)
+                           : 0.0;
   return {-bound, bound};
 }
 
 bool on_cone(const ConstraintProblem& problem, const BlockView& view) {
   return view.kind == BlockKind::contact &&
          (problem.law == ContactLaw::coulomb || problem.law == ContactLaw::ccp);
+}
+
+bool is_plain(const BlockView& view) { return view.rows == 3 && view.cohesion == 0.0; }
+
+/// A disc of a contact: its rows, the first among all rows, and its radius per normal impulse.
+struct DiscRows {
+  Index first, rows;
+  double bound;
+};
+
+std::vector<DiscRows> discs_of(const BlockView& view) {
+  std::vector<DiscRows> discs = {{view.row + 1, 2, view.friction}};
+  Index next = view.row + 3;
+  if (view.rolling >= 0.0) {
+    discs.push_back({next, 2, view.rolling});
+    next += 2;
+  }
+  if (view.spinning >= 0.0) discs.push_back({next, 1, view.spinning});
+  return discs;
+}
+
+/// x cut to the ball of that radius.
+VectorXd cut(const VectorXd& x, double radius) {
+  return x.norm() <= radius ? x : VectorXd(radius / x.norm() * x);
 }
 
 class Sweeper {
@@ -105,8 +133,10 @@ class Sweeper {
     for (Index k = 0; k < problem_.n_blocks(); ++k) {
       const BlockView view = block_view(problem_, k);
       if (view.kind == BlockKind::bilateral) continue;
-      if (on_cone(problem_, view))
+      if (on_cone(problem_, view) && is_plain(view))
         solve_contact(view);
+      else if (on_cone(problem_, view))
+        solve_discs(view);
       else
         for (Index i = 0; i < view.rows; ++i) solve_scalar(view, i);
     }
@@ -123,6 +153,10 @@ class Sweeper {
     double sum = 0.0;
     for (Index k = 0; k < problem_.n_blocks(); ++k) {
       const BlockView view = block_view(problem_, k);
+      if (on_cone(problem_, view) && !is_plain(view)) {
+        sum = std::hypot(sum, disc_residual(view, w));
+        continue;
+      }
       if (on_cone(problem_, view)) {
         const double a = dense_.N.block<3, 3>(view.row, view.row).trace() / 3.0;
         if (a <= 0.0) continue;
@@ -166,6 +200,91 @@ class Sweeper {
   VectorXd lambda;
 
  private:
+  /// What is complementary to the normal impulse: w_n, under ccp less what the discs push.
+  double normal_slip(const BlockView& view, const VectorXd& w) const {
+    double slip = w[view.row];
+    if (problem_.law == ContactLaw::ccp)
+      for (const DiscRows& disc : discs_of(view))
+        slip -= disc.bound * w.segment(disc.first, disc.rows).norm();
+    return slip;
+  }
+
+  /// Complementarity of the normal and maximum dissipation of each disc, each times the
+  /// block's own diagonal.
+  double disc_residual(const BlockView& view, const VectorXd& w) const {
+    const double a_n = dense_.N(view.row, view.row);
+    const double normal = lambda[view.row] + view.cohesion;
+    const double e = normal - std::max(0.0, normal - normal_slip(view, w) / a_n);
+    double sum = a_n * e;
+    for (const DiscRows& disc : discs_of(view)) {
+      const double a = dense_.N(disc.first, disc.first);
+      const VectorXd x = lambda.segment(disc.first, disc.rows);
+      sum = std::hypot(
+          sum, a * (x - cut(x - w.segment(disc.first, disc.rows) / a, disc.bound * normal)).norm());
+    }
+    return sum;
+  }
+
+  /// The discs' impulses for a given normal impulse, by projected gradient steps with w of the
+  /// block's rows carried along; returns that w.
+  VectorXd settle_discs(const BlockView& view, const MatrixXd& d, const VectorXd& rest,
+                        double normal) {
+    lambda[view.row] = normal - view.cohesion;
+    VectorXd w = rest + d * lambda.segment(view.row, view.rows);
+    const std::vector<DiscRows> discs = discs_of(view);
+    for (int step = 0; step < 3000; ++step) {
+      double change = 0.0;
+      for (const DiscRows& disc : discs) {
+        const Index at_row = disc.first - view.row;
+        // at most twice the largest diagonal is the disc's own largest eigenvalue
+        const double a = 1.2 * d.block(at_row, at_row, disc.rows, disc.rows).diagonal().maxCoeff();
+        const VectorXd x = lambda.segment(disc.first, disc.rows);
+        const VectorXd next = cut(x - w.segment(at_row, disc.rows) / a, disc.bound * normal);
+        lambda.segment(disc.first, disc.rows) = next;
+        w += d.middleCols(at_row, disc.rows) * (next - x);
+        change = std::hypot(change, a * (next - x).norm());
+      }
+      if (change <= 1e-16 * (w.norm() + rest.norm())) break;
+    }
+    return w;
+  }
+
+  /// The normal impulse of a contact with discs as the root of its complementary slip:
+  /// regula falsi, the kept end's value halved (Illinois).
+  void solve_discs(const BlockView& view) {
+    const MatrixXd d = dense_.N.block(view.row, view.row, view.rows, view.rows);
+    const VectorXd rest = dense_.N.middleRows(view.row, view.rows) * lambda +
+                          dense_.r.segment(view.row, view.rows) -
+                          d * lambda.segment(view.row, view.rows);
+    const auto slip_at = [&](double normal) {
+      const VectorXd w = settle_discs(view, d, rest, normal);
+      double slip = w[0];
+      if (problem_.law == ContactLaw::ccp)
+        for (const DiscRows& disc : discs_of(view))
+          slip -= disc.bound * w.segment(disc.first - view.row, disc.rows).norm();
+      return slip;
+    };
+    double low = 0.0, at_low = slip_at(low);
+    if (at_low >= 0.0) return;
+    double high = std::max(1e-9, -rest[0] / d(0, 0)), at_high = slip_at(high);
+    while (at_high < 0.0) at_high = slip_at(high *= 2.0);
+    for (int i = 0; i < 200 && high - low > 1e-16 * high && at_high > 0.0; ++i) {
+      const double middle = high - at_high * (high - low) / (at_high - at_low);
+      const double slip = slip_at(middle);
+      if (slip < 0.0) {
+        low = middle;
+        at_low = slip;
+        at_high *= 0.5;
+      } else {
+        high = middle;
+        at_high = slip;
+        at_low *= 0.5;
+      }
+      if (std::abs(slip) <= 1e-16 * (std::abs(rest[0]) + d(0, 0) * middle)) return;
+    }
+    slip_at(high);
+  }
+
   void solve_contact(const BlockView& view) {
     const Mat3 d = dense_.N.block<3, 3>(view.row, view.row);
     if (d.trace() <= 0.0) return;

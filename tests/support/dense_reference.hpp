@@ -31,7 +31,8 @@ struct DenseSolution {
 
 /// Block Gauss-Seidel on the dense problem until `residual` <= tolerance: all bilateral rows
 /// as one block by least squares, other scalars by clamping, contacts by the exact
-/// one-contact solutions of the problem's law. One rank. Redundant contacts converge to some of
+/// one-contact solutions of the problem's law, with rolling, spinning or cohesion by bisection
+/// for the normal impulse. One rank. Redundant contacts converge to some of
 /// the possible impulses: compare velocities.
 DenseSolution solve_dense(const ConstraintProblem& problem, double tolerance = 1e-13,
                           int max_sweeps = 200000);

@@ -1,6 +1,7 @@
 #include "support/scene.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -76,6 +77,9 @@ void add_block(GeneralBlocks& out, const SceneBlock& block, std::int64_t name,
   out.kind.push_back(block.kind);
   out.name.push_back(name);
   out.friction.push_back(block.friction);
+  out.rolling.push_back(block.rolling);
+  out.spinning.push_back(block.spinning);
+  out.cohesion.push_back(block.cohesion);
   out.row_begin.push_back(out.row_begin.back() + static_cast<Index>(rows));
   out.body_begin.push_back(out.body_begin.back() + static_cast<Index>(block.bodies.size()));
   for (std::size_t j = 0; j < block.bodies.size(); ++j) {
@@ -173,6 +177,43 @@ RigidContact& Scene::add_contact(GlobalId a, GlobalId b, const Vec3& normal, con
            static_cast<std::int32_t>(std::count_if(contacts.begin(), contacts.end(), same_pair)),
            0};
   return contacts.emplace_back(c);
+}
+
+SceneBlock wide_block(const RigidContact& contact, double rolling, double spinning,
+                      double cohesion) {
+  SceneBlock block;
+  block.kind = BlockKind::contact;
+  block.bodies = {contact.body_a, contact.body_b};
+  std::array<double, 18> g_a, g_b;
+  contact_jacobian(contact, g_a, g_b);
+  block.jacobians = {{g_a.begin(), g_a.end()}, {g_b.begin(), g_b.end()}};
+  block.q = {-contact.bias, 0.0, 0.0};
+  block.angular = {0, 0, 0};
+  block.friction = contact.friction;
+  block.rolling = rolling;
+  block.spinning = spinning;
+  block.cohesion = cohesion;
+  const auto add_row = [&](const Vec3& axis) {
+    for (int side = 0; side < 2; ++side)
+      for (int i = 0; i < 6; ++i)
+        block.jacobians[static_cast<std::size_t>(side)].push_back(
+            i < 3 ? 0.0 : (side == 0 ? -axis[i - 3] : axis[i - 3]));
+    block.q.push_back(0.0);
+    block.angular.push_back(1);
+  };
+  if (rolling >= 0.0) {
+    add_row(contact.tangent);
+    add_row(contact.normal.cross(contact.tangent));
+  }
+  if (spinning >= 0.0) add_row(contact.normal);
+  return block;
+}
+
+Scene with_couples(Scene scene, double rolling, double spinning, double cohesion) {
+  for (const RigidContact& c : scene.contacts)
+    scene.blocks.push_back(wide_block(c, rolling, spinning, cohesion));
+  scene.contacts.clear();
+  return scene;
 }
 
 Index Scene::n_rows() const {

@@ -23,9 +23,10 @@ struct SceneBlock {
   std::vector<std::vector<double>> jacobians;  ///< rows x velocities of each body, row by row
   std::vector<double> q;                       ///< per row; its length is the number of rows
   double friction = 0.0;
-  std::vector<double> compliance;     ///< empty: zeros
-  std::vector<double> lower, upper;   ///< boxed only
-  std::vector<std::uint8_t> angular;  ///< empty: linear rows
+  std::vector<double> compliance;                          ///< empty: zeros
+  std::vector<double> lower, upper;                        ///< boxed only
+  std::vector<std::uint8_t> angular;                       ///< empty: linear rows
+  double rolling = -1.0, spinning = -1.0, cohesion = 0.0;  ///< contacts, as in GeneralBlocks
 };
 
 /// All bodies and blocks. A body's id is its position.
@@ -49,6 +50,13 @@ struct Scene {
   Index n_rows() const;
   Index n_dofs() const;
 };
+
+/// The contact as a general block of 3 to 6 rows: with rolling rows about both tangents where
+/// rolling >= 0, a spinning row about the normal where spinning >= 0.
+SceneBlock wide_block(const RigidContact& contact, double rolling, double spinning,
+                      double cohesion = 0.0);
+/// The scene with all its rigid contacts as such blocks, after those that it has.
+Scene with_couples(Scene scene, double rolling, double spinning, double cohesion = 0.0);
 
 /// Rank of a body, 0 .. size-1.
 using Owner = std::function<int(GlobalId)>;

@@ -29,8 +29,15 @@ class DelassusOperator {
              std::span<double> w);
   /// Neighbours. y = N lambda.
   void multiply(std::span<const double> impulses, std::span<double> y);
+  /// Neighbours. V at zero impulses: V_free, ghosts included. The problem's own or of this
+  /// object's scratch, which the next call of multiply overwrites.
+  std::span<const double> free_velocities();
   /// Neighbours. r: w at zero impulses.
   void free_slips(std::span<double> r);
+  /// Local. w of the general blocks' rows alone, in their order; `impulses` are theirs, empty:
+  /// zeros.
+  void general_slips(std::span<const double> velocities, std::span<const double> impulses,
+                     std::span<double> w) const;
 
   /// Local. Diagonal block N_kk (rows x rows, row by row) of block k.
   void diagonal_block(Index block, std::span<double> out) const;
@@ -40,12 +47,22 @@ class DelassusOperator {
   std::unique_ptr<Impl> impl_;
 };
 
+/// u = (n, t1, t2)^T (v_b + w_b x r_b - v_a - w_a x r_a) of a rigid contact, from its bodies'
+/// six velocities; inline for loops over all contacts.
+inline Vec3 contact_slip(const RigidContact& c, const double* v_a, const double* v_b) {
+  using Three = Eigen::Map<const Vec3>;
+  const Vec3 u =
+      Three(v_b) + Three(v_b + 3).cross(c.arm_b) - Three(v_a) - Three(v_a + 3).cross(c.arm_a);
+  return {c.normal.dot(u), c.tangent.dot(u), c.normal.cross(c.tangent).dot(u)};
+}
+
 /// Dense N of a problem on one rank, row by row (n_rows x n_rows): for tests and direct
 /// solvers of small problems. Throws std::logic_error on several ranks.
 std::vector<double> assemble_dense(const ConstraintProblem& problem);
 
 /// The same problem as assembled operator (one rank only): no bodies. Throws
-/// std::logic_error on several ranks and where blocks other than contacts exist.
+/// std::logic_error on several ranks and where blocks other than contacts of 3 rows without
+/// cohesion exist.
 ConstraintProblem assembled_problem(const ConstraintProblem& problem);
 
 }  // namespace catena

@@ -29,6 +29,12 @@ inline constexpr std::array<std::string_view, 8> kMetricNames = {
 /// Unit of each metric: "J", "m/s", "1", or "J^0.5" (fischer_burmeister).
 std::string_view metric_unit(Metric metric);
 
+/// What an evaluation gives besides the energy and its parts: nothing, the natural maps, or all.
+/// Errors left out are NaN.
+enum class ErrorSet { energy, natural_map, all };
+/// The least set that holds a metric.
+ErrorSet set_of(Metric metric);
+
 /// All errors of one iterate; the same on every rank. A non-finite impulse or slip
 /// anywhere makes every error NaN.
 struct Errors {
@@ -51,23 +57,37 @@ struct Errors {
 /// Value of one metric.
 double value_of(const Errors& errors, Metric metric);
 
-/// Evaluates errors; keeps the problem's diagonal blocks, r and scratch. w is recomputed
-/// from lambda, never carried.
+/// Evaluates errors. w is recomputed from lambda, never carried. Keeps the diagonal of N as
+/// far as the metrics see it: 2 numbers per rigid contact (3 for laws box and frictionless), one
+/// per row of general blocks and assembled operators.
 class ErrorEvaluator {
  public:
-  /// Collective. `problem` and `op` must outlive the evaluator.
+  /// Local. `problem` and `op` must outlive the evaluator.
   ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op);
   ~ErrorEvaluator();
 
   /// Collective. Recomputes V and w from `impulses`. `velocities` (n_dofs, may be
   /// empty) receives V.
-  Errors evaluate(std::span<const double> impulses, std::span<double> velocities = {});
+  Errors evaluate(std::span<const double> impulses, std::span<double> velocities = {},
+                  ErrorSet set = ErrorSet::all);
+  /// Collective. The same for `velocities` that are V of `impulses` already.
+  Errors evaluate_at(std::span<const double> impulses, std::span<const double> velocities,
+                     ErrorSet set = ErrorSet::all);
+  /// Collective. Errors of zero impulses.
+  Errors evaluate_zero(ErrorSet set = ErrorSet::all);
 
-  /// Collective. The same in two halves: begin recomputes w (neighbours) and posts the
+  /// Collective. evaluate in two halves: begin recomputes w (neighbours) and posts the
   /// reduction; end waits. One evaluation may be under way.
-  void begin(std::span<const double> impulses, std::span<double> velocities = {});
+  void begin(std::span<const double> impulses, std::span<double> velocities = {},
+             ErrorSet set = ErrorSet::all);
   bool pending() const;
   Errors end();
+
+  /// Collective. Energy error that round-off alone leaves, J: with s_i = sum |G_ij V_free_j|
+  /// + |q_i| the size of the terms that row i adds up,
+  ///   1/2 sum_i (8 eps s_i)^2 / N_ii,
+  /// for a contact's tangents with the mean of both N_ii.
+  double energy_round_off();
 
   /// Local: the block with the largest energy error of the last evaluation and its
   /// error, J; kNoIndex if there are no blocks.
