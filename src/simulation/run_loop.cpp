@@ -34,6 +34,8 @@ std::vector<SeriesColumn> series_columns() {
           {"dissipation_impact", "J"},
           {"recovery_work", "J"},
           {"external_work", "J"},
+          {"cohesion_work", "J"},
+          {"flow_energy", "J"},
           {"energy_residual", "J"},
           {"error_energy", "J"},
           {"error_normal", "J"},
@@ -41,6 +43,11 @@ std::vector<SeriesColumn> series_columns() {
           {"error_natural_map", "m/s"},
           {"error_natural_map_rms", "m/s"},
           {"error_joint", "J"},
+          {"bodies", "1"},
+          {"inserted", "1"},
+          {"removed", "1"},
+          {"inserted_mass", "kg"},
+          {"removed_mass", "kg"},
           {"contacts", "1"},
           {"penetration", "m"},
           {"iterations", "1"},
@@ -54,8 +61,8 @@ std::vector<SeriesColumn> series_columns() {
           {"imbalance", "1"}};
 }
 
-std::vector<double> series_row(const StepReport& r, const State& state, double wall,
-                               double imbalance) {
+std::vector<double> series_row(const StepReport& r, const State& state, std::int64_t bodies,
+                               double wall, double imbalance) {
   const Errors& e = r.solve.errors;
   return {state.time,
           static_cast<double>(state.step),
@@ -65,6 +72,8 @@ std::vector<double> series_row(const StepReport& r, const State& state, double w
           r.audit.dissipation_impact,
           r.audit.recovery_work,
           r.audit.external_work,
+          r.audit.cohesion_work,
+          r.audit.flow_energy,
           r.energy_residual,
           e.energy,
           e.energy_normal,
@@ -72,6 +81,11 @@ std::vector<double> series_row(const StepReport& r, const State& state, double w
           e.natural_map,
           e.natural_map_rms,
           e.energy_joint,
+          static_cast<double>(bodies),
+          static_cast<double>(state.flow.inserted),
+          static_cast<double>(state.flow.removed),
+          state.flow.inserted_mass,
+          state.flow.removed_mass,
           static_cast<double>(r.contacts),
           r.penetration,
           static_cast<double>(r.solve.iterations),
@@ -128,17 +142,12 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
 
 std::vector<ContactRecord> contact_records(const Simulation& sim) {
   const ContactSet& set = sim.stepper().contacts();
-  const std::span<const double> impulses = sim.stepper().impulses();
-  const std::vector<RigidContact>& rows = sim.stepper().problem().contacts;
   std::vector<ContactRecord> records;
   records.reserve(set.contacts.size());
   for (std::size_t k = 0; k < set.contacts.size(); ++k) {
     const Contact& c = set.contacts[k];
-    const RigidContact& row = rows[k];
-    const double* lambda = impulses.data() + 3 * k;
-    records.push_back({c.key, c.point, c.normal, c.gap,
-                       lambda[0] * row.normal + lambda[1] * row.tangent +
-                           lambda[2] * row.normal.cross(row.tangent)});
+    const ContactForce force = sim.stepper().contact_force(k);
+    records.push_back({c.key, c.point, c.normal, c.gap, force.impulse, force.couple});
   }
   return records;
 }
@@ -199,8 +208,9 @@ class RunLoop {
 
  private:
   void start() {
-    writer_.write_bodies(sim_.model(), sim_.bodies());
-    const std::int64_t n = sim_.communicator().sum(static_cast<std::int64_t>(sim_.bodies().size()));
+    for (const std::string& warning : sim_.model().warnings) log_.warning(warning);
+    write_bodies();
+    const std::int64_t n = count_bodies();
     log_.info("start: " + std::to_string(n) + " bodies on " +
                   std::to_string(sim_.communicator().size()) + " ranks, " +
                   std::to_string(sim_.n_steps()) + " steps of " +
@@ -209,6 +219,17 @@ class RunLoop {
               {{"setup_s", json_number(sim_.setup_seconds())}});
     snapshot();
     wall_start_ = wall_progress_ = wall_seconds();
+  }
+
+  /// Collective. Bodies over all ranks, without planes.
+  std::int64_t count_bodies() const {
+    return sim_.communicator().sum(static_cast<std::int64_t>(sim_.bodies().size()));
+  }
+
+  void write_bodies() {
+    const bool flow = !sim_.inflow().none() || !sim_.settings().outflow.empty();
+    writer_.write_bodies(sim_.model(), sim_.bodies(), flow);
+    written_ = sim_.state().flow.inserted;
   }
 
   void step_or_dump() {
@@ -253,8 +274,9 @@ class RunLoop {
                    {{"penetration", json_number(r.penetration)}});
     }
     note_tolerance(r);
+    note_waiting();
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
-      writer_.append_series(series_row(r, state, wall, sim_.imbalance()));
+      writer_.append_series(series_row(r, state, count_bodies(), wall, sim_.imbalance()));
     }
     if (due(output_.snapshot_interval)) snapshot();
     if (due(output_.dump_interval) && dumps_ < kMaxDumps) {
@@ -280,6 +302,7 @@ class RunLoop {
   }
 
   void snapshot(const std::vector<ContactRecord>& records) {
+    if (written_ != sim_.state().flow.inserted) write_bodies();
     writer_.write_snapshot(sim_.model(), sim_.bodies(), sim_.state(), records);
     last_snapshot_ = sim_.state().step;
   }
@@ -311,6 +334,51 @@ class RunLoop {
                   {"error", json_number(value_of(r.solve.errors, r.solve.metric))}});
   }
 
+  /// Tells once of each insertion that finds no room.
+  void note_waiting() {
+    const std::vector<Insertion>& insertions = sim_.inflow().insertions();
+    waited_.resize(insertions.size(), 0);
+    for (std::size_t i = 0; i < insertions.size(); ++i) {
+      const InflowProgress& progress = sim_.state().inflow[i];
+      if (progress.tried == 0 || waited_[i] != 0) continue;
+      waited_[i] = 1;
+      log_.warning("step " + std::to_string(sim_.state().step) + ": the region of insertion " +
+                   name_of(i) + " has no room for body " + std::to_string(progress.made) +
+                   ": all " + std::to_string(progress.tried) +
+                   " places drawn are taken; it waits, and those behind it");
+    }
+  }
+
+  std::string name_of(std::size_t insertion) const {
+    const std::string& name = sim_.inflow().insertions()[insertion].settings().name;
+    return name.empty() ? std::to_string(insertion) : name;
+  }
+
+  /// What came in and what left.
+  void summarise_flow() {
+    const State& state = sim_.state();
+    const std::vector<Insertion>& insertions = sim_.inflow().insertions();
+    for (std::size_t i = 0; i < insertions.size(); ++i) {
+      const InflowProgress& progress = state.inflow[i];
+      const bool by_mass = std::isnan(insertions[i].settings().number_rate);
+      const bool all = progress.made == insertions[i].settings().count;
+      log_.info("insertion " + name_of(i) + ": " + std::to_string(progress.made) + " bodies",
+                {{"inserted", std::to_string(progress.made)},
+                 {"refused", std::to_string(progress.refused)}});
+      if (progress.refused == 0 || (waited_[i] == 0 && progress.tried == 0)) continue;
+      log_.warning(
+          "insertion " + name_of(i) + ": " + std::to_string(progress.refused) +
+          " places drawn were taken" +
+          (all ? std::string()
+               : "; still due are " + short_text(progress.owed) + (by_mass ? " kg" : " bodies")));
+    }
+    for (std::size_t i = 0; i < state.outflow.size(); ++i) {
+      log_.info("outflow " + sim_.settings().outflow[i].name + ": " +
+                    std::to_string(state.outflow[i]) + " bodies",
+                {{"removed", std::to_string(state.outflow[i])}});
+    }
+  }
+
   /// A line at most every second, and at the end.
   void progress(const StepReport& r) {
     const double now = wall_seconds();
@@ -333,6 +401,7 @@ class RunLoop {
 
   void summary() {
     const std::int64_t steps = sim_.n_steps();
+    summarise_flow();
     if (missed_ > 0) {
       log_.warning(std::to_string(missed_) + " of " + std::to_string(steps) +
                    " steps missed their tolerance: see error_energy in the series; more "
@@ -358,6 +427,8 @@ class RunLoop {
   const OutputSettings& output_;
   ResultWriter writer_;
   std::int64_t last_snapshot_ = -1;
+  std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
+  std::vector<char> waited_;  ///< per insertion: told of
   int dumps_ = 0;
   std::int64_t missed_ = 0;
   bool missed_last_ = false;

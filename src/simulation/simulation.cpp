@@ -94,7 +94,7 @@ const StepReport& Simulation::step() {
   const StepReport& report = stepper_->step(bodies_, state_);
   const double work =
       counted_work(static_cast<std::int64_t>(stepper_->contacts().contacts.size()) * 3,
-                   report.solve.iterations, bodies_.size());
+                   std::max(1, report.solve.iterations), bodies_.size());
   unbalanced_ = imbalanced(comm_, work, settings_.parallel, &imbalance_);
   return report;
 }

@@ -1,0 +1,105 @@
+// What prescribed motions do to bodies in contact with them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "catena/simulation/simulation.hpp"
+
+namespace catena {
+namespace {
+
+std::unique_ptr<Simulation> simulate(const std::string& yaml) {
+  return std::make_unique<Simulation>(
+      Communicator::self(), parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+}
+
+std::size_t index_of(const Simulation& sim, GlobalId id) {
+  std::size_t i = 0;
+  while (sim.bodies().constants.at(i).id != id) ++i;
+  return i;
+}
+
+/// A sphere of radius 0.1 m on a plate that shakes with 5 Hz and this amplitude; the largest gap
+/// between them in a second.
+double largest_gap(double amplitude) {
+  const auto sim = simulate(
+      "materials: {m: {density: 1000}}\n"
+      "bodies:\n"
+      "  - {name: plate, material: m, shape: {box: {size: [1, 1, 0.2]}}, position: [0, 0, -0.1],\n"
+      "     motion: {harmonics: [{amplitude: [0, 0, " +
+      std::to_string(amplitude) +
+      "], frequency: 5 Hz}]}}\n"
+      "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0, 0, 0.1],\n"
+      "     velocity: [0, 0, " +
+      std::to_string(10.0 * M_PI * amplitude) +
+      "]}\n"
+      "time: {step: 0.5 ms, end: 1}\n");
+  double largest = -1.0;
+  for (int step = 0; step < 2000; ++step) {
+    sim->step();
+    const auto z = [&](GlobalId id) { return sim->state().body[index_of(*sim, id)].pose.p[2]; };
+    largest = std::max(largest, z(1) - z(0) - 0.2);
+  }
+  return largest;
+}
+
+TEST(PrescribedMotion, ASphereStaysOnAShakingPlateBelowOneGAndLiftsOffAbove) {
+  // amplitude omega^2 = g at 9.940 mm
+  const double lift = 9.81 / (100.0 * M_PI * M_PI);
+
+  EXPECT_LT(largest_gap(0.95 * lift), 1e-5);
+  EXPECT_GT(largest_gap(1.20 * lift), 2e-4);
+}
+
+TEST(PrescribedMotion, APlaneThatMovesTakesABodyAlong) {
+  const auto sim = simulate(
+      "materials: {m: {density: 1000, friction: 1}}\n"
+      "bodies:\n"
+      "  - {name: belt, material: m, shape: plane, motion: {velocity: [0.3, 0, 0.1]}}\n"
+      "  - {name: box, material: m, shape: {box: {size: [0.2, 0.2, 0.2]}}, position: [0, 0, 0.1]}\n"
+      "time: {step: 1 ms, end: 1}\n"
+      "solver: {relative_tolerance: 1e-14}\n");
+  for (int step = 0; step < 1000; ++step) sim->step();
+
+  EXPECT_NEAR(sim->state().body[0].twist.v[0], 0.3, 1e-6);
+  EXPECT_NEAR(sim->state().body[0].pose.p[2], 0.1 + 0.1, 1e-5);
+}
+
+TEST(PrescribedMotion, AWheelOnAMovingTableTurnsWithItsSpeed) {
+  // a sphere that cannot fall off, on a slab that goes to and fro by a table: rolls with the
+  // slab's acceleration times 2/7 where it sticks
+  const auto sim = simulate(
+      "materials: {m: {density: 1000, friction: 1}}\n"
+      "bodies:\n"
+      "  - {name: slab, material: m, shape: {box: {size: [4, 4, 0.2]}}, position: [0, 0, -0.1],\n"
+      "     motion: {harmonics: [{amplitude: [0.1, 0, 0], frequency: 1 Hz, phase: -90 deg}]}}\n"
+      "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0, 0, 0.1]}\n"
+      "time: {step: 0.5 ms, end: 1}\n"
+      "solver: {relative_tolerance: 1e-14}\n");
+  for (int step = 0; step < 500; ++step) sim->step();
+  // velocity of the slab at a quarter of a period: 0.1 m 2 pi 1/s
+  EXPECT_NEAR(sim->state().body[index_of(*sim, 1)].twist.v[0], 2.0 / 7.0 * 0.2 * M_PI, 1e-3);
+}
+
+TEST(PrescribedMotion, ABallInADrumTurnsWithTheSpeedOfItsWall) {
+  // without a rest of rolling it stays at the lowest point and spins: omega_ball r = omega R
+  const auto sim = simulate(
+      "materials: {m: {density: 1000, friction: 0.5}}\n"
+      "bodies:\n"
+      "  - {name: drum, material: m, shape: {hollow_cylinder: {inner_radius: 0.5, thickness: 0.05, "
+      "length: 1, ends: both}},\n"
+      "     orientation: {axis: [1, 0, 0], angle: 90 deg}, motion: {angular_velocity: [0, 2, 0]}}\n"
+      "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0, 0, -0.4]}\n"
+      "time: {step: 1 ms, end: 3}\n"
+      "solver: {relative_tolerance: 1e-14}\n");
+  double spin = 0.0;
+  for (int step = 0; step < 3000; ++step) {
+    sim->step();
+    if (step >= 1000) spin += sim->state().body[index_of(*sim, 1)].twist.w[1] / 2000.0;
+  }
+  EXPECT_NEAR(spin, 2.0 * 0.5 / 0.1, 0.5);
+  EXPECT_NEAR(sim->state().body[index_of(*sim, 1)].pose.p.norm(), 0.4, 1e-3);
+}
+
+}  // namespace
+}  // namespace catena
