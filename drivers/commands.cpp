@@ -20,6 +20,12 @@ void print(const Communicator& comm, const std::string& text) {
   if (comm.rank() == 0) std::fputs(text.c_str(), stdout);
 }
 
+/// Remarks on the input, to stderr: stdout is the command's own output.
+void tell_warnings(const Communicator& comm, const Model& model) {
+  Log log(comm.rank() == 0);
+  for (const std::string& warning : model.warnings) log.warning(warning);
+}
+
 std::string range_line(const char* what, const PlanRange& range, const char* unit,
                        double scale = 1.0) {
   char line[160];
@@ -78,7 +84,8 @@ ExitCode run(const Communicator& comm, const RunArguments& arguments) {
 
 ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
-  make_model(settings, comm);  // looks into the tables
+  // looks into tables and geometry
+  tell_warnings(comm, make_model(settings, comm));
   print(comm, print_case(settings));
   return ExitCode::done;
 }
@@ -86,6 +93,7 @@ ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
   Model model = make_model(settings, comm);
+  tell_warnings(comm, model);
   Bodies bodies;
   State state;
   generate_bodies(settings, comm, model, bodies, state);

@@ -1,6 +1,7 @@
 // The settings' manual as Markdown.
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <memory>
 
 #include "catena/io/yaml_settings.hpp"
@@ -24,7 +25,8 @@ class Manual : public SettingsVisitor {
 
   std::string text() const {
     std::string out;
-    write(root_, out);
+    Told told;
+    write(root_, told, out);
     return out;
   }
 
@@ -148,14 +150,31 @@ class Manual : public SettingsVisitor {
     open_.pop_back();
     open_.back()->parts.push_back(std::move(next));
   }
-  static void write(const Chapter& part, std::string& out) {
+  /// Chapters by what they say, to be told once.
+  using Told = std::map<std::string, std::string>;
+
+  /// Keys of a chapter and its subsections, without where it stands.
+  static std::string content(const Chapter& part) {
+    std::string text = part.rows;
+    for (const auto& inner : part.parts)
+      text += inner->path.substr(part.path.size()) + "\n" + content(*inner);
+    return text;
+  }
+  static void write(const Chapter& part, Told& told, std::string& out) {
+    constexpr std::size_t kLong = 300;  // shorter tables are quicker read than looked up
     if (!part.path.empty()) out += "\n## " + part.path + "\n\n";
     if (!part.help.empty()) out += part.help + ".\n";
+    const std::string text = content(part);
+    const auto [first, is_new] = told.try_emplace(text, part.path);
+    if (!is_new && text.size() > kLong) {
+      out += (part.help.empty() ? "" : "\n") + ("The keys are those of `" + first->second + "`.\n");
+      return;
+    }
     if (!part.rows.empty()) {
       if (!part.help.empty()) out += "\n";
       out += "| key | value | default | meaning |\n|---|---|---|---|\n" + part.rows;
     }
-    for (const auto& inner : part.parts) write(*inner, out);
+    for (const auto& inner : part.parts) write(*inner, told, out);
   }
 
   Chapter root_;

@@ -211,6 +211,12 @@ void describe_orientation(SettingsVisitor& visit, OrientationSettings& s) {
 }
 
 void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
+  int kind = s.type == ShapeType::compound ? 0 : static_cast<int>(s.type);
+  visit.one_of("shape", kind, kShapes,
+               {.help = "`none` makes no contacts; a `plane` is the half space below the body's "
+                        "z axis; meshes and heightfields neither move freely nor fill a lattice"},
+               [&](int k) { describe_type(visit, static_cast<ShapeType>(k), s); });
+  s.type = static_cast<ShapeType>(kind);
   visit.list(
       "shapes", s.parts.size(),
       {.help =
@@ -218,12 +224,6 @@ void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
            "and its place. Where they overlap, mass counts twice"},
       [&](std::size_t n) { s.parts.assign(n, {}); },
       [&](std::size_t i) { describe_part(visit, s.parts[i]); });
-  int kind = s.type == ShapeType::compound ? 0 : static_cast<int>(s.type);
-  visit.one_of("shape", kind, kShapes,
-               {.help = "`none` makes no contacts; a `plane` is the half space below the body's "
-                        "z axis; meshes and heightfields neither move freely nor fill a lattice"},
-               [&](int k) { describe_type(visit, static_cast<ShapeType>(k), s); });
-  s.type = static_cast<ShapeType>(kind);
   if (s.parts.empty()) return;
   if (s.type != ShapeType::none) {
     visit.reject("shape", "stands beside shapes", "make it one of them, or remove shapes");

@@ -21,21 +21,43 @@ world frame. Ids are given to bodies in the file's order, then to each generator
 `--set bodies.block.mass=2`, `--set generators.grains.count=[8,8,8]`. For a generator with a name
 the path leaves out its kind.
 
+## Shapes
+
+    shape: {capsule: {radius: 5 mm, length: 2 cm}}
+    shape: {hull: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
+    shape: {hull: {file: rock.stl, unit: mm}}
+    shapes: [{sphere: {radius: 0.1}}, {sphere: {radius: 0.1}, at: [0.15, 0, 0]}]
+
+Axes of capsules, cylinders and hollow cylinders are the z axis of the shape. A heightfield is solid
+below its surface; a mesh must be closed, its faces counter-clockwise seen from outside, unless it is
+`open`. A file of coordinates (STL, text or binary; OBJ; CSV of heights) needs its `unit`. What is
+wrong with a surface is an error that names the first edge: holes, neighbours that disagree about
+outside, all faces inwards, edges with more than two faces, a hull that is not convex. Triangles
+without area and vertices inside a hull are left out and counted in a warning.
+
+A dynamic body is placed by its centre of mass, wherever the origin of its shape is, with the
+orientation of the shape as written; `position_of: shape_origin` places it by that origin instead
+(vertices in world coordinates then need no `position`). Fixed and kinematic bodies are placed by
+the shape's origin. Mass and inertia are those of uniform density; an `inertia` in the case is about
+the axes of the shape as written. Where the `shapes` of one body overlap, mass counts twice. Only
+fixed and kinematic bodies can have a mesh or a heightfield.
+
 ## Tables
 
 `table` reads bodies from a CSV file with a header line. Columns, in any order: `shape` (`sphere:0.1`
 or `box:0.1:0.2:0.3` with full edges, m) or `radius` (spheres); `x`, `y`, `z` (centre, m); optional
 `qw`, `qx`, `qy`, `qz` (orientation, body to world), `vx`, `vy`, `vz` (m/s), `wx`, `wy`, `wz` (rad/s,
 world frame), `id` (must ascend; bodies are numbered anew). Empty lines and lines that start with
-`#` are passed over. The material gives density, friction and restitution.
+`#` are passed over. Shapes may also be `capsule:RADIUS:LENGTH` and `cylinder:RADIUS:LENGTH`. The
+material gives density, friction and restitution.
 
     shape,x,y,z,vx,vy,vz
     sphere:0.05,0,0,0.05,0,0,0
     box:0.1:0.1:0.2,0.3,0,0.1,1,0,0
 
 A file that ends in `.h5` is a snapshot of a result, `DIR/snapshots/00000012.h5`, beside
-`DIR/bodies.h5`, where the shapes stand. Its rows are the dynamic spheres and boxes in ascending
-id, with the snapshot's position, orientation and velocities; fixed, kinematic and unbounded bodies
+`DIR/bodies.h5`, where the shapes stand. Its rows are the dynamic bodies that have a shape,
+in ascending id, with the snapshot's position, orientation and velocities; fixed, kinematic and unbounded bodies
 belong to the case and are left out. As with CSV, bodies are numbered anew, and the table's material
 gives density (from which mass and inertia follow, also of bodies that had a `mass` of their own),
 friction and restitution.
