@@ -4,8 +4,8 @@
     scripts/render.py RESULT_DIR [--frame N] [-o picture.png]      one picture (default: the last)
     scripts/render.py RESULT_DIR --movie out.mp4 [--fps 25]        all snapshots
 
-Spheres, oriented boxes and planes are drawn; planes only where they lie below or behind the
-bodies. Needs python3-vtk9, python3-h5py and python3-numpy; without a display it starts itself
+All shapes are drawn; planes only where they lie below or behind the bodies, fixed and kinematic
+hollow cylinders (drums, silos) so that one sees through them. Needs python3-vtk9, python3-h5py and python3-numpy; without a display it starts itself
 again under xvfb-run (packages xvfb, xauth, libgl1-mesa-dri); movies need ffmpeg.
 """
 import argparse
@@ -60,6 +60,73 @@ def rotation(q):
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]]), 2, 0)
 
 
+def read_geometry(group):
+    """Points and faces, or parts, of a group of /geometries."""
+    g = {"type": group.attrs["type"]}
+    if g["type"] == "hull":
+        begin, corner = group["face_begin"][()], group["face_corners"][()]
+        g["points"] = group["vertices"][()]
+        g["faces"] = [corner[a:b] for a, b in zip(begin[:-1], begin[1:])]
+    elif g["type"] == "mesh":
+        g["points"], g["faces"] = group["vertices"][()], group["triangles"][()]
+    elif g["type"] == "heightfield":
+        height, (dx, dy) = group["heights"][()], group["spacing"][()]
+        ny, nx = height.shape
+        x, y = np.meshgrid(dx * np.arange(nx), dy * np.arange(ny))
+        g["points"] = np.stack([x, y, height], axis=-1).reshape(-1, 3) + group["origin"][()]
+        low = (np.arange(ny - 1)[:, None] * nx + np.arange(nx - 1)).reshape(-1)
+        g["faces"] = np.concatenate([np.stack([low, low + 1, low + nx + 1], axis=1),
+                                     np.stack([low, low + nx + 1, low + nx], axis=1)])
+    else:
+        g["parts"] = list(zip(group["part_shape"].asstr()[()], group["part_size"][()],
+                              group["part_geometry"][()], group["part_closed_ends"][()],
+                              group["part_position"][()],
+                              rotation(group["part_orientation"][()])))
+    return g
+
+
+def hollow_cylinder(inner, length, thickness, ends):
+    """Points and faces: a profile in (radius, height) turned about z."""
+    half, outer = length / 2, inner + thickness
+    low = -half - (thickness if ends & 1 else 0)
+    high = half + (thickness if ends & 2 else 0)
+    profile = [(inner, -half), (inner, half)]
+    profile += [(0, half), (0, high)] if ends & 2 else []
+    profile += [(outer, high), (outer, low)]
+    profile += [(0, low), (0, -half)] if ends & 1 else []
+    n, m = 72, len(profile)
+    angle = 2 * np.pi * np.arange(n) / n
+    r, z = np.array(profile).T
+    points = np.stack([np.outer(np.cos(angle), r), np.outer(np.sin(angle), r),
+                       np.tile(z, (n, 1))], axis=-1).reshape(-1, 3)
+    faces = []
+    for k in range(m):
+        here, there = np.arange(n) * m + k, np.arange(n) * m + (k + 1) % m
+        faces.append(np.stack([here, there, np.roll(there, -1), np.roll(here, -1)], axis=1))
+    return {"points": points, "faces": np.concatenate(faces)}
+
+
+def outer_radius(shape, size, geometry, geometries):
+    """Of a sphere about the body's position that holds it; 0 for planes."""
+    if shape == "sphere":
+        return size[0]
+    if shape == "box":
+        return np.linalg.norm(size) / 2
+    if shape == "capsule":
+        return size[0] + size[1] / 2
+    if shape == "cylinder":
+        return np.hypot(size[0], size[1] / 2)
+    if shape == "hollow_cylinder":
+        return np.hypot(size[0] + size[2], size[1] / 2 + size[2])
+    if geometry < 0:
+        return 0.0
+    g = geometries[geometry]
+    if "points" in g:
+        return size[0] * float(np.linalg.norm(g["points"], axis=1).max())
+    return size[0] * max(np.linalg.norm(p) + outer_radius(s, d, k, geometries)
+                         for s, d, k, _, p, _ in g["parts"])
+
+
 class Result:
     """Constant data by body id, and the snapshots' files in order."""
 
@@ -72,9 +139,20 @@ class Result:
             b = f["bodies"]
             self.id = b["id"][()]
             self.shape = b["shape"].asstr()[()]
-            self.radius = b["radius"][()]
-            self.size = b["size"][()]
             self.kind = b["kind"].asstr()[()]
+            self.size = b["size"][()]
+            spheres = self.shape == "sphere"
+            self.size[spheres, 0] = b["radius"][()][spheres]
+            none = np.full(len(self.id), -1)
+            self.geometry = b["geometry"][()] if "geometry" in b else none
+            self.closed_ends = b["closed_ends"][()] if "closed_ends" in b else 0 * none
+            groups = f["geometries"] if "geometries" in f else {}
+            self.geometries = [read_geometry(groups[str(k)]) for k in range(len(groups))]
+        self.extent = np.zeros(len(self.id))
+        self.extent[spheres] = self.size[spheres, 0]
+        for k in np.flatnonzero(~spheres):
+            self.extent[k] = outer_radius(self.shape[k], self.size[k], self.geometry[k],
+                                          self.geometries)
 
     def frame(self, path):
         """Bodies of a snapshot with their shapes, as a dict of arrays."""
@@ -83,11 +161,9 @@ class Result:
                     ("id", "position", "orientation", "velocity", "rank")}
             data["time"], data["step"] = float(f.attrs["time"]), int(f.attrs["step"])
         row = np.searchsorted(self.id, data["id"])
-        for name in ("shape", "radius", "size", "kind"):
+        for name in ("shape", "size", "kind", "geometry", "closed_ends", "extent"):
             data[name] = getattr(self, name)[row]
         data["speed"] = np.linalg.norm(data["velocity"], axis=1)
-        data["extent"] = np.where(data["shape"] == "sphere", data["radius"],
-                                  np.linalg.norm(data["size"], axis=1) / 2)
         return data
 
 
@@ -96,6 +172,7 @@ class Scene:
         import vtk
         from vtk.util.numpy_support import numpy_to_vtk
         self.vtk, self.to_vtk, self.args = vtk, numpy_to_vtk, args
+        self.geometries = result.geometries
         first, last = result.frame(result.files[0]), result.frame(result.files[-1])
         self.bounds = self.bounds_of([first, last])
         self.scale = self.color_range(args, result, first, last)
@@ -117,7 +194,7 @@ class Scene:
         """Box around all moving bodies of the frames, or around all bodies if none moves."""
         low, high = [], []
         for f in frames:
-            bounded = (f["shape"] == "sphere") | (f["shape"] == "box")
+            bounded = (f["shape"] != "none") & (f["shape"] != "plane")
             seen = bounded & (f["kind"] == "dynamic")
             seen = seen if seen.any() else bounded
             if not seen.any():
@@ -134,8 +211,7 @@ class Scene:
         if args.color == "rank":
             return 0.0, max(1.0, float(last["rank"].max()))
         if args.color == "size":
-            e = last["extent"][np.isfinite(last["extent"])]
-            return 0.0, float(e.max()) or 1.0
+            return 0.0, float(last["extent"].max()) or 1.0
         if args.max_speed:
             return 0.0, args.max_speed
         frames = [first, last] if args.movie else [last]
@@ -183,11 +259,98 @@ class Scene:
         table.SetTableRange(*self.scale)
         return table
 
-    def glyphs(self, f, pick, source, tensors):
-        """One copy of `source` per body, scaled and turned by its 3x3 tensor."""
+    @staticmethod
+    def add_primitives(f, geometries, shape, size, geometry, ends, at, turn, rows, found):
+        """Sorts bodies or parts of equal shape by what draws them: name -> [(at, tensor, row)].
+
+        at: n x 3 positions; turn: n x 3 x 3 rotations; size: n x 3; rows: the bodies they belong to.
+        """
+        def add(key, at, tensor):
+            found.setdefault(key, []).append((at, tensor, rows))
+
+        axes = lambda scale: turn * scale[:, None, :]
+        if shape == "sphere":
+            add("sphere", at, axes(size[:, [0, 0, 0]]))
+        elif shape == "box":
+            add("box", at, axes(size))
+        elif shape in ("cylinder", "capsule"):
+            # the source's axis is y
+            tensor = np.stack([turn[:, :, 0] * size[:, 0, None], turn[:, :, 2] * size[:, 1, None],
+                               -turn[:, :, 1] * size[:, 0, None]], axis=2)
+            add("cylinder" if shape == "cylinder" else "tube", at, tensor)
+            for sign in (-0.5, 0.5) if shape == "capsule" else ():
+                add("sphere", at + sign * size[:, 1, None] * turn[:, :, 2],
+                    axes(size[:, [0, 0, 0]]))
+        elif shape == "hollow_cylinder":
+            for k in range(len(rows)):
+                wall = f["kind"][rows[k]] != "dynamic"
+                key = ("hollow", tuple(size[k]), int(ends), wall)
+                found.setdefault(key, []).append((at[k:k + 1], turn[k:k + 1], rows[k:k + 1]))
+        elif geometry >= 0 and "points" in geometries[geometry]:
+            add(("geometry", int(geometry)), at, axes(size[:, [0, 0, 0]]))
+        elif geometry >= 0:
+            scale = size[:, :1]
+            for part, part_size, inner, part_ends, place, part_turn in \
+                    geometries[geometry]["parts"]:
+                part_sizes = scale * (part_size if inner < 0 else [part_size[0], 0, 0])
+                Scene.add_primitives(f, geometries, part, part_sizes, inner, part_ends,
+                                     at + scale * (turn @ place), turn @ part_turn, rows, found)
+
+    def primitives(self, f):
+        found = {}
+        turn = rotation(f["orientation"])
+        for shape, geometry, ends in sorted(set(zip(f["shape"], f["geometry"],
+                                                    f["closed_ends"]))):
+            pick = np.flatnonzero((f["shape"] == shape) & (f["geometry"] == geometry)
+                                  & (f["closed_ends"] == ends))
+            self.add_primitives(f, self.geometries, shape, f["size"][pick], geometry, ends,
+                                f["position"][pick], turn[pick], pick, found)
+        return {key: [np.concatenate(x) for x in zip(*parts)] for key, parts in found.items()}
+
+    def surface(self, geometry):
+        """A source of points and faces."""
         vtk = self.vtk
         points = vtk.vtkPoints()
-        points.SetData(self.to_vtk(np.ascontiguousarray(f["position"][pick]), deep=True))
+        points.SetData(self.to_vtk(np.ascontiguousarray(geometry["points"], dtype=float),
+                                   deep=True))
+        cells = vtk.vtkCellArray()
+        for face in geometry["faces"]:
+            cells.InsertNextCell(len(face), [int(k) for k in face])
+        data = vtk.vtkPolyData()
+        data.SetPoints(points)
+        data.SetPolys(cells)
+        source = vtk.vtkTrivialProducer()
+        source.SetOutput(data)
+        return source
+
+    def source(self, key, n):
+        """What is copied for the primitives of a key, n of them."""
+        vtk = self.vtk
+        fine = 24 if n < 2000 else 14 if n < 20000 else 8
+        if key == "sphere":
+            source = vtk.vtkSphereSource()
+            source.SetRadius(1.0)
+            source.SetThetaResolution(fine)
+            source.SetPhiResolution(fine)
+        elif key == "box":
+            source = vtk.vtkCubeSource()
+        elif key in ("cylinder", "tube"):
+            source = vtk.vtkCylinderSource()
+            source.SetRadius(1.0)
+            source.SetHeight(1.0)
+            source.SetResolution(2 * fine)
+            source.SetCapping(key == "cylinder")
+        elif key[0] == "hollow":
+            source = self.surface(hollow_cylinder(*key[1], key[2]))
+        else:
+            source = self.surface(self.geometries[key[1]])
+        return source
+
+    def glyphs(self, f, at, tensors, rows, source, see_through=False):
+        """One copy of `source` per point, scaled and turned by its 3x3 tensor."""
+        vtk = self.vtk
+        points = vtk.vtkPoints()
+        points.SetData(self.to_vtk(np.ascontiguousarray(at), deep=True))
         data = vtk.vtkPolyData()
         data.SetPoints(points)
         # columns of the tensor are the images of the source's axes
@@ -195,7 +358,7 @@ class Scene:
         data.GetPointData().SetTensors(t)
         if self.args.color != "none":
             name = {"size": "extent"}.get(self.args.color, self.args.color)
-            data.GetPointData().SetScalars(self.to_vtk(f[name][pick].astype(float), deep=True))
+            data.GetPointData().SetScalars(self.to_vtk(f[name][rows].astype(float), deep=True))
         glyph = vtk.vtkTensorGlyph()
         glyph.SetInputData(data)
         glyph.SetSourceConnection(source.GetOutputPort())
@@ -217,8 +380,12 @@ class Scene:
         surface.SetDiffuse(0.8)
         surface.SetSpecular(0.15)
         surface.SetSpecularPower(25)
+        if see_through:
+            mapper.ScalarVisibilityOff()
+            surface.SetColor(0.55, 0.57, 0.60)
+            surface.SetOpacity(0.22)
         self.renderer.AddActor(actor)
-        if self.ground is not None:
+        if self.ground is not None and not see_through:
             self.add_shadow(normals)
 
     def add_shadow(self, bodies):
@@ -313,19 +480,10 @@ class Scene:
         vtk = self.vtk
         self.renderer.RemoveAllViewProps()
         self.ground = self.find_ground(f)
-        spheres = f["shape"] == "sphere"
-        boxes = f["shape"] == "box"
-        if spheres.any():
-            source = vtk.vtkSphereSource()
-            source.SetRadius(1.0)
-            resolution = 24 if spheres.sum() < 2000 else 14 if spheres.sum() < 20000 else 8
-            source.SetThetaResolution(resolution)
-            source.SetPhiResolution(resolution)
-            r = rotation(f["orientation"][spheres])
-            self.glyphs(f, spheres, source, r * f["radius"][spheres][:, None, None])
-        if boxes.any():
-            r = rotation(f["orientation"][boxes])
-            self.glyphs(f, boxes, vtk.vtkCubeSource(), r * f["size"][boxes][:, None, :])
+        for key, (at, tensors, rows) in self.primitives(f).items():
+            # the walls of drums and silos are seen through
+            self.glyphs(f, at, tensors, rows, self.source(key, len(rows)),
+                        see_through=key[0] == "hollow" and key[3])
         if not self.args.no_planes:
             for k in np.flatnonzero(f["shape"] == "plane"):
                 self.add_plane(f["position"][k], rotation(f["orientation"][k:k + 1])[0][:, 2])
