@@ -174,6 +174,35 @@ void read_local(const Reader& in, FclibFile& out) {
   out.w_matrix = to_rows(in.matrix(root + "/W", n, n, " by vectors/q"), false);
 }
 
+void read_couples(const Reader& in, const FclibFile& file, CoupleExtras& out) {
+  const std::string root = "/catena/couples";
+  if (!in.file().exists(root)) return;
+  out.present = true;
+  out.w = in.vector(root + "/w", -1);
+  const auto n_rows = static_cast<std::int64_t>(out.w.size());
+  out.begin = in.offsets(root + "/begin", n_rows);
+  if (static_cast<std::int64_t>(out.begin.size()) != file.n_contacts() + 1)
+    in.refuse(root + "/begin", "has " + std::to_string(out.begin.size()) +
+                                   " entries, not one per "
+                                   "contact and one more");
+  const auto n_v = static_cast<std::int64_t>(file.f.size());
+  out.rows = to_rows(in.matrix(root + "/H", n_v, n_rows, " by couples/w"), true);
+  out.rolling = in.vector(root + "/rolling", file.n_contacts());
+  out.spinning = in.vector(root + "/spinning", file.n_contacts());
+  out.cohesion = in.vector(root + "/cohesion", file.n_contacts());
+  for (std::size_t c = 0; c < out.cohesion.size(); ++c) {
+    const auto is_bound = [](double x) { return x >= 0.0 || x == -1.0; };
+    const std::string contact = "contact " + std::to_string(c);
+    if (!(out.cohesion[c] >= 0.0) || !is_bound(out.rolling[c]) || !is_bound(out.spinning[c]))
+      in.refuse(root, contact + ": negative cohesion or friction");
+    const std::int64_t rows = (out.rolling[c] >= 0.0 ? 2 : 0) + (out.spinning[c] >= 0.0 ? 1 : 0);
+    if (out.begin[c + 1] - out.begin[c] != rows)
+      in.refuse(root + "/begin", contact + " has " +
+                                     std::to_string(out.begin[c + 1] - out.begin[c]) +
+                                     " rows where its friction asks for " + std::to_string(rows));
+  }
+}
+
 void read_extras(const Reader& in, FclibFile& out) {
   const hdf5::File& file = in.file();
   if (!file.exists("/catena")) return;
@@ -203,6 +232,7 @@ void read_extras(const Reader& in, FclibFile& out) {
     if (!(extras.boxed_lower[k] <= extras.boxed_upper[k]))
       in.refuse("/catena/boxed/lower", "entry " + std::to_string(k) + " is above the upper bound");
   extras.boxed = to_rows(in.matrix("/catena/boxed/H", n_v, n_boxed, " by boxed/w"), true);
+  read_couples(in, out, extras.couples);
 }
 
 void read_global(const Reader& in, FclibFile& out) {

@@ -36,8 +36,17 @@ struct Triplets {
 /// Rows of `t`, or of its transpose.
 SparseRows to_rows(const Triplets& t, bool transpose);
 
+/// Rolling and spinning rows of contacts and their cohesion (group /catena/couples).
+struct CoupleExtras {
+  bool present = false;
+  std::vector<std::int64_t> begin;  ///< per contact its first row, and one past the last
+  SparseRows rows;                  ///< over velocities
+  std::vector<double> w;            ///< per row
+  std::vector<double> rolling, spinning, cohesion;  ///< per contact, as in GeneralBlocks
+};
+
 /// What only Catena's own dumps have (group /catena, docs/output.md): which velocities form
-/// a body, which contacts are scalar, and the boxed rows.
+/// a body, which contacts are scalar, the boxed rows, and what contacts have beyond friction.
 struct CatenaExtras {
   bool present = false;
   std::string law;
@@ -50,6 +59,7 @@ struct CatenaExtras {
   std::vector<std::int64_t> boxed_begin;
   SparseRows boxed;  ///< J^T: a row per boxed row, over velocities
   std::vector<double> boxed_w, boxed_lower, boxed_upper;
+  CoupleExtras couples;
 };
 
 /// A local problem (u = W r + q) or a global one (M v = H r + G l + f, u = H^T v + w,

@@ -154,13 +154,23 @@ void add_body(const std::string& path, const FclibFile& file, const BodyMap& map
                 {velocity.data(), static_cast<std::size_t>(velocity.size())});
 }
 
-/// A block as it stands in the file: `count` rows of a transposed matrix from `first` on.
+/// A block as it stands in the file: `count` rows of a transposed matrix from `first` on, then
+/// of a contact its rolling and spinning rows.
 struct FileBlock {
   BlockKind kind;
   std::int64_t name;
   const SparseRows* rows;
   std::int64_t first;
   std::int64_t count;
+  const SparseRows* couples = nullptr;
+  std::int64_t couple_first = 0;
+  std::int64_t couple_count = 0;
+
+  std::int64_t size() const { return count + couple_count; }
+  /// Row i's place in the matrix that holds it.
+  std::pair<const SparseRows*, std::int64_t> row(std::int64_t i) const {
+    return i < count ? std::pair(rows, first + i) : std::pair(couples, couple_first + i - count);
+  }
 };
 
 std::vector<FileBlock> list_blocks(const FclibFile& file) {
@@ -170,6 +180,11 @@ std::vector<FileBlock> list_blocks(const FclibFile& file) {
     const bool scalar = extras.present && extras.unilateral[static_cast<std::size_t>(c)] != 0;
     blocks.push_back({scalar ? BlockKind::unilateral : BlockKind::contact, c, &file.h_transposed,
                       3 * c, scalar ? 1 : 3});
+    if (!extras.couples.present) continue;
+    const auto at = static_cast<std::size_t>(c);
+    blocks.back().couples = &extras.couples.rows;
+    blocks.back().couple_first = extras.couples.begin[at];
+    blocks.back().couple_count = extras.couples.begin[at + 1] - extras.couples.begin[at];
   }
   const auto add = [&](BlockKind kind, const SparseRows& rows,
                        const std::vector<std::int64_t>& begin) {
@@ -191,9 +206,10 @@ std::vector<FileBlock> list_blocks(const FclibFile& file) {
 /// Bodies that a block touches, ascending.
 std::vector<Index> bodies_of(const FileBlock& block, const BodyMap& map) {
   std::vector<Index> bodies;
-  for (std::int64_t row = block.first; row < block.first + block.count; ++row) {
-    const auto columns = block.rows->columns_of(row);
-    const auto values = block.rows->values_of(row);
+  for (std::int64_t i = 0; i < block.size(); ++i) {
+    const auto [rows, row] = block.row(i);
+    const auto columns = rows->columns_of(row);
+    const auto values = rows->values_of(row);
     for (std::size_t k = 0; k < columns.size(); ++k)
       if (values[k] != 0.0) bodies.push_back(map.body_of[static_cast<std::size_t>(columns[k])]);
   }
@@ -234,6 +250,11 @@ void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out)
     out.upper.push_back(upper);
     out.angular.push_back(angular != 0 ? 1 : 0);
   }
+  for (std::int64_t i = 0; i < block.couple_count; ++i) {
+    out.q.push_back(-extras.couples.w[static_cast<std::size_t>(block.couple_first + i)]);
+    for (auto* values : {&out.compliance, &out.lower, &out.upper}) values->push_back(0.0);
+    out.angular.push_back(1);
+  }
 }
 
 void add_block(const FclibFile& file, const FileBlock& block, std::span<const Index> bodies,
@@ -242,15 +263,23 @@ void add_block(const FclibFile& file, const FileBlock& block, std::span<const In
   out.name.push_back(block.name);
   const bool contact = block.kind == BlockKind::contact;
   out.friction.push_back(contact ? file.mu[static_cast<std::size_t>(block.name)] : 0.0);
+  const CoupleExtras& couples = file.extras.couples;
+  if (couples.present) {
+    const auto c = static_cast<std::size_t>(block.name);
+    out.rolling.push_back(contact ? couples.rolling[c] : -1.0);
+    out.spinning.push_back(contact ? couples.spinning[c] : -1.0);
+    out.cohesion.push_back(contact ? couples.cohesion[c] : 0.0);
+  }
   add_rows(file, block, out);
-  out.row_begin.push_back(out.row_begin.back() + static_cast<Index>(block.count));
+  out.row_begin.push_back(out.row_begin.back() + static_cast<Index>(block.size()));
   for (const Index b : bodies) {
     const auto n = map.dofs_of(b).size();
     const std::size_t start = out.jacobian.size();
-    out.jacobian.resize(start + static_cast<std::size_t>(block.count) * n, 0.0);
-    for (std::int64_t i = 0; i < block.count; ++i) {
-      const auto columns = block.rows->columns_of(block.first + i);
-      const auto values = block.rows->values_of(block.first + i);
+    out.jacobian.resize(start + static_cast<std::size_t>(block.size()) * n, 0.0);
+    for (std::int64_t i = 0; i < block.size(); ++i) {
+      const auto [rows, row] = block.row(i);
+      const auto columns = rows->columns_of(row);
+      const auto values = rows->values_of(row);
       for (std::size_t k = 0; k < columns.size(); ++k) {
         const auto dof = static_cast<std::size_t>(columns[k]);
         if (map.body_of[dof] == b)
@@ -453,7 +482,7 @@ std::vector<double> read_fclib_guess(const std::string& path, const ConstraintPr
       const std::int64_t contact = problem.assembled
                                        ? problem.assembled->name[static_cast<std::size_t>(k)]
                                        : problem.blocks.name[static_cast<std::size_t>(k)];
-      for (Index i = 0; i < view.rows; ++i)
+      for (Index i = 0; i < std::min<Index>(view.rows, 3); ++i)
         guess[static_cast<std::size_t>(view.row + i)] =
             r[static_cast<std::size_t>(3 * contact + i)];
     }

@@ -1,8 +1,6 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <span>
@@ -11,54 +9,14 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
-#include "io/atomic_file.hpp"
 #include "io/fclib_file.hpp"
+#include "io/fclib_output.hpp"
 #include "io/hdf5_file.hpp"
 
 namespace catena {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-/// Numbers on their way to rank 0, one after the other.
-class Packer {
- public:
-  template <class T>
-  void put(const T& value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
-  }
-  void put_all(std::span<const double> values) {
-    put(static_cast<std::int64_t>(values.size()));
-    for (const double x : values) put(x);
-  }
-  const std::vector<std::byte>& bytes() const { return bytes_; }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
-class Unpacker {
- public:
-  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  bool empty() const { return at_ == bytes_.size(); }
-  template <class T>
-  T get() {
-    T value;
-    std::memcpy(&value, &bytes_[at_], sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-  std::vector<double> get_all() {
-    std::vector<double> values(static_cast<std::size_t>(get<std::int64_t>()));
-    for (double& x : values) x = get<double>();
-    return values;
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::size_t at_ = 0;
-};
 
 /// A body with velocities in the file.
 struct BodyRecordOut {
@@ -76,6 +34,7 @@ struct BlockRecord {
   ContactKey key;         ///< rigid contacts
   std::int64_t name = 0;  ///< general blocks
   double friction = 0.0;
+  double rolling = -1.0, spinning = -1.0, cohesion = 0.0;                          ///< contacts
   std::vector<double> constant, compliance, lower, upper, angular, impulse, slip;  ///< per row
   std::vector<std::pair<GlobalId, std::vector<double>>> jacobians;                 ///< rows x n
 
@@ -87,7 +46,7 @@ void pack(const BlockRecord& block, Packer& out) {
   out.put(block.section);
   out.put(block.key);
   out.put(block.name);
-  out.put(block.friction);
+  for (const double x : {block.friction, block.rolling, block.spinning, block.cohesion}) out.put(x);
   for (const auto* values : {&block.constant, &block.compliance, &block.lower, &block.upper,
                              &block.angular, &block.impulse, &block.slip})
     out.put_all(*values);
@@ -103,7 +62,8 @@ BlockRecord unpack_block(Unpacker& in) {
   block.section = in.get<Section>();
   block.key = in.get<ContactKey>();
   block.name = in.get<std::int64_t>();
-  block.friction = in.get<double>();
+  for (double* x : {&block.friction, &block.rolling, &block.spinning, &block.cohesion})
+    *x = in.get<double>();
   for (auto* values : {&block.constant, &block.compliance, &block.lower, &block.upper,
                        &block.angular, &block.impulse, &block.slip})
     *values = in.get_all();
@@ -246,9 +206,13 @@ WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const do
     const std::size_t n_rigid = problem.contacts.size();
     BlockRecord block =
         k < n_rigid ? rigid_record(problem, k) : general_record(problem, k - n_rigid);
-    if (problem.law == ContactLaw::frictionless) block.friction = 0.0;
-    add_solution(static_cast<std::size_t>(block_view(problem, static_cast<Index>(k)).row), impulses,
-                 slips, block);
+    const BlockView view = block_view(problem, static_cast<Index>(k));
+    block.rolling = view.rolling;
+    block.spinning = view.spinning;
+    block.cohesion = view.cohesion;
+    if (problem.law == ContactLaw::frictionless)
+      for (double* x : {&block.friction, &block.rolling, &block.spinning}) *x = std::min(*x, 0.0);
+    add_solution(static_cast<std::size_t>(view.row), impulses, slips, block);
     pack(block, block_bytes);
   }
   WholeProblem whole;
@@ -268,7 +232,7 @@ WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const do
   return whole;
 }
 
-/// Entries of H, G or /catena/boxed/H and what goes with its columns.
+/// Entries of H, G, /catena/boxed/H or /catena/couples/H and what goes with its columns.
 struct Columns {
   Triplets entries;
   std::vector<double> constant, impulse, slip;
@@ -283,7 +247,15 @@ struct FileContent {
   std::vector<std::int32_t> body_begin = {0};
   std::vector<std::int32_t> unilateral, unilateral_angular;
   std::vector<std::int64_t> body_id;
+  std::vector<double> rolling, spinning, cohesion;  ///< per contact
   Columns contacts, bilateral, boxed;
+  Columns couples;  ///< the contacts' rolling and spinning rows; a block per contact
+
+  /// Whether FCLIB itself cannot say all of the contacts.
+  bool has_couples() const {
+    return !couples.constant.empty() ||
+           std::any_of(cohesion.begin(), cohesion.end(), [](double c) { return c != 0.0; });
+  }
 };
 
 void add_file_body(const BodyRecordOut& body, FileContent& out) {
@@ -335,23 +307,28 @@ void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int6
   Columns& columns = block.section == Section::bilateral ? out.bilateral
                      : block.section == Section::boxed   ? out.boxed
                                                          : out.contacts;
+  const bool contact = block.section == Section::rigid || block.section == Section::contact;
   for (std::size_t row = 0; row < block.rows(); ++row) {
-    add_file_column(block, row, first_of, out, columns);
+    add_file_column(block, row, first_of, out, contact && row >= 3 ? out.couples : columns);
     if (!scalar) continue;
     for (auto* values : {&columns.constant, &columns.impulse, &columns.slip})
       values->insert(values->end(), 2, 0.0);
-    out.mu.push_back(0.0);
-    out.unilateral.push_back(1);
     out.unilateral_angular.push_back(columns.angular.back());
   }
   columns.begin.push_back(static_cast<std::int32_t>(columns.constant.size()));
   if (block.section == Section::boxed) {
     out.lower.insert(out.lower.end(), block.lower.begin(), block.lower.end());
     out.upper.insert(out.upper.end(), block.upper.begin(), block.upper.end());
-  } else if (block.section == Section::rigid || block.section == Section::contact) {
+  }
+  if (!contact && !scalar) return;
+  for (std::size_t c = 0; c < (scalar ? block.rows() : 1); ++c) {
     out.mu.push_back(block.friction);
-    out.unilateral.push_back(0);
-    out.unilateral_angular.push_back(0);
+    out.unilateral.push_back(scalar ? 1 : 0);
+    if (contact) out.unilateral_angular.push_back(0);
+    out.rolling.push_back(block.rolling);
+    out.spinning.push_back(block.spinning);
+    out.cohesion.push_back(block.cohesion);
+    out.couples.begin.push_back(static_cast<std::int32_t>(out.couples.constant.size()));
   }
 }
 
@@ -372,16 +349,11 @@ FileContent file_content(const std::string& path, const WholeProblem& whole) {
   for (const BlockRecord& block : whole.blocks) add_file_block(block, first_of, out);
   const auto n_v = static_cast<std::int64_t>(out.f.size());
   out.mass.n_rows = out.mass.n_columns = n_v;
-  for (Columns* columns : {&out.contacts, &out.bilateral, &out.boxed}) {
+  for (Columns* columns : {&out.contacts, &out.bilateral, &out.boxed, &out.couples}) {
     columns->entries.n_rows = n_v;
     columns->entries.n_columns = static_cast<std::int64_t>(columns->constant.size());
   }
   return out;
-}
-
-void write_vector(hdf5::File& file, const std::string& name, std::span<const double> values) {
-  const std::array<std::uint64_t, 1> extents = {values.size()};
-  file.write(name, values, extents);
 }
 
 void write_matrix(hdf5::File& file, const std::string& group, const Triplets& matrix) {
@@ -418,6 +390,14 @@ void write_extras(hdf5::File& file, ContactLaw law, const FileContent& content) 
   write_vector(file, "/catena/boxed/w", content.boxed.constant);
   write_vector(file, "/catena/boxed/lower", content.lower);
   write_vector(file, "/catena/boxed/upper", content.upper);
+  if (!content.has_couples()) return;
+  file.make_group("/catena/couples");
+  file.write("/catena/couples/begin", content.couples.begin);
+  write_matrix(file, "/catena/couples/H", content.couples.entries);
+  write_vector(file, "/catena/couples/w", content.couples.constant);
+  write_vector(file, "/catena/couples/rolling", content.rolling);
+  write_vector(file, "/catena/couples/spinning", content.spinning);
+  write_vector(file, "/catena/couples/cohesion", content.cohesion);
 }
 
 void write_content(hdf5::File& file, const std::string& title, ContactLaw law, bool solved,
@@ -431,7 +411,9 @@ void write_content(hdf5::File& file, const std::string& title, ContactLaw law, b
                   "relative velocities at the end of the step in m/s, bias included in w. "
                   "Compliant rows have a velocity of their own, after those of the bodies; group "
                   "/catena says which velocities form a body, which contacts are scalar rows, and "
-                  "holds the rows with bounds on both sides.");
+                  "holds the rows with bounds on both sides. Where it has a group couples, the "
+                  "contacts also resist rolling and spinning or cohere, which FCLIB's own data "
+                  "leave out.");
   file.write_text(root + "/info/math_info", "M v = H r + G l + f, u = H^T v + w, 0 = G^T v + b");
   write_matrix(file, root + "/M", content.mass);
   write_matrix(file, root + "/H", content.contacts.entries);
@@ -450,45 +432,9 @@ void write_content(hdf5::File& file, const std::string& title, ContactLaw law, b
   write_vector(file, "/solution/l", content.bilateral.impulse);
   write_vector(file, "/catena/boxed/u", content.boxed.slip);
   write_vector(file, "/catena/boxed/lambda", content.boxed.impulse);
-}
-
-/// Not collective. Writes a file under its part name and publishes it.
-template <class Write>
-void write_alone(const std::string& path, Write write) {
-  try {
-    hdf5::File file = hdf5::File::create(part_name(path));
-    write(file);
-    file.close();
-    publish(path);
-  } catch (...) {
-    std::remove(part_name(path).c_str());
-    throw;
-  }
-}
-
-/// Values at places of a vector in the file's order.
-struct Scattered {
-  std::vector<std::int64_t> place;
-  std::vector<double> value;
-  void add(std::int64_t at, double x) {
-    place.push_back(at);
-    value.push_back(x);
-  }
-};
-
-/// Collective. The vector on rank 0; places that no rank has are zero.
-std::vector<double> gather_vector(const Communicator& comm, const Scattered& part,
-                                  std::int64_t size) {
-  const auto places = comm.gather_bytes(0, std::as_bytes(std::span(part.place)));
-  const auto values = comm.gather_bytes(0, std::as_bytes(std::span(part.value)));
-  std::vector<double> all(comm.rank() == 0 ? static_cast<std::size_t>(size) : 0, 0.0);
-  Unpacker in_place(places);
-  Unpacker in_value(values);
-  while (!in_place.empty()) {
-    const auto at = in_place.get<std::int64_t>();
-    all.at(static_cast<std::size_t>(at)) = in_value.get<double>();
-  }
-  return all;
+  if (!content.has_couples()) return;
+  write_vector(file, "/catena/couples/u", content.couples.slip);
+  write_vector(file, "/catena/couples/lambda", content.couples.impulse);
 }
 
 }  // namespace
@@ -503,65 +449,6 @@ void write_fclib(const std::string& path, const ConstraintProblem& problem,
     const FileContent content = file_content(path, whole);
     write_alone(
         path, [&](hdf5::File& file) { write_content(file, title, problem.law, solved, content); });
-  });
-}
-
-void write_fclib_solution(const std::string& path, const ConstraintProblem& problem,
-                          std::span<const double> impulses) {
-  const Communicator& comm = problem.comm;
-  const ProblemBodies& bodies = problem.bodies;
-  CATENA_CHECK(problem.contacts.empty(), "the problem was not read from a file");
-  DelassusOperator op(problem);
-  std::vector<double> v(static_cast<std::size_t>(bodies.n_dofs()));
-  std::vector<double> w(static_cast<std::size_t>(problem.n_rows()));
-  op.velocities(impulses, v);
-  op.slips(v, impulses, w);
-
-  Scattered file_v, file_u, file_r, file_l, box_u, box_lambda;
-  std::int64_t n_contacts = 0;
-  for (std::size_t i = 0; i < bodies.file_velocity.size(); ++i)
-    file_v.add(bodies.file_velocity[i], v[i]);
-  for (Index k = 0; k < problem.n_blocks(); ++k) {
-    const BlockView view = block_view(problem, k);
-    const auto at = static_cast<std::size_t>(k);
-    const std::int64_t name =
-        problem.assembled ? problem.assembled->name[at] : problem.blocks.name[at];
-    const bool contact = view.kind == BlockKind::contact || view.kind == BlockKind::unilateral;
-    n_contacts += contact ? 1 : 0;
-    for (Index i = 0; i < view.rows; ++i) {
-      const auto row = static_cast<std::size_t>(view.row + i);
-      if (contact) {
-        file_u.add(3 * name + i, w[row]);
-        file_r.add(3 * name + i, impulses[row]);
-      } else if (view.kind == BlockKind::bilateral) {
-        file_l.add(name + i, impulses[row]);
-      } else {
-        box_u.add(name + i, w[row]);
-        box_lambda.add(name + i, impulses[row]);
-      }
-    }
-  }
-  const auto total = [&](const Scattered& part) {
-    return comm.sum(static_cast<std::int64_t>(part.place.size()));
-  };
-  const std::int64_t n_rows = 3 * comm.sum(n_contacts);
-  const std::vector<double> all_v = gather_vector(comm, file_v, total(file_v));
-  const std::vector<double> all_u = gather_vector(comm, file_u, n_rows);
-  const std::vector<double> all_r = gather_vector(comm, file_r, n_rows);
-  const std::vector<double> all_l = gather_vector(comm, file_l, total(file_l));
-  const std::vector<double> all_box_u = gather_vector(comm, box_u, total(box_u));
-  const std::vector<double> all_box_lambda = gather_vector(comm, box_lambda, total(box_lambda));
-  all_or_none(comm, [&] {
-    if (comm.rank() != 0) return;
-    write_alone(path, [&](hdf5::File& file) {
-      write_vector(file, "/solution/v", all_v);
-      write_vector(file, "/solution/u", all_u);
-      write_vector(file, "/solution/r", all_r);
-      if (!all_l.empty()) write_vector(file, "/solution/l", all_l);
-      if (all_box_u.empty()) return;
-      write_vector(file, "/catena/boxed/u", all_box_u);
-      write_vector(file, "/catena/boxed/lambda", all_box_lambda);
-    });
   });
 }
 

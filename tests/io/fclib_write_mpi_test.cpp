@@ -49,6 +49,7 @@ FileRows file_rows(const test::Scene& scene) {
       for (Index i = 0; i < static_cast<Index>(block.q.size()); ++i) {
         if (block.kind != kind) continue;
         if (kind == BlockKind::contact && i == 0) out.contacts.push_back({row, row + 1, row + 2});
+        if (kind == BlockKind::contact && i >= 3) out.contacts.back().push_back(row + i);
         if (kind == BlockKind::unilateral) out.contacts.push_back({row + i});
         if (kind == BlockKind::bilateral) out.bilateral.push_back(row + i);
         if (kind == BlockKind::boxed) out.boxed.push_back(row + i);
@@ -87,11 +88,25 @@ std::vector<double> slips_of(const test::Scene& scene, const std::vector<double>
   return w;
 }
 
+/// Contacts of 3, 4, 5 and 6 rows, with and without cohesion, rigid ones among them.
+test::Scene mixed_contacts() {
+  test::Scene scene = test::sphere_pile(60, 110, 0.4, 1e-3, 5);
+  for (std::size_t k = 0; k < 40; ++k) {
+    const RigidContact& c = scene.contacts.back();
+    scene.blocks.push_back(test::wide_block(c, k % 2 == 0 ? 1e-3 : -1.0, k % 3 == 0 ? -1.0 : 2e-3,
+                                            k % 5 == 0 ? 0.0 : 0.3));
+    scene.contacts.pop_back();
+  }
+  for (std::size_t k = 0; k < scene.contacts.size(); k += 4) scene.contacts[k].cohesion = 0.1;
+  return scene;
+}
+
 class WriteFclib : public testing::TestWithParam<int> {
  protected:
   Communicator comm_ = Communicator::world();
   test::Scene scene_ = GetParam() == 0   ? test::mixed_ring(12, 3)
                        : GetParam() == 1 ? test::sphere_pile(60, 110, 0.4, 1e-3, 5)
+                       : GetParam() == 3 ? mixed_contacts()
                                          : test::limit(2.0, 1e-3, 1e-2);
   std::string path_ =
       "fclib_write_np" + std::to_string(comm_.size()) + "_" + std::to_string(GetParam()) + ".hdf5";
@@ -177,11 +192,19 @@ TEST_P(WriteFclib, SolutionsStandInTheFilesOrder) {
     ASSERT_EQ(r.size(), 3 * rows.contacts.size());
     ASSERT_EQ(u.size(), r.size());
     for (std::size_t c = 0; c < rows.contacts.size(); ++c)
-      for (std::size_t i = 0; i < rows.contacts[c].size(); ++i) {
+      for (std::size_t i = 0; i < std::min<std::size_t>(rows.contacts[c].size(), 3); ++i) {
         const auto row = static_cast<std::size_t>(rows.contacts[c][i]);
         EXPECT_EQ(r[3 * c + i], scene_lambda[row]);
         EXPECT_NEAR(u[3 * c + i], expected[row], 1e-12 * scale);
       }
+  }
+  if (GetParam() == 3) {
+    std::vector<double> couples;
+    for (const auto& contact : rows.contacts)
+      for (std::size_t i = 3; i < contact.size(); ++i)
+        couples.push_back(scene_lambda[static_cast<std::size_t>(contact[i])]);
+    EXPECT_EQ(dumped.read_doubles("/catena/couples/lambda"), couples);
+    EXPECT_EQ(solved.read_doubles("/catena/couples/lambda"), couples);
   }
   const std::vector<double> v = dumped.read_doubles("/solution/v");
   const std::vector<double> v_solved = solved.read_doubles("/solution/v");
@@ -190,7 +213,35 @@ TEST_P(WriteFclib, SolutionsStandInTheFilesOrder) {
   for (std::size_t i = 0; i < v.size(); ++i) EXPECT_NEAR(v[i], v_solved[i], 1e-12 * scale);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, WriteFclib, testing::Values(0, 1, 2));
+TEST(WriteFclibExtras, CouplesAndCohesionAreReadBackExactly) {
+  const Communicator comm = Communicator::world();
+  const test::Scene scene = mixed_contacts();
+  const std::string path = "fclib_couples_np" + std::to_string(comm.size()) + ".hdf5";
+  write_fclib(path, test::distribute(scene, comm, test::deal(comm)).problem, "couples");
+  comm.barrier();
+
+  FclibInfo info;
+  const ConstraintProblem read = read_fclib(comm, path, info);
+  check_problem(read);
+
+  const FileRows rows = file_rows(scene);
+  const ConstraintProblem whole = test::whole(scene);
+  std::vector<BlockView> by_row(static_cast<std::size_t>(scene.n_rows()));
+  for (Index k = 0; k < whole.n_blocks(); ++k)
+    by_row[static_cast<std::size_t>(block_view(whole, k).row)] = block_view(whole, k);
+  for (Index k = 0; k < read.n_blocks(); ++k) {
+    const BlockView found = block_view(read, k);
+    const auto name = static_cast<std::size_t>(read.blocks.name[static_cast<std::size_t>(k)]);
+    const BlockView& wanted = by_row[static_cast<std::size_t>(rows.contacts.at(name)[0])];
+    EXPECT_EQ(found.rows, wanted.rows);
+    EXPECT_EQ(found.friction, wanted.friction);
+    EXPECT_EQ(found.rolling, wanted.rolling);
+    EXPECT_EQ(found.spinning, wanted.spinning);
+    EXPECT_EQ(found.cohesion, wanted.cohesion);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Scenes, WriteFclib, testing::Values(0, 1, 2, 3));
 
 TEST(WriteFclibFails, OnEveryRankWhereTheDirectoryIsMissing) {
   const Communicator comm = Communicator::world();

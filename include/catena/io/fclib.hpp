@@ -47,8 +47,10 @@ std::vector<double> read_fclib_guess(const std::string& path, const ConstraintPr
 /// with mu = 0 and zero tangents, bilateral rows the G block (with vectors/b), boxed rows
 /// a group /catena. Prescribed bodies have no velocities in the file: their motion is in w.
 /// Contacts stand in the order of their keys (general blocks by name, after them), bodies by
-/// id: the same file whatever the rank count. With `impulses`, also /solution/{v, u, r, l}.
-/// Rank 0 holds the whole problem while it writes.
+/// id. Contacts stand in FCLIB with their three rows; what it cannot say of them (rolling and
+/// spinning rows, cohesion) stands in a group /catena/couples and is read back: the same file
+/// whatever the rank count. With `impulses`, also /solution/{v, u, r, l}. Rank 0 holds the whole
+/// problem while it writes.
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
                  const std::string& title, std::span<const double> impulses = {});
 
