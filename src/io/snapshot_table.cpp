@@ -40,7 +40,8 @@ hdf5::File open_bodies(const std::string& snapshot) {
   return file;
 }
 
-/// A snapshot and the bodies of its result; both have the same rows, in ascending id.
+/// A snapshot and the bodies of its result, both in ascending id: those of the snapshot are among
+/// the others, which keep the rows of bodies that have left.
 class Snapshot {
  public:
   explicit Snapshot(const std::string& path)
@@ -48,6 +49,13 @@ class Snapshot {
     const std::vector<std::uint64_t> extents = snapshot_.extents("/bodies/id");
     if (extents.size() != 1) fail(snapshot_, "/bodies/id", "is not a list");
     total_ = extents[0];
+    const std::vector<std::uint64_t> all = bodies_.extents("/bodies/id");
+    if (all.size() != 1) fail(bodies_, "/bodies/id", "is not a list");
+    total_bodies_ = all[0];
+    // where no body comes or goes snapshots have no masses, and all bodies are in all of them
+    if (total_bodies_ != total_ && !snapshot_.exists("/bodies/mass")) {
+      fail(snapshot_, "/bodies/id", "its ids are not those of " + bodies_.path());
+    }
   }
 
   std::uint64_t total() const { return total_; }
@@ -55,22 +63,25 @@ class Snapshot {
   /// Which rows from `first` on, kChunk at most, hold dynamic bodies.
   std::vector<std::uint64_t> dynamic_rows(std::uint64_t first) const {
     const hdf5::RowRange range{first, std::min(kChunk, total_ - first), total_};
-    const std::vector<std::string> kind = bodies_.read_text_rows("/bodies/kind", range);
-    const std::vector<std::string> shape = bodies_.read_text_rows("/bodies/shape", range);
+    const Match match = match_rows(range);
+    const std::vector<std::string> kinds = bodies_.read_text_rows("/bodies/kind", match.range);
+    const std::vector<std::string> shapes = bodies_.read_text_rows("/bodies/shape", match.range);
     std::vector<std::uint64_t> rows;
-    for (std::size_t i = 0; i < kind.size(); ++i) {
-      const std::uint64_t row = first + i;
-      if (kind[i] == "fixed" || kind[i] == "kinematic") continue;
-      if (kind[i] != "dynamic") fail(bodies_, "/bodies/kind", "unknown kind", row, kind[i]);
-      const ShapeType type = shape_type_of(shape[i]);
+    for (std::size_t i = 0; i < match.at.size(); ++i) {
+      const std::uint64_t row = match.range.first + match.at[i];
+      const std::string& kind = kinds[match.at[i]];
+      const std::string& shape = shapes[match.at[i]];
+      if (kind == "fixed" || kind == "kinematic") continue;
+      if (kind != "dynamic") fail(bodies_, "/bodies/kind", "unknown kind", row, kind);
+      const ShapeType type = shape_type_of(shape);
       if (type == ShapeType::none || type == ShapeType::plane || type == ShapeType::mesh ||
           type == ShapeType::heightfield) {
         throw Error(
-            "row " + std::to_string(row) + ": a table cannot hold the shape '" + shape[i] + "'",
+            "row " + std::to_string(row) + ": a table cannot hold the shape '" + shape + "'",
             bodies_.path() + ": /bodies/shape",
             "tables hold bodies that have a mass by their shape");
       }
-      rows.push_back(row);
+      rows.push_back(first + i);
     }
     return rows;
   }
@@ -79,44 +90,19 @@ class Snapshot {
   template <class Take>
   void read(const std::vector<std::uint64_t>& rows, const Take& take) const {
     const hdf5::RowRange range{rows.front(), rows.back() - rows.front() + 1, total_};
-    const auto numbers = [&](const hdf5::File& file, const char* dataset, std::uint64_t width) {
-      return file.read_double_rows(dataset, range, width);
+    const auto numbers = [&](const char* dataset, std::uint64_t width) {
+      return snapshot_.read_double_rows(dataset, range, width);
     };
-    if (snapshot_.read_integer_rows("/bodies/id", range, 0) !=
-        bodies_.read_integer_rows("/bodies/id", range, 0)) {
-      fail(snapshot_, "/bodies/id", "its ids are not those of " + bodies_.path());
-    }
-    const std::vector<std::string> shape = bodies_.read_text_rows("/bodies/shape", range);
-    const std::vector<double> radius = numbers(bodies_, "/bodies/radius", 0);
-    const std::vector<double> size = numbers(bodies_, "/bodies/size", 3);
-    // results of the first version have neither
-    std::vector<std::int64_t> geometry(range.count, -1), ends(range.count, 0);
-    if (bodies_.exists("/bodies/geometry"))
-      geometry = bodies_.read_integer_rows("/bodies/geometry", range, 0);
-    if (bodies_.exists("/bodies/closed_ends"))
-      ends = bodies_.read_integer_rows("/bodies/closed_ends", range, 0);
-    const std::vector<double> position = numbers(snapshot_, "/bodies/position", 3);
-    const std::vector<double> orientation = numbers(snapshot_, "/bodies/orientation", 4);
-    const std::vector<double> velocity = numbers(snapshot_, "/bodies/velocity", 3);
-    const std::vector<double> angular = numbers(snapshot_, "/bodies/angular_velocity", 3);
+    const Match match = match_rows(range);
+    const Shapes shapes(bodies_, match.range);
+    const std::vector<double> position = numbers("/bodies/position", 3);
+    const std::vector<double> orientation = numbers("/bodies/orientation", 4);
+    const std::vector<double> velocity = numbers("/bodies/velocity", 3);
+    const std::vector<double> angular = numbers("/bodies/angular_velocity", 3);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::uint64_t row = rows[i];
       const std::size_t at = row - range.first;
-      Shape body;
-      body.type = shape_type_of(shape[at]);
-      body.size = size_from_file(body.type, vector(bodies_, "/bodies/size", size, at, row));
-      if (body.type == ShapeType::sphere) body.size = Vec3::Constant(radius[at]);
-      if (!is_size(body))
-        fail(bodies_, body.type == ShapeType::sphere ? "/bodies/radius" : "/bodies/size",
-             body.type == ShapeType::sphere ? "not a positive radius" : "not a positive size", row);
-      if (body.type == ShapeType::hollow_cylinder) {
-        body.closed_ends =
-            static_cast<std::uint8_t>(ends[at] & std::int64_t{kLowerEnd | kUpperEnd});
-      }
-      if (body.type == ShapeType::hull || body.type == ShapeType::compound) {
-        if (geometry[at] < 0) fail(bodies_, "/bodies/geometry", "missing", row);
-        body.geometry = static_cast<std::int32_t>(geometry[at]);
-      }
+      const Shape body = shape_of(shapes, match.at[at], match.range.first + match.at[at]);
       BodyMotionState state;
       state.pose.p = vector(snapshot_, "/bodies/position", position, at, row);
       const double* q = orientation.data() + 4 * at;
@@ -130,6 +116,86 @@ class Snapshot {
   }
 
  private:
+  /// Rows of bodies.h5: row k of those asked for is row range.first + at[k].
+  struct Match {
+    hdf5::RowRange range;
+    std::vector<std::size_t> at;
+  };
+
+  /// Columns of bodies.h5 that make shapes.
+  struct Shapes {
+    std::vector<std::string> name;
+    std::vector<double> radius, size;
+    std::vector<std::int64_t> geometry, ends;
+
+    Shapes(const hdf5::File& bodies, const hdf5::RowRange& range)
+        : name(bodies.read_text_rows("/bodies/shape", range)),
+          radius(bodies.read_double_rows("/bodies/radius", range, 0)),
+          size(bodies.read_double_rows("/bodies/size", range, 3)),
+          // results of the first version have neither
+          geometry(range.count, -1),
+          ends(range.count, 0) {
+      if (bodies.exists("/bodies/geometry"))
+        geometry = bodies.read_integer_rows("/bodies/geometry", range, 0);
+      if (bodies.exists("/bodies/closed_ends"))
+        ends = bodies.read_integer_rows("/bodies/closed_ends", range, 0);
+    }
+  };
+
+  /// First row of bodies.h5 whose id is not below `id`.
+  std::uint64_t row_of(std::int64_t id) const {
+    std::uint64_t low = 0, high = total_bodies_;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      const hdf5::RowRange one{middle, 1, total_bodies_};
+      if (bodies_.read_integer_rows("/bodies/id", one, 0)[0] < id) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /// Where the bodies of a part of the snapshot stand in bodies.h5.
+  Match match_rows(const hdf5::RowRange& rows) const {
+    Match match;
+    match.range.total = total_bodies_;
+    const std::vector<std::int64_t> ids = snapshot_.read_integer_rows("/bodies/id", rows, 0);
+    if (ids.empty()) return match;
+    match.range.first = row_of(ids.front());
+    match.range.count = row_of(ids.back() + 1) - match.range.first;
+    const std::vector<std::int64_t> known = bodies_.read_integer_rows("/bodies/id", match.range, 0);
+    for (const std::int64_t id : ids) {
+      const auto found = std::lower_bound(known.begin(), known.end(), id);
+      if (found == known.end() || *found != id) {
+        fail(snapshot_, "/bodies/id", "its ids are not those of " + bodies_.path());
+      }
+      match.at.push_back(static_cast<std::size_t>(found - known.begin()));
+    }
+    return match;
+  }
+
+  /// Shape `at` of those read, which is row `row` of the file.
+  Shape shape_of(const Shapes& shapes, std::size_t at, std::uint64_t row) const {
+    Shape body;
+    body.type = shape_type_of(shapes.name[at]);
+    body.size = size_from_file(body.type, vector(bodies_, "/bodies/size", shapes.size, at, row));
+    if (body.type == ShapeType::sphere) body.size = Vec3::Constant(shapes.radius[at]);
+    if (!is_size(body))
+      fail(bodies_, body.type == ShapeType::sphere ? "/bodies/radius" : "/bodies/size",
+           body.type == ShapeType::sphere ? "not a positive radius" : "not a positive size", row);
+    if (body.type == ShapeType::hollow_cylinder) {
+      body.closed_ends =
+          static_cast<std::uint8_t>(shapes.ends[at] & std::int64_t{kLowerEnd | kUpperEnd});
+    }
+    if (body.type == ShapeType::hull || body.type == ShapeType::compound) {
+      if (shapes.geometry[at] < 0) fail(bodies_, "/bodies/geometry", "missing", row);
+      body.geometry = static_cast<std::int32_t>(shapes.geometry[at]);
+    }
+    return body;
+  }
+
   [[noreturn]] static void fail(const hdf5::File& file, const std::string& dataset,
                                 const std::string& what) {
     throw Error(what, file.path() + ": " + dataset, {}, ExitCode::input_output);
@@ -158,6 +224,7 @@ class Snapshot {
 
   hdf5::File snapshot_, bodies_;
   std::uint64_t total_ = 0;
+  std::uint64_t total_bodies_ = 0;
 };
 
 }  // namespace

@@ -201,7 +201,7 @@ TEST_F(SnapshotTable, BodiesThatAreMissingOrOfAnotherResultAreErrorsOnEveryRank)
   const std::string bodies = directory_ + "/bodies.h5";
 
   on_root([&] { fs::rename(other + "/bodies.h5", bodies); });
-  expect_error(file_, "/bodies/kind: does not have", ExitCode::input_output);
+  expect_error(file_, "/bodies/id: its ids are not those of", ExitCode::input_output);
 
   on_root([&] { fs::remove(bodies); });
   expect_error(file_, bodies + ": is missing", ExitCode::input_output);
