@@ -71,5 +71,92 @@ TEST(SpookUpsilon, IsOneNinthAtTheDefaultDampingTime) {
   EXPECT_DOUBLE_EQ(spook_upsilon(2 * kStep, kStep), 1.0 / 9.0);
 }
 
+TEST(ContactRows, CohesionActsWithinItsRange) {
+  Contact contact;
+  contact.point = Vec3::Zero();
+  contact.normal = Vec3::UnitZ();
+  ContactParameters p = parameters();
+  p.cohesion_range = 1e-4;
+  const PairMaterial sticky{0.4, 0.0, 0.0, 0.0, 3.0};
+  for (const double gap : {-1e-3, 0.0, 1e-4, 1.01e-4}) {
+    contact.gap = gap;
+
+    const RigidContact rows = make_contact_rows(contact, {0, 0, -1}, {0, 0, 1}, {}, {}, sticky,
+                                                StepperKind::dvi, kStep, p);
+
+    EXPECT_EQ(rows.cohesion, gap <= 1e-4 ? 3.0 * kStep : 0.0);
+  }
+}
+
+TEST(ContactRows, ABlockHasTheRowsOfTheContactAndTheAngularVelocitiesAboutItsAxes) {
+  RigidContact rows;
+  rows.body_a = 2;
+  rows.body_b = 4;
+  rows.normal = Vec3(1, 2, 2) / 3.0;
+  rows.tangent = Vec3(2, 1, -2) / 3.0;
+  rows.arm_a = {0.1, 0.2, 0.3};
+  rows.arm_b = {-0.3, 0.1, 0.2};
+  rows.bias = 0.25;
+  rows.friction = 0.5;
+  rows.cohesion = 0.75;
+  rows.key = {7, 9, 1, 2};
+  const Vec3 tangent2 = rows.normal.cross(rows.tangent);
+  const Twist twist_a{{1, 2, 3}, {4, 5, 6}}, twist_b{{-2, 0.5, 1}, {0.1, -0.2, 7}};
+  const Vec3 turn = twist_b.w - twist_a.w;
+  const Vec3 slip =
+      twist_b.v + twist_b.w.cross(rows.arm_b) - twist_a.v - twist_a.w.cross(rows.arm_a);
+  struct Kind {
+    double rolling, spinning;
+    std::vector<double> slips;
+  };
+  const double u[] = {slip.dot(rows.normal),  slip.dot(rows.tangent), slip.dot(tangent2),
+                      turn.dot(rows.tangent), turn.dot(tangent2),     turn.dot(rows.normal)};
+  GeneralBlocks blocks;
+  for (const Kind& kind : {Kind{0.1, 0.2, {u[0], u[1], u[2], u[3], u[4], u[5]}},
+                           Kind{0.1, -1.0, {u[0], u[1], u[2], u[3], u[4]}},
+                           Kind{-1.0, 0.2, {u[0], u[1], u[2], u[5]}}}) {
+    const auto k = static_cast<std::size_t>(blocks.size());
+
+    add_contact_block(rows, kind.rolling, kind.spinning, blocks);
+
+    EXPECT_EQ(blocks.kind[k], BlockKind::contact);
+    EXPECT_EQ(blocks.key[k], rows.key);
+    EXPECT_EQ(blocks.friction[k], 0.5);
+    EXPECT_EQ(blocks.cohesion[k], 0.75);
+    EXPECT_EQ(blocks.rolling[k], kind.rolling);
+    EXPECT_EQ(blocks.spinning[k], kind.spinning);
+    EXPECT_EQ(blocks.body[2 * k], 2);
+    EXPECT_EQ(blocks.body[2 * k + 1], 4);
+    const auto first = static_cast<std::size_t>(blocks.row_begin[k]);
+    EXPECT_EQ(static_cast<std::size_t>(blocks.row_begin[k + 1]) - first, kind.slips.size());
+    for (std::size_t row = 0; row < kind.slips.size(); ++row) {
+      EXPECT_EQ(blocks.q[first + row], row == 0 ? -0.25 : 0.0);
+      EXPECT_EQ(blocks.angular[first + row], row < 3 ? 0 : 1);
+      double w = 0.0;
+      for (std::size_t j = 0; j < 2; ++j) {
+        const double* g =
+            &blocks.jacobian[static_cast<std::size_t>(blocks.jacobian_begin[2 * k + j])] + 6 * row;
+        const Twist& twist = j == 0 ? twist_a : twist_b;
+        w += Vec3(g[0], g[1], g[2]).dot(twist.v) + Vec3(g[3], g[4], g[5]).dot(twist.w);
+      }
+      EXPECT_NEAR(w, kind.slips[row], 1e-14 * 10.0) << row;
+    }
+  }
+}
+
+TEST(ContactRows, InThePlaneNothingMovesAlongTheSecondTangent) {
+  RigidContact rows;
+  rows.normal = Vec3(0.6, 0.0, -0.8);
+  rows.arm_a = {0.1, 0.2, 0.3};
+  rows.arm_b = {-0.3, 0.1, 0.2};
+
+  make_planar(rows);
+
+  EXPECT_EQ(rows.normal.cross(rows.tangent), Vec3(0, rows.tangent.squaredNorm(), 0));
+  EXPECT_EQ(rows.normal.dot(rows.tangent), 0.0);
+  EXPECT_EQ(rows.arm_a, Vec3(0.1, 0.0, 0.3));
+  EXPECT_EQ(rows.arm_b, Vec3(-0.3, 0.0, 0.2));
+}
+
 }  // namespace
 }  // namespace catena

@@ -31,6 +31,9 @@ Scene scene_with_impulses(const Communicator& comm, const Lattice& lattice,
   }
   std::sort(scene.state.impulses.begin(), scene.state.impulses.end(),
             [](const KeyedImpulse& a, const KeyedImpulse& b) { return a.key < b.key; });
+  for (const KeyedImpulse& i : scene.state.impulses) {
+    if ((i.key.a + i.key.b) % 3 == 0) scene.state.couples.push_back({i.key, 2.0 * i.impulse});
+  }
   scene.state.time = 1.5;
   scene.state.step = 30;
   return scene;
@@ -60,17 +63,20 @@ void expect_complete(const Communicator& comm, const Lattice& lattice, const Sce
     EXPECT_EQ(scene.state.body[i].pose.p, expected.state.pose.p);
     EXPECT_EQ(scene.state.start[i].twist.v, expected.state.twist.v);
   }
-  const auto& impulses = scene.state.impulses;
-  EXPECT_EQ(comm.sum(static_cast<std::int64_t>(impulses.size())), n_impulses);
-  for (std::size_t k = 0; k < impulses.size(); ++k) {
-    const ContactKey& key = impulses[k].key;
-    EXPECT_TRUE(k == 0 || impulses[k - 1].key < key);
-    GlobalId home = key.a;
-    if (key.b != kPlane) {
-      home = home_of(lattice.body(key.a).constants, lattice.body(key.b).constants);
+  EXPECT_EQ(comm.sum(static_cast<std::int64_t>(scene.state.impulses.size())), n_impulses);
+  const auto expect_at_home = [&](const auto& keyed) {
+    for (std::size_t k = 0; k < keyed.size(); ++k) {
+      const ContactKey& key = keyed[k].key;
+      EXPECT_TRUE(k == 0 || keyed[k - 1].key < key);
+      GlobalId home = key.a;
+      if (key.b != kPlane) {
+        home = home_of(lattice.body(key.a).constants, lattice.body(key.b).constants);
+      }
+      EXPECT_EQ(rank.at(home), comm.rank()) << key.a << " " << key.b;
     }
-    EXPECT_EQ(rank.at(home), comm.rank()) << key.a << " " << key.b;
-  }
+  };
+  expect_at_home(scene.state.impulses);
+  expect_at_home(scene.state.couples);
 }
 
 TEST(Migrate, RandomMovesLoseNothingAndKeepTheHash) {

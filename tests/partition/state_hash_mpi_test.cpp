@@ -51,6 +51,16 @@ TEST(StateHash, EveryMemberCounts) {
       [](Scene& s) { s.state.impulses[0].key.feature = 1; },
       [](Scene& s) { s.state.impulses[0].key.part = 1; },
       [](Scene& s) { s.state.impulses.pop_back(); },
+      [](Scene& s) {
+        s.state.couples.push_back({s.state.impulses[0].key, Vec3::Zero()});
+      },
+      [](Scene& s) {
+        s.state.couples.push_back({s.state.impulses[0].key, Vec3::UnitX()});
+      },
+      [](Scene& s) { s.bodies.constants[0].collides = false; },
+      [](Scene& s) { s.bodies.constants[0].group = 1; },
+      [](Scene& s) { s.bodies.constants[0].shape.geometry = 3; },
+      [](Scene& s) { s.bodies.constants[0].shape.closed_ends = kUpperEnd; },
       [](Scene& s) { std::swap(s.state.body[0], s.state.body[1]); },
       [](Scene& s) { std::swap(s.state.impulses[0].impulse, s.state.impulses[1].impulse); },
   };
