@@ -33,6 +33,7 @@ LIBRARIES = [
     (r"metis\.h$", {"partition"}),
     (r"petsc\w*\.h$", {"solvers"}),
     (r"(hdf5|H5\w+)\.h$", {"io"}),
+    (r"(Bullet|LinearMath|bt[A-Z])", {"collision"}),
     (r"yaml-cpp/", {"io"}),
     (r"CLI/", {DRIVERS}),
 ]

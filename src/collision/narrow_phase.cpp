@@ -1,119 +1,161 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "box_box.hpp"
 #include "catena/collision/contact.hpp"
-#include "catena/collision/sphere_pair.hpp"
+#include "pairs.hpp"
 
 namespace catena {
 
 namespace {
 
-/// Axis and offset of the half space below the z axis of a pose.
-Vec3 plane_normal(const Pose& plane) { return plane.q.toRotationMatrix().col(2); }
-
-void sphere_sphere(double radius_a, const Vec3& p_a, double radius_b, const Vec3& p_b,
-                   double margin, std::vector<ContactPoint>& out) {
-  const SphereGap g = sphere_gap(p_a, radius_a, p_b, radius_b);
-  if (!(g.gap < margin)) return;
-  out.push_back({sphere_pair_point(p_a, radius_a, g), g.normal, g.gap, 0});
+/// Place in the order in which pairs are looked up: the first of a pair has the lower one.
+int rank_of(ShapeType type) {
+  switch (type) {
+    case ShapeType::none:
+      return 0;
+    case ShapeType::plane:
+      return 1;
+    case ShapeType::sphere:
+      return 2;
+    case ShapeType::capsule:
+      return 3;
+    case ShapeType::box:
+      return 4;
+    case ShapeType::cylinder:
+      return 5;
+    case ShapeType::hull:
+      return 6;
+    case ShapeType::hollow_cylinder:
+      return 7;
+    case ShapeType::compound:
+      return 8;
+    case ShapeType::mesh:
+    case ShapeType::heightfield:
+      return 9;
+  }
+  return 0;
 }
 
-/// A: sphere, B: plane.
-void sphere_plane(double radius, const Vec3& p, const Pose& plane, double margin,
-                  std::vector<ContactPoint>& out) {
-  const Vec3 up = plane_normal(plane);
-  const double gap = up.dot(p - plane.p) - radius;
-  if (!(gap < margin)) return;
-  out.push_back({p - (radius + 0.5 * gap) * up, -up, gap, 0});
+bool is_surface(ShapeType type) {
+  return type == ShapeType::mesh || type == ShapeType::heightfield;
 }
 
-/// A: sphere, B: box. Outside: towards the nearest point of the box. Inside: through the
-/// nearest face, faces numbered +x, -x, +y, -y, +z, -z.
-void sphere_box(double radius, const Vec3& p, const Vec3& half, const Pose& box, double margin,
-                std::vector<ContactPoint>& out) {
-  const Mat3 r = box.q.toRotationMatrix();
-  const Vec3 c = r.transpose() * (p - box.p);
-  const Vec3 nearest = c.cwiseMax(-half).cwiseMin(half);
-  const double distance = (c - nearest).norm();
-  if (distance > 0.0) {
-    const double gap = distance - radius;
-    if (!(gap < margin)) return;
-    const Vec3 outward = r * ((c - nearest) / distance);
-    out.push_back({box.p + r * nearest + 0.5 * gap * outward, -outward, gap, 0});
+/// Two bodies of one part each (or one part and a surface), A not after B in the order.
+void collide_parts(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
+                   const PairContext& context, ContactPoints& out) {
+  using enum ShapeType;
+  if (a.type == none || (a.type == plane && (b.type == plane || is_surface(b.type))) ||
+      is_surface(a.type)) {
     return;
   }
-  const Vec3 depth = half - c.cwiseAbs();
-  int axis = 0;
-  for (int k = 1; k < 3; ++k) {
-    if (depth[k] < depth[axis]) axis = k;
+  if (a.type == plane) return plane_convex(a, pose_a, b, pose_b, context, out);
+  if (is_surface(b.type)) return convex_surface(a, pose_a, b, pose_b, context, out);
+  if (b.type == hollow_cylinder) {
+    return (a.type == sphere ? sphere_hollow : convex_hollow)(a, pose_a, b, pose_b, context, out);
   }
-  const Vec3 outward = c[axis] < 0.0 ? Vec3(-r.col(axis)) : Vec3(r.col(axis));
-  const double gap = -depth[axis] - radius;
-  if (!(gap < margin)) return;
-  out.push_back({p + 0.5 * (depth[axis] - radius) * outward, -outward, gap, 0});
+  if (a.type == sphere) {
+    if (b.type == sphere) return sphere_sphere(a, pose_a, b, pose_b, context, out);
+    if (b.type == box) return sphere_box(a, pose_a, b, pose_b, context, out);
+    if (b.type == capsule) return sphere_capsule(a, pose_a, b, pose_b, context, out);
+    if (b.type == cylinder) return sphere_cylinder(a, pose_a, b, pose_b, context, out);
+  }
+  if (a.type == capsule && b.type == capsule) {
+    return capsule_capsule(a, pose_a, b, pose_b, context, out);
+  }
+  if (a.type == box && b.type == box) {
+    return collide_boxes(a.size, pose_a, b.size, pose_b, context.margin, out);
+  }
+  if (a.type == cylinder && b.type == cylinder &&
+      parallel_cylinders(a, pose_a, b, pose_b, context, out)) {
+    return;
+  }
+  convex_convex(a, pose_a, b, pose_b, context, out);
 }
 
-/// A: box, B: plane. Corners below the margin; if more than four of them are (a thin
-/// plate), those of the face most turned towards the plane, which hold the deepest and
-/// lie as far apart as any.
-void box_plane(const Vec3& half, const Pose& box, const Pose& plane, double margin,
-               std::vector<ContactPoint>& out) {
-  const Mat3 r = box.q.toRotationMatrix();
-  const Vec3 up = plane_normal(plane);
-  const Vec3 up_in_box = r.transpose() * up;
-  const double height = up.dot(box.p - plane.p);
-  std::array<double, 8> gap;
-  int n_below = 0;
-  for (int k = 0; k < 8; ++k) {
-    const Vec3 corner = box_corner(half, k);
-    gap[static_cast<std::size_t>(k)] = height + up_in_box.dot(corner);
-    n_below += gap[static_cast<std::size_t>(k)] < margin ? 1 : 0;
-  }
-  int axis = 0;
-  for (int k = 1; k < 3; ++k) {
-    if (std::abs(up_in_box[k]) > std::abs(up_in_box[axis])) axis = k;
-  }
-  const int side = up_in_box[axis] < 0.0 ? 1 : 0;  // of the axis, where the lower face is
-  for (int k = 0; k < 8; ++k) {
-    const double g = gap[static_cast<std::size_t>(k)];
-    if (!(g < margin) || (n_below > 4 && ((k >> axis) & 1) != side)) continue;
-    out.push_back({box.p + r * box_corner(half, k) - 0.5 * g * up, -up, g, k});
-  }
+/// Parts of A against B, which is no compound; contacts are numbered by the part of A, and the
+/// triangle of a surface that is met goes into the feature.
+void collide_any(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
+                 const PairContext& context, ContactPoints& out);
+
+Pose at_place(const Pose& body, const Pose& part, double scale) {
+  Pose pose;
+  pose.p = body.p + scale * (body.q * part.p);
+  pose.q = (body.q * part.q).normalized();
+  return pose;
 }
 
-/// Pairs with type A before type B in the order sphere, plane, box.
-void collide_ordered(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
-                     double margin, std::vector<ContactPoint>& out) {
-  using enum ShapeType;
-  if (a.type == sphere && b.type == sphere) {
-    sphere_sphere(a.size.x(), pose_a.p, b.size.x(), pose_b.p, margin, out);
-  } else if (a.type == sphere && b.type == plane) {
-    sphere_plane(a.size.x(), pose_a.p, pose_b, margin, out);
-  } else if (a.type == sphere && b.type == box) {
-    sphere_box(a.size.x(), pose_a.p, b.size, pose_b, margin, out);
-  } else if (a.type == box && b.type == box) {
-    collide_boxes(a.size, pose_a, b.size, pose_b, margin, out);
-  } else if (a.type == plane && b.type == box) {
+std::int32_t n_items(const Shape& shape, const PairContext& context) {
+  if (shape.geometry < 0) return 1;
+  return static_cast<std::int32_t>(
+      context.geometries[static_cast<std::size_t>(shape.geometry)].n_items());
+}
+
+/// A: compound.
+void collide_compound(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
+                      const PairContext& context, ContactPoints& out) {
+  const Geometry& g = context.geometries[static_cast<std::size_t>(a.geometry)];
+  const double scale = a.size.x();
+  const std::int32_t items_b = n_items(b, context);
+  const auto with_part = [&](std::int32_t item) {
+    const CompoundPart& part = g.parts[static_cast<std::size_t>(item)];
+    const Shape shape = scale == 1.0 ? part.shape : scaled(part.shape, scale);
     const std::size_t first = out.size();
-    box_plane(b.size, pose_b, pose_a, margin, out);
-    for (std::size_t k = first; k < out.size(); ++k) out[k].normal = -out[k].normal;
+    collide_any(shape, at_place(pose_a, part.pose, scale), b, pose_b, context, out);
+    const std::int32_t items = n_items(part.shape, context);
+    for (std::size_t k = first; k < out.size(); ++k) {
+      if (items > 1) {
+        // a mesh among the parts: its triangle and the point's own number share the feature
+        out[k].feature = out[k].feature * 31 + out[k].part / items_b;
+        out[k].part %= items_b;
+      }
+      out[k].part += item * items_b;
+    }
+  };
+  // B's box in A's frame at scale 1
+  Pose seen;
+  seen.q = pose_a.q.conjugate() * pose_b.q;
+  seen.p = pose_a.q.conjugate() * (pose_b.p - pose_a.p);
+  Aabb box = bounds_of(b, seen, context.geometries);
+  box.inflate(context.margin);
+  if (scale != 1.0) {
+    box.lo /= scale;
+    box.hi /= scale;
   }
+  for_each_overlap(g.tree, g.item_boxes, box, with_part);
+}
+
+void turn_round(std::size_t first, ContactPoints& out) {
+  for (std::size_t k = first; k < out.size(); ++k) out[k].normal = -out[k].normal;
+}
+
+void collide_any(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
+                 const PairContext& context, ContactPoints& out) {
+  const std::size_t first = out.size();
+  if (a.type == ShapeType::compound) {
+    return collide_compound(a, pose_a, b, pose_b, context, out);
+  }
+  if (b.type == ShapeType::compound) {
+    const std::int32_t items_a = n_items(a, context), items_b = n_items(b, context);
+    collide_compound(b, pose_b, a, pose_a, context, out);
+    turn_round(first, out);
+    for (std::size_t k = first; k < out.size(); ++k) {
+      const std::int32_t item_b = out[k].part / items_a, item_a = out[k].part % items_a;
+      out[k].part = item_a * items_b + item_b;
+    }
+    return;
+  }
+  if (rank_of(a.type) <= rank_of(b.type)) {
+    return collide_parts(a, pose_a, b, pose_b, context, out);
+  }
+  collide_parts(b, pose_b, a, pose_a, context, out);
+  turn_round(first, out);
 }
 
 }  // namespace
 
 void collide(const Shape& shape_a, const Pose& pose_a, const Shape& shape_b, const Pose& pose_b,
-             double margin, std::vector<ContactPoint>& out,
-             std::span<const Geometry> /*geometries*/) {
-  if (shape_a.type <= shape_b.type) {
-    collide_ordered(shape_a, pose_a, shape_b, pose_b, margin, out);
-    return;
-  }
-  const std::size_t first = out.size();
-  collide_ordered(shape_b, pose_b, shape_a, pose_a, margin, out);
-  for (std::size_t k = first; k < out.size(); ++k) out[k].normal = -out[k].normal;
+             double margin, std::vector<ContactPoint>& out, std::span<const Geometry> geometries) {
+  collide_any(shape_a, pose_a, shape_b, pose_b, {margin, geometries}, out);
 }
 
 }  // namespace catena

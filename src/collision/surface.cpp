@@ -1,0 +1,149 @@
+#include "surface.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace catena {
+
+namespace {
+
+/// Height of the neighbour's far corner over the triangle's plane, as a part of its distance, that
+/// counts as flat.
+constexpr double kFlat = 1e-6;
+
+std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+void turn_over(SurfaceTriangle& t) {
+  // corners (0, 2, 1): edges 0 -> 2, 2 -> 1, 1 -> 0 are the old 2, 1, 0
+  std::swap(t.v[1], t.v[2]);
+  std::swap(t.vertex[1], t.vertex[2]);
+  t.normal = -t.normal;
+  const auto swap_ends = [](auto& x) { std::swap(x[0], x[2]); };
+  swap_ends(t.outward);
+  swap_ends(t.neighbour);
+  swap_ends(t.normal_of_neighbour);
+  swap_ends(t.outward_of_neighbour);
+  swap_ends(t.convex);
+  for (std::size_t k = 0; k < 3; ++k) {
+    t.normal_of_neighbour[k] = -t.normal_of_neighbour[k];
+    // convex from behind: it rises in front
+    const double turn = t.outward[k].dot(t.normal_of_neighbour[k]);
+    t.convex[k] = t.neighbour[k] >= 0 && turn > kFlat;
+  }
+}
+
+Surface::Surface(const Geometry& geometry, const Pose& pose, const Vec3& origin)
+    : g_(geometry), r_(pose.q.toRotationMatrix()), shift_(pose.p - origin) {}
+
+Surface::Corners Surface::corners(std::int32_t item) const {
+  Corners out;
+  if (!is_heightfield()) {
+    out.vertex = g_.triangles[at(item)];
+    for (std::size_t k = 0; k < 3; ++k) out.v[k] = g_.vertices[at(out.vertex[k])];
+    return out;
+  }
+  const std::int32_t cell = item / 2, i = cell % (g_.n_x - 1), j = cell / (g_.n_x - 1);
+  const auto set = [&](std::size_t k, std::int32_t x, std::int32_t y) {
+    out.vertex[k] = y * g_.n_x + x;
+    out.v[k] = Vec3(g_.origin.x() + x * g_.dx, g_.origin.y() + y * g_.dy, height(x, y));
+  };
+  set(0, i, j);
+  if (item % 2 == 0) {
+    set(1, i + 1, j);
+    set(2, i + 1, j + 1);
+  } else {
+    set(1, i + 1, j + 1);
+    set(2, i, j + 1);
+  }
+  return out;
+}
+
+std::array<std::int32_t, 3> Surface::neighbours(std::int32_t item) const {
+  if (!is_heightfield()) {
+    return at(item) < g_.neighbours.size() ? g_.neighbours[at(item)]
+                                           : std::array<std::int32_t, 3>{-1, -1, -1};
+  }
+  const std::int32_t cell = item / 2, n = g_.n_x - 1, i = cell % n, j = cell / n;
+  if (item % 2 == 0) {
+    return {j > 0 ? 2 * (cell - n) + 1 : -1, i + 1 < n ? 2 * (cell + 1) + 1 : -1, item + 1};
+  }
+  return {item - 1, j + 2 < g_.n_y ? 2 * (cell + n) : -1, i > 0 ? 2 * (cell - 1) : -1};
+}
+
+SurfaceTriangle Surface::triangle(std::int32_t item) const {
+  SurfaceTriangle t;
+  const Corners own = corners(item);
+  t.item = item;
+  t.vertex = own.vertex;
+  for (std::size_t k = 0; k < 3; ++k) t.v[k] = shift_ + r_ * own.v[k];
+  const auto normal_of = [](const std::array<Vec3, 3>& v) -> Vec3 {
+    return (v[1] - v[0]).cross(v[2] - v[0]).stableNormalized();
+  };
+  const Vec3 normal = normal_of(own.v);
+  t.normal = r_ * normal;
+  t.neighbour = neighbours(item);
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Vec3 edge = (own.v[(k + 1) % 3] - own.v[k]).stableNormalized();
+    t.outward[k] = r_ * edge.cross(normal);
+    t.convex[k] = false;
+    t.normal_of_neighbour[k] = t.normal;
+    t.outward_of_neighbour[k] = -t.outward[k];
+    if (t.neighbour[k] < 0) continue;
+    const Vec3 other = normal_of(corners(t.neighbour[k]).v);
+    t.normal_of_neighbour[k] = r_ * other;
+    t.outward_of_neighbour[k] = r_ * other.cross(edge);
+    // its normal leans outwards where the surface falls away; folded back it is convex, too
+    t.convex[k] = other.dot(edge.cross(normal)) > kFlat;
+  }
+  return t;
+}
+
+void Surface::collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
+  const auto add = [&](std::int32_t item) {
+    const Corners c = corners(item);
+    const double area = (c.v[1] - c.v[0]).cross(c.v[2] - c.v[0]).norm();
+    if (area > 0.0) out.push_back(triangle(item));
+  };
+  if (!is_heightfield()) {
+    for_each_overlap(g_.tree, g_.item_boxes, box, add);
+    return;
+  }
+  collect_cells(box, out);
+}
+
+void Surface::collect_cells(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
+  const auto cell_of = [](double x, double dx, std::int32_t n) {
+    return static_cast<std::int32_t>(std::clamp(std::floor(x / dx), -1.0, static_cast<double>(n)));
+  };
+  const std::int32_t last_i = g_.n_x - 2, last_j = g_.n_y - 2;
+  const std::int32_t i0 = std::max(0, cell_of(box.lo.x() - g_.origin.x(), g_.dx, last_i + 1));
+  const std::int32_t i1 = std::min(last_i, cell_of(box.hi.x() - g_.origin.x(), g_.dx, last_i + 1));
+  const std::int32_t j0 = std::max(0, cell_of(box.lo.y() - g_.origin.y(), g_.dy, last_j + 1));
+  const std::int32_t j1 = std::min(last_j, cell_of(box.hi.y() - g_.origin.y(), g_.dy, last_j + 1));
+  for (std::int32_t j = j0; j <= j1; ++j) {
+    for (std::int32_t i = i0; i <= i1; ++i) {
+      const std::int32_t cell = j * (g_.n_x - 1) + i;
+      for (std::int32_t item = 2 * cell; item < 2 * cell + 2; ++item) {
+        const Corners c = corners(item);
+        const double top = std::max({c.v[0].z(), c.v[1].z(), c.v[2].z()});
+        const double bottom = std::min({c.v[0].z(), c.v[1].z(), c.v[2].z()});
+        if (top >= box.lo.z() && bottom <= box.hi.z()) out.push_back(triangle(item));
+      }
+    }
+  }
+}
+
+std::int32_t Surface::item_over(const Vec3& p) const {
+  const double x = (p.x() - g_.origin.x()) / g_.dx, y = (p.y() - g_.origin.y()) / g_.dy;
+  if (!(x >= 0.0 && y >= 0.0 && x < g_.n_x - 1 && y < g_.n_y - 1)) return -1;
+  const auto i = static_cast<std::int32_t>(x), j = static_cast<std::int32_t>(y);
+  const std::int32_t item = 2 * (j * (g_.n_x - 1) + i) + (y - j > x - i ? 1 : 0);
+  const Corners c = corners(item);
+  const Vec3 normal = (c.v[1] - c.v[0]).cross(c.v[2] - c.v[0]);
+  return normal.dot(p - c.v[0]) < 0.0 ? item : -1;
+}
+
+}  // namespace catena

@@ -1,0 +1,60 @@
+// Triangles of a mesh or heightfield near a body.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "catena/model/geometry.hpp"
+
+namespace catena {
+
+/// A triangle in the pair's frame (world axes, origin near the pair), seen from its front.
+struct SurfaceTriangle {
+  std::int32_t item;
+  std::array<std::int32_t, 3> vertex;  ///< numbers of the corners
+  std::array<Vec3, 3> v;
+  Vec3 normal;
+  std::array<Vec3, 3> outward;            ///< in the plane, across edge k (corner k to k + 1)
+  std::array<std::int32_t, 3> neighbour;  ///< item across edge k or -1
+  std::array<Vec3, 3> normal_of_neighbour, outward_of_neighbour;
+  std::array<bool, 3> convex;  ///< the surface falls away across edge k
+};
+
+/// The same triangle seen from its back.
+void turn_over(SurfaceTriangle& triangle);
+
+/// A mesh or heightfield at its place. Cells of a heightfield are cut from their lowest to their
+/// highest corner in (x, y): triangles 2 c and 2 c + 1 of cell c, the first one at lower y.
+class Surface {
+ public:
+  Surface(const Geometry& geometry, const Pose& pose, const Vec3& origin);
+
+  bool is_heightfield() const { return g_.type == ShapeType::heightfield; }
+  bool two_sided() const { return g_.two_sided; }
+  /// Appends the triangles whose boxes overlap `box` (surface's frame); those without an area are
+  /// left out.
+  void collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const;
+  SurfaceTriangle triangle(std::int32_t item) const;
+  /// Of a heightfield: the triangle at a place of its frame, if that is below it; else -1.
+  std::int32_t item_over(const Vec3& p) const;
+
+ private:
+  struct Corners {
+    std::array<Vec3, 3> v;  ///< surface's frame
+    std::array<std::int32_t, 3> vertex;
+  };
+  Corners corners(std::int32_t item) const;
+  std::array<std::int32_t, 3> neighbours(std::int32_t item) const;
+  void collect_cells(const Aabb& box, std::vector<SurfaceTriangle>& out) const;
+  double height(std::int32_t i, std::int32_t j) const {
+    return g_.heights[static_cast<std::size_t>(j) * static_cast<std::size_t>(g_.n_x) +
+                      static_cast<std::size_t>(i)];
+  }
+
+  const Geometry& g_;
+  Mat3 r_;
+  Vec3 shift_;
+};
+
+}  // namespace catena
