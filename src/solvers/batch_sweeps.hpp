@@ -190,92 +190,63 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   sums.add(lane, r_n * r_n);
 }
 
-/// The tangential problem of one contact with its normal impulse eliminated, on the
-/// eigenvectors of S = D_tt - D_tn D_nt / D_nn (math/cone.cpp, Sliding):
-///   z_t(a) = -(S + a I)^-1 rho,   z_n(a) = z_free - c . z_t(a).
-struct SlidingLanes {
-  D cosine, sine, s1, s2, rho1, rho2, c1, c2, z_free;
+/// The adjugate of D and what follows for one contact's sliding solution. With the normal impulse
+/// eliminated, and all of it times D_nn (math/cone.cpp, Sliding, has the same by eigenvectors):
+///   z_t(a) = -T(a)/X(a),  T = adj(S + a I) rho,  X = det(S + a I),  rho = D_nn q_t - D_tn q_n,
+///   D_nn z_n(a) X = N(a) = -q_n X + D_nt . T,   S = D_nn D_tt - D_tn D_nt.
+struct Adjugate {
+  D m00, m01, m02, m11, m12, m22;
 };
 
-inline SlidingLanes sliding_problem(const D* d, const V& q) {
-  const D one = broadcast(1.0), zero = broadcast(0.0);
-  SlidingLanes p;
-  const D inverse = one / d[0];
-  const D ct1 = d[1] * inverse, ct2 = d[2] * inverse;
-  p.z_free = -(q.x * inverse);
-  const D s11 = fnma(d[1], ct1, d[3]);
-  const D s12 = fnma(d[1], ct2, d[4]);
-  const D s22 = fnma(d[2], ct2, d[5]);
-  // Jacobi rotation of the 2x2 matrix
-  const M coupled = s12 != zero;
-  const D tau = (s22 - s11) / select(coupled, s12 + s12, one);
-  const D size = one / (abs(tau) + sqrt(fma(tau, tau, one)));
-  const D tangent = select(coupled, select(tau < zero, -size, size), zero);
-  p.cosine = one / sqrt(fma(tangent, tangent, one));
-  p.sine = tangent * p.cosine;
-  // round-off may leave the smaller one at or below zero when D is nearly singular
-  const D floor = broadcast(2.220446049250313e-16) * (abs(s11) + abs(s22));
-  p.s1 = max_keeping_nan(floor, fnma(tangent, s12, s11));
-  p.s2 = max_keeping_nan(floor, fma(tangent, s12, s22));
-  const D rho_t1 = fma(d[1], p.z_free, q.y), rho_t2 = fma(d[2], p.z_free, q.z);
-  p.rho1 = fnma(p.sine, rho_t2, p.cosine * rho_t1);
-  p.rho2 = fma(p.sine, rho_t1, p.cosine * rho_t2);
-  p.c1 = fnma(p.sine, ct2, p.cosine * ct1);
-  p.c2 = fma(p.sine, ct1, p.cosine * ct2);
-  return p;
+inline Adjugate adjugate(const D* d) {
+  return {fnma(d[4], d[4], d[3] * d[5]), fnma(d[1], d[5], d[2] * d[4]),
+          fnma(d[2], d[3], d[1] * d[4]), fnma(d[2], d[2], d[0] * d[5]),
+          fnma(d[0], d[4], d[1] * d[2]), fnma(d[1], d[1], d[0] * d[3])};
 }
 
-/// The a > 0 where |z_t(a)| = mu z_n(a) by safeguarded Newton as in math/cone.cpp. `open_lanes`:
-/// lanes that slide; on return those that have not settled.
-inline D sliding_ratio(const SlidingLanes& p, const D& mu, M& open_lanes) {
-  constexpr int kMaxIterations = 10;
-  const D zero = broadcast(0.0), one = broadcast(1.0), half = broadcast(0.5);
-  const D rho = sqrt(fma(p.rho1, p.rho1, p.rho2 * p.rho2));
-  const D c = sqrt(fma(p.c1, p.c1, p.c2 * p.c2));
-  const D s_min = select(p.s1 < p.s2, p.s1, p.s2);
-  const D by_mu = one / mu;
-  D low = zero;
-  D high = rho * fma(mu, c, one) / (mu * p.z_free);
-  D a = zero;
+/// The sliding solution: a > 0 where |z_t| = mu z_n, by Newton on psi(a) = mu z_n/|z_t| - 1 inside
+/// a bracket, from `a`. `open_lanes`: lanes that slide; on return those that have not settled.
+/// Neither divisions nor square roots but one of each per step: the quotients' denominators cancel.
+inline V sliding_solution(const D* d, const Adjugate& m, const V& q, const D& mu, D a,
+                          M& open_lanes) {
+  constexpr int kMaxIterations = 8;
+  const D zero = broadcast(0.0), half = broadcast(0.5);
+  const D rho1 = fnma(d[1], q.x, d[0] * q.y), rho2 = fnma(d[2], q.x, d[0] * q.z);
+  const D trace = m.m22 + m.m11;
+  const D det = fnma(m.m12, m.m12, m.m22 * m.m11);  // of S
+  // here the determinant has lost too many digits
+  const M thin = det <= broadcast(1e-8) * (m.m22 * m.m11);
+  open_lanes = and_not(open_lanes, thin);
+  D low = zero, high = broadcast(1e300);
   for (int i = 0; i < kMaxIterations && any(open_lanes); ++i) {
-    const D x1 = p.s1 + a, x2 = p.s2 + a;
-    const D inverse = one / (x1 * x2);
-    const D y1 = x2 * inverse, y2 = x1 * inverse;
-    const D t1 = p.rho1 * y1, t2 = p.rho2 * y2;  // -z_t
-    const D m2 = fma(t1, t1, t2 * t2);
-    const D normal = fma(p.c1, t1, fma(p.c2, t2, p.z_free));
-    const D excess = fnma(sqrt(m2), by_mu, normal);
-    const D t1y1 = t1 * y1, t2y2 = t2 * y2;
-    const D curve = fma(t1, t1y1, t2 * t2y2);
-    const D slope = fnma(m2, fma(p.c1, t1y1, p.c2 * t2y2), normal * curve);
-    const D newton = fnma(excess, m2 / slope, a);
+    const D x1 = m.m22 + a, x2 = m.m11 + a;
+    const D x = fma(a, trace + a, det);
+    const D t1 = fma(m.m12, rho2, x2 * rho1), t2 = fma(m.m12, rho1, x1 * rho2);
+    const D t_t = fma(t1, t1, t2 * t2);
+    const D y1 = fma(m.m12, t2, x2 * t1), y2 = fma(m.m12, t1, x1 * t2);
+    const D normal = fnma(q.x, x, fma(d[1], t1, d[2] * t2));
+    const D excess = fnma(d[0], sqrt(t_t), mu * normal);  // has the sign of psi
+    const D slope = mu * fnma(t_t, fma(d[1], y1, d[2] * y2), normal * fma(t1, y1, t2 * y2));
+    const D newton = fnma(excess * x, t_t / slope, a);
     const M below = excess < zero;
-    low = select(below, a, low);
+    low = select(below & (low < a), a, low);
     high = select(below, high, a);
-    const M settled = abs(newton - a) <= broadcast(1e-9) * (s_min + a);
+    // quadratic convergence: the error left is about the square of this step
+    const M settled = abs(newton - a) * trace <= broadcast(1e-8) * fma(a, trace, det);
     const M inside = (low < newton) & (newton < high);
     const D next = select(settled | inside, newton, half * (low + high));
     a = select(open_lanes, next, a);
     open_lanes = and_not(open_lanes, settled);
   }
-  return a;
-}
-
-/// Impulses of the lanes that slide; `open_lanes` as in sliding_ratio.
-inline V sliding_solution(const D* d, const V& q, const D& mu, M& open_lanes) {
-  const D one = broadcast(1.0);
-  const SlidingLanes p = sliding_problem(d, q);
-  const D a = sliding_ratio(p, mu, open_lanes);
-  const D t1 = -(p.rho1 / (p.s1 + a)), t2 = -(p.rho2 / (p.s2 + a));
-  const D m = sqrt(fma(t1, t1, t2 * t2));
+  const D t1 = fma(m.m12, rho2, (m.m11 + a) * rho1), t2 = fma(m.m12, rho1, (m.m22 + a) * rho2);
+  const D t = sqrt(fma(t1, t1, t2 * t2));
   // From the direction alone w_n = 0 holds to round-off, unless the coupling nearly cancels the
-  // normal stiffness (large mu); then the size comes from a as well.
-  const D stiffness = fma(mu, fma(p.c1, t1, p.c2 * t2) / m, one);
-  const M soft = stiffness < broadcast(0.25);
-  const D normal = select(soft, m / mu, p.z_free / stiffness);
-  const D scale = select(soft, one, mu * normal / m);
-  const D z1 = scale * t1, z2 = scale * t2;
-  return {normal, fma(p.cosine, z1, p.sine * z2), fnma(p.sine, z1, p.cosine * z2)};
+  // normal stiffness (large mu): that is left to the scalar solve.
+  const D stiffness = fnma(mu, fma(d[1], t1, d[2] * t2), d[0] * t);
+  open_lanes = open_lanes | thin | (stiffness < broadcast(0.25) * (d[0] * t));
+  const D scale = -(q.x / stiffness);
+  const D along = -(mu * scale);
+  return {scale * t, along * t1, along * t2};
 }
 
 /// One contact after the other through rules.solve, for the lanes in `lanes`.
@@ -306,33 +277,31 @@ inline V coulomb_solution(const BatchRules& rules, const ArmBatch& c, int lane, 
   const D mu = load(c.friction + lane);
   const V q = w - multiply_symmetric(d, old);  // w at zero impulse
   const M closed = q.x < zero;
-  // D^-1 q by the adjugate; D is shifted where it would be singular
-  const D m00 = fnma(d[4], d[4], d[3] * d[5]);
-  const D m01 = fnma(d[1], d[5], d[2] * d[4]);
-  const D m02 = fnma(d[2], d[3], d[1] * d[4]);
-  const D m11 = fnma(d[2], d[2], d[0] * d[5]);
-  const D m12 = fnma(d[0], d[4], d[1] * d[2]);
-  const D m22 = fnma(d[1], d[1], d[0] * d[3]);
-  const D by_det = one / fma(d[0], m00, fma(d[1], m01, d[2] * m02));
-  const D adjugate[6] = {m00, m01, m02, m11, m12, m22};
-  // the change from the present impulse keeps the digits near a solution
-  const V stuck = subtract_scaled(old, by_det, multiply_symmetric(adjugate, w));
+  // D^-1 w by the adjugate; D is shifted where it would be singular. The change from the present
+  // impulse keeps the digits near a solution.
+  const Adjugate m = adjugate(d);
+  const D by_det = one / fma(d[0], m.m00, fma(d[1], m.m01, d[2] * m.m02));
+  const D rows[6] = {m.m00, m.m01, m.m02, m.m11, m.m12, m.m22};
+  const V stuck = subtract_scaled(old, by_det, multiply_symmetric(rows, w));
   const D limit = mu * stuck.x;
   const M sticks =
       closed & (zero < stuck.x) & (fma(stuck.y, stuck.y, stuck.z * stuck.z) <= limit * limit);
   V z = {select(sticks, stuck.x, zero), select(sticks, stuck.y, zero),
          select(sticks, stuck.z, zero)};
-  // NaN in q leaves z what it is: closed is false, so carry it on
-  const M bad = q.x != q.x;
-  z.x = select(bad, q.x, z.x);
+  // a NaN in q is neither open nor closed: it is carried on
+  z.x = select(q.x != q.x, q.x, z.x);
   M slides = and_not(closed, sticks);
   if (!any(slides)) return z;
   const M smooth = slides & (mu <= zero);
   z.x = select(smooth, -(q.x / d[0]), z.x);
   slides = and_not(slides, smooth);
+  // what slid before still slides about as fast: w_t = -a z_t
+  const D old_t = fma(old.y, old.y, old.z * old.z);
+  const D ratio = -(d[0] * fma(w.y, old.y, w.z * old.z)) / old_t;
   M open_lanes = slides;
-  const V s = sliding_solution(d, q, mu, open_lanes);
+  const V s = sliding_solution(d, m, q, mu, select(zero < ratio, ratio, zero), open_lanes);
   z = {select(slides, s.x, z.x), select(slides, s.y, z.y), select(slides, s.z, z.z)};
+  open_lanes = slides & open_lanes;
   if (any(open_lanes)) solve_lanes(rules, c, lane, w, open_lanes, z);
   return z;
 }

@@ -1,0 +1,285 @@
+// Batched sweeps: all instruction sets give the same, one contact's turn meets its law, and batches
+// hold each contact once beside others that it shares no body with.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "catena/base/random.hpp"
+#include "catena/math/rotation.hpp"
+#include "catena/solvers/gauss_seidel.hpp"
+#include "solvers/choose_kernels.hpp"
+#include "solvers/sweep_plan.hpp"
+
+namespace catena {
+namespace {
+
+#ifdef __FMA__
+constexpr double kPathTolerance = 0.0;  ///< all paths round alike
+#else
+constexpr double kPathTolerance = 1e-9;
+#endif
+
+std::vector<KernelPath> paths() {
+  std::vector<KernelPath> available;
+  for (const KernelPath path : {KernelPath::plain, KernelPath::avx2, KernelPath::avx512})
+    if (is_available(path)) available.push_back(path);
+  return available;
+}
+
+double random(std::uint64_t seed, std::uint64_t i, std::uint64_t k) {
+  return uniform_pm1(seed, i, k);
+}
+
+/// A cubic grid of bodies that touch their 6 neighbours, thrown about at random; every third body
+/// is unround, and body 0 is prescribed.
+ConstraintProblem grid(int n, std::uint64_t seed, double friction, double cohesion) {
+  ConstraintProblem problem(Communicator::self());
+  const auto number = [n](int x, int y, int z) { return (z * n + y) * n + x; };
+  for (int i = 0; i < n * n * n; ++i) {
+    const auto u = static_cast<std::uint64_t>(i);
+    Twist twist;
+    for (int k = 0; k < 3; ++k) {
+      twist.v[k] = random(seed, u, static_cast<std::uint64_t>(k));
+      twist.w[k] = random(seed, u, static_cast<std::uint64_t>(k) + 3);
+    }
+    const Quat q(Eigen::AngleAxisd(random(seed, u, 7), Vec3(1, 2, 3).normalized()));
+    const Vec3 inverse = i % 3 == 1 ? Vec3(2, 3, 5) : Vec3(4, 4, 4);
+    if (i == 0)
+      problem.bodies.add_prescribed(0, {});
+    else
+      problem.bodies.add_rigid(i, 1.0 + 0.5 * random(seed, u, 8), rotate_diagonal(q, inverse),
+                               twist);
+  }
+  problem.bodies.n_owned = n * n * n;
+  for (int z = 0; z < n; ++z)
+    for (int y = 0; y < n; ++y)
+      for (int x = 0; x < n; ++x)
+        for (int axis = 0; axis < 3; ++axis) {
+          const int other[3] = {x + (axis == 0), y + (axis == 1), z + (axis == 2)};
+          if (*std::max_element(other, other + 3) >= n) continue;
+          RigidContact c;
+          c.body_a = number(x, y, z);
+          c.body_b = number(other[0], other[1], other[2]);
+          c.key = {c.body_a, c.body_b, 0, 0};
+          const auto u = static_cast<std::uint64_t>(problem.contacts.size());
+          c.normal = (Vec3::Unit(axis) +
+                      0.1 * Vec3(random(seed, u, 9), random(seed, u, 10), random(seed, u, 11)))
+                         .normalized();
+          Vec3 second;
+          tangents_of(c.normal, c.tangent, second);
+          c.arm_a = 0.5 * c.normal;
+          c.arm_b = -0.5 * c.normal;
+          if (c.body_a % 3 == 1) c.arm_a += 0.2 * random(seed, u, 12) * c.tangent;
+          if (c.body_b % 3 == 1) c.arm_b += 0.2 * random(seed, u, 13) * c.tangent;
+          c.bias = 0.1 * random(seed, u, 14);
+          c.friction = friction;
+          c.cohesion = cohesion;
+          problem.contacts.push_back(c);
+        }
+  return problem;
+}
+
+struct Result {
+  std::vector<double> impulses, velocities;
+};
+
+Result sweep(const ConstraintProblem& problem, GaussSeidelSettings settings, int sweeps) {
+  settings.stop.max_iterations = sweeps;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.stop.keep_best = false;
+  Result result;
+  result.impulses.resize(static_cast<std::size_t>(problem.n_rows()));
+  result.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  make_gauss_seidel(settings)->solve(problem, result.impulses, result.velocities);
+  return result;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+  return largest;
+}
+
+TEST(BatchSweeps, EveryInstructionSetGivesTheSame) {
+  ASSERT_GE(paths().size(), 1U);
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::frictionless})
+    for (const double omega : {1.0, 1.3})
+      for (const SweepOrder order : {SweepOrder::forward, SweepOrder::symmetric}) {
+        ConstraintProblem problem = grid(5, 3, 0.4, law == ContactLaw::ccp ? 0.01 : 0.0);
+        problem.law = law;
+        GaussSeidelSettings settings;
+        settings.relaxation = omega;
+        settings.order = order;
+        settings.kernels = KernelPath::plain;
+        const Result plain = sweep(problem, settings, 25);
+
+        for (const KernelPath path : paths()) {
+          settings.kernels = path;
+          const Result other = sweep(problem, settings, 25);
+
+          EXPECT_LE(largest_difference(plain.impulses, other.impulses), kPathTolerance)
+              << "law " << static_cast<int>(law) << " path " << static_cast<int>(path);
+          EXPECT_LE(largest_difference(plain.velocities, other.velocities), kPathTolerance);
+        }
+      }
+}
+
+/// Two free bodies in one contact with a full block D.
+ConstraintProblem pair(std::uint64_t seed, bool round, double friction) {
+  ConstraintProblem problem(Communicator::self());
+  for (std::uint64_t b = 0; b < 2; ++b) {
+    Twist twist;
+    for (int k = 0; k < 3; ++k) {
+      twist.v[k] = random(seed, b, static_cast<std::uint64_t>(k));
+      twist.w[k] = random(seed, b, static_cast<std::uint64_t>(k) + 3);
+    }
+    const Quat q(Eigen::AngleAxisd(3.0 * random(seed, b, 6), Vec3(3, 1, 2).normalized()));
+    const double m = std::pow(10.0, 2.0 * random(seed, b, 7));
+    const Vec3 inverse = round ? Vec3(4, 4, 4) : Vec3(1, 6, 20);
+    problem.bodies.add_rigid(static_cast<GlobalId>(b), 1.0 / m, rotate_diagonal(q, inverse / m),
+                             twist);
+  }
+  problem.bodies.n_owned = 2;
+  RigidContact c;
+  c.body_a = 0;
+  c.body_b = 1;
+  c.key = {0, 1, 0, 0};
+  c.normal = Vec3(random(seed, 2, 0), random(seed, 2, 1), random(seed, 2, 2)).normalized();
+  Vec3 second;
+  tangents_of(c.normal, c.tangent, second);
+  c.arm_a = 0.5 * c.normal;
+  c.arm_b = -0.7 * c.normal;
+  if (!round) {
+    c.arm_a += 0.4 * c.tangent - 0.3 * second;
+    c.arm_b += 0.5 * second;
+  }
+  c.bias = 0.2 * random(seed, 3, 0);
+  c.friction = friction;
+  problem.contacts.push_back(c);
+  return problem;
+}
+
+/// How far one contact with new velocities is from Coulomb's law, over its free slip.
+double coulomb_misfit(const ConstraintProblem& problem, const Result& result) {
+  const RigidContact& c = problem.contacts[0];
+  const auto velocity = [&](const std::vector<double>& v, std::size_t body, const Vec3& arm) {
+    const double* t = v.data() + 6 * body;
+    return Vec3(Vec3(t[0], t[1], t[2]) + Vec3(t[3], t[4], t[5]).cross(arm));
+  };
+  const auto slip = [&](const std::vector<double>& v) {
+    const Vec3 u = velocity(v, 1, c.arm_b) - velocity(v, 0, c.arm_a);
+    return Vec3(c.normal.dot(u) + c.bias, c.tangent.dot(u), c.normal.cross(c.tangent).dot(u));
+  };
+  const Vec3 w = slip(result.velocities);
+  const double size = slip(problem.bodies.free_velocity).norm();
+  const double normal = result.impulses[0];
+  const Vec3 t(0.0, result.impulses[1], result.impulses[2]);
+  if (normal == 0.0) return std::max(0.0, -w[0]) / size + t.norm();
+  const double slipping = std::hypot(w[1], w[2]);
+  const double bound = c.friction * normal;
+  double misfit = std::abs(w[0]) / size + std::max(0.0, -normal) / std::abs(normal);
+  misfit += std::max(0.0, t.norm() - bound * (1.0 + 1e-12)) / normal;
+  if (slipping > 1e-11 * size) {  // sliding: on the cone, and against the slip
+    misfit += std::abs(t.norm() - bound) / normal;
+    misfit += (w[1] * t[1] + w[2] * t[2] + slipping * t.norm()) / (size * normal);
+  }
+  return misfit;
+}
+
+TEST(BatchSweeps, OneTurnMeetsCoulombsLawToRoundOff) {
+  int open = 0, stuck = 0, sliding = 0;
+  for (const KernelPath path : paths())
+    for (const bool round : {true, false})
+      for (const double friction : {0.0, 0.05, 0.4, 1.5})
+        for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+          const ConstraintProblem problem = pair(seed, round, friction);
+          GaussSeidelSettings settings;
+          settings.kernels = path;
+
+          const Result result = sweep(problem, settings, 1);
+
+          EXPECT_LT(coulomb_misfit(problem, result), 1e-11)
+              << "path " << static_cast<int>(path) << " round " << round << " friction " << friction
+              << " seed " << seed;
+          const double t = std::hypot(result.impulses[1], result.impulses[2]);
+          const double bound = friction * result.impulses[0];
+          ++(result.impulses[0] == 0.0 ? open : t < bound * (1.0 - 1e-9) ? stuck : sliding);
+        }
+  EXPECT_GT(open, 100);
+  EXPECT_GT(stuck, 100);
+  EXPECT_GT(sliding, 100);
+}
+
+TEST(BatchSweeps, NotANumberIsNotSweptUnderTheCone) {
+  for (const KernelPath path : paths())
+    for (const bool round : {true, false}) {
+      ConstraintProblem problem = pair(2, round, 0.4);
+      problem.bodies.free_velocity[0] = std::nan("");
+      GaussSeidelSettings settings;
+      settings.kernels = path;
+      std::vector<double> impulses(3), velocities(12);
+
+      const SolveReport report = make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+
+      EXPECT_EQ(report.status, SolveStatus::breakdown);
+    }
+}
+
+TEST(SweepPlan, HoldsEveryContactOnceInBatchesThatShareNoMovingBody) {
+  const ConstraintProblem problem = grid(9, 1, 0.4, 0.0);
+  std::vector<Index> blocks(problem.contacts.size());
+  std::iota(blocks.begin(), blocks.end(), 0);
+  const std::vector<Index> alone(static_cast<std::size_t>(problem.bodies.size()), 1);
+
+  const SweepPlan plan = plan_sweep(problem, blocks, alone, {});
+
+  std::set<Index> seen;
+  std::size_t places = 0;
+  for (const PartPlan& part : plan) {
+    EXPECT_TRUE(part.general.empty());
+    for (const std::vector<Index>* list : {&part.spheres, &part.arms}) {
+      ASSERT_EQ(list->size() % kLanes, 0U);
+      places += list->size();
+      for (std::size_t first = 0; first < list->size(); first += kLanes) {
+        std::set<Index> bodies;
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          const Index k = (*list)[first + lane];
+          if (k == kNoIndex) continue;
+          EXPECT_TRUE(seen.insert(k).second);
+          for (const Index b : {problem.contacts[static_cast<std::size_t>(k)].body_a,
+                                problem.contacts[static_cast<std::size_t>(k)].body_b}) {
+            const bool moves = b != 0;
+            EXPECT_TRUE(!moves || bodies.insert(b).second);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), blocks.size());
+  // a grid in lexicographic order fills nearly all lanes
+  EXPECT_LT(static_cast<double>(places), 1.15 * static_cast<double>(blocks.size()));
+}
+
+TEST(SweepPlan, SharedBodiesContactsComeFirst) {
+  const ConstraintProblem problem = grid(4, 1, 0.4, 0.0);
+  std::vector<Index> blocks(problem.contacts.size());
+  std::iota(blocks.begin(), blocks.end(), 0);
+  std::vector<Index> multiplicity(static_cast<std::size_t>(problem.bodies.size()), 1);
+  multiplicity[21] = 2;
+
+  const SweepPlan plan = plan_sweep(problem, blocks, multiplicity, {});
+
+  for (std::size_t part = 0; part < plan.size(); ++part)
+    for (const Index k : flatten({plan[part], {}, {}})) {
+      const RigidContact& c = problem.contacts[static_cast<std::size_t>(k)];
+      EXPECT_EQ(c.body_a == 21 || c.body_b == 21, part == 0);
+    }
+}
+
+}  // namespace
+}  // namespace catena
