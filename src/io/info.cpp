@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 #include "catena/base/error.hpp"
@@ -55,7 +56,14 @@ std::string describe_bodies(const hdf5::File& file) {
   if (n == 0 || !file.is_dataset("/bodies/mass")) return text;
   double mass = 0.0;
   for (const double m : file.read_doubles("/bodies/mass")) mass += m;
-  return text + line("total mass", number(mass) + " kg");
+  text += line("total mass", number(mass) + " kg");
+  if (!file.is_dataset("/bodies/shape")) return text;
+  std::map<std::string, std::int64_t> shapes;
+  for (const std::string& shape : file.read_text_rows("/bodies/shape", {0, n, n})) ++shapes[shape];
+  std::string counts;
+  for (const auto& [shape, count] : shapes)
+    counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + shape;
+  return text + line("shapes", counts);
 }
 
 std::string describe_snapshot(const hdf5::File& file) {

@@ -36,11 +36,41 @@ def plot(scripts, result):
     check_picture(out)
 
 
+def volume(points, faces):
+    """Of a closed surface, by the divergence theorem."""
+    total = 0.0
+    for face in faces:
+        p = points[np.asarray(face)]
+        for a, b in zip(p[1:-1], p[2:]):
+            total += float(np.dot(p[0], np.cross(a, b))) / 6
+    return total
+
+
+def check_surfaces(script, result):
+    """What is drawn for hollow cylinders and geometries has the volume of the shape."""
+    spec = importlib.util.spec_from_file_location("render", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    wall, disc = np.pi * (0.25 ** 2 - 0.2 ** 2) * 0.6, np.pi * 0.25 ** 2 * 0.05
+    polygon = 72 / (2 * np.pi) * np.sin(2 * np.pi / 72)  # its area over the circle's
+    for ends, expected in ((0, wall), (1, wall + disc), (2, wall + disc), (3, wall + 2 * disc)):
+        drawn = module.hollow_cylinder(0.2, 0.6, 0.05, ends)
+        found = abs(volume(drawn["points"], drawn["faces"]))
+        assert np.isclose(found, polygon * expected, rtol=1e-12), (ends, found, expected)
+    geometries = module.Result(result).geometries
+    assert [g["type"] for g in geometries] == ["hull", "mesh", "heightfield", "compound"]
+    for g in geometries[:2]:
+        assert np.isclose(volume(g["points"], g["faces"]), 0.3 ** 3 / 6, rtol=1e-12)
+    assert np.allclose(geometries[2]["points"][4], [0.2, 0.2, 0.2])
+    assert np.isclose(module.outer_radius("compound", [1, 0, 0], 3, geometries), 0.5)
+
+
 def render(scripts, result):
     need(importlib.util.find_spec("vtk") or importlib.util.find_spec("vtkmodules"), "python3-vtk9")
     need(os.environ.get("DISPLAY") or shutil.which("xvfb-run"), "xvfb")
     need(importlib.util.find_spec("matplotlib"), "python3-matplotlib")
     script = os.path.join(scripts, "render.py")
+    check_surfaces(script, result)
     out = os.path.join(result, "frame-test.png")
     for color in ("speed", "rank"):
         subprocess.run([script, result, "--frame", "1", "--color", color, "-o", out,

@@ -41,6 +41,7 @@ struct SmallRun {
     floor.constants.shape = {ShapeType::plane, Vec3::Zero()};
     floor.constants.material = 1;
     model.unbounded = {floor};
+    add_geometries();
     for (GlobalId id = kBodies - 1; id > 0; --id) {
       int owner = static_cast<int>((id * 7) % comm.size());
       if (comm.size() > 2 && owner == 1) owner = 0;
@@ -50,6 +51,7 @@ struct SmallRun {
       const bool box = id % 4 == 0;
       body.shape = box ? Shape{ShapeType::box, Vec3(0.1, 0.2, 0.3)}
                        : Shape{ShapeType::sphere, Vec3(0.01 * static_cast<double>(id), 0.0, 0.0)};
+      if (id >= 33) body.shape = other_shape(id - 33);
       body.mass = 2.0 * static_cast<double>(id);
       body.inertia = Vec3(1.0, 2.0, 3.0);
       bodies.constants.push_back(body);
@@ -72,6 +74,38 @@ struct SmallRun {
     state.time = 0.25;
     state.step = 12;
   }
+  /// A tetrahedron, the same as a mesh, a heightfield and a clump.
+  void add_geometries() {
+    std::vector<Geometry>& g = model.geometries;
+    g.resize(4);
+    g[0].type = ShapeType::hull;
+    g[0].vertices = {{0, 0, 0}, {0.3, 0, 0}, {0, 0.3, 0}, {0, 0, 0.3}};
+    g[0].face_begin = {0, 3, 6, 9, 12};
+    g[0].face_corners = {0, 2, 1, 0, 1, 3, 0, 3, 2, 1, 2, 3};
+    g[0].face_normals = {-Vec3::UnitZ(), -Vec3::UnitY(), -Vec3::UnitX(),
+                         Vec3::Constant(std::sqrt(1.0 / 3.0))};
+    g[0].face_offsets = {0.0, 0.0, 0.0, 0.1 * std::sqrt(3.0)};
+    g[1].type = ShapeType::mesh;
+    g[1].vertices = g[0].vertices;
+    g[1].triangles = {{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}};
+    g[2].type = ShapeType::heightfield;
+    g[2].n_x = 3;
+    g[2].n_y = 2;
+    g[2].dx = g[2].dy = 0.2;
+    g[2].heights = {0, 0.1, 0, 0.1, 0.2, 0.1};
+    g[3].type = ShapeType::compound;
+    g[3].parts = {{Shape{ShapeType::sphere, Vec3::Constant(0.2)}, {}},
+                  {shape_of_geometry(g[0], 0), {Vec3(0.2, 0, 0), Quat::Identity()}},
+                  {Shape{ShapeType::capsule, Vec3(0.1, 0.2, 0)}, {}}};
+    for (Geometry& geometry : g) complete_geometry(geometry, GeometryFrame::as_written, g);
+  }
+  Shape other_shape(GlobalId k) const {
+    if (k < 2) return {k == 0 ? ShapeType::capsule : ShapeType::cylinder, Vec3(0.1, 0.2, 0.0)};
+    if (k == 2) return {ShapeType::hollow_cylinder, Vec3(0.2, 0.1, 0.05), -1, 0.0, kLowerEnd};
+    const auto geometry = static_cast<std::int32_t>(k - 3);
+    return shape_of_geometry(model.geometries.at(static_cast<std::size_t>(geometry)), geometry);
+  }
+
   Model model;
   Bodies bodies;
   State state;

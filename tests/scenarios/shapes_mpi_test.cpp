@@ -12,6 +12,7 @@
 #include "catena/io/yaml_settings.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/scenarios/scene.hpp"
+#include "io/hdf5_file.hpp"
 
 namespace catena {
 namespace {
@@ -473,6 +474,47 @@ TEST_F(Shapes, FaultsThatAreMendedAreCounted) {
   EXPECT_EQ(model.warnings[0], path + ": 1 triangle without area left out");
   EXPECT_EQ(model.warnings[1].find("bodies.b: 1 of 5 vertices lie inside the hull"), 0U)
       << model.warnings[1];
+}
+
+TEST_F(Shapes, FilesDrawThemWhereTheCaseHasThem) {
+  const SceneSettings scene = one_body(
+      "position_of: shape_origin, position: [1, 2, 3], orientation: {axis: [1, 2, 3], angle: 1 "
+      "rad}, "
+      "shape: {hull: {vertices: [[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, 2]]}}");
+  const Model model = make_model(scene, comm_);
+  Bodies bodies;
+  State state;
+  generate_bodies(scene, comm_, model, bodies, state);
+  const std::string directory = folder_ + "/drawn";
+  {
+    ResultWriter out(comm_, directory, {}, {}, false);
+    out.write_bodies(model, bodies);
+    out.write_snapshot(model, bodies, state, {});
+  }
+  comm_.barrier();
+  const hdf5::File constants = hdf5::File::open(directory + "/bodies.h5");
+  const hdf5::File snapshot = hdf5::File::open(directory + "/snapshots/00000000.h5");
+  const std::vector<double> y = constants.read_doubles("/geometries/0/vertices");
+  const std::vector<double> x = snapshot.read_doubles("/bodies/position");
+  const std::vector<double> q = snapshot.read_doubles("/bodies/orientation");
+  const std::vector<double> axes = constants.read_doubles("/geometries/0/principal_axes");
+  const std::vector<double> moments = constants.read_doubles("/bodies/inertia");
+
+  const Quat turn(Eigen::AngleAxisd(1.0, Vec3(1, 2, 3).normalized()));
+  EXPECT_LT(Quat(q[0], q[1], q[2], q[3]).angularDistance(turn), 1e-14);
+  const Vec3 points[] = {{0, 0, 0}, {3, 0, 0}, {0, 1, 0}, {0, 0, 2}};
+  ASSERT_EQ(y.size(), 12U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Vec3 drawn = Vec3(x[0], x[1], x[2]) + turn * Vec3(y[3 * i], y[3 * i + 1], y[3 * i + 2]);
+    EXPECT_LT((drawn - (Vec3(1, 2, 3) + turn * points[i])).norm(), 1e-14) << i;
+  }
+  // inertia on the axes as written: those of the tetrahedron (volume 1) from its corners
+  Mat3 second = Mat3::Zero();
+  for (const Vec3& p : points)
+    second += (p - Vec3(0.75, 0.25, 0.5)) * (p - Vec3(0.75, 0.25, 0.5)).transpose() / 20.0;
+  const Mat3 found = rotate_diagonal(Quat(axes[0], axes[1], axes[2], axes[3]),
+                                     Vec3(moments[0], moments[1], moments[2]));
+  EXPECT_LT((found - 2000.0 * (second.trace() * Mat3::Identity() - second)).norm(), 1e-10);
 }
 
 TEST_F(Shapes, ComeBackFromASnapshotWithTheirPoses) {
