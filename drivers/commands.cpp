@@ -84,8 +84,10 @@ ExitCode run(const Communicator& comm, const RunArguments& arguments) {
 
 ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
-  // looks into tables and geometry
-  tell_warnings(comm, make_model(settings, comm));
+  // looks into tables, geometry and regions
+  const Model model = make_model(settings, comm);
+  make_insertions(settings, comm, model);
+  tell_warnings(comm, model);
   print(comm, print_case(settings));
   return ExitCode::done;
 }

@@ -14,8 +14,7 @@ namespace {
 
 constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
-constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
-                                            "insertion"};
+constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table", "insertion"};
 constexpr std::string_view kLaterGenerators[] = {"chain"};
 /// Bodies that one generator may make; ids and memory end before.
 constexpr double kMostBodies = 1e12;
@@ -223,6 +222,14 @@ void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, Inse
   describe_material(visit, scene, s.material);
   scene_parts::describe_bounded_shape(visit, s.shape);
   flow_parts::describe_inflow(visit, scene, s);
+  // what needs a geometry is looked at where that is made
+  if (s.shape.type == ShapeType::hull || s.shape.type == ShapeType::compound) return;
+  Model space;
+  space.periodic = flow_parts::periodic_box(scene.periodic);
+  space.planar = scene.dimension == 2;
+  const std::string shortfall =
+      flow_parts::region_shortfall(s, scene_parts::shape_of(s.shape), Quat::Identity(), space);
+  if (!shortfall.empty()) visit.reject("region", shortfall, flow_parts::kRegionRemedy);
 }
 
 void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t upto_generator,

@@ -21,10 +21,12 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 /// Collective. The motion of a body, with its table from the file, which rank 0 reads.
 Motion motion_of(const BodySettings& s, const Communicator& comm);
 
-PeriodicBox periodic_box(const PeriodicSettings& s);
+/// What tells that the region cannot hold the largest body; empty if it can.
+std::string region_shortfall(const InflowSettings& s, const Shape& shape, const Quat& orientation,
+                             const Model& model);
+inline constexpr const char* kRegionRemedy = "make the region larger, or the bodies smaller";
 
-/// State of a body that is not kinematic, moved by whole periods into the box.
-BodyMotionState wrapped(const PeriodicBox& box, const BodyRecord& body);
+PeriodicBox periodic_box(const PeriodicSettings& s);
 
 /// Seed of a generator: its own, or one that follows from the case's and its place.
 std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator);

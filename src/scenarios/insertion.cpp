@@ -27,18 +27,6 @@ PeriodicBox periodic_box(const PeriodicSettings& s) {
   return box;
 }
 
-BodyMotionState wrapped(const PeriodicBox& box, const BodyRecord& body) {
-  BodyMotionState state = body.state;
-  for (std::size_t i = 0; i < 2; ++i) {
-    double& x = state.pose.p[static_cast<int>(i)];
-    if (!box.active[i] || (x >= box.lo[i] && x < box.hi[i])) continue;
-    const double period = box.hi[i] - box.lo[i];
-    x -= period * std::floor((x - box.lo[i]) / period);
-    if (x >= box.hi[i]) x = box.lo[i];  // by round-off
-  }
-  return state;
-}
-
 }  // namespace flow_parts
 
 namespace {
@@ -61,7 +49,42 @@ double normal_quantile(double lo, double hi, double u) {
   return 0.5 * (a + b);
 }
 
+/// Range of centres along each direction for a body with bounds `box` about its centre.
+Aabb centres_in(const InflowSettings& s, const Aabb& box, const Model& model) {
+  Aabb range{s.lower - box.lo, s.upper - box.hi};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const int k = static_cast<int>(i);
+    const PeriodicBox& periodic = model.periodic;
+    if (!periodic.active[i] || s.lower[k] > periodic.lo[i] || s.upper[k] < periodic.hi[i]) continue;
+    range.lo[k] = periodic.lo[i];
+    range.hi[k] = periodic.hi[i];
+  }
+  if (model.planar) range.lo[1] = range.hi[1] = 0.5 * (s.lower[1] + s.upper[1]);
+  return range;
+}
+
 }  // namespace
+
+namespace flow_parts {
+
+std::string region_shortfall(const InflowSettings& s, const Shape& shape, const Quat& orientation,
+                             const Model& model) {
+  const Shape largest = scaled(shape, s.sizes.largest());
+  const double radius = bounding_radius(largest);
+  Aabb box{Vec3::Constant(-radius), Vec3::Constant(radius)};
+  if (!s.random_orientation)
+    box = bounds_of(largest, {Vec3::Zero(), orientation}, model.geometries);
+  const Aabb range = centres_in(s, box, model);
+  for (int i = 0; i < 3; ++i) {
+    if (range.lo[i] <= range.hi[i]) continue;
+    return "the region is smaller than the largest body: " +
+           std::to_string(s.upper[i] - s.lower[i]) + " m of " +
+           std::to_string(box.hi[i] - box.lo[i]) + " m along " + "xyz"[i];
+  }
+  return {};
+}
+
+}  // namespace flow_parts
 
 Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId first,
                      const Model& model)
@@ -80,39 +103,15 @@ Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId
   prototype_.constants.group =
       static_cast<std::uint8_t>(std::find(groups.begin(), groups.end(), g.group) - groups.begin());
 
-  const double radius = largest_radius();
-  Aabb box{Vec3::Constant(-radius), Vec3::Constant(radius)};
-  if (!settings_.random_orientation) {
-    box = bounds_of(scaled(prototype_.constants.shape, settings_.sizes.largest()),
-                    prototype_.state.pose, model.geometries);
-  }
-  const Aabb range = centres(box);
-  for (int i = 0; i < 3; ++i) {
-    if (range.lo[i] <= range.hi[i]) continue;
-    const std::string name = settings_.name.empty() ? std::to_string(generator) : settings_.name;
-    throw Error("the region is smaller than the largest body: " +
-                    std::to_string(settings_.upper[i] - settings_.lower[i]) + " m of " +
-                    std::to_string(box.hi[i] - box.lo[i]) + " m along " + "xyz"[i],
-                "generators." + name + ".region", "make the region larger, or the bodies smaller");
-  }
+  const std::string shortfall = flow_parts::region_shortfall(settings_, prototype_.constants.shape,
+                                                             prototype_.state.pose.q, model);
+  if (shortfall.empty()) return;
+  const std::string name = settings_.name.empty() ? std::to_string(generator) : settings_.name;
+  throw Error(shortfall, "generators." + name + ".region", flow_parts::kRegionRemedy);
 }
 
 double Insertion::largest_radius() const {
   return settings_.sizes.largest() * bounding_radius(prototype_.constants.shape);
-}
-
-Aabb Insertion::centres(const Aabb& box) const {
-  Aabb range{settings_.lower - box.lo, settings_.upper - box.hi};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const int k = static_cast<int>(i);
-    const PeriodicBox& periodic = model_.periodic;
-    if (!periodic.active[i]) continue;
-    if (settings_.lower[k] > periodic.lo[i] || settings_.upper[k] < periodic.hi[i]) continue;
-    range.lo[k] = periodic.lo[i];
-    range.hi[k] = periodic.hi[i];
-  }
-  if (model_.planar) range.lo[1] = range.hi[1] = 0.5 * (settings_.lower[1] + settings_.upper[1]);
-  return range;
 }
 
 double Insertion::factor(std::int64_t number) const {
@@ -159,13 +158,15 @@ BodyMotionState Insertion::place(const BodyConstants& body, std::int64_t number,
   } else if (settings_.random_orientation) {
     state.pose.q = scene_parts::random_rotation(seed_, n, stream + kOrientationStream);
   }
-  const Aabb range = centres(bounds_of(body.shape, state.pose, model_.geometries));
+  const Aabb range =
+      centres_in(settings_, bounds_of(body.shape, state.pose, model_.geometries), model_);
   for (int i = 0; i < 3; ++i) {
     const double u = uniform01(seed_, n, stream + kPlaceStream + static_cast<std::uint64_t>(i));
     state.pose.p[i] = range.lo[i] + u * (range.hi[i] - range.lo[i]);
   }
   state.twist = {settings_.velocity, settings_.angular_velocity};
-  return flow_parts::wrapped(model_.periodic, {body, state});
+  state.pose.p = model_.periodic.wrapped(state.pose.p);
+  return state;
 }
 
 std::vector<Insertion> make_insertions(const SceneSettings& scene, const Communicator& comm,

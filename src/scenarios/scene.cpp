@@ -313,9 +313,11 @@ class Share {
     body.constants.group = group_;
     bodies_.constants.push_back(body.constants);
     const bool moved = body.constants.kind == BodyKind::kinematic;
-    state_.body.push_back(moved ? prescribed_state(model_, body.constants, body.state, 0.0)
-                                : flow_parts::wrapped(model_.periodic, body));
-    state_.start.push_back(moved ? body.state : state_.body.back());
+    BodyMotionState now =
+        moved ? prescribed_state(model_, body.constants, body.state, 0.0) : body.state;
+    now.pose.p = model_.periodic.wrapped(now.pose.p);
+    state_.body.push_back(now);
+    state_.start.push_back(moved ? body.state : now);  // motions know nothing of the periods
     state_.subdomain.push_back(rank_);
   }
 

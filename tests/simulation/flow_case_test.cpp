@@ -99,7 +99,8 @@ TEST(FlowCase, PrintedCaseReadsBackToTheSamePrint) {
 
 TEST(FlowCase, SaysWhatIsWrong) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{"generators.rain.region.upper=[-0.45, 1.5, 4]"}, "smaller than the largest body"},
+      {{"generators.rain.region.upper=[-0.45, 1.5, 4]"},
+       "case.yaml:17:17: generators.rain.region: the region is smaller than the largest"},
       {{"generators.rain.region.upper=[-0.6, 1.5, 4]"}, "upper: lies below"},
       {{"generators.clay.region.upper=[0.5, 1.5, 5.28]"}, "smaller than the largest body"},
       {{"generators.rain.mass_rate=1"}, "mass_rate: stands beside number_rate"},

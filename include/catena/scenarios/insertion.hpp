@@ -33,8 +33,6 @@ class Insertion {
 
  private:
   double factor(std::int64_t number) const;
-  /// Range of centres along each direction for a body with bounds `box` about its centre.
-  Aabb centres(const Aabb& box) const;
 
   const InsertionSettings& settings_;
   const Model& model_;
