@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "cone_energies.hpp"
 #include "contact_diagonal.hpp"
 #include "disc_errors.hpp"
 #include "row_errors.hpp"
@@ -319,10 +320,49 @@ struct ErrorEvaluator::Impl {
     worst_energy = energy;
   }
 
+  /// Puts contact k and its slips into place i of the group.
+  void gather(std::size_t k, std::span<const double> impulses, std::span<const double> velocities,
+              ConeGroup& g, std::size_t i, Totals& t) const {
+    const RigidContact& c = problem.contacts[k];
+    const Index* dof = problem.bodies.dof_begin.data();
+    Vec3 w = contact_slip(c, velocities.data() + dof[c.body_a], velocities.data() + dof[c.body_b]);
+    w[0] += c.bias;
+    Vec3 lambda = Vec3::Zero();
+    if (!impulses.empty()) lambda = Eigen::Map<const Vec3>(impulses.data() + 3 * k);
+    t.sums[kImpulse] += lambda.squaredNorm();
+    t.sums[kSlip] += w.squaredNorm();
+    g.lambda_n[i] = lambda[0] + c.cohesion;
+    g.lambda_1[i] = lambda[1];
+    g.lambda_2[i] = lambda[2];
+    g.w_n[i] = w[0];
+    g.w_1[i] = w[1];
+    g.w_2[i] = w[2];
+    g.d_n[i] = diagonal[2 * k];
+    g.a_t[i] = diagonal[2 * k + 1];
+    g.mu[i] = c.friction;
+  }
+
+  /// walk_contacts for the energy alone under a cone law, group by group.
+  void walk_cones(std::span<const double> impulses, std::span<const double> velocities, Totals& t) {
+    ConeGroup group{};
+    const std::size_t n = problem.contacts.size();
+    for (std::size_t first = 0; first < n; first += ConeGroup::kSize) {
+      const std::size_t size = std::min(ConeGroup::kSize, n - first);
+      for (std::size_t i = 0; i < size; ++i) gather(first + i, impulses, velocities, group, i, t);
+      cone_energies(group, problem.law == ContactLaw::coulomb);
+      for (std::size_t i = 0; i < size; ++i) {
+        t.sums[kNormal] += group.normal[i];
+        t.sums[kFriction] += group.friction[i];
+        compare(static_cast<Index>(first + i), group.normal[i] + group.friction[i]);
+      }
+    }
+  }
+
   /// Rigid contacts: their slips are made where they are used. No impulses: zeros.
   template <ErrorSet set>
   void walk_contacts(std::span<const double> impulses, std::span<const double> velocities,
                      std::span<const double> free, Totals& t) {
+    if (set == ErrorSet::energy && cone_law) return walk_cones(impulses, velocities, t);
     const Index* dof = problem.bodies.dof_begin.data();
     const double* d = diagonal.data();
     const std::size_t n = problem.contacts.size();

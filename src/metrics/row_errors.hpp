@@ -140,7 +140,7 @@ Part cone_contact(const Vec3& lambda, const Vec3& w, double d_n, double a_t, dou
   if (!(n >= 0.0 && t <= mu * n)) {
     const double pull = d_n * n + mu * a_t * t;
     n = pull <= 0.0 ? 0.0 : pull / (d_n + mu * mu * a_t);
-    const double cut = pull <= 0.0 ? 0.0 : mu * n / t;
+    const double cut = pull <= 0.0 ? 0.0 : mu * n * (1.0 / t);
     t1 *= cut;
     t2 *= cut;
   }

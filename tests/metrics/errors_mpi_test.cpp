@@ -53,6 +53,11 @@ TEST(DistributedErrors, EqualThoseOfOneRank) {
   compare(scene, test::deal(comm));
   scene.law = ContactLaw::box;
   compare(scene, test::slabs(comm, scene));
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box}) {
+    scene = test::with_couples(test::sphere_pile(20, 40, 0.5, 0.01, 3), 0.1, 0.05, 0.2);
+    scene.law = law;
+    compare(scene, test::deal(comm));
+  }
   test::Scene ring = test::mixed_ring(13, 4);
   compare(ring, test::deal(comm));
   ring.law = ContactLaw::ccp;
