@@ -109,6 +109,39 @@ TEST(StopRule, TimeLimitEndsASolveThatWouldGoOn) {
   EXPECT_GT(s.report.iterations, 0);
 }
 
+TEST(StopRule, WithoutFullHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) {
+  const ConstraintProblem problem = pile();
+  for (const Metric metric : {Metric::energy, Metric::natural_map, Metric::scaled}) {
+    for (const double relaxation : {1.0, 1.9}) {
+      for (const int max_iterations : {35, 3000}) {
+        GaussSeidelSettings settings;
+        settings.relaxation = relaxation;
+        settings.stop.metric = metric;
+        settings.stop.relative_tolerance = relaxation == 1.0 ? 1e-2 : 1e-6;
+        settings.stop.max_iterations = relaxation == 1.0 ? max_iterations : 40;
+        settings.stop.check_interval = 5;
+        const Solved full = solve(problem, settings);
+        settings.stop.full_history = false;
+
+        const Solved lean = solve(problem, settings);
+
+        EXPECT_EQ(lean.report.status, full.report.status);
+        EXPECT_EQ(lean.report.reason, full.report.reason);
+        EXPECT_EQ(lean.report.iterations, full.report.iterations);
+        EXPECT_EQ(lean.impulses, full.impulses);
+        EXPECT_EQ(lean.velocities, full.velocities);
+        for (std::size_t m = 0; m < kMetricNames.size(); ++m)
+          EXPECT_EQ(value_of(lean.report.errors, static_cast<Metric>(m)),
+                    value_of(full.report.errors, static_cast<Metric>(m)))
+              << kMetricNames[m];
+        const Errors& first = lean.report.history.front().errors;
+        EXPECT_EQ(first.energy, full.report.history.front().errors.energy);
+        EXPECT_EQ(std::isnan(first.gap), metric != Metric::scaled);
+      }
+    }
+  }
+}
+
 TEST(StopRule, KeepBestReturnsTheEvaluatedIterateOfLeastEnergy) {
   // over-relaxed Coulomb friction wanders: the last iterate is not the best
   GaussSeidelSettings settings;
