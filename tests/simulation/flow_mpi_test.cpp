@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "catena/partition/balance.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace catena {
@@ -163,6 +164,65 @@ TEST(Flow, NothingIsLostThroughAHopperWithMigration) {
   const double owed = sim->state().inflow[0].owed;
   EXPECT_NEAR(sim->state().flow.inserted_mass + owed, 80.0, 1e-9);
   EXPECT_LT(owed, 1000.0 * 4.0 / 3.0 * M_PI * std::pow(0.055, 3));
+}
+
+/// Collective. Keys of this kind of list over all ranks.
+template <class Keyed>
+std::set<ContactKey> all_keys(const Communicator& comm, const std::vector<Keyed>& list) {
+  std::vector<ContactKey> own;
+  for (const Keyed& item : list) own.push_back(item.key);
+  const auto bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
+  std::vector<ContactKey> all(bytes.size() / sizeof(ContactKey));
+  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  return {all.begin(), all.end()};
+}
+
+TEST(Flow, WhatLeavesTakesItsContactsAlongOnAllRanks) {
+  const Communicator comm = Communicator::world();
+  const auto sim = simulate(
+      comm,
+      "materials: {m: {density: 1000, friction: 0.5, rolling_friction: 1 mm}}\n"
+      "generators:\n"
+      "  - container: {name: bin, material: m, size: [1.005, 1.005, .inf]}\n"
+      "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, count: [5, 5, 3],\n"
+      "              spacing: 0.2, origin: [0.1, 0.1, 0.1]}\n"
+      "time: {step: 2 ms, end: 1}\n"
+      "parallel: {rebalance_steps: 1, imbalance: 1.01}\n");
+  for (int step = 0; step < 4; ++step) sim->step();
+  Bodies bodies = sim->bodies();
+  State state = sim->state();
+  const auto impulses = all_keys(comm, state.impulses), couples = all_keys(comm, state.couples);
+  std::set<GlobalId> gone;
+  for (const Known& body : all_bodies(*sim)) {
+    if (body.state.pose.p[0] < 0.55 && body.state.pose.p[2] > 0.2) gone.insert(body.id);
+  }
+  state.outflow.resize(2);
+  const std::vector<OutflowSettings> regions = {{"nowhere", Vec3(5, 5, 5), Vec3(6, 6, 6)},
+                                                {"corner", Vec3(-1, -1, 0.2), Vec3(0.55, 2, 9)}};
+
+  const std::int64_t removed = remove_outflow(comm, sim->model(), regions, bodies, state);
+
+  EXPECT_EQ(gone.size(), 30U);
+  EXPECT_EQ(removed, 30);
+  EXPECT_EQ(state.flow.removed, 30);
+  EXPECT_EQ(state.outflow, (std::vector<std::int64_t>{0, 30}));
+  EXPECT_GT(impulses.size(), 100U);
+  EXPECT_GT(couples.size(), 0U);
+  const auto left_of = [&](std::set<ContactKey> keys) {
+    std::erase_if(keys,
+                  [&](const ContactKey& k) { return gone.contains(k.a) || gone.contains(k.b); });
+    return keys;
+  };
+  EXPECT_EQ(all_keys(comm, state.impulses), left_of(impulses));
+  EXPECT_EQ(all_keys(comm, state.couples), left_of(couples));
+  EXPECT_LT(left_of(impulses).size(), impulses.size());
+  // and the rest can move on: every kept impulse has its home
+  std::vector<int> part(bodies.constants.size());
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    part[i] = static_cast<int>(bodies.constants[i].id % comm.size());
+  }
+  migrate(comm, bodies, state, part, comm.size());
+  EXPECT_EQ(comm.sum(static_cast<std::int64_t>(bodies.size())), 75 - 30);
 }
 
 TEST(Flow, ComesInAtItsRateFromStartToEnd) {
