@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "catena/base/error.hpp"
 #include "catena/math/rotation.hpp"
 
 namespace catena {
@@ -265,11 +266,7 @@ Mat3 nearest_order(const Mat3& axes) {
       result.col(k) = sign * axes.col(order[k]);
     }
   }
-  if (result.determinant() < 0.0) {
-    Eigen::Index least = 0;
-    result.diagonal().minCoeff(&least);
-    result.col(least) *= -1.0;
-  }
+  CATENA_ASSERT(result.determinant() > 0.0);  // the largest diagonal is that of a rotation
   return result;
 }
 

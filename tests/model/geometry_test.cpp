@@ -279,6 +279,14 @@ TEST(PrincipalAxes, DiagonaliseAndTurnNothingInVain) {
     EXPECT_LT((a - b).norm(), 1e-11) << n;
   }
   Vec3 moments;
+  // a body of revolution: only its axis is turned, onto the nearest of the given ones
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    const Vec3 axis = some_vector(n).normalized();
+    const Mat3 inertia =
+        2.0 * Mat3::Identity() + (n % 2 == 0 ? 1.0 : -1.0) * axis * axis.transpose();
+    const double least = std::acos(axis.cwiseAbs().maxCoeff());
+    EXPECT_NEAR(principal_axes(inertia, moments).angularDistance(Quat::Identity()), least, 1e-7);
+  }
   const Mat3 diagonal = Vec3(3, 1, 2).asDiagonal();
   EXPECT_TRUE(principal_axes(diagonal, moments).isApprox(Quat::Identity(), 0.0));
   EXPECT_EQ(moments, Vec3(3, 1, 2));

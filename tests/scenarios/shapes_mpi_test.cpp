@@ -46,7 +46,8 @@ struct Cube {
               std::to_string(v[2]) + "\n";
     for (const auto& t : triangles)
       text += "f " + std::to_string(t[0] + 1) + "/1 " + std::to_string(t[1] + 1) + "//2 " +
-              std::to_string(t[2] + 1) + "\n";
+              std::to_string(t[2] - static_cast<int>(vertices.size())) +
+              "\n";  // the last vertex is -1
     return text;
   }
   std::string stl() const {
@@ -225,6 +226,31 @@ TEST_F(Shapes, AClumpIsPlacedByItsCentreOfMassAndItsPartsByTheirs) {
   EXPECT_EQ(all[0].state.pose.q.coeffs(), Quat::Identity().coeffs());
   EXPECT_LT((model.geometries[0].parts[0].pose.p - Vec3(-0.15, 0, 0)).norm(), 1e-15);
   EXPECT_NEAR(bounding_radius(all[0].constants.shape), 0.25, 1e-15);
+}
+
+TEST_F(Shapes, HullsInAClumpLieWhereTheirPlaceSays) {
+  const SceneSettings scene = one_body(
+      "position_of: shape_origin, orientation: {axis: [3, 1, 2], angle: 2 rad}, position: [4, 5, "
+      "6], "
+      "shapes: [{sphere: {radius: 1}}, {hull: {vertices: [[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, "
+      "2]]}, at: [1, 2, 3], orientation: {axis: [1, 1, 0], angle: 50 deg}}]");
+  const Model model = make_model(scene, comm_);
+  const std::vector<BodyRecord> all = bodies_of(scene, model);
+
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(model.geometries.size(), 2U);
+  const CompoundPart& part = model.geometries[1].parts[1];
+  const Geometry& hull = model.geometries[0];
+  ASSERT_EQ(part.shape.geometry, 0);
+  const Quat inner(Eigen::AngleAxisd(50.0 * std::numbers::pi / 180.0, Vec3(1, 1, 0).normalized()));
+  const Quat outer(Eigen::AngleAxisd(2.0, Vec3(3, 1, 2).normalized()));
+  const Pose& pose = all[0].state.pose;
+  const Vec3 points[] = {{0, 0, 0}, {3, 0, 0}, {0, 1, 0}, {0, 0, 2}};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Vec3 found = pose.p + pose.q * (part.pose.p + part.pose.q * hull.vertices[i]);
+    const Vec3 expected = Vec3(4, 5, 6) + outer * (Vec3(1, 2, 3) + inner * points[i]);
+    EXPECT_LT((found - expected).norm(), 1e-13) << i;
+  }
 }
 
 TEST_F(Shapes, ACupIsAPartPlacedByTheCupsCentreOfMass) {
