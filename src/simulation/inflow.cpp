@@ -209,6 +209,9 @@ bool fall_due(const Insertion& insertion, double t, double h, InflowProgress& pr
   if (progress.made == s.count) return false;
   const double rate = std::isnan(s.mass_rate) ? s.number_rate : s.mass_rate;
   progress.owed += rate * std::max(0.0, std::min(t + h, s.end) - std::max(t, s.start));
+  if (std::isnan(s.mass_rate)) {  // no more than there will be
+    progress.owed = std::min(progress.owed, static_cast<double>(s.count - progress.made));
+  }
   return is_owed(cost_of(insertion, insertion.constants(progress.made)), progress.owed);
 }
 
