@@ -35,7 +35,7 @@ struct Item {
 };
 
 struct CellCoordinates {
-  std::array<std::int64_t, 3> c;
+  std::array<std::int32_t, 3> c;
 };
 
 /// Boxes of one octave of sizes, each in the cell of its lower corner. A cell is at least
@@ -78,6 +78,7 @@ struct BroadPhase::Impl {
   std::vector<CellCoordinates> coordinates;
   std::vector<double> sample;
   std::vector<Pair> raw, sorted;
+  std::size_t n_raw = 0;  ///< pairs found so far
   std::vector<Index> bucket;
 
   std::span<const Aabb> boxes;
@@ -93,9 +94,30 @@ struct BroadPhase::Impl {
   void pairs_of_unbounded();
   void sort_pairs(std::size_t n);
 
+  /// Pairs of `item` with items [begin, end) of a level. Without branches: whether two boxes of
+  /// neighbouring cells overlap is as good as random.
+  void test(const Item& item, const Level& level, Index begin, Index end) {
+    if (raw.size() < n_raw + static_cast<std::size_t>(end - begin)) {
+      raw.resize(std::max(2 * raw.size(), n_raw + static_cast<std::size_t>(end - begin)));
+    }
+    const Aabb& a = item.box;
+    const Index body = item.body;
+    Pair* out = raw.data() + n_raw;
+    for (Index k = begin; k < end; ++k) {
+      const Item& other = level.items[static_cast<std::size_t>(k)];
+      const Aabb& b = other.box;
+      *out = {std::min(body, other.body), std::max(body, other.body)};
+      const bool hit = (a.lo.x() <= b.hi.x()) & (b.lo.x() <= a.hi.x()) & (a.lo.y() <= b.hi.y()) &
+                       (b.lo.y() <= a.hi.y()) & (a.lo.z() <= b.hi.z()) & (b.lo.z() <= a.hi.z()) &
+                       (out->first < n_first);
+      out += hit ? 1 : 0;
+    }
+    n_raw = static_cast<std::size_t>(out - raw.data());
+  }
   void emit(Index a, Index b) {
-    if (a >= n_first && b >= n_first) return;
-    raw.emplace_back(std::min(a, b), std::max(a, b));
+    if (std::min(a, b) >= n_first) return;
+    if (raw.size() == n_raw) raw.resize(2 * n_raw + 16);
+    raw[n_raw++] = {std::min(a, b), std::max(a, b)};
   }
 };
 
@@ -198,7 +220,7 @@ void BroadPhase::Impl::fill_level(Level& level, std::span<const Index> members) 
     const Vec3& lo = boxes[static_cast<std::size_t>(members[k])].lo;
     for (std::size_t a = 0; a < 3; ++a) {
       const std::int64_t c = level.coordinate(lo[static_cast<int>(a)], static_cast<int>(a));
-      coordinates[k].c[a] = c;
+      coordinates[k].c[a] = static_cast<std::int32_t>(c);
       level.first[a] = std::min(level.first[a], c);
       level.last[a] = std::max(level.last[a], c);
     }
@@ -272,18 +294,12 @@ void BroadPhase::Impl::pairs_within(const Level& level) {
   const std::uint64_t dz = std::uint64_t{1} << level.shift[2];
   const std::array<std::uint64_t, 4> runs = {dy, dz - dy, dz, dz + dy};
   std::array<std::size_t, 4> at{};
-  const auto test = [&](const Item& item, Index begin, Index end) {
-    for (Index k = begin; k < end; ++k) {
-      const Item& other = level.items[static_cast<std::size_t>(k)];
-      if (item.box.overlaps(other.box)) emit(item.body, other.body);
-    }
-  };
   for (std::size_t c = 0; c < cells.size(); ++c) {
     const Cell& cell = cells[c];
     Index end = cell.end;
     if (c + 1 < cells.size() && cells[c + 1].key == cell.key + dx) end = cells[c + 1].end;
     for (Index k = cell.begin; k < cell.end; ++k) {
-      test(level.items[static_cast<std::size_t>(k)], k + 1, end);
+      test(level.items[static_cast<std::size_t>(k)], level, k + 1, end);
     }
     for (std::size_t r = 0; r < runs.size(); ++r) {
       const std::uint64_t centre = cell.key + runs[r];
@@ -294,7 +310,7 @@ void BroadPhase::Impl::pairs_within(const Level& level) {
       if (from == to) continue;
       const Index begin = cells[from].begin, stop = cells[to - 1].end;
       for (Index k = cell.begin; k < cell.end; ++k) {
-        test(level.items[static_cast<std::size_t>(k)], begin, stop);
+        test(level.items[static_cast<std::size_t>(k)], level, begin, stop);
       }
     }
   }
@@ -337,10 +353,7 @@ void BroadPhase::Impl::pairs_across(const Level& fine, const Item& item) {
     } else if (x > hi[0]) {
       at = seek(at, fine.key(lo[0], y + 1, z));
     } else {
-      for (Index k = cell.begin; k < cell.end; ++k) {
-        const Item& other = fine.items[static_cast<std::size_t>(k)];
-        if (item.box.overlaps(other.box)) emit(item.body, other.body);
-      }
+      test(item, fine, cell.begin, cell.end);
       ++at;
     }
   }
@@ -381,6 +394,8 @@ BroadPhase::~BroadPhase() = default;
 BroadPhase::BroadPhase(BroadPhase&&) noexcept = default;
 BroadPhase& BroadPhase::operator=(BroadPhase&&) noexcept = default;
 
+void BroadPhase::release() { *impl_ = {}; }
+
 const std::vector<std::pair<Index, Index>>& BroadPhase::find(std::span<const Aabb> boxes,
                                                              Index n_first) {
   find_unsorted(boxes, n_first);
@@ -393,7 +408,7 @@ const std::vector<std::pair<Index, Index>>& BroadPhase::find_unsorted(std::span<
   Impl& m = *impl_;
   m.boxes = boxes;
   m.n_first = n_first;
-  m.raw.clear();
+  m.n_raw = 0;
   m.sort_into_levels();
   for (std::size_t coarse = 0; coarse < m.n_levels; ++coarse) {
     m.pairs_within(m.levels[coarse]);
@@ -403,6 +418,7 @@ const std::vector<std::pair<Index, Index>>& BroadPhase::find_unsorted(std::span<
   }
   m.pairs_of_unbounded();
   m.boxes = {};
+  m.raw.resize(m.n_raw);
   return m.raw;
 }
 

@@ -175,13 +175,14 @@ void list_probes(const Hollow& h, const Convex& body, std::vector<Probe>& probes
 void keep_far_apart(ContactPoints& points, std::size_t first) {
   for (std::size_t n = 0; n < 4 && first + n < points.size(); ++n) {
     std::size_t best = first + n;
-    double most = -kInfinity;
+    double most = std::numeric_limits<double>::lowest();
     for (std::size_t k = first + n; k < points.size(); ++k) {
       double value = n == 0 ? -points[k].gap : kInfinity;
       for (std::size_t j = first; n > 0 && j < first + n; ++j) {
         value = std::min(value, (points[k].point - points[j].point).squaredNorm());
       }
-      if (value > most + 1e-9 * std::abs(most)) most = value, best = k;
+      // a clear gain only: equal choices must not alternate from step to step
+      if (value - most > 1e-9 * std::abs(value)) most = value, best = k;
     }
     std::swap(points[first + n], points[best]);
   }

@@ -15,6 +15,8 @@ namespace {
 /// As for boxes (box_box.cpp): preference of faces over other features and of A's faces over B's,
 /// as a part of the gap and of the size.
 constexpr double kFacePreference = 0.05, kFirstPreference = 0.02, kTouchPreference = 1e-5;
+/// Cosine of the angle (2 mrad) below which two normals are the same for this choice.
+constexpr double kAlmostParallel = 1.0 - 2e-6;
 /// Clipped points nearer to each other than this part of the size are one.
 constexpr double kSnap = 1e-3;
 /// Edges whose directions differ by less (sine) touch along a line.
@@ -216,47 +218,63 @@ void name_and_merge(Outline& outline, const Outline& own, const Outline& referen
   outline.resize(n);
 }
 
-/// Which 4 of n points (heights in z): the deepest (the first of equals), the one farthest from
-/// it, the one farthest from the line through both, and the one farthest on the other side.
-/// A clear gain only: equal choices must not alternate from step to step.
+/// Up to four of n points (heights in z), by number.
+struct Chosen {
+  std::array<int, 4> number{};
+  int n = 0;
+};
+
+/// The deepest (of equals within `level` the one farthest from the middle), the one farthest from
+/// it, the one farthest from the line through both, and the one that lies farthest beyond the
+/// sides of these three; fewer if the points lie in a line or a triangle. A clear gain only:
+/// equal choices must not alternate from step to step.
 template <class PointAt>
-std::array<int, 4> choose_four(int n, PointAt&& point, double level) {
+Chosen choose_four(int n, PointAt&& point, double level) {
+  Chosen chosen;
   double lowest = std::numeric_limits<double>::infinity();
-  for (int k = 0; k < n; ++k) lowest = std::min(lowest, point(k).z());
-  std::array<int, 4> chosen{};
-  while (point(chosen[0]).z() > lowest + level) ++chosen[0];
-  const Vec3 origin = point(chosen[0]);
-  const auto best_of = [&](auto&& measure) {
+  Vec3 middle = Vec3::Zero();
+  for (int k = 0; k < n; ++k) {
+    lowest = std::min(lowest, point(k).z());
+    middle += point(k) / n;
+  }
+  // the point of the largest measure, if that is above `least`
+  const auto take = [&](double least, auto&& measure) {
     int best = -1;
-    double most = 0.0;
+    double most = least;
     for (int k = 0; k < n; ++k) {
-      const double value = measure(Vec3(point(k) - origin));
-      if (value > most * (1.0 + 1e-6)) most = value, best = k;
+      const double value = measure(Vec3(point(k)));
+      if (value > most && value > most * (1.0 + 1e-6)) most = value, best = k;
     }
-    return best;
+    if (best >= 0) chosen.number[at(chosen.n++)] = best;
+    return best >= 0;
   };
-  const auto other_than = [&](int found, int count) {
-    if (found >= 0) return found;
-    for (int k = 0;; ++k) {
-      if (std::find(chosen.begin(), chosen.begin() + count, k) == chosen.begin() + count) return k;
+  take(-1.0, [&](const Vec3& p) {
+    return p.z() > lowest + level ? -1.0 : (p - middle).head<2>().squaredNorm();
+  });
+  const Vec3 a = point(chosen.number[0]);
+  if (!take(0.0, [&](const Vec3& p) { return (p - a).head<2>().squaredNorm(); })) return chosen;
+  const Vec3 b = point(chosen.number[1]);
+  const auto area = [](const Vec3& p, const Vec3& q, const Vec3& r) {
+    return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
+  };
+  // what is flatter than this part of a square is a line
+  const double flat = 1e-6 * (b - a).head<2>().squaredNorm();
+  if (take(flat, [&](const Vec3& p) { return std::abs(area(a, b, p)); })) {
+    const Vec3 c = point(chosen.number[2]);
+    const double turn = area(a, b, c) < 0.0 ? -1.0 : 1.0;
+    take(flat, [&](const Vec3& p) {
+      return -std::min({turn * area(a, b, p), turn * area(b, c, p), turn * area(c, a, p)});
+    });
+  } else {
+    // of a line also the end on the other side, if the deepest lies between
+    take(1e-6 * (b - a).head<2>().squaredNorm(),
+         [&](const Vec3& p) { return -(b - a).head<2>().dot((p - a).head<2>()); });
+  }
+  for (int i = 1; i < chosen.n; ++i) {
+    for (int k = i; k > 0 && chosen.number[at(k)] < chosen.number[at(k - 1)]; --k) {
+      std::swap(chosen.number[at(k)], chosen.number[at(k - 1)]);
     }
-  };
-  chosen[1] = other_than(best_of([](const Vec3& p) { return p.head<2>().squaredNorm(); }), 1);
-  const Vec3 d = point(chosen[1]) - origin;
-  chosen[2] = other_than(
-      best_of([&](const Vec3& p) { return std::abs(d.x() * p.y() - d.y() * p.x()); }), 2);
-  const Vec3 e = point(chosen[2]) - origin;
-  // what the fourth adds to the triangle: its distance beyond the side that it is farthest across
-  const double turn = d.x() * e.y() - d.y() * e.x() < 0.0 ? -1.0 : 1.0;
-  const auto beyond = [&](const Vec3& p, const Vec3& s, const Vec3& t) {
-    return turn * ((t.y() - s.y()) * (p.x() - s.x()) - (t.x() - s.x()) * (p.y() - s.y()));
-  };
-  chosen[3] = other_than(
-      best_of([&](const Vec3& p) {
-        return std::max({beyond(p, Vec3::Zero(), d), beyond(p, d, e), beyond(p, e, Vec3::Zero())});
-      }),
-      3);
-  std::sort(chosen.begin(), chosen.end());
+  }
   return chosen;
 }
 
@@ -336,6 +354,7 @@ void turn_round(std::vector<ContactPoint>& points, std::size_t first) {
 }  // namespace
 
 Vec3 face_normal(const Convex& body, int face) {
+  if (face < 0) return Vec3::Zero();
   switch (body.core) {
     default:
       return Vec3::Zero();
@@ -428,10 +447,9 @@ void add_face_points(const Convex& a, int face, const Convex& b, double margin,
     for (int k = 0; k < kept; ++k) add(outline[k]);
     return;
   }
-  for (const int k : choose_four(
-           kept, [&](int i) -> const Vec3& { return outline[i].p; }, 1e-9 * size)) {
-    add(outline[k]);
-  }
+  const Chosen chosen = choose_four(
+      kept, [&](int i) -> const Vec3& { return outline[i].p; }, 1e-9 * size);
+  for (int k = 0; k < chosen.n; ++k) add(outline[chosen.number[at(k)]]);
 }
 
 void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double margin,
@@ -445,10 +463,16 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
   const int face_a = face_towards(a, gap.normal), face_b = face_towards(b, -gap.normal);
   const double of_a = face_a >= 0 ? above_face(a, face_a, b) - a.radius : kNone;
   const double of_b = face_b >= 0 ? above_face(b, face_b, a) - b.radius : kNone;
-  const bool b_first = face_a < 0 || clearly_above(of_b, of_a, kFirstPreference);
+  const Vec3 n_a = face_normal(a, face_a), n_b = face_normal(b, face_b);
+  // faces that are all but parallel: A's, whichever is higher by a hair
+  const bool b_first = face_a < 0 || (clearly_above(of_b, of_a, kFirstPreference) &&
+                                      -n_a.dot(n_b) < kAlmostParallel);
   for (const bool use_b : {b_first, !b_first}) {
     const double of_face = use_b ? of_b : of_a;
-    if (of_face == kNone || clearly_above(gap.gap, of_face, kFacePreference)) continue;
+    if (of_face == kNone) continue;
+    // a corner beside the other face may be lower than all that lies above it
+    const bool along = (use_b ? -n_b : n_a).dot(gap.normal) > kAlmostParallel;
+    if (!along && clearly_above(gap.gap, of_face, kFacePreference)) continue;
     if (use_b) {
       add_face_points(b, face_b, a, margin, out);
       turn_round(out, first);
@@ -456,9 +480,13 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
     } else {
       add_face_points(a, face_a, b, margin, out);
     }
-    // the deepest may lie beside a face that was only preferred
-    if (out.size() > first && !clearly_above(lowest_gap(out, first), of_face, 0.0)) return;
-    if (out.size() > first && gap.gap - of_face <= touch) {
+    const double lowest = lowest_gap(out, first);
+    const bool holds_deepest =
+        !clearly_above(lowest, of_face, 0.0) || (along && !clearly_above(lowest, gap.gap, 0.0));
+    if (out.size() > first && holds_deepest) return;
+    if (out.size() > first &&
+        (a.core == Convex::Core::cylinder || b.core == Convex::Core::cylinder) &&
+        gap.gap - of_face <= touch) {
       // corners cut the rim of a cap short: the deepest point as found
       if (out.size() - first == 4) out.pop_back();
       out.push_back(closest_point(a, b, gap));
@@ -475,20 +503,22 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
   out.push_back(closest_point(a, b, gap));
 }
 
-void keep_four(std::vector<ContactPoint>& points, std::size_t first) {
+void keep_four(std::vector<ContactPoint>& points, std::size_t first, double level) {
   const auto n = static_cast<int>(points.size() - first);
-  if (n <= 4) return;
+  if (n <= 2) return;
   const Vec3 normal = points[first].normal;
   const Vec3 u = normal.unitOrthogonal(), v = normal.cross(u), origin = points[first].point;
-  const auto chosen = choose_four(
+  const Chosen chosen = choose_four(
       n,
       [&](int k) {
         const ContactPoint& p = points[first + at(k)];
         return Vec3(u.dot(p.point - origin), v.dot(p.point - origin), p.gap);
       },
-      0.0);
-  for (int k = 0; k < 4; ++k) points[first + at(k)] = points[first + at(chosen[at(k)])];
-  points.resize(first + 4);
+      level);
+  for (int k = 0; k < chosen.n; ++k) {
+    points[first + at(k)] = points[first + at(chosen.number[at(k)])];
+  }
+  points.resize(first + at(chosen.n));
 }
 
 }  // namespace catena

@@ -25,8 +25,9 @@ Vec3 face_normal(const Convex& body, int face);
 /// The face that is turned most towards `direction`; -1 for a body without flat faces.
 int face_towards(const Convex& body, const Vec3& direction);
 
-/// Keeps of the points from `first` on with one normal the deepest and three others with which it
-/// spans as large an area as any.
-void keep_four(std::vector<ContactPoint>& points, std::size_t first);
+/// Keeps of the points from `first` on with one normal the deepest (gaps that differ by less than
+/// `level` are equal) and up to three others with which it spans as large an area as any; of
+/// points in a line the ends.
+void keep_four(std::vector<ContactPoint>& points, std::size_t first, double level);
 
 }  // namespace catena

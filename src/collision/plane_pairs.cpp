@@ -91,7 +91,7 @@ void hull(const Shape& shape, const Pose& pose, const Plane& plane,
     out.push_back({pose.p + r * g.vertices[k] - 0.5 * gap * plane.up, plane.up, gap,
                    static_cast<std::int32_t>(k)});
   }
-  keep_four(out, first);
+  keep_four(out, first, 1e-9 * shape.geometry_radius * shape.size.x());
 }
 
 }  // namespace

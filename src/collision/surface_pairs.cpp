@@ -16,6 +16,8 @@ namespace {
 constexpr double kLean = 1e-6;
 /// Cosine above which two normals are those of one plane, or of one contact.
 constexpr double kSamePlane = 1.0 - 1e-10, kSameContact = 0.9986;
+/// A face whose gap is larger than an edge's by no more than this part tells what the edge does.
+constexpr double kSlack = 0.02;
 /// Points nearer to each other than this part of the body's size are one.
 constexpr double kSamePoint = 1e-6;
 
@@ -123,6 +125,24 @@ void face_touches(const Convex& body, const Convex& triangle, std::size_t index,
   }
 }
 
+bool share_corner(const SurfaceTriangle& a, const SurfaceTriangle& b) {
+  return std::ranges::any_of(
+      a.vertex, [&](std::int32_t i) { return std::ranges::find(b.vertex, i) != b.vertex.end(); });
+}
+
+/// True if the body is parted more easily from a neighbour that falls away from this triangle:
+/// a body on top of a block is not pushed aside by the block's walls.
+bool neighbour_is_nearer(const Convex& body, const SurfaceTriangle& t, double above,
+                         const Touches& out) {
+  const double level = 1e-9 * out.size;
+  return std::ranges::any_of(out.triangles, [&](const SurfaceTriangle& other) {
+    if (other.item == t.item || !share_corner(t, other)) return false;
+    const Vec3 middle = (t.v[0] + t.v[1] + t.v[2]) / 3.0;
+    if (other.normal.dot(middle - other.v[0]) > level) return false;
+    return other.normal.dot(support(body, -other.normal) - other.v[0]) > above + level;
+  });
+}
+
 /// Any other convex body. The normal must lie between those of the faces that meet in the
 /// touched edge or corner; else the triangle's face tells, unless a neighbour's is nearer.
 void convex_triangle(const Convex& body, std::size_t index, Touches& out,
@@ -155,17 +175,8 @@ void convex_triangle(const Convex& body, std::size_t index, Touches& out,
   }
   if (!gap.cores_overlap && gap.gap > 0.0 && leans_over_convex) return;
   const double above = separation(triangle, body, t.normal);
-  for (std::size_t k = 0; k < 3; ++k) {
-    if (!t.convex[k]) continue;
-    const Vec3& n = t.normal_of_neighbour[k];
-    if (n.dot(support(body, -n) - t.v[k]) > above + 1e-9 * out.size) return;
-  }
+  if (neighbour_is_nearer(body, t, above, out)) return;
   face_touches(body, triangle, index, out, points);
-}
-
-bool share_corner(const SurfaceTriangle& a, const SurfaceTriangle& b) {
-  return std::ranges::any_of(
-      a.vertex, [&](std::int32_t i) { return std::ranges::find(b.vertex, i) != b.vertex.end(); });
 }
 
 /// Drops what a neighbouring face tells already, and all but the deepest of points that coincide.
@@ -178,8 +189,9 @@ void drop_repeated(Touches& touches) {
       if (i == j) continue;
       const bool same_normal = all[i].point.normal.dot(all[j].point.normal) > kSameContact;
       if (!same_normal) continue;
+      const double slack = kSlack * (std::abs(all[i].point.gap) + 1e-3 * touches.size);
       const bool covered =
-          !all[i].face && all[j].face &&
+          !all[i].face && all[j].face && all[j].point.gap <= all[i].point.gap + slack &&
           share_corner(touches.triangles[all[i].triangle], touches.triangles[all[j].triangle]);
       const bool coincide =
           (all[i].point.point - all[j].point.point).squaredNorm() < near * near &&
@@ -206,7 +218,7 @@ void keep_four_per_plane(const Touches& touches, ContactPoints& out) {
       done[j] = true;
       out.push_back(touches.found[j].point);
     }
-    keep_four(out, first);
+    keep_four(out, first, 1e-9 * touches.size);
   }
 }
 
