@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 
 #include "bytes.hpp"
@@ -30,6 +31,7 @@ struct Probe {
   Vec3 v;             ///< velocity that the step starts to move with: v + h g if dynamic
   double radius;      ///< of the sphere, or of the sphere around the body
   double spin_speed;  ///< bound of what rotation adds to the surface's normal speed
+  double speed;       ///< |v|
   GlobalId id;
   ShapeType type;
   bool dynamic;
@@ -44,6 +46,10 @@ struct IdPair {
   bool same_bodies(const IdPair& o) const { return low == o.low && high == o.high; }
 };
 
+/// Scratch memory that is kept between steps, bytes: more than caches hold is given back to the
+/// step's other stages.
+constexpr std::size_t kKeptScratch = std::size_t{16} << 20;
+
 /// Coinciding points in planar motion, as a fraction of the smaller body.
 constexpr double kSamePoint = 1e-6;
 
@@ -53,14 +59,11 @@ constexpr const char* kFaultRemedy =
 
 }  // namespace
 
-const Twist& LocalBodies::twist(Index i) const {
-  const auto k = static_cast<std::size_t>(i);
-  if (i < n_owned && constants[k].kind == BodyKind::kinematic) {
-    const auto at = std::lower_bound(moving.begin(), moving.end(), i,
-                                     [](const auto& entry, Index j) { return entry.first < j; });
-    if (at != moving.end() && at->first == i) return at->second;
-  }
-  return state[k].twist;
+const Twist& LocalBodies::twist_among_moving(Index i) const {
+  const auto at = std::lower_bound(moving.begin(), moving.end(), i,
+                                   [](const auto& entry, Index j) { return entry.first < j; });
+  const bool found = at != moving.end() && at->first == i;
+  return found ? at->second : state[static_cast<std::size_t>(i)].twist;
 }
 
 struct ContactSearch::Impl {
@@ -88,6 +91,7 @@ struct ContactSearch::Impl {
 
   Probe probe_of(const BodyConstants& constants, const Vec3& p, const Twist& twist) const;
   Aabb swept_box(const BodyConstants& constants, const Pose& pose, const Probe& probe) const;
+  Twist in_motion(const BodyConstants& body, const BodyMotionState& start, double time) const;
   std::string fault(const Bodies& bodies, const State& state) const;
   void add_owned(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_candidates(const Bodies& bodies, const State& state, LocalBodies& local);
@@ -104,6 +108,7 @@ struct ContactSearch::Impl {
   void finish_pair(std::vector<Contact>& contacts, std::size_t first) const;
   void keep_needed(ContactSet& out);
   void plan_halo(ContactSet& out);
+  void release_large();
 };
 
 Probe ContactSearch::Impl::probe_of(const BodyConstants& constants, const Vec3& p,
@@ -113,6 +118,7 @@ Probe ContactSearch::Impl::probe_of(const BodyConstants& constants, const Vec3& 
   probe.v = twist.v;
   probe.dynamic = constants.kind == BodyKind::dynamic;
   if (probe.dynamic) probe.v += step * model->gravity;
+  probe.speed = probe.v.norm();
   probe.type = constants.collides ? constants.shape.type : ShapeType::none;
   // a plane is dealt with on its own
   probe.radius = probe.type == ShapeType::plane ? 0.0 : bounding_radius(constants.shape);
@@ -132,6 +138,14 @@ Aabb ContactSearch::Impl::swept_box(const BodyConstants& constants, const Pose& 
   box.hi += way.cwiseMax(0.0);
   box.inflate(0.5 * model->contact.margin + step * probe.spin_speed);
   return box;
+}
+
+/// Mean twist over the step of a prescribed body; in planar motion what is left of it in the plane.
+Twist ContactSearch::Impl::in_motion(const BodyConstants& body, const BodyMotionState& start,
+                                     double time) const {
+  const Twist twist = mean_twist(*model, body, start, time, step);
+  if (!model->planar) return twist;
+  return {Vec3(twist.v.x(), 0.0, twist.v.z()), Vec3(0.0, twist.w.y(), 0.0)};
 }
 
 /// Why this rank's bodies do not fit into the periodic box or the plane; "" if they do.
@@ -176,8 +190,7 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
   for (std::size_t i = 0; i < n; ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind == BodyKind::kinematic && body.motion >= 0) {
-      local.moving.emplace_back(static_cast<Index>(i),
-                                mean_twist(*model, body, state.start[i], state.time, step));
+      local.moving.emplace_back(static_cast<Index>(i), in_motion(body, state.start[i], state.time));
     }
     probes[i] = probe_of(body, state.body[i].pose.p, local.twist(static_cast<Index>(i)));
     boxes[i] = swept_box(body, state.body[i].pose, probes[i]);
@@ -224,7 +237,7 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
 void ContactSearch::Impl::add_unbounded(double time, LocalBodies& local) {
   for (const BodyRecord& body : model->unbounded) {
     BodyMotionState now = prescribed_state(*model, body.constants, body.state, time);
-    now.twist = mean_twist(*model, body.constants, body.state, time, step);
+    now.twist = in_motion(body.constants, body.state, time);
     local.constants.push_back(body.constants);
     local.state.push_back(now);
     local.owner.push_back(0);
@@ -341,17 +354,26 @@ void ContactSearch::Impl::sort_pairs() {
   }
 }
 
-/// Whether a and b, displaced by the image, touch or may do so within the step.
+/// Whether a and b, displaced by the image, touch or may do so within the step; the gap is known
+/// only if they do.
 bool ContactSearch::Impl::spheres_meet(const Probe& a, const Probe& b, int image,
                                        SphereGap& g) const {
   const Vec3 p_b = image == kNoImage ? b.p : Vec3(b.p + images.shift(image));
+  // the farthest that they can be, which costs no root; a bit wider for its round-off
+  const double margin = model->contact.margin;
+  const double far = a.radius + b.radius + std::max(margin, step * (a.speed + b.speed));
+  if (!((p_b - a.p).squaredNorm() < far * far * (1.0 + 1e-12))) return false;
   g = sphere_gap(a.p, a.radius, p_b, b.radius);
-  return g.gap < model->contact.margin || g.gap < step * g.normal.dot(a.v - b.v);
+  return g.gap < margin || g.gap < step * g.normal.dot(a.v - b.v);
 }
 
 /// Contacts of all pairs, in the order of pairs, so ascending in key.
 void ContactSearch::Impl::narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts) {
   contacts.clear();
+  // exact but for a little: half of what doubling takes would lie idle
+  if (contacts.capacity() < sorted_pairs.size()) {
+    contacts.reserve(sorted_pairs.size() + sorted_pairs.size() / 32);
+  }
   for (std::size_t k = 0; k < sorted_pairs.size();) {
     const std::size_t first = contacts.size();
     const IdPair& pair = sorted_pairs[k];
@@ -487,6 +509,19 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
   }
 }
 
+void ContactSearch::Impl::release_large() {
+  const std::size_t bytes = probes.capacity() * sizeof(Probe) +
+                            (boxes.capacity() + grid.capacity()) * 3 * sizeof(Aabb) +
+                            (pairs.capacity() + sorted_pairs.capacity()) * sizeof(IdPair);
+  if (bytes < kKeptScratch) return;
+  broad_phase.release();
+  // an empty list would be assigned and the memory kept
+  const auto give_back = [](auto&... vectors) {
+    ((vectors = std::remove_reference_t<decltype(vectors)>()), ...);
+  };
+  give_back(probes, boxes, grid, grid_of, place_by_id, pairs, sorted_pairs, bucket);
+}
+
 ContactSearch::ContactSearch(const Communicator& comm, const Model& model)
     : impl_(std::make_unique<Impl>(comm, model)) {}
 ContactSearch::~ContactSearch() = default;
@@ -512,6 +547,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   m.narrow_phase(out.bodies, out.contacts);
   m.keep_needed(out);
   m.plan_halo(out);
+  m.release_large();
 }
 
 }  // namespace catena

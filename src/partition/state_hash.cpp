@@ -96,6 +96,12 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
   Mixer whole(wrapping_sum(comm, sum));
   whole.add(state.time);
   whole.add(state.step);
+  for (const InflowProgress& inflow : state.inflow) {
+    whole.add(inflow.made);
+    whole.add(inflow.owed);
+    whole.add(inflow.refused);
+    whole.add(inflow.tried);
+  }
   return whole.hash();
 }
 

@@ -34,6 +34,8 @@ Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
   return v + w.cross(arm);
 }
 
+Vec3 velocity_at(const Twist& twist, const Vec3& arm) { return twist.v + twist.w.cross(arm); }
+
 bool is_prescribed(const ConstraintProblem& problem, Index b) {
   return problem.bodies.mass_kind[static_cast<std::size_t>(b)] == MassKind::prescribed;
 }
@@ -53,7 +55,7 @@ void add_work(double lambda_n, double normal_work, double all_work, double after
 }
 
 void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double> impulses,
-                        std::span<const double> twists0, std::span<const double> twists,
+                        const LocalBodies& bodies, std::span<const double> twists,
                         std::span<const char> recovering, ContactWork& work) {
   for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
     const RigidContact& c = problem.contacts[k];
@@ -63,8 +65,8 @@ void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double
     const Vec3 impulse = lambda[0] * c.normal + lambda[1] * c.tangent + lambda[2] * tangent2;
     const Vec3 after_a = point_velocity(twists, c.body_a, c.arm_a);
     const Vec3 after_b = point_velocity(twists, c.body_b, c.arm_b);
-    const Vec3 before_a = point_velocity(twists0, c.body_a, c.arm_a);
-    const Vec3 before_b = point_velocity(twists0, c.body_b, c.arm_b);
+    const Vec3 before_a = velocity_at(bodies.twist(c.body_a), c.arm_a);
+    const Vec3 before_b = velocity_at(bodies.twist(c.body_b), c.arm_b);
     const Vec3 mean = 0.5 * ((after_b - after_a) + (before_b - before_a));
     add_work(lambda[0], lambda[0] * c.normal.dot(mean), impulse.dot(mean),
              c.normal.dot(after_b - after_a), recovering[k] != 0, work);
@@ -81,7 +83,7 @@ void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double
 
 /// The same for contacts with explicit rows.
 void add_blocks(const ConstraintProblem& problem, std::span<const double> impulses,
-                std::span<const double> twists0, std::span<const double> twists,
+                const LocalBodies& bodies, std::span<const double> twists,
                 std::span<const char> recovering, ContactWork& work) {
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
   const GeneralBlocks& blocks = problem.blocks;
@@ -96,11 +98,13 @@ void add_blocks(const ConstraintProblem& problem, std::span<const double> impuls
          j < static_cast<std::size_t>(blocks.body_begin[block + 1]); ++j) {
       const double* jacobian = blocks.jacobian.data() + blocks.jacobian_begin[j];
       const std::size_t dof = 6 * static_cast<std::size_t>(blocks.body[j]);
+      const Twist& before = bodies.twist(blocks.body[j]);
       double on_body = 0.0;
       for (std::size_t row = 0; row < rows; ++row) {
         double before_row = 0.0, after_row = 0.0;
         for (std::size_t c = 0; c < 6; ++c) {
-          before_row += jacobian[6 * row + c] * twists0[dof + c];
+          const auto axis = static_cast<Eigen::Index>(c % 3);
+          before_row += jacobian[6 * row + c] * (c < 3 ? before.v[axis] : before.w[axis]);
           after_row += jacobian[6 * row + c] * twists[dof + c];
         }
         const double row_work = 0.5 * lambda[row] * (before_row + after_row);
@@ -118,11 +122,11 @@ void add_blocks(const ConstraintProblem& problem, std::span<const double> impuls
 }  // namespace
 
 ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                         std::span<const double> twists0, std::span<const double> twists,
+                         const LocalBodies& bodies, std::span<const double> twists,
                          std::span<const char> recovering) {
   ContactWork work;
-  add_rigid_contacts(problem, impulses, twists0, twists, recovering, work);
-  add_blocks(problem, impulses, twists0, twists, recovering, work);
+  add_rigid_contacts(problem, impulses, bodies, twists, recovering, work);
+  add_blocks(problem, impulses, bodies, twists, recovering, work);
   return work;
 }
 

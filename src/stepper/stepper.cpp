@@ -27,13 +27,6 @@ ContactKey without_image(ContactKey key) {
   return key;
 }
 
-void put_twist(std::span<double> twists, std::size_t body, const Twist& twist) {
-  for (int i = 0; i < 3; ++i) {
-    twists[6 * body + static_cast<std::size_t>(i)] = twist.v[i];
-    twists[6 * body + 3 + static_cast<std::size_t>(i)] = twist.w[i];
-  }
-}
-
 Twist get_twist(std::span<const double> twists, std::size_t body) {
   const double* t = twists.data() + 6 * body;
   return {Vec3(t[0], t[1], t[2]), Vec3(t[3], t[4], t[5])};
@@ -146,12 +139,9 @@ void Stepper::fill_bodies() {
   out.clear();
   out.reserve(n);
   out.n_owned = local.n_owned;
-  twists0_.resize(6 * n);
   for (std::size_t i = 0; i < n; ++i) {
     const BodyConstants& body = local.constants[i];
-    Twist twist = local.twist(static_cast<Index>(i));
-    if (model_.planar) twist = in_plane(twist);
-    put_twist(twists0_, i, twist);
+    const Twist& twist = local.twist(static_cast<Index>(i));
     if (body.kind != BodyKind::dynamic) {
       out.add_prescribed(body.id, twist);
       continue;
@@ -201,8 +191,8 @@ void Stepper::fill_contacts(const State& state) {
     Vec3 p_b = local.state[b].pose.p;
     if (const int image = image_of(c.key); image != kNoImage) p_b += model_.periodic.shift(image);
     RigidContact rows =
-        make_contact_rows(c, local.state[a].pose.p, p_b, get_twist(twists0_, a),
-                          get_twist(twists0_, b), pair, settings_.kind, h, model_.contact);
+        make_contact_rows(c, local.state[a].pose.p, p_b, local.twist(c.body_a),
+                          local.twist(c.body_b), pair, settings_.kind, h, model_.contact);
     if (model_.planar) make_planar(rows);
     // what restitution gives back is not pushed out of an overlap
     const bool recovering = c.gap < 0.0 && rows.bias == contact_bias(settings_.kind, c.gap, 0.0,
@@ -354,18 +344,30 @@ void Stepper::blow_up(const Bodies& bodies, const State& state) const {
 
 void Stepper::apply_impulses(State& state) {
   const ScopedTimer timer(report_.times.apply);
-  state.impulses.clear();
-  state.couples.clear();
+  const auto clear_for = [](auto& list, std::size_t n) {
+    list.clear();
+    if (list.capacity() < n) list.reserve(n + n / 32);
+  };
+  const auto is_zero = [](const double* lambda) {
+    return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
+  };
+  std::size_t n_pressing = 0;
+  for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
+    n_pressing += is_zero(impulses_.data() + contact_row(k)) ? 0 : 1;
+  }
+  clear_for(state.impulses, n_pressing);
+  clear_for(state.couples, static_cast<std::size_t>(problem_->blocks.size()));
   for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
     const double* lambda = impulses_.data() + contact_row(k);
     // most contacts of a packing that do not press come with three zeros
-    if (first_row_.empty() && lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0) continue;
+    if (first_row_.empty() && is_zero(lambda)) continue;
     const ContactForce force = contact_force(k);
     const ContactKey& key = contact_set_.contacts[k].key;
     if (!force.impulse.isZero(0.0)) state.impulses.push_back({key, force.impulse});
     if (!force.couple.isZero(0.0)) state.couples.push_back({key, force.couple});
   }
-  const ContactWork work = contact_work(*problem_, impulses_, twists0_, velocities_, recovering_);
+  const ContactWork work =
+      contact_work(*problem_, impulses_, contact_set_.bodies, velocities_, recovering_);
   state.audit.dissipation_friction += work.friction_dissipation;
   state.audit.dissipation_impact += work.impact_dissipation;
   state.audit.recovery_work += work.recovery_work;
@@ -392,7 +394,7 @@ void Stepper::advance_poses(const Bodies& bodies, State& state) {
     if (is_isotropic(body)) {
       s.pose.q = advance_rotation(s.pose.q, twist.w, h);
     } else {
-      turn(body, get_twist(twists0_, i).w, h, s.pose, twist.w);
+      turn(body, s.twist.w, h, s.pose, twist.w);
       if (model_.planar) twist = in_plane(twist);
     }
     s.twist = twist;

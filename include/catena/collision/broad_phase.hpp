@@ -30,6 +30,8 @@ class BroadPhase {
   /// The same pairs (i < j), in an order of their own.
   const std::vector<std::pair<Index, Index>>& find_unsorted(std::span<const Aabb> boxes,
                                                             Index n_first);
+  /// Gives scratch memory and the pairs found back.
+  void release();
 
  private:
   struct Impl;

@@ -52,7 +52,12 @@ struct LocalBodies {
   Index n_ghost = 0;
   Index size() const { return static_cast<Index>(constants.size()); }
   /// The twist that body i starts the step with: of a prescribed one the mean over the step.
-  const Twist& twist(Index i) const;
+  const Twist& twist(Index i) const {
+    return moving.empty() ? state[static_cast<std::size_t>(i)].twist : twist_among_moving(i);
+  }
+
+ private:
+  const Twist& twist_among_moving(Index i) const;
 };
 
 struct ContactSet {

@@ -5,6 +5,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/model/state.hpp"
+#include "catena/partition/contact_search.hpp"
 
 namespace catena {
 
@@ -36,11 +37,11 @@ struct ContactWork {
   double cohesion_work = 0.0;       ///< lambda_n (u_n- + u_n+)/2 where lambda_n < 0
 };
 
-/// Local. `twists0` and `twists`: V0 and V of all bodies of the problem, 6 numbers each.
+/// Local. `bodies` have V0, `twists` are V of all bodies of the problem, 6 numbers each.
 /// `recovering[k]` is nonzero where block k, a contact, is pushed out of penetration (b < 0 from
 /// the gap and not from restitution).
 ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                         std::span<const double> twists0, std::span<const double> twists,
+                         const LocalBodies& bodies, std::span<const double> twists,
                          std::span<const char> recovering);
 
 }  // namespace catena

@@ -120,7 +120,6 @@ class Stepper {
   ContactSet contact_set_;
   std::unique_ptr<ConstraintProblem> problem_;
   std::vector<double> impulses_;
-  std::vector<double> twists0_;     ///< V0 of all local bodies
   std::vector<double> velocities_;  ///< V
   std::vector<char> recovering_;    ///< block k of the problem is pushed out of penetration
   std::vector<Index> first_row_;    ///< of each contact; empty: 3 k
