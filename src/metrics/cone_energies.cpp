@@ -33,6 +33,25 @@ __attribute__((always_inline)) inline void energies_of(ConeGroup& g, double coul
   }
 }
 
+/// |a (lambda - P(lambda - w/a))|, a = (d_n + 2 a_t)/3, as row_errors::cone_contact.
+__attribute__((always_inline)) inline void natural_maps_of(ConeGroup& g, double coulomb) {
+  for (std::size_t i = 0; i < ConeGroup::kSize; ++i) {
+    const double a = (g.d_n[i] + 2.0 * g.a_t[i]) / 3.0, mu = g.mu[i];
+    const double l_n = g.lambda_n[i], l_1 = g.lambda_1[i], l_2 = g.lambda_2[i];
+    const double w_1 = g.w_1[i], w_2 = g.w_2[i];
+    const double w_n = g.w_n[i] + coulomb * mu * std::sqrt(w_1 * w_1 + w_2 * w_2);
+    const double n = l_n - w_n / a, t_1 = l_1 - w_1 / a, t_2 = l_2 - w_2 / a;
+    const double t = std::sqrt(t_1 * t_1 + t_2 * t_2);
+    const bool inside = n >= 0.0 && t <= mu * n;
+    const bool polar = mu * t <= -n;
+    const double p_n = inside ? n : polar ? 0.0 : (n + mu * t) / (1.0 + mu * mu);
+    const double cut = inside ? 1.0 : polar ? 0.0 : mu * p_n / t;
+    const double e_n = l_n - p_n, e_1 = l_1 - cut * t_1, e_2 = l_2 - cut * t_2;
+    const double e = std::sqrt(e_n * e_n + e_1 * e_1 + e_2 * e_2);
+    g.natural[i] = a > 0.0 ? a * e : 0.0;
+  }
+}
+
 #if defined(__x86_64__) && !defined(__clang__)
 __attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) void energies_avx512(
     ConeGroup& g, double coulomb) {
@@ -41,6 +60,15 @@ __attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) void energie
 
 __attribute__((target("avx2"))) void energies_avx2(ConeGroup& g, double coulomb) {
   energies_of(g, coulomb);
+}
+
+__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) void natural_maps_avx512(
+    ConeGroup& g, double coulomb) {
+  natural_maps_of(g, coulomb);
+}
+
+__attribute__((target("avx2"))) void natural_maps_avx2(ConeGroup& g, double coulomb) {
+  natural_maps_of(g, coulomb);
 }
 #endif
 
@@ -54,6 +82,16 @@ void cone_energies(ConeGroup& group, bool coulomb) {
   if (__builtin_cpu_supports("avx2")) return energies_avx2(group, shift);
 #endif
   energies_of(group, shift);
+}
+
+void cone_natural_maps(ConeGroup& group, bool coulomb) {
+  const double shift = coulomb ? 1.0 : 0.0;
+#if defined(__x86_64__) && !defined(__clang__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+    return natural_maps_avx512(group, shift);
+  if (__builtin_cpu_supports("avx2")) return natural_maps_avx2(group, shift);
+#endif
+  natural_maps_of(group, shift);
 }
 
 }  // namespace catena

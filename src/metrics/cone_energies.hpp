@@ -15,11 +15,15 @@ struct ConeGroup {
   alignas(64) Numbers w_n, w_1, w_2;
   alignas(64) Numbers d_n, a_t, mu;
   alignas(64) Numbers normal, friction;  ///< energies, J: results
+  alignas(64) Numbers natural;           ///< natural maps, m/s: results
 };
 
 /// Energies of all contacts of the group, as row_errors::cone_contact; `coulomb`: w_n is
 /// shifted by mu |w_t|. About 40 flops, 4 divisions and 2 square roots each, without branches. The
 /// widest vectors that the CPU has; the bits are the same with all of them.
 void cone_energies(ConeGroup& group, bool coulomb);
+
+/// Natural maps of all contacts of the group in the same way.
+void cone_natural_maps(ConeGroup& group, bool coulomb);
 
 }  // namespace catena

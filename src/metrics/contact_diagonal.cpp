@@ -1,5 +1,6 @@
 #include "contact_diagonal.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
@@ -11,14 +12,16 @@ std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 using ConstVec3 = Eigen::Map<const Vec3>;
 
+/// x . A x of a rigid body's inverse inertia (numbers 1-6 of its storage).
+double quadratic(const double* m, const Vec3& x) {
+  return m[1] * x[0] * x[0] + m[4] * x[1] * x[1] + m[6] * x[2] * x[2] +
+         2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
+}
+
 /// Adds one rigid body's part of the diagonal in three directions.
 void add_body(const double* m, const Vec3& arm, const std::array<Vec3, 3>& directions, Vec3& sum) {
-  for (std::size_t i = 0; i < 3; ++i) {
-    const Vec3 x = arm.cross(directions[i]);
-    const double turn = m[1] * x[0] * x[0] + m[4] * x[1] * x[1] + m[6] * x[2] * x[2] +
-                        2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
-    sum[static_cast<Eigen::Index>(i)] += m[0] + turn;
-  }
+  for (std::size_t i = 0; i < 3; ++i)
+    sum[static_cast<Eigen::Index>(i)] += m[0] + quadratic(m, arm.cross(directions[i]));
 }
 
 }  // namespace
@@ -43,17 +46,36 @@ Vec3 contact_diagonal(const ConstraintProblem& problem, const DelassusOperator& 
   return sum;
 }
 
-Vec3 row_scales(const ConstraintProblem& problem, const RigidContact& c) {
+std::array<double, 2> cone_diagonal(const ConstraintProblem& problem, const DelassusOperator& op,
+                                    Index k) {
   const ProblemBodies& bodies = problem.bodies;
-  const double* a = bodies.free_velocity.data() + bodies.dof_begin[at(c.body_a)];
-  const double* b = bodies.free_velocity.data() + bodies.dof_begin[at(c.body_b)];
-  const Vec3 speed = ConstVec3(a).cwiseAbs() + ConstVec3(b).cwiseAbs();
-  const Vec3 turn_a = ConstVec3(a + 3).cwiseAbs(), turn_b = ConstVec3(b + 3).cwiseAbs();
-  const auto scale = [&](const Vec3& d) {
-    return d.cwiseAbs().dot(speed) + c.arm_a.cross(d).cwiseAbs().dot(turn_a) +
-           c.arm_b.cross(d).cwiseAbs().dot(turn_b);
+  const RigidContact& c = problem.contacts[at(k)];
+  if (bodies.mass_kind[at(c.body_a)] == MassKind::dense ||
+      bodies.mass_kind[at(c.body_b)] == MassKind::dense) {
+    const Vec3 d = contact_diagonal(problem, op, k);
+    return {d[0], 0.5 * (d[1] + d[2])};
+  }
+  double d_n = 0.0, a_t = 0.0;
+  const auto add = [&](Index b, const Vec3& r) {
+    if (bodies.mass_kind[at(b)] == MassKind::prescribed) return;
+    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+    const double turn_n = quadratic(m, r.cross(c.normal));
+    const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
+    d_n += m[0] + turn_n;
+    a_t += m[0] + 0.5 * std::max(0.0, turn_all - turn_n);
   };
-  return {scale(c.normal) + std::abs(c.bias), scale(c.tangent), scale(c.normal.cross(c.tangent))};
+  add(c.body_a, c.arm_a);
+  add(c.body_b, c.arm_b);
+  return {d_n, a_t};
+}
+
+double row_scale(const ConstraintProblem& problem, const RigidContact& c) {
+  const ProblemBodies& bodies = problem.bodies;
+  const auto speed = [&](Index body, const Vec3& arm) {
+    const double* v = bodies.free_velocity.data() + bodies.dof_begin[at(body)];
+    return ConstVec3(v).norm() + std::sqrt(arm.squaredNorm() * ConstVec3(v + 3).squaredNorm());
+  };
+  return speed(c.body_a, c.arm_a) + speed(c.body_b, c.arm_b) + std::abs(c.bias);
 }
 
 void row_scales(const ConstraintProblem& problem, Index k, std::vector<double>& scale) {

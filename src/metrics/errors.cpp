@@ -136,11 +136,22 @@ struct ErrorEvaluator::Impl {
   void set_up_bodies() {
     diagonal.reserve(width * problem.contacts.size());
     for (Index k = 0; k < static_cast<Index>(problem.contacts.size()); ++k) {
-      const Vec3 d = contact_diagonal(problem, op, k);
-      if (cone_law)
-        diagonal.insert(diagonal.end(), {d[0], 0.5 * (d[1] + d[2])});
-      else
+      double d_n, d_1, d_2;
+      if (cone_law) {
+        const std::array<double, 2> d = cone_diagonal(problem, op, k);
+        diagonal.insert(diagonal.end(), d.begin(), d.end());
+        d_n = d[0];
+        d_1 = d_2 = d[1];
+      } else {
+        const Vec3 d = contact_diagonal(problem, op, k);
         diagonal.insert(diagonal.end(), {d[0], d[1], d[2]});
+        d_n = d[0];
+        d_1 = d[1];
+        d_2 = d[2];
+      }
+      const double scale = row_scale(problem, problem.contacts[at(k)]);
+      for (const double d : {d_n, d_1, d_2})
+        if (d > 0.0) contact_scales += scale * scale / d;
     }
     w_rows.resize(at(problem.blocks.n_rows()));
     const auto n_contacts = static_cast<Index>(problem.contacts.size());
@@ -342,7 +353,8 @@ struct ErrorEvaluator::Impl {
     g.mu[i] = c.friction;
   }
 
-  /// walk_contacts for the energy alone under a cone law, group by group.
+  /// walk_contacts without ErrorSet::all under a cone law, group by group.
+  template <ErrorSet set>
   void walk_cones(std::span<const double> impulses, std::span<const double> velocities, Totals& t) {
     ConeGroup group{};
     const std::size_t n = problem.contacts.size();
@@ -350,6 +362,15 @@ struct ErrorEvaluator::Impl {
       const std::size_t size = std::min(ConeGroup::kSize, n - first);
       for (std::size_t i = 0; i < size; ++i) gather(first + i, impulses, velocities, group, i, t);
       cone_energies(group, problem.law == ContactLaw::coulomb);
+      if constexpr (set == ErrorSet::natural_map) {
+        cone_natural_maps(group, problem.law == ContactLaw::coulomb);
+        for (std::size_t i = 0; i < size; ++i) {
+          double& largest = t.maxima[kNaturalLinear];
+          largest = std::max(largest, group.natural[i]);
+          t.sums[kNatural] += group.natural[i] * group.natural[i];
+          if (group.d_n[i] + 2.0 * group.a_t[i] > 0.0) t.sums[kCount] += 1.0;
+        }
+      }
       for (std::size_t i = 0; i < size; ++i) {
         t.sums[kNormal] += group.normal[i];
         t.sums[kFriction] += group.friction[i];
@@ -362,7 +383,8 @@ struct ErrorEvaluator::Impl {
   template <ErrorSet set>
   void walk_contacts(std::span<const double> impulses, std::span<const double> velocities,
                      std::span<const double> free, Totals& t) {
-    if (set == ErrorSet::energy && cone_law) return walk_cones(impulses, velocities, t);
+    if constexpr (set != ErrorSet::all)
+      if (cone_law) return walk_cones<set>(impulses, velocities, t);
     const Index* dof = problem.bodies.dof_begin.data();
     const double* d = diagonal.data();
     const std::size_t n = problem.contacts.size();
@@ -495,7 +517,8 @@ struct ErrorEvaluator::Impl {
     e.fischer_burmeister = std::sqrt(sums[kFischer]) + poison;
   }
 
-  double local_round_off() const;
+  /// sum s_i^2 / N_ii of energy_round_off, this rank's.
+  double round_off_scales() const;
 
   const ConstraintProblem& problem;
   DelassusOperator& op;
@@ -503,6 +526,7 @@ struct ErrorEvaluator::Impl {
   bool cone_law;
   std::size_t width;                 ///< numbers of `diagonal` per rigid contact
   std::vector<double> diagonal;      ///< of N: N_nn and a_t, or three; assembled: per row
+  double contact_scales = 0.0;       ///< rigid contacts' part of round_off_scales
   std::vector<double> row_diagonal;  ///< of the general blocks' rows
   std::vector<double> w_rows;        ///< w of the general blocks, or of all assembled rows
   std::vector<double> own_velocities;
@@ -512,23 +536,15 @@ struct ErrorEvaluator::Impl {
   double worst_energy = 0.0;
 };
 
-double ErrorEvaluator::Impl::local_round_off() const {
-  constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
-  double sum = 0.0;
+double ErrorEvaluator::Impl::round_off_scales() const {
+  double sum = contact_scales;
   const auto add_square = [&](double scale, double n_ii) {
-    if (n_ii > 0.0) sum += 0.5 * (kRoundOff * scale) * (kRoundOff * scale) / n_ii;
+    if (n_ii > 0.0) sum += scale * scale / n_ii;
   };
   if (problem.assembled) {
     for (std::size_t i = 0; i < diagonal.size(); ++i)
-      add_square(std::abs(problem.assembled->r[i]), diagonal[i]);
+      add_square(problem.assembled->r[i], diagonal[i]);
     return sum;
-  }
-  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
-    const Vec3 scale = row_scales(problem, problem.contacts[k]);
-    const double* d = diagonal.data() + width * k;
-    add_square(scale[0], d[0]);
-    add_square(scale[1], d[1]);
-    add_square(scale[2], d[width - 1]);
   }
   std::vector<double> scale;
   for (Index k = 0; k < problem.blocks.size(); ++k) {
@@ -580,7 +596,8 @@ Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
 }
 
 double ErrorEvaluator::energy_round_off() {
-  return impl_->problem.comm.sum(impl_->local_round_off());
+  constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
+  return 0.5 * kRoundOff * kRoundOff * impl_->problem.comm.sum(impl_->round_off_scales());
 }
 
 Index ErrorEvaluator::worst_block(double* energy) const {

@@ -17,7 +17,9 @@ int number_of_parts(const Communicator& comm, const BalanceSettings& settings) {
 
 std::unique_ptr<Solver> make_solver(const SolverSettings& settings) {
   GaussSeidelSettings gauss_seidel = settings.gauss_seidel;
-  gauss_seidel.stop.full_history = false;  // a step needs the final errors only
+  // what a step shows of its errors
+  gauss_seidel.stop.history_set = ErrorSet::energy;
+  gauss_seidel.stop.report_set = ErrorSet::natural_map;
   return make_gauss_seidel(gauss_seidel);
 }
 

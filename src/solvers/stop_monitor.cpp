@@ -39,7 +39,8 @@ StopMonitor::StopMonitor(const ConstraintProblem& problem, DelassusOperator& op,
       started_(started),
       evaluator_(problem, op),
       reduction_(problem.comm),
-      set_(rule.full_history ? ErrorSet::all : set_of(rule.metric)) {
+      set_(std::max(rule.history_set, set_of(rule.metric))),
+      report_set_(std::max(rule.report_set, set_)) {
   report_.metric = rule.metric;
 }
 
@@ -69,7 +70,7 @@ bool StopMonitor::start() {
 
 void StopMonitor::begin(int iteration, double running_error, bool last) {
   iteration_ = iteration;
-  evaluated_set_ = last ? ErrorSet::all : set_;
+  evaluated_set_ = last ? report_set_ : set_;
   current_velocities_ = true;
   evaluator_.begin(impulses_, velocities_, evaluated_set_);
   const std::array<double, 1> sums = {running_error};
@@ -139,8 +140,8 @@ SolveReport StopMonitor::finish(const std::string& remark) {
   }
   if (!remark.empty()) report_.reason += "; " + remark;
   if (!current_velocities_) op_.velocities(impulses_, velocities_);
-  if (evaluated_set_ != ErrorSet::all)
-    errors_ = evaluator_.evaluate_at(impulses_, velocities_, ErrorSet::all);
+  if (evaluated_set_ != report_set_)
+    errors_ = evaluator_.evaluate_at(impulses_, velocities_, report_set_);
   report_.errors = errors_;
   std::array<double, 2> seconds = {report_.setup_s, wall_seconds() - started_};
   problem_.comm.max(seconds);

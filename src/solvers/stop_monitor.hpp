@@ -26,8 +26,8 @@ namespace catena {
 /// the errors, so that every rank takes the same decision. The iterate returned is the
 /// one that was evaluated, so its errors are exactly those reported.
 ///
-/// An evaluation gives the errors that the stop rule asks for (ErrorSet); all of them are
-/// made for the iterate returned, and for every one where the rule wants a full history. Held
+/// An evaluation gives the errors that the stop rule asks for (ErrorSet), that of the iterate
+/// returned those of the rule's report_set. Held
 /// besides the evaluator's diagonal: the best iterate, only with keep_best.
 class StopMonitor {
  public:
@@ -65,6 +65,7 @@ class StopMonitor {
   ErrorEvaluator evaluator_;
   PendingReduction reduction_;
   ErrorSet set_;                    ///< of every evaluation but the last
+  ErrorSet report_set_;             ///< of the iterate returned
   ErrorSet evaluated_set_ = set_;   ///< of the evaluation under way or last made
   bool current_velocities_ = true;  ///< velocities_ are V of impulses_
   SolveReport report_;

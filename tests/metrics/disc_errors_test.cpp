@@ -242,7 +242,7 @@ TEST(ErrorSets, ZeroImpulsesNeedNoVector) {
     EXPECT_DOUBLE_EQ(value_of(a, static_cast<Metric>(m)), value_of(b, static_cast<Metric>(m)));
 }
 
-TEST(ConeGroup, EnergiesAreThoseOfSingleContacts) {
+TEST(ConeGroup, ErrorsAreThoseOfSingleContacts) {
   std::mt19937_64 engine(9);
   std::normal_distribution<double> normal;
   for (int round = 0; round < 300; ++round) {
@@ -257,12 +257,17 @@ TEST(ConeGroup, EnergiesAreThoseOfSingleContacts) {
         if (round % 5 == 4) g.w_1[i] = g.w_2[i] = 0.0;
       }
       cone_energies(g, coulomb);
+      cone_natural_maps(g, coulomb);
       for (std::size_t i = 0; i < ConeGroup::kSize; ++i) {
         const double shift = coulomb ? g.mu[i] * row_errors::length_of(g.w_1[i], g.w_2[i]) : 0.0;
-        const row_errors::Part part = row_errors::cone_contact<ErrorSet::energy>(
-            {g.lambda_n[i], g.lambda_1[i], g.lambda_2[i]},
-            {g.w_n[i] + (g.a_t[i] > 0.0 ? shift : 0.0), g.w_1[i], g.w_2[i]}, g.d_n[i], g.a_t[i],
-            g.mu[i]);
+        const auto part_with = [&](double pushed) {
+          return row_errors::cone_contact<ErrorSet::natural_map>(
+              {g.lambda_n[i], g.lambda_1[i], g.lambda_2[i]},
+              {g.w_n[i] + pushed, g.w_1[i], g.w_2[i]}, g.d_n[i], g.a_t[i], g.mu[i]);
+        };
+        const row_errors::Part part = part_with(g.a_t[i] > 0.0 ? shift : 0.0);
+        const double natural = part_with(shift).natural;
+        EXPECT_NEAR(g.natural[i], natural, 1e-12 * (1.0 + natural)) << i;
         // tests may be compiled with fused multiply-adds, the library is not
         EXPECT_NEAR(g.normal[i], part.energy_normal, 1e-12 * (1.0 + part.energy_normal)) << i;
         EXPECT_NEAR(g.friction[i], part.energy_friction, 1e-12 * (1.0 + part.energy_friction)) << i;
@@ -281,7 +286,9 @@ TEST(ConeGroup, NotANumberStaysOne) {
                                                         &g.w_n,      &g.w_1,      &g.w_2};
     (*numbers[static_cast<std::size_t>(which)])[3] = NAN;
     cone_energies(g, true);
+    cone_natural_maps(g, true);
     EXPECT_TRUE(std::isnan(g.normal[3] + g.friction[3])) << which;
+    EXPECT_TRUE(std::isnan(g.natural[3])) << which;
     EXPECT_EQ(g.normal[4] + g.friction[4], 0.0);
   }
 }

@@ -109,7 +109,7 @@ TEST(StopRule, TimeLimitEndsASolveThatWouldGoOn) {
   EXPECT_GT(s.report.iterations, 0);
 }
 
-TEST(StopRule, WithoutFullHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) {
+TEST(StopRule, WithALeanHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) {
   const ConstraintProblem problem = pile();
   for (const Metric metric : {Metric::energy, Metric::natural_map, Metric::scaled}) {
     for (const double relaxation : {1.0, 1.9}) {
@@ -121,7 +121,7 @@ TEST(StopRule, WithoutFullHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) 
         settings.stop.max_iterations = relaxation == 1.0 ? max_iterations : 40;
         settings.stop.check_interval = 5;
         const Solved full = solve(problem, settings);
-        settings.stop.full_history = false;
+        settings.stop.history_set = ErrorSet::energy;
 
         const Solved lean = solve(problem, settings);
 

@@ -86,7 +86,8 @@ class ErrorEvaluator {
   /// Collective. Energy error that round-off alone leaves, J: with s_i = sum |G_ij V_free_j|
   /// + |q_i| the size of the terms that row i adds up,
   ///   1/2 sum_i (8 eps s_i)^2 / N_ii,
-  /// for a contact's tangents with the mean of both N_ii.
+  /// for rigid contacts with the bound |v_a| + |v_b| + |r_a||w_a| + |r_b||w_b| + |b| of s_i and
+  /// the mean of both tangents' N_ii.
   double energy_round_off();
 
   /// Local: the block with the largest energy error of the last evaluation and its
