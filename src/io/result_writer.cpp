@@ -50,15 +50,6 @@ struct ConstantsRow {
   std::int32_t written = 0;  ///< 1: of the last bodies.h5
 };
 
-struct ContactRow {
-  ContactKey key;
-  std::array<double, 3> point{};
-  std::array<double, 3> normal{};
-  double gap = 0.0;
-  std::array<double, 3> impulse{};
-  std::array<double, 3> couple{};
-};
-
 std::array<double, 3> array_of(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 
 double radius_of(ShapeType type, const std::array<double, 3>& size) {
@@ -103,6 +94,7 @@ std::vector<Value> column(const std::vector<Row>& rows, Get get) {
   std::vector<Value> values;
   for (const Row& row : rows) {
     const auto& item = get(row);
+    if (values.empty()) values.reserve(rows.size() * (sizeof(item) / sizeof(Value)));
     if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
       values.push_back(static_cast<Value>(item));
     } else {
@@ -371,7 +363,7 @@ bool has_couples(const Model& model) {
   return false;
 }
 
-void write_contact_rows(hdf5::File& file, const std::vector<ContactRow>& rows,
+void write_contact_rows(hdf5::File& file, const std::vector<ContactRecord>& rows,
                         const hdf5::RowRange& range, bool couples) {
   file.write_rows("/contacts/bodies",
                   column<std::int64_t>(rows,
@@ -399,9 +391,10 @@ void write_contact_rows(hdf5::File& file, const std::vector<ContactRow>& rows,
 }  // namespace
 
 void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
-                                  std::span<const ContactRecord> contacts) {
+                                  std::vector<ContactRecord> contacts) {
   const Communicator& comm = impl_->comm;
   std::vector<BodyRow> body_rows;
+  body_rows.reserve(bodies.constants.size() + model.unbounded.size());
   for (std::size_t i = 0; i < bodies.constants.size(); ++i)
     body_rows.push_back(body_row(model, bodies.constants[i], state.body[i], comm.rank()));
   if (comm.rank() == 0)
@@ -409,19 +402,14 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
       body_rows.push_back(body_row(model, body.constants,
                                    prescribed_state(model, body.constants, body.state, state.time),
                                    0));
-  std::vector<ContactRow> contact_rows;
-  for (const ContactRecord& c : contacts)
-    contact_rows.push_back({c.key, array_of(c.point), array_of(c.normal), c.gap,
-                            array_of(c.impulse), array_of(c.couple)});
-
   hdf5::RowRange body_range;
   hdf5::RowRange contact_range;
   body_rows = order_rows(
       comm, std::move(body_rows), [](const BodyRow& a, const BodyRow& b) { return a.id < b.id; },
       body_range);
-  contact_rows = order_rows(
-      comm, std::move(contact_rows),
-      [](const ContactRow& a, const ContactRow& b) { return a.key < b.key; }, contact_range);
+  contacts = order_rows(
+      comm, std::move(contacts),
+      [](const ContactRecord& a, const ContactRecord& b) { return a.key < b.key; }, contact_range);
 
   const std::uint64_t bytes = 168 * body_range.total + 136 * contact_range.total;
   write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
@@ -430,7 +418,7 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     file.set_attribute("/", "time", state.time);
     file.set_attribute("/", "step", state.step);
     write_body_rows(file, body_rows, body_range, impl_->flow);
-    write_contact_rows(file, contact_rows, contact_range, has_couples(model));
+    write_contact_rows(file, contacts, contact_range, has_couples(model));
   });
   // The series up to this snapshot is as safe as the snapshot.
   all_or_none(comm, [&] {

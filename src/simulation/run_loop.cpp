@@ -140,6 +140,8 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
           {"petsc_options", ""}};
 }
 
+std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
+
 std::vector<ContactRecord> contact_records(const Simulation& sim) {
   const ContactSet& set = sim.stepper().contacts();
   std::vector<ContactRecord> records;
@@ -147,7 +149,8 @@ std::vector<ContactRecord> contact_records(const Simulation& sim) {
   for (std::size_t k = 0; k < set.contacts.size(); ++k) {
     const Contact& c = set.contacts[k];
     const ContactForce force = sim.stepper().contact_force(k);
-    records.push_back({c.key, c.point, c.normal, c.gap, force.impulse, force.couple});
+    records.push_back({c.key, numbers(c.point), numbers(c.normal), c.gap, numbers(force.impulse),
+                       numbers(force.couple)});
   }
   return records;
 }
@@ -301,9 +304,9 @@ class RunLoop {
     snapshot(known ? contact_records(sim_) : std::vector<ContactRecord>());
   }
 
-  void snapshot(const std::vector<ContactRecord>& records) {
+  void snapshot(std::vector<ContactRecord> records) {
     if (written_ != sim_.state().flow.inserted) write_bodies();
-    writer_.write_snapshot(sim_.model(), sim_.bodies(), sim_.state(), records);
+    writer_.write_snapshot(sim_.model(), sim_.bodies(), sim_.state(), std::move(records));
     last_snapshot_ = sim_.state().step;
   }
 

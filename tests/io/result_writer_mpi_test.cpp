@@ -64,10 +64,11 @@ struct SmallRun {
       for (int feature = 1; feature >= 0; --feature) {
         ContactRecord c;
         c.key = {0, id, feature, 0};
-        c.point = position_of(id);
-        c.normal = Vec3::UnitZ();
+        const Vec3 point = position_of(id);
+        c.point = {point.x(), point.y(), point.z()};
+        c.normal = {0.0, 0.0, 1.0};
         c.gap = -1e-3 * static_cast<double>(id);
-        c.impulse = Vec3(0.0, 0.0, static_cast<double>(id));
+        c.impulse = {0.0, 0.0, static_cast<double>(id)};
         contacts.push_back(c);
       }
     }

@@ -1,6 +1,7 @@
 // Results of a run on disk (docs/output.md): snapshots, series, index, XDMF.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,14 +23,15 @@ struct SeriesColumn {
   std::string unit;
 };
 
-/// A contact as a snapshot holds it: held by one rank, world frame.
+/// A contact as a snapshot holds it: held by one rank, world frame. Plain data that travels to the
+/// rank that writes it.
 struct ContactRecord {
   ContactKey key;
-  Vec3 point = Vec3::Zero();
-  Vec3 normal = Vec3::Zero();   ///< from body a to body b
-  double gap = 0.0;             ///< m
-  Vec3 impulse = Vec3::Zero();  ///< on body b, world frame, N s
-  Vec3 couple = Vec3::Zero();   ///< on body b, of rolling and spinning friction, N m s
+  std::array<double, 3> point{};    ///< m
+  std::array<double, 3> normal{};   ///< from body a to body b
+  double gap = 0.0;                 ///< m
+  std::array<double, 3> impulse{};  ///< on body b, N s
+  std::array<double, 3> couple{};   ///< of rolling and spinning friction, on body b, N m s
 };
 
 /// Writes a result directory. No layout depends on the rank count: rows are ordered by
@@ -53,7 +55,7 @@ class ResultWriter {
   void write_bodies(const Model& model, const Bodies& bodies, bool flow = false);
   /// snapshots/<state.step, 8 digits>.h5. Contacts are this rank's; they may be empty.
   void write_snapshot(const Model& model, const Bodies& bodies, const State& state,
-                      std::span<const ContactRecord> contacts);
+                      std::vector<ContactRecord> contacts);
   /// Appends a row to series.csv (rank 0's values count).
   void append_series(std::span<const double> values);
   /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf.
