@@ -8,6 +8,7 @@
 #include <set>
 
 #include "catena/partition/balance.hpp"
+#include "catena/partition/state_hash.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace catena {
@@ -106,6 +107,8 @@ TEST(Flow, RainIsBitwiseTheSameOnAnyNumberOfRanks) {
     EXPECT_EQ(here[i].state.twist.v, there[i].state.twist.v);
     EXPECT_EQ(here[i].state.twist.w, there[i].state.twist.w);
   }
+  EXPECT_EQ(state_hash(comm, sim->bodies(), sim->state()),
+            state_hash(Communicator::self(), alone->bodies(), alone->state()));
   EXPECT_EQ(sim->state().flow.inserted_mass, alone->state().flow.inserted_mass);
   EXPECT_EQ(sim->state().flow.removed_mass, alone->state().flow.removed_mass);
   EXPECT_EQ(sim->state().inflow[0].made, alone->state().inflow[0].made);
