@@ -232,5 +232,130 @@ TEST(Dominoes, FallOneAfterTheOtherAlongTheS) {
   std::printf("front of the dominoes: %.3f m/s\n", speed);
 }
 
+TEST(Hopper, EmptiesThroughItsOutletAndNothingIsLost) {
+  const auto sim = example("hopper");
+  std::int64_t most = 0;
+  double empty_since = 0.0;
+
+  run_whole(*sim, [&] {
+    const FlowSums& flow = sim->state().flow;
+    std::int64_t present = 0;
+    double mass = 0.0;
+    for (const BodyConstants& body : sim->bodies().constants) {
+      present += body.kind == BodyKind::dynamic;
+      mass += body.mass;
+    }
+    EXPECT_EQ(flow.inserted - flow.removed, present) << "t = " << sim->state().time;
+    EXPECT_NEAR(flow.inserted_mass - flow.removed_mass, mass, 1e-10 * flow.inserted_mass);
+    most = std::max(most, present);
+    if (present > 0) empty_since = sim->state().time;
+  });
+
+  EXPECT_EQ(sim->state().flow.inserted, 1500);
+  EXPECT_EQ(sim->state().flow.removed, 1500);
+  EXPECT_GT(most, 300);
+  EXPECT_GT(empty_since, 1.5);
+  EXPECT_LT(empty_since, 3.9);
+}
+
+TEST(RotatingDrum, KeepsItsGrainsAndAvalanchesAtTheAngleOfRepose) {
+  const auto sim = example("rotating_drum");
+  double angle = 0.0, highest = 0.0;
+  int steps = 0;
+  const auto look = [&] {
+    Vec3 moment = Vec3::Zero();
+    double mass = 0.0;
+    for (const BodyConstants& body : sim->bodies().constants) {
+      moment += body.mass * body_of(*sim, body.id).pose.p;
+      mass += body.mass;
+    }
+    // the centre of mass of a segment of a circle lies on the normal of its chord
+    const double now = std::atan2(-moment.x(), -moment.z()) * 180.0 / std::numbers::pi;
+    angle += now;
+    highest = std::max(highest, std::abs(now));
+    ++steps;
+  };
+
+  run_until(*sim, 1.8);
+  while (sim->state().time < 2.5) {
+    sim->step();
+    if (sim->state().step % 20 == 0) look();
+  }
+
+  angle /= steps;
+  std::printf("drum: mean angle of the surface %.1f deg, highest %.1f deg\n", angle, highest);
+  EXPECT_GT(std::abs(angle), 18.0);
+  EXPECT_LT(highest, 42.0);  // the ends are near and hold, too
+  int grains = 0;
+  for (const BodyConstants& body : sim->bodies().constants) {
+    if (body.kind != BodyKind::dynamic) continue;
+    ++grains;
+    const Vec3 p = body_of(*sim, body.id).pose.p;
+    const double room = body.shape.size[0] - 2e-4;
+    EXPECT_LT(std::hypot(p.x(), p.z()), 0.2 - room) << body.id;
+    EXPECT_LT(std::abs(p.y()), 0.06 - room) << body.id;
+  }
+  EXPECT_EQ(grains, 12 * 5 * 4 + 18 * 7 * 8);
+}
+
+TEST(CapsulesAndBoxes, ComeToRestInTheBinAndItsFloorAndWallsCarryThem) {
+  const auto sim = example("capsules_and_boxes");
+
+  const double missed = run_whole(*sim);
+
+  EXPECT_LT(missed, 0.1);
+  const double h = sim->settings().time.step;
+  double weight = 0.0;
+  std::vector<double> speeds;
+  for (const BodyConstants& body : sim->bodies().constants) {
+    if (body.kind != BodyKind::dynamic) continue;
+    const BodyMotionState& state = body_of(*sim, body.id);
+    weight += kG * body.mass;
+    speeds.push_back(state.twist.v.norm());
+    const Aabb box = bounds_of(body.shape, state.pose, sim->model().geometries);
+    EXPECT_GT(box.lo.minCoeff(), -1e-3) << body.id;
+    EXPECT_LT(std::max(box.hi.x(), box.hi.y()), 0.8 + 1e-3) << body.id;
+  }
+  ASSERT_EQ(speeds.size(), 250u);
+  std::sort(speeds.begin(), speeds.end());
+  EXPECT_LT(speeds[125], 1e-3);
+  EXPECT_LT(speeds[240], 0.02);
+  Vec3 force = Vec3::Zero();
+  for (const KeyedImpulse& k : sim->state().impulses)
+    if (sim->model().names.name_of(k.key.a).rfind("bin", 0) == 0) force += k.impulse / h;
+  EXPECT_NEAR(force.z(), weight, 0.01 * weight);
+  EXPECT_LT(force.head<2>().norm(), 0.01 * weight);
+}
+
+TEST(ArchExample, StandsByItsOwnWeight) {
+  const auto sim = example("arch");
+  const std::map<GlobalId, Vec3> start = places(*sim);
+
+  run_until(*sim, 0.5);
+
+  EXPECT_LT(largest_move(*sim, start), 1e-6);
+  EXPECT_LT(sim->stepper().report().kinetic, 1e-7);
+}
+
+TEST(WheelOnSoil, SinksInRollsOnAndIsBraked) {
+  const auto sim = example("wheel_on_soil");
+  const GlobalId wheel = id_of(*sim, "wheel");
+
+  run_until(*sim, 0.3);
+  const BodyMotionState rolling = body_of(*sim, wheel);
+  while (sim->state().step < sim->n_steps()) sim->step();
+  const BodyMotionState stopped = body_of(*sim, wheel);
+
+  EXPECT_GT(rolling.twist.v.x(), 0.8);
+  EXPECT_GT(rolling.twist.w.y(), 3.0);
+  EXPECT_GT(stopped.pose.p.x(), 0.9);
+  EXPECT_LT(stopped.pose.p.x(), 1.4);  // the bin ends at 1.6
+  EXPECT_LT(stopped.twist.v.norm(), 0.05);
+  EXPECT_GT(std::abs((stopped.pose.q * Vec3::UnitZ()).y()), 0.9);  // it has not fallen over
+  // the bed is at least 12 cm high, and the wheel has sunk in
+  EXPECT_GT(stopped.pose.p.z(), 0.2 + 0.02);
+  EXPECT_LT(stopped.pose.p.z(), 0.2 + 0.12);
+}
+
 }  // namespace
 }  // namespace catena::testing
