@@ -351,11 +351,7 @@ void Stepper::apply_impulses(State& state) {
   const auto is_zero = [](const double* lambda) {
     return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
   };
-  std::size_t n_pressing = 0;
-  for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
-    n_pressing += is_zero(impulses_.data() + contact_row(k)) ? 0 : 1;
-  }
-  clear_for(state.impulses, n_pressing);
+  clear_for(state.impulses, contact_set_.contacts.size());
   clear_for(state.couples, static_cast<std::size_t>(problem_->blocks.size()));
   for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
     const double* lambda = impulses_.data() + contact_row(k);

@@ -84,7 +84,7 @@ TEST(PlanarStep, NothingLeavesThePlaneInTenThousandSteps) {
     model.unbounded.push_back(plane(100 + k, at[k], normal[k].normalized()));
   }
   std::vector<BodyRecord> scene;
-  for (int i = 0; i < 12; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const auto k = static_cast<std::uint64_t>(i);
     BodyRecord b = ball(i, 0.09, Vec3(0.25 * (i % 4) - 0.4, 0.0, 0.3 + 0.22 * (i / 4)),
                         Vec3(uniform_pm1(5, k, 0), 0, uniform_pm1(5, k, 1)));
@@ -94,13 +94,13 @@ TEST(PlanarStep, NothingLeavesThePlaneInTenThousandSteps) {
       b.constants.inertia = {1e-3, 2e-3, 3e-3};
     } else if (i % 3 == 1) {
       // a disc: a cylinder along y, turned there with round-off
-      b.constants.shape = {ShapeType::sphere, {0.08, 0.05, 0}};
+      b.constants.shape = {ShapeType::cylinder, {0.08, 0.05, 0}};
       b.constants.inertia = {2e-3, 2e-3, 3e-3};
       b.state.pose.q = Quat(Eigen::AngleAxisd(0.5 * M_PI, Vec3::UnitX()));
     }
     scene.push_back(b);
   }
-  HandRun run(Communicator::self(), model, scene, 40);
+  HandRun run(Communicator::self(), model, scene, 20);
 
   const StepReport& r = run.steps(10000);
 
