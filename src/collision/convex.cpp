@@ -43,7 +43,7 @@ Vec3 hull_support(const Convex& body, const Vec3& direction) {
 
 Vec3 cylinder_support(const Convex& body, const Vec3& direction) {
   const Vec3 d = body.r.transpose() * direction;
-  const double across = std::hypot(d.x(), d.y());
+  const double across = std::sqrt(d.x() * d.x() + d.y() * d.y());
   const double k = across > 0.0 ? body.half.x() / across : 0.0;
   return body.p + body.r * Vec3(k * d.x(), k * d.y(), d.z() < 0.0 ? -body.half.z() : body.half.z());
 }

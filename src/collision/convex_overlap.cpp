@@ -50,7 +50,6 @@ void try_faces(const Polytope& body, const Polytope& other, double sign, double 
 
 struct EdgeView {
   Vec3 direction, left, right, on;
-  double reach;  ///< of the normals between its faces' along the line of centres
   std::int32_t number;
 };
 
@@ -58,6 +57,9 @@ struct EdgeView {
 void list_edges(const Polytope& body, const Vec3& d, double needed, SmallArray<EdgeView, 96>& out) {
   std::size_t n = 0;
   out.resize(body.edges.size());
+  SmallArray<double, 64> along;
+  along.resize(body.normals.size());
+  for (std::size_t f = 0; f < body.normals.size(); ++f) along[f] = body.normals[f].dot(d);
   for (std::size_t e = 0; e < body.edges.size(); ++e) {
     const auto& [a, b, left, right] = body.edges[e];
     const Vec3& from = body.vertices[static_cast<std::size_t>(a)];
@@ -66,21 +68,20 @@ void list_edges(const Polytope& body, const Vec3& d, double needed, SmallArray<E
     view.on = from;
     view.number = static_cast<std::int32_t>(e);
     if (!body.thin) {
+      const double left_d = along[static_cast<std::size_t>(left)],
+                   right_d = along[static_cast<std::size_t>(right)];
       view.left = body.normals[static_cast<std::size_t>(left)];
       view.right = body.normals[static_cast<std::size_t>(right)];
-      // the arc from left to right bulges towards d if d lies between its end planes
-      const Vec3 up = view.left + view.right;
-      const double ends = std::max(view.left.dot(d), view.right.dot(d));
-      view.reach = ends;
-      if (up.dot(d) > 0.0) {
-        const Vec3 across =
-            d - d.dot(view.direction) / view.direction.squaredNorm() * view.direction;
-        const bool between =
-            view.left.dot(view.right) * across.dot(view.left) <= across.dot(view.right) &&
-            view.left.dot(view.right) * across.dot(view.right) <= across.dot(view.left);
-        if (between) view.reach = across.norm();
+      if (std::max(left_d, right_d) < needed) {
+        // the arc may bulge towards d between its ends
+        if (left_d + right_d <= 0.0) continue;
+        const double cosine = view.left.dot(view.right);
+        if (cosine * left_d > right_d || cosine * right_d > left_d) continue;
+        const double along_edge = d.dot(view.direction);
+        const double across2 =
+            d.squaredNorm() - along_edge * along_edge / view.direction.squaredNorm();
+        if (needed > 0.0 && across2 < needed * needed) continue;
       }
-      if (view.reach < needed) continue;
     }
     out[n++] = view;
   }
@@ -117,6 +118,8 @@ void try_edges(const Polytope& a, const Polytope& b, double gain, Best& best) {
       if (thin) {
         for (const double side : {1.0, -1.0}) {
           const Vec3 m = side * n;
+          // no more than the balls inside leave
+          if (m.dot(d) - a.inner_radius - b.inner_radius <= best.separation) continue;
           const double low_b = lowest(b, m), high_a = -lowest(a, -m);
           // only edges that hold the outermost corners: others of their direction do not touch
           const bool outermost = m.dot(eb.on) <= low_b + level && m.dot(ea.on) >= high_a - level;

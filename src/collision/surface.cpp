@@ -14,25 +14,19 @@ constexpr double kFlat = 1e-6;
 
 std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
+Vec3 normal_of(const std::array<Vec3, 3>& v) {
+  const Vec3 cross = (v[1] - v[0]).cross(v[2] - v[0]);
+  const double length2 = cross.squaredNorm();
+  return length2 > 1e-200 ? Vec3(cross / std::sqrt(length2)) : Vec3(cross.stableNormalized());
+}
+
 }  // namespace
 
-void turn_over(SurfaceTriangle& t) {
-  // corners (0, 2, 1): edges 0 -> 2, 2 -> 1, 1 -> 0 are the old 2, 1, 0
-  std::swap(t.v[1], t.v[2]);
-  std::swap(t.vertex[1], t.vertex[2]);
-  t.normal = -t.normal;
-  const auto swap_ends = [](auto& x) { std::swap(x[0], x[2]); };
-  swap_ends(t.outward);
-  swap_ends(t.neighbour);
-  swap_ends(t.normal_of_neighbour);
-  swap_ends(t.outward_of_neighbour);
-  swap_ends(t.convex);
-  for (std::size_t k = 0; k < 3; ++k) {
-    t.normal_of_neighbour[k] = -t.normal_of_neighbour[k];
-    // convex from behind: it rises in front
-    const double turn = t.outward[k].dot(t.normal_of_neighbour[k]);
-    t.convex[k] = t.neighbour[k] >= 0 && turn > kFlat;
-  }
+void SurfaceTriangle::turn_over() {
+  std::swap(v[1], v[2]);
+  std::swap(vertex[1], vertex[2]);
+  normal = -normal;
+  turned = !turned;
 }
 
 Surface::Surface(const Geometry& geometry, const Pose& pose, const Vec3& origin)
@@ -79,33 +73,36 @@ SurfaceTriangle Surface::triangle(std::int32_t item) const {
   t.item = item;
   t.vertex = own.vertex;
   for (std::size_t k = 0; k < 3; ++k) t.v[k] = shift_ + r_ * own.v[k];
-  const auto normal_of = [](const std::array<Vec3, 3>& v) -> Vec3 {
-    return (v[1] - v[0]).cross(v[2] - v[0]).stableNormalized();
-  };
-  const Vec3 normal = normal_of(own.v);
-  t.normal = r_ * normal;
-  t.neighbour = neighbours(item);
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Vec3 edge = (own.v[(k + 1) % 3] - own.v[k]).stableNormalized();
-    t.outward[k] = r_ * edge.cross(normal);
-    t.convex[k] = false;
-    t.normal_of_neighbour[k] = t.normal;
-    t.outward_of_neighbour[k] = -t.outward[k];
-    if (t.neighbour[k] < 0) continue;
-    const Vec3 other = normal_of(corners(t.neighbour[k]).v);
-    t.normal_of_neighbour[k] = r_ * other;
-    t.outward_of_neighbour[k] = r_ * other.cross(edge);
-    // its normal leans outwards where the surface falls away; folded back it is convex, too
-    t.convex[k] = other.dot(edge.cross(normal)) > kFlat;
-  }
+  t.normal = r_ * normal_of(own.v);
   return t;
+}
+
+Neighbourhood Surface::around(const SurfaceTriangle& t) const {
+  Neighbourhood out;
+  const Corners own = corners(t.item);
+  const std::array<std::int32_t, 3> items = neighbours(t.item);
+  const double side = t.turned ? -1.0 : 1.0;
+  const Vec3 normal = side * normal_of(own.v);
+  for (std::size_t k = 0; k < 3; ++k) {
+    // edges 0, 1, 2 seen from the back are 2, 1, 0, run through the other way
+    const std::size_t from = t.turned ? 2 - k : k;
+    const Vec3 edge = side * (own.v[(from + 1) % 3] - own.v[from]).stableNormalized();
+    const Vec3 outward = edge.cross(normal);
+    const Vec3 other = items[from] < 0 ? normal : Vec3(side * normal_of(corners(items[from]).v));
+    out.item[k] = items[from];
+    out.outward[k] = r_ * outward;
+    out.normal[k] = r_ * other;
+    out.outward_of_item[k] = r_ * other.cross(edge);
+    // the neighbour's normal leans outwards where the surface falls away
+    out.convex[k] = items[from] >= 0 && other.dot(outward) > kFlat;
+  }
+  return out;
 }
 
 void Surface::collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
   const auto add = [&](std::int32_t item) {
-    const Corners c = corners(item);
-    const double area = (c.v[1] - c.v[0]).cross(c.v[2] - c.v[0]).norm();
-    if (area > 0.0) out.push_back(triangle(item));
+    SurfaceTriangle t = triangle(item);
+    if (!t.normal.isZero(0.0)) out.push_back(t);
   };
   if (!is_heightfield()) {
     for_each_overlap(g_.tree, g_.item_boxes, box, add);

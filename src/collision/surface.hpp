@@ -9,20 +9,26 @@
 
 namespace catena {
 
-/// A triangle in the pair's frame (world axes, origin near the pair), seen from its front.
+/// A triangle in the pair's frame (world axes, origin near the pair), seen from the side that may
+/// be touched.
 struct SurfaceTriangle {
   std::int32_t item;
+  bool turned = false;                 ///< seen from the back: corners 1 and 2 are exchanged
   std::array<std::int32_t, 3> vertex;  ///< numbers of the corners
   std::array<Vec3, 3> v;
   Vec3 normal;
-  std::array<Vec3, 3> outward;            ///< in the plane, across edge k (corner k to k + 1)
-  std::array<std::int32_t, 3> neighbour;  ///< item across edge k or -1
-  std::array<Vec3, 3> normal_of_neighbour, outward_of_neighbour;
-  std::array<bool, 3> convex;  ///< the surface falls away across edge k
+
+  void turn_over();
 };
 
-/// The same triangle seen from its back.
-void turn_over(SurfaceTriangle& triangle);
+/// What lies across the edges of a triangle: edge k runs from corner k to corner k + 1.
+struct Neighbourhood {
+  std::array<Vec3, 3> outward;          ///< in the triangle's plane, across the edge
+  std::array<std::int32_t, 3> item;     ///< or -1
+  std::array<Vec3, 3> normal;           ///< of the neighbour
+  std::array<Vec3, 3> outward_of_item;  ///< in the neighbour's plane, back across the edge
+  std::array<bool, 3> convex;           ///< the surface falls away
+};
 
 /// A mesh or heightfield at its place. Cells of a heightfield are cut from their lowest to their
 /// highest corner in (x, y): triangles 2 c and 2 c + 1 of cell c, the first one at lower y.
@@ -36,6 +42,7 @@ class Surface {
   /// left out.
   void collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const;
   SurfaceTriangle triangle(std::int32_t item) const;
+  Neighbourhood around(const SurfaceTriangle& triangle) const;
   /// Of a heightfield: the triangle at a place of its frame, if that is below it; else -1.
   std::int32_t item_over(const Vec3& p) const;
 

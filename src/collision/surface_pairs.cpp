@@ -29,6 +29,7 @@ struct Touch {
 };
 
 struct Touches {
+  const Surface& surface;
   const std::vector<SurfaceTriangle>& triangles;
   double margin, size;
   std::vector<Touch> found;
@@ -59,9 +60,9 @@ Vec3 nearest_in_triangle(const SurfaceTriangle& t, const Vec3& c, unsigned& corn
 }
 
 /// True if the direction m from the surface belongs to edge k: it leans out of both triangles.
-bool belongs_to_edge(const SurfaceTriangle& t, std::size_t k, const Vec3& m) {
-  if (m.dot(t.outward[k]) < -kLean) return false;
-  return t.neighbour[k] < 0 || m.dot(t.outward_of_neighbour[k]) >= -kLean;
+bool belongs_to_edge(const Neighbourhood& around, std::size_t k, const Vec3& m) {
+  if (m.dot(around.outward[k]) < -kLean) return false;
+  return around.item[k] < 0 || m.dot(around.outward_of_item[k]) >= -kLean;
 }
 
 /// The same for a corner: no edge that leaves it comes nearer.
@@ -81,7 +82,7 @@ bool belongs_to_corner(const std::vector<SurfaceTriangle>& triangles, std::int32
 
 /// Sphere about the origin. Faces push along their normal, also a centre that is up to one radius
 /// behind; edges and corners only in directions that no face is nearer in.
-void sphere_triangle(double radius, std::size_t index, bool two_sided, Touches& out) {
+void sphere_triangle(double radius, std::size_t index, Touches& out) {
   const SurfaceTriangle& t = out.triangles[index];
   unsigned corners = 0;
   const Vec3 q = nearest_in_triangle(t, Vec3::Zero(), corners);
@@ -96,15 +97,14 @@ void sphere_triangle(double radius, std::size_t index, bool two_sided, Touches& 
     if (height < -radius) return;
     return add(-t.normal, height - radius, 0, true);
   }
-  const bool behind = m.dot(t.normal) < 0.0;
+  const bool behind = m.dot(t.normal) < 0.0, two_sided = out.surface.two_sided();
   if (behind && distance > radius) return;
   for (std::size_t k = 0; k < 3; ++k) {
     const unsigned edge = (1U << k) | (1U << ((k + 1) % 3));
     if (corners == edge) {
-      if (!belongs_to_edge(t, k, m)) return;
-      if (t.neighbour[k] >= 0 && !two_sided && (t.normal_of_neighbour[k].dot(m) < 0.0) != behind) {
-        return;
-      }
+      const Neighbourhood around = out.surface.around(t);
+      if (!belongs_to_edge(around, k, m)) return;
+      if (around.item[k] >= 0 && !two_sided && (around.normal[k].dot(m) < 0.0) != behind) return;
     }
     if (corners == 1U << k && !belongs_to_corner(out.triangles, t.vertex[k], m)) return;
   }
@@ -155,12 +155,13 @@ void convex_triangle(const Convex& body, std::size_t index, Touches& out,
   const double front = m.dot(t.normal);
   if (front > 1.0 - 0.5 * kLean * kLean) return face_touches(body, triangle, index, out, points);
   if (front <= 0.0 && gap.gap > 0.0) return;
+  const Neighbourhood around = out.surface.around(t);
   bool leans_over_convex = false, leans_over_other = false;
   for (std::size_t k = 0; k < 3; ++k) {
-    if (t.neighbour[k] < 0 || m.dot(t.outward[k]) <= kLean) continue;
-    if (!t.convex[k]) {
+    if (around.item[k] < 0 || m.dot(around.outward[k]) <= kLean) continue;
+    if (!around.convex[k]) {
       leans_over_other = true;
-    } else if (m.dot(t.outward_of_neighbour[k]) < -kLean) {
+    } else if (m.dot(around.outward_of_item[k]) < -kLean) {
       leans_over_convex = true;
     }
   }
@@ -251,19 +252,20 @@ void convex_surface(const Shape& a, const Pose& pose_a, const Shape& b, const Po
   Aabb box = bounds_of(shape, seen, context.geometries);
   box.inflate(context.margin);
   std::vector<SurfaceTriangle> triangles;
+  triangles.reserve(32);
   surface.collect(box, triangles);
   if (triangles.empty() && !surface.is_heightfield()) return;
   const Convex body = convex_of(shape, pose, origin, context.geometries);
   if (surface.two_sided()) {
     for (SurfaceTriangle& t : triangles) {
-      if (t.normal.dot(body.p - t.v[0]) < 0.0) turn_over(t);
+      if (t.normal.dot(body.p - t.v[0]) < 0.0) t.turn_over();
     }
   }
-  Touches touches{triangles, context.margin, body.size, {}};
+  Touches touches{surface, triangles, context.margin, body.size, {}};
   std::vector<ContactPoint> points;
   for (std::size_t k = 0; k < triangles.size(); ++k) {
     if (shape.type == ShapeType::sphere) {
-      sphere_triangle(body.radius, k, surface.two_sided(), touches);
+      sphere_triangle(body.radius, k, touches);
     } else {
       convex_triangle(body, k, touches, points);
     }
