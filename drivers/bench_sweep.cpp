@@ -79,7 +79,9 @@ struct Lattice {
         for (int x = 0; x < n; ++x)
           if ((x + y + z) % 2 == 0) keyed.push_back({curve_key(Vec3(x, y, z), box), {x, y, z}});
     std::sort(keyed.begin(), keyed.end());
-    body_at.assign(static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n), kNoIndex);
+    body_at.assign(
+        static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n),
+        kNoIndex);
     for (const auto& [key, c] : keyed) {
       body_at[place(c)] = static_cast<Index>(cell.size());
       cell.push_back(c);
