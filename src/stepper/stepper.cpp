@@ -164,6 +164,17 @@ void Stepper::fill_bodies() {
   }
 }
 
+RigidContact Stepper::rows_of(const Contact& c, const PairMaterial& pair) const {
+  const LocalBodies& local = contact_set_.bodies;
+  Vec3 p_b = local.state[static_cast<std::size_t>(c.body_b)].pose.p;
+  if (const int image = image_of(c.key); image != kNoImage) p_b += model_.periodic.shift(image);
+  RigidContact rows = make_contact_rows(c, local.state[static_cast<std::size_t>(c.body_a)].pose.p,
+                                        p_b, local.twist(c.body_a), local.twist(c.body_b), pair,
+                                        settings_.kind, settings_.step, model_.contact);
+  if (model_.planar) make_planar(rows);
+  return rows;
+}
+
 void Stepper::fill_contacts(const State& state) {
   const LocalBodies& local = contact_set_.bodies;
   const std::size_t n_contacts = contact_set_.contacts.size();
@@ -188,12 +199,7 @@ void Stepper::fill_contacts(const State& state) {
     const PairMaterial& pair =
         one_pair ? model_.materials.pair(0, 0)
                  : model_.materials.pair(local.constants[a].material, local.constants[b].material);
-    Vec3 p_b = local.state[b].pose.p;
-    if (const int image = image_of(c.key); image != kNoImage) p_b += model_.periodic.shift(image);
-    RigidContact rows =
-        make_contact_rows(c, local.state[a].pose.p, p_b, local.twist(c.body_a),
-                          local.twist(c.body_b), pair, settings_.kind, h, model_.contact);
-    if (model_.planar) make_planar(rows);
+    const RigidContact rows = rows_of(c, pair);
     // what restitution gives back is not pushed out of an overlap
     const bool recovering = c.gap < 0.0 && rows.bias == contact_bias(settings_.kind, c.gap, 0.0,
                                                                      0.0, h, model_.contact);

@@ -103,6 +103,7 @@ class Stepper {
  private:
   void fill_bodies();
   void fill_contacts(const State& state);
+  RigidContact rows_of(const Contact& c, const PairMaterial& pair) const;
   /// Impulses of the last step in the new contact frames; solvers make them admissible.
   void first_guess(const State& state);
   /// Directions of the rows of contact k: of the force, then of the couple; their number.
