@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "catena/base/huge_pages.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace {
@@ -81,6 +82,7 @@ void time_sweep(benchmark::State& bench, const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  catena::return_large_blocks();
   benchmark::Initialize(&argc, argv);
   if (argc < 2) {
     std::fputs("usage: bench_step CASE.yaml... [--benchmark_... options]\n", stderr);

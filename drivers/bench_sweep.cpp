@@ -203,6 +203,7 @@ void time_sweep(benchmark::State& bench, bool general, std::int64_t bodies, Kern
 }  // namespace
 
 int main(int argc, char** argv) {
+  catena::return_large_blocks();
   benchmark::Initialize(&argc, argv);
   const std::array<std::pair<const char*, KernelPath>, 3> paths = {
       {{"plain", KernelPath::plain}, {"avx2", KernelPath::avx2}, {"avx512", KernelPath::avx512}}};

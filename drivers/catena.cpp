@@ -5,6 +5,7 @@
 #include <new>
 #include <sstream>
 
+#include "catena/base/huge_pages.hpp"
 #include "commands.hpp"
 
 namespace {
@@ -149,6 +150,7 @@ int main(int argc, char** argv) {
   // BLAS on one thread: MPI is the only parallelism, set before the library starts threads
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
+  catena::return_large_blocks();
   const Communicator comm = Communicator::world();
   ExitCode code = ExitCode::done;
   try {

@@ -1,6 +1,7 @@
 #include "catena/base/huge_pages.hpp"
 
 #ifdef __linux__
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
@@ -27,6 +28,13 @@ void* allocate_huge(std::size_t bytes) {
   if (bytes >= kLarge) madvise(p, bytes, MADV_HUGEPAGE);
 #endif
   return p;
+}
+
+void return_large_blocks() {
+#ifdef __GLIBC__
+  constexpr int kBlock = 4 << 20;
+  mallopt(M_MMAP_THRESHOLD, kBlock);
+#endif
 }
 
 void free_huge(void* p, std::size_t bytes) noexcept { ::operator delete(p, alignment_of(bytes)); }

@@ -390,35 +390,49 @@ void write_contact_rows(hdf5::File& file, const std::vector<ContactRecord>& rows
 
 }  // namespace
 
+namespace {
+
+/// Collective. Rows of all bodies, this rank's part of them in the order of ids.
+std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, const Bodies& bodies,
+                               const State& state, hdf5::RowRange& range) {
+  std::vector<BodyRow> rows;
+  rows.reserve(bodies.constants.size() + model.unbounded.size());
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i)
+    rows.push_back(body_row(model, bodies.constants[i], state.body[i], comm.rank()));
+  if (comm.rank() == 0)
+    for (const BodyRecord& body : model.unbounded)
+      rows.push_back(body_row(model, body.constants,
+                              prescribed_state(model, body.constants, body.state.pose, state.time),
+                              0));
+  return order_rows(
+      comm, std::move(rows), [](const BodyRow& x, const BodyRow& y) { return x.id < y.id; }, range);
+}
+
+}  // namespace
+
 void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
                                   std::vector<ContactRecord> contacts) {
   const Communicator& comm = impl_->comm;
-  std::vector<BodyRow> body_rows;
-  body_rows.reserve(bodies.constants.size() + model.unbounded.size());
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i)
-    body_rows.push_back(body_row(model, bodies.constants[i], state.body[i], comm.rank()));
-  if (comm.rank() == 0)
-    for (const BodyRecord& body : model.unbounded)
-      body_rows.push_back(body_row(model, body.constants,
-                                   prescribed_state(model, body.constants, body.state, state.time),
-                                   0));
-  hdf5::RowRange body_range;
   hdf5::RowRange contact_range;
-  body_rows = order_rows(
-      comm, std::move(body_rows), [](const BodyRow& a, const BodyRow& b) { return a.id < b.id; },
-      body_range);
   contacts = order_rows(
       comm, std::move(contacts),
       [](const ContactRecord& a, const ContactRecord& b) { return a.key < b.key; }, contact_range);
+  const std::int64_t n_bodies = comm.sum(static_cast<std::int64_t>(bodies.size())) +
+                                static_cast<std::int64_t>(model.unbounded.size());
 
-  const std::uint64_t bytes = 168 * body_range.total + 136 * contact_range.total;
+  const std::uint64_t bytes =
+      168 * static_cast<std::uint64_t>(n_bodies) + 136 * contact_range.total;
   write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-snapshot"));
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.set_attribute("/", "time", state.time);
     file.set_attribute("/", "step", state.step);
-    write_body_rows(file, body_rows, body_range, impl_->flow);
     write_contact_rows(file, contacts, contact_range, has_couples(model));
+    // their memory is free for the rows of bodies
+    std::vector<ContactRecord>().swap(contacts);
+    hdf5::RowRange body_range;
+    const std::vector<BodyRow> rows = body_rows(comm, model, bodies, state, body_range);
+    write_body_rows(file, rows, body_range, impl_->flow);
   });
   // The series up to this snapshot is as safe as the snapshot.
   all_or_none(comm, [&] {

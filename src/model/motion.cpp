@@ -105,38 +105,39 @@ const Motion* motion_of(const Model& model, const BodyConstants& body) {
 
 }  // namespace
 
-BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
-                                 const BodyMotionState& start, double t) {
+BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
+                                 double t) {
   BodyMotionState now;
-  now.pose = start.pose;
+  now.pose = pose;
   const Motion* motion = motion_of(model, body);
   if (motion == nullptr) return now;
+  const Pose& start = motion->start;
+  now.pose.p = start.p;
   const Path d = translation_of(*motion, t);
   const Path theta = rotation_vector_of(*motion, t);
   // R(t) = exp(theta(t)) exp(omega t), about a point that goes along with d
   const Quat late = rotation_of(theta.value, 1.0);
-  now.pose.q = (late * advance_rotation(start.pose.q, motion->angular_velocity, t)).normalized();
+  now.pose.q = (late * advance_rotation(start.q, motion->angular_velocity, t)).normalized();
   now.twist.w = angular_velocity_of(theta) + late * motion->angular_velocity;
   now.pose.p += d.value;
   now.twist.v = d.rate;
   if (!motion->about_origin) {
     const Quat turn = late * rotation_of(motion->angular_velocity, t);
-    const Vec3 arm = turn * (start.pose.p - motion->about);
+    const Vec3 arm = turn * (start.p - motion->about);
     now.pose.p = motion->about + d.value + arm;
     now.twist.v += now.twist.w.cross(arm);
   }
   return now;
 }
 
-Twist mean_twist(const Model& model, const BodyConstants& body, const BodyMotionState& start,
-                 double t, double h) {
+Twist mean_twist(const Model& model, const BodyConstants& body, double t, double h) {
   const Motion* motion = motion_of(model, body);
   if (motion == nullptr) return {};
   if (motion->about_origin && motion->harmonics.empty() && motion->table.time.empty()) {
     return {motion->velocity, motion->angular_velocity};  // without round-off of differences
   }
-  const Pose before = prescribed_state(model, body, start, t).pose;
-  const Pose after = prescribed_state(model, body, start, t + h).pose;
+  const Pose before = prescribed_state(model, body, {}, t).pose;
+  const Pose after = prescribed_state(model, body, {}, t + h).pose;
   return {(after.p - before.p) / h, rotation_vector(after.q * before.q.conjugate()) / h};
 }
 

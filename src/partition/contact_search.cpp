@@ -91,7 +91,7 @@ struct ContactSearch::Impl {
 
   Probe probe_of(const BodyConstants& constants, const Vec3& p, const Twist& twist) const;
   Aabb swept_box(const BodyConstants& constants, const Pose& pose, const Probe& probe) const;
-  Twist in_motion(const BodyConstants& body, const BodyMotionState& start, double time) const;
+  Twist in_motion(const BodyConstants& body, double time) const;
   std::string fault(const Bodies& bodies, const State& state) const;
   void add_owned(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_candidates(const Bodies& bodies, const State& state, LocalBodies& local);
@@ -141,9 +141,8 @@ Aabb ContactSearch::Impl::swept_box(const BodyConstants& constants, const Pose& 
 }
 
 /// Mean twist over the step of a prescribed body; in planar motion what is left of it in the plane.
-Twist ContactSearch::Impl::in_motion(const BodyConstants& body, const BodyMotionState& start,
-                                     double time) const {
-  const Twist twist = mean_twist(*model, body, start, time, step);
+Twist ContactSearch::Impl::in_motion(const BodyConstants& body, double time) const {
+  const Twist twist = mean_twist(*model, body, time, step);
   if (!model->planar) return twist;
   return {Vec3(twist.v.x(), 0.0, twist.v.z()), Vec3(0.0, twist.w.y(), 0.0)};
 }
@@ -190,7 +189,7 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
   for (std::size_t i = 0; i < n; ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind == BodyKind::kinematic && body.motion >= 0) {
-      local.moving.emplace_back(static_cast<Index>(i), in_motion(body, state.start[i], state.time));
+      local.moving.emplace_back(static_cast<Index>(i), in_motion(body, state.time));
     }
     probes[i] = probe_of(body, state.body[i].pose.p, local.twist(static_cast<Index>(i)));
     boxes[i] = swept_box(body, state.body[i].pose, probes[i]);
@@ -236,8 +235,8 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
 
 void ContactSearch::Impl::add_unbounded(double time, LocalBodies& local) {
   for (const BodyRecord& body : model->unbounded) {
-    BodyMotionState now = prescribed_state(*model, body.constants, body.state, time);
-    now.twist = in_motion(body.constants, body.state, time);
+    BodyMotionState now = prescribed_state(*model, body.constants, body.state.pose, time);
+    now.twist = in_motion(body.constants, time);
     local.constants.push_back(body.constants);
     local.state.push_back(now);
     local.owner.push_back(0);

@@ -129,6 +129,7 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 
 Motion motion_of(const BodySettings& s, const Communicator& comm) {
   Motion motion = s.motion;
+  motion.start = {s.position, s.orientation.value()};
   if (s.motion_file.empty()) return motion;
   const std::string& file = s.motion_file;
   std::string text;

@@ -314,10 +314,9 @@ class Share {
     bodies_.constants.push_back(body.constants);
     const bool moved = body.constants.kind == BodyKind::kinematic;
     BodyMotionState now =
-        moved ? prescribed_state(model_, body.constants, body.state, 0.0) : body.state;
+        moved ? prescribed_state(model_, body.constants, body.state.pose, 0.0) : body.state;
     now.pose.p = model_.periodic.wrapped(now.pose.p);
     state_.body.push_back(now);
-    state_.start.push_back(moved ? body.state : now);  // motions know nothing of the periods
     state_.subdomain.push_back(rank_);
   }
 

@@ -114,7 +114,7 @@ struct Inflow::Search {
       }
     }
     for (const BodyRecord& body : model.unbounded) {
-      const Pose pose = prescribed_state(model, body.constants, body.state, state.time).pose;
+      const Pose pose = prescribed_state(model, body.constants, body.state.pose, state.time).pose;
       planes.push_back(obstacle_of(model, body.constants, pose));
     }
   }
@@ -340,7 +340,6 @@ std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state)
       const std::int32_t part = state.subdomain.empty() ? first_part : state.subdomain[next];
       bodies.constants.push_back(own[k].constants);
       state.body.push_back(own[k].state);
-      state.start.push_back(own[k].state);
       state.subdomain.push_back(part);
       own_bodies.constants.push_back(own[k].constants);
       own_state.body.push_back(own[k].state);

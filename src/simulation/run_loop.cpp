@@ -142,15 +142,13 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
 
 std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 
-std::vector<ContactRecord> contact_records(const Simulation& sim) {
-  const ContactSet& set = sim.stepper().contacts();
+std::vector<ContactRecord> contact_records(const Stepper& stepper) {
   std::vector<ContactRecord> records;
-  records.reserve(set.contacts.size());
-  for (std::size_t k = 0; k < set.contacts.size(); ++k) {
-    const Contact& c = set.contacts[k];
-    const ContactForce force = sim.stepper().contact_force(k);
-    records.push_back({c.key, numbers(c.point), numbers(c.normal), c.gap, numbers(force.impulse),
-                       numbers(force.couple)});
+  records.reserve(stepper.n_contacts());
+  for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
+    const StepContact c = stepper.contact(k);
+    records.push_back({c.key, numbers(c.point), numbers(c.normal), c.gap, numbers(c.force.impulse),
+                       numbers(c.force.couple)});
   }
   return records;
 }
@@ -242,7 +240,7 @@ class RunLoop {
       log_.message(LogLevel::error, blow_up.what());
       attempt([&] { dump_blow_up(); });
       // the state is that of the step's start, whose contacts are gone
-      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot({}); });
+      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false); });
       attempt([&] { writer_.finish(); });
       throw;
     }
@@ -301,12 +299,14 @@ class RunLoop {
 
   void snapshot() {
     const bool known = output_.contacts && sim_.state().step > 0;
-    snapshot(known ? contact_records(sim_) : std::vector<ContactRecord>());
+    snapshot(known);
   }
 
-  void snapshot(std::vector<ContactRecord> records) {
+  void snapshot(bool with_contacts) {
     if (written_ != sim_.state().flow.inserted) write_bodies();
-    writer_.write_snapshot(sim_.model(), sim_.bodies(), sim_.state(), std::move(records));
+    writer_.write_snapshot(
+        sim_.model(), sim_.bodies(), sim_.state(),
+        with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>());
     last_snapshot_ = sim_.state().step;
   }
 

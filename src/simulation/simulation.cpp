@@ -94,9 +94,8 @@ const StepReport& Simulation::step() {
     if (due || grown) flowed_ = 0;
   }
   const StepReport& report = stepper_->step(bodies_, state_);
-  const double work =
-      counted_work(static_cast<std::int64_t>(stepper_->contacts().contacts.size()) * 3,
-                   std::max(1, report.solve.iterations), bodies_.size());
+  const double work = counted_work(static_cast<std::int64_t>(stepper_->n_contacts()) * 3,
+                                   std::max(1, report.solve.iterations), bodies_.size());
   unbalanced_ = imbalanced(comm_, work, settings_.parallel, &imbalance_);
   return report;
 }

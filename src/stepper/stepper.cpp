@@ -13,6 +13,14 @@ namespace catena {
 
 namespace {
 
+/// Empties a list; the memory of a large one is given back for what comes next.
+template <class T>
+void clear_large(std::vector<T>& list) {
+  constexpr std::size_t kLarge = std::size_t{16} << 20;  // bytes
+  list.clear();
+  if (list.capacity() * sizeof(T) > kLarge) std::vector<T>().swap(list);
+}
+
 /// Speeds beyond these are run-away, not mechanics, m/s and rad/s.
 constexpr double kRunAwaySpeed = 1e8;
 constexpr double kRunAwaySpin = 1e10;
@@ -119,6 +127,8 @@ const StepReport& Stepper::step(const Bodies& bodies, State& state) {
 void Stepper::find_contacts(const Bodies& bodies, const State& state) {
   report_.times = {};
   const ScopedTimer timer(report_.times.find);
+  clear_large(problem_->contacts);  // the last step's
+  places_.clear();
   search_.find(bodies, state, settings_.step, contact_set_);
 }
 
@@ -128,6 +138,8 @@ void Stepper::assemble_problem(const Bodies& /*bodies*/, const State& state) {
   problem_->ghosts = contact_set_.ghosts;
   fill_bodies();
   fill_contacts(state);
+  // from here on the problem and places_ say all that is needed of the contacts
+  clear_large(contact_set_.contacts);
   first_guess(state);
 }
 
@@ -189,6 +201,8 @@ void Stepper::fill_contacts(const State& state) {
   problem_->block_subdomain.reserve(n_contacts);
   recovering_.clear();
   first_row_.clear();
+  places_.clear();
+  places_.reserve(n_contacts);
   penetration_ = 0.0;
   std::vector<Index> block_subdomain;  // of general blocks, and the same below
   std::vector<char> block_recovering;
@@ -209,6 +223,7 @@ void Stepper::fill_contacts(const State& state) {
     }
     const Index subdomain = state.subdomain[static_cast<std::size_t>(home)];
     penetration_ = std::max(penetration_, -c.gap);
+    places_.push_back({c.point, c.gap});
 
     const bool couples = (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) &&
                          model_.contact.law != ContactLaw::frictionless;
@@ -266,6 +281,23 @@ Index Stepper::directions(std::size_t k, std::array<Vec3, 6>& d) const {
   return n;
 }
 
+const ContactKey& Stepper::contact_key(std::size_t k) const {
+  const auto row = static_cast<std::size_t>(contact_row(k));
+  const std::size_t n_rigid = problem_->contacts.size();
+  if (row < 3 * n_rigid) return problem_->contacts[row / 3].key;
+  const GeneralBlocks& blocks = problem_->blocks;
+  const auto block = std::upper_bound(blocks.row_begin.begin(), blocks.row_begin.end(),
+                                      static_cast<Index>(row - 3 * n_rigid)) -
+                     blocks.row_begin.begin() - 1;
+  return blocks.key[static_cast<std::size_t>(block)];
+}
+
+StepContact Stepper::contact(std::size_t k) const {
+  std::array<Vec3, 6> d;
+  directions(k, d);
+  return {contact_key(k), places_[k].point, d[0], places_[k].gap, contact_force(k)};
+}
+
 ContactForce Stepper::contact_force(std::size_t k) const {
   std::array<Vec3, 6> d;
   const Index n = directions(k, d);
@@ -287,8 +319,8 @@ void Stepper::first_guess(const State& state) {
     return at != end && without_image(at->key) == key;
   };
   std::array<Vec3, 6> d;
-  for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
-    const ContactKey key = without_image(contact_set_.contacts[k].key);
+  for (std::size_t k = 0; k < n_contacts(); ++k) {
+    const ContactKey key = without_image(contact_key(k));
     if (old == state.impulses.end() && old_couple == state.couples.end()) break;
     double* lambda = impulses_.data() + contact_row(k);
     const bool pressed = seek(old, state.impulses.end(), key);
@@ -357,14 +389,14 @@ void Stepper::apply_impulses(State& state) {
   const auto is_zero = [](const double* lambda) {
     return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
   };
-  clear_for(state.impulses, contact_set_.contacts.size());
+  clear_for(state.impulses, n_contacts());
   clear_for(state.couples, static_cast<std::size_t>(problem_->blocks.size()));
-  for (std::size_t k = 0; k < contact_set_.contacts.size(); ++k) {
+  for (std::size_t k = 0; k < n_contacts(); ++k) {
     const double* lambda = impulses_.data() + contact_row(k);
     // most contacts of a packing that do not press come with three zeros
     if (first_row_.empty() && is_zero(lambda)) continue;
     const ContactForce force = contact_force(k);
-    const ContactKey& key = contact_set_.contacts[k].key;
+    const ContactKey& key = contact_key(k);
     if (!force.impulse.isZero(0.0)) state.impulses.push_back({key, force.impulse});
     if (!force.couple.isZero(0.0)) state.couples.push_back({key, force.couple});
   }
@@ -386,7 +418,7 @@ void Stepper::advance_poses(const Bodies& bodies, State& state) {
     const BodyConstants& body = bodies.constants[i];
     BodyMotionState& s = state.body[i];
     if (body.kind != BodyKind::dynamic) {
-      s = prescribed_state(model_, body, state.start[i], t_new);
+      s = prescribed_state(model_, body, s.pose, t_new);
       if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
       continue;
     }
@@ -428,7 +460,7 @@ void Stepper::record(const Bodies& bodies, State& state) {
                                  audit.initial_energy,
                                  audit.cohesion_work,
                                  audit.flow_energy,
-                                 static_cast<double>(contact_set_.contacts.size())};
+                                 static_cast<double>(n_contacts())};
   comm_.sum(sums);
   report_.penetration = comm_.max(penetration_);
   report_.kinetic = sums[0];

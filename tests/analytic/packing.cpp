@@ -84,7 +84,6 @@ void Packing::place_spheres() {
       state_.body.push_back(state);
     }
   }
-  state_.start = state_.body;
   state_.subdomain.assign(state_.body.size(), 0);
 }
 
@@ -163,20 +162,20 @@ PackingMeasures Packing::measure() const {
 }
 
 void Packing::count_contacts(PackingMeasures& m) const {
-  const std::vector<Contact>& contacts = stepper_->contacts().contacts;
   double mean = 0.0;
   int pressing = 0;
-  for (std::size_t k = 0; k < contacts.size(); ++k) {
+  for (std::size_t k = 0; k < stepper_->n_contacts(); ++k) {
     const double impulse = stepper_->impulses()[3 * k];
     mean += impulse;
     pressing += impulse > 0.0;
   }
   mean /= std::max(1, pressing);
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (std::size_t k = 0; k < contacts.size(); ++k) {
+  for (std::size_t k = 0; k < stepper_->n_contacts(); ++k) {
     if (stepper_->impulses()[3 * k] <= 1e-3 * mean) continue;
-    pairs.emplace_back(contacts[k].key.a, contacts[k].key.b);
-    m.max_overlap = std::max(m.max_overlap, -contacts[k].gap / kDiameter);
+    const StepContact contact = stepper_->contact(k);
+    pairs.emplace_back(contact.key.a, contact.key.b);
+    m.max_overlap = std::max(m.max_overlap, -contact.gap / kDiameter);
   }
 
   const int needed = settings_.friction == 0.0 ? 4 : 2;

@@ -147,9 +147,8 @@ TEST(Stack, InterfacesCarryTheWeightAboveAndTheStackStands) {
         const auto upper = static_cast<GlobalId>(ref.at(row, "interface_under_box")) + 1;
         double force = 0.0;
         double moment = 0.0;
-        const ContactSet& set = sim->stepper().contacts();
-        for (std::size_t k = 0; k < set.contacts.size(); ++k) {
-          const Contact& contact = set.contacts[k];
+        for (std::size_t k = 0; k < sim->stepper().n_contacts(); ++k) {
+          const StepContact contact = sim->stepper().contact(k);
           if (contact.key.b != upper) continue;
           const double n = sim->stepper().impulses()[3 * k] / h * contact.normal[2];
           force += n;
@@ -261,9 +260,8 @@ TEST(Pile, StandsAboveAndCollapsesBelowTheFrictionThreshold) {
     EXPECT_LT(stands->stepper().report().kinetic, 1e-16) << name;
     const auto top = static_cast<GlobalId>(cases[c].n + 1);
     double normal = 0.0, tangential = 0.0;
-    const ContactSet& set = stands->stepper().contacts();
-    for (std::size_t k = 0; k < set.contacts.size(); ++k) {
-      if (set.contacts[k].key.b != top) continue;
+    for (std::size_t k = 0; k < stands->stepper().n_contacts(); ++k) {
+      if (stands->stepper().contact(k).key.b != top) continue;
       const double* lambda = stands->stepper().impulses().data() + 3 * k;
       normal = lambda[0] / 2e-3;
       tangential = std::hypot(lambda[1], lambda[2]) / 2e-3;

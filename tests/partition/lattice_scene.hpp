@@ -72,7 +72,6 @@ struct Scene {
 inline void append(Scene& scene, const BodyRecord& record) {
   scene.bodies.constants.push_back(record.constants);
   scene.state.body.push_back(record.state);
-  scene.state.start.push_back(record.state);
   scene.state.subdomain.push_back(0);
 }
 

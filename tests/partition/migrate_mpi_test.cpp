@@ -54,14 +54,12 @@ void expect_complete(const Communicator& comm, const Lattice& lattice, const Sce
       test::gather_by_id(comm, scene.bodies, std::vector<std::int64_t>(bodies.size(), comm.rank()));
   EXPECT_EQ(static_cast<std::int64_t>(rank.size()), lattice.size());
   EXPECT_EQ(scene.state.body.size(), bodies.size());
-  EXPECT_EQ(scene.state.start.size(), bodies.size());
   EXPECT_EQ(scene.state.subdomain.size(), bodies.size());
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const BodyRecord expected = lattice.body(bodies[i].id);
     EXPECT_EQ(bodies[i].mass, expected.constants.mass);
     EXPECT_EQ(bodies[i].kind, expected.constants.kind);
     EXPECT_EQ(scene.state.body[i].pose.p, expected.state.pose.p);
-    EXPECT_EQ(scene.state.start[i].twist.v, expected.state.twist.v);
   }
   EXPECT_EQ(comm.sum(static_cast<std::int64_t>(scene.state.impulses.size())), n_impulses);
   const auto expect_at_home = [&](const auto& keyed) {

@@ -45,8 +45,6 @@ TEST(StateHash, EveryMemberCounts) {
       [](Scene& s) { s.state.body[0].pose.q.z() = -0.0; },
       [](Scene& s) { s.state.body[0].twist.v.y() += 1e-15; },
       [](Scene& s) { s.state.body[0].twist.w.z() = 1e-300; },
-      [](Scene& s) { s.state.start[0].pose.p.x() += 1e-15; },
-      [](Scene& s) { s.state.start[0].twist.w.x() = 1.0; },
       [](Scene& s) { s.state.impulses[0].impulse.y() = 7.0; },
       [](Scene& s) { s.state.impulses[0].key.feature = 1; },
       [](Scene& s) { s.state.impulses[0].key.part = 1; },

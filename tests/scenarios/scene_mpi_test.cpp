@@ -93,7 +93,6 @@ TEST_F(SceneTest, IdsGoThroughBodiesThenGeneratorsAndEachRankMakesAnEqualShare) 
   EXPECT_EQ(model_.names.name_of(3), "grains-0");
   EXPECT_EQ(model_.names.name_of(67), "bin-4");
   EXPECT_EQ(model_.unbounded.size(), 6U);
-  EXPECT_EQ(state_.start.size(), state_.body.size());
   EXPECT_EQ(state_.subdomain.size(), state_.body.size());
 }
 

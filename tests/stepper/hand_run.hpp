@@ -52,7 +52,6 @@ class HandRun {
       if (static_cast<int>(i) % comm.size() != comm.rank()) continue;
       bodies.constants.push_back(scene[i].constants);
       state.body.push_back(scene[i].state);
-      state.start.push_back(scene[i].state);
       state.subdomain.push_back(comm.rank());
     }
     migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());

@@ -41,6 +41,7 @@ struct MotionTable {
 /// goes along with the translation: by the rotation vector of harmonics and table, and before
 /// that by the constant angular velocity.
 struct Motion {
+  Pose start = {};                       ///< at t = 0
   Vec3 velocity = Vec3::Zero();          ///< m/s
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s
   bool about_origin = true;              ///< of the body's frame; else about `about`
@@ -138,13 +139,13 @@ struct Model {
 /// Whether two bodies may make contacts: both collide, and so do their groups.
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b);
 
-/// Pose and twist at time t of a fixed or kinematic body that started as `start`.
-BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
-                                 const BodyMotionState& start, double t);
+/// Pose and twist at time t of a fixed or kinematic body; `pose` is where those are that have no
+/// motion.
+BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
+                                 double t);
 
 /// Constant twist that takes a fixed or kinematic body from its pose at t to that at t + h, up to
 /// half a turn: its displacement and its rotation vector over h.
-Twist mean_twist(const Model& model, const BodyConstants& body, const BodyMotionState& start,
-                 double t, double h);
+Twist mean_twist(const Model& model, const BodyConstants& body, double t, double h);
 
 }  // namespace catena

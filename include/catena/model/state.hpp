@@ -70,12 +70,11 @@ struct FlowSums {
 
 /// This rank's part of everything that changes. Body columns have one entry per owned
 /// body, in the same local order as Bodies; that order is a space-filling curve's,
-/// made anew by migration. Prescribed bodies keep their state at t = 0 in `start`.
+/// made anew by migration.
 struct State {
   double time = 0.0;  ///< s
   std::int64_t step = 0;
   std::vector<BodyMotionState> body;
-  std::vector<BodyMotionState> start;  ///< at t = 0, for prescribed motion
   std::vector<std::int32_t>
       subdomain;  ///< global number of the subdomain that sweeps the body's rows
   /// Ascending in key; each held by the owner of the contact's home body.
@@ -104,7 +103,6 @@ template <class Visit, class SomeBodies, class SomeState>
 void for_each_body_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   visit("constants", bodies.constants);
   visit("body", state.body);
-  visit("start", state.start);
   visit("subdomain", state.subdomain);
 }
 

@@ -198,7 +198,7 @@ inline GlobalId total_bodies(const Model& model) { return model.names.size(); }
 
 /// Collective. Appends this rank's share of the bounded bodies: of all ids 0 .. N-1 those in
 /// [rank N / ranks, (rank + 1) N / ranks). The values of a body depend on its id and the
-/// scene only, not on the rank count. `state.start` is the state made. Throws Error on
+/// scene only, not on the rank count. Throws Error on
 /// every rank for bad rows of a table, naming file and line or dataset.
 void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
                      Bodies& bodies, State& state);

@@ -54,6 +54,15 @@ struct ContactForce {
   Vec3 couple = Vec3::Zero();   ///< N m s; of rolling and spinning friction
 };
 
+/// A contact of the last step as it was found at the step's start, world frame.
+struct StepContact {
+  ContactKey key;
+  Vec3 point;   ///< m
+  Vec3 normal;  ///< from body a to body b
+  double gap;   ///< m
+  ContactForce force;
+};
+
 /// A non-finite or run-away state: names the body. Exit code 6.
 class BlowUp : public Error {
  public:
@@ -88,19 +97,29 @@ class Stepper {
   void record(const Bodies& bodies, State& state);         ///< collective
 
   const StepReport& report() const { return report_; }
+  /// What find_contacts found; assemble_problem empties the list of contacts.
   const ContactSet& contacts() const { return contact_set_; }
+  /// Contacts of the step on this rank, ascending in key.
+  std::size_t n_contacts() const { return places_.size(); }
+  StepContact contact(std::size_t k) const;
   const ConstraintProblem& problem() const { return *problem_; }
   std::span<const double> impulses() const { return impulses_; }
-  /// First row of contact k of contacts() in the problem; those with rolling or spinning friction
-  /// come after all others there.
-  Index contact_row(std::size_t k) const {
-    return first_row_.empty() ? static_cast<Index>(3 * k) : first_row_[k];
-  }
-  /// What contact k of contacts() does to its body b.
-  ContactForce contact_force(std::size_t k) const;
   Solver& solver() { return *solver_; }
 
  private:
+  /// Where a contact lies: what the problem does not know of it.
+  struct Place {
+    Vec3 point;
+    double gap;
+  };
+  /// First row of contact k in the problem; those with rolling or spinning friction come after all
+  /// others there.
+  Index contact_row(std::size_t k) const {
+    return first_row_.empty() ? static_cast<Index>(3 * k) : first_row_[k];
+  }
+  const ContactKey& contact_key(std::size_t k) const;
+  /// What contact k does to its body b.
+  ContactForce contact_force(std::size_t k) const;
   void fill_bodies();
   void fill_contacts(const State& state);
   RigidContact rows_of(const Contact& c, const PairMaterial& pair) const;
@@ -124,6 +143,7 @@ class Stepper {
   std::vector<double> velocities_;  ///< V
   std::vector<char> recovering_;    ///< block k of the problem is pushed out of penetration
   std::vector<Index> first_row_;    ///< of each contact; empty: 3 k
+  std::vector<Place> places_;       ///< of each contact
   double penetration_ = 0.0;        ///< deepest of this rank, m
   StepReport report_;
 };

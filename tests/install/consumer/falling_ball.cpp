@@ -32,7 +32,6 @@ int main() {
   bodies.constants.push_back(ball);
   State state;
   state.body.push_back(start);
-  state.start.push_back(start);
   state.subdomain.push_back(0);
 
   Stepper stepper(comm, model, StepperSettings{.step = 1e-3}, make_gauss_seidel({}));
