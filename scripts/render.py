@@ -4,9 +4,10 @@
     scripts/render.py RESULT_DIR [--frame N] [-o picture.png]      one picture (default: the last)
     scripts/render.py RESULT_DIR --movie out.mp4 [--fps 25]        all snapshots
 
-All shapes are drawn; planes only where they lie below or behind the bodies, fixed and kinematic
-hollow cylinders (drums, silos) so that one sees through them. Needs python3-vtk9, python3-h5py and python3-numpy; without a display it starts itself
-again under xvfb-run (packages xvfb, xauth, libgl1-mesa-dri); movies need ffmpeg.
+All shapes are drawn; planes only where they lie below or behind the bodies; open meshes and fixed
+and kinematic hollow cylinders (drums, silos) so that one sees through them. Needs python3-vtk9,
+python3-h5py and python3-numpy; without a display it starts itself again under xvfb-run (packages
+xvfb, xauth, libgl1-mesa-dri); movies need ffmpeg.
 """
 import argparse
 import glob
@@ -69,6 +70,7 @@ def read_geometry(group):
         g["faces"] = [corner[a:b] for a, b in zip(begin[:-1], begin[1:])]
     elif g["type"] == "mesh":
         g["points"], g["faces"] = group["vertices"][()], group["triangles"][()]
+        g["open"] = bool(group.attrs.get("two_sided", 0))
     elif g["type"] == "heightfield":
         height, (dx, dy) = group["heights"][()], group["spacing"][()]
         ny, nx = height.shape
@@ -482,8 +484,9 @@ class Scene:
         self.ground = self.find_ground(f)
         for key, (at, tensors, rows) in self.primitives(f).items():
             # the walls of drums and silos are seen through
-            self.glyphs(f, at, tensors, rows, self.source(key, len(rows)),
-                        see_through=key[0] == "hollow" and key[3])
+            wall = key[0] == "hollow" and key[3] or \
+                key[0] == "geometry" and self.geometries[key[1]].get("open", False)
+            self.glyphs(f, at, tensors, rows, self.source(key, len(rows)), see_through=wall)
         if not self.args.no_planes:
             for k in np.flatnonzero(f["shape"] == "plane"):
                 self.add_plane(f["position"][k], rotation(f["orientation"][k:k + 1])[0][:, 2])
