@@ -106,20 +106,19 @@ Counts count(const Communicator& comm, const ContactSet& set, std::span<const in
 }  // namespace
 
 double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts) {
-  constexpr double kSlack = 1.5;  // arrays that double when they grow
+  constexpr double kSlack = 1.1;  // lists are made a little larger than they must be
   constexpr double kReal = sizeof(double);
-  // State and constants; owned bodies only.
-  constexpr double kState = sizeof(BodyConstants) + 2 * sizeof(BodyMotionState) + sizeof(int);
-  // Copy in the local list, box and grid entry of the search, M^-1, V_free and ids of the
-  // problem, three velocity vectors of solver and errors.
-  constexpr double kLocal = sizeof(BodyConstants) + sizeof(BodyMotionState) + 2 * sizeof(Aabb) +
-                            kReal * (7 + 6 + 2) + 3 * 6 * kReal;
-  // Candidate pairs (two for each contact), the point, its rows, the kept impulse, three
-  // impulse vectors, and the diagonal block.
-  constexpr double kContact = 2 * 2 * sizeof(Index) + sizeof(Contact) + sizeof(RigidContact) +
-                              sizeof(KeyedImpulse) + kReal * (3 * 3 + 9);
-  return kSlack * (static_cast<double>(bodies) * (kState + kLocal) +
-                   static_cast<double>(ghosts) * kLocal + static_cast<double>(contacts) * kContact);
+  // Constants, state and subdomain; ghosts are copies of it.
+  constexpr double kState = sizeof(BodyConstants) + sizeof(BodyMotionState) + sizeof(int);
+  // M^-1, V_free and tables of the problem, V, the line that sweeps read and write, and two more
+  // velocity vectors and tables of solver and search.
+  constexpr double kLocal = kReal * (7 + 6 + 3) + 6 * kReal + 64 + 2 * 6 * kReal;
+  // Rows, impulse, kept impulse, place for output, a lane of a batch (the larger kind), errors and
+  // best iterate, lists. The search's points and scratch have gone by then.
+  constexpr double kContact =
+      sizeof(RigidContact) + kReal * 3 + sizeof(KeyedImpulse) + kReal * 4 + 192 + kReal * 5 + 16;
+  return kSlack * (static_cast<double>(bodies + ghosts) * (kState + kLocal) +
+                   static_cast<double>(contacts) * kContact);
 }
 
 PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, const State& state,
