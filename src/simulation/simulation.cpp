@@ -80,13 +80,16 @@ const StepReport& Simulation::step() {
   constexpr double kMostFlow = 0.2;
   let_flow();
   const int interval = settings_.parallel.rebalance_steps;
+  const int n_parts = number_of_parts(comm_, settings_.parallel);
+  // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
+  const bool uneven = unbalanced_ || (flowed_ > 0 && n_parts > comm_.size());
   if (interval > 0 && state_.step > 0) {
     const bool due = state_.step % interval == 0;
     const bool grown =
-        flowed_ > 0 && unbalanced_ &&
+        flowed_ > 0 && uneven &&
         static_cast<double>(flowed_) >
             kMostFlow * static_cast<double>(comm_.sum(static_cast<std::int64_t>(bodies_.size())));
-    if ((due || grown) && unbalanced_ && number_of_parts(comm_, settings_.parallel) > 1) {
+    if ((due || grown) && uneven && n_parts > 1) {
       distribute();
     } else if (due) {
       renew_order();

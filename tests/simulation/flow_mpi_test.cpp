@@ -263,6 +263,25 @@ TEST(Flow, BodiesLieAlongTheCurveAfterInflowOnOneRankToo) {
   EXPECT_TRUE(in_order());
 }
 
+TEST(Flow, SubdomainsShareWhatComesInOnAnyNumberOfRanks) {
+  const Communicator comm = Communicator::world();
+  const auto sim = simulate(comm,
+                            "materials: {m: {density: 1000}}\ngravity: [0, 0, 0]\ngenerators:\n"
+                            "  - insertion: {material: m, shape: {sphere: {radius: 1 mm}}, "
+                            "number_rate: 20000, count: 800,\n"
+                            "                region: {lower: [0, 0, 0], upper: [1, 1, 1]}}\n"
+                            "time: {step: 1 ms, end: 1}\n"
+                            "parallel: {rebalance_steps: 10, subdomains: 8}\n");
+
+  for (int step = 0; step < 51; ++step) sim->step();
+
+  std::vector<std::int64_t> bodies(8, 0);
+  for (const std::int32_t part : sim->state().subdomain) ++bodies[static_cast<std::size_t>(part)];
+  comm.sum(bodies);
+  // without contacts the curve is cut into equal counts; what came since is a tenth or less
+  for (const std::int64_t n : bodies) EXPECT_NEAR(static_cast<double>(n), 100.0, 25.0);
+}
+
 TEST(Flow, ComesInAtItsRateFromStartToEnd) {
   const Communicator comm = Communicator::world();
   const auto sim = simulate(
