@@ -122,7 +122,7 @@ TEST(AngleOfRepose, LiesInTheBandsAndGrowsWithFriction) {
   EXPECT_LT(smooth, 19.0);
   EXPECT_GT(rough, 18.0);
   EXPECT_LT(rough, 28.0);
-  EXPECT_GT(rough, smooth);
+  EXPECT_GT(rough, smooth + 2.0);  // more than the scatter of one bed
 }
 
 }  // namespace

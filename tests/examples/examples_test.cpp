@@ -230,8 +230,7 @@ TEST(Dominoes, FallOneAfterTheOtherAlongTheS) {
   // friction between dominoes makes the front slower than that of frictionless ones, which runs at
   // 1.23 m/s (F07)
   const double speed = 20.0 * 0.024 / (falls[35] - falls[15]);
-  EXPECT_GT(speed, 0.6);
-  EXPECT_LT(speed, 1.23);
+  EXPECT_NEAR(speed, 1.0, 0.1);  // with half the friction 1.18
   std::printf("front of the dominoes: %.3f m/s\n", speed);
 }
 
@@ -287,8 +286,10 @@ TEST(RotatingDrum, KeepsItsGrainsAndAvalanchesAtTheAngleOfRepose) {
 
   angle /= steps;
   std::printf("drum: mean angle of the surface %.1f deg, highest %.1f deg\n", angle, highest);
-  EXPECT_GT(std::abs(angle), 18.0);
-  EXPECT_LT(highest, 42.0);  // the ends are near and hold, too
+  // up on the side that the drum turns towards; with half the friction 31 degrees, the ends being
+  // near and holding, too
+  EXPECT_NEAR(angle, 36.0, 4.0);
+  EXPECT_LT(highest, 42.0);
   int grains = 0;
   for (const BodyConstants& body : sim->bodies().constants) {
     if (body.kind != BodyKind::dynamic) continue;

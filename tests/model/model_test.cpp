@@ -80,14 +80,14 @@ TEST(Shape, APlaneIsBoundlessAndNoShapeIsEmpty) {
 TEST(MaterialTable, PairsNotNamedGetTheGeometricMean) {
   MaterialTable table(
       {{"glass", 2500, 0.4, 0.9}, {"steel", 7800, 0.9, 0.4}, {"ice", 900, 0.0, 0.1}});
-  table.set_pair(1, 2, {0.05, 0.2});
+  table.set_pair(1, 2, {0.05, 0.3});
 
   EXPECT_DOUBLE_EQ(table.pair(0, 1).friction, 0.6);
   EXPECT_DOUBLE_EQ(table.pair(1, 0).restitution, 0.6);
   EXPECT_EQ(table.pair(0, 0).friction, 0.4);
   EXPECT_EQ(table.pair(0, 2).friction, 0.0);
   EXPECT_EQ(table.pair(1, 2).friction, 0.05);
-  EXPECT_EQ(table.pair(2, 1).restitution, 0.2);
+  EXPECT_EQ(table.pair(2, 1).restitution, 0.3);  // the mean would be 0.2
   EXPECT_EQ(table.find("ice"), 2);
   EXPECT_EQ(table.find("wood"), -1);
 }
