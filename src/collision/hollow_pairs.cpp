@@ -196,11 +196,14 @@ void wall_points(const Hollow& h, const Convex& body, double margin, ContactPoin
   list_probes(h, body, probes);
   for (const Probe& probe : probes) {
     const double z = probe.p.z();
-    const bool in_bore = std::abs(z) <= h.half;
+    // what stands on a closed end overlaps it a little and is still beside the wall
+    const double to_mouth =
+        std::min(h.lower ? kInfinity : z + h.half, h.upper ? kInfinity : h.half - z);
+    const bool in_bore = to_mouth >= 0.0;
     if (!in_bore && probe.radius == 0.0) continue;
     const double rho = std::hypot(probe.p.x(), probe.p.y());
     Distance d{h.inner - rho, -1.0, 0.0};
-    if (!in_bore || (rho > h.inner && h.half - std::abs(z) < rho - h.inner)) {
+    if (!in_bore || (rho > h.inner && to_mouth < rho - h.inner)) {
       d = distances(h, probe.p)[0];  // at the mouth
     }
     const double gap = d.d - probe.radius;

@@ -298,6 +298,35 @@ TEST(HollowCylinders, ADiscInADrumTouchesAtBothRimsAndABoxStandsOnTheFloor) {
   }
 }
 
+TEST(HollowCylinders, ACornerThatOverlapsTheFloorIsHeldByTheWall) {
+  Geometries all;
+  const Shape drum = hollow_shape(1.0, 0.5, 0.1, kLowerEnd | kUpperEnd);
+  // the lower corners are 1e-7 within the floor, two of them at the wall
+  const double x = std::sqrt(1.001 * 1.001 - 0.3 * 0.3) - 0.3;
+  const Pose pose{{x, 0.0, -0.4 - 1e-7}, Quat::Identity()};
+  const auto points = all.collide(box_shape({0.3, 0.3, 0.1}), pose, drum, {}, 1e-4);
+  int at_wall = 0;
+  for (const ContactPoint& point : points) {
+    if (std::abs(point.normal.z()) > 0.5) continue;
+    EXPECT_NEAR(point.gap, -0.001, 1e-14);
+    ++at_wall;
+  }
+  EXPECT_EQ(at_wall, 4);
+}
+
+TEST(Cylinders, WithAxesInOnePlanePartAcrossIt) {
+  // the separation has an edge there, along which a climb comes on with ever shorter steps
+  Geometries all;
+  for (int n = 1; n < 12; ++n) {
+    const Pose tilted{{0.004, 0.0, 0.003}, Quat(Eigen::AngleAxisd(0.25 * n, Vec3::UnitY()))};
+    const Shape disc = cylinder_shape(0.03, 0.05);
+    const auto points = all.collide(disc, {}, disc, tilted, 1e-3);
+    ASSERT_FALSE(points.empty());
+    EXPECT_NEAR(lowest_gap(points), -0.06, 1e-9);
+    EXPECT_NEAR(std::abs(points[0].normal.y()), 1.0, 1e-6);
+  }
+}
+
 TEST(HollowCylinders, ABoxBesideTouchesTheOuterWallAndOneOverTheMouthTheRingOnly) {
   const Geometries all;
   const Shape silo = hollow_shape(1.0, 2.0, 0.1, 0);
