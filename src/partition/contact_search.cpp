@@ -53,9 +53,9 @@ constexpr std::size_t kKeptScratch = std::size_t{16} << 20;
 /// Coinciding points in planar motion, as a fraction of the smaller body.
 constexpr double kSamePoint = 1e-6;
 
-constexpr const char* kFaultRemedy =
-    "make the periodic box larger or the body smaller; in two dimensions bodies move in the x-z "
-    "plane and turn about y alone";
+constexpr const char* kPeriodicRemedy = "make the periodic box larger or the body smaller";
+constexpr const char* kPlanarRemedy =
+    "in two dimensions bodies move in the x-z plane and turn about y alone";
 
 }  // namespace
 
@@ -92,7 +92,7 @@ struct ContactSearch::Impl {
   Probe probe_of(const BodyConstants& constants, const Vec3& p, const Twist& twist) const;
   Aabb swept_box(const BodyConstants& constants, const Pose& pose, const Probe& probe) const;
   Twist in_motion(const BodyConstants& body, double time) const;
-  std::string fault(const Bodies& bodies, const State& state) const;
+  void refuse_faults(const Bodies& bodies, const State& state) const;
   void add_owned(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_candidates(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_unbounded(double time, LocalBodies& local);
@@ -148,10 +148,10 @@ Twist ContactSearch::Impl::in_motion(const BodyConstants& body, double time) con
 }
 
 /// Why this rank's bodies do not fit into the periodic box or the plane; "" if they do.
-std::string ContactSearch::Impl::fault(const Bodies& bodies, const State& state) const {
+void ContactSearch::Impl::refuse_faults(const Bodies& bodies, const State& state) const {
   if (model->planar) {
-    std::string found = partition_detail::planar_fault(*model, bodies, state);
-    if (!found.empty()) return found;
+    const std::string found = partition_detail::planar_fault(*model, bodies, state);
+    if (!found.empty()) throw Error(found, "", kPlanarRemedy);
   }
   const PeriodicBox& periodic = model->periodic;
   for (std::size_t i = 0; i < (images.any() ? bodies.constants.size() : 0); ++i) {
@@ -166,14 +166,15 @@ std::string ContactSearch::Impl::fault(const Bodies& bodies, const State& state)
       const auto name = [&] { return "body " + model->names.name_of(body.id); };
       const std::string along = axis == 0 ? " along x" : " along y";
       if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
-        return name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" + along;
+        throw Error(
+            name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" + along, "",
+            kPeriodicRemedy);
       }
       if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
-        return name() + " lies outside of the periodic box" + along;
+        throw Error(name() + " lies outside of the periodic box" + along, "", kPeriodicRemedy);
       }
     }
   }
-  return "";
 }
 
 void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, LocalBodies& local) {
@@ -531,10 +532,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   m.step = step;
   m.pairs.clear();
   if (m.images.any() || m.model->planar) {
-    all_or_none(m.comm, [&] {
-      const std::string found = m.fault(bodies, state);
-      if (!found.empty()) throw Error(found, "", kFaultRemedy);
-    });
+    all_or_none(m.comm, [&] { m.refuse_faults(bodies, state); });
   }
   m.add_owned(bodies, state, out.bodies);
   m.add_candidates(bodies, state, out.bodies);

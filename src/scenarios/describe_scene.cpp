@@ -82,6 +82,18 @@ bool is_surface(ShapeType type) {
   return type == ShapeType::mesh || type == ShapeType::heightfield;
 }
 
+/// Refuses a motion that leaves the plane of two dimensions.
+void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Vec3& velocity,
+                    const Vec3& angular_velocity) {
+  if (scene.dimension != 2) return;
+  const char* fix = "move along x and z, turn about y";
+  if (velocity[1] != 0.0) {
+    visit.reject("velocity", "leaves the plane of two dimensions", fix);
+  } else if (angular_velocity[0] != 0.0 || angular_velocity[2] != 0.0) {
+    visit.reject("angular_velocity", "leaves the plane of two dimensions", fix);
+  }
+}
+
 void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
   check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
   if (!is_surface(s.shape.type)) check_mass(visit, scene, s);
@@ -90,6 +102,7 @@ void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   }
   if (scene_parts::kind_of(s) == BodyKind::dynamic) {
     scene_parts::check_shape_moves(visit, s.shape);
+    check_in_plane(visit, scene, s.velocity, s.angular_velocity);
     return;
   }
   const char* why = s.kinematic ? "give it in the body's motion" : "a fixed body does not move";
@@ -183,6 +196,7 @@ void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, Lattic
                .word = "case",
                .word_value = -1,
                .help = "of jitters and orientations; `case`: follows from the case's seed"});
+  check_in_plane(visit, scene, s.velocity, Vec3::Zero());
   const double n = 1.0 * s.count[0] * s.count[1] * s.count[2];
   if (n > kMostBodies) visit.reject("count", "more than 1e12 bodies", "");
 }
@@ -223,7 +237,9 @@ void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, Inse
   scene_parts::describe_bounded_shape(visit, s.shape);
   flow_parts::describe_inflow(visit, scene, s);
   // what needs a geometry is looked at where that is made
-  if (s.shape.type == ShapeType::hull || s.shape.type == ShapeType::compound) return;
+  if (s.shape.type == ShapeType::hull || s.shape.type == ShapeType::compound ||
+      is_surface(s.shape.type))
+    return;
   Model space;
   space.periodic = flow_parts::periodic_box(scene.periodic);
   space.planar = scene.dimension == 2;

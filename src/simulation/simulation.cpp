@@ -47,6 +47,9 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
       comm_, model_,
       StepperSettings{settings_.time.stepper, settings_.time.step, settings_.solver.warm_start},
       make_solver(settings_.solver));
+  // refuses bodies that do not fit the periodic box or the plane before any file is touched
+  const bool may_not_fit = model_.planar || model_.periodic.any();
+  if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
   distribute();
   setup_seconds_ = comm_.max(wall_seconds() - start_wall);
 }

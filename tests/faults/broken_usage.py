@@ -18,6 +18,10 @@ FILES = {
     "table.yaml": GOOD + "materials: {m: {}}\ngenerators: [{table: {file: rows.csv, material: m}}]\n",
     "rows.csv": "radius,x,y,z\n1,2,3,4\n1,2,x,4\n",
     "no_table.yaml": GOOD + "materials: {m: {}}\ngenerators: [{table: {file: none.csv, material: m}}]\n",
+    "long.yaml": GOOD + "materials: {m: {}}\nperiodic: {x: [0, 1]}\n"
+                 "bodies: [{name: b, material: m, shape: {sphere: {radius: 1}}}]\n",
+    "tilted.yaml": GOOD + "materials: {m: {}}\ndimension: 2\nbodies: [{name: b, material: m, "
+                   "shape: {box: {size: [1, 2, 3]}}, orientation: {axis: [1, 0, 0], angle: 1}}]\n",
     "not.hdf5": "this is no HDF5 file\n",
 }
 
@@ -45,6 +49,8 @@ CASES = [
     (["check", "table.yaml"], 3, "rows.csv:3: 'x' is not a finite number"),
     (["run", "table.yaml"], 3, "rows.csv:3: 'x' is not a finite number"),
     (["run", "no_table.yaml"], 5, "none.csv: cannot be read"),
+    (["run", "long.yaml"], 3, "body b is longer than half the periodic box along x"),
+    (["run", "tilted.yaml"], 3, "body b has no principal axis of inertia along y"),
     (["plan", "good.yaml"], 3, "command line: -n is required"),
     (["plan", "good.yaml", "-n", "0"], 3, "command line: "),
     (["plan", "good.yaml", "-n", "two"], 3, "command line: "),
