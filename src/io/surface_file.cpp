@@ -5,9 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "catena/base/error.hpp"
 
@@ -241,22 +238,6 @@ std::vector<double> parse_number_rows(std::string_view content, const std::strin
   }
   if (columns == 0) throw Error("has no numbers", name, "rows of numbers are expected");
   return values;
-}
-
-std::string read_bytes(const std::string& path) {
-  const auto fail = [&](const std::string& found, const std::string& fix) {
-    throw Error(found, path, fix, ExitCode::input_output);
-  };
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) fail("no such file", "check the path");
-  if (std::filesystem::is_directory(path, error)) fail("is a directory", "name a file");
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!stream ||
-      (stream.peek() != std::ifstream::traits_type::eof() && !(text << stream.rdbuf()))) {
-    fail("cannot be read", "check its permissions");
-  }
-  return text.str();
 }
 
 }  // namespace catena

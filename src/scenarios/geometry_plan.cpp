@@ -5,6 +5,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/collision/hull_builder.hpp"
+#include "catena/io/read_bytes.hpp"
 #include "catena/io/surface_file.hpp"
 #include "catena/io/yaml_settings.hpp"
 #include "scene_parts.hpp"

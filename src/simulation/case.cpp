@@ -2,10 +2,9 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "catena/base/error.hpp"
+#include "catena/io/read_bytes.hpp"
 #include "catena/io/yaml_settings.hpp"
 
 namespace catena {
@@ -110,24 +109,6 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
   }
 }
 
-/// Text of a file; throws Error(input_output).
-std::string read_text(const std::string& path) {
-  const auto fail = [&](const std::string& found, const std::string& fix) {
-    throw Error(found, path, fix, ExitCode::input_output);
-  };
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) fail("no such file", "check the path");
-  if (std::filesystem::is_directory(status)) fail("is a directory", "name a case file");
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (!stream ||
-      (stream.peek() != std::ifstream::traits_type::eof() && !(text << stream.rdbuf()))) {
-    fail("cannot be read", "check its permissions");
-  }
-  return text.str();
-}
-
 }  // namespace
 
 void describe(SettingsVisitor& visit, SolverSettings& s) {
@@ -186,7 +167,7 @@ CaseSettings read_case(const Communicator& comm, const std::string& path,
                        const std::vector<std::string>& overrides) {
   std::string text;
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) text = read_text(path);
+    if (comm.rank() == 0) text = read_bytes(path);
   });
   comm.broadcast(0, text);
   const std::string directory = std::filesystem::path(path).parent_path().string();

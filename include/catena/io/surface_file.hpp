@@ -23,7 +23,4 @@ Surface parse_surface(std::string_view content, const std::string& name);
 std::vector<double> parse_number_rows(std::string_view content, const std::string& name,
                                       std::size_t& columns);
 
-/// The bytes of a file. Throws Error(input_output) naming it.
-std::string read_bytes(const std::string& path);
-
 }  // namespace catena
