@@ -2,41 +2,24 @@
 // instruction set, which defines a type D of `D::kWidth` doubles and the functions on it in its
 // own unnamed namespace: nothing here may be shared between those sources.
 
+#include "batch_laws.hpp"
+
 namespace catena {
 namespace {
 
 constexpr int kAhead = 6;  ///< batches between the prefetch of bodies and their use
 
-struct V {
-  D x, y, z;
-};
-inline V operator+(const V& a, const V& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-inline V operator-(const V& a, const V& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-inline V operator*(const D& s, const V& a) { return {s * a.x, s * a.y, s * a.z}; }
-/// a + s b
-inline V add_scaled(const V& a, const D& s, const V& b) {
-  return {fma(s, b.x, a.x), fma(s, b.y, a.y), fma(s, b.z, a.z)};
+inline V velocity(const Lines& body) { return {body.x[0], body.x[1], body.x[2]}; }
+inline V spin(const Lines& body) { return {body.x[3], body.x[4], body.x[5]}; }
+inline void set_velocity(Lines& body, const V& v) {
+  body.x[0] = v.x;
+  body.x[1] = v.y;
+  body.x[2] = v.z;
 }
-/// a - s b
-inline V subtract_scaled(const V& a, const D& s, const V& b) {
-  return {fnma(s, b.x, a.x), fnma(s, b.y, a.y), fnma(s, b.z, a.z)};
-}
-inline D dot(const V& a, const V& b) { return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z)); }
-inline V cross(const V& a, const V& b) {
-  return {fnma(a.z, b.y, a.y * b.z), fnma(a.x, b.z, a.z * b.x), fnma(a.y, b.x, a.x * b.y)};
-}
-/// Symmetric matrix as xx, xy, xz, yy, yz, zz.
-inline V multiply_symmetric(const D* m, const V& a) {
-  return {fma(m[0], a.x, fma(m[1], a.y, m[2] * a.z)), fma(m[1], a.x, fma(m[3], a.y, m[4] * a.z)),
-          fma(m[2], a.x, fma(m[4], a.y, m[5] * a.z))};
-}
-inline V load_vector(const double (&p)[3][kLanes], int lane) {
-  return {load(p[0] + lane), load(p[1] + lane), load(p[2] + lane)};
-}
-inline void store_vector(double (&p)[3][kLanes], int lane, const V& a) {
-  store(p[0] + lane, a.x);
-  store(p[1] + lane, a.y);
-  store(p[2] + lane, a.z);
+inline void set_spin(Lines& body, const V& w) {
+  body.x[3] = w.x;
+  body.x[4] = w.y;
+  body.x[5] = w.z;
 }
 
 template <class Batch>
@@ -69,43 +52,6 @@ struct LaneSums {
   }
 };
 
-/// The law's answer (normal, tangent) to the unconstrained solution y of length y_t, with
-/// D = diag(d_n, d_t, d_t) given by the inverses. The tangent part keeps y's direction:
-/// `scale` times it.
-template <BatchLaw kLaw>
-inline void answer(const D& y_n, const D& y_t2, const D& mu, const D& inverse_d_n,
-                   const D& inverse_d_t, D& z_n, D& scale) {
-  const D zero = broadcast(0.0), one = broadcast(1.0);
-  if constexpr (kLaw == BatchLaw::coulomb) {
-    z_n = max_keeping_nan(zero, y_n);
-    const D limit = mu * z_n;
-    const M slides = limit * limit < y_t2;
-    scale = one;
-    if (any(slides)) scale = select(slides, limit / sqrt(y_t2), one);
-  } else {
-    // min d_n (n - y_n)^2 + d_t (t - y_t)^2 on t = mu n where y is outside
-    const D y_t = sqrt(y_t2);
-    const M inside = y_t <= mu * y_n;
-    const D on_cone =
-        fma(mu * inverse_d_n, y_t, inverse_d_t * y_n) / fma(mu * mu, inverse_d_n, inverse_d_t);
-    const D cut = select(on_cone <= zero, zero, on_cone);
-    z_n = select(inside, y_n, cut);
-    // y_t = 0 is inside, or below the cone's tip, where nothing is left
-    scale = select(inside, one, select(zero < y_t, mu * cut / y_t, zero));
-  }
-}
-
-/// Euclidean projection on |tangent| <= mu normal; z_t2 the tangent's square.
-inline void project(const D& mu, D& z_n, const D& z_t2, D& scale) {
-  const D zero = broadcast(0.0), one = broadcast(1.0);
-  const D z_t = sqrt(z_t2);
-  const M inside = z_t <= mu * z_n;
-  const M polar = mu * z_t <= -z_n;
-  const D n = fma(mu, z_t, z_n) / fma(mu, mu, one);
-  scale = select(inside, one, select(polar, zero, mu * n / z_t));
-  z_n = select(inside, z_n, select(polar, zero, n));
-}
-
 template <BatchLaw kLaw, bool kRelax>
 inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& omega,
                           LaneSums& sums) {
@@ -116,9 +62,8 @@ inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   const D arm_a = load(c.arm_a + lane), arm_b = load(c.arm_b + lane);
   const D inverse_d_n = load(c.inverse_d_n + lane), inverse_d_t = load(c.inverse_d_t + lane);
   const D mu = load(c.friction + lane);
-  const V w_a = {a.x[3], a.x[4], a.x[5]}, w_b = {b.x[3], b.x[4], b.x[5]};
-  const V spin = subtract_scaled(arm_b * w_b, arm_a, w_a);
-  const V u = V{b.x[0] - a.x[0], b.x[1] - a.x[1], b.x[2] - a.x[2]} + cross(spin, n);
+  const V arms = subtract_scaled(arm_b * spin(b), arm_a, spin(a));
+  const V u = (velocity(b) - velocity(a)) + cross(arms, n);
   const D u_n = dot(n, u);
   const V u_t = subtract_scaled(u, u_n, n);
   const D p_n = dot(n, p);
@@ -143,18 +88,10 @@ inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
   const D i_a = arm_a * a.x[kInverseInertia], i_b = arm_b * b.x[kInverseInertia];
   const V turn = cross(n, d_t);
-  a.x[0] = fnma(m_a, d.x, a.x[0]);
-  a.x[1] = fnma(m_a, d.y, a.x[1]);
-  a.x[2] = fnma(m_a, d.z, a.x[2]);
-  a.x[3] = fnma(i_a, turn.x, a.x[3]);
-  a.x[4] = fnma(i_a, turn.y, a.x[4]);
-  a.x[5] = fnma(i_a, turn.z, a.x[5]);
-  b.x[0] = fma(m_b, d.x, b.x[0]);
-  b.x[1] = fma(m_b, d.y, b.x[1]);
-  b.x[2] = fma(m_b, d.z, b.x[2]);
-  b.x[3] = fma(i_b, turn.x, b.x[3]);
-  b.x[4] = fma(i_b, turn.y, b.x[4]);
-  b.x[5] = fma(i_b, turn.z, b.x[5]);
+  set_velocity(a, subtract_scaled(velocity(a), m_a, d));
+  set_spin(a, subtract_scaled(spin(a), i_a, turn));
+  set_velocity(b, add_scaled(velocity(b), m_b, d));
+  set_spin(b, add_scaled(spin(b), i_b, turn));
   store_lines(bodies, c.a + lane, a);
   store_lines(bodies, c.b + lane, b);
   const D stiff_n = m_a + m_b;
@@ -170,7 +107,7 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   load_lines(bodies, c.a + lane, a);
   load_lines(bodies, c.b + lane, b);
   const V n = load_vector(c.n, lane);
-  const D u_n = dot(n, {b.x[0] - a.x[0], b.x[1] - a.x[1], b.x[2] - a.x[2]});
+  const D u_n = dot(n, velocity(b) - velocity(a));
   const D p_n = dot(n, load_vector(c.p, lane));
   const D step = omega * load(c.inverse_d_n + lane);
   const D z_n = max_keeping_nan(broadcast(0.0), fnma(step, u_n + load(c.bias + lane), p_n));
@@ -178,132 +115,12 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   store_vector(c.p, lane, z_n * n);
   const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
   const D d_a = m_a * d_n, d_b = m_b * d_n;
-  a.x[0] = fnma(d_a, n.x, a.x[0]);
-  a.x[1] = fnma(d_a, n.y, a.x[1]);
-  a.x[2] = fnma(d_a, n.z, a.x[2]);
-  b.x[0] = fma(d_b, n.x, b.x[0]);
-  b.x[1] = fma(d_b, n.y, b.x[1]);
-  b.x[2] = fma(d_b, n.z, b.x[2]);
+  set_velocity(a, subtract_scaled(velocity(a), d_a, n));
+  set_velocity(b, add_scaled(velocity(b), d_b, n));
   store_lines(bodies, c.a + lane, a);
   store_lines(bodies, c.b + lane, b);
   const D r_n = d_a + d_b;
   sums.add(lane, r_n * r_n);
-}
-
-/// The adjugate of D and what follows for one contact's sliding solution. With the normal impulse
-/// eliminated, and all of it times D_nn (math/cone.cpp, Sliding, has the same by eigenvectors):
-///   z_t(a) = -T(a)/X(a),  T = adj(S + a I) rho,  X = det(S + a I),  rho = D_nn q_t - D_tn q_n,
-///   D_nn z_n(a) X = N(a) = -q_n X + D_nt . T,   S = D_nn D_tt - D_tn D_nt.
-struct Adjugate {
-  D m00, m01, m02, m11, m12, m22;
-};
-
-inline Adjugate adjugate(const D* d) {
-  return {fnma(d[4], d[4], d[3] * d[5]), fnma(d[1], d[5], d[2] * d[4]),
-          fnma(d[2], d[3], d[1] * d[4]), fnma(d[2], d[2], d[0] * d[5]),
-          fnma(d[0], d[4], d[1] * d[2]), fnma(d[1], d[1], d[0] * d[3])};
-}
-
-/// The sliding solution: a > 0 where |z_t| = mu z_n, by Newton on psi(a) = mu z_n/|z_t| - 1 inside
-/// a bracket, from `a`. `open_lanes`: lanes that slide; on return those that have not settled.
-/// Neither divisions nor square roots but one of each per step: the quotients' denominators cancel.
-inline V sliding_solution(const D* d, const Adjugate& m, const V& q, const D& mu, D a,
-                          M& open_lanes) {
-  constexpr int kMaxIterations = 8;
-  const D zero = broadcast(0.0), half = broadcast(0.5);
-  const D rho1 = fnma(d[1], q.x, d[0] * q.y), rho2 = fnma(d[2], q.x, d[0] * q.z);
-  const D trace = m.m22 + m.m11;
-  const D det = fnma(m.m12, m.m12, m.m22 * m.m11);  // of S
-  // here the determinant has lost too many digits
-  const M thin = det <= broadcast(1e-8) * (m.m22 * m.m11);
-  open_lanes = and_not(open_lanes, thin);
-  D low = zero, high = broadcast(1e300);
-  for (int i = 0; i < kMaxIterations && any(open_lanes); ++i) {
-    const D x1 = m.m22 + a, x2 = m.m11 + a;
-    const D x = fma(a, trace + a, det);
-    const D t1 = fma(m.m12, rho2, x2 * rho1), t2 = fma(m.m12, rho1, x1 * rho2);
-    const D t_t = fma(t1, t1, t2 * t2);
-    const D y1 = fma(m.m12, t2, x2 * t1), y2 = fma(m.m12, t1, x1 * t2);
-    const D normal = fnma(q.x, x, fma(d[1], t1, d[2] * t2));
-    const D excess = fnma(d[0], sqrt(t_t), mu * normal);  // has the sign of psi
-    const D slope = mu * fnma(t_t, fma(d[1], y1, d[2] * y2), normal * fma(t1, y1, t2 * y2));
-    const D newton = fnma(excess * x, t_t / slope, a);
-    const M below = excess < zero;
-    low = select(below & (low < a), a, low);
-    high = select(below, high, a);
-    // quadratic convergence: the error left is about the square of this step
-    const M settled = abs(newton - a) * trace <= broadcast(1e-8) * fma(a, trace, det);
-    const M inside = (low < newton) & (newton < high);
-    const D next = select(settled | inside, newton, half * (low + high));
-    a = select(open_lanes, next, a);
-    open_lanes = and_not(open_lanes, settled);
-  }
-  const D t1 = fma(m.m12, rho2, (m.m11 + a) * rho1), t2 = fma(m.m12, rho1, (m.m22 + a) * rho2);
-  const D t = sqrt(fma(t1, t1, t2 * t2));
-  // From the direction alone w_n = 0 holds to round-off, unless the coupling nearly cancels the
-  // normal stiffness (large mu): that is left to the scalar solve.
-  const D stiffness = fnma(mu, fma(d[1], t1, d[2] * t2), d[0] * t);
-  open_lanes = open_lanes | thin | (stiffness < broadcast(0.25) * (d[0] * t));
-  const D scale = -(q.x / stiffness);
-  const D along = -(mu * scale);
-  return {scale * t, along * t1, along * t2};
-}
-
-/// One contact after the other through rules.solve, for the lanes in `lanes`.
-inline void solve_lanes(const BatchRules& rules, const ArmBatch& c, int lane, const V& w,
-                        const M& lanes, V& z) {
-  alignas(64) double w_of[3][kLanes], z_of[3][kLanes];
-  store_vector(w_of, 0, w);
-  store_vector(z_of, 0, z);
-  for (int i = 0; i < D::kWidth; ++i) {
-    if (!test(lanes, i)) continue;
-    const int k = lane + i;
-    double d[6], wi[3], lambda[3], zi[3];
-    for (int j = 0; j < 6; ++j) d[j] = c.d[j][k];
-    for (int j = 0; j < 3; ++j) {
-      wi[j] = w_of[j][i];
-      lambda[j] = c.lambda[j][k];
-    }
-    rules.solve(rules.context, d, wi, lambda, c.friction[k], zi);
-    for (int j = 0; j < 3; ++j) z_of[j][i] = zi[j];
-  }
-  z = load_vector(z_of, 0);
-}
-
-/// Exact solution of Coulomb's law for the contact alone: open, stuck or sliding.
-inline V coulomb_solution(const BatchRules& rules, const ArmBatch& c, int lane, const D* d,
-                          const V& w, const V& old) {
-  const D zero = broadcast(0.0), one = broadcast(1.0);
-  const D mu = load(c.friction + lane);
-  const V q = w - multiply_symmetric(d, old);  // w at zero impulse
-  const M closed = q.x < zero;
-  // D^-1 w by the adjugate; D is shifted where it would be singular. The change from the present
-  // impulse keeps the digits near a solution.
-  const Adjugate m = adjugate(d);
-  const D by_det = one / fma(d[0], m.m00, fma(d[1], m.m01, d[2] * m.m02));
-  const D rows[6] = {m.m00, m.m01, m.m02, m.m11, m.m12, m.m22};
-  const V stuck = subtract_scaled(old, by_det, multiply_symmetric(rows, w));
-  const D limit = mu * stuck.x;
-  const M sticks =
-      closed & (zero < stuck.x) & (fma(stuck.y, stuck.y, stuck.z * stuck.z) <= limit * limit);
-  V z = {select(sticks, stuck.x, zero), select(sticks, stuck.y, zero),
-         select(sticks, stuck.z, zero)};
-  // a NaN in q is neither open nor closed: it is carried on
-  z.x = select(q.x != q.x, q.x, z.x);
-  M slides = and_not(closed, sticks);
-  if (!any(slides)) return z;
-  const M smooth = slides & (mu <= zero);
-  z.x = select(smooth, -(q.x / d[0]), z.x);
-  slides = and_not(slides, smooth);
-  // what slid before still slides about as fast: w_t = -a z_t
-  const D old_t = fma(old.y, old.y, old.z * old.z);
-  const D ratio = -(d[0] * fma(w.y, old.y, w.z * old.z)) / old_t;
-  M open_lanes = slides;
-  const V s = sliding_solution(d, m, q, mu, select(zero < ratio, ratio, zero), open_lanes);
-  z = {select(slides, s.x, z.x), select(slides, s.y, z.y), select(slides, s.z, z.z)};
-  open_lanes = slides & open_lanes;
-  if (any(open_lanes)) solve_lanes(rules, c, lane, w, open_lanes, z);
-  return z;
 }
 
 template <bool kVectorSolve>
@@ -314,9 +131,7 @@ inline void arm_update(ArmBatch& c, int lane, BodyLine* bodies, const InertiaLin
   load_lines(bodies, c.b + lane, b);
   const V n = load_vector(c.n, lane), t1 = load_vector(c.t, lane), t2 = cross(n, t1);
   const V r_a = load_vector(c.arm_a, lane), r_b = load_vector(c.arm_b, lane);
-  const V v_a = {a.x[0], a.x[1], a.x[2]}, w_a = {a.x[3], a.x[4], a.x[5]};
-  const V v_b = {b.x[0], b.x[1], b.x[2]}, w_b = {b.x[3], b.x[4], b.x[5]};
-  const V u = (v_b - v_a) + (cross(w_b, r_b) - cross(w_a, r_a));
+  const V u = (velocity(b) - velocity(a)) + (cross(spin(b), r_b) - cross(spin(a), r_a));
   const V w = {dot(n, u) + load(c.bias + lane), dot(t1, u), dot(t2, u)};
   D d[6];
   for (int j = 0; j < 6; ++j) d[j] = load(c.d[j] + lane);
@@ -337,18 +152,10 @@ inline void arm_update(ArmBatch& c, int lane, BodyLine* bodies, const InertiaLin
   const V turn_a = multiply_symmetric(i_a.x, cross(r_a, p));
   const V turn_b = multiply_symmetric(i_b.x, cross(r_b, p));
   const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
-  a.x[0] = fnma(m_a, p.x, a.x[0]);
-  a.x[1] = fnma(m_a, p.y, a.x[1]);
-  a.x[2] = fnma(m_a, p.z, a.x[2]);
-  a.x[3] = a.x[3] - turn_a.x;
-  a.x[4] = a.x[4] - turn_a.y;
-  a.x[5] = a.x[5] - turn_a.z;
-  b.x[0] = fma(m_b, p.x, b.x[0]);
-  b.x[1] = fma(m_b, p.y, b.x[1]);
-  b.x[2] = fma(m_b, p.z, b.x[2]);
-  b.x[3] = b.x[3] + turn_b.x;
-  b.x[4] = b.x[4] + turn_b.y;
-  b.x[5] = b.x[5] + turn_b.z;
+  set_velocity(a, subtract_scaled(velocity(a), m_a, p));
+  set_spin(a, spin(a) - turn_a);
+  set_velocity(b, add_scaled(velocity(b), m_b, p));
+  set_spin(b, spin(b) + turn_b);
   store_lines(bodies, c.a + lane, a);
   store_lines(bodies, c.b + lane, b);
   const V r = multiply_symmetric(d, change);

@@ -10,7 +10,9 @@ struct D {
   static constexpr int kWidth = 1;
   double v;
 };
-using M = bool;
+struct M {
+  bool m;
+};
 struct Lines {
   D x[8];
 };
@@ -32,14 +34,16 @@ inline D fnma(const D& a, const D& b, const D& c) { return {c.v - a.v * b.v}; }
 #endif
 inline D sqrt(const D& a) { return {std::sqrt(a.v)}; }
 inline D abs(const D& a) { return {std::abs(a.v)}; }
-inline M operator<(const D& a, const D& b) { return a.v < b.v; }
-inline M operator<=(const D& a, const D& b) { return a.v <= b.v; }
-inline M operator!=(const D& a, const D& b) { return a.v != b.v; }
-inline M and_not(M a, M b) { return a && !b; }
-inline bool any(M m) { return m; }
-inline bool test(M m, int /*lane*/) { return m; }
-inline M all_lanes() { return true; }
-inline D select(M m, const D& yes, const D& no) { return m ? yes : no; }
+inline M operator<(const D& a, const D& b) { return {a.v < b.v}; }
+inline M operator<=(const D& a, const D& b) { return {a.v <= b.v}; }
+inline M operator!=(const D& a, const D& b) { return {a.v != b.v}; }
+inline M operator&(M a, M b) { return {a.m && b.m}; }
+inline M operator|(M a, M b) { return {a.m || b.m}; }
+inline M and_not(M a, M b) { return {a.m && !b.m}; }
+inline bool any(M m) { return m.m; }
+inline bool test(M m, int /*lane*/) { return m.m; }
+inline M all_lanes() { return {true}; }
+inline D select(M m, const D& yes, const D& no) { return m.m ? yes : no; }
 /// The larger one; b if that is not a number.
 inline D max_keeping_nan(const D& a, const D& b) { return {a.v > b.v ? a.v : b.v}; }
 
