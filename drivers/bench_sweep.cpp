@@ -210,11 +210,12 @@ int main(int argc, char** argv) {
   for (const bool general : {false, true})
     for (const std::int64_t bodies : {4000, 100000, 1000000})
       for (const auto& [name, path] : paths)
-        benchmark::RegisterBenchmark(
-            ("sweep/" + std::string(general ? "general/" : "sphere/") + std::to_string(bodies) +
-             "/" + name)
-                .c_str(),
-            [general, bodies, path](benchmark::State& s) { time_sweep(s, general, bodies, path); })
+        benchmark::RegisterBenchmark(("sweep/" + std::string(general ? "general/" : "sphere/") +
+                                      std::to_string(bodies) + "/" + name)
+                                         .c_str(),
+                                     [general, bodies, path = path](benchmark::State& s) {
+                                       time_sweep(s, general, bodies, path);
+                                     })
             ->UseManualTime()
             ->Iterations(3)
             ->Unit(benchmark::kMillisecond);

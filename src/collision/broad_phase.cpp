@@ -102,15 +102,15 @@ struct BroadPhase::Impl {
     }
     const Aabb& a = item.box;
     const Index body = item.body;
+    const auto fits = [](double lo, double hi) { return lo <= hi ? 1 : 0; };
     Pair* out = raw.data() + n_raw;
     for (Index k = begin; k < end; ++k) {
       const Item& other = level.items[static_cast<std::size_t>(k)];
       const Aabb& b = other.box;
       *out = {std::min(body, other.body), std::max(body, other.body)};
-      const bool hit = (a.lo.x() <= b.hi.x()) & (b.lo.x() <= a.hi.x()) & (a.lo.y() <= b.hi.y()) &
-                       (b.lo.y() <= a.hi.y()) & (a.lo.z() <= b.hi.z()) & (b.lo.z() <= a.hi.z()) &
-                       (out->first < n_first);
-      out += hit ? 1 : 0;
+      out += fits(a.lo.x(), b.hi.x()) & fits(b.lo.x(), a.hi.x()) & fits(a.lo.y(), b.hi.y()) &
+             fits(b.lo.y(), a.hi.y()) & fits(a.lo.z(), b.hi.z()) & fits(b.lo.z(), a.hi.z()) &
+             (out->first < n_first ? 1 : 0);
     }
     n_raw = static_cast<std::size_t>(out - raw.data());
   }

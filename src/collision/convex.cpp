@@ -50,11 +50,6 @@ Vec3 cylinder_support(const Convex& body, const Vec3& direction) {
 
 }  // namespace
 
-bool is_convex(ShapeType type) {
-  using enum ShapeType;
-  return type == sphere || type == capsule || type == box || type == cylinder || type == hull;
-}
-
 Convex convex_of(const Shape& shape, const Pose& pose, const Vec3& origin,
                  std::span<const Geometry> geometries) {
   Convex body;

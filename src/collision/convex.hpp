@@ -37,10 +37,7 @@ struct Convex {
   bool is_polytope() const { return core != Core::cylinder; }
 };
 
-/// True for the types that convex_of takes: sphere, capsule, box, cylinder, hull.
-bool is_convex(ShapeType type);
-
-/// `shape` at `pose`, seen from `origin`.
+/// `shape` (sphere, capsule, box, cylinder or hull) at `pose`, seen from `origin`.
 Convex convex_of(const Shape& shape, const Pose& pose, const Vec3& origin,
                  std::span<const Geometry> geometries);
 
