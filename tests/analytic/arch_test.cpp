@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <numbers>
 
 #include "analytic/case_runner.hpp"
@@ -70,20 +69,6 @@ struct Arch {
         ", check_interval: 20}\n");
   }
 };
-
-/// Places of the bodies by id.
-std::map<GlobalId, Vec3> places(const Simulation& sim) {
-  std::map<GlobalId, Vec3> out;
-  for (const BodyConstants& body : sim.bodies().constants)
-    out[body.id] = body_of(sim, body.id).pose.p;
-  return out;
-}
-
-double largest_move(const Simulation& sim, const std::map<GlobalId, Vec3>& start) {
-  double largest = 0.0;
-  for (const auto& [id, p] : places(sim)) largest = std::max(largest, (p - start.at(id)).norm());
-  return largest;
-}
 
 TEST(Arch, StandsFivePercentAboveTheLeastThicknessAndFallsFivePercentBelow) {
   const ReferenceSeries ref = read_reference("F03_arch");

@@ -1,5 +1,6 @@
 #include "analytic/case_runner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <stdexcept>
@@ -23,6 +24,19 @@ const BodyMotionState& body_of(const Simulation& sim, GlobalId id) {
     if (sim.bodies().constants[i].id == id) return sim.state().body[i];
   }
   throw std::runtime_error("body " + std::to_string(id) + " is not owned here");
+}
+
+std::map<GlobalId, Vec3> places(const Simulation& sim) {
+  std::map<GlobalId, Vec3> out;
+  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i)
+    out[sim.bodies().constants[i].id] = sim.state().body[i].pose.p;
+  return out;
+}
+
+double largest_move(const Simulation& sim, const std::map<GlobalId, Vec3>& start) {
+  double largest = 0.0;
+  for (const auto& [id, p] : places(sim)) largest = std::max(largest, (p - start.at(id)).norm());
+  return largest;
 }
 
 void run_until(Simulation& sim, double t) {

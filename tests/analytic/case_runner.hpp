@@ -1,7 +1,8 @@
 // Runs a case given as YAML text, step by step, and looks bodies up by id.
 #pragma once
 
-#include <functional>
+#include <map>
+#include <memory>
 #include <string>
 
 #include "catena/simulation/simulation.hpp"
@@ -16,6 +17,12 @@ std::unique_ptr<Simulation> simulate(const std::string& yaml);
 
 /// State of an owned body; throws if it is not owned here.
 const BodyMotionState& body_of(const Simulation& sim, GlobalId id);
+
+/// Places of the owned bodies by id.
+std::map<GlobalId, Vec3> places(const Simulation& sim);
+
+/// How far a body is at the most from its place in `start`, m.
+double largest_move(const Simulation& sim, const std::map<GlobalId, Vec3>& start);
 
 /// Steps until t (rounded to whole steps).
 void run_until(Simulation& sim, double t);

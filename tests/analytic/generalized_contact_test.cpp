@@ -7,16 +7,13 @@
 #include "catena/solvers/gauss_seidel.hpp"
 #include "support/hand_problems.hpp"
 #include "support/reference.hpp"
+#include "support/solved.hpp"
 
 namespace catena::testing {
 namespace {
 
 using test::Scene;
-
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-};
+using test::Solved;
 
 Solved solve(const ConstraintProblem& problem, std::vector<double> guess = {}) {
   GaussSeidelSettings settings;
@@ -25,12 +22,7 @@ Solved solve(const ConstraintProblem& problem, std::vector<double> guess = {}) {
   settings.stop.absolute_tolerance = 1e-13;
   settings.stop.max_iterations = 10000;
   settings.stop.check_interval = 1;
-  Solved s;
-  s.impulses = std::move(guess);
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_gauss_seidel(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
+  return test::solve(problem, settings, std::move(guess));
 }
 
 /// A uniform rod (1 kg, 1 m) whose lower, left end touches the floor, `theta` above the horizontal,

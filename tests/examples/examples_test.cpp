@@ -40,20 +40,6 @@ GlobalId id_of(const Simulation& sim, const std::string& name) {
   throw std::runtime_error("no body " + name);
 }
 
-/// Places of the bodies by id.
-std::map<GlobalId, Vec3> places(const Simulation& sim) {
-  std::map<GlobalId, Vec3> out;
-  for (const BodyConstants& body : sim.bodies().constants)
-    out[body.id] = body_of(sim, body.id).pose.p;
-  return out;
-}
-
-double largest_move(const Simulation& sim, const std::map<GlobalId, Vec3>& start) {
-  double largest = 0.0;
-  for (const auto& [id, p] : places(sim)) largest = std::max(largest, (p - start.at(id)).norm());
-  return largest;
-}
-
 TEST(SettledSpheres, ComeToRestInTheBinAndCarryTheBlock) {
   const auto sim = example("settled_spheres");
   const GlobalId block = id_of(*sim, "block");
@@ -266,11 +252,8 @@ TEST(RotatingDrum, KeepsItsGrainsAndAvalanchesAtTheAngleOfRepose) {
   int steps = 0;
   const auto look = [&] {
     Vec3 moment = Vec3::Zero();
-    double mass = 0.0;
-    for (const BodyConstants& body : sim->bodies().constants) {
+    for (const BodyConstants& body : sim->bodies().constants)
       moment += body.mass * body_of(*sim, body.id).pose.p;
-      mass += body.mass;
-    }
     // the centre of mass of a segment of a circle lies on the normal of its chord
     const double now = std::atan2(-moment.x(), -moment.z()) * 180.0 / std::numbers::pi;
     angle += now;

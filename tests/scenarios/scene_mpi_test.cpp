@@ -6,6 +6,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/scenarios/scene.hpp"
+#include "scenarios/body_records.hpp"
 
 namespace catena {
 namespace {
@@ -54,16 +55,7 @@ class SceneTest : public testing::Test {
     generate_bodies(scene_, comm_, model_, bodies_, state_);
   }
   /// Every body of all ranks, in rank order; on every rank.
-  std::vector<BodyRecord> gathered() const {
-    std::vector<BodyRecord> own;
-    for (std::size_t i = 0; i < bodies_.constants.size(); ++i) {
-      own.push_back({bodies_.constants[i], state_.body[i]});
-    }
-    const std::vector<std::byte> bytes = comm_.all_gather_bytes(std::as_bytes(std::span(own)));
-    std::vector<BodyRecord> all(bytes.size() / sizeof(BodyRecord));
-    std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
-    return all;
-  }
+  std::vector<BodyRecord> gathered() const { return test::gathered(comm_, bodies_, state_); }
 
   Communicator comm_ = Communicator::world();
   SceneSettings scene_;

@@ -13,6 +13,7 @@
 #include "catena/math/rotation.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "io/hdf5_file.hpp"
+#include "scenarios/body_records.hpp"
 
 namespace catena {
 namespace {
@@ -112,13 +113,22 @@ class Shapes : public testing::Test {
     Bodies bodies;
     State state;
     generate_bodies(scene, comm_, model, bodies, state);
-    std::vector<BodyRecord> own;
-    for (std::size_t i = 0; i < bodies.constants.size(); ++i)
-      own.push_back({bodies.constants[i], state.body[i]});
-    const std::vector<std::byte> bytes = comm_.all_gather_bytes(std::as_bytes(std::span(own)));
-    std::vector<BodyRecord> all(bytes.size() / sizeof(BodyRecord));
-    std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
-    return all;
+    return test::gathered(comm_, bodies, state);
+  }
+  /// Writes the bodies of a scene as the result folder_/name.
+  std::string write_result(const SceneSettings& scene, const Model& model,
+                           const std::string& name) {
+    Bodies bodies;
+    State state;
+    generate_bodies(scene, comm_, model, bodies, state);
+    const std::string directory = folder_ + "/" + name;
+    {
+      ResultWriter out(comm_, directory, {}, {}, false);
+      out.write_bodies(model, bodies);
+      out.write_snapshot(model, bodies, state, {});
+    }
+    comm_.barrier();
+    return directory;
   }
   /// The error of reading and making the case, "" if there is none.
   std::string error_of(const std::string& keys) {
@@ -508,16 +518,7 @@ TEST_F(Shapes, FilesDrawThemWhereTheCaseHasThem) {
       "rad}, "
       "shape: {hull: {vertices: [[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, 2]]}}");
   const Model model = make_model(scene, comm_);
-  Bodies bodies;
-  State state;
-  generate_bodies(scene, comm_, model, bodies, state);
-  const std::string directory = folder_ + "/drawn";
-  {
-    ResultWriter out(comm_, directory, {}, {}, false);
-    out.write_bodies(model, bodies);
-    out.write_snapshot(model, bodies, state, {});
-  }
-  comm_.barrier();
+  const std::string directory = write_result(scene, model, "drawn");
   const hdf5::File constants = hdf5::File::open(directory + "/bodies.h5");
   const hdf5::File snapshot = hdf5::File::open(directory + "/snapshots/00000000.h5");
   const std::vector<double> y = constants.read_doubles("/geometries/0/vertices");
@@ -558,16 +559,7 @@ generators:
               shape: {hull: {vertices: [[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, 2], [1, 1, 1]]}}}
 )");
   const Model model = make_model(scene, comm_);
-  Bodies bodies;
-  State state;
-  generate_bodies(scene, comm_, model, bodies, state);
-  const std::string directory = folder_ + "/result";
-  {
-    ResultWriter out(comm_, directory, {}, {}, false);
-    out.write_bodies(model, bodies);
-    out.write_snapshot(model, bodies, state, {});
-  }
-  comm_.barrier();
+  const std::string directory = write_result(scene, model, "result");
   const SceneSettings second = parse(
       "bodies: [{name: rod, material: stone, shapes: [{sphere: {radius: 1}}]}]\ngenerators:\n  - "
       "table: {material: stone, file: " +

@@ -9,25 +9,15 @@
 #include "catena/io/result_writer.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "io/hdf5_file.hpp"
+#include "scenarios/body_records.hpp"
 
 namespace catena {
 namespace {
 
+using test::gathered;
 namespace fs = std::filesystem;
 
 constexpr double kDensity = 2500.0;
-
-/// Bodies of all ranks, on every rank, in the order of ranks.
-std::vector<BodyRecord> gathered(const Communicator& comm, const Bodies& bodies,
-                                 const State& state) {
-  std::vector<BodyRecord> own;
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i)
-    own.push_back({bodies.constants[i], state.body[i]});
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<BodyRecord> all(bytes.size() / sizeof(BodyRecord));
-  std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
-  return all;
-}
 
 class SnapshotTable : public testing::Test {
  protected:

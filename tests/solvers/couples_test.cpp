@@ -8,24 +8,15 @@
 #include "catena/solvers/gauss_seidel.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solved.hpp"
 
 namespace catena {
 namespace {
 
+using test::distance;
 using test::Scene;
-
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-};
-
-Solved solve(const ConstraintProblem& problem, const GaussSeidelSettings& settings) {
-  Solved s;
-  s.impulses.assign(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_gauss_seidel(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
+using test::solve;
+using test::Solved;
 
 GaussSeidelSettings to_tolerance(double tolerance) {
   GaussSeidelSettings settings;
@@ -45,12 +36,6 @@ GaussSeidelSettings sweeps(int n, Formulation formulation) {
   settings.stop.keep_best = false;
   settings.formulation = formulation;
   return settings;
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return a.size() == b.size() ? largest : INFINITY;
 }
 
 constexpr double kMass = 2.0, kRadius = 0.1, kStep = 1e-3;

@@ -8,10 +8,12 @@
 
 #include "catena/solvers/gauss_seidel.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solved.hpp"
 
 namespace catena {
 namespace {
 
+using test::distance;
 using test::LocalScene;
 using test::Scene;
 
@@ -52,12 +54,6 @@ GaussSeidelSettings sweeps(int n, int check_interval = 10) {
   settings.stop.check_interval = check_interval;
   settings.stop.keep_best = false;
   return settings;
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = a.size() == b.size() ? 0.0 : INFINITY;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return largest;
 }
 
 class GaussSeidelMpi : public testing::Test {

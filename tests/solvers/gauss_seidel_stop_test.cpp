@@ -8,22 +8,13 @@
 #include "catena/solvers/linear_algebra_version.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solved.hpp"
 
 namespace catena {
 namespace {
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-};
-
-Solved solve(const ConstraintProblem& problem, const GaussSeidelSettings& settings) {
-  Solved s;
-  s.impulses.assign(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_gauss_seidel(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
+using test::solve;
+using test::Solved;
 
 ConstraintProblem pile() { return whole(test::sphere_pile(60, 180, 0.5, 0.005, 7)); }
 

@@ -11,26 +11,15 @@
 #include "catena/base/error.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solved.hpp"
 
 namespace catena {
 namespace {
 
+using test::distance;
 using test::Scene;
-
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-};
-
-Solved solve(const ConstraintProblem& problem, const GaussSeidelSettings& settings,
-             std::vector<double> guess = {}) {
-  Solved s;
-  s.impulses = guess.empty() ? std::vector<double>(static_cast<std::size_t>(problem.n_rows()), 0.0)
-                             : std::move(guess);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_gauss_seidel(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
+using test::solve;
+using test::Solved;
 
 /// To the natural map given, m/s; errors are looked at after every sweep.
 GaussSeidelSettings to_tolerance(double natural_map, int max_iterations = 20000) {
@@ -51,12 +40,6 @@ GaussSeidelSettings sweeps(int n) {
   settings.stop.max_iterations = n;
   settings.stop.keep_best = false;
   return settings;
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
-  return a.size() == b.size() ? largest : INFINITY;
 }
 
 ConstraintProblem pile(ContactLaw law, int n = 60, double friction = 0.5) {
