@@ -180,6 +180,31 @@ void convex_triangle(const Convex& body, std::size_t index, Touches& out,
   face_touches(body, triangle, index, out, points);
 }
 
+/// Drops faces of the far side of a wall thinner than the body: of two faces that turn their backs
+/// on each other the body is parted from the one that it is less deep behind.
+void drop_far_sides(const Convex& body, Touches& touches) {
+  constexpr double kOpposed = -0.5;  // cosine of two normals
+  const auto height = [](const SurfaceTriangle& t, const Vec3& p) {
+    return t.normal.dot(p - t.v[0]);
+  };
+  const auto behind = [&](const SurfaceTriangle& t, const SurfaceTriangle& other) {
+    return std::ranges::all_of(other.v, [&](const Vec3& p) { return height(t, p) <= 0.0; });
+  };
+  const auto depth = [&](const SurfaceTriangle& t) { return height(t, support(body, -t.normal)); };
+  const auto is_far = [&](const Touch& touch) {
+    const SurfaceTriangle& t = touches.triangles[touch.triangle];
+    return touch.face && std::ranges::any_of(touches.found, [&](const Touch& other) {
+             const SurfaceTriangle& o = touches.triangles[other.triangle];
+             return other.face && t.normal.dot(o.normal) < kOpposed && behind(t, o) &&
+                    behind(o, t) && depth(t) < depth(o);
+           });
+  };
+  std::vector<bool> far;
+  for (const Touch& touch : touches.found) far.push_back(is_far(touch));
+  std::size_t k = 0;
+  std::erase_if(touches.found, [&](const Touch&) { return far[k++]; });
+}
+
 /// Drops what a neighbouring face tells already, and all but the deepest of points that coincide.
 void drop_repeated(Touches& touches) {
   std::vector<Touch>& all = touches.found;
@@ -274,6 +299,7 @@ void convex_surface(const Shape& a, const Pose& pose_a, const Shape& b, const Po
     push_up(body, surface, seen.p, touches, triangles);
   }
   const std::size_t first = out.size();
+  if (touches.found.size() > 1) drop_far_sides(body, touches);
   if (touches.found.size() == 1) {
     out.push_back(touches.found[0].point);
   } else {

@@ -190,6 +190,35 @@ TEST(Mesh, ShallowContactsOfConvexBodiesWithABoxOfTrianglesAreThoseWithTheBox) {
   }
 }
 
+TEST(Mesh, ABodyThroughAThinWallIsPushedBackTheShorterWay) {
+  Geometries all;
+  const Vec3 half(1.0, 1.0, 0.05);
+  const Shape wall = mesh_box(all, half, 3);
+  const Pose poke = turned(Vec3::Zero(), 0.3, Vec3(1, 0.4, 0.2));
+  const std::vector<Shape> bodies = {sphere_shape(0.3), box_shape({0.2, 0.3, 0.25}),
+                                     all.box_hull({0.2, 0.3, 0.25}), capsule_shape(0.15, 0.3),
+                                     cylinder_shape(0.2, 0.3)};
+  for (const Shape& body : bodies) {
+    for (const double side : {1.0, -1.0}) {
+      // the deepest point comes out of the other side by 0.02
+      Pose pose = poke;
+      double low = 0.0;
+      for (const ContactPoint& p : all.collide(
+               body, pose, {ShapeType::plane, Vec3::Zero()},
+               side > 0.0 ? pose_at(0, 0, 0) : turned(Vec3::Zero(), M_PI, Vec3::UnitX()), 0.01))
+        low = std::min(low, p.gap);
+      pose.p.z() = side * (-low - half.z() - 0.02);
+
+      const auto points = all.collide(body, pose, wall, {}, 0.01);
+
+      EXPECT_FALSE(points.empty());
+      for (const ContactPoint& p : points)
+        EXPECT_LT((p.normal + side * Vec3::UnitZ()).norm(), 1e-9)
+            << static_cast<int>(body.type) << ' ' << p.gap;
+    }
+  }
+}
+
 TEST(Mesh, OnlyTheFrontIsTouchedUnlessBothSidesAre) {
   Geometries all;
   const Shape front = tessellated_floor(all, 4, 0.5), both = tessellated_floor(all, 4, 0.5, true);

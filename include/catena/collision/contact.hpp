@@ -61,7 +61,7 @@ struct Contact {
 /// touched feature, so that edges inside flat and hollow regions do nothing. Each triangle is
 /// judged alone: where a body overlaps a sharp edge by more than a small part of its size, the
 /// depth may be that of another face than for the solid. A body wholly below a heightfield is
-/// pushed up through the triangle over its centre.
+/// pushed up through the triangle over its centre. Of a thin wall's sides the nearer one pushes.
 ///
 /// Degenerate configurations: coincident sphere centres get the normal +z (from A to B); a centre
 /// inside a box or cylinder is pushed out through the nearest face, on a tie the lowest-numbered
