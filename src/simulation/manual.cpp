@@ -35,6 +35,11 @@ wrong with a surface is an error that names the first edge: holes, neighbours th
 outside, all faces inwards, edges with more than two faces, a hull that is not convex. Triangles
 without area and vertices inside a hull are left out and counted in a warning.
 
+A hollow cylinder is exact for spheres, and for bodies that fit into its bore or stay outside. A body
+other than a sphere that is too wide for an open mouth but reaches into it (a cylinder that falls on
+it with its rim first, a cup on a cup) may overlap the wall and be pushed through it: build such a
+mouth as a `mesh`, or of boxes as a clump. `penetration` in the series shows where it happens.
+
 A dynamic body is placed by its centre of mass, wherever the origin of its shape is, with the
 orientation of the shape as written; `position_of: shape_origin` places it by that origin instead
 (vertices in world coordinates then need no `position`). Fixed and kinematic bodies are placed by
