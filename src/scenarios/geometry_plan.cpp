@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "catena/base/error.hpp"
 #include "catena/collision/hull_builder.hpp"
@@ -306,6 +307,26 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
   return geometry;
 }
 
+namespace {
+
+/// Keys of contacts number the pairs of parts and the periodic image in 32 bits.
+void check_numbers_of_parts(const Model& model) {
+  const Geometry* most = nullptr;
+  std::int64_t moving = 1;  // parts of the largest shape of a dynamic body
+  for (const Geometry& g : model.geometries) {
+    if (most == nullptr || g.n_items() > most->n_items()) most = &g;
+    if (g.type == ShapeType::compound) moving = std::max(moving, g.n_items());
+  }
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / kImages;
+  if (most == nullptr || most->n_items() <= kMost / moving) return;
+  throw Error("has " + std::to_string(most->n_items()) +
+                  " triangles or parts, too many to be touched by bodies of " +
+                  std::to_string(moving) + " part" + (moving == 1 ? "" : "s"),
+              most->name, "use a coarser surface, or clumps of fewer parts");
+}
+
+}  // namespace
+
 void GeometryPlan::build(const Communicator& comm, Model& model) const {
   std::vector<std::string> contents(items_.size());
   for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -319,6 +340,7 @@ void GeometryPlan::build(const Communicator& comm, Model& model) const {
   all_or_none(comm, [&] {
     for (std::size_t i = 0; i < items_.size(); ++i)
       model.geometries.push_back(make(items_[i], contents[i], model));
+    check_numbers_of_parts(model);
   });
 }
 

@@ -479,6 +479,29 @@ TEST_F(Shapes, BadInputIsToldWithPlaceAndRemedy) {
   }
 }
 
+TEST_F(Shapes, MorePairsOfPartsThanContactsCanNumberAreRefused) {
+  // 2 * 400^2 triangles times 800 parts are more than 2^31 / 9
+  std::string row = "0", heights, parts;
+  for (int i = 0; i < 400; ++i) row += ",0";
+  for (int j = 0; j <= 400; ++j) heights += row + "\n";
+  for (int k = 0; k < 800; ++k)
+    parts += "{sphere: {radius: 0.1}, at: [" + std::to_string(k) + ", 0, 0]}, ";
+  const SceneSettings scene =
+      parse("bodies: [{name: ground, material: stone, fixed: true, shape: {heightfield: {file: " +
+            file("plain.csv", heights) + ", unit: m, spacing: [1, 1]}}}, " +
+            "{name: rod, material: stone, shapes: [" + parts + "]}]");
+
+  std::string message;
+  try {
+    make_model(scene, comm_);
+  } catch (const Error& error) {
+    message = error.what();
+  }
+
+  EXPECT_NE(message.find("320000 triangles or parts"), std::string::npos) << message;
+  EXPECT_NE(message.find("800 parts"), std::string::npos) << message;
+}
+
 TEST_F(Shapes, UnknownGroupsAreToldWithTheNearestName) {
   std::string error;
   try {
