@@ -94,10 +94,11 @@ std::vector<Value> column(const std::vector<Row>& rows, Get get) {
   std::vector<Value> values;
   for (const Row& row : rows) {
     const auto& item = get(row);
-    if (values.empty()) values.reserve(rows.size() * (sizeof(item) / sizeof(Value)));
     if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
+      values.reserve(rows.size());
       values.push_back(static_cast<Value>(item));
     } else {
+      values.reserve(rows.size() * static_cast<std::size_t>(std::size(item)));
       values.insert(values.end(), std::begin(item), std::end(item));
     }
   }
