@@ -53,12 +53,12 @@ inline double separation(const Convex& a, const Convex& b, const Vec3& n) {
   return n.dot(support(b, -n) - support(a, n));
 }
 
-/// An array on the stack up to N items, else on the heap.
-template <class T, std::size_t N>
+/// An array on the stack up to kMost items, else on the heap.
+template <class T, std::size_t kMost>
 class SmallArray {
  public:
   void resize(std::size_t n) {
-    if (n > N) heap_ = std::make_unique<T[]>(n);
+    if (n > kMost) heap_ = std::make_unique<T[]>(n);
     size_ = n;
   }
   std::size_t size() const { return size_; }
@@ -68,7 +68,7 @@ class SmallArray {
   const T& operator[](std::size_t i) const { return data()[i]; }
 
  private:
-  std::array<T, N> here_;
+  std::array<T, kMost> here_;
   std::unique_ptr<T[]> heap_;
   std::size_t size_ = 0;
 };
