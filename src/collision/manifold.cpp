@@ -260,7 +260,7 @@ Chosen choose_four(int n, PointAt&& point, double level) {
   // what is flatter than this part of a square is a line
   const double flat = 1e-6 * (b - a).head<2>().squaredNorm();
   if (take(flat, [&](const Vec3& p) { return std::abs(area(a, b, p)); })) {
-    const Vec3 c = point(chosen.number[2]);
+    const Vec3& c = point(chosen.number[2]);
     const double turn = area(a, b, c) < 0.0 ? -1.0 : 1.0;
     take(flat, [&](const Vec3& p) {
       return -std::min({turn * area(a, b, p), turn * area(b, c, p), turn * area(c, a, p)});

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "catena/base/error.hpp"
 
@@ -173,6 +174,23 @@ std::int32_t obj_corner(const Lines& lines, std::string_view word, std::size_t n
   return static_cast<std::int32_t>(index > 0 ? index - 1 : n + index);
 }
 
+/// Whether a polygon can be cut into a fan from its first corner: all its triangles look the same
+/// way.
+bool is_fan(const Surface& surface, std::span<const std::int32_t> corners) {
+  const auto at = [&](std::size_t k) {
+    return surface.vertices[static_cast<std::size_t>(corners[k])];
+  };
+  Vec3 normal = Vec3::Zero();  // twice the area of the polygon
+  for (std::size_t k = 1; k + 1 < corners.size(); ++k)
+    normal += (at(k) - at(0)).cross(at(k + 1) - at(0));
+  const double size = normal.norm();
+  for (std::size_t k = 1; k + 1 < corners.size(); ++k) {
+    const Vec3 part = (at(k) - at(0)).cross(at(k + 1) - at(0));
+    if (part.dot(normal) < -1e-9 * size * size) return false;
+  }
+  return true;
+}
+
 Surface parse_obj(std::string_view content, const std::string& name) {
   Surface surface;
   Lines lines(content, name);
@@ -185,6 +203,8 @@ Surface parse_obj(std::string_view content, const std::string& name) {
       for (std::string_view w = lines.word(); !w.empty(); w = lines.word())
         corners.push_back(obj_corner(lines, w, surface.vertices.size()));
       if (corners.size() < 3) lines.fail("a face has fewer than three corners");
+      if (corners.size() > 3 && !is_fan(surface, corners))
+        lines.fail("the face is not convex", "cut it into triangles");
       for (std::size_t k = 1; k + 1 < corners.size(); ++k)
         surface.triangles.push_back({corners[0], corners[k], corners[k + 1]});
     }

@@ -114,17 +114,17 @@ struct ErrorEvaluator::Impl {
   }
 
   /// Adds what a contact or scalar row says; its energy belongs to `normal`.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   double add(const Part& part, Sum normal, bool angular, Totals& t) const {
     t.sums[normal] += part.energy_normal;
     t.sums[kFriction] += part.energy_friction;
-    if constexpr (set != ErrorSet::energy) {
+    if constexpr (kSet != ErrorSet::energy) {
       double& largest = t.maxima[angular ? kNaturalAngular : kNaturalLinear];
       largest = std::max(largest, part.natural);
       t.maxima[kNaturalAngular] = std::max(t.maxima[kNaturalAngular], part.natural_angular);
       if (!angular) t.sums[kNatural] += part.natural * part.natural;
     }
-    if constexpr (set == ErrorSet::all) {
+    if constexpr (kSet == ErrorSet::all) {
       t.sums[kUnscaled] += part.unscaled;
       t.sums[kScaled] += part.scaled;
       t.sums[kScaledSlip] += part.slip;
@@ -135,11 +135,11 @@ struct ErrorEvaluator::Impl {
   }
 
   /// Adds the sums that do not ask for the law.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   void add_row(double lambda, double w, double r, Totals& t) const {
     t.sums[kImpulse] += lambda * lambda;
     t.sums[kSlip] += w * w;
-    if constexpr (set == ErrorSet::all) {
+    if constexpr (kSet == ErrorSet::all) {
       t.sums[kFreeSlip] += r * r;
       t.sums[kFreeWork] += r * lambda;
       t.sums[kQuadratic] += lambda * (w - r);
@@ -147,52 +147,52 @@ struct ErrorEvaluator::Impl {
   }
 
   /// A scalar row with its bounds; `counts` in the norms of natural maps and slips.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   double add_scalar(double lambda, double w, double r, double lo, double hi, double a, Sum energy,
                     bool angular, bool counts, Totals& t) const {
-    Part part = scalar_row<set>(lambda, w, lo, hi, a);
+    Part part = scalar_row<kSet>(lambda, w, lo, hi, a);
     if (!counts) part.slip = 0.0;
     if (a > 0.0 && counts) {
       if (!angular) t.sums[kCount] += 1.0;
-      if constexpr (set == ErrorSet::all) t.sums[kScaledFreeSlip] += (r / a) * (r / a);
+      if constexpr (kSet == ErrorSet::all) t.sums[kScaledFreeSlip] += (r / a) * (r / a);
     }
-    return add<set>(part, energy, angular, t);
+    return add<kSet>(part, energy, angular, t);
   }
 
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   double add_contact(const ThreeRows& c, Totals& t) const {
-    for (int i = 0; i < 3; ++i) add_row<set>(c.lambda[i], c.w[i], c.r[i], t);
+    for (int i = 0; i < 3; ++i) add_row<kSet>(c.lambda[i], c.w[i], c.r[i], t);
     const Vec3 lambda(c.lambda[0] + c.cohesion, c.lambda[1], c.lambda[2]);
     if (cone_law) {
       Vec3 w_hat = c.w;
       if (problem.law == ContactLaw::coulomb)
         w_hat[0] += c.friction * row_errors::length_of(c.w[1], c.w[2]);
       const double a_t = 0.5 * (c.d_1 + c.d_2);
-      Part part = row_errors::cone_contact<set>(lambda, w_hat, c.d_n, a_t, c.friction);
-      if constexpr (set != ErrorSet::energy) {
+      Part part = row_errors::cone_contact<kSet>(lambda, w_hat, c.d_n, a_t, c.friction);
+      if constexpr (kSet != ErrorSet::energy) {
         // the gap and the norm of slips speak of w itself
         const double a = (c.d_n + c.d_1 + c.d_2) / 3.0;
         part.slip = a > 0.0 ? c.w.squaredNorm() / (a * a) : 0.0;
         part.work = lambda.dot(c.w);
         if (a > 0.0) t.sums[kCount] += 1.0;
-        if constexpr (set == ErrorSet::all)
+        if constexpr (kSet == ErrorSet::all)
           if (a > 0.0) t.sums[kScaledFreeSlip] += c.r.squaredNorm() / (a * a);
       }
-      return add<set>(part, kNormal, false, t);
+      return add<kSet>(part, kNormal, false, t);
     }
     const bool box = problem.law == ContactLaw::box;
     const double bound = box ? c.friction * std::max(lambda[0], 0.0) : 0.0;
     double energy =
-        add_scalar<set>(lambda[0], c.w[0], c.r[0], 0.0, kInfinity, c.d_n, kNormal, false, true, t);
+        add_scalar<kSet>(lambda[0], c.w[0], c.r[0], 0.0, kInfinity, c.d_n, kNormal, false, true, t);
     energy +=
-        add_scalar<set>(lambda[1], c.w[1], c.r[1], -bound, bound, c.d_1, kFriction, false, box, t);
+        add_scalar<kSet>(lambda[1], c.w[1], c.r[1], -bound, bound, c.d_1, kFriction, false, box, t);
     energy +=
-        add_scalar<set>(lambda[2], c.w[2], c.r[2], -bound, bound, c.d_2, kFriction, false, box, t);
+        add_scalar<kSet>(lambda[2], c.w[2], c.r[2], -bound, bound, c.d_2, kFriction, false, box, t);
     return energy;
   }
 
   /// A contact of the general blocks with rolling or spinning rows; pointers to its rows.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   double add_disc_contact(const BlockView& view, const double* lambda, const double* w,
                           const double* r, const double* d, Totals& t) const {
     row_errors::DiscContact c{
@@ -226,23 +226,23 @@ struct ErrorEvaluator::Impl {
         t.sums[kCount] += 1.0;
         t.sums[kScaledFreeSlip] += free_rows.w.squaredNorm() / (rows.a * rows.a);
       }
-      return add<set>(row_errors::disc_contact(c), kNormal, false, t);
+      return add<kSet>(row_errors::disc_contact(c), kNormal, false, t);
     }
     const bool box = problem.law == ContactLaw::box;
-    double energy = add_scalar<set>(c.lambda[0], c.w[0], free.w[0], 0.0, kInfinity, c.diagonal[0],
-                                    kNormal, false, true, t);
+    double energy = add_scalar<kSet>(c.lambda[0], c.w[0], free.w[0], 0.0, kInfinity, c.diagonal[0],
+                                     kNormal, false, true, t);
     for (std::size_t i = 0; i < 3; ++i)
       for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) {
         if (place[static_cast<std::size_t>(row)] < 0) continue;
         const double bound = box ? c.cone.bound[i] * std::max(c.lambda[0], 0.0) : 0.0;
         const bool counts = box && (i == 0 || c.cone.bound[i] > 0.0);
-        energy += add_scalar<set>(c.lambda[row], c.w[row], free.w[row], -bound, bound,
-                                  c.diagonal[row], kFriction, i > 0, counts, t);
+        energy += add_scalar<kSet>(c.lambda[row], c.w[row], free.w[row], -bound, bound,
+                                   c.diagonal[row], kFriction, i > 0, counts, t);
       }
     return energy;
   }
 
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   double add_general(Index k, const BlockView& view, const double* lambda, const double* r,
                      Totals& t) const {
     const GeneralBlocks& blocks = problem.blocks;
@@ -250,9 +250,9 @@ struct ErrorEvaluator::Impl {
     const double* w = w_rows.data() + row;
     const double* d = row_diagonal.data() + row;
     if (view.kind == BlockKind::contact && view.rows > 3)
-      return add_disc_contact<set>(view, lambda, w, r, d, t);
+      return add_disc_contact<kSet>(view, lambda, w, r, d, t);
     if (view.kind == BlockKind::contact)
-      return add_contact<set>(
+      return add_contact<kSet>(
           {Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]),
            d[0], d[1], d[2], view.friction, view.cohesion},
           t);
@@ -265,10 +265,10 @@ struct ErrorEvaluator::Impl {
         lo = blocks.lower[row + i];
         hi = blocks.upper[row + i];
       }
-      add_row<set>(lambda[i], w[i], r[i], t);
-      energy += add_scalar<set>(lambda[i], w[i], r[i], lo, hi, d[i],
-                                view.kind == BlockKind::bilateral ? kJoint : kLimit,
-                                blocks.angular[row + i] != 0, true, t);
+      add_row<kSet>(lambda[i], w[i], r[i], t);
+      energy += add_scalar<kSet>(lambda[i], w[i], r[i], lo, hi, d[i],
+                                 view.kind == BlockKind::bilateral ? kJoint : kLimit,
+                                 blocks.angular[row + i] != 0, true, t);
     }
     return energy;
   }
@@ -302,7 +302,7 @@ struct ErrorEvaluator::Impl {
   }
 
   /// walk_contacts without ErrorSet::all under a cone law, group by group.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   void walk_cones(std::span<const double> impulses, std::span<const double> velocities, Totals& t) {
     ConeGroup group{};
     const std::size_t n = problem.contacts.size();
@@ -310,7 +310,7 @@ struct ErrorEvaluator::Impl {
       const std::size_t size = std::min(ConeGroup::kSize, n - first);
       for (std::size_t i = 0; i < size; ++i) gather(first + i, impulses, velocities, group, i, t);
       cone_energies(group, problem.law == ContactLaw::coulomb);
-      if constexpr (set == ErrorSet::natural_map) {
+      if constexpr (kSet == ErrorSet::natural_map) {
         cone_natural_maps(group, problem.law == ContactLaw::coulomb);
         for (std::size_t i = 0; i < size; ++i) {
           double& largest = t.maxima[kNaturalLinear];
@@ -328,11 +328,11 @@ struct ErrorEvaluator::Impl {
   }
 
   /// Rigid contacts: their slips are made where they are used. No impulses: zeros.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   void walk_contacts(std::span<const double> impulses, std::span<const double> velocities,
                      std::span<const double> free, Totals& t) {
-    if constexpr (set != ErrorSet::all)
-      if (cone_law) return walk_cones<set>(impulses, velocities, t);
+    if constexpr (kSet != ErrorSet::all)
+      if (cone_law) return walk_cones<kSet>(impulses, velocities, t);
     const Index* dof = problem.bodies.dof_begin.data();
     const double* d = diagonal.data();
     const std::size_t n = problem.contacts.size();
@@ -347,32 +347,32 @@ struct ErrorEvaluator::Impl {
       const Index a = dof[c.body_a], b = dof[c.body_b];
       rows.w = contact_slip(c, velocities.data() + a, velocities.data() + b);
       rows.w[0] += c.bias;
-      if constexpr (set == ErrorSet::all) {
+      if constexpr (kSet == ErrorSet::all) {
         rows.r = contact_slip(c, free.data() + a, free.data() + b);
         rows.r[0] += c.bias;
       }
-      compare(static_cast<Index>(k), add_contact<set>(rows, t));
+      compare(static_cast<Index>(k), add_contact<kSet>(rows, t));
     }
   }
 
   /// General blocks, whose slips are in w_rows; `impulses` are theirs.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   void walk_general(std::span<const double> impulses, std::span<const double> free, Totals& t) {
     const GeneralBlocks& blocks = problem.blocks;
     std::vector<double> none, r;
     if (impulses.empty()) none.assign(at(blocks.n_rows()), 0.0);
     const double* lambda = impulses.empty() ? none.data() : impulses.data();
     r.assign(at(blocks.n_rows()), 0.0);
-    if constexpr (set == ErrorSet::all) op.general_slips(free, {}, r);
+    if constexpr (kSet == ErrorSet::all) op.general_slips(free, {}, r);
     const auto n_contacts = static_cast<Index>(problem.contacts.size());
     for (Index k = 0; k < blocks.size(); ++k) {
       const std::size_t row = at(blocks.row_begin[at(k)]);
-      compare(n_contacts + k, add_general<set>(k, block_view(problem, n_contacts + k), lambda + row,
-                                               r.data() + row, t));
+      compare(n_contacts + k, add_general<kSet>(k, block_view(problem, n_contacts + k),
+                                                lambda + row, r.data() + row, t));
     }
   }
 
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   void walk_assembled(std::span<const double> impulses, Totals& t) {
     const AssembledOperator& n = *problem.assembled;
     for (std::size_t k = 0; k < n.friction.size(); ++k) {
@@ -382,14 +382,14 @@ struct ErrorEvaluator::Impl {
       const double* l = impulses.data() + 3 * k;
       const Vec3 lambda = impulses.empty() ? Vec3(Vec3::Zero()) : Vec3(l[0], l[1], l[2]);
       compare(static_cast<Index>(k),
-              add_contact<set>({lambda, Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]), d[0], d[1],
-                                d[2], n.friction[k], 0.0},
-                               t));
+              add_contact<kSet>({lambda, Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]), d[0], d[1],
+                                 d[2], n.friction[k], 0.0},
+                                t));
     }
   }
 
   /// Local part of all sums. Assembled operators: neighbours. No impulses: zeros.
-  template <ErrorSet set>
+  template <ErrorSet kSet>
   void walk(std::span<const double> impulses, std::span<const double> velocities) {
     worst = kNoIndex;
     worst_energy = -1.0;
@@ -399,16 +399,16 @@ struct ErrorEvaluator::Impl {
         std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), w_rows.begin());
       else
         op.slips(velocities, impulses, w_rows);
-      walk_assembled<set>(impulses, t);
+      walk_assembled<kSet>(impulses, t);
     } else {
       std::span<const double> free;
-      if constexpr (set == ErrorSet::all) free = op.free_velocities();
-      walk_contacts<set>(impulses, velocities, free, t);
+      if constexpr (kSet == ErrorSet::all) free = op.free_velocities();
+      walk_contacts<kSet>(impulses, velocities, free, t);
       if (problem.blocks.size() > 0) {
         const std::span<const double> theirs =
             impulses.empty() ? impulses : impulses.subspan(3 * problem.contacts.size());
         op.general_slips(velocities, theirs, w_rows);
-        walk_general<set>(theirs, free, t);
+        walk_general<kSet>(theirs, free, t);
       }
     }
     totals = t;

@@ -68,11 +68,11 @@ struct Part {
 
 /// A scalar row lo <= lambda <= hi with diagonal a [E]: energy 1/2 a (lambda - P(lambda - w/a))^2.
 /// A row with a = 0 can be changed by no impulse: it counts in `unscaled` and `work` only.
-template <ErrorSet set>
+template <ErrorSet kSet>
 Part scalar_row(double lambda, double w, double lo, double hi, double a) {
   const auto clamp = [&](double x) { return std::min(std::max(x, lo), hi); };
   Part part;
-  if constexpr (set == ErrorSet::all) {
+  if constexpr (kSet == ErrorSet::all) {
     const double u = lambda - clamp(lambda - w);
     part.unscaled = u * u;
     // with a finite bound the product is the distance to it times the slip away from it
@@ -82,8 +82,8 @@ Part scalar_row(double lambda, double w, double lo, double hi, double a) {
   if (a <= 0.0) return part;
   const double e = lambda - clamp(lambda - w / a);
   part.energy_normal = 0.5 * a * e * e;
-  if constexpr (set != ErrorSet::energy) part.natural = std::abs(a * e);
-  if constexpr (set == ErrorSet::all) {
+  if constexpr (kSet != ErrorSet::energy) part.natural = std::abs(a * e);
+  if constexpr (kSet == ErrorSet::all) {
     part.scaled = e * e;
     part.slip = (w / a) * (w / a);
     const double root = std::sqrt(a);
@@ -109,14 +109,14 @@ inline double fischer_of_contact(const Vec3& lambda, const Vec3& w, double d_n, 
 /// diagonal of N_kk and the mean of the tangents'. With the energy scaling undone, the energy is
 /// that of e = lambda - P(lambda - D^-1 w), P the projection in the metric of D = diag(d_n, a_t,
 /// a_t): about 40 flops, 4 divisions, one square root.
-template <ErrorSet set>
+template <ErrorSet kSet>
 Part cone_contact(const Vec3& lambda, const Vec3& w, double d_n, double a_t, double mu) {
   Part part;
-  if constexpr (set == ErrorSet::all) {
+  if constexpr (kSet == ErrorSet::all) {
     part.unscaled = (lambda - project_cone(lambda - w, mu)).squaredNorm();
     part.work = lambda.dot(w);
   }
-  if constexpr (set != ErrorSet::energy) {
+  if constexpr (kSet != ErrorSet::energy) {
     const double a = (d_n + 2.0 * a_t) / 3.0;
     if (a <= 0.0) return part;
     part.scaled = (lambda - project_cone(lambda - w / a, mu)).squaredNorm();
@@ -126,7 +126,7 @@ Part cone_contact(const Vec3& lambda, const Vec3& w, double d_n, double a_t, dou
   if (d_n <= 0.0) return part;
   if (mu == 0.0 || a_t <= 0.0) {
     const double inf = std::numeric_limits<double>::infinity();
-    const Part normal = scalar_row<set>(lambda[0], w[0], 0.0, inf, d_n);
+    const Part normal = scalar_row<kSet>(lambda[0], w[0], 0.0, inf, d_n);
     const double tangential = a_t * (lambda[1] * lambda[1] + lambda[2] * lambda[2]);
     part.energy_normal = normal.energy_normal;
     part.energy_friction = 0.5 * tangential;
@@ -147,7 +147,7 @@ Part cone_contact(const Vec3& lambda, const Vec3& w, double d_n, double a_t, dou
   const double e_n = lambda[0] - n, e_1 = lambda[1] - t1, e_2 = lambda[2] - t2;
   part.energy_normal = 0.5 * d_n * e_n * e_n;
   part.energy_friction = 0.5 * a_t * (e_1 * e_1 + e_2 * e_2);
-  if constexpr (set == ErrorSet::all) part.fischer = fischer_of_contact(lambda, w, d_n, a_t, mu);
+  if constexpr (kSet == ErrorSet::all) part.fischer = fischer_of_contact(lambda, w, d_n, a_t, mu);
   return part;
 }
 

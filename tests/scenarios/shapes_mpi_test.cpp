@@ -472,6 +472,8 @@ TEST_F(Shapes, BadInputIsToldWithPlaceAndRemedy) {
        "bad.csv:2: found 1 numbers; the rows before have 2"},
       {"shape: {hull: {file: " + file("thin.obj", cube.obj()) + ", unit: um, scale: 1e-110}}",
        "check unit and scale"},
+      {hull(file("dart.obj", "v 0 0 0\nv 1 0 0\nv .2 .2 0\nv 0 1 0\nf 2 3 4 1\n")),
+       "dart.obj:5: the face is not convex"},
       {"shapes: [{sphere: {radius: 1e-120}}]", "range of numbers"}};
   for (const Case& c : cases) {
     const std::string error = error_of(c.keys);
