@@ -56,7 +56,7 @@ double measure_triad() {
   return 24.0 * static_cast<double>(kElements) * 1e-9 / best;
 }
 
-/// Once per program, but again for each benchmark when asked.
+/// Measured once per program.
 double triad() {
   static const double value = measure_triad();
   return value;

@@ -100,14 +100,6 @@ void describe_rates(SettingsVisitor& visit, InflowSettings& s) {
 
 }  // namespace
 
-double SizeSettings::smallest() const {
-  if (kind == Kind::uniform) return uniform[0];
-  if (kind == Kind::normal) return min;
-  double least = kind == Kind::table ? table.front().factor : 1.0;
-  for (const Entry& entry : table) least = std::min(least, entry.factor);
-  return least;
-}
-
 double SizeSettings::largest() const {
   if (kind == Kind::uniform) return uniform[1];
   if (kind == Kind::normal) return max;

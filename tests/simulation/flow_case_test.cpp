@@ -80,7 +80,7 @@ TEST(FlowCase, ReadsMotionsInsertionsOutflowAndPeriods) {
   EXPECT_EQ(s.generators[1].insertion.sizes.kind, SizeSettings::Kind::normal);
   EXPECT_EQ(s.generators[1].insertion.mass_rate, 2.0);
   EXPECT_TRUE(std::isinf(s.generators[1].insertion.end));
-  EXPECT_EQ(s.generators[2].insertion.sizes.smallest(), 0.5);
+  EXPECT_EQ(s.generators[2].insertion.sizes.table.front().factor, 0.5);
   ASSERT_EQ(s.outflow.size(), 1U);
   EXPECT_EQ(s.outflow[0].upper[2], -1.0);
   const Model model = make_model(s, Communicator::self());

@@ -16,7 +16,7 @@ void* allocate_huge(std::size_t bytes);
 void free_huge(void* p, std::size_t bytes) noexcept;
 
 /// For the start of a program: blocks of 4 MB and more go back to the system as soon as they are
-/// freed (glibc otherwise keeps those of up to 32 MB, and a step's peak grows by a third). Does
+/// freed (glibc otherwise keeps those of up to 32 MB, and a step's peak grows by a fifth). Does
 /// nothing with other C libraries.
 void return_large_blocks();
 

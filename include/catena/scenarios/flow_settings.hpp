@@ -25,8 +25,7 @@ struct SizeSettings {
   };
   std::vector<Entry> table;
 
-  double smallest() const;
-  double largest() const;
+  double largest() const;  ///< factor
 };
 
 /// Bodies that come in over time: `rate` of them are due per second from `start` to `end`.
