@@ -1,5 +1,7 @@
 #include "catena/solvers/solver.hpp"
 
+#include "catena/base/error.hpp"
+
 namespace catena {
 
 std::string_view to_string(SolveStatus status) {
@@ -14,6 +16,13 @@ std::string_view to_string(SolveStatus status) {
       return "breakdown";
   }
   return "unknown";
+}
+
+void Solver::move_joints(const ConstraintProblem& /*problem*/, std::span<const double> /*rhs*/,
+                         std::span<double> /*changes*/) {
+  throw Error(
+      "positions cannot be projected: " + std::string(name()) + " keeps no factors of the joints",
+      "solver.joints", "use solver.joints.method: auto, or leave out the projection");
 }
 
 void describe(SettingsVisitor& visit, StopRule& s) {

@@ -10,6 +10,7 @@
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
 #include "catena/model/geometry.hpp"
+#include "catena/model/joint.hpp"
 #include "catena/model/material.hpp"
 #include "catena/model/shape.hpp"
 
@@ -69,6 +70,7 @@ struct BodyConstants {
   BodyKind kind = BodyKind::dynamic;
   bool collides = true;    ///< false: its shape makes no contacts
   std::uint8_t group = 0;  ///< collision group, see Model::group_pairs
+  bool jointed = false;    ///< a joint acts on it
   Shape shape;
   int material = 0;
   int motion = -1;              ///< index into Model::motions for kinematic bodies
@@ -131,6 +133,9 @@ struct Model {
   /// Counted remarks on the input that do not stop a run (a point inside a hull, an open mesh).
   std::vector<std::string> warnings;
   NameTable names;
+  NameTable joint_names;  ///< by joint id
+  std::vector<ValueTable> tables;
+  std::vector<AppliedForce> forces;
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;

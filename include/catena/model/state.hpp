@@ -2,9 +2,11 @@
 // checkpoints, hashes and output walk it, so nothing is forgotten by one of them.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "catena/base/index.hpp"
@@ -40,9 +42,25 @@ struct KeyedCouple {
   Vec3 couple = Vec3::Zero();  ///< world frame, on body b, N m s
 };
 
+/// What joints and contacts need to know of joints besides the joints a rank holds; made anew by
+/// migrate() and where bodies leave (partition/joint_links.hpp).
+struct JointLinks {
+  /// Per joint of Bodies::joints the local index of its bodies, kNoIndex where they are not owned
+  /// here (another rank's, unbounded, or the world).
+  std::vector<std::array<Index, kJointBodies>> body;
+  /// Owned bodies on which joints of other ranks act, ascending in rank, then in index.
+  std::vector<std::pair<int, std::vector<Index>>> offered;
+  /// Ids of other ranks' bodies on which joints held here act, ascending.
+  std::vector<GlobalId> needed;
+  /// Pairs of bodies (smaller id first), ascending, that make no contacts because a joint holds
+  /// them together: those with a body owned here.
+  std::vector<std::pair<GlobalId, GlobalId>> apart;
+};
+
 /// Sums of the energy audit since the start, J; on each rank the part of its own
 /// bodies and contacts.
-/// total = initial - dissipated + recovery + external + cohesion + flow + residual.
+/// total = initial - dissipated + recovery + external + cohesion + flow + joint + motor
+///         + projection + residual.
 struct AuditSums {
   double dissipation_friction = 0.0;
   double dissipation_impact = 0.0;
@@ -52,6 +70,10 @@ struct AuditSums {
   double initial_energy = 0.0;  ///< kinetic + potential at the start
   double cohesion_work = 0.0;   ///< by the tension of cohesive contacts
   double flow_energy = 0.0;     ///< of bodies inserted, less that of bodies removed
+  /// By bilateral rows of joints, springs included: what they store, damp and lose.
+  double joint_work = 0.0;
+  double motor_work = 0.0;       ///< by motors of joints
+  double projection_work = 0.0;  ///< potential energy gained where positions are projected
 };
 
 /// How far an insertion has come; the same on every rank.
@@ -80,15 +102,19 @@ struct State {
   /// Ascending in key; each held by the owner of the contact's home body.
   std::vector<KeyedImpulse> impulses;
   std::vector<KeyedCouple> couples;  ///< the same for contacts with rolling or spinning friction
+  std::vector<JointState> joints;    ///< one per joint of Bodies::joints, in its order
   AuditSums audit;
   std::vector<InflowProgress> inflow;  ///< one per insertion of the case
   std::vector<std::int64_t> outflow;   ///< bodies that left by each outflow of the case
   FlowSums flow;
 };
 
-/// This rank's owned bodies, constant data, in the local order of State.
+/// This rank's owned bodies, constant data, in the local order of State, and the joints it holds:
+/// those whose home (joint_home) it owns, ascending in id.
 struct Bodies {
   std::vector<BodyConstants> constants;
+  std::vector<JointConstants> joints;
+  JointLinks links;
   Index size() const { return static_cast<Index>(constants.size()); }
 };
 
@@ -118,6 +144,9 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("initial_energy", state.audit.initial_energy);
   visit("cohesion_work", state.audit.cohesion_work);
   visit("flow_energy", state.audit.flow_energy);
+  visit("joint_work", state.audit.joint_work);
+  visit("motor_work", state.audit.motor_work);
+  visit("projection_work", state.audit.projection_work);
   visit("inserted", state.flow.inserted);
   visit("removed", state.flow.removed);
   visit("inserted_mass", state.flow.inserted_mass);

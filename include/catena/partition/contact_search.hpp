@@ -1,6 +1,7 @@
 // Contacts of a step over all ranks: ghosts, the halo plan, and each contact once.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <utility>
@@ -64,6 +65,8 @@ struct ContactSet {
   LocalBodies bodies;
   std::vector<Contact> contacts;  ///< held by this rank, ascending in key
   HaloPlan ghosts;                ///< owned dynamic bodies to their ghosts (prescribed left out)
+  /// Per joint of Bodies::joints its bodies among the local ones; kNoIndex: the world.
+  std::vector<std::array<Index, kJointBodies>> joint_bodies;
 };
 
 /// Finds ghosts and contacts. Memory O(own bodies + ghosts + ranks).
@@ -78,6 +81,9 @@ class ContactSearch {
   /// an owned body has its home (home_of) on this rank. Contacts with gap below the margin, or
   /// closing fast enough to touch within `step` (dynamic bodies with v + h g), are made, ascending
   /// in key, of bodies that may collide (may_collide) and of which one is dynamic.
+  ///
+  /// Other ranks' bodies that joints of this rank act on are ghosts, too; pairs that a joint holds
+  /// apart make no contacts.
   ///
   /// In a periodic box a pair touches in every image of b in which it does (ContactKey::part);
   /// points and normals are those of a where it is, ghosts stay where they are. In planar motion

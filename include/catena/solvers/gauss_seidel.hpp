@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "catena/solvers/joint_settings.hpp"
 #include "catena/solvers/solver.hpp"
 
 namespace catena {
@@ -33,6 +34,7 @@ struct GaussSeidelSettings {
   SweepOrder order = SweepOrder::forward;
   double relaxation = 1.0;  ///< omega in (0, 2)
   KernelPath kernels = KernelPath::automatic;
+  JointSettings joints;
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 

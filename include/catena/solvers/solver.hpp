@@ -82,6 +82,13 @@ class Solver {
   /// `velocities` (n_dofs) receives V = V_free + M^-1 G^T lambda, ghosts included.
   virtual SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                             std::span<double> velocities) = 0;
+
+  /// Collective. With the factors of the joints of the last solve, dV = M^-1 G^T lambda and
+  /// A lambda = `rhs` for the bilateral rows; `rhs` is given in the problem's rows, others are
+  /// not looked at. `changes` (n_dofs) receives dV, ghosts included. Throws Error(bad_input) where
+  /// this method keeps no factors.
+  virtual void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
+                           std::span<double> changes);
 };
 
 }  // namespace catena

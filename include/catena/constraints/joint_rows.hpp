@@ -1,0 +1,98 @@
+// From poses to the rows of a joint: Jacobians, misfits, coordinates, and the step's right-hand
+// side.
+#pragma once
+
+#include <array>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/contact_rows.hpp"
+#include "catena/model/joint.hpp"
+#include "catena/model/model.hpp"
+
+namespace catena {
+
+/// Where a joint's bodies are: a, b, carrier. A body that is the world, or that the joint has not,
+/// has the identity pose and no motion.
+struct JointPoses {
+  std::array<Pose, kJointBodies> pose;
+  std::array<Twist, kJointBodies> twist;  ///< V0: before the step, prescribed bodies: mean over it
+};
+
+/// Geometry of a joint's rows at given poses. Row i: u_i = sum over bodies j of
+/// jacobian[j][i] . (v_j, w_j), b's motion relative to a.
+///
+/// The impulses of all linear rows act at one point common to both bodies, and couples are equal
+/// and opposite, so momenta are kept to round-off whatever the misfit: at the middle of p_A and
+/// p_B, or, where B slides along A's axes (prismatic, cylindrical, planar, point_on_line), at p_B;
+/// then the row is the exact rate of its misfit. In planar motion (Model::planar) arms have no y.
+struct JointGeometry {
+  using Row = std::array<double, 6>;
+  int rows = 0;                             ///< of the bilateral block, without motors
+  std::array<double, kJointRows> misfit{};  ///< g, m or rad; 0 for velocity rows
+  std::array<bool, kJointRows> angular{};   ///< whether the row's velocity is in rad/s
+  std::array<bool, kJointRows> velocity{};  ///< nonholonomic row: no misfit
+  std::array<std::array<Row, kJointRows>, kJointBodies> jacobian{};
+  int axes = 0;                                 ///< coordinates with limits, motors, friction
+  std::array<double, kJointAxes> coordinate{};  ///< m, or rad unwrapped by JointState::angle
+  std::array<bool, kJointAxes> axis_angular{};
+  std::array<std::array<Row, kJointAxes>, kJointBodies> axis_jacobian{};
+};
+
+/// Rows of `joint` at the poses; `angle` are JointState's unwrapped angles at these poses or up to
+/// half a turn away. In a periodic box b is taken in the image nearest to a.
+JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
+                             const std::array<double, 2>& angle, const Model& model);
+
+/// The unwrapped angles after the bodies have moved by up to half a turn.
+std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses& at,
+                                   const std::array<double, 2>& before, const Model& model);
+
+/// All coordinates of a joint for output, up to three; NaN where it has fewer: as listed at
+/// JointType; spherical: the rotation vector of B relative to A on A's axes; gear: both angles.
+std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
+                                        const std::array<double, 2>& angle, const Model& model);
+
+/// Largest misfits of the position rows: linear ones, m, and angular ones, rad.
+struct JointMisfit {
+  double linear = 0.0, angular = 0.0;
+};
+JointMisfit joint_misfit(const JointGeometry& geometry);
+
+/// What one general block of a joint is.
+enum class JointPart : std::uint8_t { rows, limit, motor, friction };
+
+/// Where the blocks of a joint stand in the problem.
+struct JointBlock {
+  Index joint;  ///< of Bodies::joints
+  JointPart part;
+  std::uint8_t axis;  ///< of limit, motor and friction
+};
+
+/// What the step is: for bias and compliance of joint rows.
+struct JointStep {
+  StepperKind kind = StepperKind::spook;
+  double time = 0.0;  ///< s, at the start
+  double h = 0.0;     ///< s
+};
+
+/// Appends the general blocks of `joint` and says which they are in `made`, in this order:
+///
+///   rows      bilateral, unless it has none: its rows, then one row for each motor without bound
+///             (6 at most); springs are rows with compliance
+///   limit     unilateral, for each axis with a limit that may be reached within the step: that of
+///             lower and upper which is nearer
+///   motor     boxed, |lambda| <= h max_force, for each motor with a bound
+///   friction  boxed, |lambda| <= h friction, w = u
+///
+/// SPOOK rows (docs/theory.md, "Joints"): Sigma = 4 eps Upsilon/h^2,
+/// q = -(4/h) Upsilon g + Upsilon G V0, Upsilon = 1/(1 + 4 tau/h); limits the same with their
+/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution; dvi:
+/// q = -g/h. Velocity rows: q = the prescribed velocity, Sigma = 1/(h c) with c their viscous
+/// coefficient, or 0. `body` are local bodies (kNoIndex: the world); prescribed bodies keep their
+/// Jacobian, their velocity counts in u. name of the blocks: the joint's id.
+void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry,
+                      const JointPoses& at, const std::array<Index, kJointBodies>& body,
+                      Index joint_index, const JointStep& step, const Model& model,
+                      GeneralBlocks& blocks, std::vector<JointBlock>& made);
+
+}  // namespace catena

@@ -1,0 +1,137 @@
+// Joints, springs and applied forces: what is constant of them, and what changes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/math/types.hpp"
+
+namespace catena {
+
+/// Kinds of joints. Frame A is fixed in body a (or the world), frame B in body b; z_A, x_A are axes
+/// of frame A, d = p_B - p_A leads from the origin of A to that of B. Rows, in this order
+/// (docs/theory.md, "Joints"):
+///
+///   fixed          d = 0 (3), orientation of B = that of A (3)
+///   spherical      d = 0 (3)
+///   revolute       d = 0 (3), z_B = z_A (2)                       coordinate: angle
+///   prismatic      d along z_A (2), orientation equal (3)         coordinate: displacement
+///   cylindrical    d along z_A (2), z_B = z_A (2)                 coordinates: displacement, angle
+///   universal      d = 0 (3), z_A . z_B = 0 (1)                   coordinates: angle about z_A,
+///   z_B planar         z_A . d = 0 (1), z_B = z_A (2)                 coordinates: x, y, angle
+///   point_on_line  d along z_A (2)                                coordinate: displacement
+///   distance       |d| = length (1)                               coordinate: |d|
+///   gear           angle of a about z_A + ratio * angle of b about z_B = its value at the start
+///                  (1); angles relative to the carrier            coordinates: both angles
+///   knife_edge     velocity of B's origin relative to a along y_B = 0 (1, nonholonomic)
+///   rolling        wheel b about z_B with radius `length` on the plane z_A = 0 of a: height of its
+///                  lowest point = 0 (1), that point does not slip (2, nonholonomic)
+///   spring         force -stiffness (|d| - length) - damping d|d|/dt along d (1, compliant)
+///   torsion_spring the same for the angle of B about z_A (1); coordinate: angle
+enum class JointType : std::uint8_t {
+  fixed,
+  spherical,
+  revolute,
+  prismatic,
+  cylindrical,
+  universal,
+  planar,
+  point_on_line,
+  distance,
+  gear,
+  knife_edge,
+  rolling,
+  spring,
+  torsion_spring
+};
+
+enum class MotorKind : std::uint8_t { none, velocity, position };
+
+/// What acts along one coordinate of a joint (the first, or the second of cylindrical and
+/// universal). Forces in N, or N m where the coordinate is an angle.
+struct JointAxis {
+  double lower = -std::numeric_limits<double>::infinity();  ///< m or rad
+  double upper = std::numeric_limits<double>::infinity();
+  double restitution = 0.0;  ///< at the limits
+  MotorKind motor = MotorKind::none;
+  double target = 0.0;  ///< velocity (m/s, rad/s) or position (m, rad) of the motor
+  int table = -1;       ///< index into Model::tables: the target over time, in place of `target`
+  double max_force = std::numeric_limits<double>::infinity();  ///< of the motor
+  double motor_compliance = 0.0;  ///< position: m/N or rad/(N m); velocity: 1/viscous coefficient
+  double motor_damping_time = kTwoSteps;     ///< s, position motors
+  double friction = 0.0;                     ///< bound of the friction force
+  static constexpr double kTwoSteps = -1.0;  ///< damping time 2 h
+
+  bool limited() const {
+    return lower > -std::numeric_limits<double>::infinity() ||
+           upper < std::numeric_limits<double>::infinity();
+  }
+};
+
+inline constexpr std::size_t kJointRows = 6;    ///< of the bilateral block at most
+inline constexpr std::size_t kJointAxes = 2;    ///< coordinates with limits, motor and friction
+inline constexpr std::size_t kJointBodies = 3;  ///< a, b and the carrier of a gear
+
+/// Constant data of one joint, plain data that travels between ranks.
+struct JointConstants {
+  GlobalId id = kNoBody;  ///< of joints: their own numbering, 0 .. n-1 over all ranks
+  /// a, b, carrier of a gear; kNoBody: the world (its frame is then in world coordinates).
+  std::array<GlobalId, kJointBodies> body = {kNoBody, kNoBody, kNoBody};
+  JointType type = JointType::spherical;
+  bool collide = false;  ///< whether a and b may make contacts
+  /// Frames A, B: origin from the centre of mass, m, and axes, in the body frame (principal axes)
+  /// of a, b.
+  std::array<Pose, 2> frame;
+  double length = 0.0;  ///< distance, spring: m; rolling: radius, m; torsion_spring: angle, rad
+  double ratio = 1.0;   ///< gear
+  double stiffness = 0.0, damping = 0.0;       ///< springs: N/m, N s/m (N m/rad, N m s/rad)
+  double compliance = 0.0;                     ///< of linear rows, m/N
+  double angular_compliance = 0.0;             ///< of angular rows, rad/(N m)
+  double damping_time = JointAxis::kTwoSteps;  ///< tau of SPOOK, s
+  /// ODE's error reduction: rows with q = -(4/h) Upsilon g without Upsilon G V0.
+  double erp = kNotOde, cfm = 0.0;  ///< then compliance and damping_time are not used
+  std::array<JointAxis, kJointAxes> axis;
+  static constexpr double kNotOde = -1.0;
+};
+
+/// What changes of one joint besides its bodies.
+struct JointState {
+  /// Of the last step: rows of the bilateral block in its order, N s (N m s); the rest zero.
+  std::array<double, kJointRows> impulse{};
+  /// Per axis: of limit, motor and friction.
+  std::array<std::array<double, 3>, kJointAxes> drive{};
+  /// Unwrapped angles (over many turns) where the joint has them: of its first and second angle
+  /// (gear: of a and b), rad, at the present pose.
+  std::array<double, 2> angle{};
+};
+
+/// A number over time, linear between the given times, constant before and after.
+struct ValueTable {
+  std::vector<double> time;  ///< s, ascending
+  std::vector<double> value;
+  double at(double t) const;
+  /// Mean over [t, t + h].
+  double mean(double t, double h) const;
+};
+
+/// A given force and torque on one body.
+struct AppliedForce {
+  std::string name;
+  GlobalId body = kNoBody;
+  bool body_frame = false;     ///< force and torque turn with the body; else world frame
+  Vec3 force = Vec3::Zero();   ///< N
+  Vec3 torque = Vec3::Zero();  ///< N m
+  Vec3 at = Vec3::Zero();      ///< where the force acts, from the centre of mass, body frame, m
+  int table = -1;              ///< index into Model::tables: factor over time
+};
+
+/// The body whose owner holds a joint: b if it is dynamic, else a (`dynamic_b` of b).
+inline GlobalId joint_home(const JointConstants& joint, bool dynamic_b) {
+  return dynamic_b ? joint.body[1] : joint.body[0];
+}
+
+}  // namespace catena

@@ -1,0 +1,73 @@
+// Mechanisms: the components of the graph of bodies and joints, found over all ranks without
+// gathering, and which rank eliminates which joint.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/comm/communicator.hpp"
+
+namespace catena {
+
+/// One bilateral block as the graph sees it: an edge between its dynamic bodies.
+struct JointEdge {
+  std::int64_t key = 0;  ///< unique over all ranks; decides all orders
+  int rows = 0;
+  int n_bodies = 0;  ///< dynamic ones; 1: held to the world or to a prescribed body
+  std::array<GlobalId, 4> body = {kNoBody, kNoBody, kNoBody,
+                                  kNoBody};  ///< dynamic ones, in the block's order
+};
+
+/// chain: no body has more than two joints, no closed loop (the world closes none);
+/// tree: no closed loop, every joint has one or two dynamic bodies;
+/// ring: no body has more than two joints, one closed loop, no joint to the world;
+/// looped: all others.
+enum class MechanismKind : std::uint8_t { chain, tree, ring, looped };
+
+/// Where a joint stands.
+struct JointPlace {
+  std::int64_t component = 0;  ///< smallest key of its mechanism
+  MechanismKind kind = MechanismKind::chain;
+  std::int64_t n_joints = 0, n_rows = 0;  ///< of the mechanism
+  std::int64_t n_bodies = 0;              ///< dynamic ones of the mechanism
+  /// chain and ring: 0 .. n_joints - 1 along it, from the end (ring: the joint) with the smaller
+  /// key, a ring on towards its neighbour with the smaller key; others: in the order of keys.
+  std::int64_t index = 0;
+  /// chain and ring: which of the edge's bodies it shares with the next joint and the one before;
+  /// -1: none. (A ring's last joint has the first as next.)
+  int next_body = -1, previous_body = -1;
+};
+
+/// Collective. Places of this rank's joints, in the order of `edges`. Rounds of messages:
+/// O(log n); memory O(own joints) with a directory by body id.
+std::vector<JointPlace> find_mechanisms(const Communicator& comm, std::span<const JointEdge> edges);
+
+/// What is in a scene; the same on every rank.
+struct MechanismCount {
+  std::int64_t joints = 0, chains = 0, trees = 0, rings = 0, looped = 0;
+  std::int64_t longest_chain = 0, largest = 0;  ///< joints
+};
+MechanismCount count_mechanisms(const Communicator& comm, std::span<const JointPlace> places);
+
+/// Who eliminates what. All chains (and what is treated as such) stand one after another in one
+/// global row of places 0 .. n-1, cut into one contiguous part per rank of about equal cost
+/// (rows^3); chains of fewer than `split` joints are not cut. Other mechanisms are dealt whole, to
+/// the rank that holds most of their joints (the lowest of equals). Chains stand in the order of
+/// the rank that holds their first joint, then of components, so that joints stay where they are
+/// held as far as balance allows.
+struct JointDeal {
+  std::vector<int> rank;            ///< per local joint: who eliminates it
+  std::vector<std::int64_t> place;  ///< per local joint: its place if in a chain, else -1
+  std::vector<std::int64_t> first;  ///< n_ranks + 1: places [first[r], first[r+1]) are rank r's
+};
+
+/// Collective. `as_chain[i]`: joint i belongs to a mechanism that is eliminated as a chain (all
+/// joints of a mechanism agree; kind chain).
+JointDeal deal_joints(const Communicator& comm, std::span<const JointEdge> edges,
+                      std::span<const JointPlace> places, std::span<const char> as_chain,
+                      std::int64_t split = 500);
+
+}  // namespace catena

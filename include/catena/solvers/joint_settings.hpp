@@ -1,0 +1,24 @@
+// How joints are solved.
+#pragma once
+
+#include "catena/base/settings.hpp"
+
+namespace catena {
+
+/// automatic: chains by elimination, trees leaf to root, few loops bordered, others sparse direct;
+/// chain: the same, but refuses mechanisms that are no chains; direct: sparse direct for all;
+/// iterative: joint rows are swept like contacts.
+enum class JointMethod { automatic, chain, direct, iterative };
+
+/// Unit of the odd/even elimination of chains [MV]: a joint, or a rank's segment.
+enum class ChainGrouping { automatic, body, rank };
+
+/// `solver.joints:`
+struct JointSettings {
+  JointMethod method = JointMethod::automatic;
+  ChainGrouping grouping = ChainGrouping::automatic;
+  int cholesky_limit = 1000;  ///< blocks at which odd/even elimination ends in Cholesky
+};
+void describe(SettingsVisitor& visit, JointSettings& s);
+
+}  // namespace catena
