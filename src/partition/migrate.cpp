@@ -1,50 +1,34 @@
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "bytes.hpp"
 #include "catena/base/error.hpp"
 #include "catena/partition/balance.hpp"
 #include "curve.hpp"
+#include "id_index.hpp"
+#include "joint_homes.hpp"
 
 namespace catena {
 
 namespace {
 
+using partition_detail::IdIndex;
 using partition_detail::put;
 using partition_detail::take;
-
-// Owned bodies by id.
-class IdIndex {
- public:
-  explicit IdIndex(const std::vector<BodyConstants>& bodies) {
-    entries_.reserve(bodies.size());
-    for (std::size_t i = 0; i < bodies.size(); ++i) entries_.emplace_back(bodies[i].id, i);
-    std::sort(entries_.begin(), entries_.end());
-  }
-  std::optional<std::size_t> find(GlobalId id) const {
-    const auto at =
-        std::lower_bound(entries_.begin(), entries_.end(), std::pair(id, std::size_t{0}));
-    if (at == entries_.end() || at->first != id) return std::nullopt;
-    return at->second;
-  }
-
- private:
-  std::vector<std::pair<GlobalId, std::size_t>> entries_;
-};
 
 // The owned body at whose owner an impulse is kept. Impulses are held where their home is
 // owned: if only one of the two is owned, it is the home, and nothing need be known of the
 // other.
 std::size_t home_among_owned(const ContactKey& key, const IdIndex& index,
                              const std::vector<BodyConstants>& bodies) {
-  const auto a = index.find(key.a);
-  const auto b = index.find(key.b);
-  CATENA_CHECK(a || b, "an impulse is held by the owner of its home body");
-  if (!b) return *a;
-  if (!a) return *b;
-  return home_of(bodies[*a], bodies[*b]) == key.a ? *a : *b;
+  const Index at_a = index.find(key.a), at_b = index.find(key.b);
+  const auto a = static_cast<std::size_t>(at_a), b = static_cast<std::size_t>(at_b);
+  CATENA_CHECK(at_a != kNoIndex || at_b != kNoIndex,
+               "an impulse is held by the owner of its home body");
+  if (at_b == kNoIndex) return a;
+  if (at_a == kNoIndex) return b;
+  return home_of(bodies[a], bodies[b]) == key.a ? a : b;
 }
 
 // What leaves for one rank: indices of bodies, impulses and couples.
@@ -131,6 +115,15 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
   std::sort(state.couples.begin(), state.couples.end(), by_key);
 }
 
+// Collective. Joints follow the bodies that they are held with.
+void take_joints_along(const Communicator& comm, Bodies& bodies, State& state) {
+  bodies.links = {};
+  if (comm.sum(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
+  partition_detail::JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
+  partition_detail::bring_joints_home(comm, bodies, state, where);
+  partition_detail::connect_joints(comm, bodies, where);
+}
+
 }  // namespace
 
 std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
@@ -145,6 +138,7 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
           CATENA_CHECK(column.size() == part.size(), name);
         },
         bodies, state);
+    CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
     const auto to = departures(bodies, state, part, n_parts, comm.size());
     for (int rank = 0; rank < comm.size(); ++rank) {
       const Departure& departure = to[static_cast<std::size_t>(rank)];
@@ -159,6 +153,7 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
   state.couples.clear();
   for (const Parcel& parcel : comm.exchange(std::move(out))) unpack(parcel.bytes, bodies, state);
   put_in_order(comm, bodies, state);
+  take_joints_along(comm, bodies, state);
   return comm.sum(leaving);
 }
 

@@ -48,6 +48,36 @@ class Mixer {
     add(b.mass);
     add(b.inertia);
   }
+  void add(const JointConstants& j) {
+    add(j.id);
+    for (const GlobalId body : j.body) add(body);
+    add(static_cast<std::int64_t>(j.type));
+    add(static_cast<std::int64_t>(j.collide ? 1 : 0));
+    for (const Pose& frame : j.frame) {
+      add(frame.p);
+      add(frame.q);
+    }
+    for (const double x : {j.length, j.ratio, j.stiffness, j.damping, j.compliance,
+                           j.angular_compliance, j.damping_time, j.erp, j.cfm}) {
+      add(x);
+    }
+    for (const JointAxis& axis : j.axis) add(axis);
+  }
+  void add(const JointAxis& a) {
+    add(static_cast<std::int64_t>(a.motor));
+    add(static_cast<std::int64_t>(a.table));
+    for (const double x : {a.lower, a.upper, a.restitution, a.target, a.max_force,
+                           a.motor_compliance, a.motor_damping_time, a.friction}) {
+      add(x);
+    }
+  }
+  void add(const JointState& s) {
+    for (const double x : s.impulse) add(x);
+    for (const auto& axis : s.drive) {
+      for (const double x : axis) add(x);
+    }
+    for (const double x : s.angle) add(x);
+  }
   void add(const ContactKey& key) {
     add(key.a);
     add(key.b);
@@ -93,6 +123,14 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
   };
   for (const KeyedImpulse& i : state.impulses) add_keyed(kImpulseStart, i.key, i.impulse);
   for (const KeyedCouple& c : state.couples) add_keyed(kCoupleStart, c.key, c.couple);
+  CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
+  for (std::size_t j = 0; j < state.joints.size(); ++j) {
+    constexpr std::uint64_t kJointStart = 0x6a6f696e74ULL;
+    Mixer mixer(kJointStart);
+    mixer.add(bodies.joints[j]);
+    mixer.add(state.joints[j]);
+    sum += mixer.hash();
+  }
   Mixer whole(wrapping_sum(comm, sum));
   whole.add(state.time);
   whole.add(state.step);

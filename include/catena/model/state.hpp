@@ -48,6 +48,8 @@ struct JointLinks {
   /// Per joint of Bodies::joints the local index of its bodies, kNoIndex where they are not owned
   /// here (another rank's, unbounded, or the world).
   std::vector<std::array<Index, kJointBodies>> body;
+  /// Joints that act on a body which is not owned here (another rank's or unbounded), ascending.
+  std::vector<Index> outside;
   /// Owned bodies on which joints of other ranks act, ascending in rank, then in index.
   std::vector<std::pair<int, std::vector<Index>>> offered;
   /// Ids of other ranks' bodies on which joints held here act, ascending.
@@ -132,7 +134,14 @@ void for_each_body_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   visit("subdomain", state.subdomain);
 }
 
-/// Calls visit(name, value) for everything in the state that is not per body or contact.
+/// The same for the per-joint columns of constants and state.
+template <class Visit, class SomeBodies, class SomeState>
+void for_each_joint_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
+  visit("joint_constants", bodies.joints);
+  visit("joints", state.joints);
+}
+
+/// Calls visit(name, value) for everything in the state that is not per body, contact or joint.
 template <class Visit, class SomeState>
 void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("time", state.time);

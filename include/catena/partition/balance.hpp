@@ -62,8 +62,10 @@ void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts);
 
 /// Collective. Moves bodies (constants, state, keyed impulses and couples of contacts whose
 /// home they are) to the rank of part[i] and sets their subdomain; then orders each rank's bodies
-/// along the curve (ties by id). Walks the one list of state. Returns how many moved over
-/// all ranks. Memory O(own bodies before and after).
+/// along the curve (ties by id). Joints and their states, which may be held anywhere before, come
+/// to the owners of their homes (link_joints), ascending in id, and links are made anew. Walks the
+/// one list of state. Returns how many moved over all ranks. Memory O(own bodies and joints before
+/// and after).
 std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
                      std::span<const int> part, int n_parts);
 
