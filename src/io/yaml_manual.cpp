@@ -64,7 +64,8 @@ class Manual : public SettingsVisitor {
   void rows(std::string_view key, std::vector<double>&, std::size_t& width,
             const SettingInfo& info) override {
     const std::string count = width > 0 ? std::to_string(width) + " " : "";
-    row(key, "list of rows of " + count + "numbers", "", info);
+    row(key, (info.row_alone ? "row or list of rows of " : "list of rows of ") + count + "numbers",
+        "", info);
   }
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {

@@ -146,12 +146,12 @@ class Reader : public SettingsVisitor {
               const SettingInfo& info, const std::function<void(int)>& body) override;
 
   void reject(std::string_view key, const std::string& found, const std::string& fix) override {
-    const Frame& frame = frames_.back();
-    Place place = frame.place;
-    for (std::size_t i = 0; i < frame.node->keys.size(); ++i) {
-      if (frame.node->keys[i].text == key) place = frame.node->keys[i].place;
-    }
-    report(Rank::contradiction, place, key.empty() ? frame.path : path_of(key), found, fix);
+    const std::string path = key.empty() ? frames_.back().path : path_of(key);
+    report(Rank::contradiction, key_place(key), path, found, fix);
+  }
+  std::string where(std::string_view key) const override {
+    return yaml::place_text(source_, key_place(key)) + ": " +
+           (key.empty() ? frames_.back().path : path_of(key));
   }
   void unavailable(std::string_view key, std::span<const std::string_view> words) override {
     frames_.back().later.push_back({std::string(key), {words.begin(), words.end()}});
@@ -346,7 +346,8 @@ void Reader::rows(std::string_view key, std::vector<double>& values, std::size_t
   if (node == nullptr) return;
   if (node->kind != Node::Kind::sequence || node->items.empty()) return wrong(*node, key, words);
   values.clear();
-  for (const Node& row : node->items) {
+  const bool alone = info.row_alone && node->items[0].kind == Node::Kind::scalar;
+  for (const Node& row : alone ? std::span(node, 1) : std::span<const Node>(node->items)) {
     if (row.kind != Node::Kind::sequence) return wrong(row, key, words);
     if (width == 0) width = row.items.size();
     if (!is_list_of(row, width, key, std::to_string(width) + " numbers")) return;

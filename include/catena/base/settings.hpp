@@ -25,6 +25,7 @@ struct SettingInfo {
   bool required = false;                                  ///< an error if absent
   bool finite = true;                                     ///< .inf is refused
   bool scalar_fills = false;   ///< one number may stand for all entries of a span
+  bool row_alone = false;      ///< of rows: a single row may stand without its outer brackets
   std::string_view word = {};  ///< a word that stands for `word_value` ("none", "per_rank")
   double word_value = kNone;
   std::string_view help = {};
@@ -95,6 +96,11 @@ class SettingsVisitor {
   /// Reports a problem with the value of `key` in the section being visited, at its
   /// place in the source. Readers throw or collect; others ignore it.
   virtual void reject(std::string_view key, const std::string& found, const std::string& fix) = 0;
+
+  /// Where `key` of the section being visited stands in the source, or the section itself if the
+  /// key is absent or empty: "pile.yaml:3:5: joints.hinge.at", for errors that show only when the
+  /// scene is made. Empty where there is no source.
+  virtual std::string where(std::string_view) const { return {}; }
 
   /// Names what only a later version knows, before the keys that are known: the key itself,
   /// or, if `words` is not empty, words for the choice or one_of of that key. Readers
