@@ -20,21 +20,6 @@ std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 using ConstVec3 = Eigen::Map<const Vec3>;
 using MutVec3 = Eigen::Map<Vec3>;
 
-/// The plan in units of single velocities instead of bodies.
-HaloPlan plan_of_dofs(const HaloPlan& plan, const ProblemBodies& bodies) {
-  HaloPlan out;
-  const auto expand = [&](const std::vector<Index>& items) {
-    std::vector<Index> dofs;
-    for (const Index b : items)
-      for (Index d = bodies.dof_begin[at(b)]; d < bodies.dof_begin[at(b) + 1]; ++d)
-        dofs.push_back(d);
-    return dofs;
-  };
-  for (const HaloPlan::Neighbour& n : plan.neighbours)
-    out.neighbours.push_back({n.rank, expand(n.send), expand(n.receive)});
-  return out;
-}
-
 /// Inverse inertia of a rigid body (numbers 1-6 of its storage).
 Mat3 inverse_inertia(const double* m) {
   Mat3 i;
@@ -165,6 +150,25 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
 
 }  // namespace
 
+HaloPlan velocity_plan(const HaloPlan& plan, const ProblemBodies& bodies, int& width) {
+  const bool all_six = bodies.n_dofs() == 6 * bodies.size() &&
+                       std::all_of(bodies.dof_begin.begin(), bodies.dof_begin.end(),
+                                   [](Index d) { return d % 6 == 0; });
+  width = all_six ? 6 : 1;
+  if (all_six) return plan;
+  HaloPlan out;
+  const auto expand = [&](const std::vector<Index>& items) {
+    std::vector<Index> dofs;
+    for (const Index b : items)
+      for (Index d = bodies.dof_begin[at(b)]; d < bodies.dof_begin[at(b) + 1]; ++d)
+        dofs.push_back(d);
+    return dofs;
+  };
+  for (const HaloPlan::Neighbour& n : plan.neighbours)
+    out.neighbours.push_back({n.rank, expand(n.send), expand(n.receive)});
+  return out;
+}
+
 struct DelassusOperator::Impl {
   explicit Impl(const ConstraintProblem& p) : problem(p) {
     if (p.assembled)
@@ -174,14 +178,7 @@ struct DelassusOperator::Impl {
   }
 
   void set_up_bodies() {
-    const ProblemBodies& bodies = problem.bodies;
-    // Where all bodies have six velocities, a body is one item of six numbers; else
-    // each velocity is an item. The messages are the same doubles either way.
-    const bool all_six = bodies.n_dofs() == 6 * bodies.size() &&
-                         std::all_of(bodies.dof_begin.begin(), bodies.dof_begin.end(),
-                                     [](Index d) { return d % 6 == 0; });
-    width = all_six ? 6 : 1;
-    const HaloPlan forward = all_six ? problem.ghosts : plan_of_dofs(problem.ghosts, bodies);
+    const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
     // Several neighbours may send forces for one body: they arrive in slots of their own
     // and are added in the order of the neighbours' ranks.
     HaloPlan backward = forward.reversed();

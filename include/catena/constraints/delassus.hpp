@@ -47,6 +47,10 @@ class DelassusOperator {
   std::unique_ptr<Impl> impl_;
 };
 
+/// A plan of bodies as one of their velocities: where all bodies have six, `width` is 6 and an item
+/// a body; else 1, and an item a velocity. The messages are the same doubles either way.
+HaloPlan velocity_plan(const HaloPlan& plan, const ProblemBodies& bodies, int& width);
+
 /// u = (n, t1, t2)^T (v_b + w_b x r_b - v_a - w_a x r_a) of a rigid contact, from its bodies'
 /// six velocities; inline for loops over all contacts.
 inline Vec3 contact_slip(const RigidContact& c, const double* v_a, const double* v_b) {

@@ -52,6 +52,26 @@ struct HistoryEntry {
   double running_error = 0.0;
 };
 
+/// A row of a joint that hangs on rows before it: met by regularisation.
+struct RedundantJointRow {
+  std::int64_t name = 0;  ///< of the block
+  int row = 0;
+};
+
+/// How the joints of a problem were solved; equal on all ranks.
+struct JointReport {
+  std::int64_t joints = 0;                                    ///< bilateral blocks
+  std::int64_t chains = 0, trees = 0, rings = 0, looped = 0;  ///< mechanisms
+  std::int64_t longest_chain = 0;                             ///< joints
+  std::int64_t chain_joints = 0;                              ///< eliminated as chains
+  std::int64_t sparse_joints = 0;                             ///< by the sparse direct factor
+  std::string grouping;                      ///< of the chains' elimination; "" without chains
+  double regularisation = 0.0;               ///< largest epsilon: A_ii (1 + epsilon)
+  double smallest_pivot = 1.0;               ///< over its row's A_ii: 1/condition to an order or so
+  std::int64_t raised = 0;                   ///< rows whose pivot had to be raised further
+  std::vector<RedundantJointRow> redundant;  ///< the first hundred
+};
+
 /// What a solve did; equal on all ranks.
 struct SolveReport {
   SolveStatus status = SolveStatus::iteration_limit;
@@ -65,6 +85,7 @@ struct SolveReport {
   Metric metric = Metric::energy;
   double threshold = 0.0;             ///< the value of the metric that was to be reached
   std::vector<HistoryEntry> history;  ///< at every evaluation (StopRule::history_set)
+  JointReport joints;
 };
 
 /// A method for the constraint problem. Methods differ in speed and accuracy only: all
