@@ -1,0 +1,251 @@
+// Mechanisms over ranks: the answer is that of a plain serial search however joints are dealt, in
+// few rounds of messages; who eliminates what.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "catena/partition/mechanisms.hpp"
+#include "partition/mechanism_graphs.hpp"
+
+namespace catena {
+namespace {
+
+using test::JointGraph;
+
+/// Which rank of n holds joint i of all.
+using Dealing = std::function<int(std::size_t i, std::size_t all, int n)>;
+
+const std::vector<Dealing> kDealings = {
+    [](std::size_t i, std::size_t all, int n) {  // contiguous
+      return static_cast<int>(i * static_cast<std::size_t>(n) / all);
+    },
+    [](std::size_t i, std::size_t, int n) {  // round robin
+      return static_cast<int>(i % static_cast<std::size_t>(n));
+    },
+    [](std::size_t, std::size_t, int n) { return n - 1; },  // all on one
+    [](std::size_t i, std::size_t, int n) { return i % 2 == 0 ? 0 : std::min(2, n - 1); },  // gaps
+    [](std::size_t i, std::size_t, int n) {  // without order
+      return static_cast<int>(i * 2654435761u % 1009 % static_cast<std::size_t>(n));
+    }};
+
+std::vector<JointEdge> share(const Communicator& comm, const JointGraph& graph,
+                             const Dealing& dealing) {
+  std::vector<JointEdge> own;
+  for (std::size_t i = 0; i < graph.edges.size(); ++i)
+    if (dealing(i, graph.edges.size(), comm.size()) == comm.rank()) own.push_back(graph.edges[i]);
+  return own;
+}
+
+void expect_same(const JointPlace& a, const JointPlace& b, std::int64_t key) {
+  EXPECT_EQ(a.component, b.component) << key;
+  EXPECT_EQ(a.kind, b.kind) << key;
+  EXPECT_EQ(a.n_joints, b.n_joints) << key;
+  EXPECT_EQ(a.n_rows, b.n_rows) << key;
+  EXPECT_EQ(a.n_bodies, b.n_bodies) << key;
+  EXPECT_EQ(a.index, b.index) << key;
+  EXPECT_EQ(a.next_body, b.next_body) << key;
+  EXPECT_EQ(a.previous_body, b.previous_body) << key;
+}
+
+TEST(MechanismsOverRanks, AgreeWithAPlainSearchHoweverJointsAreDealt) {
+  const Communicator comm = Communicator::world();
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    JointGraph graph = test::zoo();
+    if (seed > 0) graph.shuffle(seed);
+    const test::PlainAnalysis plain(graph.edges);
+    for (const Dealing& dealing : kDealings) {
+      const std::vector<JointEdge> own = share(comm, graph, dealing);
+      const auto places = find_mechanisms(comm, own);
+      EXPECT_EQ(places.size(), own.size());
+      for (std::size_t j = 0; j < places.size(); ++j)
+        expect_same(places[j], plain.place.at(own[j].key), own[j].key);
+    }
+  }
+}
+
+TEST(MechanismsOverRanks, CountsAreThoseOfTheWholeScene) {
+  const Communicator comm = Communicator::world();
+  JointGraph graph = test::zoo();
+  graph.shuffle(3);
+  const auto whole = find_mechanisms(Communicator::self(), graph.edges);
+  const MechanismCount expected = count_mechanisms(Communicator::self(), whole);
+  for (const Dealing& dealing : kDealings) {
+    const auto own = share(comm, graph, dealing);
+    const MechanismCount count = count_mechanisms(comm, find_mechanisms(comm, own));
+    EXPECT_EQ(count.joints, static_cast<std::int64_t>(graph.edges.size()));
+    EXPECT_EQ(count.chains, expected.chains);
+    EXPECT_EQ(count.trees, expected.trees);
+    EXPECT_EQ(count.rings, expected.rings);
+    EXPECT_EQ(count.looped, expected.looped);
+    EXPECT_EQ(count.longest_chain, 41);
+    EXPECT_EQ(count.largest, 62);
+  }
+}
+
+/// Messages of one rank at most for one mechanism dealt round robin.
+double messages_for(const Communicator& comm, const JointGraph& graph) {
+  const auto own = share(comm, graph, kDealings[1]);
+  const std::int64_t before = comm.traffic().messages;
+  const auto places = find_mechanisms(comm, own);
+  const std::int64_t sent = comm.traffic().messages - before;
+  std::int64_t sum = 0;
+  for (const JointPlace& p : places) {
+    EXPECT_EQ(p.n_joints, static_cast<std::int64_t>(graph.edges.size()));
+    sum += p.index;
+  }
+  const auto n = static_cast<std::int64_t>(graph.edges.size());
+  EXPECT_EQ(comm.sum(sum), n * (n - 1) / 2);
+  return static_cast<double>(comm.max(sent));
+}
+
+TEST(MechanismsOverRanks, RoundsGrowWithTheLogarithmOfAChainDealtRoundRobin) {
+  const Communicator comm = Communicator::world();
+  if (comm.size() == 1) return;
+  std::vector<double> per_level;
+  for (const GlobalId n : {1000, 100'000}) {
+    for (const bool shuffled : {false, true}) {
+      JointGraph graph;
+      graph.chain(n, true, false);
+      if (shuffled) graph.shuffle(7);
+      const double messages = messages_for(comm, graph);
+      per_level.push_back(messages / (comm.size() - 1) / std::log2(static_cast<double>(n)));
+    }
+  }
+  // One round of hooking thins a path to a third (its local minima) in about 10 exchanges, one
+  // round of doubling takes two: 10 / log2(3) + 2, more where the tail of a round is long.
+  for (const double m : per_level) EXPECT_LT(m, 16.0);
+}
+
+TEST(MechanismsOverRanks, RingAndTreesDealtRoundRobinTakeFewRounds) {
+  const Communicator comm = Communicator::world();
+  JointGraph ring, star, tree;
+  ring.ring(5000);
+  star.star(5000);
+  tree.binary_tree(5001);
+  for (JointGraph* graph : {&ring, &star, &tree}) {
+    graph->shuffle(2);
+    const double levels = std::log2(5000.0) * std::max(comm.size() - 1, 1);
+    EXPECT_LT(messages_for(comm, *graph), 16.0 * levels);
+  }
+}
+
+struct Dealt {
+  std::vector<JointEdge> edges;
+  std::vector<JointPlace> places;
+  JointDeal deal;
+};
+
+Dealt deal_of(const Communicator& comm, const JointGraph& graph, const Dealing& dealing,
+              std::int64_t split) {
+  Dealt d;
+  d.edges = share(comm, graph, dealing);
+  d.places = find_mechanisms(comm, d.edges);
+  std::vector<char> as_chain;
+  for (const JointPlace& p : d.places) as_chain.push_back(p.kind == MechanismKind::chain);
+  d.deal = deal_joints(comm, d.edges, d.places, as_chain, split);
+  return d;
+}
+
+/// Values of all ranks' joints by place in the row.
+std::vector<std::int64_t> by_place(const Communicator& comm, const Dealt& d,
+                                   const std::function<std::int64_t(std::size_t)>& value) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(d.deal.first.back()), 0);
+  for (std::size_t j = 0; j < d.edges.size(); ++j)
+    if (d.deal.place[j] >= 0) all.at(static_cast<std::size_t>(d.deal.place[j])) += value(j);
+  comm.sum(all);
+  return all;
+}
+
+TEST(DealOfJoints, ChainsStandOneAfterAnotherAndRanksHoldContiguousParts) {
+  const Communicator comm = Communicator::world();
+  JointGraph graph = test::zoo();
+  graph.shuffle(5);
+  for (const Dealing& dealing : kDealings) {
+    for (const std::int64_t split : {1, 10, 500}) {
+      const Dealt d = deal_of(comm, graph, dealing, split);
+      EXPECT_EQ(d.deal.first.size(), static_cast<std::size_t>(comm.size()) + 1);
+      EXPECT_EQ(d.deal.first.front(), 0);
+      EXPECT_TRUE(std::is_sorted(d.deal.first.begin(), d.deal.first.end()));
+      for (const std::int64_t ones : by_place(comm, d, [](std::size_t) { return 1; }))
+        EXPECT_EQ(ones, 1);
+      const auto index = by_place(comm, d, [&](std::size_t j) { return d.places[j].index; });
+      const auto chain = by_place(comm, d, [&](std::size_t j) { return d.places[j].component; });
+      const auto length = by_place(comm, d, [&](std::size_t j) { return d.places[j].n_joints; });
+      for (std::size_t i = 1; i < index.size(); ++i) {
+        EXPECT_EQ(chain[i] == chain[i - 1], index[i] != 0) << i;
+        EXPECT_EQ(index[i], index[i] == 0 ? 0 : index[i - 1] + 1) << i;
+      }
+      for (std::size_t r = 1; r + 1 < d.deal.first.size(); ++r) {
+        const auto cut = static_cast<std::size_t>(d.deal.first[r]);
+        if (cut < index.size() && index[cut] != 0) {
+          EXPECT_GE(length[cut], split);
+        }
+      }
+      for (std::size_t j = 0; j < d.edges.size(); ++j) {
+        if (d.deal.place[j] < 0) continue;
+        const auto r = static_cast<std::size_t>(d.deal.rank[j]);
+        EXPECT_GE(d.deal.place[j], d.deal.first[r]);
+        EXPECT_LT(d.deal.place[j], d.deal.first[r + 1]);
+      }
+    }
+  }
+}
+
+TEST(DealOfJoints, PartsOfALongChainCostTheSame) {
+  const Communicator comm = Communicator::world();
+  JointGraph graph;
+  graph.chain(6000, true, false);
+  for (JointEdge& edge : graph.edges) edge.rows = edge.key < 3000 ? 5 : 3;
+  for (const Dealing& dealing : kDealings) {
+    const Dealt d = deal_of(comm, graph, dealing, 500);
+    const auto cost = by_place(comm, d, [&](std::size_t j) {
+      const std::int64_t rows = d.edges[j].rows;
+      return rows * rows * rows;
+    });
+    const std::int64_t total = 3000 * (125 + 27);
+    for (std::size_t r = 0; r + 1 < d.deal.first.size(); ++r) {
+      std::int64_t part = 0;
+      for (std::int64_t i = d.deal.first[r]; i < d.deal.first[r + 1]; ++i)
+        part += cost[static_cast<std::size_t>(i)];
+      EXPECT_NEAR(static_cast<double>(part), static_cast<double>(total) / comm.size(), 126.0);
+    }
+  }
+}
+
+TEST(DealOfJoints, ManyEqualChainsStayWhereTheyAre) {
+  const Communicator comm = Communicator::world();
+  JointGraph graph;
+  for (int i = 0; i < 24; ++i) {
+    graph.chain(10, true, false);
+    for (std::size_t j = graph.edges.size() - 10; j < graph.edges.size(); ++j)
+      graph.edges[j].rows = 3;
+  }
+  const Dealt d = deal_of(comm, graph, kDealings[0], 500);
+  for (const int rank : d.deal.rank) EXPECT_EQ(rank, comm.rank());
+}
+
+TEST(DealOfJoints, OtherMechanismsGoWholeToTheRankThatHoldsMost) {
+  const Communicator comm = Communicator::world();
+  JointGraph graph;
+  graph.star(7);
+  graph.ring(6);
+  graph.grid(3, 3);
+  // three of four joints on rank 1
+  const Dealing mostly_on_1 = [](std::size_t i, std::size_t, int n) {
+    return i % 4 == 0 ? n - 1 : 1 % n;
+  };
+  const Dealt d = deal_of(comm, graph, mostly_on_1, 500);
+  for (const int rank : d.deal.rank) EXPECT_EQ(rank, 1 % comm.size());
+  for (const std::int64_t place : d.deal.place) EXPECT_EQ(place, -1);
+  EXPECT_EQ(d.deal.first.back(), 0);
+  // equal numbers: the lowest rank
+  JointGraph pair;
+  pair.ring(2);
+  const Dealing ends = [](std::size_t i, std::size_t, int n) { return i == 0 ? n - 1 : 0; };
+  const Dealt e = deal_of(comm, pair, ends, 500);
+  for (const int rank : e.deal.rank) EXPECT_EQ(rank, 0);
+}
+
+}  // namespace
+}  // namespace catena
