@@ -24,35 +24,55 @@ struct JointPoses {
 /// The impulses of all linear rows act at one point common to both bodies, and couples are equal
 /// and opposite, so momenta are kept to round-off whatever the misfit: at the middle of p_A and
 /// p_B, or, where B slides along A's axes (prismatic, cylindrical, planar, point_on_line), at p_B;
-/// then the row is the exact rate of its misfit. In planar motion (Model::planar) arms have no y.
+/// then the row is the exact rate of its misfit. Of a wheel it is its lowest point, of a knife edge
+/// p_B. In planar motion (Model::planar) arms have no y, and rows that cannot move have no misfit.
+///
+/// Directions of the rows: world axes where d = 0 and orientations agree, x_A and y_A across an
+/// axis z_A; angular misfits are parts of the rotation vector that leads from A to B (from z_A to
+/// z_B). Coordinates are evaluated only if one of the joint's axes has a limit, motor or friction.
+/// Of rows and axes beyond `rows` and `axes` nothing is set.
 struct JointGeometry {
   using Row = std::array<double, 6>;
-  int rows = 0;                             ///< of the bilateral block, without motors
-  std::array<double, kJointRows> misfit{};  ///< g, m or rad; 0 for velocity rows
-  std::array<bool, kJointRows> angular{};   ///< whether the row's velocity is in rad/s
-  std::array<bool, kJointRows> velocity{};  ///< nonholonomic row: no misfit
-  std::array<std::array<Row, kJointRows>, kJointBodies> jacobian{};
-  int axes = 0;                                 ///< coordinates with limits, motors, friction
-  std::array<double, kJointAxes> coordinate{};  ///< m, or rad unwrapped by JointState::angle
-  std::array<bool, kJointAxes> axis_angular{};
-  std::array<std::array<Row, kJointAxes>, kJointBodies> axis_jacobian{};
+  int rows = 0;         ///< of the bilateral block, without motors
+  bool spring = false;  ///< the row is a spring's: its misfit is a deflection, not an error
+  std::array<double, kJointRows> misfit;  ///< g, m or rad; 0 for velocity rows
+  std::array<bool, kJointRows> angular;   ///< whether the row's velocity is in rad/s
+  std::array<bool, kJointRows> velocity;  ///< row without a position: nonholonomic, or a damper
+  std::array<std::array<Row, kJointRows>, kJointBodies> jacobian;
+  int axes = 0;                               ///< coordinates with limits, motors, friction
+  std::array<double, kJointAxes> coordinate;  ///< m, or rad unwrapped by JointState::angle
+  std::array<bool, kJointAxes> axis_angular;
+  std::array<std::array<Row, kJointAxes>, kJointBodies> axis_jacobian;
 };
+
+/// How many axes of a joint can have limits, a motor and friction, in the order of its coordinates:
+/// revolute, prismatic, planar (x), point_on_line, distance and springs 1, cylindrical and
+/// universal 2, others none.
+int joint_axes(JointType type);
+
+/// Turns the frames of a gear about their z so that both of its angles are 0 at these poses, which
+/// are those at the start: its row holds angle of a + ratio * angle of b = 0.
+void zero_gear_angles(JointConstants& gear, const JointPoses& at);
 
 /// Rows of `joint` at the poses; `angle` are JointState's unwrapped angles at these poses or up to
 /// half a turn away. In a periodic box b is taken in the image nearest to a.
 JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
                              const std::array<double, 2>& angle, const Model& model);
 
-/// The unwrapped angles after the bodies have moved by up to half a turn.
+/// The unwrapped angles after the bodies have moved by up to half a turn. Revolute, cylindrical,
+/// planar, torsion_spring: of B about z_A, from x_A. Universal: from x_A to z_B about z_A, and from
+/// z_A to x_B about z_B (both 0 where x_A = z_B and x_B = z_A). Gear: of A about z_A and of B about
+/// z_B, relative to the carrier. Others have none: `before` is returned.
 std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses& at,
                                    const std::array<double, 2>& before, const Model& model);
 
 /// All coordinates of a joint for output, up to three; NaN where it has fewer: as listed at
-/// JointType; spherical: the rotation vector of B relative to A on A's axes; gear: both angles.
+/// JointType; spherical: the rotation vector of B relative to A on A's axes; gear: both angles;
+/// spring: |d|.
 std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
                                         const std::array<double, 2>& angle, const Model& model);
 
-/// Largest misfits of the position rows: linear ones, m, and angular ones, rad.
+/// Largest misfits of the position rows: linear ones, m, and angular ones, rad. Springs have none.
 struct JointMisfit {
   double linear = 0.0, angular = 0.0;
 };
@@ -86,9 +106,16 @@ struct JointStep {
 ///
 /// SPOOK rows (docs/theory.md, "Joints"): Sigma = 4 eps Upsilon/h^2,
 /// q = -(4/h) Upsilon g + Upsilon G V0, Upsilon = 1/(1 + 4 tau/h); limits the same with their
-/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution; dvi:
-/// q = -g/h. Velocity rows: q = the prescribed velocity, Sigma = 1/(h c) with c their viscous
-/// coefficient, or 0. `body` are local bodies (kNoIndex: the world); prescribed bodies keep their
+/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution. dvi:
+/// Sigma = eps/(h (h + tau)), q = -g/(h + tau), where the default of tau is 0. ODE's form, with
+/// both: Sigma = cfm/h, q = -erp g/h. Velocity rows: q = the prescribed velocity, Sigma = 1/(h c)
+/// with c their viscous coefficient, or 0. Position motors: g = coordinate - target(t), to q comes
+/// the target's mean velocity over the step, and V0 counts relative to that over the step before.
+///
+/// A limit may be reached within the step if its distance is at most 2 h |u0| + 2 h^2 |gravity|
+/// + contact margin (0.05 rad in place of the last two where it is an angle).
+///
+/// `body` are local bodies with 6 velocities (kNoIndex: the world); prescribed bodies keep their
 /// Jacobian, their velocity counts in u. name of the blocks: the joint's id.
 void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry,
                       const JointPoses& at, const std::array<Index, kJointBodies>& body,

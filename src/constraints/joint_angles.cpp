@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <limits>
+#include <numbers>
+
+#include "constraints/joint_frames.hpp"
+
+namespace catena {
+namespace {
+
+/// The angle that differs from `raw` by whole turns and is nearest to `before`.
+double unwrapped(double raw, double before) {
+  constexpr double kTurn = 2.0 * std::numbers::pi;
+  return raw + kTurn * std::round((before - raw) / kTurn);
+}
+
+/// Angle of B about z_A, from x_A: the twist of B's rotation relative to A. It does not depend on
+/// how far z_B is off.
+double twist_angle(const Quat& a, const Quat& b) {
+  const Quat relative = a.conjugate() * b;
+  return 2.0 * std::atan2(relative.z(), relative.w());
+}
+
+/// Angle of a frame about its own z relative to a carrier in which that axis is fixed. With
+/// q_carrier^-1 q_frame = q0 Rz(angle), (w, z) turn by half the angle, and so do (x, y) the other
+/// way round; both pairs keep their lengths, of which one may vanish. The pair is chosen by a
+/// length that the bearings hold, with a bound that no usual angle between axes meets.
+double spin_angle(const Quat& carrier, const Quat& frame) {
+  const Quat q = carrier.conjugate() * frame;
+  constexpr double kBound = 0.2317;
+  if (q.w() * q.w() + q.z() * q.z() > kBound) return 2.0 * std::atan2(q.z(), q.w());
+  return -2.0 * std::atan2(q.y(), q.x());
+}
+
+std::array<double, 2> universal_angles(const Quat& a, const Quat& b) {
+  const Mat3 axes_a = a.toRotationMatrix();
+  const Mat3 axes_b = b.toRotationMatrix();
+  const Vec3 z_a = axes_a.col(2), z_b = axes_b.col(2);
+  return {std::atan2(z_b.dot(axes_a.col(1)), z_b.dot(axes_a.col(0))),
+          std::atan2(-z_a.dot(axes_b.col(1)), z_a.dot(axes_b.col(0)))};
+}
+
+}  // namespace
+
+std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses& at,
+                                   const std::array<double, 2>& before, const Model&) {
+  const auto frame = [&](std::size_t k) { return frame_rotation(joint, at, k); };
+  switch (joint.type) {
+    case JointType::revolute:
+    case JointType::cylindrical:
+    case JointType::planar:
+    case JointType::torsion_spring:
+      return {unwrapped(twist_angle(frame(0), frame(1)), before[0]), before[1]};
+    case JointType::universal: {
+      const std::array<double, 2> raw = universal_angles(frame(0), frame(1));
+      return {unwrapped(raw[0], before[0]), unwrapped(raw[1], before[1])};
+    }
+    case JointType::gear: {
+      const Quat& carrier = at.pose[2].q;
+      return {unwrapped(spin_angle(carrier, frame(0)), before[0]),
+              unwrapped(spin_angle(carrier, frame(1)), before[1])};
+    }
+    default:
+      return before;
+  }
+}
+
+void zero_gear_angles(JointConstants& gear, const JointPoses& at) {
+  for (std::size_t k = 0; k < 2; ++k) {
+    const double half = -0.5 * spin_angle(at.pose[2].q, frame_rotation(gear, at, k));
+    const Quat back(std::cos(half), 0.0, 0.0, std::sin(half));
+    gear.frame[k].q = (gear.frame[k].q * back).normalized();
+  }
+}
+
+std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
+                                        const std::array<double, 2>& angle, const Model& model) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const std::array<double, 2> now = joint_angles(joint, at, angle, model);
+  const Vec3 d = place_joint(joint, at, model).d;
+  const Quat a = frame_rotation(joint, at, 0);
+  const Vec3 d_a = a.conjugate() * d;
+  switch (joint.type) {
+    case JointType::spherical: {
+      const Vec3 turn = rotation_vector(a.conjugate() * frame_rotation(joint, at, 1));
+      return {turn.x(), turn.y(), turn.z()};
+    }
+    case JointType::revolute:
+    case JointType::torsion_spring:
+      return {now[0], kNone, kNone};
+    case JointType::prismatic:
+    case JointType::point_on_line:
+      return {d_a.z(), kNone, kNone};
+    case JointType::cylindrical:
+      return {d_a.z(), now[0], kNone};
+    case JointType::universal:
+    case JointType::gear:
+      return {now[0], now[1], kNone};
+    case JointType::planar:
+      return {d_a.x(), d_a.y(), now[0]};
+    case JointType::distance:
+    case JointType::spring:
+      return {d.norm(), kNone, kNone};
+    case JointType::fixed:
+    case JointType::knife_edge:
+    case JointType::rolling:
+      break;
+  }
+  return {kNone, kNone, kNone};
+}
+
+JointMisfit joint_misfit(const JointGeometry& geometry) {
+  JointMisfit misfit;
+  if (geometry.spring) return misfit;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(geometry.rows); ++i) {
+    double& largest = geometry.angular[i] ? misfit.angular : misfit.linear;
+    largest = std::max(largest, std::abs(geometry.misfit[i]));
+  }
+  return misfit;
+}
+
+}  // namespace catena

@@ -1,0 +1,330 @@
+#include <algorithm>
+#include <numbers>
+
+#include "constraints/joint_frames.hpp"
+
+namespace catena {
+namespace {
+
+using Row = JointGeometry::Row;
+
+/// Writes rows with a common point: linear ones are n . (v_b + w_b x r_b - v_a - w_a x r_a).
+class RowWriter {
+ public:
+  RowWriter(JointGeometry& geometry, const PlacedJoint& placed, const Vec3& common, bool planar)
+      : g_(geometry), arm_a_(common - placed.x_a), arm_b_(common - placed.x_b), planar_(planar) {
+    if (planar_) arm_a_.y() = arm_b_.y() = 0.0;
+  }
+
+  /// d = 0 on the world's axes.
+  void point(const Vec3& d) {
+    for (int k = 0; k < 3; ++k) linear(Vec3::Unit(k), d[k]);
+  }
+  /// Relative velocity along n, misfit m.
+  void linear(Vec3 n, double misfit) {
+    if (planar_) flatten(n, misfit);
+    const std::size_t i = next(misfit, false, false);
+    put_linear(n, g_.jacobian[0][i], g_.jacobian[1][i]);
+  }
+  /// The same without a position.
+  void sliding(Vec3 n) {
+    double none = 0.0;
+    if (planar_) flatten(n, none);
+    const std::size_t i = next(0.0, false, true);
+    put_linear(n, g_.jacobian[0][i], g_.jacobian[1][i]);
+  }
+  /// Relative angular velocity about n, misfit rad.
+  void angular(Vec3 n, double misfit, bool velocity = false) {
+    if (planar_) flatten_turn(n, misfit);
+    const std::size_t i = next(misfit, true, velocity);
+    put_angular(n, g_.jacobian[0][i], g_.jacobian[1][i]);
+  }
+  void linear_axis(Vec3 n, double coordinate) {
+    double none = 0.0;
+    if (planar_) flatten(n, none);
+    const std::size_t i = next_axis(coordinate, false);
+    put_linear(n, g_.axis_jacobian[0][i], g_.axis_jacobian[1][i]);
+  }
+  void angular_axis(Vec3 n, double coordinate) {
+    double none = 0.0;
+    if (planar_) flatten_turn(n, none);
+    const std::size_t i = next_axis(coordinate, true);
+    put_angular(n, g_.axis_jacobian[0][i], g_.axis_jacobian[1][i]);
+  }
+
+ private:
+  /// In planar motion a row acts in the plane or across it, exactly; nothing moves across it.
+  static void flatten(Vec3& n, double& misfit) {
+    if (std::abs(n.y()) > 0.5) {
+      n = Vec3(0.0, n.y(), 0.0);
+      misfit = 0.0;
+    } else {
+      n.y() = 0.0;
+    }
+  }
+  static void flatten_turn(Vec3& n, double& misfit) {
+    if (std::abs(n.y()) > 0.5) {
+      n = Vec3(0.0, n.y(), 0.0);
+    } else {
+      n.y() = 0.0;
+      misfit = 0.0;
+    }
+  }
+  std::size_t next(double misfit, bool angular, bool velocity) {
+    const auto i = static_cast<std::size_t>(g_.rows++);
+    g_.misfit[i] = misfit;
+    g_.angular[i] = angular;
+    g_.velocity[i] = velocity;
+    g_.jacobian[2][i] = Row{};
+    return i;
+  }
+  std::size_t next_axis(double coordinate, bool angular) {
+    const auto i = static_cast<std::size_t>(g_.axes++);
+    g_.coordinate[i] = coordinate;
+    g_.axis_angular[i] = angular;
+    g_.axis_jacobian[2][i] = Row{};
+    return i;
+  }
+  void put_linear(const Vec3& n, Row& a, Row& b) const {
+    const Vec3 turn_a = n.cross(arm_a_), turn_b = arm_b_.cross(n);
+    a = {-n.x(), -n.y(), -n.z(), turn_a.x(), turn_a.y(), turn_a.z()};
+    b = {n.x(), n.y(), n.z(), turn_b.x(), turn_b.y(), turn_b.z()};
+  }
+  static void put_angular(const Vec3& n, Row& a, Row& b) {
+    a = {0.0, 0.0, 0.0, -n.x(), -n.y(), -n.z()};
+    b = {0.0, 0.0, 0.0, n.x(), n.y(), n.z()};
+  }
+
+  JointGeometry& g_;
+  Vec3 arm_a_, arm_b_;
+  bool planar_;
+};
+
+/// Everything a type's rows are made from.
+struct Context {
+  const JointConstants& joint;
+  const JointPoses& at;
+  const std::array<double, 2>& angle;
+  const Model& model;
+  PlacedJoint placed;
+};
+
+bool acts(const JointAxis& axis) {
+  return axis.motor != MotorKind::none || axis.friction > 0.0 || axis.limited();
+}
+
+/// Whether coordinates are asked for.
+bool has_active_axis(const JointConstants& joint) {
+  return acts(joint.axis[0]) || (acts(joint.axis[1]) && joint_axes(joint.type) > 1);
+}
+
+RowWriter writer_at(const Context& c, const Vec3& common, JointGeometry& g) {
+  return {g, c.placed, common, c.model.planar};
+}
+
+Vec3 middle(const PlacedJoint& placed) { return 0.5 * (placed.p_a + placed.p_b); }
+
+/// z_B = z_A: on x_A and y_A the rotation vector that leads from z_A to z_B.
+void aligned_axes(RowWriter& rows, const Mat3& a, const Vec3& z_b) {
+  const double on_x = -a.col(1).dot(z_b), on_y = a.col(0).dot(z_b);
+  const double cosine = a.col(2).dot(z_b);
+  const double sine2 = on_x * on_x + on_y * on_y;
+  const bool opposite = sine2 == 0.0 && cosine < 0.0;
+  const double factor = angle_over_sine(sine2, cosine);
+  rows.angular(a.col(0), opposite ? std::numbers::pi : factor * on_x);
+  rows.angular(a.col(1), factor * on_y);
+}
+
+/// Orientations agree: the rotation vector from A to B on the world's axes.
+void equal_orientation(RowWriter& rows, const Quat& a, const Quat& b) {
+  const Vec3 turn = rotation_vector(b * a.conjugate());
+  for (int k = 0; k < 3; ++k) rows.angular(Vec3::Unit(k), turn[k]);
+}
+
+double first_angle(const Context& c) { return joint_angles(c.joint, c.at, c.angle, c.model)[0]; }
+
+void fixed_rows(const Context& c, JointGeometry& g) {
+  RowWriter rows = writer_at(c, middle(c.placed), g);
+  rows.point(c.placed.d);
+  equal_orientation(rows, frame_rotation(c.joint, c.at, 0), frame_rotation(c.joint, c.at, 1));
+}
+
+void revolute_rows(const Context& c, JointGeometry& g) {
+  const Mat3 a = frame_rotation(c.joint, c.at, 0).toRotationMatrix();
+  RowWriter rows = writer_at(c, middle(c.placed), g);
+  rows.point(c.placed.d);
+  aligned_axes(rows, a, frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  if (has_active_axis(c.joint)) rows.angular_axis(a.col(2), first_angle(c));
+}
+
+void universal_rows(const Context& c, JointGeometry& g) {
+  const Vec3 z_a = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
+  const Vec3 z_b = frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ();
+  RowWriter rows = writer_at(c, middle(c.placed), g);
+  rows.point(c.placed.d);
+  rows.angular(z_b.cross(z_a), z_a.dot(z_b));
+  if (!has_active_axis(c.joint)) return;
+  const std::array<double, 2> angle = joint_angles(c.joint, c.at, c.angle, c.model);
+  rows.angular_axis(z_a, angle[0]);
+  rows.angular_axis(z_b, angle[1]);
+}
+
+/// prismatic, cylindrical, planar and point_on_line: B slides along axes of A.
+void sliding_rows(const Context& c, JointGeometry& g) {
+  const Quat q_a = frame_rotation(c.joint, c.at, 0);
+  const Mat3 a = q_a.toRotationMatrix();
+  const Vec3& d = c.placed.d;
+  const JointType type = c.joint.type;
+  RowWriter rows = writer_at(c, c.placed.p_b, g);
+  if (type == JointType::planar) {
+    rows.linear(a.col(2), a.col(2).dot(d));
+  } else {
+    rows.linear(a.col(0), a.col(0).dot(d));
+    rows.linear(a.col(1), a.col(1).dot(d));
+  }
+  if (type == JointType::prismatic) {
+    equal_orientation(rows, q_a, frame_rotation(c.joint, c.at, 1));
+  } else if (type != JointType::point_on_line) {
+    aligned_axes(rows, a, frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  }
+  if (!has_active_axis(c.joint)) return;
+  const Vec3 along = a.col(type == JointType::planar ? 0 : 2);
+  rows.linear_axis(along, along.dot(d));
+  if (type == JointType::cylindrical) rows.angular_axis(a.col(2), first_angle(c));
+}
+
+/// distance and spring. Where both points coincide the direction is z_A.
+void distance_rows(const Context& c, JointGeometry& g) {
+  const bool spring = c.joint.type == JointType::spring;
+  const double distance = c.placed.d.norm();
+  const Vec3 n = distance > 0.0 ? Vec3(c.placed.d / distance)
+                                : Vec3(frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ());
+  RowWriter rows = writer_at(c, middle(c.placed), g);
+  g.spring = spring;
+  if (!spring || c.joint.stiffness > 0.0) {
+    rows.linear(n, distance - c.joint.length);
+  } else if (c.joint.damping > 0.0) {
+    rows.sliding(n);
+  }
+  if (has_active_axis(c.joint)) rows.linear_axis(n, distance);
+}
+
+void torsion_spring_rows(const Context& c, JointGeometry& g) {
+  const Vec3 z_a = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
+  RowWriter rows = writer_at(c, middle(c.placed), g);
+  g.spring = true;
+  const double angle = first_angle(c);
+  if (c.joint.stiffness > 0.0) {
+    rows.angular(z_a, angle - c.joint.length);
+  } else if (c.joint.damping > 0.0) {
+    rows.angular(z_a, 0.0, true);
+  }
+  if (has_active_axis(c.joint)) rows.angular_axis(z_a, angle);
+}
+
+/// u = z_A . (w_a - w_c) + ratio z_B . (w_b - w_c).
+void gear_rows(const Context& c, JointGeometry& g) {
+  const Vec3 turn_a = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
+  const Vec3 turn_b = c.joint.ratio * (frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  const Vec3 turn_c = -(turn_a + turn_b);
+  const std::array<double, 2> angle = joint_angles(c.joint, c.at, c.angle, c.model);
+  g.rows = 1;
+  g.misfit[0] = angle[0] + c.joint.ratio * angle[1];
+  g.angular[0] = true;
+  g.velocity[0] = false;
+  g.jacobian[0][0] = {0.0, 0.0, 0.0, turn_a.x(), turn_a.y(), turn_a.z()};
+  g.jacobian[1][0] = {0.0, 0.0, 0.0, turn_b.x(), turn_b.y(), turn_b.z()};
+  g.jacobian[2][0] = {0.0, 0.0, 0.0, turn_c.x(), turn_c.y(), turn_c.z()};
+}
+
+/// The wheel's lowest point is p_B + R m, m the direction in the wheel's plane that leads down most
+/// steeply; as m is stationary, the velocity of the wheel's matter there is the rate of the height.
+void rolling_rows(const Context& c, JointGeometry& g) {
+  const Mat3 a = frame_rotation(c.joint, c.at, 0).toRotationMatrix();
+  const Vec3 n = a.col(2);
+  const Vec3 axle = frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ();
+  const Vec3 across = n - n.dot(axle) * axle;
+  const double steepness = across.norm();
+  // lying flat, a wheel has no lowest point: any point of its rim
+  const Vec3 up = steepness > 0.0 ? Vec3(across / steepness) : Vec3(a.col(0));
+  const Vec3 forward = axle.cross(up);  // lies in the plane, as n does in that of axle and up
+  RowWriter rows = writer_at(c, c.placed.p_b - c.joint.length * up, g);
+  rows.linear(n, n.dot(c.placed.d) - c.joint.length * steepness);
+  rows.sliding(forward);
+  rows.sliding(n.cross(forward));
+}
+
+void knife_edge_rows(const Context& c, JointGeometry& g) {
+  RowWriter rows = writer_at(c, c.placed.p_b, g);
+  rows.sliding(frame_rotation(c.joint, c.at, 1) * Vec3::UnitY());
+}
+
+}  // namespace
+
+int joint_axes(JointType type) {
+  switch (type) {
+    case JointType::cylindrical:
+    case JointType::universal:
+      return 2;
+    case JointType::revolute:
+    case JointType::prismatic:
+    case JointType::planar:
+    case JointType::point_on_line:
+    case JointType::distance:
+    case JointType::spring:
+    case JointType::torsion_spring:
+      return 1;
+    case JointType::fixed:
+    case JointType::spherical:
+    case JointType::gear:
+    case JointType::knife_edge:
+    case JointType::rolling:
+      break;
+  }
+  return 0;
+}
+
+JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
+                             const std::array<double, 2>& angle, const Model& model) {
+  JointGeometry g;
+  const Context c{joint, at, angle, model, place_joint(joint, at, model)};
+  switch (joint.type) {
+    case JointType::fixed:
+      fixed_rows(c, g);
+      break;
+    case JointType::spherical:
+      writer_at(c, middle(c.placed), g).point(c.placed.d);
+      break;
+    case JointType::revolute:
+      revolute_rows(c, g);
+      break;
+    case JointType::universal:
+      universal_rows(c, g);
+      break;
+    case JointType::prismatic:
+    case JointType::cylindrical:
+    case JointType::planar:
+    case JointType::point_on_line:
+      sliding_rows(c, g);
+      break;
+    case JointType::distance:
+    case JointType::spring:
+      distance_rows(c, g);
+      break;
+    case JointType::torsion_spring:
+      torsion_spring_rows(c, g);
+      break;
+    case JointType::gear:
+      gear_rows(c, g);
+      break;
+    case JointType::rolling:
+      rolling_rows(c, g);
+      break;
+    case JointType::knife_edge:
+      knife_edge_rows(c, g);
+      break;
+  }
+  return g;
+}
+
+}  // namespace catena
