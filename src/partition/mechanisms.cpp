@@ -199,11 +199,6 @@ std::vector<NodeLink> meet_other_ranks(const Communicator& comm, std::span<const
     OwnBody& body = graph.bodies[i];
     body.all = answers[i].all;
     body.counted = answers[i].counted != 0;
-    if (body.all > body.count && body.count == 2) {
-      // two own ends, but not alone
-      for (std::size_t k = body.first; k < body.first + 2; ++k)
-        graph.mates.of_end[static_cast<std::size_t>(graph.ends[k].end)] = kNoMate;
-    }
     if (answers[i].mate.rank < 0) continue;
     graph.mates.of_end[static_cast<std::size_t>(shares[i].end)] =
         -2 - static_cast<std::int32_t>(graph.mates.remote.size());

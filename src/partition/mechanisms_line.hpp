@@ -21,8 +21,9 @@ struct RemoteMate {
 
 inline constexpr std::int32_t kNoMate = -1;
 
-/// What an own joint's end meets where exactly two ends are at the body: the other end (>= 0, own),
-/// remote[-2 - mate] (<= -2), or kNoMate.
+/// What an end of an own joint of a chain or ring meets at its body: the other end (>= 0, own),
+/// remote[-2 - mate] (<= -2), or kNoMate. (Of other mechanisms, where more ends may be at the body,
+/// mates mean nothing.)
 struct Mates {
   std::vector<std::int32_t> of_end;
   std::vector<RemoteMate> remote;
