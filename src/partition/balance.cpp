@@ -13,9 +13,8 @@ namespace catena {
 using partition_detail::CellGraphShare;
 using partition_detail::CellParts;
 using partition_detail::CurvePlace;
+using partition_detail::for_each_edge;
 using partition_detail::is_dynamic;
-using partition_detail::joins_dynamic;
-using partition_detail::kRowsPerContact;
 using partition_detail::with_ghosts;
 
 void describe(SettingsVisitor& visit, BalanceSettings& s) {
@@ -70,8 +69,9 @@ struct DynamicBodies {
 };
 
 // Collective. Parts of the dynamic bodies from the graph on n_cells cells.
-CellParts split_graph(const Communicator& comm, const ContactSet& set, const DynamicBodies& dynamic,
-                      std::int64_t n_dynamic, std::int64_t n_cells, int n_parts) {
+CellParts split_graph(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+                      const DynamicBodies& dynamic, std::int64_t n_dynamic, std::int64_t n_cells,
+                      int n_parts) {
   CellGraphShare share;
   share.n_cells = n_cells;
   std::vector<std::int64_t> cell(static_cast<std::size_t>(set.bodies.n_owned), -1);
@@ -82,13 +82,12 @@ CellParts split_graph(const Communicator& comm, const ContactSet& set, const Dyn
     share.weights.push_back({cell[dynamic.index[k]], dynamic.weight[k]});
   }
   cell = with_ghosts(comm, set, cell);
-  for (const Contact& contact : set.contacts) {
-    if (!joins_dynamic(set, contact)) continue;
-    const std::int64_t a = cell[static_cast<std::size_t>(contact.body_a)];
-    const std::int64_t b = cell[static_cast<std::size_t>(contact.body_b)];
+  for_each_edge(bodies, set, [&](Index body_a, Index body_b, std::int64_t rows) {
+    const std::int64_t a = cell[static_cast<std::size_t>(body_a)];
+    const std::int64_t b = cell[static_cast<std::size_t>(body_b)];
     CATENA_CHECK(a >= 0 && b >= 0, "the halo plan reaches every dynamic ghost in contact");
-    if (a != b) share.edges.push_back({a, b, kRowsPerContact});
-  }
+    if (a != b) share.edges.push_back({a, b, rows});
+  });
   return partition_detail::split_cells(comm, std::move(share), n_parts);
 }
 
@@ -120,17 +119,14 @@ void place_prescribed(const Communicator& comm, const Bodies& bodies,
 }
 
 // Collective. Cut and balance of `part`.
-void measure(const Communicator& comm, const ContactSet& set, std::span<const int> part,
-             std::span<const std::int64_t> weight, int n_parts, PartitionQuality& quality) {
+void measure(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+             std::span<const int> part, std::span<const std::int64_t> weight, int n_parts,
+             PartitionQuality& quality) {
   const std::vector<std::int64_t> all = with_ghosts(comm, set, {part.begin(), part.end()});
   std::int64_t cut = 0;
-  for (const Contact& contact : set.contacts) {
-    if (!joins_dynamic(set, contact)) continue;
-    if (all[static_cast<std::size_t>(contact.body_a)] !=
-        all[static_cast<std::size_t>(contact.body_b)]) {
-      cut += kRowsPerContact;
-    }
-  }
+  for_each_edge(bodies, set, [&](Index a, Index b, std::int64_t rows) {
+    if (all[static_cast<std::size_t>(a)] != all[static_cast<std::size_t>(b)]) cut += rows;
+  });
   std::vector<std::int64_t> work(static_cast<std::size_t>(n_parts), 0);
   for (std::size_t i = 0; i < part.size(); ++i)
     work[static_cast<std::size_t>(part[i])] += weight[i];
@@ -149,7 +145,9 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
                                   const State& state, const ContactSet& contacts, int n_parts,
                                   const BalanceSettings& settings, PartitionQuality& quality) {
   quality = {};
-  CATENA_CHECK(contacts.bodies.n_owned == bodies.size(), "contacts of the same bodies");
+  CATENA_CHECK(contacts.bodies.n_owned == bodies.size() &&
+                   contacts.joint_bodies.size() == bodies.joints.size(),
+               "contacts of the same bodies");
   const Aabb box = partition_detail::curve_box(comm, state);
   const std::vector<CurvePlace> places = partition_detail::curve_places(bodies, state, box);
   const std::vector<std::int64_t> weight = partition_detail::body_weights(bodies, contacts);
@@ -158,15 +156,15 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   const std::int64_t n_dynamic = comm.sum(static_cast<std::int64_t>(dynamic.index.size()));
   const std::int64_t n_cells = std::min(n_dynamic, settings.max_graph);
   const bool aggregated = n_cells < n_dynamic;
-  const auto joined = std::count_if(contacts.contacts.begin(), contacts.contacts.end(),
-                                    [&](const Contact& c) { return joins_dynamic(contacts, c); });
-  const bool any_edges = comm.sum(static_cast<std::int64_t>(joined)) > 0;
+  std::int64_t joined = 0;
+  for_each_edge(bodies, contacts, [&joined](Index, Index, std::int64_t) { ++joined; });
+  const bool any_edges = comm.sum(joined) > 0;
   const std::int64_t least = aggregated ? kLeastCellsPerPart : kLeastBodiesPerPart;
 
   std::vector<int> part(places.size(), 0);
   CellParts split;
   if (n_parts > 1 && any_edges && n_cells >= least * n_parts) {
-    split = split_graph(comm, contacts, dynamic, n_dynamic, n_cells, n_parts);
+    split = split_graph(comm, bodies, contacts, dynamic, n_dynamic, n_cells, n_parts);
   }
   if (split.valid) {
     quality.vertices = n_cells;
@@ -177,7 +175,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   }
   for (std::size_t k = 0; k < dynamic.index.size(); ++k) part[dynamic.index[k]] = split.part[k];
   place_prescribed(comm, bodies, places, dynamic, part, n_parts);
-  measure(comm, contacts, part, weight, n_parts, quality);
+  measure(comm, bodies, contacts, part, weight, n_parts, quality);
   return part;
 }
 

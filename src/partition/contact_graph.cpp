@@ -2,6 +2,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "joint_homes.hpp"
 
 namespace catena::partition_detail {
 
@@ -19,6 +20,44 @@ Index home_index(const ContactSet& set, const Contact& contact) {
   return home;
 }
 
+std::int64_t rows_of(JointType type) {
+  switch (type) {
+    case JointType::fixed:
+      return 6;
+    case JointType::revolute:
+    case JointType::prismatic:
+      return 5;
+    case JointType::cylindrical:
+    case JointType::universal:
+      return 4;
+    case JointType::spherical:
+    case JointType::planar:
+    case JointType::rolling:
+      return 3;
+    case JointType::point_on_line:
+      return 2;
+    case JointType::distance:
+    case JointType::gear:
+    case JointType::knife_edge:
+    case JointType::spring:
+    case JointType::torsion_spring:
+      return 1;
+  }
+  return 0;
+}
+
+std::array<Index, kJointBodies> dynamic_bodies(const ContactSet& set, std::size_t j) {
+  std::array<Index, kJointBodies> found = {kNoIndex, kNoIndex, kNoIndex};
+  std::size_t n = 0;
+  for (const std::size_t k : kHomeOrder) {
+    const Index body = set.joint_bodies[j][k];
+    if (body == kNoIndex) continue;
+    if (is_dynamic(set.bodies.constants[static_cast<std::size_t>(body)])) found[n++] = body;
+  }
+  CATENA_CHECK(n > 0 && found[0] < set.bodies.n_owned, "a joint is held by the owner of its home");
+  return found;
+}
+
 std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set) {
   std::vector<std::int64_t> weight(bodies.constants.size(), 0);
   for (std::size_t i = 0; i < weight.size(); ++i) {
@@ -26,6 +65,10 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
   }
   for (const Contact& contact : set.contacts) {
     weight[static_cast<std::size_t>(home_index(set, contact))] += kRowsPerContact;
+  }
+  for (std::size_t j = 0; j < set.joint_bodies.size(); ++j) {
+    const Index home = dynamic_bodies(set, j)[0];
+    weight[static_cast<std::size_t>(home)] += rows_of(bodies.joints[j].type);
   }
   return weight;
 }

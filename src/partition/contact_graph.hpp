@@ -1,6 +1,8 @@
-// Contacts as edges and weights of bodies: what the partition, its measure and the plan share.
+// Contacts and joints as edges and weights of bodies: what the partition, its measure and the plan
+// share.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -16,11 +18,34 @@ inline bool is_dynamic(const BodyConstants& body) { return body.kind == BodyKind
 /// Whether both bodies of a contact are dynamic: only those couple two ranks.
 bool joins_dynamic(const ContactSet& set, const Contact& contact);
 
+/// Rows of the bilateral block of a joint.
+std::int64_t rows_of(JointType type);
+
+/// Local indices of the dynamic bodies of joint j, in the order in which the first is its home (an
+/// owned one); kNoIndex in the rest.
+std::array<Index, kJointBodies> dynamic_bodies(const ContactSet& set, std::size_t j);
+
+/// Calls visit(a, b, rows) for each pair of dynamic local bodies that a contact or a joint of this
+/// rank couples; a contact's is 3 rows, a joint's those of its type.
+template <class Visit>
+void for_each_edge(const Bodies& bodies, const ContactSet& set, Visit&& visit) {
+  for (const Contact& contact : set.contacts) {
+    if (joins_dynamic(set, contact)) visit(contact.body_a, contact.body_b, kRowsPerContact);
+  }
+  for (std::size_t j = 0; j < set.joint_bodies.size(); ++j) {
+    const auto body = dynamic_bodies(set, j);
+    const std::int64_t rows = rows_of(bodies.joints[j].type);
+    for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) {
+      for (std::size_t l = 0; l < k; ++l) visit(body[l], body[k], rows);
+    }
+  }
+}
+
 /// Local index of the body whose owner holds the contact: an owned one.
 Index home_index(const ContactSet& set, const Contact& contact);
 
-/// Work of each owned body in rows: those of contacts whose home it is, plus one; 0 for
-/// prescribed bodies.
+/// Work of each owned body in rows: those of contacts and joints whose home it is, plus one; 0
+/// for prescribed bodies.
 std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set);
 
 /// Collective. A number per owned body, continued to ghosts of dynamic bodies; -1 for others.

@@ -11,6 +11,7 @@
 #include "catena/base/error.hpp"
 #include "catena/collision/broad_phase.hpp"
 #include "catena/collision/sphere_pair.hpp"
+#include "joint_ghosts.hpp"
 #include "periodic_images.hpp"
 #include "planar.hpp"
 #include "rank_boxes.hpp"
@@ -25,7 +26,7 @@ using partition_detail::part_in_image;
 using partition_detail::PeriodicImages;
 using partition_detail::RankBoxes;
 
-/// What the pair loop needs of a body, close together in memory.
+/// What the pair loop needs of a body that collides, close together in memory.
 struct Probe {
   Vec3 p;
   Vec3 v;             ///< velocity that the step starts to move with: v + h g if dynamic
@@ -36,10 +37,12 @@ struct Probe {
   ShapeType type;
   bool dynamic;
   std::uint8_t group;
+  bool jointed;  ///< a joint may hold it apart from others
+  Index body;    ///< among the local ones
 };
 
-/// A pair as positions in the order of ids, so that sorting it sorts by key; `high` is displaced
-/// by the image.
+/// A pair as positions of probes in the order of ids, so that sorting it sorts by key; `high` is
+/// displaced by the image.
 struct IdPair {
   Index low, high;
   int image;
@@ -52,6 +55,11 @@ constexpr std::size_t kKeptScratch = std::size_t{16} << 20;
 
 /// Coinciding points in planar motion, as a fraction of the smaller body.
 constexpr double kSamePoint = 1e-6;
+
+/// Whether a body may touch anything.
+bool takes_part(const BodyConstants& body) {
+  return body.collides && body.shape.type != ShapeType::none;
+}
 
 constexpr const char* kPeriodicRemedy = "make the periodic box larger or the body smaller";
 constexpr const char* kPlanarRemedy =
@@ -74,26 +82,32 @@ struct ContactSearch::Impl {
   BroadPhase broad_phase;
   RankBoxes rank_boxes;
   PeriodicImages images;
-  std::vector<Probe> probes;     ///< of all local bodies
-  std::vector<Aabb> boxes;       ///< swept, of owned bodies and candidates
+  /// Of all local bodies that collide, in their order: most links of chains do not, and cost no
+  /// more than a look.
+  std::vector<Probe> probes;
+  std::vector<Aabb> boxes;  ///< swept, of those that are owned or candidates
+  Index n_owned_probes = 0;
   std::vector<Aabb> grid;        ///< periodic: the boxes and their images ...
   std::vector<ImageOf> grid_of;  ///< ... and what they are of
   /// Owned bodies sent to other ranks as candidates, ascending in rank.
-  std::vector<std::pair<int, std::vector<Index>>> offered;
+  partition_detail::Offers offered;
   std::vector<Index> candidate_place;     ///< in the parcel of its owner
-  std::vector<Index> by_id, place_by_id;  ///< local bodies in the order of ids, and back
+  std::vector<Index> by_id, place_by_id;  ///< probes in the order of ids, and back
   std::vector<IdPair> pairs, sorted_pairs;
   std::vector<Index> bucket;
   std::vector<ContactPoint> points;
-  std::vector<Index> moved_to;  ///< new place of local bodies; kNoIndex: dropped
+  std::vector<Index> moved_to;  ///< new place of bodies that are not owned; kNoIndex: dropped
+  std::span<const std::pair<GlobalId, GlobalId>> apart;  ///< pairs that joints hold apart ...
+  std::size_t next_apart = 0;                            ///< ... and how far they are passed
 
   Impl(const Communicator& c, const Model& m) : comm(c), model(&m), images(m.periodic) {}
 
-  Probe probe_of(const BodyConstants& constants, const Vec3& p, const Twist& twist) const;
+  void add_probe(const BodyConstants& constants, const Vec3& p, const Twist& twist, Index body);
   Aabb swept_box(const BodyConstants& constants, const Pose& pose, const Probe& probe) const;
   Twist in_motion(const BodyConstants& body, double time) const;
   void refuse_faults(const Bodies& bodies, const State& state) const;
   void add_owned(const Bodies& bodies, const State& state, LocalBodies& local);
+  void choose_offers(const Bodies& bodies);
   void add_candidates(const Bodies& bodies, const State& state, LocalBodies& local);
   void add_unbounded(double time, LocalBodies& local);
   void order_by_id();
@@ -105,33 +119,38 @@ struct ContactSearch::Impl {
   bool spheres_meet(const Probe& a, const Probe& b, int image, SphereGap& g) const;
   void narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts);
   void collide_pair(const LocalBodies& local, const IdPair& pair, std::vector<Contact>& contacts);
-  void finish_pair(std::vector<Contact>& contacts, std::size_t first) const;
-  void keep_needed(ContactSet& out);
+  /// Of a position in the order of ids.
+  const Probe& probe_at(Index position) const {
+    return probes[static_cast<std::size_t>(by_id[static_cast<std::size_t>(position)])];
+  }
+  bool held_apart(const Probe& a, const Probe& b);
+  void finish_pair(const IdPair& pair, std::vector<Contact>& contacts, std::size_t first) const;
+  void keep_needed(const JointLinks& links, ContactSet& out);
   void plan_halo(ContactSet& out);
   void release_large();
 };
 
-Probe ContactSearch::Impl::probe_of(const BodyConstants& constants, const Vec3& p,
-                                    const Twist& twist) const {
-  Probe probe;
+void ContactSearch::Impl::add_probe(const BodyConstants& constants, const Vec3& p,
+                                    const Twist& twist, Index body) {
+  Probe& probe = probes.emplace_back();
   probe.p = p;
   probe.v = twist.v;
   probe.dynamic = constants.kind == BodyKind::dynamic;
   if (probe.dynamic) probe.v += step * model->gravity;
   probe.speed = probe.v.norm();
-  probe.type = constants.collides ? constants.shape.type : ShapeType::none;
+  probe.type = constants.shape.type;
   // a plane is dealt with on its own
   probe.radius = probe.type == ShapeType::plane ? 0.0 : bounding_radius(constants.shape);
   probe.spin_speed = probe.type == ShapeType::sphere ? 0.0 : twist.w.norm() * probe.radius;
   probe.id = constants.id;
   probe.group = constants.group;
-  return probe;
+  probe.jointed = constants.jointed;
+  probe.body = body;
 }
 
 /// Box over the way of a body in the step, grown by half the margin.
 Aabb ContactSearch::Impl::swept_box(const BodyConstants& constants, const Pose& pose,
                                     const Probe& probe) const {
-  if (probe.type == ShapeType::none) return {};
   Aabb box = bounds_of(constants.shape, pose, model->geometries);
   const Vec3 way = step * probe.v;
   box.lo += way.cwiseMin(0.0);
@@ -153,27 +172,9 @@ void ContactSearch::Impl::refuse_faults(const Bodies& bodies, const State& state
     const std::string found = partition_detail::planar_fault(*model, bodies, state);
     if (!found.empty()) throw Error(found, "", kPlanarRemedy);
   }
-  const PeriodicBox& periodic = model->periodic;
-  for (std::size_t i = 0; i < (images.any() ? bodies.constants.size() : 0); ++i) {
-    const BodyConstants& body = bodies.constants[i];
-    const Pose& pose = state.body[i].pose;
-    const Aabb box = bounds_of(body.shape, pose, model->geometries);
-    for (int axis = 0; axis < 2; ++axis) {
-      const auto k = static_cast<std::size_t>(axis);
-      if (!periodic.active[k]) continue;
-      const double period = periodic.hi[k] - periodic.lo[k];
-      const bool dynamic = body.kind == BodyKind::dynamic;
-      const auto name = [&] { return "body " + model->names.name_of(body.id); };
-      const std::string along = axis == 0 ? " along x" : " along y";
-      if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
-        throw Error(
-            name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" + along, "",
-            kPeriodicRemedy);
-      }
-      if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
-        throw Error(name() + " lies outside of the periodic box" + along, "", kPeriodicRemedy);
-      }
-    }
+  if (images.any()) {
+    const std::string found = partition_detail::periodic_fault(*model, bodies, state);
+    if (!found.empty()) throw Error(found, "", kPeriodicRemedy);
   }
 }
 
@@ -185,28 +186,48 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
   local.owner.assign(n, comm.rank());
   local.n_owned = static_cast<Index>(n);
   local.moving.clear();
-  probes.resize(n);
-  boxes.resize(n);
+  probes.clear();
+  boxes.clear();
+  probes.reserve(static_cast<std::size_t>(n_owned_probes));  // as many as there were
+  boxes.reserve(static_cast<std::size_t>(n_owned_probes));
   for (std::size_t i = 0; i < n; ++i) {
     const BodyConstants& body = bodies.constants[i];
+    const auto place = static_cast<Index>(i);
     if (body.kind == BodyKind::kinematic && body.motion >= 0) {
-      local.moving.emplace_back(static_cast<Index>(i), in_motion(body, state.time));
+      local.moving.emplace_back(place, in_motion(body, state.time));
     }
-    probes[i] = probe_of(body, state.body[i].pose.p, local.twist(static_cast<Index>(i)));
-    boxes[i] = swept_box(body, state.body[i].pose, probes[i]);
+    if (!takes_part(body)) continue;
+    const Pose& pose = state.body[i].pose;
+    add_probe(body, pose.p, local.twist(place), place);
+    boxes.push_back(swept_box(body, pose, probes.back()));
   }
+  n_owned_probes = static_cast<Index>(probes.size());
 }
 
-/// Collective. Owned bodies go to the ranks whose boxes they reach; theirs come here, all
-/// as ghosts for the time being.
+/// Collective. Tells the owned bodies that reach other ranks' boxes or on which their joints act.
+void ContactSearch::Impl::choose_offers(const Bodies& bodies) {
+  std::vector<double> extents;
+  extents.reserve(probes.size());
+  for (const Probe& probe : probes) {
+    extents.push_back(half_extent(bodies.constants[static_cast<std::size_t>(probe.body)].shape));
+  }
+  rank_boxes.group(extents, boxes);
+  const std::vector<double> all = comm.all_gather(std::span(rank_boxes.published()));
+  rank_boxes.select(all, comm.rank(), boxes, images, offered);
+  for (auto& [rank, list] : offered) {
+    for (Index& i : list) i = probes[static_cast<std::size_t>(i)].body;
+  }
+  partition_detail::merge_offers(offered, bodies.links.offered);
+}
+
+/// Collective. Owned bodies go to the ranks whose boxes they reach or whose joints need them;
+/// theirs come here, all as ghosts for the time being.
 void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& state,
                                          LocalBodies& local) {
   offered.clear();
   candidate_place.clear();
   if (comm.size() > 1) {
-    rank_boxes.group(bodies, boxes);
-    const std::vector<double> all = comm.all_gather(std::span(rank_boxes.published()));
-    rank_boxes.select(all, comm.rank(), boxes, images, offered);
+    choose_offers(bodies);
     std::vector<Parcel> outgoing;
     for (const auto& [rank, list] : offered) {
       Parcel parcel{rank, {}};
@@ -222,12 +243,14 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
       std::span<const std::byte> bytes(parcel.bytes);
       for (Index place = 0; !bytes.empty(); ++place) {
         const auto record = partition_detail::take<BodyRecord>(bytes);
+        candidate_place.push_back(place);
+        if (takes_part(record.constants)) {
+          add_probe(record.constants, record.state.pose.p, record.state.twist, local.size());
+          boxes.push_back(swept_box(record.constants, record.state.pose, probes.back()));
+        }
         local.constants.push_back(record.constants);
         local.state.push_back(record.state);
         local.owner.push_back(parcel.rank);
-        candidate_place.push_back(place);
-        probes.push_back(probe_of(record.constants, record.state.pose.p, record.state.twist));
-        boxes.push_back(swept_box(record.constants, record.state.pose, probes.back()));
       }
     }
   }
@@ -238,10 +261,13 @@ void ContactSearch::Impl::add_unbounded(double time, LocalBodies& local) {
   for (const BodyRecord& body : model->unbounded) {
     BodyMotionState now = prescribed_state(*model, body.constants, body.state.pose, time);
     now.twist = in_motion(body.constants, time);
+    if (takes_part(body.constants)) {
+      add_probe(body.constants, now.pose.p, now.twist, local.size());
+      probes.back().jointed = true;  // owners know of the other body only
+    }
     local.constants.push_back(body.constants);
     local.state.push_back(now);
     local.owner.push_back(0);
-    probes.push_back(probe_of(body.constants, now.pose.p, now.twist));
   }
 }
 
@@ -266,12 +292,12 @@ void ContactSearch::Impl::order_by_id() {
 /// Pairs with overlapping boxes whose contacts this rank holds.
 void ContactSearch::Impl::pairs_of_grid(const LocalBodies& local) {
   if (!images.any()) {
-    for (const auto& [i, j] : broad_phase.find_unsorted(boxes, local.n_owned)) {
+    for (const auto& [i, j] : broad_phase.find_unsorted(boxes, n_owned_probes)) {
       consider(local, i, j, kNoImage);
     }
     return;
   }
-  const Index n_first = images.place(boxes, local.n_owned, grid, grid_of);
+  const Index n_first = images.place(boxes, n_owned_probes, grid, grid_of);
   for (const auto& [i, j] : broad_phase.find_unsorted(grid, n_first)) {
     const ImageOf &x = grid_of[static_cast<std::size_t>(i)],
                   &y = grid_of[static_cast<std::size_t>(j)];
@@ -285,12 +311,14 @@ void ContactSearch::Impl::pairs_of_grid(const LocalBodies& local) {
   }
 }
 
-/// Local bodies a and b, displaced by the image; at least one of them is owned.
+/// Probes a and b, displaced by the image; at least one of them is of an owned body.
 void ContactSearch::Impl::consider(const LocalBodies& local, Index a, Index b, int image) {
   const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
   const Probe &x = probes[i], &y = probes[j];
   if (!x.dynamic && !y.dynamic) return;
-  if (!model->group_pairs.empty() && !may_collide(*model, local.constants[i], local.constants[j])) {
+  const auto of_a = static_cast<std::size_t>(x.body), of_b = static_cast<std::size_t>(y.body);
+  if (!model->group_pairs.empty() &&
+      !may_collide(*model, local.constants[of_a], local.constants[of_b])) {
     return;
   }
   SphereGap g;
@@ -298,9 +326,9 @@ void ContactSearch::Impl::consider(const LocalBodies& local, Index a, Index b, i
     return;
   }
   // where one is a ghost, the pair's home may be on its rank
-  if (std::max(a, b) >= local.n_owned) {
-    const GlobalId owned = a < local.n_owned ? x.id : y.id;
-    if (home_of(local.constants[i], local.constants[j]) != owned) return;
+  if (std::max(a, b) >= n_owned_probes) {
+    const GlobalId owned = a < n_owned_probes ? x.id : y.id;
+    if (home_of(local.constants[of_a], local.constants[of_b]) != owned) return;
   }
   add_pair(i, j, image);
 }
@@ -316,20 +344,21 @@ void ContactSearch::Impl::add_pair(std::size_t a, std::size_t b, int image) {
 
 /// Owned dynamic bodies with the planes that they can reach in the step.
 void ContactSearch::Impl::pairs_of_planes(const LocalBodies& local) {
-  const auto first = static_cast<std::size_t>(local.n_owned + local.n_ghost);
-  for (std::size_t u = first; u < probes.size(); ++u) {
+  for (std::size_t u = boxes.size(); u < probes.size(); ++u) {
     if (probes[u].type != ShapeType::plane) continue;
-    const Vec3 up = local.state[u].pose.q.toRotationMatrix().col(2);
-    const double spin = local.state[u].twist.w.norm();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(local.n_owned); ++i) {
+    const auto plane = static_cast<std::size_t>(probes[u].body);
+    const Vec3 up = local.state[plane].pose.q.toRotationMatrix().col(2);
+    const double spin = local.state[plane].twist.w.norm();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n_owned_probes); ++i) {
       const Probe& body = probes[i];
-      if (!body.dynamic || body.type == ShapeType::none) continue;
+      if (!body.dynamic) continue;
       const Vec3 from_plane = body.p - probes[u].p;
       double closing = up.dot(probes[u].v - body.v) + body.spin_speed;
       if (spin > 0.0) closing += spin * (from_plane.norm() + body.radius);
       const double reach = model->contact.margin + step * std::max(0.0, closing);
       if (!(up.dot(from_plane) - body.radius < reach)) continue;
-      if (!may_collide(*model, local.constants[i], local.constants[u])) continue;
+      const auto own = static_cast<std::size_t>(body.body);
+      if (!may_collide(*model, local.constants[own], local.constants[plane])) continue;
       add_pair(i, u, kNoImage);
     }
   }
@@ -370,6 +399,7 @@ bool ContactSearch::Impl::spheres_meet(const Probe& a, const Probe& b, int image
 /// Contacts of all pairs, in the order of pairs, so ascending in key.
 void ContactSearch::Impl::narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts) {
   contacts.clear();
+  next_apart = 0;
   // exact but for a little: half of what doubling takes would lie idle
   if (contacts.capacity() < sorted_pairs.size()) {
     contacts.reserve(sorted_pairs.size() + sorted_pairs.size() / 32);
@@ -381,16 +411,16 @@ void ContactSearch::Impl::narrow_phase(const LocalBodies& local, std::vector<Con
       collide_pair(local, sorted_pairs[k], contacts);
       ++k;
     } while (k < sorted_pairs.size() && sorted_pairs[k].same_bodies(pair));
-    if (contacts.size() - first > 1 || model->planar) finish_pair(contacts, first);
+    if (contacts.size() - first > 1 || model->planar) finish_pair(pair, contacts, first);
   }
 }
 
 void ContactSearch::Impl::collide_pair(const LocalBodies& local, const IdPair& pair,
                                        std::vector<Contact>& contacts) {
-  const Index body_a = by_id[static_cast<std::size_t>(pair.low)],
-              body_b = by_id[static_cast<std::size_t>(pair.high)];
+  const Probe &a = probe_at(pair.low), &b = probe_at(pair.high);
+  if (a.jointed && b.jointed && held_apart(a, b)) return;
+  const Index body_a = a.body, body_b = b.body;
   const auto i = static_cast<std::size_t>(body_a), j = static_cast<std::size_t>(body_b);
-  const Probe &a = probes[i], &b = probes[j];
   const auto part = [&](std::int32_t items) { return part_in_image(items, pair.image); };
   if (a.type == ShapeType::sphere && b.type == ShapeType::sphere) {
     SphereGap g;
@@ -424,56 +454,67 @@ void ContactSearch::Impl::collide_pair(const LocalBodies& local, const IdPair& p
   }
 }
 
+/// Whether a joint keeps two bodies from making contacts. Pairs come in ascending order, as those
+/// of the list do, so that the list is passed once.
+bool ContactSearch::Impl::held_apart(const Probe& a, const Probe& b) {
+  const std::pair pair(a.id, b.id);
+  while (next_apart < apart.size() && apart[next_apart] < pair) ++next_apart;
+  return next_apart < apart.size() && apart[next_apart] == pair;
+}
+
 /// Brings the contacts of a pair, of all images, into the order of keys and into the plane.
-void ContactSearch::Impl::finish_pair(std::vector<Contact>& contacts, std::size_t first) const {
+void ContactSearch::Impl::finish_pair(const IdPair& pair, std::vector<Contact>& contacts,
+                                      std::size_t first) const {
   if (contacts.size() == first) return;
   std::sort(contacts.begin() + static_cast<std::ptrdiff_t>(first), contacts.end(),
             [](const Contact& x, const Contact& y) { return x.key < y.key; });
   if (!model->planar) return;
   double size = std::numeric_limits<double>::infinity();
-  for (const Index body : {contacts[first].body_a, contacts[first].body_b}) {
-    const Probe& probe = probes[static_cast<std::size_t>(body)];
+  for (const Index position : {pair.low, pair.high}) {
+    const Probe& probe = probe_at(position);
     if (probe.type != ShapeType::plane) size = std::min(size, probe.radius);
   }
   partition_detail::flatten_contacts(contacts, first, kSamePoint * size);
 }
 
-/// Drops the candidates that touch nothing here and renumbers the rest.
-void ContactSearch::Impl::keep_needed(ContactSet& out) {
+/// Drops the candidates that touch nothing here and that no joint needs, and renumbers the rest.
+void ContactSearch::Impl::keep_needed(const JointLinks& links, ContactSet& out) {
   LocalBodies& local = out.bodies;
   if (local.n_ghost == 0) return;
   const auto n_owned = static_cast<std::size_t>(local.n_owned);
-  const std::size_t n = local.constants.size();
-  moved_to.assign(n, kNoIndex);
   const auto n_candidates = static_cast<std::size_t>(local.n_ghost);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (i < n_owned || i >= n_owned + n_candidates) moved_to[i] = 0;
+  const std::size_t n_others = local.constants.size() - n_owned;
+  moved_to.assign(n_others, kNoIndex);
+  for (std::size_t k = 0; k < n_others; ++k) {
+    if (k >= n_candidates || partition_detail::joints_need(links, local.constants[n_owned + k])) {
+      moved_to[k] = 0;
+    }
   }
   for (const Contact& contact : out.contacts) {
-    moved_to[static_cast<std::size_t>(contact.body_a)] = 0;
-    moved_to[static_cast<std::size_t>(contact.body_b)] = 0;
+    for (const Index body : {contact.body_a, contact.body_b}) {
+      if (body >= local.n_owned) moved_to[static_cast<std::size_t>(body) - n_owned] = 0;
+    }
   }
-  std::size_t to = 0, kept = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    if (moved_to[i] == kNoIndex) continue;
-    if (i >= n_owned && i < n_owned + n_candidates) {
-      candidate_place[kept++] = candidate_place[i - n_owned];
-    }
-    if (i >= n_owned) {
-      local.constants.other(to) = local.constants[i];
-      local.state.other(to) = local.state[i];
-      local.owner[to] = local.owner[i];
-    }
-    moved_to[i] = static_cast<Index>(to++);
+  std::size_t to = n_owned, kept = 0;
+  for (std::size_t k = 0; k < n_others; ++k) {
+    if (moved_to[k] == kNoIndex) continue;
+    if (k < n_candidates) candidate_place[kept++] = candidate_place[k];
+    local.constants.other(to) = local.constants[n_owned + k];
+    local.state.other(to) = local.state[n_owned + k];
+    local.owner[to] = local.owner[n_owned + k];
+    moved_to[k] = static_cast<Index>(to++);
   }
   local.constants.resize(to);
   local.state.resize(to);
   local.owner.resize(to);
   candidate_place.resize(kept);
   local.n_ghost = static_cast<Index>(kept);
+  const auto renumber = [&](Index& body) {
+    if (body >= local.n_owned) body = moved_to[static_cast<std::size_t>(body) - n_owned];
+  };
   for (Contact& contact : out.contacts) {
-    contact.body_a = moved_to[static_cast<std::size_t>(contact.body_a)];
-    contact.body_b = moved_to[static_cast<std::size_t>(contact.body_b)];
+    renumber(contact.body_a);
+    renumber(contact.body_b);
   }
 }
 
@@ -531,6 +572,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   Impl& m = *impl_;
   m.step = step;
   m.pairs.clear();
+  m.apart = bodies.links.apart;
   if (m.images.any() || m.model->planar) {
     all_or_none(m.comm, [&] { m.refuse_faults(bodies, state); });
   }
@@ -542,7 +584,8 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   m.pairs_of_planes(out.bodies);
   m.sort_pairs();
   m.narrow_phase(out.bodies, out.contacts);
-  m.keep_needed(out);
+  m.keep_needed(bodies.links, out);
+  partition_detail::find_joint_bodies(bodies, out);
   m.plan_halo(out);
   m.release_large();
 }

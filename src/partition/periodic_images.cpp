@@ -40,4 +40,28 @@ Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vec
   return n_first;
 }
 
+std::string periodic_fault(const Model& model, const Bodies& bodies, const State& state) {
+  const PeriodicBox& periodic = model.periodic;
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    const BodyConstants& body = bodies.constants[i];
+    const Pose& pose = state.body[i].pose;
+    const Aabb box = bounds_of(body.shape, pose, model.geometries);
+    for (int axis = 0; axis < 2; ++axis) {
+      const auto k = static_cast<std::size_t>(axis);
+      if (!periodic.active[k]) continue;
+      const double period = periodic.hi[k] - periodic.lo[k];
+      const bool dynamic = body.kind == BodyKind::dynamic;
+      const auto name = [&] { return "body " + model.names.name_of(body.id); };
+      const std::string along = axis == 0 ? " along x" : " along y";
+      if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
+        return name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" + along;
+      }
+      if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
+        return name() + " lies outside of the periodic box" + along;
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace catena::partition_detail

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catena/base/index.hpp"
-#include "catena/model/model.hpp"
+#include "catena/model/state.hpp"
 
 namespace catena::partition_detail {
 
@@ -45,5 +45,9 @@ class PeriodicImages {
   std::array<Vec3, kImages> shift_;
   std::vector<int> all_, half_;
 };
+
+/// Why this rank's bodies do not fit into the periodic box, naming the first that does not; "" if
+/// they do. A dynamic body is at most half as long as the box, another one as long, and lies in it.
+std::string periodic_fault(const Model& model, const Bodies& bodies, const State& state);
 
 }  // namespace catena::partition_detail

@@ -61,25 +61,33 @@ PlanRange range_of(std::span<const double> values) {
 
 // Numbers per planned rank.
 struct Counts {
-  std::vector<double> bodies, contacts, halo, neighbours;
-  explicit Counts(std::size_t n) : bodies(n), contacts(n), halo(n), neighbours(n) {}
+  std::vector<double> bodies, contacts, joints, halo, neighbours;
+  explicit Counts(std::size_t n) : bodies(n), contacts(n), joints(n), halo(n), neighbours(n) {}
 };
 
-Counts count(const Communicator& comm, const ContactSet& set, std::span<const int> part,
-             int n_ranks) {
+Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+             std::span<const int> part, int n_ranks) {
   Counts counts(static_cast<std::size_t>(n_ranks));
   for (const int p : part) counts.bodies[static_cast<std::size_t>(p)] += 1.0;
   const auto part_of = partition_detail::with_ghosts(comm, set, {part.begin(), part.end()});
   std::vector<GhostNeed> needs;
+  const auto need = [&](Index home, Index other) {
+    const std::int64_t home_part = part_of[static_cast<std::size_t>(home)];
+    const auto o = static_cast<std::size_t>(other);
+    if (part_of[o] != home_part) {
+      needs.push_back({home_part, part_of[o], set.bodies.constants[o].id});
+    }
+  };
   for (const Contact& contact : set.contacts) {
     const Index home = partition_detail::home_index(set, contact);
-    const std::int64_t home_part = part_of[static_cast<std::size_t>(home)];
-    counts.contacts[static_cast<std::size_t>(home_part)] += 1.0;
+    counts.contacts[static_cast<std::size_t>(part_of[static_cast<std::size_t>(home)])] += 1.0;
     if (!partition_detail::joins_dynamic(set, contact)) continue;
-    const auto other =
-        static_cast<std::size_t>(home == contact.body_a ? contact.body_b : contact.body_a);
-    if (part_of[other] == home_part) continue;
-    needs.push_back({home_part, part_of[other], set.bodies.constants[other].id});
+    need(home, home == contact.body_a ? contact.body_b : contact.body_a);
+  }
+  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+    const auto body = partition_detail::dynamic_bodies(set, j);
+    counts.joints[static_cast<std::size_t>(part_of[static_cast<std::size_t>(body[0])])] += 1.0;
+    for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }
   sort_unique(needs);
   struct Link {
@@ -88,16 +96,17 @@ Counts count(const Communicator& comm, const ContactSet& set, std::span<const in
     auto operator<=>(const Link&) const = default;
   };
   std::vector<Link> links;
-  for (const GhostNeed& need : to_counters(comm, needs, n_ranks, [](auto& n) { return n.part; })) {
-    counts.halo[static_cast<std::size_t>(need.part)] += 1.0;
-    links.push_back({need.part, need.owner});
-    links.push_back({need.owner, need.part});
+  for (const GhostNeed& g : to_counters(comm, needs, n_ranks, [](auto& n) { return n.part; })) {
+    counts.halo[static_cast<std::size_t>(g.part)] += 1.0;
+    links.push_back({g.part, g.owner});
+    links.push_back({g.owner, g.part});
   }
   sort_unique(links);
   for (const Link& link : to_counters(comm, links, n_ranks, [](auto& l) { return l.part; })) {
     counts.neighbours[static_cast<std::size_t>(link.part)] += 1.0;
   }
-  for (auto* column : {&counts.bodies, &counts.contacts, &counts.halo, &counts.neighbours}) {
+  for (auto* column :
+       {&counts.bodies, &counts.contacts, &counts.joints, &counts.halo, &counts.neighbours}) {
     comm.sum(*column);
   }
   return counts;
@@ -105,7 +114,8 @@ Counts count(const Communicator& comm, const ContactSet& set, std::span<const in
 
 }  // namespace
 
-double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts) {
+double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts,
+                   std::int64_t joints) {
   constexpr double kSlack = 1.1;  // lists are made a little larger than they must be
   constexpr double kReal = sizeof(double);
   // Constants, state and subdomain; ghosts are copies of it.
@@ -117,8 +127,10 @@ double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contac
   // best iterate, lists. The search's points and scratch have gone by then.
   constexpr double kContact =
       sizeof(RigidContact) + kReal * 3 + sizeof(KeyedImpulse) + kReal * 4 + 192 + kReal * 5 + 16;
+  // Constants, state, links, and the rest of the general block with its factors.
+  constexpr double kJoint = 1500;
   return kSlack * (static_cast<double>(bodies + ghosts) * (kState + kLocal) +
-                   static_cast<double>(contacts) * kContact);
+                   static_cast<double>(contacts) * kContact + static_cast<double>(joints) * kJoint);
 }
 
 PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, const State& state,
@@ -128,18 +140,21 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
   plan.n_ranks = n_ranks;
   const std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
-  const Counts counts = count(comm, contacts, part, n_ranks);
+  const Counts counts = count(comm, bodies, contacts, part, n_ranks);
   plan.bodies = comm.sum(static_cast<std::int64_t>(bodies.size()));
   plan.contacts = comm.sum(static_cast<std::int64_t>(contacts.contacts.size()));
+  plan.joints = comm.sum(static_cast<std::int64_t>(bodies.joints.size()));
   plan.bodies_per_rank = range_of(counts.bodies);
   plan.contacts_per_rank = range_of(counts.contacts);
+  plan.joints_per_rank = range_of(counts.joints);
   plan.halo = range_of(counts.halo);
   plan.neighbours = range_of(counts.neighbours);
   std::vector<double> memory;
   for (std::size_t p = 0; p < counts.bodies.size(); ++p) {
     memory.push_back(rank_memory(static_cast<std::int64_t>(counts.bodies[p]),
                                  static_cast<std::int64_t>(counts.halo[p]),
-                                 static_cast<std::int64_t>(counts.contacts[p])));
+                                 static_cast<std::int64_t>(counts.contacts[p]),
+                                 static_cast<std::int64_t>(counts.joints[p])));
   }
   plan.memory = range_of(memory);
   if (plan.quality.vertices > 0) {

@@ -43,23 +43,21 @@ void RankBoxes::split(std::span<Index> members, std::span<const Aabb> boxes, int
   split(members.subspan(half), boxes, parts - parts / 2);
 }
 
-void RankBoxes::group(const Bodies& bodies, std::span<const Aabb> boxes) {
+void RankBoxes::group(std::span<const double> extents, std::span<const Aabb> boxes) {
   groups_.clear();
   std::vector<Index> usual, oversized;
   std::vector<double> sizes;
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
     // not where it is empty or not a number
     if (!(boxes[i].lo.array() <= boxes[i].hi.array()).all()) continue;
     usual.push_back(static_cast<Index>(i));
-    sizes.push_back(half_extent(bodies.constants[i].shape));
+    sizes.push_back(extents[i]);
   }
   if (!usual.empty()) {
     const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
     std::nth_element(sizes.begin(), middle, sizes.end());
     const double limit = kOversized * *middle;
-    const auto is_usual = [&](Index i) {
-      return half_extent(bodies.constants[static_cast<std::size_t>(i)].shape) <= limit;
-    };
+    const auto is_usual = [&](Index i) { return extents[static_cast<std::size_t>(i)] <= limit; };
     const auto first_oversized = std::stable_partition(usual.begin(), usual.end(), is_usual);
     oversized.assign(first_oversized, usual.end());
     usual.erase(first_oversized, usual.end());

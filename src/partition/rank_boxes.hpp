@@ -8,7 +8,6 @@
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
-#include "catena/model/state.hpp"
 #include "periodic_images.hpp"
 
 namespace catena::partition_detail {
@@ -21,13 +20,14 @@ class RankBoxes {
   static constexpr int kBoxes = 8;
   static constexpr int kDoubles = 6 * kBoxes;  ///< published by each rank
 
-  /// `boxes` of the owned bodies, swept over the step; empty ones are left out.
-  void group(const Bodies& bodies, std::span<const Aabb> boxes);
+  /// `boxes` of owned bodies that collide, swept over the step, and half extents of their shapes;
+  /// empty boxes are left out.
+  void group(std::span<const double> extents, std::span<const Aabb> boxes);
   /// Lower and upper corners of the groups' boxes; the rest are empty boxes.
   const std::array<double, kDoubles>& published() const { return published_; }
 
-  /// Owned bodies whose box overlaps a box of another rank: (rank, bodies) ascending in
-  /// both. `all` holds what every rank published; in a periodic box all images of it count.
+  /// Which of `boxes` overlap a box of another rank: (rank, boxes) ascending in both. `all` holds
+  /// what every rank published; in a periodic box all images of it count.
   void select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
               const PeriodicImages& images,
               std::vector<std::pair<int, std::vector<Index>>>& out) const;

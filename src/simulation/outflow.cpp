@@ -2,6 +2,7 @@
 #include <cstring>
 #include <span>
 
+#include "catena/partition/joint_links.hpp"
 #include "catena/simulation/flow.hpp"
 #include "catena/stepper/energy.hpp"
 
@@ -61,7 +62,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   State out_state;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
-    if (body.kind != BodyKind::dynamic) continue;
+    if (body.kind != BodyKind::dynamic || body.jointed) continue;
     const std::int64_t region = region_of(regions, state.body[i].pose.p);
     if (region < 0) continue;
     leaves[i] = 1;
@@ -89,6 +90,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   drop_bodies(leaves, bodies, state);
   drop_contacts(gone, state.impulses);
   drop_contacts(gone, state.couples);
+  link_joints(comm, bodies);  // places of bodies have changed
   return static_cast<std::int64_t>(gone.size());
 }
 

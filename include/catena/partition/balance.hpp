@@ -25,18 +25,19 @@ void describe(SettingsVisitor& visit, BalanceSettings& s);
 struct PartitionQuality {
   std::int64_t vertices =
       0;                   ///< of the graph split (dynamic bodies, or cells of them); 0: curve cut
-  std::int64_t edges = 0;  ///< pairs of vertices in contact
-  std::int64_t edge_cut = 0;  ///< rows of contacts between parts
+  std::int64_t edges = 0;  ///< pairs of vertices in contact or in a joint
+  std::int64_t edge_cut = 0;  ///< rows of contacts and joints between parts
   double imbalance = 1.0;     ///< largest part's work (rows + 1 per body) over the mean
   bool aggregated = false;    ///< cells instead of bodies
   std::int64_t moved = 0;     ///< bodies that changed rank; set by rebalance
 };
 
 /// Collective. A part in 0 .. n_parts-1 for each owned body: METIS on the body/constraint
-/// graph (vertex weight = rows + 1, edge weight = rows between the two), gathered on rank
-/// 0 if it has at most max_graph vertices; else on cells of bodies along a space-filling
-/// curve, at most max_graph of them. Fixed seed: the same input gives the same parts.
-/// Without contacts, or for cells fewer than a few per part, the curve itself is cut.
+/// graph (vertex weight = rows of contacts and joints at home there + 1, edge weight = rows between
+/// the two, so that chains stay together), gathered on rank 0 if it has at most max_graph vertices;
+/// else on cells of bodies along a space-filling curve, at most max_graph of them. Fixed seed: the
+/// same input gives the same parts. Without contacts and joints, or for cells fewer than a few per
+/// part, the curve itself is cut.
 std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
                                   const State& state, const ContactSet& contacts, int n_parts,
                                   const BalanceSettings& settings, PartitionQuality& quality);

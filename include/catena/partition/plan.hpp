@@ -23,18 +23,21 @@ struct PartitionPlan {
   PartitionQuality quality;
   std::int64_t bodies = 0;    ///< owned ones, prescribed included
   std::int64_t contacts = 0;  ///< over all ranks
+  std::int64_t joints = 0;    ///< the same
   PlanRange bodies_per_rank;
   PlanRange contacts_per_rank;
-  PlanRange halo;        ///< ghosts of dynamic bodies that a rank's contacts need
+  PlanRange joints_per_rank;
+  PlanRange halo;        ///< ghosts of dynamic bodies that a rank's contacts and joints need
   PlanRange neighbours;  ///< ranks that a rank exchanges with
-  PlanRange memory;      ///< bytes of state, contacts, problem and solver; see rank_memory
+  PlanRange memory;      ///< bytes of state, contacts, joints, problem and solver; see rank_memory
   std::int64_t split_memory =
       0;  ///< bytes besides on rank 0 while a graph is split (partition_memory)
 };
 
-/// Bytes of a rank's bodies, ghosts and contacts in state, search, problem and gauss_seidel,
-/// with the slack of growing arrays; without what MPI and other libraries take.
-double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts);
+/// Bytes of a rank's bodies, ghosts, contacts and joints in state, search, problem and
+/// gauss_seidel, with the slack of growing arrays; without what MPI and other libraries take.
+double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contacts,
+                   std::int64_t joints = 0);
 
 /// Collective. Splits the bodies as partition_bodies would for n_ranks ranks (any number,
 /// not this communicator's) and counts what each would hold. `contacts` are those of the

@@ -51,8 +51,9 @@ class Inflow {
 };
 
 /// Collective. Removes the dynamic bodies whose centre lies in one of the regions (sides
-/// included; the first one counts) with the impulses of their contacts, and counts them.
-/// Returns their number over all ranks. Memory O(bodies removed in the step).
+/// included; the first one counts) with the impulses of their contacts, and counts them. Bodies on
+/// which joints act stay; links of joints are made anew where bodies leave. Returns their number
+/// over all ranks. Memory O(bodies removed in the step).
 std::int64_t remove_outflow(const Communicator& comm, const Model& model,
                             const std::vector<OutflowSettings>& regions, Bodies& bodies,
                             State& state);
