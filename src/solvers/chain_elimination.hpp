@@ -29,14 +29,15 @@ struct ChainPart {
   Index size() const { return static_cast<Index>(name.size()); }
 };
 
-/// Counts of one factorisation and one solve, over all ranks and on the critical path.
+/// Counts of one factorisation and one solve. Rounds, levels and what is left are the same on every
+/// rank, the others are this rank's.
 struct ChainCost {
-  std::int64_t factor_flops = 0;  ///< multiply-adds, this rank's
+  std::int64_t factor_flops = 0;  ///< multiply-adds
   std::int64_t solve_flops = 0;
-  std::int64_t messages = 0;         ///< sent by this rank in factor and one solve
+  std::int64_t messages = 0;         ///< sent in factor and one solve
   int rounds = 0;                    ///< of messages that wait for each other, in one solve
   int levels = 0;                    ///< of odd/even elimination
-  std::int64_t cholesky_blocks = 0;  ///< left to Cholesky at the end
+  std::int64_t cholesky_blocks = 0;  ///< left after these levels, over all ranks
 };
 
 /// Factors of a block tridiagonal matrix; made for a structure (sizes and parts), factored anew for
@@ -46,10 +47,11 @@ class ChainFactor {
   /// Collective. `structure`: sizes and which couplings there are; numbers are not looked at.
   /// grouping `body`: odd/even elimination of all blocks level by level until at most
   /// settings.cholesky_limit are left, which are gathered on one rank and solved by Cholesky there;
-  /// `rank`: each rank eliminates its segment (one neighbour: from the free end inward; two: from
-  /// both ends, with fill), the interface blocks go through odd/even elimination in
-  /// log2(ranks) rounds; on one rank that is the block Cholesky from end to end. automatic: the one
-  /// with the smaller counted cost on the critical path.
+  /// `rank`: each rank eliminates its segment (nothing before it, or nothing behind: from the free
+  /// end inward; both: with fill), so that one block for each border between ranks is left: the
+  /// last one before it. These go through odd/even elimination in log2(ranks) rounds, whatever the
+  /// limit; on one rank it is the block Cholesky from end to end. automatic: the one with the
+  /// smaller counted cost on the critical path (chain_model.hpp).
   ChainFactor(const Communicator& comm, const ChainPart& structure, const JointSettings& settings);
   ~ChainFactor();
   ChainFactor(ChainFactor&&) noexcept;
