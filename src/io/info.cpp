@@ -50,6 +50,26 @@ std::string describe_provenance(const hdf5::File& file) {
   return text;
 }
 
+/// "shapes  12 sphere, 3 box": how often each word stands in a dataset.
+std::string describe_words(const hdf5::File& file, const std::string& name,
+                           const std::string& dataset) {
+  const std::uint64_t n = rows(file, dataset);
+  std::map<std::string, std::int64_t> words;
+  for (const std::string& word : file.read_text_rows(dataset, {0, n, n})) ++words[word];
+  std::string counts;
+  for (const auto& [word, count] : words)
+    counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + word;
+  return line(name, counts);
+}
+
+std::string describe_joints(const hdf5::File& file) {
+  const std::uint64_t n = rows(file, "/joints/id");
+  if (n == 0) return {};
+  const std::string text = line("joints", std::to_string(n));
+  if (!file.is_dataset("/joints/type")) return text;
+  return text + describe_words(file, "joint types", "/joints/type");
+}
+
 std::string describe_bodies(const hdf5::File& file) {
   const std::uint64_t n = rows(file, "/bodies/id");
   std::string text = line("bodies", std::to_string(n));
@@ -58,24 +78,19 @@ std::string describe_bodies(const hdf5::File& file) {
   for (const double m : file.read_doubles("/bodies/mass")) mass += m;
   text += line("total mass", number(mass) + " kg");
   if (!file.is_dataset("/bodies/shape")) return text;
-  std::map<std::string, std::int64_t> shapes;
-  for (const std::string& shape : file.read_text_rows("/bodies/shape", {0, n, n})) ++shapes[shape];
-  std::string counts;
-  for (const auto& [shape, count] : shapes)
-    counts += (counts.empty() ? "" : ", ") + std::to_string(count) + " " + shape;
-  return text + line("shapes", counts);
+  return text + describe_words(file, "shapes", "/bodies/shape");
 }
 
 std::string describe_snapshot(const hdf5::File& file) {
   return line("time", number(file.attribute_number("/", "time")) + " s") +
          line("step", file.attribute_text("/", "step")) +
          line("bodies", std::to_string(rows(file, "/bodies/id"))) +
-         line("contacts", std::to_string(rows(file, "/contacts/gap")));
+         line("contacts", std::to_string(rows(file, "/contacts/gap"))) + describe_joints(file);
 }
 
 std::string describe_result(const hdf5::File& file) {
   std::string text;
-  if (file.exists("/bodies")) text += describe_bodies(file);
+  if (file.exists("/bodies")) text += describe_bodies(file) + describe_joints(file);
   const std::vector<std::string> snapshots = file.members("/snapshots");
   text += line("snapshots", std::to_string(snapshots.size()));
   std::vector<std::string> missing;
@@ -147,7 +162,8 @@ std::string describe_file(const std::string& path) {
       name + ": " + format + ", version " + file.attribute_text("/", "format_version") + "\n";
   if (format == "catena-result") return head + describe_result(file) + describe_provenance(file);
   if (format == "catena-snapshot") return head + describe_snapshot(file);
-  if (format == "catena-bodies") return head + describe_bodies(file) + describe_provenance(file);
+  if (format == "catena-bodies")
+    return head + describe_bodies(file) + describe_joints(file) + describe_provenance(file);
   if (file.exists("/fclib_local") || file.exists("/fclib_global")) return describe_problem(name);
   if (file.exists("/solution")) {
     return name + ": solution of a contact problem\n" +

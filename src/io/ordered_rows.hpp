@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -65,6 +67,25 @@ std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Les
   range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
   range.total = static_cast<std::uint64_t>(comm.sum(count));
   return rows;
+}
+
+/// Collective. Of two rows with one id keeps the first; rows are ordered by id over all ranks.
+template <class Row>
+void drop_doubles(const Communicator& comm, std::vector<Row>& rows, hdf5::RowRange& range) {
+  const std::array<std::int64_t, 1> last = {rows.empty() ? -1 : rows.back().id};
+  const std::vector<std::int64_t> all = comm.all_gather(last);
+  std::int64_t before = -1;  // of the ranks before: ids ascend over them
+  for (int rank = 0; rank < comm.rank(); ++rank)
+    before = std::max(before, all[static_cast<std::size_t>(rank)]);
+  std::erase_if(rows, [&](const Row& row) {
+    const bool doubled = row.id == before;
+    before = row.id;
+    return doubled;
+  });
+  const auto count = static_cast<std::int64_t>(rows.size());
+  range.count = rows.size();
+  range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
+  range.total = static_cast<std::uint64_t>(comm.sum(count));
 }
 
 }  // namespace catena

@@ -13,8 +13,10 @@
 
 #include "catena/base/error.hpp"
 #include "io/atomic_file.hpp"
+#include "io/columns.hpp"
 #include "io/geometry_file.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/joint_output.hpp"
 #include "io/ordered_rows.hpp"
 #include "io/result_directory.hpp"
 
@@ -88,35 +90,6 @@ ConstantsRow constants_row(const BodyConstants& body) {
           0};
 }
 
-/// One member of every row, one after the other.
-template <class Value, class Row, class Get>
-std::vector<Value> column(const std::vector<Row>& rows, Get get) {
-  std::vector<Value> values;
-  for (const Row& row : rows) {
-    const auto& item = get(row);
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
-      values.reserve(rows.size());
-      values.push_back(static_cast<Value>(item));
-    } else {
-      values.reserve(rows.size() * static_cast<std::size_t>(std::size(item)));
-      values.insert(values.end(), std::begin(item), std::end(item));
-    }
-  }
-  return values;
-}
-
-/// Strings of equal length for a dataset; `length` is the same on all ranks.
-template <class Row, class Get>
-std::vector<char> text_column(const std::vector<Row>& rows, std::size_t length, Get get) {
-  std::vector<char> text(rows.size() * length, '\0');
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string item = get(rows[i]);
-    std::copy_n(item.begin(), std::min(item.size(), length),
-                text.begin() + static_cast<std::ptrdiff_t>(i * length));
-  }
-  return text;
-}
-
 /// Collective. Writes a file of about `bytes` under its part name and publishes it; `write` is
 /// called on every rank.
 ///
@@ -174,6 +147,8 @@ struct ResultWriter::Impl {
   bool flow = false;            ///< bodies come and go
   std::vector<ConstantsRow>
       written;  ///< this rank's rows of bodies.h5, if it is to be written anew
+  std::vector<JointRow> written_joints;  ///< and those of joints
+  bool jointed = false;                  ///< bodies.h5 has joints, and so have all snapshots
 
   Impl(const Communicator& communicator, std::string dir, Provenance p, std::vector<SeriesColumn> c)
       : comm(communicator),
@@ -256,29 +231,6 @@ void write_constant_numbers(hdf5::File& file, const std::vector<ConstantsRow>& r
 
 }  // namespace
 
-namespace {
-
-/// Collective. Of two rows with one id keeps the new one; the other is of the last bodies.h5.
-void drop_doubles(const Communicator& comm, std::vector<ConstantsRow>& rows,
-                  hdf5::RowRange& range) {
-  const std::array<std::int64_t, 1> last = {rows.empty() ? kNoBody : rows.back().id};
-  const std::vector<std::int64_t> all = comm.all_gather(last);
-  GlobalId before = kNoBody;  // of the ranks before: ids ascend over them
-  for (int rank = 0; rank < comm.rank(); ++rank)
-    before = std::max(before, all[static_cast<std::size_t>(rank)]);
-  std::erase_if(rows, [&](const ConstantsRow& row) {
-    const bool doubled = row.id == before;
-    before = row.id;
-    return doubled;
-  });
-  const auto count = static_cast<std::int64_t>(rows.size());
-  range.count = rows.size();
-  range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
-  range.total = static_cast<std::uint64_t>(comm.sum(count));
-}
-
-}  // namespace
-
 void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool flow) {
   const Communicator& comm = impl_->comm;
   impl_->flow = flow;
@@ -298,6 +250,11 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
   impl_->written.clear();
   if (flow) impl_->written = rows;
   for (ConstantsRow& row : impl_->written) row.written = 1;
+  const JointRows joints = joint_rows(comm, model, bodies, impl_->written_joints);
+  impl_->jointed = joints.range.total > 0;
+  impl_->written_joints.clear();
+  if (flow) impl_->written_joints = joints.rows;
+  for (JointRow& row : impl_->written_joints) row.written = 1;
 
   std::size_t longest = 1;
   for (const ConstantsRow& row : rows)
@@ -308,7 +265,7 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
     material_length = std::max(material_length, m.name.size());
   std::size_t bytes =
       range.total * (kWordLength + kShapeNameLength + longest + material_length + 96) +
-      bytes_of_geometries(model.geometries);
+      bytes_of_geometries(model.geometries) + joints.bytes();
   for (const auto& [name, value] : impl_->provenance) bytes += name.size() + value.size();
   write_together(comm, impl_->directory + "/bodies.h5", bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-bodies"));
@@ -318,6 +275,7 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
       file.set_attribute("/provenance", name, value);
     write_constant_numbers(file, rows, range);
     write_constant_texts(file, model, rows, range, longest, material_length);
+    if (impl_->jointed) write_joint_constants(file, model, joints);
     write_geometries(file, comm, model.geometries);
   });
 }
@@ -412,25 +370,32 @@ std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, con
 }  // namespace
 
 void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
-                                  std::vector<ContactRecord> contacts) {
+                                  std::vector<ContactRecord> contacts,
+                                  std::vector<JointRecord> joints) {
   const Communicator& comm = impl_->comm;
   hdf5::RowRange contact_range;
   contacts = order_rows(
       comm, std::move(contacts),
       [](const ContactRecord& a, const ContactRecord& b) { return a.key < b.key; }, contact_range);
+  hdf5::RowRange joint_range;
+  joints = order_rows(
+      comm, std::move(joints),
+      [](const JointRecord& a, const JointRecord& b) { return a.id < b.id; }, joint_range);
   const std::int64_t n_bodies = comm.sum(static_cast<std::int64_t>(bodies.size())) +
                                 static_cast<std::int64_t>(model.unbounded.size());
 
-  const std::uint64_t bytes =
-      168 * static_cast<std::uint64_t>(n_bodies) + 136 * contact_range.total;
+  const std::uint64_t bytes = 168 * static_cast<std::uint64_t>(n_bodies) +
+                              136 * contact_range.total + kJointRecordBytes * joint_range.total;
   write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
     file.set_attribute("/", "format", std::string("catena-snapshot"));
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.set_attribute("/", "time", state.time);
     file.set_attribute("/", "step", state.step);
     write_contact_rows(file, contacts, contact_range, has_couples(model));
+    if (impl_->jointed || joint_range.total > 0) write_joint_records(file, joints, joint_range);
     // their memory is free for the rows of bodies
     std::vector<ContactRecord>().swap(contacts);
+    std::vector<JointRecord>().swap(joints);
     hdf5::RowRange body_range;
     const std::vector<BodyRow> rows = body_rows(comm, model, bodies, state, body_range);
     write_body_rows(file, rows, body_range, impl_->flow);

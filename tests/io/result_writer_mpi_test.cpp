@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -100,6 +101,33 @@ struct SmallRun {
                   {Shape{ShapeType::capsule, Vec3(0.1, 0.2, 0)}, {}}};
     for (Geometry& geometry : g) complete_geometry(geometry, GeometryFrame::as_written, g);
   }
+  /// Joints 2, 5, 8, ... 38 (one of every type in turn), each held where body `id` is.
+  void add_joints(const Communicator& comm) {
+    model.joint_names.add(0, 2, "unused", true);
+    model.joint_names.add(2, 21, "hinge", true);
+    for (std::size_t i = bodies.constants.size(); i-- > 0;) {
+      const GlobalId id = bodies.constants[i].id;
+      if (id % 3 != 2) continue;
+      JointConstants joint;
+      joint.id = id;
+      joint.body = {id == 2 ? kNoBody : id - 1, id, id == 29 ? 1 : kNoBody};
+      joint.type = static_cast<JointType>(id / 3);
+      bodies.joints.push_back(joint);
+      JointRecord r;
+      r.id = id;
+      for (std::size_t k = 0; k < 6; ++k) {
+        r.impulse[k] = joint_value(id, 0, k);
+        r.reaction[k] = joint_value(id, 1, k);
+        r.drive[k] = joint_value(id, 2, k);
+      }
+      if (id % 2 == 0) r.coordinate[0] = joint_value(id, 3, 0);
+      joints.push_back(r);
+    }
+    if (comm.rank() == 0) std::reverse(joints.begin(), joints.end());
+  }
+  static double joint_value(std::int64_t id, int column, std::size_t k) {
+    return static_cast<double>(id) + 0.1 * column + 0.01 * static_cast<double>(k);
+  }
   Shape other_shape(GlobalId k) const {
     if (k < 2) return {k == 0 ? ShapeType::capsule : ShapeType::cylinder, Vec3(0.1, 0.2, 0.0)};
     if (k == 2) return {ShapeType::hollow_cylinder, Vec3(0.2, 0.1, 0.05), -1, 0.0, kLowerEnd};
@@ -111,6 +139,7 @@ struct SmallRun {
   Bodies bodies;
   State state;
   std::vector<ContactRecord> contacts;
+  std::vector<JointRecord> joints;
 };
 
 class ResultDirectory : public testing::Test {
@@ -212,6 +241,103 @@ TEST_F(ResultDirectory, IndexLinksToBodiesSnapshotsAndSeries) {
   EXPECT_EQ(file.read_doubles("/bodies/size")[3 * 8 + 2], 0.6);  // whole edges of a box
   const std::string text = describe_file(directory_);
   EXPECT_NE(text.find("snapshots           3"), std::string::npos) << text;
+}
+
+TEST_F(ResultDirectory, JointsAreRowsByIdWhateverTheRankCount) {
+  SmallRun run(comm_);
+  run.add_joints(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  out.write_snapshot(run.model, run.bodies, run.state, run.contacts, run.joints);
+  run.state.step = 13;
+  out.write_snapshot(run.model, run.bodies, run.state, run.contacts);
+  out.finish();
+
+  if (comm_.rank() != 0) return;
+  std::vector<std::int64_t> expected;
+  for (std::int64_t id = 2; id < kBodies; id += 3) expected.push_back(id);
+  const std::uint64_t n = expected.size();
+  const hdf5::File index = hdf5::File::open(directory_ + "/result.h5");
+  EXPECT_EQ(index.read_integers("/joints/id"), expected);
+  const std::vector<std::int64_t> bodies = index.read_integers("/joints/bodies");
+  const std::vector<std::int64_t> carrier = index.read_integers("/joints/carrier");
+  const std::vector<std::string> name = index.read_text_rows("/joints/name", {0, n, n});
+  const std::vector<std::string> type = index.read_text_rows("/joints/type", {0, n, n});
+  EXPECT_EQ(index.extents("/joints/bodies"), (std::vector<std::uint64_t>{n, 2}));
+  EXPECT_EQ(type,
+            (std::vector<std::string>{"fixed", "spherical", "revolute", "prismatic", "cylindrical",
+                                      "universal", "planar", "point_on_line", "distance", "gear",
+                                      "knife_edge", "rolling", "spring"}));
+  const hdf5::File file = hdf5::File::open(directory_ + "/snapshots/00000012.h5");
+  EXPECT_EQ(file.read_integers("/joints/id"), expected);
+  const std::array<const char*, 3> columns = {"/joints/impulse", "/joints/reaction",
+                                              "/joints/drive"};
+  for (int c = 0; c < 3; ++c) {
+    const char* dataset = columns[static_cast<std::size_t>(c)];
+    EXPECT_EQ(file.extents(dataset), (std::vector<std::uint64_t>{n, 6}));
+    const std::vector<double> values = file.read_doubles(dataset);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      EXPECT_EQ(values[i], SmallRun::joint_value(expected[i / 6], c, i % 6)) << dataset;
+  }
+  const std::vector<double> coordinate = file.read_doubles("/joints/coordinate");
+  EXPECT_EQ(coordinate.size(), 3 * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    EXPECT_EQ(bodies[2 * i], i == 0 ? kNoBody : expected[i] - 1);
+    EXPECT_EQ(bodies[2 * i + 1], expected[i]);
+    EXPECT_EQ(carrier[i], expected[i] == 29 ? 1 : kNoBody);
+    EXPECT_EQ(name[i], expected[i] < 23 ? "hinge-" + std::to_string(expected[i] - 2)
+                                        : "joint-" + std::to_string(expected[i]));
+    if (expected[i] % 2 == 0) {
+      EXPECT_EQ(coordinate[3 * i], SmallRun::joint_value(expected[i], 3, 0));
+    } else {
+      EXPECT_TRUE(std::isnan(coordinate[3 * i]));
+    }
+    EXPECT_TRUE(std::isnan(coordinate[3 * i + 1]) && std::isnan(coordinate[3 * i + 2]));
+  }
+  EXPECT_EQ(file.attribute_text("/joints/reaction", "unit"), "N s, N m s");
+  for (const char* dataset :
+       {"/joints/id", "/joints/impulse", "/joints/drive", "/joints/coordinate"})
+    EXPECT_TRUE(file.has_attribute(dataset, "unit")) << dataset;
+  // every snapshot of a run with joints has the group, known or not
+  EXPECT_EQ(index.extents("/snapshots/00000013/joints/impulse")[0], 0u);
+  const std::string text = describe_file(directory_);
+  EXPECT_NE(text.find("joints              13"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 gear, 1 knife_edge"), std::string::npos) << text;
+  EXPECT_NE(describe_file(directory_ + "/snapshots/00000012.h5").find("joints              13"),
+            std::string::npos);
+}
+
+TEST_F(ResultDirectory, RunWithoutJointsHasNoneInItsFiles) {
+  const SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  out.write_snapshot(run.model, run.bodies, run.state, run.contacts);
+  out.finish();
+
+  if (comm_.rank() != 0) return;
+  const hdf5::File index = hdf5::File::open(directory_ + "/result.h5");
+  EXPECT_FALSE(index.exists("/joints"));
+  EXPECT_FALSE(index.exists("/snapshots/00000012/joints"));
+  EXPECT_EQ(describe_file(directory_).find("joints"), std::string::npos);
+}
+
+TEST_F(ResultDirectory, JointsThatLeftKeepTheirRowsWhereBodiesComeAndGo) {
+  SmallRun run(comm_);
+  run.add_joints(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies, true);
+  std::erase_if(run.bodies.joints, [](const JointConstants& j) { return j.id < 20; });
+  out.write_bodies(run.model, run.bodies, true);
+  run.bodies.joints.clear();
+  out.write_bodies(run.model, run.bodies, true);
+  out.finish();
+
+  if (comm_.rank() != 0) return;
+  const hdf5::File index = hdf5::File::open(directory_ + "/result.h5");
+  const std::vector<std::int64_t> id = index.read_integers("/joints/id");
+  EXPECT_EQ(id.size(), 13u);
+  for (std::size_t i = 0; i < id.size(); ++i)
+    EXPECT_EQ(id[i], static_cast<std::int64_t>(3 * i + 2));
 }
 
 /// A heap of spheres and boxes on a floor that falls apart: what the scripts' tests draw.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,9 +36,24 @@ struct ContactRecord {
   std::array<double, 3> couple{};   ///< of rolling and spinning friction, on body b, N m s
 };
 
+/// A joint as a snapshot holds it: held by one rank.
+struct JointRecord {
+  std::int64_t id = -1;
+  /// Of its rows in their order, on body b relative to a, N s (N m s of angular rows); the rest 0.
+  std::array<double, 6> impulse{};
+  /// World frame, on body b: impulse, N s, then couple about the joint's point p_B, N m s.
+  std::array<double, 6> reaction{};
+  /// Of limit, motor and friction along the first coordinate, then the second, N s or N m s.
+  std::array<double, 6> drive{};
+  /// m or rad; NaN where the joint has none.
+  std::array<double, 3> coordinate = {std::numeric_limits<double>::quiet_NaN(),
+                                      std::numeric_limits<double>::quiet_NaN(),
+                                      std::numeric_limits<double>::quiet_NaN()};
+};
+
 /// Writes a result directory. No layout depends on the rank count: rows are ordered by
-/// global id (contacts by key). Every file is written under a temporary name, synced
-/// and renamed, so that a kill loses at most the one being written. All members are
+/// global id (contacts by key, joints by their id). Every file is written under a temporary name,
+/// synced and renamed, so that a kill loses at most the one being written. All members are
 /// collective and throw Error(input_output) on every rank if one fails. Room on the disk is
 /// made sure of before a file is written; a collective write that fails all the same cannot be
 /// recovered from and ends all ranks with exit code 5 (Communicator::abort).
@@ -49,13 +66,13 @@ class ResultWriter {
                std::vector<SeriesColumn> columns, bool force);
   ~ResultWriter();
 
-  /// bodies.h5: constants of all bodies and the provenance. With `flow`, where bodies come and
-  /// go, snapshots hold mass and size as well, and the file may be written anew: rows of
+  /// bodies.h5: constants of all bodies and joints, and the provenance. With `flow`, where bodies
+  /// come and go, snapshots hold mass and size as well, and the file may be written anew: rows of
   /// bodies that it held stay. Collective.
   void write_bodies(const Model& model, const Bodies& bodies, bool flow = false);
-  /// snapshots/<state.step, 8 digits>.h5. Contacts are this rank's; they may be empty.
+  /// snapshots/<state.step, 8 digits>.h5. Contacts and joints are this rank's; they may be empty.
   void write_snapshot(const Model& model, const Bodies& bodies, const State& state,
-                      std::vector<ContactRecord> contacts);
+                      std::vector<ContactRecord> contacts, std::vector<JointRecord> joints = {});
   /// Appends a row to series.csv (rank 0's values count).
   void append_series(std::span<const double> values);
   /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf.
