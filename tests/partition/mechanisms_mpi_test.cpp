@@ -216,7 +216,7 @@ TEST(DealOfJoints, PartsOfALongChainCostTheSame) {
 TEST(DealOfJoints, ManyEqualChainsStayWhereTheyAre) {
   const Communicator comm = Communicator::world();
   JointGraph graph;
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < 12 * comm.size(); ++i) {
     graph.chain(10, true, false);
     for (std::size_t j = graph.edges.size() - 10; j < graph.edges.size(); ++j)
       graph.edges[j].rows = 3;
