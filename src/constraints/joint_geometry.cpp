@@ -224,8 +224,12 @@ void torsion_spring_rows(const Context& c, JointGeometry& g) {
 
 /// u = z_A . (w_a - w_c) + ratio z_B . (w_b - w_c).
 void gear_rows(const Context& c, JointGeometry& g) {
-  const Vec3 turn_a = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
-  const Vec3 turn_b = c.joint.ratio * (frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  Vec3 turn_a = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
+  Vec3 turn_b = c.joint.ratio * (frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  if (c.model.planar) {
+    turn_a = Vec3(0.0, turn_a.y(), 0.0);
+    turn_b = Vec3(0.0, turn_b.y(), 0.0);
+  }
   const Vec3 turn_c = -(turn_a + turn_b);
   const std::array<double, 2> angle = joint_angles(c.joint, c.at, c.angle, c.model);
   g.rows = 1;
