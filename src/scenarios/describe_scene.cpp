@@ -6,6 +6,7 @@
 #include "catena/base/suggest.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "flow_parts.hpp"
+#include "joint_parts.hpp"
 #include "scene_parts.hpp"
 
 namespace catena {
@@ -14,8 +15,8 @@ namespace {
 
 constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
-constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table", "insertion"};
-constexpr std::string_view kLaterGenerators[] = {"chain"};
+constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
+                                            "insertion", "chain",   "net"};
 /// Bodies that one generator may make; ids and memory end before.
 constexpr double kMostBodies = 1e12;
 
@@ -248,6 +249,36 @@ void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, Inse
   if (!shortfall.empty()) visit.reject("region", shortfall, flow_parts::kRegionRemedy);
 }
 
+/// As the body that a link is, which need not have a shape.
+void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s) {
+  describe_name(visit, s.name);
+  visit.visit("material", s.material,
+              {.help = "one of the materials; needed where there is a shape"});
+  scene_parts::describe_shape(visit, s.shape);
+  joint_parts::describe_chain(visit, scene, s);
+  check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
+  scene_parts::check_shape_moves(visit, s.shape);
+  if (s.shape.type == ShapeType::plane) {
+    visit.reject("shape", "planes do not move", "give a shape that is bounded");
+    return;
+  }
+  if (is_surface(s.shape.type)) return;
+  BodySettings link;
+  link.material = s.material;
+  link.shape = s.shape;
+  link.mass = s.mass;
+  link.inertia = s.inertia;
+  check_mass(visit, scene, link);
+  check_in_plane(visit, scene, s.velocity, Vec3::Zero());
+}
+
+void describe_net(SettingsVisitor& visit, const SceneSettings& scene, NetSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scene_parts::describe_bounded_shape(visit, s.shape);
+  joint_parts::describe_net(visit, s);
+}
+
 void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t upto_generator,
                  const std::string& name) {
   if (name.empty()) return;
@@ -402,7 +433,6 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t i) {
         GeneratorSettings& g = s.generators[i];
         int type = static_cast<int>(g.type);
-        visit.unavailable("", kLaterGenerators);
         visit.one_of("", type, kGenerators, {}, [&](int k) {
           g.type = static_cast<GeneratorType>(k);
           if (g.type == GeneratorType::container) describe_container(visit, s, g.container);
@@ -410,6 +440,8 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
           if (g.type == GeneratorType::wall) describe_wall(visit, s, g.wall);
           if (g.type == GeneratorType::table) describe_table(visit, s, g.table);
           if (g.type == GeneratorType::insertion) describe_insertion(visit, s, g.insertion);
+          if (g.type == GeneratorType::chain) describe_chain(visit, s, g.chain);
+          if (g.type == GeneratorType::net) describe_net(visit, s, g.net);
           describe_collision(visit, g.collide, g.group);
           check_names(visit, s, i, g.name());
         });

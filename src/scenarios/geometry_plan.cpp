@@ -220,6 +220,8 @@ std::string key_of(const ShapeSettings& shape, GeometryFrame frame) {
 const ShapeSettings* shape_settings_of(const GeneratorSettings& generator) {
   if (generator.type == GeneratorType::lattice) return &generator.lattice.shape;
   if (generator.type == GeneratorType::insertion) return &generator.insertion.shape;
+  if (generator.type == GeneratorType::chain) return &generator.chain.shape;
+  if (generator.type == GeneratorType::net) return &generator.net.shape;
   return nullptr;
 }
 
@@ -233,8 +235,9 @@ GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
   }
   for (const GeneratorSettings& g : scene.generators) {
     const ShapeSettings* shape = shape_settings_of(g);
-    of_generator_.push_back(
-        shape == nullptr ? -1 : add(*shape, GeometryFrame::principal, "generators." + g.name()));
+    const bool has_inertia = g.type == GeneratorType::chain && !std::isnan(g.chain.inertia[0]);
+    const GeometryFrame frame = has_inertia ? GeometryFrame::centred : GeometryFrame::principal;
+    of_generator_.push_back(shape == nullptr ? -1 : add(*shape, frame, "generators." + g.name()));
   }
 }
 

@@ -4,10 +4,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "body_maker.hpp"
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
 #include "flow_parts.hpp"
 #include "geometry_plan.hpp"
+#include "joint_maker.hpp"
 #include "scene_parts.hpp"
 
 namespace catena {
@@ -29,6 +31,10 @@ const std::string& GeneratorSettings::name() const {
       return wall.name;
     case GeneratorType::insertion:
       return insertion.name;
+    case GeneratorType::chain:
+      return chain.name;
+    case GeneratorType::net:
+      return net.name;
     case GeneratorType::table:
       break;
   }
@@ -111,110 +117,18 @@ BodyRecord make_body(GlobalId id, const Shape& shape, int material, double densi
 
 namespace {
 
-using scene_parts::make_body;
-
-/// Ids of the bodies of one generator.
-struct Block {
-  GlobalId first = 0;
-  GlobalId count = 0;
-};
-
-/// The planes of a container: a point and the inward normal.
-std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s) {
-  std::vector<std::pair<Vec3, Vec3>> walls = {
-      {s.origin, Vec3::UnitZ()}, {s.origin, Vec3::UnitX()}, {s.origin, Vec3::UnitY()}};
-  for (int i = 0; i < 3; ++i) {
-    if (!std::isfinite(s.size[i])) continue;
-    Vec3 far = s.origin;
-    far[i] += s.size[i];
-    walls.emplace_back(far, -Vec3::Unit(i));
-  }
-  return walls;
-}
+using joint_parts::JointMaker;
+using scene_parts::Block;
+using scene_parts::blocks_of;
+using scene_parts::BodyMaker;
+using scene_parts::group_of;
+using scene_parts::walls_of;
 
 /// Turns z into `normal`, a coordinate direction.
 Quat turn_z_to(const Vec3& normal) {
   const Vec3 axis = Vec3::UnitZ().cross(normal);
   if (axis.isZero()) return normal[2] > 0.0 ? Quat::Identity() : Quat(0.0, 1.0, 0.0, 0.0);
   return Quat(Eigen::AngleAxisd(std::numbers::pi / 2.0, axis));
-}
-
-GlobalId rows_of_table(const Communicator& comm, const TableSettings& table) {
-  GlobalId rows = 0;
-  all_or_none(comm, [&] {
-    if (comm.rank() != 0) return;
-    rows = scene_parts::count_rows(table.file);
-  });
-  return comm.sum(rows);
-}
-
-/// Collective. Ids of each generator; those of the bodies stand before.
-std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm) {
-  std::vector<Block> blocks;
-  auto first = static_cast<GlobalId>(scene.bodies.size());
-  for (const GeneratorSettings& g : scene.generators) {
-    Block block{first, 0};
-    switch (g.type) {
-      case GeneratorType::container:
-        block.count = static_cast<GlobalId>(walls_of(g.container).size());
-        break;
-      case GeneratorType::lattice:
-        block.count = GlobalId{1} * g.lattice.count[0] * g.lattice.count[1] * g.lattice.count[2];
-        break;
-      case GeneratorType::wall:  // every second course has a brick more: two halves for one
-        block.count = GlobalId{1} * g.wall.height * g.wall.along + g.wall.height / 2;
-        break;
-      case GeneratorType::table:
-        block.count = rows_of_table(comm, g.table);
-        break;
-      case GeneratorType::insertion:
-        block.count = g.insertion.count;
-        break;
-    }
-    blocks.push_back(block);
-    first += block.count;
-  }
-  return blocks;
-}
-
-/// Number of a group in Model::group_pairs.
-std::uint8_t group_of(const std::vector<std::string>& groups, const std::string& name) {
-  return static_cast<std::uint8_t>(std::find(groups.begin(), groups.end(), name) - groups.begin());
-}
-
-BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int motion,
-                   const std::vector<std::string>& groups, const Model& model) {
-  const MaterialTable& materials = model.materials;
-  const int material = std::max(0, materials.find(s.material));
-  const BodyKind kind = scene_parts::kind_of(s);
-  BodyRecord body;
-  body.constants.id = id;
-  body.constants.kind = kind;
-  body.constants.collides = s.collide;
-  body.constants.group = group_of(groups, s.group);
-  body.constants.shape = shape;
-  body.constants.material = material;
-  body.state.pose = {s.position,
-                     scene_parts::body_rotation(shape, s.orientation.value(), model.geometries)};
-  if (kind == BodyKind::kinematic) {
-    body.constants.motion = motion;
-  } else if (kind == BodyKind::dynamic) {
-    if (s.position_of == PositionOf::shape_origin && shape.geometry >= 0) {
-      const Geometry& geometry = model.geometries[static_cast<std::size_t>(shape.geometry)];
-      body.state.pose.p -= body.state.pose.q * geometry.written.p;
-    }
-    double& mass = body.constants.mass;
-    mass = s.mass;
-    if (std::isnan(mass)) {
-      mass = volume_of(shape, model.geometries) *
-             materials.materials()[static_cast<std::size_t>(material)].density;
-    }
-    body.constants.inertia = std::isnan(s.inertia[0])
-                                 ? Vec3(mass * inertia_per_mass(shape, model.geometries))
-                                 : s.inertia;
-    body.state.twist = {s.velocity, s.angular_velocity};
-  }
-  return body;
 }
 
 void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
@@ -226,148 +140,6 @@ void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
     wall.constants.material = model.materials.find(s.material);
     wall.state.pose = {point, turn_z_to(normal)};
     model.unbounded.push_back(wall);
-  }
-}
-
-/// Body k of a lattice; its jitters depend on the seed and k alone.
-BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, std::uint64_t seed,
-                        GlobalId first, GlobalId k, int material, const Model& model) {
-  const GlobalId nx = s.count[0];
-  const GlobalId ny = s.count[1];
-  const GlobalId layer = k / nx / ny;
-  const Vec3 cell(static_cast<double>(k % nx), static_cast<double>(k / nx % ny),
-                  static_cast<double>(layer));
-  const auto number = static_cast<std::uint64_t>(k);
-  const Shape shape = scaled(whole, 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0));
-  Vec3 position = s.origin + s.spacing.cwiseProduct(cell);
-  for (int i = 0; i < 3; ++i) {
-    position[i] += s.position_jitter * uniform_pm1(seed, number, static_cast<std::uint64_t>(i) + 1);
-  }
-  const double density = model.materials.materials()[static_cast<std::size_t>(material)].density;
-  BodyRecord body = make_body(first + k, shape, material, density, position, model.geometries);
-  const Quat written =
-      s.random_orientation ? scene_parts::random_rotation(seed, number, 4) : s.orientation.value();
-  body.state.pose.q = scene_parts::body_rotation(shape, written, model.geometries);
-  body.state.twist.v = s.velocity;
-  return body;
-}
-
-/// Brick k of a wall, course by course from below. Courses come in pairs: `along` whole
-/// bricks, then a half, along - 1 whole ones and a half.
-BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int material,
-                      double density) {
-  const GlobalId pair = k / (2 * s.along + 1);
-  GlobalId place = k % (2 * s.along + 1);
-  const bool shifted = place >= s.along;
-  if (shifted) place -= s.along;
-  const auto course = static_cast<double>(2 * pair + (shifted ? 1 : 0));
-  const double half = 0.5 * (s.brick[0] - s.gap);
-  const bool is_half = shifted && (place == 0 || place == s.along);
-  const double pitch = s.brick[0] + s.gap;
-  double start = static_cast<double>(place) * pitch;
-  if (shifted && place > 0) start -= pitch - half - s.gap;
-
-  const double length = is_half ? half : s.brick[0];
-  const Vec3 along = s.direction.normalized();
-  const Vec3 left = Vec3::UnitZ().cross(along);
-  const Vec3 centre = s.origin + (start + 0.5 * length) * along + 0.5 * s.brick[1] * left +
-                      (course + 0.5) * s.brick[2] * Vec3::UnitZ();
-  const Shape shape{ShapeType::box, 0.5 * Vec3(length, s.brick[1], s.brick[2])};
-  BodyRecord body = make_body(first + k, shape, material, density, centre);
-  body.state.pose.q =
-      Quat(Eigen::AngleAxisd(std::atan2(s.direction[1], s.direction[0]), Vec3::UnitZ()));
-  return body;
-}
-
-/// This rank's part of all ids, filling its bodies.
-class Share {
- public:
-  Share(const Communicator& comm, const Model& model, Bodies& bodies, State& state)
-      : model_(model), bodies_(bodies), state_(state), rank_(comm.rank()) {
-    const GlobalId n = total_bodies(model);
-    begin_ = n * comm.rank() / comm.size();
-    end_ = n * (comm.rank() + 1) / comm.size();
-  }
-
-  /// Calls make(k) for the bodies of `block` that fall to this rank, counted from the block's
-  /// first.
-  template <class Make>
-  void take(const Block& block, const Make& make) {
-    const GlobalId from = first_of(block);
-    const GlobalId to = last_of(block);
-    for (GlobalId k = from; k < to; ++k) add(make(k));
-  }
-  GlobalId first_of(const Block& block) const {
-    return std::max(begin_ - block.first, GlobalId{0});
-  }
-  GlobalId last_of(const Block& block) const { return std::min(end_ - block.first, block.count); }
-
-  /// Of the bodies to come.
-  void set_collision(bool collides, std::uint8_t group) {
-    collides_ = collides;
-    group_ = group;
-  }
-
-  void add(BodyRecord body) {
-    body.constants.collides = collides_;
-    body.constants.group = group_;
-    bodies_.constants.push_back(body.constants);
-    const bool moved = body.constants.kind == BodyKind::kinematic;
-    BodyMotionState now =
-        moved ? prescribed_state(model_, body.constants, body.state.pose, 0.0) : body.state;
-    now.pose.p = model_.periodic.wrapped(now.pose.p);
-    state_.body.push_back(now);
-    state_.subdomain.push_back(rank_);
-  }
-
- private:
-  const Model& model_;
-  Bodies& bodies_;
-  State& state_;
-  std::int32_t rank_;
-  GlobalId begin_, end_;
-  bool collides_ = true;
-  std::uint8_t group_ = 0;
-};
-
-/// `first_geometry` of the model is the first of the table's.
-void generate(const SceneSettings& scene, std::size_t generator, const Block& block,
-              const Shape& shape, std::int32_t first_geometry, const Model& model, Share& share) {
-  const GeneratorSettings& g = scene.generators[generator];
-  const auto material_of = [&](const std::string& name) { return model.materials.find(name); };
-  const auto density_of = [&](int material) {
-    return model.materials.materials()[static_cast<std::size_t>(material)].density;
-  };
-  if (g.type == GeneratorType::lattice) {
-    const int material = material_of(g.lattice.material);
-    const std::uint64_t seed = flow_parts::seed_of(scene, generator);
-    share.take(block, [&](GlobalId k) {
-      return lattice_body(g.lattice, shape, seed, block.first, k, material, model);
-    });
-  } else if (g.type == GeneratorType::wall) {
-    const int material = material_of(g.wall.material);
-    share.take(block, [&](GlobalId k) {
-      return wall_brick(g.wall, block.first, k, material, density_of(material));
-    });
-  } else if (g.type == GeneratorType::table) {
-    const int material = material_of(g.table.material);
-    const GlobalId last = share.last_of(block);
-    if (share.first_of(block) >= last) return;
-    scene_parts::read_table(
-        g.table.file, share.first_of(block), last,
-        [&](GlobalId k, const scene_parts::TableRow& row) {
-          Shape own = row.shape;
-          if (own.geometry >= 0) {
-            own.geometry += first_geometry;
-            own.geometry_radius =
-                model.geometries.at(static_cast<std::size_t>(own.geometry)).radius;
-          }
-          BodyRecord body = make_body(block.first + k, own, material, density_of(material),
-                                      row.pose.p, model.geometries);
-          body.state = {row.pose, row.twist};
-          body.state.pose.q = scene_parts::body_rotation(own, row.pose.q, model.geometries);
-          share.add(body);
-        });
   }
 }
 
@@ -410,6 +182,62 @@ void set_groups(const SceneSettings& scene, const std::vector<std::string>& grou
   }
 }
 
+/// Ids of bodies that listed joints and springs act on, ascending.
+std::vector<GlobalId> jointed_bodies(const JointMaker& joints) {
+  std::vector<GlobalId> ids;
+  for (GlobalId joint = 0; joint < joints.n_listed(); ++joint) {
+    for (const GlobalId id : joints.bodies_of(joint)) {
+      if (id != kNoBody) ids.push_back(id);
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& model) {
+  GlobalId id = 0;
+  for (const JointEntry& s : scene.joints) model.joint_names.add(id++, 1, s.name, false);
+  for (const ForceEntry& s : scene.forces) {
+    const bool is_joint = s.type != ForceType::force && s.type != ForceType::torque;
+    if (is_joint) model.joint_names.add(id++, 1, s.name, false);
+  }
+  const std::vector<GlobalId> first = joints.first_of_generators();
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    const std::string& name = scene.generators[i].name();
+    if (first[i + 1] == first[i]) continue;
+    model.joint_names.add(first[i], first[i + 1] - first[i],
+                          name.empty() ? "generator" + std::to_string(i) : name, true);
+  }
+}
+
+/// Collective. Planes among the bodies, joints' names, tables and forces; checks listed joints.
+void add_joints(const SceneSettings& scene, const Communicator& comm,
+                const std::vector<Block>& blocks, Model& model) {
+  model.tables = joint_parts::factor_tables(scene, comm);
+  all_or_none(comm, [&] {
+    const BodyMaker maker(scene, blocks, model);
+    std::vector<BodyRecord> planes;
+    for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
+      if (scene.bodies[i].shape.type == ShapeType::plane) planes.push_back(maker.listed(i));
+    }
+    // bodies have the lower ids: their planes come before those of containers
+    model.unbounded.insert(model.unbounded.begin(), planes.begin(), planes.end());
+    const JointMaker joints(scene, maker, model);
+    const std::vector<GlobalId> jointed = jointed_bodies(joints);
+    for (BodyRecord& body : model.unbounded) {
+      body.constants.jointed =
+          std::binary_search(jointed.begin(), jointed.end(), body.constants.id);
+    }
+    name_joints(scene, joints, model);
+    model.forces = joints.applied_forces();
+    const GlobalId n = joints.n_listed();
+    std::vector<GlobalId> share;
+    for (GlobalId k = n * comm.rank() / comm.size(); k < n * (comm.rank() + 1) / comm.size(); ++k)
+      share.push_back(k);
+    joints.check(share);
+  });
+}
+
 }  // namespace
 
 namespace flow_parts {
@@ -445,10 +273,6 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
     const auto id = static_cast<GlobalId>(i);
     if (s.kinematic) model.motions.push_back(flow_parts::motion_of(s, comm));
     model.names.add(id, 1, s.name, false);
-    if (s.shape.type != ShapeType::plane) continue;
-    const int motion = static_cast<int>(model.motions.size()) - 1;
-    model.unbounded.push_back(
-        body_of(id, s, scene_parts::shape_of(s.shape), motion, groups, model));
   }
   const std::vector<Block> blocks = blocks_of(scene, comm);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -463,34 +287,39 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
       model.unbounded[k].constants.group = group_of(groups, g.group);
     }
   }
+  add_joints(scene, comm, blocks, model);
   return model;
 }
 
 void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
                      Bodies& bodies, State& state) {
   const std::vector<Block> blocks = blocks_of(scene, comm);
-  const scene_parts::GeometryPlan plan(scene);
-  const std::vector<std::string> groups = scene_parts::group_names(scene);
-  Share share(comm, model, bodies, state);
-  int motion = -1;
-  const Block explicit_bodies{0, static_cast<GlobalId>(scene.bodies.size())};
-  for (GlobalId i = 0; i < share.last_of(explicit_bodies); ++i) {
-    const BodySettings& s = scene.bodies[static_cast<std::size_t>(i)];
-    if (s.kinematic) ++motion;
-    if (i < share.first_of(explicit_bodies) || s.shape.type == ShapeType::plane) continue;
-    const Shape shape = plan.shape_of_body(static_cast<std::size_t>(i), model);
-    share.set_collision(s.collide, group_of(groups, s.group));
-    share.add(body_of(i, s, shape, motion, groups, model));
-  }
+  const GlobalId n = total_bodies(model);
+  const GlobalId first = n * comm.rank() / comm.size(), last = n * (comm.rank() + 1) / comm.size();
   all_or_none(comm, [&] {
-    auto geometry = static_cast<std::int32_t>(plan.size());  // the first of the next table
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      const GeneratorSettings& g = scene.generators[i];
-      share.set_collision(g.collide, group_of(groups, g.group));
-      generate(scene, i, blocks[i], plan.shape_of_generator(i, model), geometry, model, share);
-      if (g.type == GeneratorType::table)
-        geometry += scene_parts::count_table_geometries(g.table.file);
+    const BodyMaker maker(scene, blocks, model);
+    const JointMaker joints(scene, maker, model);
+    const std::vector<GlobalId> jointed = jointed_bodies(joints);
+    maker.make(first, last, [&](BodyRecord body) {
+      if (std::binary_search(jointed.begin(), jointed.end(), body.constants.id))
+        body.constants.jointed = true;
+      bodies.constants.push_back(body.constants);
+      state.body.push_back(body.state);
+      state.subdomain.push_back(comm.rank());
+    });
+    std::vector<GlobalId> own;
+    for (GlobalId joint = 0; joint < joints.n_listed(); ++joint) {
+      const GlobalId home = joints.home_of(joint);
+      if (home >= first && home < last) own.push_back(joint);
     }
+    for (const JointMaker::Made& joint : joints.make(own)) {
+      bodies.joints.push_back(joint.constants);
+      state.joints.push_back(joint.state);
+    }
+    for (const JointConstants& joint :
+         maker.joints_of_generators(joints.first_of_generators(), first, last))
+      bodies.joints.push_back(joint);
+    state.joints.resize(bodies.joints.size());
   });
 }
 

@@ -106,25 +106,40 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(g.table.file, directory);
     resolve_files(g.lattice.shape, directory);
     resolve_files(g.insertion.shape, directory);
+    resolve_files(g.chain.shape, directory);
+    resolve_files(g.net.shape, directory);
   }
+  for (JointEntry& joint : s.joints) {
+    resolve_file(joint.first.motor.table.file, directory);
+    resolve_file(joint.second.motor.table.file, directory);
+  }
+  for (ForceEntry& force : s.forces) resolve_file(force.table.file, directory);
 }
 
 }  // namespace
 
 void describe(SettingsVisitor& visit, SolverSettings& s) {
-  visit.unavailable("joints");
   visit.unavailable("petsc");
   visit.unavailable("method", kLaterMethods);
   visit.choose("method", s.method, kMethods, {.help = "block projected Gauss-Seidel"});
   describe(visit, s.gauss_seidel);
+  visit.section("joints", {.help = "how joints are solved"}, [&] {
+    describe(visit, s.gauss_seidel.joints);
+    visit.visit("projection", s.projection,
+                {.unit = "m",
+                 .min = 0,
+                 .min_open = true,
+                 .word = "none",
+                 .word_value = kNone,
+                 .help = "misfit to which positions of joints are projected after each step; "
+                         "`none`: they are stabilised by the step alone"});
+  });
   visit.visit("warm_start", s.warm_start, {.help = "start from the last step's impulses"});
   visit.choose("on_missed_tolerance", s.on_missed_tolerance, kAnswers,
                {.help = "when a step misses its tolerance: `stop` ends the run with exit code 4"});
 }
 
 void describe(SettingsVisitor& visit, CaseSettings& s) {
-  visit.unavailable("joints");
-  visit.unavailable("forces");
   int schema = 1;
   visit.visit("catena", schema, {.min = 1, .max = 1, .required = true, .help = "schema version"});
   describe_name(visit, s);
@@ -133,6 +148,8 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
   describe_contact(visit, s);
   describe_bodies(visit, s);
   describe_generators(visit, s);
+  describe_joints(visit, s);
+  describe_forces(visit, s);
   describe_outflow(visit, s);
   describe_time(visit, s.time);
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
@@ -160,6 +177,8 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
   CaseSettings settings;
   document.read([&](SettingsVisitor& visit) { describe(visit, settings); });
   resolve_files(settings, directory);
+  if (settings.time.stepper == StepperKind::spook)
+    check_damping_times(settings, settings.time.step);
   return settings;
 }
 

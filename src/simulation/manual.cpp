@@ -67,6 +67,49 @@ belong to the case and are left out. As with CSV, bodies are numbered anew, and 
 gives density (from which mass and inertia follow, also of bodies that had a `mass` of their own),
 friction and restitution.
 
+## Joints
+
+A joint holds together two bodies, `between: [a, b]`; one of them may be `world`, one must move
+freely. Bodies of generators are called `cable-0`, `grains-12`. Frames A and B, fixed in a and b, are
+made at the start from `at` and the directions `axis` (z of both) and `axis_b` (z of b), all in the
+world frame; coordinates are 0 there, displacements as far as `at` names two points. If the frames
+disagree at the start by more than 1e-6 m or rad the case is refused with the misfit.
+
+| type | holds | keys | coordinates |
+|---|---|---|---|
+| `fixed` | all | `at` | |
+| `spherical` | a point | `at` | |
+| `revolute` | a point and an axis (hinge) | `at`, `axis` | angle |
+| `prismatic` | all but sliding along an axis | `at`, `axis` | displacement |
+| `cylindrical` | an axis: b slides along it and turns about it | `at`, `axis` | displacement, angle |
+| `universal` | a point, and the axes of a and b at right angles | `at`, `axis`, `axis_b` | both angles |
+| `planar` | a plane of a, normal to `axis` | `at`, `axis` | |
+| `point_on_line` | a point of b on a line of a | `at`, `axis` | displacement |
+| `distance` | two points at their distance | `at` (two points), `length` | |
+| `gear` | angle of a about `axis` + `ratio` * angle of b about `axis_b` | `axis`, `axis_b`, `ratio`, `carrier` | |
+| `knife_edge` | b does not slide along `axis_b` | `at`, `axis_b` | |
+| `rolling` | wheel b about `axis_b` rolls on a plane of a, normal to `axis` | `at` (centre), `axis`, `axis_b`, `radius` | |
+
+`limits`, `motor`, `friction` and `restitution` act along the first coordinate; those of the second
+stand under `second`. A motor has a `velocity` or a `position`; its `table` is a factor over time.
+
+    joints:
+      - {name: hinge, type: revolute, between: [world, arm], at: [9, 0, 4], axis: [0, 1, 0],
+         limits: [-90 deg, 90 deg], motor: {velocity: 1 rad/s, max_force: 10}}
+      - {name: shaft, type: cylindrical, between: [arm, nut], at: [9, 0, 3], axis: [0, 0, 1],
+         second: {friction: 0.1}}
+    forces:
+      - {name: suspension, type: spring, between: [world, arm], at: [[9, 0, 5], [9, 0, 3]], stiffness: 100}
+      - {name: push, type: force, body: arm, force: [3, 0, 0], table: {rows: [[0, 0], [1, 1]]}}
+
+A `chain` makes bodies and joints: `links` equal ones on a straight line (`from`, `to`), on a
+polyline (`path`; `closed` for a loop), as they hang (`catenary`), or wound up (`curl`). A link is
+exactly as long as its joints are apart; its shape should fit: the shape's long axis, z of capsules,
+cylinders and all others but x of boxes, lies along the link with the centre of mass in the middle,
+y along the hinges. A `net` makes knots and cords between them. Joints are called NAME-0, NAME-1, ...
+along a chain from its first anchor; of a net first those along its first direction, then along the
+second, then the anchors. Joint ids: `joints`, then springs and dampers of `forces`, then generators.
+
 ## Keys
 
 "-" marks a key that is not set unless given.

@@ -13,6 +13,7 @@
 #include "catena/model/model.hpp"
 #include "catena/model/state.hpp"
 #include "catena/scenarios/flow_settings.hpp"
+#include "catena/scenarios/joint_settings.hpp"
 
 namespace catena {
 
@@ -126,7 +127,19 @@ struct InsertionSettings : InflowSettings {
   ShapeSettings shape;
 };
 
-enum class GeneratorType { container, lattice, wall, table, insertion };
+/// Bodies joined in a row (docs/configuration.md, "Joints").
+struct ChainSettings : ChainEntry {
+  std::string name, material;
+  ShapeSettings shape;
+};
+
+/// Bodies joined to their neighbours in a plane.
+struct NetSettings : NetEntry {
+  std::string name, material;
+  ShapeSettings shape;
+};
+
+enum class GeneratorType { container, lattice, wall, table, insertion, chain, net };
 
 struct GeneratorSettings {
   GeneratorType type = GeneratorType::container;
@@ -135,6 +148,8 @@ struct GeneratorSettings {
   WallSettings wall;
   TableSettings table;
   InsertionSettings insertion;
+  ChainSettings chain;
+  NetSettings net;
   bool collide = true;  ///< of all its bodies
   std::string group;
   const std::string& name() const;
@@ -174,6 +189,8 @@ struct SceneSettings {
   std::vector<NoCollisionSettings> no_collisions;
   std::vector<BodySettings> bodies;
   std::vector<GeneratorSettings> generators;
+  std::vector<JointEntry> joints;
+  std::vector<ForceEntry> forces;
   std::vector<OutflowSettings> outflow;
   PeriodicSettings periodic;
   int dimension = 3;  ///< 2: motion in the x-z plane
@@ -185,12 +202,21 @@ void describe_materials(SettingsVisitor& visit, SceneSettings& s);
 void describe_contact(SettingsVisitor& visit, SceneSettings& s);
 void describe_bodies(SettingsVisitor& visit, SceneSettings& s);
 void describe_generators(SettingsVisitor& visit, SceneSettings& s);
+void describe_joints(SettingsVisitor& visit, SceneSettings& s);
+void describe_forces(SettingsVisitor& visit, SceneSettings& s);
+
+/// Throws Error, with its place, for a joint without compliance that is damped in less than a
+/// quarter of the time step: SPOOK's rows are then marginally unstable.
+void check_damping_times(const SceneSettings& scene, double step);
 void describe_space(SettingsVisitor& visit, SceneSettings& s);  ///< dimension, gravity, periodic
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
 
-/// What is constant and known to every rank: materials, motions, names, unbounded bodies.
-/// Ids: bodies in the file's order, then each generator's block of ids in order.
-/// Throws Error for a table that cannot be read. Collective: rank 0 counts tables' rows.
+/// What is constant and known to every rank: materials, motions, names, unbounded bodies, forces.
+/// Ids: bodies in the file's order, then each generator's block of ids in order; joints as
+/// listed, then springs and dampers, then each generator's.
+/// Throws Error for a table that cannot be read, for listed joints whose frames disagree at the
+/// start (place, misfit), and for chains that no path can hold. Collective: rank 0 counts tables'
+/// rows, joints are checked by all ranks, each its share.
 Model make_model(const SceneSettings& scene, const Communicator& comm);
 
 /// Number of ids, unbounded bodies included.
@@ -198,7 +224,8 @@ inline GlobalId total_bodies(const Model& model) { return model.names.size(); }
 
 /// Collective. Appends this rank's share of the bounded bodies: of all ids 0 .. N-1 those in
 /// [rank N / ranks, (rank + 1) N / ranks). The values of a body depend on its id and the
-/// scene only, not on the rank count. Throws Error on
+/// scene only, not on the rank count; so do joints, each made where its home body is (joint_home),
+/// ascending in id. Throws Error on
 /// every rank for bad rows of a table, naming file and line or dataset.
 void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
                      Bodies& bodies, State& state);

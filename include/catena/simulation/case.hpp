@@ -26,6 +26,9 @@ struct TimeSettings {
 struct SolverSettings {
   SolverMethod method = SolverMethod::gauss_seidel;
   GaussSeidelSettings gauss_seidel;
+  /// m, to which positions of joints are projected after each step; kNone: not at all. Key
+  /// `joints.projection`.
+  double projection = kNone;
   bool warm_start = true;
   OnMissedTolerance on_missed_tolerance = OnMissedTolerance::warn;
 };

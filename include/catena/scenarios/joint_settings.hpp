@@ -1,0 +1,125 @@
+// What a case says of joints, forces, and of chains and nets of bodies.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "catena/base/settings.hpp"
+#include "catena/math/types.hpp"
+#include "catena/model/joint.hpp"
+
+namespace catena {
+
+/// A factor over time, linear between the rows: from a CSV file with the columns t, value, or here.
+struct FactorEntry {
+  bool present = false;
+  std::string file;          ///< absolute after reading a case; or empty
+  std::vector<double> rows;  ///< t (s), factor; ascending in t
+};
+
+/// Motor along one coordinate of a joint: exactly one of velocity and position is given.
+struct MotorEntry {
+  bool present = false;
+  double velocity = kNone;      ///< m/s or rad/s
+  double position = kNone;      ///< m or rad
+  FactorEntry table;            ///< of velocity or position
+  double max_force = kNone;     ///< N or N m; kNone: no bound
+  double viscosity = kNone;     ///< velocity: N s/m or N m s; kNone: held exactly
+  double compliance = kNone;    ///< position: m/N or rad/(N m); kNone: 0
+  double damping_time = kNone;  ///< position: s; kNone: 2 h
+};
+
+/// What acts along one coordinate of a joint; numbers that are not given are kNone.
+struct AxisEntry {
+  std::array<double, 2> limits = {kNone, kNone};
+  double restitution = kNone;
+  MotorEntry motor;
+  double friction = kNone;  ///< N or N m
+};
+
+/// One of `joints:`. Numbers that are not given are kNone: their defaults depend on the type.
+struct JointEntry {
+  std::string name, place;  ///< place: file:line:column and path, for errors
+  JointType type = JointType::revolute;
+  std::vector<std::string> between;  ///< two bodies, or a body and "world"
+  std::vector<double> at;            ///< one point or two, m, world frame at the start
+  Vec3 axis = Vec3::Constant(kNone), axis_b = Vec3::Constant(kNone);
+  double compliance = kNone, angular_compliance = kNone, damping_time = kNone;
+  double erp = kNone, cfm = kNone;
+  bool collide = false;
+  double length = kNone, radius = kNone, ratio = kNone;
+  std::string carrier;
+  AxisEntry first;
+  bool has_second = false;
+  AxisEntry second;
+};
+
+enum class ForceType { spring, damper, torsional_spring, force, torque };
+
+/// One of `forces:`.
+struct ForceEntry {
+  std::string name, place;
+  ForceType type = ForceType::spring;
+  std::vector<std::string> between;  ///< of springs and dampers
+  std::string body;                  ///< of forces and torques
+  std::vector<double> at;
+  Vec3 axis = Vec3::Constant(kNone);
+  double stiffness = kNone, damping = kNone, length = kNone, angle = kNone;
+  Vec3 force = Vec3::Constant(kNone), torque = Vec3::Constant(kNone);
+  bool body_frame = false;
+  FactorEntry table;
+};
+
+/// What generators of bodies and joints say of the joints.
+struct ChainJointEntry {
+  double compliance = kNone, angular_compliance = kNone, damping_time = kNone;
+  double friction = kNone;  ///< revolute, universal: N m
+  bool collide = false;     ///< whether neighbours make contacts
+};
+
+enum class ChainAnchors { none, first, last, both };
+enum class ChainPath { straight, polyline, catenary, curl };
+
+/// Where the joints of a chain stand, m: links + 1 points (those of a closed chain: links), all
+/// links equally long.
+struct ChainPathEntry {
+  ChainPath kind = ChainPath::straight;
+  Vec3 from = Vec3::Constant(kNone), to = Vec3::Constant(kNone);  ///< straight, catenary
+  std::vector<double> path;                                       ///< polyline: x, y, z of corners
+  double length = kNone;                                          ///< catenary, curl: of the chain
+  Vec3 centre = Vec3::Zero(), axis = Vec3::UnitZ();               ///< curl
+  double radius = kNone, pitch = 0.0;                             ///< curl
+  bool closed = false;                                            ///< polyline
+};
+
+/// What a chain is besides its bodies' material and shape.
+struct ChainEntry {
+  std::string place;
+  int links = 0;
+  JointType joint = JointType::spherical;
+  ChainPathEntry path;
+  ChainAnchors anchored = ChainAnchors::none;  ///< which ends are joined to the world
+  Vec3 axis = Vec3::Constant(kNone);           ///< of revolute and universal joints
+  double mass = kNone;                         ///< kg, of a link; else of its shape
+  Vec3 inertia = Vec3::Constant(kNone);        ///< kg m^2, on the axes of the shape
+  Vec3 velocity = Vec3::Zero();                ///< m/s, of all links at the start
+  ChainJointEntry joints;
+};
+
+enum class NetAnchors { none, corners, edge, all };
+
+/// count[0] * count[1] bodies (knots) in a plane, x fastest, each joined to its neighbours along
+/// both directions by cords of fixed length (distance), or by arms that meet half-way (spherical).
+struct NetEntry {
+  std::string place;
+  std::array<int, 2> count = {2, 2};
+  Vec3 from = Vec3::Zero();                ///< first knot, m
+  std::vector<double> spacing;             ///< two vectors, m
+  JointType joint = JointType::distance;   ///< or spherical
+  NetAnchors anchored = NetAnchors::none;  ///< knots that are joined to the world
+  ChainJointEntry joints;
+};
+
+}  // namespace catena

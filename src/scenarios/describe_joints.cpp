@@ -1,0 +1,345 @@
+// The description of `joints:` and what its types do not use.
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <set>
+
+#include "catena/base/error.hpp"
+#include "joint_parts.hpp"
+
+namespace catena {
+
+namespace joint_parts {
+
+void describe_factor(SettingsVisitor& visit, FactorEntry& s) {
+  visit.optional_section(
+      "table", s.present, {.help = "factor over time, linear between its rows"}, [&] {
+        std::size_t width = 2;
+        visit.visit("file", s.file, {.help = "CSV with the columns t, value"});
+        visit.rows("rows", s.rows, width, {.help = "t in s, ascending, and the factor"});
+        if (s.file.empty() == s.rows.empty()) {
+          visit.reject("", s.file.empty() ? "nothing is given" : "has a file and rows",
+                       "give rows or file");
+        }
+        for (std::size_t i = 2; i < s.rows.size(); i += 2) {
+          if (s.rows[i] > s.rows[i - 2]) continue;
+          visit.reject("rows", "times do not ascend", "sort the rows by time");
+          return;
+        }
+      });
+}
+
+}  // namespace joint_parts
+
+namespace {
+
+using joint_parts::BodyNames;
+using joint_parts::is_set;
+using joint_parts::numbers;
+
+/// In the order of JointType, without springs: these stand under forces.
+constexpr std::string_view kTypes[] = {"fixed",       "spherical", "revolute",   "prismatic",
+                                       "cylindrical", "universal", "planar",     "point_on_line",
+                                       "distance",    "gear",      "knife_edge", "rolling"};
+
+using Types = std::uint32_t;  ///< a set of joint types
+
+constexpr Types set_of(std::initializer_list<JointType> types) {
+  Types set = 0;
+  for (const JointType t : types) set |= 1U << static_cast<unsigned>(t);
+  return set;
+}
+constexpr bool has(Types set, JointType type) {
+  return (set >> static_cast<unsigned>(type) & 1U) != 0;
+}
+
+using enum JointType;
+constexpr Types kLinear = set_of({fixed, spherical, revolute, prismatic, cylindrical, universal,
+                                  planar, point_on_line, distance, rolling});
+constexpr Types kAngular =
+    set_of({fixed, revolute, prismatic, cylindrical, universal, planar, gear});
+constexpr Types kAxis =
+    set_of({revolute, prismatic, cylindrical, universal, planar, point_on_line, gear, rolling});
+constexpr Types kAxisB =
+    set_of({revolute, cylindrical, universal, planar, gear, knife_edge, rolling});
+constexpr Types kNeedsAxisB = set_of({universal, knife_edge, rolling});
+constexpr Types kPlaced = ~set_of({gear});
+constexpr Types kFree = set_of({revolute, prismatic, cylindrical, universal, point_on_line});
+constexpr Types kTwoFree = set_of({cylindrical, universal});
+
+std::string words(Types set) {
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+    if (has(set, static_cast<JointType>(i)))
+      text += (text.empty() ? "" : ", ") + std::string(kTypes[i]);
+  }
+  return text;
+}
+
+/// Rejects a key that the type has no use for.
+void check_use(SettingsVisitor& visit, JointType type, std::string_view key, bool given,
+               Types uses) {
+  if (!given || has(uses, type)) return;
+  visit.reject(
+      key, "the type " + std::string(kTypes[static_cast<std::size_t>(type)]) + " has no use for it",
+      "it is for " + words(uses));
+}
+
+void check_needed(SettingsVisitor& visit, JointType type, std::string_view key, bool given,
+                  Types needs, const std::string& what) {
+  if (given || !has(needs, type)) return;
+  visit.reject(
+      key, "missing",
+      "the type " + std::string(kTypes[static_cast<std::size_t>(type)]) + " needs " + what);
+}
+
+bool given(double value) { return !std::isnan(value); }
+
+void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
+  visit.optional_section(
+      "motor", s.present, {.help = "drives the coordinate to a velocity or to a position"}, [&] {
+        visit.visit("velocity", s.velocity,
+                    {.unit = angular ? "rad/s" : "m/s", .help = "of the coordinate"});
+        visit.visit("position", s.position,
+                    {.unit = angular ? "rad" : "m", .help = "of the coordinate, a servo"});
+        joint_parts::describe_factor(visit, s.table);
+        visit.visit("max_force", s.max_force,
+                    {.unit = angular ? "N m" : "N",
+                     .min = 0,
+                     .min_open = true,
+                     .help = "bound of force or torque; else there is none"});
+        visit.visit("viscosity", s.viscosity,
+                    {.unit = angular ? "N m s/rad" : "N s/m",
+                     .min = 0,
+                     .min_open = true,
+                     .help = "of a velocity motor: force per lag; else it is held exactly"});
+        visit.visit("compliance", s.compliance,
+                    {.unit = angular ? "rad/(N m)" : "m/N",
+                     .min = 0,
+                     .help = "of a position motor: lag per force; else 0"});
+        visit.visit("damping_time", s.damping_time,
+                    {.unit = "s", .min = 0, .help = "of a position motor; else two time steps"});
+        const bool velocity = given(s.velocity), position = given(s.position);
+        if (velocity == position) {
+          visit.reject("", velocity ? "has a velocity and a position" : "has no target",
+                       "give velocity or position");
+          return;
+        }
+        if (position && given(s.viscosity)) {
+          visit.reject("viscosity", "is for velocity motors", "give compliance and damping_time");
+        }
+        if (velocity && (given(s.compliance) || given(s.damping_time))) {
+          visit.reject(given(s.compliance) ? "compliance" : "damping_time",
+                       "is for position motors", "give viscosity");
+        }
+      });
+}
+
+void describe_axis(SettingsVisitor& visit, bool angular, AxisEntry& s) {
+  visit.visit("limits", s.limits,
+              {.unit = angular ? "rad" : "m",
+               .finite = false,
+               .help = "of the coordinate, lower and upper; .inf for none"});
+  visit.visit("restitution", s.restitution, {.min = 0, .max = 1, .help = "at the limits; else 0"});
+  describe_motor(visit, angular, s.motor);
+  visit.visit("friction", s.friction,
+              {.unit = angular ? "N m" : "N",
+               .min = 0,
+               .help = "largest force or torque of dry friction; else 0"});
+  const bool limited = given(s.limits[0]);
+  if (limited && !(s.limits[0] < s.limits[1])) {
+    visit.reject("limits", "the lower is not below the upper",
+                 "for a coordinate that cannot move take another type of joint");
+  }
+  if (given(s.restitution) && !limited) {
+    visit.reject("restitution", "there are no limits", "give limits, or remove it");
+  }
+}
+
+void check_direction(SettingsVisitor& visit, std::string_view key, const Vec3& axis) {
+  if (is_set(axis) && !(axis.norm() > 0.0)) {
+    visit.reject(key, "the axis has no length", "give a direction such as [0, 0, 1]");
+  }
+}
+
+void describe_place(SettingsVisitor& visit, JointEntry& s) {
+  std::size_t width = 3;
+  visit.rows("at", s.at, width,
+             {.unit = "m",
+              .row_alone = true,
+              .help = "where the joint is at the start, world frame: one point, or two, one of "
+                      "each body (distance: its ends; rolling: the wheel's centre, or a point of "
+                      "the plane and the centre)"});
+  visit.visit("axis", numbers(s.axis),
+              {.help = "direction at the start, world frame: of the hinge or guide, of universal "
+                       "joints and gears that of a, the normal of a plane"});
+  visit.visit("axis_b", numbers(s.axis_b),
+              {.help = "the same of b: second axis of a universal joint, axle of a wheel or gear; "
+                       "of a knife edge the direction in which it does not slide"});
+  if (s.at.size() > 6) visit.reject("at", "more than two points", "give one, or one of each body");
+  check_direction(visit, "axis", s.axis);
+  check_direction(visit, "axis_b", s.axis_b);
+}
+
+void describe_softness(SettingsVisitor& visit, JointEntry& s) {
+  visit.visit("compliance", s.compliance,
+              {.unit = "m/N", .min = 0, .help = "of what holds points together; else 0"});
+  visit.visit("angular_compliance", s.angular_compliance,
+              {.unit = "rad/(N m)", .min = 0, .help = "of what holds directions; else 0"});
+  visit.visit("damping_time", s.damping_time,
+              {.unit = "s",
+               .min = 0,
+               .help = "in which misfits fade away; else two time steps. Without compliance "
+                       "at least a quarter of a step"});
+  visit.visit("erp", s.erp,
+              {.min = 0,
+               .max = 1,
+               .help = "ODE's error reduction per step, with cfm, in place of compliance and "
+                       "damping time; 0: velocities only"});
+  visit.visit("cfm", s.cfm, {.min = 0, .help = "ODE's constraint force mixing, SI"});
+  if (given(s.erp) != given(s.cfm)) {
+    visit.reject(given(s.erp) ? "erp" : "cfm", "stands alone", "give erp and cfm, or neither");
+  } else if (given(s.erp) &&
+             (given(s.compliance) || given(s.angular_compliance) || given(s.damping_time))) {
+    visit.reject("erp", "stands beside compliance or damping_time", "give one or the other");
+  }
+}
+
+void check_keys(SettingsVisitor& visit, const JointEntry& s) {
+  const JointType type = s.type;
+  check_use(visit, type, "at", !s.at.empty(), kPlaced);
+  check_use(visit, type, "axis", is_set(s.axis), kAxis);
+  check_use(visit, type, "axis_b", is_set(s.axis_b), kAxisB);
+  check_use(visit, type, "compliance", given(s.compliance), kLinear);
+  check_use(visit, type, "angular_compliance", given(s.angular_compliance), kAngular);
+  check_use(visit, type, "damping_time", given(s.damping_time), kLinear | kAngular);
+  check_use(visit, type, "erp", given(s.erp), kLinear | kAngular);
+  check_use(visit, type, "length", given(s.length), set_of({distance}));
+  check_use(visit, type, "radius", given(s.radius), set_of({rolling}));
+  check_use(visit, type, "ratio", given(s.ratio), set_of({gear}));
+  check_use(visit, type, "carrier", !s.carrier.empty(), set_of({gear}));
+  check_use(visit, type, "limits", given(s.first.limits[0]), kFree);
+  check_use(visit, type, "motor", s.first.motor.present, kFree);
+  check_use(visit, type, "friction", given(s.first.friction), kFree);
+  check_use(visit, type, "second", s.has_second, kTwoFree);
+  check_needed(visit, type, "at", !s.at.empty(), kPlaced, "a point, at");
+  check_needed(visit, type, "axis", is_set(s.axis), kAxis, "a direction, axis");
+  check_needed(visit, type, "axis_b", is_set(s.axis_b), kNeedsAxisB, "a direction, axis_b");
+  check_needed(visit, type, "radius", given(s.radius), set_of({rolling}), "the wheel's radius");
+  check_needed(visit, type, "ratio", given(s.ratio), set_of({gear}), "ratio");
+  if (type == distance && s.at.size() == 3) {
+    visit.reject("at", "one point is at no distance from itself", "give two, one of each body");
+  }
+}
+
+/// Of a joint in the x-z plane of two dimensions.
+void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const JointEntry& s) {
+  if (scene.dimension != 2 || !is_set(s.axis)) return;
+  const Vec3 axis = s.axis.normalized();
+  if (s.type == revolute && std::abs(axis[1]) < 1.0 - 1e-12) {
+    visit.reject("axis", "two dimensions have hinges about y only", "give [0, 1, 0]");
+  } else if (has(set_of({prismatic, point_on_line}), s.type) && axis[1] != 0.0) {
+    visit.reject("axis", "leaves the plane of two dimensions", "choose it in x and z");
+  }
+}
+
+void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
+                    JointEntry& s) {
+  visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
+  visit.choose("type", s.type, kTypes, {.required = true, .help = "see \"Joints\" above"});
+  joint_parts::describe_between(visit, names, s.between);
+  describe_place(visit, s);
+  describe_softness(visit, s);
+  visit.visit("collide", s.collide, {.help = "whether both bodies make contacts"});
+  visit.visit("length", s.length,
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .help = "of a distance joint; else as at the start"});
+  visit.visit("radius", s.radius,
+              {.unit = "m", .min = 0, .min_open = true, .help = "of a rolling wheel"});
+  visit.visit("ratio", s.ratio,
+              {.help = "of a gear: angle of a + ratio * angle of b stays the same"});
+  visit.visit("carrier", s.carrier,
+              {.help = "of a gear: body to which its angles are relative; else the world"});
+  // the first coordinate of these is a displacement
+  describe_axis(visit, !has(set_of({prismatic, cylindrical, point_on_line}), s.type), s.first);
+  visit.optional_section("second", s.has_second,
+                         {.help = "the second coordinate: the angle of a cylindrical joint, that "
+                                  "about axis_b of a universal one"},
+                         [&] { describe_axis(visit, true, s.second); });
+  s.place = visit.where("");
+  check_keys(visit, s);
+  check_in_plane(visit, scene, s);
+  if (given(s.ratio) && s.ratio == 0.0) visit.reject("ratio", "is zero", "a gear couples two");
+  if (s.carrier.empty() || s.carrier == joint_parts::kWorld) return;
+  joint_parts::check_body_name(visit, names, "carrier", s.carrier, true);
+  for (const std::string& name : s.between) {
+    if (name == s.carrier) visit.reject("carrier", "is one of the gear's two bodies", "");
+  }
+}
+
+void check_unique(SettingsVisitor& visit, std::set<std::string>& names, const std::string& name) {
+  if (name.empty() || names.insert(name).second) return;
+  visit.reject("name", "the name '" + name + "' is taken", "choose another");
+}
+
+/// Whether rows of this kind are damped too fast.
+bool too_fast(double damping_time, double compliance, double step) {
+  return damping_time < 0.25 * step && !(compliance > 0.0);
+}
+
+void refuse_damping(const std::string& place, double step) {
+  throw Error("less than a quarter of the time step, without compliance: marginally unstable",
+              place, "give at least " + std::to_string(0.25 * step) + " s, or a compliance");
+}
+
+}  // namespace
+
+void check_damping_times(const SceneSettings& scene, double step) {
+  for (const JointEntry& s : scene.joints) {
+    if ((has(kLinear, s.type) && too_fast(s.damping_time, s.compliance, step)) ||
+        (has(kAngular, s.type) && too_fast(s.damping_time, s.angular_compliance, step)))
+      refuse_damping(s.place + ".damping_time", step);
+    for (const AxisEntry* axis : {&s.first, &s.second}) {
+      if (too_fast(axis->motor.damping_time, axis->motor.compliance, step))
+        refuse_damping(s.place + ".motor.damping_time", step);
+    }
+  }
+  for (const GeneratorSettings& g : scene.generators) {
+    const bool chain = g.type == GeneratorType::chain;
+    if (!chain && g.type != GeneratorType::net) continue;
+    const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
+    const JointType type = chain ? g.chain.joint : g.net.joint;
+    if (too_fast(s.damping_time, s.compliance, step) ||
+        (has(kAngular, type) && too_fast(s.damping_time, s.angular_compliance, step)))
+      refuse_damping((chain ? g.chain.place : g.net.place) + ".damping_time", step);
+  }
+}
+
+void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
+  const BodyNames bodies(s);
+  std::set<std::string> names;
+  visit.list(
+      "joints", s.joints.size(), {.help = "what holds bodies together"},
+      [&](std::size_t n) { s.joints.assign(n, {}); },
+      [&](std::size_t i) {
+        describe_joint(visit, s, bodies, s.joints[i]);
+        check_unique(visit, names, s.joints[i].name);
+      });
+}
+
+void describe_forces(SettingsVisitor& visit, SceneSettings& s) {
+  const BodyNames bodies(s);
+  std::set<std::string> names;
+  for (const JointEntry& joint : s.joints) names.insert(joint.name);
+  visit.list(
+      "forces", s.forces.size(), {.help = "springs, dampers, given forces and torques"},
+      [&](std::size_t n) { s.forces.assign(n, {}); },
+      [&](std::size_t i) {
+        joint_parts::describe_force(visit, s, bodies, s.forces[i]);
+        check_unique(visit, names, s.forces[i].name);
+      });
+}
+
+}  // namespace catena

@@ -1,0 +1,88 @@
+// Pieces of the description and making of joints, forces, chains and nets.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "catena/constraints/joint_rows.hpp"
+#include "catena/scenarios/scene.hpp"
+#include "chain_curve.hpp"
+
+namespace catena::joint_parts {
+
+inline constexpr std::string_view kWorld = "world";
+
+inline std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+inline bool is_set(const Vec3& v) { return !v.array().isNaN().any(); }
+
+/// Which body of the case a name means.
+struct NamedBody {
+  enum class Kind { unknown, world, body, generated };
+  Kind kind = Kind::unknown;
+  std::size_t index = 0;  ///< of SceneSettings::bodies or ::generators
+  GlobalId number = 0;    ///< of a generator's body
+};
+
+/// Finds bodies by name, those of generators as NAME-12.
+class BodyNames {
+ public:
+  explicit BodyNames(const SceneSettings& scene);
+  NamedBody find(const std::string& name) const;
+  /// A known name like this one, or "".
+  std::string nearest(const std::string& name) const;
+  bool dynamic(const NamedBody& body) const;
+  bool comes_later(const NamedBody& body) const;  ///< of an insertion
+
+ private:
+  const SceneSettings& scene_;
+  std::unordered_map<std::string, std::size_t> bodies_, generators_;
+};
+
+/// Number of bodies of a generator; -1 for tables, whose rows are not counted yet.
+GlobalId count_of(const GeneratorSettings& generator);
+
+/// Rejects a name under `key` that is no body at the start of the run.
+void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string_view key,
+                     const std::string& name, bool world_too);
+/// The key `between`: two different bodies, one of them dynamic.
+void describe_between(SettingsVisitor& visit, const BodyNames& names,
+                      std::vector<std::string>& between);
+void describe_factor(SettingsVisitor& visit, FactorEntry& s);
+/// One of `forces`.
+void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
+                    ForceEntry& s);
+
+void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEntry& s);
+void describe_net(SettingsVisitor& visit, NetEntry& s);
+
+/// Ids of a generator's bodies and of its joints.
+struct JointedBlock {
+  GlobalId first_body = 0, n_bodies = 0;
+  GlobalId first_joint = 0;
+};
+
+GlobalId n_joints(const ChainEntry& s);
+GlobalId n_joints(const NetEntry& s);
+
+/// Links first .. last-1 of a chain: `link` gives a body of id 0 at rest, which becomes each of
+/// them; `written` is the rotation of the body's frame in that of its shape as written.
+void make_links(const ChainSettings& s, const ChainCurve& curve, const BodyRecord& link,
+                const Quat& written, const JointedBlock& block, GlobalId first, GlobalId last,
+                const std::function<void(const BodyRecord&)>& take);
+
+/// Joints whose home is one of these links.
+void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Quat& written,
+                       const JointedBlock& block, GlobalId first, GlobalId last,
+                       std::vector<JointConstants>& joints);
+
+/// Centre of knot k.
+Vec3 knot_place(const NetEntry& s, GlobalId k);
+/// Joints whose home is one of these knots; `body` is the rotation of each knot to the world.
+void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& block, GlobalId first,
+                     GlobalId last, std::vector<JointConstants>& joints);
+
+}  // namespace catena::joint_parts
