@@ -19,18 +19,27 @@ struct Softness {
   double erp = JointConstants::kNotOde, cfm = 0.0;
 };
 
-/// Row of a position: misfit g, m or rad; `speed` is its row of G V0.
-RowTerms position_terms(const JointStep& step, const Softness& soft, double g, double speed) {
+/// Rows of positions that give way alike: q = speed_part u0 - misfit_part g, with g the misfit, m
+/// or rad, and u0 the row of G V0.
+struct PositionLaw {
+  double misfit_part, speed_part, sigma;
+  RowTerms at(double g, double speed) const {
+    return {speed_part * speed - misfit_part * g, sigma};
+  }
+};
+
+PositionLaw position_law(const JointStep& step, const Softness& soft) {
   const double h = step.h;
-  if (soft.erp >= 0.0) return {-soft.erp * g / h, soft.cfm / h};
+  if (soft.erp >= 0.0) return {soft.erp / h, 0.0, soft.cfm / h};
   const bool given = soft.damping_time >= 0.0;
   if (step.kind == StepperKind::dvi) {
     // implicit Euler of eps lambda/h + g + tau g' = 0
     const double tau = given ? soft.damping_time : 0.0;
-    return {-g / (h + tau), soft.compliance / (h * (h + tau))};
+    return {1.0 / (h + tau), 0.0, soft.compliance / (h * (h + tau))};
   }
-  const double upsilon = spook_upsilon(given ? soft.damping_time : 2.0 * h, h);
-  return {upsilon * (speed - 4.0 * g / h), 4.0 * soft.compliance * upsilon / (h * h)};
+  const double upsilon = given ? spook_upsilon(soft.damping_time, h) : 1.0 / 9.0;
+  const double misfit_part = 4.0 * upsilon / h;
+  return {misfit_part, upsilon, soft.compliance > 0.0 ? soft.compliance * misfit_part / h : 0.0};
 }
 
 /// What of the joint's own softness a linear or angular row has.
@@ -52,11 +61,12 @@ class BlockWriter {
       : body_(body), name_(name), joint_(joint), blocks_(blocks), made_(made) {}
 
   void row(const RowTerms& terms, bool angular, double lower = 0.0, double upper = 0.0) {
-    blocks_.q.push_back(terms.q);
-    blocks_.compliance.push_back(terms.sigma);
-    blocks_.lower.push_back(lower);
-    blocks_.upper.push_back(upper);
-    blocks_.angular.push_back(angular ? 1 : 0);
+    q_[rows_] = terms.q;
+    sigma_[rows_] = terms.sigma;
+    lower_[rows_] = lower;
+    upper_[rows_] = upper;
+    angular_[rows_] = angular ? 1 : 0;
+    ++rows_;
   }
   /// The rows since the last block become a block; part j of `jacobian` appends those of body j.
   template <class Jacobian>
@@ -67,6 +77,15 @@ class BlockWriter {
       blocks_.body.push_back(body_[j]);
       blocks_.jacobian_begin.push_back(static_cast<std::int64_t>(blocks_.jacobian.size()));
     }
+    const auto append = [this](auto& values, const auto& rows) {
+      values.insert(values.end(), rows.data(), rows.data() + rows_);
+    };
+    append(blocks_.q, q_);
+    append(blocks_.compliance, sigma_);
+    append(blocks_.lower, lower_);
+    append(blocks_.upper, upper_);
+    append(blocks_.angular, angular_);
+    rows_ = 0;
     blocks_.body_begin.push_back(static_cast<Index>(blocks_.body.size()));
     blocks_.row_begin.push_back(static_cast<Index>(blocks_.q.size()));
     blocks_.kind.push_back(kind);
@@ -86,6 +105,10 @@ class BlockWriter {
   Index joint_;
   GeneralBlocks& blocks_;
   std::vector<JointBlock>& made_;
+  // rows of the next block
+  std::size_t rows_ = 0;
+  std::array<double, kJointRows> q_, sigma_, lower_, upper_;
+  std::array<std::uint8_t, kJointRows> angular_;
 };
 
 /// One joint in one step.
@@ -110,17 +133,34 @@ double speed_of_axis(const Joint& j, std::size_t i) {
          row_speed(j.geometry.axis_jacobian[1][i], j.at.twist[1]);
 }
 
-RowTerms bilateral_terms(const Joint& j, std::size_t i) {
-  const JointGeometry& g = j.geometry;
+/// Velocity rows: dampers, nonholonomic rows.
+RowTerms velocity_terms(const Joint& j) {
   const JointConstants& joint = j.constants;
-  if (g.spring) {
-    if (g.velocity[i]) return {0.0, 1.0 / (j.step.h * joint.damping)};
-    const Softness soft{1.0 / joint.stiffness, joint.damping / joint.stiffness};
-    return position_terms(j.step, soft, g.misfit[i], speed_of_row(j, i));
+  if (j.geometry.spring) return {0.0, 1.0 / (j.step.h * joint.damping)};
+  return {0.0, joint.erp >= 0.0 ? joint.cfm / j.step.h : 0.0};
+}
+
+Softness row_softness(const Joint& j, bool angular) {
+  const JointConstants& joint = j.constants;
+  if (!j.geometry.spring) return joint_softness(joint, angular);
+  return {1.0 / joint.stiffness, joint.damping / joint.stiffness};
+}
+
+/// The joint's own rows; rows that give way alike stand together.
+void write_own_rows(const Joint& j, BlockWriter& write) {
+  const JointGeometry& g = j.geometry;
+  PositionLaw law{};
+  int law_of = -1;  // linear (0) or angular (1) rows
+  for (std::size_t i = 0; i < static_cast<std::size_t>(g.rows); ++i) {
+    const bool angular = g.angular[i];
+    if (g.velocity[i]) {
+      write.row(velocity_terms(j), angular);
+      continue;
+    }
+    if (law_of != (angular ? 1 : 0)) law = position_law(j.step, row_softness(j, angular));
+    law_of = angular ? 1 : 0;
+    write.row(law.at(g.misfit[i], speed_of_row(j, i)), angular);
   }
-  if (g.velocity[i]) return {0.0, joint.erp >= 0.0 ? joint.cfm / j.step.h : 0.0};
-  return position_terms(j.step, joint_softness(joint, g.angular[i]), g.misfit[i],
-                        speed_of_row(j, i));
 }
 
 RowTerms motor_terms(const Joint& j, std::size_t i) {
@@ -131,12 +171,13 @@ RowTerms motor_terms(const Joint& j, std::size_t i) {
   if (axis.motor == MotorKind::velocity)
     return {table ? table->mean(t, h) : axis.target, axis.motor_compliance / h};
   const Softness soft{axis.motor_compliance, axis.motor_damping_time};
+  const PositionLaw law = position_law(j.step, soft);
   const double coordinate = j.geometry.coordinate[i], speed = speed_of_axis(j, i);
-  if (table == nullptr) return position_terms(j.step, soft, coordinate - axis.target, speed);
+  if (table == nullptr) return law.at(coordinate - axis.target, speed);
   const double now = table->at(t);
   const double speed_before = (now - table->at(t - h)) / h,
                speed_next = (table->at(t + h) - now) / h;
-  RowTerms terms = position_terms(j.step, soft, coordinate - now, speed - speed_before);
+  RowTerms terms = law.at(coordinate - now, speed - speed_before);
   terms.q += speed_next;
   return terms;
 }
@@ -148,7 +189,7 @@ bool has_bound(const JointAxis& axis) {
 void add_bilateral_rows(const Joint& j, BlockWriter& write) {
   const JointGeometry& g = j.geometry;
   const auto rows = static_cast<std::size_t>(g.rows);
-  for (std::size_t i = 0; i < rows; ++i) write.row(bilateral_terms(j, i), g.angular[i]);
+  write_own_rows(j, write);
   std::array<std::size_t, kJointAxes> motor{};
   std::size_t motors = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(g.axes); ++i) {
@@ -188,7 +229,7 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   const double slack =
       angular ? kAngle : 2.0 * h * h * j.model.gravity.norm() + j.model.contact.margin;
   if (g > 2.0 * h * std::abs(speed) + slack) return;
-  RowTerms terms = position_terms(j.step, joint_softness(j.constants, angular), g, speed);
+  RowTerms terms = position_law(j.step, joint_softness(j.constants, angular)).at(g, speed);
   if (g > 0.0) terms.q = -g / h;
   const bool impact =
       axis.restitution > 0.0 && speed < -j.model.contact.rest_speed && g + h * speed <= 0.0;

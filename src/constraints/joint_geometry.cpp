@@ -16,9 +16,17 @@ class RowWriter {
     if (planar_) arm_a_.y() = arm_b_.y() = 0.0;
   }
 
-  /// d = 0 on the world's axes.
+  /// d = 0 on the world's axes: rows of -1 and [r_a x], 1 and -[r_b x].
   void point(const Vec3& d) {
-    for (int k = 0; k < 3; ++k) linear(Vec3::Unit(k), d[k]);
+    const double ax = arm_a_.x(), ay = arm_a_.y(), az = arm_a_.z();
+    const double bx = arm_b_.x(), by = arm_b_.y(), bz = arm_b_.z();
+    for (int k = 0; k < 3; ++k) next(d[k], false, false);
+    g_.jacobian[0][0] = {-1.0, 0.0, 0.0, 0.0, -az, ay};
+    g_.jacobian[0][1] = {0.0, -1.0, 0.0, az, 0.0, -ax};
+    g_.jacobian[0][2] = {0.0, 0.0, -1.0, -ay, ax, 0.0};
+    g_.jacobian[1][0] = {1.0, 0.0, 0.0, 0.0, bz, -by};
+    g_.jacobian[1][1] = {0.0, 1.0, 0.0, -bz, 0.0, bx};
+    g_.jacobian[1][2] = {0.0, 0.0, 1.0, by, -bx, 0.0};
   }
   /// Relative velocity along n, misfit m.
   void linear(Vec3 n, double misfit) {
