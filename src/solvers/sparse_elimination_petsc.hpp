@@ -1,0 +1,37 @@
+// The one place that calls PETSc: sparse Cholesky of MUMPS on this rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace catena {
+
+/// Factor of a sparse symmetric positive definite matrix of one rank: upper triangle in CSR,
+/// columns ascending, the diagonal first in each row. The pattern is analysed once.
+///
+/// The first one made in a program initialises PETSc, unless the program has: on MPI_COMM_SELF, so
+/// that no other rank takes part, without ~/.petscrc, PETSC_OPTIONS and signal handlers; it is then
+/// finalised when MPI is. From there on the program's BLAS has one thread.
+///
+/// Throws Error naming the call of PETSc that failed and what MUMPS said.
+class PetscCholesky {
+ public:
+  PetscCholesky(std::vector<int> row_begin, std::vector<int> column);
+  ~PetscCholesky();
+  PetscCholesky(const PetscCholesky&) = delete;
+  PetscCholesky& operator=(const PetscCholesky&) = delete;
+
+  /// False: not positive definite to round-off.
+  bool factor(std::span<const double> values);
+  /// In place, with the last factor().
+  void solve(std::span<double> x);
+  std::int64_t flops() const;  ///< multiply-adds of factor(), as MUMPS counted
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace catena

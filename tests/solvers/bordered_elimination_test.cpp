@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "joint_elimination_scenes.hpp"
+
+namespace catena {
+namespace {
+
+using test::DenseJoints;
+using test::MechanismMaker;
+
+/// A square net of n x n bodies, neighbours held together at points between them.
+MechanismMaker net(Index n, double mass_ratio = 1.0) {
+  MechanismMaker maker(1);
+  for (Index i = 0; i < n * n; ++i) {
+    maker.body(std::pow(mass_ratio, maker.uniform(-0.5, 0.5)),
+               Vec3(i / n, i % n, 0.3 * maker.uniform(-1, 1)));
+  }
+  const auto tie = [&](Index a, Index b) {
+    maker.joint(a, b,
+                0.5 * (maker.centre[static_cast<std::size_t>(a)] +
+                       maker.centre[static_cast<std::size_t>(b)]));
+  };
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < n; ++j) {
+      if (j + 1 < n) tie(n * i + j, n * i + j + 1);
+      if (i + 1 < n) tie(n * i + j, n * i + j + n);
+    }
+  }
+  return maker;
+}
+
+/// A ladder of free frames in a plane, hinges about its normal: n loops of four bars, no world.
+MechanismMaker ladder(Index n) {
+  MechanismMaker maker(2);
+  const auto post = [&](Index i) { return maker.body(1.0, Vec3(i, 0, 0.1 * i)); };
+  post(0);
+  for (Index i = 0; i < n; ++i) {
+    const Index before = i == 0 ? 0 : 3 * i;
+    const Index low = maker.body(2.0, Vec3(i + 0.5, 0, -1));
+    const Index high = maker.body(1.5, Vec3(i + 0.5, 0, 1));
+    const Index after = post(i + 1);
+    maker.hinge(before, low, Vec3(i, 0, -1), Vec3::UnitY());
+    maker.hinge(before, high, Vec3(i, 0, 1), Vec3::UnitY());
+    maker.hinge(low, after, Vec3(i + 1, 0, -1 - 0.1 * i), Vec3::UnitY());
+    maker.hinge(high, after, Vec3(i + 1, 0, 1.3), Vec3::UnitY());
+  }
+  return maker;
+}
+
+TEST(BorderedElimination, BorderIsWhatJointsAreMoreThanATreeNeeds) {
+  // 2 n (n-1) joints on n^2 bodies: (n-1)^2 close a loop
+  EXPECT_EQ(border_rows(net(10).made), 3 * 81);
+  EXPECT_EQ(border_rows(ladder(4).made), 5 * 4);
+  MechanismMaker tree(3);
+  for (Index b = 0; b < 4; ++b) tree.body(1.0, tree.any());
+  for (Index b = 1; b < 4; ++b) tree.joint(b - 1, b, tree.any());
+  tree.joint(0, -1, tree.any());
+  tree.joint(3, -1, tree.any());
+  EXPECT_EQ(border_rows(tree.made), 0);
+}
+
+TEST(BorderedElimination, NetOfSphericalJointsEqualsTheDenseCholeskySolution) {
+  for (const double ratio : {1.0, 1e6}) {
+    MechanismMaker maker = net(10, ratio);
+    const DenseJoints dense(maker.made);
+    const Eigen::VectorXd b = dense.consistent(maker);
+
+    const auto elimination = make_bordered_elimination(maker.made);
+    elimination->factor(maker.made);
+    const Eigen::VectorXd x = test::solve(*elimination, b);
+
+    EXPECT_LT(dense.backward_error(x, b), 3e-15) << ratio;
+    if (ratio == 1.0) {
+      EXPECT_LT(dense.difference(x, dense.a.llt().solve(b)), 1e-10);
+    }
+    EXPECT_TRUE(elimination->report().redundant.empty()) << ratio;
+  }
+}
+
+TEST(BorderedElimination, LadderOfPlanarFramesHasThreeRedundantRowsPerLoopAllOfClosingJoints) {
+  MechanismMaker maker = ladder(4);
+  const DenseJoints dense(maker.made);
+  const Eigen::VectorXd b = dense.consistent(maker);
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+  const Eigen::VectorXd x = test::solve(*elimination, b);
+
+  const auto& redundant = elimination->report().redundant;
+  EXPECT_EQ(redundant.size(), 12U);
+  // the joint with the largest name of every loop closes it
+  for (const RedundantRow& r : redundant) EXPECT_EQ(r.name % 4, 3) << r.name;
+  EXPECT_LT(dense.difference(x, dense.least_norm(b)), 1e-9);
+  EXPECT_LT(dense.backward_error(x, b), 2e-15);
+}
+
+TEST(BorderedElimination, RedundantRowsOfForestAndBorderAreFoundTogether) {
+  // a ladder held to the world at two posts: three more rows hang on the others
+  MechanismMaker maker = ladder(2);
+  maker.hinge(0, -1, Vec3(0, 0, 5), Vec3::UnitY());
+  maker.hinge(6, -1, Vec3(3, 0, 5), Vec3::UnitY());
+  const DenseJoints dense(maker.made);
+  const Eigen::VectorXd b = dense.consistent(maker);
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+  const Eigen::VectorXd x = test::solve(*elimination, b);
+
+  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> rank;
+  rank.setThreshold(1e-10);
+  rank.compute(dense.scaled());
+  EXPECT_EQ(static_cast<Eigen::Index>(elimination->report().redundant.size()),
+            dense.a.rows() - rank.rank());
+  EXPECT_EQ(dense.a.rows() - rank.rank(), 9);
+  EXPECT_LT(dense.difference(x, dense.least_norm(b)), 1e-9);
+  EXPECT_LT(dense.backward_error(x, b), 2e-15);
+}
+
+TEST(BorderedElimination, ContradictoryVelocitiesGiveTheReactionsToTheirPossiblePart) {
+  MechanismMaker maker = ladder(3);
+  const DenseJoints dense(maker.made);
+  Eigen::VectorXd b(dense.a.rows());
+  for (double& v : b) v = maker.uniform(-1, 1);
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+
+  EXPECT_LT(dense.difference(test::solve(*elimination, b), dense.least_norm(b)), 1e-8);
+}
+
+TEST(BorderedElimination, SeveralMechanismsShareOneObject) {
+  MechanismMaker maker(4);
+  for (Index ring = 0; ring < 3; ++ring) {
+    const Index first = maker.made.bodies.size();
+    const Index n = 5 + ring;  // the ring of 5 hinges is over-determined, those of 6 and 7 are not
+    for (Index i = 0; i < n; ++i) maker.body(1.0 + i, 2.0 * maker.any());
+    for (Index i = 0; i < n; ++i) {
+      maker.hinge(first + i, first + (i + 1) % n, 2.0 * maker.any(), maker.any());
+    }
+  }
+  const DenseJoints dense(maker.made);
+  const Eigen::VectorXd b = dense.consistent(maker);
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+
+  EXPECT_EQ(border_rows(maker.made), 15);
+  EXPECT_LT(dense.backward_error(test::solve(*elimination, b), b), 3e-15);
+}
+
+}  // namespace
+}  // namespace catena
