@@ -260,43 +260,53 @@ void ChainCurve::hang(double across, double rise) {
   h_ = a / length_;
   v_ = -static_cast<Real>(a * std::sinh(std::atanh(rise / total) - u) / length_);
 
-  const Real d = static_cast<Real>(across) / length_, r = static_cast<Real>(rise) / length_;
-  const auto value = [&](Real h, Real v) {
-    Real sum = 0.0L;
-    for (GlobalId i = 0; i < links_; ++i) {
-      const Real w = static_cast<Real>(i) + 0.5L - v;
-      sum += std::sqrt(h * h + w * w);
-    }
-    return sum - h * d + v * r;
-  };
-  for (int iteration = 0; iteration < 100; ++iteration) {
-    Real gh = -d, gv = r, hh = 0.0L, hv = 0.0L, vv = 0.0L;
-    for (GlobalId i = 0; i < links_; ++i) {
-      const Real w = static_cast<Real>(i) + 0.5L - v_;
-      const Real q = 1.0L / std::sqrt(h_ * h_ + w * w);
-      gh += h_ * q;
-      gv -= w * q;
-      const Real q3 = q * q * q;
-      hh += w * w * q3;
-      hv += h_ * w * q3;
-      vv += h_ * h_ * q3;
-    }
-    const Real size = std::abs(gh) + std::abs(gv);
-    if (size < 1e-17L * static_cast<Real>(links_)) return;
-    const Real det = hh * vv - hv * hv;
-    const Real dh = -(vv * gh - hv * gv) / det, dv = -(hh * gv - hv * gh) / det;
-    // far from the solution a step may overshoot; near it values no longer tell
-    Real part = 1.0L;
-    if (size > 1e-6L) {
-      const Real now = value(h_, v_);
-      while (part > 1e-6L &&
-             !(h_ + part * dh > 0.0L && value(h_ + part * dh, v_ + part * dv) < now))
-        part *= 0.5L;
-    }
-    h_ += part * dh;
-    v_ += part * dv;
-    if (std::abs(dh) <= 1e-18L * h_ && std::abs(dv) <= 1e-18L * std::abs(v_)) return;
+  // in double up to what that resolves, then in Real
+  const double d = across / length_, r = rise / length_;
+  for (int i = 0; i < 60 && improve<double>(d, r) > 1e-9; ++i) continue;
+  const Real d_exact = static_cast<Real>(across) / length_,
+             r_exact = static_cast<Real>(rise) / length_;
+  for (int i = 0; i < 6 && improve<Real>(d_exact, r_exact) > 1e-17L; ++i) continue;
+}
+
+/// A step of Newton's method for the minimum at h, v, computed in T; returns its size relative to
+/// h and the number of links.
+template <class T>
+ChainCurve::Real ChainCurve::improve(T d, T r) {
+  const T h = static_cast<T>(h_), v = static_cast<T>(v_);
+  T gh = -d, gv = r, hh = 0, hv = 0, vv = 0;
+  for (GlobalId i = 0; i < links_; ++i) {
+    const T w = static_cast<T>(i) + static_cast<T>(0.5) - v;
+    const T q = 1 / std::sqrt(h * h + w * w);
+    gh += h * q;
+    gv -= w * q;
+    const T q3 = q * q * q;
+    hh += w * w * q3;
+    hv += h * w * q3;
+    vv += h * h * q3;
   }
+  const T det = hh * vv - hv * hv;
+  const T dh = -(vv * gh - hv * gv) / det, dv = -(hh * gv - hv * gh) / det;
+  // far from the solution a step may overshoot; near it values no longer tell
+  T part = 1;
+  if (std::abs(dh) > static_cast<T>(1e-4) * h ||
+      std::abs(dv) > static_cast<T>(1e-4 * static_cast<double>(links_))) {
+    const auto value = [&](T h_new, T v_new) {
+      T sum = v_new * r - h_new * d;
+      for (GlobalId i = 0; i < links_; ++i) {
+        const T w = static_cast<T>(i) + static_cast<T>(0.5) - v_new;
+        sum += std::sqrt(h_new * h_new + w * w);
+      }
+      return sum;
+    };
+    const T now = value(h, v);
+    while (part > static_cast<T>(1e-6) &&
+           !(h + part * dh > 0 && value(h + part * dh, v + part * dv) < now))
+      part /= 2;
+  }
+  h_ += static_cast<Real>(part * dh);
+  v_ += static_cast<Real>(part * dv);
+  return std::abs(static_cast<Real>(dh)) / h_ +
+         std::abs(static_cast<Real>(dv)) / static_cast<Real>(links_);
 }
 
 // -- helix

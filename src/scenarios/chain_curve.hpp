@@ -56,6 +56,8 @@ class ChainCurve {
   double walk(double chord, std::vector<Run>* runs) const;
   void set_catenary(const ChainPathEntry& path);
   void hang(double across, double rise);
+  template <class T>
+  Real improve(T d, T r);
   void set_curl(const ChainPathEntry& path);
   std::array<Real, 2> step(GlobalId link) const;
   Vec3 straight_point(GlobalId k) const;
