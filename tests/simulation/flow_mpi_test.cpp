@@ -235,6 +235,53 @@ TEST(Flow, WhatLeavesTakesItsContactsAlongOnAllRanks) {
   EXPECT_EQ(comm.sum(static_cast<std::int64_t>(bodies.size())), 75 - 30);
 }
 
+TEST(Flow, BodiesInJointsStayAndLinksFollowThoseThatLeave) {
+  const Communicator comm = Communicator::world();
+  Model model;
+  Bodies bodies;
+  State state;
+  for (GlobalId id = 0; id < 40; ++id) {
+    if (id % comm.size() != comm.rank()) continue;
+    BodyConstants body;
+    body.id = id;
+    body.mass = 2.0;
+    bodies.constants.push_back(body);
+    state.body.push_back({{Vec3(static_cast<double>(id), 0.0, 0.0), Quat::Identity()}, {}});
+    state.subdomain.push_back(0);
+  }
+  const std::vector<std::pair<GlobalId, GlobalId>> joined = {{35, 20}, {6, 5}, {20, 39}};
+  for (std::size_t j = 0; j < (comm.rank() == 0 ? joined.size() : 0); ++j) {
+    JointConstants joint;
+    joint.id = static_cast<GlobalId>(j);
+    joint.body = {joined[j].first, joined[j].second, kNoBody};
+    bodies.joints.push_back(joint);
+    state.joints.emplace_back();
+  }
+  const std::vector<int> part(bodies.constants.size(), comm.rank());
+  migrate(comm, bodies, state, part, comm.size());
+  state.outflow.resize(1);
+  const std::vector<OutflowSettings> all = {{"all", Vec3(-1, -1, -1), Vec3(50, 1, 1)}};
+
+  EXPECT_EQ(remove_outflow(comm, model, all, bodies, state), 40 - 5);
+
+  EXPECT_EQ(state.flow.removed_mass, 70.0);
+  const std::set<GlobalId> stay = {5, 6, 20, 35, 39};
+  for (const BodyConstants& body : bodies.constants) EXPECT_TRUE(stay.contains(body.id));
+  EXPECT_EQ(comm.sum(static_cast<std::int64_t>(bodies.joints.size())), 3);
+  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+    for (const std::size_t k : {std::size_t{0}, std::size_t{1}}) {
+      const Index at = bodies.links.body[j][k];
+      const GlobalId id = bodies.joints[j].body[k];
+      EXPECT_EQ(at == kNoIndex, id % comm.size() != comm.rank());
+      if (at == kNoIndex || at >= bodies.size()) continue;
+      EXPECT_EQ(bodies.constants[static_cast<std::size_t>(at)].id, id);
+    }
+  }
+  for (const auto& [rank, list] : bodies.links.offered) {
+    for (const Index i : list) EXPECT_LT(i, bodies.size());
+  }
+}
+
 TEST(Flow, BodiesLieAlongTheCurveAfterInflowOnOneRankToo) {
   const Communicator comm = Communicator::world();
   const auto sim = simulate(comm,
