@@ -150,6 +150,19 @@ TEST(JointBlocks, SpringsAreCompliantRowsAndDampersVelocityRows) {
   EXPECT_TRUE(blocks_of(s).list.empty());
 }
 
+TEST(JointBlocks, GearsTurningWithTheirCarrierHaveNoSpeed) {
+  Random random(39);
+  Scene s = scene_of(JointType::gear, random, {0.1, 0.2, 0.3});
+  s.at.pose[2] = random.pose();
+  const double misfit = s.geometry().misfit[0];
+  const Vec3 spin = random.vector();
+  for (Twist& twist : s.at.twist) twist = {random.vector(), spin};
+  // q = -(4/h) Upsilon g + Upsilon G V0, G V0 = 0
+  EXPECT_NEAR(blocks_of(s).blocks.q[0], -4.0 / kStep / 9.0 * misfit, 1e-12);
+  s.at.twist[2].w.setZero();
+  EXPECT_GT(std::abs(blocks_of(s).blocks.q[0] + 4.0 / kStep / 9.0 * misfit), 1e-3);
+}
+
 TEST(JointBlocks, NonholonomicRowsAreVelocityRowsWithoutBias) {
   Random random(35);
   Scene s = scene_of(JointType::rolling, random, {0.1, 0.2, 0.3});

@@ -272,21 +272,23 @@ TEST(JointGeometry, NoCoordinatesAreEvaluatedWithoutLimitMotorOrFriction) {
 
 TEST(JointGeometry, BodiesAcrossTheSideOfAPeriodicBoxAreJoinedInTheNearestImage) {
   Random random(11);
-  Scene s = scene_of(JointType::revolute, random, {0.4, 0, 0});
-  s.at.pose[1].p += Vec3(0.01, 0.02, 0.03);  // a misfit
-  const JointGeometry near = s.geometry();
-  s.model.periodic.active = {true, true};
-  s.model.periodic.lo = {-6.0, -7.0};
-  s.model.periodic.hi = {6.0, 7.0};
-  s.at.pose[1].p += Vec3(12.0, -14.0, 0.0);
+  for (const double side : {1.0, -1.0}) {
+    Scene s = scene_of(JointType::revolute, random, {0.4, 0, 0});
+    s.at.pose[1].p += side * Vec3(0.01, 0.02, 0.03);  // a misfit
+    const JointGeometry near = s.geometry();
+    s.model.periodic.active = {true, true};
+    s.model.periodic.lo = {-6.0, -7.0};
+    s.model.periodic.hi = {6.0, 7.0};
+    s.at.pose[1].p += Vec3(12.0, -14.0, 0.0);
 
-  const JointGeometry across = s.geometry();
+    const JointGeometry across = s.geometry();
 
-  for (std::size_t i = 0; i < 5; ++i) {
-    EXPECT_NEAR(across.misfit[i], near.misfit[i], 1e-14);
-    for (std::size_t j = 0; j < 2; ++j)
-      for (std::size_t k = 0; k < 6; ++k)
-        EXPECT_NEAR(across.jacobian[j][i][k], near.jacobian[j][i][k], 1e-14);
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_NEAR(across.misfit[i], near.misfit[i], 1e-14);
+      for (std::size_t j = 0; j < 2; ++j)
+        for (std::size_t k = 0; k < 6; ++k)
+          EXPECT_NEAR(across.jacobian[j][i][k], near.jacobian[j][i][k], 1e-14);
+    }
   }
 }
 

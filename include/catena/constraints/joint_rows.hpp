@@ -55,7 +55,7 @@ int joint_axes(JointType type);
 void zero_gear_angles(JointConstants& gear, const JointPoses& at);
 
 /// Rows of `joint` at the poses; `angle` are JointState's unwrapped angles at these poses or up to
-/// half a turn away. In a periodic box b is taken in the image nearest to a.
+/// half a turn away. In a periodic box b is taken in the image in which p_B is nearest to p_A.
 JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
                              const std::array<double, 2>& angle, const Model& model);
 
