@@ -1,3 +1,4 @@
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,15 +9,17 @@
 namespace catena {
 namespace {
 
-/// Of every row where redundant rows were found: far above round-off, far below what moves.
-constexpr double kRedundantRegularisation = 1e-9;
-/// Pivots (over the diagonal) below this are looked at a second time.
+/// Of every row where redundant rows are too many to be told from small pivots by null vectors.
+constexpr double kLargeRegularisation = 1e-9;
+/// Rows with pivots (over the diagonal) below this may be redundant.
 constexpr double kSuspicious = 1e-7;
-/// A redundant row's pivot is proportional to epsilon, any other's is not: how much it grows from
-/// the first epsilon to the second tells them apart. Geometric mean of no growth and all of it.
-const double kGrowth = std::sqrt(kRedundantRegularisation / kJointRegularisation);
-/// Null vectors of one mechanism that are worth their memory and time.
-constexpr std::size_t kMostNullVectors = 32;
+/// n^T A n of unit vectors, a sum of squares and therefore known far below round-off of A: null.
+constexpr double kNull = 1e-18;
+/// Multiply-adds that finding null vectors may take.
+constexpr double kMostWork = 1e8;
+/// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
+/// growth and all of it between the two epsilons.
+const double kGrowth = std::sqrt(kLargeRegularisation / kJointRegularisation);
 /// Naming redundant rows may cost a factorisation in a poor order up to this size.
 constexpr Index kMostRowsNamed = 20000;
 constexpr int kRefinements = 8;
@@ -88,6 +91,58 @@ std::vector<Index> mechanism_of_rows(const JointBlocks& structure, Index& n) {
   return of_row;
 }
 
+/// product[m] (i, j) += n_i^T A n_j over the rows of mechanism m, as (G^T n_i)^T M^-1 (G^T n_j) and
+/// Sigma's part.
+void add_products(const JointBlocks& joints, const std::vector<std::vector<double>>& n,
+                  std::span<const Index> mechanism, std::vector<Eigen::MatrixXd>& product) {
+  const GeneralBlocks& blocks = joints.blocks;
+  const ProblemBodies& bodies = joints.bodies;
+  const auto dofs = static_cast<std::size_t>(bodies.n_dofs());
+  std::vector<std::vector<double>> f(n.size(), std::vector<double>(dofs, 0.0)), v = f;
+  std::vector<Index> of_body(static_cast<std::size_t>(bodies.size()), kNoIndex);
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const auto body = static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(j)]);
+      const auto first = static_cast<std::size_t>(bodies.dof_begin[body]);
+      const auto end = static_cast<std::size_t>(bodies.dof_begin[body + 1]);
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[static_cast<std::size_t>(j)];
+      of_body[body] = mechanism[static_cast<std::size_t>(blocks.row_begin[k])];
+      for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
+        for (std::size_t d = first; d < end; ++d, ++g) {
+          for (std::size_t i = 0; i < n.size(); ++i)
+            f[i][d] += *g * n[i][static_cast<std::size_t>(r)];
+        }
+      }
+    }
+  }
+  const auto add = [&](Index m, auto&& term) {
+    if (m == kNoIndex) return;
+    Eigen::MatrixXd& p = product[static_cast<std::size_t>(m)];
+    for (Eigen::Index i = 0; i < p.rows(); ++i) {
+      for (Eigen::Index k = 0; k < p.cols(); ++k) {
+        p(i, k) += term(static_cast<std::size_t>(i), static_cast<std::size_t>(k));
+      }
+    }
+  };
+  for (std::size_t b = 0; b < of_body.size(); ++b) {
+    const auto first = static_cast<std::size_t>(bodies.dof_begin[b]);
+    const auto count = static_cast<std::size_t>(bodies.dof_begin[b + 1]) - first;
+    for (std::size_t i = 0; i < n.size(); ++i) {
+      apply_inverse_mass(bodies, static_cast<Index>(b), {f[i].data() + first, count},
+                         {v[i].data() + first, count});
+    }
+    add(of_body[b], [&](std::size_t i, std::size_t k) {
+      return std::inner_product(f[i].begin() + static_cast<std::ptrdiff_t>(first),
+                                f[i].begin() + static_cast<std::ptrdiff_t>(first + count),
+                                v[k].begin() + static_cast<std::ptrdiff_t>(first), 0.0);
+    });
+  }
+  for (std::size_t r = 0; r < mechanism.size(); ++r) {
+    add(mechanism[r],
+        [&](std::size_t i, std::size_t k) { return n[i][r] * blocks.compliance[r] * n[k][r]; });
+  }
+}
+
 class RegularisedElimination final : public JointElimination {
  public:
   RegularisedElimination(const JointBlocks& structure, std::unique_ptr<CholeskyFactor> factor)
@@ -106,9 +161,11 @@ class RegularisedElimination final : public JointElimination {
 
  private:
   void factor_with(const JointBlocks& joints, double epsilon);
-  bool suspicious();
-  void find_redundant_rows();
-  void find_null_vectors();
+  void find_candidates();
+  void find_null_vectors(const JointBlocks& joints);
+  void iterate_towards_null(std::size_t most);
+  void separate_null(const JointBlocks& joints);
+  void keep_growing_candidates(const JointBlocks& joints);
   void name_redundant_rows();
   void sums(std::span<const double> a, std::span<const double> b);
   void add(std::span<const double> n, bool weighted, std::span<double> x);
@@ -124,6 +181,8 @@ class RegularisedElimination final : public JointElimination {
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
   bool looked_ = false;           ///< pivots were looked at; costly ones are once
   std::vector<Index> redundant_;  ///< rows, ascending
+  /// Per mechanism the rows that may be redundant, those with the smallest pivots first.
+  std::vector<std::vector<Index>> candidates_;
   /// N: null vectors of A, D-orthonormal within each mechanism; vector i of all mechanisms in one.
   std::vector<std::vector<double>> null_;
   std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
@@ -133,59 +192,62 @@ void RegularisedElimination::factor_with(const JointBlocks& joints, double epsil
   epsilon_ = epsilon;
   for (std::size_t i = 0; i < added_.size(); ++i) added_[i] = epsilon * diagonal_[i];
   if (factor_->factor(joints, added_)) return;
-  if (epsilon < kRedundantRegularisation) return factor_with(joints, kRedundantRegularisation);
+  if (epsilon < kLargeRegularisation) return factor_with(joints, kLargeRegularisation);
   throw Error("the matrix of " + std::to_string(added_.size()) +
                   " joint rows is not positive definite, though regularised",
               "joints", "look for joints with very different masses or lengths",
               ExitCode::runtime_error);
 }
 
-/// Reads the pivots; whether any may be that of a redundant row.
-bool RegularisedElimination::suspicious() {
+/// Reads the pivots.
+void RegularisedElimination::find_candidates() {
   factor_->pivots(pivot_);
-  double smallest = 1.0;
+  report_.smallest_pivot = 1.0;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
-    smallest = std::min(smallest, pivot_[i] / diagonal_[i]);
+    pivot_[i] /= diagonal_[i];
+    report_.smallest_pivot = std::min(report_.smallest_pivot, pivot_[i]);
   }
-  report_.smallest_pivot = smallest;
-  return smallest < genuine_;
+  candidates_.assign(static_cast<std::size_t>(n_mechanisms_), {});
+  if (!(report_.smallest_pivot < genuine_)) return;
+  for (std::size_t i = 0; i < pivot_.size(); ++i) {
+    if (pivot_[i] < kSuspicious) {
+      candidates_[static_cast<std::size_t>(mechanism_[i])].push_back(static_cast<Index>(i));
+    }
+  }
+  for (std::vector<Index>& rows : candidates_) {
+    std::stable_sort(rows.begin(), rows.end(), [this](Index a, Index b) {
+      return pivot_[static_cast<std::size_t>(a)] < pivot_[static_cast<std::size_t>(b)];
+    });
+  }
 }
 
 void RegularisedElimination::factor(const JointBlocks& joints) {
   report_ = {};
   diagonal(joints, diagonal_);
-  const bool costly = factor_->costly_pivots();
-  const bool look = !costly || (!looked_ && row_begin_.back() <= kMostRowsNamed);
-  if (!look) {
-    factor_with(joints, redundant_.empty() ? kJointRegularisation : kRedundantRegularisation);
-  } else {
+  factor_with(joints, kJointRegularisation);
+  if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMostRowsNamed)) {
     looked_ = true;
-    redundant_.clear();
-    factor_with(joints, kJointRegularisation);
-    if (suspicious()) {
-      const bool again = epsilon_ < kRedundantRegularisation;
-      if (again) factor_with(joints, kRedundantRegularisation);
-      find_redundant_rows();
-      if (redundant_.empty()) {
-        genuine_ = 0.3 * report_.smallest_pivot;
-        factor_with(joints, kJointRegularisation);
-      }
-    }
+    find_candidates();
   }
+  find_null_vectors(joints);
   report_.regularisation = epsilon_;
   report_.raised = factor_->raised();
   report_.flops = factor_->flops();
-  find_null_vectors();
   name_redundant_rows();
 }
 
-void RegularisedElimination::find_redundant_rows() {
+/// Too many candidates for null vectors: those are redundant whose pivots grow with epsilon, which
+/// stays large. Reactions are of least norm as far as velocities do not contradict each other.
+void RegularisedElimination::keep_growing_candidates(const JointBlocks& joints) {
+  factor_with(joints, kLargeRegularisation);
   factor_->pivots(second_pivot_);
-  for (std::size_t i = 0; i < pivot_.size(); ++i) {
-    if (!(pivot_[i] < kSuspicious * diagonal_[i])) continue;
-    // round-off may have taken the first pivot
-    const double first = std::max(pivot_[i], kPivotFloor * kJointRegularisation * diagonal_[i]);
-    if (second_pivot_[i] > kGrowth * first) redundant_.push_back(static_cast<Index>(i));
+  for (const std::vector<Index>& rows : candidates_) {
+    for (const Index row : rows) {
+      const auto i = static_cast<std::size_t>(row);
+      // round-off may have taken the first pivot
+      const double first = std::max(pivot_[i], kPivotFloor * kJointRegularisation);
+      if (second_pivot_[i] > kGrowth * first * diagonal_[i]) redundant_.push_back(row);
+    }
   }
 }
 
@@ -222,40 +284,78 @@ void RegularisedElimination::remove_reactions_at_rest(std::span<double> x) {
   }
 }
 
-/// Inverse iteration from the redundant rows: (A + epsilon D)^-1 D multiplies null vectors by
-/// 1/epsilon and all others by no more than 1/(epsilon + sigma).
-void RegularisedElimination::find_null_vectors() {
+void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
   null_.clear();
-  std::vector<std::vector<Index>> rows(static_cast<std::size_t>(n_mechanisms_));
+  redundant_.clear();
   std::size_t most = 0;
-  for (const Index row : redundant_) {
-    auto& of = rows[static_cast<std::size_t>(mechanism_[static_cast<std::size_t>(row)])];
-    of.push_back(row);
-    most = std::max(most, of.size());
+  for (const std::vector<Index>& rows : candidates_) most = std::max(most, rows.size());
+  if (most == 0) return;
+  const auto k = static_cast<double>(most);
+  if (k * k * static_cast<double>(diagonal_.size()) > kMostWork) {
+    keep_growing_candidates(joints);
+  } else {
+    iterate_towards_null(most);
+    separate_null(joints);
   }
-  if (most > kMostNullVectors) return;
-  std::vector<double> x(diagonal_.size()), kept(diagonal_.size());
+  std::sort(redundant_.begin(), redundant_.end());
+  if (redundant_.empty()) genuine_ = 0.3 * report_.smallest_pivot;
+}
+
+/// Inverse iteration from the candidates: (A + epsilon D)^-1 D multiplies null vectors by
+/// 1/epsilon and others by 1/(epsilon + sigma).
+void RegularisedElimination::iterate_towards_null(std::size_t most) {
+  std::vector<double> x(diagonal_.size());
   for (std::size_t i = 0; i < most; ++i) {
     std::fill(x.begin(), x.end(), 0.0);
-    for (const auto& of : rows) {
-      if (i < of.size()) x[static_cast<std::size_t>(of[i])] = 1.0;
+    for (const std::vector<Index>& rows : candidates_) {
+      if (i < rows.size()) x[static_cast<std::size_t>(rows[i])] = 1.0;
     }
     for (int round = 0; round < 4; ++round) {
-      for (std::size_t r = 0; r < x.size(); ++r) kept[r] = x[r] * diagonal_[r] * epsilon_;
-      factor_->solve(kept);
-      remove_reactions_at_rest(kept);
-      remove_reactions_at_rest(kept);
-      // growth of vectors of unit length: 1 if null
-      for (std::size_t r = 0; r < x.size(); ++r) change_[r] = kept[r] * diagonal_[r];
-      sums(kept, change_);
+      for (std::size_t r = 0; r < x.size(); ++r) x[r] *= added_[r];
+      factor_->solve(x);
+      remove_reactions_at_rest(x);
+      remove_reactions_at_rest(x);
+      for (std::size_t r = 0; r < x.size(); ++r) change_[r] = x[r] * diagonal_[r];
+      sums(x, change_);
       for (std::size_t r = 0; r < x.size(); ++r) {
         const double square = sum_[static_cast<std::size_t>(mechanism_[r])];
-        const bool null = square > (round == 3 ? 0.25 : 0.0);
-        x[r] = null ? kept[r] / std::sqrt(square) : 0.0;
+        if (square > 0.0) x[r] /= std::sqrt(square);
       }
     }
     null_.push_back(x);
   }
+}
+
+/// Rayleigh and Ritz: the null vectors among the combinations of those in null_, mechanism by
+/// mechanism, and how many rows are redundant.
+void RegularisedElimination::separate_null(const JointBlocks& joints) {
+  const auto most = static_cast<Eigen::Index>(null_.size());
+  std::vector<Eigen::MatrixXd> product(candidates_.size());
+  for (std::size_t m = 0; m < candidates_.size(); ++m) {
+    const auto k = static_cast<Eigen::Index>(candidates_[m].size());
+    product[m].setZero(k, k);
+  }
+  add_products(joints, null_, mechanism_, product);
+  std::vector<Eigen::MatrixXd> combination(candidates_.size());
+  Eigen::Index kept = 0;
+  for (std::size_t m = 0; m < candidates_.size(); ++m) {
+    if (product[m].size() == 0) continue;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(product[m]);
+    Eigen::Index null = 0;  // eigenvalues ascend
+    while (null < product[m].rows() && eigen.eigenvalues()[null] <= kNull) ++null;
+    combination[m] = eigen.eigenvectors().leftCols(null);
+    redundant_.insert(redundant_.end(), candidates_[m].begin(), candidates_[m].begin() + null);
+    kept = std::max(kept, null);
+  }
+  Eigen::VectorXd old(most);
+  for (std::size_t r = 0; r < diagonal_.size(); ++r) {
+    const Eigen::MatrixXd& u = combination[static_cast<std::size_t>(mechanism_[r])];
+    for (Eigen::Index i = 0; i < most; ++i) old[i] = null_[static_cast<std::size_t>(i)][r];
+    for (Eigen::Index i = 0; i < kept; ++i) {
+      null_[static_cast<std::size_t>(i)][r] = i < u.cols() ? u.col(i).dot(old.head(u.rows())) : 0.0;
+    }
+  }
+  null_.resize(static_cast<std::size_t>(kept));
 }
 
 /// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
@@ -281,7 +381,7 @@ void RegularisedElimination::solve(std::span<const double> b, std::span<double> 
       size += diagonal_[i] * lambda[i] * lambda[i];
     }
     // contradictory rows that were not found: their reactions would grow without end
-    if (round > 0 && !(change < 0.25 * before)) {
+    if (round > 0 && !(change < 0.81 * before)) {
       looked_ = false;
       return;
     }

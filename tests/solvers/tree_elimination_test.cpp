@@ -179,6 +179,46 @@ TEST(TreeElimination, ManyMechanismsWithRedundantRowsDoNotDisturbEachOther) {
   EXPECT_LT(dense.difference(x, dense.least_norm(b)), 1e-9);
 }
 
+TEST(TreeElimination, SoftLongChainOfHingesHasNoRedundantRowsThoughItsPivotsAreSmall) {
+  // straight, all axes alike: the smallest eigenvalue of A over its diagonal falls as N^-4
+  for (const Index links : {100, 400}) {
+    MechanismMaker maker(9);
+    for (Index b = 0; b < links; ++b) {
+      maker.body(1.0, Vec3(b + 0.5, 0, 0));
+      maker.hinge(b, b - 1, Vec3(b, 0, 0), Vec3::UnitY());
+    }
+    const DenseJoints dense(maker.made);
+    const Eigen::VectorXd b = dense.consistent(maker);
+
+    const auto elimination = make_tree_elimination(maker.made);
+    elimination->factor(maker.made);
+    const Eigen::VectorXd x = test::solve(*elimination, b);
+
+    EXPECT_LT(elimination->report().smallest_pivot, links == 400 ? 1e-7 : 1.0);
+    EXPECT_TRUE(elimination->report().redundant.empty()) << links;
+    EXPECT_LT(dense.backward_error(x, b), 3e-15) << links;
+  }
+}
+
+TEST(TreeElimination, RedundantRowsAreToldFromSoftOnesInOneMechanism) {
+  // the four-bar's third hinge carries a straight chain of 400 links
+  MechanismMaker maker = four_bar();
+  constexpr Index kLinks = 400;
+  for (Index b = 0; b < kLinks; ++b) {
+    maker.body(1.0, Vec3(2.0 + b + 0.5, 1.0, 1.5));
+    maker.hinge(3 + b, b == 0 ? 1 : 2 + b, Vec3(2.0 + b, 1.0, 1.5), Vec3::UnitY());
+  }
+  const DenseJoints dense(maker.made);
+  const Eigen::VectorXd b = dense.consistent(maker);
+
+  const auto elimination = make_tree_elimination(maker.made);
+  elimination->factor(maker.made);
+  const Eigen::VectorXd x = test::solve(*elimination, b);
+
+  EXPECT_EQ(elimination->report().redundant.size(), 3U);
+  EXPECT_LT(dense.backward_error(x, b), 3e-15);
+}
+
 TEST(TreeElimination, NumbersOfALaterStepReplaceThoseOfTheFirst) {
   MechanismMaker first = random_forest(1, 40, 10.0);
   MechanismMaker second = first;
