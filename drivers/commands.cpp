@@ -49,6 +49,7 @@ std::string plan_text(const PartitionPlan& p) {
   text += "per rank                    least         mean      largest\n";
   text += range_line("bodies", p.bodies_per_rank, "");
   text += range_line("contacts", p.contacts_per_rank, "");
+  if (p.joints > 0) text += range_line("joints", p.joints_per_rank, "");
   text += range_line("halo", p.halo, "bodies");
   text += range_line("neighbours", p.neighbours, "ranks");
   text += range_line("memory", p.memory, "MiB", kMebibyte);
