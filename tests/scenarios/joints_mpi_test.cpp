@@ -48,8 +48,9 @@ TEST_F(JointsTest, FramesMeetAtThePointAndDirectionsThatAreGiven) {
   for (const std::string type :
        {"fixed", "spherical", "revolute", "prismatic", "cylindrical", "planar", "point_on_line"}) {
     const bool has_axis = type != "fixed" && type != "spherical";
-    for (const std::string between : {"[arm, grains-21]", "[world, arm]", "[arm, world]",
-                                      "[post, grains-63]", "[grains-0, ground]", "[bin-2, arm]"}) {
+    for (const std::string between :
+         {"[arm, grains-21]", "[world, arm]", "[arm, world]", "[post, grains-63]",
+          "[grains-0, ground]", "[grains-63, ground]", "[grains-63, post]", "[bin-2, arm]"}) {
       const JointScene scene =
           made("joints: [{name: j, type: " + type + ", between: " + between + ", at: [1.5, 1, 2]" +
                (has_axis ? ", axis: [1, 1, 2]" : "") + "}]\n");
