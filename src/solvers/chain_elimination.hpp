@@ -58,7 +58,8 @@ class ChainFactor {
 
   /// Neighbours, and the ranks of the interface system. Regularises row by row,
   /// A_ii (1 + epsilon), epsilon = kJointRegularisation; where a pivot all the same falls below
-  /// round-off of its row's diagonal, it is raised and told in the report.
+  /// round-off of its row's diagonal, it is raised and told in the report; `redundant` also names
+  /// rows of pivots below 1e-8 where segments are eliminated from a free end.
   void factor(const ChainPart& a);
   /// The same. x = A^-1 b in place, rows of this rank's blocks; A as regularised. Backward error
   /// |b - A x| / (|A||x| + |b|) at most 1e-13.

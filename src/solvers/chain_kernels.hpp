@@ -23,11 +23,17 @@ namespace catena {
 inline constexpr int kMaxBlockRows = 6;
 
 /// Watches pivots and writes the report. A pivot at or below round-off of its row's diagonal in A
-/// is raised to kJointRegularisation of it; a row of zero diagonal, which nothing can move, gets
-/// zero (the inverse of its pivot is 0). NaN is handed on.
+/// is raised to kJointRegularisation of it and its row named; a row of zero diagonal, which nothing
+/// can move, gets zero (the inverse of its pivot is 0). NaN is handed on.
 class PivotGuard {
  public:
   explicit PivotGuard(FactorReport& report) : report_(report) {}
+
+  /// Whether pivots below kSuspect of the diagonal are named: right where blocks are taken from an
+  /// end to the other, as small ones come from dependent rows alone then (what regularisation
+  /// leaves of them grows with the number of blocks that they depend on). Blocks that stand for
+  /// long rigid pieces, at higher levels or behind a fill, have such pivots all the same.
+  void name_suspects(bool yes) { suspects_ = yes; }
 
   /// 1 / sqrt(pivot). `scale`: the row's diagonal of A.
   double inverse_root(double pivot, double scale, std::int64_t name, int row) {
@@ -43,12 +49,12 @@ class PivotGuard {
   void finish();
 
  private:
-  /// A row that hangs on those before it keeps what regularisation added to it and to them.
-  static constexpr double kSuspect = 16.0 * kJointRegularisation;
+  static constexpr double kSuspect = 1e-8;
   static constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
   double judge(double pivot, double scale, std::int64_t name, int row);
 
   FactorReport& report_;
+  bool suspects_ = false;
   double smallest_pivot_ = 1.0;
   double smallest_scale_ = 1.0;
 };

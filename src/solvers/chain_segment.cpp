@@ -16,8 +16,10 @@ void PivotGuard::finish() {
 }
 
 double PivotGuard::judge(double pivot, double scale, std::int64_t name, int row) {
-  if (report_.redundant.size() < 100) report_.redundant.push_back({name, row});
-  if (pivot > kRoundOff * scale) return pivot;
+  const bool raise = pivot <= kRoundOff * scale;
+  if ((raise || suspects_) && report_.redundant.size() < 100)
+    report_.redundant.push_back({name, row});
+  if (!raise) return pivot;
   ++report_.raised;
   if (!(scale > 0.0)) return 0.0;
   const double raised = kJointRegularisation * scale;
@@ -173,11 +175,13 @@ void ChainSegment::factor(const ChainPart& a, std::span<const double> scale, dou
                    a.coupling.size() == static_cast<std::size_t>(shape_.coupling_begin.back()),
                "chain's numbers do not fit the structure");
   std::fill(left_update_.begin(), left_update_.end(), 0.0);
+  guard.name_suspects(!fill_ && scale.empty());
   with_sizes([&](auto size) {
     if (inward_end_ > 0) factor_inward(size, a, scale, epsilon, coupling, guard);
     factor_rightward(size, a, scale, epsilon, guard);
     if (fill_) fill(size, coupling);
   });
+  guard.name_suspects(false);
 }
 
 const double* ChainSegment::separator_block() const { return lower(rightward_end_); }
