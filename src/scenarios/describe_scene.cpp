@@ -121,6 +121,9 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
   visit.visit("name", s.name, {.required = true, .help = "unique among bodies and generators"});
   visit.visit("material", s.material,
               {.help = "one of the materials; needed where there is a shape"});
+  if (s.name == joint_parts::kWorld) {
+    visit.reject("name", "'world' stands for what never moves", "choose another");
+  }
   scene_parts::describe_shape(visit, s.shape);
   visit.visit("mass", s.mass,
               {.unit = "kg", .min = 0, .min_open = true, .help = "else volume times density"});
