@@ -62,6 +62,29 @@ void check_in_plane(SettingsVisitor& visit, const ForceEntry& s) {
   }
 }
 
+void check_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
+                 const ForceEntry& s) {
+  const bool acts = s.type == force || s.type == torque;
+  check_keys(visit, s);
+  const std::size_t points = s.at.size() / 3;
+  const bool two = s.type == spring || s.type == damper;
+  if (points > 0 && points != (two ? 2U : 1U)) {
+    visit.reject("at", two ? "needs two points, one of each body" : "needs one point",
+                 "found " + std::to_string(points));
+  }
+  if (is_set(s.axis) && !(s.axis.norm() > 0.0)) {
+    visit.reject("axis", "the axis has no length", "give a direction such as [0, 0, 1]");
+  }
+  if (scene.dimension == 2) check_in_plane(visit, s);
+  if (!acts || s.body.empty()) return;
+  check_body_name(visit, names, "body", s.body, false);
+  const NamedBody body = names.find(s.body);
+  if (body.kind != NamedBody::Kind::unknown && !names.dynamic(body) &&
+      body.kind != NamedBody::Kind::world) {
+    visit.reject("body", "'" + s.body + "' does not move freely", "name a dynamic body");
+  }
+}
+
 }  // namespace
 
 void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
@@ -109,24 +132,7 @@ void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   s.body_frame = frame == 1;
   describe_factor(visit, s.table);
   s.place = visit.where("");
-  check_keys(visit, s);
-  const std::size_t points = s.at.size() / 3;
-  const bool two = s.type == spring || s.type == damper;
-  if (points > 0 && points != (two ? 2U : 1U)) {
-    visit.reject("at", two ? "needs two points, one of each body" : "needs one point",
-                 "found " + std::to_string(points));
-  }
-  if (is_set(s.axis) && !(s.axis.norm() > 0.0)) {
-    visit.reject("axis", "the axis has no length", "give a direction such as [0, 0, 1]");
-  }
-  if (scene.dimension == 2) check_in_plane(visit, s);
-  if (!acts || s.body.empty()) return;
-  check_body_name(visit, names, "body", s.body, false);
-  const NamedBody body = names.find(s.body);
-  if (body.kind != NamedBody::Kind::unknown && !names.dynamic(body) &&
-      body.kind != NamedBody::Kind::world) {
-    visit.reject("body", "'" + s.body + "' does not move freely", "name a dynamic body");
-  }
+  check_force(visit, scene, names, s);
 }
 
 }  // namespace catena::joint_parts
