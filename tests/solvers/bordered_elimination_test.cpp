@@ -118,6 +118,24 @@ TEST(BorderedElimination, RedundantRowsOfForestAndBorderAreFoundTogether) {
   EXPECT_LT(dense.backward_error(x, b), 2e-15);
 }
 
+TEST(BorderedElimination, HundredsOfRedundantRowsInOneMechanismKeepConsistentVelocitiesAtRoundOff) {
+  // too many for null vectors: the larger epsilon stays
+  MechanismMaker maker = ladder(100);
+  const DenseJoints dense(maker.made);
+  const Eigen::VectorXd b = dense.consistent(maker);
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+  const Eigen::VectorXd x = test::solve(*elimination, b);
+
+  const auto& redundant = elimination->report().redundant;
+  EXPECT_EQ(redundant.size(), 100U);  // the first ones are named
+  for (const RedundantRow& r : redundant) EXPECT_EQ(r.name % 4, 3) << r.name;
+  EXPECT_EQ(redundant.back().name, 4 * 33 + 3);  // three per loop
+  EXPECT_GT(elimination->report().regularisation, kJointRegularisation);
+  EXPECT_LT(dense.backward_error(x, b), 1e-14);
+}
+
 TEST(BorderedElimination, ContradictoryVelocitiesGiveTheReactionsToTheirPossiblePart) {
   MechanismMaker maker = ladder(3);
   const DenseJoints dense(maker.made);
