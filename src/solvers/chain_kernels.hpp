@@ -92,6 +92,19 @@ void lower_solve(M m, R r, const double* l, double* w) {
   }
 }
 
+/// W <- L^-1 C^T, m x r, C r x m. As many. Apart from transpose() and lower_solve(): numbers that
+/// were just written one by one cannot be loaded as vectors at once.
+template <class M, class R>
+void lower_solve_transposed(M m, R r, const double* l, const double* c, double* w) {
+  for (int i = 0; i < m; ++i) {
+    double row[kMaxBlockRows];
+    for (int j = 0; j < r; ++j) row[j] = c[j * m + i];
+    for (int k = 0; k < i; ++k)
+      for (int j = 0; j < r; ++j) row[j] -= l[i * m + k] * w[k * r + j];
+    for (int j = 0; j < r; ++j) w[i * r + j] = row[j] * l[i * m + i];
+  }
+}
+
 /// A <- A - W^T W, r x r, lower triangle, W of m rows. m r (r + 1) / 2 multiply-adds.
 template <class M, class R>
 void subtract_square(M m, R r, const double* w, double* a) {

@@ -68,8 +68,7 @@ void ChainLevels::Level::eliminate(PivotGuard& guard) {
         const auto l = rows_of(i - 1);
         double from[kMaxBlockRows * kMaxBlockRows];
         std::copy_n(coupling(i - 1), m * l, from);
-        transpose(m, l, from, coupling(i - 1));
-        lower_solve(m, l, diagonal(i), coupling(i - 1));
+        lower_solve_transposed(m, l, diagonal(i), from, coupling(i - 1));
       }
       if (coupled(i)) lower_solve(m, rows_of(i + 1), diagonal(i), coupling(i));
     }

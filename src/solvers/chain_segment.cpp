@@ -143,8 +143,7 @@ void ChainSegment::factor_inward(Size size, const ChainPart& a, std::span<const 
     const auto l = size(i - 1);
     const double* from = i > 0 ? a.coupling.data() + shape_.coupling_begin[at(i - 1)] : coupling;
     double* w = i > 0 ? side(i - 1) : first_.data();
-    transpose(m, l, from, w);
-    lower_solve(m, l, lower(i), w);
+    lower_solve_transposed(m, l, lower(i), from, w);
   }
   subtract_square(size(0), size(-1), first_.data(), left_update_.data());
 }

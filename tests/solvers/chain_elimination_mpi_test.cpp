@@ -220,6 +220,24 @@ TEST(ChainElimination, ChainsThatEndAtBordersOfRanksSendNothing) {
   }
 }
 
+TEST(ChainElimination, ChainsThatEndInRanksBetweenJoinNobody) {
+  const Communicator comm = Communicator::world();
+  // one block a rank; behind every even rank a chain ends: 0 | 1 2 | 3 4 | ...
+  std::vector<int> lengths = {1};
+  for (int r = 1; r < comm.size(); r += 2) lengths.push_back(std::min(2, comm.size() - r));
+  const ChainPart whole = test::random_chains(lengths, 3, 6);
+  const ChainPart part = test::slice(whole, comm.rank(), comm.rank() + 1);
+
+  const ChainFactor factor(comm, part, test::settings_of(ChainGrouping::body, 1));
+
+  // the first level eliminates the even ranks' blocks; those that are left have no neighbours
+  EXPECT_EQ(factor.cost().rounds, comm.size() > 2 ? 2 : 0);
+  const bool even = comm.rank() % 2 == 0 && comm.rank() > 0;
+  const bool odd = comm.rank() % 2 == 1 && comm.rank() + 1 < comm.size();
+  // even: its update in factor, and forward; odd: its coupling in factor, and back
+  EXPECT_EQ(factor.cost().messages, even || odd ? 2 : 0);
+}
+
 TEST(ChainElimination, AutomaticKeepsShortChainsTogetherAndSplitsLongOnes) {
   const Communicator comm = Communicator::world();
   const auto grouping_of = [&](std::int64_t joints) {

@@ -77,7 +77,7 @@ TEST(ChainElimination, KeepsTheBackwardErrorAtRoundOffForAllLengthsAndShapes) {
 
 TEST(ChainElimination, TellsTheSmallestPivot) {
   ChainPart a;
-  Eigen::Matrix2d block;
+  Eigen::MatrixXd block(2, 2);
   block << 4.0, 2.0, 2.0, 2.0;  // the second pivot is 2 - 2^2/4 = 1, half of the diagonal
   test::append_block(a, block, Eigen::MatrixXd(), 7);
 
@@ -90,7 +90,7 @@ TEST(ChainElimination, TellsTheSmallestPivot) {
 TEST(ChainElimination, NamesRowsThatHangOnOthersAndSharesTheirReactions) {
   // row 2 of the block is row 0 again: reactions of least norm are equal halves
   ChainPart a;
-  Eigen::Matrix3d block;
+  Eigen::MatrixXd block(3, 3);
   block << 2.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 2.0;
   test::append_block(a, block, Eigen::MatrixXd(), 11);
   const std::vector<double> b = {2.0, 1.0, 2.0};
@@ -131,7 +131,7 @@ TEST(ChainElimination, OfAPlanarChainHeldAtBothEndsNamesThreeRowsOfTheLastJoint)
 
 TEST(ChainElimination, RaisesAPivotBelowZeroAndSaysSo) {
   ChainPart a;
-  Eigen::Matrix2d block;
+  Eigen::MatrixXd block(2, 2);
   block << 1.0, 1.0 + 1e-9, 1.0 + 1e-9, 1.0;  // indefinite by more than the regularisation
   test::append_block(a, block, Eigen::MatrixXd(), 5);
   std::vector<double> x = {1.0, 1.0};
@@ -147,7 +147,7 @@ TEST(ChainElimination, RaisesAPivotBelowZeroAndSaysSo) {
 
 TEST(ChainElimination, ARowThatNothingCanMoveGetsNoReaction) {
   ChainPart a;
-  Eigen::Matrix2d block;
+  Eigen::MatrixXd block(2, 2);
   block << 0.0, 0.0, 0.0, 4.0;
   test::append_block(a, block, Eigen::MatrixXd(), 5);
   std::vector<double> x = {0.0, 2.0};
