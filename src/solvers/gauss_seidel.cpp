@@ -13,7 +13,7 @@ namespace catena {
 namespace {
 
 std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, DelassusOperator& op,
-                                         const GaussSeidelSettings& settings,
+                                         const GaussSeidelSettings& settings, JointSystem* joints,
                                          std::span<const double> impulses) {
   const LocalRules rules{problem.law, settings.local, settings.relaxation};
   check_local_rules(rules);
@@ -23,28 +23,61 @@ std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, Delas
                   "use formulation: velocity");
     return make_assembled_engine(problem, rules, impulses);
   }
+  if (joints != nullptr && settings.formulation != Formulation::velocity)
+    throw Error("joints are solved on their own in formulation velocity only", "solver.formulation",
+                "use formulation: velocity, or solver.joints.method: iterative");
   if (settings.formulation == Formulation::residual)
     return make_residual_engine(problem, op, rules, impulses);
-  return make_hybrid_engine(
-      problem, op, {rules, settings.formulation, choose_kernels(settings.kernels)}, impulses);
+  return make_hybrid_engine(problem, op,
+                            {rules, settings.formulation, choose_kernels(settings.kernels)}, joints,
+                            impulses);
+}
+
+/// Solves of a problem of joints alone: a second one, from recomputed velocities, if the first
+/// missed the tolerance.
+constexpr int kJointSolves = 2;
+
+/// Collective. Whether every block of every rank is bilateral.
+bool only_joints(const ConstraintProblem& problem) {
+  const auto others = static_cast<std::int64_t>(problem.contacts.size()) +
+                      std::count_if(problem.blocks.kind.begin(), problem.blocks.kind.end(),
+                                    [](BlockKind kind) { return kind != BlockKind::bilateral; });
+  return problem.comm.max(static_cast<std::int64_t>(others)) == 0;
 }
 
 class GaussSeidel final : public Solver {
  public:
-  explicit GaussSeidel(const GaussSeidelSettings& settings) : settings_(settings) {}
+  explicit GaussSeidel(const GaussSeidelSettings& settings)
+      : settings_(settings), joints_(settings.joints) {}
   std::string_view name() const override { return "gauss_seidel"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                     std::span<double> velocities) override {
     const double started = wall_seconds();
+    JointSystem* joints = nullptr;
+    if (settings_.joints.method != JointMethod::iterative && !problem.assembled &&
+        joints_.prepare(problem))
+      joints = &joints_;
+    if (joints != nullptr && only_joints(problem))
+      return solve_joints(problem, impulses, velocities, started);
     DelassusOperator op(problem);
-    const std::unique_ptr<SweepEngine> engine = make_engine(problem, op, settings_, impulses);
+    const std::unique_ptr<SweepEngine> engine =
+        make_engine(problem, op, settings_, joints, impulses);
     engine->store_impulses(impulses);  // the guess, made admissible
     StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
     const bool over = monitor.start();
     monitor.set_setup_seconds(wall_seconds() - started);
     if (!over) iterate(*engine, monitor, impulses);
-    return monitor.finish(engine->remark());
+    SolveReport report = monitor.finish(engine->remark());
+    if (joints != nullptr) report.joints = joints->report();
+    return report;
+  }
+
+  void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
+                   std::span<double> changes) override {
+    if (settings_.joints.method == JointMethod::iterative)
+      return Solver::move_joints(problem, rhs, changes);
+    joints_.move(problem, rhs, changes);
   }
 
  private:
@@ -58,6 +91,30 @@ class GaussSeidel final : public Solver {
         return sweep % 2 == 1;
     }
     return true;
+  }
+
+  /// A problem of joints alone: one exact solve, refined while that helps.
+  SolveReport solve_joints(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities, double started) {
+    DelassusOperator op(problem);
+    // the solve needs no guess
+    std::fill(impulses.begin(), impulses.end(), 0.0);
+    StopRule stop = settings_.stop;
+    stop.max_iterations = kJointSolves;
+    stop.keep_best = false;
+    StopMonitor monitor(problem, op, stop, impulses, velocities, started);
+    bool over = monitor.start();
+    monitor.set_setup_seconds(wall_seconds() - started);
+    const std::span<const double> free = op.free_velocities();
+    std::copy(free.begin(), free.end(), velocities.begin());
+    for (int iteration = 1; !over; ++iteration) {
+      joints_.solve(problem, impulses, velocities, true);
+      monitor.begin(iteration, 0.0, iteration == kJointSolves);
+      over = monitor.end();
+    }
+    SolveReport report = monitor.finish("");
+    report.joints = joints_.report();
+    return report;
   }
 
   /// Sweeps until the monitor has seen enough. Errors posted after sweep s travel during
@@ -76,6 +133,7 @@ class GaussSeidel final : public Solver {
   }
 
   GaussSeidelSettings settings_;
+  JointSystem joints_;
 };
 
 constexpr std::array<std::string_view, 5> kLocalNames = {"exact", "cone", "project", "sliding",

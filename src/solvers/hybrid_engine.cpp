@@ -10,13 +10,16 @@ namespace {
 class HybridEngine final : public SweepEngine {
  public:
   HybridEngine(const ConstraintProblem& problem, DelassusOperator& op, const PackRules& rules,
-               std::span<const double> impulses)
+               JointSystem* joints, std::span<const double> impulses)
       : problem_(problem),
-        map_(map_subdomains(problem)),
-        shared_(problem, map_, touched_by(problem, map_)) {
+        joints_(joints),
+        map_(map_subdomains(problem, joints == nullptr)),
+        shared_(problem, map_, touched_by(problem, map_),
+                joints == nullptr ? std::span<const char>() : joints->touched()) {
     for (const std::vector<Index>& blocks : map_.blocks)
       subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), rules, impulses);
     // V of the guess as it was made admissible
+    if (joints_ != nullptr) joint_impulses_.assign(impulses.begin(), impulses.end());
     std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
     store_impulses(guess);
     std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
@@ -24,6 +27,10 @@ class HybridEngine final : public SweepEngine {
       op.velocity_changes(guess, velocities);
     else
       op.velocities(guess, velocities);
+    if (joints_ != nullptr) {
+      joints_->solve(problem, joint_impulses_, velocities, true);
+      velocities_ = velocities;
+    }
     for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem, velocities);
     shared_.start(problem, velocities);
   }
@@ -40,11 +47,25 @@ class HybridEngine final : public SweepEngine {
     shared_.add_changes(subdomains_);
     residual += sweep_part(interior[1], forward);
     shared_.finish(subdomains_);
+    if (joints_ != nullptr) {
+      shared_.read(problem_, velocities_);
+      joints_->solve(problem_, joint_impulses_, velocities_, false);
+      shared_.write(problem_, velocities_, subdomains_);
+    }
     return residual;
   }
 
   void store_impulses(std::span<double> impulses) const override {
     for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
+    if (joints_ == nullptr) return;
+    const GeneralBlocks& blocks = problem_.blocks;
+    const std::size_t first = 3 * problem_.contacts.size();
+    for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+      if (blocks.kind[k] != BlockKind::bilateral) continue;
+      for (std::size_t row = first + static_cast<std::size_t>(blocks.row_begin[k]);
+           row < first + static_cast<std::size_t>(blocks.row_begin[k + 1]); ++row)
+        impulses[row] = joint_impulses_[row];
+    }
   }
 
  private:
@@ -63,17 +84,21 @@ class HybridEngine final : public SweepEngine {
   }
 
   const ConstraintProblem& problem_;
+  JointSystem* joints_;
   SubdomainMap map_;
   SharedBodies shared_;
   std::vector<Subdomain> subdomains_;
+  std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
+  std::vector<double> velocities_;      ///< of jointed bodies, in the problem's places
 };
 
 }  // namespace
 
 std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
                                                 DelassusOperator& op, const PackRules& rules,
+                                                JointSystem* joints,
                                                 std::span<const double> impulses) {
-  return std::make_unique<HybridEngine>(problem, op, rules, impulses);
+  return std::make_unique<HybridEngine>(problem, op, rules, joints, impulses);
 }
 
 }  // namespace catena

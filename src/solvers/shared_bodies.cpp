@@ -63,12 +63,17 @@ const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
 
 }  // namespace
 
-SubdomainMap map_subdomains(const ConstraintProblem& problem) {
+SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints) {
   std::map<Index, std::vector<Index>> blocks;
-  for (Index k = 0; k < problem.n_blocks(); ++k)
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    if (!with_joints && k >= n_contacts &&
+        problem.blocks.kind[at(k - n_contacts)] == BlockKind::bilateral)
+      continue;
     blocks[problem.block_subdomain.empty() ? static_cast<Index>(problem.comm.rank())
                                            : problem.block_subdomain[at(k)]]
         .push_back(k);
+  }
   SubdomainMap map;
   for (auto& [number, list] : blocks) {
     map.number.push_back(number);
@@ -82,12 +87,15 @@ struct SharedBodies::Setup {
   const ConstraintProblem& problem;
   const SubdomainMap& map;
   std::span<const std::vector<Index>> touched;
+  std::span<const char> jointed;
   std::vector<std::vector<std::int64_t>> sweeps;  ///< local subdomain numbers per body
   std::vector<std::vector<Remote>> remotes;       ///< per owned body
   std::map<int, HaloPlan::Neighbour> reverse, forward;
   Index n_values = 0, n_outgoing = 0, n_incoming = 0;
 
   bool dynamic(Index b) const { return problem.bodies.mass_kind[at(b)] != MassKind::prescribed; }
+
+  bool is_jointed(Index b) const { return !jointed.empty() && jointed[at(b)] != 0; }
 
   void find_sweeps() {
     sweeps.resize(at(problem.bodies.size()));
@@ -132,8 +140,9 @@ struct SharedBodies::Setup {
   }
 
   Shared make_shared_body(Index b) {
-    Shared shared{
-        b, problem.bodies.dof_begin[at(b) + 1] - problem.bodies.dof_begin[at(b)], n_values, {}, {}};
+    Shared shared{b,        problem.bodies.dof_begin[at(b) + 1] - problem.bodies.dof_begin[at(b)],
+                  n_values, is_jointed(b),
+                  {},       {}};
     n_values += items_of(shared.dofs);
     for (std::size_t i = 0; i < touched.size(); ++i) {
       const auto found = std::lower_bound(touched[i].begin(), touched[i].end(), b);
@@ -207,15 +216,16 @@ struct SharedBodies::Setup {
 };
 
 SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
-                           std::span<const std::vector<Index>> touched)
+                           std::span<const std::vector<Index>> touched,
+                           std::span<const char> jointed)
     : multiplicity_(at(problem.bodies.size()), 0) {
-  Setup setup{problem, map, touched, {}, {}, {}, {}};
+  Setup setup{problem, map, touched, jointed, {}, {}, {}, {}};
   setup.find_sweeps();
   setup.agree(multiplicity_);
   std::vector<Index> shared_of(multiplicity_.size(), kNoIndex);
   for (Index b = 0; b < problem.bodies.size(); ++b) {
     const bool here = b < problem.bodies.n_owned || !setup.sweeps[at(b)].empty();
-    if (!here || multiplicity_[at(b)] < 2) continue;
+    if (!here || (multiplicity_[at(b)] < 2 && !setup.is_jointed(b))) continue;
     shared_of[at(b)] = static_cast<Index>(bodies_.size());
     bodies_.push_back(setup.make_shared_body(b));
   }
@@ -283,6 +293,25 @@ void SharedBodies::finish(std::span<Subdomain> subdomains) {
     const double* value = values_.data() + at(shared.item) * kWidth;
     for (const Copy& copy : shared.copies)
       std::copy_n(value, shared.dofs, subdomains[copy.subdomain].velocity(copy.body).data());
+  }
+}
+
+void SharedBodies::read(const ConstraintProblem& problem, std::span<double> velocities) const {
+  for (const Shared& shared : bodies_)
+    if (shared.jointed)
+      std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(shared.item) * kWidth, shared.dofs,
+                  velocities.begin() + problem.bodies.dof_begin[at(shared.body)]);
+}
+
+void SharedBodies::write(const ConstraintProblem& problem, std::span<const double> velocities,
+                         std::span<Subdomain> subdomains) {
+  for (const Shared& shared : bodies_) {
+    if (!shared.jointed) continue;
+    const double* v = velocities.data() + problem.bodies.dof_begin[at(shared.body)];
+    std::copy_n(v, shared.dofs,
+                values_.begin() + static_cast<std::ptrdiff_t>(shared.item) * kWidth);
+    for (const Copy& copy : shared.copies)
+      std::copy_n(v, shared.dofs, subdomains[copy.subdomain].velocity(copy.body).data());
   }
 }
 

@@ -17,7 +17,8 @@ struct SubdomainMap {
   std::vector<Index> number;
   std::vector<std::vector<Index>> blocks;
 };
-SubdomainMap map_subdomains(const ConstraintProblem& problem);
+/// Bilateral blocks are left out where joints are solved on their own.
+SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints);
 
 /// For every dynamic body, which subdomains (over all ranks) sweep it: the multiplicity
 /// n_b of mass splitting, agreed once at set-up, and the exchange after a sweep.
@@ -26,11 +27,15 @@ SubdomainMap map_subdomains(const ConstraintProblem& problem);
 /// with the true mass goes to the body's owner, which adds all changes in ascending
 /// subdomain number and sends the new V to every rank that holds copies: two messages per
 /// neighbour and sweep, and V = V_free + M^-1 G^T lambda holds after them.
+///
+/// Bodies that joints hold are kept here however few subdomains sweep them, so that their owners
+/// know their velocities: read and write connect them to the joints' solve.
 class SharedBodies {
  public:
   /// Collective. `touched[i]`: the bodies that the map's i-th subdomain touches, ascending.
+  /// `jointed`: per local body, whether a joint acts on it; the same on all ranks; empty: none.
   SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
-               std::span<const std::vector<Index>> touched);
+               std::span<const std::vector<Index>> touched, std::span<const char> jointed);
   ~SharedBodies();
 
   /// n_b per local body; 0 where no block here or elsewhere touches it (bodies that this
@@ -46,6 +51,11 @@ class SharedBodies {
   void add_changes(std::span<Subdomain> subdomains);
   /// Neighbours. Waits for the new velocities and writes them into the copies.
   void finish(std::span<Subdomain> subdomains);
+  /// Local. Writes the velocities of jointed bodies, as far as known here, in the problem's places.
+  void read(const ConstraintProblem& problem, std::span<double> velocities) const;
+  /// Local. Takes those of jointed bodies, for the copies, too.
+  void write(const ConstraintProblem& problem, std::span<const double> velocities,
+             std::span<Subdomain> subdomains);
 
  private:
   struct Copy {                   ///< of a shared body in a local subdomain
@@ -60,6 +70,7 @@ class SharedBodies {
     Index body;
     Index dofs;
     Index item;  ///< first item of its velocities
+    bool jointed;
     std::vector<Copy> copies;
     std::vector<Contribution> contributions;  ///< empty unless owned
   };

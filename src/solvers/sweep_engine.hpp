@@ -6,6 +6,7 @@
 #include <string>
 
 #include "catena/constraints/delassus.hpp"
+#include "joint_system.hpp"
 #include "subdomain.hpp"
 
 namespace catena {
@@ -27,8 +28,13 @@ class SweepEngine {
 /// copies of shared bodies with n_b M^-1; then their changes are added with the true mass
 /// (SharedBodies). Interior blocks are swept while the messages travel. Formulations
 /// velocity and acceleration. `impulses`: the first guess.
+///
+/// `joints`, if not null, are prepared for the problem and outlive the engine: bilateral blocks are
+/// then not swept, but solved exactly with true masses at the start and after each sweep
+/// (formulation velocity).
 std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
                                                 DelassusOperator& op, const PackRules& rules,
+                                                JointSystem* joints,
                                                 std::span<const double> impulses);
 
 /// Collective. [L11] Algorithm 2.1: keeps the residuals of all rows up to date through

@@ -1,0 +1,462 @@
+// Numbers of the joints' eliminations, and their use in the outer iteration.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "catena/base/error.hpp"
+#include "joint_kernels.hpp"
+#include "joint_system.hpp"
+
+namespace catena {
+namespace {
+
+using joint_kernels::add_change;
+using joint_kernels::add_product;
+using joint_kernels::add_slip;
+using joint_kernels::times_inverse_mass;
+using joint_kernels::with_rows;
+
+/// What refinement leaves in w at most, m/s or rad/s, unless round-off is above.
+constexpr double kRefined = 1e-12;
+constexpr int kMostRefinements = 3;
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+using Line = std::array<double, 6 * kJointRows>;
+
+/// A_ii += G M^-1 G^T of a rigid body; `y` keeps G M^-1.
+template <class Rows>
+void add_diagonal(Rows rows, const double* g, const double* m, Line& y, double* a) {
+  times_inverse_mass(rows, g, m, y.data());
+  add_product(rows, rows, y.data(), g, a);
+}
+
+}  // namespace
+
+/// The last rank before this one that has chain blocks; -1: none.
+int JointSystem::previous_rank(const Communicator& comm) const {
+  for (int r = comm.rank() - 1; r >= 0; --r)
+    if (first_place_[static_cast<std::size_t>(r)] < first_place_[static_cast<std::size_t>(r) + 1])
+      return r;
+  return -1;
+}
+
+/// Collective. Sizes of the blocks that couple across ranks.
+void JointSystem::connect_first(const ConstraintProblem& problem) {
+  next_rows_ = 0;
+  std::vector<Parcel> out;
+  if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0) {
+    const std::int64_t rows = dealt_.front().rows;
+    std::vector<std::byte> bytes(sizeof rows);
+    std::memcpy(bytes.data(), &rows, sizeof rows);
+    out.push_back({previous_rank(problem.comm), std::move(bytes)});
+  }
+  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
+    std::int64_t rows = 0;
+    std::memcpy(&rows, parcel.bytes.data(), sizeof rows);
+    next_rows_ = static_cast<int>(rows);
+  }
+}
+
+/// Collective. G M^-1 of a rank's first block at the body it shares with the one before.
+void JointSystem::send_first(const ConstraintProblem& problem) {
+  if (problem.comm.size() == 1) return;
+  std::vector<Parcel> out;
+  if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0) {
+    const Dealt& first = dealt_.front();
+    const View view = view_of(problem, first);
+    const auto j = static_cast<std::size_t>(first.place.previous_body);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(6 * first.rows) * sizeof(double));
+    Line y;
+    times_inverse_mass(first.rows, view.jacobian[j], view.inverse_mass[j], y.data());
+    std::memcpy(bytes.data(), y.data(), bytes.size());
+    out.push_back({previous_rank(problem.comm), std::move(bytes)});
+  }
+  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
+    next_first_.resize(parcel.bytes.size() / sizeof(double));
+    std::memcpy(next_first_.data(), parcel.bytes.data(), parcel.bytes.size());
+  }
+}
+
+void JointSystem::make_chain(const ConstraintProblem& problem) {
+  const Communicator& comm = problem.comm;
+  connect_first(problem);
+  if (comm.sum(static_cast<std::int64_t>(n_chain_)) == 0) return;
+  for (std::size_t i = 0; i < n_chain_; ++i) {
+    const Dealt& d = dealt_[i];
+    chain_.name.push_back(d.name);
+    chain_.row_begin.push_back(chain_.row_begin.back() + d.rows);
+    chain_.diagonal_begin.push_back(chain_.diagonal_begin.back() + d.rows * d.rows);
+    int next = 0;
+    if (d.place.next_body >= 0) next = i + 1 < n_chain_ ? dealt_[i + 1].rows : next_rows_;
+    chain_.coupling_begin.push_back(chain_.coupling_begin.back() + d.rows * next);
+  }
+  chain_.diagonal.resize(static_cast<std::size_t>(chain_.diagonal_begin.back()));
+  chain_.coupling.resize(static_cast<std::size_t>(chain_.coupling_begin.back()));
+  chain_x_.resize(at(chain_.row_begin.back()));
+  chain_factor_.emplace(comm, chain_, settings_);
+}
+
+/// A = G M^-1 G^T + Sigma in chain order. G M^-1 of the body shared with the joint before serves
+/// the diagonal block and the coupling.
+void JointSystem::fill_chain(const ConstraintProblem& problem) {
+  send_first(problem);
+  std::fill(chain_.diagonal.begin(), chain_.diagonal.end(), 0.0);
+  std::fill(chain_.coupling.begin(), chain_.coupling.end(), 0.0);
+  View before{};
+  for (std::size_t i = 0; i < n_chain_; ++i) {
+    const Dealt& d = dealt_[i];
+    const View view = view_of(problem, d);
+    double* a = chain_.diagonal.data() + chain_.diagonal_begin[i];
+    with_rows(d.rows, [&](auto rows) {
+      Line y;
+      for (std::size_t j = 0; j < d.body.size(); ++j) {
+        add_diagonal(rows, view.jacobian[j], view.inverse_mass[j], y, a);
+        if (i == 0 || static_cast<int>(j) != d.place.previous_body) continue;
+        const Dealt& last = dealt_[i - 1];
+        add_product(last.rows, static_cast<int>(rows),
+                    before.jacobian[static_cast<std::size_t>(last.place.next_body)], y.data(),
+                    chain_.coupling.data() + chain_.coupling_begin[i - 1]);
+      }
+      for (int r = 0; r < rows; ++r) a[r * rows + r] += view.compliance[r];
+    });
+    before = view;
+  }
+  if (n_chain_ > 0 && next_rows_ > 0) {
+    const Dealt& last = dealt_[n_chain_ - 1];
+    add_product(last.rows, next_rows_,
+                before.jacobian[static_cast<std::size_t>(last.place.next_body)], next_first_.data(),
+                chain_.coupling.data() + chain_.coupling_begin[n_chain_ - 1]);
+  }
+}
+
+namespace {
+
+/// Rows of a border up to which a looped mechanism is a bordered forest.
+constexpr Index kMostBorderRows = 120;
+
+}  // namespace
+
+void JointSystem::make_groups(const ConstraintProblem& problem) {
+  // trees together; each looped mechanism on its own; with method direct all in one
+  std::map<std::int64_t, std::size_t> group_of;
+  for (std::size_t i = n_chain_; i < dealt_.size(); ++i) {
+    const Dealt& d = dealt_[i];
+    const bool tree = d.place.kind == MechanismKind::tree || d.place.kind == MechanismKind::chain;
+    const bool together = settings_.method == JointMethod::direct || tree;
+    const auto [entry, fresh] =
+        group_of.try_emplace(together ? -1 : d.place.component, groups_.size());
+    if (fresh) groups_.emplace_back();
+    groups_[entry->second].dealt.push_back(i);
+  }
+  bool rigid = true;
+  for (const Dealt& d : dealt_) {
+    rigid &= d.rows <= static_cast<int>(kJointRows);
+    for (const MassKind kind : d.mass_kind) rigid &= kind == MassKind::rigid;
+  }
+  all_or_none(problem.comm, [&] {
+    for (Group& group : groups_) {
+      lay_out_group(group);
+      const Dealt& first = dealt_[group.dealt.front()];
+      const bool small_blocks = std::all_of(group.dealt.begin(), group.dealt.end(),
+                                            [&](auto d) { return dealt_[d].body.size() <= 2; });
+      const bool tree =
+          first.place.kind == MechanismKind::tree || first.place.kind == MechanismKind::chain;
+      const bool simple = rigid && small_blocks && settings_.method != JointMethod::direct;
+      group.sparse = false;
+      if (simple && tree) {
+        group.elimination = make_tree_elimination(group.joints);
+      } else if (simple && border_rows(group.joints) <= kMostBorderRows) {
+        group.elimination = make_bordered_elimination(group.joints);
+      } else {
+        group.elimination = make_sparse_elimination(group.joints);
+        group.sparse = true;
+      }
+    }
+  });
+}
+
+/// The group's blocks and bodies, without their numbers.
+void JointSystem::lay_out_group(Group& group) const {
+  JointBlocks& joints = group.joints;
+  GeneralBlocks& blocks = joints.blocks;
+  std::map<GlobalId, Index> number;
+  for (std::size_t n = 0; n < group.dealt.size(); ++n) {
+    const Dealt& d = dealt_[group.dealt[n]];
+    blocks.kind.push_back(BlockKind::bilateral);
+    blocks.name.push_back(d.name);
+    blocks.row_begin.push_back(blocks.row_begin.back() + d.rows);
+    for (std::size_t j = 0; j < d.body.size(); ++j) {
+      const auto [entry, fresh] = number.try_emplace(d.body[j], joints.bodies.size());
+      if (fresh) {
+        const std::size_t dofs = at(d.dofs[j]);
+        const std::vector<double> zeros(dofs * dofs, 0.0);
+        if (d.mass_kind[j] == MassKind::rigid)
+          joints.bodies.add_rigid(d.body[j], 0.0, 0.0, {});
+        else
+          joints.bodies.add_dense(d.body[j], zeros, std::span(zeros).first(dofs));
+        group.mass_from.emplace_back(n, j);
+      }
+      blocks.body.push_back(entry->second);
+      blocks.jacobian_begin.push_back(blocks.jacobian_begin.back() +
+                                      static_cast<std::int64_t>(d.rows) * d.dofs[j]);
+    }
+    blocks.body_begin.push_back(static_cast<Index>(blocks.body.size()));
+  }
+  blocks.friction.assign(at(blocks.size()), 0.0);
+  const std::size_t rows = at(blocks.n_rows());
+  blocks.q.assign(rows, 0.0);
+  blocks.compliance.assign(rows, 0.0);
+  blocks.lower.assign(rows, 0.0);
+  blocks.upper.assign(rows, 0.0);
+  blocks.angular.assign(rows, 0);
+  blocks.jacobian.assign(static_cast<std::size_t>(blocks.jacobian_begin.back()), 0.0);
+  joints.bodies.n_owned = joints.bodies.size();
+  group.x.assign(rows, 0.0);
+}
+
+void JointSystem::fill_group(const std::vector<View>& views, Group& group) {
+  GeneralBlocks& blocks = group.joints.blocks;
+  ProblemBodies& bodies = group.joints.bodies;
+  for (std::size_t n = 0; n < views.size(); ++n) {
+    const std::size_t row = at(blocks.row_begin[n]);
+    std::copy_n(views[n].compliance, at(blocks.row_begin[n + 1]) - row,
+                blocks.compliance.begin() + static_cast<std::ptrdiff_t>(row));
+    const std::size_t first = at(blocks.body_begin[n]);
+    for (std::size_t j = first; j < at(blocks.body_begin[n + 1]); ++j)
+      std::copy_n(views[n].jacobian[j - first],
+                  blocks.jacobian_begin[j + 1] - blocks.jacobian_begin[j],
+                  blocks.jacobian.begin() + blocks.jacobian_begin[j]);
+  }
+  for (std::size_t b = 0; b < group.mass_from.size(); ++b) {
+    const auto& [n, j] = group.mass_from[b];
+    std::copy_n(views[n].inverse_mass[j], bodies.mass_begin[b + 1] - bodies.mass_begin[b],
+                bodies.inverse_mass.begin() + bodies.mass_begin[b]);
+  }
+}
+
+/// answer_ = A^-1 rhs_, per local block.
+void JointSystem::eliminate(const ConstraintProblem& problem) {
+  const bool alone = problem.comm.size() == 1;
+  if (!alone) {
+    to_dealt_->begin(rhs_);
+    to_dealt_->end(in_);
+  }
+  const auto width = static_cast<std::size_t>(width_);
+  const auto b_of = [&](const Dealt& d) {
+    return (d.local ? rhs_.data() : in_.data()) + d.index * width;
+  };
+  const auto x_of = [&](const Dealt& d) {
+    return (d.local ? answer_.data() : out_.data()) + d.index * width;
+  };
+  double* x = chain_x_.data();
+  for (std::size_t i = 0; i < n_chain_; x += dealt_[i].rows, ++i)
+    std::copy_n(b_of(dealt_[i]), dealt_[i].rows, x);
+  if (chain_factor_) chain_factor_->solve(chain_x_);
+  x = chain_x_.data();
+  for (std::size_t i = 0; i < n_chain_; x += dealt_[i].rows, ++i)
+    std::copy_n(x, dealt_[i].rows, x_of(dealt_[i]));
+  for (Group& group : groups_) {
+    x = group.x.data();
+    for (const std::size_t i : group.dealt) {
+      std::copy_n(b_of(dealt_[i]), dealt_[i].rows, x);
+      x += dealt_[i].rows;
+    }
+    group.elimination->solve(group.x, group.x);
+    x = group.x.data();
+    for (const std::size_t i : group.dealt) {
+      std::copy_n(x, dealt_[i].rows, x_of(dealt_[i]));
+      x += dealt_[i].rows;
+    }
+  }
+  if (!alone) {
+    from_dealt_->begin(out_);
+    from_dealt_->end(answer_);
+  }
+}
+
+/// rhs_ = -w of the local blocks; returns the largest |w|, NaN if any is.
+double JointSystem::residual(const ConstraintProblem& problem, std::span<const double> impulses,
+                             std::span<const double> velocities) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const ProblemBodies& bodies = problem.bodies;
+  const double* lambda = impulses.data() + 3 * problem.contacts.size();
+  const auto width = static_cast<std::size_t>(width_);
+  double largest = 0.0;
+  bool broken = false;
+  for (std::size_t i = 0; i < block_.size(); ++i) {
+    const auto k = at(block_[i]);
+    const auto first = at(blocks.row_begin[k]);
+    double* w = rhs_.data() + i * width;
+    with_rows(signature_[i].rows, [&](auto rows) {
+      for (int r = 0; r < rows; ++r) {
+        const std::size_t row = first + static_cast<std::size_t>(r);
+        w[r] = blocks.compliance[row] * lambda[row] - blocks.q[row];
+      }
+      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+        const Index b = blocks.body[at(j)];
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+        const double* v = velocities.data() + bodies.dof_begin[at(b)];
+        const Index dofs = bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)];
+        if (dofs == 6) {
+          add_slip(rows, g, v, w);
+          continue;
+        }
+        for (int r = 0; r < rows; ++r, g += dofs)
+          for (Index d = 0; d < dofs; ++d) w[r] += g[d] * v[d];
+      }
+      for (int r = 0; r < rows; ++r) {
+        w[r] = -w[r];
+        largest = std::max(largest, std::abs(w[r]));
+        broken |= std::isnan(w[r]);
+      }
+    });
+  }
+  return broken ? std::nan("") : largest;
+}
+
+/// Neighbours. Velocities of bodies that joints hold go from their owners to ghosts.
+void JointSystem::share(std::span<double> velocities) {
+  if (!forward_) return;
+  forward_->begin(velocities);
+  forward_->end(velocities);
+}
+
+/// V += M^-1 G^T answer_, at owners and ghosts.
+void JointSystem::add_changes(const ConstraintProblem& problem, std::span<double> velocities) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const ProblemBodies& bodies = problem.bodies;
+  const bool alone = problem.comm.size() == 1;
+  if (!alone) change_.assign(velocities.size(), 0.0);
+  double* v = alone ? velocities.data() : change_.data();
+  const auto width = static_cast<std::size_t>(width_);
+  std::vector<double> f, y;
+  for (std::size_t i = 0; i < block_.size(); ++i) {
+    const double* lambda = answer_.data() + i * width;
+    with_rows(signature_[i].rows, [&](auto rows) {
+      for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
+        const auto reference = at(reference_[i][j]);
+        const Index b = blocks.body[reference];
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[reference];
+        double* v_b = v + bodies.dof_begin[at(b)];
+        if (bodies.mass_kind[at(b)] == MassKind::rigid) {
+          add_change(rows, g, lambda, bodies.inverse_mass.data() + bodies.mass_begin[at(b)], v_b);
+          continue;
+        }
+        const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
+        f.assign(dofs, 0.0);
+        y.resize(dofs);
+        for (int r = 0; r < rows; ++r)
+          for (std::size_t d = 0; d < dofs; ++d)
+            f[d] += g[static_cast<std::size_t>(r) * dofs + d] * lambda[r];
+        apply_inverse_mass(bodies, b, f, y);
+        for (std::size_t d = 0; d < dofs; ++d) v_b[d] += y[d];
+      }
+    });
+  }
+  if (alone) return;
+  backward_->begin(change_);
+  backward_->end(slots_);
+  const auto line = static_cast<std::size_t>(item_width_);
+  for (std::size_t s = 0; s < slot_item_.size(); ++s)
+    for (std::size_t d = 0; d < line; ++d)
+      change_[at(slot_item_[s]) * line + d] += slots_[s * line + d];
+  const auto owned = at(bodies.dof_begin[at(bodies.n_owned)]);
+  for (std::size_t d = 0; d < owned; ++d) velocities[d] += change_[d];
+  share(velocities);
+}
+
+void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impulses,
+                        std::span<double> velocities, bool refined) {
+  share(velocities);
+  const auto width = static_cast<std::size_t>(width_);
+  double* lambda = impulses.data() + 3 * problem.contacts.size();
+  double last = std::numeric_limits<double>::infinity();
+  for (int turn = 0; turn <= (refined ? kMostRefinements : 0); ++turn) {
+    double largest = residual(problem, impulses, velocities);
+    if (refined) {
+      largest = problem.comm.max(largest);
+      // no better than half: what is left is round-off; NaN ends here, too
+      if (largest <= kRefined || !(largest < 0.5 * last)) return;
+      last = largest;
+    }
+    eliminate(problem);
+    for (std::size_t i = 0; i < block_.size(); ++i) {
+      const auto first = at(problem.blocks.row_begin[at(block_[i])]);
+      for (std::size_t r = 0; r < static_cast<std::size_t>(signature_[i].rows); ++r)
+        lambda[first + r] += answer_[i * width + r];
+    }
+    add_changes(problem, velocities);
+  }
+}
+
+void JointSystem::move(const ConstraintProblem& problem, std::span<const double> rhs,
+                       std::span<double> changes) {
+  const auto width = static_cast<std::size_t>(width_);
+  const double* b = rhs.data() + 3 * problem.contacts.size();
+  for (std::size_t i = 0; i < block_.size(); ++i) {
+    const auto first = at(problem.blocks.row_begin[at(block_[i])]);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(signature_[i].rows); ++r)
+      rhs_[i * width + r] = b[first + r];
+  }
+  eliminate(problem);
+  std::fill(changes.begin(), changes.end(), 0.0);
+  add_changes(problem, changes);
+}
+
+/// Collective.
+void JointSystem::make_report(const ConstraintProblem& problem) {
+  FactorReport worst;
+  std::vector<const FactorReport*> all;
+  std::int64_t sparse = 0;
+  if (chain_factor_) all.push_back(&chain_factor_->report());
+  for (const Group& group : groups_) {
+    all.push_back(&group.elimination->report());
+    if (group.sparse) sparse += static_cast<std::int64_t>(group.dealt.size());
+  }
+  double raised = 0.0, redundant = 0.0;
+  for (const FactorReport* r : all) {
+    worst.regularisation = std::max(worst.regularisation, r->regularisation);
+    worst.smallest_pivot = std::min(worst.smallest_pivot, r->smallest_pivot);
+    raised += static_cast<double>(r->raised);
+    redundant += static_cast<double>(r->redundant.size());
+  }
+  std::array<double, 2> largest = {worst.regularisation, -worst.smallest_pivot};
+  std::array<double, 4> sums = {raised, redundant, static_cast<double>(n_chain_),
+                                static_cast<double>(sparse)};
+  if (problem.comm.size() > 1) {
+    problem.comm.max(largest);
+    problem.comm.sum(sums);
+  }
+  report_.regularisation = largest[0];
+  report_.smallest_pivot = -largest[1];
+  report_.raised = std::llround(sums[0]);
+  report_.chain_joints = std::llround(sums[2]);
+  report_.sparse_joints = std::llround(sums[3]);
+  report_.grouping = "";
+  if (chain_factor_)
+    report_.grouping = chain_factor_->grouping() == ChainGrouping::body ? "body" : "rank";
+  report_.redundant.clear();
+  if (sums[1] == 0.0) return;
+  std::vector<std::int64_t> own;
+  for (const FactorReport* r : all)
+    for (const RedundantRow& row : r->redundant) {
+      own.push_back(row.name);
+      own.push_back(row.row);
+    }
+  const std::vector<std::byte> bytes = problem.comm.all_gather_bytes(std::as_bytes(std::span(own)));
+  std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
+  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  for (std::size_t i = 0; i < words.size(); i += 2)
+    report_.redundant.push_back({words[i], static_cast<int>(words[i + 1])});
+  std::sort(report_.redundant.begin(), report_.redundant.end(), [](const auto& x, const auto& y) {
+    return std::pair(x.name, x.row) < std::pair(y.name, y.row);
+  });
+  constexpr std::size_t kMostNamed = 100;
+  if (report_.redundant.size() > kMostNamed) report_.redundant.resize(kMostNamed);
+}
+
+}  // namespace catena
