@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/row_kernels.hpp"
 
 namespace catena {
 namespace {
@@ -109,7 +110,14 @@ void add_general_forces(const ConstraintProblem& problem, std::span<const double
       const Index first = problem.bodies.dof_begin[at(b)];
       const Index dofs = problem.bodies.dof_begin[at(b) + 1] - first;
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-      for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
+      const Index row = blocks.row_begin[at(k)];
+      if (dofs == 6) {
+        row_kernels::with_rows(blocks.row_begin[at(k) + 1] - row, [&](auto rows) {
+          row_kernels::add_force(rows, g, impulses.data() + row, f.data() + first);
+        });
+        continue;
+      }
+      for (Index r = row; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
         for (Index d = 0; d < dofs; ++d) f[at(first + d)] += g[d] * impulses[at(r)];
     }
   }
@@ -142,7 +150,14 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
       const Index first = problem.bodies.dof_begin[at(b)];
       const Index dofs = problem.bodies.dof_begin[at(b) + 1] - first;
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-      for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
+      const Index row = blocks.row_begin[at(k)];
+      if (dofs == 6) {
+        row_kernels::with_rows(blocks.row_begin[at(k) + 1] - row, [&](auto rows) {
+          row_kernels::add_slip(rows, g, velocities.data() + first, w.data() + row);
+        });
+        continue;
+      }
+      for (Index r = row; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
         for (Index d = 0; d < dofs; ++d) w[at(r)] += g[d] * velocities[at(first + d)];
     }
   }
@@ -218,6 +233,15 @@ struct DelassusOperator::Impl {
     for (Index b = 0; b < bodies.n_owned; ++b) {
       const std::size_t first = at(bodies.dof_begin[at(b)]);
       const std::size_t dofs = at(bodies.dof_begin[at(b) + 1]) - first;
+      if (bodies.mass_kind[at(b)] == MassKind::rigid) {
+        // M^-1 is symmetric: f as a row of G
+        std::array<double, 6> f;
+        std::copy_n(changes.begin() + static_cast<std::ptrdiff_t>(first), 6, f.begin());
+        row_kernels::times_inverse_mass(1, f.data(),
+                                        bodies.inverse_mass.data() + bodies.mass_begin[at(b)],
+                                        changes.data() + first);
+        continue;
+      }
       force.assign(changes.begin() + static_cast<std::ptrdiff_t>(first),
                    changes.begin() + static_cast<std::ptrdiff_t>(first + dofs));
       apply_inverse_mass(bodies, b, force, changes.subspan(first, dofs));
@@ -322,6 +346,33 @@ std::span<const double> DelassusOperator::free_velocities() {
 void DelassusOperator::general_slips(std::span<const double> velocities,
                                      std::span<const double> impulses, std::span<double> w) const {
   block_slips(impl_->problem, velocities, impulses, 1.0, w);
+}
+
+void DelassusOperator::general_diagonals(std::span<double> out) const {
+  const ConstraintProblem& problem = impl_->problem;
+  const GeneralBlocks& blocks = problem.blocks;
+  const ProblemBodies& bodies = problem.bodies;
+  std::copy(blocks.compliance.begin(), blocks.compliance.end(), out.begin());
+  std::vector<double> y;
+  for (Index k = 0; k < blocks.size(); ++k) {
+    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
+      const Index b = blocks.body[at(j)];
+      if (bodies.mass_kind[at(b)] == MassKind::prescribed) continue;
+      const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+      const double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+      const bool rigid = bodies.mass_kind[at(b)] == MassKind::rigid;
+      y.resize(dofs);
+      for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs) {
+        if (rigid) {
+          out[at(r)] += row_kernels::diagonal_of(g, m);
+          continue;
+        }
+        apply_inverse_mass(bodies, b, {g, dofs}, y);
+        for (std::size_t d = 0; d < dofs; ++d) out[at(r)] += g[d] * y[d];
+      }
+    }
+  }
 }
 
 void DelassusOperator::diagonal_block(Index block, std::span<double> out) const {

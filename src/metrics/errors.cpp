@@ -102,15 +102,8 @@ struct ErrorEvaluator::Impl {
         if (d > 0.0) contact_scales += scale * scale / d;
     }
     w_rows.resize(at(problem.blocks.n_rows()));
-    const auto n_contacts = static_cast<Index>(problem.contacts.size());
-    std::vector<double> block;
-    for (Index k = 0; k < problem.blocks.size(); ++k) {
-      const std::size_t n =
-          at(problem.blocks.row_begin[at(k) + 1] - problem.blocks.row_begin[at(k)]);
-      block.resize(n * n);
-      op.diagonal_block(n_contacts + k, block);
-      for (std::size_t i = 0; i < n; ++i) row_diagonal.push_back(block[i * n + i]);
-    }
+    row_diagonal.resize(w_rows.size());
+    op.general_diagonals(row_diagonal);
   }
 
   /// Adds what a contact or scalar row says; its energy belongs to `normal`.

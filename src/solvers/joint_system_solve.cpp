@@ -7,17 +7,17 @@
 #include <map>
 
 #include "catena/base/error.hpp"
-#include "joint_kernels.hpp"
+#include "catena/constraints/row_kernels.hpp"
 #include "joint_system.hpp"
 
 namespace catena {
 namespace {
 
-using joint_kernels::add_change;
-using joint_kernels::add_product;
-using joint_kernels::add_slip;
-using joint_kernels::times_inverse_mass;
-using joint_kernels::with_rows;
+using row_kernels::add_change;
+using row_kernels::add_product;
+using row_kernels::add_slip;
+using row_kernels::times_inverse_mass;
+using row_kernels::with_rows;
 
 /// What refinement leaves in w at most, m/s or rad/s, unless round-off is above.
 constexpr double kRefined = 1e-12;

@@ -109,7 +109,8 @@ Stepper::Stepper(const Communicator& comm, const Model& model, const StepperSett
       settings_(settings),
       solver_(std::move(solver)),
       search_(comm, model),
-      problem_(std::make_unique<ConstraintProblem>(comm)) {}
+      problem_(std::make_unique<ConstraintProblem>(comm)),
+      joints_(model) {}
 
 Stepper::~Stepper() = default;
 
@@ -120,6 +121,7 @@ const StepReport& Stepper::step(const Bodies& bodies, State& state) {
   check_solution(bodies, state);
   apply_impulses(state);
   advance_poses(bodies, state);
+  project_joints(bodies, state);
   record(bodies, state);
   return report_;
 }
@@ -132,15 +134,26 @@ void Stepper::find_contacts(const Bodies& bodies, const State& state) {
   search_.find(bodies, state, settings_.step, contact_set_);
 }
 
-void Stepper::assemble_problem(const Bodies& /*bodies*/, const State& state) {
+void Stepper::assemble_problem(const Bodies& bodies, const State& state) {
   const ScopedTimer timer(report_.times.assemble);
   problem_->law = model_.contact.law;
   problem_->ghosts = contact_set_.ghosts;
   fill_bodies();
+  apply_forces(state);
   fill_contacts(state);
+  joints_.add_blocks(bodies, state, contact_set_, {settings_.kind, state.time, settings_.step},
+                     *problem_);
+  recovering_.resize(static_cast<std::size_t>(problem_->n_blocks()), 0);
   // from here on the problem and places_ say all that is needed of the contacts
   clear_large(contact_set_.contacts);
   first_guess(state);
+  raise_inertia();
+}
+
+void Stepper::raise_inertia() {
+  tension_.clear();
+  if (settings_.geometric_stiffness && model_.joint_names.size() > 0)
+    tension_.raise_inertia(contact_set_.bodies, settings_.step, impulses_, *problem_);
 }
 
 void Stepper::fill_bodies() {
@@ -173,6 +186,38 @@ void Stepper::fill_bodies() {
       inverse(0, 1) = inverse(1, 0) = inverse(1, 2) = inverse(2, 1) = 0.0;
     }
     out.add_rigid(body.id, 1.0 / body.mass, inverse, free);
+  }
+}
+
+void Stepper::apply_forces(const State& state) {
+  applied_.clear();
+  if (model_.forces.empty()) return;
+  const double h = settings_.step;
+  const LocalBodies& local = contact_set_.bodies;
+  ProblemBodies& out = problem_->bodies;
+  for (Index i = 0; i < local.n_owned; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    if (local.constants[k].kind != BodyKind::dynamic) continue;
+    Twist sum;
+    bool any = false;
+    for (const AppliedForce& f : model_.forces) {
+      if (f.body != local.constants[k].id) continue;
+      const Quat& q = local.state[k].pose.q;
+      const double factor =
+          f.table < 0 ? 1.0 : model_.tables[static_cast<std::size_t>(f.table)].mean(state.time, h);
+      const Vec3 force = factor * (f.body_frame ? Vec3(q * f.force) : f.force);
+      sum.v += force;
+      sum.w += factor * (f.body_frame ? Vec3(q * f.torque) : f.torque) + (q * f.at).cross(force);
+      any = true;
+    }
+    if (!any) continue;
+    applied_.emplace_back(i, sum);
+    if (model_.planar) sum = in_plane(sum);
+    const std::array<double, 6> impulse = {h * sum.v.x(), h * sum.v.y(), h * sum.v.z(),
+                                           h * sum.w.x(), h * sum.w.y(), h * sum.w.z()};
+    std::array<double, 6> change;
+    apply_inverse_mass(out, i, impulse, change);
+    for (std::size_t d = 0; d < 6; ++d) out.free_velocity[6 * k + d] += change[d];
   }
 }
 
@@ -310,6 +355,8 @@ ContactForce Stepper::contact_force(std::size_t k) const {
 
 void Stepper::first_guess(const State& state) {
   impulses_.assign(static_cast<std::size_t>(problem_->n_rows()), 0.0);
+  // tension is the last step's, warm start or not
+  joints_.first_guess(state, *problem_, impulses_);
   if (!settings_.warm_start) return;
   // all lists ascend in key
   auto old = state.impulses.begin();
@@ -356,6 +403,26 @@ void Stepper::check_solution(const Bodies& bodies, const State& state) const {
   }
   const bool all_sound = comm_.min(static_cast<std::int64_t>(sound ? 1 : 0)) == 1;
   if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
+  if (state.step == 0) refuse_contradictions(bodies, state);
+}
+
+void Stepper::refuse_contradictions(const Bodies& bodies, const State& /*state*/) const {
+  // what exact solves of consistent joints leave is round-off
+  constexpr double kMet = 1e-6;
+  const Errors& errors = report_.solve.errors;
+  if (!(errors.energy_joint > kMet * report_.solve.initial.energy_joint)) return;
+  double slip = 0.0;
+  const Index j = joints_.worst(*problem_, impulses_, velocities_, slip);
+  const double largest = comm_.max(slip);
+  if (!(largest > kMet)) return;
+  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
+  const GlobalId id = comm_.min(
+      j != kNoIndex && slip == largest ? bodies.joints[static_cast<std::size_t>(j)].id : kLast);
+  std::string text = std::to_string(largest);
+  throw Error("joints contradict each other: with all others met as far as possible, joint " +
+                  model_.joint_names.name_of(id) + " misses its rows by " + text +
+                  " m/s (or rad/s) in the first step",
+              "joints", "look at the joints of the loop that it belongs to: motors, lengths, axes");
 }
 
 void Stepper::blow_up(const Bodies& bodies, const State& state) const {
@@ -390,7 +457,7 @@ void Stepper::apply_impulses(State& state) {
     return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
   };
   clear_for(state.impulses, n_contacts());
-  clear_for(state.couples, static_cast<std::size_t>(problem_->blocks.size()));
+  clear_for(state.couples, n_contacts() - problem_->contacts.size());
   for (std::size_t k = 0; k < n_contacts(); ++k) {
     const double* lambda = impulses_.data() + contact_row(k);
     // most contacts of a packing that do not press come with three zeros
@@ -407,45 +474,106 @@ void Stepper::apply_impulses(State& state) {
   state.audit.recovery_work += work.recovery_work;
   state.audit.external_work += work.external_work;
   state.audit.cohesion_work += work.cohesion_work;
+  joints_.store(*problem_, impulses_, state);
+  const JointWork joint = joints_.work(*problem_, impulses_, contact_set_.bodies, velocities_);
+  state.audit.joint_work += joint.rows - tension_.work(contact_set_.bodies, velocities_);
+  state.audit.motor_work += joint.motors;
+  state.audit.dissipation_friction += joint.friction;
+  state.audit.dissipation_impact += joint.limits;
+  state.audit.external_work += joint.external;
+  for (const auto& [body, force] : applied_) {
+    const auto k = static_cast<std::size_t>(body);
+    const Twist before = contact_set_.bodies.twist(body), after = get_twist(velocities_, k);
+    state.audit.external_work +=
+        0.5 * settings_.step * (force.v.dot(before.v + after.v) + force.w.dot(before.w + after.w));
+  }
+}
+
+double Stepper::advance(const BodyConstants& body, std::size_t i, double t_new,
+                        BodyMotionState& s) const {
+  const double h = settings_.step;
+  const bool periodic = model_.periodic.any();
+  if (body.kind != BodyKind::dynamic) {
+    s = prescribed_state(model_, body, s.pose, t_new);
+    if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
+    return 0.0;
+  }
+  Twist twist = get_twist(velocities_, i);
+  if (model_.planar) twist = in_plane(twist);
+  s.pose.p += h * twist.v;
+  if (is_isotropic(body)) {
+    s.pose.q = advance_rotation(s.pose.q, twist.w, h);
+  } else {
+    turn(body, s.twist.w, h, s.pose, twist.w);
+    if (model_.planar) twist = in_plane(twist);
+  }
+  s.twist = twist;
+  if (!periodic) return 0.0;
+  const Vec3 inside = model_.periodic.wrapped(s.pose.p);
+  const double wrap = body.mass * model_.gravity.dot(inside - s.pose.p);
+  s.pose.p = inside;
+  return wrap;
 }
 
 void Stepper::advance_poses(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times.advance);
-  const double h = settings_.step;
-  const double t_new = static_cast<double>(state.step + 1) * h;
-  const bool periodic = model_.periodic.any();
+  const double t_new = static_cast<double>(state.step + 1) * settings_.step;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    const BodyConstants& body = bodies.constants[i];
-    BodyMotionState& s = state.body[i];
-    if (body.kind != BodyKind::dynamic) {
-      s = prescribed_state(model_, body, s.pose, t_new);
-      if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
-      continue;
-    }
-    Twist twist = get_twist(velocities_, i);
-    if (model_.planar) twist = in_plane(twist);
-    s.pose.p += h * twist.v;
-    if (is_isotropic(body)) {
-      s.pose.q = advance_rotation(s.pose.q, twist.w, h);
-    } else {
-      turn(body, s.twist.w, h, s.pose, twist.w);
-      if (model_.planar) twist = in_plane(twist);
-    }
-    s.twist = twist;
-    if (!periodic) continue;
-    const Vec3 inside = model_.periodic.wrapped(s.pose.p);
     // -m g . x jumps with the position, which the body does no work for
-    state.audit.external_work -= body.mass * model_.gravity.dot(inside - s.pose.p);
-    s.pose.p = inside;
+    state.audit.external_work -= advance(bodies.constants[i], i, t_new, state.body[i]);
+  }
+  if (!bodies.joints.empty()) {
+    // the other bodies of this rank's joints move as their owners move them
+    LocalBodies& local = contact_set_.bodies;
+    for (std::size_t i = bodies.constants.size(); i < local.constants.size(); ++i)
+      advance(local.constants[i], i, t_new, local.state.other(i));
+    joints_.update_angles(bodies, contact_set_, state);
   }
   ++state.step;
-  state.time = static_cast<double>(state.step) * h;
+  state.time = static_cast<double>(state.step) * settings_.step;
+}
+
+void Stepper::project_joints(const Bodies& bodies, State& state) {
+  constexpr int kMostTurns = 10;
+  report_.projections = 0;
+  report_.projected = {};
+  report_.projection_momentum = Vec3::Zero();
+  if (std::isnan(settings_.projection)) return;
+  if (comm_.max(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
+  const ScopedTimer timer(report_.times.advance);
+  const Vec3 momentum = energy_and_momentum(model_, bodies, state).angular;
+  std::vector<double> rhs(impulses_.size()), changes(velocities_.size());
+  const LocalBodies& local = contact_set_.bodies;
+  for (;; ++report_.projections) {
+    JointMisfit own = joints_.misfits(bodies, state, contact_set_, rhs, *problem_);
+    report_.projected = {comm_.max(own.linear), comm_.max(own.angular)};
+    const double worst = std::max(report_.projected.linear, report_.projected.angular);
+    if (worst <= settings_.projection || report_.projections == kMostTurns) break;
+    solver_->move_joints(*problem_, rhs, changes);
+    for (std::size_t i = 0; i < local.constants.size(); ++i) {
+      const BodyConstants& body = local.constants[i];
+      if (body.kind != BodyKind::dynamic || !body.jointed) continue;
+      const bool owned = i < bodies.constants.size();
+      Pose& pose = owned ? state.body[i].pose : contact_set_.bodies.state.other(i).pose;
+      Twist move = get_twist(changes, i);
+      if (model_.planar) move = in_plane(move);
+      pose.p += move.v;
+      pose.q = advance_rotation(pose.q, move.w, 1.0);
+      if (owned) state.audit.projection_work -= body.mass * model_.gravity.dot(move.v);
+    }
+  }
+  if (report_.projections == 0) return;
+  joints_.update_angles(bodies, contact_set_, state);
+  const Vec3 change = energy_and_momentum(model_, bodies, state).angular - momentum;
+  std::array<double, 3> sums = {change.x(), change.y(), change.z()};
+  comm_.sum(sums);
+  report_.projection_momentum = Vec3(sums[0], sums[1], sums[2]);
 }
 
 void Stepper::record(const Bodies& bodies, State& state) {
   const EnergyMomentum em = energy_and_momentum(model_, bodies, state);
   const AuditSums& audit = state.audit;
-  std::array<double, 16> sums = {em.kinetic,
+  std::array<double, 20> sums = {em.kinetic,
                                  em.potential,
                                  em.linear[0],
                                  em.linear[1],
@@ -460,19 +588,30 @@ void Stepper::record(const Bodies& bodies, State& state) {
                                  audit.initial_energy,
                                  audit.cohesion_work,
                                  audit.flow_energy,
-                                 static_cast<double>(n_contacts())};
+                                 static_cast<double>(n_contacts()),
+                                 audit.joint_work,
+                                 audit.motor_work,
+                                 audit.projection_work,
+                                 static_cast<double>(tension_.raised())};
   comm_.sum(sums);
-  report_.penetration = comm_.max(penetration_);
+  std::array<double, 3> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular};
+  comm_.max(largest);
+  report_.penetration = largest[0];
+  report_.misfit = {largest[1], largest[2]};
+  report_.tension = largest[3];
+  report_.stiffened = std::llround(sums[19]);
   report_.kinetic = sums[0];
   report_.potential = sums[1];
   report_.linear_momentum = Vec3(sums[2], sums[3], sums[4]);
   report_.angular_momentum = Vec3(sums[5], sums[6], sums[7]);
-  report_.audit = {sums[8], sums[9], sums[10], sums[11], sums[12], sums[13], sums[14]};
+  report_.audit = {sums[8],  sums[9],  sums[10], sums[11], sums[12],
+                   sums[13], sums[14], sums[16], sums[17], sums[18]};
   const AuditSums& all = report_.audit;
   report_.energy_residual =
       sums[0] + sums[1] -
       (all.initial_energy - all.dissipation_friction - all.dissipation_impact + all.recovery_work +
-       all.external_work + all.cohesion_work + all.flow_energy);
+       all.external_work + all.cohesion_work + all.flow_energy + all.joint_work + all.motor_work +
+       all.projection_work);
   report_.contacts = static_cast<std::int64_t>(std::llround(sums[15]));
 }
 

@@ -41,6 +41,8 @@ class DelassusOperator {
 
   /// Local. Diagonal block N_kk (rows x rows, row by row) of block k.
   void diagonal_block(Index block, std::span<double> out) const;
+  /// Local. N_ii of the general blocks' rows, in their order.
+  void general_diagonals(std::span<double> out) const;
 
  private:
   struct Impl;

@@ -13,6 +13,8 @@
 #include "catena/partition/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
 #include "catena/stepper/energy.hpp"
+#include "catena/stepper/step_joints.hpp"
+#include "catena/stepper/tension.hpp"
 
 namespace catena {
 
@@ -20,6 +22,9 @@ struct StepperSettings {
   StepperKind kind = StepperKind::spook;
   double step = 2e-3;      ///< h, s
   bool warm_start = true;  ///< first guess from the last step's impulses
+  /// Largest misfit of rigid joints after the step, m and rad; kNone: positions are not projected.
+  double projection = kNone;
+  bool geometric_stiffness = true;  ///< inertia is raised where tension asks for it (Tension)
 };
 
 /// Wall times of a step's stages, s, this rank's.
@@ -37,12 +42,19 @@ struct StepTimes {
 /// What a step did; the same on every rank but for `times`.
 struct StepReport {
   SolveReport solve;
-  std::int64_t contacts = 0;     ///< over all ranks
-  double kinetic = 0.0;          ///< J, at the end of the step, over all ranks
-  double potential = 0.0;        ///< J
-  double penetration = 0.0;      ///< deepest, m, at the start of the step (>= 0)
-  AuditSums audit;               ///< since the start, over all ranks
-  double energy_residual = 0.0;  ///< J since the start: what the audit does not explain
+  std::int64_t contacts = 0;  ///< over all ranks
+  double kinetic = 0.0;       ///< J, at the end of the step, over all ranks
+  double potential = 0.0;     ///< J
+  double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
+  JointMisfit misfit;         ///< of joints, largest, at the start of the step
+  /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
+  JointMisfit projected;
+  int projections = 0;
+  std::int64_t stiffened = 0;               ///< bodies whose inertia tension has raised
+  double tension = 0.0;                     ///< largest h^2 K over I (Tension)
+  Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
+  AuditSums audit;                          ///< since the start, over all ranks
+  double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
   Vec3 linear_momentum = Vec3::Zero();
   Vec3 angular_momentum = Vec3::Zero();
   StepTimes times;
@@ -94,7 +106,10 @@ class Stepper {
   void check_solution(const Bodies& bodies, const State& state) const;
   void apply_impulses(State& state);                       ///< local: kept impulses, audit
   void advance_poses(const Bodies& bodies, State& state);  ///< local: twists, then poses
-  void record(const Bodies& bodies, State& state);         ///< collective
+  /// Collective. Brings the joints' misfits below settings.projection with the factors of the
+  /// step's solve; velocities stay. Nothing without that setting.
+  void project_joints(const Bodies& bodies, State& state);
+  void record(const Bodies& bodies, State& state);  ///< collective
 
   const StepReport& report() const { return report_; }
   /// What find_contacts found; assemble_problem empties the list of contacts.
@@ -102,6 +117,14 @@ class Stepper {
   /// Contacts of the step on this rank, ascending in key.
   std::size_t n_contacts() const { return places_.size(); }
   StepContact contact(std::size_t k) const;
+  /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
+  JointReaction joint_reaction(std::size_t j) const {
+    return joints_.reaction(j, *problem_, impulses_, contact_set_);
+  }
+  std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
+                                          std::size_t j) const {
+    return joints_.coordinates(bodies, state, contact_set_, j);
+  }
   const ConstraintProblem& problem() const { return *problem_; }
   std::span<const double> impulses() const { return impulses_; }
   Solver& solver() { return *solver_; }
@@ -121,6 +144,14 @@ class Stepper {
   /// What contact k does to its body b.
   ContactForce contact_force(std::size_t k) const;
   void fill_bodies();
+  /// Given forces and torques: V_free += h M^-1 f of owned bodies.
+  void apply_forces(const State& state);
+  /// Collective where there are joints.
+  void raise_inertia();
+  /// Body of the local bodies to its pose and twist at the step's end; returns m g . (wrap).
+  double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s) const;
+  /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
+  void refuse_contradictions(const Bodies& bodies, const State& state) const;
   void fill_contacts(const State& state);
   RigidContact rows_of(const Contact& c, const PairMaterial& pair) const;
   /// Impulses of the last step in the new contact frames; solvers make them admissible.
@@ -145,6 +176,9 @@ class Stepper {
   std::vector<Index> first_row_;    ///< of each contact; empty: 3 k
   std::vector<Place> places_;       ///< of each contact
   double penetration_ = 0.0;        ///< deepest of this rank, m
+  StepJoints joints_;
+  Tension tension_;
+  std::vector<std::pair<Index, Twist>> applied_;  ///< of owned bodies: force and torque, N, N m
   StepReport report_;
 };
 

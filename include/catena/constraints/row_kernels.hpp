@@ -1,5 +1,5 @@
-// What joints do per row and body: products with G, M^-1 and their transposes. Bodies with six
-// velocities and seven numbers of inverse mass (MassKind::rigid) take the short way.
+// Products of explicit rows with G, M^-1 and their transposes, for rigid bodies: six velocities,
+// seven numbers of inverse mass (MassKind::rigid).
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 
-namespace catena::joint_kernels {
+namespace catena::row_kernels {
 
 /// y = G M^-1 for a rigid body: `rows` lines of six numbers; `m` as MassKind::rigid stores it.
 template <class Rows>
@@ -41,13 +41,26 @@ inline void add_slip(Rows rows, const double* g, const double* v, double* w) {
     w[r] += g[0] * v[0] + g[1] * v[1] + g[2] * v[2] + g[3] * v[3] + g[4] * v[4] + g[5] * v[5];
 }
 
+/// f += G^T lambda.
+template <class Rows>
+inline void add_force(Rows rows, const double* g, const double* lambda, double* f) {
+  for (int r = 0; r < rows; ++r, g += 6)
+    for (std::size_t d = 0; d < 6; ++d) f[d] += g[d] * lambda[r];
+}
+
+/// g M^-1 g of one row.
+inline double diagonal_of(const double* g, const double* m) {
+  std::array<double, 6> y;
+  times_inverse_mass(1, g, m, y.data());
+  return g[0] * y[0] + g[1] * y[1] + g[2] * y[2] + g[3] * y[3] + g[4] * y[4] + g[5] * y[5];
+}
+
 /// v += M^-1 G^T lambda.
 template <class Rows>
 inline void add_change(Rows rows, const double* g, const double* lambda, const double* m,
                        double* v) {
   std::array<double, 6> f{};
-  for (int r = 0; r < rows; ++r, g += 6)
-    for (std::size_t d = 0; d < 6; ++d) f[d] += g[d] * lambda[r];
+  add_force(rows, g, lambda, f.data());
   v[0] += m[0] * f[0];
   v[1] += m[0] * f[1];
   v[2] += m[0] * f[2];
@@ -70,4 +83,4 @@ inline void with_rows(int rows, const Work& work) {
   work(rows);
 }
 
-}  // namespace catena::joint_kernels
+}  // namespace catena::row_kernels

@@ -1,0 +1,80 @@
+// The joints' part of a time step.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "catena/constraints/joint_rows.hpp"
+#include "catena/model/state.hpp"
+#include "catena/partition/contact_search.hpp"
+
+namespace catena {
+
+/// Work of one step's joint impulses, J, this rank's joints: lambda . (u- + u+)/2 as for contacts.
+struct JointWork {
+  double rows = 0.0;      ///< of bilateral rows, springs included
+  double motors = 0.0;    ///< of motors
+  double friction = 0.0;  ///< taken by joint friction (>= 0 but for round-off)
+  double limits = 0.0;    ///< taken by limits
+  double external = 0.0;  ///< done on the joints by prescribed bodies
+};
+
+/// What a joint does to its body b, world frame.
+struct JointReaction {
+  Vec3 impulse = Vec3::Zero();  ///< N s
+  Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
+};
+
+/// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those
+/// of Bodies::joints, ContactSet::joint_bodies says where their bodies are.
+class StepJoints {
+ public:
+  explicit StepJoints(const Model& model) : model_(model) {}
+
+  /// Local. Appends the joints' general blocks, and their subdomains if the problem lists them.
+  void add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
+                  const JointStep& step, ConstraintProblem& problem);
+  /// Local. The impulses of the last step where the same block exists; `impulses`: all rows.
+  void first_guess(const State& state, const ConstraintProblem& problem,
+                   std::span<double> impulses) const;
+  /// Local. Keeps the impulses in the state.
+  void store(const ConstraintProblem& problem, std::span<const double> impulses,
+             State& state) const;
+  /// Local. `local` has V0, `twists` are V of all bodies, 6 numbers each.
+  JointWork work(const ConstraintProblem& problem, std::span<const double> impulses,
+                 const LocalBodies& local, std::span<const double> twists) const;
+  /// Local. Angles of the joints at the present poses of `set.bodies`.
+  void update_angles(const Bodies& bodies, const ContactSet& set, State& state) const;
+  /// Local. Misfits of the rigid position rows at the present poses, negative, in the problem's
+  /// rows (others 0). Returns the largest, m or rad.
+  JointMisfit misfits(const Bodies& bodies, const State& state, const ContactSet& set,
+                      std::span<double> rhs, const ConstraintProblem& problem) const;
+  /// Largest misfits at the start of the step, this rank's.
+  const JointMisfit& misfit() const { return misfit_; }
+  /// Local. What joint j (of Bodies::joints) did in the step that `impulses` are of.
+  JointReaction reaction(std::size_t j, const ConstraintProblem& problem,
+                         std::span<const double> impulses, const ContactSet& set) const;
+  /// Coordinates of joint j at the present poses.
+  std::array<double, 3> coordinates(const Bodies& bodies, const State& state, const ContactSet& set,
+                                    std::size_t j) const;
+  /// Local. The joint whose bilateral rows miss w = 0 most, and by how much, m/s or rad/s;
+  /// kNoIndex: no joints here.
+  Index worst(const ConstraintProblem& problem, std::span<const double> impulses,
+              std::span<const double> twists, double& slip) const;
+
+ private:
+  JointPoses poses_of(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
+                      const LocalBodies& local) const;
+  Index block_of(std::size_t made) const { return first_block_ + static_cast<Index>(made); }
+
+  const Model& model_;
+  Index first_block_ = 0;         ///< of the joints among the general blocks
+  std::vector<JointBlock> made_;  ///< from first_block_ on
+  std::vector<Index> begin_;      ///< per joint: its first entry of made_; one more at the end
+  std::vector<char> rows_;        ///< per joint: rows of its geometry, without motors
+  std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
+  JointMisfit misfit_;
+};
+
+}  // namespace catena

@@ -1,0 +1,253 @@
+#include "catena/stepper/step_joints.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace catena {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// What limit, motor and friction are called in JointState::drive.
+std::size_t drive_of(JointPart part) { return static_cast<std::size_t>(part) - 1; }
+
+bool is_prescribed(const ConstraintProblem& problem, Index b) {
+  return problem.bodies.mass_kind[at(b)] == MassKind::prescribed;
+}
+
+}  // namespace
+
+JointPoses StepJoints::poses_of(const JointConstants& /*joint*/,
+                                const std::array<Index, kJointBodies>& body,
+                                const LocalBodies& local) const {
+  JointPoses poses;
+  for (std::size_t i = 0; i < kJointBodies; ++i) {
+    if (body[i] == kNoIndex) continue;
+    poses.pose[i] = local.state[at(body[i])].pose;
+    poses.twist[i] = local.twist(body[i]);
+  }
+  return poses;
+}
+
+void StepJoints::add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
+                            const JointStep& step, ConstraintProblem& problem) {
+  GeneralBlocks& blocks = problem.blocks;
+  first_block_ = blocks.size();
+  made_.clear();
+  begin_.assign(1, 0);
+  rows_.clear();
+  arm_.clear();
+  misfit_ = {};
+  const std::size_t n = bodies.joints.size();
+  begin_.reserve(n + 1);
+  rows_.reserve(n);
+  arm_.reserve(n);
+  made_.reserve(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    const JointConstants& joint = bodies.joints[j];
+    const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
+    const JointPoses poses = poses_of(joint, body, set.bodies);
+    const JointGeometry geometry = joint_geometry(joint, poses, state.joints[j].angle, model_);
+    const JointMisfit own = joint_misfit(geometry);
+    misfit_.linear = std::max(misfit_.linear, own.linear);
+    misfit_.angular = std::max(misfit_.angular, own.angular);
+    add_joint_blocks(joint, geometry, poses, body, static_cast<Index>(j), step, model_, blocks,
+                     made_);
+    begin_.push_back(static_cast<Index>(made_.size()));
+    rows_.push_back(static_cast<char>(geometry.rows));
+    const std::size_t on = body[1] != kNoIndex ? 1 : 0;
+    arm_.push_back(poses.pose[1].p + poses.pose[1].q * joint.frame[1].p - poses.pose[on].p);
+    if (problem.block_subdomain.empty() && state.subdomain.empty()) continue;
+    // the home body is owned
+    const Index home = body[1] != kNoIndex && body[1] < set.bodies.n_owned ? body[1] : body[0];
+    const Index owned = home != kNoIndex && home < set.bodies.n_owned ? home : body[2];
+    problem.block_subdomain.insert(problem.block_subdomain.end(), at(begin_[j + 1] - begin_[j]),
+                                   state.subdomain[at(owned)]);
+  }
+}
+
+void StepJoints::first_guess(const State& state, const ConstraintProblem& problem,
+                             std::span<double> impulses) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  for (std::size_t m = 0; m < made_.size(); ++m) {
+    const JointBlock& block = made_[m];
+    const JointState& joint = state.joints[at(block.joint)];
+    const auto k = at(block_of(m));
+    double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+    if (block.part == JointPart::rows)
+      std::copy_n(joint.impulse.begin(), blocks.row_begin[k + 1] - blocks.row_begin[k], lambda);
+    else
+      lambda[0] = joint.drive[block.axis][drive_of(block.part)];
+  }
+}
+
+void StepJoints::store(const ConstraintProblem& problem, std::span<const double> impulses,
+                       State& state) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  for (std::size_t j = 0; j + 1 < begin_.size(); ++j) {
+    JointState& joint = state.joints[j];
+    joint.impulse = {};
+    joint.drive = {};
+    for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m) {
+      const auto k = at(block_of(m));
+      const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+      if (made_[m].part == JointPart::rows)
+        std::copy_n(lambda, blocks.row_begin[k + 1] - blocks.row_begin[k], joint.impulse.begin());
+      else
+        joint.drive[made_[m].axis][drive_of(made_[m].part)] = lambda[0];
+    }
+  }
+}
+
+JointWork StepJoints::work(const ConstraintProblem& problem, std::span<const double> impulses,
+                           const LocalBodies& local, std::span<const double> twists) const {
+  JointWork work;
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  for (std::size_t m = 0; m < made_.size(); ++m) {
+    const auto k = at(block_of(m));
+    const auto rows = at(blocks.row_begin[k + 1] - blocks.row_begin[k]);
+    const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+    std::array<double, kJointRows> row_work{};
+    for (auto j = at(blocks.body_begin[k]); j < at(blocks.body_begin[k + 1]); ++j) {
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      const Twist& before = local.twist(blocks.body[j]);
+      const double* after = twists.data() + 6 * at(blocks.body[j]);
+      std::array<double, 6> mean;
+      for (int d = 0; d < 3; ++d) {
+        mean[static_cast<std::size_t>(d)] = 0.5 * (before.v[d] + after[d]);
+        mean[static_cast<std::size_t>(d + 3)] = 0.5 * (before.w[d] + after[d + 3]);
+      }
+      double on_body = 0.0;
+      for (std::size_t r = 0; r < rows; ++r, g += 6) {
+        double u = 0.0;
+        for (std::size_t d = 0; d < 6; ++d) u += g[d] * mean[d];
+        row_work[r] += lambda[r] * u;
+        on_body += lambda[r] * u;
+      }
+      if (is_prescribed(problem, blocks.body[j])) work.external -= on_body;
+    }
+    const auto geometric = static_cast<std::size_t>(rows_[at(made_[m].joint)]);
+    for (std::size_t r = 0; r < rows; ++r) {
+      switch (made_[m].part) {
+        case JointPart::rows:
+          (r < geometric ? work.rows : work.motors) += row_work[r];
+          break;
+        case JointPart::limit:
+          work.limits -= row_work[r];
+          break;
+        case JointPart::motor:
+          work.motors += row_work[r];
+          break;
+        case JointPart::friction:
+          work.friction -= row_work[r];
+          break;
+      }
+    }
+  }
+  return work;
+}
+
+void StepJoints::update_angles(const Bodies& bodies, const ContactSet& set, State& state) const {
+  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+    const JointConstants& joint = bodies.joints[j];
+    switch (joint.type) {
+      case JointType::revolute:
+      case JointType::cylindrical:
+      case JointType::universal:
+      case JointType::planar:
+      case JointType::gear:
+      case JointType::torsion_spring:
+        state.joints[j].angle = joint_angles(
+            joint, poses_of(joint, set.joint_bodies[j], set.bodies), state.joints[j].angle, model_);
+        break;
+      default:
+        break;  // without angles
+    }
+  }
+}
+
+JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const ContactSet& set,
+                                std::span<double> rhs, const ConstraintProblem& problem) const {
+  std::fill(rhs.begin(), rhs.end(), 0.0);
+  JointMisfit worst;
+  const std::size_t first = 3 * problem.contacts.size();
+  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+    const JointConstants& joint = bodies.joints[j];
+    const auto m = at(begin_[j]);
+    if (m == at(begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
+    const JointGeometry geometry = joint_geometry(
+        joint, poses_of(joint, set.joint_bodies[j], set.bodies), state.joints[j].angle, model_);
+    if (geometry.spring) continue;
+    double* out = rhs.data() + first + at(problem.blocks.row_begin[at(block_of(m))]);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(geometry.rows); ++r) {
+      const bool soft = (geometry.angular[r] ? joint.angular_compliance : joint.compliance) > 0.0 ||
+                        joint.erp != JointConstants::kNotOde;
+      if (geometry.velocity[r] || soft) continue;
+      out[r] = -geometry.misfit[r];
+      double& largest = geometry.angular[r] ? worst.angular : worst.linear;
+      largest = std::max(largest, std::abs(geometry.misfit[r]));
+    }
+  }
+  return worst;
+}
+
+JointReaction StepJoints::reaction(std::size_t j, const ConstraintProblem& problem,
+                                   std::span<const double> impulses, const ContactSet& set) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
+  // b's own part, or, where b is the world, the opposite of a's
+  const Index on = body[1] != kNoIndex ? body[1] : body[0];
+  const double sign = body[1] != kNoIndex ? 1.0 : -1.0;
+  JointReaction sum;
+  for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m) {
+    const auto k = at(block_of(m));
+    const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+    for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+      if (blocks.body[i] != on) continue;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i];
+      for (Index r = 0; r < blocks.row_begin[k + 1] - blocks.row_begin[k]; ++r, g += 6) {
+        sum.impulse += sign * lambda[r] * Vec3(g[0], g[1], g[2]);
+        sum.couple += sign * lambda[r] * Vec3(g[3], g[4], g[5]);
+      }
+    }
+  }
+  sum.couple -= arm_[j].cross(sum.impulse);
+  return sum;
+}
+
+std::array<double, 3> StepJoints::coordinates(const Bodies& bodies, const State& state,
+                                              const ContactSet& set, std::size_t j) const {
+  const JointConstants& joint = bodies.joints[j];
+  return joint_coordinates(joint, poses_of(joint, set.joint_bodies[j], set.bodies),
+                           state.joints[j].angle, model_);
+}
+
+Index StepJoints::worst(const ConstraintProblem& problem, std::span<const double> impulses,
+                        std::span<const double> twists, double& slip) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  Index worst = kNoIndex;
+  slip = -1.0;
+  for (std::size_t m = 0; m < made_.size(); ++m) {
+    if (made_[m].part != JointPart::rows) continue;
+    const auto k = at(block_of(m));
+    for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
+      double w = blocks.compliance[at(r)] * impulses[first + at(r)] - blocks.q[at(r)];
+      for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+        const double* g =
+            blocks.jacobian.data() + blocks.jacobian_begin[i] + 6 * (r - blocks.row_begin[k]);
+        for (std::size_t d = 0; d < 6; ++d) w += g[d] * twists[6 * at(blocks.body[i]) + d];
+      }
+      if (std::abs(w) <= slip) continue;
+      slip = std::abs(w);
+      worst = made_[m].joint;
+    }
+  }
+  return worst;
+}
+
+}  // namespace catena

@@ -1,0 +1,166 @@
+#include "catena/stepper/tension.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+
+#include "catena/comm/halo_exchange.hpp"
+#include "catena/math/rotation.hpp"
+
+namespace catena {
+namespace {
+
+constexpr double kFollowed = 1.0;  ///< h^2 K / I that the step follows as it is
+constexpr double kRaise = 0.35;    ///< h^2 K / I^ stays below 1/kRaise < 4
+constexpr int kTagBack = 341, kTagForth = 342;
+constexpr int kWidth = 6;
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+void add_packed(const double* from, Mat3& to) {
+  to(0, 0) += from[0];
+  to(1, 1) += from[1];
+  to(2, 2) += from[2];
+  to(0, 1) += from[3];
+  to(0, 2) += from[4];
+  to(1, 2) += from[5];
+  to(1, 0) = to(0, 1);
+  to(2, 0) = to(0, 2);
+  to(2, 1) = to(1, 2);
+}
+
+void pack(const Mat3& from, double* to) {
+  to[0] = from(0, 0);
+  to[1] = from(1, 1);
+  to[2] = from(2, 2);
+  to[3] = from(0, 1);
+  to[4] = from(0, 2);
+  to[5] = from(1, 2);
+}
+
+}  // namespace
+
+/// h K of each local body from the blocks held here. A linear row (n, r x n) with impulse lambda
+/// pushes with lambda n at r, of which r x n is what the row knows: the part of r across n. The
+/// part along n comes from the rows across, so the arm is found from all linear rows of a block
+/// together: sum over i of (row's turn) x n_i = sum of (r x n_i) x n_i = n (n . r) - r summed = -2
+/// r for three orthonormal rows.
+void Tension::add_stiffness(const ConstraintProblem& problem, std::span<const double> impulses) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  stiffness_.assign(at(problem.bodies.size()), Mat3::Zero());
+  for (Index k = 0; k < blocks.size(); ++k) {
+    if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
+    const Index row = blocks.row_begin[at(k)];
+    const Index rows = blocks.row_begin[at(k) + 1] - row;
+    // three linear rows hold two points together; what slides has its force across the way
+    if (rows < 3 ||
+        blocks.angular[at(row)] + blocks.angular[at(row + 1)] + blocks.angular[at(row + 2)] != 0)
+      continue;
+    const double* lambda = impulses.data() + first + at(row);
+    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
+      const Index b = blocks.body[at(j)];
+      if (problem.bodies.mass_kind[at(b)] != MassKind::rigid) continue;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+      Vec3 force = Vec3::Zero(), arm = Vec3::Zero();
+      for (int i = 0; i < 3; ++i) {
+        const Vec3 n(g[6 * i], g[6 * i + 1], g[6 * i + 2]);
+        const Vec3 turn(g[6 * i + 3], g[6 * i + 4], g[6 * i + 5]);
+        force += lambda[i] * n;
+        arm -= 0.5 * turn.cross(n);
+      }
+      const Mat3 outer = arm * force.transpose();
+      stiffness_[at(b)] += force.dot(arm) * Mat3::Identity() - 0.5 * (outer + outer.transpose());
+    }
+  }
+}
+
+/// Neighbours. Adds up what several ranks know of a body.
+void Tension::share(const ConstraintProblem& problem) {
+  if (problem.comm.size() == 1) return;
+  std::vector<double> lines(stiffness_.size() * kWidth);
+  for (std::size_t b = 0; b < stiffness_.size(); ++b)
+    pack(stiffness_[b], lines.data() + kWidth * b);
+  HaloPlan back = problem.ghosts.reversed();
+  std::vector<Index> slot;
+  for (HaloPlan::Neighbour& n : back.neighbours)
+    for (Index& item : n.receive) {
+      slot.push_back(item);
+      item = static_cast<Index>(slot.size()) - 1;
+    }
+  std::vector<double> heard(slot.size() * kWidth, 0.0);
+  HaloExchange to_owners(problem.comm, std::move(back), kWidth, kTagBack);
+  to_owners.begin(lines);
+  to_owners.end(heard);
+  for (std::size_t s = 0; s < slot.size(); ++s) {
+    Mat3& sum = stiffness_[at(slot[s])];
+    add_packed(heard.data() + kWidth * s, sum);
+    pack(sum, lines.data() + kWidth * at(slot[s]));
+  }
+  HaloExchange to_ghosts(problem.comm, problem.ghosts, kWidth, kTagForth);
+  to_ghosts.begin(lines);
+  to_ghosts.end(lines);
+  for (auto b = at(problem.bodies.n_owned); b < stiffness_.size(); ++b) {
+    stiffness_[b] = Mat3::Zero();
+    add_packed(lines.data() + kWidth * b, stiffness_[b]);
+  }
+}
+
+void Tension::clear() {
+  added_.clear();
+  raised_owned_ = 0;
+  largest_ = 0.0;
+}
+
+void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const double> impulses,
+                            ConstraintProblem& problem) {
+  clear();
+  add_stiffness(problem, impulses);
+  share(problem);
+  ProblemBodies& bodies = problem.bodies;
+  for (Index b = 0; b < bodies.size(); ++b) {
+    if (bodies.mass_kind[at(b)] != MassKind::rigid) continue;
+    const Mat3 stiffness = h * stiffness_[at(b)];  // h^2 K, kg m^2
+    const BodyConstants& body = local.constants[at(b)];
+    const double bound = stiffness.cwiseAbs().rowwise().sum().maxCoeff();
+    largest_ = std::max(largest_, bound / body.inertia.maxCoeff());
+    if (!(bound > kFollowed * body.inertia.minCoeff())) continue;
+    // on the principal axes, scaled by the inertia's root: h^2 K relative to I
+    const Mat3 axes = local.state[at(b)].pose.q.toRotationMatrix();
+    const Vec3 root = body.inertia.cwiseSqrt();
+    const Mat3 relative = root.cwiseInverse().asDiagonal() * (axes.transpose() * stiffness * axes) *
+                          root.cwiseInverse().asDiagonal();
+    Eigen::SelfAdjointEigenSolver<Mat3> modes;
+    modes.computeDirect(relative);
+    const Vec3 raise = kRaise * (modes.eigenvalues().array() - kFollowed).max(0.0).matrix();
+    if (!(raise.maxCoeff() > 0.0)) continue;
+    const Mat3 turned = axes * root.asDiagonal() * modes.eigenvectors();
+    const Mat3 added = turned * raise.asDiagonal() * turned.transpose();
+    const Mat3 back = axes * root.cwiseInverse().asDiagonal() * modes.eigenvectors();
+    const Mat3 inverse =
+        back * (Vec3::Ones() + raise).cwiseInverse().asDiagonal() * back.transpose();
+    const Mat3 inertia = rotate_diagonal(local.state[at(b)].pose.q, body.inertia);
+    double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+    const double packed[6] = {inverse(0, 0), inverse(0, 1), inverse(0, 2),
+                              inverse(1, 1), inverse(1, 2), inverse(2, 2)};
+    std::copy_n(packed, 6, m + 1);
+    Eigen::Map<Vec3> free(bodies.free_velocity.data() + bodies.dof_begin[at(b)] + 3);
+    const Vec3 before = local.twist(b).w;
+    free = before + inverse * (inertia * (free - before));
+    if (b >= bodies.n_owned) continue;
+    added_.emplace_back(b, added);
+    ++raised_owned_;
+  }
+}
+
+double Tension::work(const LocalBodies& local, std::span<const double> twists) const {
+  double work = 0.0;
+  for (const auto& [b, added] : added_) {
+    const Eigen::Map<const Vec3> after(twists.data() + 6 * at(b) + 3);
+    const Vec3 before = local.twist(b).w;
+    work += 0.5 * (before + after).dot(added * (after - before));
+  }
+  return work;
+}
+
+}  // namespace catena
