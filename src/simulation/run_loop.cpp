@@ -35,6 +35,9 @@ std::vector<SeriesColumn> series_columns() {
           {"recovery_work", "J"},
           {"external_work", "J"},
           {"cohesion_work", "J"},
+          {"joint_work", "J"},
+          {"motor_work", "J"},
+          {"projection_work", "J"},
           {"flow_energy", "J"},
           {"energy_residual", "J"},
           {"error_energy", "J"},
@@ -43,6 +46,10 @@ std::vector<SeriesColumn> series_columns() {
           {"error_natural_map", "m/s"},
           {"error_natural_map_rms", "m/s"},
           {"error_joint", "J"},
+          {"error_limit", "J"},
+          {"joint_misfit", "m"},
+          {"joint_misfit_angular", "rad"},
+          {"stiffened", "1"},
           {"bodies", "1"},
           {"inserted", "1"},
           {"removed", "1"},
@@ -73,6 +80,9 @@ std::vector<double> series_row(const StepReport& r, const State& state, std::int
           r.audit.recovery_work,
           r.audit.external_work,
           r.audit.cohesion_work,
+          r.audit.joint_work,
+          r.audit.motor_work,
+          r.audit.projection_work,
           r.audit.flow_energy,
           r.energy_residual,
           e.energy,
@@ -81,6 +91,10 @@ std::vector<double> series_row(const StepReport& r, const State& state, std::int
           e.natural_map,
           e.natural_map_rms,
           e.energy_joint,
+          e.energy_limit,
+          r.misfit.linear,
+          r.misfit.angular,
+          static_cast<double>(r.stiffened),
           static_cast<double>(bodies),
           static_cast<double>(state.flow.inserted),
           static_cast<double>(state.flow.removed),
@@ -149,6 +163,28 @@ std::vector<ContactRecord> contact_records(const Stepper& stepper) {
     const StepContact c = stepper.contact(k);
     records.push_back({c.key, numbers(c.point), numbers(c.normal), c.gap, numbers(c.force.impulse),
                        numbers(c.force.couple)});
+  }
+  return records;
+}
+
+std::vector<JointRecord> joint_records(const Simulation& sim) {
+  const Stepper& stepper = sim.stepper();
+  const std::vector<JointConstants>& joints = sim.bodies().joints;
+  std::vector<JointRecord> records(joints.size());
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const JointState& state = sim.state().joints[j];
+    JointRecord& record = records[j];
+    record.id = joints[j].id;
+    record.impulse = state.impulse;
+    const JointReaction reaction = stepper.joint_reaction(j);
+    for (int i = 0; i < 3; ++i) {
+      record.reaction[static_cast<std::size_t>(i)] = reaction.impulse[i];
+      record.reaction[static_cast<std::size_t>(i + 3)] = reaction.couple[i];
+    }
+    for (std::size_t axis = 0; axis < kJointAxes; ++axis)
+      std::copy(state.drive[axis].begin(), state.drive[axis].end(),
+                record.drive.begin() + static_cast<std::ptrdiff_t>(3 * axis));
+    record.coordinate = stepper.joint_coordinates(sim.bodies(), sim.state(), j);
   }
   return records;
 }
@@ -240,7 +276,7 @@ class RunLoop {
       log_.message(LogLevel::error, blow_up.what());
       attempt([&] { dump_blow_up(); });
       // the state is that of the step's start, whose contacts are gone
-      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false); });
+      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       throw;
     }
@@ -274,6 +310,7 @@ class RunLoop {
                        " m; they are pushed apart at contact.recovery_speed, see recovery_work",
                    {{"penetration", json_number(r.penetration)}});
     }
+    note_joints(r);
     note_tolerance(r);
     note_waiting();
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
@@ -298,15 +335,16 @@ class RunLoop {
   }
 
   void snapshot() {
-    const bool known = output_.contacts && sim_.state().step > 0;
-    snapshot(known);
+    const bool known = sim_.state().step > 0;
+    snapshot(output_.contacts && known, known);
   }
 
-  void snapshot(bool with_contacts) {
+  void snapshot(bool with_contacts, bool with_joints) {
     if (written_ != sim_.state().flow.inserted) write_bodies();
     writer_.write_snapshot(
         sim_.model(), sim_.bodies(), sim_.state(),
-        with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>());
+        with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>(),
+        with_joints ? joint_records(sim_) : std::vector<JointRecord>());
     last_snapshot_ = sim_.state().step;
   }
 
@@ -335,6 +373,53 @@ class RunLoop {
                      (missed_ == kMaxWarnings ? "; further ones are counted only" : ""),
                  {{"step", std::to_string(sim_.state().step)},
                   {"error", json_number(value_of(r.solve.errors, r.solve.metric))}});
+  }
+
+  /// Tells of the mechanisms after the first step, and once of what was met later.
+  void note_joints(const StepReport& r) {
+    const JointReport& joints = r.solve.joints;
+    if (joints.joints == 0) return;
+    if (sim_.state().step == 1) {
+      log_.info("joints: " + std::to_string(joints.joints) + " in " +
+                    std::to_string(joints.chains) + " chains (longest " +
+                    std::to_string(joints.longest_chain) + "), " + std::to_string(joints.trees) +
+                    " trees, " + std::to_string(joints.rings) + " rings, " +
+                    std::to_string(joints.looped) + " others" +
+                    (joints.grouping.empty() ? std::string()
+                                             : "; chains eliminated by " + joints.grouping) +
+                    "; regularisation " + short_text(joints.regularisation),
+                {{"joints", std::to_string(joints.joints)},
+                 {"regularisation", json_number(joints.regularisation)},
+                 {"smallest_pivot", json_number(joints.smallest_pivot)}});
+      if (!joints.redundant.empty()) note_redundant(joints);
+    }
+    if (joints.raised > 0 && !raised_told_) {
+      raised_told_ = true;
+      log_.warning("step " + std::to_string(sim_.state().step) + ": " +
+                   std::to_string(joints.raised) +
+                   " rows of joints hang on others to round-off and were regularised further");
+    }
+    if (r.stiffened > 0 && !tension_told_) {
+      tension_told_ = true;
+      log_.info("step " + std::to_string(sim_.state().step) + ": tension turns " +
+                    std::to_string(r.stiffened) +
+                    " bodies faster than the step can follow (h^2 K / I up to " +
+                    short_text(r.tension) +
+                    "); their inertia is raised (solver.joints.geometric_stiffness)",
+                {{"tension", json_number(r.tension)}});
+    }
+  }
+
+  void note_redundant(const JointReport& joints) {
+    constexpr std::size_t kMostNamed = 10;
+    std::string names;
+    for (std::size_t i = 0; i < std::min(joints.redundant.size(), kMostNamed); ++i) {
+      names += (i > 0 ? ", " : "") + sim_.model().joint_names.name_of(joints.redundant[i].name) +
+               " row " + std::to_string(joints.redundant[i].row);
+    }
+    log_.info(std::to_string(joints.redundant.size()) +
+              " rows of joints hang on others and share their reactions by least norm: " + names +
+              (joints.redundant.size() > kMostNamed ? ", ..." : ""));
   }
 
   /// Tells once of each insertion that finds no room.
@@ -432,6 +517,7 @@ class RunLoop {
   std::int64_t last_snapshot_ = -1;
   std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
   std::vector<char> waited_;  ///< per insertion: told of
+  bool raised_told_ = false, tension_told_ = false;
   int dumps_ = 0;
   std::int64_t missed_ = 0;
   bool missed_last_ = false;

@@ -45,7 +45,8 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
   stepper_ = std::make_unique<Stepper>(
       comm_, model_,
-      StepperSettings{settings_.time.stepper, settings_.time.step, settings_.solver.warm_start},
+      StepperSettings{settings_.time.stepper, settings_.time.step, settings_.solver.warm_start,
+                      settings_.solver.projection, settings_.solver.geometric_stiffness},
       make_solver(settings_.solver));
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
   const bool may_not_fit = model_.planar || model_.periodic.any();

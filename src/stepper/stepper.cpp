@@ -594,7 +594,8 @@ void Stepper::record(const Bodies& bodies, State& state) {
                                  audit.projection_work,
                                  static_cast<double>(tension_.raised())};
   comm_.sum(sums);
-  std::array<double, 3> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular};
+  std::array<double, 4> largest = {penetration_, joints_.misfit().linear,
+                                   joints_.misfit().angular, tension_.largest()};
   comm_.max(largest);
   report_.penetration = largest[0];
   report_.misfit = {largest[1], largest[2]};

@@ -29,6 +29,8 @@ struct SolverSettings {
   /// m, to which positions of joints are projected after each step; kNone: not at all. Key
   /// `joints.projection`.
   double projection = kNone;
+  /// Key `joints.geometric_stiffness`: inertia is raised where tension asks for it.
+  bool geometric_stiffness = true;
   bool warm_start = true;
   OnMissedTolerance on_missed_tolerance = OnMissedTolerance::warn;
 };
