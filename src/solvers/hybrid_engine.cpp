@@ -17,7 +17,8 @@ class HybridEngine final : public SweepEngine {
         shared_(problem, map_, touched_by(problem, map_),
                 joints == nullptr ? std::span<const char>() : joints->touched()) {
     for (const std::vector<Index>& blocks : map_.blocks)
-      subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), rules, impulses);
+      subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), shared_.shared(), rules,
+                               impulses);
     // V of the guess as it was made admissible
     if (joints_ != nullptr) joint_impulses_.assign(impulses.begin(), impulses.end());
     std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);

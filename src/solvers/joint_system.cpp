@@ -148,11 +148,16 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
         rigid &= bodies.mass_kind[at(problem.blocks.body[at(j)])] == MassKind::rigid;
   const bool all_rigid = comm.min(static_cast<std::int64_t>(rigid ? 1 : 0)) == 1;
   std::vector<char> as_chain(places.size());
-  for (std::size_t i = 0; i < places.size(); ++i)
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const JointPlace& p = places[i];
+    // held at both ends by more than point joints: rows may hang on others, as a four-bar's do,
+    // and the elimination of trees finds those
+    const bool may_hang = p.n_joints > p.n_bodies && p.n_rows > 3 * p.n_joints;
     as_chain[i] = all_rigid && settings_.method != JointMethod::direct &&
-                          places[i].kind == MechanismKind::chain
+                          p.kind == MechanismKind::chain && !may_hang
                       ? 1
                       : 0;
+  }
   const JointDeal dealing = deal_joints(comm, edges, places, as_chain);
   first_place_ = dealing.first;
 

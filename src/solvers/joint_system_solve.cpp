@@ -136,7 +136,7 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
 namespace {
 
 /// Rows of a border up to which a looped mechanism is a bordered forest.
-constexpr Index kMostBorderRows = 120;
+constexpr Index kMostBorderRows = 200;
 
 }  // namespace
 

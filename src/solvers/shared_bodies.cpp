@@ -218,7 +218,7 @@ struct SharedBodies::Setup {
 SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
                            std::span<const std::vector<Index>> touched,
                            std::span<const char> jointed)
-    : multiplicity_(at(problem.bodies.size()), 0) {
+    : multiplicity_(at(problem.bodies.size()), 0), shared_(at(problem.bodies.size()), 0) {
   Setup setup{problem, map, touched, jointed, {}, {}, {}, {}};
   setup.find_sweeps();
   setup.agree(multiplicity_);
@@ -226,6 +226,7 @@ SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap&
   for (Index b = 0; b < problem.bodies.size(); ++b) {
     const bool here = b < problem.bodies.n_owned || !setup.sweeps[at(b)].empty();
     if (!here || (multiplicity_[at(b)] < 2 && !setup.is_jointed(b))) continue;
+    shared_[at(b)] = 1;
     shared_of[at(b)] = static_cast<Index>(bodies_.size());
     bodies_.push_back(setup.make_shared_body(b));
   }

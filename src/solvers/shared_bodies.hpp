@@ -41,6 +41,8 @@ class SharedBodies {
   /// n_b per local body; 0 where no block here or elsewhere touches it (bodies that this
   /// rank neither owns nor touches: 0).
   std::span<const Index> multiplicity() const { return multiplicity_; }
+  /// Per local body: whether its velocities are kept here.
+  std::span<const char> shared() const { return shared_; }
 
   /// Local. Takes what the copies hold of all shared bodies from a vector in the problem's
   /// places.
@@ -79,6 +81,7 @@ class SharedBodies {
                     std::span<double> change) const;
 
   std::vector<Index> multiplicity_;
+  std::vector<char> shared_;
   std::vector<Shared> bodies_;
   std::vector<double> values_, outgoing_, incoming_, change_, sum_;
   std::vector<HaloExchange> reverse_, forward_;  ///< one of each

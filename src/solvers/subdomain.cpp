@@ -78,12 +78,12 @@ std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<co
 }
 
 Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const Index> multiplicity, const PackRules& rules,
-                     std::span<const double> impulses)
+                     std::span<const Index> multiplicity, std::span<const char> shared,
+                     const PackRules& rules, std::span<const double> impulses)
     : rules_(rules),
       batch_rules_(batch_rules_of(rules.local)),
       bodies_(touched_bodies(problem, blocks)) {
-  SweepPlan plan = plan_sweep(problem, blocks, multiplicity, rules.local);
+  SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
   if (rules.formulation == Formulation::acceleration)
     for (PartPlan& part : plan) part = {{}, {}, flatten({part, {}, {}})};
   const bool arms = std::any_of(plan.begin(), plan.end(),

@@ -34,11 +34,12 @@ struct PackRules {
 /// a contact has cohesion c.
 class Subdomain {
  public:
-  /// `blocks` in the problem's order; `multiplicity` per local body of the problem: a body
-  /// with more than 1 is shared. The first guess is made admissible from `impulses`.
+  /// `blocks` in the problem's order; `multiplicity` and `shared` per local body of the problem:
+  /// blocks at shared bodies make the boundary part. The first guess is made admissible from
+  /// `impulses`.
   Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
-            std::span<const Index> multiplicity, const PackRules& rules,
-            std::span<const double> impulses);
+            std::span<const Index> multiplicity, std::span<const char> shared,
+            const PackRules& rules, std::span<const double> impulses);
 
   /// Bodies touched, ascending in the problem's local order.
   std::span<const Index> bodies() const { return bodies_; }

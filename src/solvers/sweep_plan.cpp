@@ -169,8 +169,8 @@ class Sorter {
 };
 
 /// Whether a block touches a shared body.
-bool at_boundary(const ConstraintProblem& problem, std::span<const Index> multiplicity, Index k) {
-  const auto shared = [&](Index b) { return multiplicity[at(b)] > 1; };
+bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shared, Index k) {
+  const auto shared = [&](Index b) { return is_shared[at(b)] != 0; };
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
   if (k < n_contacts)
     return shared(problem.contacts[at(k)].body_a) || shared(problem.contacts[at(k)].body_b);
@@ -184,7 +184,7 @@ bool at_boundary(const ConstraintProblem& problem, std::span<const Index> multip
 }  // namespace
 
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const Index> multiplicity, const LocalRules& rules) {
+                     std::span<const char> shared, const LocalRules& rules) {
   std::vector<Index> order = contacts_by_body(problem, blocks);
   order.insert(order.end(), blocks.begin() + static_cast<std::ptrdiff_t>(order.size()),
                blocks.end());
@@ -192,8 +192,7 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
   std::array<std::vector<Index>, kSweepParts> parts;
   std::vector<Index> interior;
   interior.reserve(order.size());
-  for (const Index k : order)
-    (at_boundary(problem, multiplicity, k) ? parts[0] : interior).push_back(k);
+  for (const Index k : order) (at_boundary(problem, shared, k) ? parts[0] : interior).push_back(k);
   const auto half = interior.begin() + static_cast<std::ptrdiff_t>((interior.size() + 1) / 2);
   parts[1].assign(interior.begin(), half);
   parts[2].assign(half, interior.end());

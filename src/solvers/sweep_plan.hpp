@@ -29,10 +29,10 @@ using SweepPlan = std::array<PartPlan, kSweepParts>;
 /// Plans a sweep over `blocks` (in the problem's order). Rigid contacts go by their smaller local
 /// body, then the other one, prescribed ones counting as last; batches are filled from the next
 /// few contacts in that order, which each keep their place as far as they are disjoint. General
-/// blocks follow in the problem's order. `multiplicity` per local body: one with more than 1 is
-/// shared.
+/// blocks follow in the problem's order. `shared` per local body: whether it is kept up to date
+/// between subdomains or with the joints' solve.
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const Index> multiplicity, const LocalRules& rules);
+                     std::span<const char> shared, const LocalRules& rules);
 
 /// The plan as a plain list of blocks.
 std::vector<Index> flatten(const SweepPlan& plan);

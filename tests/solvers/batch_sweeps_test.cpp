@@ -269,10 +269,10 @@ TEST(SweepPlan, SharedBodiesContactsComeFirst) {
   const ConstraintProblem problem = grid(4, 1, 0.4, 0.0);
   std::vector<Index> blocks(problem.contacts.size());
   std::iota(blocks.begin(), blocks.end(), 0);
-  std::vector<Index> multiplicity(static_cast<std::size_t>(problem.bodies.size()), 1);
-  multiplicity[21] = 2;
+  std::vector<char> shared(static_cast<std::size_t>(problem.bodies.size()), 0);
+  shared[21] = 1;
 
-  const SweepPlan plan = plan_sweep(problem, blocks, multiplicity, {});
+  const SweepPlan plan = plan_sweep(problem, blocks, shared, {});
 
   for (std::size_t part = 0; part < plan.size(); ++part)
     for (const Index k : flatten({plan[part], {}, {}})) {
