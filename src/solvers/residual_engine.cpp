@@ -28,8 +28,8 @@ class ResidualEngine final : public SweepEngine {
     std::vector<Index> blocks(at(problem.n_blocks()));
     std::iota(blocks.begin(), blocks.end(), 0);
     const ProblemBodies& bodies = problem.bodies;
-    const std::vector<Index> alone(at(problem.bodies.size()), 1);
-    for (const Index k : flatten(plan_sweep(problem, blocks, alone, rules))) {
+    const std::vector<char> unshared(at(problem.bodies.size()), 0);
+    for (const Index k : flatten(plan_sweep(problem, blocks, unshared, rules))) {
       Index packed = blocks_.size();
       append_block(blocks_, problem, k, rules.law, impulses, [&](Index b) {
         return BodyPlace{at(bodies.dof_begin[at(b)]), 1.0};
