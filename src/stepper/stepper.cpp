@@ -407,8 +407,9 @@ void Stepper::check_solution(const Bodies& bodies, const State& state) const {
 }
 
 void Stepper::refuse_contradictions(const Bodies& bodies, const State& /*state*/) const {
-  // what exact solves of consistent joints leave is round-off
+  // what exact solves of consistent joints leave is round-off; sweeps may just have been too few
   constexpr double kMet = 1e-6;
+  if (report_.solve.joints.joints == 0) return;
   const Errors& errors = report_.solve.errors;
   if (!(errors.energy_joint > kMet * report_.solve.initial.energy_joint)) return;
   double slip = 0.0;
@@ -594,8 +595,8 @@ void Stepper::record(const Bodies& bodies, State& state) {
                                  audit.projection_work,
                                  static_cast<double>(tension_.raised())};
   comm_.sum(sums);
-  std::array<double, 4> largest = {penetration_, joints_.misfit().linear,
-                                   joints_.misfit().angular, tension_.largest()};
+  std::array<double, 4> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular,
+                                   tension_.largest()};
   comm_.max(largest);
   report_.penetration = largest[0];
   report_.misfit = {largest[1], largest[2]};
