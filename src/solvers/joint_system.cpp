@@ -122,6 +122,31 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
   deal(problem, edges, places);
   make_chain(problem);
   make_groups(problem);
+  lay_out_rows();
+}
+
+/// Where each block's rows stand in rows_: dealt ones in the order of chains and groups.
+void JointSystem::lay_out_rows() {
+  place_.assign(block_.size(), 0);
+  received_place_.assign(received_.size() / static_cast<std::size_t>(width_), 0);
+  std::size_t row = 0;
+  const auto put = [&](const Dealt& d) {
+    (d.local ? place_ : received_place_)[d.index] = row;
+    row += static_cast<std::size_t>(d.rows);
+  };
+  for (std::size_t i = 0; i < n_chain_; ++i) put(dealt_[i]);
+  for (Group& group : groups_) {
+    group.first_row = row;
+    for (const std::size_t d : group.dealt) put(dealt_[d]);
+    group.n_rows = row - group.first_row;
+  }
+  n_dealt_rows_ = row;
+  for (const auto& [rank, list] : sent_)
+    for (const std::size_t i : list) {
+      place_[i] = row;
+      row += static_cast<std::size_t>(width_);
+    }
+  rows_.assign(row, 0.0);
 }
 
 void JointSystem::refuse(const Communicator& comm, std::span<const JointPlace> places) const {
@@ -224,8 +249,9 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
     out.push_back({rank, std::move(bytes)});
   }
   std::map<int, HaloPlan::Neighbour> paths;
+  Index slot = 0;
   for (const auto& [rank, list] : sent_)
-    for (const std::size_t i : list) paths[rank].send.push_back(static_cast<Index>(i));
+    for (std::size_t i = 0; i < list.size(); ++i) paths[rank].send.push_back(slot++);
   std::size_t received = 0, payload = 0;
   for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
     std::vector<std::int64_t> in(parcel.bytes.size() / sizeof(std::int64_t));
@@ -265,10 +291,7 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
     neighbour.rank = rank;
     plan.neighbours.push_back(std::move(neighbour));
   }
-  rhs_.assign(block_.size() * static_cast<std::size_t>(width_), 0.0);
-  answer_.assign(rhs_.size(), 0.0);
-  in_.assign(received * static_cast<std::size_t>(width_), 0.0);
-  out_.assign(in_.size(), 0.0);
+  received_.assign(received * static_cast<std::size_t>(width_), 0.0);
   from_dealt_.emplace(problem.comm, plan.reversed(), width_, kTagFromDealt);
   to_dealt_.emplace(problem.comm, std::move(plan), width_, kTagToDealt);
 }

@@ -47,9 +47,9 @@ class JointSystem {
              std::span<double> velocities, bool refined);
 
   /// The same for a given right-hand side of the bilateral rows: A lambda = rhs;
-  /// changes = M^-1 G^T lambda, all other bodies 0.
+  /// changes = M^-1 G^T lambda, all other bodies 0. `impulses`, unless empty, get lambda.
   void move(const ConstraintProblem& problem, std::span<const double> rhs,
-            std::span<double> changes);
+            std::span<double> changes, std::span<double> impulses = {});
 
   /// Per local body: whether a joint of any rank acts on it.
   std::span<const char> touched() const { return touched_; }
@@ -80,7 +80,7 @@ class JointSystem {
     std::vector<std::size_t> dealt;  ///< in the order of blocks
     JointBlocks joints;
     std::unique_ptr<JointElimination> elimination;
-    std::vector<double> x;
+    std::size_t first_row = 0, n_rows = 0;                       ///< among rows_
     std::vector<std::pair<std::size_t, std::size_t>> mass_from;  ///< per body: block, its body
     bool sparse = false;
   };
@@ -104,12 +104,15 @@ class JointSystem {
   void send_first(const ConstraintProblem& problem);
   void make_groups(const ConstraintProblem& problem);
   void lay_out_group(Group& group) const;
+  void lay_out_rows();
   static void fill_group(const std::vector<View>& views, Group& group);
+  template <class Visit>
+  void each_received(const Visit& visit) const;
   void eliminate(const ConstraintProblem& problem);
   double residual(const ConstraintProblem& problem, std::span<const double> impulses,
                   std::span<const double> velocities);
   void share(std::span<double> velocities);
-  void add_changes(const ConstraintProblem& problem, std::span<double> velocities);
+  void add_changes(const ConstraintProblem& problem, double* lambda, std::span<double> velocities);
   void make_report(const ConstraintProblem& problem);
 
   JointSettings settings_;
@@ -134,13 +137,17 @@ class JointSystem {
   int width_ = 6;                                               ///< most rows of a block
   std::optional<HaloExchange> to_dealt_, from_dealt_;
   std::optional<HaloExchange> forward_, backward_;
-  std::vector<Index> slot_item_;      ///< item that each slot is added to
-  std::vector<double> slots_;         ///< changes as they come from the neighbours
-  int item_width_ = 6;                ///< velocities in an item of these two
-  std::vector<double> rhs_, answer_;  ///< per local block, width_ numbers each
-  std::vector<double> in_, out_;      ///< per received block
+  std::vector<Index> slot_item_;  ///< item that each slot is added to
+  std::vector<double> slots_;     ///< changes as they come from the neighbours
+  int item_width_ = 6;            ///< velocities in an item of these two
+  /// w and then dlambda: rows of all dealt blocks in their order, then width_ places for each local
+  /// block that another rank eliminates.
+  std::vector<double> rows_;
+  std::size_t n_dealt_rows_ = 0;
+  std::vector<std::size_t> place_;           ///< per local block: its first place in rows_
+  std::vector<std::size_t> received_place_;  ///< per received block
+  std::vector<double> received_;             ///< width_ numbers per received block
   ChainPart chain_;
-  std::vector<double> chain_x_;
   std::optional<ChainFactor> chain_factor_;
   std::vector<std::int64_t> first_place_;  ///< JointDeal::first
   int next_rows_ = 0;               ///< rows of the next rank's first block, if it couples; else 0

@@ -96,7 +96,6 @@ void JointSystem::make_chain(const ConstraintProblem& problem) {
   }
   chain_.diagonal.resize(static_cast<std::size_t>(chain_.diagonal_begin.back()));
   chain_.coupling.resize(static_cast<std::size_t>(chain_.coupling_begin.back()));
-  chain_x_.resize(at(chain_.row_begin.back()));
   chain_factor_.emplace(comm, chain_, settings_);
 }
 
@@ -215,7 +214,6 @@ void JointSystem::lay_out_group(Group& group) const {
   blocks.angular.assign(rows, 0);
   blocks.jacobian.assign(static_cast<std::size_t>(blocks.jacobian_begin.back()), 0.0);
   joints.bodies.n_owned = joints.bodies.size();
-  group.x.assign(rows, 0.0);
 }
 
 void JointSystem::fill_group(const std::vector<View>& views, Group& group) {
@@ -238,59 +236,50 @@ void JointSystem::fill_group(const std::vector<View>& views, Group& group) {
   }
 }
 
-/// answer_ = A^-1 rhs_, per local block.
-void JointSystem::eliminate(const ConstraintProblem& problem) {
-  const bool alone = problem.comm.size() == 1;
-  if (!alone) {
-    to_dealt_->begin(rhs_);
-    to_dealt_->end(in_);
-  }
-  const auto width = static_cast<std::size_t>(width_);
-  const auto b_of = [&](const Dealt& d) {
-    return (d.local ? rhs_.data() : in_.data()) + d.index * width;
-  };
-  const auto x_of = [&](const Dealt& d) {
-    return (d.local ? answer_.data() : out_.data()) + d.index * width;
-  };
-  double* x = chain_x_.data();
-  for (std::size_t i = 0; i < n_chain_; x += dealt_[i].rows, ++i)
-    std::copy_n(b_of(dealt_[i]), dealt_[i].rows, x);
-  if (chain_factor_) chain_factor_->solve(chain_x_);
-  x = chain_x_.data();
-  for (std::size_t i = 0; i < n_chain_; x += dealt_[i].rows, ++i)
-    std::copy_n(x, dealt_[i].rows, x_of(dealt_[i]));
-  for (Group& group : groups_) {
-    x = group.x.data();
-    for (const std::size_t i : group.dealt) {
-      std::copy_n(b_of(dealt_[i]), dealt_[i].rows, x);
-      x += dealt_[i].rows;
-    }
-    group.elimination->solve(group.x, group.x);
-    x = group.x.data();
-    for (const std::size_t i : group.dealt) {
-      std::copy_n(x, dealt_[i].rows, x_of(dealt_[i]));
-      x += dealt_[i].rows;
-    }
-  }
-  if (!alone) {
-    from_dealt_->begin(out_);
-    from_dealt_->end(answer_);
-  }
+/// Calls visit(number, first row, rows) for each block received from other ranks.
+template <class Visit>
+void JointSystem::each_received(const Visit& visit) const {
+  for (const Dealt& d : dealt_)
+    if (!d.local) visit(d.index, received_place_[d.index], static_cast<std::size_t>(d.rows));
 }
 
-/// rhs_ = -w of the local blocks; returns the largest |w|, NaN if any is.
+/// rows_ = A^-1 rows_.
+void JointSystem::eliminate(const ConstraintProblem& problem) {
+  const auto width = static_cast<std::size_t>(width_);
+  const std::span<double> remote = std::span(rows_).subspan(n_dealt_rows_);
+  const bool alone = problem.comm.size() == 1;
+  if (!alone) {
+    to_dealt_->begin(remote);
+    to_dealt_->end(received_);
+    each_received([&](std::size_t r, std::size_t row, std::size_t n) {
+      std::copy_n(received_.data() + r * width, n, rows_.data() + row);
+    });
+  }
+  if (chain_factor_) chain_factor_->solve(std::span(rows_).first(at(chain_.row_begin.back())));
+  for (Group& group : groups_) {
+    const std::span<double> x = std::span(rows_).subspan(group.first_row, group.n_rows);
+    group.elimination->solve(x, x);
+  }
+  if (alone) return;
+  each_received([&](std::size_t r, std::size_t row, std::size_t n) {
+    std::copy_n(rows_.data() + row, n, received_.data() + r * width);
+  });
+  from_dealt_->begin(received_);
+  from_dealt_->end(remote);
+}
+
+/// rows_ = -w of the local blocks; returns the largest |w|, NaN if any is.
 double JointSystem::residual(const ConstraintProblem& problem, std::span<const double> impulses,
                              std::span<const double> velocities) {
   const GeneralBlocks& blocks = problem.blocks;
   const ProblemBodies& bodies = problem.bodies;
   const double* lambda = impulses.data() + 3 * problem.contacts.size();
-  const auto width = static_cast<std::size_t>(width_);
   double largest = 0.0;
   bool broken = false;
   for (std::size_t i = 0; i < block_.size(); ++i) {
     const auto k = at(block_[i]);
     const auto first = at(blocks.row_begin[k]);
-    double* w = rhs_.data() + i * width;
+    double* w = rows_.data() + place_[i];
     with_rows(signature_[i].rows, [&](auto rows) {
       for (int r = 0; r < rows; ++r) {
         const std::size_t row = first + static_cast<std::size_t>(r);
@@ -325,25 +314,29 @@ void JointSystem::share(std::span<double> velocities) {
   forward_->end(velocities);
 }
 
-/// V += M^-1 G^T answer_, at owners and ghosts.
-void JointSystem::add_changes(const ConstraintProblem& problem, std::span<double> velocities) {
+/// V += M^-1 G^T rows_, at owners and ghosts; lambda (of the general blocks, may be null) += rows_.
+void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
+                              std::span<double> velocities) {
   const GeneralBlocks& blocks = problem.blocks;
   const ProblemBodies& bodies = problem.bodies;
   const bool alone = problem.comm.size() == 1;
   if (!alone) change_.assign(velocities.size(), 0.0);
   double* v = alone ? velocities.data() : change_.data();
-  const auto width = static_cast<std::size_t>(width_);
   std::vector<double> f, y;
   for (std::size_t i = 0; i < block_.size(); ++i) {
-    const double* lambda = answer_.data() + i * width;
+    const double* change = rows_.data() + place_[i];
     with_rows(signature_[i].rows, [&](auto rows) {
+      if (lambda != nullptr) {
+        double* own = lambda + at(blocks.row_begin[at(block_[i])]);
+        for (int r = 0; r < rows; ++r) own[r] += change[r];
+      }
       for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
         const auto reference = at(reference_[i][j]);
         const Index b = blocks.body[reference];
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[reference];
         double* v_b = v + bodies.dof_begin[at(b)];
         if (bodies.mass_kind[at(b)] == MassKind::rigid) {
-          add_change(rows, g, lambda, bodies.inverse_mass.data() + bodies.mass_begin[at(b)], v_b);
+          add_change(rows, g, change, bodies.inverse_mass.data() + bodies.mass_begin[at(b)], v_b);
           continue;
         }
         const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
@@ -351,7 +344,7 @@ void JointSystem::add_changes(const ConstraintProblem& problem, std::span<double
         y.resize(dofs);
         for (int r = 0; r < rows; ++r)
           for (std::size_t d = 0; d < dofs; ++d)
-            f[d] += g[static_cast<std::size_t>(r) * dofs + d] * lambda[r];
+            f[d] += g[static_cast<std::size_t>(r) * dofs + d] * change[r];
         apply_inverse_mass(bodies, b, f, y);
         for (std::size_t d = 0; d < dofs; ++d) v_b[d] += y[d];
       }
@@ -372,7 +365,6 @@ void JointSystem::add_changes(const ConstraintProblem& problem, std::span<double
 void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impulses,
                         std::span<double> velocities, bool refined) {
   share(velocities);
-  const auto width = static_cast<std::size_t>(width_);
   double* lambda = impulses.data() + 3 * problem.contacts.size();
   double last = std::numeric_limits<double>::infinity();
   for (int turn = 0; turn <= (refined ? kMostRefinements : 0); ++turn) {
@@ -384,27 +376,23 @@ void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impu
       last = largest;
     }
     eliminate(problem);
-    for (std::size_t i = 0; i < block_.size(); ++i) {
-      const auto first = at(problem.blocks.row_begin[at(block_[i])]);
-      for (std::size_t r = 0; r < static_cast<std::size_t>(signature_[i].rows); ++r)
-        lambda[first + r] += answer_[i * width + r];
-    }
-    add_changes(problem, velocities);
+    add_changes(problem, lambda, velocities);
   }
 }
 
 void JointSystem::move(const ConstraintProblem& problem, std::span<const double> rhs,
-                       std::span<double> changes) {
-  const auto width = static_cast<std::size_t>(width_);
-  const double* b = rhs.data() + 3 * problem.contacts.size();
-  for (std::size_t i = 0; i < block_.size(); ++i) {
-    const auto first = at(problem.blocks.row_begin[at(block_[i])]);
-    for (std::size_t r = 0; r < static_cast<std::size_t>(signature_[i].rows); ++r)
-      rhs_[i * width + r] = b[first + r];
-  }
+                       std::span<double> changes, std::span<double> impulses) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t general = 3 * problem.contacts.size();
+  for (std::size_t i = 0; i < block_.size(); ++i)
+    std::copy_n(rhs.data() + general + at(blocks.row_begin[at(block_[i])]), signature_[i].rows,
+                rows_.data() + place_[i]);
   eliminate(problem);
+  for (std::size_t i = 0; !impulses.empty() && i < block_.size(); ++i)
+    std::copy_n(rows_.data() + place_[i], signature_[i].rows,
+                impulses.data() + general + at(blocks.row_begin[at(block_[i])]));
   std::fill(changes.begin(), changes.end(), 0.0);
-  add_changes(problem, changes);
+  add_changes(problem, nullptr, changes);
 }
 
 /// Collective.

@@ -46,10 +46,9 @@ StopMonitor::StopMonitor(const ConstraintProblem& problem, DelassusOperator& op,
 
 bool StopMonitor::start() {
   report_.initial = evaluator_.evaluate_zero(set_);
-  const double floor = rule_.metric == Metric::energy ? evaluator_.energy_round_off() : 0.0;
   // std::max drops a NaN in its second argument; judge() looks at the errors themselves.
-  report_.threshold = std::max({rule_.relative_tolerance * value_of(report_.initial, rule_.metric),
-                                rule_.absolute_tolerance, floor});
+  report_.threshold = std::max(rule_.relative_tolerance * value_of(report_.initial, rule_.metric),
+                               rule_.absolute_tolerance);
   const bool zero =
       std::all_of(impulses_.begin(), impulses_.end(), [](double x) { return x == 0.0; });
   Errors errors = report_.initial;
@@ -110,6 +109,11 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
     return true;
   }
   keep(iteration, errors);
+  // the floor costs a walk over all rows: made once an iterate may need it
+  if (!floored_ && rule_.metric == Metric::energy && value > report_.threshold) {
+    report_.threshold = std::max(report_.threshold, evaluator_.energy_round_off());
+    floored_ = true;
+  }
   if (value <= report_.threshold) {
     report_.status = SolveStatus::converged;
     report_.reason = name + " " + with_unit(value, rule_.metric) + " is within " +

@@ -68,6 +68,7 @@ class StopMonitor {
   ErrorSet report_set_;             ///< of the iterate returned
   ErrorSet evaluated_set_ = set_;   ///< of the evaluation under way or last made
   bool current_velocities_ = true;  ///< velocities_ are V of impulses_
+  bool floored_ = false;            ///< the threshold is at the round-off of the energies, at least
   SolveReport report_;
   int iteration_ = 0;         ///< of the evaluation under way
   std::vector<double> best_;  ///< of least energy so far; kept only if the rule asks

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catena/constraints/row_kernels.hpp"
+
 namespace catena {
 namespace {
 
@@ -76,7 +78,9 @@ void StepJoints::first_guess(const State& state, const ConstraintProblem& proble
     const auto k = at(block_of(m));
     double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
     if (block.part == JointPart::rows)
-      std::copy_n(joint.impulse.begin(), blocks.row_begin[k + 1] - blocks.row_begin[k], lambda);
+      row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
+        for (int r = 0; r < rows; ++r) lambda[r] = joint.impulse[static_cast<std::size_t>(r)];
+      });
     else
       lambda[0] = joint.drive[block.axis][drive_of(block.part)];
   }
@@ -94,7 +98,9 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
       const auto k = at(block_of(m));
       const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
       if (made_[m].part == JointPart::rows)
-        std::copy_n(lambda, blocks.row_begin[k + 1] - blocks.row_begin[k], joint.impulse.begin());
+        row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
+          for (int r = 0; r < rows; ++r) joint.impulse[static_cast<std::size_t>(r)] = lambda[r];
+        });
       else
         joint.drive[made_[m].axis][drive_of(made_[m].part)] = lambda[0];
     }
@@ -120,12 +126,13 @@ JointWork StepJoints::work(const ConstraintProblem& problem, std::span<const dou
         mean[static_cast<std::size_t>(d)] = 0.5 * (before.v[d] + after[d]);
         mean[static_cast<std::size_t>(d + 3)] = 0.5 * (before.w[d] + after[d + 3]);
       }
+      std::array<double, kJointRows> u{};
+      row_kernels::with_rows(static_cast<int>(rows),
+                             [&](auto n) { row_kernels::add_slip(n, g, mean.data(), u.data()); });
       double on_body = 0.0;
-      for (std::size_t r = 0; r < rows; ++r, g += 6) {
-        double u = 0.0;
-        for (std::size_t d = 0; d < 6; ++d) u += g[d] * mean[d];
-        row_work[r] += lambda[r] * u;
-        on_body += lambda[r] * u;
+      for (std::size_t r = 0; r < rows; ++r) {
+        row_work[r] += lambda[r] * u[r];
+        on_body += lambda[r] * u[r];
       }
       if (is_prescribed(problem, blocks.body[j])) work.external -= on_body;
     }

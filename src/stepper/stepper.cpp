@@ -40,32 +40,26 @@ Twist get_twist(std::span<const double> twists, std::size_t body) {
   return {Vec3(t[0], t[1], t[2]), Vec3(t[3], t[4], t[5])};
 }
 
-/// Spin R I R^T omega, kg m^2/s.
-Vec3 spin_of(const BodyConstants& body, const Pose& pose, const Vec3& w) {
-  return pose.q * body.inertia.cwiseProduct(pose.q.conjugate() * w);
-}
-
-/// (R I R^T)^-1 L.
-Vec3 angular_velocity_of(const BodyConstants& body, const Pose& pose, const Vec3& spin) {
-  return pose.q * (pose.q.conjugate() * spin).cwiseQuotient(body.inertia);
-}
-
-/// Angular acceleration of the gyroscopic torque alone, rad/s^2.
-Vec3 gyroscopic_acceleration(const BodyConstants& body, const BodyMotionState& s) {
-  const Vec3 torque = -s.twist.w.cross(spin_of(body, s.pose, s.twist.w));
-  return angular_velocity_of(body, s.pose, torque);
+/// Angular acceleration of the gyroscopic torque alone, rad/s^2; `axes` are the principal ones.
+Vec3 gyroscopic_acceleration(const BodyConstants& body, const Mat3& axes, const Vec3& w) {
+  const Vec3 own = axes.transpose() * w;
+  return axes * body.inertia.cwiseProduct(own).cross(own).cwiseQuotient(body.inertia);
 }
 
 /// Turns a body with angular velocity `before` at the start of the step and `w` of the solve; `w`
 /// becomes that of the carried angular momentum.
 void turn(const BodyConstants& body, const Vec3& before, double h, Pose& pose, Vec3& w) {
-  const Vec3 spin0 = spin_of(body, pose, before);
-  const Vec3 gyroscopic = gyroscopic_acceleration(body, {pose, {Vec3::Zero(), before}});
-  // L = L0 + (G^T lambda)_omega = L0 + I (omega - omega_free)
-  const Vec3 spin = spin0 + spin_of(body, pose, w - before - h * gyroscopic);
+  const Mat3 axes = pose.q.toRotationMatrix();
+  // on the principal axes: L = L0 + (G^T lambda)_omega = L0 + I (omega - omega_free), where
+  // I (omega_free - omega_0) = -h omega_0 x L0
+  const Vec3 own = axes.transpose() * before;
+  const Vec3 torque = body.inertia.cwiseProduct(own).cross(own);
+  const Vec3 spin = axes * (body.inertia.cwiseProduct(axes.transpose() * w) - h * torque);
   // The gyroscopic part of omega counts half: the midpoint rule for free rotation.
-  pose.q = advance_rotation(pose.q, w - 0.5 * h * gyroscopic, h);
-  w = angular_velocity_of(body, pose, spin);
+  const Vec3 half = axes * torque.cwiseQuotient(body.inertia);
+  pose.q = advance_rotation(pose.q, w - 0.5 * h * half, h);
+  const Mat3 turned = pose.q.toRotationMatrix();
+  w = turned * (turned.transpose() * spin).cwiseQuotient(body.inertia);
 }
 
 /// Speed over what is still mechanics; infinite for a state with infinity or NaN.
@@ -177,9 +171,9 @@ void Stepper::fill_bodies() {
       out.add_rigid(body.id, 1.0 / body.mass, 1.0 / body.inertia.x(), free);
       continue;
     }
-    const Pose& pose = local.state[i].pose;
-    free.w += h * gyroscopic_acceleration(body, {pose, twist});
-    Mat3 inverse = rotate_diagonal(pose.q, body.inertia.cwiseInverse());
+    const Mat3 axes = local.state[i].pose.q.toRotationMatrix();
+    free.w += h * gyroscopic_acceleration(body, axes, twist.w);
+    Mat3 inverse = axes * body.inertia.cwiseInverse().asDiagonal() * axes.transpose();
     if (model_.planar) {
       free = in_plane(free);
       // y is a principal axis: what round-off leaves would turn the body out of the plane

@@ -130,6 +130,7 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
     const Vec3 root = body.inertia.cwiseSqrt();
     const Mat3 relative = root.cwiseInverse().asDiagonal() * (axes.transpose() * stiffness * axes) *
                           root.cwiseInverse().asDiagonal();
+    if (!(relative.cwiseAbs().rowwise().sum().maxCoeff() > kFollowed)) continue;
     Eigen::SelfAdjointEigenSolver<Mat3> modes;
     modes.computeDirect(relative);
     const Vec3 raise = kRaise * (modes.eigenvalues().array() - kFollowed).max(0.0).matrix();
