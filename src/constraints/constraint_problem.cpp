@@ -225,6 +225,19 @@ void check_ghosts(const ConstraintProblem& problem) {
 
 }  // namespace
 
+void GeneralBlocks::clear() {
+  for (auto* list : {&row_begin, &body_begin}) list->assign(1, 0);
+  jacobian_begin.assign(1, 0);
+  kind.clear();
+  name.clear();
+  body.clear();
+  key.clear();
+  angular.clear();
+  for (auto* list : {&jacobian, &friction, &rolling, &spinning, &cohesion, &q, &compliance, &lower,
+                     &upper})
+    list->clear();
+}
+
 void ProblemBodies::reserve(std::size_t n) {
   id.reserve(n);
   mass_kind.reserve(n);

@@ -508,8 +508,13 @@ void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> v
     velocities = s.own_velocities;
   }
   s.op.velocities(impulses, velocities);
-  s.accumulate(impulses, velocities, set);
-  s.reduction.begin(s.totals.sums, s.totals.maxima);
+  begin_at(impulses, velocities, set);
+}
+
+void ErrorEvaluator::begin_at(std::span<const double> impulses, std::span<const double> velocities,
+                              ErrorSet set) {
+  impl_->accumulate(impulses, velocities, set);
+  impl_->reduction.begin(impl_->totals.sums, impl_->totals.maxima);
 }
 
 bool ErrorEvaluator::pending() const { return impl_->reduction.pending(); }

@@ -1,6 +1,7 @@
 #include <array>
 #include <vector>
 
+#include "joint_drives.hpp"
 #include "shared_bodies.hpp"
 #include "sweep_engine.hpp"
 
@@ -13,14 +14,18 @@ class HybridEngine final : public SweepEngine {
                JointSystem* joints, std::span<const double> impulses)
       : problem_(problem),
         joints_(joints),
-        map_(map_subdomains(problem, joints == nullptr)),
+        drives_(joints == nullptr ? nullptr : std::make_unique<JointDrives>(problem, op, *joints)),
+        map_(map_subdomains(problem, joints == nullptr, drives_.get())),
         shared_(problem, map_, touched_by(problem, map_),
                 joints == nullptr ? std::span<const char>() : joints->touched()) {
     for (const std::vector<Index>& blocks : map_.blocks)
       subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), shared_.shared(), rules,
                                impulses);
     // V of the guess as it was made admissible
-    if (joints_ != nullptr) joint_impulses_.assign(impulses.begin(), impulses.end());
+    if (joints_ != nullptr) {
+      joint_impulses_.assign(impulses.begin(), impulses.end());
+      drives_->admit(joint_impulses_);
+    }
     std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
     store_impulses(guess);
     std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
@@ -29,7 +34,8 @@ class HybridEngine final : public SweepEngine {
     else
       op.velocities(guess, velocities);
     if (joints_ != nullptr) {
-      joints_->solve(problem, joint_impulses_, velocities, true);
+      joints_->solve(problem, joint_impulses_, velocities);
+      drives_->solve(joint_impulses_, velocities);
       velocities_ = velocities;
     }
     for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem, velocities);
@@ -50,7 +56,8 @@ class HybridEngine final : public SweepEngine {
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
       shared_.read(problem_, velocities_);
-      joints_->solve(problem_, joint_impulses_, velocities_, false);
+      joints_->solve(problem_, joint_impulses_, velocities_);
+      drives_->solve(joint_impulses_, velocities_);
       shared_.write(problem_, velocities_, subdomains_);
     }
     return residual;
@@ -59,6 +66,7 @@ class HybridEngine final : public SweepEngine {
   void store_impulses(std::span<double> impulses) const override {
     for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
     if (joints_ == nullptr) return;
+    drives_->store(joint_impulses_, impulses);
     const GeneralBlocks& blocks = problem_.blocks;
     const std::size_t first = 3 * problem_.contacts.size();
     for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
@@ -86,6 +94,7 @@ class HybridEngine final : public SweepEngine {
 
   const ConstraintProblem& problem_;
   JointSystem* joints_;
+  std::unique_ptr<JointDrives> drives_;  ///< where there are joints
   SubdomainMap map_;
   SharedBodies shared_;
   std::vector<Subdomain> subdomains_;

@@ -12,6 +12,7 @@
 
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/delassus.hpp"
 #include "catena/partition/mechanisms.hpp"
 #include "catena/solvers/joint_settings.hpp"
 #include "catena/solvers/solver.hpp"
@@ -30,8 +31,8 @@ namespace catena {
 /// that another rank eliminates travel there once, factors are made once; each solve sends their w
 /// there and dlambda back, besides the velocities of the bodies that joints hold.
 ///
-/// What regularisation and round-off leave is taken out again where asked for, by up to three more
-/// solves with the same factors.
+/// solve_refined takes out again what regularisation and round-off leave, by more solves with the
+/// same factors.
 class JointSystem {
  public:
   explicit JointSystem(const JointSettings& settings) : settings_(settings) {}
@@ -41,10 +42,14 @@ class JointSystem {
   bool prepare(const ConstraintProblem& problem);
 
   /// Neighbours, and what the eliminations say. `velocities` (n_dofs): V of all bodies that joints
-  /// hold, right at their owners on entry, at ghosts too on return. `impulses`: all rows. With
-  /// `refined` (collective) until all |w| are below 1e-12 m/s (rad/s) or no longer fall.
+  /// hold, right at their owners on entry, at ghosts too on return. `impulses`: all rows.
   void solve(const ConstraintProblem& problem, std::span<double> impulses,
-             std::span<double> velocities, bool refined);
+             std::span<double> velocities);
+
+  /// Collective. Solves until all |w| are below 1e-12 m/s (rad/s) or no longer fall, at most four
+  /// times; velocities are those of the impulses, recomputed.
+  void solve_refined(const ConstraintProblem& problem, DelassusOperator& op,
+                     std::span<double> impulses, std::span<double> velocities);
 
   /// The same for a given right-hand side of the bilateral rows: A lambda = rhs;
   /// changes = M^-1 G^T lambda, all other bodies 0. `impulses`, unless empty, get lambda.
@@ -112,6 +117,7 @@ class JointSystem {
   double residual(const ConstraintProblem& problem, std::span<const double> impulses,
                   std::span<const double> velocities);
   void share(std::span<double> velocities);
+  void add_impulses(const ConstraintProblem& problem, double* lambda) const;
   void add_changes(const ConstraintProblem& problem, double* lambda, std::span<double> velocities);
   void make_report(const ConstraintProblem& problem);
 

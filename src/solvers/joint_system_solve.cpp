@@ -314,9 +314,21 @@ void JointSystem::share(std::span<double> velocities) {
   forward_->end(velocities);
 }
 
+/// lambda of the general blocks += rows_.
+void JointSystem::add_impulses(const ConstraintProblem& problem, double* lambda) const {
+  for (std::size_t i = 0; i < block_.size(); ++i) {
+    const double* change = rows_.data() + place_[i];
+    double* own = lambda + at(problem.blocks.row_begin[at(block_[i])]);
+    with_rows(signature_[i].rows, [&](auto rows) {
+      for (int r = 0; r < rows; ++r) own[r] += change[r];
+    });
+  }
+}
+
 /// V += M^-1 G^T rows_, at owners and ghosts; lambda (of the general blocks, may be null) += rows_.
 void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
                               std::span<double> velocities) {
+  if (lambda != nullptr) add_impulses(problem, lambda);
   const GeneralBlocks& blocks = problem.blocks;
   const ProblemBodies& bodies = problem.bodies;
   const bool alone = problem.comm.size() == 1;
@@ -326,10 +338,6 @@ void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
   for (std::size_t i = 0; i < block_.size(); ++i) {
     const double* change = rows_.data() + place_[i];
     with_rows(signature_[i].rows, [&](auto rows) {
-      if (lambda != nullptr) {
-        double* own = lambda + at(blocks.row_begin[at(block_[i])]);
-        for (int r = 0; r < rows; ++r) own[r] += change[r];
-      }
       for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
         const auto reference = at(reference_[i][j]);
         const Index b = blocks.body[reference];
@@ -363,20 +371,24 @@ void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
 }
 
 void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impulses,
-                        std::span<double> velocities, bool refined) {
+                        std::span<double> velocities) {
   share(velocities);
-  double* lambda = impulses.data() + 3 * problem.contacts.size();
+  residual(problem, impulses, velocities);
+  eliminate(problem);
+  add_changes(problem, impulses.data() + 3 * problem.contacts.size(), velocities);
+}
+
+void JointSystem::solve_refined(const ConstraintProblem& problem, DelassusOperator& op,
+                                std::span<double> impulses, std::span<double> velocities) {
   double last = std::numeric_limits<double>::infinity();
-  for (int turn = 0; turn <= (refined ? kMostRefinements : 0); ++turn) {
-    double largest = residual(problem, impulses, velocities);
-    if (refined) {
-      largest = problem.comm.max(largest);
-      // no better than half: what is left is round-off; NaN ends here, too
-      if (largest <= kRefined || !(largest < 0.5 * last)) return;
-      last = largest;
-    }
+  for (int turn = 0;; ++turn) {
+    op.velocities(impulses, velocities);
+    const double largest = problem.comm.max(residual(problem, impulses, velocities));
+    // no better than half: what is left is round-off; NaN ends here, too
+    if (largest <= kRefined || !(largest < 0.5 * last) || turn > kMostRefinements) return;
+    last = largest;
     eliminate(problem);
-    add_changes(problem, lambda, velocities);
+    add_impulses(problem, impulses.data() + 3 * problem.contacts.size());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "catena/base/error.hpp"
+#include "joint_drives.hpp"
 
 namespace catena {
 namespace {
@@ -63,13 +64,15 @@ const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
 
 }  // namespace
 
-SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints) {
+SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
+                            const JointDrives* drives) {
   std::map<Index, std::vector<Index>> blocks;
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     if (!with_joints && k >= n_contacts &&
         problem.blocks.kind[at(k - n_contacts)] == BlockKind::bilateral)
       continue;
+    if (drives != nullptr && drives->has(k)) continue;
     blocks[problem.block_subdomain.empty() ? static_cast<Index>(problem.comm.rank())
                                            : problem.block_subdomain[at(k)]]
         .push_back(k);

@@ -11,14 +11,17 @@
 
 namespace catena {
 
+class JointDrives;
+
 /// The subdomains of this rank: their global numbers, ascending, and the problem's blocks
 /// of each in the problem's order. A rank without blocks has none.
 struct SubdomainMap {
   std::vector<Index> number;
   std::vector<std::vector<Index>> blocks;
 };
-/// Bilateral blocks are left out where joints are solved on their own.
-SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints);
+/// Bilateral blocks are left out where joints are solved on their own, and what `drives` solves.
+SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
+                            const JointDrives* drives = nullptr);
 
 /// For every dynamic body, which subdomains (over all ranks) sweep it: the multiplicity
 /// n_b of mass splitting, agreed once at set-up, and the exchange after a sweep.

@@ -44,7 +44,7 @@ StopMonitor::StopMonitor(const ConstraintProblem& problem, DelassusOperator& op,
   report_.metric = rule.metric;
 }
 
-bool StopMonitor::start() {
+bool StopMonitor::start(bool judged) {
   report_.initial = evaluator_.evaluate_zero(set_);
   // std::max drops a NaN in its second argument; judge() looks at the errors themselves.
   report_.threshold = std::max(rule_.relative_tolerance * value_of(report_.initial, rule_.metric),
@@ -64,14 +64,17 @@ bool StopMonitor::start() {
     report_.reason = "the problem's errors at zero impulses are not finite";
     return true;
   }
-  return judge(0, largest[1], errors);
+  return judged && judge(0, largest[1], errors);
 }
 
-void StopMonitor::begin(int iteration, double running_error, bool last) {
+void StopMonitor::begin(int iteration, double running_error, bool last, bool known) {
   iteration_ = iteration;
   evaluated_set_ = last ? report_set_ : set_;
   current_velocities_ = true;
-  evaluator_.begin(impulses_, velocities_, evaluated_set_);
+  if (known)
+    evaluator_.begin_at(impulses_, velocities_, evaluated_set_);
+  else
+    evaluator_.begin(impulses_, velocities_, evaluated_set_);
   const std::array<double, 1> sums = {running_error};
   const std::array<double, 1> maxima = {wall_seconds() - started_};
   reduction_.begin(sums, maxima);

@@ -37,11 +37,13 @@ class StopMonitor {
   StopMonitor(const ConstraintProblem& problem, DelassusOperator& op, const StopRule& rule,
               std::span<double> impulses, std::span<double> velocities, double started);
 
-  /// Collective.
-  bool start();
+  /// Collective. With `judged` false the start is looked at, but not judged: the method goes on
+  /// anyway (a start that is not finite ends all the same).
+  bool start(bool judged = true);
   /// Collective. One evaluation may be under way. `running_error` is this rank's part of
   /// the method's own monitor; the sum over the ranks is recorded. `last`: no other will follow.
-  void begin(int iteration, double running_error, bool last);
+  /// `known`: `velocities` are V of `impulses` already, recomputed from them.
+  void begin(int iteration, double running_error, bool last, bool known = false);
   bool pending() const { return evaluator_.pending(); }
   /// Collective.
   bool end();

@@ -235,7 +235,7 @@ void Stepper::fill_contacts(const State& state) {
                                                 std::not_equal_to<>()) == state.subdomain.end();
   problem_->contacts.clear();
   problem_->contacts.reserve(n_contacts);
-  problem_->blocks = {};
+  problem_->blocks.clear();
   problem_->block_subdomain.clear();
   problem_->block_subdomain.reserve(n_contacts);
   recovering_.clear();

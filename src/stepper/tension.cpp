@@ -123,8 +123,10 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
     const Mat3 stiffness = h * stiffness_[at(b)];  // h^2 K, kg m^2
     const BodyConstants& body = local.constants[at(b)];
     const double bound = stiffness.cwiseAbs().rowwise().sum().maxCoeff();
-    largest_ = std::max(largest_, bound / body.inertia.maxCoeff());
-    if (!(bound > kFollowed * body.inertia.minCoeff())) continue;
+    if (!(bound > kFollowed * body.inertia.minCoeff())) {
+      largest_ = std::max(largest_, bound / body.inertia.minCoeff());
+      continue;
+    }
     // on the principal axes, scaled by the inertia's root: h^2 K relative to I
     const Mat3 axes = local.state[at(b)].pose.q.toRotationMatrix();
     const Vec3 root = body.inertia.cwiseSqrt();
@@ -133,6 +135,7 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
     if (!(relative.cwiseAbs().rowwise().sum().maxCoeff() > kFollowed)) continue;
     Eigen::SelfAdjointEigenSolver<Mat3> modes;
     modes.computeDirect(relative);
+    largest_ = std::max(largest_, modes.eigenvalues().maxCoeff());
     const Vec3 raise = kRaise * (modes.eigenvalues().array() - kFollowed).max(0.0).matrix();
     if (!(raise.maxCoeff() > 0.0)) continue;
     const Mat3 turned = axes * root.asDiagonal() * modes.eigenvectors();

@@ -105,6 +105,8 @@ struct GeneralBlocks {
 
   Index size() const { return static_cast<Index>(kind.size()); }
   Index n_rows() const { return row_begin.back(); }
+  /// No blocks; the memory stays.
+  void clear();
 };
 
 /// An assembled operator instead of bodies: w = N lambda + r. Rows of whole blocks

@@ -80,6 +80,9 @@ class ErrorEvaluator {
   /// reduction; end waits. One evaluation may be under way.
   void begin(std::span<const double> impulses, std::span<double> velocities = {},
              ErrorSet set = ErrorSet::all);
+  /// The same for `velocities` that are V of `impulses` already.
+  void begin_at(std::span<const double> impulses, std::span<const double> velocities,
+                ErrorSet set = ErrorSet::all);
   bool pending() const;
   Errors end();
 
