@@ -2,11 +2,13 @@
 """Plots the series of a result: energies, dissipation, errors, contacts, iterations, time per step.
 
     scripts/plot_series.py RESULT_DIR [-o series.png]
+    scripts/plot_series.py RESULT_DIR --joint NAME    coordinates and reactions of a joint
 
-Reads series.csv, so it also works while the run is going on. Needs python3-numpy and
-python3-matplotlib.
+Reads series.csv, so it also works while the run is going on; what joints do is in the snapshots.
+Needs python3-numpy and python3-matplotlib, and for joints python3-h5py.
 """
 import argparse
+import glob
 import os
 import sys
 
@@ -21,6 +23,8 @@ PANELS = [
     ("energy", ["kinetic_energy", "potential_energy", "total_energy"], False),
     ("audit", ["dissipation_friction", "dissipation_impact", "recovery_work", "external_work",
                "energy_residual"], False),
+    ("work of joints", ["joint_work", "motor_work", "projection_work"], False),
+    ("largest misfit of joints", ["joint_misfit"], True),
     ("energy error of the solve", ["error_energy"], True),
     ("largest natural map", ["error_natural_map", "error_natural_map_rms"], True),
     ("contacts", ["contacts"], False),
@@ -59,11 +63,58 @@ def draw(axes, title, names, logarithmic, units, series):
         axes.legend(fontsize="small")
 
 
+def plot_joint(directory, name, output):
+    """Draws what the snapshots hold of a joint, forces as means over the step before each."""
+    import h5py
+    with h5py.File(os.path.join(directory, "bodies.h5"), "r") as f:
+        names = list(f["joints/name"].asstr()[()]) if "joints" in f else []
+    if name not in names:
+        sys.exit("%s: no joint %s; there are %d%s" % (directory, name, len(names),
+                 ": " + ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names
+                 else ""))
+    j, rows = names.index(name), []
+    for path in sorted(glob.glob(os.path.join(directory, "snapshots", "*.h5"))):
+        with h5py.File(path, "r") as f:
+            time, step = float(f.attrs["time"]), int(f.attrs["step"])
+            joints = f["joints"]
+            if len(joints["id"]) == 0:  # before the first step
+                continue
+            over_h = step / time if step > 0 else 0.0
+            rows.append(np.concatenate([[time], joints["coordinate"][j],
+                                        joints["reaction"][j] * over_h,
+                                        joints["drive"][j] * over_h]))
+    rows = np.array(rows)
+    t = rows[:, 0]
+    panels = [("coordinate [m or rad]", [("%d" % (k + 1), rows[:, 1 + k]) for k in range(3)]),
+              ("force on body b [N]", [("xyz"[k], rows[:, 4 + k]) for k in range(3)]),
+              ("torque on body b [N m]", [("xyz"[k], rows[:, 7 + k]) for k in range(3)]),
+              ("drive [N or N m]", [(label, rows[:, 10 + k]) for k, label in enumerate(
+                  ["limit", "motor", "friction", "limit 2", "motor 2", "friction 2"])])]
+    figure, axes = plt.subplots(4, 1, figsize=(9, 10), sharex=True)
+    for (title, lines), a in zip(panels, axes):
+        for label, y in lines:
+            if title[0] != "d" or np.any(y != 0.0):
+                a.plot(t, y, label=label, linewidth=1.2)
+        a.set_ylabel(title)
+        a.grid(True, alpha=0.3)
+        if a.get_legend_handles_labels()[0]:
+            a.legend(fontsize="small")
+    axes[-1].set_xlabel("time [s]")
+    figure.suptitle("%s: joint %s" % (os.path.basename(os.path.abspath(directory)), name))
+    figure.tight_layout()
+    figure.savefig(output, dpi=110)
+    print(output)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("result", help="result directory")
     parser.add_argument("-o", "--output", help="picture; default RESULT_DIR/series.png")
+    parser.add_argument("--joint", metavar="NAME", help="a joint in place of the series")
     args = parser.parse_args()
+    if args.joint:
+        return plot_joint(args.result, args.joint, args.output or os.path.join(
+            args.result, "joint-%s.png" % args.joint))
     path = os.path.join(args.result, "series.csv")
     if not os.path.exists(path):
         sys.exit("%s: no series there; is this a result directory?" % path)

@@ -29,7 +29,8 @@ def parse_arguments():
     parser.add_argument("-o", "--output", help="picture; default RESULT_DIR/frame-<step>.png")
     parser.add_argument("--movie", help="movie of all snapshots, such as out.mp4")
     parser.add_argument("--fps", type=float, default=25.0, help="frames per second of the movie")
-    parser.add_argument("--color", choices=["speed", "rank", "size", "none"], default="speed")
+    parser.add_argument("--color", choices=["speed", "rank", "size", "material", "none"],
+                        default="speed")
     parser.add_argument("--max-speed", type=float,
                         help="top of the colour scale, m/s; default: the largest in the pictures")
     parser.add_argument("--size", default="1280x960", help="pixels, width x height")
@@ -39,6 +40,9 @@ def parse_arguments():
     parser.add_argument("--focus", nargs=3, type=float, metavar=("X", "Y", "Z"),
                         help="point looked at; default: the middle of the bodies")
     parser.add_argument("--no-planes", action="store_true", help="leave planes out")
+    parser.add_argument("--lines", type=float, default=0.0, metavar="PIXELS",
+                        help="draw lines from body to body where joints hold them: chains that are "
+                             "too thin to be seen, springs")
     return parser.parse_args()
 
 
@@ -143,6 +147,10 @@ class Result:
             self.shape = b["shape"].asstr()[()]
             self.kind = b["kind"].asstr()[()]
             self.size = b["size"][()]
+            self.material = np.unique(b["material"].asstr()[()], return_inverse=True)[1]
+            # pairs of bodies that joints and springs hold together, the world left out
+            pairs = f["joints/bodies"][()] if "joints" in f else np.empty((0, 2), int)
+            self.joined = pairs[(pairs >= 0).all(axis=1)]
             spheres = self.shape == "sphere"
             self.size[spheres, 0] = b["radius"][()][spheres]
             none = np.full(len(self.id), -1)
@@ -163,7 +171,7 @@ class Result:
                     ("id", "position", "orientation", "velocity", "rank")}
             data["time"], data["step"] = float(f.attrs["time"]), int(f.attrs["step"])
         row = np.searchsorted(self.id, data["id"])
-        for name in ("shape", "size", "kind", "geometry", "closed_ends", "extent"):
+        for name in ("shape", "size", "kind", "geometry", "closed_ends", "extent", "material"):
             data[name] = getattr(self, name)[row]
         data["speed"] = np.linalg.norm(data["velocity"], axis=1)
         return data
@@ -174,7 +182,7 @@ class Scene:
         import vtk
         from vtk.util.numpy_support import numpy_to_vtk
         self.vtk, self.to_vtk, self.args = vtk, numpy_to_vtk, args
-        self.geometries = result.geometries
+        self.geometries, self.joined = result.geometries, result.joined
         first, last = result.frame(result.files[0]), result.frame(result.files[-1])
         self.bounds = self.bounds_of([first, last])
         self.scale = self.color_range(args, result, first, last)
@@ -214,6 +222,8 @@ class Scene:
             return 0.0, max(1.0, float(last["rank"].max()))
         if args.color == "size":
             return 0.0, float(last["extent"].max()) or 1.0
+        if args.color == "material":
+            return 0.0, max(1.0, float(result.material.max()))
         if args.max_speed:
             return 0.0, args.max_speed
         frames = [first, last] if args.movie else [last]
@@ -410,6 +420,33 @@ class Scene:
         actor.GetProperty().LightingOff()
         self.renderer.AddActor(actor)
 
+    def add_lines(self, f, pairs):
+        """Lines between the centres of joined bodies, coloured like these."""
+        vtk = self.vtk
+        found = np.isin(pairs, f["id"]).all(axis=1)
+        ends = np.searchsorted(f["id"], pairs[found])
+        points = vtk.vtkPoints()
+        points.SetData(self.to_vtk(np.ascontiguousarray(f["position"]), deep=True))
+        cells = vtk.vtkCellArray()
+        for a, b in ends:
+            cells.InsertNextCell(2, [int(a), int(b)])
+        data = vtk.vtkPolyData()
+        data.SetPoints(points)
+        data.SetLines(cells)
+        mapper = vtk.vtkPolyDataMapper()
+        mapper.SetInputData(data)
+        if self.args.color != "none":
+            name = {"size": "extent"}.get(self.args.color, self.args.color)
+            data.GetPointData().SetScalars(self.to_vtk(f[name].astype(float), deep=True))
+        mapper.SetLookupTable(self.colors())
+        mapper.SetScalarRange(*self.scale)
+        actor = vtk.vtkActor()
+        actor.SetMapper(mapper)
+        actor.GetProperty().SetColor(0.45, 0.58, 0.72)
+        actor.GetProperty().SetLineWidth(self.args.lines)
+        actor.GetProperty().LightingOff()
+        self.renderer.AddActor(actor)
+
     def find_ground(self, f):
         """Height of the highest level plane under the bodies; None without one."""
         planes = np.flatnonzero(f["shape"] == "plane")
@@ -458,7 +495,7 @@ class Scene:
         text.GetTextProperty().SetFontSize(22)
         text.SetPosition(16, 14)
         self.renderer.AddActor2D(text)
-        if self.args.color == "none":
+        if self.args.color in ("none", "material"):
             return
         bar = vtk.vtkScalarBarActor()
         bar.SetLookupTable(self.colors())
@@ -487,6 +524,8 @@ class Scene:
             wall = key[0] == "hollow" and key[3] or \
                 key[0] == "geometry" and self.geometries[key[1]].get("open", False)
             self.glyphs(f, at, tensors, rows, self.source(key, len(rows)), see_through=wall)
+        if self.args.lines > 0.0:
+            self.add_lines(f, self.joined)
         if not self.args.no_planes:
             for k in np.flatnonzero(f["shape"] == "plane"):
                 self.add_plane(f["position"][k], rotation(f["orientation"][k:k + 1])[0][:, 2])

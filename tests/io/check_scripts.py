@@ -72,7 +72,7 @@ def render(scripts, result):
     script = os.path.join(scripts, "render.py")
     check_surfaces(script, result)
     out = os.path.join(result, "frame-test.png")
-    for color in ("speed", "rank"):
+    for color in ("speed", "rank", "material"):
         subprocess.run([script, result, "--frame", "1", "--color", color, "-o", out,
                         "--size", "320x240"], check=True)
         check_picture(out)
