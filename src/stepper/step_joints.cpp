@@ -17,6 +17,31 @@ bool is_prescribed(const ConstraintProblem& problem, Index b) {
   return problem.bodies.mass_kind[at(b)] == MassKind::prescribed;
 }
 
+/// Damping of a spring in this step. SPOOK's step of an undamped spring that its bodies, free
+/// otherwise, would follow with s = 4/(h^2 k N) < 1 swings (x, h v) up by about 1/sqrt(s) before it
+/// turns back; the more it is too stiff for the step, the nearer its damping time comes to the
+/// joints' two steps, at which a rigid row is critically damped.
+double spring_damping(const JointConstants& joint, const JointGeometry& geometry,
+                      const std::array<Index, kJointBodies>& body, const LocalBodies& local,
+                      const JointStep& step) {
+  if (!geometry.spring || geometry.velocity[0] || step.kind != StepperKind::spook)
+    return joint.damping;
+  double n = 0.0;  // G M^-1 G^T of the row
+  for (std::size_t b = 0; b < 2; ++b) {
+    if (body[b] == kNoIndex) continue;
+    const BodyConstants& constants = local.constants[at(body[b])];
+    if (constants.kind != BodyKind::dynamic) continue;
+    const JointGeometry::Row& row = geometry.jacobian[b][0];
+    const Vec3 push(row[0], row[1], row[2]), turn(row[3], row[4], row[5]);
+    const Vec3 on_axes = local.state[at(body[b])].pose.q.conjugate() * turn;
+    n +=
+        push.squaredNorm() / constants.mass + on_axes.dot(on_axes.cwiseQuotient(constants.inertia));
+  }
+  const double stiff = step.h * step.h * joint.stiffness * n;
+  if (!(stiff > 4.0)) return joint.damping;
+  return std::max(joint.damping, 2.0 * step.h * (1.0 - 4.0 / stiff) * joint.stiffness);
+}
+
 }  // namespace
 
 JointPoses StepJoints::poses_of(const JointConstants& /*joint*/,
@@ -53,8 +78,16 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     const JointMisfit own = joint_misfit(geometry);
     misfit_.linear = std::max(misfit_.linear, own.linear);
     misfit_.angular = std::max(misfit_.angular, own.angular);
-    add_joint_blocks(joint, geometry, poses, body, static_cast<Index>(j), step, model_, blocks,
-                     made_);
+    const double damping = spring_damping(joint, geometry, body, set.bodies, step);
+    if (damping > joint.damping) {
+      JointConstants damped = joint;
+      damped.damping = damping;
+      add_joint_blocks(damped, geometry, poses, body, static_cast<Index>(j), step, model_, blocks,
+                       made_);
+    } else {
+      add_joint_blocks(joint, geometry, poses, body, static_cast<Index>(j), step, model_, blocks,
+                       made_);
+    }
     begin_.push_back(static_cast<Index>(made_.size()));
     rows_.push_back(static_cast<char>(geometry.rows));
     const std::size_t on = body[1] != kNoIndex ? 1 : 0;

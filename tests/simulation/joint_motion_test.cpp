@@ -112,6 +112,44 @@ TEST(JointFriction, HoldsAPendulumAgainstASmallerTorque) {
   EXPECT_NEAR(run.body(0).twist.w.y(), 0.0, 1e-9);
 }
 
+TEST(JointFriction, HoldsABobOnALongArm) {
+  // I = 1e-5, I + m r^2 = 1: what a sweep over the brake alone would need 1e5 turns for
+  Motion run(
+      "bodies: [{name: bob, mass: 1, inertia: [1e-5, 1e-5, 1e-5], position: [1, 0, 0]}]\n"
+      "joints: [{name: hinge, type: revolute, between: [world, bob], at: [0, 0, 0], axis: [0, 1, "
+      "0], friction: 10}]\n");
+
+  run.steps(100);
+
+  EXPECT_LE(run.report().solve.iterations, 1);
+  EXPECT_NEAR(run.coordinate(0), 0.0, 1e-9);
+}
+
+TEST(JointFriction, HoldsABeamOfAHundredHinges) {
+  Motion run(
+      "generators: [{chain: {name: c, links: 100, mass: 1, inertia: [0.1, 0.1, 0.1], anchored: "
+      "first, from: [0, 0, 0], to: [100, 0, 0], joint: revolute, friction: 5e5}}]\n");
+
+  run.steps(10);
+
+  EXPECT_LE(run.report().solve.iterations, 1);
+  EXPECT_NEAR(run.body(99).twist.v.norm(), 0.0, 1e-6);
+}
+
+TEST(Motor, OnALongArmReachesItsSpeedAtTheBound) {
+  // no gravity: 2 N m turn 1.001 kg m^2
+  Motion run(
+      "gravity: [0, 0, 0]\nbodies: [{name: bob, mass: 1, inertia: [0.001, 0.001, 0.001], position: "
+      "[1, 0, 0]}]\n"
+      "joints: [{name: hinge, type: revolute, between: [world, bob], at: [0, 0, 0], axis: [0, 1, "
+      "0], motor: {velocity: 0.01, max_force: 2}}]\n");
+
+  run.steps(2);
+  EXPECT_NEAR(run.body(0).twist.w.y(), 2.0 / 1.001 * 2 * kStep, 1e-7);
+  run.steps(20);
+  EXPECT_NEAR(run.body(0).twist.w.y(), 0.01, 1e-9);
+}
+
 TEST(Motor, AtItsBoundAcceleratesAFlywheelEvenlyThenHoldsTheSpeed) {
   Motion run(kWheel +
              "joints: [{name: hinge, type: revolute, between: [world, wheel], at: [0, 0, 0], axis: "
@@ -184,6 +222,25 @@ TEST(Spring, SwingsWithItsFrequencyAndKeepsItsEnergy) {
   EXPECT_NEAR(run.body(0).pose.p.x(), 1.0 + 0.1 * std::cos(10.0), 0.1 * 20.0 * kStep);
   EXPECT_NEAR(run.body(0).pose.p.y(), 0.0, 1e-15);
   EXPECT_LT(run.unexplained(), kRoundOff);
+}
+
+TEST(Spring, TooStiffForTheStepSwingsNoFartherThanItStarted) {
+  // h omega = 2.8 to 2000, without damping of its own
+  for (const char* stiffness : {"2e6", "1e8", "1e12"}) {
+    Motion run(
+        "gravity: [0, 0, 0]\nbodies: [{name: block, mass: 1, inertia: [1, 1, 1], position: [1.01, "
+        "0, 0]}]\n"
+        "forces: [{name: s, type: spring, between: [world, block], at: [[0, 0, 0], [1.01, 0, 0]], "
+        "stiffness: " +
+        std::string(stiffness) + ", length: 1}]\n");
+
+    for (int i = 0; i < 200; ++i) {
+      run.steps(1);
+      ASSERT_LT(std::abs(run.body(0).pose.p.x() - 1.0), 0.02) << stiffness << " " << i;
+    }
+    EXPECT_NEAR(run.body(0).pose.p.x(), 1.0, 1e-6) << stiffness;
+    EXPECT_LT(run.unexplained(), kRoundOff);
+  }
 }
 
 TEST(Damper, SlowsExponentially) {

@@ -1,0 +1,80 @@
+// Brakes, limits and bounded motors of joints over ranks, and a chain on a pile.
+#include <gtest/gtest.h>
+
+#include "catena/simulation/simulation.hpp"
+
+namespace catena {
+namespace {
+
+/// Positions of all bodies by id after some steps, on every rank.
+std::vector<double> positions(const Communicator& comm, const std::string& text, int steps,
+                              double& misfit) {
+  Simulation sim(comm, parse_case(text, "drives.yaml", ".", {}));
+  misfit = 0.0;
+  for (int i = 0; i < steps; ++i) {
+    const StepReport& r = sim.step();
+    misfit = std::max(misfit, r.projected.linear);
+  }
+  GlobalId most = 0;
+  for (const BodyConstants& body : sim.bodies().constants) most = std::max(most, body.id);
+  most = comm.max(most);
+  std::vector<double> all(3 * static_cast<std::size_t>(most + 1), 0.0);
+  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i)
+    for (int d = 0; d < 3; ++d)
+      all[3 * static_cast<std::size_t>(sim.bodies().constants[i].id) +
+          static_cast<std::size_t>(d)] = sim.state().body[i].pose.p[d];
+  comm.sum(all);
+  return all;
+}
+
+TEST(JointDrives, MoveAChainAlikeOnAnyNumberOfRanks) {
+  // braked hinges, one end driven to a limit, the other loaded
+  const std::string text =
+      "catena: 1\nname: drives\n"
+      "bodies: [{name: arm, mass: 1, inertia: [1e-3, 1e-3, 1e-3], position: [0, 0, 2]}, {name: "
+      "load, mass: 30, inertia: [1, 1, 1], position: [20, 0, 0]}]\n"
+      "generators: [{chain: {name: c, links: 20, mass: 1, inertia: [0.1, 0.1, 0.1], anchored: "
+      "first, from: [0, 0, 0], to: [20, 0, 0], joint: revolute, friction: 50}}]\n"
+      "joints:\n"
+      "  - {name: end, type: fixed, between: [c-19, load], at: [20, 0, 0]}\n"
+      "  - {name: hinge, type: revolute, between: [world, arm], at: [0, 0, 1], axis: [0, 1, 0], "
+      "motor: {velocity: 2, max_force: 30}, limits: [-0.1, 0.1]}\n"
+      "time: {step: 2 ms, end: 1}\n"
+      "solver: {max_iterations: 500, relative_tolerance: 1e-16, absolute_tolerance: 1e-20}\n";
+  double misfit = 0.0;
+
+  const std::vector<double> alone = positions(Communicator::self(), text, 80, misfit);
+  const std::vector<double> together = positions(Communicator::world(), text, 80, misfit);
+
+  ASSERT_EQ(alone.size(), together.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(alone[i], together[i], 1e-8) << i;
+  EXPECT_LT(alone[5], -0.01);  // the load falls
+}
+
+TEST(ChainOnPile, HoldsItsJointsToTheProjectionWithAHeavyLastLink) {
+  // a small form of configs/studies/mixed.yaml
+  const std::string text =
+      "catena: 1\nname: mixed\n"
+      "materials: {m: {density: 2500, friction: 0.5}}\n"
+      "bodies: [{name: load, material: m, shape: {sphere: {radius: 0.04}}, mass: 67, inertia: "
+      "[0.043, 0.043, 0.043], position: [0.45, 0.25, 0.44]}]\n"
+      "generators:\n"
+      "  - container: {name: bin, material: m, size: [0.5, 0.5, .inf], origin: [0, 0, 0]}\n"
+      "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.05}}, count: [4, 4, 3], "
+      "spacing: 0.11, origin: [0.08, 0.08, 0.05]}\n"
+      "  - chain: {name: c, material: m, shape: {sphere: {radius: 0.04}}, links: 4, from: [0, "
+      "0.25, "
+      "0.44], to: [0.4, 0.25, 0.44]}\n"
+      "joints: [{name: last, type: spherical, between: [c-3, load], at: [0.4, 0.25, 0.44]}]\n"
+      "time: {step: 5 ms, end: 1}\n"
+      "solver: {max_iterations: 50, relative_tolerance: 1e-3, joints: {projection: 1e-9}}\n";
+  double misfit = 0.0;
+
+  const std::vector<double> at = positions(Communicator::world(), text, 100, misfit);
+
+  EXPECT_LE(misfit, 1e-9);
+  for (std::size_t i = 2; i < at.size(); i += 3) EXPECT_GT(at[i], -1e-3) << i;
+}
+
+}  // namespace
+}  // namespace catena
