@@ -108,15 +108,16 @@ TEST(Crane, LiftsAThousandTimesTheMassOfALink) {
   });
   const double lifted = named(*sim, "load").pose.p.z() - start;
   const double missed =
-      run_to(*sim, 5.0, [&](const StepReport& r) { misfit = std::max(misfit, r.misfit.linear); });
+      run_to(*sim, 6.0, [&](const StepReport& r) { misfit = std::max(misfit, r.misfit.linear); });
 
   // the hook pulls the load's weight (the load is body b: the reaction acts on it)
   EXPECT_NEAR(pull.z() / 900.0 / h, load * kG, 0.02 * load * kG);
   // the drum's circumference, between that of a circle through the joints and that of the polygon
   EXPECT_NEAR(lifted, 2.0 * 0.9 * radius, 0.01);
-  EXPECT_NEAR(coordinate(*sim, "luffing"), 0.25 * std::numbers::pi, 1e-6);
+  EXPECT_NEAR(coordinate(*sim, "luffing"), 0.3 * 2.5, 1e-6);
   EXPECT_GT(named(*sim, "load").pose.p.z(), 3.8);
-  EXPECT_LT(misfit, 2e-4);
+  EXPECT_LT(misfit, 1e-5);
+  EXPECT_LT(missed, 0.2);
   const StepReport& r = sim->stepper().report();
   EXPECT_LT(std::abs(r.energy_residual), 1e-3 * r.audit.motor_work);
   EXPECT_GT(r.audit.motor_work, load * kG * 3.5);
