@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analytic/joint_case.hpp"
 #include "analytic/rods.hpp"
 
 namespace catena::testing {
@@ -67,10 +68,12 @@ struct Swing {
   std::int64_t stiffened = 0;
 };
 
-Swing swing(int n, double h, double end, bool stiffness) {
-  const auto sim = simulate(links(n, "[" + text_of(n * kLink) + ", 0, 0]") +
-                            time_of(h, std::string("{joints: {geometric_stiffness: ") +
-                                           (stiffness ? "true}}" : "false}}")));
+/// configs/validation/long_chain.yaml with 2,000 links.
+Swing swing(double h, double end, bool stiffness) {
+  const auto sim = validation_case(
+      "long_chain", h,
+      {"generators.cable.links=2000", "generators.cable.to=[200, 0, 0]",
+       std::string("solver.joints.geometric_stiffness=") + (stiffness ? "true" : "false")});
   Swing s;
   while (sim->state().time < end - 0.5 * h) {
     const StepReport& r = sim->step();
@@ -85,7 +88,7 @@ Swing swing(int n, double h, double end, bool stiffness) {
 }
 
 TEST(LongChain, TwoThousandLinksSwingWithoutDriftOrGainOfEnergy) {
-  const Swing s = swing(2000, 2e-3, 2.0, true);
+  const Swing s = swing(2e-3, 2.0, true);
 
   EXPECT_LT(s.misfit, 1e-4);
   EXPECT_LT(s.gain, 1e-4);
@@ -94,7 +97,7 @@ TEST(LongChain, TwoThousandLinksSwingWithoutDriftOrGainOfEnergy) {
 }
 
 TEST(LongChain, WithoutGeometricStiffnessTheSameStepTearsIt) {
-  const Swing s = swing(2000, 2e-3, 2.0, false);
+  const Swing s = swing(2e-3, 2.0, false);
 
   EXPECT_GT(s.misfit, 0.1);
   EXPECT_EQ(s.stiffened, 0);
