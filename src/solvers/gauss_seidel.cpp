@@ -109,7 +109,7 @@ class GaussSeidel final : public Solver {
     monitor.set_setup_seconds(wall_seconds() - started);
     for (int iteration = 1; !over; ++iteration) {
       joints_.solve_refined(problem, op, impulses, velocities);
-      monitor.begin(iteration, 0.0, iteration == kJointSolves, true);
+      monitor.begin(iteration, 0.0, true, true);
       over = monitor.end();
     }
     SolveReport report = monitor.finish("");

@@ -382,7 +382,14 @@ void JointSystem::solve_refined(const ConstraintProblem& problem, DelassusOperat
                                 std::span<double> impulses, std::span<double> velocities) {
   double last = std::numeric_limits<double>::infinity();
   for (int turn = 0;; ++turn) {
-    op.velocities(impulses, velocities);
+    const bool zero =
+        std::all_of(impulses.begin(), impulses.end(), [](double x) { return x == 0.0; });
+    if (problem.comm.max(static_cast<std::int64_t>(zero ? 0 : 1)) == 0) {
+      const std::span<const double> free = op.free_velocities();
+      std::copy(free.begin(), free.end(), velocities.begin());
+    } else {
+      op.velocities(impulses, velocities);
+    }
     const double largest = problem.comm.max(residual(problem, impulses, velocities));
     // no better than half: what is left is round-off; NaN ends here, too
     if (largest <= kRefined || !(largest < 0.5 * last) || turn > kMostRefinements) return;
