@@ -44,6 +44,16 @@ void JointDrives::list_rows(JointSystem& joints) {
     block_.push_back(k);
     row_.push_back(3 * n_contacts + at(blocks.row_begin[at(k)]));
   }
+  const auto ranks = static_cast<std::size_t>(problem_.comm.size());
+  std::vector<double> counts(ranks + 1, 0.0);
+  counts[static_cast<std::size_t>(problem_.comm.rank())] = static_cast<double>(block_.size());
+  problem_.comm.sum(counts);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (r < static_cast<std::size_t>(problem_.comm.rank()))
+      first_ += static_cast<std::size_t>(counts[r]);
+    total_ += static_cast<std::size_t>(counts[r]);
+  }
+  if (total_ == 0) return;
   for (Index b = 0; b < problem_.bodies.size(); ++b) {
     if (touched[at(b)] == 0) continue;
     for (Index d = problem_.bodies.dof_begin[at(b)]; d < problem_.bodies.dof_begin[at(b) + 1]; ++d)
@@ -53,15 +63,6 @@ void JointDrives::list_rows(JointSystem& joints) {
     if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
     for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r)
       rows_.push_back(3 * n_contacts + at(r));
-  }
-  const auto ranks = static_cast<std::size_t>(problem_.comm.size());
-  std::vector<double> counts(ranks + 1, 0.0);
-  counts[static_cast<std::size_t>(problem_.comm.rank())] = static_cast<double>(block_.size());
-  problem_.comm.sum(counts);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (r < static_cast<std::size_t>(problem_.comm.rank()))
-      first_ += static_cast<std::size_t>(counts[r]);
-    total_ += static_cast<std::size_t>(counts[r]);
   }
   const auto numbers = static_cast<double>(total_ * (dofs_.size() + rows_.size()));
   if (total_ > kMost || problem_.comm.max(numbers) > static_cast<double>(kMostNumbers)) total_ = 0;
