@@ -31,6 +31,17 @@ HaloPlan HaloPlan::reversed() const {
   return plan;
 }
 
+HaloPlan HaloPlan::reversed_into_slots(std::vector<Index>& item) const {
+  HaloPlan plan = reversed();
+  item.clear();
+  for (Neighbour& neighbour : plan.neighbours)
+    for (Index& place : neighbour.receive) {
+      item.push_back(place);
+      place = static_cast<Index>(item.size()) - 1;
+    }
+  return plan;
+}
+
 struct HaloExchange::Impl {
   Impl(const Communicator& owner, HaloPlan paths, int items_width, int tag)
       : comm(owner), plan(std::move(paths)), width(items_width) {
@@ -152,8 +163,5 @@ void HaloExchange::end(std::span<double> target) {
       "MPI_Waitall");
   impl.active = false;
 }
-
-const HaloPlan& HaloExchange::plan() const { return impl_->plan; }
-int HaloExchange::width() const { return impl_->width; }
 
 }  // namespace catena

@@ -233,8 +233,8 @@ void GeneralBlocks::clear() {
   body.clear();
   key.clear();
   angular.clear();
-  for (auto* list : {&jacobian, &friction, &rolling, &spinning, &cohesion, &q, &compliance, &lower,
-                     &upper})
+  for (auto* list :
+       {&jacobian, &friction, &rolling, &spinning, &cohesion, &q, &compliance, &lower, &upper})
     list->clear();
 }
 

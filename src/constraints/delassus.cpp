@@ -196,12 +196,7 @@ struct DelassusOperator::Impl {
     const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
     // Several neighbours may send forces for one body: they arrive in slots of their own
     // and are added in the order of the neighbours' ranks.
-    HaloPlan backward = forward.reversed();
-    for (HaloPlan::Neighbour& n : backward.neighbours)
-      for (Index& item : n.receive) {
-        slot_item.push_back(item);
-        item = static_cast<Index>(slot_item.size()) - 1;
-      }
+    HaloPlan backward = forward.reversed_into_slots(slot_item);
     slots.resize(slot_item.size() * at(width));
     ghost_forces.emplace(problem.comm, std::move(backward), width, kTagGhostForces);
     ghost_velocities.emplace(problem.comm, forward, width, kTagGhostVelocities);

@@ -51,8 +51,8 @@ class JointElimination {
 
 inline constexpr double kJointRegularisation = 1e-12;
 
-/// Forests: leaf to root over bodies and joints, no fill (docs/theory.md, "Trees and loops"). Rigid bodies,
-/// blocks of one or two bodies.
+/// Forests: leaf to root over bodies and joints, no fill (docs/theory.md, "Trees and loops"). Rigid
+/// bodies, blocks of one or two bodies.
 std::unique_ptr<JointElimination> make_tree_elimination(const JointBlocks& structure);
 /// Few closed loops: the joints that close them (those with the largest names, by a spanning forest
 /// in ascending names) border a forest; dense Schur complement of their rows, in ascending order,

@@ -373,13 +373,8 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
   if (problem.comm.size() == 1) return;
   std::vector<double> marks(touched_.begin(), touched_.end());
   {
-    HaloPlan back = problem.ghosts.reversed();
     std::vector<Index> slot;
-    for (HaloPlan::Neighbour& n : back.neighbours)
-      for (Index& item : n.receive) {
-        slot.push_back(item);
-        item = static_cast<Index>(slot.size()) - 1;
-      }
+    HaloPlan back = problem.ghosts.reversed_into_slots(slot);
     std::vector<double> heard(slot.size(), 0.0);
     HaloExchange halo(problem.comm, std::move(back), 1, kTagBackward);
     halo.begin(marks);
@@ -392,13 +387,7 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
   halo.end(marks);
   for (std::size_t b = 0; b < touched_.size(); ++b) touched_[b] = marks[b] > 0.0 ? 1 : 0;
   HaloPlan forward = velocity_plan(restricted(problem.ghosts, touched_), bodies, item_width_);
-  HaloPlan backward = forward.reversed();
-  slot_item_.clear();
-  for (HaloPlan::Neighbour& n : backward.neighbours)
-    for (Index& item : n.receive) {
-      slot_item_.push_back(item);
-      item = static_cast<Index>(slot_item_.size()) - 1;
-    }
+  HaloPlan backward = forward.reversed_into_slots(slot_item_);
   slots_.assign(slot_item_.size() * static_cast<std::size_t>(item_width_), 0.0);
   forward_.emplace(problem.comm, std::move(forward), item_width_, kTagForward);
   backward_.emplace(problem.comm, std::move(backward), item_width_, kTagBackward);

@@ -81,13 +81,8 @@ void Tension::share(const ConstraintProblem& problem) {
   std::vector<double> lines(stiffness_.size() * kWidth);
   for (std::size_t b = 0; b < stiffness_.size(); ++b)
     pack(stiffness_[b], lines.data() + kWidth * b);
-  HaloPlan back = problem.ghosts.reversed();
   std::vector<Index> slot;
-  for (HaloPlan::Neighbour& n : back.neighbours)
-    for (Index& item : n.receive) {
-      slot.push_back(item);
-      item = static_cast<Index>(slot.size()) - 1;
-    }
+  HaloPlan back = problem.ghosts.reversed_into_slots(slot);
   std::vector<double> heard(slot.size() * kWidth, 0.0);
   HaloExchange to_owners(problem.comm, std::move(back), kWidth, kTagBack);
   to_owners.begin(lines);

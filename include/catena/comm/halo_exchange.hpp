@@ -23,6 +23,9 @@ struct HaloPlan {
 
   /// The same paths the other way round.
   HaloPlan reversed() const;
+  /// The same for sums: what several neighbours send for one item arrives in slots of their own,
+  /// 0, 1, ... in the order of neighbours; `item[s]` is what slot s is to be added to.
+  HaloPlan reversed_into_slots(std::vector<Index>& item) const;
 };
 
 /// Persistent messages along a plan, `width` doubles an item. At most one message
@@ -41,9 +44,6 @@ class HaloExchange {
   /// Neighbours. Waits, then writes what came into `target` (items x width), the
   /// neighbours in rank order.
   void end(std::span<double> target);
-
-  const HaloPlan& plan() const;
-  int width() const;
 
  private:
   struct Impl;
