@@ -25,6 +25,9 @@ class HybridEngine final : public SweepEngine {
     if (joints_ != nullptr) {
       joint_impulses_.assign(impulses.begin(), impulses.end());
       drives_->admit(joint_impulses_);
+      // the first solve finds them whatever they are; of redundant rows it would keep what a guess
+      // brings along
+      for_joint_rows([&](std::size_t row) { joint_impulses_[row] = 0.0; });
     }
     std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
     store_impulses(guess);
@@ -67,17 +70,23 @@ class HybridEngine final : public SweepEngine {
     for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
     if (joints_ == nullptr) return;
     drives_->store(joint_impulses_, impulses);
+    for_joint_rows([&](std::size_t row) { impulses[row] = joint_impulses_[row]; });
+  }
+
+ private:
+  /// Calls visit(row) for the rows of bilateral blocks.
+  template <class Visit>
+  void for_joint_rows(const Visit& visit) const {
     const GeneralBlocks& blocks = problem_.blocks;
     const std::size_t first = 3 * problem_.contacts.size();
     for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
       for (std::size_t row = first + static_cast<std::size_t>(blocks.row_begin[k]);
            row < first + static_cast<std::size_t>(blocks.row_begin[k + 1]); ++row)
-        impulses[row] = joint_impulses_[row];
+        visit(row);
     }
   }
 
- private:
   static std::vector<std::vector<Index>> touched_by(const ConstraintProblem& problem,
                                                     const SubdomainMap& map) {
     std::vector<std::vector<Index>> touched;

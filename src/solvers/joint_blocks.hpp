@@ -18,6 +18,7 @@ namespace catena {
 struct JointBlocks {
   ProblemBodies bodies;
   GeneralBlocks blocks;
+  double misfit = 0.0;  ///< ConstraintProblem::joint_misfit
 };
 
 /// A row that hangs on the rows before it in the pivot order.

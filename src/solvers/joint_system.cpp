@@ -10,6 +10,8 @@
 namespace catena {
 namespace {
 
+/// Chains of fewer joints gain nothing from being cut.
+constexpr std::int64_t kShortChain = 500;
 constexpr int kTagToDealt = 331, kTagFromDealt = 332, kTagForward = 333, kTagBackward = 334;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
@@ -80,6 +82,7 @@ bool JointSystem::prepare(const ConstraintProblem& problem) {
     std::vector<View> views;
     views.reserve(group.dealt.size());
     for (const std::size_t d : group.dealt) views.push_back(view_of(problem, dealt_[d]));
+    group.joints.misfit = problem.joint_misfit;
     fill_group(views, group);
     group.elimination->factor(group.joints);
   }
@@ -175,9 +178,10 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
   std::vector<char> as_chain(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const JointPlace& p = places[i];
-    // held at both ends by more than point joints: rows may hang on others, as a four-bar's do,
+    // held at both ends: rows may hang on others, as a four-bar's do, or those of a taut chain,
     // and the elimination of trees finds those
-    const bool may_hang = p.n_joints > p.n_bodies && p.n_rows > 3 * p.n_joints;
+    const bool may_hang =
+        p.n_joints > p.n_bodies && (p.n_rows > 3 * p.n_joints || p.n_joints <= kShortChain);
     as_chain[i] = all_rigid && settings_.method != JointMethod::direct &&
                           p.kind == MechanismKind::chain && !may_hang
                       ? 1

@@ -65,6 +65,7 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
   rows_.clear();
   arm_.clear();
   misfit_ = {};
+  relative_misfit_ = 0.0;
   const std::size_t n = bodies.joints.size();
   begin_.reserve(n + 1);
   rows_.reserve(n);
@@ -78,6 +79,12 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     const JointMisfit own = joint_misfit(geometry);
     misfit_.linear = std::max(misfit_.linear, own.linear);
     misfit_.angular = std::max(misfit_.angular, own.angular);
+    // an arm to the world is a place, not a length
+    double arm = 0.0;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (body[i] != kNoIndex) arm = std::max(arm, joint.frame[i].p.norm());
+    relative_misfit_ = std::max(
+        {relative_misfit_, own.angular, own.linear > 0.0 && arm > 0.0 ? own.linear / arm : 0.0});
     const double damping = spring_damping(joint, geometry, body, set.bodies, step);
     if (damping > joint.damping) {
       JointConstants damped = joint;

@@ -137,6 +137,8 @@ void Stepper::assemble_problem(const Bodies& bodies, const State& state) {
   fill_contacts(state);
   joints_.add_blocks(bodies, state, contact_set_, {settings_.kind, state.time, settings_.step},
                      *problem_);
+  problem_->joint_misfit = 0.0;
+  if (model_.joint_names.size() > 0) problem_->joint_misfit = comm_.max(joints_.relative_misfit());
   recovering_.resize(static_cast<std::size_t>(problem_->n_blocks()), 0);
   // from here on the problem and places_ say all that is needed of the contacts
   clear_large(contact_set_.contacts);

@@ -81,10 +81,11 @@ TEST(FourBars, TwoStayParallelThroughTheSingularPositions) {
   for (int i = 0; i < 3; ++i) e[i] = run_parallelograms(2, std::ldexp(2e-3, -i), 10.0);
 
   for (const LinkageErrors& x : e) {
-    EXPECT_LT(x.skew, 1e-8);
-    // each loop of plane hinges holds out of plane what it holds already: three rows
+    EXPECT_LT(x.skew, 1e-4);  // the other branch is metres away
+    // each loop of plane hinges holds out of plane what it holds already: three rows; with cranks
+    // and couplers in one line each loop has one more
     EXPECT_EQ(x.fewest_redundant, 6U);
-    EXPECT_EQ(x.most_redundant, 6U);
+    EXPECT_LE(x.most_redundant, 8U);
   }
   for (int i = 0; i < 2; ++i) {
     EXPECT_GT(order(e[i].place, e[i + 1].place), 0.9);
@@ -160,6 +161,47 @@ TEST(Bricard, ProjectedItMovesThoughItsJointsAreOneTooMany) {
   }
   EXPECT_LT(e[2].place, 8e-3);
   EXPECT_LT(e[2].energy, 0.05);  // of 29 J
+}
+
+// Misfits turn the redundant row into a nearly redundant one: taken for genuine it would lock the
+// mechanism.
+TEST(Bricard, RigidItMovesWithoutProjection) {
+  LinkageErrors e[2];
+  for (int i = 0; i < 2; ++i) e[i] = run_bricard(std::ldexp(2.5e-3, -i), 4.0, "{}");
+
+  EXPECT_EQ(e[1].fewest_redundant, 1U);
+  EXPECT_GT(order(e[0].place, e[1].place), 0.9);
+  EXPECT_LT(e[1].place, 0.02);
+  EXPECT_LT(e[1].energy, 0.1);  // of 29 J
+}
+
+// A rigid ring of 12 hinged links (48 kg) falls 0.1 m on a bump. Its hinges hold three rows more
+// than they can; reactions stay of the size of impacts: 48 kg stopped from 1.4 m/s within a step
+// of 1 ms is 7e4 N.
+TEST(Ring, OfHingesOnABumpHasReactionsOfTheSizeOfImpacts) {
+  const std::string text = R"(catena: 1
+name: ring
+materials: {steel: {density: 7800, friction: 0.8}}
+bodies:
+  - {name: floor, material: steel, shape: {plane: {}}}
+  - {name: bump, material: steel, shape: {sphere: {radius: 0.05}}, position: [0.02, 0.2, 0.01], fixed: true}
+generators:
+  - chain: {name: track, material: steel, shape: {box: {size: [9 cm, 0.6, 4 cm]}}, mass: 4, links: 12,
+            joint: revolute, closed: true, axis: [0, 1, 0],
+            path: [[-0.15, 0, 0.1], [0.15, 0, 0.1], [0.15, 0, 0.4], [-0.15, 0, 0.4]]}
+time: {step: 1 ms, end: 0.5 s}
+)";
+  Simulation run(Communicator::self(), parse_case(text, "ring.yaml", ""));
+  double largest = 0.0;
+
+  for (std::int64_t i = 0; i < run.n_steps(); ++i) {
+    run.step();
+    for (std::size_t j = 0; j < run.bodies().joints.size(); ++j)
+      largest = std::max(largest, run.stepper().joint_reaction(j).impulse.norm() / 1e-3);
+  }
+
+  EXPECT_GT(largest, 100.0);
+  EXPECT_LT(largest, 7e4);
 }
 
 TEST(Bricard, SoftJointsMoveItToo) {

@@ -52,6 +52,8 @@ class StepJoints {
                       std::span<double> rhs, const ConstraintProblem& problem) const;
   /// Largest misfits at the start of the step, this rank's.
   const JointMisfit& misfit() const { return misfit_; }
+  /// The same as one number: rad, or as a part of the joint's longer arm.
+  double relative_misfit() const { return relative_misfit_; }
   /// Local. What joint j (of Bodies::joints) did in the step that `impulses` are of.
   JointReaction reaction(std::size_t j, const ConstraintProblem& problem,
                          std::span<const double> impulses, const ContactSet& set) const;
@@ -75,6 +77,7 @@ class StepJoints {
   std::vector<char> rows_;        ///< per joint: rows of its geometry, without motors
   std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
   JointMisfit misfit_;
+  double relative_misfit_ = 0.0;
 };
 
 }  // namespace catena
