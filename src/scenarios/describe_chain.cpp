@@ -93,9 +93,8 @@ bool describe_path(SettingsVisitor& visit, ChainPathEntry& s) {
               .help = "corners of a polyline on which the joints stand, all links equally long"});
   visit.visit("closed", s.closed,
               {.help = "of a path: the last link is joined to the first (a loop, a track); three "
-                       "rows of a loop of hinges hang on the others: give them an "
-                       "angular_compliance, or their reactions grow without bound where contacts "
-                       "push the loop out of its plane"});
+                       "rows of a loop of hinges hang on the others, which a little "
+                       "angular_compliance gives reactions of their own"});
   bool hangs = s.kind == ChainPath::catenary, winds = s.kind == ChainPath::curl;
   describe_catenary(visit, s, hangs);
   describe_curl(visit, s, winds);

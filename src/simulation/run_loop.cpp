@@ -419,9 +419,7 @@ class RunLoop {
     }
     log_.info(std::to_string(joints.redundant.size()) +
               " rows of joints hang on others and share their reactions by least norm: " + names +
-              (joints.redundant.size() > kMostNamed ? ", ..." : "") +
-              "; a little compliance or angular_compliance of these joints keeps their reactions "
-              "small where bodies leave the places in which the rows agree");
+              (joints.redundant.size() > kMostNamed ? ", ..." : ""));
   }
 
   /// Tells once of each insertion that finds no room.
