@@ -78,16 +78,23 @@ bool JointSystem::prepare(const ConstraintProblem& problem) {
     fill_chain(problem);
     chain_factor_->factor(chain_);
   }
-  for (Group& group : groups_) {
-    std::vector<View> views;
-    views.reserve(group.dealt.size());
-    for (const std::size_t d : group.dealt) views.push_back(view_of(problem, dealt_[d]));
-    group.joints.misfit = problem.joint_misfit;
-    fill_group(views, group);
-    group.elimination->factor(group.joints);
-  }
+  if (any_groups_) factor_groups(problem);
   make_report(problem);
   return true;
+}
+
+/// Collective: a factor that fails on one rank is told on all.
+void JointSystem::factor_groups(const ConstraintProblem& problem) {
+  all_or_none(problem.comm, [&] {
+    for (Group& group : groups_) {
+      std::vector<View> views;
+      views.reserve(group.dealt.size());
+      for (const std::size_t d : group.dealt) views.push_back(view_of(problem, dealt_[d]));
+      group.joints.misfit = problem.joint_misfit;
+      fill_group(views, group);
+      group.elimination->factor(group.joints);
+    }
+  });
 }
 
 void JointSystem::make_structure(const ConstraintProblem& problem) {
@@ -125,6 +132,7 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
   deal(problem, edges, places);
   make_chain(problem);
   make_groups(problem);
+  any_groups_ = comm.max(static_cast<std::int64_t>(groups_.size())) > 0;
   lay_out_rows();
 }
 

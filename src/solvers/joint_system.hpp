@@ -110,6 +110,7 @@ class JointSystem {
   void make_groups(const ConstraintProblem& problem);
   void lay_out_group(Group& group) const;
   void lay_out_rows();
+  void factor_groups(const ConstraintProblem& problem);
   static void fill_group(const std::vector<View>& views, Group& group);
   template <class Visit>
   void each_received(const Visit& visit) const;
@@ -159,6 +160,7 @@ class JointSystem {
   int next_rows_ = 0;               ///< rows of the next rank's first block, if it couples; else 0
   std::vector<double> next_first_;  ///< G M^-1 of that block at the body that both hold
   std::vector<Group> groups_;
+  bool any_groups_ = false;  ///< on any rank
   std::vector<char> touched_;
   std::vector<double> change_;
 };
