@@ -37,7 +37,8 @@ class HybridEngine final : public SweepEngine {
     else
       op.velocities(guess, velocities);
     if (joints_ != nullptr) {
-      joints_->solve(problem, joint_impulses_, velocities);
+      // twice: what regularisation leaves of the first is taken out by the second
+      for (int turn = 0; turn < 2; ++turn) joints_->solve(problem, joint_impulses_, velocities);
       drives_->solve(joint_impulses_, velocities);
       velocities_ = velocities;
     }
