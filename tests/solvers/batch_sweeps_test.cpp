@@ -234,9 +234,9 @@ TEST(SweepPlan, HoldsEveryContactOnceInBatchesThatShareNoMovingBody) {
   const ConstraintProblem problem = grid(9, 1, 0.4, 0.0);
   std::vector<Index> blocks(problem.contacts.size());
   std::iota(blocks.begin(), blocks.end(), 0);
-  const std::vector<Index> alone(static_cast<std::size_t>(problem.bodies.size()), 1);
+  const std::vector<char> unshared(static_cast<std::size_t>(problem.bodies.size()), 0);
 
-  const SweepPlan plan = plan_sweep(problem, blocks, alone, {});
+  const SweepPlan plan = plan_sweep(problem, blocks, unshared, {});
 
   std::set<Index> seen;
   std::size_t places = 0;

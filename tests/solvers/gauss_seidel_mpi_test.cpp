@@ -37,6 +37,7 @@ Solved solve(const LocalScene& local, const GaussSeidelSettings& settings) {
 
 GaussSeidelSettings to_tolerance(double natural_map) {
   GaussSeidelSettings settings;
+  settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = natural_map;
@@ -47,6 +48,7 @@ GaussSeidelSettings to_tolerance(double natural_map) {
 
 GaussSeidelSettings sweeps(int n, int check_interval = 10) {
   GaussSeidelSettings settings;
+  settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;

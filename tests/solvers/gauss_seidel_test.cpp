@@ -24,6 +24,7 @@ using test::Solved;
 /// To the natural map given, m/s; errors are looked at after every sweep.
 GaussSeidelSettings to_tolerance(double natural_map, int max_iterations = 20000) {
   GaussSeidelSettings settings;
+  settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = natural_map;
@@ -34,6 +35,7 @@ GaussSeidelSettings to_tolerance(double natural_map, int max_iterations = 20000)
 /// Exactly that many sweeps, and the last iterate.
 GaussSeidelSettings sweeps(int n) {
   GaussSeidelSettings settings;
+  settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.metric = Metric::natural_map;
