@@ -15,8 +15,9 @@ constexpr double kLargeRegularisation = 1e-9;
 constexpr double kSuspicious = 1e-7;
 /// n^T A n of unit vectors, a sum of squares and therefore known far below round-off of A: null.
 /// Bodies that miss their places by a part m of a length, though, turn a null vector's into some
-/// m^2: taken for genuine, such rows lock the mechanism, and their reactions have no bound. Measured
-/// on a ring of 12 hinges that falls on a bump: 100 m^2 leaves reactions of 1e7 N, 1e4 m^2 none.
+/// m^2: taken for genuine, such rows lock the mechanism, and their reactions have no bound.
+/// Measured on a ring of 12 hinges that falls on a bump: 100 m^2 leaves reactions of 1e7 N, 1e4 m^2
+/// none.
 constexpr double kNull = 1e-18;
 constexpr double kNullOfMisfit = 1e4;
 /// Multiply-adds that finding null vectors may take.
