@@ -61,7 +61,7 @@ Solved solve(const Communicator& comm, const ChainPart& whole, const std::vector
   const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(x)));
   Solved solved;
   solved.x.resize(bytes.size() / sizeof(double));
-  std::memcpy(solved.x.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(solved.x.data(), bytes.data(), bytes.size());
   solved.raised = comm.sum(chain.report().raised);
   solved.grouping = chain.grouping();
   return solved;
