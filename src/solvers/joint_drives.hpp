@@ -32,7 +32,6 @@ class JointDrives {
   bool has(Index block) const {
     return !has_.empty() && has_[static_cast<std::size_t>(block)] != 0;
   }
-  bool any() const { return total_ > 0; }
   /// Local. Brings the impulses of the rows within their bounds.
   void admit(std::span<double> impulses) const;
   /// Collective. `velocities`: those of bodies that joints hold, ghosts included, with the joints

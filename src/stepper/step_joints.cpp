@@ -44,9 +44,8 @@ double spring_damping(const JointConstants& joint, const JointGeometry& geometry
 
 }  // namespace
 
-JointPoses StepJoints::poses_of(const JointConstants& /*joint*/,
-                                const std::array<Index, kJointBodies>& body,
-                                const LocalBodies& local) const {
+JointPoses StepJoints::poses_of(const std::array<Index, kJointBodies>& body,
+                                const LocalBodies& local) {
   JointPoses poses;
   for (std::size_t i = 0; i < kJointBodies; ++i) {
     if (body[i] == kNoIndex) continue;
@@ -74,7 +73,7 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
   for (std::size_t j = 0; j < n; ++j) {
     const JointConstants& joint = bodies.joints[j];
     const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
-    const JointPoses poses = poses_of(joint, body, set.bodies);
+    const JointPoses poses = poses_of(body, set.bodies);
     const JointGeometry geometry = joint_geometry(joint, poses, state.joints[j].angle, model_);
     const JointMisfit own = joint_misfit(geometry);
     misfit_.linear = std::max(misfit_.linear, own.linear);
@@ -207,8 +206,8 @@ void StepJoints::update_angles(const Bodies& bodies, const ContactSet& set, Stat
       case JointType::planar:
       case JointType::gear:
       case JointType::torsion_spring:
-        state.joints[j].angle = joint_angles(
-            joint, poses_of(joint, set.joint_bodies[j], set.bodies), state.joints[j].angle, model_);
+        state.joints[j].angle = joint_angles(joint, poses_of(set.joint_bodies[j], set.bodies),
+                                             state.joints[j].angle, model_);
         break;
       default:
         break;  // without angles
@@ -225,8 +224,8 @@ JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const 
     const JointConstants& joint = bodies.joints[j];
     const auto m = at(begin_[j]);
     if (m == at(begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
-    const JointGeometry geometry = joint_geometry(
-        joint, poses_of(joint, set.joint_bodies[j], set.bodies), state.joints[j].angle, model_);
+    const JointGeometry geometry = joint_geometry(joint, poses_of(set.joint_bodies[j], set.bodies),
+                                                  state.joints[j].angle, model_);
     if (geometry.spring) continue;
     double* out = rhs.data() + first + at(problem.blocks.row_begin[at(block_of(m))]);
     for (std::size_t r = 0; r < static_cast<std::size_t>(geometry.rows); ++r) {
@@ -269,8 +268,8 @@ JointReaction StepJoints::reaction(std::size_t j, const ConstraintProblem& probl
 std::array<double, 3> StepJoints::coordinates(const Bodies& bodies, const State& state,
                                               const ContactSet& set, std::size_t j) const {
   const JointConstants& joint = bodies.joints[j];
-  return joint_coordinates(joint, poses_of(joint, set.joint_bodies[j], set.bodies),
-                           state.joints[j].angle, model_);
+  return joint_coordinates(joint, poses_of(set.joint_bodies[j], set.bodies), state.joints[j].angle,
+                           model_);
 }
 
 Index StepJoints::worst(const ConstraintProblem& problem, std::span<const double> impulses,

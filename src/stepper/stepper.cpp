@@ -399,10 +399,10 @@ void Stepper::check_solution(const Bodies& bodies, const State& state) const {
   }
   const bool all_sound = comm_.min(static_cast<std::int64_t>(sound ? 1 : 0)) == 1;
   if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
-  if (state.step == 0) refuse_contradictions(bodies, state);
+  if (state.step == 0) refuse_contradictions(bodies);
 }
 
-void Stepper::refuse_contradictions(const Bodies& bodies, const State& /*state*/) const {
+void Stepper::refuse_contradictions(const Bodies& bodies) const {
   // what exact solves of consistent joints leave is round-off; sweeps may just have been too few
   constexpr double kMet = 1e-6;
   if (report_.solve.joints.joints == 0) return;

@@ -66,8 +66,7 @@ class StepJoints {
               std::span<const double> twists, double& slip) const;
 
  private:
-  JointPoses poses_of(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
-                      const LocalBodies& local) const;
+  static JointPoses poses_of(const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   Index block_of(std::size_t made) const { return first_block_ + static_cast<Index>(made); }
 
   const Model& model_;

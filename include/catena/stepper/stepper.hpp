@@ -151,7 +151,7 @@ class Stepper {
   /// Body of the local bodies to its pose and twist at the step's end; returns m g . (wrap).
   double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
-  void refuse_contradictions(const Bodies& bodies, const State& state) const;
+  void refuse_contradictions(const Bodies& bodies) const;
   void fill_contacts(const State& state);
   RigidContact rows_of(const Contact& c, const PairMaterial& pair) const;
   /// Impulses of the last step in the new contact frames; solvers make them admissible.
