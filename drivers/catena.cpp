@@ -62,7 +62,7 @@ void add_solve(CLI::App& app, Request& request) {
   CLI::App* solve = app.add_subcommand("solve", "solve one contact problem");
   auto& s = request.solve;
   solve->add_option("PROBLEM", s.problem, kProblemHelp)->required();
-  solve->add_option("--solver", s.solver, "method: gauss_seidel")->type_name("NAME");
+  solve->add_option("--solver", s.solver, "method: gauss_seidel, jacobi, apgd, interior_point, dantzig, auto")->type_name("NAME");
   solve->add_option("--law", s.law, "coulomb or ccp; the file's, or coulomb")->type_name("NAME");
   solve
       ->add_option("--metric", s.metric,

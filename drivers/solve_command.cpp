@@ -19,9 +19,7 @@ namespace catena::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kLaterSolvers = {"jacobi", "apgd", "interior_point",
-                                                           "dantzig", "auto"};
-constexpr std::array<std::string_view, 2> kLaws = {"coulomb", "ccp"};
+constexpr std::array<std::string_view, 4> kLaws = {"coulomb", "ccp", "box", "frictionless"};
 /// A problem solved alone may take longer than one step of a run.
 constexpr int kMaxIterations = 10000;
 constexpr double kTolerance = 1e-6;
@@ -40,15 +38,6 @@ int index_of(const std::array<std::string_view, N>& names, const std::string& wo
               near.empty() ? "known: " + known : "did you mean " + near + "?");
 }
 
-void check_solver_name(const std::string& name) {
-  if (name == "gauss_seidel") return;
-  if (std::find(kLaterSolvers.begin(), kLaterSolvers.end(), name) != kLaterSolvers.end()) {
-    throw Error("'" + name + "' is not available in this version", "--solver",
-                "available: gauss_seidel");
-  }
-  throw Error("unknown solver '" + name + "'", "--solver", "available: gauss_seidel");
-}
-
 /// Value of an option that takes a number.
 double number_of(const std::string& text, std::string_view unit, const std::string& option,
                  double min) {
@@ -63,10 +52,10 @@ double number_of(const std::string& text, std::string_view unit, const std::stri
 }
 
 /// Options first, then --set, which has the last word.
-GaussSeidelSettings settings_of(const SolveArguments& arguments) {
-  check_solver_name(arguments.solver);
-  GaussSeidelSettings settings;
-  StopRule& stop = settings.stop;
+MethodSettings settings_of(const SolveArguments& arguments) {
+  MethodSettings settings;
+  settings.method = static_cast<SolverMethod>(index_of(kSolverNames, arguments.solver, "--solver"));
+  StopRule& stop = settings.stop();
   if (!arguments.metric.empty()) {
     stop.metric = static_cast<Metric>(index_of(kMetricNames, arguments.metric, "--metric"));
   }
@@ -143,9 +132,10 @@ void write_text(const Communicator& comm, const std::string& file, const std::st
   });
 }
 
-std::string law_name(ContactLaw law) {
-  constexpr std::string_view kNames[] = {"coulomb", "ccp", "box", "frictionless"};
-  return std::string(kNames[static_cast<std::size_t>(law)]);
+std::string law_name(ContactLaw law) { return std::string(kLaws[static_cast<std::size_t>(law)]); }
+
+std::string solver_name(const MethodSettings& settings) {
+  return std::string(kSolverNames[static_cast<std::size_t>(settings.method)]);
 }
 
 struct Solved {
@@ -154,12 +144,12 @@ struct Solved {
   std::int64_t rows = 0;
   ContactLaw law = ContactLaw::coulomb;
   int ranks = 1;
-  GaussSeidelSettings settings;
+  MethodSettings settings;
   SolveReport report;
 };
 
 std::string report_json(const Solved& s) {
-  GaussSeidelSettings settings = s.settings;
+  MethodSettings settings = s.settings;
   std::string errors, units;
   for (const ErrorColumn& c : columns_of(s.report.errors)) {
     const std::string comma = errors.empty() ? "" : ", ";
@@ -173,7 +163,7 @@ std::string report_json(const Solved& s) {
       {"bodies", std::to_string(s.info.n_bodies)},
       {"contacts", std::to_string(s.info.n_contacts)},
       {"rows", std::to_string(s.rows)},
-      {"solver", json_string("gauss_seidel")},
+      {"solver", json_string(solver_name(s.settings))},
       {"law", json_string(law_name(s.law))},
       {"options", print_json([&](SettingsVisitor& visit) { describe(visit, settings); })},
       {"status", json_string(to_string(s.report.status))},
@@ -219,10 +209,10 @@ void print_summary(const Solved& s) {
               s.info.form.c_str(), static_cast<long long>(s.info.n_bodies),
               static_cast<long long>(s.info.n_contacts), static_cast<long long>(s.rows),
               law_name(s.law).c_str());
-  std::printf("gauss_seidel: %s after %d iterations and %.3g s: %s\n",
+  std::printf("%s: %s after %d iterations and %.3g s: %s\n", solver_name(s.settings).c_str(),
               std::string(to_string(s.report.status)).c_str(), s.report.iterations, s.report.wall_s,
               s.report.reason.c_str());
-  if (s.info.form == "local" && s.ranks > 1) {
+  if (s.settings.method == SolverMethod::gauss_seidel && s.info.form == "local" && s.ranks > 1) {
     std::printf("no bodies are known: block Jacobi between the %d ranks\n", s.ranks);
   }
   for (const ErrorColumn& c : columns_of(s.report.errors)) {
@@ -249,13 +239,14 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);
   if (law >= 0) problem.law = static_cast<ContactLaw>(law);
   solved.law = problem.law;
-  if (solved.settings.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
+  if (solved.settings.method == SolverMethod::gauss_seidel &&
+      solved.settings.gauss_seidel.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
     throw Error("`cone` solves the law ccp only", "--set: local", "give --law ccp");
   }
   solved.rows = comm.sum(static_cast<std::int64_t>(problem.n_rows()));
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
-  solved.report = make_gauss_seidel(solved.settings)->solve(problem, impulses, velocities);
+  solved.report = make_solver(solved.settings)->solve(problem, impulses, velocities);
 
   if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);
   if (!arguments.report.empty()) write_text(comm, arguments.report, report_json(solved));

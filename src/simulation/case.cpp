@@ -13,9 +13,6 @@ namespace {
 
 constexpr std::string_view kSteppers[] = {"spook", "dvi"};
 constexpr std::string_view kLaterSteppers[] = {"natural"};
-constexpr std::string_view kMethods[] = {"gauss_seidel"};
-constexpr std::string_view kLaterMethods[] = {"jacobi", "apgd", "interior_point", "dantzig",
-                                              "auto"};
 constexpr std::string_view kAnswers[] = {"warn", "stop"};
 constexpr std::string_view kWeights[] = {"counted"};
 constexpr std::string_view kLaterWeights[] = {"measured"};
@@ -120,9 +117,9 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
 
 void describe(SettingsVisitor& visit, SolverSettings& s) {
   visit.unavailable("petsc");
-  visit.unavailable("method", kLaterMethods);
-  visit.choose("method", s.method, kMethods, {.help = "block projected Gauss-Seidel"});
-  describe(visit, s.gauss_seidel);
+  visit.choose("method", s.method, kSolverNames,
+               {.help = "how contacts are solved (docs/choosing-a-solver.md)"});
+  describe(visit, static_cast<MethodSettings&>(s));
   visit.section("joints", {.help = "how joints are solved"}, [&] {
     describe(visit, s.gauss_seidel.joints);
     visit.visit("projection", s.projection,

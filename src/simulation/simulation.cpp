@@ -15,19 +15,19 @@ int number_of_parts(const Communicator& comm, const BalanceSettings& settings) {
   return settings.subdomains > 0 ? settings.subdomains : comm.size();
 }
 
-std::unique_ptr<Solver> make_solver(const SolverSettings& settings) {
-  GaussSeidelSettings gauss_seidel = settings.gauss_seidel;
+std::unique_ptr<Solver> make_step_solver(MethodSettings settings) {
   // what a step shows of its errors
-  gauss_seidel.stop.history_set = ErrorSet::energy;
-  gauss_seidel.stop.report_set = ErrorSet::natural_map;
-  return make_gauss_seidel(gauss_seidel);
+  settings.stop().history_set = ErrorSet::energy;
+  settings.stop().report_set = ErrorSet::natural_map;
+  return make_solver(settings);
 }
 
 }  // namespace
 
 Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
     : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
-  if (settings_.solver.gauss_seidel.formulation == Formulation::residual &&
+  if (settings_.solver.method == SolverMethod::gauss_seidel &&
+      settings_.solver.gauss_seidel.formulation == Formulation::residual &&
       number_of_parts(comm_, settings_.parallel) > 1) {
     throw Error("`residual` runs on one subdomain only", "solver.formulation",
                 "use formulation: velocity, or set parallel.subdomains to 1");
@@ -47,7 +47,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
       comm_, model_,
       StepperSettings{settings_.time.stepper, settings_.time.step, settings_.solver.warm_start,
                       settings_.solver.projection, settings_.solver.geometric_stiffness},
-      make_solver(settings_.solver));
+      make_step_solver(settings_.solver));
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);

@@ -9,11 +9,10 @@
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/scenarios/scene.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/method.hpp"
 
 namespace catena {
 
-enum class SolverMethod { gauss_seidel };
 enum class OnMissedTolerance { warn, stop };
 
 struct TimeSettings {
@@ -22,10 +21,8 @@ struct TimeSettings {
   double end = kNone;   ///< s, required; the run does round(end / step) steps
 };
 
-/// `solver:`; the keys of GaussSeidelSettings and its StopRule stand in the same section.
-struct SolverSettings {
-  SolverMethod method = SolverMethod::gauss_seidel;
-  GaussSeidelSettings gauss_seidel;
+/// `solver:`
+struct SolverSettings : MethodSettings {
   /// m, to which positions of joints are projected after each step; kNone: not at all. Key
   /// `joints.projection`.
   double projection = kNone;

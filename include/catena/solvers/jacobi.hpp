@@ -1,0 +1,25 @@
+// Projected block Jacobi.
+#pragma once
+
+#include <memory>
+
+#include "catena/solvers/joint_settings.hpp"
+#include "catena/solvers/solver.hpp"
+
+namespace catena {
+
+/// `solver.jacobi:`
+struct JacobiSettings {
+  StopRule stop;  ///< max_iterations counts sweeps; not among the keys of `jacobi:`
+  JointSettings joints;
+  /// Part of the safe step; above 1 nothing guarantees descent.
+  double relaxation = 1.0;
+};
+void describe(SettingsVisitor& visit, JacobiSettings& s);
+
+/// Projected block Jacobi [F14]: lambda_k <- P_K(lambda_k - omega w_k / a_k) for all blocks at
+/// once, with a safe omega (docs/theory.md). The same iterates on any number of ranks, to
+/// round-off. Throws Error(bad_input) on every rank for settings that do not fit the problem.
+std::unique_ptr<Solver> make_jacobi(const JacobiSettings& settings);
+
+}  // namespace catena
