@@ -1,0 +1,27 @@
+// Solvers of the matrices that Newton systems lead to.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "newton_form.hpp"
+
+namespace catena {
+
+/// A x = b with A given by its entries in the pattern's order.
+class NewtonMatrix {
+ public:
+  virtual ~NewtonMatrix() = default;
+  /// Collective. False on every rank: no factor (not positive definite, singular).
+  virtual bool factor(std::span<const double> values, bool symmetric) = 0;
+  /// Collective. In place; x: this rank's unknowns. Iterative ones stop at a residual of
+  /// `absolute` (2-norm). Iterations taken, or -1: failed.
+  virtual int solve(std::span<double> x, double absolute) = 0;
+  virtual std::string description() const = 0;
+};
+
+/// One rank, few unknowns: dense Cholesky or LU with partial pivoting.
+std::unique_ptr<NewtonMatrix> make_dense_matrix(const MatrixPattern& pattern);
+
+}  // namespace catena

@@ -1,0 +1,133 @@
+#include "newton_system.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "catena/base/error.hpp"
+#include "flexible_gmres.hpp"
+#include "newton_form.hpp"
+#include "newton_matrix.hpp"
+
+namespace catena {
+namespace {
+
+/// Parts of N's diagonal added in the factor, tried one after the other.
+constexpr std::array<double, 3> kRegularisations = {1e-11, 1e-9, 1e-7};
+/// A solution whose residual is above this part of the right-hand side is none.
+constexpr double kSolved = 0.1;
+
+}  // namespace
+
+BlockMatrices::BlockMatrices(const ConstraintProblem& problem) {
+  const Index n = problem.n_blocks();
+  begin.reserve(static_cast<std::size_t>(n) + 1);
+  begin.push_back(0);
+  for (Index k = 0; k < n; ++k) {
+    const auto rows = static_cast<std::size_t>(block_view(problem, k).rows);
+    begin.push_back(begin.back() + rows * rows);
+  }
+  value.assign(begin.back(), 0.0);
+}
+
+struct NewtonSystem::Impl {
+  Impl(const ConstraintProblem& p, DelassusOperator& o, const LinearSettings& s, std::string user)
+      : problem(p), op(o), settings(s), where(std::move(user)), c(p), b(p), krylov(p.comm) {
+    form = problem.assembled ? make_row_form(problem) : make_body_form(problem);
+    values.resize(form->pattern().row.size());
+    unknowns.resize(static_cast<std::size_t>(form->pattern().owned));
+    CATENA_CHECK(problem.comm.size() == 1, "Newton systems are solved on one rank");
+    matrix = make_dense_matrix(form->pattern());
+    form->forget_entries();
+  }
+
+  void take(const BlockMatrices& c_new, const BlockMatrices* b_new) {
+    c.value = c_new.value;
+    symmetric = b_new == nullptr;
+    if (!symmetric) b.value = b_new->value;
+  }
+
+  /// y = C x + B N x
+  void multiply(std::span<const double> x, std::span<double> y) {
+    op.multiply(x, y);
+    const Index n = problem.n_blocks();
+    std::size_t row = 0;
+    std::array<double, 6> small;
+    std::vector<double> large;
+    for (Index k = 0; k < n; ++k) {
+      const auto first = c.begin[static_cast<std::size_t>(k)];
+      const auto m = static_cast<std::size_t>(block_view(problem, k).rows);
+      if (m > small.size()) large.resize(m);
+      double* const u = m > small.size() ? large.data() : small.data();
+      for (std::size_t i = 0; i < m; ++i) u[i] = y[row + i];
+      for (std::size_t i = 0; i < m; ++i) {
+        double sum = symmetric ? u[i] : 0.0;
+        for (std::size_t j = 0; j < m; ++j) {
+          sum += c.value[first + i * m + j] * x[row + j];
+          if (!symmetric) sum += b.value[first + i * m + j] * u[j];
+        }
+        y[row + i] = sum;
+      }
+      row += m;
+    }
+  }
+
+  bool precondition(std::span<const double> r, double goal, std::span<double> z) {
+    form->condense(r, unknowns);
+    if (matrix->solve(unknowns, goal) < 0) return false;
+    form->expand(r, unknowns, z);
+    return true;
+  }
+
+  const ConstraintProblem& problem;
+  DelassusOperator& op;
+  LinearSettings settings;
+  std::string where;
+  BlockMatrices c, b;
+  bool symmetric = true, factored = false;
+  std::unique_ptr<NewtonForm> form;
+  std::unique_ptr<NewtonMatrix> matrix;
+  std::vector<double> values, unknowns;
+  FlexibleGmres krylov;
+};
+
+NewtonSystem::NewtonSystem(const ConstraintProblem& problem, DelassusOperator& op,
+                           const LinearSettings& settings, std::string where)
+    : impl_(std::make_unique<Impl>(problem, op, settings, std::move(where))) {}
+NewtonSystem::~NewtonSystem() = default;
+
+bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
+  Impl& s = *impl_;
+  s.take(c, b);
+  s.factored = false;
+  for (const double regularisation : kRegularisations) {
+    const bool taken = s.form->take(s.c, b == nullptr ? nullptr : &s.b, regularisation, s.values);
+    if (s.problem.comm.sum(std::int64_t{taken ? 0 : 1}) > 0) continue;
+    s.factored = s.matrix->factor(s.values, s.symmetric);
+    if (s.factored) break;
+  }
+  return s.factored;
+}
+
+void NewtonSystem::renew(const BlockMatrices& c, const BlockMatrices* b) { impl_->take(c, b); }
+
+LinearReport NewtonSystem::solve(std::span<const double> g, std::span<double> dlambda,
+                                 std::span<double> change, double tolerance) {
+  Impl& s = *impl_;
+  CATENA_CHECK(s.factored, "factor() comes before solve()");
+  const FlexibleGmres::Report found =
+      s.krylov.solve([&](std::span<const double> x, std::span<double> y) { s.multiply(x, y); },
+                     [&](std::span<const double> r, double goal, std::span<double> z) {
+                       return s.precondition(r, goal, z);
+                     },
+                     g, dlambda, tolerance);
+  if (!change.empty()) s.op.velocity_changes(dlambda, change);
+  return {found.finite && found.residual <= std::max(tolerance, kSolved), found.iterations,
+          found.residual};
+}
+
+std::string NewtonSystem::description() const { return impl_->matrix->description(); }
+
+std::int64_t NewtonSystem::unknowns() const { return impl_->form->pattern().total; }
+
+}  // namespace catena
