@@ -226,6 +226,54 @@ ExitCode code_of(SolveStatus status) {
   return status == SolveStatus::breakdown ? ExitCode::blow_up : ExitCode::tolerance_missed;
 }
 
+/// One contact on every rank, in the form of `like`.
+ConstraintProblem smallest_problem(const ConstraintProblem& like) {
+  ConstraintProblem problem(like.comm);
+  problem.law = like.law;
+  if (like.assembled) {
+    AssembledOperator& one = problem.assembled.emplace();
+    one.row_begin = {0, 3, 6, 9};
+    one.column = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+    one.value = {2.0, 0.1, 0.1, 0.1, 2.0, 0.1, 0.1, 0.1, 2.0};
+    one.r = {-1.0, 0.5, 0.2};
+    one.friction = {0.3};
+    one.name = {like.comm.rank()};
+    return problem;
+  }
+  std::array<double, 36> inverse_mass{};
+  for (std::size_t i = 0; i < 6; ++i) inverse_mass[7 * i] = 1.0;
+  problem.bodies.add_dense(like.comm.rank(), inverse_mass,
+                           std::array<double, 6>{-1.0, 0.5, 0.2, 0.0, 0.1, 0.0});
+  problem.bodies.n_owned = 1;
+  GeneralBlocks& blocks = problem.blocks;
+  blocks.kind = {BlockKind::contact};
+  blocks.name = {like.comm.rank()};
+  blocks.row_begin = {0, 3};
+  blocks.body_begin = {0, 1};
+  blocks.body = {0};
+  blocks.jacobian_begin = {0, 18};
+  blocks.jacobian.assign(18, 0.1);
+  for (std::size_t i = 0; i < 3; ++i) blocks.jacobian[7 * i] = 1.0;
+  blocks.friction = {0.3};
+  blocks.q.assign(3, 0.0);
+  blocks.compliance.assign(3, 0.0);
+  blocks.lower.assign(3, 0.0);
+  blocks.upper.assign(3, 0.0);
+  blocks.angular.assign(3, 0);
+  return problem;
+}
+
+/// Collective. Solves a problem of one contact per rank, so that the times reported are those of
+/// the method and not of the program's first touch of its code.
+void warm_up(const ConstraintProblem& like, MethodSettings settings) {
+  settings.stop().max_iterations = 2;
+  settings.stop().time_limit = kNone;
+  const ConstraintProblem problem = smallest_problem(like);
+  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  make_solver(settings)->solve(problem, impulses, velocities);
+}
+
 }  // namespace
 
 ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
@@ -246,6 +294,7 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   solved.rows = comm.sum(static_cast<std::int64_t>(problem.n_rows()));
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  warm_up(problem, solved.settings);
   solved.report = make_solver(solved.settings)->solve(problem, impulses, velocities);
 
   if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);

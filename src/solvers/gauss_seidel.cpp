@@ -124,8 +124,8 @@ class GaussSeidel final : public Solver {
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
       if (monitor.pending() && monitor.end()) return;
+      if (!monitor.due(sweep)) continue;
       const bool last = sweep >= stop.max_iterations;
-      if (!last && sweep % stop.check_interval != 0) continue;
       engine.store_impulses(impulses);
       monitor.begin(sweep, running_error, last);
       if (last && monitor.end()) return;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -80,6 +81,12 @@ void StopMonitor::begin(int iteration, double running_error, bool last, bool kno
   reduction_.begin(sums, maxima);
 }
 
+bool StopMonitor::due(int iteration) const {
+  return iteration >= rule_.max_iterations || iteration % rule_.check_interval == 0 ||
+         (iteration < rule_.check_interval &&
+          std::has_single_bit(static_cast<unsigned>(iteration)));
+}
+
 bool StopMonitor::end() {
   const Errors errors = evaluator_.end();
   std::array<double, 1> running, wall;
@@ -124,10 +131,13 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
     return true;
   }
   const bool late = !std::isnan(rule_.time_limit) && wall >= rule_.time_limit;
-  if (!late && iteration < rule_.max_iterations) return false;
+  const bool last = iteration >= rule_.max_iterations;
+  if (!late && !last && !(rule_.give_up && rule_.give_up(report_.history))) return false;
   report_.status = late ? SolveStatus::time_limit : SolveStatus::iteration_limit;
-  report_.reason = std::string(late ? "time limit" : "iteration limit") + " reached" + after +
-                   ": " + name + " " + with_unit(value, rule_.metric) + " is above " +
+  report_.reason = std::string(late   ? "time limit reached"
+                               : last ? "iteration limit reached"
+                                      : "given up") +
+                   after + ": " + name + " " + with_unit(value, rule_.metric) + " is above " +
                    with_unit(report_.threshold, rule_.metric);
   return true;
 }

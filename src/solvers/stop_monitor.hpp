@@ -45,6 +45,9 @@ class StopMonitor {
   /// `known`: `velocities` are V of `impulses` already, recomputed from them.
   void begin(int iteration, double running_error, bool last, bool known = false);
   bool pending() const { return evaluator_.pending(); }
+  /// Whether the iterate after `iteration` is to be evaluated: after 1, 2, 4, ... iterations until
+  /// they are check_interval apart, and after the last.
+  bool due(int iteration) const;
   /// Collective.
   bool end();
   /// Collective. `velocities` holds V of the impulses returned. `remark`, if any, is

@@ -50,7 +50,8 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 ///   messages per neighbour and sweep, hidden behind blocks that touch no shared body.
 /// - An assembled operator on several ranks: block-Jacobi between them with a safe
 ///   diagonal; the report's reason says so.
-/// - Errors are posted every check_interval sweeps and judged after the next sweep; the
+/// - Errors are posted after 1, 2, 4, ... sweeps, then every check_interval sweeps, and judged
+/// after the next sweep; the
 ///   iterate returned is the one that was judged. The time limit is seen there too.
 /// - The same input and rank count give the same bits (unless the time limit decides).
 ///

@@ -1,6 +1,7 @@
 // The interface of all contact solvers.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,25 +22,6 @@ enum class SolveStatus {
 };
 std::string_view to_string(SolveStatus status);
 
-/// When a solver may stop. Met when `metric` falls below relative_tolerance times its
-/// value at zero impulses, or below absolute_tolerance (in the metric's unit), or, for
-/// energy, below the round-off of the step's energies.
-struct StopRule {
-  Metric metric = Metric::energy;
-  double relative_tolerance = 1e-6;
-  double absolute_tolerance = 1e-12;
-  int max_iterations = 200;
-  double time_limit = kNone;  ///< s, wall; kNone: none
-  /// Sweeps between evaluations of the error, which cost about a sweep each.
-  int check_interval = 10;
-  bool keep_best = true;  ///< when a limit stops the solver, return the iterate of least energy
-  /// Errors made besides the metric's and the energy: at every evaluation and at zero impulses,
-  /// and of the impulses returned; the others are NaN. The energy alone takes a third of the
-  /// time of all. Set by the program, not by a case.
-  ErrorSet history_set = ErrorSet::all, report_set = ErrorSet::all;
-};
-void describe(SettingsVisitor& visit, StopRule& s);
-
 /// One line of a solve's history.
 struct HistoryEntry {
   int iteration = 0;
@@ -51,6 +33,30 @@ struct HistoryEntry {
   /// neighbours' residuals and so drifts below zero.)
   double running_error = 0.0;
 };
+
+/// When a solver may stop. Met when `metric` falls below relative_tolerance times its
+/// value at zero impulses, or below absolute_tolerance (in the metric's unit), or, for
+/// energy, below the round-off of the step's energies.
+struct StopRule {
+  Metric metric = Metric::energy;
+  double relative_tolerance = 1e-6;
+  double absolute_tolerance = 1e-12;
+  int max_iterations = 200;
+  double time_limit = kNone;  ///< s, wall; kNone: none
+  /// Iterations between evaluations of the error, which cost about a sweep each; they begin after
+  /// 1, 2, 4, ... iterations, until they are so far apart.
+  int check_interval = 10;
+  bool keep_best = true;  ///< when a limit stops the solver, return the iterate of least energy
+  /// Errors made besides the metric's and the energy: at every evaluation and at zero impulses,
+  /// and of the impulses returned; the others are NaN. The energy alone takes a third of the
+  /// time of all. Set by the program, not by a case.
+  ErrorSet history_set = ErrorSet::all, report_set = ErrorSet::all;
+  /// Asked after every evaluation that the rule did not end, with all of them so far (equal on
+  /// all ranks but for wall_s): true ends the solve as the iteration limit does. Set by the
+  /// program.
+  std::function<bool(std::span<const HistoryEntry>)> give_up;
+};
+void describe(SettingsVisitor& visit, StopRule& s);
 
 /// A row of a joint that hangs on rows before it: met by regularisation.
 struct RedundantJointRow {
