@@ -82,6 +82,7 @@ struct JointReport {
 struct SolveReport {
   SolveStatus status = SolveStatus::iteration_limit;
   std::string reason;  ///< one sentence
+  std::string choice;  ///< what `auto` tried, in order; empty for the others
   int iterations = 0;
   int linear_iterations = 0;
   double wall_s = 0.0;  ///< whole solve, set-up included
