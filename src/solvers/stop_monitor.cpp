@@ -132,7 +132,8 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
   }
   const bool late = !std::isnan(rule_.time_limit) && wall >= rule_.time_limit;
   const bool last = iteration >= rule_.max_iterations;
-  if (!late && !last && !(rule_.give_up && rule_.give_up(report_.history))) return false;
+  if (!late && !last && !(rule_.give_up && rule_.give_up(report_.history, report_.threshold)))
+    return false;
   report_.status = late ? SolveStatus::time_limit : SolveStatus::iteration_limit;
   report_.reason = std::string(late   ? "time limit reached"
                                : last ? "iteration limit reached"

@@ -51,10 +51,10 @@ struct StopRule {
   /// and of the impulses returned; the others are NaN. The energy alone takes a third of the
   /// time of all. Set by the program, not by a case.
   ErrorSet history_set = ErrorSet::all, report_set = ErrorSet::all;
-  /// Asked after every evaluation that the rule did not end, with all of them so far (equal on
-  /// all ranks but for wall_s): true ends the solve as the iteration limit does. Set by the
-  /// program.
-  std::function<bool(std::span<const HistoryEntry>)> give_up;
+  /// Asked after every evaluation that did not end the solve, with all of them so far and the value
+  /// that is to be reached (equal on all ranks but for wall_s): true ends the solve as the
+  /// iteration limit does. Set by the program.
+  std::function<bool(std::span<const HistoryEntry>, double threshold)> give_up;
 };
 void describe(SettingsVisitor& visit, StopRule& s);
 
