@@ -226,11 +226,18 @@ struct ErrorEvaluator::Impl {
                                      kNormal, false, true, t);
     for (std::size_t i = 0; i < 3; ++i)
       for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) {
-        if (place[static_cast<std::size_t>(row)] < 0) continue;
-        const double bound = box ? c.cone.bound[i] * std::max(c.lambda[0], 0.0) : 0.0;
-        const bool counts = box && (i == 0 || c.cone.bound[i] > 0.0);
-        energy += add_scalar<kSet>(c.lambda[row], c.w[row], free.w[row], -bound, bound,
-                                   c.diagonal[row], kFriction, i > 0, counts, t);
+        if (place[static_cast<std::size_t>(row)] < 0 || rows.length[row] <= 0.0) continue;
+        const double bound = box ? rows.cone.bound[i] * std::max(c.lambda[0], 0.0) : 0.0;
+        const double a = c.diagonal[row] * rows.length[row] * rows.length[row];
+        Part part = scalar_row<kSet>(rows.lambda[row], rows.w[row], -bound, bound, a);
+        part.natural /= rows.length[row];
+        if (a > 0.0 && box && (i == 0 || c.cone.bound[i] > 0.0)) {
+          if (i == 0) t.sums[kCount] += 1.0;
+          t.sums[kScaledFreeSlip] += (free_rows.w[row] / a) * (free_rows.w[row] / a);
+        } else {
+          part.slip = 0.0;
+        }
+        energy += add<kSet>(part, kFriction, i > 0, t);
       }
     return energy;
   }
