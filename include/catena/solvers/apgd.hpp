@@ -12,14 +12,17 @@ namespace catena {
 struct ApgdSettings {
   StopRule stop;  ///< max_iterations counts products with N; not among the keys of `apgd:`
   JointSettings joints;
+  bool restart = true;      ///< of the momentum, where it points uphill
+  int shift_interval = 10;  ///< law coulomb: steps between renewals of s
 };
 void describe(SettingsVisitor& visit, ApgdSettings& s);
 
-/// Accelerated projected gradient [F14] on the cone problem scaled by the inverse of its block
-/// diagonal: Nesterov's momentum, backtracking, adaptive restart (docs/theory.md). Law coulomb
-/// by w_n shifted with s = mu |w_t|, renewed as it goes. The same iterates on any number
-/// of ranks, to round-off. Throws Error(bad_input) on every rank for settings that do not fit the
-/// problem.
+/// Accelerated projected gradient [F14] in rows scaled by their block diagonal: Nesterov's momentum
+/// with restart by the gradient (O'Donoghue and Candes 2012), a step that follows the largest
+/// curvature met on the way (docs/theory.md, "First-order methods"). Law coulomb by w_n shifted
+/// with s = mu |w_t|, renewed every shift_interval steps. Joints are solved exactly in every
+/// product, unless `joints.method: iterative`. The same iterates on any number of ranks, to
+/// round-off. Throws Error(bad_input) on every rank for settings that do not fit the problem.
 std::unique_ptr<Solver> make_apgd(const ApgdSettings& settings);
 
 }  // namespace catena
