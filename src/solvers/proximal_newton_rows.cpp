@@ -260,6 +260,18 @@ void LawFunction::convex(const Block& block, const Place& p) const {
   }
 }
 
+void LawFunction::shift(std::span<const double> w, std::span<double> s) const {
+  std::fill(s.begin(), s.end(), 0.0);
+  for (const Block& block : blocks_) {
+    if (block.view.kind != BlockKind::contact) continue;
+    const auto row = at(block.view.row);
+    for (int d = 0; d < block.n_discs; ++d) {
+      const Disc& disc = block.disc[static_cast<std::size_t>(d)];
+      s[row] += disc.bound * length_of(&w[row + static_cast<std::size_t>(disc.first)], disc.rows);
+    }
+  }
+}
+
 void LawFunction::make_admissible(std::span<double> lambda) const {
   for (const Block& block : blocks_) {
     double* const own = &lambda[at(block.view.row)];

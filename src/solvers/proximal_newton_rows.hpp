@@ -37,6 +37,9 @@ class LawFunction {
   /// Jacobian).
   double differentiate(std::span<const double> lambda, std::span<const double> w,
                        std::span<double> f, BlockMatrices& a, BlockMatrices& b) const;
+  /// Local. s of law coulomb: mu |w_t|, summed over a contact's discs, in its normal row; 0 in all
+  /// others.
+  void shift(std::span<const double> w, std::span<double> s) const;
   /// Local. In place: rows cut to their bounds, friction to its discs at the normal impulse.
   void make_admissible(std::span<double> lambda) const;
 
