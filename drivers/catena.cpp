@@ -34,10 +34,6 @@ void refuse_unavailable(const std::vector<std::string>& arguments) {
     const std::string option = a.substr(0, a.find('='));
     if (option == "--resume" || option == "--max-wall") refuse(option);
     if (i == 0 && a == "calibrate") refuse(a);
-    if (a == "--" && i + 1 < arguments.size()) {
-      throw Error("'" + arguments[i + 1] + "' stands after --, where PETSc's options do", "--",
-                  "no solver of this version uses PETSc");
-    }
   }
 }
 
@@ -62,7 +58,10 @@ void add_solve(CLI::App& app, Request& request) {
   CLI::App* solve = app.add_subcommand("solve", "solve one contact problem");
   auto& s = request.solve;
   solve->add_option("PROBLEM", s.problem, kProblemHelp)->required();
-  solve->add_option("--solver", s.solver, "method: gauss_seidel, jacobi, apgd, interior_point, dantzig, auto")->type_name("NAME");
+  solve
+      ->add_option("--solver", s.solver,
+                   "method: gauss_seidel, jacobi, apgd, interior_point, dantzig, auto")
+      ->type_name("NAME");
   solve->add_option("--law", s.law, "coulomb or ccp; the file's, or coulomb")->type_name("NAME");
   solve
       ->add_option("--metric", s.metric,
@@ -123,12 +122,28 @@ ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& 
   return catena::cli::info(comm, request.info_file);
 }
 
+/// Takes what stands after -- off the arguments: options of PETSc, which the parser does not know.
+std::vector<std::string> take_petsc_options(std::vector<std::string>& arguments) {
+  const auto bar = std::find(arguments.begin(), arguments.end(), "--");
+  if (bar == arguments.end()) return {};
+  std::vector<std::string> options(bar + 1, arguments.end());
+  arguments.erase(bar, arguments.end());
+  const bool solves =
+      !arguments.empty() && (arguments.front() == "run" || arguments.front() == "solve");
+  if (!options.empty() && !solves) {
+    throw Error("'" + options.front() + "' stands after --, where PETSc's options do", "--",
+                "only `run` and `solve` take them");
+  }
+  return options;
+}
+
 /// Parses and dispatches; help and version come from the parser.
-ExitCode run_catena(const Communicator& comm, const std::vector<std::string>& arguments) {
-  refuse_unavailable(arguments);
+ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments) {
   Request request;
   request.run.command_line = "catena";
   for (const std::string& a : arguments) request.run.command_line += " " + a;
+  request.run.petsc = request.solve.petsc = take_petsc_options(arguments);
+  refuse_unavailable(arguments);
   CLI::App app("Catena: rigid bodies in frictional contact, on any number of ranks", "catena");
   describe(app, request);
   try {

@@ -73,7 +73,8 @@ double mean_half_extent(const Communicator& comm, const Bodies& bodies) {
 }  // namespace
 
 ExitCode run(const Communicator& comm, const RunArguments& arguments) {
-  const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
+  CaseSettings settings = read_case(comm, arguments.file, arguments.set);
+  settings.solver.petsc.verbatim = arguments.petsc;
   RunOptions options;
   options.directory = arguments.directory.empty() ? "./" + settings.name : arguments.directory;
   options.force = arguments.force;

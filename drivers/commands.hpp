@@ -19,6 +19,7 @@ struct RunArguments : CaseArguments {
   bool force = false;
   bool quiet = false;
   std::string command_line;
+  std::vector<std::string> petsc;  ///< what stands after --
 };
 
 struct SolveArguments {
@@ -29,6 +30,7 @@ struct SolveArguments {
   std::string tolerance, max_iterations, time_limit;  ///< as written; empty: default
   std::vector<std::string> set;                       ///< keys of `solver:`
   std::string report, solution, history;              ///< files; empty: none
+  std::vector<std::string> petsc;                     ///< what stands after --
   bool force = false;
   bool quiet = false;
 };

@@ -221,6 +221,14 @@ void print_summary(const Solved& s) {
   }
 }
 
+/// Collective. After the solve: options of PETSc that no solver asked for are misspelt.
+void refuse_unused_options(const Communicator& comm, const PetscOptions& options) {
+  const std::vector<std::string> unused = unused_petsc_options(comm, options);
+  if (unused.empty()) return;
+  throw Error("no solver asked for this option", unused.front(),
+              "see PETSc's manual, and --solver");
+}
+
 ExitCode code_of(SolveStatus status) {
   if (status == SolveStatus::converged) return ExitCode::done;
   return status == SolveStatus::breakdown ? ExitCode::blow_up : ExitCode::tolerance_missed;
@@ -281,6 +289,8 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   solved.problem = arguments.problem;
   solved.ranks = comm.size();
   solved.settings = settings_of(arguments);
+  solved.settings.petsc.verbatim = arguments.petsc;
+  set_petsc_options(comm, solved.settings.petsc);
   const int law = arguments.law.empty() ? -1 : index_of(kLaws, arguments.law, "--law");
   refuse_existing(comm, arguments);
 
@@ -296,6 +306,7 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
   warm_up(problem, solved.settings);
   solved.report = make_solver(solved.settings)->solve(problem, impulses, velocities);
+  refuse_unused_options(comm, solved.settings.petsc);
 
   if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);
   if (!arguments.report.empty()) write_text(comm, arguments.report, report_json(solved));

@@ -61,6 +61,10 @@ class Manual : public SettingsVisitor {
   void visit(std::string_view key, std::vector<std::string>&, const SettingInfo& info) override {
     row(key, "list of words", "", info);
   }
+  void words(std::string_view key, std::vector<std::pair<std::string, std::string>>&,
+             const SettingInfo& info) override {
+    row(key, "map of names to words", "", info);
+  }
   void rows(std::string_view key, std::vector<double>&, std::size_t& width,
             const SettingInfo& info) override {
     const std::string count = width > 0 ? std::to_string(width) + " " : "";

@@ -109,6 +109,13 @@ class Printer : public SettingsVisitor {
              const SettingInfo& info) override {
     leaf(key, bracketed(value, quoted), bracketed(value, json_string), info);
   }
+  void words(std::string_view key, std::vector<std::pair<std::string, std::string>>& values,
+             const SettingInfo&) override {
+    within(key, false, [&] {
+      for (const auto& [name, word] : values)
+        leaf(quoted(name), quoted(word), json_string(word), {});
+    });
+  }
   void rows(std::string_view key, std::vector<double>& values, std::size_t& width,
             const SettingInfo& info) override {
     if (values.empty() || width == 0) return;

@@ -110,6 +110,20 @@ class Reader : public SettingsVisitor {
       value.push_back(item.text);
     }
   }
+  void words(std::string_view key, std::vector<std::pair<std::string, std::string>>& values,
+             const SettingInfo& info) override {
+    const Node* node = find(key, info, "a map");
+    if (node == nullptr || !is_map(*node, key)) return;
+    values.clear();
+    for (std::size_t i = 0; i < node->items.size(); ++i) {
+      const Node& item = node->items[i];
+      const std::string path = path_of(key) + "." + node->keys[i].text;
+      if (item.kind != Node::Kind::scalar && item.kind != Node::Kind::null)
+        return report(Rank::value, item.place, path, "expected a word, found " + kind_text(item),
+                      "");
+      values.emplace_back(node->keys[i].text, item.text);
+    }
+  }
   void rows(std::string_view key, std::vector<double>& values, std::size_t& width,
             const SettingInfo& info) override;
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,

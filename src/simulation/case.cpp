@@ -116,7 +116,6 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
 }  // namespace
 
 void describe(SettingsVisitor& visit, SolverSettings& s) {
-  visit.unavailable("petsc");
   visit.choose("method", s.method, kSolverNames,
                {.help = "how contacts are solved (docs/choosing-a-solver.md)"});
   describe(visit, static_cast<MethodSettings&>(s));

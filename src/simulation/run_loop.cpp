@@ -151,7 +151,7 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
           {"ranks", std::to_string(sim.communicator().size())},
           {"start_time", start_text},
           {"parent_checkpoint", ""},
-          {"petsc_options", ""}};
+          {"petsc_options", to_string(sim.settings().solver.petsc)}};
 }
 
 std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
@@ -310,6 +310,7 @@ class RunLoop {
                        " m; they are pushed apart at contact.recovery_speed, see recovery_work",
                    {{"penetration", json_number(r.penetration)}});
     }
+    if (state.step == 1) refuse_unused_options();
     note_joints(r);
     note_tolerance(r);
     note_waiting();
@@ -322,6 +323,15 @@ class RunLoop {
       dump("step");
     }
     progress(r);
+  }
+
+  /// Collective. After the first solve: options of PETSc that no solver asked for are misspelt.
+  void refuse_unused_options() const {
+    const PetscOptions& options = sim_.settings().solver.petsc;
+    const std::vector<std::string> unused = unused_petsc_options(sim_.communicator(), options);
+    if (unused.empty()) return;
+    throw Error("no solver asked for this option", unused.front(),
+                "see PETSc's manual, and solver.method");
   }
 
   /// Whether a multiple of `interval` lies in the step just done.

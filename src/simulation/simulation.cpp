@@ -32,6 +32,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
     throw Error("`residual` runs on one subdomain only", "solver.formulation",
                 "use formulation: velocity, or set parallel.subdomains to 1");
   }
+  set_petsc_options(comm_, settings_.solver.petsc);
   const double start_wall = wall_seconds();
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);

@@ -7,6 +7,7 @@ namespace catena {
 
 void describe(SettingsVisitor& visit, MethodSettings& s) {
   describe(visit, s.gauss_seidel);
+  describe(visit, s.petsc);
   visit.section("jacobi", {.help = "of method jacobi"}, [&] { describe(visit, s.jacobi); });
   visit.section("apgd", {.help = "of method apgd"}, [&] { describe(visit, s.apgd); });
   visit.section("interior_point", {.help = "of method interior_point"},

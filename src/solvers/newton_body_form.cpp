@@ -1,9 +1,13 @@
 #include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "catena/comm/halo_exchange.hpp"
+#include "contact_positions.hpp"
 #include "newton_form.hpp"
 
 namespace catena {
@@ -61,6 +65,8 @@ class BodyForm : public NewtonForm {
   void condense(std::span<const double> r, std::span<double> right) override;
   void expand(std::span<const double> r, std::span<const double> z,
               std::span<double> dlambda) override;
+  double gain() override;
+  std::vector<std::vector<double>> rigid_motions() override;
 
  private:
   /// A pair of bodies (first <= second) with entries; its block stands at `value`, the mirrored one
@@ -84,6 +90,11 @@ class BodyForm : public NewtonForm {
   void find_pairs();
   void list_entries();
   void add_block(Index k, const double* e, bool symmetric, std::span<double> values) const;
+  void add_forces(Index k, const double* e);
+  void add_slips(Index k, double* u) const;
+  void add_ghosts();
+  void gather_forces(std::span<double> owned);
+  void spread(std::span<const double> owned);
   void share(std::span<double> z) {
     velocities_->begin(z);
     velocities_->end(z);
@@ -103,6 +114,7 @@ class BodyForm : public NewtonForm {
   std::vector<std::size_t> pair_begin_ = {0};
   BlockMatrices inverse_, b_;
   bool symmetric_ = true;
+  double length_ = 0.0;  ///< norm of Y, once asked for
   int width_ = 6;
   std::vector<Index> slot_item_;
   std::vector<double> slots_, z_;
@@ -192,12 +204,7 @@ void BodyForm::number_unknowns() {
   std::fill(z_.begin(), z_.end(), 0.0);
   for (const Index b : body_)
     for (Index d = bodies.dof_begin[at(b)]; d < bodies.dof_begin[at(b) + 1]; ++d) z_[at(d)] = 1.0;
-  forces_->begin(z_);
-  forces_->end(slots_);
-  const auto width = static_cast<std::size_t>(width_);
-  for (std::size_t s = 0; s < slot_item_.size(); ++s)
-    for (std::size_t d = 0; d < width; ++d)
-      z_[at(slot_item_[s]) * width + d] += slots_[s * width + d];
+  add_ghosts();
   const std::size_t owned = at(bodies.dof_begin[at(bodies.n_owned)]);
   number_.assign(z_.size(), -1.0);
   pattern_.owned = static_cast<Index>(std::count_if(
@@ -308,6 +315,53 @@ bool BodyForm::take(const BlockMatrices& c, const BlockMatrices* b, double regul
   return true;
 }
 
+/// What ghosts hold in z_ is added at their owners.
+void BodyForm::add_ghosts() {
+  forces_->begin(z_);
+  forces_->end(slots_);
+  const auto width = static_cast<std::size_t>(width_);
+  for (std::size_t s = 0; s < slot_item_.size(); ++s)
+    for (std::size_t d = 0; d < width; ++d)
+      z_[at(slot_item_[s]) * width + d] += slots_[s * width + d];
+}
+
+void BodyForm::gather_forces(std::span<double> owned) {
+  add_ghosts();
+  std::size_t next = 0;
+  for (Index d = 0; d < problem_.bodies.dof_begin[at(problem_.bodies.n_owned)]; ++d)
+    if (number_[at(d)] >= 0.0) owned[next++] = z_[at(d)];
+}
+
+void BodyForm::spread(std::span<const double> owned) {
+  std::fill(z_.begin(), z_.end(), 0.0);
+  std::size_t next = 0;
+  for (Index d = 0; d < problem_.bodies.dof_begin[at(problem_.bodies.n_owned)]; ++d)
+    if (number_[at(d)] >= 0.0) z_[at(d)] = owned[next++];
+  share(z_);
+}
+
+/// z_ += Y^T e of block k's rows.
+void BodyForm::add_forces(Index k, const double* e) {
+  for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
+    const Index n = dofs_of(body_[at(j)]);
+    const double* y = y_.data() + y_begin_[at(j)];
+    double* f = z_.data() + problem_.bodies.dof_begin[at(body_[at(j)])];
+    for (Index i = 0; i < rows_of(k); ++i, y += n)
+      for (Index d = 0; d < n; ++d) f[d] += y[d] * e[i];
+  }
+}
+
+/// u += Y z_ of block k's rows.
+void BodyForm::add_slips(Index k, double* u) const {
+  for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
+    const Index n = dofs_of(body_[at(j)]);
+    const double* y = y_.data() + y_begin_[at(j)];
+    const double* v = z_.data() + problem_.bodies.dof_begin[at(body_[at(j)])];
+    for (Index i = 0; i < rows_of(k); ++i, y += n)
+      for (Index d = 0; d < n; ++d) u[i] += y[d] * v[d];
+  }
+}
+
 /// Y^T C'^-1 r
 void BodyForm::condense(std::span<const double> r, std::span<double> right) {
   std::fill(z_.begin(), z_.end(), 0.0);
@@ -316,49 +370,72 @@ void BodyForm::condense(std::span<const double> r, std::span<double> right) {
     const Index m = rows_of(k);
     e.noalias() = ConstMatrix(inverse_.block(k), m, m) *
                   Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[at(k)], m);
-    for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
-      const Index n = dofs_of(body_[at(j)]);
-      const double* y = y_.data() + y_begin_[at(j)];
-      double* f = z_.data() + problem_.bodies.dof_begin[at(body_[at(j)])];
-      for (Index i = 0; i < m; ++i, y += n)
-        for (Index d = 0; d < n; ++d) f[d] += y[d] * e[i];
-    }
+    add_forces(k, e.data());
   }
-  forces_->begin(z_);
-  forces_->end(slots_);
-  const auto width = static_cast<std::size_t>(width_);
-  for (std::size_t s = 0; s < slot_item_.size(); ++s)
-    for (std::size_t d = 0; d < width; ++d)
-      z_[at(slot_item_[s]) * width + d] += slots_[s * width + d];
-  std::size_t next = 0;
-  for (Index d = 0; d < problem_.bodies.dof_begin[at(problem_.bodies.n_owned)]; ++d)
-    if (number_[at(d)] >= 0.0) right[next++] = z_[at(d)];
+  gather_forces(right);
 }
 
 /// C'^-1 (r - B Y z): the difference first, which is small where C' is
 void BodyForm::expand(std::span<const double> r, std::span<const double> z,
                       std::span<double> dlambda) {
-  std::fill(z_.begin(), z_.end(), 0.0);
-  std::size_t next = 0;
-  for (Index d = 0; d < problem_.bodies.dof_begin[at(problem_.bodies.n_owned)]; ++d)
-    if (number_[at(d)] >= 0.0) z_[at(d)] = z[next++];
-  share(z_);
+  spread(z);
   Eigen::VectorXd u;
   for (Index k = 0; k < n_blocks(); ++k) {
     const Index m = rows_of(k);
     u.setZero(m);
-    for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
-      const Index n = dofs_of(body_[at(j)]);
-      const double* y = y_.data() + y_begin_[at(j)];
-      const double* v = z_.data() + problem_.bodies.dof_begin[at(body_[at(j)])];
-      for (Index i = 0; i < m; ++i, y += n)
-        for (Index d = 0; d < n; ++d) u[i] += y[d] * v[d];
-    }
+    add_slips(k, u.data());
     if (!symmetric_) u = (ConstMatrix(b_.block(k), m, m) * u).eval();
     u = Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[at(k)], m) - u;
     Eigen::Map<Eigen::VectorXd>(dlambda.data() + row_begin_[at(k)], m).noalias() =
         ConstMatrix(inverse_.block(k), m, m) * u;
   }
+}
+
+/// The residual of rows is B Y times that of the unknowns: power iterations for the norm of Y,
+/// times the largest entry of B.
+double BodyForm::gain() {
+  if (length_ == 0.0) {
+    std::vector<double> z(at(pattern_.owned), 1.0), r(sigma_.size());
+    for (int i = 0; i < 6; ++i) {
+      const double size =
+          std::sqrt(problem_.comm.sum(std::inner_product(z.begin(), z.end(), z.begin(), 0.0)));
+      if (!(size > 0.0)) break;
+      length_ = i == 0 ? 0.0 : std::sqrt(size);
+      for (double& x : z) x /= size;
+      spread(z);
+      std::fill(r.begin(), r.end(), 0.0);
+      for (Index k = 0; k < n_blocks(); ++k) add_slips(k, r.data() + row_begin_[at(k)]);
+      std::fill(z_.begin(), z_.end(), 0.0);
+      for (Index k = 0; k < n_blocks(); ++k) add_forces(k, r.data() + row_begin_[at(k)]);
+      gather_forces(z);
+    }
+    if (length_ == 0.0) length_ = 1.0;
+  }
+  double scale = 1.0;
+  if (!symmetric_) {
+    double largest = 0.0;
+    for (const double v : b_.value) largest = std::max(largest, std::abs(v));
+    scale = problem_.comm.max(largest);
+  }
+  return length_ * scale;
+}
+
+std::vector<std::vector<double>> BodyForm::rigid_motions() {
+  if (pattern_.block_size != 6) return {};
+  const std::vector<Vec3> position = contact_positions(problem_);
+  std::vector<std::vector<double>> fields(6);
+  const ProblemBodies& bodies = problem_.bodies;
+  for (Index b = 0; b < bodies.n_owned; ++b) {
+    if (number_[at(bodies.dof_begin[at(b)])] < 0.0) continue;
+    // columns: velocities (v + w x position, w) of the six motions
+    Eigen::Matrix<double, 6, 6> v = Eigen::Matrix<double, 6, 6>::Identity();
+    for (int i = 0; i < 3; ++i) v.block<3, 1>(0, 3 + i) = Vec3::Unit(i).cross(position[at(b)]);
+    const Eigen::MatrixXd z =
+        root_of_inverse_mass(bodies, b).completeOrthogonalDecomposition().solve(v);
+    for (std::size_t i = 0; i < 6; ++i)
+      for (Eigen::Index d = 0; d < 6; ++d) fields[i].push_back(z(d, static_cast<Eigen::Index>(i)));
+  }
+  return fields;
 }
 
 }  // namespace

@@ -40,6 +40,11 @@ class NewtonForm {
   /// Neighbours. dlambda (rows) of the unknowns z.
   virtual void expand(std::span<const double> r, std::span<const double> z,
                       std::span<double> dlambda) = 0;
+  /// Collective. How much larger than a residual of the unknowns the residual of the rows can be:
+  /// about |residual of rows| / |residual of unknowns|, 2-norms; after take().
+  virtual double gain() { return 1.0; }
+  /// Collective. Motions as one rigid body, in owned unknowns; none if they make no sense.
+  virtual std::vector<std::vector<double>> rigid_motions() { return {}; }
 
  protected:
   MatrixPattern pattern_;

@@ -18,10 +18,17 @@ class NewtonMatrix {
   /// Collective. In place; x: this rank's unknowns. Iterative ones stop at a residual of
   /// `absolute` (2-norm). Iterations taken, or -1: failed.
   virtual int solve(std::span<double> x, double absolute) = 0;
-  virtual std::string description() const = 0;
+  /// Collective.
+  virtual std::string description() = 0;
 };
 
 /// One rank, few unknowns: dense Cholesky or LU with partial pivoting.
 std::unique_ptr<NewtonMatrix> make_dense_matrix(const MatrixPattern& pattern);
+
+/// Collective. PETSc on `comm`: MUMPS if `direct`, else a Krylov method with `settings`'
+/// preconditioner; options catena_contact_ change both. Throws Error at `where`.
+std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, NewtonForm& form,
+                                                const LinearSettings& settings, bool direct,
+                                                std::string where);
 
 }  // namespace catena

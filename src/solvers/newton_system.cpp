@@ -8,12 +8,17 @@
 #include "flexible_gmres.hpp"
 #include "newton_form.hpp"
 #include "newton_matrix.hpp"
+#include "petsc_options.hpp"
 
 namespace catena {
 namespace {
 
 /// Parts of N's diagonal added in the factor, tried one after the other.
 constexpr std::array<double, 3> kRegularisations = {1e-11, 1e-9, 1e-7};
+/// Unknowns that one rank factors as a dense matrix, at most.
+constexpr std::int64_t kDenseUnknowns = 500;
+/// Unknowns whose factor (three dimensions, six an item) is taken to fit into memory.
+constexpr std::int64_t kDirectUnknowns = 60000;
 /// A solution whose residual is above this part of the right-hand side is none.
 constexpr double kSolved = 0.1;
 
@@ -36,8 +41,17 @@ struct NewtonSystem::Impl {
     form = problem.assembled ? make_row_form(problem) : make_body_form(problem);
     values.resize(form->pattern().row.size());
     unknowns.resize(static_cast<std::size_t>(form->pattern().owned));
-    CATENA_CHECK(problem.comm.size() == 1, "Newton systems are solved on one rank");
-    matrix = make_dense_matrix(form->pattern());
+    const std::int64_t total = form->pattern().total;
+    const bool options = petsc_options_given("catena_contact_");
+    const bool one_rank = problem.comm.size() == 1;
+    if (total == 0 ||
+        (one_rank && total <= kDenseUnknowns && !options && settings.method != LinearMethod::cg)) {
+      matrix = make_dense_matrix(form->pattern());
+    } else {
+      direct = settings.method == LinearMethod::direct ||
+               (settings.method == LinearMethod::automatic && total <= kDirectUnknowns);
+      matrix = make_petsc_matrix(problem.comm, *form, settings, direct, where);
+    }
     form->forget_entries();
   }
 
@@ -74,7 +88,9 @@ struct NewtonSystem::Impl {
 
   bool precondition(std::span<const double> r, double goal, std::span<double> z) {
     form->condense(r, unknowns);
-    if (matrix->solve(unknowns, goal) < 0) return false;
+    const int iterations = matrix->solve(unknowns, direct ? 0.0 : goal / form->gain());
+    if (iterations < 0) return false;
+    inner_iterations += iterations;
     form->expand(r, unknowns, z);
     return true;
   }
@@ -88,6 +104,8 @@ struct NewtonSystem::Impl {
   std::unique_ptr<NewtonForm> form;
   std::unique_ptr<NewtonMatrix> matrix;
   std::vector<double> values, unknowns;
+  bool direct = true;
+  int inner_iterations = 0;  ///< of the present solve
   FlexibleGmres krylov;
 };
 
@@ -115,6 +133,7 @@ LinearReport NewtonSystem::solve(std::span<const double> g, std::span<double> dl
                                  std::span<double> change, double tolerance) {
   Impl& s = *impl_;
   CATENA_CHECK(s.factored, "factor() comes before solve()");
+  s.inner_iterations = 0;
   const FlexibleGmres::Report found =
       s.krylov.solve([&](std::span<const double> x, std::span<double> y) { s.multiply(x, y); },
                      [&](std::span<const double> r, double goal, std::span<double> z) {
@@ -122,8 +141,8 @@ LinearReport NewtonSystem::solve(std::span<const double> g, std::span<double> dl
                      },
                      g, dlambda, tolerance);
   if (!change.empty()) s.op.velocity_changes(dlambda, change);
-  return {found.finite && found.residual <= std::max(tolerance, kSolved), found.iterations,
-          found.residual};
+  return {found.finite && found.residual <= std::max(tolerance, kSolved),
+          s.direct ? found.iterations : s.inner_iterations, found.residual};
 }
 
 std::string NewtonSystem::description() const { return impl_->matrix->description(); }

@@ -1,4 +1,4 @@
-// The one place that calls PETSc: sparse Cholesky of MUMPS on this rank.
+// Sparse Cholesky of MUMPS on this rank.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,8 @@ namespace catena {
 /// Factor of a sparse symmetric positive definite matrix of one rank: upper triangle in CSR,
 /// columns ascending, the diagonal first in each row. The pattern is analysed once.
 ///
-/// The first one made in a program initialises PETSc, unless the program has: on MPI_COMM_SELF, so
-/// that no other rank takes part, without ~/.petscrc, PETSC_OPTIONS and signal handlers; it is then
-/// finalised when MPI is. From there on the program's BLAS has one thread.
+/// PETSc's options with the prefix catena_joint_ change it. The first one made in a program
+/// initialises PETSc (petsc_runtime.hpp).
 ///
 /// Throws Error naming the call of PETSc that failed and what MUMPS said.
 class PetscCholesky {

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace catena {
@@ -53,6 +54,10 @@ class SettingsVisitor {
   virtual void visit(std::string_view key, std::span<int> value, const SettingInfo& info) = 0;
   /// A list of words of any length.
   virtual void visit(std::string_view key, std::vector<std::string>& value,
+                     const SettingInfo& info) = 0;
+
+  /// A map of any number of keys of the user's own to words, in the source's order.
+  virtual void words(std::string_view key, std::vector<std::pair<std::string, std::string>>& values,
                      const SettingInfo& info) = 0;
 
   /// A list of rows of `width` quantities each, one row after the other in `values`, such as

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/base/settings.hpp"
+#include "catena/comm/communicator.hpp"
 
 namespace catena {
 
@@ -27,11 +28,18 @@ struct PetscOptions {
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<std::string> verbatim;
 };
+/// The key `petsc`.
+void describe(SettingsVisitor& visit, PetscOptions& s);
+/// All of them as PETSc takes them, "-catena_contact_ksp_type cg -log_view": for provenance.
+std::string to_string(const PetscOptions& options);
 
-/// Not collective, before the first solve: hands options to PETSc's database (the only way in:
-/// ~/.petscrc and PETSC_OPTIONS are not read).
-void set_petsc_options(const PetscOptions& options);
-/// Options given that no solver has asked for, as given; after the first solve they are errors.
-std::vector<std::string> unused_petsc_options();
+/// Collective, before the first solve: hands options to PETSc's database (the only way in:
+/// ~/.petscrc and PETSC_OPTIONS are not read), which the whole program shares. Initialises PETSc if
+/// there are any. Throws Error(bad_input) for words after -- that are no options.
+void set_petsc_options(const Communicator& comm, const PetscOptions& options);
+/// Collective. Those of the options given that no rank has asked for, as given; after the first
+/// solve they are errors.
+std::vector<std::string> unused_petsc_options(const Communicator& comm,
+                                              const PetscOptions& options);
 
 }  // namespace catena
