@@ -1,0 +1,45 @@
+#include "work_estimate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace catena {
+namespace {
+
+/// Seconds per contact of a sweep over rigid contacts, explicit Jacobians (per number) and
+/// assembled rows (per number), besides what a block takes by itself.
+constexpr double kRigidContact = 4e-8, kBlock = 6e-8, kJacobianNumber = 1e-9, kEntry = 0.6e-9;
+/// Operations per second of dense and sparse factors; operations of a sparse factor of a contact
+/// graph over the square of its unknowns (measured on packings of spheres); seconds of any step.
+constexpr double kDenseRate = 1.5e10, kSparseRate = 5e9, kFill = 10.0, kStep = 5e-5;
+/// Seconds per row to linearise and assemble.
+constexpr double kAssembly = 3e-7;
+
+}  // namespace
+
+WorkEstimate estimate_work(const ConstraintProblem& problem) {
+  WorkEstimate estimate;
+  double sweep;
+  std::int64_t unknowns = problem.n_rows();
+  if (problem.assembled) {
+    sweep =
+        kBlock * problem.n_blocks() + kEntry * static_cast<double>(problem.assembled->value.size());
+  } else {
+    sweep = kRigidContact * static_cast<double>(problem.contacts.size()) +
+            kBlock * problem.blocks.size() +
+            kJacobianNumber * static_cast<double>(problem.blocks.jacobian.size());
+    unknowns = problem.bodies.dof_begin[static_cast<std::size_t>(problem.bodies.n_owned)];
+  }
+  std::array<std::int64_t, 2> sums = {unknowns, problem.n_rows()};
+  problem.comm.sum(sums);
+  estimate.unknowns = sums[0];
+  estimate.rows = sums[1];
+  estimate.sweep = problem.comm.max(sweep);
+  const auto n = static_cast<double>(estimate.unknowns);
+  const double factor = std::min(2.0 / 3.0 * n * n * n / kDenseRate, kFill * n * n / kSparseRate);
+  estimate.newton_step = kStep + kAssembly * static_cast<double>(estimate.rows) + factor;
+  return estimate;
+}
+
+}  // namespace catena
