@@ -631,8 +631,28 @@ def print_table(problem, errors, noise, report, tolerance):
     return good
 
 
+def opened(path):
+    try:
+        return h5py.File(path, "r")
+    except OSError as e:
+        raise BadInput(f"{path}: {e}") from e
+
+
+def read_report(path):
+    try:
+        with open(path) as file:
+            report = json.load(file)
+    except (OSError, ValueError) as e:
+        raise BadInput(f"{path}: {e}") from e
+    for key in ("law", "errors", "objective"):
+        if key not in report:
+            raise BadInput(f"{path}: is no report of catena solve: {key} is missing")
+    return report
+
+
 def judge(problem_file, solution_file, law=None):
-    with h5py.File(problem_file, "r") as file, h5py.File(solution_file, "r") as solution:
+    """The problem with its solution, its errors, and how far round-off can move each."""
+    with opened(problem_file) as file, opened(solution_file) as solution:
         problem = Problem(file, solution, law)
     if problem.law not in LAWS:
         raise BadInput(f"{problem_file}: catena: unknown law {problem.law}")
@@ -652,14 +672,14 @@ def main():
     except SystemExit as e:
         return 3 if e.code else 0
     try:
-        report = None
-        if args.report:
-            with open(args.report) as file:
-                report = json.load(file)
+        report = read_report(args.report) if args.report else None
         law = args.law or (report["law"] if report else None)
         problem, errors, noise = judge(args.problem, args.solution, law)
-    except (OSError, BadInput, KeyError, ValueError) as e:
+    except BadInput as e:
         print(f"check_solution.py: {e}", file=sys.stderr)
+        return 3
+    except (IndexError, ValueError) as e:  # sizes or indices that do not fit each other
+        print(f"check_solution.py: {args.problem}, {args.solution}: inconsistent: {e}", file=sys.stderr)
         return 3
     good = print_table(problem, errors, noise, report, args.tolerance)
     return 0 if good or not report else 1
