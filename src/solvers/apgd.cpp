@@ -14,7 +14,7 @@ using namespace first_order;
 /// Power of c_k in the scales: between the block diagonal alone and what is safe.
 constexpr double kSplitting = 0.5;
 /// After a step L falls by this, so that it follows the largest curvature met on the way ...
-constexpr double kLower = 0.95;
+constexpr double kLower = 0.98;
 /// ... and where the model fails it grows at least by this.
 constexpr double kRaise = 2.0;
 /// L falls no further below the largest ever needed.

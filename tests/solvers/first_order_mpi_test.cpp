@@ -1,0 +1,182 @@
+// Projected Jacobi and accelerated projected gradient on any number of ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "catena/io/fclib.hpp"
+#include "catena/solvers/apgd.hpp"
+#include "catena/solvers/jacobi.hpp"
+#include "support/hand_problems.hpp"
+#include "support/solved.hpp"
+
+namespace catena {
+namespace {
+
+using test::distance;
+using test::LocalScene;
+using test::Scene;
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> impulses, velocities;  ///< of the whole scene
+};
+
+Solved solve(Solver& solver, const LocalScene& local) {
+  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
+  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
+  Solved s;
+  s.report = solver.solve(local.problem, impulses, velocities);
+  s.impulses = gather_rows(local, impulses);
+  s.velocities = gather_velocities(local, velocities);
+  return s;
+}
+
+StopRule iterations(int n, double natural_map = 0.0) {
+  StopRule stop;
+  stop.metric = Metric::natural_map;
+  stop.relative_tolerance = 0.0;
+  stop.absolute_tolerance = natural_map;
+  stop.max_iterations = n;
+  stop.check_interval = 100;
+  stop.keep_best = false;
+  return stop;
+}
+
+std::vector<std::unique_ptr<Solver>> both(const StopRule& stop) {
+  JacobiSettings jacobi;
+  jacobi.stop = stop;
+  ApgdSettings apgd;
+  apgd.stop = stop;
+  std::vector<std::unique_ptr<Solver>> solvers;
+  solvers.push_back(make_jacobi(jacobi));
+  solvers.push_back(make_apgd(apgd));
+  return solvers;
+}
+
+/// Spheres of a pile, the first eight of them joined in a chain by spherical joints.
+Scene pile_with_chain() {
+  Scene scene = test::sphere_pile(24, 60, 0.5, 0.005, 3);
+  scene.law = ContactLaw::ccp;
+  for (GlobalId b = 1; b < 8; ++b) {
+    test::SceneBlock joint;
+    joint.kind = BlockKind::bilateral;
+    joint.bodies = {b, b + 1};
+    // v_b + w_b x (-r) - v_a - w_a x r, r = (l, 0, 0)
+    const double l = 0.1;
+    joint.jacobians = {{-1, 0, 0, 0, 0, 0, 0, -1, 0, 0, 0, -l, 0, 0, -1, 0, l, 0},
+                       {1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, -l, 0, 0, 1, 0, l, 0}};
+    joint.q = {0, 0, 0};
+    scene.blocks.push_back(joint);
+  }
+  return scene;
+}
+
+class FirstOrderMpi : public testing::Test {
+ protected:
+  Communicator comm_ = Communicator::world();
+
+  LocalScene on_one_rank(const Scene& scene) {
+    return distribute(scene, comm_, [](GlobalId) { return 0; });
+  }
+};
+
+TEST_F(FirstOrderMpi, IteratesAreThoseOfOneRank) {
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp}) {
+    Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
+    scene.law = law;
+    for (const std::unique_ptr<Solver>& solver : both(iterations(25))) {
+      const Solved one = solve(*solver, on_one_rank(scene));
+      for (const test::Owner& owner : {test::slabs(comm_, scene), test::deal(comm_)}) {
+        const Solved many = solve(*solver, distribute(scene, comm_, owner));
+
+        EXPECT_EQ(many.report.iterations, 25);
+        EXPECT_LT(distance(many.impulses, one.impulses), 1e-11) << solver->name();
+      }
+    }
+  }
+}
+
+TEST_F(FirstOrderMpi, JointsAcrossRanksAreMetInEveryIterate) {
+  const Scene scene = pile_with_chain();
+  for (const std::unique_ptr<Solver>& solver : both(iterations(25))) {
+    const Solved one = solve(*solver, on_one_rank(scene));
+    const Solved many = solve(*solver, distribute(scene, comm_, test::deal(comm_)));
+
+    EXPECT_LT(distance(many.velocities, one.velocities), 1e-10) << solver->name();
+    EXPECT_EQ(many.report.joints.joints, 7);
+    for (const HistoryEntry& entry : many.report.history)
+      EXPECT_LT(entry.errors.energy_joint, 1e-20) << solver->name();
+  }
+}
+
+TEST_F(FirstOrderMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
+  Scene scene = test::mixed_ring(13, 11);
+  scene.law = ContactLaw::ccp;
+  ApgdSettings settings;
+  settings.stop = iterations(20000, 1e-11);
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
+    settings.joints.method = method;
+    const Solved one = solve(*make_apgd(settings), on_one_rank(scene));
+    const Solved many = solve(*make_apgd(settings), distribute(scene, comm_, test::deal(comm_)));
+
+    EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+    EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);
+  }
+}
+
+TEST_F(FirstOrderMpi, AssembledOperatorHasTheIteratesOfOneRank) {
+  const std::string file = std::string(CATENA_TEST_DATA) + "/fclib/OneObject-i1028-138.hdf5";
+  FclibInfo info;
+  const ConstraintProblem part = read_fclib(comm_, file, info);
+  const ConstraintProblem whole = read_fclib(Communicator::self(), file, info);
+  const std::int64_t first = comm_.exclusive_sum(static_cast<std::int64_t>(part.n_rows()));
+  for (const std::unique_ptr<Solver>& solver : both(iterations(25))) {
+    std::vector<double> mine(static_cast<std::size_t>(part.n_rows()), 0.0);
+    std::vector<double> all(static_cast<std::size_t>(whole.n_rows()), 0.0);
+    solver->solve(part, mine, {});
+    solver->solve(whole, all, {});
+
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      EXPECT_NEAR(mine[i], all[static_cast<std::size_t>(first) + i], 1e-11) << solver->name();
+  }
+}
+
+TEST_F(FirstOrderMpi, RanksWithoutBodiesTakePart) {
+  Scene scene = test::sphere_pile(20, 50, 0.5, 0.005, 3);
+  scene.law = ContactLaw::ccp;
+  const int last = comm_.size() - 1;  // everything lies on the last rank but body 1
+  const LocalScene local =
+      distribute(scene, comm_, [&](GlobalId b) { return b == 1 && last > 1 ? 1 : last; });
+
+  for (const std::unique_ptr<Solver>& solver : both(iterations(20000, 1e-8))) {
+    const Solved s = solve(*solver, local);
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+  }
+}
+
+TEST_F(FirstOrderMpi, NanOnOneRankIsABreakdownOnAll) {
+  const Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
+  LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
+  if (comm_.rank() == comm_.size() - 1)
+    local.problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
+
+  for (const std::unique_ptr<Solver>& solver : both(iterations(100)))
+    EXPECT_EQ(solve(*solver, local).report.status, SolveStatus::breakdown);
+}
+
+TEST_F(FirstOrderMpi, TimeLimitEndsAllRanksInTheSameIteration) {
+  const Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
+  StopRule stop = iterations(std::numeric_limits<int>::max());
+  stop.time_limit = 0.05;
+  const LocalScene local = distribute(scene, comm_, test::deal(comm_));
+
+  for (const std::unique_ptr<Solver>& solver : both(stop)) {
+    const SolveReport report = solve(*solver, local).report;
+    EXPECT_EQ(report.status, SolveStatus::time_limit) << report.reason;
+    EXPECT_EQ(comm_.max(static_cast<std::int64_t>(report.iterations)), report.iterations);
+  }
+}
+
+}  // namespace
+}  // namespace catena

@@ -1,0 +1,317 @@
+// Projected Jacobi and accelerated projected gradient on one rank.
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "catena/io/fclib.hpp"
+#include "catena/solvers/apgd.hpp"
+#include "catena/solvers/jacobi.hpp"
+#include "solvers/first_order_rows.hpp"
+#include "support/dense_reference.hpp"
+#include "support/hand_problems.hpp"
+#include "support/solved.hpp"
+
+namespace catena {
+namespace {
+
+using test::distance;
+using test::Scene;
+
+constexpr double kStep = 0.01;
+constexpr double kWeight = 9.81 * kStep;  // of 1 kg in a step, N s
+
+StopRule to_natural_map(double tolerance, int max_iterations = 200000) {
+  StopRule stop;
+  stop.metric = Metric::natural_map;
+  stop.relative_tolerance = 0.0;
+  stop.absolute_tolerance = tolerance;
+  stop.max_iterations = max_iterations;
+  return stop;
+}
+
+JacobiSettings jacobi(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
+  JacobiSettings settings;
+  settings.stop = stop;
+  settings.joints.method = joints;
+  return settings;
+}
+
+ApgdSettings apgd(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
+  ApgdSettings settings;
+  settings.stop = stop;
+  settings.joints.method = joints;
+  return settings;
+}
+
+test::Solved run(Solver& solver, const ConstraintProblem& problem, std::vector<double> guess = {}) {
+  test::Solved s;
+  s.impulses = std::move(guess);
+  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  s.report = solver.solve(problem, s.impulses, s.velocities);
+  return s;
+}
+
+/// By Jacobi and by accelerated gradients.
+std::vector<test::Solved> run_both(const ConstraintProblem& problem, const StopRule& stop,
+                                   JointMethod joints = JointMethod::automatic) {
+  return {run(*make_jacobi(jacobi(stop, joints)), problem),
+          run(*make_apgd(apgd(stop, joints)), problem)};
+}
+
+TEST(FirstOrder, BlockOnInclineSticksOrSlidesAsItsFrictionSays) {
+  const double tilt = 0.4;
+  for (const double friction : {0.6, 0.2}) {
+    const ConstraintProblem problem = test::block_on_incline(1.0, tilt, friction, kStep);
+    const double along = std::min(std::sin(tilt), friction * std::cos(tilt));
+
+    for (const test::Solved& s : run_both(problem, to_natural_map(1e-13))) {
+      EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+      EXPECT_NEAR(s.impulses[0], kWeight * std::cos(tilt), 1e-12);
+      EXPECT_NEAR(s.impulses[1], kWeight * along, 1e-12);
+      EXPECT_NEAR(s.impulses[2], 0.0, 1e-12);
+    }
+  }
+}
+
+TEST(FirstOrder, JointLimitAndMotorHaveTheirClosedForms) {
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
+    const StopRule stop = to_natural_map(1e-13);
+    for (const test::Solved& s :
+         run_both(test::whole(test::pendulum(2.0, 0.3, 0.5, kStep)), stop, method))
+      EXPECT_NEAR(s.impulses[2], 2.0 * kWeight * 0.3 / (0.3 + 2.0 * 0.25), 1e-12);
+  }
+  StopRule stop = to_natural_map(1e-13);
+  for (const test::Solved& s : run_both(test::whole(test::limit(2.0, 2e-4, kStep)), stop))
+    EXPECT_NEAR(s.impulses[0], 2.0 * (kWeight - 2e-4 / kStep), 1e-12);
+  stop.metric = Metric::energy;  // natural_map leaves out angular rows
+  for (const test::Solved& s : run_both(test::whole(test::motor(0.5, 3.0, 1.0)), stop))
+    EXPECT_NEAR(s.impulses[0], 1.0, 1e-12);
+}
+
+/// Largest eigenvalue of S^-1 N S^-1 in the rows that the layout holds.
+double largest_scaled(const ConstraintProblem& problem, double splitting) {
+  first_order::RowLayout layout = first_order::lay_out(problem, true);
+  first_order::scale_rows(problem, splitting, layout);
+  Eigen::MatrixXd n = test::dense_problem(problem).N;
+  Eigen::VectorXd by = Eigen::VectorXd::Zero(n.rows());
+  for (const first_order::Place& place : layout.places)
+    for (std::size_t r = 0; r < place.rows; ++r)
+      by[block_view(problem, place.block).row + static_cast<Index>(r)] =
+          layout.by_scale[place.first + r * place.stride];
+  n = by.asDiagonal() * n * by.asDiagonal();
+  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(n).eigenvalues().maxCoeff();
+}
+
+/// A pile, a stack, all kinds of rows, couples, and the pile's assembled operator.
+std::vector<ConstraintProblem> convex_problems() {
+  std::vector<ConstraintProblem> problems;
+  for (Scene scene :
+       {test::sphere_pile(30, 80, 0.5, 0.005, 3), test::box_stack(3, 0.4, kStep),
+        test::mixed_ring(7, 11),
+        test::with_couples(test::sphere_pile(20, 50, 0.5, 0.005, 4), 0.02, 0.01, 1e-3)}) {
+    scene.law = ContactLaw::ccp;
+    problems.push_back(test::whole(scene));
+  }
+  problems.push_back(assembled_problem(problems.front()));
+  return problems;
+}
+
+TEST(FirstOrder, SafeScaleIsAboveN) {
+  for (const ConstraintProblem& problem : convex_problems()) {
+    EXPECT_LE(largest_scaled(problem, 1.0), 1.0 + 1e-12);
+    // the block diagonal alone is not
+    EXPECT_GT(largest_scaled(problem, 0.0), 1.2);
+  }
+}
+
+TEST(FirstOrder, ObjectiveFallsInEveryJacobiSweep) {
+  StopRule stop = to_natural_map(0.0, 100);
+  stop.check_interval = 1;
+  for (const ConstraintProblem& problem : convex_problems())
+    for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
+      const test::Solved s = run(*make_jacobi(jacobi(stop, method)), problem);
+
+      ASSERT_EQ(s.report.history.size(), 101U) << s.report.reason;
+      const double scale = std::abs(s.report.errors.objective);
+      for (std::size_t i = 1; i < s.report.history.size(); ++i)
+        EXPECT_LE(s.report.history[i].errors.objective,
+                  s.report.history[i - 1].errors.objective + 1e-13 * scale)
+            << i;
+    }
+}
+
+TEST(FirstOrder, RelaxationLengthensTheStep) {
+  const ConstraintProblem problem = test::block_on_incline(1.0, 0.4, 0.6, kStep);
+  JacobiSettings half = jacobi(to_natural_map(0.0, 1));
+  half.relaxation = 0.5;
+
+  const test::Solved s = run(*make_jacobi(half), problem);
+  const test::Solved all = run(*make_jacobi(jacobi(to_natural_map(0.0, 1))), problem);
+
+  EXPECT_NEAR(s.impulses[0], 0.5 * all.impulses[0], 1e-12);
+}
+
+constexpr std::array<ContactLaw, 4> kLaws = {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box,
+                                             ContactLaw::frictionless};
+
+TEST(FirstOrder, AllLawsHaveTheVelocitiesOfTheDenseReference) {
+  for (const ContactLaw law : kLaws) {
+    Scene scene = test::sphere_pile(16, 40, 0.4, 0.005, 5);
+    scene.law = law;
+    const ConstraintProblem problem = test::whole(scene);
+    const test::DenseSolution dense = test::solve_dense(problem, 1e-12);
+
+    for (const test::Solved& s : run_both(problem, to_natural_map(1e-10))) {
+      EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+      EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8) << static_cast<int>(law);
+    }
+  }
+}
+
+TEST(FirstOrder, RollingSpinningAndCohesionHaveTheVelocitiesOfGaussSeidel) {
+  for (const ContactLaw law : kLaws) {
+    Scene scene = test::with_couples(test::sphere_pile(8, 18, 0.4, 0.005, 5), 0.02, 0.01, 1e-3);
+    scene.law = law;
+    const ConstraintProblem problem = test::whole(scene);
+    GaussSeidelSettings settings;
+    settings.stop = to_natural_map(1e-11, 20000);
+    const test::Solved reference = test::solve(problem, settings);
+
+    for (const test::Solved& s : run_both(problem, to_natural_map(1e-10))) {
+      EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+      // angular rows are not in natural_map
+      EXPECT_LT(distance(s.velocities, reference.velocities), 1e-7) << static_cast<int>(law);
+    }
+  }
+}
+
+TEST(FirstOrder, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfTheDenseReference) {
+  Scene scene = test::mixed_ring(7, 11);
+  scene.law = ContactLaw::ccp;
+  const ConstraintProblem problem = test::whole(scene);
+  const test::DenseSolution dense = test::solve_dense(problem);
+  for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
+    const test::Solved s = run(*make_apgd(apgd(to_natural_map(1e-11), method)), problem);
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8);
+    EXPECT_EQ(s.report.joints.joints > 0, method == JointMethod::automatic);
+  }
+}
+
+ConstraintProblem fclib(const std::string& name, ContactLaw law) {
+  FclibInfo info;
+  ConstraintProblem problem =
+      read_fclib(Communicator::self(), std::string(CATENA_TEST_DATA) + "/fclib/" + name, info);
+  problem.law = law;
+  return problem;
+}
+
+TEST(FirstOrder, SettledSpheresReachTheirOptimum) {
+  const test::Solved s =
+      run(*make_apgd(apgd(to_natural_map(1e-4))), fclib("s512.hdf5", ContactLaw::ccp));
+
+  EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+  EXPECT_LT(s.report.iterations, 3000);
+  EXPECT_NEAR(s.report.errors.objective, -21.0990902112, 1e-2);
+}
+
+TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
+  StopRule stop = to_natural_map(0.0, 5000);
+  stop.metric = Metric::siconos;
+  stop.absolute_tolerance = 1e-8;
+  for (const char* name : {"Capsules-i125-1213.hdf5", "OneObject-i100000-316.hdf5",
+                           "local_problem_test.hdf5", "Rover9770.hdf5", "GFC3D_TwoRods1.hdf5"}) {
+    const test::Solved s = run(*make_apgd(apgd(stop)), fclib(name, ContactLaw::coulomb));
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
+  }
+}
+
+TEST(FirstOrder, RestartAndFrequentShiftsSaveProducts) {
+  const ApgdSettings settings = apgd(to_natural_map(1e-6, 20000));
+  ApgdSettings rare = settings, plain = settings;
+  rare.shift_interval = 200;
+  plain.restart = false;
+  const auto products = [](const ApgdSettings& s, ContactLaw law) {
+    return run(*make_apgd(s), fclib("Spheres-i099-356-679.hdf5", law)).report.iterations;
+  };
+
+  EXPECT_GT(products(rare, ContactLaw::coulomb), 1.5 * products(settings, ContactLaw::coulomb));
+  EXPECT_GT(products(plain, ContactLaw::ccp), 1.5 * products(settings, ContactLaw::ccp));
+}
+
+TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
+  StopRule stop = to_natural_map(0.0, 60);
+  stop.check_interval = 1;
+  Scene scene = test::box_stack(3, 0.4, kStep);
+  scene.law = ContactLaw::ccp;
+  const ConstraintProblem problem = test::whole(scene);
+  // accelerated gradients do not fall in every step: stop where they have risen most
+  const test::Solved all = run(*make_apgd(apgd(stop)), problem);
+  const auto energy = [&](std::size_t i) { return all.report.history[i].errors.energy; };
+  std::size_t worst = 1;
+  double best = energy(1), least = best;
+  for (std::size_t i = 2; i < all.report.history.size(); ++i) {
+    if (energy(i) / least > energy(worst) / best) {
+      worst = i;
+      best = least;
+    }
+    least = std::min(least, energy(i));
+  }
+  ASSERT_GT(energy(worst), 1.5 * best);
+  stop.max_iterations = all.report.history[worst].iteration;
+
+  const test::Solved kept = run(*make_apgd(apgd(stop)), problem);
+  stop.keep_best = false;
+  const test::Solved last = run(*make_apgd(apgd(stop)), problem);
+
+  EXPECT_DOUBLE_EQ(kept.report.errors.energy, best);
+  EXPECT_DOUBLE_EQ(last.report.errors.energy, energy(worst));
+  EXPECT_NE(kept.report.reason.find("least energy"), std::string::npos) << kept.report.reason;
+}
+
+TEST(FirstOrder, SolutionAsGuessIsTheAnswer) {
+  const ConstraintProblem problem = fclib("OneObject-i100000-316.hdf5", ContactLaw::coulomb);
+  const test::Solved first = run(*make_apgd(apgd(to_natural_map(1e-10))), problem);
+
+  const test::Solved s = run(*make_apgd(apgd(to_natural_map(1e-9))), problem, first.impulses);
+
+  EXPECT_EQ(s.report.iterations, 0) << s.report.reason;
+}
+
+TEST(FirstOrder, TimeIsLookedAtInEveryIteration) {
+  StopRule stop = to_natural_map(0.0);
+  stop.time_limit = 0.0;
+  stop.check_interval = 1000;
+  Scene scene = test::box_stack(3, 0.4, kStep);
+  StopRule late = stop;
+  late.time_limit = 0.05;
+
+  for (const test::Solved& s : run_both(test::whole(scene), late)) {
+    EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
+    EXPECT_NE(s.report.iterations % 1000, 0);
+  }
+}
+
+TEST(FirstOrder, NanIsABreakdownAndWhatNothingMovesHasNoImpulse) {
+  Scene scene = test::box_stack(2, 0.4, kStep);
+  const GlobalId floor = scene.add_prescribed({Vec3(0, 0, -1), Vec3::Zero()});
+  scene.add_contact(0, floor, Vec3::UnitZ(), Vec3::Zero(), Vec3::Zero(), 0.0, 0.5);
+  ConstraintProblem problem = test::whole(scene);
+  for (const test::Solved& s : run_both(problem, to_natural_map(0.0, 50)))
+    EXPECT_EQ(s.impulses[s.impulses.size() - 3], 0.0);
+
+  problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
+
+  for (const test::Solved& s : run_both(problem, to_natural_map(1e-9)))
+    EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
+}
+
+}  // namespace
+}  // namespace catena
