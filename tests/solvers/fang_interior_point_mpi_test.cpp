@@ -1,0 +1,131 @@
+// [F14]'s interior point on any number of ranks.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "catena/base/error.hpp"
+#include "solvers/fang_interior_point.hpp"
+#include "solvers/fang_interior_point_rows.hpp"
+#include "support/dense_reference.hpp"
+#include "support/hand_problems.hpp"
+#include "support/solved.hpp"
+
+namespace catena {
+namespace {
+
+using test::distance;
+using test::LocalScene;
+using test::Scene;
+
+constexpr double kStep = 0.005;
+
+InteriorPointSettings to_gap(double gap, InteriorPointForm form) {
+  InteriorPointSettings settings;
+  settings.form = form;
+  settings.stop.metric = Metric::gap;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = gap;
+  settings.stop.max_iterations = 100;
+  return settings;
+}
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> velocities;  ///< of the whole scene
+};
+
+Solved solve(const LocalScene& local, const InteriorPointSettings& settings) {
+  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
+  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
+  Solved s;
+  s.report = make_fang_interior_point(settings)->solve(local.problem, impulses, velocities);
+  s.velocities = gather_velocities(local, velocities);
+  return s;
+}
+
+class FangMpi : public testing::Test {
+ protected:
+  Communicator comm_ = Communicator::world();
+
+  /// Small: direct factors of ranks that share a core wait for each other.
+  Scene pile() const {
+    Scene scene = test::sphere_pile(12, 25, 0.5, kStep, 3);
+    scene.law = ContactLaw::ccp;
+    for (std::size_t k = 0; k < scene.contacts.size(); k += 7) scene.contacts[k].friction = 0.0;
+    return scene;
+  }
+};
+
+TEST_F(FangMpi, EntriesOfEveryRankAreItsRowsOfTheDenseMatrix) {
+  const Scene scene = test::mixed_ring(9, 5);
+  const Eigen::MatrixXd n = test::dense_problem(whole(scene)).N;
+  for (const test::Owner& owner : {test::slabs(comm_, scene), test::deal(comm_)}) {
+    const LocalScene local = distribute(scene, comm_, owner);
+    const auto rows = static_cast<std::size_t>(local.problem.n_rows());
+    std::vector<double> scale(rows);
+    std::vector<std::uint8_t> fixed(rows, 0);
+    for (std::size_t i = 0; i < rows; ++i) {
+      scale[i] = 1.0 + local.row[i] % 3;
+      fixed[i] = local.row[i] % 5 == 4 ? 1 : 0;
+    }
+
+    const fang::DelassusEntries e = fang::assemble_delassus(local.problem, scale, fixed);
+
+    // the scene's row of every row over all ranks
+    const std::vector<std::byte> bytes = comm_.all_gather_bytes(
+        std::as_bytes(std::span<const Index>(local.row.data(), local.row.size())));
+    std::vector<Index> number(bytes.size() / sizeof(Index));
+    std::memcpy(number.data(), bytes.data(), bytes.size());
+    EXPECT_EQ(e.total, static_cast<std::int64_t>(number.size()));
+    Eigen::MatrixXd found = Eigen::MatrixXd::Zero(n.rows(), n.cols());
+    for (std::size_t k = 0; k < e.value.size(); ++k)
+      found(number[static_cast<std::size_t>(e.row[k])],
+            number[static_cast<std::size_t>(e.column[k])]) += e.value[k];
+    const auto factor = [](Index row) { return row % 5 == 4 ? 0.0 : 1.0 + row % 3; };
+    for (const Index i : local.row)
+      for (Index j = 0; j < static_cast<Index>(n.cols()); ++j)
+        EXPECT_NEAR(found(i, j), factor(i) * n(i, j) * factor(j), 1e-11 * n.norm())
+            << i << " " << j;
+  }
+}
+
+TEST_F(FangMpi, EveryFormHasTheVelocitiesOfOneRank) {
+  const Scene scene = pile();
+  const LocalScene on_one = distribute(scene, comm_, [](GlobalId) { return 0; });
+  const Solved one = solve(on_one, to_gap(1e-6, InteriorPointForm::schur));
+  for (const InteriorPointForm form :
+       {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg}) {
+    const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), to_gap(1e-6, form));
+
+    EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+    // an energy to 1e-6 of itself is a velocity to 1e-3 of itself
+    EXPECT_LT(distance(many.velocities, one.velocities), 1e-3);
+    const auto stages = static_cast<std::int64_t>(many.report.iterations);
+    EXPECT_EQ(comm_.max(stages), comm_.min(stages));
+  }
+}
+
+TEST_F(FangMpi, DirectFormsTakeTheSameStagesOnAnyNumberOfRanks) {
+  const Scene scene = pile();
+  const InteriorPointSettings settings = to_gap(1e-3, InteriorPointForm::schur);
+
+  const Solved one =
+      solve(distribute(scene, Communicator::self(), [](GlobalId) { return 0; }), settings);
+  const Solved many = solve(distribute(scene, comm_, test::slabs(comm_, scene)), settings);
+
+  EXPECT_EQ(many.report.iterations, one.report.iterations);
+}
+
+TEST_F(FangMpi, RowsThatOneRankCannotSolveAreAnErrorOnAll) {
+  Scene scene = pile();
+  scene.blocks.push_back(test::motor(1.0, 1.0, 1.0).blocks[0]);
+  scene.blocks.back().bodies = {static_cast<GlobalId>(scene.bodies.size()) - 1};
+
+  EXPECT_THROW(solve(distribute(scene, comm_, test::slabs(comm_, scene)),
+                     to_gap(1e-6, InteriorPointForm::schur_pcg)),
+               Error);
+}
+
+}  // namespace
+}  // namespace catena

@@ -1,0 +1,382 @@
+// [F14]'s interior point on one rank: its constraints, its linear systems, its solutions.
+#include "solvers/fang_interior_point.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "catena/base/error.hpp"
+#include "solvers/fang_interior_point_linear.hpp"
+#include "support/dense_reference.hpp"
+#include "support/hand_problems.hpp"
+#include "support/solved.hpp"
+
+namespace catena {
+namespace {
+
+using test::distance;
+using test::kGravity;
+using test::Solved;
+
+constexpr double kStep = 0.005;
+
+InteriorPointSettings to_gap(double gap, InteriorPointForm form = InteriorPointForm::schur) {
+  InteriorPointSettings settings;
+  settings.form = form;
+  settings.stop.metric = Metric::gap;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = gap;
+  settings.stop.max_iterations = 100;
+  return settings;
+}
+
+Solved solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+             std::vector<double> guess = {}) {
+  Solved s;
+  s.impulses = std::move(guess);
+  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  s.report = make_fang_interior_point(settings)->solve(problem, s.impulses, s.velocities);
+  return s;
+}
+
+ConstraintProblem convex(test::Scene scene) {
+  scene.law = ContactLaw::ccp;
+  return whole(scene);
+}
+
+/// Impulses inside cones, multipliers and directions at random.
+struct Sample {
+  Vec3 x, dx;
+  double mu;
+  Eigen::Vector2d y;
+};
+
+std::vector<Sample> samples(int n) {
+  std::mt19937_64 engine(7);
+  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
+  std::vector<Sample> result;
+  for (int i = 0; i < n; ++i) {
+    Sample s;
+    s.mu = std::exp(uniform(engine));
+    const double normal = std::exp(3.0 * uniform(engine)), angle = 3.0 * uniform(engine);
+    // from the axis to next to the boundary
+    const double tangent = s.mu * normal * (1.0 - std::pow(10.0, -3.0 - 3.0 * uniform(engine)));
+    s.x = {normal, tangent * std::cos(angle), tangent * std::sin(angle)};
+    s.dx = {uniform(engine), uniform(engine), uniform(engine)};
+    s.y = {std::exp(3.0 * uniform(engine)), std::exp(3.0 * uniform(engine))};
+    result.push_back(s);
+  }
+  return result;
+}
+
+TEST(FangCones, GradientsAreTheDifferencesOfTheConstraints) {
+  for (const Sample& s : samples(20)) {
+    const double h = 1e-6;
+    const Eigen::Vector2d difference = (fang::contact_constraints(s.x + h * s.dx, s.mu) -
+                                        fang::contact_constraints(s.x - h * s.dx, s.mu)) /
+                                       (2.0 * h);
+
+    const Eigen::Vector2d product = fang::contact_gradients(s.x, s.mu) * s.dx;
+
+    EXPECT_LT((product - difference).norm(), 1e-8 * (1.0 + s.x.norm()) * (1.0 + s.mu * s.mu));
+  }
+}
+
+TEST(FangCones, CurvatureIsTheDifferenceOfTheGradientsTimesTheMultiplier) {
+  for (const Sample& s : samples(20)) {
+    // c_1 is quadratic: its gradients differ by exactly its second derivatives
+    const Vec3 difference =
+        s.y[0] * (fang::contact_gradients(s.x + s.dx, s.mu) - fang::contact_gradients(s.x, s.mu))
+                     .row(0)
+                     .transpose();
+
+    const Vec3 product = fang::contact_curvature(s.mu, s.y[0]) * s.dx;
+
+    EXPECT_LT((product - difference).norm(),
+              1e-13 * s.y[0] * (1.0 + s.mu * s.mu) * s.x.norm() + 1e-13 * product.norm());
+  }
+}
+
+TEST(FangCones, BarrierIsWhatEliminatingTheMultipliersLeavesAndPositiveDefinite) {
+  for (const Sample& s : samples(200)) {
+    const Eigen::Vector2d c = fang::contact_constraints(s.x, s.mu);
+    const Eigen::Matrix<double, 2, 3> b = fang::contact_gradients(s.x, s.mu);
+    Mat3 eliminated = fang::contact_curvature(s.mu, s.y[0]);
+    for (int i = 0; i < 2; ++i) eliminated -= b.row(i).transpose() * b.row(i) * (s.y[i] / c[i]);
+
+    const Mat3 barrier = fang::contact_barrier(s.x, s.mu, s.y);
+
+    EXPECT_LT((barrier - eliminated).norm(), 1e-12 * eliminated.norm());
+    EXPECT_EQ(Eigen::LLT<Mat3>(barrier).info(), Eigen::Success);
+  }
+}
+
+TEST(FangCones, LargestStepEndsOnTheBoundary) {
+  int ended = 0;
+  for (const Sample& s : samples(200)) {
+    const double step = fang::contact_step(s.x, s.dx, s.mu);
+    if (std::isinf(step)) {
+      // the direction points into the cone
+      EXPECT_LE(std::hypot(s.dx[1], s.dx[2]), s.mu * s.dx[0] * (1.0 + 1e-12));
+      continue;
+    }
+    ++ended;
+    const Vec3 end = s.x + step * s.dx;
+    const double tangent = std::hypot(end[1], end[2]);
+
+    EXPECT_NEAR(tangent, s.mu * end[0], 1e-9 * (s.mu * s.x[0] + tangent));
+    EXPECT_LT(fang::contact_constraints(s.x + 0.999 * step * s.dx, s.mu).maxCoeff(), 0.0);
+  }
+  EXPECT_GT(ended, 100);
+}
+
+/// A stage of a pile with frictionless contacts among others and a limit.
+struct PileStage {
+  ConstraintProblem problem;
+  DelassusOperator op;
+  fang::Cones cones;
+  fang::ScaledOperator scaled;
+  std::vector<double> x, y, c, r_d, r_g;
+  std::vector<Mat3> barriers;
+
+  static test::Scene scene() {
+    test::Scene scene = test::sphere_pile(20, 45, 0.5, kStep, 3);
+    for (std::size_t k = 0; k < scene.contacts.size(); k += 5) scene.contacts[k].friction = 0.0;
+    scene.blocks.push_back(test::limit(1.0, 0.1, kStep).blocks[0]);
+    scene.blocks.back().bodies = {3};
+    scene.blocks.back().compliance = {0.1};
+    return scene;
+  }
+
+  PileStage() : problem(convex(scene())), op(problem), cones(problem, op), scaled(cones, op) {
+    std::mt19937_64 engine(3);
+    std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    x.assign(static_cast<std::size_t>(problem.n_rows()), 0.0);
+    for (const fang::Unit& u : cones.units()) {
+      x[static_cast<std::size_t>(u.row)] = 1.0 + uniform(engine);
+      for (int i = 1; i < u.rows(); ++i)
+        x[static_cast<std::size_t>(u.row + i)] = u.friction * 0.6 * uniform(engine);
+    }
+    y.resize(cones.n_multipliers());
+    c.resize(y.size());
+    r_g.resize(y.size());
+    r_d.resize(x.size());
+    barriers.resize(cones.units().size());
+    for (double& v : y) v = 0.1 + uniform(engine);
+    for (double& v : r_g) v = uniform(engine);
+    for (std::size_t i = 0; i < r_d.size(); ++i)
+      r_d[i] = cones.fixed()[i] != 0 ? 0.0 : uniform(engine) - 0.5;
+    cones.constraints(x, c);
+    cones.barriers(x, y, barriers);
+  }
+
+  /// The larger norm of both lines' residuals, with M and B differences of constraints and N
+  /// dense.
+  double residual(const std::vector<double>& dx, const std::vector<double>& dy) const {
+    const Eigen::MatrixXd n = test::dense_problem(problem).N;
+    const std::size_t rows = x.size(), multipliers = y.size();
+    std::vector<double> by(rows), bdx(multipliers);
+    cones.gradients_transposed(x, dy, by);
+    cones.gradients(x, dx, bdx);
+    double first = 0.0, second = 0.0;
+    std::vector<double> m(rows, 0.0);
+    for (const fang::Unit& u : cones.units())
+      if (u.contact())
+        for (int i = 0; i < 3; ++i) {
+          const auto row = static_cast<std::size_t>(u.row + i);
+          m[row] = y[static_cast<std::size_t>(u.multiplier)] *
+                   (i == 0 ? -u.friction * u.friction : 1.0) * dx[row];
+        }
+    for (std::size_t i = 0; i < rows; ++i) {
+      if (cones.fixed()[i] != 0) continue;
+      double sum = m[i] + by[i] + r_d[i];
+      for (std::size_t j = 0; j < rows; ++j)
+        sum += cones.scale()[i] * n(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) *
+               cones.scale()[j] * dx[j];
+      first += sum * sum;
+    }
+    for (std::size_t i = 0; i < multipliers; ++i) {
+      const double line = bdx[i] + c[i] / y[i] * dy[i] + r_g[i];
+      second += line * line;
+    }
+    return std::sqrt(std::max(first, second));
+  }
+};
+
+TEST(FangSystems, AllFormsSolveNewtonsEquations) {
+  PileStage s;
+  for (const InteriorPointForm form :
+       {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg}) {
+    std::vector<double> dx(s.x.size()), dy(s.y.size());
+    const auto system =
+        fang::make_stage_system(s.problem, s.cones, s.scaled, to_gap(0.0, form), 0.0);
+
+    ASSERT_TRUE(system->solve({s.x, s.y, s.c, s.r_d, s.r_g, s.barriers}, dx, dy));
+
+    const double tolerance = form == InteriorPointForm::schur_pcg ? 1e-2 : 1e-10;
+    EXPECT_LT(s.residual(dx, dy), tolerance) << system->description();
+    for (std::size_t i = 0; i < dx.size(); ++i)
+      EXPECT_TRUE(s.cones.fixed()[i] == 0 || dx[i] == 0.0);
+  }
+}
+
+TEST(FangInteriorPoint, BlockOnInclineGetsTheProjectionOnTheCone) {
+  // a point mass: N = I/m, so lambda = P_K(-m r) = m g h P_K(cos, sin)
+  const double mass = 2.0, tilt = 0.5, weight = mass * kGravity * kStep;
+  for (const double mu : {0.3, 0.8}) {
+    test::Scene scene = test::incline_scene(mass, tilt, mu, kStep);
+
+    const Solved s = solve(convex(scene), to_gap(1e-12));
+
+    const double n = std::cos(tilt), t = std::sin(tilt);
+    const bool sticks = t <= mu * n;
+    const double normal = sticks ? n : (n + mu * t) / (1.0 + mu * mu);
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    EXPECT_NEAR(s.impulses[0], weight * normal, 1e-8 * weight);
+    EXPECT_NEAR(s.impulses[1], weight * (sticks ? t : mu * normal), 1e-8 * weight);
+    EXPECT_NEAR(s.impulses[2], 0.0, 1e-8 * weight);
+  }
+}
+
+TEST(FangInteriorPoint, ContactWithoutFrictionCarriesItsNormalAlone) {
+  const double mass = 2.0, tilt = 0.5;
+
+  const Solved s = solve(convex(test::incline_scene(mass, tilt, 0.0, kStep)), to_gap(1e-12));
+
+  EXPECT_NEAR(s.impulses[0], mass * kGravity * kStep * std::cos(tilt), 1e-10);
+  EXPECT_EQ(s.impulses[1], 0.0);
+  EXPECT_EQ(s.impulses[2], 0.0);
+}
+
+TEST(FangInteriorPoint, LimitStopsTheMassOrLetsItFall) {
+  const double mass = 3.0;
+  for (const double clearance : {0.0, 1e-4, 1.0}) {
+    const Solved s = solve(convex(test::limit(mass, clearance, kStep)), to_gap(1e-12));
+
+    const double impulse = std::max(0.0, mass * (kGravity * kStep - clearance / kStep));
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    EXPECT_NEAR(s.impulses[0], impulse, 1e-9);
+  }
+}
+
+TEST(FangInteriorPoint, FormsAndPreconditionersAgreeWithTheDenseSolution) {
+  const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
+  const test::DenseSolution exact = test::solve_dense(problem, 1e-10);
+  InteriorPointSettings barrier = to_gap(1e-9, InteriorPointForm::schur_pcg);
+  barrier.preconditioner = FangPreconditioner::barrier;
+  for (const InteriorPointSettings& settings :
+       {to_gap(1e-9, InteriorPointForm::kkt), to_gap(1e-9, InteriorPointForm::schur),
+        to_gap(1e-9, InteriorPointForm::schur_pcg), barrier}) {
+    const Solved s = solve(problem, settings);
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    EXPECT_LT(distance(s.velocities, exact.velocities), 1e-4);
+    EXPECT_EQ(s.report.linear_iterations > 0, settings.form == InteriorPointForm::schur_pcg);
+    EXPECT_LE(s.report.iterations, 75);  // what [F14] needs for its spheres
+  }
+}
+
+TEST(FangInteriorPoint, AssembledOperatorHasTheSolutionOfItsBodies) {
+  const ConstraintProblem problem = convex(test::two_spheres_on_plane(0.4, kStep, 0.1));
+
+  const Solved bodies = solve(problem, to_gap(1e-11));
+  const Solved rows = solve(assembled_problem(problem), to_gap(1e-11));
+
+  EXPECT_LT(distance(rows.impulses, bodies.impulses), 1e-9);
+}
+
+TEST(FangInteriorPoint, RedundantContactsOfStackedBoxesDoNoHarm) {
+  const ConstraintProblem problem = convex(test::box_stack(4, 0.5, kStep));
+  const test::DenseSolution exact = test::solve_dense(problem, 1e-11);
+  for (const InteriorPointForm form : {InteriorPointForm::kkt, InteriorPointForm::schur}) {
+    const Solved s = solve(problem, to_gap(1e-10, form));
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    EXPECT_LT(distance(s.velocities, exact.velocities), 1e-5);
+  }
+}
+
+TEST(FangInteriorPoint, EndsWhenNothingChangesAnyMore) {
+  const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
+  const double optimum = solve(problem, to_gap(1e-10)).report.errors.objective;
+  for (const FangStop stop : {FangStop::objective, FangStop::force}) {
+    InteriorPointSettings settings = to_gap(0.0);
+    settings.fang_stop = stop;
+    settings.fang_tolerance = 1e-5;
+
+    const Solved s = solve(problem, settings);
+
+    EXPECT_NE(s.report.reason.find("no more change of the"), std::string::npos) << s.report.reason;
+    EXPECT_NE(s.report.status, SolveStatus::converged);  // the stop rule asks for more
+    EXPECT_NEAR(s.report.errors.objective, optimum, 1e-4 * std::abs(optimum));
+    EXPECT_LT(s.report.iterations, 75);
+  }
+}
+
+TEST(FangInteriorPoint, StoppedEarlyItsImpulsesAreInsideTheCones) {
+  const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
+  InteriorPointSettings settings = to_gap(1e-9);
+  settings.stop.max_iterations = 4;
+
+  const Solved s = solve(problem, settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::iteration_limit);
+  EXPECT_EQ(s.report.iterations, 4);
+  for (std::size_t i = 0; i < s.impulses.size(); i += 3)
+    EXPECT_LE(std::hypot(s.impulses[i + 1], s.impulses[i + 2]), 0.5 * s.impulses[i]);
+}
+
+TEST(FangInteriorPoint, SeesTheTimeLimitAfterAStage) {
+  InteriorPointSettings settings = to_gap(0.0, InteriorPointForm::schur_pcg);
+  settings.stop.time_limit = 0.0;
+
+  const Solved s = solve(convex(test::sphere_pile(30, 75, 0.5, kStep, 3)), settings);
+
+  EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
+  EXPECT_LE(s.report.iterations, 1);
+}
+
+TEST(FangInteriorPoint, AGuessThatIsTheSolutionIsReturned) {
+  const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
+  const Solved first = solve(problem, to_gap(1e-9));
+
+  const Solved second = solve(problem, to_gap(1e-8), first.impulses);
+
+  EXPECT_EQ(second.report.status, SolveStatus::converged);
+  EXPECT_EQ(second.report.iterations, 0);
+  EXPECT_EQ(distance(second.impulses, first.impulses), 0.0);
+}
+
+TEST(FangInteriorPoint, NanIsABreakdown) {
+  ConstraintProblem problem = convex(test::sphere_pile(10, 20, 0.5, kStep, 3));
+  problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
+
+  const Solved s = solve(problem, to_gap(1e-9));
+
+  EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
+}
+
+/// What the Error says to do.
+std::string fix_of(const ConstraintProblem& problem) {
+  try {
+    solve(problem, to_gap(1e-9));
+  } catch (const Error& e) {
+    return e.fix();
+  }
+  return "nothing thrown";
+}
+
+TEST(FangInteriorPoint, RefusesWhatItsFormHasNoConstraintsFor) {
+  const test::Scene incline = test::incline_scene(1.0, 0.1, 0.5, kStep);
+  for (const test::Scene& scene :
+       {test::pendulum(1.0, 0.1, 1.0, kStep), test::motor(1.0, 1.0, 1.0),
+        test::with_couples(incline, 0.1, -1.0), test::with_couples(incline, -1.0, -1.0, 0.1)})
+    EXPECT_EQ(fix_of(convex(scene)), "use form: cone");
+  EXPECT_EQ(fix_of(whole(incline)), "use form: cone, or law ccp");  // law coulomb
+}
+
+}  // namespace
+}  // namespace catena
