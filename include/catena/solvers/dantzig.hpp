@@ -10,14 +10,32 @@ namespace catena {
 /// `solver.dantzig:`
 struct DantzigSettings {
   StopRule stop;  ///< max_iterations counts passes that renew the friction bounds
-  /// Added to the diagonal, as a part of its largest entry, where the rows hang on each other.
+  /// epsilon in N_ii (1 + epsilon), which rows that hang on each other need; refinement takes it
+  /// out again.
   double regularisation = 1e-12;
 };
 void describe(SettingsVisitor& visit, DantzigSettings& s);
 
-/// Dantzig's algorithm for the bounded LCP [ODE], one rank: N is formed, the clamped rows kept as
-/// an LDL^T factor that is updated and downdated. Friction by bounds from the normal impulses
-/// (docs/theory.md). Throws Error(bad_input) on every rank where it runs on several.
+/// Dantzig's algorithm for the bounded LCP [ODE], one rank: N is formed, the free rows kept as an
+/// L D L^T factor that is updated and downdated (docs/theory.md, "Pivoting"). Friction by bounds
+/// from the normal impulses, in passes, each of which is solved to round-off:
+///
+/// - From zero impulses the first bounds are mu times the normal impulses without friction, so
+///   that one pass is ODE's step; from a guess they are the guess's. Laws frictionless, and
+///   problems without contacts, are solved by one pass.
+/// - Law box: the bounds of the next pass are those of the last one's normal impulses, until they
+///   settle.
+/// - Law coulomb: the same in axes along the friction of a sliding contact, which carries the
+///   stiffness of turning it, |w_t| / (mu lambda_n), so that the boxes converge to the discs.
+///
+/// Whether passes settle depends on friction; the certified error says. Impulses of an unfinished
+/// solve are cut back to their law's bounds. A slightly unsymmetric assembled operator is split:
+/// the skew half acts on the last pass's impulses.
+///
+/// Throws Error(bad_input) on every rank: several ranks, law ccp, more than kMostDantzigRows.
 std::unique_ptr<Solver> make_dantzig(const DantzigSettings& settings);
+
+/// A factor of so many free rows takes 2 GB.
+inline constexpr Index kMostDantzigRows = 16000;
 
 }  // namespace catena
