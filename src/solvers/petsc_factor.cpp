@@ -87,6 +87,8 @@ bool Solver::factor() {
   const QuietErrors quiet;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (ksp_ == nullptr) make();
+    // says that the numbers are new
+    check(KSPSetOperators(ksp_, matrix_, matrix_), "KSPSetOperators", settings_.place);
     check(KSPSetUp(ksp_), "KSPSetUp", settings_.place);
     PC pc = nullptr;
     check(KSPGetPC(ksp_, &pc), "KSPGetPC", settings_.place);
