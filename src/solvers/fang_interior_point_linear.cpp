@@ -32,6 +32,32 @@ void expand(const Cones& cones, const Stage& stage, std::span<const double> dx,
     dy[i] = -stage.y[i] / stage.c[i] * (stage.r_g[i] + dy[i]);
 }
 
+/// x.N'y - y.N'x of a symmetric operator, relative.
+constexpr double kSymmetric = 1e-9;
+
+/// Collective. Whether x.N'y = y.N'x for two vectors without pattern. Published assembled operators
+/// differ in the fourth digit; Cholesky, which reads one triangle, then ends early.
+bool is_symmetric(const ConstraintProblem& problem, ScaledOperator& op) {
+  if (!problem.assembled) return true;
+  const std::size_t n = at(problem.n_rows());
+  std::vector<double> x(n), y(n), nx(n), ny(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const double place = static_cast<double>(i) + 0.3 * problem.comm.rank() + 1.0;
+    x[i] = std::cos(1.7 * place);
+    y[i] = std::cos(2.3 * place);
+  }
+  op.multiply(x, nx);
+  op.multiply(y, ny);
+  std::array<double, 3> sums = {};
+  for (std::size_t i = 0; i < n; ++i) {
+    sums[0] += y[i] * nx[i] - x[i] * ny[i];
+    sums[1] += x[i] * nx[i];
+    sums[2] += y[i] * ny[i];
+  }
+  problem.comm.sum(sums);
+  return std::abs(sums[0]) <= kSymmetric * (std::abs(sums[1]) + std::abs(sums[2]));
+}
+
 /// A pattern for those who factor it.
 class PatternOnly final : public NewtonForm {
  public:
@@ -101,7 +127,8 @@ class DirectMatrix {
 
 class SchurSystem final : public StageSystem {
  public:
-  SchurSystem(const ConstraintProblem& problem, const Cones& cones) : cones_(cones) {
+  SchurSystem(const ConstraintProblem& problem, const Cones& cones, ScaledOperator& op)
+      : cones_(cones), symmetric_(is_symmetric(problem, op)) {
     DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
     pattern.first = n.first;
@@ -125,7 +152,7 @@ class SchurSystem final : public StageSystem {
         for (int j = 0; j < cones_.units()[k].rows(); ++j) *out++ = stage.barriers[k](i, j);
     std::fill(out, direct_.changing().end(), 1.0);
     condense(cones_, stage, dx);
-    if (!direct_.solve(true, dx)) return false;
+    if (!direct_.solve(symmetric_, dx)) return false;
     expand(cones_, stage, dx, dy);
     return true;
   }
@@ -134,6 +161,7 @@ class SchurSystem final : public StageSystem {
 
  private:
   const Cones& cones_;
+  bool symmetric_;
   DirectMatrix direct_;
 };
 
@@ -369,7 +397,7 @@ std::unique_ptr<StageSystem> make_stage_system(const ConstraintProblem& problem,
     case InteriorPointForm::kkt:
       return std::make_unique<KktSystem>(problem, cones);
     case InteriorPointForm::schur:
-      return std::make_unique<SchurSystem>(problem, cones);
+      return std::make_unique<SchurSystem>(problem, cones, op);
     case InteriorPointForm::schur_pcg:
       return std::make_unique<PcgSystem>(problem, cones, op, settings, started);
     case InteriorPointForm::cone:

@@ -288,6 +288,22 @@ TEST(FangInteriorPoint, AssembledOperatorHasTheSolutionOfItsBodies) {
   EXPECT_LT(distance(rows.impulses, bodies.impulses), 1e-9);
 }
 
+TEST(FangInteriorPoint, AssembledOperatorMayBeUnsymmetricInTheFourthDigit) {
+  // as some published ones are
+  ConstraintProblem problem = assembled_problem(convex(test::box_stack(3, 0.5, kStep)));
+  AssembledOperator& op = *problem.assembled;
+  for (std::size_t i = 0; i + 1 < op.row_begin.size(); ++i)
+    for (auto e = static_cast<std::size_t>(op.row_begin[i]);
+         e < static_cast<std::size_t>(op.row_begin[i + 1]); ++e)
+      if (static_cast<std::size_t>(op.column[e]) > i)
+        op.value[e] *= 1.0 + 2e-4 * std::sin(7.0 * static_cast<double>(e));
+  for (const InteriorPointForm form : {InteriorPointForm::kkt, InteriorPointForm::schur}) {
+    const Solved s = solve(problem, to_gap(1e-8, form));
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+  }
+}
+
 TEST(FangInteriorPoint, RedundantContactsOfStackedBoxesDoNoHarm) {
   const ConstraintProblem problem = convex(test::box_stack(4, 0.5, kStep));
   const test::DenseSolution exact = test::solve_dense(problem, 1e-11);
