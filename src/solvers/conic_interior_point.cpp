@@ -16,8 +16,13 @@ namespace {
 using second_order_cone::Scaling;
 
 /// Proximal weights on lambda' and z, in units of N' (whose diagonal is about 1): they bound the
-/// entries of the systems to [1e-7, 1e7] and vanish from the solution, which is their fixed point.
+/// eigenvalues of a cone's matrix to [1e-7, 1e7], so that the smallest survives beside the largest,
+/// and vanish from the solution, which is their fixed point. A cone of one number has one
+/// eigenvalue and needs none.
 constexpr double kPrimalWeight = 1e-7, kDualWeight = 1e-7;
+
+double dual_weight(const RowCone& cone) { return cone.row[1] < 0 ? 0.0 : kDualWeight; }
+
 /// What holds a fixed row in the system, in units of N'.
 constexpr double kFixedWeight = 1e14;
 /// Weight of |lambda'|^2/2 in the least-squares problem that gives the first guess its size.
@@ -33,9 +38,10 @@ constexpr int kCheapIterations = 25;
 /// kNearly, before.
 constexpr double kProgress = 0.9, kNearly = 1e-5;
 constexpr int kPatience = 4, kLongPatience = 20;
-/// An impulse of length 1 (scaled) with |N d| below the first and r.d below minus the second times
-/// |r| is taken for a direction without end.
-constexpr double kNoResistance = 1e-8, kGain = 1e-3;
+/// Impulses d of length 1 (scaled) with |N d| below the first and r.d below minus the second times
+/// |r|, along which the objective falls up to the third times the iterate, are taken for a
+/// direction without end.
+constexpr double kNoResistance = 1e-6, kGain = 1e-3, kNoEnd = 1e5;
 /// Relative residual asked of a linear system: this part of the gap, in these bounds.
 constexpr double kLinear = 1e-3, kLeastLinear = 1e-12, kMostLinear = 1e-5;
 /// x.N y - y.N x of a symmetric operator, relative.
@@ -44,7 +50,7 @@ constexpr double kSymmetric = 1e-9;
 constexpr double kNoEnergy = 1e-12, kRoundOff = 1e-15;
 /// mu of a guess over the product of what is wrong with it and its size; the stages in which it has
 /// to prove itself by steps of at least this length.
-constexpr double kGuessMu = 0.1, kGuessStep = 0.05;
+constexpr double kGuessMu = 0.01, kGuessStep = 0.05;
 constexpr int kGuessStages = 3;
 
 /// A change of the iterate; `s_hat` = W^-1 s, `z_hat` = W z.
@@ -131,7 +137,8 @@ struct ConicInteriorPoint::Impl {
   std::vector<Vec3> s, z, s_gap;  ///< s_gap: A lambda + b - s
   Measures now;
   double r_norm = 1.0;
-  double lambda_norm = 0.0, resistance = 0.0, work = 0.0;  ///< |lambda|, |N lambda|, r.lambda
+  double lambda_norm = 0.0, resistance = 0.0;  ///< |lambda|, |N lambda|
+  double quadratic = 0.0, work = 0.0;          ///< lambda.N lambda, r.lambda
   // of a stage
   std::vector<Scaling> scaling;
   std::vector<Vec3> point;                     ///< W^-1 s = W z
@@ -323,13 +330,14 @@ ConicInteriorPoint::Impl::Measures ConicInteriorPoint::Impl::measure() {
     sums[7] += lambda[i] * residual[i];
   }
   problem.comm.sum(sums);
+  quadratic = sums[0];
   work = sums[1];
   lambda_norm = std::sqrt(sums[2]);
   resistance = std::sqrt(sums[3]);
   Measures m;
   m.complementarity = sums[4];
   // the last: where the solution is no impulses, the energies to compare with vanish as well
-  const double energy = std::max({std::abs(sums[0]), std::abs(work), kNoEnergy * r_norm * r_norm,
+  const double energy = std::max({std::abs(quadratic), std::abs(work), kNoEnergy * r_norm * r_norm,
                                   std::numeric_limits<double>::min()});
   m.gap = (sums[4] + std::abs(sums[5]) + std::abs(sums[7])) / energy;
   // round-off of N lambda counts as nothing
@@ -340,7 +348,8 @@ ConicInteriorPoint::Impl::Measures ConicInteriorPoint::Impl::measure() {
 
 /// A sentence if lambda is a direction along which the objective falls without end.
 std::string ConicInteriorPoint::Impl::unbounded() const {
-  if (!(resistance <= kNoResistance * lambda_norm && work < -kGain * r_norm * lambda_norm))
+  if (!(resistance <= kNoResistance * lambda_norm && work < -kGain * r_norm * lambda_norm &&
+        -work > kNoEnd * std::abs(quadratic)))
     return {};
   return "no solution exists: impulses within the cones do work without end against no "
          "resistance (scaled rows: |N d| = " +
@@ -355,7 +364,7 @@ bool ConicInteriorPoint::Impl::factor() {
   for (std::size_t j = 0; j < s.size(); ++j) {
     const Scaling& q = scaling.emplace_back(s[j], z[j]);
     point[j] = q.from_axes(q.to_axes(s[j]).cwiseQuotient(q.f));
-    const Vec3 h = (q.f.cwiseAbs2().array() + kDualWeight).inverse();
+    const Vec3 h = (q.f.cwiseAbs2().array() + dual_weight(rows.cones()[j])).inverse();
     Mat3 axes;
     for (int i = 0; i < 3; ++i) axes.col(i) = q.from_axes(Vec3::Unit(i));
     rows.add_congruence(rows.cones()[j], axes * h.asDiagonal() * axes.transpose(), matrix);
@@ -371,11 +380,12 @@ bool ConicInteriorPoint::Impl::direct(const std::vector<Vec3>& target, double to
                                       Direction& out) {
   for (std::size_t i = 0; i < right.size(); ++i) right[i] = -residual[i];
   for (std::size_t j = 0; j < s.size(); ++j) {
+    const RowCone& cone = rows.cones()[j];
     const Scaling& q = scaling[j];
     quotient[j] = second_order_cone::quotient(point[j], target[j]);
     pull[j] = q.f.cwiseProduct(q.to_axes(quotient[j])) + q.to_axes(s_gap[j]);
-    const Vec3 h = pull[j].array() / (q.f.cwiseAbs2().array() + kDualWeight);
-    rows.apply_transposed(rows.cones()[j], -q.from_axes(h), right);
+    const Vec3 h = pull[j].array() / (q.f.cwiseAbs2().array() + dual_weight(cone));
+    rows.apply_transposed(cone, -q.from_axes(h), right);
   }
   const std::span<const double> scale = rows.scale();
   for (std::size_t i = 0; i < right.size(); ++i)
@@ -386,12 +396,14 @@ bool ConicInteriorPoint::Impl::direct(const std::vector<Vec3>& target, double to
   for (std::size_t i = 0; i < right.size(); ++i)
     out.lambda[i] = rows.is_fixed(i) ? 0.0 : out.lambda[i] / scale[i];
   for (std::size_t j = 0; j < s.size(); ++j) {
+    const RowCone& cone = rows.cones()[j];
     const Scaling& q = scaling[j];
-    const Vec3 moved = rows.apply(rows.cones()[j], out.lambda, false);
-    const Vec3 h = (pull[j] + q.to_axes(moved)).array() / (q.f.cwiseAbs2().array() + kDualWeight);
+    const Vec3 moved = rows.apply(cone, out.lambda, false);
+    const Vec3 h =
+        (pull[j] + q.to_axes(moved)).array() / (q.f.cwiseAbs2().array() + dual_weight(cone));
     out.z[j] = -q.from_axes(h);
     // from the primal equation: its round-off is that of the impulses, not of W^2 dz
-    out.s[j] = moved + s_gap[j] + kDualWeight * out.z[j];
+    out.s[j] = moved + s_gap[j] + dual_weight(cone) * out.z[j];
     out.z_hat[j] = -q.from_axes(q.f.cwiseProduct(h));
     out.s_hat[j] = -quotient[j] - out.z_hat[j];
   }

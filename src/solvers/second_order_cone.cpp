@@ -44,19 +44,23 @@ Vec3 quotient(const Vec3& a, const Vec3& b) {
 }
 
 double step_to_boundary(const Vec3& x, const Vec3& d) {
-  // the first root of det(x + t d) = dd t^2 + 2 xd t + xx; x_0 + t d_0 cannot vanish before
+  // the first root of det(x + t d) = dd t^2 + 2 xd t + xx, in the form that adds what has one sign;
+  // x_0 + t d_0 cannot vanish before
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double dd = determinant(d);
   const double xd = x[0] * d[0] - x[1] * d[1] - x[2] * d[2];
   const double xx = determinant(x);
   const double below = xd * xd - dd * xx;
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (!(below >= 0.0)) return std::isnan(below) ? 0.0 : kInfinity;
+  if (std::isnan(below)) return 0.0;
+  if (below < 0.0) return kInfinity;
   const double root = std::sqrt(below);
   double t = kInfinity;
-  for (const double denominator : {-xd + root, -xd - root})
-    if (denominator > 0.0) t = std::min(t, xx / denominator);
-  if (d[0] < 0.0) t = std::min(t, -x[0] / d[0]);
-  return t;
+  if (xd < 0.0)
+    t = xx / (root - xd);
+  else if (dd < 0.0)
+    t = (xd + root) / -dd;
+  // where round-off hides the root, on the axis of numbers in particular
+  return d[0] < 0.0 ? std::min(t, -x[0] / d[0]) : t;
 }
 
 Vec3 correction_into(const Vec3& x, double low, double high) {
