@@ -1,5 +1,6 @@
 // How first-order methods scale rows, and how far N is from its diagonal.
-#include <Eigen/Dense>
+#include <Eigen/Core>
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -103,12 +104,10 @@ void mean_diagonal(const BlockView& view, const std::vector<double>& own, double
   }
 }
 
+/// Largest eigenvalue, or, of blocks that are no contacts of three rows, its bound by row sums.
 double largest(const Eigen::MatrixXd& d) {
-  if (d.rows() == 1) return d(0, 0);
   if (d.rows() == 3) return largest_eigenvalue(d);
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(d, Eigen::EigenvaluesOnly)
-      .eigenvalues()
-      .maxCoeff();
+  return d.cwiseAbs().rowwise().sum().maxCoeff();
 }
 
 /// s <- s c^(splitting/2) of a block, given as 1/s.
