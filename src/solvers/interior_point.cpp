@@ -19,7 +19,7 @@ namespace catena {
 namespace {
 
 /// The outer fixed point goes on while it takes |F| of Coulomb's law below this part.
-constexpr double kSettles = 0.3;
+constexpr double kSettles = 0.1;
 /// Relative gap of the first convex problem, and of the others: this part of |F|^2 over the
 /// energy, in these bounds.
 constexpr double kFirstGap = 1e-4, kGapPart = 1e-2, kLeastGap = 1e-13;

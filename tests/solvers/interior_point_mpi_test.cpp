@@ -1,0 +1,113 @@
+// Interior point and proximal Newton on any number of ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "catena/solvers/interior_point.hpp"
+#include "solvers/proximal_newton.hpp"
+#include "support/hand_problems.hpp"
+#include "support/solved.hpp"
+
+namespace catena {
+namespace {
+
+using test::distance;
+using test::LocalScene;
+using test::Scene;
+
+constexpr double kStep = 0.005;
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> velocities;  ///< of the whole scene
+};
+
+Solved solve(const LocalScene& local, Solver& solver) {
+  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
+  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
+  Solved s;
+  s.report = solver.solve(local.problem, impulses, velocities);
+  s.velocities = gather_velocities(local, velocities);
+  return s;
+}
+
+StopRule to_tolerance(double natural_map) {
+  StopRule stop;
+  stop.metric = Metric::natural_map;
+  stop.relative_tolerance = 0.0;
+  stop.absolute_tolerance = natural_map;
+  return stop;
+}
+
+std::unique_ptr<Solver> interior_point(double natural_map) {
+  InteriorPointSettings settings;
+  settings.stop = to_tolerance(natural_map);
+  return make_interior_point(settings);
+}
+
+std::unique_ptr<Solver> proximal_newton(double natural_map) {
+  ProximalNewtonSettings settings;
+  settings.stop = to_tolerance(natural_map);
+  return make_proximal_newton(settings);
+}
+
+/// A stack whose lowest cube hangs on a joint: contacts and bilateral rows.
+Scene jointed_stack() {
+  Scene scene = test::box_stack(4, 0.5, kStep);
+  test::SceneBlock block;
+  block.bodies = {3};
+  block.jacobians = {{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}};
+  block.q = {0.02, 0.0};
+  scene.blocks.push_back(block);
+  return scene;
+}
+
+class InteriorPointMpi : public testing::Test {
+ protected:
+  Communicator comm_ = Communicator::world();
+
+  void expect_velocities_of_one_rank(const Scene& scene, Solver& solver) {
+    const Solved one = solve(distribute(scene, comm_, [](GlobalId) { return 0; }), solver);
+    const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), solver);
+
+    EXPECT_EQ(one.report.status, SolveStatus::converged) << one.report.reason;
+    EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+    EXPECT_LT(distance(many.velocities, one.velocities), 1e-7) << many.report.reason;
+  }
+};
+
+TEST_F(InteriorPointMpi, VelocitiesAreThoseOfOneRank) {
+  for (const ContactLaw law : {ContactLaw::ccp, ContactLaw::coulomb}) {
+    for (Scene scene : {test::sphere_pile(12, 30, 0.5, kStep, 7), jointed_stack()}) {
+      scene.law = law;
+      expect_velocities_of_one_rank(scene, *interior_point(1e-9));
+    }
+  }
+}
+
+TEST_F(InteriorPointMpi, ProximalNewtonHasTheVelocitiesOfOneRank) {
+  expect_velocities_of_one_rank(jointed_stack(), *proximal_newton(1e-9));
+}
+
+TEST_F(InteriorPointMpi, NaNOnOneRankIsABreakdownOnAll) {
+  LocalScene local = distribute(jointed_stack(), comm_, test::deal(comm_));
+  if (comm_.rank() == comm_.size() - 1 && !local.problem.bodies.free_velocity.empty())
+    local.problem.bodies.free_velocity.front() = std::numeric_limits<double>::quiet_NaN();
+
+  EXPECT_EQ(solve(local, *interior_point(1e-9)).report.status, SolveStatus::breakdown);
+}
+
+TEST_F(InteriorPointMpi, TimeLimitEndsTheSolveOnAllRanks) {
+  const LocalScene local = distribute(jointed_stack(), comm_, test::deal(comm_));
+  InteriorPointSettings settings;
+  settings.stop = to_tolerance(1e-15);
+  settings.stop.time_limit = 0.0;
+
+  EXPECT_EQ(solve(local, *make_interior_point(settings)).report.status, SolveStatus::time_limit);
+}
+
+}  // namespace
+}  // namespace catena

@@ -1,0 +1,158 @@
+// The solver interior_point: its way through convex problems, the outer fixed point and Newton's
+// method, its limits and what it refuses.
+#include "catena/solvers/interior_point.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/io/fclib.hpp"
+#include "support/dense_reference.hpp"
+#include "support/hand_problems.hpp"
+
+namespace catena {
+namespace {
+
+constexpr double kStep = 0.005;
+
+struct Solved {
+  SolveReport report;
+  std::vector<double> impulses, velocities;
+
+  bool says(const std::string& words) const {
+    return report.reason.find(words) != std::string::npos;
+  }
+};
+
+InteriorPointSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  InteriorPointSettings settings;
+  settings.stop.metric = metric;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = tolerance;
+  return settings;
+}
+
+Solved solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+             std::vector<double> guess = {}) {
+  Solved s;
+  s.impulses = std::move(guess);
+  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  s.report = make_interior_point(settings)->solve(problem, s.impulses, s.velocities);
+  return s;
+}
+
+ConstraintProblem problem_of(test::Scene scene, ContactLaw law) {
+  scene.law = law;
+  return test::whole(scene);
+}
+
+ConstraintProblem read(const std::string& name) {
+  FclibInfo info;
+  return read_fclib(Communicator::self(), CATENA_TEST_DATA "/fclib/" + name, info);
+}
+
+TEST(InteriorPoint, VelocitiesAreThoseOfTheDenseReference) {
+  for (const test::Scene& scene :
+       {test::box_on_plane(0.3, kStep, 0.2), test::sphere_pile(12, 30, 0.5, kStep, 7),
+        test::pendulum(2.0, 0.1, 0.5, kStep)}) {
+    for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::frictionless}) {
+      const ConstraintProblem problem = problem_of(scene, law);
+      const test::DenseSolution expected = test::solve_dense(problem);
+
+      const Solved s = solve(problem, to_tolerance(1e-11));
+
+      EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+      ASSERT_EQ(s.velocities.size(), expected.velocities.size());
+      for (std::size_t i = 0; i < s.velocities.size(); ++i)
+        EXPECT_NEAR(s.velocities[i], expected.velocities[i], 1e-8) << s.report.reason;
+    }
+  }
+}
+
+TEST(InteriorPoint, StickingNeedsNoNewtonSteps) {
+  // nothing slides: s = 0, and the convex problem's solution is Coulomb's
+  const Solved s = solve(test::block_on_incline(2.0, 0.3, 0.5, kStep), to_tolerance(1e-6));
+
+  EXPECT_EQ(s.report.status, SolveStatus::converged);
+  EXPECT_TRUE(s.says("convex problem")) << s.report.reason;
+  EXPECT_FALSE(s.says("Newton")) << s.report.reason;
+}
+
+TEST(InteriorPoint, PublishedProblemsReachTheLastDigitsUnderCoulombsLaw) {
+  for (const std::string name :
+       {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test", "Rover1040"}) {
+    InteriorPointSettings settings = to_tolerance(1e-8, Metric::siconos);
+    settings.stop.max_iterations = 300;
+    const Solved s = solve(read(name + ".hdf5"), settings);
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
+    EXPECT_LE(s.report.errors.scaled, 1e-6) << name;
+    EXPECT_GT(s.report.linear_iterations, 0);
+  }
+}
+
+TEST(InteriorPoint, SolutionOfAnotherStepSavesStages) {
+  ConstraintProblem problem = problem_of(test::sphere_pile(30, 80, 0.5, kStep, 3), ContactLaw::ccp);
+  const Solved cold = solve(problem, to_tolerance(1e-9));
+  for (double& v : problem.bodies.free_velocity) v *= 1.001;
+  const Solved again = solve(problem, to_tolerance(1e-9));
+  const Solved warm = solve(problem, to_tolerance(1e-9), cold.impulses);
+
+  EXPECT_EQ(warm.report.status, SolveStatus::converged) << warm.report.reason;
+  EXPECT_LT(warm.report.iterations, again.report.iterations);
+}
+
+TEST(InteriorPoint, LimitsEndTheSolve) {
+  const ConstraintProblem problem = read("local_problem_test.hdf5");
+  InteriorPointSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
+  few.stop.max_iterations = 3;
+  late.stop.time_limit = 0.0;
+
+  const Solved stopped = solve(problem, few);
+
+  EXPECT_EQ(stopped.report.status, SolveStatus::iteration_limit) << stopped.report.reason;
+  EXPECT_EQ(stopped.report.iterations, 3);
+  EXPECT_EQ(solve(problem, late).report.status, SolveStatus::time_limit);
+}
+
+TEST(InteriorPoint, ProblemWithoutSolutionIsCertified) {
+  // a ball between planes that come nearer
+  test::Scene scene;
+  scene.add_prescribed();
+  scene.add_prescribed({Vec3(0, 0, -0.1), Vec3::Zero()});
+  scene.add_rigid(1.0, Vec3::Constant(0.004), {Vec3(0.1, 0, -0.01), Vec3::Zero()});
+  scene.add_contact(0, 2, Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, -0.1), 0.0, 0.5);
+  scene.add_contact(1, 2, -Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, 0.1), 0.0, 0.5);
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp}) {
+    const Solved s = solve(problem_of(scene, law), to_tolerance(1e-9));
+
+    EXPECT_EQ(s.report.status, SolveStatus::iteration_limit) << s.report.reason;
+    EXPECT_TRUE(s.says("no solution exists")) << s.report.reason;
+    EXPECT_FALSE(s.says("Newton")) << s.report.reason;
+  }
+}
+
+TEST(InteriorPoint, NumbersThatAreNotFiniteAreABreakdown) {
+  ConstraintProblem problem = test::block_on_incline(2.0, 0.3, 0.5, kStep);
+  problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
+
+  EXPECT_EQ(solve(problem, to_tolerance(1e-9)).report.status, SolveStatus::breakdown);
+}
+
+TEST(InteriorPoint, LawsThatItDoesNotKnowAreRefused) {
+  ConstraintProblem problem = test::block_on_incline(2.0, 0.3, 0.5, kStep);
+  InteriorPointSettings fang = to_tolerance(1e-9);
+  fang.form = InteriorPointForm::kkt;
+
+  EXPECT_THROW(solve(problem, fang), Error);  // [F14]'s forms: ccp only
+  problem.law = ContactLaw::box;
+  EXPECT_THROW(solve(problem, to_tolerance(1e-9)), Error);
+}
+
+}  // namespace
+}  // namespace catena
