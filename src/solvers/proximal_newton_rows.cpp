@@ -169,18 +169,18 @@ void LawFunction::coulomb(const Block& block, const Place& p) const {
       x[static_cast<std::size_t>(i)] = p.lambda[disc.first + i] - by * p.w[disc.first + i];
     const double length = length_of(x.data(), disc.rows);
     const double radius = disc.bound * x_n;
-    const bool sticks = length <= radius;
-    const double part = sticks ? 1.0 : radius / length;
+    const bool sticks = length <= radius && radius > 0.0;
+    const double part = sticks ? 1.0 : length > 0.0 ? radius / length : 0.0;
     for (int i = 0; i < disc.rows; ++i) {
       const auto row = static_cast<std::size_t>(disc.first + i);
-      const double e_i = sticks ? 0.0 : x[static_cast<std::size_t>(i)] / length;
+      const double e_i = sticks || length == 0.0 ? 0.0 : x[static_cast<std::size_t>(i)] / length;
       p.f[row] = sticks ? by * p.w[row] : p.lambda[row] - radius * e_i;
       if (p.a == nullptr) continue;
       // dP/dx = part (1 - e e^T), dP/dx_n = mu e
       p.a[row * m] = -disc.bound * e_i;
       p.b[row * m] = disc.bound * e_i * by_n;
       for (int j = 0; j < disc.rows; ++j) {
-        const double e_j = sticks ? 0.0 : x[static_cast<std::size_t>(j)] / length;
+        const double e_j = sticks || length == 0.0 ? 0.0 : x[static_cast<std::size_t>(j)] / length;
         const double unit = i == j ? 1.0 : 0.0;
         const double turn = part * (unit - e_i * e_j);
         const auto column = static_cast<std::size_t>(disc.first + j);
@@ -191,72 +191,82 @@ void LawFunction::coulomb(const Block& block, const Place& p) const {
   }
 }
 
-/// With S the discs that slide, z = P_K(x) has
-///   (d_n + sum_S mu^2 d) dz_n = d_n dx_n + sum_S mu d e . dx_t,
-///   dz_t = mu e dz_n + (mu z_n/|x_t|) (1 - e e^T) dx_t on S, dx_t elsewhere.
-void LawFunction::convex(const Block& block, const Place& p) const {
-  const auto m = at(block.view.rows);
+/// x in rows in full (DiscCone), its cone and the metric.
+LawFunction::Full LawFunction::in_full(const Block& block, const Place& p) const {
   const double* const scale = scale_.data() + block.view.row;
-  Vec6 x = Vec6::Zero();
-  DiscCone cone;
-  std::array<double, 4> weights = {scale[0], 1.0, 1.0, 1.0};
-  x[0] = p.lambda[0] + block.view.cohesion - p.w[0] / scale[0];
-  std::array<std::size_t, 3> kind{};  // of each disc, among those in full
+  Full full;
+  full.weights = {scale[0], 1.0, 1.0, 1.0};
+  full.x[0] = p.lambda[0] + block.view.cohesion - p.w[0] / scale[0];
   const std::array<double, 3> bounds = {block.view.friction, block.view.rolling,
                                         block.view.spinning};
   std::size_t next = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     if (bounds[i] < 0.0) continue;
     const Disc& disc = block.disc[next];
-    kind[next++] = i;
-    cone.bound[i] = disc.bound;
-    weights[i + 1] = scale[disc.first];
-    for (int j = 0; j < disc.rows; ++j)
-      x[kDiscBegin[i] + j] = p.lambda[disc.first + j] - p.w[disc.first + j] / scale[disc.first + j];
+    full.kind[next++] = i;
+    full.cone.bound[i] = disc.bound;
+    full.weights[i + 1] = scale[disc.first];
+    for (int j = disc.first; j < disc.first + disc.rows; ++j)
+      full.x[kDiscBegin[i] + j - disc.first] = p.lambda[j] - p.w[j] / scale[j];
   }
-  const Vec6 z = project_disc_cone(cone, x, weights);
+  return full;
+}
+
+void LawFunction::convex(const Block& block, const Place& p) const {
+  const Full full = in_full(block, p);
+  const Vec6 z = project_disc_cone(full.cone, full.x, full.weights);
   p.f[0] = p.lambda[0] + block.view.cohesion - z[0];
-  std::array<double, kMostRows> slope{};  // dz_n/dx
-  double sum = scale[0];
-  slope[0] = scale[0];
-  std::array<double, 3> length{};
-  for (std::size_t d = 0; d < next; ++d) {
-    const Disc& disc = block.disc[d];
-    for (int j = 0; j < disc.rows; ++j)
-      p.f[disc.first + j] = p.lambda[disc.first + j] - z[kDiscBegin[kind[d]] + j];
-    length[d] = disc_length(x, kind[d]);
-    if (z[0] > 0.0 && length[d] <= disc.bound * z[0]) continue;
-    const double weight = scale[disc.first];
-    sum += disc.bound * disc.bound * weight;
-    for (int j = 0; j < disc.rows && length[d] > 0.0; ++j)
-      slope[static_cast<std::size_t>(disc.first + j)] =
-          disc.bound * weight * x[kDiscBegin[kind[d]] + j] / length[d];
-  }
-  if (p.a == nullptr) return;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(block.n_discs); ++d)
+    for (int j = 0; j < block.disc[d].rows; ++j) {
+      const int row = block.disc[d].first + j;
+      p.f[row] = p.lambda[row] - z[kDiscBegin[full.kind[d]] + j];
+    }
+  if (p.a != nullptr) differentiate_convex(block, full, z[0], p);
+}
+
+/// With S the discs that slide, z = P_K(x) has
+///   (d_n + sum_S mu^2 d) dz_n = d_n dx_n + sum_S mu d e . dx_t,
+///   dz_t = mu e dz_n + (mu z_n/|x_t|) (1 - e e^T) dx_t on S, dx_t elsewhere;
+/// A = 1 - dz/dx, B = dz/dx D^-1.
+void LawFunction::differentiate_convex(const Block& block, const Full& full, double z_n,
+                                       const Place& p) const {
+  const auto m = at(block.view.rows);
+  const double* const scale = scale_.data() + block.view.row;
   const auto put = [&](std::size_t i, std::size_t j, double derivative) {
     p.a[i * m + j] = (i == j ? 1.0 : 0.0) - derivative;
     p.b[i * m + j] = derivative / scale[j];
   };
-  if (!(z[0] > 0.0)) {
+  if (!(z_n > 0.0)) {
     for (std::size_t i = 0; i < m; ++i) put(i, i, 0.0);
     return;
   }
-  for (std::size_t j = 0; j < m; ++j) put(0, j, slope[j] / sum);
-  for (std::size_t d = 0; d < next; ++d) {
+  std::array<double, kMostRows> slope{}, unit{};  // dz_n/dx; e, 0 where nothing slides
+  double sum = scale[0];
+  slope[0] = scale[0];
+  for (std::size_t d = 0; d < static_cast<std::size_t>(block.n_discs); ++d) {
     const Disc& disc = block.disc[d];
-    const bool sticks = length[d] <= disc.bound * z[0];
-    for (int i = 0; i < disc.rows; ++i) {
-      const auto row = static_cast<std::size_t>(disc.first + i);
-      const double e_i = sticks ? 0.0 : x[kDiscBegin[kind[d]] + i] / length[d];
-      for (std::size_t j = 0; j < m; ++j) put(row, j, disc.bound * e_i * slope[j] / sum);
-      for (int j = 0; j < disc.rows; ++j) {
-        const auto column = static_cast<std::size_t>(disc.first + j);
-        const double e_j = sticks ? 0.0 : x[kDiscBegin[kind[d]] + j] / length[d];
-        const double unit = i == j ? 1.0 : 0.0;
-        const double part = sticks ? 1.0 : disc.bound * z[0] / length[d];
-        put(row, column, disc.bound * e_i * slope[column] / sum + part * (unit - e_i * e_j));
-      }
+    const double length = disc_length(full.x, full.kind[d]);
+    if (length <= disc.bound * z_n) continue;
+    sum += disc.bound * disc.bound * scale[disc.first];
+    for (int j = 0; j < disc.rows; ++j) {
+      const auto row = static_cast<std::size_t>(disc.first + j);
+      unit[row] = full.x[kDiscBegin[full.kind[d]] + j] / length;
+      slope[row] = disc.bound * scale[disc.first] * unit[row];
     }
+  }
+  for (std::size_t j = 0; j < m; ++j) put(0, j, slope[j] / sum);
+  for (std::size_t d = 0; d < static_cast<std::size_t>(block.n_discs); ++d) {
+    const Disc& disc = block.disc[d];
+    const double length = disc_length(full.x, full.kind[d]), radius = disc.bound * z_n;
+    const double part = length > radius ? radius / length : radius > 0.0 ? 1.0 : 0.0;
+    const auto first = static_cast<std::size_t>(disc.first);
+    const std::size_t end = first + static_cast<std::size_t>(disc.rows);
+    for (std::size_t i = first; i < end; ++i)
+      for (std::size_t j = 0; j < m; ++j) {
+        const bool own = j >= first && j < end;
+        const double turn = own ? part * ((i == j ? 1.0 : 0.0) - unit[i] * unit[j]) : 0.0;
+        put(i, j, disc.bound * unit[i] * slope[j] / sum + turn);
+      }
   }
 }
 

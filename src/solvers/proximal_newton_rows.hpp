@@ -7,6 +7,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/math/disc_cone.hpp"
 #include "newton_system.hpp"
 
 namespace catena {
@@ -63,6 +64,13 @@ class LawFunction {
     double* a;
     double* b;
   };
+  /// A contact with all kinds of discs; `kind` of each of its own.
+  struct Full {
+    Vec6 x = Vec6::Zero();
+    DiscCone cone;
+    std::array<double, 4> weights{};
+    std::array<std::size_t, 3> kind{};
+  };
 
   void add_contact(Block& block, const DelassusOperator& op, Index k);
   double walk(std::span<const double> lambda, std::span<const double> w, std::span<double> f,
@@ -70,6 +78,9 @@ class LawFunction {
   void rows(const Block& block, const Place& at) const;
   void coulomb(const Block& block, const Place& at) const;
   void convex(const Block& block, const Place& at) const;
+  Full in_full(const Block& block, const Place& at) const;
+  void differentiate_convex(const Block& block, const Full& full, double z_n,
+                            const Place& at) const;
   void admissible_contact(const Block& block, double* lambda) const;
 
   const ConstraintProblem& problem_;
