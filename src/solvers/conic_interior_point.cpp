@@ -44,8 +44,6 @@ constexpr int kPatience = 4, kLongPatience = 20;
 constexpr double kNoResistance = 1e-6, kGain = 1e-3, kNoEnd = 1e5;
 /// Relative residual asked of a linear system: this part of the gap, in these bounds.
 constexpr double kLinear = 1e-3, kLeastLinear = 1e-12, kMostLinear = 1e-5;
-/// x.N y - y.N x of a symmetric operator, relative.
-constexpr double kSymmetric = 1e-9;
 /// Energies that the gap is relative to are at least this part of |r|^2; round-off of N lambda.
 constexpr double kNoEnergy = 1e-12, kRoundOff = 1e-15;
 /// mu of a guess over the product of what is wrong with it and its size; the stages in which it has
@@ -102,8 +100,6 @@ struct ConicInteriorPoint::Impl {
     }
   };
 
-  bool is_symmetric();
-  bool factor_matrix() { return system.factor(matrix, symmetric ? nullptr : &identity); }
   void set_free_slips(std::span<const double> shift);
   void fill_diagonal(double weight);
   void place_inside(double c);
@@ -130,8 +126,7 @@ struct ConicInteriorPoint::Impl {
   DelassusOperator& op;
   NewtonSystem& system;
   ConicRows rows;
-  BlockMatrices matrix, identity;
-  bool symmetric = true;
+  BlockMatrices matrix;
   // the iterate, and w = N lambda + r, residual = w - A^T z (0 in fixed rows)
   std::vector<double> r, lambda, w, residual;
   std::vector<Vec3> s, z, s_gap;  ///< s_gap: A lambda + b - s
@@ -151,7 +146,7 @@ struct ConicInteriorPoint::Impl {
 };
 
 ConicInteriorPoint::Impl::Impl(const ConstraintProblem& p, DelassusOperator& o, NewtonSystem& n)
-    : problem(p), op(o), system(n), rows(p, o), matrix(p), identity(p) {
+    : problem(p), op(o), system(n), rows(p, o), matrix(p) {
   const auto n_rows = static_cast<std::size_t>(p.n_rows());
   const std::size_t n_cones = rows.cones().size();
   for (std::vector<double>* v : {&r, &lambda, &w, &residual, &right}) v->assign(n_rows, 0.0);
@@ -163,37 +158,6 @@ ConicInteriorPoint::Impl::Impl(const ConstraintProblem& p, DelassusOperator& o, 
     for (std::vector<Vec3>* v : {&d->s, &d->z, &d->s_hat, &d->z_hat})
       v->assign(n_cones, Vec3::Zero());
   }
-  symmetric = is_symmetric();
-  if (symmetric) return;
-  for (Index k = 0; k < p.n_blocks(); ++k) {
-    const auto m = static_cast<std::size_t>(block_view(p, k).rows);
-    for (std::size_t i = 0; i < m; ++i) identity.block(k)[i * m + i] = 1.0;
-  }
-}
-
-/// Collective. Whether x.N y = y.N x of two vectors without pattern. Published operators are
-/// unsymmetric in the fourth digit; a Cholesky factor of one triangle breaks down on them.
-bool ConicInteriorPoint::Impl::is_symmetric() {
-  std::vector<double>& n_x = w;
-  std::vector<double>& n_y = residual;
-  const auto fill = [&](std::vector<double>& v, double step_of_phase) {
-    const auto rank = static_cast<double>(problem.comm.rank());
-    for (std::size_t i = 0; i < v.size(); ++i)
-      v[i] =
-          rows.scale()[i] * std::cos(step_of_phase * (static_cast<double>(i) + 0.3 * rank + 1.0));
-  };
-  fill(lambda, 1.7);
-  fill(right, 2.3);
-  op.multiply(lambda, n_x);
-  op.multiply(right, n_y);
-  std::array<double, 3> sums = {};
-  for (std::size_t i = 0; i < lambda.size(); ++i) {
-    sums[0] += right[i] * n_x[i] - lambda[i] * n_y[i];
-    sums[1] += lambda[i] * n_x[i];
-    sums[2] += right[i] * n_y[i];
-  }
-  problem.comm.sum(sums);
-  return std::abs(sums[0]) <= kSymmetric * (std::abs(sums[1]) + std::abs(sums[2]));
 }
 
 /// r' = D (r + shift)
@@ -240,7 +204,7 @@ void ConicInteriorPoint::Impl::place_inside(double c) {
 bool ConicInteriorPoint::Impl::start_cold() {
   const std::span<const double> scale = rows.scale();
   fill_diagonal(kStartWeight);
-  if (!factor_matrix()) return false;
+  if (!system.factor(matrix)) return false;
   for (std::size_t i = 0; i < r.size(); ++i) right[i] = rows.is_fixed(i) ? 0.0 : -r[i] / scale[i];
   const LinearReport report = system.solve(right, lambda, {}, 1e-3);
   linear_iterations += report.iterations;
@@ -369,7 +333,7 @@ bool ConicInteriorPoint::Impl::factor() {
     for (int i = 0; i < 3; ++i) axes.col(i) = q.from_axes(Vec3::Unit(i));
     rows.add_congruence(rows.cones()[j], axes * h.asDiagonal() * axes.transpose(), matrix);
   }
-  return factor_matrix();
+  return system.factor(matrix);
 }
 
 /// The solution of the linearised conditions
