@@ -1,6 +1,7 @@
 #include "catena/solvers/dantzig.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -48,7 +49,6 @@ class Dantzig final : public Solver {
     make_admissible(bounds, problem.law == ContactLaw::box, x);
     std::copy(x.begin(), x.end(), impulses.begin());
     StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
-    // a solve from nothing may be within a tolerance, but not one that a pass would leave
     if (monitor.start()) return monitor.finish("");
     FrictionPasses passes(problem, op, bounds, pass_settings(started));
     monitor.set_setup_seconds(wall_seconds() - started);

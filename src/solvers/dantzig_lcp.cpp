@@ -217,10 +217,11 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
     if (found <= tolerance_ || in_vain >= kPatience) break;
     ++result.refinements;
   }
-  x_ = best.cwiseMax(lo_).cwiseMin(hi_);
+  x_ = best;
   result.residual = size > 0.0 ? least / size : least;
   if (factor_.size() > 0) result.smallest_pivot = factor_.pivots().minCoeff();
-  for (Eigen::Index i = 0; i < n_; ++i) x[i] = scale_[i] > 0.0 ? x_[i] * scale_[i] : x_[i];
+  for (Eigen::Index i = 0; i < n_; ++i)
+    x[i] = clamp(scale_[i] > 0.0 ? x_[i] * scale_[i] : x_[i], lo[i], hi[i]);
   return result;
 }
 

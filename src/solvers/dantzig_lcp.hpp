@@ -98,6 +98,8 @@ class BoundedLcp {
   bool block_pivots(LcpResult& result);
   bool single_pivots(LcpResult& result);
   bool settle_free(LcpResult& result);
+  void find_direction(Eigen::Index row, double sign);
+  double way_to_event(Eigen::Index i) const;
   bool drive(Eigen::Index row, LcpResult& result);
   void solve_free();
   void update_factor(LcpResult& result);

@@ -203,25 +203,51 @@ void BoundedLcp::hold_row(Eigen::Index row, Place place, LcpResult& result) {
   ++result.removed_rows;
 }
 
+/// The changes of x and w per unit of x of `row`, the free rows following.
+void BoundedLcp::find_direction(Eigen::Index row, double sign) {
+  // A_CC dx_C = -A_Ci dx_i
+  change_.setZero();
+  change_[row] = sign;
+  free_part_.setZero(factor_.size());
+  for (auto e = at(a_.row_begin[at(row)]); e < at(a_.row_begin[at(row) + 1]); ++e)
+    if (position_[at(a_.column[e])] >= 0)
+      free_part_[position_[at(a_.column[e])]] = -sign * a_.value[e];
+  factor_.solve(free_part_);
+  for (std::size_t p = 0; p < order_.size(); ++p)
+    change_[order_[p]] = free_part_[static_cast<Eigen::Index>(p)];
+  multiply(change_, slip_change_);
+  slip_change_ += settings_.regularisation * change_;
+}
+
+/// How far row i can follow; infinite where it does not mind.
+double BoundedLcp::way_to_event(Eigen::Index i) const {
+  const double dx = change_[i], dw = slip_change_[i];
+  double way = kInfinity;
+  switch (place_[at(i)]) {
+    case Place::free:
+      if (dx < 0.0) way = (x_[i] - lo_[i]) / -dx;
+      if (dx > 0.0) way = (hi_[i] - x_[i]) / dx;
+      break;
+    case Place::lower:
+      if (dw < 0.0 && !is_wrong(i)) way = -w_[i] / dw;  // a wrong row's turn comes
+      break;
+    case Place::upper:
+      if (dw > 0.0 && !is_wrong(i)) way = -w_[i] / dw;
+      break;
+    case Place::between:
+    case Place::fixed:
+      break;
+  }
+  return std::max(way, 0.0);
+}
+
 /// Moves x of a wrong row against its w, rows that are right staying right, until w = 0 or x is at
-/// the bound.
+/// the bound. False: stopped, or no end to the way.
 bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
   const double sign = w_[row] < 0.0 ? 1.0 : -1.0;
   while (!out_of_time(result)) {
     ++result.pivots;
-    // A_CC dx_C = -A_Ci dx_i
-    change_.setZero();
-    change_[row] = sign;
-    free_part_.setZero(factor_.size());
-    for (auto e = at(a_.row_begin[at(row)]); e < at(a_.row_begin[at(row) + 1]); ++e)
-      if (position_[at(a_.column[e])] >= 0)
-        free_part_[position_[at(a_.column[e])]] = -sign * a_.value[e];
-    factor_.solve(free_part_);
-    for (std::size_t p = 0; p < order_.size(); ++p)
-      change_[order_[p]] = free_part_[static_cast<Eigen::Index>(p)];
-    multiply(change_, slip_change_);
-    slip_change_ += settings_.regularisation * change_;
-
+    find_direction(row, sign);
     // the first event along the way; ties: the driven row, then the least one
     const double curvature = sign * slip_change_[row];
     const double to_bound = sign > 0.0 ? hi_[row] - x_[row] : x_[row] - lo_[row];
@@ -229,24 +255,12 @@ bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
     double step = std::min(to_bound, to_zero);
     Eigen::Index blocking = row;
     for (Eigen::Index i = 0; i < n_; ++i) {
-      double limit = kInfinity;
-      const double dx = change_[i], dw = slip_change_[i];
-      const Place place = place_[at(i)];
-      if (i == row || place == Place::fixed || place == Place::between) continue;
-      if (place == Place::free) {
-        if (dx < 0.0) limit = (x_[i] - lo_[i]) / -dx;
-        if (dx > 0.0) limit = (hi_[i] - x_[i]) / dx;
-      } else if ((place == Place::lower && dw < 0.0) || (place == Place::upper && dw > 0.0)) {
-        if (is_wrong(i)) continue;  // its turn comes
-        limit = -w_[i] / dw;
-      }
-      limit = std::max(limit, 0.0);
-      if (limit < step) {
-        step = limit;
-        blocking = i;
-      }
+      const double way = i == row ? kInfinity : way_to_event(i);
+      if (way >= step) continue;
+      step = way;
+      blocking = i;
     }
-    if (std::isinf(step)) return false;  // no bound, and nothing that could stop it
+    if (std::isinf(step)) return false;
     x_ += step * change_;
     w_ += step * slip_change_;
     if (blocking == row) {
