@@ -1,6 +1,6 @@
 #include "contact_positions.hpp"
 
-#include <array>
+#include <Eigen/LU>
 #include <cstdint>
 
 #include "catena/comm/halo_exchange.hpp"
@@ -10,6 +10,8 @@ namespace {
 
 constexpr int kTagToGhosts = 414;
 constexpr int kTagToOwners = 415;
+/// Rows of a file are alike up to this part of them.
+constexpr double kAlike = 1e-6;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -22,28 +24,68 @@ struct Groups {
   std::vector<Vec3> offset;    ///< per group: of its positions in the frame
 };
 
+/// Two dynamic bodies and where the second lies beside the first.
+struct Link {
+  Index a, b;
+  Vec3 step;  ///< x_b - x_a
+};
+
+/// r of rows (L, L [r]^T) of a body with six velocities: three of them hold its point at r.
+bool find_arm(const double* g, Eigen::Matrix3d& linear, Vec3& arm) {
+  const Eigen::Map<const Eigen::Matrix<double, 3, 6, Eigen::RowMajor>> rows(g);
+  linear = rows.leftCols<3>();
+  const Eigen::FullPivLU<Eigen::Matrix3d> factor(linear);
+  if (!factor.isInvertible()) return false;
+  const Eigen::Matrix3d cross = factor.solve(rows.rightCols<3>());  // -[r]
+  arm = 0.5 * Vec3(cross(1, 2) - cross(2, 1), cross(2, 0) - cross(0, 2), cross(0, 1) - cross(1, 0));
+  return (cross + cross.transpose()).norm() <= kAlike * cross.norm();
+}
+
+/// Rigid contacts, and blocks whose first three rows hold two points together.
+std::vector<Link> find_links(const ConstraintProblem& problem) {
+  const ProblemBodies& bodies = problem.bodies;
+  const auto dynamic = [&](Index b) { return bodies.mass_kind[at(b)] != MassKind::prescribed; };
+  std::vector<Link> links;
+  for (const RigidContact& c : problem.contacts)
+    if (dynamic(c.body_a) && dynamic(c.body_b))
+      links.push_back({c.body_a, c.body_b, c.arm_a - c.arm_b});
+  const GeneralBlocks& blocks = problem.blocks;
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    const Index j = blocks.body_begin[k];
+    if (blocks.body_begin[k + 1] - j != 2 || blocks.row_begin[k + 1] - blocks.row_begin[k] < 3)
+      continue;
+    const Index a = blocks.body[at(j)], b = blocks.body[at(j + 1)];
+    const auto six = [&](Index body) {
+      return bodies.dof_begin[at(body) + 1] - bodies.dof_begin[at(body)] == 6;
+    };
+    if (!dynamic(a) || !dynamic(b) || !six(a) || !six(b)) continue;
+    Eigen::Matrix3d linear_a, linear_b;
+    Vec3 arm_a, arm_b;
+    if (find_arm(blocks.jacobian.data() + blocks.jacobian_begin[at(j)], linear_a, arm_a) &&
+        find_arm(blocks.jacobian.data() + blocks.jacobian_begin[at(j + 1)], linear_b, arm_b) &&
+        (linear_a + linear_b).norm() <= kAlike * linear_a.norm())
+      links.push_back({a, b, arm_a - arm_b});
+  }
+  return links;
+}
+
 Groups find_groups(const ConstraintProblem& problem) {
   const ProblemBodies& bodies = problem.bodies;
   const auto n = static_cast<std::size_t>(bodies.size());
-  const auto dynamic = [&](Index b) { return bodies.mass_kind[at(b)] != MassKind::prescribed; };
-  // neighbours in CSR: contacts of each body
-  std::vector<Index> begin(n + 1, 0), contact;
-  const auto linked = [&](const RigidContact& c) { return dynamic(c.body_a) && dynamic(c.body_b); };
-  for (const RigidContact& c : problem.contacts)
-    if (linked(c)) ++begin[at(c.body_a) + 1], ++begin[at(c.body_b) + 1];
+  const std::vector<Link> links = find_links(problem);
+  // links of each body, in CSR
+  std::vector<Index> begin(n + 1, 0), link(2 * links.size());
+  for (const Link& l : links) ++begin[at(l.a) + 1], ++begin[at(l.b) + 1];
   for (std::size_t b = 0; b < n; ++b) begin[b + 1] += begin[b];
-  contact.resize(at(begin[n]));
   std::vector<Index> next(begin.begin(), begin.end() - 1);
-  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
-    const RigidContact& c = problem.contacts[k];
-    if (!linked(c)) continue;
-    contact[at(next[at(c.body_a)]++)] = static_cast<Index>(k);
-    contact[at(next[at(c.body_b)]++)] = static_cast<Index>(k);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    link[at(next[at(links[i].a)]++)] = static_cast<Index>(i);
+    link[at(next[at(links[i].b)]++)] = static_cast<Index>(i);
   }
   Groups out{std::vector<Index>(n, kNoIndex), std::vector<Vec3>(n, Vec3::Zero()), {}, {}};
   std::vector<Index> queue;
   for (std::size_t seed = 0; seed < n; ++seed) {
-    if (out.group[seed] != kNoIndex || !dynamic(static_cast<Index>(seed))) continue;
+    if (out.group[seed] != kNoIndex || bodies.mass_kind[seed] == MassKind::prescribed) continue;
     const auto group = static_cast<Index>(out.frame.size());
     out.frame.push_back(static_cast<double>(bodies.id[seed]));
     out.offset.push_back(Vec3::Zero());
@@ -52,14 +94,11 @@ Groups find_groups(const ConstraintProblem& problem) {
     for (std::size_t i = 0; i < queue.size(); ++i) {
       const Index b = queue[i];
       for (Index j = begin[at(b)]; j < begin[at(b) + 1]; ++j) {
-        const RigidContact& c = problem.contacts[at(contact[at(j)])];
-        const bool is_a = c.body_a == b;
-        const Index other = is_a ? c.body_b : c.body_a;
+        const Link& l = links[at(link[at(j)])];
+        const Index other = l.a == b ? l.b : l.a;
         if (out.group[at(other)] != kNoIndex) continue;
         out.group[at(other)] = group;
-        const Vec3 step = c.arm_a - c.arm_b;
-        out.position[at(other)] =
-            is_a ? Vec3(out.position[at(b)] + step) : Vec3(out.position[at(b)] - step);
+        out.position[at(other)] = out.position[at(b)] + (l.a == b ? l.step : Vec3(-l.step));
         queue.push_back(other);
       }
     }

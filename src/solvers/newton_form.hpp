@@ -43,6 +43,8 @@ class NewtonForm {
   /// Collective. How much larger than a residual of the unknowns the residual of the rows can be:
   /// about |residual of rows| / |residual of unknowns|, 2-norms; after take().
   virtual double gain() { return 1.0; }
+  /// The matrix of the symmetric kind is symmetric to round-off.
+  virtual bool is_symmetric() const { return true; }
   /// Collective. Motions as one rigid body, in owned unknowns; none if they make no sense.
   virtual std::vector<std::vector<double>> rigid_motions() { return {}; }
 

@@ -8,6 +8,8 @@ namespace catena {
 namespace {
 
 constexpr int kTagNumbers = 413;
+/// Of an operator's largest entry: differences below are none.
+constexpr double kRoundOff = 1e-12;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -18,6 +20,7 @@ class RowForm : public NewtonForm {
 
   bool take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
             std::span<double> values) override;
+  bool is_symmetric() const override { return symmetric_; }
   void condense(std::span<const double> r, std::span<double> right) override {
     std::copy(r.begin(), r.end(), right.begin());
   }
@@ -34,7 +37,27 @@ class RowForm : public NewtonForm {
   std::vector<std::size_t> column_begin_ = {0};
   std::vector<std::size_t> own_;  ///< place of the contact's own first column among them
   std::vector<double> n_;         ///< N, 3 x columns per contact
+  bool symmetric_ = true;
 };
+
+/// Files hold operators that are not symmetric to some per mille. What other ranks hold is not
+/// compared.
+bool equals_its_transpose(const AssembledOperator& op) {
+  double largest = 0.0, difference = 0.0;
+  for (Index i = 0; i < op.n_rows(); ++i)
+    for (auto j = static_cast<std::size_t>(op.row_begin[at(i)]);
+         j < static_cast<std::size_t>(op.row_begin[at(i + 1)]); ++j) {
+      const Index column = op.column[j];
+      if (column >= op.n_rows()) continue;
+      double mirrored = 0.0;
+      for (auto k = static_cast<std::size_t>(op.row_begin[at(column)]);
+           k < static_cast<std::size_t>(op.row_begin[at(column + 1)]); ++k)
+        if (op.column[k] == i) mirrored += op.value[k];
+      largest = std::max(largest, std::abs(op.value[j]));
+      difference = std::max(difference, std::abs(op.value[j] - mirrored));
+    }
+  return difference <= kRoundOff * largest;
+}
 
 RowForm::RowForm(const ConstraintProblem& problem) {
   const AssembledOperator& op = *problem.assembled;
@@ -42,6 +65,7 @@ RowForm::RowForm(const ConstraintProblem& problem) {
   pattern_.first = problem.comm.exclusive_sum(std::int64_t{pattern_.owned});
   pattern_.total = problem.comm.sum(std::int64_t{pattern_.owned});
   pattern_.block_size = 3;
+  symmetric_ = problem.comm.min(std::int64_t{equals_its_transpose(op) ? 1 : 0}) > 0;
   std::vector<double> number(at(op.n_rows() + op.n_halo_rows));
   for (std::size_t i = 0; i < at(op.n_rows()); ++i)
     number[i] = static_cast<double>(pattern_.first) + static_cast<double>(i);

@@ -13,8 +13,13 @@
 namespace catena {
 namespace {
 
-/// Parts of N's diagonal added in the factor, tried one after the other.
-constexpr std::array<double, 3> kRegularisations = {1e-11, 1e-9, 1e-7};
+/// Factors, tried one after the other; the part of N's diagonal that is added in each. The last
+/// serves operators that are symmetric positive semidefinite only roughly, as files hold them.
+struct Attempt {
+  double regularisation;
+  bool cholesky;
+};
+constexpr std::array<Attempt, 3> kAttempts = {{{1e-12, true}, {1e-10, true}, {1e-12, false}}};
 /// Unknowns that one rank factors as a dense matrix, at most.
 constexpr std::int64_t kDenseUnknowns = 500;
 /// Unknowns whose factor (three dimensions, six an item) is taken to fit into memory.
@@ -105,6 +110,7 @@ struct NewtonSystem::Impl {
   std::unique_ptr<NewtonMatrix> matrix;
   std::vector<double> values, unknowns;
   bool direct = true;
+  std::size_t attempt = 0;   ///< of the last factor: what failed once is not tried again
   int inner_iterations = 0;  ///< of the present solve
   FlexibleGmres krylov;
 };
@@ -118,13 +124,16 @@ bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
   Impl& s = *impl_;
   s.take(c, b);
   s.factored = false;
-  for (const double regularisation : kRegularisations) {
-    const bool taken = s.form->take(s.c, b == nullptr ? nullptr : &s.b, regularisation, s.values);
+  for (; s.attempt < kAttempts.size(); ++s.attempt) {
+    const Attempt& a = kAttempts[s.attempt];
+    if (a.cholesky && !(s.symmetric && s.form->is_symmetric())) continue;
+    const bool taken = s.form->take(s.c, b == nullptr ? nullptr : &s.b, a.regularisation, s.values);
     if (s.problem.comm.sum(std::int64_t{taken ? 0 : 1}) > 0) continue;
-    s.factored = s.matrix->factor(s.values, s.symmetric);
-    if (s.factored) break;
+    s.factored = s.matrix->factor(s.values, a.cholesky);
+    if (s.factored) return true;
   }
-  return s.factored;
+  s.attempt = 0;
+  return false;
 }
 
 void NewtonSystem::renew(const BlockMatrices& c, const BlockMatrices* b) { impl_->take(c, b); }

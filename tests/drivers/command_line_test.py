@@ -44,7 +44,7 @@ class CommandLine(unittest.TestCase):
         prefix = [] if RANKS == "1" else [MPIEXEC, "-n", RANKS]
         done = subprocess.run([*prefix, CATENA, *arguments], cwd=self.path, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        return done.stdout
+        return done.stdout + (done.stderr if code == 3 else "")
 
     def problem(self):
         """A dumped step."""
@@ -157,6 +157,29 @@ class CommandLine(unittest.TestCase):
         self.catena("solve", problem, "--tolerance", "1e-3", "--report", "s.json", "--set", "metric=siconos")
         options = json.loads((self.path / "s.json").read_text())["options"]
         self.assertEqual((options["relative_tolerance"], options["absolute_tolerance"]), (0, 1e-3))
+
+    def test_petsc_options_reach_the_solver_and_those_after_the_bar_override(self):
+        solve = ["solve", f"{SOURCE}/tests/data/fclib/Capsules-i101-404.hdf5", "--law", "ccp", "--solver",
+                 "interior_point", "--report", "r.json", "--set", "petsc.contact_ksp_type=cg", "--force"]
+        self.assertIn("type: cg", self.catena(*solve, "--", "-catena_contact_ksp_view"))
+        self.assertEqual(json.loads((self.path / "r.json").read_text())["options"]["petsc"],
+                         {"contact_ksp_type": "cg"})
+        self.assertIn("type: gmres",
+                      self.catena(*solve, "--", "-catena_contact_ksp_type", "gmres", "-catena_contact_ksp_view"))
+
+    def test_petsc_options_that_no_solver_asks_for_are_errors(self):
+        solve = ["solve", self.problem(), "--solver", "interior_point"]
+        self.assertIn("solver.petsc.contact_ksp_typ: no solver",
+                      self.catena(*solve, "--set", "petsc.contact_ksp_typ=cg", code=3))
+        self.assertIn("-catena_joint_ksp_type: no solver",
+                      self.catena(*solve, "--", "-catena_joint_ksp_type", "cg", code=3))
+
+    def test_run_records_petsc_options(self):
+        self.catena("run", "drop.yaml", "--quiet", "--set", "solver.method=interior_point", "--set",
+                    "solver.petsc.contact_ksp_type=cg", "--", "-catena_contact_pc_type", "pbjacobi")
+        with h5py.File(self.path / "drop" / "result.h5", "r") as result:
+            self.assertEqual(result["provenance"].attrs["petsc_options"].decode(),
+                             "-catena_contact_ksp_type cg -catena_contact_pc_type pbjacobi")
 
     def test_scenes_of_other_engines_become_tables(self):
         (self.path / "two.txt").write_text(
