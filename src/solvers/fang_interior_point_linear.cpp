@@ -157,7 +157,7 @@ class SchurSystem final : public StageSystem {
     return true;
   }
 
-  std::string description() const override { return direct_.description(); }
+  std::string description() const override { return "form schur, " + direct_.description(); }
 
  private:
   const Cones& cones_;
@@ -196,7 +196,7 @@ class KktSystem final : public StageSystem {
     return true;
   }
 
-  std::string description() const override { return direct_.description(); }
+  std::string description() const override { return "form kkt, " + direct_.description(); }
 
  private:
   /// Collective. Rows and columns of N', numbered over all rows, as unknowns: after the multipliers
@@ -314,7 +314,8 @@ class PcgSystem final : public StageSystem {
   int iterations() const override { return iterations_; }
 
   std::string description() const override {
-    std::string text = std::to_string(rows_) + " unknowns, " + std::to_string(iterations_) +
+    std::string text = "form schur_pcg, " + std::to_string(rows_) + " unknowns, " +
+                       std::to_string(iterations_) +
                        " conjugate gradient iterations, preconditioner " +
                        (kind_ == FangPreconditioner::barrier ? "barrier" : "diagonal");
     if (n_unsettled_ > 0)
