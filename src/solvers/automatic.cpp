@@ -4,9 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <string>
 #include <vector>
 
-#include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
 #include "proximal_newton.hpp"
 #include "work_estimate.hpp"
@@ -14,11 +15,16 @@
 namespace catena {
 namespace {
 
-/// A method takes over once Gauss-Seidel has spent this part of what that method may take, and
-/// is expected to need more than that.
-constexpr double kHedge = 0.25;
-/// Sweeps that Gauss-Seidel gets at least: the start that the others want.
-constexpr int kLeastSweeps = 24;
+/// Sweeps that come first: many a problem is easy, and the others want a start.
+constexpr int kFirstSweeps = 24;
+/// A cheap method gives way once it has had this part of what the next may take, and would need
+/// more than all of it.
+constexpr double kHedge = 0.5;
+/// Products of apgd that count as one iteration.
+constexpr int kProductsPerIteration = 10;
+/// `siconos` tolerances from here on are taken to mean accuracy: `scaled` is then to be within this
+/// factor of them.
+constexpr double kAccurate = 1e-6, kScaledTolerance = 100.0;
 /// Newton steps that a solve is taken to need, and that it may take at most.
 constexpr double kNewtonSteps = 15.0;
 constexpr int kMostNewtonSteps = 300;
@@ -28,6 +34,12 @@ constexpr std::int64_t kMostUnknowns = 60000;
 constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
 
+std::string number(double value) {
+  std::array<char, 32> text;
+  std::snprintf(text.data(), text.size(), "%.3g", value);
+  return text.data();
+}
+
 /// Iterations that bring the metric from its last value to `threshold` at the rate of the last half
 /// of the history; infinite where it does not fall.
 double iterations_left(std::span<const HistoryEntry> history, Metric metric, double threshold) {
@@ -35,7 +47,12 @@ double iterations_left(std::span<const HistoryEntry> history, Metric metric, dou
   const auto half = std::find_if(history.begin(), history.end() - 1, [&](const HistoryEntry& e) {
     return 2 * e.iteration >= last.iteration;
   });
-  const double before = value_of(half->errors, metric), now = value_of(last.errors, metric);
+  const auto best = [&](auto begin, auto end) {
+    double least = HUGE_VAL;
+    for (auto e = begin; e != end; ++e) least = std::min(least, value_of(e->errors, metric));
+    return least;
+  };
+  const double before = best(history.begin(), half + 1), now = best(history.begin(), history.end());
   if (!(now < before) || !(threshold > 0.0)) return HUGE_VAL;
   return (last.iteration - half->iteration) * std::log(now / threshold) / std::log(before / now);
 }
@@ -54,7 +71,9 @@ bool stuck(std::span<const HistoryEntry> history, Metric metric) {
 class Automatic final : public Solver {
  public:
   explicit Automatic(const MethodSettings& settings)
-      : settings_(settings), gauss_seidel_(make_gauss_seidel(watched_gauss_seidel())) {}
+      : settings_(settings),
+        goal_(settings.stop()),
+        gauss_seidel_(make_gauss_seidel(watched_gauss_seidel())) {}
   std::string_view name() const override { return "auto"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -68,9 +87,17 @@ class Automatic final : public Solver {
  private:
   GaussSeidelSettings watched_gauss_seidel();
   bool give_up_sweeps(std::span<const HistoryEntry> history, double threshold) const;
-  StopRule stop_of_rest(const ConstraintProblem& problem, int max_iterations) const;
-  void try_direct(const ConstraintProblem& problem, std::span<double> impulses,
-                  std::span<double> velocities);
+  bool give_up_products(std::span<const HistoryEntry> history, double threshold) const;
+  StopRule stop_of_rest(const ConstraintProblem& problem) const;
+  bool wants_scaled() const;
+  void reach_scaled(const ConstraintProblem& problem, std::span<double> impulses,
+                    std::span<double> velocities);
+  void climb(const ConstraintProblem& problem, std::span<double> impulses,
+             std::span<double> velocities);
+  void try_products(const ConstraintProblem& problem, bool to_the_end, std::span<double> impulses,
+                    std::span<double> velocities);
+  void try_factors(const ConstraintProblem& problem, std::span<double> impulses,
+                   std::span<double> velocities);
   void run(Solver& solver, const ConstraintProblem& problem, std::span<double> impulses,
            std::span<double> velocities);
   bool over() const {
@@ -78,10 +105,10 @@ class Automatic final : public Solver {
   }
 
   MethodSettings settings_;
+  StopRule goal_;  ///< of the solve under way
   std::unique_ptr<Solver> gauss_seidel_;
   // of the solve under way
   WorkEstimate work_;
-  bool may_give_up_ = false;  ///< the sweeps, for a method that may be quicker
   double started_ = 0.0;
   SolveReport total_;
   std::vector<double> best_;  ///< impulses of total_.errors
@@ -90,31 +117,30 @@ class Automatic final : public Solver {
 GaussSeidelSettings Automatic::watched_gauss_seidel() {
   GaussSeidelSettings settings = settings_.gauss_seidel;
   settings.stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
-    return may_give_up_ && give_up_sweeps(history, threshold);
+    return give_up_sweeps(history, threshold);
   };
   return settings;
 }
 
-/// Sweeps are cheap and sure: another method takes over once they have had a part of its price and
-/// would need more than all of it.
+/// Sweeps are for what a few of them solve; the methods that come after them have to be worth it.
 bool Automatic::give_up_sweeps(std::span<const HistoryEntry> history, double threshold) const {
   const int done = history.back().iteration;
+  return done >= kFirstSweeps && iterations_left(history, goal_.metric, threshold) > done;
+}
+
+/// The same for products of apgd, in view of the price of a method that factors.
+bool Automatic::give_up_products(std::span<const HistoryEntry> history, double threshold) const {
   const double price = kNewtonSteps * work_.newton_step;
-  return done >= kLeastSweeps && done * work_.sweep >= kHedge * price &&
-         iterations_left(history, settings_.stop().metric, threshold) * work_.sweep > price;
+  return history.back().iteration * work_.product >= kHedge * price &&
+         iterations_left(history, goal_.metric, threshold) * work_.product > price;
 }
 
 /// Collective if there is a time limit.
-StopRule Automatic::stop_of_rest(const ConstraintProblem& problem, int max_iterations) const {
-  StopRule stop = settings_.stop();
-  stop.max_iterations = std::min(stop.max_iterations, max_iterations);
+StopRule Automatic::stop_of_rest(const ConstraintProblem& problem) const {
+  StopRule stop = goal_;
   if (!std::isnan(stop.time_limit)) {
     stop.time_limit = std::max(0.0, stop.time_limit - problem.comm.max(wall_seconds() - started_));
   }
-  const Metric metric = stop.metric;
-  stop.give_up = [metric](std::span<const HistoryEntry> history, double) {
-    return stuck(history, metric);
-  };
   return stop;
 }
 
@@ -123,7 +149,7 @@ void Automatic::run(Solver& solver, const ConstraintProblem& problem, std::span<
                     std::span<double> velocities) {
   const bool first = total_.choice.empty();
   SolveReport report = solver.solve(problem, impulses, velocities);
-  const Metric metric = settings_.stop().metric;
+  const Metric metric = goal_.metric;
   const bool better = report.status != SolveStatus::breakdown &&
                       !(value_of(report.errors, metric) >= value_of(total_.errors, metric));
   const int iterations = total_.iterations;
@@ -155,19 +181,82 @@ void Automatic::run(Solver& solver, const ConstraintProblem& problem, std::span<
   std::copy(best_.begin(), best_.end(), impulses.begin());
 }
 
-void Automatic::try_direct(const ConstraintProblem& problem, std::span<double> impulses,
-                           std::span<double> velocities) {
+void Automatic::try_products(const ConstraintProblem& problem, bool to_the_end,
+                             std::span<double> impulses, std::span<double> velocities) {
+  ApgdSettings settings = settings_.apgd;
+  settings.joints = settings_.gauss_seidel.joints;
+  const int most = goal_.max_iterations;
+  settings.stop = stop_of_rest(problem);
+  settings.stop.max_iterations = most > std::numeric_limits<int>::max() / kProductsPerIteration
+                                     ? most
+                                     : kProductsPerIteration * most;
+  settings.stop.check_interval *= 2;  // an evaluation takes as long as several products
+  if (!to_the_end) {
+    settings.stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
+      return give_up_products(history, threshold);
+    };
+  }
+  run(*make_apgd(settings), problem, impulses, velocities);
+}
+
+void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> impulses,
+                            std::span<double> velocities) {
+  const Metric metric = goal_.metric;
+  const auto give_up = [metric](std::span<const HistoryEntry> history, double) {
+    return stuck(history, metric);
+  };
   if (problem.law != ContactLaw::ccp) {
     ProximalNewtonSettings settings;
-    settings.stop = stop_of_rest(problem, kMostNewtonSteps);
+    settings.stop = stop_of_rest(problem);
+    settings.stop.max_iterations = std::min(settings.stop.max_iterations, kMostNewtonSteps);
+    settings.stop.give_up = give_up;
     settings.linear = settings_.interior_point.linear;
     run(*make_proximal_newton(settings), problem, impulses, velocities);
     if (over()) return;
   }
   InteriorPointSettings settings = settings_.interior_point;
   settings.form = InteriorPointForm::cone;
-  settings.stop = stop_of_rest(problem, kMostNewtonSteps);
+  settings.stop = stop_of_rest(problem);
+  settings.stop.max_iterations = std::min(settings.stop.max_iterations, kMostNewtonSteps);
+  settings.stop.give_up = give_up;
   run(*make_interior_point(settings), problem, impulses, velocities);
+}
+
+/// Collective. The methods after the sweeps in turn, from the cheapest, until the goal is met.
+void Automatic::climb(const ConstraintProblem& problem, std::span<double> impulses,
+                      std::span<double> velocities) {
+  const bool factors = problem.law != ContactLaw::box &&
+                       (problem.law == ContactLaw::ccp || work_.unknowns <= kMostUnknowns);
+  try_products(problem, !factors, impulses, velocities);
+  if (over() || !factors) return;
+  try_factors(problem, impulses, velocities);
+  if (!over()) try_products(problem, true, impulses, velocities);
+}
+
+/// `siconos` adds N s and m/s: where one of them is the larger by far it says little of the other.
+/// Whoever asks for an accurate solution gets one that is accurate in consistent units, too.
+bool Automatic::wants_scaled() const {
+  return total_.status == SolveStatus::converged && goal_.metric == Metric::siconos &&
+         goal_.absolute_tolerance <= kAccurate &&
+         total_.errors.scaled > kScaledTolerance * goal_.absolute_tolerance;
+}
+
+/// Collective. Goes on from the solution found; what was found stays if nothing better comes.
+void Automatic::reach_scaled(const ConstraintProblem& problem, std::span<double> impulses,
+                             std::span<double> velocities) {
+  const Errors found = total_.errors;
+  const std::vector<double> found_impulses = best_;
+  const double asked = goal_.absolute_tolerance;
+  goal_.metric = Metric::scaled;
+  goal_.relative_tolerance = 0.0;
+  goal_.absolute_tolerance = kScaledTolerance * asked;
+  total_.status = SolveStatus::iteration_limit;
+  total_.reason += "; scaled is still " + number(found.scaled);
+  climb(problem, impulses, velocities);
+  total_.status = SolveStatus::converged;
+  if (total_.errors.siconos <= std::max(asked, found.siconos)) return;
+  total_.errors = found;
+  std::copy(found_impulses.begin(), found_impulses.end(), impulses.begin());
 }
 
 SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -175,21 +264,12 @@ SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double>
   started_ = wall_seconds();
   total_ = {};
   work_ = estimate_work(problem);
-  const bool has_direct = problem.law != ContactLaw::box && work_.rows > 0 &&
-                          (problem.law == ContactLaw::ccp || work_.unknowns <= kMostUnknowns);
-  may_give_up_ = has_direct;
+  goal_ = settings_.stop();
   run(*gauss_seidel_, problem, impulses, velocities);
-  if (!over() && total_.status != SolveStatus::breakdown && has_direct) {
-    const int swept = total_.iterations;
-    try_direct(problem, impulses, velocities);
-    if (!over() && swept < settings_.stop().max_iterations) {
-      may_give_up_ = false;
-      GaussSeidelSettings rest = settings_.gauss_seidel;
-      rest.stop = stop_of_rest(problem, settings_.stop().max_iterations - swept);
-      rest.stop.give_up = nullptr;
-      run(*make_gauss_seidel(rest), problem, impulses, velocities);
-    }
-    // the best impulses need not be the last
+  if (!over() && total_.status != SolveStatus::breakdown) climb(problem, impulses, velocities);
+  if (wants_scaled()) reach_scaled(problem, impulses, velocities);
+  // the best impulses need not be the last
+  if (total_.choice.find(", then ") != std::string::npos) {
     DelassusOperator op(problem);
     op.velocities(impulses, velocities);
   }

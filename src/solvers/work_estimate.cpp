@@ -10,6 +10,9 @@ namespace {
 /// Seconds per contact of a sweep over rigid contacts, explicit Jacobians (per number) and
 /// assembled rows (per number), besides what a block takes by itself.
 constexpr double kRigidContact = 4e-8, kBlock = 6e-8, kJacobianNumber = 1e-9, kEntry = 0.6e-9;
+/// A product of apgd over a sweep: rows go in groups of eight, and nothing waits for the one
+/// before.
+constexpr double kProduct = 0.25;
 /// Operations per second of dense and sparse factors; operations of a sparse factor of a contact
 /// graph over the square of its unknowns (measured on packings of spheres); seconds of any step.
 constexpr double kDenseRate = 1.5e10, kSparseRate = 5e9, kFill = 10.0, kStep = 5e-5;
@@ -36,6 +39,7 @@ WorkEstimate estimate_work(const ConstraintProblem& problem) {
   estimate.unknowns = sums[0];
   estimate.rows = sums[1];
   estimate.sweep = problem.comm.max(sweep);
+  estimate.product = kProduct * estimate.sweep;
   const auto n = static_cast<double>(estimate.unknowns);
   const double factor = std::min(2.0 / 3.0 * n * n * n / kDenseRate, kFill * n * n / kSparseRate);
   estimate.newton_step = kStep + kAssembly * static_cast<double>(estimate.rows) + factor;

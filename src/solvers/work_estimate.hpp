@@ -11,6 +11,7 @@ namespace catena {
 /// dense operations a second; meant for ratios. The largest of all ranks where ranks work at once.
 struct WorkEstimate {
   double sweep = 0.0;        ///< of Gauss-Seidel
+  double product = 0.0;      ///< of apgd
   double newton_step = 0.0;  ///< one factor of the Newton system, assembled and solved
   std::int64_t unknowns =
       0;                  ///< of the Newton system: velocities, or rows of an assembled operator
