@@ -313,6 +313,7 @@ class RunLoop {
     if (state.step == 1) refuse_unused_options();
     note_joints(r);
     note_tolerance(r);
+    note_choice(r);
     note_waiting();
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
       writer_.append_series(series_row(r, state, count_bodies(), wall, sim_.imbalance()));
@@ -383,6 +384,17 @@ class RunLoop {
                      (missed_ == kMaxWarnings ? "; further ones are counted only" : ""),
                  {{"step", std::to_string(sim_.state().step)},
                   {"error", json_number(value_of(r.solve.errors, r.solve.metric))}});
+  }
+
+  /// What `auto` tried and why, whenever it is something else than in the step before.
+  void note_choice(const StepReport& r) {
+    if (r.solve.choice == choice_) return;
+    choice_ = r.solve.choice;
+    ++choices_;
+    if (choices_ > kMaxWarnings) return;
+    log_.info("step " + std::to_string(sim_.state().step) + " solved by " + r.solve.reason +
+                  (choices_ == kMaxWarnings ? "; further changes are not told" : ""),
+              {{"step", std::to_string(sim_.state().step)}, {"method", json_string(choice_)}});
   }
 
   /// Tells of the mechanisms after the first step, and once of what was met later.
@@ -529,6 +541,8 @@ class RunLoop {
   std::vector<char> waited_;  ///< per insertion: told of
   bool raised_told_ = false, tension_told_ = false;
   int dumps_ = 0;
+  std::string choice_;  ///< SolveReport::choice of the last step
+  int choices_ = 0;
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
   double wall_start_ = 0.0;
