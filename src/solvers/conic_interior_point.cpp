@@ -20,6 +20,10 @@ using second_order_cone::Scaling;
 /// and vanish from the solution, which is their fixed point. A cone of one number has one
 /// eigenvalue and needs none.
 constexpr double kPrimalWeight = 1e-7, kDualWeight = 1e-7;
+/// Where linear solves take long, the primal weight while the gap is wide, and what part of the gap
+/// it is then: conjugate gradients need hundreds of steps with this one and thousands with the
+/// other, for some stages more.
+constexpr double kWideWeight = 1e-5, kWeightOfGap = 0.1;
 
 double dual_weight(const RowCone& cone) { return cone.row[1] < 0 ? 0.0 : kDualWeight; }
 
@@ -32,7 +36,7 @@ constexpr double kToBoundary = 0.995;  ///< of the way that is taken at most
 /// around its target, and the least gain that keeps one.
 constexpr int kCorrectors = 2;
 constexpr double kAimFactor = 1.3, kAimMore = 0.1, kBand = 10.0, kLeastGain = 1.01;
-/// Linear iterations of a predictor beyond which correctors cost more than they bring.
+/// Linear iterations of a solve beyond which correctors cost more than they bring.
 constexpr int kCheapIterations = 25;
 /// Stages without a fall of the merit to kProgress of it that end a solve: once its merit is below
 /// kNearly, before.
@@ -43,7 +47,7 @@ constexpr int kPatience = 4, kLongPatience = 20;
 /// direction without end.
 constexpr double kNoResistance = 1e-6, kGain = 1e-3, kNoEnd = 1e5;
 /// Relative residual asked of a linear system: this part of the gap, in these bounds.
-constexpr double kLinear = 1e-3, kLeastLinear = 1e-12, kMostLinear = 1e-5;
+constexpr double kLinear = 0.1, kLeastLinear = 1e-12, kMostLinear = 1e-2;
 /// Energies that the gap is relative to are at least this part of |r|^2; round-off of N lambda.
 constexpr double kNoEnergy = 1e-12, kRoundOff = 1e-15;
 /// mu of a guess over the product of what is wrong with it and its size; the stages in which it has
@@ -206,8 +210,8 @@ bool ConicInteriorPoint::Impl::start_cold() {
   fill_diagonal(kStartWeight);
   if (!system.factor(matrix)) return false;
   for (std::size_t i = 0; i < r.size(); ++i) right[i] = rows.is_fixed(i) ? 0.0 : -r[i] / scale[i];
-  const LinearReport report = system.solve(right, lambda, {}, 1e-3);
-  linear_iterations += report.iterations;
+  last_iterations = system.solve(right, lambda, {}, kMostLinear).iterations;
+  linear_iterations += last_iterations;
   double largest = 0.0;
   std::array<double, 2> sums = {};
   for (std::size_t i = 0; i < lambda.size(); ++i) {
@@ -323,7 +327,9 @@ std::string ConicInteriorPoint::Impl::unbounded() const {
 
 /// Scaling of the iterate, and the factor of N + A^T (W^2 + delta)^-1 A + rho.
 bool ConicInteriorPoint::Impl::factor() {
-  fill_diagonal(kPrimalWeight);
+  const bool hard = last_iterations > kCheapIterations;
+  fill_diagonal(hard ? std::clamp(kWeightOfGap * now.gap, kPrimalWeight, kWideWeight)
+                     : kPrimalWeight);
   scaling.clear();
   for (std::size_t j = 0; j < s.size(); ++j) {
     const Scaling& q = scaling.emplace_back(s[j], z[j]);
