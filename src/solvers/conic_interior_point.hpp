@@ -38,6 +38,7 @@ class ConicInteriorPoint {
     double gap = 1e-12;  ///< relative; with an infeasibility of the same size
     int max_stages = 100;
     /// Called after every stage with the iterate in `impulses`, collectively; true ends the solve.
+    /// A solve that ends otherwise goes back to its best iterate and asks once more about that.
     std::function<bool(int stage)> stop;
   };
 
