@@ -18,9 +18,12 @@ constexpr double kReduction = 0.1;
 /// Newton steps are halved down to this part while |F| is above the largest of its last values.
 constexpr double kShortest = 0.25, kDescent = 1e-4;
 constexpr std::size_t kMemory = 4;
-/// What the proximal weight is multiplied by where Newton is quick, took its time, failed.
-constexpr double kQuick = 0.2, kSlow = 0.5, kFailed = 3.0;
+/// What the proximal weight is multiplied by where Newton takes at most kQuickSteps, at most
+/// kSlowSteps, or fails. After a failure the first is kWary, and comes back with every success.
+constexpr double kQuick = 0.2, kSlow = 0.5, kFailed = 3.0, kWary = 0.7, kTrust = 0.8;
 constexpr int kQuickSteps = 7, kSlowSteps = 17;
+/// A proximal step that leaves more than kDull of |F| is made longer by this part.
+constexpr double kDull = 0.6, kLonger = 0.7;
 /// Failures in a row after which nothing is to be hoped for.
 constexpr int kFailures = 12;
 constexpr double kLinearTolerance = 1e-6;
@@ -43,6 +46,7 @@ ProximalNewtonSteps::ProximalNewtonSteps(const ConstraintProblem& problem, Delas
       c_(problem),
       lambda_(impulses.begin(), impulses.end()),
       weight_(kFirstWeight),
+      fall_(kQuick),
       steps_(first) {
   for (std::vector<double>* v : {&w_, &centre_, &centre_w_, &lambda_0_, &w_0_, &free_slips_, &f_,
                                  &right_, &direction_, &slope_})
@@ -89,7 +93,7 @@ void ProximalNewtonSteps::run(StopMonitor& monitor) {
       if (monitor.end()) return;
     }
     if (taken) {
-      before = after;
+      before = after > kDull * before && after < before ? lengthen() : after;
     } else {
       lambda_ = centre_;
       w_ = centre_w_;
@@ -97,16 +101,28 @@ void ProximalNewtonSteps::run(StopMonitor& monitor) {
   }
 }
 
+/// The last proximal step, longer; |F| there.
+double ProximalNewtonSteps::lengthen() {
+  for (std::size_t i = 0; i < lambda_.size(); ++i)
+    lambda_[i] += kLonger * (lambda_[i] - centre_[i]);
+  return renew_slips();
+}
+
 /// The proximal weight that the next problem gets.
 void ProximalNewtonSteps::adapt(Approach outcome, int steps, double before, double after) {
   if (outcome == Approach::reached) {
     failures_ = 0;
-    if (steps <= kSlowSteps)
-      weight_ = std::max(weight_ * (steps <= kQuickSteps ? kQuick : kSlow), kLeastWeight);
+    if (steps <= kQuickSteps) {
+      weight_ = std::max(weight_ * fall_, kLeastWeight);
+      fall_ = std::max(kQuick, kTrust * fall_);
+    } else if (steps <= kSlowSteps) {
+      weight_ = std::max(weight_ * std::max(kSlow, fall_), kLeastWeight);
+    }
   } else if (after < 0.5 * before) {
     failures_ = 0;
   } else {
     weight_ = std::min(weight_ * kFailed, kLargestWeight);
+    fall_ = kWary;
     ++failures_;
   }
 }

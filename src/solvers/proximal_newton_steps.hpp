@@ -40,6 +40,7 @@ class ProximalNewtonSteps {
   enum class Approach { reached, failed, limit };
 
   double renew_slips();
+  double lengthen();
   Approach approach();
   bool find_direction();
   void take_step();
@@ -60,7 +61,7 @@ class ProximalNewtonSteps {
   std::vector<double> lambda_, w_, centre_, centre_w_, lambda_0_, w_0_;
   std::vector<double> free_slips_, f_, right_, direction_, slope_;
   std::vector<double> past_;  ///< |F| of the proximal problem so far
-  double weight_;
+  double weight_, fall_;      ///< alpha, and what a quick success multiplies it by
   int steps_, linear_iterations_ = 0, problems_ = 0, failures_ = 0;
 };
 
