@@ -106,7 +106,10 @@ bool petsc_options_given(std::string_view prefix) {
   if (!petsc::is_running()) return false;
   char* all = nullptr;
   petsc::check(PetscOptionsGetAll(nullptr, &all), "PetscOptionsGetAll", {});
-  const bool given = std::string(all).find("-" + std::string(prefix)) != std::string::npos;
+  const std::string_view words(all);
+  bool given = false;
+  for (std::size_t at = words.find('-'); at != words.npos && !given; at = words.find('-', at + 1))
+    given = words.substr(at + 1).starts_with(prefix);
   petsc::check(PetscFree(all), "PetscFree", {});
   return given;
 }
