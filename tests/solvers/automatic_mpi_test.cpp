@@ -28,10 +28,12 @@ Solved solve(const std::string& file, ContactLaw law, MethodSettings settings) {
   DelassusOperator op(problem);
   s.recomputed = ErrorEvaluator(problem, op).evaluate(impulses);
   // velocities are those of the impulses returned, whichever method they come from
-  std::vector<double> expected(velocities.size());
-  if (!problem.assembled) op.velocities(impulses, expected);
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!problem.assembled) EXPECT_NEAR(velocities[i], expected[i], 1e-12);
+  if (!problem.assembled) {
+    std::vector<double> expected(velocities.size());
+    op.velocities(impulses, expected);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_NEAR(velocities[i], expected[i], 1e-12);
+    }
   }
   return s;
 }
