@@ -10,10 +10,32 @@
 namespace catena {
 namespace {
 
-/// Krylov iterations of one inner solve, at most; the outer one judges what they reached.
-constexpr int kMaxIterations = 300;
+/// Options of contact systems begin with this.
+constexpr const char* kPrefix = "catena_contact_";
+/// Krylov iterations of one inner solve, at most: what begins anew converges worse than what goes
+/// on.
+constexpr int kMaxIterations = 5000;
 /// The residual of an inner solve need not be smaller than this part of its right-hand side.
 constexpr double kRelative = 1e-12;
+
+/// A default that only PETSc's database can set: an option while this lives, unless the user set
+/// it.
+class DefaultOption {
+ public:
+  DefaultOption(const std::string& name, const char* value) : name_("-" + name) {
+    PetscOptionsHasName(nullptr, nullptr, name_.c_str(), &given_);
+    if (given_ == PETSC_FALSE) PetscOptionsSetValue(nullptr, name_.c_str(), value);
+  }
+  ~DefaultOption() {
+    if (given_ == PETSC_FALSE) PetscOptionsClearValue(nullptr, name_.c_str());
+  }
+  DefaultOption(const DefaultOption&) = delete;
+  DefaultOption& operator=(const DefaultOption&) = delete;
+
+ private:
+  std::string name_;
+  PetscBool given_ = PETSC_FALSE;
+};
 
 class PetscMatrix : public NewtonMatrix {
  public:
@@ -33,6 +55,7 @@ class PetscMatrix : public NewtonMatrix {
   void set_near_null(NewtonForm& form);
   void make_solver(bool symmetric);
   void set_defaults(KSP ksp) const;
+  bool set_up();
 
   petsc::Place place_;
   LinearSettings settings_;
@@ -132,7 +155,9 @@ void PetscMatrix::set_defaults(KSP ksp) const {
         "KSPSetTolerances");
   switch (settings_.preconditioner) {
     case LinearPreconditioner::gamg:
-      return check(PCSetType(pc, PCGAMG), "PCSetType");
+      check(PCSetType(pc, PCGAMG), "PCSetType");
+      // stiff contacts beside soft ones: smoothed prolongation costs more than it saves
+      return check(PCGAMGSetNSmooths(pc, 0), "PCGAMGSetNSmooths");
     case LinearPreconditioner::block_jacobi:
       return check(PCSetType(pc, PCPBJACOBI), "PCSetType");
     case LinearPreconditioner::icc:
@@ -157,8 +182,8 @@ void PetscMatrix::make_solver(bool symmetric) {
   symmetric_ = symmetric;
   petsc::Defaults defaults;
   if (!direct_) defaults = [this](KSP ksp) { set_defaults(ksp); };
-  solver_.emplace(
-      matrix_, petsc::Solver::Settings{symmetric, "catena_contact_", "unknowns", place_, defaults});
+  solver_.emplace(matrix_,
+                  petsc::Solver::Settings{symmetric, kPrefix, "unknowns", place_, defaults});
   lagged_ = false;
 }
 
@@ -170,6 +195,12 @@ bool PetscMatrix::factor(std::span<const double> values, bool symmetric) {
   make_solver(symmetric);
   lagged_ = !direct_ && !first && last_ <= 2 * fresh_;
   solver_->keep(lagged_);
+  return set_up();
+}
+
+/// Symmetric Gauss-Seidel within each rank smooths: half the iterations of the diagonal.
+bool PetscMatrix::set_up() {
+  const DefaultOption smoother(std::string(kPrefix) + "mg_levels_pc_type", PCSOR);
   return solver_->factor();
 }
 
@@ -185,7 +216,7 @@ int PetscMatrix::solve(std::span<double> x, double absolute) {
       // old numbers do not do any more
       lagged_ = false;
       solver_->keep(false);
-      if (!solver_->factor()) return -1;
+      if (!set_up()) return -1;
       continue;
     }
     if (!solved.settled && (direct_ || solved.iterations == 0)) return -1;
