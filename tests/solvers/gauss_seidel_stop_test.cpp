@@ -81,8 +81,10 @@ TEST(StopRule, LimitOfSweepsIsEvaluatedEvenBetweenChecks) {
 
   EXPECT_EQ(s.report.status, SolveStatus::iteration_limit) << s.report.reason;
   EXPECT_EQ(s.report.iterations, 7);
-  ASSERT_EQ(s.report.history.size(), 2U);
-  EXPECT_EQ(s.report.history[1].iteration, 7);
+  // the guess, then after 1, 2, 4 and 7 sweeps
+  ASSERT_EQ(s.report.history.size(), 5U);
+  EXPECT_EQ(s.report.history[3].iteration, 4);
+  EXPECT_EQ(s.report.history[4].iteration, 7);
 }
 
 TEST(StopRule, TimeLimitEndsASolveThatWouldGoOn) {
