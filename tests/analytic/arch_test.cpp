@@ -127,11 +127,13 @@ TEST(Arch, ThrustIsInEquilibriumAndWithinWhatLimitAnalysisAdmits) {
         across.back() -= force;
       }
     }
+    // what 1e-7 m/s leaves, summed up over the joints
+    const double slack_of_forces = 2e-4 * total;
     for (std::size_t j = 0; j < across.size(); ++j) {
       const double carried = across.front().z() - weight * static_cast<double>(j);
-      EXPECT_NEAR(across[j].x(), across.front().x(), 1e-4 * total) << "joint " << j;
-      EXPECT_NEAR(across[j].y(), across.front().y(), 1e-4 * total) << "joint " << j;
-      EXPECT_NEAR(across[j].z(), carried, 1e-4 * total) << "joint " << j;
+      EXPECT_NEAR(across[j].x(), across.front().x(), slack_of_forces) << "joint " << j;
+      EXPECT_NEAR(across[j].y(), across.front().y(), slack_of_forces) << "joint " << j;
+      EXPECT_NEAR(across[j].z(), carried, slack_of_forces) << "joint " << j;
     }
     const double thrust = across.front().x() / total;
     std::printf("arch of %d, t/R %.3f: thrust %.4f of the weight, admissible %.4f .. %.4f\n",

@@ -178,7 +178,7 @@ class CommandLine(unittest.TestCase):
         self.catena("run", "drop.yaml", "--quiet", "--set", "solver.method=interior_point", "--set",
                     "solver.petsc.contact_ksp_type=cg", "--", "-catena_contact_pc_type", "pbjacobi")
         with h5py.File(self.path / "drop" / "result.h5", "r") as result:
-            self.assertEqual(result["provenance"].attrs["petsc_options"].decode(),
+            self.assertEqual(str(result["provenance"].attrs["petsc_options"]),
                              "-catena_contact_ksp_type cg -catena_contact_pc_type pbjacobi")
 
     def test_scenes_of_other_engines_become_tables(self):
