@@ -159,7 +159,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((options["relative_tolerance"], options["absolute_tolerance"]), (0, 1e-3))
 
     def test_petsc_options_reach_the_solver_and_those_after_the_bar_override(self):
-        solve = ["solve", f"{SOURCE}/tests/data/fclib/Capsules-i101-404.hdf5", "--law", "ccp", "--solver",
+        solve = ["solve", f"{SOURCE}/tests/data/fclib/NESpheres_10_1.hdf5", "--law", "ccp", "--solver",
                  "interior_point", "--report", "r.json", "--set", "petsc.contact_ksp_type=cg", "--force"]
         self.assertIn("type: cg", self.catena(*solve, "--", "-catena_contact_ksp_view"))
         self.assertEqual(json.loads((self.path / "r.json").read_text())["options"]["petsc"],
