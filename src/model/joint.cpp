@@ -13,6 +13,13 @@ double ValueTable::at(double t) const {
   return value[i - 1] + part * (value[i] - value[i - 1]);
 }
 
+double ValueTable::slope(double t) const {
+  const auto after = std::upper_bound(time.begin(), time.end(), t);
+  if (after == time.begin() || after == time.end()) return 0.0;
+  const auto i = static_cast<std::size_t>(after - time.begin());
+  return (value[i] - value[i - 1]) / (time[i] - time[i - 1]);
+}
+
 double ValueTable::mean(double t, double h) const {
   double sum = 0.0, from = t;
   auto next = std::upper_bound(time.begin(), time.end(), t);

@@ -183,7 +183,6 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEnt
   visit.visit("inertia", numbers(s.inertia),
               {.unit = "kg m^2",
                .min = 0,
-               .min_open = true,
                .help = "of a link, principal moments on the axes of its shape; else of the "
                        "uniform shape"});
   visit.visit("velocity", numbers(s.velocity),

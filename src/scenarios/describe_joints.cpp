@@ -317,6 +317,18 @@ void check_damping_times(const SceneSettings& scene, double step) {
   }
 }
 
+void check_inertias(const SceneSettings& scene) {
+  const auto refuse = [](const std::string& place) {
+    throw Error("a moment of inertia is 0: a rod or a point", place,
+                "use time.stepper: natural, or give all three moments");
+  };
+  for (const BodySettings& s : scene.bodies)
+    if (s.inertia.minCoeff() == 0.0) refuse(s.inertia_place);
+  for (const GeneratorSettings& g : scene.generators)
+    if (g.type == GeneratorType::chain && g.chain.inertia.minCoeff() == 0.0)
+      refuse(g.chain.place + ".inertia");
+}
+
 void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
   const BodyNames bodies(s);
   std::set<std::string> names;

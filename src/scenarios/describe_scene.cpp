@@ -130,8 +130,9 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
   visit.visit("inertia", numbers(s.inertia),
               {.unit = "kg m^2",
                .min = 0,
-               .min_open = true,
-               .help = "principal moments on the body's axes; else of the uniform shape"});
+               .help = "principal moments on the body's axes; else of the uniform shape; rods "
+                       "and points, with moments of 0, need time.stepper: natural"});
+  s.inertia_place = visit.where("inertia");
   visit.visit(
       "position", numbers(s.position),
       {.unit = "m",

@@ -11,8 +11,7 @@ namespace catena {
 
 namespace {
 
-constexpr std::string_view kSteppers[] = {"spook", "dvi"};
-constexpr std::string_view kLaterSteppers[] = {"natural"};
+constexpr std::string_view kSteppers[] = {"spook", "dvi", "natural"};
 constexpr std::string_view kAnswers[] = {"warn", "stop"};
 constexpr std::string_view kWeights[] = {"counted"};
 constexpr std::string_view kLaterWeights[] = {"measured"};
@@ -28,10 +27,10 @@ void describe_name(SettingsVisitor& visit, CaseSettings& s) {
 
 void describe_time(SettingsVisitor& visit, TimeSettings& s) {
   visit.section("time", {.required = true, .help = "how the case is stepped"}, [&] {
-    visit.unavailable("stepper", kLaterSteppers);
     visit.choose("stepper", s.stepper, kSteppers,
-                 {.help = "semi-implicit, velocity level; they "
-                          "differ in how penetration is undone"});
+                 {.help = "`spook`, `dvi`: semi-implicit, velocity level; they differ in how "
+                          "penetration is undone. `natural`: mechanisms without contact to high "
+                          "accuracy (docs/theory.md, Natural coordinates)"});
     visit.visit("step", s.step,
                 {.unit = "s", .min = 0, .min_open = true, .required = true, .help = "time step"});
     visit.visit(
@@ -42,6 +41,15 @@ void describe_time(SettingsVisitor& visit, TimeSettings& s) {
                    "set end to 0 for the initial state only, or to a step at least");
     }
     if (s.end / s.step > kMostSteps) visit.reject("end", "more than 1e15 steps", "");
+    visit.section("natural", {.help = "of the stepper `natural`"}, [&] {
+      describe(visit, s.natural);
+      if (s.natural.baumgarte * s.step >= kBaumgarteBound) {
+        visit.reject("baumgarte",
+                     "times time.step is " + std::to_string(s.natural.baumgarte * s.step) +
+                         ": from 2.78 on misfits of constraints grow",
+                     "set it below 2.78/step, or leave it out");
+      }
+    });
   });
 }
 
@@ -61,7 +69,7 @@ void describe_parallel(SettingsVisitor& visit, BalanceSettings& s) {
   });
 }
 
-void describe_output(SettingsVisitor& visit, OutputSettings& s) {
+void describe_output(SettingsVisitor& visit, OutputSettings& s, StepperKind stepper) {
   visit.section("output", {.help = "what the result holds"}, [&] {
     visit.unavailable("checkpoint_wall_interval");
     visit.visit(
@@ -79,7 +87,25 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s) {
                  .min_open = true,
                  .finite = false,
                  .help = "simulated time between dumps of a step as FCLIB problem, 20 at most"});
+    if (stepper == StepperKind::natural && std::isfinite(s.dump_interval)) {
+      visit.reject("dump_interval", "there are no contact problems with time.stepper: natural",
+                   "leave it out");
+    }
   });
+}
+
+/// Ways to treat joints that stepper `natural` has no use for, in the section `solver`.
+void refuse_for_natural(SettingsVisitor& visit, const SolverSettings& s) {
+  if (s.gauss_seidel.joints.method == JointMethod::iterative) {
+    visit.reject("joints.method",
+                 "`iterative` does not solve joints exactly, as time.stepper: "
+                 "natural needs",
+                 "set it to auto, chain or direct");
+  }
+  if (!std::isnan(s.projection)) {
+    visit.reject("joints.projection", "is not for time.stepper: natural",
+                 "time.natural.baumgarte holds positions");
+  }
 }
 
 /// File names in a case are relative to it; resolved here, so that they hold anywhere.
@@ -151,8 +177,15 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
   describe_forces(visit, s);
   describe_outflow(visit, s);
   describe_time(visit, s.time);
+  if (s.time.stepper == StepperKind::natural && (s.dimension == 2 || s.periodic.present)) {
+    visit.reject(s.dimension == 2 ? "dimension" : "periodic",
+                 "is not available with time.stepper: natural",
+                 s.dimension == 2 ? "joints keep mechanisms in a plane: set dimension to 3"
+                                  : "leave it out, or use time.stepper: spook");
+  }
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
     describe(visit, s.solver);
+    if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s.solver);
     const LocalSolve local = s.solver.gauss_seidel.local;
     const bool ccp = s.contact.law == ContactLaw::ccp;
     if (local == LocalSolve::cone && !ccp) {
@@ -165,7 +198,7 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
     }
   });
   describe_parallel(visit, s.parallel);
-  describe_output(visit, s.output);
+  describe_output(visit, s.output, s.time.stepper);
   visit.visit("seed", s.seed, {.min = 0, .help = "of all random numbers"});
 }
 
@@ -178,6 +211,7 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
   resolve_files(settings, directory);
   if (settings.time.stepper == StepperKind::spook)
     check_damping_times(settings, settings.time.step);
+  if (settings.time.stepper != StepperKind::natural) check_inertias(settings);
   return settings;
 }
 

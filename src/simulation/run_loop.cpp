@@ -156,7 +156,7 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
 
 std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 
-std::vector<ContactRecord> contact_records(const Stepper& stepper) {
+std::vector<ContactRecord> contact_records(const TimeStepper& stepper) {
   std::vector<ContactRecord> records;
   records.reserve(stepper.n_contacts());
   for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
@@ -168,7 +168,7 @@ std::vector<ContactRecord> contact_records(const Stepper& stepper) {
 }
 
 std::vector<JointRecord> joint_records(const Simulation& sim) {
-  const Stepper& stepper = sim.stepper();
+  const TimeStepper& stepper = sim.stepper();
   const std::vector<JointConstants>& joints = sim.bodies().joints;
   std::vector<JointRecord> records(joints.size());
   for (std::size_t j = 0; j < joints.size(); ++j) {

@@ -6,6 +6,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/stepper/stepper.hpp"
 
 namespace catena {
 
@@ -20,6 +21,18 @@ std::unique_ptr<Solver> make_step_solver(MethodSettings settings) {
   settings.stop().history_set = ErrorSet::energy;
   settings.stop().report_set = ErrorSet::natural_map;
   return make_solver(settings);
+}
+
+std::unique_ptr<TimeStepper> make_stepper(const Communicator& comm, const Model& model,
+                                          const CaseSettings& s) {
+  if (s.time.stepper == StepperKind::natural)
+    return std::make_unique<NaturalStepper>(comm, model, s.time.step, s.time.natural,
+                                            s.solver.gauss_seidel.joints);
+  return std::make_unique<Stepper>(
+      comm, model,
+      StepperSettings{s.time.stepper, s.time.step, s.solver.warm_start, s.solver.projection,
+                      s.solver.geometric_stiffness},
+      make_step_solver(s.solver));
 }
 
 }  // namespace
@@ -44,11 +57,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
 
   const int n_parts = number_of_parts(comm_, settings_.parallel);
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
-  stepper_ = std::make_unique<Stepper>(
-      comm_, model_,
-      StepperSettings{settings_.time.stepper, settings_.time.step, settings_.solver.warm_start,
-                      settings_.solver.projection, settings_.solver.geometric_stiffness},
-      make_step_solver(settings_.solver));
+  stepper_ = make_stepper(comm_, model_, settings_);
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);

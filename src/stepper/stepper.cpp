@@ -8,6 +8,7 @@
 
 #include "catena/base/timer.hpp"
 #include "catena/math/rotation.hpp"
+#include "stepper/soundness.hpp"
 
 namespace catena {
 
@@ -20,10 +21,6 @@ void clear_large(std::vector<T>& list) {
   list.clear();
   if (list.capacity() * sizeof(T) > kLarge) std::vector<T>().swap(list);
 }
-
-/// Speeds beyond these are run-away, not mechanics, m/s and rad/s.
-constexpr double kRunAwaySpeed = 1e8;
-constexpr double kRunAwaySpin = 1e10;
 
 /// In planar motion what leaves the plane is left out.
 Twist in_plane(const Twist& t) { return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)}; }
@@ -60,38 +57,6 @@ void turn(const BodyConstants& body, const Vec3& before, double h, Pose& pose, V
   pose.q = advance_rotation(pose.q, w - 0.5 * h * half, h);
   const Mat3 turned = pose.q.toRotationMatrix();
   w = turned * (turned.transpose() * spin).cwiseQuotient(body.inertia);
-}
-
-/// Speed over what is still mechanics; infinite for a state with infinity or NaN.
-double speed_ratio(const BodyMotionState& s) {
-  if (!(s.pose.p.allFinite() && s.pose.q.coeffs().allFinite() && s.twist.v.allFinite() &&
-        s.twist.w.allFinite())) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return std::max(s.twist.v.stableNorm() / kRunAwaySpeed, s.twist.w.stableNorm() / kRunAwaySpin);
-}
-
-bool is_sound(const BodyMotionState& s) {
-  return s.pose.p.allFinite() && s.pose.q.coeffs().allFinite() &&
-         s.twist.v.norm() < kRunAwaySpeed && s.twist.w.norm() < kRunAwaySpin;
-}
-
-/// Collective. Id of the body with the largest measure(index) >= 0, the lowest of equals;
-/// kNoBody if all are negative.
-template <class Measure>
-GlobalId worst_body(const Communicator& comm, const Bodies& bodies, const Measure& measure) {
-  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
-  double worst = -1.0;
-  GlobalId id = kLast;
-  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    const double value = measure(i);
-    if (value < 0.0 || value < worst) continue;
-    id = value > worst ? bodies.constants[i].id : std::min(id, bodies.constants[i].id);
-    worst = value;
-  }
-  const double worst_of_all = comm.max(worst);
-  id = comm.min(worst == worst_of_all ? id : kLast);
-  return id == kLast ? kNoBody : id;
 }
 
 }  // namespace
@@ -568,49 +533,17 @@ void Stepper::project_joints(const Bodies& bodies, State& state) {
 }
 
 void Stepper::record(const Bodies& bodies, State& state) {
-  const EnergyMomentum em = energy_and_momentum(model_, bodies, state);
-  const AuditSums& audit = state.audit;
-  std::array<double, 20> sums = {em.kinetic,
-                                 em.potential,
-                                 em.linear[0],
-                                 em.linear[1],
-                                 em.linear[2],
-                                 em.angular[0],
-                                 em.angular[1],
-                                 em.angular[2],
-                                 audit.dissipation_friction,
-                                 audit.dissipation_impact,
-                                 audit.recovery_work,
-                                 audit.external_work,
-                                 audit.initial_energy,
-                                 audit.cohesion_work,
-                                 audit.flow_energy,
-                                 static_cast<double>(n_contacts()),
-                                 audit.joint_work,
-                                 audit.motor_work,
-                                 audit.projection_work,
-                                 static_cast<double>(tension_.raised())};
-  comm_.sum(sums);
+  record_energies(comm_, model_, bodies, state, report_);
+  std::array<std::int64_t, 2> counts = {static_cast<std::int64_t>(n_contacts()), tension_.raised()};
+  comm_.sum(counts);
+  report_.contacts = counts[0];
+  report_.stiffened = counts[1];
   std::array<double, 4> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular,
                                    tension_.largest()};
   comm_.max(largest);
   report_.penetration = largest[0];
   report_.misfit = {largest[1], largest[2]};
   report_.tension = largest[3];
-  report_.stiffened = std::llround(sums[19]);
-  report_.kinetic = sums[0];
-  report_.potential = sums[1];
-  report_.linear_momentum = Vec3(sums[2], sums[3], sums[4]);
-  report_.angular_momentum = Vec3(sums[5], sums[6], sums[7]);
-  report_.audit = {sums[8],  sums[9],  sums[10], sums[11], sums[12],
-                   sums[13], sums[14], sums[16], sums[17], sums[18]};
-  const AuditSums& all = report_.audit;
-  report_.energy_residual =
-      sums[0] + sums[1] -
-      (all.initial_energy - all.dissipation_friction - all.dissipation_impact + all.recovery_work +
-       all.external_work + all.cohesion_work + all.flow_energy + all.joint_work + all.motor_work +
-       all.projection_work);
-  report_.contacts = static_cast<std::int64_t>(std::llround(sums[15]));
 }
 
 }  // namespace catena

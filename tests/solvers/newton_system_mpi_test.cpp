@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "newton_system_cases.hpp"
+#include "solvers/contact_positions.hpp"
 
 namespace catena {
 namespace {
@@ -121,6 +122,43 @@ TEST(NewtonSystemMpi, NextToNothingBesideRedundantRowsIsSolvedOnAllRanks) {
   const std::vector<double> all = test::gather_rows(local, x);
   const Eigen::Map<const VectorXd> found(all.data(), g.size());
   EXPECT_LT((g - dense.N * found).norm(), 2e-12 * g.norm());
+}
+
+TEST(ContactPositions, FollowFromArmsOfContactsAndJointsOverAllRanks) {
+  // a string of bodies at random places, hung together by contacts and by one joint
+  constexpr GlobalId kBodies = 7;
+  const Communicator comm = Communicator::world();
+  const VectorXd place = test::random_vector(3 * kBodies, 3);
+  const auto arm = [&](GlobalId b, const Vec3& point) {
+    return Vec3(point - place.segment<3>(3 * b));
+  };
+  Scene scene;
+  for (GlobalId b = 0; b < kBodies; ++b) scene.add_rigid(1.0, Vec3(0.1, 0.2, 0.3));
+  for (GlobalId b = 0; b + 1 < kBodies; ++b) {
+    const Vec3 point = test::random_vector(3, 10 + static_cast<unsigned>(b));
+    const RigidContact& c = scene.add_contact(b, b + 1, Vec3(0.6, 0.0, 0.8), arm(b, point),
+                                              arm(b + 1, point), 0.0, 0.5);
+    if (b == 3) {
+      scene.blocks.push_back(test::wide_block(c, -1.0, -1.0));
+      scene.blocks.back().kind = BlockKind::bilateral;
+      scene.contacts.pop_back();
+    }
+  }
+  const test::LocalScene local = test::distribute(scene, comm, test::deal(comm));
+
+  const std::vector<Vec3> found = contact_positions(local.problem);
+
+  std::vector<double> all(3 * kBodies, 0.0);
+  for (Index b = 0; b < local.problem.bodies.n_owned; ++b)
+    for (int i = 0; i < 3; ++i)
+      all[static_cast<std::size_t>(3 * local.problem.bodies.id[static_cast<std::size_t>(b)] + i)] =
+          found[static_cast<std::size_t>(b)][i];
+  comm.sum(all);
+  for (GlobalId b = 1; b < kBodies; ++b)
+    for (int i = 0; i < 3; ++i)
+      EXPECT_NEAR(all[static_cast<std::size_t>(3 * b + i)] - all[static_cast<std::size_t>(i)],
+                  place[3 * b + i] - place[i], 1e-12)
+          << b;
 }
 
 }  // namespace

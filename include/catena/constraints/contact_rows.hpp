@@ -7,7 +7,7 @@
 
 namespace catena {
 
-enum class StepperKind : std::uint8_t { spook, dvi };
+enum class StepperKind : std::uint8_t { spook, dvi, natural };
 
 /// Upsilon of SPOOK [L11 (2)]: 1 / (1 + 4 tau/h).
 double spook_upsilon(double damping_time, double step);

@@ -114,6 +114,7 @@ struct ValueTable {
   std::vector<double> time;  ///< s, ascending
   std::vector<double> value;
   double at(double t) const;
+  double slope(double t) const;  ///< to the right at a given time; 0 before and after
   /// Mean over [t, t + h].
   double mean(double t, double h) const;
 };

@@ -109,6 +109,7 @@ struct State {
   std::vector<InflowProgress> inflow;  ///< one per insertion of the case
   std::vector<std::int64_t> outflow;   ///< bodies that left by each outflow of the case
   FlowSums flow;
+  double sub_step = 0.0;  ///< that error control tries next, s; 0: the whole step
 };
 
 /// This rank's owned bodies, constant data, in the local order of State, and the joints it holds:
@@ -146,6 +147,7 @@ template <class Visit, class SomeState>
 void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("time", state.time);
   visit("step", state.step);
+  visit("sub_step", state.sub_step);
   visit("dissipation_friction", state.audit.dissipation_friction);
   visit("dissipation_impact", state.audit.dissipation_impact);
   visit("recovery_work", state.audit.recovery_work);

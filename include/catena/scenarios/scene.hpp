@@ -64,6 +64,7 @@ struct BodySettings {
   ShapeSettings shape;
   double mass = kNone;                   ///< kg; kNone: volume times density
   Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
+  std::string inertia_place;             ///< file:line:column and path, for errors
   /// Centre of mass or origin of the shape, m; of fixed and kinematic bodies always the latter.
   Vec3 position = Vec3::Zero();
   PositionOf position_of = PositionOf::centre_of_mass;
@@ -208,6 +209,8 @@ void describe_forces(SettingsVisitor& visit, SceneSettings& s);
 /// Throws Error, with its place, for a joint without compliance that is damped in less than a
 /// quarter of the time step: SPOOK's rows are then marginally unstable.
 void check_damping_times(const SceneSettings& scene, double step);
+/// Throws Error, with its place, for a moment of inertia of 0.
+void check_inertias(const SceneSettings& scene);
 void describe_space(SettingsVisitor& visit, SceneSettings& s);  ///< dimension, gravity, periodic
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
 

@@ -10,6 +10,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "catena/solvers/method.hpp"
+#include "catena/stepper/natural_stepper.hpp"
 
 namespace catena {
 
@@ -19,6 +20,7 @@ struct TimeSettings {
   StepperKind stepper = StepperKind::spook;
   double step = kNone;  ///< s, required
   double end = kNone;   ///< s, required; the run does round(end / step) steps
+  NaturalSettings natural;
 };
 
 /// `solver:`

@@ -7,7 +7,7 @@
 #include "catena/base/log.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/simulation/flow.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
 
@@ -44,7 +44,7 @@ class Simulation {
   const Model& model() const { return model_; }
   const Bodies& bodies() const { return bodies_; }
   const State& state() const { return state_; }
-  const Stepper& stepper() const { return *stepper_; }
+  const TimeStepper& stepper() const { return *stepper_; }
   /// Of the last distribution.
   const PartitionQuality& partition() const { return quality_; }
   /// Wall time of the constructor on the slowest rank, s.
@@ -66,7 +66,7 @@ class Simulation {
   Model model_;
   Bodies bodies_;
   State state_;
-  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<TimeStepper> stepper_;
   PartitionQuality quality_;
   double imbalance_ = 1.0;
   bool unbalanced_ = false;

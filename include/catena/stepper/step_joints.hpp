@@ -8,6 +8,7 @@
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/model/state.hpp"
 #include "catena/partition/contact_search.hpp"
+#include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
 
@@ -18,12 +19,6 @@ struct JointWork {
   double friction = 0.0;  ///< taken by joint friction (>= 0 but for round-off)
   double limits = 0.0;    ///< taken by limits
   double external = 0.0;  ///< done on the joints by prescribed bodies
-};
-
-/// What a joint does to its body b, world frame.
-struct JointReaction {
-  Vec3 impulse = Vec3::Zero();  ///< N s
-  Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
 };
 
 /// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those

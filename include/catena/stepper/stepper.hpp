@@ -1,20 +1,18 @@
-// One time step as named stages (docs/design/0005-time-step.md).
+// One semi-implicit time step as named stages (docs/design/0005-time-step.md).
 #pragma once
 
 #include <array>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "catena/base/error.hpp"
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/model/state.hpp"
 #include "catena/partition/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
-#include "catena/stepper/energy.hpp"
 #include "catena/stepper/step_joints.hpp"
 #include "catena/stepper/tension.hpp"
+#include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
 
@@ -27,81 +25,26 @@ struct StepperSettings {
   bool geometric_stiffness = true;  ///< inertia is raised where tension asks for it (Tension)
 };
 
-/// Wall times of a step's stages, s, this rank's.
-struct StepTimes {
-  double find = 0.0, assemble = 0.0, solve = 0.0, apply = 0.0, advance = 0.0;
-  void add(const StepTimes& t) {
-    find += t.find;
-    assemble += t.assemble;
-    solve += t.solve;
-    apply += t.apply;
-    advance += t.advance;
-  }
-};
-
-/// What a step did; the same on every rank but for `times`.
-struct StepReport {
-  SolveReport solve;
-  std::int64_t contacts = 0;  ///< over all ranks
-  double kinetic = 0.0;       ///< J, at the end of the step, over all ranks
-  double potential = 0.0;     ///< J
-  double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
-  JointMisfit misfit;         ///< of joints, largest, at the start of the step
-  /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
-  JointMisfit projected;
-  int projections = 0;
-  std::int64_t stiffened = 0;               ///< bodies whose inertia tension has raised
-  double tension = 0.0;                     ///< largest h^2 K over I (Tension)
-  Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
-  AuditSums audit;                          ///< since the start, over all ranks
-  double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
-  Vec3 linear_momentum = Vec3::Zero();
-  Vec3 angular_momentum = Vec3::Zero();
-  StepTimes times;
-};
-
-/// World frame, on body b.
-struct ContactForce {
-  Vec3 impulse = Vec3::Zero();  ///< N s
-  Vec3 couple = Vec3::Zero();   ///< N m s; of rolling and spinning friction
-};
-
-/// A contact of the last step as it was found at the step's start, world frame.
-struct StepContact {
-  ContactKey key;
-  Vec3 point;   ///< m
-  Vec3 normal;  ///< from body a to body b
-  double gap;   ///< m
-  ContactForce force;
-};
-
-/// A non-finite or run-away state: names the body. Exit code 6.
-class BlowUp : public Error {
- public:
-  explicit BlowUp(const std::string& found)
-      : Error(found, "", "take smaller steps, or look at the dumped step", ExitCode::blow_up) {}
-};
-
 /// SPOOK and DVI: semi-implicit, velocity level (docs/theory.md).
 ///
 ///   V_free = V0 + h M^-1 (f - omega x I omega),  solve contacts,  x += h v,
 ///   L = L0 + h tau + (G^T lambda)_omega,  omega = (R_new I R_new^T)^-1 L
-class Stepper {
+class Stepper : public TimeStepper {
  public:
   /// Collective. References must outlive the stepper.
   Stepper(const Communicator& comm, const Model& model, const StepperSettings& settings,
           std::unique_ptr<Solver> solver);
-  ~Stepper();
+  ~Stepper() override;
 
   /// Collective. One step of `settings.step`; the stages below in order.
   /// Throws BlowUp on every rank if any body's state would not be finite or would run away; the
   /// state is then that of the step's start. Bodies and state must outlive the use of contacts().
-  const StepReport& step(const Bodies& bodies, State& state);
+  const StepReport& step(const Bodies& bodies, State& state) override;
 
   // The stages, for tests; each reads what the ones before left.
-  void find_contacts(const Bodies& bodies, const State& state);     ///< collective
-  void assemble_problem(const Bodies& bodies, const State& state);  ///< local
-  void solve_impulses();                                            ///< collective
+  void find_contacts(const Bodies& bodies, const State& state) override;  ///< collective
+  void assemble_problem(const Bodies& bodies, const State& state);        ///< local
+  void solve_impulses();                                                  ///< collective
   /// Collective. Throws BlowUp where the solution would spoil a body.
   void check_solution(const Bodies& bodies, const State& state) const;
   void apply_impulses(State& state);                       ///< local: kept impulses, audit
@@ -111,22 +54,20 @@ class Stepper {
   void project_joints(const Bodies& bodies, State& state);
   void record(const Bodies& bodies, State& state);  ///< collective
 
-  const StepReport& report() const { return report_; }
-  /// What find_contacts found; assemble_problem empties the list of contacts.
-  const ContactSet& contacts() const { return contact_set_; }
-  /// Contacts of the step on this rank, ascending in key.
-  std::size_t n_contacts() const { return places_.size(); }
-  StepContact contact(std::size_t k) const;
-  /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
-  JointReaction joint_reaction(std::size_t j) const {
+  const StepReport& report() const override { return report_; }
+  /// assemble_problem empties the list of contacts.
+  const ContactSet& contacts() const override { return contact_set_; }
+  std::size_t n_contacts() const override { return places_.size(); }
+  StepContact contact(std::size_t k) const override;
+  JointReaction joint_reaction(std::size_t j) const override {
     return joints_.reaction(j, *problem_, impulses_, contact_set_);
   }
   std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
-                                          std::size_t j) const {
+                                          std::size_t j) const override {
     return joints_.coordinates(bodies, state, contact_set_, j);
   }
-  const ConstraintProblem& problem() const { return *problem_; }
-  std::span<const double> impulses() const { return impulses_; }
+  const ConstraintProblem& problem() const override { return *problem_; }
+  std::span<const double> impulses() const override { return impulses_; }
   Solver& solver() { return *solver_; }
 
  private:

@@ -1,0 +1,113 @@
+// What a run asks of a time stepper, and what a step reports.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "catena/base/error.hpp"
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/joint_rows.hpp"
+#include "catena/model/state.hpp"
+#include "catena/partition/contact_search.hpp"
+#include "catena/solvers/solver.hpp"
+#include "catena/stepper/energy.hpp"
+
+namespace catena {
+
+/// What a joint does to its body b, world frame.
+struct JointReaction {
+  Vec3 impulse = Vec3::Zero();  ///< N s
+  Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
+};
+
+/// Wall times of a step's stages, s, this rank's.
+struct StepTimes {
+  double find = 0.0, assemble = 0.0, solve = 0.0, apply = 0.0, advance = 0.0;
+  void add(const StepTimes& t) {
+    find += t.find;
+    assemble += t.assemble;
+    solve += t.solve;
+    apply += t.apply;
+    advance += t.advance;
+  }
+};
+
+/// What a step did; the same on every rank but for `times`.
+struct StepReport {
+  SolveReport solve;
+  std::int64_t contacts = 0;  ///< over all ranks
+  double kinetic = 0.0;       ///< J, at the end of the step, over all ranks
+  double potential = 0.0;     ///< J
+  double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
+  JointMisfit misfit;         ///< of joints, largest, at the start of the step
+  /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
+  JointMisfit projected;
+  int projections = 0;
+  std::int64_t stiffened = 0;               ///< bodies whose inertia tension has raised
+  double tension = 0.0;                     ///< largest h^2 K over I (Tension)
+  Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
+  AuditSums audit;                          ///< since the start, over all ranks
+  double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
+  Vec3 linear_momentum = Vec3::Zero();
+  Vec3 angular_momentum = Vec3::Zero();
+  StepTimes times;
+};
+
+/// World frame, on body b.
+struct ContactForce {
+  Vec3 impulse = Vec3::Zero();  ///< N s
+  Vec3 couple = Vec3::Zero();   ///< N m s; of rolling and spinning friction
+};
+
+/// A contact of the last step as it was found at the step's start, world frame.
+struct StepContact {
+  ContactKey key;
+  Vec3 point;   ///< m
+  Vec3 normal;  ///< from body a to body b
+  double gap;   ///< m
+  ContactForce force;
+};
+
+/// A non-finite or run-away state: names the body. Exit code 6.
+class BlowUp : public Error {
+ public:
+  explicit BlowUp(const std::string& found)
+      : Error(found, "", "take smaller steps, or look at the dumped step", ExitCode::blow_up) {}
+};
+
+/// Takes a state through time, step by step.
+class TimeStepper {
+ public:
+  virtual ~TimeStepper() = default;
+
+  /// Collective. One step of the settings' length. Throws BlowUp on every rank if any body's state
+  /// would not be finite or would run away; the state is then that of the step's start. Bodies and
+  /// state must outlive the use of contacts().
+  virtual const StepReport& step(const Bodies& bodies, State& state) = 0;
+  /// Of the last step.
+  virtual const StepReport& report() const = 0;
+
+  /// Collective. Contacts and ghosts at the present poses, for the partition.
+  virtual void find_contacts(const Bodies& bodies, const State& state) = 0;
+  /// What find_contacts or the last step found.
+  virtual const ContactSet& contacts() const = 0;
+
+  /// Contacts of the last step on this rank, ascending in key.
+  virtual std::size_t n_contacts() const = 0;
+  virtual StepContact contact(std::size_t k) const = 0;
+  /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
+  virtual JointReaction joint_reaction(std::size_t j) const = 0;
+  virtual std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
+                                                  std::size_t j) const = 0;
+  /// The last constraint problem that was solved, and its impulses.
+  virtual const ConstraintProblem& problem() const = 0;
+  virtual std::span<const double> impulses() const = 0;
+};
+
+/// Collective. Energies, momenta and the audit of the state, over all ranks, into `report`.
+void record_energies(const Communicator& comm, const Model& model, const Bodies& bodies,
+                     const State& state, StepReport& report);
+
+}  // namespace catena
