@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <cmath>
+#include <cstdio>
 #include <string>
 
 #include "catena/base/error.hpp"
@@ -17,10 +18,13 @@ NaturalMass natural_mass(double mass, const Vec3& inertia) {
   m.axes = 0;
   for (int i = 0; i < 3; ++i) {
     const double j = 0.5 * (inertia[(i + 1) % 3] + inertia[(i + 2) % 3] - inertia[i]);
-    if (j < -kBound * inertia.sum())
-      throw Error("its moments of inertia give J_" + std::to_string(i + 1) + " = " +
-                      std::to_string(j) + " kg m^2 < 0: the largest exceeds the sum of the others",
+    if (j < -kBound * inertia.sum()) {
+      char value[32];
+      std::snprintf(value, sizeof value, "%.3g", j);
+      throw Error("its moments of inertia give J_" + std::to_string(i + 1) + " = " + value +
+                      " kg m^2 < 0: the largest exceeds the sum of the others",
                   "", "no body has these moments; correct inertia");
+    }
     if (j > kZero * inertia.sum()) {
       m.j[i] = j;
       m.axis[static_cast<std::size_t>(m.axes++)] = i;
