@@ -279,11 +279,16 @@ class RunLoop {
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       throw;
+    } catch (const Error&) {
+      // bodies that touch under stepper natural, for one: what is written stays readable
+      attempt([&] { writer_.finish(); });
+      throw;
     }
   }
 
   /// Collective. A problem is written by one rank, whose memory must hold it.
   void dump_blow_up() {
+    if (sim_.settings().time.stepper == StepperKind::natural) return;  // no contact problem
     const std::int64_t n = sim_.communicator().sum(
         static_cast<std::int64_t>(sim_.stepper().problem().contacts.size()));
     if (n <= kMostDumped) return dump("blow-up");
@@ -440,6 +445,7 @@ class RunLoop {
                " row " + std::to_string(joints.redundant[i].row);
     }
     log_.info(std::to_string(joints.redundant.size()) +
+              (joints.redundant.size() == kMostRedundantNamed ? " or more" : "") +
               " rows of joints hang on others and share their reactions by least norm: " + names +
               (joints.redundant.size() > kMostNamed ? ", ..." : ""));
   }

@@ -462,8 +462,7 @@ void JointSystem::make_report(const ConstraintProblem& problem) {
   std::sort(report_.redundant.begin(), report_.redundant.end(), [](const auto& x, const auto& y) {
     return std::pair(x.name, x.row) < std::pair(y.name, y.row);
   });
-  constexpr std::size_t kMostNamed = 100;
-  if (report_.redundant.size() > kMostNamed) report_.redundant.resize(kMostNamed);
+  if (report_.redundant.size() > kMostRedundantNamed) report_.redundant.resize(kMostRedundantNamed);
 }
 
 }  // namespace catena

@@ -11,6 +11,8 @@ namespace {
 
 /// Of every row where redundant rows are too many to be told from small pivots by null vectors.
 constexpr double kLargeRegularisation = 1e-9;
+/// The same once they have been told, in misfits of the joints (JointBlocks::misfit).
+constexpr double kRegularisationOfMisfit = 1e-3;
 /// Rows with pivots (over the diagonal) below this may be redundant.
 constexpr double kSuspicious = 1e-7;
 /// n^T A n of unit vectors, a sum of squares and therefore known far below round-off of A: null.
@@ -20,8 +22,8 @@ constexpr double kSuspicious = 1e-7;
 /// none.
 constexpr double kNull = 1e-18;
 constexpr double kNullOfMisfit = 1e4;
-/// Multiply-adds that finding null vectors may take.
-constexpr double kMostWork = 1e8;
+/// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
+constexpr double kMostWork = 1e6;
 /// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
 /// growth and all of it between the two epsilons.
 const double kGrowth = std::sqrt(kLargeRegularisation / kJointRegularisation);
@@ -172,6 +174,7 @@ class RegularisedElimination final : public JointElimination {
   void separate_null(const JointBlocks& joints);
   void keep_growing_candidates(const JointBlocks& joints);
   void name_redundant_rows();
+  void make_report();
   void sums(std::span<const double> a, std::span<const double> b);
   void add(std::span<const double> n, bool weighted, std::span<double> x);
   void remove_reactions_at_rest(std::span<double> x);
@@ -183,9 +186,11 @@ class RegularisedElimination final : public JointElimination {
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
   double epsilon_ = 0.0;
+  double smallest_pivot_ = 1.0;   ///< when pivots were last looked at
   double limit_ = kNull;          ///< n^T A n of null vectors, at most
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
   bool looked_ = false;           ///< pivots were looked at; costly ones are once
+  bool grown_ = false;  ///< redundant rows were told by their growing pivots, once for all
   std::vector<Index> redundant_;  ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first.
   std::vector<std::vector<Index>> candidates_;
@@ -208,14 +213,14 @@ void RegularisedElimination::factor_with(const JointBlocks& joints, double epsil
 /// Reads the pivots.
 void RegularisedElimination::find_candidates() {
   factor_->pivots(pivot_);
-  report_.smallest_pivot = 1.0;
+  smallest_pivot_ = 1.0;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
     pivot_[i] /= diagonal_[i];
-    report_.smallest_pivot = std::min(report_.smallest_pivot, pivot_[i]);
+    smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
   }
   candidates_.assign(static_cast<std::size_t>(n_mechanisms_), {});
   const double suspicious = std::max(kSuspicious, 10.0 * limit_);
-  if (!(report_.smallest_pivot < genuine_)) return;
+  if (!(smallest_pivot_ < genuine_)) return;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
     if (pivot_[i] < suspicious) {
       candidates_[static_cast<std::size_t>(mechanism_[i])].push_back(static_cast<Index>(i));
@@ -232,21 +237,36 @@ void RegularisedElimination::factor(const JointBlocks& joints) {
   report_ = {};
   limit_ = std::max(kNull, kNullOfMisfit * joints.misfit * joints.misfit);
   diagonal(joints, diagonal_);
+  if (grown_) {
+    // misfits contradict each other on redundant rows by about their size, which 1/epsilon
+    // magnifies
+    factor_with(joints, std::clamp(kRegularisationOfMisfit * joints.misfit, kJointRegularisation,
+                                   kLargeRegularisation));
+    make_report();
+    return;
+  }
   factor_with(joints, kJointRegularisation);
   if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMostRowsNamed)) {
     looked_ = true;
     find_candidates();
   }
   find_null_vectors(joints);
+  make_report();
+}
+
+void RegularisedElimination::make_report() {
+  report_.smallest_pivot = smallest_pivot_;
   report_.regularisation = epsilon_;
   report_.raised = factor_->raised();
   report_.flops = factor_->flops();
   name_redundant_rows();
 }
 
-/// Too many candidates for null vectors: those are redundant whose pivots grow with epsilon, which
-/// stays large. Reactions are of least norm as far as velocities do not contradict each other.
+/// Too many candidates for null vectors: those are redundant whose pivots grow with epsilon, looked
+/// for once. Reactions are of least norm as far as velocities do not contradict
+/// each other.
 void RegularisedElimination::keep_growing_candidates(const JointBlocks& joints) {
+  grown_ = true;
   factor_with(joints, kLargeRegularisation);
   factor_->pivots(second_pivot_);
   for (const std::vector<Index>& rows : candidates_) {
@@ -306,7 +326,7 @@ void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
     separate_null(joints);
   }
   std::sort(redundant_.begin(), redundant_.end());
-  if (redundant_.empty()) genuine_ = 0.3 * report_.smallest_pivot;
+  if (redundant_.empty()) genuine_ = 0.3 * smallest_pivot_;
 }
 
 /// Inverse iteration from the candidates: (A + epsilon D)^-1 D multiplies null vectors by

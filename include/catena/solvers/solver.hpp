@@ -64,6 +64,9 @@ struct RedundantJointRow {
   int row = 0;
 };
 
+/// Rows that a report names.
+inline constexpr std::size_t kMostRedundantNamed = 100;
+
 /// How the joints of a problem were solved; equal on all ranks.
 struct JointReport {
   std::int64_t joints = 0;                                    ///< bilateral blocks
