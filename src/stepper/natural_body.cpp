@@ -1,10 +1,11 @@
 #include "stepper/natural_body.hpp"
 
-#include <Eigen/Cholesky>
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 
 #include "catena/base/error.hpp"
 
@@ -32,6 +33,19 @@ NaturalMass natural_mass(double mass, const Vec3& inertia) {
   }
   if (m.axes == 2) m.axis[2] = 3 - m.axis[0] - m.axis[1];
   return m;
+}
+
+bool has_vector(const NaturalMass& mass, const Vec3& x, double off) {
+  constexpr double kTyped = 1e-9;
+  if (mass.axes >= 2) return true;
+  for (int k = 0; k < 3; ++k)
+    if (!(mass.j[k] > 0.0) && std::abs(x[k]) > off + kTyped * x.norm()) return false;
+  return true;
+}
+
+bool has_place(const NaturalMass& mass, const Vec3& x, const Vec3& r) {
+  constexpr double kZero = 1e-12, kRoundOff = 1e-14;
+  return has_vector(mass, x, kZero + kRoundOff * r.norm());
 }
 
 namespace {
@@ -112,67 +126,118 @@ void add_couple(const NaturalMass& mass, const Mat3& a, const Vec3& couple, Mat3
   for (int k = 0; k < 3; ++k) force.col(k) += 0.5 * couple.cross(a.col(k));
 }
 
+namespace {
+
+/// The pairs of axes of each row, and how many rows `axes` axes have.
+struct Pair {
+  int i, j;
+};
+template <int kAxes>
+constexpr auto pairs() {
+  std::array<Pair, kAxes*(kAxes + 1) / 2> list{};
+  std::size_t n = 0;
+  for (int i = 0; i < kAxes; ++i)
+    for (int j = i; j < kAxes; ++j) list[n++] = {i, j};
+  return list;
+}
+
+/// Calls with(std::integral_constant<int, axes>) for 1 to 3 axes: loops over rows unroll.
+template <class With>
+void with_axes(int axes, With&& with) {
+  if (axes == 3) with(std::integral_constant<int, 3>());
+  if (axes == 2) with(std::integral_constant<int, 2>());
+  if (axes == 1) with(std::integral_constant<int, 1>());
+}
+
+/// Of the factor's row r and column c <= r.
+constexpr std::size_t entry(std::size_t r, std::size_t c) { return r * (r + 1) / 2 + c; }
+
+}  // namespace
+
 InternalConstraints::InternalConstraints(const NaturalMass& mass, const Mat3& a)
     : mass_(mass), a_(a) {
-  for (int m = 0; m < mass.axes; ++m)
-    for (int n = m; n < mass.axes; ++n)
-      pair_[static_cast<std::size_t>(rows_++)] = {mass.axis[static_cast<std::size_t>(m)],
-                                                  mass.axis[static_cast<std::size_t>(n)]};
-  f_.resize(rows_);
-  factor_.resize(rows_, rows_);
-  const auto gradient = [&](std::size_t row, int k) -> Vec3 {
-    const auto [i, j] = pair_[row];
-    if (k == i) return a_.col(j);
-    return k == j ? Vec3(a_.col(i)) : Vec3(Vec3::Zero());
-  };
-  for (int r = 0; r < rows_; ++r) {
-    const auto [i, j] = pair_[static_cast<std::size_t>(r)];
-    f_[r] = i == j ? 0.5 * (a_.col(i).squaredNorm() - 1.0) : a_.col(i).dot(a_.col(j));
-    for (int c = 0; c <= r; ++c) {
-      double sum = 0.0;
-      for (int n = 0; n < mass.axes; ++n) {
-        const int k = mass.axis[static_cast<std::size_t>(n)];
-        sum +=
-            gradient(static_cast<std::size_t>(r), k).dot(gradient(static_cast<std::size_t>(c), k)) /
-            mass.j[k];
-      }
-      factor_(r, c) = sum;
+  with_axes(mass.axes, [&](auto axes) {
+    constexpr auto kPairs = pairs<decltype(axes)::value>();
+    std::array<double, 3> w{};
+    Mat3 c;  // a_i . a_j of the axes that are coordinates
+    for (int i = 0; i < axes; ++i) {
+      w[static_cast<std::size_t>(i)] = 1.0 / mass.j[mass.axis[static_cast<std::size_t>(i)]];
+      for (int j = 0; j <= i; ++j)
+        c(i, j) = c(j, i) = a.col(mass.axis[static_cast<std::size_t>(i)])
+                                .dot(a.col(mass.axis[static_cast<std::size_t>(j)]));
     }
-  }
-  if (rows_ == 0) return;
-  Eigen::LLT<Eigen::Ref<Matrix>> in_place(factor_);
+    const auto weight = [&](int i, int k) { return i == k ? w[static_cast<std::size_t>(i)] : 0.0; };
+    for (std::size_t r = 0; r < kPairs.size(); ++r) {
+      const auto [i, j] = kPairs[r];
+      f_[r] = i == j ? 0.5 * (c(i, i) - 1.0) : c(i, j);
+      for (std::size_t s = 0; s <= r; ++s) {
+        const auto [k, l] = kPairs[s];
+        // the gradient of row (i, j) is a_j on axis i and a_i on axis j, of (i, i) a_i alone
+        double sum = weight(i, k) * c(j, l);
+        if (k != l) sum += weight(i, l) * c(j, k);
+        if (i != j) sum += weight(j, k) * c(i, l);
+        if (i != j && k != l) sum += weight(j, l) * c(i, k);
+        factor_[entry(r, s)] = sum;
+      }
+    }
+    for (std::size_t r = 0; r < kPairs.size(); ++r) {
+      for (std::size_t s = 0; s <= r; ++s) {
+        double sum = factor_[entry(r, s)];
+        for (std::size_t k = 0; k < s; ++k) sum -= factor_[entry(r, k)] * factor_[entry(s, k)];
+        factor_[entry(r, s)] = s < r ? sum * factor_[entry(s, s)] : 1.0 / std::sqrt(sum);
+      }
+    }
+  });
 }
 
 InternalConstraints::Rows InternalConstraints::solve(const Rows& b) const {
   Rows x = b;
-  factor_.triangularView<Eigen::Lower>().solveInPlace(x);
-  factor_.triangularView<Eigen::Lower>().transpose().solveInPlace(x);
+  with_axes(mass_.axes, [&](auto axes) {
+    constexpr std::size_t kRows = pairs<decltype(axes)::value>().size();
+    for (std::size_t r = 0; r < kRows; ++r) {
+      for (std::size_t s = 0; s < r; ++s) x[r] -= factor_[entry(r, s)] * x[s];
+      x[r] *= factor_[entry(r, r)];
+    }
+    for (std::size_t r = kRows; r-- > 0;) {
+      for (std::size_t s = r + 1; s < kRows; ++s) x[r] -= factor_[entry(s, r)] * x[s];
+      x[r] *= factor_[entry(r, r)];
+    }
+  });
   return x;
 }
 
 InternalConstraints::Rows InternalConstraints::product(const Mat3& x) const {
-  Rows y(rows_);
-  for (int r = 0; r < rows_; ++r) {
-    const auto [i, j] = pair_[static_cast<std::size_t>(r)];
-    y[r] = a_.col(j).dot(x.col(i));
-    if (i != j) y[r] += a_.col(i).dot(x.col(j));
-  }
+  Rows y{};
+  with_axes(mass_.axes, [&](auto axes) {
+    constexpr auto kPairs = pairs<decltype(axes)::value>();
+    for (std::size_t r = 0; r < kPairs.size(); ++r) {
+      const int i = mass_.axis[static_cast<std::size_t>(kPairs[r].i)];
+      const int j = mass_.axis[static_cast<std::size_t>(kPairs[r].j)];
+      y[r] = a_.col(j).dot(x.col(i));
+      if (i != j) y[r] += a_.col(i).dot(x.col(j));
+    }
+  });
   return y;
 }
 
 Mat3 InternalConstraints::transposed(const Rows& mu, const Mat3& a) const {
   Mat3 force = Mat3::Zero();
-  for (int r = 0; r < rows_; ++r) {
-    const auto [i, j] = pair_[static_cast<std::size_t>(r)];
-    force.col(i) += mu[r] * a.col(j);
-    if (i != j) force.col(j) += mu[r] * a.col(i);
-  }
+  with_axes(mass_.axes, [&](auto axes) {
+    constexpr auto kPairs = pairs<decltype(axes)::value>();
+    for (std::size_t r = 0; r < kPairs.size(); ++r) {
+      const int i = mass_.axis[static_cast<std::size_t>(kPairs[r].i)];
+      const int j = mass_.axis[static_cast<std::size_t>(kPairs[r].j)];
+      force.col(i) += mu[r] * a.col(j);
+      if (i != j) force.col(j) += mu[r] * a.col(i);
+    }
+  });
   return force;
 }
 
 Mat3 InternalConstraints::correction(double alpha) const {
-  if (rows_ == 0) return Mat3::Zero();
-  Mat3 rates = transposed(solve(Rows(-alpha * f_)), a_);
+  Rows b{};
+  for (std::size_t r = 0; r < b.size(); ++r) b[r] = -alpha * f_[r];
+  Mat3 rates = transposed(solve(b), a_);
   for (int k = 0; k < 3; ++k) {
     if (mass_.j[k] > 0.0) rates.col(k) /= mass_.j[k];
   }
@@ -180,15 +245,14 @@ Mat3 InternalConstraints::correction(double alpha) const {
 }
 
 Mat3 InternalConstraints::force(double alpha, const Mat3& p, const Mat3& da) const {
-  if (rows_ == 0) return Mat3::Zero();
   Mat3 rates = Mat3::Zero();
   for (int k = 0; k < 3; ++k) {
     if (mass_.j[k] > 0.0) rates.col(k) = p.col(k) / mass_.j[k];
   }
-  return transposed(solve(Rows(alpha * f_ + product(rates))), da);
+  Rows b = product(rates);
+  for (std::size_t r = 0; r < b.size(); ++r) b[r] += alpha * f_[r];
+  return transposed(solve(b), da);
 }
-
-double InternalConstraints::misfit() const { return rows_ == 0 ? 0.0 : f_.cwiseAbs().maxCoeff(); }
 
 Quat orientation_of(const NaturalMass& mass, const Mat3& a, const Quat& before) {
   if (mass.axes == 0) return before;

@@ -27,6 +27,12 @@ struct NaturalMass {
 /// Throws Error(bad_input) without place where some J_i < 0: no body has such moments.
 NaturalMass natural_mass(double mass, const Vec3& inertia);
 
+/// Whether a rod or a point has the vector `x` on its axes, to nine digits and `off` besides:
+/// nothing of it along axes that are no coordinates. Others have all vectors.
+bool has_vector(const NaturalMass& mass, const Vec3& x, double off);
+/// Whether it has the place `x`, m from the centre of mass at `r`: arms are differences of places.
+bool has_place(const NaturalMass& mass, const Vec3& x, const Vec3& r);
+
 /// Fills in the lamina's third axis, or its rate, from the two others.
 void complete_axes(const NaturalMass& mass, NaturalCoordinates& s);
 void complete_rates(const NaturalMass& mass, const NaturalCoordinates& s, NaturalCoordinates& ds);
@@ -58,12 +64,10 @@ class InternalConstraints {
   /// mu' R of the multipliers that leave R M^-1 (p - R^T mu) = -alpha f: the force R'^T mu on the
   /// axes; `p` is p* less what joints take, `da` the axes' rates.
   Mat3 force(double alpha, const Mat3& p, const Mat3& da) const;
-  /// Largest |f|.
-  double misfit() const;
-
  private:
-  using Rows = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, 6, 1>;
-  using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
+  static constexpr int kMostRows = 6;
+  using Rows = std::array<double, kMostRows>;
+  /// x = (R M^-1 R^T)^-1 b.
   Rows solve(const Rows& b) const;
   /// R x of a vector on the axes.
   Rows product(const Mat3& x) const;
@@ -72,10 +76,9 @@ class InternalConstraints {
 
   const NaturalMass& mass_;
   Mat3 a_;
-  int rows_ = 0;
-  std::array<std::array<int, 2>, 6> pair_{};
-  Rows f_;
-  Matrix factor_;  ///< L of R M^-1 R^T
+  Rows f_{};
+  /// Lower factor of R M^-1 R^T, row by row without what is above, diagonal inverted.
+  std::array<double, kMostRows*(kMostRows + 1) / 2> factor_{};
 };
 
 /// Orientation whose axes are nearest to `a`: of a rod, `before` turned the shortest way.
