@@ -184,8 +184,10 @@ void NaturalJoint::add_drivers() {
         term.angular = true;
         term.equation = position ? Equation::between : Equation::spin;
         term.u = position ? a.col(1) : a.col(2);
-        term.quarter = -a.col(0);
-        term.v = b.col(0);
+        if (position) {
+          term.quarter = -a.col(0);
+          term.v = b.col(0);
+        }
         break;
       case JointType::universal:
         term.angular = true;
@@ -225,15 +227,11 @@ void NaturalJoint::check(const NaturalBodies& bodies) const {
     if (!dynamic(s)) continue;
     const NaturalMass& mass = bodies.mass[at(body_[s])];
     if (mass.axes >= 2) continue;
-    const auto has = [&](const Vec3& x) {
-      for (int k = 0; k < 3; ++k)
-        if (!(mass.j[k] > 0.0) && std::abs(x[k]) > 1e-12) return false;
-      return true;
-    };
-    bool met = has(joint_->frame[s].p);
+    constexpr double kZero = 1e-12;
+    bool met = has_place(mass, joint_->frame[s].p, bodies.place[at(body_[s])].r);
     for (const Term& term : terms_) {
-      met = met && has(s == 0 ? term.u : term.v);
-      if (term.turns_v == (s == 1)) met = met && has(term.quarter);
+      met = met && has_vector(mass, s == 0 ? term.u : term.v, kZero);
+      if (term.turns_v == (s == 1)) met = met && has_vector(mass, term.quarter, kZero);
       met = met && term.equation != NaturalEquation::spin;
     }
     if (joint_->type == JointType::torsion_spring) met = false;
@@ -290,8 +288,13 @@ NaturalJoint::Vectors NaturalJoint::vectors(const Term& term, const NaturalTime&
   return out;
 }
 
-void NaturalJoint::driver_rates(const NaturalTime& time, double* rates) const {
-  for (const Term& term : terms_) *rates++ = term.driver < 0 ? 0.0 : target(term.driver, time)[1];
+void NaturalJoint::driver_rates(const NaturalBodies& bodies, const NaturalTime& time,
+                                double* rates) const {
+  for (const Term& term : terms_) {
+    *rates = term.driver < 0 ? 0.0 : target(term.driver, time)[1];
+    if (term.equation == NaturalEquation::square) *rates *= sides(bodies).d.norm() / term.target0;
+    ++rates;
+  }
 }
 
 void NaturalJoint::state(const NaturalBodies& bodies, const NaturalTime& time, double alpha,

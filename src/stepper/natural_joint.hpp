@@ -67,7 +67,7 @@ class NaturalJoint {
   void state(const NaturalBodies& bodies, const NaturalTime& time, double alpha,
              std::array<double*, 2> jacobian, double* q, double* misfit) const;
   /// Rates that drivers prescribe to each row's own coordinate, in the row's scale; 0 without.
-  void driver_rates(const NaturalTime& time, double* rates) const;
+  void driver_rates(const NaturalBodies& bodies, const NaturalTime& time, double* rates) const;
   /// Adds C^T mu and C'^T mu to `load` at bodies.place and rate.
   void hold(const NaturalBodies& bodies, const NaturalTime& time, const double* mu,
             std::vector<NaturalLoad>& load) const;

@@ -45,6 +45,24 @@ bool has_angle(JointType type) {
          type == JointType::torsion_spring;
 }
 
+/// Throws Error where a force acts on, or along, directions that a rod or a point does not have.
+void check_force(const AppliedForce& f, const NaturalMass& mass, const Vec3& place,
+                 const Model& model) {
+  if (mass.axes >= 2) return;
+  const bool met =
+      has_place(mass, f.at, place) && (mass.axes == 1 || f.torque.isZero()) &&
+      (!f.body_frame || (has_vector(mass, f.force, 0.0) && has_vector(mass, f.torque, 0.0)));
+  if (met) return;
+  throw Error("force " + f.name + " needs a direction that its body " +
+                  model.names.name_of(f.body) +
+                  (mass.axes == 1 ? ", a rod (one moment of inertia is zero)"
+                                  : ", a point (its moments of inertia are zero)") +
+                  ", does not have",
+              "time.stepper: natural",
+              "give it at the centre of mass or along the rod, with frame: world, or give the body "
+              "all moments of inertia");
+}
+
 /// Powers of a stage on this rank, W.
 struct Powers {
   double springs = 0.0;
@@ -187,6 +205,7 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
     twist[b] = local.state[b].twist;
     if (body.kind != BodyKind::dynamic) continue;
     on.dynamic[b] = 1;
+    on.place[b].r = pose[b].p;
     try {
       on.mass[b] = natural_mass(body.mass, body.inertia);
     } catch (const Error& error) {
@@ -197,8 +216,11 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   }
   forces.clear();
   for (const AppliedForce& f : model.forces)
-    for (const Index b : dynamic)
-      if (local.constants[at(b)].id == f.body) forces.emplace_back(b, &f);
+    for (const Index b : dynamic) {
+      if (local.constants[at(b)].id != f.body) continue;
+      check_force(f, on.mass[at(b)], pose[at(b)].p, model);
+      forces.emplace_back(b, &f);
+    }
   joints.clear();
   joints.reserve(bodies.joints.size());
   angle.resize(bodies.joints.size());
@@ -539,7 +561,7 @@ void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
   std::size_t block = 0;
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (joints[j].rows() == 0) continue;
-    joints[j].driver_rates(at_time(t), rates.data());
+    joints[j].driver_rates(on, at_time(t), rates.data());
     for (Index r = 0; r < joints[j].rows(); ++r) {
       double speed = 0.0;
       for (Index n = blocks.body_begin[block]; n < blocks.body_begin[block + 1]; ++n) {
