@@ -57,6 +57,8 @@ class NaturalJoint {
   int rows() const { return static_cast<int>(terms_.size()); }
   bool is_spring() const;
   bool is_driven() const { return driven_; }
+  /// Whether a row is a motor's.
+  bool is_driver(int row) const { return terms_[static_cast<std::size_t>(row)].driver >= 0; }
   const JointConstants& constants() const { return *joint_; }
   const std::array<Index, 2>& body() const { return body_; }
   bool angular(int row) const;

@@ -107,10 +107,13 @@ struct NaturalStepper::Impl {
   void set_up(const Bodies& bodies, const State& state);
   void refuse_contacts(double time) const;
   void make_problem();
-  void settle();
+  std::vector<double> pieces() const;
+  bool starts_at_row() const;
+  void settle(double length);
+  void add_work_of_impact();
   void refuse_contradictions();
-  void integrate_fixed();
-  double integrate_controlled(double first);
+  void integrate_fixed(double length);
+  double integrate_controlled(double whole, double first);
   void check(const Bodies& bodies, const State& state) const;
   void store(const Bodies& bodies, State& state);
   void make_report();
@@ -667,28 +670,59 @@ void NaturalStepper::Impl::finish() {
     angle[j] = joint_angles(joints[j].constants(), poses, angle[j], model);
   }
   time = t;
+}
+
+/// Where the step's pieces end, s: its own end last. At rows of tables speeds of drivers jump, and
+/// forces have kinks, over which no Runge-Kutta method keeps its order.
+std::vector<double> NaturalStepper::Impl::pieces() const {
+  constexpr double kSame = 1e-9;
+  std::vector<double> ends;
+  const auto add = [&](const std::vector<double>& times) {
+    const auto first = std::upper_bound(times.begin(), times.end(), time + kSame * h);
+    for (auto t = first; t != times.end() && *t < time + (1.0 - kSame) * h; ++t) ends.push_back(*t);
+  };
+  for (const ValueTable& table : model.tables) add(table.time);
+  for (const Motion& motion : model.motions) add(motion.table.time);
+  std::sort(ends.begin(), ends.end());
+  ends.erase(
+      std::unique(ends.begin(), ends.end(), [&](double a, double b) { return b - a < kSame * h; }),
+      ends.end());
+  ends.push_back(time + h);
+  return ends;
+}
+
+/// Whether speeds of drivers or bases may jump at `time`.
+bool NaturalStepper::Impl::starts_at_row() const {
+  constexpr double kSame = 1e-9;
+  const auto holds = [&](const std::vector<double>& times) {
+    const auto first = std::lower_bound(times.begin(), times.end(), time - kSame * h);
+    return first != times.end() && *first <= time + kSame * h;
+  };
+  return std::any_of(model.tables.begin(), model.tables.end(),
+                     [&](const ValueTable& table) { return holds(table.time); }) ||
+         std::any_of(model.motions.begin(), model.motions.end(),
+                     [&](const Motion& motion) { return holds(motion.table.time); });
+}
+
+void NaturalStepper::Impl::integrate_fixed(double length) {
+  begin(length);
+  for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
+  finish();
   ++sub_steps;
 }
 
-void NaturalStepper::Impl::integrate_fixed() {
-  begin(h);
-  for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
-  finish();
-}
-
-/// From `first` on as error control has it; returns what it would try next.
-double NaturalStepper::Impl::integrate_controlled(double first) {
+/// In sub-steps from `first` on as error control has it; returns what it would try next.
+double NaturalStepper::Impl::integrate_controlled(double whole, double first) {
   constexpr double kSafety = 0.9, kLeast = 0.2, kMost = 6.0, kOrder = 8.0, kSmallest = 1e-9;
-  const double end = time + h;
-  double next = first > 0.0 ? std::min(first, h) : h;
-  int tried = 0;
-  for (double left = h; left > 0.0;) {
+  const double end = time + whole;
+  double next = first > 0.0 ? std::min(first, whole) : whole;
+  for (double left = whole; left > 0.0;) {
     // the last two sub-steps are of like length
     const bool last = next >= left * (1.0 - 1e-9);
     const double length = last ? left : (2.0 * next > left ? 0.5 * left : next);
     begin(length);
     for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
-    ++tried;
+    ++sub_steps;
     const double e = error();
     const double factor = std::clamp(kSafety * std::pow(e, -1.0 / kOrder), kLeast, kMost);
     if (e <= 1.0) {
@@ -703,14 +737,14 @@ double NaturalStepper::Impl::integrate_controlled(double first) {
                    " s error control asks for sub-steps below 1e-9 of time.step");
     }
   }
-  sub_steps = tried;
   time = end;
   return next;
 }
 
-/// The first step's velocities, as far as joints allow them.
-void NaturalStepper::Impl::settle() {
-  dt = h;
+/// Velocities as joints allow them in the piece of `length` that follows: at the start, and where
+/// drivers jump. A plastic impact: impulses are those of the step, their work is audited.
+void NaturalStepper::Impl::settle(double length) {
+  dt = length;
   for (const Index b : dynamic) {
     Mat3 a = pose[at(b)].q.toRotationMatrix();
     for (int c = 0; c < 3; ++c)
@@ -729,9 +763,33 @@ void NaturalStepper::Impl::settle() {
   }
   set_rows(time);
   solve();
+  for (std::size_t r = 0; r < total.size(); ++r) total[r] += impulses[r];
+  add_work_of_impact();
   for (std::size_t b = 0; b < on.place.size(); ++b)
     if (is_dynamic(b)) twist[b] = solved_twist(b);
-  refuse_contradictions();
+}
+
+/// Impulses times the mean of rows' velocities before, from `twist`, and after.
+void NaturalStepper::Impl::add_work_of_impact() {
+  const GeneralBlocks& blocks = problem.blocks;
+  std::size_t block = 0;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (joints[j].rows() == 0) continue;
+    for (Index n = blocks.body_begin[block]; n < blocks.body_begin[block + 1]; ++n) {
+      const auto b = at(blocks.body[at(n)]);
+      const Twist mean = is_dynamic(b) ? Twist{0.5 * (twist[b].v + solved_twist(b).v),
+                                               0.5 * (twist[b].w + solved_twist(b).w)}
+                                       : on.twist[b];
+      for (Index r = 0; r < joints[j].rows(); ++r) {
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(n)] + 6 * r;
+        const double work =
+            impulses[at(row[j] + r)] * (vector_at(g).dot(mean.v) + vector_at(g + 3).dot(mean.w));
+        (joints[j].is_driver(static_cast<int>(r)) ? audit.motor_work : audit.joint_work) += work;
+        if (!is_dynamic(b)) audit.external_work -= work;
+      }
+    }
+    ++block;
+  }
 }
 
 /// Collective. What exact solves of consistent joints leave is round-off.
@@ -837,12 +895,22 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
     s.make_problem();
   }
   const double start = wall_seconds();
-  if (state.step == 0) s.settle();
+  if (state.step == 0) {
+    s.settle(s.pieces().front() - s.time);
+    s.refuse_contradictions();
+  }
   double next = state.sub_step;
-  if (s.settings.scheme == NaturalScheme::rk4)
-    s.integrate_fixed();
-  else
-    next = s.integrate_controlled(next);
+  bool settled = state.step == 0;
+  for (const double end : s.pieces()) {
+    const double length = end - s.time;
+    if (!settled && s.starts_at_row()) s.settle(length);
+    settled = false;
+    if (s.settings.scheme == NaturalScheme::rk4)
+      s.integrate_fixed(length);
+    else
+      next = s.integrate_controlled(length, next);
+    s.time = end;
+  }
   s.check(bodies, state);
   s.store(bodies, state);
   state.sub_step = next;
