@@ -13,6 +13,7 @@
 #include "catena/metrics/errors.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
+#include "support/sanitized.hpp"
 
 namespace catena {
 namespace {
@@ -129,8 +130,9 @@ TEST(ConicInteriorPoint, VelocitiesOfAPileAreThoseOfTheDenseReference) {
 }
 
 TEST(ConicInteriorPoint, RollingSpinningAndCohesiveContactsAreThoseOfTheDenseReference) {
-  const ConstraintProblem problem =
-      convex(test::with_couples(test::sphere_pile(5, 8, 0.4, 1e-3, 3), 4e-3, 2e-3, 2e-3));
+  const ConstraintProblem problem = convex(test::with_couples(
+      test::sphere_pile(test::kSanitized ? 3 : 5, test::kSanitized ? 4 : 8, 0.4, 1e-3, 3), 4e-3,
+      2e-3, 2e-3));
 
   const Result result = solve(problem, kLastDigits);
 

@@ -13,6 +13,7 @@
 #include "solvers/first_order_rows.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
+#include "support/sanitized.hpp"
 #include "support/solved.hpp"
 
 namespace catena {
@@ -175,6 +176,7 @@ TEST(FirstOrder, AllLawsHaveTheVelocitiesOfTheDenseReference) {
 
 TEST(FirstOrder, RollingSpinningAndCohesionHaveTheVelocitiesOfGaussSeidel) {
   for (const ContactLaw law : kLaws) {
+    if (test::kSanitized && law != ContactLaw::ccp) continue;
     Scene scene = test::with_couples(test::sphere_pile(8, 18, 0.4, 0.005, 5), 0.02, 0.01, 1e-3);
     scene.law = law;
     const ConstraintProblem problem = test::whole(scene);
@@ -213,6 +215,7 @@ ConstraintProblem fclib(const std::string& name, ContactLaw law) {
 }
 
 TEST(FirstOrder, SettledSpheresReachTheirOptimum) {
+  if (test::kSanitized) GTEST_SKIP() << "long, and its code is that of the other tests";
   const test::Solved s =
       run(*make_apgd(apgd(to_natural_map(1e-4))), fclib("s512.hdf5", ContactLaw::ccp));
 
@@ -234,6 +237,7 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
 }
 
 TEST(FirstOrder, RestartAndFrequentShiftsSaveProducts) {
+  if (test::kSanitized) GTEST_SKIP() << "long, and its code is that of the other tests";
   const ApgdSettings settings = apgd(to_natural_map(1e-6, 20000));
   ApgdSettings rare = settings, plain = settings;
   rare.shift_interval = 200;
