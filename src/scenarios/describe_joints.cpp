@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <set>
 
 #include "catena/base/error.hpp"
@@ -327,6 +328,69 @@ void check_inertias(const SceneSettings& scene) {
   for (const GeneratorSettings& g : scene.generators)
     if (g.type == GeneratorType::chain && g.chain.inertia.minCoeff() == 0.0)
       refuse(g.chain.place + ".inertia");
+}
+
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr const char* kSpook = "remove it, or use time.stepper: spook";
+
+void check_smooth(const AxisEntry& axis, const std::string& place) {
+  const auto refuse = [&](const char* key, const char* what) {
+    throw Error(std::string(what) + ", which time.stepper: natural does not have", place + key,
+                kSpook);
+  };
+  if (axis.limits[0] > -kUnlimited || axis.limits[1] < kUnlimited)
+    refuse(".limits", "limits are inequalities");
+  if (axis.friction > 0.0) refuse(".friction", "dry friction is an inequality");
+  const MotorEntry& motor = axis.motor;
+  if (!motor.present) return;
+  if (motor.max_force < kUnlimited) refuse(".motor.max_force", "a bound is an inequality");
+  if (given(motor.viscosity) || motor.compliance > 0.0)
+    throw Error("motors hold their coordinate exactly with time.stepper: natural",
+                place + (given(motor.viscosity) ? ".motor.viscosity" : ".motor.compliance"),
+                "remove it, or give a spring, damper or torsional_spring in forces");
+}
+
+void check_smooth(double compliance, double angular, double erp, const std::string& place) {
+  const char* key = nullptr;
+  if (compliance > 0.0) key = ".compliance";
+  if (angular > 0.0) key = ".angular_compliance";
+  if (given(erp)) key = ".erp";
+  if (key == nullptr) return;
+  throw Error("joints hold exactly with time.stepper: natural", place + key,
+              "remove it, give a spring in forces, or use time.stepper: spook");
+}
+
+}  // namespace
+
+void check_smooth(const SceneSettings& scene) {
+  const BodyNames names(scene);
+  for (const JointEntry& s : scene.joints) {
+    if (s.type == JointType::gear || s.type == JointType::rolling)
+      throw Error(std::string(s.type == JointType::gear ? "gear" : "rolling") +
+                      " is not for time.stepper: natural: its equation is neither linear nor "
+                      "quadratic in natural coordinates",
+                  s.place + ".type", "use time.stepper: spook");
+    if (s.type == JointType::knife_edge && names.dynamic(names.find(s.between[0])))
+      throw Error(
+          "with time.stepper: natural a knife edge slides on the world or on a body with a "
+          "given motion",
+          s.place + ".between", "name one of these first, or use time.stepper: spook");
+    check_smooth(s.compliance, s.angular_compliance, s.erp, s.place);
+    check_smooth(s.first, s.place);
+    check_smooth(s.second, s.place + ".second");
+  }
+  for (const GeneratorSettings& g : scene.generators) {
+    const bool chain = g.type == GeneratorType::chain;
+    if (!chain && g.type != GeneratorType::net) continue;
+    const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
+    const std::string& place = chain ? g.chain.place : g.net.place;
+    check_smooth(s.compliance, s.angular_compliance, kNone, place);
+    if (s.friction > 0.0)
+      throw Error("dry friction is an inequality, which time.stepper: natural does not have",
+                  place + ".friction", kSpook);
+  }
 }
 
 void describe_joints(SettingsVisitor& visit, SceneSettings& s) {

@@ -62,6 +62,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
   distribute();
+  stepper_->check_start(bodies_, state_);
   setup_seconds_ = comm_.max(wall_seconds() - start_wall);
 }
 

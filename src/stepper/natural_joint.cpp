@@ -154,7 +154,8 @@ void NaturalJoint::add_drivers() {
       refuse("has a motor with a bound, which is an inequality",
              "remove max_force, or use time.stepper: spook");
     if (axis.motor_compliance > 0.0)
-      refuse("has a motor that gives way", "give it as a torsion_spring or spring");
+      refuse("has a motor that gives way",
+             "remove compliance or viscosity, or give a spring or torsional_spring in forces");
     if (is_spring()) refuse("is a spring with a motor", "put the motor on a joint");
     driven_ = true;
     const bool position = axis.motor == MotorKind::position;

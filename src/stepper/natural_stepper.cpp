@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -38,6 +39,12 @@ Vec3 vector_at(const double* x) { return Eigen::Map<const Vec3>(x); }
 Mat3 axes_at(const double* x) { return Eigen::Map<const Mat3>(x); }
 void put_vector(const Vec3& v, double* x) { Eigen::Map<Vec3>{x} = v; }
 void put_axes(const Mat3& a, double* x) { Eigen::Map<Mat3>{x} = a; }
+
+std::string text_of(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
 
 bool has_angle(JointType type) {
   return type == JointType::revolute || type == JointType::cylindrical ||
@@ -256,7 +263,7 @@ void NaturalStepper::Impl::refuse_contacts(double t) const {
   if (a == kLast) return;
   const GlobalId b = comm.min(found && touches->key.a == a ? touches->key.b : kLast);
   throw Error("bodies " + model.names.name_of(a) + " and " + model.names.name_of(b) +
-                  " touch at t = " + std::to_string(t) +
+                  " touch at t = " + text_of(t) +
                   " s, and natural coordinates know no "
                   "contacts",
               "time.stepper: natural", "give bodies collide: false, or use time.stepper: spook");
@@ -733,7 +740,7 @@ double NaturalStepper::Impl::integrate_controlled(double whole, double first) {
     }
     next = length * (std::isfinite(e) ? std::min(factor, kSafety) : kLeast);
     if (next < kSmallest * h) {
-      throw BlowUp("at t = " + std::to_string(time) +
+      throw BlowUp("at t = " + text_of(time) +
                    " s error control asks for sub-steps below 1e-9 of time.step");
     }
   }
@@ -812,8 +819,8 @@ void NaturalStepper::Impl::refuse_contradictions() {
   constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
   const GlobalId id = comm.min(largest == over_all ? joints[worst].constants().id : kLast);
   throw Error("joints contradict each other: with all others met as far as possible, joint " +
-                  model.joint_names.name_of(id) + " misses its rows by " +
-                  std::to_string(over_all) + " m/s (or rad/s) at the start",
+                  model.joint_names.name_of(id) + " misses its rows by " + text_of(over_all) +
+                  " m/s (or rad/s) at the start",
               "joints", "look at the joints of the loop that it belongs to: motors, lengths, axes");
 }
 
@@ -879,6 +886,12 @@ NaturalStepper::~NaturalStepper() = default;
 
 void NaturalStepper::find_contacts(const Bodies& bodies, const State& state) {
   impl_->search.find(bodies, state, impl_->h, impl_->set);
+}
+
+void NaturalStepper::check_start(const Bodies& bodies, const State& state) {
+  find_contacts(bodies, state);
+  impl_->refuse_contacts(state.time);
+  all_or_none(impl_->comm, [&] { impl_->set_up(bodies, state); });
 }
 
 const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {

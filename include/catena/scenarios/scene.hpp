@@ -211,6 +211,9 @@ void describe_forces(SettingsVisitor& visit, SceneSettings& s);
 void check_damping_times(const SceneSettings& scene, double step);
 /// Throws Error, with its place, for a moment of inertia of 0.
 void check_inertias(const SceneSettings& scene);
+/// Throws Error, with its place, for joints that stepper `natural` cannot state: gears, wheels,
+/// inequalities, compliance.
+void check_smooth(const SceneSettings& scene);
 void describe_space(SettingsVisitor& visit, SceneSettings& s);  ///< dimension, gravity, periodic
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
 

@@ -41,6 +41,7 @@ class NaturalStepper : public TimeStepper {
                  const NaturalSettings& settings, const JointSettings& joints);
   ~NaturalStepper() override;
 
+  void check_start(const Bodies& bodies, const State& state) override;
   const StepReport& step(const Bodies& bodies, State& state) override;
   const StepReport& report() const override;
   void find_contacts(const Bodies& bodies, const State& state) override;

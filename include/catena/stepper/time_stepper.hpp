@@ -42,6 +42,8 @@ struct StepReport {
   double potential = 0.0;     ///< J
   double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
   JointMisfit misfit;         ///< of joints, largest, at the start of the step
+  /// Stepper natural: misfit after the step, rad, or as a part of the joint's arm.
+  double drift = 0.0;
   /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
   JointMisfit projected;
   int projections = 0;
@@ -81,6 +83,10 @@ class BlowUp : public Error {
 class TimeStepper {
  public:
   virtual ~TimeStepper() = default;
+
+  /// Collective. Throws Error where bodies or joints of the start are not for this stepper: before
+  /// a run touches any file.
+  virtual void check_start(const Bodies&, const State&) {}
 
   /// Collective. One step of the settings' length. Throws BlowUp on every rank if any body's state
   /// would not be finite or would run away; the state is then that of the step's start. Bodies and
