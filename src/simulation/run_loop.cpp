@@ -426,6 +426,15 @@ class RunLoop {
                    std::to_string(joints.raised) +
                    " rows of joints hang on others to round-off and were regularised further");
     }
+    constexpr double kDrift = 1e-6;
+    if (r.drift > kDrift && !drift_told_) {
+      drift_told_ = true;
+      log_.warning(
+          "step " + std::to_string(sim_.state().step) + ": joints drift apart by " +
+              short_text(r.drift) +
+              " of their arms (or rad); take smaller steps, or time.natural.scheme: dop853",
+          {{"drift", json_number(r.drift)}});
+    }
     if (r.stiffened > 0 && !tension_told_) {
       tension_told_ = true;
       log_.info("step " + std::to_string(sim_.state().step) + ": tension turns " +
@@ -545,7 +554,7 @@ class RunLoop {
   std::int64_t last_snapshot_ = -1;
   std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
   std::vector<char> waited_;  ///< per insertion: told of
-  bool raised_told_ = false, tension_told_ = false;
+  bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
   int dumps_ = 0;
   std::string choice_;  ///< SolveReport::choice of the last step
   int choices_ = 0;

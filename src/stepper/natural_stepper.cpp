@@ -122,6 +122,8 @@ struct NaturalStepper::Impl {
   void integrate_fixed(double length);
   double integrate_controlled(double whole, double first);
   void check(const Bodies& bodies, const State& state) const;
+  void refuse_drift(std::int64_t step) const;
+  double relative_misfit(std::size_t j) const;
   void store(const Bodies& bodies, State& state);
   void make_report();
 
@@ -390,6 +392,20 @@ void NaturalStepper::Impl::set_free_velocities(std::span<const double> state) {
   }
 }
 
+/// Largest misfit of joint j's rows, rad, or over the longer arm.
+double NaturalStepper::Impl::relative_misfit(std::size_t j) const {
+  double arm = 0.0, largest = 0.0;
+  for (std::size_t s = 0; s < 2; ++s) {
+    if (joints[j].body()[s] != kNoIndex)
+      arm = std::max(arm, joints[j].constants().frame[s].p.norm());
+  }
+  for (auto r = at(row[j]); r < at(row[j + 1]); ++r) {
+    const double f = std::abs(misfit[r]);
+    largest = std::max(largest, problem.blocks.angular[r] != 0 ? f : (arm > 0.0 ? f / arm : 0.0));
+  }
+  return largest;
+}
+
 void NaturalStepper::Impl::set_rows(double t) {
   GeneralBlocks& blocks = problem.blocks;
   const NaturalTime now = at_time(t);
@@ -399,18 +415,13 @@ void NaturalStepper::Impl::set_rows(double t) {
     if (joints[j].rows() == 0) continue;
     std::array<double*, 2> jacobian{};
     auto reference = at(blocks.body_begin[block++]);
-    double arm = 0.0;
     for (std::size_t s = 0; s < 2; ++s) {
       if (joints[j].body()[s] == kNoIndex) continue;
       jacobian[s] = blocks.jacobian.data() + blocks.jacobian_begin[reference++];
-      arm = std::max(arm, joints[j].constants().frame[s].p.norm());
     }
     const auto first = at(row[j]);
     joints[j].state(on, now, alpha, jacobian, blocks.q.data() + first, misfit.data() + first);
-    for (std::size_t r = first; r < at(row[j + 1]); ++r) {
-      const double f = std::abs(misfit[r]);
-      largest = std::max(largest, blocks.angular[r] != 0 ? f : (arm > 0.0 ? f / arm : 0.0));
-    }
+    largest = std::max(largest, relative_misfit(j));
   }
   problem.joint_misfit = comm.max(largest);
 }
@@ -824,6 +835,22 @@ void NaturalStepper::Impl::refuse_contradictions() {
               "joints", "look at the joints of the loop that it belongs to: motors, lengths, axes");
 }
 
+/// Collective. Throws BlowUp, naming the joint, where joints have come apart: a step beyond the
+/// bound of an explicit method lets them, long before anything is infinite.
+void NaturalStepper::Impl::refuse_drift(std::int64_t step) const {
+  constexpr double kApart = 0.01;
+  if (!(problem.joint_misfit > kApart)) return;
+  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
+  GlobalId id = kLast;
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    if (relative_misfit(j) == problem.joint_misfit) id = std::min(id, joints[j].constants().id);
+  id = comm.min(id);
+  throw BlowUp("step " + std::to_string(step) + ": joint " + model.joint_names.name_of(id) +
+               " has come apart by " + text_of(problem.joint_misfit) +
+               " of its arm (or rad): the step is too long for the frequencies of tension and "
+               "springs");
+}
+
 /// Collective. Throws BlowUp, naming the body that was fastest before, where a state is unsound.
 void NaturalStepper::Impl::check(const Bodies& bodies, const State& state) const {
   const auto sound = [&](std::size_t i) { return !is_dynamic(i) || is_sound({pose[i], twist[i]}); };
@@ -876,6 +903,7 @@ void NaturalStepper::Impl::make_report() {
   }
   comm.max(largest);
   report.misfit = {largest[0], largest[1]};
+  report.drift = problem.joint_misfit;
 }
 
 NaturalStepper::NaturalStepper(const Communicator& comm, const Model& model, double step,
@@ -925,6 +953,7 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
     s.time = end;
   }
   s.check(bodies, state);
+  s.refuse_drift(state.step + 1);
   s.store(bodies, state);
   state.sub_step = next;
   s.report.times.advance = wall_seconds() - start - s.report.times.solve;
