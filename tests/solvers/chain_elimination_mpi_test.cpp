@@ -9,6 +9,7 @@
 #include "chain_cases.hpp"
 #include "solvers/chain_elimination.hpp"
 #include "solvers/chain_model.hpp"
+#include "support/sanitized.hpp"
 
 namespace catena {
 namespace {
@@ -104,8 +105,10 @@ void expect_dense(const Communicator& comm, const ChainPart& whole, double toler
 TEST(ChainElimination, OfRandomBlocksIsDenseCholesky) {
   const Communicator comm = Communicator::world();
   for (const int rows : {0, 1, 3, 4, 5})
-    for (const int blocks : {1, 2, 3, 7, 8, 9, 40, 64})
+    for (const int blocks : {1, 2, 3, 7, 8, 9, 40, 64}) {
+      if (test::kSanitized && rows % 3 != 0) continue;
       expect_dense(comm, test::random_chains({blocks}, rows, place(blocks)), 1e-13);
+    }
 }
 
 TEST(ChainElimination, OfSeveralChainsIsDenseCholesky) {
@@ -142,7 +145,8 @@ TEST(ChainElimination, OfLongChainsKeepsTheBackwardErrorAtRoundOff) {
   const Communicator comm = Communicator::world();
   for (const bool revolute : {false, true})
     for (const double turn : {0.0, 0.5}) {
-      const test::RodChain chain{.joints = 20000, .revolute = revolute, .turn = turn};
+      const test::RodChain chain{
+          .joints = test::kSanitized ? 1000 : 20000, .revolute = revolute, .turn = turn};
       const ChainPart whole = test::rod_chain(chain, 0, chain.joints);
       const std::vector<double> b = test::random_vector(place(whole.row_begin.back()), 8);
       for (const Way& way : {kWays[0], kWays[1], kWays[3]}) {
