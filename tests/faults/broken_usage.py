@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 GOOD = "catena: 1\nname: good\ntime: {step: 1 ms, end: 10 ms}\n"
+NATURAL = "catena: 1\nname: good\ntime: {stepper: natural, step: 1 ms, end: 10 ms}\n"
 
 FILES = {
     "good.yaml": GOOD,
@@ -23,6 +24,15 @@ FILES = {
                  "bodies: [{name: b, material: m, shape: {sphere: {radius: 1}}}]\n",
     "tilted.yaml": GOOD + "materials: {m: {}}\ndimension: 2\nbodies: [{name: b, material: m, "
                    "shape: {box: {size: [1, 2, 3]}}, orientation: {axis: [1, 0, 0], angle: 1}}]\n",
+    "touching.yaml": NATURAL + "materials: {m: {}}\nbodies: [{name: a, material: m, shape: {sphere: {radius: 1}}}, "
+                     "{name: b, material: m, shape: {sphere: {radius: 1}}, position: [1.9, 0, 0]}]\n",
+    "limited.yaml": NATURAL + "bodies: [{name: a, mass: 1, inertia: [1, 1, 1]}]\n"
+                    "joints: [{name: h, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 0, 1], "
+                    "limits: [-1, 1]}]\n",
+    "rod.yaml": NATURAL + "bodies: [{name: a, mass: 1, inertia: [0, 1, 1]}]\n"
+                "joints: [{name: h, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 0, 1]}]\n",
+    "pushed_point.yaml": NATURAL + "bodies: [{name: a, mass: 1, inertia: [0, 0, 0]}]\n"
+                         "forces: [{name: f, type: force, body: a, force: [1, 0, 0], frame: body}]\n",
     "not.hdf5": "this is no HDF5 file\n",
 }
 
@@ -55,6 +65,13 @@ CASES = [
     (["run", "no_table.yaml"], 5, "none.csv: cannot be read"),
     (["run", "long.yaml"], 3, "body b is longer than half the periodic box along x"),
     (["run", "tilted.yaml"], 3, "body b has no principal axis of inertia along y"),
+    (["run", "touching.yaml"], 3, "time.stepper: natural: bodies a and b touch at t = 0 s"),
+    (["run", "limited.yaml"], 3, "limited.yaml:5:10: joints.h.limits: limits are inequalities"),
+    (["check", "limited.yaml"], 3, "limited.yaml:5:10: joints.h.limits: limits are inequalities"),
+    (["run", "rod.yaml"], 3, "joint h needs a direction that its body b, a rod (one moment of inertia is zero)"),
+    (["run", "pushed_point.yaml"], 3, "force f needs a direction that its body a, a point"),
+    (["run", "rod.yaml", "--set", "time.stepper=spook"], 3,
+     "rod.yaml:4:29: bodies.a.inertia: a moment of inertia is 0: a rod or a point; use time.stepper: natural"),
     (["plan", "good.yaml"], 3, "command line: -n is required"),
     (["plan", "good.yaml", "-n", "0"], 3, "command line: "),
     (["plan", "good.yaml", "-n", "two"], 3, "command line: "),
