@@ -21,8 +21,8 @@ namespace {
 
 constexpr int kTagPlaces = 351, kTagLoads = 352;
 
-/// alpha unless given, 1/s. Tied to the step, alpha h = 1 say, it would cost an order: stages miss
-/// constraints by O(h^2), and alpha times that would no longer vanish with h.
+/// alpha unless given, 1/s. Tied to the step, alpha h = 1 say, it would cost up to two orders:
+/// stages miss constraints by O(h^2), and alpha times that would vanish no faster than h.
 constexpr double kUsualBaumgarte = 10.0;
 
 /// Numbers of one body's coordinates, and of its coordinates and momenta.
@@ -392,7 +392,8 @@ void NaturalStepper::Impl::set_free_velocities(std::span<const double> state) {
   }
 }
 
-/// Largest misfit of joint j's rows, rad, or over the longer arm.
+/// Largest misfit of joint j's rows, rad, or over the longer arm; not of its drivers, which may
+/// start off their targets.
 double NaturalStepper::Impl::relative_misfit(std::size_t j) const {
   double arm = 0.0, largest = 0.0;
   for (std::size_t s = 0; s < 2; ++s) {
@@ -400,6 +401,7 @@ double NaturalStepper::Impl::relative_misfit(std::size_t j) const {
       arm = std::max(arm, joints[j].constants().frame[s].p.norm());
   }
   for (auto r = at(row[j]); r < at(row[j + 1]); ++r) {
+    if (joints[j].is_driver(static_cast<int>(r - at(row[j])))) continue;
     const double f = std::abs(misfit[r]);
     largest = std::max(largest, problem.blocks.angular[r] != 0 ? f : (arm > 0.0 ? f / arm : 0.0));
   }
@@ -591,7 +593,10 @@ void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(n)] + 6 * r;
         for (std::size_t d = 0; d < 6; ++d) speed += g[d] * problem.bodies.free_velocity[6 * b + d];
       }
-      visit(at(row[j] + r), rates[at(r)], speed);
+      // a driver also takes its row back to the target
+      const double back =
+          joints[j].is_driver(static_cast<int>(r)) ? alpha * misfit[at(row[j] + r)] : 0.0;
+      visit(at(row[j] + r), rates[at(r)] - back, speed);
     }
     ++block;
   }
@@ -897,10 +902,12 @@ void NaturalStepper::Impl::make_report() {
       ErrorEvaluator(problem, *op).evaluate_at(impulses, velocities, ErrorSet::natural_map);
   solved.joints = system.report();
   std::array<double, 2> largest = {0.0, 0.0};
-  for (std::size_t r = 0; r < misfit.size(); ++r) {
-    double& of_kind = largest[problem.blocks.angular[r] != 0 ? 1 : 0];
-    of_kind = std::max(of_kind, std::abs(misfit[r]));
-  }
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    for (int r = 0; r < joints[j].rows(); ++r) {
+      if (joints[j].is_driver(r)) continue;
+      double& of_kind = largest[joints[j].angular(r) ? 1 : 0];
+      of_kind = std::max(of_kind, std::abs(misfit[at(row[j] + r)]));
+    }
   comm.max(largest);
   report.misfit = {largest[0], largest[1]};
   report.drift = problem.joint_misfit;

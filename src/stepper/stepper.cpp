@@ -543,6 +543,7 @@ void Stepper::record(const Bodies& bodies, State& state) {
   comm_.max(largest);
   report_.penetration = largest[0];
   report_.misfit = {largest[1], largest[2]};
+  report_.drift = problem_->joint_misfit;
   report_.tension = largest[3];
 }
 

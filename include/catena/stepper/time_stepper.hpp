@@ -42,7 +42,8 @@ struct StepReport {
   double potential = 0.0;     ///< J
   double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
   JointMisfit misfit;         ///< of joints, largest, at the start of the step
-  /// Stepper natural: misfit after the step, rad, or as a part of the joint's arm.
+  /// Largest misfit of joints, rad, or as a part of a joint's arm: at the start of the step, of
+  /// stepper natural after it.
   double drift = 0.0;
   /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
   JointMisfit projected;
