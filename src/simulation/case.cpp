@@ -41,7 +41,8 @@ void describe_time(SettingsVisitor& visit, TimeSettings& s) {
                    "set end to 0 for the initial state only, or to a step at least");
     }
     if (s.end / s.step > kMostSteps) visit.reject("end", "more than 1e15 steps", "");
-    visit.section("natural", {.help = "of the stepper `natural`"}, [&] {
+    s.natural_given = s.stepper == StepperKind::natural;
+    visit.optional_section("natural", s.natural_given, {.help = "of the stepper `natural`"}, [&] {
       describe(visit, s.natural);
       if (s.natural.baumgarte * s.step >= kBaumgarteBound) {
         visit.reject("baumgarte",

@@ -246,6 +246,9 @@ class RunLoop {
  private:
   void start() {
     for (const std::string& warning : sim_.model().warnings) log_.warning(warning);
+    const TimeSettings& time = sim_.settings().time;
+    if (time.natural_given && time.stepper != StepperKind::natural)
+      log_.warning("time.natural is not used: it is for time.stepper: natural");
     write_bodies();
     const std::int64_t n = count_bodies();
     log_.info("start: " + std::to_string(n) + " bodies on " +

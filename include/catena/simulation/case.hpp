@@ -21,6 +21,7 @@ struct TimeSettings {
   double step = kNone;  ///< s, required
   double end = kNone;   ///< s, required; the run does round(end / step) steps
   NaturalSettings natural;
+  bool natural_given = false;  ///< whether the case has the section
 };
 
 /// `solver:`
