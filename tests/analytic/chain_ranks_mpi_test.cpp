@@ -7,6 +7,7 @@
 
 #include "analytic/case_runner.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/stepper/stepper.hpp"
 
 namespace catena::testing {
 namespace {
