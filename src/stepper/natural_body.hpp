@@ -64,6 +64,7 @@ class InternalConstraints {
   /// mu' R of the multipliers that leave R M^-1 (p - R^T mu) = -alpha f: the force R'^T mu on the
   /// axes; `p` is p* less what joints take, `da` the axes' rates.
   Mat3 force(double alpha, const Mat3& p, const Mat3& da) const;
+
  private:
   static constexpr int kMostRows = 6;
   using Rows = std::array<double, kMostRows>;

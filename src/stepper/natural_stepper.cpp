@@ -23,7 +23,7 @@ constexpr int kTagPlaces = 351, kTagLoads = 352;
 
 /// alpha unless given, 1/s. Tied to the step, alpha h = 1 say, it would cost up to two orders:
 /// stages miss constraints by O(h^2), and alpha times that would vanish no faster than h.
-constexpr double kUsualBaumgarte = 10.0;
+constexpr double kUsualBaumgarte = 1.0;
 
 /// Numbers of one body's coordinates, and of its coordinates and momenta.
 constexpr int kPlaceWidth = 12;
@@ -89,7 +89,7 @@ void describe(SettingsVisitor& visit, NaturalSettings& s) {
                .word = "auto",
                .word_value = kNone,
                .help = "alpha in f' = -alpha f of the constraints, times time.step below 2.78; "
-                       "`auto`: 10, at most 1/step"});
+                       "`auto`: 1, at most 1/step"});
   visit.visit("relative_tolerance", s.relative_tolerance,
               {.min = 1e-15, .max = 1, .help = "of a sub-step of dop853"});
   visit.visit("absolute_tolerance", s.absolute_tolerance,

@@ -16,7 +16,7 @@ enum class NaturalScheme { rk4, dop853 };
 /// `time.natural:`
 struct NaturalSettings {
   NaturalScheme scheme = NaturalScheme::rk4;
-  double baumgarte = kNone;           ///< alpha, 1/s; kNone: 10, at most 1/step
+  double baumgarte = kNone;           ///< alpha, 1/s; kNone: 1, at most 1/step
   double relative_tolerance = 1e-10;  ///< of dop853's sub-steps
   double absolute_tolerance = 1e-12;  ///< m, m/s; of axes 1, 1/s
 };
