@@ -430,7 +430,7 @@ class RunLoop {
                    " rows of joints hang on others to round-off and were regularised further");
     }
     // what damped rows let joints swing apart by is two orders below
-    constexpr double kDrift = 0.05, kNaturalDrift = 1e-6;
+    constexpr double kDrift = 0.05, kNaturalDrift = 1e-4;
     const bool natural = sim_.settings().time.stepper == StepperKind::natural;
     if (r.drift > (natural ? kNaturalDrift : kDrift) && !drift_told_) {
       drift_told_ = true;
