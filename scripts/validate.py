@@ -70,6 +70,8 @@ def run(args, case, label, step, sets):
         config = os.path.join(CONFIGS, config)
     sets = sets + ["time.stepper=" + args.stepper, "time.step=%.17g" % step,
                    "output.snapshot_interval=%.17g" % interval]
+    if args.quick:
+        sets.append("time.end=%.17g" % case.quick.end)
     if args.stepper == "natural":  # others know no bodies without inertia
         sets += case.sets
     command = [args.catena, "run", config, "-o", directory, "--force", "--quiet"]
