@@ -14,12 +14,12 @@ namespace {
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 const NaturalCoordinates& world_place() {
-  static const NaturalCoordinates kWorld{Vec3::Zero(), Mat3::Identity()};
-  return kWorld;
+  static const NaturalCoordinates world{Vec3::Zero(), Mat3::Identity()};
+  return world;
 }
 const NaturalCoordinates& world_rate() {
-  static const NaturalCoordinates kRest;
-  return kRest;
+  static const NaturalCoordinates rest;
+  return rest;
 }
 
 void put(const Vec3& force, const Vec3& turn, double* row) {

@@ -18,17 +18,17 @@ struct Tableau {
 
 /// The classical method of order 4.
 inline const Tableau& rk4_tableau() {
-  static const Tableau kTableau{{{0.5}, {0.0, 0.5}, {0.0, 0.0, 1.0}},
-                                {0.0, 0.5, 0.5, 1.0},
-                                {1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0},
-                                {},
-                                {}};
-  return kTableau;
+  static const Tableau tableau{{{0.5}, {0.0, 0.5}, {0.0, 0.0, 1.0}},
+                               {0.0, 0.5, 0.5, 1.0},
+                               {1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0},
+                               {},
+                               {}};
+  return tableau;
 }
 
 /// Dormand and Prince's 8(5,3), coefficients of dop853.f (Hairer, Norsett, Wanner 1993).
 inline const Tableau& dop853_tableau() {
-  static const Tableau kTableau{
+  static const Tableau tableau{
       {{5.26001519587677318785587544488e-2},
        {1.97250569845378994544595329183e-2, 5.91751709536136983633785987549e-2},
        {2.95875854768068491816892993775e-2, 0.0, 8.87627564304205475450678981324e-2},
@@ -75,7 +75,7 @@ inline const Tableau& dop853_tableau() {
        3.1116436695781989440891606237e-1 - 0.733846688281611857341361741547,
        -1.52160949662516078556178806805e-1, 2.01365400804030348374776537501e-1,
        4.47106157277725905176885569043e-2 - 0.220588235294117647058823529412e-1}};
-  return kTableau;
+  return tableau;
 }
 
 }  // namespace catena
