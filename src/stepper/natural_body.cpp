@@ -254,6 +254,14 @@ Mat3 InternalConstraints::force(double alpha, const Mat3& p, const Mat3& da) con
   return transposed(solve(b), da);
 }
 
+Mat3 axes_of(const NaturalMass& mass, const Quat& q) {
+  Mat3 a = q.toRotationMatrix();
+  if (mass.axes >= 2) return a;
+  for (int k = 0; k < 3; ++k)
+    if (!(mass.j[k] > 0.0)) a.col(k).setZero();
+  return a;
+}
+
 Quat orientation_of(const NaturalMass& mass, const Mat3& a, const Quat& before) {
   if (mass.axes == 0) return before;
   if (mass.axes == 1) {

@@ -82,6 +82,8 @@ class InternalConstraints {
   std::array<double, kMostRows*(kMostRows + 1) / 2> factor_{};
 };
 
+/// Axes of an orientation; those of a rod or a point that are no coordinates are zero.
+Mat3 axes_of(const NaturalMass& mass, const Quat& q);
 /// Orientation whose axes are nearest to `a`: of a rod, `before` turned the shortest way.
 Quat orientation_of(const NaturalMass& mass, const Mat3& a, const Quat& before);
 

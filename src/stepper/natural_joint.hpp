@@ -50,7 +50,7 @@ class NaturalJoint {
  public:
   /// Throws Error(bad_input), naming the joint, where it cannot be stated so: gear, rolling,
   /// limits, bounded motors, friction, compliance, a frame that needs an axis a rod or a point does
-  /// not have. `body`: local bodies, kNoIndex the world; `angle`: JointState::angle.
+  /// not have. `body`: local bodies, kNoIndex the world.
   NaturalJoint(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
                const NaturalBodies& bodies, const Model& model);
 

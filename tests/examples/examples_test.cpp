@@ -7,19 +7,12 @@
 #include <map>
 #include <numbers>
 
-#include "analytic/case_runner.hpp"
+#include "examples/example_runs.hpp"
 
 namespace catena::testing {
 namespace {
 
 constexpr double kG = 9.81;
-
-std::unique_ptr<Simulation> example(const std::string& name,
-                                    const std::vector<std::string>& sets = {}) {
-  const Communicator comm = Communicator::self();
-  return std::make_unique<Simulation>(
-      comm, read_case(comm, std::string(CATENA_CONFIGS) + "/examples/" + name + ".yaml", sets));
-}
 
 /// Runs to the end, calls `look` after each step, returns the fraction of steps that missed
 /// their tolerance.
@@ -31,13 +24,6 @@ double run_whole(
     look();
   }
   return static_cast<double>(missed) / static_cast<double>(sim.n_steps());
-}
-
-GlobalId id_of(const Simulation& sim, const std::string& name) {
-  for (const BodyConstants& body : sim.bodies().constants) {
-    if (sim.model().names.name_of(body.id) == name) return body.id;
-  }
-  throw std::runtime_error("no body " + name);
 }
 
 TEST(SettledSpheres, ComeToRestInTheBinAndCarryTheBlock) {

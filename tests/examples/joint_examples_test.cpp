@@ -6,25 +6,12 @@
 #include <functional>
 #include <numbers>
 
-#include "analytic/case_runner.hpp"
+#include "examples/example_runs.hpp"
 
 namespace catena::testing {
 namespace {
 
 constexpr double kG = 9.81;
-
-std::unique_ptr<Simulation> example(const std::string& name,
-                                    const std::vector<std::string>& sets = {}) {
-  const Communicator comm = Communicator::self();
-  return std::make_unique<Simulation>(
-      comm, read_case(comm, std::string(CATENA_CONFIGS) + "/examples/" + name + ".yaml", sets));
-}
-
-const BodyMotionState& named(const Simulation& sim, const std::string& name) {
-  for (const BodyConstants& body : sim.bodies().constants)
-    if (sim.model().names.name_of(body.id) == name) return body_of(sim, body.id);
-  throw std::runtime_error("no body " + name);
-}
 
 /// Place of a joint among those of the one rank.
 std::size_t joint_of(const Simulation& sim, const std::string& name) {

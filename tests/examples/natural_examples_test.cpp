@@ -7,26 +7,13 @@
 #include <functional>
 #include <numbers>
 
-#include "analytic/case_runner.hpp"
+#include "examples/example_runs.hpp"
 #include "support/reference.hpp"
 
 namespace catena::testing {
 namespace {
 
 constexpr double kG = 9.81;
-
-std::unique_ptr<Simulation> example(const std::string& name,
-                                    const std::vector<std::string>& sets = {}) {
-  const Communicator comm = Communicator::self();
-  return std::make_unique<Simulation>(
-      comm, read_case(comm, std::string(CATENA_CONFIGS) + "/examples/" + name + ".yaml", sets));
-}
-
-const BodyMotionState& named(const Simulation& sim, const std::string& name) {
-  for (const BodyConstants& body : sim.bodies().constants)
-    if (sim.model().names.name_of(body.id) == name) return body_of(sim, body.id);
-  throw std::runtime_error("no body " + name);
-}
 
 double coordinate(const Simulation& sim, const std::string& name) {
   for (std::size_t j = 0; j < sim.bodies().joints.size(); ++j)

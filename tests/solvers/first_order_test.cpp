@@ -215,7 +215,7 @@ ConstraintProblem fclib(const std::string& name, ContactLaw law) {
 }
 
 TEST(FirstOrder, SettledSpheresReachTheirOptimum) {
-  if (test::kSanitized) GTEST_SKIP() << "long, and its code is that of the other tests";
+  if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
   const test::Solved s =
       run(*make_apgd(apgd(to_natural_map(1e-4))), fclib("s512.hdf5", ContactLaw::ccp));
 
@@ -237,7 +237,7 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
 }
 
 TEST(FirstOrder, RestartAndFrequentShiftsSaveProducts) {
-  if (test::kSanitized) GTEST_SKIP() << "long, and its code is that of the other tests";
+  if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
   const ApgdSettings settings = apgd(to_natural_map(1e-6, 20000));
   ApgdSettings rare = settings, plain = settings;
   rare.shift_interval = 200;
