@@ -1,0 +1,54 @@
+// What a run tells of itself while it goes, and at its end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "catena/base/log.hpp"
+#include "catena/simulation/simulation.hpp"
+
+namespace catena {
+
+/// For people: 6 digits.
+std::string short_text(double value);
+
+/// Warnings, remarks and progress of one run. All members are collective.
+class RunNotes {
+ public:
+  RunNotes(const Simulation& sim, Log& log) : sim_(sim), log_(log) {}
+
+  /// Before the first step.
+  void start(const std::string& directory, std::int64_t bodies);
+  /// After each step.
+  void after_step(const StepReport& report);
+  /// A line at most every second, and at the end.
+  void progress(const StepReport& report);
+  /// After the last step; `wall`: of all steps, s.
+  void summary(const std::string& directory, double wall);
+
+  /// Whether the last step missed its tolerance.
+  bool missed_last() const { return missed_last_; }
+
+ private:
+  void note_tolerance(const StepReport& r);
+  void note_choice(const StepReport& r);
+  void note_joints(const StepReport& r);
+  void note_redundant(const JointReport& joints);
+  void note_waiting();
+  std::string name_of(std::size_t insertion) const;
+  void summarise_flow();
+
+  const Simulation& sim_;
+  Log& log_;
+  std::vector<char> waited_;  ///< per insertion: told of
+  bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
+  std::string choice_;  ///< SolveReport::choice of the last step
+  int choices_ = 0;
+  std::int64_t missed_ = 0;
+  bool missed_last_ = false;
+  double wall_start_ = 0.0;
+  double wall_progress_ = 0.0;
+  StepTimes times_;  ///< of all steps, this rank's
+};
+
+}  // namespace catena

@@ -1,0 +1,24 @@
+// What a run writes of its state: series, provenance, contacts and joints of a snapshot.
+#pragma once
+
+#include <vector>
+
+#include "catena/io/result_writer.hpp"
+#include "catena/simulation/simulation.hpp"
+
+namespace catena {
+
+std::vector<SeriesColumn> series_columns();
+
+/// Values of series_columns. `bodies`: over all ranks; `wall`: of the step, s.
+std::vector<double> series_row(const StepReport& report, const State& state, std::int64_t bodies,
+                               double wall, double imbalance);
+
+/// Collective.
+Provenance provenance(const Simulation& sim, const RunOptions& options);
+
+/// This rank's contacts and joints after a step.
+std::vector<ContactRecord> contact_records(const TimeStepper& stepper);
+std::vector<JointRecord> joint_records(const Simulation& sim);
+
+}  // namespace catena
