@@ -92,6 +92,18 @@ struct FlowSums {
   double inserted_mass = 0.0, removed_mass = 0.0;  ///< kg
 };
 
+/// From what the next look at the balance is decided; the same on every rank, but another on
+/// another number of ranks: checkpoints keep it, hashes leave it out.
+struct BalanceSums {
+  /// Of the last step, in row sweeps (partition/work.hpp): a rank's mean work, and the largest.
+  double mean_work = 0.0, largest_work = 0.0;
+  double lost = 0.0;        ///< work of the busiest ranks above the mean since the last split
+  double patience = 1.0;    ///< how many times the price of a split is lost before the next one
+  double sweeps = 0.0;      ///< since the last look
+  std::int64_t steps = 0;   ///< the same
+  std::int64_t flowed = 0;  ///< bodies that came or left since then
+};
+
 /// This rank's part of everything that changes. Body columns have one entry per owned
 /// body, in the same local order as Bodies; that order is a space-filling curve's,
 /// made anew by migration.
@@ -109,6 +121,7 @@ struct State {
   std::vector<InflowProgress> inflow;  ///< one per insertion of the case
   std::vector<std::int64_t> outflow;   ///< bodies that left by each outflow of the case
   FlowSums flow;
+  BalanceSums balance;
   double sub_step = 0.0;  ///< that error control tries next, s; 0: the whole step
 };
 
@@ -169,6 +182,18 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
     visit("inflow_tried", inflow.tried);
   }
   for (auto& removed : state.outflow) visit("outflow_removed", removed);
+}
+
+/// The same for the scalars that depend on the number of ranks.
+template <class Visit, class SomeState>
+void for_each_balance_scalar(Visit&& visit, SomeState& state) {
+  visit("balance_mean_work", state.balance.mean_work);
+  visit("balance_largest_work", state.balance.largest_work);
+  visit("balance_lost", state.balance.lost);
+  visit("balance_patience", state.balance.patience);
+  visit("balance_sweeps", state.balance.sweeps);
+  visit("balance_steps", state.balance.steps);
+  visit("balance_flowed", state.balance.flowed);
 }
 
 }  // namespace catena
