@@ -97,6 +97,7 @@ struct FlowSums {
 struct BalanceSums {
   /// Of the last step, in row sweeps (partition/work.hpp): a rank's mean work, and the largest.
   double mean_work = 0.0, largest_work = 0.0;
+  std::int64_t rows = 0, bodies = 0;  ///< of the last step, over all ranks
   double lost = 0.0;        ///< work of the busiest ranks above the mean since the last split
   double patience = 1.0;    ///< how many times the price of a split is lost before the next one
   double sweeps = 0.0;      ///< since the last look
@@ -189,6 +190,8 @@ template <class Visit, class SomeState>
 void for_each_balance_scalar(Visit&& visit, SomeState& state) {
   visit("balance_mean_work", state.balance.mean_work);
   visit("balance_largest_work", state.balance.largest_work);
+  visit("balance_rows", state.balance.rows);
+  visit("balance_bodies", state.balance.bodies);
   visit("balance_lost", state.balance.lost);
   visit("balance_patience", state.balance.patience);
   visit("balance_sweeps", state.balance.sweeps);
