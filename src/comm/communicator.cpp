@@ -64,6 +64,7 @@ double added(double a, double b) { return a + b; }
 /// the first ones pair up before and after. Cost: log2(ranks) messages.
 template <class Combine>
 void ordered_reduce(Communicator::Impl& impl, std::span<double> values, Combine combine) {
+  const Waiting waiting(impl);
   const int count = count_of(values.size());
   impl.incoming.resize(values.size());
   double* const mine = values.data();
@@ -98,7 +99,8 @@ void ordered_reduce(Communicator::Impl& impl, std::span<double> values, Combine 
     check_mpi(MPI_Send(mine, count, MPI_DOUBLE, impl.rank + 1, kReduceTag, impl.comm), "MPI_Send");
 }
 
-std::int64_t integer_reduce(const Communicator::Impl& impl, std::int64_t value, MPI_Op op) {
+std::int64_t integer_reduce(Communicator::Impl& impl, std::int64_t value, MPI_Op op) {
+  const Waiting waiting(impl);
   std::int64_t result = 0;
   check_mpi(MPI_Allreduce(&value, &result, 1, MPI_INT64_T, op, impl.comm), "MPI_Allreduce");
   return result;
@@ -151,7 +153,10 @@ int Communicator::rank() const { return impl_->rank; }
 int Communicator::size() const { return impl_->size; }
 int Communicator::fortran_handle() const { return MPI_Comm_c2f(impl_->comm); }
 
-void Communicator::barrier() const { check_mpi(MPI_Barrier(impl_->comm), "MPI_Barrier"); }
+void Communicator::barrier() const {
+  const Waiting waiting(*impl_);
+  check_mpi(MPI_Barrier(impl_->comm), "MPI_Barrier");
+}
 
 double Communicator::sum(double value) const {
   ordered_reduce(*impl_, {&value, 1}, added);
@@ -181,6 +186,7 @@ void Communicator::sum(std::span<double> values) const { ordered_reduce(*impl_, 
 void Communicator::max(std::span<double> values) const { ordered_reduce(*impl_, values, larger); }
 
 void Communicator::sum(std::span<std::int64_t> values) const {
+  const Waiting waiting(*impl_);
   std::int64_t* const in_place = values.data();  // clang-tidy sees its type so, but not the span's
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, in_place, count_of(values.size()), MPI_INT64_T, MPI_SUM,
                           impl_->comm),
@@ -188,12 +194,14 @@ void Communicator::sum(std::span<std::int64_t> values) const {
 }
 
 std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
+  const Waiting waiting(*impl_);
   std::int64_t before = 0;
   check_mpi(MPI_Exscan(&value, &before, 1, MPI_INT64_T, MPI_SUM, impl_->comm), "MPI_Exscan");
   return impl_->rank == 0 ? 0 : before;  // MPI leaves rank 0's result undefined
 }
 
 std::vector<double> Communicator::all_gather(std::span<const double> values) const {
+  const Waiting waiting(*impl_);
   const int count = count_of(values.size());
   std::vector<double> result(values.size() * static_cast<std::size_t>(impl_->size));
   check_mpi(MPI_Allgather(values.data(), count, MPI_DOUBLE, result.data(), count, MPI_DOUBLE,
@@ -203,6 +211,7 @@ std::vector<double> Communicator::all_gather(std::span<const double> values) con
 }
 
 std::vector<std::int64_t> Communicator::all_gather(std::span<const std::int64_t> values) const {
+  const Waiting waiting(*impl_);
   const int count = count_of(values.size());
   std::vector<std::int64_t> result(values.size() * static_cast<std::size_t>(impl_->size));
   const std::int64_t* const send = values.data();  // the types as clang-tidy can see them
@@ -214,6 +223,7 @@ std::vector<std::int64_t> Communicator::all_gather(std::span<const std::int64_t>
 
 std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte> values,
                                                       std::vector<std::size_t>* counts) const {
+  const Waiting waiting(*impl_);
   const int count = count_of(values.size());
   std::vector<int> sizes(static_cast<std::size_t>(impl_->size));
   check_mpi(MPI_Allgather(&count, 1, MPI_INT, sizes.data(), 1, MPI_INT, impl_->comm),
@@ -229,6 +239,7 @@ std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte>
 
 std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std::byte> values,
                                                   std::vector<std::size_t>* counts) const {
+  const Waiting waiting(*impl_);
   const int count = count_of(values.size());
   const bool is_root = impl_->rank == root;
   // the total is checked on every rank, so that all of them fail together
@@ -248,6 +259,7 @@ std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std:
 }
 
 void Communicator::broadcast(int root, std::vector<std::byte>& bytes) const {
+  const Waiting waiting(*impl_);
   std::int64_t size = static_cast<std::int64_t>(bytes.size());
   check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, impl_->comm), "MPI_Bcast");
   const int count = count_of(static_cast<std::size_t>(size));
@@ -256,6 +268,7 @@ void Communicator::broadcast(int root, std::vector<std::byte>& bytes) const {
 }
 
 void Communicator::broadcast(int root, std::string& text) const {
+  const Waiting waiting(*impl_);
   std::int64_t size = static_cast<std::int64_t>(text.size());
   check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, impl_->comm), "MPI_Bcast");
   const int count = count_of(static_cast<std::size_t>(size));

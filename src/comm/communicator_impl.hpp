@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include "catena/base/timer.hpp"
 #include "catena/comm/communicator.hpp"
 
 namespace catena {
@@ -30,7 +31,25 @@ struct Communicator::Impl {
   int size = 1;
   int exchanges = 0;
   TrafficCount traffic;
+  int waiting = 0;               ///< depth of Waiting
   std::vector<double> incoming;  ///< scratch of the ordered reductions
+};
+
+/// Adds the time until its end of life to TrafficCount::waited_s; within another one, nothing.
+class Waiting {
+ public:
+  explicit Waiting(Communicator::Impl& impl) : impl_(impl) {
+    if (impl_.waiting++ == 0) start_ = wall_seconds();
+  }
+  ~Waiting() {
+    if (--impl_.waiting == 0) impl_.traffic.waited_s += wall_seconds() - start_;
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Communicator::Impl& impl_;
+  double start_ = 0.0;
 };
 
 }  // namespace catena

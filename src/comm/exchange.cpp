@@ -70,6 +70,7 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
     impl.traffic.bytes += static_cast<std::int64_t>(parcel.bytes.size());
   }
 
+  const Waiting waiting(impl);
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool in_barrier = false;
   for (int done = 0; done == 0;) {

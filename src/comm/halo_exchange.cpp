@@ -148,9 +148,12 @@ void HaloExchange::end(std::span<double> target) {
   const auto width = static_cast<std::size_t>(impl.width);
   CATENA_CHECK(impl.active, "halo ended without begin");
   CATENA_CHECK(target.size() >= impl.target_items * width, "target smaller than the plan's items");
-  check_mpi(MPI_Waitall(static_cast<int>(impl.receives.size()), impl.receives.data(),
-                        MPI_STATUSES_IGNORE),
-            "MPI_Waitall");
+  {
+    const Waiting waiting(*impl.comm.impl());
+    check_mpi(MPI_Waitall(static_cast<int>(impl.receives.size()), impl.receives.data(),
+                          MPI_STATUSES_IGNORE),
+              "MPI_Waitall");
+  }
   const double* in = impl.incoming.data();
   for (const HaloPlan::Neighbour& neighbour : impl.plan.neighbours) {
     for (const Index item : neighbour.receive) {
@@ -158,6 +161,7 @@ void HaloExchange::end(std::span<double> target) {
       in += width;
     }
   }
+  const Waiting waiting(*impl.comm.impl());
   check_mpi(
       MPI_Waitall(static_cast<int>(impl.sends.size()), impl.sends.data(), MPI_STATUSES_IGNORE),
       "MPI_Waitall");

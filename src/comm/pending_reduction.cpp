@@ -84,7 +84,10 @@ void PendingReduction::end(std::span<double> sums, std::span<double> maxima) {
   CATENA_CHECK(impl.pending, "no reduction was begun");
   CATENA_CHECK(sums.size() == impl.n_sums && maxima.size() == impl.n_maxima,
                "sizes differ from those given to begin");
-  check_mpi(MPI_Wait(&impl.request, MPI_STATUS_IGNORE), "MPI_Wait");
+  {
+    const Waiting waiting(*impl.comm.impl());
+    check_mpi(MPI_Wait(&impl.request, MPI_STATUS_IGNORE), "MPI_Wait");
+  }
   impl.pending = false;
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = impl.received[i].sum;
   for (std::size_t i = 0; i < maxima.size(); ++i) maxima[i] = impl.received[i].max;

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "catena/base/error.hpp"
@@ -140,6 +142,22 @@ TEST(Exchange, CountsMessagesToOthersOnly) {
   comm.exchange({{next, bytes_of(10, 1)}});
   EXPECT_EQ(comm.traffic().messages, comm.size() > 1 ? 1 : 0);
   EXPECT_EQ(comm.traffic().bytes, comm.size() > 1 ? 10 : 0);
+}
+
+TEST(Communicator, TheRankThatComesLastWaitsLeast) {
+  const Communicator comm = Communicator::world();
+  comm.barrier();
+  const double before = comm.traffic().waited_s;
+  if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  comm.sum(1.0);
+  comm.exchange({});
+
+  const std::vector<double> waited =
+      comm.all_gather(std::vector<double>{comm.traffic().waited_s - before});
+  for (std::size_t r = 1; r < waited.size(); ++r) {
+    EXPECT_GE(waited[r], 0.2);
+    EXPECT_LE(waited[0], waited[r] - 0.1);
+  }
 }
 
 TEST(Exchange, TwoParcelsToOneRankAreRefusedBeforeAnythingIsSent) {

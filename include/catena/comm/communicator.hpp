@@ -18,10 +18,12 @@ struct Parcel {
   std::vector<std::byte> bytes;
 };
 
-/// Counts of what was sent point to point by this rank since construction.
+/// What this rank has sent point to point since construction, and how long it has waited.
 struct TrafficCount {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
+  /// In collectives, exchanges and at the ends of halos, s: for other ranks and their messages.
+  double waited_s = 0.0;
 };
 
 /// A duplicated MPI communicator (RAII). Copies share it.
@@ -74,7 +76,7 @@ class Communicator {
   /// oneself are allowed. At most one parcel per target.
   std::vector<Parcel> exchange(std::vector<Parcel> outgoing) const;
 
-  const TrafficCount& traffic() const;  ///< not collective; counts exchange() and halos
+  const TrafficCount& traffic() const;  ///< not collective; messages: exchange(), halos
 
   /// Not collective: ends every rank after `message` has reached stderr.
   [[noreturn]] void abort(int code, const std::string& message) const;
