@@ -274,6 +274,7 @@ struct ErrorEvaluator::Impl {
   }
 
   void compare(Index block, double energy) {
+    if (energies != nullptr) (*energies)[at(block)] = energy;
     if (energy <= worst_energy || std::isnan(worst_energy)) return;
     worst = block;
     worst_energy = energy;
@@ -482,6 +483,7 @@ struct ErrorEvaluator::Impl {
   Totals totals;
   Index worst = kNoIndex;
   double worst_energy = 0.0;
+  std::vector<double>* energies = nullptr;  ///< of each block, where they are asked for
 };
 
 double ErrorEvaluator::Impl::round_off_scales() const {
@@ -551,6 +553,15 @@ Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
 double ErrorEvaluator::energy_round_off() {
   constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
   return 0.5 * kRoundOff * kRoundOff * impl_->problem.comm.sum(impl_->round_off_scales());
+}
+
+std::vector<double> ErrorEvaluator::block_energies(std::span<const double> impulses,
+                                                   std::span<double> velocities) {
+  std::vector<double> energies(at(impl_->problem.n_blocks()), 0.0);
+  impl_->energies = &energies;
+  evaluate(impulses, velocities, ErrorSet::energy);
+  impl_->energies = nullptr;
+  return energies;
 }
 
 Index ErrorEvaluator::worst_block(double* energy) const {

@@ -64,6 +64,33 @@ TEST(DistributedErrors, EqualThoseOfOneRank) {
   compare(ring, [&](GlobalId) { return comm.size() - 1; });
 }
 
+TEST(DistributedErrors, OfBlocksAddUpToThatOfAll) {
+  const Communicator comm = Communicator::world();
+  for (const test::Scene& scene :
+       {test::with_couples(test::sphere_pile(20, 40, 0.5, 0.01, 3), 0.1, 0.05, 0.2),
+        test::mixed_ring(13, 4)}) {
+    const std::vector<double> x = wave(scene.n_rows());
+    const test::LocalScene local = test::distribute(scene, comm, test::deal(comm));
+    DelassusOperator op(local.problem);
+    ErrorEvaluator evaluator(local.problem, op);
+    const std::vector<double> rows = test::local_rows(local, x);
+    const double all = evaluator.evaluate(rows, {}, ErrorSet::energy).energy;
+    double worst = 0.0;
+    const Index block = evaluator.worst_block(&worst);
+
+    const std::vector<double> each = evaluator.block_energies(rows);
+
+    EXPECT_EQ(each.size(), static_cast<std::size_t>(local.problem.n_blocks()));
+    double own = 0.0;
+    for (const double energy : each) {
+      EXPECT_LE(energy, worst);
+      own += energy;
+    }
+    if (block != kNoIndex) EXPECT_EQ(each[static_cast<std::size_t>(block)], worst);
+    EXPECT_NEAR(comm.sum(own), all, 1e-12 * all);
+  }
+}
+
 TEST(DistributedErrors, AreNanOnEveryRankIfOneImpulseOnOneRankIs) {
   const Communicator comm = Communicator::world();
   const test::Scene scene = test::sphere_pile(20, 40, 0.5, 0.01, 3);

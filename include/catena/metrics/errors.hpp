@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
@@ -96,6 +97,11 @@ class ErrorEvaluator {
   /// Local: the block with the largest energy error of the last evaluation and its
   /// error, J; kNoIndex if there are no blocks.
   Index worst_block(double* energy = nullptr) const;
+
+  /// Collective. Energy error of each block of this rank at `impulses`, J: over all ranks they add
+  /// up to Errors::energy. `velocities` (n_dofs, may be empty) receives V.
+  std::vector<double> block_energies(std::span<const double> impulses,
+                                     std::span<double> velocities = {});
 
  private:
   struct Impl;
