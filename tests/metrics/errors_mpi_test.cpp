@@ -86,7 +86,7 @@ TEST(DistributedErrors, OfBlocksAddUpToThatOfAll) {
       EXPECT_LE(energy, worst);
       own += energy;
     }
-    if (block != kNoIndex) EXPECT_EQ(each[static_cast<std::size_t>(block)], worst);
+    EXPECT_EQ(block == kNoIndex ? worst : each[static_cast<std::size_t>(block)], worst);
     EXPECT_NEAR(comm.sum(own), all, 1e-12 * all);
   }
 }
