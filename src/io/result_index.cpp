@@ -59,14 +59,13 @@ Series read_series(const std::string& path) {
 }
 
 void write_index(const std::string& directory, const std::vector<SnapshotEntry>& snapshots,
-                 const Series& series, bool jointed) {
+                 const Series& series, const hdf5::File& bodies) {
   const std::string path = directory + "/result.h5";
   hdf5::File file = hdf5::File::create(part_name(path));
   file.set_attribute("/", "format", std::string("catena-result"));
   file.set_attribute("/", "format_version", std::int64_t{1});
-  file.link_external("/bodies", "bodies.h5", "/bodies");
-  if (jointed) file.link_external("/joints", "bodies.h5", "/joints");
-  file.link_external("/provenance", "bodies.h5", "/provenance");
+  for (const char* group : {"/bodies", "/joints", "/geometries", "/provenance"})
+    if (bodies.exists(group)) file.link_external(group, "bodies.h5", group);
   file.make_group("/snapshots");
   for (const SnapshotEntry& s : snapshots)
     file.link_external("/snapshots/" + s.stem, "snapshots/" + s.stem + ".h5", "/");
@@ -152,8 +151,7 @@ std::vector<std::string> rebuild_index(const std::string& directory) {
       unreadable.push_back(name);
     }
   }
-  write_index(directory, snapshots, read_series(directory + "/series.csv"),
-              bodies.exists("/joints"));
+  write_index(directory, snapshots, read_series(directory + "/series.csv"), bodies);
   write_xdmf(directory, snapshots, n_constants);
   return unreadable;
 }
