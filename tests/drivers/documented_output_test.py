@@ -165,7 +165,7 @@ def look_at_xyz(path, wrong):
 
 
 def main():
-    catena, text = sys.argv[1], pathlib.Path(sys.argv[2]).read_text()
+    catena, text = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text()
     document = Document(text)
     wrong = []
     compared = 0
