@@ -5,7 +5,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "catena/base/error.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/ordered_sums.hpp"
 #include "catena/constraints/row_kernels.hpp"
 
 namespace catena {
@@ -15,6 +17,7 @@ namespace {
 constexpr int kTagGhostForces = 301;
 constexpr int kTagGhostVelocities = 302;
 constexpr int kTagHaloBlocks = 303;
+constexpr int kTagOrdered = 304;
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -123,6 +126,42 @@ void add_general_forces(const ConstraintProblem& problem, std::span<const double
   }
 }
 
+/// What a block does to a body at once: the same numbers wherever they are added.
+void force_of(const ConstraintProblem& problem, std::span<const double> impulses,
+              const OrderedSums::Term& term, OrderedSums::Numbers& f) {
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  if (term.block < n_contacts) {
+    const RigidContact& c = problem.contacts[at(term.block)];
+    const double* l = impulses.data() + 3 * at(term.block);
+    const Vec3 p = l[0] * c.normal + l[1] * c.tangent + l[2] * c.normal.cross(c.tangent);
+    MutVec3(f.data()) = term.member == 0 ? Vec3(-p) : p;
+    MutVec3(f.data() + 3) = term.member == 0 ? Vec3(-c.arm_a.cross(p)) : c.arm_b.cross(p);
+    return;
+  }
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t k = at(term.block - n_contacts);
+  f.fill(0.0);
+  row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
+    row_kernels::add_force(rows, blocks.jacobian.data() + blocks.jacobian_begin[at(term.member)],
+                           impulses.data() + 3 * at(n_contacts) + at(blocks.row_begin[k]),
+                           f.data());
+  });
+}
+
+/// f += G^T lambda over this rank's general blocks, block by block; all `impulses`.
+void add_ordered_forces(const ConstraintProblem& problem, std::span<const double> impulses,
+                        std::span<double> f) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  OrderedSums::Numbers force;
+  for (Index k = 0; k < blocks.size(); ++k)
+    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
+      const Index b = blocks.body[at(j)];
+      force_of(problem, impulses, {n_contacts + k, b, j}, force);
+      for (std::size_t d = 0; d < 6; ++d) f[6 * at(b) + d] += force[d];
+    }
+}
+
 /// w = G V + offset b of the rigid contacts.
 void contact_slips(const ConstraintProblem& problem, std::span<const double> velocities,
                    double offset, std::span<double> w) {
@@ -194,12 +233,17 @@ struct DelassusOperator::Impl {
 
   void set_up_bodies() {
     const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
+    ghost_velocities.emplace(problem.comm, forward, width, kTagGhostVelocities);
+    if (problem.ordered) {
+      CATENA_CHECK(width == 6, "bodies of ordered problems have six velocities");
+      ordered.emplace(problem, OrderedSums::Blocks::all, kTagOrdered);
+      return;
+    }
     // Several neighbours may send forces for one body: they arrive in slots of their own
     // and are added in the order of the neighbours' ranks.
     HaloPlan backward = forward.reversed_into_slots(slot_item);
     slots.resize(slot_item.size() * at(width));
     ghost_forces.emplace(problem.comm, std::move(backward), width, kTagGhostForces);
-    ghost_velocities.emplace(problem.comm, forward, width, kTagGhostVelocities);
   }
 
   void set_up_assembled() {
@@ -213,17 +257,32 @@ struct DelassusOperator::Impl {
     ghost_velocities->end(v);
   }
 
+  /// Adds the general blocks' forces and those of other ranks.
+  void complete_forces(std::span<const double> impulses, std::span<double> forces) {
+    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), forces);
+    ghost_forces->begin(forces);
+    ghost_forces->end(slots);
+    for (std::size_t s = 0; s < slot_item.size(); ++s)
+      for (std::size_t d = 0; d < at(width); ++d)
+        forces[at(slot_item[s]) * at(width) + d] += slots[s * at(width) + d];
+  }
+
+  void complete_in_order(std::span<const double> impulses, std::span<double> forces) {
+    add_ordered_forces(problem, impulses, forces);
+    ordered->complete(forces, [&](const OrderedSums::Term& term, OrderedSums::Numbers& f) {
+      force_of(problem, impulses, term, f);
+    });
+  }
+
   /// `changes` of owned bodies := M^-1 G^T lambda, with the true mass; the others 0. The
   /// forces G^T lambda are added up in the same place.
   void owned_changes(std::span<const double> impulses, std::span<double> changes) {
     std::fill(changes.begin(), changes.end(), 0.0);
     add_contact_forces(problem, impulses, changes);
-    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), changes);
-    ghost_forces->begin(changes);
-    ghost_forces->end(slots);
-    for (std::size_t s = 0; s < slot_item.size(); ++s)
-      for (std::size_t d = 0; d < at(width); ++d)
-        changes[at(slot_item[s]) * at(width) + d] += slots[s * at(width) + d];
+    if (ordered)
+      complete_in_order(impulses, changes);
+    else
+      complete_forces(impulses, changes);
     const ProblemBodies& bodies = problem.bodies;
     for (Index b = 0; b < bodies.n_owned; ++b) {
       const std::size_t first = at(bodies.dof_begin[at(b)]);
@@ -276,6 +335,7 @@ struct DelassusOperator::Impl {
   std::vector<double> scratch;   ///< velocities, made when first asked for
   std::vector<double> columns;   ///< assembled: local rows, then halo rows
   std::optional<HaloExchange> ghost_forces, ghost_velocities, halo_blocks;
+  std::optional<OrderedSums> ordered;
 };
 
 DelassusOperator::DelassusOperator(const ConstraintProblem& problem)

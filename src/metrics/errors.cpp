@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "catena/comm/sums.hpp"
 #include "cone_energies.hpp"
 #include "contact_diagonal.hpp"
 #include "disc_errors.hpp"
@@ -20,7 +21,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The sums that go over all ranks, in this order.
-enum Sum : std::size_t {
+enum Place : std::size_t {
   kJoint,
   kNormal,
   kFriction,
@@ -43,7 +44,8 @@ enum Sum : std::size_t {
 enum Maximum : std::size_t { kNaturalLinear, kNaturalAngular, kMaxima };
 
 struct Totals {
-  std::array<double, kSums> sums{};
+  explicit Totals(bool exact) { sums.fill(Sum(exact)); }
+  std::array<Sum, kSums> sums;
   std::array<double, kMaxima> maxima{};
 };
 
@@ -64,7 +66,9 @@ struct ErrorEvaluator::Impl {
         op(o),
         reduction(p.comm),
         cone_law(p.law == ContactLaw::coulomb || p.law == ContactLaw::ccp),
-        width(cone_law ? 2 : 3) {
+        width(cone_law ? 2 : 3),
+        contact_scales(p.ordered),
+        words(p.ordered) {
     if (p.assembled)
       set_up_assembled();
     else
@@ -108,7 +112,7 @@ struct ErrorEvaluator::Impl {
 
   /// Adds what a contact or scalar row says; its energy belongs to `normal`.
   template <ErrorSet kSet>
-  double add(const Part& part, Sum normal, bool angular, Totals& t) const {
+  double add(const Part& part, Place normal, bool angular, Totals& t) const {
     t.sums[normal] += part.energy_normal;
     t.sums[kFriction] += part.energy_friction;
     if constexpr (kSet != ErrorSet::energy) {
@@ -141,7 +145,7 @@ struct ErrorEvaluator::Impl {
 
   /// A scalar row with its bounds; `counts` in the norms of natural maps and slips.
   template <ErrorSet kSet>
-  double add_scalar(double lambda, double w, double r, double lo, double hi, double a, Sum energy,
+  double add_scalar(double lambda, double w, double r, double lo, double hi, double a, Place energy,
                     bool angular, bool counts, Totals& t) const {
     Part part = scalar_row<kSet>(lambda, w, lo, hi, a);
     if (!counts) part.slip = 0.0;
@@ -394,7 +398,7 @@ struct ErrorEvaluator::Impl {
   void walk(std::span<const double> impulses, std::span<const double> velocities) {
     worst = kNoIndex;
     worst_energy = -1.0;
-    Totals t;
+    Totals t(problem.ordered);
     if (problem.assembled) {
       if (impulses.empty())
         std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), w_rows.begin());
@@ -412,7 +416,9 @@ struct ErrorEvaluator::Impl {
         walk_general<kSet>(theirs, free, t);
       }
     }
-    totals = t;
+    words.clear();
+    for (const Sum& sum : t.sums) words.add(sum);
+    maxima = t.maxima;
   }
 
   void accumulate(std::span<const double> impulses, std::span<const double> velocities,
@@ -429,7 +435,8 @@ struct ErrorEvaluator::Impl {
   }
 
   Errors finish() const {
-    const std::array<double, kSums>& sums = totals.sums;
+    std::array<double, kSums> sums;
+    for (std::size_t i = 0; i < kSums; ++i) sums[i] = words[i];
     Errors e;
     // A comparison drops NaN, but the norms do not: one bad number spoils every error.
     const double poison = 0.0 * (sums[kImpulse] + sums[kSlip]);
@@ -439,15 +446,14 @@ struct ErrorEvaluator::Impl {
     e.energy_limit = sums[kLimit] + poison;
     e.energy = e.energy_joint + e.energy_normal + e.energy_friction + e.energy_limit;
     const double left_out = set == ErrorSet::energy ? kNaN : poison;
-    e.natural_map = totals.maxima[kNaturalLinear] + left_out;
-    e.natural_map_angular = totals.maxima[kNaturalAngular] + left_out;
+    e.natural_map = maxima[kNaturalLinear] + left_out;
+    e.natural_map_angular = maxima[kNaturalAngular] + left_out;
     e.natural_map_rms = std::sqrt(sums[kNatural] / std::max(sums[kCount], 1.0)) + left_out;
-    finish_relative(set == ErrorSet::all ? poison : kNaN, e);
+    finish_relative(sums, set == ErrorSet::all ? poison : kNaN, e);
     return e;
   }
 
-  void finish_relative(double poison, Errors& e) const {
-    const std::array<double, kSums>& sums = totals.sums;
+  static void finish_relative(const std::array<double, kSums>& sums, double poison, Errors& e) {
     const double impulse = std::sqrt(sums[kImpulse]);
     const double free_slip = std::sqrt(sums[kFreeSlip]);
     const double unscaled = std::sqrt(sums[kUnscaled]) + poison;
@@ -467,7 +473,7 @@ struct ErrorEvaluator::Impl {
   }
 
   /// sum s_i^2 / N_ii of energy_round_off, this rank's.
-  double round_off_scales() const;
+  Sum round_off_scales() const;
 
   const ConstraintProblem& problem;
   DelassusOperator& op;
@@ -475,19 +481,20 @@ struct ErrorEvaluator::Impl {
   bool cone_law;
   std::size_t width;                 ///< numbers of `diagonal` per rigid contact
   std::vector<double> diagonal;      ///< of N: N_nn and a_t, or three; assembled: per row
-  double contact_scales = 0.0;       ///< rigid contacts' part of round_off_scales
+  Sum contact_scales;                ///< rigid contacts' part of round_off_scales
   std::vector<double> row_diagonal;  ///< of the general blocks' rows
   std::vector<double> w_rows;        ///< w of the general blocks, or of all assembled rows
   std::vector<double> own_velocities;
   ErrorSet set = ErrorSet::all;
-  Totals totals;
+  SumWords words;  ///< of the sums, then their totals over all ranks
+  std::array<double, kMaxima> maxima{};
   Index worst = kNoIndex;
   double worst_energy = 0.0;
   std::vector<double>* energies = nullptr;  ///< of each block, where they are asked for
 };
 
-double ErrorEvaluator::Impl::round_off_scales() const {
-  double sum = contact_scales;
+Sum ErrorEvaluator::Impl::round_off_scales() const {
+  Sum sum = contact_scales;
   const auto add_square = [&](double scale, double n_ii) {
     if (n_ii > 0.0) sum += scale * scale / n_ii;
   };
@@ -523,13 +530,13 @@ void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> v
 void ErrorEvaluator::begin_at(std::span<const double> impulses, std::span<const double> velocities,
                               ErrorSet set) {
   impl_->accumulate(impulses, velocities, set);
-  impl_->reduction.begin(impl_->totals.sums, impl_->totals.maxima);
+  impl_->reduction.begin(impl_->words.words(), impl_->maxima);
 }
 
 bool ErrorEvaluator::pending() const { return impl_->reduction.pending(); }
 
 Errors ErrorEvaluator::end() {
-  impl_->reduction.end(impl_->totals.sums, impl_->totals.maxima);
+  impl_->reduction.end(impl_->words.words(), impl_->maxima);
   return impl_->finish();
 }
 
@@ -542,7 +549,7 @@ Errors ErrorEvaluator::evaluate(std::span<const double> impulses, std::span<doub
 Errors ErrorEvaluator::evaluate_at(std::span<const double> impulses,
                                    std::span<const double> velocities, ErrorSet set) {
   impl_->accumulate(impulses, velocities, set);
-  impl_->reduction.begin(impl_->totals.sums, impl_->totals.maxima);
+  impl_->reduction.begin(impl_->words.words(), impl_->maxima);
   return end();
 }
 
@@ -552,7 +559,9 @@ Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
 
 double ErrorEvaluator::energy_round_off() {
   constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
-  return 0.5 * kRoundOff * kRoundOff * impl_->problem.comm.sum(impl_->round_off_scales());
+  const ConstraintProblem& problem = impl_->problem;
+  return 0.5 * kRoundOff * kRoundOff *
+         total(problem.comm, impl_->round_off_scales(), problem.ordered);
 }
 
 std::vector<double> ErrorEvaluator::block_energies(std::span<const double> impulses,

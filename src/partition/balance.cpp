@@ -28,6 +28,14 @@ void describe(SettingsVisitor& visit, BalanceSettings& s) {
               {.min = 100,
                .max = 1e8,
                .help = "vertices of the graph that one rank may hold; above, cells are split"});
+  visit.visit("deterministic", s.deterministic,
+              {.help = "the same bits on any number of ranks, for about twice the time "
+                       "(docs/determinism.md)"});
+  visit.visit("tile_bodies", s.tile_bodies,
+              {.min = 1,
+               .max = 1e6,
+               .help = "bodies of a tile, of which deterministic runs consist; larger ones take "
+                       "fewer sweeps, smaller ones can be dealt to more ranks"});
   visit.visit(
       "subdomains", s.subdomains,
       {.min = 1, .max = 1e6, .word = "per_rank", .word_value = 0, .help = "over all ranks"});

@@ -38,12 +38,10 @@ struct Departure {
 };
 
 std::vector<Departure> departures(const Bodies& bodies, const State& state,
-                                  std::span<const int> part, int n_parts, int n_ranks) {
-  const auto target = [&](std::size_t body) {
-    return static_cast<std::size_t>(rank_of_part(part[body], n_parts, n_ranks));
-  };
+                                  std::span<const int> rank, int n_ranks) {
+  const auto target = [&](std::size_t body) { return static_cast<std::size_t>(rank[body]); };
   std::vector<Departure> to(static_cast<std::size_t>(n_ranks));
-  for (std::size_t i = 0; i < part.size(); ++i) to[target(i)].bodies.push_back(i);
+  for (std::size_t i = 0; i < rank.size(); ++i) to[target(i)].bodies.push_back(i);
   const IdIndex index(bodies.constants);
   const auto target_of = [&](const ContactKey& key) {
     return target(home_among_owned(key, index, bodies.constants));
@@ -128,10 +126,19 @@ void take_joints_along(const Communicator& comm, Bodies& bodies, State& state) {
 
 std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
                      std::span<const int> part, int n_parts) {
+  std::vector<int> rank(part.size());
+  std::transform(part.begin(), part.end(), rank.begin(),
+                 [&](int p) { return rank_of_part(p, n_parts, comm.size()); });
+  return migrate(comm, bodies, state, part, rank);
+}
+
+std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
+                     std::span<const int> part, std::span<const int> rank) {
   std::vector<Parcel> out;
   std::int64_t leaving = 0;
   all_or_none(comm, [&] {
-    CATENA_CHECK(part.size() == bodies.constants.size(), "a part for each body");
+    CATENA_CHECK(part.size() == bodies.constants.size() && rank.size() == part.size(),
+                 "a part and a rank for each body");
     state.subdomain.assign(part.begin(), part.end());
     for_each_body_column(
         [&](const char* name, const auto& column) {
@@ -139,12 +146,12 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
         },
         bodies, state);
     CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
-    const auto to = departures(bodies, state, part, n_parts, comm.size());
-    for (int rank = 0; rank < comm.size(); ++rank) {
-      const Departure& departure = to[static_cast<std::size_t>(rank)];
+    const auto to = departures(bodies, state, rank, comm.size());
+    for (int r = 0; r < comm.size(); ++r) {
+      const Departure& departure = to[static_cast<std::size_t>(r)];
       if (departure.bodies.empty()) continue;
-      if (rank != comm.rank()) leaving += static_cast<std::int64_t>(departure.bodies.size());
-      out.push_back({rank, pack(departure, bodies, state)});
+      if (r != comm.rank()) leaving += static_cast<std::int64_t>(departure.bodies.size());
+      out.push_back({r, pack(departure, bodies, state)});
     }
   });
   // Those that stay travel through a parcel to oneself: one path for all.

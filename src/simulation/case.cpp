@@ -54,19 +54,32 @@ void describe_time(SettingsVisitor& visit, TimeSettings& s) {
   });
 }
 
-void describe_parallel(SettingsVisitor& visit, BalanceSettings& s) {
+/// What does not give the same bits on any number of ranks.
+void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
+  const auto refuse = [&](const char* found, const char* remedy) {
+    visit.reject("deterministic", std::string("`true` excludes ") + found, remedy);
+  };
+  if (s.solver.method != SolverMethod::gauss_seidel)
+    refuse("all solvers but gauss_seidel", "set solver.method to gauss_seidel");
+  if (s.solver.gauss_seidel.formulation == Formulation::residual)
+    refuse("solver.formulation: residual", "set it to velocity");
+  if (!std::isnan(s.solver.gauss_seidel.stop.time_limit))
+    refuse("solver.time_limit", "limit solver.max_iterations instead");
+  if (s.time.stepper == StepperKind::natural)
+    refuse("time.stepper: natural", "use time.stepper: spook");
+  if (s.parallel.subdomains > 0) refuse("parallel.subdomains", "set parallel.tile_bodies instead");
+  if (std::any_of(s.generators.begin(), s.generators.end(),
+                  [](const GeneratorSettings& g) { return g.type == GeneratorType::insertion; }))
+    refuse("insertions, which follow what ranks own", "let all bodies be there from the start");
+}
+
+void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
   visit.section("parallel", {.help = "who computes what"}, [&] {
-    describe(visit, s);
+    describe(visit, s.parallel);
+    if (s.parallel.deterministic) refuse_with_deterministic(visit, s);
     int weights = 0;
     visit.unavailable("weights", kLaterWeights);
     visit.choice("weights", weights, kWeights, {.help = "work is counted: rows times sweeps"});
-    bool deterministic = false;
-    visit.visit("deterministic", deterministic,
-                {.help = "`true`, the same bits on any number of ranks, is not available yet"});
-    if (deterministic) {
-      visit.reject("deterministic", "'true' is not available in this version",
-                   "the same rank count gives the same bits anyway");
-    }
   });
 }
 
@@ -198,7 +211,7 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
                    "set contact.law to coulomb, or local to exact or cone");
     }
   });
-  describe_parallel(visit, s.parallel);
+  describe_parallel(visit, s);
   describe_output(visit, s.output, s.time.stepper);
   visit.visit("seed", s.seed, {.min = 0, .help = "of all random numbers"});
 }

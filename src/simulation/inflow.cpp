@@ -344,7 +344,7 @@ std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state)
       own_bodies.constants.push_back(own[k].constants);
       own_state.body.push_back(own[k].state);
     }
-    const EnergyMomentum energy = energy_and_momentum(model_, own_bodies, own_state);
+    const EnergyMomentum energy = total_energy_and_momentum(comm_, model_, own_bodies, own_state);
     state.audit.flow_energy += energy.kinetic + energy.potential;
   }
   return inserted;

@@ -84,7 +84,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
     state.flow.removed_mass += body.mass;
   }
   state.flow.removed += static_cast<std::int64_t>(gone.size());
-  const EnergyMomentum energy = energy_and_momentum(model, out, out_state);
+  const EnergyMomentum energy = total_energy_and_momentum(comm, model, out, out_state);
   state.audit.flow_energy -= energy.kinetic + energy.potential;
 
   drop_bodies(leaves, bodies, state);

@@ -6,15 +6,12 @@
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/partition/tiles.hpp"
 #include "catena/stepper/stepper.hpp"
 
 namespace catena {
 
 namespace {
-
-int number_of_parts(const Communicator& comm, const BalanceSettings& settings) {
-  return settings.subdomains > 0 ? settings.subdomains : comm.size();
-}
 
 std::unique_ptr<Solver> make_step_solver(MethodSettings settings) {
   // what a step shows of its errors
@@ -39,9 +36,9 @@ std::unique_ptr<TimeStepper> make_stepper(const Communicator& comm, const Model&
 
 Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
     : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
+  model_.deterministic = settings_.parallel.deterministic;
   if (settings_.solver.method == SolverMethod::gauss_seidel &&
-      settings_.solver.gauss_seidel.formulation == Formulation::residual &&
-      number_of_parts(comm_, settings_.parallel) > 1) {
+      settings_.solver.gauss_seidel.formulation == Formulation::residual && number_of_parts() > 1) {
     throw Error("`residual` runs on one subdomain only", "solver.formulation",
                 "use formulation: velocity, or set parallel.subdomains to 1");
   }
@@ -52,10 +49,10 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
   inflow_ = std::make_unique<Inflow>(comm_, settings_, model_);
   state_.inflow.resize(inflow_->insertions().size());
   state_.outflow.resize(settings_.outflow.size());
-  const EnergyMomentum start = energy_and_momentum(model_, bodies_, state_);
+  const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
   state_.audit.initial_energy = start.kinetic + start.potential;
 
-  const int n_parts = number_of_parts(comm_, settings_.parallel);
+  const int n_parts = number_of_parts();
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
   stepper_ = make_stepper(comm_, model_, settings_);
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
@@ -72,22 +69,36 @@ std::int64_t Simulation::n_steps() const {
   return std::llround(settings_.time.end / settings_.time.step);
 }
 
+int Simulation::number_of_parts() const {
+  if (model_.deterministic) return count_tiles(comm_, bodies_, settings_.parallel.tile_bodies);
+  return settings_.parallel.subdomains > 0 ? settings_.parallel.subdomains : comm_.size();
+}
+
 void Simulation::distribute() {
-  if (number_of_parts(comm_, settings_.parallel) == 1) return;
+  if (model_.deterministic) return distribute_tiles();
+  if (number_of_parts() == 1) return;
   stepper_->find_contacts(bodies_, state_);
   quality_ = rebalance(comm_, bodies_, state_, stepper_->contacts(), settings_.parallel);
 }
 
+void Simulation::distribute_tiles() {
+  const int n_tiles = number_of_parts();
+  const std::vector<int> tile = partition_by_curve(comm_, bodies_, state_, n_tiles);
+  stepper_->find_contacts(bodies_, state_);
+  const std::vector<int> rank =
+      deal_tiles(comm_, bodies_, stepper_->contacts(), tile, n_tiles, quality_);
+  quality_.moved = migrate(comm_, bodies_, state_, tile, rank);
+}
+
 void Simulation::renew_order() {
   const std::vector<std::int32_t> part = state_.subdomain;
-  migrate(comm_, bodies_, state_, part, number_of_parts(comm_, settings_.parallel));
+  migrate(comm_, bodies_, state_, part, number_of_parts());
 }
 
 void Simulation::let_flow() {
   flowed_ += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
   if (inflow_->none()) return;
-  flowed_ += inflow_->insert(settings_.time.step, number_of_parts(comm_, settings_.parallel),
-                             bodies_, state_);
+  flowed_ += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
 }
 
 const StepReport& Simulation::step() {
@@ -95,11 +106,13 @@ const StepReport& Simulation::step() {
   constexpr double kMostFlow = 0.2;
   let_flow();
   const int interval = settings_.parallel.rebalance_steps;
-  const int n_parts = number_of_parts(comm_, settings_.parallel);
-  // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
-  const bool uneven = unbalanced_ || (flowed_ > 0 && n_parts > comm_.size());
-  if (interval > 0 && state_.step > 0) {
-    const bool due = state_.step % interval == 0;
+  const bool due = interval > 0 && state_.step > 0 && state_.step % interval == 0;
+  if (model_.deterministic) {
+    if (due) distribute();
+  } else if (interval > 0 && state_.step > 0) {
+    const int n_parts = number_of_parts();
+    // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
+    const bool uneven = unbalanced_ || (flowed_ > 0 && n_parts > comm_.size());
     const bool grown =
         flowed_ > 0 && uneven &&
         static_cast<double>(flowed_) >

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace catena {
@@ -44,15 +45,7 @@ void JointDrives::list_rows(JointSystem& joints) {
     block_.push_back(k);
     row_.push_back(3 * n_contacts + at(blocks.row_begin[at(k)]));
   }
-  const auto ranks = static_cast<std::size_t>(problem_.comm.size());
-  std::vector<double> counts(ranks + 1, 0.0);
-  counts[static_cast<std::size_t>(problem_.comm.rank())] = static_cast<double>(block_.size());
-  problem_.comm.sum(counts);
-  for (std::size_t r = 0; r < ranks; ++r) {
-    if (r < static_cast<std::size_t>(problem_.comm.rank()))
-      first_ += static_cast<std::size_t>(counts[r]);
-    total_ += static_cast<std::size_t>(counts[r]);
-  }
+  total_ = static_cast<std::size_t>(problem_.comm.sum(static_cast<std::int64_t>(block_.size())));
   if (total_ == 0) return;
   for (Index b = 0; b < problem_.bodies.size(); ++b) {
     if (touched[at(b)] == 0) continue;
@@ -64,11 +57,37 @@ void JointDrives::list_rows(JointSystem& joints) {
     for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r)
       rows_.push_back(3 * n_contacts + at(r));
   }
-  const auto numbers = static_cast<double>(total_ * (dofs_.size() + rows_.size()));
-  if (total_ > kMost || problem_.comm.max(numbers) > static_cast<double>(kMostNumbers)) total_ = 0;
+  // of ordered problems what does not depend on the ranks
+  const auto numbers = static_cast<std::int64_t>(
+      total_ * (problem_.ordered ? 2 * rows_.size() : dofs_.size() + rows_.size()));
+  const std::int64_t most =
+      problem_.ordered ? problem_.comm.sum(numbers) : problem_.comm.max(numbers);
+  if (total_ > kMost || most > static_cast<std::int64_t>(kMostNumbers)) total_ = 0;
   if (total_ == 0) return;
+  find_places();
   has_.assign(n_contacts + at(blocks.size()), 0);
   for (const Index k : block_) has_[n_contacts + at(k)] = 1;
+}
+
+/// Collective. Rows stand in the order of their joints.
+void JointDrives::find_places() {
+  std::vector<std::int64_t> names;
+  names.reserve(block_.size());
+  for (const Index k : block_) names.push_back(problem_.blocks.name[at(k)]);
+  const std::vector<std::byte> bytes =
+      problem_.comm.all_gather_bytes(std::as_bytes(std::span(names)));
+  std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  std::sort(all.begin(), all.end());
+  own_.assign(total_, kNoIndex);
+  // a joint's rows lie on one rank, together and in their order
+  for (std::size_t g = 0; g < names.size(); ++g) {
+    const bool same = g > 0 && names[g] == names[g - 1];
+    place_.push_back(same ? place_.back() + 1
+                          : static_cast<std::size_t>(
+                                std::lower_bound(all.begin(), all.end(), names[g]) - all.begin()));
+    own_[place_.back()] = static_cast<Index>(g);
+  }
 }
 
 /// w of an own row.
@@ -100,23 +119,22 @@ void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
   matrix_.assign(total_ * total_, 0.0);
   std::vector<double> own_diagonal(total_, 0.0);
   for (std::size_t f = 0; f < total_; ++f) {
-    const bool own = f >= first_ && f < first_ + block_.size();
-    if (own) unit[row_[f - first_]] = 1.0;
+    const bool own = own_[f] != kNoIndex;
+    const std::size_t row = own ? row_[at(own_[f])] : 0;
+    if (own) unit[row] = 1.0;
     op.velocity_changes(unit, velocities);
     op.general_slips(velocities, std::span(unit).subspan(first_general), slips);
-    if (own)
-      own_diagonal[f] =
-          slips[row_[f - first_] - first_general] - bias[row_[f - first_] - first_general];
+    if (own) own_diagonal[f] = slips[row - first_general] - bias[row - first_general];
     for (const std::size_t r : rows_) rhs[r] = bias[r - first_general] - slips[r - first_general];
     joints.move(problem_, rhs, changes, reaction);
     for (std::size_t d = 0; d < n_dofs; ++d) velocities[d] += changes[d];
     for (std::size_t g = 0; g < block_.size(); ++g)
-      matrix_[(first_ + g) * total_ + f] =
+      matrix_[place_[g] * total_ + f] =
           slip(g, unit, velocities) + problem_.blocks.q[row_[g] - first_general];
     double* column = columns_.data() + f * line;
     for (const std::size_t d : dofs_) *column++ = velocities[d];
     for (const std::size_t r : rows_) *column++ = reaction[r];
-    if (own) unit[row_[f - first_]] = 0.0;
+    if (own) unit[row] = 0.0;
   }
   problem_.comm.sum(matrix_);
   problem_.comm.sum(own_diagonal);
@@ -205,7 +223,7 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
   double* lower = lambda + total_;
   double* upper = lower + total_;
   for (std::size_t g = 0; g < block_.size(); ++g) {
-    const std::size_t f = first_ + g;
+    const std::size_t f = place_[g];
     const auto row = at(blocks.row_begin[at(block_[g])]);
     const bool limit = blocks.kind[at(block_[g])] == BlockKind::unilateral;
     w[f] = slip(g, impulses, velocities);
@@ -228,7 +246,7 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
     for (const std::size_t i : dofs_) velocities[i] += *column++ * d;
     for (const std::size_t r : rows_) impulses[r] += *column++ * d;
   }
-  for (std::size_t g = 0; g < block_.size(); ++g) impulses[row_[g]] = lambda[first_ + g];
+  for (std::size_t g = 0; g < block_.size(); ++g) impulses[row_[g]] = lambda[place_[g]];
 }
 
 void JointDrives::store(std::span<const double> from, std::span<double> to) const {

@@ -42,6 +42,7 @@ class JointDrives {
 
  private:
   void list_rows(JointSystem& joints);
+  void find_places();
   void make_columns(DelassusOperator& op, JointSystem& joints);
   bool sweep_rows();
   bool free_rows();
@@ -50,17 +51,18 @@ class JointDrives {
               std::span<const double> velocities) const;
 
   const ConstraintProblem& problem_;
-  std::vector<char> has_;          ///< per block
-  std::vector<Index> block_;       ///< own rows: general block ...
-  std::vector<std::size_t> row_;   ///< ... and row among all rows
-  std::size_t first_ = 0;          ///< of the own rows among those of all ranks
-  std::size_t total_ = 0;          ///< over all ranks
-  std::vector<std::size_t> dofs_;  ///< velocities that a column moves
-  std::vector<std::size_t> rows_;  ///< bilateral rows that it moves
-  std::vector<double> columns_;    ///< per row of all ranks: of dofs_, then of rows_
-  std::vector<double> matrix_;     ///< N~, row by row
-  std::vector<double> step_;       ///< what a row's slip is divided by, at least N~_ff
-  std::vector<double> state_;      ///< w, lambda, lower, upper of all rows
+  std::vector<char> has_;           ///< per block
+  std::vector<Index> block_;        ///< own rows: general block ...
+  std::vector<std::size_t> row_;    ///< ... and row among all rows
+  std::vector<std::size_t> place_;  ///< of each own row among those of all ranks
+  std::vector<Index> own_;          ///< of all ranks' rows the own one, or kNoIndex
+  std::size_t total_ = 0;           ///< over all ranks
+  std::vector<std::size_t> dofs_;   ///< velocities that a column moves
+  std::vector<std::size_t> rows_;   ///< bilateral rows that it moves
+  std::vector<double> columns_;     ///< per row of all ranks: of dofs_, then of rows_
+  std::vector<double> matrix_;      ///< N~, row by row
+  std::vector<double> step_;        ///< what a row's slip is divided by, at least N~_ff
+  std::vector<double> state_;       ///< w, lambda, lower, upper of all rows
   std::vector<double> change_;
 };
 

@@ -195,7 +195,10 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
                       ? 1
                       : 0;
   }
-  const JointDeal dealing = deal_joints(comm, edges, places, as_chain);
+  // chains that are not cut are eliminated alike wherever they are
+  const JointDeal dealing =
+      deal_joints(comm, edges, places, as_chain,
+                  problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
   first_place_ = dealing.first;
 
   // each block says to whom eliminates it what it is
@@ -382,6 +385,8 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
   for (std::size_t i = 0; i < block_.size(); ++i)
     for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j)
       touched_[at(problem.blocks.body[at(reference_[i][j])])] = 1;
+  ordered_.reset();
+  if (problem.ordered) ordered_.emplace(problem, OrderedSums::Blocks::bilateral, kTagBackward);
   if (problem.comm.size() == 1) return;
   std::vector<double> marks(touched_.begin(), touched_.end());
   {
@@ -402,6 +407,7 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
   HaloPlan backward = forward.reversed_into_slots(slot_item_);
   slots_.assign(slot_item_.size() * static_cast<std::size_t>(item_width_), 0.0);
   forward_.emplace(problem.comm, std::move(forward), item_width_, kTagForward);
+  if (problem.ordered) return;
   backward_.emplace(problem.comm, std::move(backward), item_width_, kTagBackward);
 }
 

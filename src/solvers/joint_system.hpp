@@ -13,6 +13,7 @@
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/constraints/ordered_sums.hpp"
 #include "catena/partition/mechanisms.hpp"
 #include "catena/solvers/joint_settings.hpp"
 #include "catena/solvers/solver.hpp"
@@ -120,6 +121,9 @@ class JointSystem {
   void share(std::span<double> velocities);
   void add_impulses(const ConstraintProblem& problem, double* lambda) const;
   void add_changes(const ConstraintProblem& problem, double* lambda, std::span<double> velocities);
+  void add_change_of(const ConstraintProblem& problem, std::size_t i, std::size_t j,
+                     double* v_b) const;
+  void complete_in_order(const ConstraintProblem& problem);
   void make_report(const ConstraintProblem& problem);
 
   JointSettings settings_;
@@ -144,9 +148,10 @@ class JointSystem {
   int width_ = 6;                                               ///< most rows of a block
   std::optional<HaloExchange> to_dealt_, from_dealt_;
   std::optional<HaloExchange> forward_, backward_;
-  std::vector<Index> slot_item_;  ///< item that each slot is added to
-  std::vector<double> slots_;     ///< changes as they come from the neighbours
-  int item_width_ = 6;            ///< velocities in an item of these two
+  std::optional<OrderedSums> ordered_;  ///< in place of backward_ where the problem is ordered
+  std::vector<Index> slot_item_;        ///< item that each slot is added to
+  std::vector<double> slots_;           ///< changes as they come from the neighbours
+  int item_width_ = 6;                  ///< velocities in an item of these two
   /// w and then dlambda: rows of all dealt blocks in their order, then width_ places for each local
   /// block that another rank eliminates.
   std::vector<double> rows_;

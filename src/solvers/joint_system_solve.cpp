@@ -96,7 +96,10 @@ void JointSystem::make_chain(const ConstraintProblem& problem) {
   }
   chain_.diagonal.resize(static_cast<std::size_t>(chain_.diagonal_begin.back()));
   chain_.coupling.resize(static_cast<std::size_t>(chain_.coupling_begin.back()));
-  chain_factor_.emplace(comm, chain_, settings_);
+  JointSettings settings = settings_;
+  // by body the chains' places decide, which depend on the ranks
+  if (problem.ordered) settings.grouping = ChainGrouping::rank;
+  chain_factor_.emplace(comm, chain_, settings);
 }
 
 /// A = G M^-1 G^T + Sigma in chain order. G M^-1 of the body shared with the joint before serves
@@ -140,12 +143,14 @@ constexpr Index kMostBorderRows = 200;
 }  // namespace
 
 void JointSystem::make_groups(const ConstraintProblem& problem) {
-  // trees together; each looped mechanism on its own; with method direct all in one
+  // trees together; each looped mechanism on its own; with method direct all in one; in ordered
+  // problems each on its own
   std::map<std::int64_t, std::size_t> group_of;
   for (std::size_t i = n_chain_; i < dealt_.size(); ++i) {
     const Dealt& d = dealt_[i];
     const bool tree = d.place.kind == MechanismKind::tree || d.place.kind == MechanismKind::chain;
-    const bool together = settings_.method == JointMethod::direct || tree;
+    // of ordered problems a mechanism's factor must not know which others lie on its rank
+    const bool together = !problem.ordered && (settings_.method == JointMethod::direct || tree);
     const auto [entry, fresh] =
         group_of.try_emplace(together ? -1 : d.place.component, groups_.size());
     if (fresh) groups_.emplace_back();
@@ -325,49 +330,71 @@ void JointSystem::add_impulses(const ConstraintProblem& problem, double* lambda)
   }
 }
 
+/// v_b += M^-1 G^T rows_ of local block i at the j-th of its dynamic bodies.
+void JointSystem::add_change_of(const ConstraintProblem& problem, std::size_t i, std::size_t j,
+                                double* v_b) const {
+  const ProblemBodies& bodies = problem.bodies;
+  const double* change = rows_.data() + place_[i];
+  const auto reference = at(reference_[i][j]);
+  const Index b = problem.blocks.body[reference];
+  const double* g = problem.blocks.jacobian.data() + problem.blocks.jacobian_begin[reference];
+  with_rows(signature_[i].rows, [&](auto rows) {
+    if (bodies.mass_kind[at(b)] == MassKind::rigid) {
+      add_change(rows, g, change, bodies.inverse_mass.data() + bodies.mass_begin[at(b)], v_b);
+      return;
+    }
+    const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
+    std::vector<double> f(dofs, 0.0), y(dofs);
+    for (int r = 0; r < rows; ++r)
+      for (std::size_t d = 0; d < dofs; ++d)
+        f[d] += g[static_cast<std::size_t>(r) * dofs + d] * change[r];
+    apply_inverse_mass(bodies, b, f, y);
+    for (std::size_t d = 0; d < dofs; ++d) v_b[d] += y[d];
+  });
+}
+
 /// V += M^-1 G^T rows_, at owners and ghosts; lambda (of the general blocks, may be null) += rows_.
 void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
                               std::span<double> velocities) {
   if (lambda != nullptr) add_impulses(problem, lambda);
-  const GeneralBlocks& blocks = problem.blocks;
   const ProblemBodies& bodies = problem.bodies;
-  const bool alone = problem.comm.size() == 1;
+  // one rank of an ordered problem adds as several do
+  const bool alone = problem.comm.size() == 1 && !problem.ordered;
   if (!alone) change_.assign(velocities.size(), 0.0);
   double* v = alone ? velocities.data() : change_.data();
-  std::vector<double> f, y;
-  for (std::size_t i = 0; i < block_.size(); ++i) {
-    const double* change = rows_.data() + place_[i];
-    with_rows(signature_[i].rows, [&](auto rows) {
-      for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
-        const auto reference = at(reference_[i][j]);
-        const Index b = blocks.body[reference];
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[reference];
-        double* v_b = v + bodies.dof_begin[at(b)];
-        if (bodies.mass_kind[at(b)] == MassKind::rigid) {
-          add_change(rows, g, change, bodies.inverse_mass.data() + bodies.mass_begin[at(b)], v_b);
-          continue;
-        }
-        const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
-        f.assign(dofs, 0.0);
-        y.resize(dofs);
-        for (int r = 0; r < rows; ++r)
-          for (std::size_t d = 0; d < dofs; ++d)
-            f[d] += g[static_cast<std::size_t>(r) * dofs + d] * change[r];
-        apply_inverse_mass(bodies, b, f, y);
-        for (std::size_t d = 0; d < dofs; ++d) v_b[d] += y[d];
-      }
-    });
-  }
+  for (std::size_t i = 0; i < block_.size(); ++i)
+    for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
+      const Index b = problem.blocks.body[at(reference_[i][j])];
+      add_change_of(problem, i, j, v + bodies.dof_begin[at(b)]);
+    }
   if (alone) return;
-  backward_->begin(change_);
-  backward_->end(slots_);
-  const auto line = static_cast<std::size_t>(item_width_);
-  for (std::size_t s = 0; s < slot_item_.size(); ++s)
-    for (std::size_t d = 0; d < line; ++d)
-      change_[at(slot_item_[s]) * line + d] += slots_[s * line + d];
+  if (ordered_) {
+    complete_in_order(problem);
+  } else {
+    backward_->begin(change_);
+    backward_->end(slots_);
+    const auto line = static_cast<std::size_t>(item_width_);
+    for (std::size_t s = 0; s < slot_item_.size(); ++s)
+      for (std::size_t d = 0; d < line; ++d)
+        change_[at(slot_item_[s]) * line + d] += slots_[s * line + d];
+  }
   const auto owned = at(bodies.dof_begin[at(bodies.n_owned)]);
   for (std::size_t d = 0; d < owned; ++d) velocities[d] += change_[d];
   share(velocities);
+}
+
+/// Neighbours. change_ of bodies that joints of other ranks hold.
+void JointSystem::complete_in_order(const ConstraintProblem& problem) {
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  ordered_->complete(change_, [&](const OrderedSums::Term& term, OrderedSums::Numbers& change) {
+    change.fill(0.0);
+    const auto i = static_cast<std::size_t>(
+        std::lower_bound(block_.begin(), block_.end(), term.block - n_contacts) - block_.begin());
+    const std::array<Index, 4>& reference = reference_[i];
+    const auto j = std::find(reference.begin(), reference.end(), term.member);
+    if (j != reference.end())  // else the body is prescribed
+      add_change_of(problem, i, static_cast<std::size_t>(j - reference.begin()), change.data());
+  });
 }
 
 void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impulses,

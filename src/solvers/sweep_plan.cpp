@@ -44,10 +44,16 @@ bool seen_as_sphere(Roundness round, const Vec3& arm, const Vec3& normal) {
   return arm.cross(normal).squaredNorm() <= kRoundOff * kRoundOff * arm.squaredNorm();
 }
 
-/// Rigid contacts among `blocks`, by their smaller body, then the other one. Counting sort by the
+/// Rigid contacts among `blocks`, by their smaller body, then the other one; those of ordered
+/// problems as they stand, since local numbers of bodies depend on the ranks. Counting sort by the
 /// one and a few exchanges for the other; equals keep the order of the blocks.
 std::vector<Index> contacts_by_body(const ConstraintProblem& problem,
                                     std::span<const Index> blocks) {
+  if (problem.ordered) {
+    const auto end =
+        std::lower_bound(blocks.begin(), blocks.end(), static_cast<Index>(problem.contacts.size()));
+    return {blocks.begin(), end};
+  }
   const Index n = problem.bodies.size();
   // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
   // order is the same wherever such a body is kept

@@ -1,11 +1,19 @@
 #include "catena/stepper/energy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <vector>
+
+#include "catena/comm/sums.hpp"
 
 namespace catena {
 
-EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, const State& state) {
-  EnergyMomentum sum;
+namespace {
+
+/// Adds each owned body's kinetic and potential energy, momentum and angular momentum to eight
+/// sums, in this order.
+template <class Sums>
+void add_bodies(const Model& model, const Bodies& bodies, const State& state, Sums& sums) {
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic) continue;
@@ -16,12 +24,37 @@ EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, con
     if (!is_isotropic(body)) {
       spin = s.pose.q * body.inertia.cwiseProduct(s.pose.q.conjugate() * s.twist.w);
     }
-    sum.kinetic += 0.5 * (p.dot(s.twist.v) + spin.dot(s.twist.w));
-    sum.potential -= body.mass * model.gravity.dot(s.pose.p);
-    sum.linear += p;
-    sum.angular += s.pose.p.cross(p) + spin;
+    sums[0] += 0.5 * (p.dot(s.twist.v) + spin.dot(s.twist.w));
+    sums[1] -= body.mass * model.gravity.dot(s.pose.p);
+    const Vec3 angular = s.pose.p.cross(p) + spin;
+    for (int k = 0; k < 3; ++k) {
+      sums[static_cast<std::size_t>(2 + k)] += p[k];
+      sums[static_cast<std::size_t>(5 + k)] += angular[k];
+    }
   }
-  return sum;
+}
+
+template <class Numbers>
+EnergyMomentum energy_momentum_of(const Numbers& n) {
+  return {n[0], n[1], Vec3(n[2], n[3], n[4]), Vec3(n[5], n[6], n[7])};
+}
+
+}  // namespace
+
+EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, const State& state) {
+  std::array<double, 8> sums{};
+  add_bodies(model, bodies, state, sums);
+  return energy_momentum_of(sums);
+}
+
+EnergyMomentum total_energy_and_momentum(const Communicator& comm, const Model& model,
+                                         const Bodies& bodies, const State& state) {
+  std::vector<Sum> sums(8, Sum(model.deterministic));
+  add_bodies(model, bodies, state, sums);
+  SumWords words(model.deterministic);
+  for (const Sum& sum : sums) words.add(sum);
+  comm.sum(words.words());
+  return energy_momentum_of(words);
 }
 
 namespace {
@@ -43,20 +76,20 @@ bool is_prescribed(const ConstraintProblem& problem, Index b) {
 /// Puts the work of a contact where it belongs: `normal_work` and `all_work` of its impulse on the
 /// pair, `after` the normal row of G V.
 void add_work(double lambda_n, double normal_work, double all_work, double after, bool recovering,
-              ContactWork& work) {
-  work.friction_dissipation -= all_work - normal_work;
+              AuditTerms& work) {
+  work.dissipation_friction -= all_work - normal_work;
   if (lambda_n < 0.0) {
     work.cohesion_work += normal_work;
     return;
   }
   const double recovery = recovering ? std::max(0.0, 0.5 * lambda_n * after) : 0.0;
-  work.impact_dissipation -= normal_work - recovery;
+  work.dissipation_impact -= normal_work - recovery;
   work.recovery_work += recovery;
 }
 
 void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double> impulses,
                         const LocalBodies& bodies, std::span<const double> twists,
-                        std::span<const char> recovering, ContactWork& work) {
+                        std::span<const char> recovering, AuditTerms& work) {
   for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
     const RigidContact& c = problem.contacts[k];
     const double* lambda = impulses.data() + 3 * k;
@@ -84,7 +117,7 @@ void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double
 /// The same for contacts with explicit rows.
 void add_blocks(const ConstraintProblem& problem, std::span<const double> impulses,
                 const LocalBodies& bodies, std::span<const double> twists,
-                std::span<const char> recovering, ContactWork& work) {
+                std::span<const char> recovering, AuditTerms& work) {
   const auto n_contacts = static_cast<Index>(problem.contacts.size());
   const GeneralBlocks& blocks = problem.blocks;
   for (Index g = 0; g < blocks.size(); ++g) {
@@ -121,13 +154,11 @@ void add_blocks(const ConstraintProblem& problem, std::span<const double> impuls
 
 }  // namespace
 
-ContactWork contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                         const LocalBodies& bodies, std::span<const double> twists,
-                         std::span<const char> recovering) {
-  ContactWork work;
-  add_rigid_contacts(problem, impulses, bodies, twists, recovering, work);
-  add_blocks(problem, impulses, bodies, twists, recovering, work);
-  return work;
+void add_contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                      const LocalBodies& bodies, std::span<const double> twists,
+                      std::span<const char> recovering, AuditTerms& audit) {
+  add_rigid_contacts(problem, impulses, bodies, twists, recovering, audit);
+  add_blocks(problem, impulses, bodies, twists, recovering, audit);
 }
 
 }  // namespace catena

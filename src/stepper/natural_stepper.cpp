@@ -381,9 +381,6 @@ void NaturalStepper::Impl::store(const Bodies& bodies, State& state) {
     else
       joints[j].as_rows(on, total.data() + row[j], joint.impulse);
   }
-  state.audit.joint_work += audit.joint_work;
-  state.audit.motor_work += audit.motor_work;
-  state.audit.external_work += audit.external_work;
 }
 
 void NaturalStepper::Impl::make_report() {
@@ -458,7 +455,11 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
   state.sub_step = next;
   s.report.times.advance = wall_seconds() - start - s.report.times.solve;
   s.make_report();
-  record_energies(s.comm, s.model, bodies, state, s.report);
+  AuditTerms terms(s.model.deterministic);
+  terms.joint_work += s.audit.joint_work;
+  terms.motor_work += s.audit.motor_work;
+  terms.external_work += s.audit.external_work;
+  record_energies(s.comm, s.model, bodies, terms, state, s.report);
   return s.report;
 }
 

@@ -146,9 +146,9 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
   }
 }
 
-JointWork StepJoints::work(const ConstraintProblem& problem, std::span<const double> impulses,
-                           const LocalBodies& local, std::span<const double> twists) const {
-  JointWork work;
+void StepJoints::add_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                          const LocalBodies& local, std::span<const double> twists,
+                          AuditTerms& audit) const {
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t m = 0; m < made_.size(); ++m) {
@@ -173,27 +173,26 @@ JointWork StepJoints::work(const ConstraintProblem& problem, std::span<const dou
         row_work[r] += lambda[r] * u[r];
         on_body += lambda[r] * u[r];
       }
-      if (is_prescribed(problem, blocks.body[j])) work.external -= on_body;
+      if (is_prescribed(problem, blocks.body[j])) audit.external_work -= on_body;
     }
     const auto geometric = static_cast<std::size_t>(rows_[at(made_[m].joint)]);
     for (std::size_t r = 0; r < rows; ++r) {
       switch (made_[m].part) {
         case JointPart::rows:
-          (r < geometric ? work.rows : work.motors) += row_work[r];
+          (r < geometric ? audit.joint_work : audit.motor_work) += row_work[r];
           break;
         case JointPart::limit:
-          work.limits -= row_work[r];
+          audit.dissipation_impact -= row_work[r];
           break;
         case JointPart::motor:
-          work.motors += row_work[r];
+          audit.motor_work += row_work[r];
           break;
         case JointPart::friction:
-          work.friction -= row_work[r];
+          audit.dissipation_friction -= row_work[r];
           break;
       }
     }
   }
-  return work;
 }
 
 void StepJoints::update_angles(const Bodies& bodies, const ContactSet& set, State& state) const {

@@ -69,7 +69,10 @@ Stepper::Stepper(const Communicator& comm, const Model& model, const StepperSett
       solver_(std::move(solver)),
       search_(comm, model),
       problem_(std::make_unique<ConstraintProblem>(comm)),
-      joints_(model) {}
+      joints_(model),
+      audit_(model.deterministic) {
+  problem_->ordered = model.deterministic;
+}
 
 Stepper::~Stepper() = default;
 
@@ -429,24 +432,15 @@ void Stepper::apply_impulses(State& state) {
     if (!force.impulse.isZero(0.0)) state.impulses.push_back({key, force.impulse});
     if (!force.couple.isZero(0.0)) state.couples.push_back({key, force.couple});
   }
-  const ContactWork work =
-      contact_work(*problem_, impulses_, contact_set_.bodies, velocities_, recovering_);
-  state.audit.dissipation_friction += work.friction_dissipation;
-  state.audit.dissipation_impact += work.impact_dissipation;
-  state.audit.recovery_work += work.recovery_work;
-  state.audit.external_work += work.external_work;
-  state.audit.cohesion_work += work.cohesion_work;
+  audit_ = AuditTerms(model_.deterministic);
+  add_contact_work(*problem_, impulses_, contact_set_.bodies, velocities_, recovering_, audit_);
   joints_.store(*problem_, impulses_, state);
-  const JointWork joint = joints_.work(*problem_, impulses_, contact_set_.bodies, velocities_);
-  state.audit.joint_work += joint.rows - tension_.work(contact_set_.bodies, velocities_);
-  state.audit.motor_work += joint.motors;
-  state.audit.dissipation_friction += joint.friction;
-  state.audit.dissipation_impact += joint.limits;
-  state.audit.external_work += joint.external;
+  joints_.add_work(*problem_, impulses_, contact_set_.bodies, velocities_, audit_);
+  tension_.subtract_work(contact_set_.bodies, velocities_, audit_.joint_work);
   for (const auto& [body, force] : applied_) {
     const auto k = static_cast<std::size_t>(body);
     const Twist before = contact_set_.bodies.twist(body), after = get_twist(velocities_, k);
-    state.audit.external_work +=
+    audit_.external_work +=
         0.5 * settings_.step * (force.v.dot(before.v + after.v) + force.w.dot(before.w + after.w));
   }
 }
@@ -482,7 +476,7 @@ void Stepper::advance_poses(const Bodies& bodies, State& state) {
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     // -m g . x jumps with the position, which the body does no work for
-    state.audit.external_work -= advance(bodies.constants[i], i, t_new, state.body[i]);
+    audit_.external_work -= advance(bodies.constants[i], i, t_new, state.body[i]);
   }
   if (!bodies.joints.empty()) {
     // the other bodies of this rank's joints move as their owners move them
@@ -503,7 +497,7 @@ void Stepper::project_joints(const Bodies& bodies, State& state) {
   if (std::isnan(settings_.projection)) return;
   if (comm_.max(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
   const ScopedTimer timer(report_.times.advance);
-  const Vec3 momentum = energy_and_momentum(model_, bodies, state).angular;
+  const Vec3 momentum = total_energy_and_momentum(comm_, model_, bodies, state).angular;
   std::vector<double> rhs(impulses_.size()), changes(velocities_.size());
   const LocalBodies& local = contact_set_.bodies;
   for (;; ++report_.projections) {
@@ -521,19 +515,17 @@ void Stepper::project_joints(const Bodies& bodies, State& state) {
       if (model_.planar) move = in_plane(move);
       pose.p += move.v;
       pose.q = advance_rotation(pose.q, move.w, 1.0);
-      if (owned) state.audit.projection_work -= body.mass * model_.gravity.dot(move.v);
+      if (owned) audit_.projection_work -= body.mass * model_.gravity.dot(move.v);
     }
   }
   if (report_.projections == 0) return;
   joints_.update_angles(bodies, contact_set_, state);
-  const Vec3 change = energy_and_momentum(model_, bodies, state).angular - momentum;
-  std::array<double, 3> sums = {change.x(), change.y(), change.z()};
-  comm_.sum(sums);
-  report_.projection_momentum = Vec3(sums[0], sums[1], sums[2]);
+  report_.projection_momentum =
+      total_energy_and_momentum(comm_, model_, bodies, state).angular - momentum;
 }
 
 void Stepper::record(const Bodies& bodies, State& state) {
-  record_energies(comm_, model_, bodies, state, report_);
+  record_energies(comm_, model_, bodies, audit_, state, report_);
   std::array<std::int64_t, 2> counts = {static_cast<std::int64_t>(n_contacts()), tension_.raised()};
   comm_.sum(counts);
   report_.contacts = counts[0];

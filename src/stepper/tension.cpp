@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/ordered_sums.hpp"
 #include "catena/math/rotation.hpp"
 
 namespace catena {
@@ -40,65 +41,87 @@ void pack(const Mat3& from, double* to) {
 
 }  // namespace
 
-/// h K of each local body from the blocks held here. A linear row (n, r x n) with impulse lambda
-/// pushes with lambda n at r, of which r x n is what the row knows: the part of r across n. The
-/// part along n comes from the rows across, so the arm is found from all linear rows of a block
-/// together: sum over i of (row's turn) x n_i = sum of (r x n_i) x n_i = n (n . r) - r summed = -2
-/// r for three orthonormal rows.
+/// h K of a body from bilateral block k, of which it is member j; false: none. A linear row (n, r x
+/// n) with impulse lambda pushes with lambda n at r, of which r x n is what the row knows: the part
+/// of r across n. The part along n comes from the rows across, so the arm is found from all linear
+/// rows of a block together: sum over i of (row's turn) x n_i = sum of (r x n_i) x n_i = n (n . r)
+/// - r summed = -2 r for three orthonormal rows.
+static bool stiffness_of(const ConstraintProblem& problem, std::span<const double> impulses,
+                         Index k, Index j, Mat3& stiffness) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const Index row = blocks.row_begin[at(k)];
+  const Index rows = blocks.row_begin[at(k) + 1] - row;
+  // three linear rows hold two points together; what slides has its force across the way
+  if (rows < 3 ||
+      blocks.angular[at(row)] + blocks.angular[at(row + 1)] + blocks.angular[at(row + 2)] != 0)
+    return false;
+  if (problem.bodies.mass_kind[at(blocks.body[at(j)])] != MassKind::rigid) return false;
+  const double* lambda = impulses.data() + 3 * problem.contacts.size() + at(row);
+  const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+  Vec3 force = Vec3::Zero(), arm = Vec3::Zero();
+  for (int i = 0; i < 3; ++i) {
+    const Vec3 n(g[6 * i], g[6 * i + 1], g[6 * i + 2]);
+    const Vec3 turn(g[6 * i + 3], g[6 * i + 4], g[6 * i + 5]);
+    force += lambda[i] * n;
+    arm -= 0.5 * turn.cross(n);
+  }
+  const Mat3 outer = arm * force.transpose();
+  stiffness = force.dot(arm) * Mat3::Identity() - 0.5 * (outer + outer.transpose());
+  return true;
+}
+
 void Tension::add_stiffness(const ConstraintProblem& problem, std::span<const double> impulses) {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
   stiffness_.assign(at(problem.bodies.size()), Mat3::Zero());
+  Mat3 term;
   for (Index k = 0; k < blocks.size(); ++k) {
     if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
-    const Index row = blocks.row_begin[at(k)];
-    const Index rows = blocks.row_begin[at(k) + 1] - row;
-    // three linear rows hold two points together; what slides has its force across the way
-    if (rows < 3 ||
-        blocks.angular[at(row)] + blocks.angular[at(row + 1)] + blocks.angular[at(row + 2)] != 0)
-      continue;
-    const double* lambda = impulses.data() + first + at(row);
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      const Index b = blocks.body[at(j)];
-      if (problem.bodies.mass_kind[at(b)] != MassKind::rigid) continue;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-      Vec3 force = Vec3::Zero(), arm = Vec3::Zero();
-      for (int i = 0; i < 3; ++i) {
-        const Vec3 n(g[6 * i], g[6 * i + 1], g[6 * i + 2]);
-        const Vec3 turn(g[6 * i + 3], g[6 * i + 4], g[6 * i + 5]);
-        force += lambda[i] * n;
-        arm -= 0.5 * turn.cross(n);
-      }
-      const Mat3 outer = arm * force.transpose();
-      stiffness_[at(b)] += force.dot(arm) * Mat3::Identity() - 0.5 * (outer + outer.transpose());
-    }
+    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j)
+      if (stiffness_of(problem, impulses, k, j, term)) stiffness_[at(blocks.body[at(j)])] += term;
   }
 }
 
 /// Neighbours. Adds up what several ranks know of a body.
-void Tension::share(const ConstraintProblem& problem) {
+void Tension::share(const ConstraintProblem& problem, std::span<const double> impulses) {
   if (problem.comm.size() == 1) return;
   std::vector<double> lines(stiffness_.size() * kWidth);
   for (std::size_t b = 0; b < stiffness_.size(); ++b)
     pack(stiffness_[b], lines.data() + kWidth * b);
+  if (problem.ordered)
+    add_in_order(problem, impulses, lines);
+  else
+    add_by_rank(problem, lines);
+  HaloExchange to_ghosts(problem.comm, problem.ghosts, kWidth, kTagForth);
+  to_ghosts.begin(lines);
+  to_ghosts.end(lines);
+  for (std::size_t b = 0; b < stiffness_.size(); ++b) {
+    stiffness_[b] = Mat3::Zero();
+    add_packed(lines.data() + kWidth * b, stiffness_[b]);
+  }
+}
+
+void Tension::add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
+                           std::span<double> lines) {
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  OrderedSums sums(problem, OrderedSums::Blocks::bilateral, kTagBack);
+  sums.complete(lines, [&](const OrderedSums::Term& term, OrderedSums::Numbers& numbers) {
+    Mat3 stiffness;
+    numbers.fill(0.0);
+    if (stiffness_of(problem, impulses, term.block - n_contacts, term.member, stiffness))
+      pack(stiffness, numbers.data());
+  });
+}
+
+void Tension::add_by_rank(const ConstraintProblem& problem, std::span<double> lines) {
   std::vector<Index> slot;
   HaloPlan back = problem.ghosts.reversed_into_slots(slot);
   std::vector<double> heard(slot.size() * kWidth, 0.0);
   HaloExchange to_owners(problem.comm, std::move(back), kWidth, kTagBack);
   to_owners.begin(lines);
   to_owners.end(heard);
-  for (std::size_t s = 0; s < slot.size(); ++s) {
-    Mat3& sum = stiffness_[at(slot[s])];
-    add_packed(heard.data() + kWidth * s, sum);
-    pack(sum, lines.data() + kWidth * at(slot[s]));
-  }
-  HaloExchange to_ghosts(problem.comm, problem.ghosts, kWidth, kTagForth);
-  to_ghosts.begin(lines);
-  to_ghosts.end(lines);
-  for (auto b = at(problem.bodies.n_owned); b < stiffness_.size(); ++b) {
-    stiffness_[b] = Mat3::Zero();
-    add_packed(lines.data() + kWidth * b, stiffness_[b]);
-  }
+  for (std::size_t s = 0; s < slot.size(); ++s)
+    for (std::size_t d = 0; d < kWidth; ++d)
+      lines[kWidth * at(slot[s]) + d] += heard[kWidth * s + d];
 }
 
 void Tension::clear() {
@@ -111,7 +134,7 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
                             ConstraintProblem& problem) {
   clear();
   add_stiffness(problem, impulses);
-  share(problem);
+  share(problem, impulses);
   ProblemBodies& bodies = problem.bodies;
   for (Index b = 0; b < bodies.size(); ++b) {
     if (bodies.mass_kind[at(b)] != MassKind::rigid) continue;
@@ -152,14 +175,13 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
   }
 }
 
-double Tension::work(const LocalBodies& local, std::span<const double> twists) const {
-  double work = 0.0;
+void Tension::subtract_work(const LocalBodies& local, std::span<const double> twists,
+                            Sum& work) const {
   for (const auto& [b, added] : added_) {
     const Eigen::Map<const Vec3> after(twists.data() + 6 * at(b) + 3);
     const Vec3 before = local.twist(b).w;
-    work += 0.5 * (before + after).dot(added * (after - before));
+    work -= 0.5 * (before + after).dot(added * (after - before));
   }
-  return work;
 }
 
 }  // namespace catena

@@ -55,7 +55,7 @@ class HandRun {
       state.subdomain.push_back(comm.rank());
     }
     migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
-    const EnergyMomentum start = energy_and_momentum(model_, bodies, state);
+    const EnergyMomentum start = total_energy_and_momentum(comm, model_, bodies, state);
     state.audit.initial_energy = start.kinetic + start.potential;
     GaussSeidelSettings settings;
     settings.stop.max_iterations = sweeps;

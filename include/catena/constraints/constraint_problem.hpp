@@ -153,6 +153,10 @@ struct ConstraintProblem {
   /// Global number of the subdomain that sweeps each block (contacts, then general
   /// blocks); empty: one subdomain per rank, numbered by rank. A subdomain lies on one rank.
   std::vector<Index> block_subdomain;
+  /// Solvers sum and sweep in the order of blocks over all ranks (contacts by key, joints by name),
+  /// so that the same subdomains on other ranks give the same bits. Blocks stand in that order on
+  /// each rank, and bodies have six velocities.
+  bool ordered = false;
 
   Index n_blocks() const {
     return assembled ? assembled->n_rows() / 3

@@ -127,6 +127,8 @@ struct Model {
   PeriodicBox periodic;
   /// Motion in the world's x-z plane only: no translation along y, rotation about y alone.
   bool planar = false;
+  /// Sums over bodies and ranks are such that they do not depend on the number of ranks.
+  bool deterministic = false;
   /// Whether bodies of groups a and b make contacts: group_pairs[a * n_groups + b]. Empty: all.
   std::vector<std::uint8_t> group_pairs;
   int n_groups = 1;

@@ -59,8 +59,7 @@ struct JointLinks {
   std::vector<std::pair<GlobalId, GlobalId>> apart;
 };
 
-/// Sums of the energy audit since the start, J; on each rank the part of its own
-/// bodies and contacts.
+/// Sums of the energy audit since the start over all ranks, J; the same on every rank.
 /// total = initial - dissipated + recovery + external + cohesion + flow + joint + motor
 ///         + projection + residual.
 struct AuditSums {
@@ -156,7 +155,8 @@ void for_each_joint_column(Visit&& visit, SomeBodies& bodies, SomeState& state) 
   visit("joints", state.joints);
 }
 
-/// Calls visit(name, value) for everything in the state that is not per body, contact or joint.
+/// Calls visit(name, value) for everything in the state that is not per body, contact or joint: the
+/// same on every rank.
 template <class Visit, class SomeState>
 void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("time", state.time);

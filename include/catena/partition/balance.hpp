@@ -18,6 +18,8 @@ struct BalanceSettings {
   double imbalance = 1.1;           ///< of the counted work, above which bodies move
   std::int64_t max_graph = 200000;  ///< vertices of the graph that one rank may hold
   int subdomains = 0;               ///< total number; 0: one per rank
+  bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
+  int tile_bodies = 500;            ///< of a tile
 };
 void describe(SettingsVisitor& visit, BalanceSettings& s);
 
@@ -69,6 +71,10 @@ void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts);
 /// and after).
 std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
                      std::span<const int> part, int n_parts);
+
+/// The same with the rank of each body given.
+std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
+                     std::span<const int> part, std::span<const int> rank);
 
 /// Collective. partition_bodies, relabel_parts and migrate in one, into settings.subdomains
 /// parts (0: one per rank). `contacts` belong to the old places and must be found anew.

@@ -56,8 +56,12 @@ class Simulation {
  private:
   /// Collective. Removes and inserts what is due before a step.
   void let_flow();
+  /// Collective. Of subdomains, over all ranks.
+  int number_of_parts() const;
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
   void distribute();
+  /// Collective. The same for tiles, which are made anew.
+  void distribute_tiles();
   /// Collective. Orders each rank's bodies along the curve anew.
   void renew_order();
 

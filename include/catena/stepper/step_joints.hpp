@@ -12,15 +12,6 @@
 
 namespace catena {
 
-/// Work of one step's joint impulses, J, this rank's joints: lambda . (u- + u+)/2 as for contacts.
-struct JointWork {
-  double rows = 0.0;      ///< of bilateral rows, springs included
-  double motors = 0.0;    ///< of motors
-  double friction = 0.0;  ///< taken by joint friction (>= 0 but for round-off)
-  double limits = 0.0;    ///< taken by limits
-  double external = 0.0;  ///< done on the joints by prescribed bodies
-};
-
 /// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those
 /// of Bodies::joints, ContactSet::joint_bodies says where their bodies are.
 class StepJoints {
@@ -36,9 +27,10 @@ class StepJoints {
   /// Local. Keeps the impulses in the state.
   void store(const ConstraintProblem& problem, std::span<const double> impulses,
              State& state) const;
-  /// Local. `local` has V0, `twists` are V of all bodies, 6 numbers each.
-  JointWork work(const ConstraintProblem& problem, std::span<const double> impulses,
-                 const LocalBodies& local, std::span<const double> twists) const;
+  /// Local. Adds the work of one step's joint impulses, lambda . (u- + u+)/2 as for contacts.
+  /// `local` has V0, `twists` are V of all bodies, 6 numbers each.
+  void add_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                const LocalBodies& local, std::span<const double> twists, AuditTerms& audit) const;
   /// Local. Angles of the joints at the present poses of `set.bodies`.
   void update_angles(const Bodies& bodies, const ContactSet& set, State& state) const;
   /// Local. Misfits of the rigid position rows at the present poses, negative, in the problem's

@@ -120,6 +120,7 @@ class Stepper : public TimeStepper {
   StepJoints joints_;
   Tension tension_;
   std::vector<std::pair<Index, Twist>> applied_;  ///< of owned bodies: force and torque, N, N m
+  AuditTerms audit_;                              ///< of the step
   StepReport report_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
+#include "catena/math/sum.hpp"
 #include "catena/partition/contact_search.hpp"
 
 namespace catena {
@@ -30,15 +31,19 @@ class Tension {
                      ConstraintProblem& problem);
   /// No body is raised.
   void clear();
-  /// Local. Energy that raised inertia has taken from owned bodies by the step to `twists`, J.
-  double work(const LocalBodies& local, std::span<const double> twists) const;
+  /// Local. Takes off the energy that raised inertia has taken from owned bodies by the step to
+  /// `twists`, J.
+  void subtract_work(const LocalBodies& local, std::span<const double> twists, Sum& work) const;
   /// Owned bodies with raised inertia, and the largest h^2 K over I among all, this rank's.
   std::int64_t raised() const { return raised_owned_; }
   double largest() const { return largest_; }
 
  private:
   void add_stiffness(const ConstraintProblem& problem, std::span<const double> impulses);
-  void share(const ConstraintProblem& problem);
+  void share(const ConstraintProblem& problem, std::span<const double> impulses);
+  static void add_by_rank(const ConstraintProblem& problem, std::span<double> lines);
+  static void add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
+                           std::span<double> lines);
 
   std::vector<Mat3> stiffness_;                ///< h K per local body, N m s
   std::vector<std::pair<Index, Mat3>> added_;  ///< I^ - I of raised owned bodies

@@ -113,8 +113,9 @@ class TimeStepper {
   virtual std::span<const double> impulses() const = 0;
 };
 
-/// Collective. Energies, momenta and the audit of the state, over all ranks, into `report`.
+/// Collective. Adds the step's terms of all ranks to the audit; energies, momenta and the audit,
+/// over all ranks, into `report`.
 void record_energies(const Communicator& comm, const Model& model, const Bodies& bodies,
-                     const State& state, StepReport& report);
+                     const AuditTerms& terms, State& state, StepReport& report);
 
 }  // namespace catena

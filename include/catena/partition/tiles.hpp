@@ -1,0 +1,30 @@
+// Tiles: subdomains that do not depend on the number of ranks (docs/determinism.md).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+#include "catena/partition/balance.hpp"
+#include "catena/partition/contact_search.hpp"
+
+namespace catena {
+
+/// Collective. How many tiles of at most `tile_bodies` all bodies make, at least 1. The tiles
+/// themselves are the parts of partition_by_curve.
+int count_tiles(const Communicator& comm, const Bodies& bodies, int tile_bodies);
+
+/// Collective. The rank of each owned body, of which `tile` is the tile: each rank gets a run of
+/// whole tiles of about equal counted work (rows of contacts and joints + 1 per body). Memory
+/// O(tiles).
+std::vector<int> deal_tiles(const Communicator& comm, const Bodies& bodies,
+                            const ContactSet& contacts, std::span<const int> tile, int n_tiles,
+                            PartitionQuality& quality);
+
+/// The first tile of each rank, and one past the last tile: ranks' runs as near to equal shares of
+/// the weight as whole tiles allow.
+std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks);
+
+}  // namespace catena

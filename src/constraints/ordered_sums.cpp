@@ -1,0 +1,153 @@
+#include "catena/constraints/ordered_sums.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <cstring>
+#include <utility>
+
+#include "catena/base/error.hpp"
+
+namespace catena {
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+/// Place of a block among those of all ranks: rigid contacts, other contacts, then joints. Blocks
+/// of one joint share a place; one rank holds them, in their order.
+struct BlockOrder {
+  std::int64_t kind = 0;
+  ContactKey key;
+  std::int64_t joint = 0;
+  auto operator<=>(const BlockOrder&) const = default;
+};
+
+BlockOrder order_of(const ConstraintProblem& problem, Index block) {
+  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  if (block < n_contacts) return {0, problem.contacts[at(block)].key, 0};
+  const std::size_t k = at(block - n_contacts);
+  if (problem.blocks.kind[k] == BlockKind::contact) return {1, problem.blocks.key[k], 0};
+  return {2, {}, problem.blocks.name[k]};
+}
+
+/// A term as its body's owner hears of it.
+struct Announced {
+  std::int64_t place = 0;  ///< of the body in the plan's list between the two ranks
+  BlockOrder order;
+};
+
+}  // namespace
+
+struct OrderedSums::Setup {
+  const ConstraintProblem& problem;
+  bool bilateral_only;
+
+  /// Calls visit(term) for the terms of all blocks that count, in order.
+  template <class Visit>
+  void each_term(const Visit& visit) const {
+    const auto n_contacts = static_cast<Index>(problem.contacts.size());
+    for (Index k = 0; k < n_contacts && !bilateral_only; ++k) {
+      visit(Term{k, problem.contacts[at(k)].body_a, 0});
+      visit(Term{k, problem.contacts[at(k)].body_b, 1});
+    }
+    const GeneralBlocks& blocks = problem.blocks;
+    for (Index k = 0; k < blocks.size(); ++k) {
+      if (bilateral_only && blocks.kind[at(k)] != BlockKind::bilateral) continue;
+      for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j)
+        visit(Term{n_contacts + k, blocks.body[at(j)], j});
+    }
+  }
+};
+
+OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag) {
+  const Setup setup{problem, which == Blocks::bilateral};
+  const std::vector<HaloPlan::Neighbour>& neighbours = problem.ghosts.neighbours;
+  // where each ghost stands: its owner among the neighbours, and its place in their list
+  std::vector<std::pair<Index, Index>> ghost(at(problem.bodies.size()), {kNoIndex, kNoIndex});
+  for (std::size_t n = 0; n < neighbours.size(); ++n)
+    for (std::size_t p = 0; p < neighbours[n].receive.size(); ++p)
+      ghost[at(neighbours[n].receive[p])] = {static_cast<Index>(n), static_cast<Index>(p)};
+
+  std::vector<std::vector<Term>> terms(neighbours.size());
+  std::vector<std::vector<Announced>> announced(neighbours.size());
+  setup.each_term([&](const Term& term) {
+    const auto [n, place] = ghost[at(term.body)];
+    if (n == kNoIndex) return;
+    terms[at(n)].push_back(term);
+    announced[at(n)].push_back({place, order_of(problem, term.block)});
+  });
+  std::vector<Parcel> out;
+  HaloPlan plan;
+  for (std::size_t n = 0; n < neighbours.size(); ++n) {
+    plan.neighbours.push_back({neighbours[n].rank, {}, {}});
+    for (std::size_t i = 0; i < terms[n].size(); ++i)
+      plan.neighbours[n].send.push_back(static_cast<Index>(outgoing_.size() + i));
+    outgoing_.insert(outgoing_.end(), terms[n].begin(), terms[n].end());
+    if (terms[n].empty()) continue;
+    const auto bytes = std::as_bytes(std::span(announced[n]));
+    out.push_back({neighbours[n].rank, {bytes.begin(), bytes.end()}});
+  }
+
+  struct Sorted {
+    Index body;
+    BlockOrder order;
+    Entry entry;
+  };
+  std::vector<Sorted> all;
+  std::vector<char> heard_of(at(problem.bodies.size()), 0);
+  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
+    std::vector<Announced> list(parcel.bytes.size() / sizeof(Announced));
+    if (!list.empty()) std::memcpy(list.data(), parcel.bytes.data(), parcel.bytes.size());
+    const auto n = static_cast<std::size_t>(
+        std::find_if(neighbours.begin(), neighbours.end(),
+                     [&](const auto& neighbour) { return neighbour.rank == parcel.rank; }) -
+        neighbours.begin());
+    CATENA_CHECK(n < neighbours.size(), "terms come from a neighbour");
+    for (const Announced& a : list) {
+      const Index body = neighbours[n].send[static_cast<std::size_t>(a.place)];
+      const auto slot = static_cast<Index>(received_.size());
+      received_.emplace_back();
+      plan.neighbours[n].receive.push_back(slot);
+      heard_of[at(body)] = 1;
+      all.push_back({body, a.order, {slot, false}});
+    }
+  }
+  setup.each_term([&](const Term& term) {
+    if (heard_of[at(term.body)] == 0) return;
+    all.push_back(
+        {term.body, order_of(problem, term.block), {static_cast<Index>(local_.size()), true}});
+    local_.push_back(term);
+  });
+  std::stable_sort(all.begin(), all.end(), [](const Sorted& x, const Sorted& y) {
+    return x.body != y.body ? x.body < y.body : x.order < y.order;
+  });
+  for (const Sorted& s : all) {
+    if (bodies_.empty() || bodies_.back().body != s.body)
+      bodies_.push_back({s.body, entries_.size()});
+    entries_.push_back(s.entry);
+  }
+  bodies_.push_back({kNoIndex, entries_.size()});
+  sent_.resize(outgoing_.size());
+  own_.resize(local_.size());
+  exchange_ = std::make_unique<HaloExchange>(problem.comm, std::move(plan), 6, tag);
+}
+
+OrderedSums::~OrderedSums() = default;
+OrderedSums::OrderedSums(OrderedSums&&) noexcept = default;
+
+void OrderedSums::begin() {
+  exchange_->begin({reinterpret_cast<const double*>(sent_.data()), 6 * sent_.size()});
+}
+
+void OrderedSums::end(std::span<double> values) {
+  exchange_->end({reinterpret_cast<double*>(received_.data()), 6 * received_.size()});
+  for (std::size_t b = 0; b + 1 < bodies_.size(); ++b) {
+    Numbers sum{};
+    for (std::size_t e = bodies_[b].first; e < bodies_[b + 1].first; ++e) {
+      const Numbers& term = (entries_[e].own ? own_ : received_)[at(entries_[e].place)];
+      for (std::size_t d = 0; d < 6; ++d) sum[d] += term[d];
+    }
+    std::copy(sum.begin(), sum.end(), values.begin() + 6 * bodies_[b].body);
+  }
+}
+
+}  // namespace catena
