@@ -1,6 +1,7 @@
 // The operator on any number of ranks is that of the whole scene on one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "catena/constraints/delassus.hpp"
@@ -113,6 +114,47 @@ TEST(DistributedDelassus, AddsForcesOfManyRanksOnOneBodyInRankOrder) {
   op.velocities(mine, first);
   op.velocities(mine, again);
   EXPECT_EQ(first, again);
+}
+
+/// Velocities of a scene, gathered, from its distribution over all ranks.
+std::vector<double> gathered_velocities(const test::Scene& scene, const test::Owner& owner,
+                                        const std::vector<double>& x, bool ordered) {
+  test::LocalScene local = test::distribute(scene, Communicator::world(), owner);
+  local.problem.ordered = ordered;
+  std::vector<double> v(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
+  DelassusOperator(local.problem).velocities(test::local_rows(local, x), v);
+  return test::gather_velocities(local, v);
+}
+
+TEST(DistributedDelassus, OfOrderedProblemsIsThatOfOneRankToTheLastBit) {
+  const Communicator comm = Communicator::world();
+  test::Scene scene = test::sphere_pile(20, 40, 0.5, 0.01, 3);
+  std::sort(scene.contacts.begin(), scene.contacts.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  // joints and the like: many blocks on body 1, which names each of them second
+  for (GlobalId b = 2; b < 18; ++b) {
+    test::SceneBlock block;
+    block.kind = BlockKind::unilateral;
+    block.bodies = {b, 1};
+    const double x = 0.1 * static_cast<double>(b);
+    block.jacobians = {{1, 2, 3, 4, 5, 6, 3, 1, x, 2, 1, 1},
+                       {-1, 0.5, 2, 1, -3, x, x, x, 1, 0, 0, 7}};
+    block.q = {0.2, 0.1};
+    scene.blocks.push_back(block);
+  }
+  const std::vector<double> x = wave(scene.n_rows());
+  ConstraintProblem one = test::whole(scene);
+  one.ordered = true;
+  std::vector<double> expected(static_cast<std::size_t>(scene.n_dofs()));
+  DelassusOperator(one).velocities(x, expected);
+
+  EXPECT_EQ(gathered_velocities(scene, test::deal(comm), x, true), expected);
+  EXPECT_EQ(gathered_velocities(scene, test::slabs(comm, scene), x, true), expected);
+
+  // sums by rank are others, or this would say nothing
+  if (comm.size() > 2) {
+    EXPECT_NE(gathered_velocities(scene, test::deal(comm), x, false), expected);
+  }
 }
 
 /// Rows of N dealt to ranks in contiguous ranges of contacts, as the FCLIB reader does.

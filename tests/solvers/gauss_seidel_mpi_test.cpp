@@ -133,6 +133,31 @@ TEST_F(GaussSeidelMpi, SubdomainsGiveTheSameIteratesWhereverTheyLie) {
   EXPECT_LT(distance(many.impulses, one.impulses), 1e-12 * scale);
 }
 
+TEST_F(GaussSeidelMpi, OrderedProblemsGiveTheSameBitsWhereverSubdomainsLie) {
+  Scene scene = test::sphere_pile(80, 240, 0.5, 0.005, 9);
+  std::sort(scene.contacts.begin(), scene.contacts.end(),
+            [](const auto& x, const auto& y) { return x.key < y.key; });
+  const auto subdomain = [](GlobalId b) { return static_cast<Index>((b - 1) / 10); };
+  // neighbouring subdomains on different ranks
+  const auto owner = [&](GlobalId b) {
+    return b == 0 ? 0 : static_cast<int>(3 * ((b - 1) / 10) % 8) * comm_.size() / 8;
+  };
+  const auto solved_at = [&](const test::Owner& where) {
+    LocalScene local = distribute(scene, comm_, where, subdomain);
+    local.problem.ordered = true;
+    return solve(local, sweeps(25));
+  };
+  const Solved one = solved_at([](GlobalId) { return 0; });
+
+  const Solved many = solved_at(owner);
+
+  EXPECT_EQ(many.impulses, one.impulses);
+  EXPECT_EQ(many.velocities, one.velocities);
+  EXPECT_EQ(many.report.errors.energy, one.report.errors.energy);
+  EXPECT_EQ(many.report.errors.natural_map_rms, one.report.errors.natural_map_rms);
+  EXPECT_EQ(many.report.threshold, one.report.threshold);
+}
+
 TEST_F(GaussSeidelMpi, ConvexObjectiveFallsInEverySweep) {
   Scene scene = test::sphere_pile(200, 600, 0.5, 0.005, 5);
   scene.law = ContactLaw::ccp;
