@@ -47,7 +47,7 @@ class Ranks:
     def find(self):
         listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(self.mpirun)], capture_output=True, text=True)
         self.pids = [int(pid) for pid, name in (line.split() for line in listed.stdout.splitlines())
-                     if name == "catena"]
+                     if name.startswith("catena")]
 
     def take_peak(self):
         """Largest rank's peak of resident memory since the last call, MB."""

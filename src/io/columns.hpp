@@ -1,4 +1,4 @@
-// Members of rows as columns for datasets.
+// Members of rows as columns for datasets, made piece by piece while they are written.
 #pragma once
 
 #include <algorithm>
@@ -8,35 +8,37 @@
 #include <type_traits>
 #include <vector>
 
+#include "io/hdf5_file.hpp"
+
 namespace catena {
 
-/// One member of every row, one after the other.
+/// One member of every row, one after the other. Refers to `rows`.
 template <class Value, class Row, class Get>
-std::vector<Value> column(const std::vector<Row>& rows, Get get) {
-  std::vector<Value> values;
-  for (const Row& row : rows) {
-    const auto& item = get(row);
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
-      values.reserve(rows.size());
-      values.push_back(static_cast<Value>(item));
-    } else {
-      values.reserve(rows.size() * static_cast<std::size_t>(std::size(item)));
-      values.insert(values.end(), std::begin(item), std::end(item));
+hdf5::Pieces<Value> column(const std::vector<Row>& rows, Get get) {
+  return [&rows, get](std::uint64_t first, std::span<Value> values) {
+    auto row = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    for (auto value = values.begin(); value != values.end(); ++row) {
+      const auto& item = get(*row);
+      if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
+        *value++ = static_cast<Value>(item);
+      } else {
+        value = std::copy(std::begin(item), std::end(item), value);
+      }
     }
-  }
-  return values;
+  };
 }
 
-/// Strings of equal length for a dataset; `length` is the same on all ranks.
+/// Strings of equal length for a dataset; `length` is the same on all ranks. Refers to `rows`.
 template <class Row, class Get>
-std::vector<char> text_column(const std::vector<Row>& rows, std::size_t length, Get get) {
-  std::vector<char> text(rows.size() * length, '\0');
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string item = get(rows[i]);
-    std::copy_n(item.begin(), std::min(item.size(), length),
-                text.begin() + static_cast<std::ptrdiff_t>(i * length));
-  }
-  return text;
+hdf5::Pieces<char> text_column(const std::vector<Row>& rows, std::size_t length, Get get) {
+  return [&rows, get, length](std::uint64_t first, std::span<char> text) {
+    std::fill(text.begin(), text.end(), '\0');
+    for (std::size_t i = 0; i * length < text.size(); ++i) {
+      const std::string item = get(rows[static_cast<std::size_t>(first) + i]);
+      std::copy_n(item.begin(), std::min(item.size(), length),
+                  text.begin() + static_cast<std::ptrdiff_t>(i * length));
+    }
+  };
 }
 
 }  // namespace catena

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "io/columns.hpp"
 
 namespace catena {
 
@@ -34,11 +35,9 @@ class Writer {
     file_.write_rows(group_ + "/" + name, part(values), rows(values.size(), width), width, "");
   }
   void words(const char* name, const std::vector<std::string>& values, std::size_t length) {
-    std::vector<char> text(writes_ ? values.size() * length : 0, '\0');
-    for (std::size_t i = 0; writes_ && i < values.size(); ++i)
-      std::copy(values[i].begin(), values[i].end(),
-                text.begin() + static_cast<std::ptrdiff_t>(i * length));
-    file_.write_text_rows(group_ + "/" + name, text, length, rows(values.size(), 0));
+    file_.write_text_rows(group_ + "/" + name,
+                          text_column(values, length, [](auto& value) { return value; }), length,
+                          rows(values.size(), 0));
   }
 
  private:

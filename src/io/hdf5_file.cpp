@@ -95,12 +95,6 @@ void File::fail(const std::string& object, const std::string& what) const {
   throw Error(what, object.empty() ? path_ : path_ + ": " + object, {}, ExitCode::input_output);
 }
 
-template <class Id>
-Id File::check(Id result, const std::string& object, const char* what) const {
-  if (result < 0) fail(object, what);
-  return result;
-}
-
 File File::open(const std::string& path) {
   silence();
   std::error_code error;
@@ -137,7 +131,9 @@ File File::create(const Communicator& comm, const std::string& path) {
     throw Error("cannot be created by the ranks together", path,
                 "is the directory there, writable, and on a disk with room?",
                 ExitCode::input_output);
-  return File(std::move(id), path, true);
+  File file(std::move(id), path, true);
+  file.ranks_ = comm.size();
+  return file;
 }
 
 bool File::exists(const std::string& object) const {
@@ -359,6 +355,14 @@ void File::make_group(const std::string& group) {
   check(made.id(), group, "the group cannot be created");
 }
 
+Handle File::make_dataset(const std::string& dataset, hid_t file_type, const Handle& space) {
+  Handle data(H5Dcreate2(id_.id(), dataset.c_str(), file_type, space.id(), link_list().id(),
+                         untimed(H5P_DATASET_CREATE).id(), H5P_DEFAULT),
+              H5Dclose);
+  check(data.id(), dataset, "the dataset cannot be created");
+  return data;
+}
+
 void File::write_raw(const std::string& dataset, const void* values, hid_t memory_type,
                      hid_t file_type, std::span<const std::uint64_t> extents,
                      const RowRange* rows) {
@@ -368,10 +372,7 @@ void File::write_raw(const std::string& dataset, const void* values, hid_t memor
                          : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
                      H5Sclose);
   check(space.id(), dataset, "its extents are not valid");
-  const Handle data(H5Dcreate2(id_.id(), dataset.c_str(), file_type, space.id(), link_list().id(),
-                               untimed(H5P_DATASET_CREATE).id(), H5P_DEFAULT),
-                    H5Dclose);
-  check(data.id(), dataset, "the dataset cannot be created");
+  const Handle data = make_dataset(dataset, file_type, space);
   if (H5Sget_simple_extent_npoints(space.id()) == 0) return;
 
   const Handle transfer = property_list(H5P_DATASET_XFER);
@@ -434,14 +435,6 @@ void File::write_rows(const std::string& dataset, std::span<const std::int64_t> 
   write_raw(dataset, values.data(), H5T_NATIVE_INT64, H5T_STD_I64LE, row_extents(rows, width),
             &rows);
   set_attribute(dataset, "unit", std::string(unit));
-}
-
-void File::write_text_rows(const std::string& dataset, std::span<const char> values,
-                           std::uint64_t length, const RowRange& rows) {
-  CATENA_CHECK(values.size() == rows.count * length, dataset);
-  const Handle type = text_type(length);
-  write_raw(dataset, values.data(), type.id(), type.id(), row_extents(rows, 0), &rows);
-  set_attribute(dataset, "unit", std::string());
 }
 
 void File::set_attribute(const std::string& object, const std::string& name,

@@ -5,6 +5,7 @@
 #include <hdf5.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,10 @@ struct RowRange {
   std::uint64_t count = 0;
   std::uint64_t total = 0;
 };
+
+/// Writes the numbers of this rank's rows from `first` on into the buffer, as many as it holds.
+template <class T>
+using Pieces = std::function<void(std::uint64_t first, std::span<T>)>;
 
 /// An open file. Objects are named by absolute paths ("/bodies/position"). All members
 /// throw Error(input_output) "file: /object: what failed".
@@ -99,10 +104,15 @@ class File {
                   std::uint64_t width, std::string_view unit);
   void write_rows(const std::string& dataset, std::span<const std::int64_t> values,
                   const RowRange& rows, std::uint64_t width, std::string_view unit);
+  /// As above, but the numbers are made piece by piece while they are written.
+  void write_rows(const std::string& dataset, const Pieces<double>& values, const RowRange& rows,
+                  std::uint64_t width, std::string_view unit);
+  void write_rows(const std::string& dataset, const Pieces<std::int64_t>& values,
+                  const RowRange& rows, std::uint64_t width, std::string_view unit);
   /// As above for strings of `length` bytes each, NUL-padded: fixed length, because parallel
   /// HDF5 cannot write variable-length data.
-  void write_text_rows(const std::string& dataset, std::span<const char> values,
-                       std::uint64_t length, const RowRange& rows);
+  void write_text_rows(const std::string& dataset, const Pieces<char>& values, std::uint64_t length,
+                       const RowRange& rows);
 
   void set_attribute(const std::string& object, const std::string& name, const std::string& text);
   void set_attribute(const std::string& object, const std::string& name, double value);
@@ -117,7 +127,10 @@ class File {
       : id_(std::move(id)), path_(std::move(path)), parallel_(parallel) {}
   [[noreturn]] void fail(const std::string& object, const std::string& what) const;
   template <class Id>
-  Id check(Id result, const std::string& object, const char* what) const;
+  Id check(Id result, const std::string& object, const char* what) const {
+    if (result < 0) fail(object, what);
+    return result;
+  }
   Handle open_dataset(const std::string& dataset) const;
   Handle open_object(const std::string& object) const;
   template <class T>
@@ -130,10 +143,17 @@ class File {
                                   std::uint64_t width, H5T_class_t wanted, hid_t type) const;
   void write_raw(const std::string& dataset, const void* values, hid_t memory_type, hid_t file_type,
                  std::span<const std::uint64_t> extents, const RowRange* rows);
+  /// Collective. A dataset of contiguous storage, whose values are all to be written.
+  Handle make_dataset(const std::string& dataset, hid_t file_type, const Handle& space);
+  /// `width` as for write_rows; `items` of T make up a row.
+  template <class T>
+  void write_pieces(const std::string& dataset, const Pieces<T>& values, const RowRange& rows,
+                    std::uint64_t width, std::uint64_t items, hid_t memory_type, hid_t file_type);
 
   Handle id_;
   std::string path_;
   bool parallel_ = false;
+  int ranks_ = 1;
 };
 
 /// Version of the HDF5 library.

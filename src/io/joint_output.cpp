@@ -31,10 +31,10 @@ JointRows joint_rows(const Communicator& comm, const Model& model, const Bodies&
   std::vector<JointRow> rows = last;
   for (const JointConstants& joint : bodies.joints)
     rows.push_back({joint.id, joint.body, static_cast<std::int32_t>(joint.type), 0});
-  const auto less = [](const JointRow& a, const JointRow& b) {
-    return std::pair(a.id, a.written) < std::pair(b.id, b.written);
+  const auto key = [](const JointRow& row) {
+    return std::array<std::int64_t, 2>{row.id, row.written};
   };
-  joints.rows = order_rows(comm, std::move(rows), less, joints.range);
+  joints.rows = order_rows(comm, std::move(rows), key, joints.range);
   drop_doubles(comm, joints.rows, joints.range);
   std::size_t longest = 1;
   for (const JointRow& row : joints.rows)

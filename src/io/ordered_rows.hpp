@@ -23,50 +23,123 @@ std::vector<T> from_bytes(std::span<const std::byte> bytes) {
   return items;
 }
 
+/// Rows in the order of their keys, by a sort of the keys: rows are large.
+template <class Key>
+struct Place {
+  Key key;
+  std::size_t row = 0;
+};
+
+template <class Row, class KeyOf>
+auto sorted_places(const std::vector<Row>& rows, KeyOf key_of) {
+  std::vector<Place<decltype(key_of(rows[0]))>> places(rows.size());
+  for (std::size_t k = 0; k < rows.size(); ++k) places[k] = {key_of(rows[k]), k};
+  std::sort(places.begin(), places.end(),
+            [](const auto& a, const auto& b) { return a.key < b.key; });
+  return places;
+}
+
+/// Joins sorted runs of rows to one, behind what is in `rows`.
+template <class Row, class KeyOf>
+void merge_runs(const std::vector<Parcel>& parcels, KeyOf key_of, std::vector<Row>& rows) {
+  struct Run {
+    Row row;
+    const std::byte *next, *end;
+  };
+  const auto later = [&](const Run& a, const Run& b) { return key_of(b.row) < key_of(a.row); };
+  const auto advance = [](Run& run) {
+    if (run.next == run.end) return false;
+    std::memcpy(static_cast<void*>(&run.row), run.next, sizeof(Row));
+    run.next += sizeof(Row);
+    return true;
+  };
+  std::vector<Run> runs;  // a heap, the run with the smallest row on top
+  for (const Parcel& parcel : parcels) {
+    Run run{{}, parcel.bytes.data(), parcel.bytes.data() + parcel.bytes.size()};
+    if (advance(run)) runs.push_back(run);
+  }
+  std::make_heap(runs.begin(), runs.end(), later);
+  while (!runs.empty()) {
+    std::pop_heap(runs.begin(), runs.end(), later);
+    Run run = runs.back();
+    runs.pop_back();
+    // as long as this run has the smallest row there is nothing to reorder
+    bool more = true;
+    while (more && (runs.empty() || !later(run, runs.front()))) {
+      rows.push_back(run.row);
+      more = advance(run);
+    }
+    if (!more) continue;
+    runs.push_back(run);
+    std::push_heap(runs.begin(), runs.end(), later);
+  }
+}
+
+/// Where the parts of all ranks begin and end among the sorted places: part p is
+/// cuts[p] .. cuts[p + 1]. Collective: splitters are the same on every rank.
+template <class Key>
+std::vector<std::size_t> cut_places(const Communicator& comm, const std::vector<Place<Key>>& places,
+                                    std::size_t parts) {
+  // some for every part: parts are then equal to a few percent
+  const std::size_t wanted = 16 * parts / static_cast<std::size_t>(comm.size());
+  const std::size_t n_samples = std::min(places.size(), wanted);
+  std::vector<Key> samples;
+  for (std::size_t k = 0; k < n_samples; ++k)
+    samples.push_back(places[k * places.size() / n_samples].key);
+  samples = from_bytes<Key>(comm.all_gather_bytes(std::as_bytes(std::span(samples))));
+  std::sort(samples.begin(), samples.end());
+
+  std::vector<std::size_t> cuts(parts + 1, places.size());
+  cuts[0] = 0;
+  if (samples.empty()) return cuts;
+  for (std::size_t p = 1; p < parts; ++p) {
+    const auto cut =
+        std::lower_bound(places.begin(), places.end(), samples[p * samples.size() / parts],
+                         [](const auto& place, const Key& key) { return place.key < key; });
+    cuts[p] = static_cast<std::size_t>(cut - places.begin());
+  }
+  return cuts;
+}
+
 }  // namespace detail
 
-/// Collective. Sorts the rows of all ranks by `less` (a total order on rows that are all
-/// different) and leaves each rank a contiguous part of about equal length; `range` says
-/// which. Splitters come from O(ranks) samples of each rank.
-template <class Row, class Less>
-std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Less less,
+/// Collective. Sorts the rows of all ranks by key_of(row), which is different for all of them, and
+/// leaves each rank a contiguous part of about equal length; `range` says which. Rows travel in
+/// rounds of some MB for each rank, from the smallest to the largest key of its part: buffers stay
+/// in use from round to round, where those for all at once would be fresh pages. Splitters come
+/// from O(ranks x rounds) samples.
+template <class Row, class KeyOf>
+std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, KeyOf key_of,
                             hdf5::RowRange& range) {
-  static_assert(std::is_trivially_copyable_v<Row>);
-  std::sort(rows.begin(), rows.end(), less);
+  using Key = decltype(key_of(rows[0]));
+  static_assert(std::is_trivially_copyable_v<Row> && std::is_trivially_copyable_v<Key>);
+  constexpr std::size_t kRound = std::size_t{2} << 20;  // bytes
   const auto n_ranks = static_cast<std::size_t>(comm.size());
-  if (n_ranks > 1) {
-    std::vector<Row> samples;
-    const std::size_t n_samples = std::min<std::size_t>(rows.size(), 16);
-    for (std::size_t k = 0; k < n_samples; ++k)
-      samples.push_back(rows[k * rows.size() / n_samples]);
-    samples = detail::from_bytes<Row>(comm.all_gather_bytes(std::as_bytes(std::span(samples))));
-    std::sort(samples.begin(), samples.end(), less);
+  const auto total = static_cast<std::size_t>(comm.sum(static_cast<std::int64_t>(rows.size())));
+  const std::size_t mean = total / n_ranks;
+  const std::size_t rounds = std::clamp<std::size_t>(mean * sizeof(Row) / kRound, 1, 1024);
 
+  const auto places = detail::sorted_places(rows, key_of);
+  const std::vector<std::size_t> cuts = detail::cut_places(comm, places, n_ranks * rounds);
+  std::vector<Row> ordered;
+  ordered.reserve(mean + mean / 8 + 1);
+  for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<Parcel> parcels;
-    std::size_t begin = 0;
     for (std::size_t r = 0; r < n_ranks; ++r) {
-      std::size_t end = rows.size();
-      if (r + 1 < n_ranks && !samples.empty()) {
-        const Row& splitter = samples[(r + 1) * samples.size() / n_ranks];
-        end = static_cast<std::size_t>(std::lower_bound(rows.begin(), rows.end(), splitter, less) -
-                                       rows.begin());
-      }
-      const auto bytes = std::as_bytes(std::span(rows).subspan(begin, end - begin));
-      if (!bytes.empty()) parcels.push_back({static_cast<int>(r), {bytes.begin(), bytes.end()}});
-      begin = end;
+      const std::size_t begin = cuts[r * rounds + round], end = cuts[r * rounds + round + 1];
+      if (begin == end) continue;
+      std::vector<std::byte> bytes((end - begin) * sizeof(Row));
+      for (std::size_t k = begin; k < end; ++k)
+        std::memcpy(bytes.data() + (k - begin) * sizeof(Row), &rows[places[k].row], sizeof(Row));
+      parcels.push_back({static_cast<int>(r), std::move(bytes)});
     }
-    rows.clear();
-    for (const Parcel& parcel : comm.exchange(std::move(parcels))) {
-      const std::vector<Row> part = detail::from_bytes<Row>(parcel.bytes);
-      rows.insert(rows.end(), part.begin(), part.end());
-    }
-    std::sort(rows.begin(), rows.end(), less);
+    detail::merge_runs(comm.exchange(std::move(parcels)), key_of, ordered);
   }
-  const auto count = static_cast<std::int64_t>(rows.size());
-  range.count = rows.size();
+  const auto count = static_cast<std::int64_t>(ordered.size());
+  range.count = ordered.size();
   range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
-  range.total = static_cast<std::uint64_t>(comm.sum(count));
-  return rows;
+  range.total = total;
+  return ordered;
 }
 
 /// Collective. Of two rows with one id keeps the first; rows are ordered by id over all ranks.

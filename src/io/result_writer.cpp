@@ -242,8 +242,8 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
   hdf5::RowRange range;
   rows = order_rows(
       comm, std::move(rows),
-      [](const ConstantsRow& a, const ConstantsRow& b) {
-        return std::pair(a.id, a.written) < std::pair(b.id, b.written);
+      [](const ConstantsRow& row) {
+        return std::array<std::int64_t, 2>{row.id, row.written};
       },
       range);
   drop_doubles(comm, rows, range);
@@ -364,7 +364,7 @@ std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, con
                               prescribed_state(model, body.constants, body.state.pose, state.time),
                               0));
   return order_rows(
-      comm, std::move(rows), [](const BodyRow& x, const BodyRow& y) { return x.id < y.id; }, range);
+      comm, std::move(rows), [](const BodyRow& row) { return row.id; }, range);
 }
 
 }  // namespace
@@ -375,12 +375,10 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
   const Communicator& comm = impl_->comm;
   hdf5::RowRange contact_range;
   contacts = order_rows(
-      comm, std::move(contacts),
-      [](const ContactRecord& a, const ContactRecord& b) { return a.key < b.key; }, contact_range);
+      comm, std::move(contacts), [](const ContactRecord& row) { return row.key; }, contact_range);
   hdf5::RowRange joint_range;
   joints = order_rows(
-      comm, std::move(joints),
-      [](const JointRecord& a, const JointRecord& b) { return a.id < b.id; }, joint_range);
+      comm, std::move(joints), [](const JointRecord& row) { return row.id; }, joint_range);
   const std::int64_t n_bodies = comm.sum(static_cast<std::int64_t>(bodies.size())) +
                                 static_cast<std::int64_t>(model.unbounded.size());
 
