@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "catena/base/huge_pages.hpp"
+#include "catena/base/timer.hpp"
 #include "commands.hpp"
 
 namespace {
@@ -14,12 +15,14 @@ using catena::Communicator;
 using catena::Error;
 using catena::ExitCode;
 
+constexpr const char* kNewest = "newest";  ///< --resume without a file
 constexpr const char* kProblemHelp = "FCLIB file, or a step dumped by a run";
 
 /// What the command line asks for.
 struct Request {
   catena::cli::RunArguments run;  ///< and the case of check and plan
   catena::cli::SolveArguments solve;
+  std::string resume;  ///< empty: not asked for; "newest", or a file
   int plan_ranks = 0;
   std::string info_file, rebuild_directory;
 };
@@ -31,8 +34,6 @@ void refuse_unavailable(const std::vector<std::string>& arguments) {
   };
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& a = arguments[i];
-    const std::string option = a.substr(0, a.find('='));
-    if (option == "--resume" || option == "--max-wall") refuse(option);
     if (i == 0 && a == "calibrate") refuse(a);
   }
 }
@@ -51,6 +52,16 @@ void add_run(CLI::App& app, Request& request) {
   run->add_option("-o", request.run.directory, "directory of the result; ./NAME of the case")
       ->type_name("DIR");
   run->add_flag("--force", request.run.force, "replace Catena's own files in the directory");
+  // a flag with a value: an optional option would swallow what follows it
+  CLI::Option* resume =
+      run->add_flag("--resume{newest}", request.resume,
+                    "go on from the newest checkpoint in the directory, or from --resume=FILE")
+          ->expected(0, 1);
+  resume->excludes("--force");
+  run->add_option(
+         "--max-wall", request.run.max_wall,
+         "stop in time, with a checkpoint and exit code 2: seconds, with a unit, or HH:MM:SS")
+      ->type_name("T");
   run->add_flag("--quiet", request.run.quiet, "no progress lines");
 }
 
@@ -110,7 +121,12 @@ void describe(CLI::App& app, Request& request) {
 }
 
 ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& request) {
-  if (app.got_subcommand("run")) return catena::cli::run(comm, request.run);
+  if (app.got_subcommand("run")) {
+    catena::cli::RunArguments run = request.run;
+    run.resume = !request.resume.empty();
+    if (request.resume != kNewest) run.checkpoint = request.resume;
+    return catena::cli::run(comm, run);
+  }
   if (app.got_subcommand("check")) return catena::cli::check(comm, request.run);
   if (app.got_subcommand("plan")) return catena::cli::plan(comm, request.run, request.plan_ranks);
   if (app.got_subcommand("solve")) return catena::cli::solve(comm, request.solve);
@@ -139,8 +155,9 @@ std::vector<std::string> take_petsc_options(std::vector<std::string>& arguments)
 }
 
 /// Parses and dispatches; help and version come from the parser.
-ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments) {
+ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments, double started) {
   Request request;
+  request.run.started = started;
   request.run.command_line = "catena";
   for (const std::string& a : arguments) request.run.command_line += " " + a;
   request.run.petsc = request.solve.petsc = take_petsc_options(arguments);
@@ -166,11 +183,12 @@ int main(int argc, char** argv) {
   // BLAS on one thread: MPI is the only parallelism, set before the library starts threads
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
+  const double started = catena::wall_seconds();
   catena::return_large_blocks();
   const Communicator comm = Communicator::world();
   ExitCode code = ExitCode::done;
   try {
-    code = run_catena(comm, {argv + 1, argv + argc});
+    code = run_catena(comm, {argv + 1, argv + argc}, started);
   } catch (const Error& e) {
     // MPI's own failures may be this rank's alone; all others are thrown on every rank
     if (e.code() == ExitCode::runtime_error) comm.abort(1, e.what());

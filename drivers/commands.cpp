@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "catena/base/log.hpp"
+#include "catena/base/units.hpp"
 #include "catena/base/version.hpp"
 #include "catena/io/info.hpp"
 #include "catena/io/result_writer.hpp"
@@ -72,16 +73,36 @@ double mean_half_extent(const Communicator& comm, const Bodies& bodies) {
 
 }  // namespace
 
+namespace {
+
+double parse_max_wall(const std::string& text) {
+  try {
+    const double seconds = parse_quantity(text, "s");
+    if (seconds > 0.0) return seconds;
+  } catch (const Error& error) {
+    throw Error(error.found(), "--max-wall", error.fix());
+  }
+  throw Error("'" + text + "' is out of range; must be > 0", "--max-wall");
+}
+
+}  // namespace
+
 ExitCode run(const Communicator& comm, const RunArguments& arguments) {
+  StopSignals signals;
+  RunOptions options;
+  options.signals = &signals;
+  options.started = arguments.started;
+  if (!arguments.max_wall.empty()) options.max_wall = parse_max_wall(arguments.max_wall);
   CaseSettings settings = read_case(comm, arguments.file, arguments.set);
   settings.solver.petsc.verbatim = arguments.petsc;
-  RunOptions options;
   options.directory = arguments.directory.empty() ? "./" + settings.name : arguments.directory;
   options.force = arguments.force;
   options.command_line = arguments.command_line;
   Log log(comm.rank() == 0, arguments.quiet);
-  Simulation simulation(comm, settings);
-  return simulation.run(options, log);
+  const std::unique_ptr<Simulation> simulation =
+      arguments.resume ? resume(comm, settings, arguments.checkpoint, options, log)
+                       : std::make_unique<Simulation>(comm, settings);
+  return simulation->run(options, log);
 }
 
 ExitCode check(const Communicator& comm, const CaseArguments& arguments) {

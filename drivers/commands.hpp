@@ -18,6 +18,10 @@ struct RunArguments : CaseArguments {
   std::string directory;  ///< empty: ./NAME of the case
   bool force = false;
   bool quiet = false;
+  bool resume = false;
+  std::string checkpoint;  ///< that is resumed; empty: the newest
+  std::string max_wall;    ///< as written; empty: no limit
+  double started = 0.0;    ///< wall time at which the program started
   std::string command_line;
   std::vector<std::string> petsc;  ///< what stands after --
 };

@@ -121,10 +121,12 @@ File File::create(const std::string& path) {
   return File(std::move(id), path, false);
 }
 
-File File::create(const Communicator& comm, const std::string& path) {
+File File::create(const Communicator& comm, const std::string& path, Format format) {
   silence();
   Handle access = property_list(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access.id(), MPI_Comm_f2c(comm.fortran_handle()), MPI_INFO_NULL);
+  if (format == Format::checked)
+    H5Pset_libver_bounds(access.id(), H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
   Handle id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, untimed(H5P_FILE_CREATE).id(), access.id()),
             H5Fclose);
   if (id.id() < 0)

@@ -46,6 +46,9 @@ struct RowRange {
 template <class T>
 using Pieces = std::function<void(std::uint64_t first, std::span<T>)>;
 
+/// How HDF5 lays out what it keeps beside the data: as every reader knows it, or with checksums.
+enum class Format { oldest, checked };
+
 /// An open file. Objects are named by absolute paths ("/bodies/position"). All members
 /// throw Error(input_output) "file: /object: what failed".
 ///
@@ -59,7 +62,8 @@ class File {
   /// This rank alone; replaces what is there.
   static File create(const std::string& path);
   /// Collective; replaces what is there.
-  static File create(const Communicator& comm, const std::string& path);
+  static File create(const Communicator& comm, const std::string& path,
+                     Format format = Format::oldest);
 
   const std::string& path() const { return path_; }
 
@@ -113,6 +117,17 @@ class File {
   /// HDF5 cannot write variable-length data.
   void write_text_rows(const std::string& dataset, const Pieces<char>& values, std::uint64_t length,
                        const RowRange& rows);
+
+  /// Rows of a distributed dataset of records of `width` bytes each, as they are. `fill` is asked
+  /// for one piece of this rank's rows after the other, ascending: it writes `count` records from
+  /// the rank's row `first` on into the buffer. Only the making of the dataset is collective: each
+  /// rank writes its own piece of the file, as fast as the disk takes it.
+  void write_records(const std::string& dataset, std::uint64_t width, const RowRange& rows,
+                     const std::function<void(std::uint64_t first, std::span<std::byte>)>& fill);
+  /// The same way back: `take` gets the records piece by piece.
+  void read_records(
+      const std::string& dataset, std::uint64_t width, const RowRange& rows,
+      const std::function<void(std::uint64_t first, std::span<const std::byte>)>& take) const;
 
   void set_attribute(const std::string& object, const std::string& name, const std::string& text);
   void set_attribute(const std::string& object, const std::string& name, double value);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "io/checkpoint_info.hpp"
 #include "io/fclib_file.hpp"
 #include "io/hdf5_file.hpp"
 
@@ -88,6 +89,21 @@ std::string describe_snapshot(const hdf5::File& file) {
          line("contacts", std::to_string(rows(file, "/contacts/gap"))) + describe_joints(file);
 }
 
+std::string describe_checkpoint(const hdf5::File& file) {
+  const CheckpointSummary summary = summarise_checkpoint(file);
+  return line("time", number(file.attribute_number("/", "time")) + " s") +
+         line("step", file.attribute_text("/", "step")) +
+         line("written on", std::to_string(summary.ranks) + " ranks") +
+         line("subdomains", std::to_string(summary.n_parts)) +
+         line("bodies", std::to_string(summary.bodies)) +
+         line("joints", std::to_string(summary.joints)) +
+         line("impulses", std::to_string(summary.impulses)) +
+         line("couples", std::to_string(summary.couples)) + line("checksums", "all good") +
+         line("this build", summary.readable ? "can go on from it"
+                                             : "cannot go on from it: that of git hash " +
+                                                   summary.git_hash + " can");
+}
+
 std::string describe_result(const hdf5::File& file) {
   std::string text;
   if (file.exists("/bodies")) text += describe_bodies(file) + describe_joints(file);
@@ -162,6 +178,8 @@ std::string describe_file(const std::string& path) {
       name + ": " + format + ", version " + file.attribute_text("/", "format_version") + "\n";
   if (format == "catena-result") return head + describe_result(file) + describe_provenance(file);
   if (format == "catena-snapshot") return head + describe_snapshot(file);
+  if (format == "catena-checkpoint")
+    return head + describe_checkpoint(file) + describe_provenance(file);
   if (format == "catena-bodies")
     return head + describe_bodies(file) + describe_joints(file) + describe_provenance(file);
   if (file.exists("/fclib_local") || file.exists("/fclib_global")) return describe_problem(name);

@@ -18,4 +18,14 @@ std::vector<std::string> list_snapshots(const std::string& directory);
 /// Throws Error(input_output) if the disk refuses.
 void prepare_directory(const std::string& directory, bool force);
 
+/// Not collective. Makes the directory ready for a run to go on after `step`: removes files of
+/// later steps and those left half written. One that is not there, or is empty, is made. Throws
+/// Error(bad_input) if it holds anything but no bodies.h5, Error(input_output) if the disk refuses.
+void resume_directory(const std::string& directory, std::int64_t step);
+
+/// Not collective. Cuts the series after the last whole row up to `step` (its column "step"), by a
+/// new file that takes the old one's name; makes it where there is none. Throws Error(bad_input) if
+/// its first line is not `header`.
+void cut_series(const std::string& path, const std::string& header, std::int64_t step);
+
 }  // namespace catena

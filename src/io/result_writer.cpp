@@ -4,10 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <functional>
 #include <numeric>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -19,12 +16,10 @@
 #include "io/joint_output.hpp"
 #include "io/ordered_rows.hpp"
 #include "io/result_directory.hpp"
+#include "io/write_together.hpp"
 
 namespace catena {
 namespace {
-
-/// More than the headers and attributes of a file take, short texts included.
-constexpr std::int64_t kHeaderBytes = 64 * 1024;
 
 /// A body's row on its way to the rank that writes it.
 struct BodyRow {
@@ -44,13 +39,15 @@ struct ConstantsRow {
   std::int32_t kind = 0;
   std::int32_t shape = 0;
   std::int32_t material = 0;
+  std::int32_t geometry = -1;
   double mass = 0.0;
   std::array<double, 3> inertia{};
   std::array<double, 3> size{};  ///< in the file's measure
-  std::int32_t geometry = -1;
   std::int32_t closed_ends = 0;
   std::int32_t written = 0;  ///< 1: of the last bodies.h5
 };
+// checkpoints keep rows as they are: no byte of them may be by chance
+static_assert(sizeof(ConstantsRow) == 88 && sizeof(JointRow) == 40);
 
 std::array<double, 3> array_of(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 
@@ -82,46 +79,12 @@ ConstantsRow constants_row(const BodyConstants& body) {
           static_cast<std::int32_t>(body.kind),
           static_cast<std::int32_t>(body.shape.type),
           body.material,
+          body.shape.geometry,
           body.mass,
           array_of(body.inertia),
           size_in_file(body.shape),
-          body.shape.geometry,
           body.shape.closed_ends,
           0};
-}
-
-/// Collective. Writes a file of about `bytes` under its part name and publishes it; `write` is
-/// called on every rank.
-///
-/// HDF5 and MPI cannot be brought back in step once a collective write has failed on some
-/// ranks: the others wait in it, and the file can no longer be closed. So room on the disk is
-/// made sure of first, with an Error on every rank where there is none; a write that fails all
-/// the same ends all ranks at once, with the exit code for input and output.
-void write_together(const Communicator& comm, const std::string& path, std::uint64_t bytes,
-                    const std::function<void(hdf5::File&)>& write) {
-  all_or_none(comm, [&] {
-    if (comm.rank() == 0) check_room(path, static_cast<std::int64_t>(bytes) + kHeaderBytes);
-  });
-  std::optional<hdf5::File> file;
-  std::exception_ptr failure;
-  try {
-    file.emplace(hdf5::File::create(comm, part_name(path)));
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  // Creation is collective: it succeeds on all ranks or on none.
-  all_or_none(comm, [&] {
-    if (failure) std::rethrow_exception(failure);
-  });
-  try {
-    write(*file);
-    file->close();
-  } catch (const Error& error) {
-    comm.abort(static_cast<int>(ExitCode::input_output), error.what());
-  }
-  all_or_none(comm, [&] {
-    if (comm.rank() == 0) publish(path);
-  });
 }
 
 std::string series_header(const std::vector<SeriesColumn>& columns) {
@@ -161,6 +124,28 @@ struct ResultWriter::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  /// Rows of bodies.h5 as kept() gave them.
+  void restore(std::span<const std::vector<std::byte>> kept) {
+    for (const std::vector<std::byte>& bytes : kept) {
+      std::size_t at = 0;
+      const auto take = [&](void* to, std::size_t size) {
+        CATENA_CHECK(size <= bytes.size() - at, "rows of bodies.h5 in a checkpoint");
+        if (size > 0) std::memcpy(to, bytes.data() + at, size);
+        at += size;
+      };
+      const auto take_rows = [&](auto& rows) {
+        std::uint64_t n = 0;
+        take(&n, sizeof n);
+        CATENA_CHECK(n <= bytes.size(), "rows of bodies.h5 in a checkpoint");
+        const std::size_t old = rows.size();
+        rows.resize(old + n);
+        take(rows.data() + old, n * sizeof rows[0]);
+      };
+      take_rows(written);
+      take_rows(written_joints);
+    }
+  }
+
   void append(const std::string& line) {
     const std::string path = directory + "/series.csv";
     if (std::fwrite(line.data(), 1, line.size(), series) != line.size() || std::fflush(series) != 0)
@@ -183,9 +168,44 @@ ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Prov
   });
 }
 
+ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
+                           std::vector<SeriesColumn> columns, std::int64_t step,
+                           std::span<const std::vector<std::byte>> kept)
+    : impl_(std::make_unique<Impl>(comm, std::move(directory), std::move(provenance),
+                                   std::move(columns))) {
+  all_or_none(comm, [&] {
+    impl_->restore(kept);
+    if (comm.rank() != 0) return;
+    resume_directory(impl_->directory, step);
+    const std::string path = impl_->directory + "/series.csv";
+    cut_series(path, series_header(impl_->columns), step);
+    impl_->series = std::fopen(path.c_str(), "a");
+    if (impl_->series == nullptr) fail_with_errno(path, "cannot be appended to");
+  });
+}
+
 ResultWriter::~ResultWriter() = default;
 
 const std::string& ResultWriter::directory() const { return impl_->directory; }
+const Provenance& ResultWriter::provenance() const { return impl_->provenance; }
+
+std::vector<std::byte> ResultWriter::kept() const {
+  std::vector<std::byte> bytes;
+  if (!impl_->flow) return bytes;
+  const auto add = [&](const void* data, std::size_t size) {
+    const std::size_t at = bytes.size();
+    bytes.resize(at + size);
+    if (size > 0) std::memcpy(bytes.data() + at, data, size);
+  };
+  const auto add_rows = [&](const auto& rows) {
+    const auto n = static_cast<std::uint64_t>(rows.size());
+    add(&n, sizeof n);
+    add(rows.data(), rows.size() * sizeof rows[0]);
+  };
+  add_rows(impl_->written);
+  add_rows(impl_->written_joints);
+  return bytes;
+}
 
 namespace {
 
@@ -419,12 +439,14 @@ void ResultWriter::append_series(std::span<const double> values) {
   });
 }
 
-void ResultWriter::finish() {
+std::vector<std::string> ResultWriter::finish() {
+  std::vector<std::string> unreadable;
   all_or_none(impl_->comm, [&] {
     if (impl_->comm.rank() != 0) return;
     sync_to_disk(impl_->directory + "/series.csv");
-    rebuild_index(impl_->directory);
+    unreadable = rebuild_index(impl_->directory);
   });
+  return unreadable;
 }
 
 }  // namespace catena

@@ -85,7 +85,6 @@ void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
 
 void describe_output(SettingsVisitor& visit, OutputSettings& s, StepperKind stepper) {
   visit.section("output", {.help = "what the result holds"}, [&] {
-    visit.unavailable("checkpoint_wall_interval");
     visit.visit(
         "snapshot_interval", s.snapshot_interval,
         {.unit = "s",
@@ -101,6 +100,14 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s, StepperKind step
                  .min_open = true,
                  .finite = false,
                  .help = "simulated time between dumps of a step as FCLIB problem, 20 at most"});
+    visit.visit("checkpoint_wall_interval", s.checkpoint_wall_interval,
+                {.unit = "s",
+                 .min = 0,
+                 .min_open = true,
+                 .finite = false,
+                 .help = "wall time between checkpoints; .inf: only those that are asked for"});
+    visit.visit("checkpoint_steps", s.checkpoint_steps,
+                {.min = 0, .help = "steps between checkpoints, besides those; 0: none"});
     if (stepper == StepperKind::natural && std::isfinite(s.dump_interval)) {
       visit.reject("dump_interval", "there are no contact problems with time.stepper: natural",
                    "leave it out");

@@ -4,11 +4,13 @@
 #include <cstdio>
 
 #include "catena/base/timer.hpp"
+#include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
 #include "catena/io/result_writer.hpp"
 #include "catena/simulation/simulation.hpp"
 #include "simulation/run_notes.hpp"
 #include "simulation/run_output.hpp"
+#include "simulation/run_stop.hpp"
 
 namespace catena {
 
@@ -18,6 +20,8 @@ namespace {
 constexpr int kMaxDumps = 20;
 /// Contacts of a problem that is written unasked, at most: about 1 GB on rank 0.
 constexpr std::int64_t kMostDumped = 1000000;
+/// Name of the result writer's bytes in a checkpoint.
+constexpr const char* kKeptRows = "rows of bodies.h5";
 
 /// One run's output and bookkeeping.
 class RunLoop {
@@ -25,9 +29,10 @@ class RunLoop {
   RunLoop(Simulation& sim, const RunOptions& options, Log& log)
       : sim_(sim),
         log_(log),
+        options_(options),
         output_(sim.settings().output),
-        writer_(sim.communicator(), options.directory, provenance(sim, options), series_columns(),
-                options.force),
+        writer_(make_writer(sim, options)),
+        stop_(sim.communicator(), options, output_),
         notes_(sim, log) {
     all_or_none(sim.communicator(), [&] {
       if (sim.communicator().rank() == 0) log_.open_json(options.directory + "/log.jsonl");
@@ -35,12 +40,15 @@ class RunLoop {
   }
 
   ExitCode run() {
+    if (options_.resumed && steps_left() == 0) return nothing_left();
     start();
-    while (sim_.state().step < sim_.n_steps()) {
+    stop_.agree(0.0);
+    RunDecision decision = stop_.decide(sim_.state().step, true);
+    while (!decision.stop && steps_left() > 0) {
       const double t0 = wall_seconds();
       step_or_dump();
       wall_steps_ += wall_seconds() - t0;
-      after_step(sim_.communicator().max(wall_seconds() - t0));
+      after_step(stop_.agree(wall_seconds() - t0));
       if (notes_.missed_last() &&
           sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
         if (last_snapshot_ != sim_.state().step) snapshot();
@@ -49,18 +57,90 @@ class RunLoop {
                      "stopped: a step missed its tolerance (solver.on_missed_tolerance: stop)");
         return ExitCode::tolerance_missed;
       }
+      decision = stop_.decide(sim_.state().step, steps_left() > 0);
+      if (steps_left() == 0 && last_snapshot_ != sim_.state().step) snapshot();
+      if (decision.checkpoint) checkpoint(decision.reason);
     }
-    if (last_snapshot_ != sim_.state().step) snapshot();
-    writer_.finish();
+    return decision.stop ? stop_early(decision.reason) : finish();
+  }
+
+ private:
+  static ResultWriter make_writer(Simulation& sim, const RunOptions& options) {
+    const Communicator& comm = sim.communicator();
+    Provenance all = provenance(sim, options);
+    if (!options.resumed)
+      return {comm, options.directory, std::move(all), series_columns(), options.force};
+    std::vector<std::vector<std::byte>> kept;
+    for (const auto& [name, bytes] : options.resumed->notes.kept)
+      if (name == kKeptRows) kept.push_back(bytes);
+    return {comm, options.directory, std::move(all), series_columns(), options.resumed->step, kept};
+  }
+
+  std::int64_t steps_left() const {
+    return std::max<std::int64_t>(0, sim_.n_steps() - sim_.state().step);
+  }
+
+  void start() {
+    if (stop_.stale()) log_.info("a stop file from before the run is removed");
+    write_bodies();
+    notes_.start(writer_.directory(), count_bodies());
+    if (!options_.resumed) return snapshot();
+    const ResumedFrom& from = *options_.resumed;
+    last_snapshot_ = sim_.state().step;  // what was due is there
+    dumps_ = count_dumps(writer_.directory());
+    log_.info("resumed from " + from.path + ", step " + std::to_string(from.step) +
+                  ", written on " + std::to_string(from.ranks) + " ranks",
+              {{"checkpoint", json_string(from.path)}, {"step", std::to_string(from.step)}});
+    make_index();
+  }
+
+  /// Collective. Told where a snapshot is left out.
+  void make_index() {
+    for (const std::string& name : writer_.finish())
+      log_.warning("snapshots/" + name + " cannot be read and is left out of the index");
+  }
+
+  /// A run that is to go on but has all its steps: what a kill may have left undone is done.
+  ExitCode nothing_left() {
+    make_index();
+    log_.info("nothing is left to do: " + writer_.directory() + " holds all " +
+              std::to_string(sim_.n_steps()) + " steps; a later time.end takes it further");
+    return ExitCode::done;
+  }
+
+  ExitCode finish() {
+    if (last_snapshot_ != sim_.state().step) snapshot();  // a run without steps
+    make_index();
     notes_.summary(writer_.directory(), wall_steps_);
     return ExitCode::done;
   }
 
- private:
-  void start() {
-    write_bodies();
-    notes_.start(writer_.directory(), count_bodies());
-    snapshot();
+  ExitCode stop_early(const std::string& reason) {
+    if (checkpointed_ != sim_.state().step) checkpoint(reason);  // before the first step
+    make_index();
+    log_.message(LogLevel::warning,
+                 "stopped at step " + std::to_string(sim_.state().step) + " of " +
+                     std::to_string(sim_.n_steps()) + " by " + reason + "; go on with --resume",
+                 {{"step", std::to_string(sim_.state().step)}});
+    return ExitCode::stopped_early;
+  }
+
+  /// Collective. The state as it is, beside the last checkpoint before it.
+  void checkpoint(const std::string& reason) {
+    const double t0 = wall_seconds();
+    const Communicator& comm = sim_.communicator();
+    const std::string path = checkpoint_path(writer_.directory(), sim_.state().step);
+    CheckpointNotes notes = checkpoint_notes(sim_, writer_.provenance());
+    if (std::vector<std::byte> rows = writer_.kept(); !rows.empty())
+      notes.kept.emplace_back(kKeptRows, std::move(rows));
+    write_checkpoint(comm, path, notes, sim_.bodies(), sim_.state());
+    if (comm.rank() == 0) drop_old_checkpoints(writer_.directory());
+    const double seconds = comm.max(wall_seconds() - t0);
+    stop_.note_checkpoint(seconds);
+    checkpointed_ = sim_.state().step;
+    log_.info("checkpoint " + path + " in " + short_text(seconds) + " s" +
+                  (reason.empty() ? "" : ", asked for by " + reason),
+              {{"step", std::to_string(sim_.state().step)}, {"wall_s", json_number(seconds)}});
   }
 
   /// Collective. Bodies over all ranks, without planes.
@@ -114,7 +194,8 @@ class RunLoop {
   void after_step(double wall) {
     const StepReport& r = sim_.stepper().report();
     const State& state = sim_.state();
-    if (state.step == 1) refuse_unused_options();
+    if (!stepped_) refuse_unused_options();
+    stepped_ = true;
     notes_.after_step(r);
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
       writer_.append_series(series_row(r, state, count_bodies(), wall, sim_.imbalance()));
@@ -152,12 +233,14 @@ class RunLoop {
   }
 
   void snapshot(bool with_contacts, bool with_joints) {
+    const double t0 = wall_seconds();
     if (written_ != sim_.state().flow.inserted) write_bodies();
     writer_.write_snapshot(
         sim_.model(), sim_.bodies(), sim_.state(),
         with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>(),
         with_joints ? joint_records(sim_) : std::vector<JointRecord>());
     last_snapshot_ = sim_.state().step;
+    stop_.note_snapshot(sim_.communicator().max(wall_seconds() - t0));
   }
 
   void dump(const std::string& stem) {
@@ -173,10 +256,14 @@ class RunLoop {
 
   Simulation& sim_;
   Log& log_;
+  const RunOptions& options_;
   const OutputSettings& output_;
   ResultWriter writer_;
+  RunStop stop_;
   RunNotes notes_;
   std::int64_t last_snapshot_ = -1;
+  std::int64_t checkpointed_ = -1;  ///< step of the last checkpoint
+  bool stepped_ = false;
   std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
   int dumps_ = 0;
   double wall_steps_ = 0.0;  ///< s

@@ -39,10 +39,11 @@ void RunNotes::start(const std::string& directory, std::int64_t bodies) {
   const TimeSettings& time = sim_.settings().time;
   if (time.natural_given && time.stepper != StepperKind::natural)
     log_.warning("time.natural is not used: it is for time.stepper: natural");
+  first_ = sim_.state().step;
   log_.info("start: " + std::to_string(bodies) + " bodies on " +
                 std::to_string(sim_.communicator().size()) + " ranks, " +
-                std::to_string(sim_.n_steps()) + " steps of " + short_text(time.step) + " s into " +
-                directory + " (set up in " + short_text(sim_.setup_seconds()) + " s)",
+                std::to_string(sim_.n_steps() - first_) + " steps of " + short_text(time.step) +
+                " s into " + directory + " (set up in " + short_text(sim_.setup_seconds()) + " s)",
             {{"setup_s", json_number(sim_.setup_seconds())}});
   wall_start_ = wall_progress_ = wall_seconds();
 }
@@ -91,7 +92,7 @@ void RunNotes::note_choice(const StepReport& r) {
 void RunNotes::note_joints(const StepReport& r) {
   const JointReport& joints = r.solve.joints;
   if (joints.joints == 0) return;
-  if (sim_.state().step == 1) {
+  if (sim_.state().step == first_ + 1) {
     log_.info("joints: " + std::to_string(joints.joints) + " in " + std::to_string(joints.chains) +
                   " chains (longest " + std::to_string(joints.longest_chain) + "), " +
                   std::to_string(joints.trees) + " trees, " + std::to_string(joints.rings) +
@@ -195,7 +196,7 @@ void RunNotes::progress(const StepReport& r) {
   const std::int64_t step = sim_.state().step;
   if (now - wall_progress_ < 1.0 && step != sim_.n_steps()) return;
   wall_progress_ = now;
-  const double per_step = (now - wall_start_) / static_cast<double>(step);
+  const double per_step = (now - wall_start_) / static_cast<double>(step - first_);
   const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
   std::array<char, 320> line{};
   std::snprintf(line.data(), line.size(),
@@ -210,7 +211,7 @@ void RunNotes::progress(const StepReport& r) {
 }
 
 void RunNotes::summary(const std::string& directory, double wall) {
-  const std::int64_t steps = sim_.n_steps();
+  const std::int64_t steps = sim_.n_steps() - first_;
   summarise_flow();
   if (missed_ > 0) {
     log_.warning(std::to_string(missed_) + " of " + std::to_string(steps) +

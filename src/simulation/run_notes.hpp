@@ -42,7 +42,8 @@ class RunNotes {
   Log& log_;
   std::vector<char> waited_;  ///< per insertion: told of
   bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
-  std::string choice_;  ///< SolveReport::choice of the last step
+  std::int64_t first_ = 0;  ///< step that the run goes on from
+  std::string choice_;      ///< SolveReport::choice of the last step
   int choices_ = 0;
   std::int64_t missed_ = 0;
   bool missed_last_ = false;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
+#include <filesystem>
 
 #include "catena/base/version.hpp"
+#include "catena/io/yaml_settings.hpp"
 
 namespace catena {
 
@@ -133,17 +136,58 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
   std::strftime(start.data(), start.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   std::string start_text(start.data());
   sim.communicator().broadcast(0, start_text);
-  return {{"version", std::string(version())},
-          {"git_hash", std::string(git_hash())},
-          {"build", build_description()},
-          {"mpi", mpi_version()},
-          {"command_line", options.command_line},
-          {"config", print_case(sim.settings())},
-          {"hosts", host_names(sim.communicator())},
-          {"ranks", std::to_string(sim.communicator().size())},
-          {"start_time", start_text},
-          {"parent_checkpoint", ""},
-          {"petsc_options", to_string(sim.settings().solver.petsc)}};
+  Provenance here = {{"version", std::string(version())},
+                     {"git_hash", std::string(git_hash())},
+                     {"build", build_description()},
+                     {"mpi", mpi_version()},
+                     {"command_line", options.command_line},
+                     {"config", print_case(sim.settings())},
+                     {"hosts", host_names(sim.communicator())},
+                     {"ranks", std::to_string(sim.communicator().size())},
+                     {"start_time", start_text},
+                     {"parent_checkpoint", options.resumed ? options.resumed->path : ""},
+                     {"petsc_options", to_string(sim.settings().solver.petsc)}};
+  if (!options.resumed) return here;
+  Provenance all = options.resumed->notes.provenance;
+  std::string text;
+  for (const auto& [name, value] : here) {
+    // of the config only what is not as at the start
+    if (name != "config") text += name + ": " + value + "\n";
+  }
+  const auto config = std::find_if(all.begin(), all.end(),
+                                   [](const auto& entry) { return entry.first == "config"; });
+  if (config != all.end())
+    for (const ChangedKey& change : changed_keys(config->second, print_case(sim.settings())))
+      text += change.key + ": " + change.after + " (at the start " + change.before + ")\n";
+  // several resumes may go on from one checkpoint
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "resumed-%08lld",
+                static_cast<long long>(options.resumed->step));
+  std::string unique = name.data();
+  for (int k = 2; std::any_of(all.begin(), all.end(),
+                              [&](const auto& entry) { return entry.first == unique; });
+       ++k)
+    unique = std::string(name.data()) + "-" + std::to_string(k);
+  all.emplace_back(unique, text);
+  return all;
+}
+
+CheckpointNotes checkpoint_notes(const Simulation& sim, const Provenance& provenance) {
+  CheckpointNotes notes;
+  notes.config = print_case(sim.settings());
+  notes.provenance = provenance;
+  notes.n_parts = sim.number_of_parts();
+  return notes;
+}
+
+int count_dumps(const std::string& directory) {
+  int count = 0;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, none)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("step-") && name.ends_with(".hdf5")) ++count;
+  }
+  return count;
 }
 
 std::vector<ContactRecord> contact_records(const TimeStepper& stepper) {

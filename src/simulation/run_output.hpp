@@ -14,8 +14,14 @@ std::vector<SeriesColumn> series_columns();
 std::vector<double> series_row(const StepReport& report, const State& state, std::int64_t bodies,
                                double wall, double imbalance);
 
-/// Collective.
+/// Collective. Of a resumed run: that of its start, with an entry more for what was resumed.
 Provenance provenance(const Simulation& sim, const RunOptions& options);
+
+/// Collective. What a checkpoint of the run holds beside the state.
+CheckpointNotes checkpoint_notes(const Simulation& sim, const Provenance& provenance);
+
+/// Contact problems in a result directory: dumps that the run has made.
+int count_dumps(const std::string& directory);
 
 /// This rank's contacts and joints after a step.
 std::vector<ContactRecord> contact_records(const TimeStepper& stepper);

@@ -20,22 +20,21 @@ std::unique_ptr<Solver> make_step_solver(MethodSettings settings) {
   return make_solver(settings);
 }
 
-std::unique_ptr<TimeStepper> make_stepper(const Communicator& comm, const Model& model,
-                                          const CaseSettings& s) {
+}  // namespace
+
+std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
+  const CaseSettings& s = settings_;
   if (s.time.stepper == StepperKind::natural)
-    return std::make_unique<NaturalStepper>(comm, model, s.time.step, s.time.natural,
+    return std::make_unique<NaturalStepper>(comm_, model_, s.time.step, s.time.natural,
                                             s.solver.gauss_seidel.joints);
   return std::make_unique<Stepper>(
-      comm, model,
+      comm_, model_,
       StepperSettings{s.time.stepper, s.time.step, s.solver.warm_start, s.solver.projection,
                       s.solver.geometric_stiffness},
       make_step_solver(s.solver));
 }
 
-}  // namespace
-
-Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
-    : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
+void Simulation::begin() {
   model_.deterministic = settings_.parallel.deterministic;
   if (settings_.solver.method == SolverMethod::gauss_seidel &&
       settings_.solver.gauss_seidel.formulation == Formulation::residual && number_of_parts() > 1) {
@@ -43,10 +42,15 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
                 "use formulation: velocity, or set parallel.subdomains to 1");
   }
   set_petsc_options(comm_, settings_.solver.petsc);
+  inflow_ = std::make_unique<Inflow>(comm_, settings_, model_);
+}
+
+Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
+    : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
   const double start_wall = wall_seconds();
+  begin();
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
-  inflow_ = std::make_unique<Inflow>(comm_, settings_, model_);
   state_.inflow.resize(inflow_->insertions().size());
   state_.outflow.resize(settings_.outflow.size());
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
@@ -54,7 +58,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
 
   const int n_parts = number_of_parts();
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
-  stepper_ = make_stepper(comm_, model_, settings_);
+  stepper_ = make_stepper();
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
@@ -83,7 +87,10 @@ void Simulation::distribute() {
 
 void Simulation::distribute_tiles() {
   const int n_tiles = number_of_parts();
-  const std::vector<int> tile = partition_by_curve(comm_, bodies_, state_, n_tiles);
+  deal_present_tiles(partition_by_curve(comm_, bodies_, state_, n_tiles), n_tiles);
+}
+
+void Simulation::deal_present_tiles(const std::vector<int>& tile, int n_tiles) {
   stepper_->find_contacts(bodies_, state_);
   const std::vector<int> rank =
       deal_tiles(comm_, bodies_, stepper_->contacts(), tile, n_tiles, quality_);
@@ -96,9 +103,9 @@ void Simulation::renew_order() {
 }
 
 void Simulation::let_flow() {
-  flowed_ += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
+  state_.balance.flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
   if (inflow_->none()) return;
-  flowed_ += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
+  state_.balance.flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
 }
 
 const StepReport& Simulation::step() {
@@ -110,24 +117,27 @@ const StepReport& Simulation::step() {
   if (model_.deterministic) {
     if (due) distribute();
   } else if (interval > 0 && state_.step > 0) {
+    std::int64_t& flowed = state_.balance.flowed;
+    const bool unbalanced = imbalance() > settings_.parallel.imbalance;
     const int n_parts = number_of_parts();
     // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
-    const bool uneven = unbalanced_ || (flowed_ > 0 && n_parts > comm_.size());
+    const bool uneven = unbalanced || (flowed > 0 && n_parts > comm_.size());
     const bool grown =
-        flowed_ > 0 && uneven &&
-        static_cast<double>(flowed_) >
+        flowed > 0 && uneven &&
+        static_cast<double>(flowed) >
             kMostFlow * static_cast<double>(comm_.sum(static_cast<std::int64_t>(bodies_.size())));
     if ((due || grown) && uneven && n_parts > 1) {
       distribute();
     } else if (due) {
       renew_order();
     }
-    if (due || grown) flowed_ = 0;
+    if (due || grown) flowed = 0;
   }
   const StepReport& report = stepper_->step(bodies_, state_);
   const double work = counted_work(static_cast<std::int64_t>(stepper_->n_contacts()) * 3,
                                    std::max(1, report.solve.iterations), bodies_.size());
-  unbalanced_ = imbalanced(comm_, work, settings_.parallel, &imbalance_);
+  state_.balance.mean_work = 1.0;
+  imbalanced(comm_, work, settings_.parallel, &state_.balance.largest_work);
   return report;
 }
 

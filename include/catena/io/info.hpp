@@ -6,8 +6,9 @@
 namespace catena {
 
 /// Not collective. Text for people: what a result (result.h5 or its directory), a snapshot,
-/// bodies.h5 or an FCLIB problem holds, with its provenance where it has one. Throws
-/// Error(input_output) if the file cannot be read or is none of these.
+/// bodies.h5, a checkpoint (whose checksums are verified) or an FCLIB problem holds, with its
+/// provenance where it has one. Throws Error(input_output) if the file cannot be read or is none of
+/// these.
 std::string describe_file(const std::string& path);
 
 /// Version of the HDF5 library, for --version and provenance.

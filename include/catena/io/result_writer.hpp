@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -64,6 +65,13 @@ class ResultWriter {
   /// own files.
   ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
                std::vector<SeriesColumn> columns, bool force);
+  /// Goes on with the result in `directory` after `step`, or starts one there: snapshots, dumps,
+  /// checkpoints and rows of the series after it are dropped, and so is what a kill left half
+  /// written. `kept`: of kept() of the ranks that wrote it. Throws Error(bad_input) if the
+  /// directory holds something else, or a series with other columns.
+  ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
+               std::vector<SeriesColumn> columns, std::int64_t step,
+               std::span<const std::vector<std::byte>> kept);
   ~ResultWriter();
 
   /// bodies.h5: constants of all bodies and joints, and the provenance. With `flow`, where bodies
@@ -75,10 +83,15 @@ class ResultWriter {
                       std::vector<ContactRecord> contacts, std::vector<JointRecord> joints = {});
   /// Appends a row to series.csv (rank 0's values count).
   void append_series(std::span<const double> values);
-  /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf.
-  void finish();
+  /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf. On rank 0 returns
+  /// the names of snapshots that cannot be read and are left out.
+  std::vector<std::string> finish();
+  /// What a checkpoint must keep of this rank, so that a resumed run writes bodies.h5 as this one
+  /// would: rows of bodies that may have left. Empty where no bodies come and go.
+  std::vector<std::byte> kept() const;
 
   const std::string& directory() const;
+  const Provenance& provenance() const;
 
  private:
   struct Impl;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "catena/base/settings.hpp"
 
@@ -46,7 +47,16 @@ class YamlDocument {
 /// unit as a comment. YamlDocument reads it back to the same values.
 std::string print_yaml(const Description& describe);
 
-/// The same as one line of JSON; numbers that are not finite are null.
+/// A key that two cases have different values of, by its path: items of lists go by their names, or
+/// by their numbers.
+struct ChangedKey {
+  std::string key, before, after;
+};
+
+/// What differs between two texts of print_yaml.
+std::vector<ChangedKey> changed_keys(const std::string& before, const std::string& after);
+
+/// Settings as one line of JSON; numbers that are not finite are null.
 std::string print_json(const Description& describe);
 
 /// The keys as Markdown: for each its unit, range, default and help. Lists and maps of

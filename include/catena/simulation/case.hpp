@@ -41,6 +41,8 @@ struct OutputSettings {
   bool contacts = true;             ///< contacts in the snapshots
   double dump_interval =
       std::numeric_limits<double>::infinity();  ///< s, between FCLIB dumps of a step (20 at most)
+  double checkpoint_wall_interval = 1800.0;     ///< s, wall
+  std::int64_t checkpoint_steps = 0;            ///< steps between checkpoints besides; 0: none
 };
 
 struct CaseSettings : SceneSettings {

@@ -1,21 +1,40 @@
 // A run: a case taken through time on all ranks.
 #pragma once
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "catena/base/log.hpp"
+#include "catena/base/timer.hpp"
+#include "catena/io/checkpoint.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/simulation/flow.hpp"
+#include "catena/simulation/stop_signals.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
+
+/// The checkpoint that a run goes on from.
+struct ResumedFrom {
+  std::string path;
+  int ranks = 0;  ///< that wrote it
+  std::int64_t step = 0;
+  CheckpointNotes notes;
+};
 
 /// How a run is to be done, beside its case.
 struct RunOptions {
   std::string directory;     ///< of the result
   bool force = false;        ///< replace Catena's own files in it
   std::string command_line;  ///< for the provenance
+  /// Wall time since `started`, s, that the run may take: it stops in time with a checkpoint.
+  double max_wall = std::numeric_limits<double>::infinity();
+  double started = wall_seconds();  ///< of the program
+  StopSignals* signals = nullptr;   ///< that the run listens to; null: to none
+  std::optional<ResumedFrom> resumed;
 };
 
 /// A case on this communicator's ranks: generates, distributes, steps, rebalances. Usable
@@ -25,15 +44,19 @@ class Simulation {
   /// Collective. Makes the bodies, each rank its share, and distributes them: first by the
   /// curve, then by the graph of the first contacts. Throws Error on every rank.
   Simulation(const Communicator& comm, const CaseSettings& settings);
+  /// Collective. The same case gone on from a checkpoint: bodies and state are those of
+  /// `checkpoint`, which is emptied; all else comes from the case. On as many ranks as wrote it
+  /// every body stays where it was, on others all are distributed anew.
+  Simulation(const Communicator& comm, const CaseSettings& settings, Checkpoint& checkpoint);
   ~Simulation();
 
   /// Collective. One step; before it bodies leave and come in, and, where due or where many did, a
   /// look at the balance. Throws BlowUp.
   const StepReport& step();
 
-  /// Collective. All steps of the case, with output into options.directory. Returns done or
-  /// tolerance_missed; throws Error (BlowUp after dumping the step, with the result's index
-  /// written).
+  /// Collective. All steps of the case that are left, with output into options.directory. Returns
+  /// done, stopped_early (with a checkpoint) or tolerance_missed; throws Error (BlowUp after
+  /// dumping the step, with the result's index written).
   ExitCode run(const RunOptions& options, Log& log);
 
   /// Steps that run() does in all.
@@ -50,18 +73,28 @@ class Simulation {
   /// Wall time of the constructor on the slowest rank, s.
   double setup_seconds() const { return setup_seconds_; }
   /// Largest rank's counted work of the last step over the mean.
-  double imbalance() const { return imbalance_; }
+  double imbalance() const {
+    return state_.balance.mean_work > 0.0 ? state_.balance.largest_work / state_.balance.mean_work
+                                          : 1.0;
+  }
   const Inflow& inflow() const { return *inflow_; }
-
- private:
-  /// Collective. Removes and inserts what is due before a step.
-  void let_flow();
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
+
+ private:
+  /// Collective. What comes before any body is there.
+  void begin();
+  std::unique_ptr<TimeStepper> make_stepper() const;
+  /// Collective. Removes and inserts what is due before a step.
+  void let_flow();
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
   void distribute();
   /// Collective. The same for tiles, which are made anew.
   void distribute_tiles();
+  /// Collective. Whole tiles to ranks, by the work of the present contacts.
+  void deal_present_tiles(const std::vector<int>& tile, int n_tiles);
+  /// Collective. Bodies and what belongs to them, as a checkpoint gave them, to their ranks.
+  void restore_places(const Checkpoint& checkpoint);
   /// Collective. Orders each rank's bodies along the curve anew.
   void renew_order();
 
@@ -72,11 +105,15 @@ class Simulation {
   State state_;
   std::unique_ptr<TimeStepper> stepper_;
   PartitionQuality quality_;
-  double imbalance_ = 1.0;
-  bool unbalanced_ = false;
   std::unique_ptr<Inflow> inflow_;
-  std::int64_t flowed_ = 0;  ///< bodies that came or left since the last look at the balance
   double setup_seconds_ = 0.0;
 };
+
+/// Collective. The case gone on from the checkpoint `file`, or, if that is empty, from the newest
+/// in options.directory that is whole; damaged ones are told. Sets options.resumed. Throws Error on
+/// every rank: bad_input where there is no checkpoint, or the case is not that of the checkpoint
+/// (but for time.end, solver, parallel and output); input_output where it cannot be read.
+std::unique_ptr<Simulation> resume(const Communicator& comm, const CaseSettings& settings,
+                                   const std::string& file, RunOptions& options, Log& log);
 
 }  // namespace catena

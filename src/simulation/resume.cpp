@@ -1,0 +1,164 @@
+// A simulation that goes on from a checkpoint.
+#include <algorithm>
+#include <cmath>
+
+#include "catena/base/error.hpp"
+#include "catena/base/timer.hpp"
+#include "catena/io/yaml_settings.hpp"
+#include "catena/partition/balance.hpp"
+#include "catena/partition/impulse_homes.hpp"
+#include "catena/partition/joint_links.hpp"
+#include "catena/simulation/simulation.hpp"
+
+namespace catena {
+
+namespace {
+
+constexpr const char* kCheckpoint = "checkpoint";
+
+/// What bodies and joints name must be there in the case's model: its files may have changed.
+void check_bodies(const Model& model, const Bodies& bodies) {
+  const auto within = [](auto place, std::size_t n) {
+    return place < 0 || static_cast<std::size_t>(place) < n;
+  };
+  for (const BodyConstants& body : bodies.constants) {
+    if (within(body.shape.geometry, model.geometries.size()) &&
+        within(body.material, model.materials.materials().size()) &&
+        within(body.motion, model.motions.size()) && body.group < model.n_groups)
+      continue;
+    throw Error("body " + model.names.name_of(body.id) + " has a shape, material or motion that " +
+                    "the case does not have",
+                kCheckpoint, "resume with the case and the files that the run began with");
+  }
+  for (const JointConstants& joint : bodies.joints)
+    for (const JointAxis& axis : joint.axis)
+      if (!within(axis.table, model.tables.size()))
+        throw Error("joint " + model.joint_names.name_of(joint.id) +
+                        " has a table that the case does not have",
+                    kCheckpoint, "resume with the case and the files that the run began with");
+}
+
+}  // namespace
+
+Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
+                       Checkpoint& checkpoint)
+    : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
+  const double start_wall = wall_seconds();
+  begin();
+  bodies_ = std::move(checkpoint.bodies);
+  state_ = std::move(checkpoint.state);
+  all_or_none(comm_, [&] {
+    check_bodies(model_, bodies_);
+    if (state_.inflow.size() != inflow_->insertions().size() ||
+        state_.outflow.size() != settings_.outflow.size())
+      throw Error("has other insertions or outflows than the case", kCheckpoint);
+  });
+  stepper_ = make_stepper();
+  restore_places(checkpoint);
+  setup_seconds_ = comm_.max(wall_seconds() - start_wall);
+}
+
+void Simulation::restore_places(const Checkpoint& checkpoint) {
+  const bool same_ranks = checkpoint.ranks == comm_.size();
+  const int n_parts = number_of_parts();
+  const bool same_parts = model_.deterministic || checkpoint.notes.n_parts == n_parts;
+  if (same_ranks && same_parts) {
+    link_joints(comm_, bodies_);
+    return;
+  }
+  state_.balance = {};
+  bring_impulses_home(comm_, bodies_, state_);
+  if (model_.deterministic) {
+    const std::vector<int> tile = state_.subdomain;
+    const auto last = tile.empty() ? 0 : *std::max_element(tile.begin(), tile.end());
+    const int n_tiles = static_cast<int>(comm_.max(std::int64_t{last})) + 1;
+    migrate(comm_, bodies_, state_, tile, n_tiles);
+    deal_present_tiles(state_.subdomain, n_tiles);
+  } else if (same_parts) {
+    const std::vector<int> part = state_.subdomain;
+    migrate(comm_, bodies_, state_, part, n_parts);
+  } else {
+    migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
+    distribute();
+  }
+}
+
+namespace {
+
+/// Keys that may differ from those of the checkpoint: what they change is not of the state.
+bool may_change(const std::string& key, bool deterministic) {
+  if (key == "parallel.deterministic") return false;
+  // tiles are of the state
+  if (deterministic && (key == "parallel.rebalance_steps" || key == "parallel.tile_bodies"))
+    return false;
+  for (const char* section : {"time.end", "solver", "parallel", "output"}) {
+    const std::string name = section;
+    if (key == name || key.starts_with(name + ".")) return true;
+  }
+  return false;
+}
+
+void check_case(const std::string& checkpoint_config, const CaseSettings& settings,
+                const std::string& path) {
+  // read as a case once more, so that keys which are new in this build have their defaults
+  const std::string before = print_case(parse_case(checkpoint_config, path, ""));
+  std::string found;
+  for (const ChangedKey& change : changed_keys(before, print_case(settings))) {
+    if (may_change(change.key, settings.parallel.deterministic)) continue;
+    found += (found.empty() ? "" : "; ") + change.key + " was " + change.before + ", is now " +
+             change.after;
+  }
+  if (!found.empty())
+    throw Error("the case is not that of the checkpoint " + path + ": " + found, "--resume",
+                "only time.end, solver, parallel and output may change; run the new case without "
+                "--resume");
+}
+
+/// Collective. The checkpoint `file`, or, if that is empty, the newest in `directory` that is
+/// whole; `path` says which.
+Checkpoint find_checkpoint(const Communicator& comm, const std::string& file,
+                           const std::string& directory, std::string& path, Log& log) {
+  if (!file.empty()) {
+    path = file;
+    return read_checkpoint(comm, file);
+  }
+  std::string steps;
+  if (comm.rank() == 0)
+    for (const std::int64_t step : list_checkpoints(directory)) steps += std::to_string(step) + " ";
+  comm.broadcast(0, steps);
+  std::vector<std::string> paths;
+  for (std::size_t at = 0; at < steps.size(); at = steps.find(' ', at) + 1)
+    paths.push_back(checkpoint_path(directory, std::stoll(steps.substr(at))));
+  if (paths.empty())
+    throw Error("there is no checkpoint in " + directory, "--resume",
+                "run the case without --resume");
+  std::reverse(paths.begin(), paths.end());
+  for (const std::string& candidate : paths) {
+    path = candidate;
+    if (candidate == paths.back()) break;
+    try {
+      return read_checkpoint(comm, candidate);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::input_output) throw;
+      log.warning(std::string(error.what()) + "; the checkpoint before it is tried");
+    }
+  }
+  return read_checkpoint(comm, path);
+}
+
+}  // namespace
+
+std::unique_ptr<Simulation> resume(const Communicator& comm, const CaseSettings& settings,
+                                   const std::string& file, RunOptions& options, Log& log) {
+  ResumedFrom from;
+  Checkpoint checkpoint = find_checkpoint(comm, file, options.directory, from.path, log);
+  all_or_none(comm, [&] { check_case(checkpoint.notes.config, settings, from.path); });
+  auto simulation = std::make_unique<Simulation>(comm, settings, checkpoint);
+  from.ranks = checkpoint.ranks;
+  from.step = simulation->state().step;
+  from.notes = std::move(checkpoint.notes);
+  options.resumed = std::move(from);
+  return simulation;
+}
+
+}  // namespace catena

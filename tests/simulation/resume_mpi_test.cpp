@@ -1,0 +1,235 @@
+// A run resumed from its middle goes on as the uninterrupted one does: bitwise on as many ranks,
+// within the solver's tolerance on others.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "catena/io/checkpoint.hpp"
+#include "catena/partition/state_hash.hpp"
+#include "regression/scenes.hpp"
+
+namespace catena {
+namespace {
+
+struct Case {
+  const char* name;
+  std::string yaml;      ///< or the name of a case of tests/data/cases
+  int steps;             ///< to the checkpoint, and after it
+  double tolerance;      ///< m/s, of the first step after it on another number of ranks
+  bool any_ranks_alike;  ///< the bits do not depend on the number of ranks
+};
+
+/// Grains that fall over a floor, tightly solved; some come in, some leave.
+std::string flowing() {
+  return "materials: {m: {density: 1000, friction: 0.3, rolling_friction: 1 mm}}\n"
+         "generators:\n"
+         "  - container: {name: floor, material: m, size: [.inf, .inf, .inf], origin: [-5, -5, "
+         "0]}\n"
+         "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, count: [3, 3, "
+         "4], "
+         "spacing: 0.205, origin: [0, 0, 0.11], position_jitter: 5 mm}\n"
+         "  - insertion: {name: feed, material: m, shape: {sphere: {radius: 0.05}}, region: "
+         "{lower: "
+         "[0, 0, 1.2], upper: [0.5, 0.5, 1.6]}, number_rate: 300, count: 1000, velocity: [0, 0, "
+         "-2]}\n"
+         "outflow:\n"
+         "  - {name: side, lower: [0.45, -9, -1], upper: [9, 9, 9]}\n"
+         "time: {step: 5 ms, end: 1}\n"
+         "solver: {max_iterations: 20, relative_tolerance: 1e-8}\n"
+         "parallel: {rebalance_steps: 10, imbalance: 1.01}\n";
+}
+
+/// A chain across the ranks that falls on a pile of grains.
+std::string chain_on_grains() {
+  return "materials: {m: {density: 1000, friction: 0.4}}\n"
+         "generators:\n"
+         "  - container: {name: bin, material: m, size: [1.0, 1.0, .inf], origin: [0, 0, 0]}\n"
+         "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, count: [4, 4, "
+         "2], "
+         "spacing: 0.21, origin: [0.15, 0.15, 0.11], position_jitter: 5 mm}\n"
+         "  - chain: {name: cable, links: 12, joint: spherical, from: [0.1, 0.5, 0.6], to: [0.9, "
+         "0.5, 0.6], anchored: none, material: m, shape: {capsule: {radius: 1 cm, length: 4 cm}}}\n"
+         "time: {step: 2 ms, end: 1}\n"
+         "solver: {max_iterations: 3000, relative_tolerance: 1e-14, absolute_tolerance: 1e-18 J}\n"
+         "parallel: {rebalance_steps: 10, imbalance: 1.01}\n";
+}
+
+/// Four-bars: rings of planar hinges in space, whose rows hang on others.
+std::string four_bars() {
+  std::string yaml = "bodies:\n";
+  std::string joints = "joints:\n";
+  const auto number = [](double x) { return std::to_string(x); };
+  for (int k = 0; k < 3; ++k) {
+    const std::string y = number(0.5 * k), n = std::to_string(k);
+    const double x[] = {0.0, 0.5, 1.0}, z[] = {0.25, 0.5, 0.25};
+    const double size_x[] = {0.01, 1.0, 0.01}, size_z[] = {0.5, 0.01, 0.5};
+    for (int i = 0; i < 3; ++i)
+      yaml += "  - {name: bar" + n + "-" + std::to_string(i) + ", mass: 1, inertia: [" +
+              number((1e-4 + size_z[i] * size_z[i]) / 12) + ", " +
+              number((size_x[i] * size_x[i] + size_z[i] * size_z[i]) / 12) + ", " +
+              number((1e-4 + size_x[i] * size_x[i]) / 12) + "], position: [" + number(x[i]) + ", " +
+              y + ", " + number(z[i]) + "]}\n";
+    const auto hinge = [&](int i, const std::string& a, const std::string& b, double px,
+                           double pz) {
+      joints += "  - {name: h" + n + "-" + std::to_string(i) + ", type: revolute, between: [" + a +
+                ", " + b + "], at: [" + number(px) + ", " + y + ", " + number(pz) +
+                "], axis: [0, 1, 0]}\n";
+    };
+    const std::string bar = "bar" + n + "-";
+    hinge(0, "world", bar + "0", 0.0, 0.0);
+    hinge(1, bar + "0", bar + "1", 0.0, 0.5);
+    hinge(2, bar + "1", bar + "2", 1.0, 0.5);
+    hinge(3, bar + "2", "world", 1.0, 0.0);
+  }
+  // a push, so that they move
+  return yaml + joints +
+         "gravity: [3, 0, -9.81]\n"
+         "time: {step: 2 ms, end: 1}\n"
+         "parallel: {rebalance_steps: 10, imbalance: 1.01}\n";
+}
+
+std::vector<Case> cases() {
+  // grains: velocities of the order of 1 m/s; the tolerance of the energy error is its square
+  std::string column = test::collapsing_column();
+  column.replace(column.find("max_iterations: 20, relative_tolerance: 1e-8"), 44,
+                 "max_iterations: 3000, relative_tolerance: 1e-14, absolute_tolerance: 1e-18 J");
+  return {{"column", column, 15, 1e-5, false},
+          {"flow", flowing(), 15, kNone, false},
+          {"chain", chain_on_grains(), 45, 1e-5, false},
+          {"four-bars", four_bars(), 25, 1e-9, false},
+          // on across the step at which tiles are made anew
+          {"packing", "deterministic_packing.yaml", 13, kNone, true},
+          {"mechanisms", "deterministic_chain.yaml", 11, kNone, true},
+          {"drum", "deterministic_drum.yaml", 7, kNone, true}};
+}
+
+/// The first `n` ranks of all.
+std::optional<Communicator> first_ranks(int n) {
+  const Communicator world = Communicator::world();
+  MPI_Comm some = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_Comm_f2c(world.fortran_handle()), world.rank() < n ? 0 : MPI_UNDEFINED,
+                 world.rank(), &some);
+  if (some == MPI_COMM_NULL) return std::nullopt;
+  Communicator comm = Communicator::from_fortran(MPI_Comm_c2f(some));
+  MPI_Comm_free(&some);
+  return comm;
+}
+
+CaseSettings settings_of(const Case& c) {
+  if (c.yaml.ends_with(".yaml"))
+    return read_case(Communicator::self(), std::string(CATENA_TEST_DATA) + "/cases/" + c.yaml);
+  return parse_case("catena: 1\nname: test\n" + c.yaml, "test.yaml", ".");
+}
+
+/// Collective. Energies of the audit and what flowed: equal bits where the state is.
+std::vector<double> sums_of(const Simulation& sim) {
+  std::vector<double> sums;
+  for_each_scalar(
+      [&](const char*, const auto& value) { sums.push_back(static_cast<double>(value)); },
+      sim.state());
+  const StepReport& r = sim.stepper().report();
+  for (const double x : {r.kinetic, r.potential, r.energy_residual, sim.imbalance()})
+    sums.push_back(x);
+  return sums;
+}
+
+/// What a run did after its checkpoint.
+struct After {
+  std::vector<std::uint64_t> hashes;
+  std::vector<std::vector<double>> sums;
+  std::vector<test::BodyTwist> first;  ///< twists after the first step
+};
+
+After go_on(Simulation& sim, int steps) {
+  After after;
+  for (int i = 0; i < steps; ++i) {
+    sim.step();
+    if (i == 0) after.first = test::twists_by_id(sim);
+    after.hashes.push_back(state_hash(sim.communicator(), sim.bodies(), sim.state()));
+    after.sums.push_back(sums_of(sim));
+  }
+  return after;
+}
+
+std::string file_of(const Case& c) {
+  return std::string("resume-") + c.name + "-np" + std::to_string(Communicator::world().size()) +
+         ".h5";
+}
+
+/// On `comm`: to the checkpoint, and on.
+After run_through(const Communicator& comm, const Case& c) {
+  Simulation sim(comm, settings_of(c));
+  for (int i = 0; i < c.steps; ++i) sim.step();
+  CheckpointNotes notes;
+  notes.n_parts = sim.number_of_parts();
+  write_checkpoint(comm, file_of(c), notes, sim.bodies(), sim.state());
+  return go_on(sim, c.steps);
+}
+
+After resume_on(const Communicator& comm, const Case& c, int steps) {
+  Checkpoint checkpoint = read_checkpoint(comm, file_of(c));
+  Simulation sim(comm, settings_of(c), checkpoint);
+  EXPECT_EQ(sim.state().step, c.steps);
+  return go_on(sim, steps);
+}
+
+/// The first step after the checkpoint at which two runs differ; 0: none.
+template <class T>
+std::size_t first_difference(const std::vector<T>& a, const std::vector<T>& b) {
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    if (a[i] != b[i]) return i + 1;
+  return a.size() == b.size() ? 0 : std::min(a.size(), b.size()) + 1;
+}
+
+/// Without the balance of the ranks, which is the last.
+std::vector<std::vector<double>> audits_of(const After& after) {
+  std::vector<std::vector<double>> sums = after.sums;
+  for (std::vector<double>& step : sums) step.pop_back();
+  return sums;
+}
+
+TEST(Resume, OnAsManyRanksGivesTheSameBitsAsTheUninterruptedRun) {
+  const Communicator comm = Communicator::world();
+  for (const Case& c : cases()) {
+    const After whole = run_through(comm, c);
+    const After resumed = resume_on(comm, c, c.steps);
+
+    EXPECT_EQ(first_difference(resumed.hashes, whole.hashes), 0) << c.name;
+    EXPECT_EQ(first_difference(resumed.sums, whole.sums), 0) << c.name;
+  }
+}
+
+TEST(Resume, OnOtherRanksTheFirstStepAgreesWithinTheTolerance) {
+  const Communicator world = Communicator::world();
+  for (const Case& c : cases()) {
+    for (const int writers : {1, 2, 3, 4, 8}) {
+      if (writers > world.size()) continue;
+      std::optional<After> whole;
+      if (const auto comm = first_ranks(writers)) whole = run_through(*comm, c);
+      for (const int readers : {1, 2, 3, 4, 8}) {
+        world.barrier();
+        const auto comm = first_ranks(std::min(readers, world.size()));
+        if (!comm || readers > world.size() || readers == writers) continue;
+        const After resumed = resume_on(*comm, c, c.any_ranks_alike ? c.steps : 1);
+        if (!whole) continue;
+        if (c.any_ranks_alike) {
+          EXPECT_EQ(first_difference(resumed.hashes, whole->hashes), 0)
+              << c.name << " " << writers << " " << readers;
+          EXPECT_EQ(first_difference(audits_of(resumed), audits_of(*whole)), 0)
+              << c.name << " " << writers << " " << readers;
+        }
+        if (std::isnan(c.tolerance)) continue;
+        EXPECT_LE(test::largest_difference(resumed.first, whole->first, test::kRadius), c.tolerance)
+            << c.name << " " << writers << " " << readers;
+      }
+      world.barrier();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace catena
