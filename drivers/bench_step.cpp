@@ -3,7 +3,7 @@
 //   bench_step CASE.yaml... [Google Benchmark options]
 //
 // step/<case>/<sweeps>: one time step; counters contacts and, as wall times, find_ms,
-// assemble_ms, solve_ms, advance_ms. sweep/<case>: the cost of a sweep from solves of 20 and 220
+// assemble_ms, solve_ms, advance_ms. sweep/<case>: the cost of a sweep from solves of 257 and 511
 // sweeps of the same problem, so that set-up and error evaluation cancel; counter contact_updates
 // (3 rows each once) per second. Thread CPU time, one rank.
 #include <benchmark/benchmark.h>
@@ -16,6 +16,7 @@
 
 #include "catena/base/huge_pages.hpp"
 #include "catena/simulation/simulation.hpp"
+#include "catena/solvers/sweep_scenes.hpp"
 
 namespace {
 
@@ -66,11 +67,10 @@ void time_sweep(benchmark::State& bench, const std::string& path) {
     solver->solve(problem, impulses, velocities);
     return cpu_seconds() - start;
   };
-  constexpr int kFew = 20;
-  constexpr int kMore = 200;
+  const catena::SweepCounts sweeps = catena::sweep_counts(200);
   double per_sweep = 0.0;
   for (auto _ : bench) {
-    const double seconds = (solve(kFew + kMore) - solve(kFew)) / kMore;
+    const double seconds = (solve(sweeps.many) - solve(sweeps.few)) / sweeps.more();
     bench.SetIterationTime(seconds);
     per_sweep += seconds;
   }

@@ -15,24 +15,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "catena/base/huge_pages.hpp"
-#include "catena/base/random.hpp"
-#include "catena/math/rotation.hpp"
-#include "catena/partition/balance.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/sweep_scenes.hpp"
 
 namespace {
 
 using namespace catena;
-
-constexpr double kRadius = 0.01;  // m
-constexpr double kStep = 5e-3;    // s
 
 /// CPU time of this thread, s: other programs on the machine do not count.
 double cpu_seconds() {
@@ -62,101 +56,6 @@ double triad() {
   return value;
 }
 
-/// Close-packed spheres: even sites of a cubic grid of cells, along the Hilbert curve.
-struct Lattice {
-  std::vector<std::array<int, 3>> cell;
-  std::vector<Index> body_at;  ///< per cell of the grid; kNoIndex: none
-  int n = 0;                   ///< cells along an edge
-
-  explicit Lattice(std::int64_t bodies) {
-    n = static_cast<int>(std::ceil(std::cbrt(2.0 * static_cast<double>(bodies))));
-    Aabb box;
-    box.lo = Vec3::Zero();
-    box.hi = Vec3::Constant(n);
-    std::vector<std::pair<std::uint64_t, std::array<int, 3>>> keyed;
-    for (int z = 0; z < n; ++z)
-      for (int y = 0; y < n; ++y)
-        for (int x = 0; x < n; ++x)
-          if ((x + y + z) % 2 == 0) keyed.push_back({curve_key(Vec3(x, y, z), box), {x, y, z}});
-    std::sort(keyed.begin(), keyed.end());
-    body_at.assign(
-        static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n),
-        kNoIndex);
-    for (const auto& [key, c] : keyed) {
-      body_at[place(c)] = static_cast<Index>(cell.size());
-      cell.push_back(c);
-    }
-  }
-  std::size_t place(const std::array<int, 3>& c) const {
-    const auto at = [&](int i) { return static_cast<std::size_t>(c[static_cast<std::size_t>(i)]); };
-    const auto edge = static_cast<std::size_t>(n);
-    return (at(2) * edge + at(1)) * edge + at(0);
-  }
-  /// The neighbour of a body in a direction, or kNoIndex.
-  Index neighbour(std::size_t body, const std::array<int, 3>& d) const {
-    std::array<int, 3> c = cell[body];
-    for (std::size_t i = 0; i < 3; ++i) {
-      c[i] += d[i];
-      if (c[i] < 0 || c[i] >= n) return kNoIndex;
-    }
-    return body_at[place(c)];
-  }
-};
-
-void add_bodies(const Lattice& lattice, bool general, ConstraintProblem& problem) {
-  const std::size_t n = lattice.cell.size();
-  problem.bodies.reserve(n);
-  const double mass = 2500.0 * 4.0 / 3.0 * 3.14159 * kRadius * kRadius * kRadius;
-  const double moment = 0.4 * mass * kRadius * kRadius;
-  for (std::size_t i = 0; i < n; ++i) {
-    Twist twist;
-    for (int k = 0; k < 3; ++k) {
-      twist.v[k] = 0.1 * uniform_pm1(1, i, static_cast<std::uint64_t>(k));
-      twist.w[k] = 0.1 * uniform_pm1(1, i, static_cast<std::uint64_t>(k) + 3) / kRadius;
-    }
-    twist.v[2] -= 9.81 * kStep;
-    const Quat q(Eigen::AngleAxisd(uniform_pm1(2, i, 0), Vec3(1.0, 2.0, 3.0).normalized()));
-    const Vec3 inverse = (general ? Vec3(1.0, 1.4, 0.7) : Vec3(1.0, 1.0, 1.0)) / moment;
-    const Mat3 inverse_inertia = general ? rotate_diagonal(q, inverse) : Mat3(inverse.asDiagonal());
-    problem.bodies.add_rigid(static_cast<GlobalId>(i), 1.0 / mass, inverse_inertia, twist);
-  }
-  problem.bodies.n_owned = static_cast<Index>(n);
-}
-
-void add_contacts(const Lattice& lattice, bool general, ConstraintProblem& problem) {
-  constexpr std::array<std::array<int, 3>, 6> kDirections = {
-      {{1, 1, 0}, {1, -1, 0}, {1, 0, 1}, {1, 0, -1}, {0, 1, 1}, {0, 1, -1}}};
-  problem.contacts.reserve(6 * lattice.cell.size());
-  for (std::size_t i = 0; i < lattice.cell.size(); ++i) {
-    for (std::size_t d = 0; d < kDirections.size(); ++d) {
-      for (const int sign : {1, -1}) {
-        std::array<int, 3> step = kDirections[d];
-        for (int& s : step) s *= sign;
-        const Index j = lattice.neighbour(i, step);
-        if (j <= static_cast<Index>(i)) continue;
-        RigidContact c;
-        c.body_a = static_cast<Index>(i);
-        c.body_b = j;
-        c.key = {static_cast<GlobalId>(i), j, 0, 0};
-        c.normal = Vec3(step[0], step[1], step[2]).normalized();
-        Vec3 second;
-        tangents_of(c.normal, c.tangent, second);
-        c.arm_a = kRadius * c.normal;
-        c.arm_b = -kRadius * c.normal;
-        if (general) {
-          const std::uint64_t k = 6 * i + d;
-          const Vec3 off =
-              0.4 * kRadius * (uniform_pm1(3, k, 0) * c.tangent + uniform_pm1(3, k, 1) * second);
-          c.arm_a += off;
-          c.arm_b += off;
-        }
-        c.friction = 0.5;
-        problem.contacts.push_back(c);
-      }
-    }
-  }
-}
-
 double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int sweeps,
                   std::vector<double>& velocities) {
   GaussSeidelSettings settings;
@@ -173,20 +72,15 @@ double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int swee
 }
 
 void time_sweep(benchmark::State& bench, bool general, std::int64_t bodies, KernelPath kernels) {
-  ConstraintProblem problem(Communicator::self());
-  {
-    const Lattice lattice(bodies);
-    add_bodies(lattice, general, problem);
-    add_contacts(lattice, general, problem);
-  }
+  const ConstraintProblem problem = packed_lattice(bodies, general);
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
   const auto contacts = static_cast<double>(problem.contacts.size());
-  constexpr int kFew = 5;
-  const int more = std::max(20, static_cast<int>(2e7 / contacts));
+  const SweepCounts sweeps = sweep_counts(std::max(14, static_cast<int>(2e7 / contacts)));
   double best = 1e300;
   for (auto _ : bench) {
-    const double few = seconds_of(problem, kernels, kFew, velocities);
-    const double seconds = (seconds_of(problem, kernels, kFew + more, velocities) - few) / more;
+    const double few = seconds_of(problem, kernels, sweeps.few, velocities);
+    const double many = seconds_of(problem, kernels, sweeps.many, velocities);
+    const double seconds = (many - few) / sweeps.more();
     best = std::min(best, seconds);
     bench.SetIterationTime(seconds);
   }

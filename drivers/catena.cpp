@@ -23,20 +23,10 @@ struct Request {
   catena::cli::RunArguments run;  ///< and the case of check and plan
   catena::cli::SolveArguments solve;
   std::string resume;  ///< empty: not asked for; "newest", or a file
+  catena::cli::CalibrateArguments calibrate;
   int plan_ranks = 0;
   std::string info_file, rebuild_directory;
 };
-
-/// Options that other versions know, told apart from misspelt ones.
-void refuse_unavailable(const std::vector<std::string>& arguments) {
-  const auto refuse = [](const std::string& what) {
-    throw Error("not available in this version", what, "see catena --help");
-  };
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& a = arguments[i];
-    if (i == 0 && a == "calibrate") refuse(a);
-  }
-}
 
 void add_case(CLI::App& command, catena::cli::CaseArguments& arguments) {
   command.add_option("CASE", arguments.file, "case file")->required();
@@ -112,6 +102,10 @@ void describe(CLI::App& app, Request& request) {
       ->type_name("RANKS")
       ->check(CLI::Range(1, 1 << 24));
   add_solve(app, request);
+  CLI::App* calibrate =
+      app.add_subcommand("calibrate", "measure the cost model's constants on this machine");
+  calibrate->add_option("-o", request.calibrate.output, "also as JSON")->type_name("FILE");
+  calibrate->add_flag("--force", request.calibrate.force, "overwrite the file");
   CLI::App* info = app.add_subcommand("info", "what a result or problem file holds");
   CLI::Option* file = info->add_option("FILE", request.info_file, "HDF5 file");
   info->add_option("--rebuild", request.rebuild_directory,
@@ -129,6 +123,7 @@ ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& 
   }
   if (app.got_subcommand("check")) return catena::cli::check(comm, request.run);
   if (app.got_subcommand("plan")) return catena::cli::plan(comm, request.run, request.plan_ranks);
+  if (app.got_subcommand("calibrate")) return catena::cli::calibrate(comm, request.calibrate);
   if (app.got_subcommand("solve")) return catena::cli::solve(comm, request.solve);
   if (!request.rebuild_directory.empty()) {
     return catena::cli::rebuild(comm, request.rebuild_directory);
@@ -161,7 +156,6 @@ ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments
   request.run.command_line = "catena";
   for (const std::string& a : arguments) request.run.command_line += " " + a;
   request.run.petsc = request.solve.petsc = take_petsc_options(arguments);
-  refuse_unavailable(arguments);
   CLI::App app("Catena: rigid bodies in frictional contact, on any number of ranks", "catena");
   describe(app, request);
   try {

@@ -39,11 +39,17 @@ struct SolveArguments {
   bool quiet = false;
 };
 
+struct CalibrateArguments {
+  std::string output;  ///< JSON file; empty: none
+  bool force = false;
+};
+
 // All are collective; they throw Error on every rank and return the same code on every rank.
 ExitCode run(const Communicator& comm, const RunArguments& arguments);
 ExitCode check(const Communicator& comm, const CaseArguments& arguments);
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks);
 ExitCode solve(const Communicator& comm, const SolveArguments& arguments);
+ExitCode calibrate(const Communicator& comm, const CalibrateArguments& arguments);
 ExitCode info(const Communicator& comm, const std::string& file);
 ExitCode rebuild(const Communicator& comm, const std::string& directory);
 /// Version, git hash, compiler and libraries, for people.

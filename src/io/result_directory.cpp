@@ -34,8 +34,8 @@ bool is_snapshot(std::string_view name) { return is_numbered(name, "", ".h5"); }
 /// Files that Catena makes in a result directory, finished or not.
 bool is_own(std::string_view name) {
   if (name.ends_with(".part")) name.remove_suffix(5);
-  constexpr std::array<std::string_view, 5> kFixed = {"bodies.h5", "result.h5", "result.xdmf",
-                                                      "series.csv", "log.jsonl"};
+  constexpr std::array<std::string_view, 6> kFixed = {"bodies.h5",  "result.h5", "result.xdmf",
+                                                      "series.csv", "log.jsonl", "profile.json"};
   return std::find(kFixed.begin(), kFixed.end(), name) != kFixed.end() ||
          is_numbered(name, "checkpoint-", ".h5") || is_numbered(name, "step-", ".hdf5") ||
          is_numbered(name, "blow-up-", ".hdf5");

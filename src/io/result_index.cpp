@@ -8,6 +8,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/io/result_writer.hpp"
+#include "catena/io/text_file.hpp"
 #include "io/atomic_file.hpp"
 #include "io/hdf5_file.hpp"
 #include "io/result_directory.hpp"
@@ -123,16 +124,12 @@ std::string xdmf_grid(const SnapshotEntry& s, std::uint64_t n_constants) {
 
 void write_xdmf(const std::string& directory, const std::vector<SnapshotEntry>& snapshots,
                 std::uint64_t n_constants) {
-  const std::string path = directory + "/result.xdmf";
-  std::ofstream out(part_name(path));
-  out << "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\">\n  <Domain>\n"
-         "    <Grid Name=\"catena\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
+  std::string text =
+      "<?xml version=\"1.0\"?>\n<Xdmf Version=\"3.0\">\n  <Domain>\n"
+      "    <Grid Name=\"catena\" GridType=\"Collection\" CollectionType=\"Temporal\">\n";
   for (const SnapshotEntry& s : snapshots)
-    if (s.n_bodies > 0) out << xdmf_grid(s, n_constants);
-  out << "    </Grid>\n  </Domain>\n</Xdmf>\n";
-  out.close();
-  if (!out) fail_with_errno(path, "cannot be written");
-  publish(path);
+    if (s.n_bodies > 0) text += xdmf_grid(s, n_constants);
+  write_text_file(directory + "/result.xdmf", text + "    </Grid>\n  </Domain>\n</Xdmf>\n");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "catena/simulation/simulation.hpp"
 #include "simulation/run_notes.hpp"
 #include "simulation/run_output.hpp"
+#include "simulation/run_profile.hpp"
 #include "simulation/run_stop.hpp"
 
 namespace catena {
@@ -31,12 +32,14 @@ class RunLoop {
         log_(log),
         options_(options),
         output_(sim.settings().output),
+        profile_(sim),
         writer_(make_writer(sim, options)),
         stop_(sim.communicator(), options, output_),
         notes_(sim, log) {
     all_or_none(sim.communicator(), [&] {
       if (sim.communicator().rank() == 0) log_.open_json(options.directory + "/log.jsonl");
     });
+    profile_.start_loop();
   }
 
   ExitCode run() {
@@ -45,23 +48,23 @@ class RunLoop {
     stop_.agree(0.0);
     RunDecision decision = stop_.decide(sim_.state().step, true);
     while (!decision.stop && steps_left() > 0) {
-      const double t0 = wall_seconds();
+      profile_.before_step();
       step_or_dump();
-      wall_steps_ += wall_seconds() - t0;
-      after_step(stop_.agree(wall_seconds() - t0));
+      const double wall = stop_.agree(profile_.after_step());
+      wall_steps_ += wall;
+      after_step(wall);
       if (notes_.missed_last() &&
           sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
-        if (last_snapshot_ != sim_.state().step) snapshot();
-        writer_.finish();
+        finish("tolerance_missed");
         log_.message(LogLevel::error,
                      "stopped: a step missed its tolerance (solver.on_missed_tolerance: stop)");
         return ExitCode::tolerance_missed;
       }
       decision = stop_.decide(sim_.state().step, steps_left() > 0);
-      if (steps_left() == 0 && last_snapshot_ != sim_.state().step) snapshot();
+      if (steps_left() == 0) last_snapshot();
       if (decision.checkpoint) checkpoint(decision.reason);
     }
-    return decision.stop ? stop_early(decision.reason) : finish();
+    return decision.stop ? stop_early(decision.reason) : finish_whole();
   }
 
  private:
@@ -81,6 +84,7 @@ class RunLoop {
   }
 
   void start() {
+    const ScopedTimer timer(profile_.seconds(RunPhase::output));
     if (stop_.stale()) log_.info("a stop file from before the run is removed");
     write_bodies();
     notes_.start(writer_.directory(), count_bodies());
@@ -92,6 +96,12 @@ class RunLoop {
                   ", written on " + std::to_string(from.ranks) + " ranks",
               {{"checkpoint", json_string(from.path)}, {"step", std::to_string(from.step)}});
     make_index();
+  }
+
+  /// Collective. Of the state after the last step, unless it was due anyway.
+  void last_snapshot() {
+    const ScopedTimer timer(profile_.seconds(RunPhase::output));
+    if (last_snapshot_ != sim_.state().step) snapshot();
   }
 
   /// Collective. Told where a snapshot is left out.
@@ -108,16 +118,19 @@ class RunLoop {
     return ExitCode::done;
   }
 
-  ExitCode finish() {
-    if (last_snapshot_ != sim_.state().step) snapshot();  // a run without steps
-    make_index();
+  ExitCode finish_whole() {
+    finish("done");
     notes_.summary(writer_.directory(), wall_steps_);
     return ExitCode::done;
   }
 
   ExitCode stop_early(const std::string& reason) {
     if (checkpointed_ != sim_.state().step) checkpoint(reason);  // before the first step
-    make_index();
+    {
+      const ScopedTimer timer(profile_.seconds(RunPhase::output));
+      make_index();
+    }
+    profile_.write(writer_.directory(), "stopped_early");
     log_.message(LogLevel::warning,
                  "stopped at step " + std::to_string(sim_.state().step) + " of " +
                      std::to_string(sim_.n_steps()) + " by " + reason + "; go on with --resume",
@@ -127,6 +140,7 @@ class RunLoop {
 
   /// Collective. The state as it is, beside the last checkpoint before it.
   void checkpoint(const std::string& reason) {
+    const ScopedTimer timer(profile_.seconds(RunPhase::checkpoint));
     const double t0 = wall_seconds();
     const Communicator& comm = sim_.communicator();
     const std::string path = checkpoint_path(writer_.directory(), sim_.state().step);
@@ -141,6 +155,16 @@ class RunLoop {
     log_.info("checkpoint " + path + " in " + short_text(seconds) + " s" +
                   (reason.empty() ? "" : ", asked for by " + reason),
               {{"step", std::to_string(sim_.state().step)}, {"wall_s", json_number(seconds)}});
+  }
+
+  /// Collective. The last state, the index and the profile. `ended`: how, one word.
+  void finish(std::string_view ended) {
+    {
+      const ScopedTimer timer(profile_.seconds(RunPhase::output));
+      if (last_snapshot_ != sim_.state().step) snapshot();
+      make_index();
+    }
+    profile_.write(writer_.directory(), ended);
   }
 
   /// Collective. Bodies over all ranks, without planes.
@@ -163,6 +187,7 @@ class RunLoop {
       // the state is that of the step's start, whose contacts are gone
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
+      attempt([&] { profile_.write(writer_.directory(), "blow_up"); });
       throw;
     } catch (const Error&) {
       // bodies that touch under stepper natural, for one: what is written stays readable
@@ -192,6 +217,7 @@ class RunLoop {
   }
 
   void after_step(double wall) {
+    const ScopedTimer timer(profile_.seconds(RunPhase::output));
     const StepReport& r = sim_.stepper().report();
     const State& state = sim_.state();
     if (!stepped_) refuse_unused_options();
@@ -258,6 +284,7 @@ class RunLoop {
   Log& log_;
   const RunOptions& options_;
   const OutputSettings& output_;
+  RunProfile profile_;  ///< its clock starts before the first file is made
   ResultWriter writer_;
   RunStop stop_;
   RunNotes notes_;

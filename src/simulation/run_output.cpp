@@ -14,8 +14,6 @@
 
 namespace catena {
 
-namespace {
-
 std::string host_names(const Communicator& comm) {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -35,6 +33,8 @@ std::string host_names(const Communicator& comm) {
   for (const std::string& h : hosts) text += (text.empty() ? "" : " ") + h;
   return text;
 }
+
+namespace {
 
 std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
 

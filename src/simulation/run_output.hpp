@@ -1,6 +1,7 @@
 // What a run writes of its state: series, provenance, contacts and joints of a snapshot.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "catena/io/result_writer.hpp"
@@ -13,6 +14,9 @@ std::vector<SeriesColumn> series_columns();
 /// Values of series_columns. `bodies`: over all ranks; `wall`: of the step, s.
 std::vector<double> series_row(const StepReport& report, const State& state, std::int64_t bodies,
                                double wall, double imbalance);
+
+/// Collective. Names of the hosts, each once, a blank between.
+std::string host_names(const Communicator& comm);
 
 /// Collective. Of a resumed run: that of its start, with an entry more for what was resumed.
 Provenance provenance(const Simulation& sim, const RunOptions& options);

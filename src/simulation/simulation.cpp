@@ -103,42 +103,56 @@ void Simulation::renew_order() {
 }
 
 void Simulation::let_flow() {
+  const ScopedTimer timer(loop_times_.flow);
   state_.balance.flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
   if (inflow_->none()) return;
   state_.balance.flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
 }
 
-const StepReport& Simulation::step() {
+void Simulation::look_at_balance() {
   /// Part of the bodies that may come or go before the balance is looked at early.
   constexpr double kMostFlow = 0.2;
-  let_flow();
+  const ScopedTimer timer(loop_times_.balance);
   const int interval = settings_.parallel.rebalance_steps;
   const bool due = interval > 0 && state_.step > 0 && state_.step % interval == 0;
   if (model_.deterministic) {
     if (due) distribute();
-  } else if (interval > 0 && state_.step > 0) {
-    std::int64_t& flowed = state_.balance.flowed;
-    const bool unbalanced = imbalance() > settings_.parallel.imbalance;
-    const int n_parts = number_of_parts();
-    // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
-    const bool uneven = unbalanced || (flowed > 0 && n_parts > comm_.size());
-    const bool grown =
-        flowed > 0 && uneven &&
-        static_cast<double>(flowed) >
-            kMostFlow * static_cast<double>(comm_.sum(static_cast<std::int64_t>(bodies_.size())));
-    if ((due || grown) && uneven && n_parts > 1) {
-      distribute();
-    } else if (due) {
-      renew_order();
-    }
-    if (due || grown) flowed = 0;
+    return;
   }
-  const StepReport& report = stepper_->step(bodies_, state_);
+  if (interval == 0 || state_.step == 0) return;
+  const int n_parts = number_of_parts();
+  std::int64_t& flowed = state_.balance.flowed;
+  const bool unbalanced = imbalance() > settings_.parallel.imbalance;
+  // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
+  const bool uneven = unbalanced || (flowed > 0 && n_parts > comm_.size());
+  const bool grown =
+      flowed > 0 && uneven &&
+      static_cast<double>(flowed) >
+          kMostFlow * static_cast<double>(comm_.sum(static_cast<std::int64_t>(bodies_.size())));
+  if ((due || grown) && uneven && n_parts > 1) {
+    distribute();
+  } else if (due) {
+    renew_order();
+  }
+  if (due || grown) flowed = 0;
+}
+
+const StepReport& Simulation::step() {
+  loop_times_ = {};
+  let_flow();
+  look_at_balance();
+  const StepReport& report = take_step();
+  const ScopedTimer timer(loop_times_.balance);
   const double work = counted_work(static_cast<std::int64_t>(stepper_->n_contacts()) * 3,
                                    std::max(1, report.solve.iterations), bodies_.size());
   state_.balance.mean_work = 1.0;
   imbalanced(comm_, work, settings_.parallel, &state_.balance.largest_work);
   return report;
+}
+
+const StepReport& Simulation::take_step() {
+  const ScopedTimer timer(loop_times_.step);
+  return stepper_->step(bodies_, state_);
 }
 
 }  // namespace catena

@@ -40,7 +40,7 @@ FILES = {
 CASES = [
     ([], 3, "command line: "),
     (["jump"], 3, "command line: "),
-    (["calibrate"], 3, "calibrate: not available in this version"),
+    (["calibrate", "-o", "good.yaml"], 3, "good.yaml: exists already"),
     (["run"], 3, "command line: CASE is required"),
     (["run", "good.yaml", "--frobnicate"], 3, "command line: "),
     (["run", "good.yaml", "--resume"], 3, "--resume: there is no checkpoint in ./good"),

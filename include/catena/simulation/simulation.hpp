@@ -37,6 +37,13 @@ struct RunOptions {
   std::optional<ResumedFrom> resumed;
 };
 
+/// Wall times of the last Simulation::step, s, this rank's.
+struct LoopTimes {
+  double flow = 0.0;     ///< bodies that leave and come in
+  double balance = 0.0;  ///< looks at the balance, splitting and migration, curve order
+  double step = 0.0;     ///< the stepper's step
+};
+
 /// A case on this communicator's ranks: generates, distributes, steps, rebalances. Usable
 /// step by step from a program, or whole by run().
 class Simulation {
@@ -80,6 +87,7 @@ class Simulation {
   const Inflow& inflow() const { return *inflow_; }
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
+  const LoopTimes& loop_times() const { return loop_times_; }
 
  private:
   /// Collective. What comes before any body is there.
@@ -87,6 +95,9 @@ class Simulation {
   std::unique_ptr<TimeStepper> make_stepper() const;
   /// Collective. Removes and inserts what is due before a step.
   void let_flow();
+  /// Collective. Where a look at the balance is due, and what follows from it.
+  void look_at_balance();
+  const StepReport& take_step();
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
   void distribute();
   /// Collective. The same for tiles, which are made anew.
@@ -107,6 +118,7 @@ class Simulation {
   PartitionQuality quality_;
   std::unique_ptr<Inflow> inflow_;
   double setup_seconds_ = 0.0;
+  LoopTimes loop_times_;
 };
 
 /// Collective. The case gone on from the checkpoint `file`, or, if that is empty, from the newest

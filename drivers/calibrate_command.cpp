@@ -1,0 +1,304 @@
+// `catena calibrate`: the constants of the cost model on this machine (docs/scaling.md).
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "catena/base/huge_pages.hpp"
+#include "catena/base/log.hpp"
+#include "catena/base/timer.hpp"
+#include "catena/base/version.hpp"
+#include "catena/comm/halo_exchange.hpp"
+#include "catena/comm/message_timing.hpp"
+#include "catena/io/text_file.hpp"
+#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/sweep_scenes.hpp"
+#include "commands.hpp"
+
+namespace catena::cli {
+
+namespace {
+
+constexpr int kRepeats = 9;
+constexpr std::int64_t kCachedBodies = 4000;   // the sweep's data stay in cache
+constexpr std::int64_t kLargeBodies = 100000;  // they do not
+constexpr std::int64_t kJoints = 100000;       // of a rank
+
+/// A constant with the least and the largest of its repeats.
+struct Constant {
+  std::string name, unit, what;
+  double value = 0.0;  ///< median
+  double low = 0.0, high = 0.0;
+};
+
+/// Collective measurements, each the same on every rank.
+class Calibration {
+ public:
+  explicit Calibration(const Communicator& comm) : comm_(comm), hosts_(host_of_ranks()) {}
+
+  void measure() {
+    for (const bool arms : {false, true}) {
+      const std::string kernel = arms ? "arms" : "spheres";
+      measure_updates(arms, kCachedBodies, "update_" + kernel + "_cached", "data in cache");
+      measure_updates(arms, kLargeBodies, "update_" + kernel, "data out of cache");
+    }
+    measure_triad();
+    measure_pack();
+    measure_joints();
+    measure_reductions();
+    if (comm_.size() < 2) return;
+    const auto elsewhere = std::find_if(hosts_.begin() + 1, hosts_.end(),
+                                        [&](const auto& host) { return host != hosts_.front(); });
+    if (hosts_[1] == hosts_.front()) measure_messages(1, "node");
+    if (elsewhere != hosts_.end())
+      measure_messages(static_cast<int>(elsewhere - hosts_.begin()), "network");
+    measure_halo();
+  }
+
+  const std::vector<Constant>& constants() const { return constants_; }
+  /// Each host once, a blank between.
+  std::string hosts() const {
+    std::string text;
+    for (std::size_t r = 0; r < hosts_.size(); ++r)
+      if (std::find(hosts_.begin(), hosts_.begin() + static_cast<std::ptrdiff_t>(r), hosts_[r]) ==
+          hosts_.begin() + static_cast<std::ptrdiff_t>(r))
+        text += (text.empty() ? "" : " ") + hosts_[r];
+    return text;
+  }
+
+ private:
+  /// Host of each rank.
+  std::vector<std::string> host_of_ranks() const {
+    std::array<char, 64> name{};
+    gethostname(name.data(), name.size() - 1);
+    const std::vector<std::byte> all = comm_.all_gather_bytes(std::as_bytes(std::span(name)));
+    std::vector<std::string> hosts;
+    for (std::size_t r = 0; r < all.size(); r += name.size())
+      hosts.emplace_back(reinterpret_cast<const char*>(all.data() + r));
+    return hosts;
+  }
+
+  void add(const std::string& name, const std::string& unit, const std::string& what,
+           std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    constants_.push_back(
+        {name, unit, what, values[values.size() / 2], values.front(), values.back()});
+  }
+
+  /// The slowest rank's seconds of `work`, all ranks at it together; one more to warm up.
+  std::vector<double> repeat(const std::function<void()>& work) const {
+    std::vector<double> seconds;
+    for (int k = 0; k <= kRepeats; ++k) {
+      comm_.barrier();
+      const double start = wall_seconds();
+      work();
+      const double wall = comm_.max(wall_seconds() - start);
+      if (k > 0) seconds.push_back(wall);
+    }
+    return seconds;
+  }
+
+  /// Differences of solves of fewer and more sweeps: set-up and error evaluation cancel.
+  void measure_updates(bool arms, std::int64_t bodies, const std::string& name,
+                       const std::string& where) {
+    const SweepCounts sweeps = sweep_counts(bodies > kCachedBodies ? 14 : 200);
+    const ConstraintProblem problem = packed_lattice(bodies, arms);
+    const auto updates = static_cast<double>(problem.contacts.size()) * sweeps.more();
+    const std::vector<double> first = repeat([&] { sweep(problem, sweeps.few); });
+    const std::vector<double> second = repeat([&] { sweep(problem, sweeps.many); });
+    std::vector<double> seconds(first.size());
+    for (std::size_t k = 0; k < first.size(); ++k) seconds[k] = (second[k] - first[k]) / updates;
+    add(name, "s", "update of a contact (three rows once), " + where, std::move(seconds));
+  }
+
+  static void sweep(const ConstraintProblem& problem, int sweeps) {
+    GaussSeidelSettings settings;
+    settings.stop.max_iterations = sweeps;
+    settings.stop.relative_tolerance = settings.stop.absolute_tolerance = 0.0;
+    settings.stop.keep_best = false;
+    settings.stop.check_interval = 1 << 30;
+    settings.stop.history_set = settings.stop.report_set = ErrorSet::energy;
+    std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
+    std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+    make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+  }
+
+  /// a = b + s c.
+  void measure_triad() {
+    constexpr std::size_t kElements = std::size_t{8} << 20;
+    HugeVector<double> a(kElements, 0.0), b(kElements, 1.0), c(kElements, 2.0);
+    double scale = 0.5;
+    add_rate("triad", "bandwidth of memory of a rank, 24 bytes an element counted",
+             24.0 * static_cast<double>(kElements), repeat([&] {
+               for (std::size_t i = 0; i < kElements; ++i) a[i] = b[i] + scale * c[i];
+               scale = 0.5 * a[kElements / 2];
+             }));
+  }
+
+  /// Items of a halo, gathered into a message and scattered from one.
+  void measure_pack() {
+    constexpr std::size_t kItems = 20000, kStride = 7, kWidth = 6;
+    std::vector<double> values(kItems * kStride * kWidth, 1.0), message(kItems * kWidth);
+    add_rate(
+        "pack", "gathering velocities of bodies into a message, or scattering them",
+        2.0 * sizeof(double) * static_cast<double>(message.size()), repeat([&] {
+          for (std::size_t i = 0; i < kItems; ++i)
+            std::copy_n(values.data() + i * kStride * kWidth, kWidth, message.data() + i * kWidth);
+          for (std::size_t i = 0; i < kItems; ++i)
+            std::copy_n(message.data() + i * kWidth, kWidth, values.data() + i * kStride * kWidth);
+        }));
+  }
+
+  void measure_joints() {
+    std::vector<double> factor, solve;
+    for (const ChainSeconds& times : time_chain(comm_, kJoints, kRepeats)) {
+      factor.push_back(times.factor / times.rows);
+      solve.push_back(times.solve / times.rows);
+    }
+    add("joint_factor", "s", "factorisation, per row of a chain of spherical joints", factor);
+    add("joint_solve", "s", "one solve with these factors, per row", solve);
+  }
+
+  void measure_reductions() {
+    constexpr int kRounds = 200;
+    std::array<double, 8> values{};
+    add("reduction", "s", "sum of 8 numbers over all ranks",
+        repeat_each(kRounds, [&] { comm_.sum(values); }));
+    PendingReduction pending(comm_);
+    std::array<double, 1> one{};
+    add("posted_reduction", "s", "a nonblocking one, posted and awaited", repeat_each(kRounds, [&] {
+          pending.begin(values, one);
+          pending.end(values, one);
+        }));
+  }
+
+  /// Messages between rank 0 and another one, on the same host (node) or not (network).
+  void measure_messages(int other, const std::string& path) {
+    constexpr std::size_t kSmall = 8, kLarge = std::size_t{1} << 20;
+    std::vector<double> small, large, each;
+    for (int k = 0; k <= kRepeats; ++k) {
+      const double s = ping_pong_seconds(comm_, 0, other, kSmall, 500);
+      const double l = ping_pong_seconds(comm_, 0, other, kLarge, 10);
+      const double e = message_overhead_seconds(comm_, 0, other, 200);
+      if (k == 0) continue;
+      small.push_back(s);
+      large.push_back(static_cast<double>(kLarge) / std::max(l - s, 1e-12));
+      each.push_back(e);
+    }
+    add("latency_" + path, "s", "half a round trip of 8 bytes", small);
+    add("overhead_" + path, "s", "each of 200 messages of 8 bytes sent at once", each);
+    add("bandwidth_" + path, "B/s", "half a round trip of 1 MiB, less the latency", large);
+  }
+
+  /// The exchange of a sweep's ghosts between two ranks, which the model must predict from the
+  /// constants above.
+  void measure_halo() {
+    constexpr int kWidth = 6, kTag = 900;
+    const int other = comm_.rank() ^ 1;
+    for (const int items : {1, 1000, 10000}) {
+      HaloPlan plan;
+      if (other < comm_.size()) {
+        HaloPlan::Neighbour neighbour{other, {}, {}};
+        for (Index i = 0; i < items; ++i) {
+          neighbour.send.push_back(7 * i);
+          neighbour.receive.push_back(7 * i + 1);
+        }
+        plan.neighbours.push_back(std::move(neighbour));
+      }
+      HaloExchange halo(comm_, std::move(plan), kWidth, kTag);
+      std::vector<double> values(static_cast<std::size_t>(7 * items + 1) * kWidth, 1.0);
+      add("halo_" + std::to_string(items), "s",
+          "exchange of " + std::to_string(items) + " bodies' velocities between pairs of ranks",
+          repeat_each(items > 1000 ? 20 : 200, [&] {
+            halo.begin(values);
+            halo.end(values);
+          }));
+    }
+  }
+
+  std::vector<double> repeat_each(int rounds, const std::function<void()>& work) const {
+    std::vector<double> seconds = repeat([&] {
+      for (int k = 0; k < rounds; ++k) work();
+    });
+    for (double& s : seconds) s /= rounds;
+    return seconds;
+  }
+
+  void add_rate(const std::string& name, const std::string& what, double bytes,
+                std::vector<double> seconds) {
+    for (double& s : seconds) s = bytes / s;
+    add(name, "B/s", what, std::move(seconds));
+  }
+
+  const Communicator& comm_;
+  std::vector<std::string> hosts_;
+  std::vector<Constant> constants_;
+};
+
+/// The CPU's name, from Linux.
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
+  return "unknown";
+}
+
+std::string json_of(const Communicator& comm, const Calibration& calibration) {
+  std::string text = "{\n  \"schema\": 1,\n  \"version\": " + json_string(version()) +
+                     ",\n  \"git_hash\": " + json_string(git_hash()) +
+                     ",\n  \"build\": " + json_string(build_description()) +
+                     ",\n  \"mpi\": " + json_string(mpi_version()) +
+                     ",\n  \"cpu\": " + json_string(cpu_name()) +
+                     ",\n  \"hosts\": " + json_string(calibration.hosts()) +
+                     ",\n  \"ranks\": " + std::to_string(comm.size()) +
+                     ",\n  \"repeats\": " + std::to_string(kRepeats) + ",\n  \"constants\": {";
+  bool first = true;
+  for (const Constant& c : calibration.constants()) {
+    text += std::string(first ? "" : ",") + "\n    " + json_string(c.name) +
+            ": {\"value\": " + json_number(c.value) + ", \"low\": " + json_number(c.low) +
+            ", \"high\": " + json_number(c.high) + ", \"unit\": " + json_string(c.unit) +
+            ", \"what\": " + json_string(c.what) + "}";
+    first = false;
+  }
+  return text + "\n  }\n}\n";
+}
+
+std::string table_of(const Communicator& comm, const Calibration& calibration) {
+  std::array<char, 200> line{};
+  std::string text =
+      cpu_name() + ", " + std::to_string(comm.size()) + " ranks on " + calibration.hosts() + "\n";
+  std::snprintf(line.data(), line.size(), "%-24s %10s %10s %10s  %-4s what\n", "constant", "median",
+                "least", "largest", "unit");
+  text += line.data();
+  for (const Constant& c : calibration.constants()) {
+    std::snprintf(line.data(), line.size(), "%-24s %10.3g %10.3g %10.3g  %-4s %s\n", c.name.c_str(),
+                  c.value, c.low, c.high, c.unit.c_str(), c.what.c_str());
+    text += line.data();
+  }
+  return text;
+}
+
+}  // namespace
+
+ExitCode calibrate(const Communicator& comm, const CalibrateArguments& arguments) {
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0 && !arguments.output.empty() && !arguments.force &&
+        std::filesystem::exists(arguments.output))
+      throw Error("exists already", arguments.output, "choose another name or give --force");
+  });
+  Calibration calibration(comm);
+  calibration.measure();
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    if (!arguments.output.empty()) write_text_file(arguments.output, json_of(comm, calibration));
+    std::fputs(table_of(comm, calibration).c_str(), stdout);
+  });
+  return ExitCode::done;
+}
+
+}  // namespace catena::cli

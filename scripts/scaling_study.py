@@ -1,0 +1,411 @@
+#!/usr/bin/python3
+"""Runs a strong or weak scaling study and writes its report (docs/scaling.md).
+
+    scripts/scaling_study.py STUDY.yaml [-o DIR] [--catena PATH] [--mpirun COMMAND] [--force]
+    scripts/scaling_study.py STUDY.yaml [-o DIR] --slurm TEMPLATE
+    scripts/scaling_study.py STUDY.yaml [-o DIR] --collect
+
+A study (configs/studies/strong_packing.yaml is one) has the keys
+
+    name        of the study; results go to ./NAME unless -o says otherwise
+    kind        strong (the same scene on all rank counts) or weak (it grows with them)
+    case        case file, relative to the study
+    ranks       list of rank counts; the first one is the base
+    set         overrides of the case, as for --set
+    scale       more of them, in which {expressions} of n, the rank count, are worked out:
+                "generators.grains.count=[20, 20, {20 * n}]"
+    steps       time steps of a run (20)
+    fixed       {iterations}: a run with so many iterations in every step
+    tolerance   {relative, max_iterations (10000)}: a run to this part of the error at zero impulses
+    repeats     runs of each point (3), made in turns; the fastest counts
+    predict     {ranks, network: {name, latency (s), overhead (s), bandwidth (B/s, of a node),
+                ranks_per_node, noise (0)}, plan (no; yes: `catena plan` for each)}
+
+At least one of fixed and tolerance is there. Points run through `mpirun`, each rank bound to a core
+of its own where there are cores enough, else oversubscribed, which the report marks. --mpirun is
+the command in place of `mpirun`; with it no options of Open MPI are used, and {ranks} stands for the
+number of ranks. What was done with the same program and settings is not done again (--force does it
+again). --slurm writes job scripts from a template (scripts/templates/slurm.sh) into DIR/slurm instead
+of running; --collect makes the report of what has been done so far.
+
+DIR holds points/, calibration-RANKS.json, results.csv, predictions.csv, report.md and *.png.
+
+Exit code: 0 done, 1 a run failed or none is done, 3 wrong usage or study.
+Needs python3-yaml, python3-numpy, python3-matplotlib.
+"""
+import argparse
+import ast
+import json
+import math
+import operator
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import yaml
+
+import study_file
+from study_file import StudyError
+
+RUNS = ["fixed", "tolerance"]
+
+
+# --- the study ----------------------------------------------------------------------------------
+
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+             ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod: operator.mod, ast.USub: operator.neg}
+FUNCTIONS = {"round": round, "ceil": math.ceil, "floor": math.floor, "sqrt": math.sqrt, "min": min, "max": max}
+
+
+def evaluate(node, n):
+    """Value of arithmetic in n; ValueError for anything else."""
+    if isinstance(node, ast.Expression):
+        return evaluate(node.body, n)
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        return node.value
+    if isinstance(node, ast.Name) and node.id == "n":
+        return n
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return OPERATORS[type(node.op)](evaluate(node.left, n), evaluate(node.right, n))
+    if isinstance(node, ast.UnaryOp) and type(node.op) in OPERATORS:
+        return OPERATORS[type(node.op)](evaluate(node.operand, n))
+    if isinstance(node, ast.Call) and getattr(node.func, "id", None) in FUNCTIONS and not node.keywords:
+        return FUNCTIONS[node.func.id](*(evaluate(a, n) for a in node.args))
+    raise ValueError("only numbers, n, + - * / // ** % and " + ", ".join(FUNCTIONS))
+
+
+def scaled(text, n):
+    """`text` with its {expressions} of n worked out."""
+    def value(match):
+        try:
+            result = evaluate(ast.parse(match[1].strip(), mode="eval"), n)
+        except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, TypeError) as e:
+            raise ValueError(f"'{match[1]}': {e}") from e
+        return repr(int(result)) if result == int(result) else repr(float(result))
+    return re.sub(r"\{([^{}]*)\}", value, text)
+
+
+def whole_numbers(top, key, default=study_file.REQUIRED):
+    values = top.numbers(key, default, 1.0)
+    if any(v != int(v) for v in values):
+        top.refuse(key, "must be whole numbers")
+    return [int(v) for v in values]
+
+
+def read_network(item):
+    network = {"name": item.word("name"), "latency": item.seconds("latency"), "overhead": item.seconds("overhead"),
+               "bandwidth": item.number("bandwidth", least=1.0), "ranks_per_node": item.whole("ranks_per_node"),
+               "noise": item.number("noise", 0.0)}
+    item.finish()
+    return network
+
+
+def read_runs(top):
+    """Overrides of the case by run."""
+    runs = {}
+    fixed = top.map("fixed", None)
+    if fixed:
+        n = fixed.whole("iterations")
+        fixed.finish()
+        runs["fixed"] = [f"solver.max_iterations={n}", "solver.relative_tolerance=0", "solver.absolute_tolerance=0",
+                         "solver.keep_best=false", f"solver.check_interval={n}"]
+    tolerance = top.map("tolerance", None)
+    if tolerance:
+        runs["tolerance"] = [f"solver.relative_tolerance={tolerance.number('relative')!r}",
+                             f"solver.max_iterations={tolerance.whole('max_iterations', 10000)}"]
+        tolerance.finish()
+    if not runs:
+        top.fail(top.node, "fixed", "is missing, and so is tolerance: one of them at least says what to run")
+    return runs
+
+
+def read_study(path):
+    top = study_file.read(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    study = {"file": path, "name": top.word("name"), "kind": top.word("kind", choices=["strong", "weak"]),
+             "case": os.path.join(folder, top.word("case")), "ranks": whole_numbers(top, "ranks"),
+             "set": top.words("set", []), "scale": top.words("scale", []), "steps": top.whole("steps", 20),
+             "repeats": top.whole("repeats", 3), "runs": read_runs(top), "predict": None}
+    if not os.path.isfile(study["case"]):
+        top.refuse("case", f"{study['case']} is not there")
+    if not study["ranks"] or sorted(set(study["ranks"])) != study["ranks"]:
+        top.refuse("ranks", "must ascend, and hold one number at least")
+    if study["kind"] == "weak" and not study["scale"]:
+        top.fail(top.node, "scale", "is missing: what grows with the ranks?")
+    if study["kind"] == "strong" and study["scale"]:
+        top.refuse("scale", "is for kind: weak")
+    try:
+        for text in study["scale"]:
+            scaled(text, study["ranks"][0])
+    except ValueError as e:
+        top.refuse("scale", str(e))
+    predict = top.map("predict", None)
+    if predict:
+        study["predict"] = {"ranks": whole_numbers(predict, "ranks"), "network": read_network(predict.map("network")),
+                            "plan": predict.word("plan", "no", ["yes", "no"]) == "yes"}
+        predict.finish()
+    top.finish()
+    return study
+
+
+# --- points -------------------------------------------------------------------------------------
+
+class Study:
+    """A study's points and the programs that run them. A point is (run, ranks, repeat)."""
+
+    def __init__(self, args, study, directory):
+        self.args, self.study, self.directory = args, study, directory
+        self.points_directory = os.path.join(directory, "points")
+        os.makedirs(self.points_directory, exist_ok=True)
+        self.cores = len(os.sched_getaffinity(0))
+        self.version = self.output(["--version"])
+        self.step = {}
+
+    def output(self, arguments):
+        """What `catena` prints on one rank."""
+        try:
+            done = subprocess.run([self.args.catena] + arguments, capture_output=True, text=True)
+        except OSError as e:
+            raise StudyError(f"--catena: {self.args.catena}: {e.strerror}") from e
+        if done.returncode != 0:
+            raise StudyError(f"catena {' '.join(arguments[:2])} ends with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def points(self):
+        """Repeats in turns, so that whatever disturbs the machine meets all points alike."""
+        return [(run, ranks, repeat) for repeat in range(self.study["repeats"])
+                for run in self.study["runs"] for ranks in self.study["ranks"]]
+
+    def scene(self, ranks):
+        """Overrides of the scene alone."""
+        return self.study["set"] + [scaled(text, ranks) for text in self.study["scale"]]
+
+    def overrides(self, run, ranks):
+        scene = self.scene(ranks)
+        if ranks not in self.step:  # checks the case and its overrides, too
+            texts = scene + self.study["runs"][run]
+            self.step[ranks] = yaml.safe_load(self.output(["check", self.study["case"]] + set_options(texts)))["time"]["step"]
+        end = self.study["steps"] * float(self.step[ranks])
+        return scene + self.study["runs"][run] + [
+            f"time.end={end!r}", "output.snapshot_interval=.inf", "output.contacts=false", "output.series_steps=1"]
+
+    def path(self, point):
+        return os.path.join(self.points_directory, "-".join(str(p) for p in point))
+
+    def arguments(self, point, catena=None):
+        """The run's command line after the launcher."""
+        run, ranks, _ = point
+        return [catena or self.args.catena, "run", self.study["case"], "-o", os.path.join(self.path(point), "result"),
+                "--quiet", "--force"] + set_options(self.overrides(run, ranks))
+
+    def key(self, point):
+        """All that a point depends on."""
+        return {"version": self.version, "steps": self.study["steps"], "case": file_text(self.study["case"]),
+                "overrides": self.overrides(point[0], point[1])}
+
+    def launcher(self, ranks):
+        """Command before the program, and its environment."""
+        if self.args.mpirun:
+            return [word.replace("{ranks}", str(ranks)) for word in shlex.split(self.args.mpirun)], None
+        environment = {k: v for k, v in os.environ.items() if k not in (
+            "OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_mpi_yield_when_idle", "OMPI_MCA_hwloc_base_binding_policy")}
+        command = ["mpirun", "-n", str(ranks)]
+        if ranks <= self.cores:
+            return command + ["--map-by", "core", "--bind-to", "core"], environment
+        environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+        return command + ["--oversubscribe", "--bind-to", "none"], environment
+
+    def prepare(self, point):
+        """Notes what the point is; the profile of anything else is removed."""
+        os.makedirs(self.path(point), exist_ok=True)
+        note = os.path.join(self.path(point), "point.json")
+        for old in ("profile.json", "series.csv"):
+            if os.path.exists(os.path.join(self.path(point), old)):
+                os.remove(os.path.join(self.path(point), old))
+        with open(note, "w") as f:
+            json.dump({"key": self.key(point), "run": point[0], "ranks": point[1], "repeat": point[2],
+                       "cores": None if self.args.mpirun or self.args.slurm else self.cores,
+                       "load": os.getloadavg()[0]}, f, indent=1)
+
+    def is_done(self, point):
+        try:
+            with open(os.path.join(self.path(point), "point.json")) as f:
+                same = json.load(f)["key"] == self.key(point)
+            return same and os.path.exists(os.path.join(self.path(point), "profile.json"))
+        except (OSError, ValueError, KeyError):
+            return False
+
+    def run(self, point):
+        """Whether the run ended as it should."""
+        self.prepare(point)
+        command, environment = self.launcher(point[1])
+        done = subprocess.run(command + self.arguments(point), env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"failed: {' '.join(map(str, point))}: exit code {done.returncode}: "
+                  f"{(done.stderr.strip().splitlines() or ['no message'])[-1]}", file=sys.stderr)
+            return False
+        keep_profile(self.path(point))
+        return True
+
+    def calibration(self, ranks):
+        return os.path.join(self.directory, f"calibration-{ranks}.json")
+
+    def calibrate(self, ranks):
+        """Once for each rank count that has a core for each rank."""
+        path = self.calibration(ranks)
+        if ranks > self.cores or (os.path.exists(path) and not self.args.force):
+            return True
+        command, environment = self.launcher(ranks)
+        done = subprocess.run(command + [self.args.catena, "calibrate", "-o", path, "--force"], env=environment,
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"failed: calibrate on {ranks} ranks: {done.stderr.strip()}", file=sys.stderr)
+        return done.returncode == 0
+
+    def plan(self, ranks):
+        """What `catena plan` says of a rank count; kept."""
+        path = os.path.join(self.directory, f"plan-{ranks}.txt")
+        if not os.path.exists(path) or self.args.force:
+            text = self.output(["plan", self.study["case"], "-n", str(ranks)] + set_options(self.scene(ranks)))
+            with open(path, "w") as f:
+                f.write(text)
+        return file_text(path)
+
+
+def set_options(texts):
+    return [word for text in texts for word in ("--set", text)]
+
+
+def file_text(path):
+    with open(path) as f:
+        return f.read()
+
+
+def keep_profile(path):
+    """Of a point's result only profile and series are kept."""
+    result = os.path.join(path, "result")
+    for name in ("series.csv", "profile.json"):
+        os.replace(os.path.join(result, name), os.path.join(path, name))
+    shutil.rmtree(result)
+
+
+# --- SLURM --------------------------------------------------------------------------------------
+
+def write_jobs(study, template):
+    """One array job for each rank count, a task for each of its points; submit.sh submits them all."""
+    text = file_text(template)
+    for word in ("@NAME@", "@RANKS@", "@TASKS@", "@COMMANDS@"):
+        if word not in text:
+            raise StudyError(f"{template}: holds no {word}")
+    folder = os.path.join(study.directory, "slurm")
+    os.makedirs(folder, exist_ok=True)
+    names = []
+    for ranks in study.study["ranks"]:
+        points = [p for p in study.points() if p[1] == ranks and (study.args.force or not study.is_done(p))]
+        if not points:
+            continue
+        for point in points:
+            study.prepare(point)
+        job = text.replace("@NAME@", f"{study.study['name']}-{ranks}").replace("@RANKS@", str(ranks))
+        job = job.replace("@TASKS@", str(len(points))).replace("@COMMANDS@", job_commands(study, points))
+        names.append(f"ranks-{ranks}.sh")
+        with open(os.path.join(folder, names[-1]), "w") as f:
+            f.write(job)
+    with open(os.path.join(folder, "submit.sh"), "w") as f:
+        f.write('#!/bin/bash\ncd "$(dirname "$0")" || exit 1\n' + "".join(f"sbatch {name}\n" for name in names))
+    os.chmod(os.path.join(folder, "submit.sh"), 0o755)
+    return names
+
+
+def job_commands(study, points):
+    """A branch of the array's task for each point; the first one calibrates besides."""
+    lines = ['case "$SLURM_ARRAY_TASK_ID" in']
+    for k, point in enumerate(points, 1):
+        path = os.path.abspath(study.path(point))
+        words = study.arguments(point)
+        words[2], words[4] = os.path.abspath(words[2]), os.path.join(path, "result")
+        lines.append(f"{k})")
+        if k == 1:
+            calibration = os.path.abspath(study.calibration(point[1]))
+            lines.append("  launch " + shlex.join([words[0], "calibrate", "-o", calibration, "--force"]))
+        lines.append("  launch " + shlex.join(words) + " || exit $?")
+        lines.append(f"  mv {shlex.quote(path)}/result/profile.json {shlex.quote(path)}/result/series.csv "
+                     f"{shlex.quote(path)}/")
+        lines.append(f"  rm -r {shlex.quote(path)}/result")
+        lines.append("  ;;")
+    return "\n".join(lines + ["esac"])
+
+
+# --- main ---------------------------------------------------------------------------------------
+
+def default_catena():
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    built = os.path.join(root, "build", "release", "drivers", "catena")
+    return built if os.path.exists(built) else shutil.which("catena")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", metavar="STUDY.yaml")
+    parser.add_argument("-o", "--output", metavar="DIR", help="default ./NAME of the study")
+    parser.add_argument("--catena", metavar="PATH", default=default_catena(),
+                        help="default build/release/drivers/catena, else that in PATH")
+    parser.add_argument("--mpirun", metavar="COMMAND", help='in place of mpirun, such as "srun -n {ranks}"')
+    parser.add_argument("--slurm", metavar="TEMPLATE", help="write job scripts instead of running")
+    parser.add_argument("--collect", action="store_true", help="report on what has been done")
+    parser.add_argument("--force", action="store_true", help="do again what is there")
+    return parser.parse_args()
+
+
+def run_all(study):
+    """Number of points that failed."""
+    failures = 0
+    todo = [p for p in study.points() if study.args.force or not study.is_done(p)]
+    for ranks in study.study["ranks"]:
+        failures += not study.calibrate(ranks)
+    for k, point in enumerate(todo, 1):
+        print(f"[{k}/{len(todo)}] {point[0]} on {point[1]} ranks, repeat {point[2] + 1}", flush=True)
+        failures += not study.run(point)
+    return failures
+
+
+def main():
+    try:
+        args = arguments()
+    except SystemExit as e:
+        return 3 if e.code else 0
+    try:
+        if args.slurm and args.collect:
+            raise StudyError("--slurm and --collect: one after the other")
+        if not args.catena:
+            raise StudyError("--catena: catena is not there; build it or name it")
+        args.catena = os.path.abspath(args.catena)
+        read = read_study(args.study)
+        study = Study(args, read, args.output or read["name"])
+        for ranks in read["ranks"]:
+            for run in read["runs"]:
+                study.overrides(run, ranks)
+        if args.slurm:
+            if not os.path.isfile(args.slurm):
+                raise StudyError(f"--slurm: {args.slurm} is not there; scripts/templates/slurm.sh is one")
+            names = write_jobs(study, args.slurm)
+            print(f"{len(names)} array jobs in {study.directory}/slurm; submit.sh submits them")
+            return 0
+        failures = 0 if args.collect else run_all(study)
+        import scaling_report
+        n = scaling_report.write(study)
+    except StudyError as e:
+        print(f"scaling_study.py: {e}", file=sys.stderr)
+        return 3
+    if n == 0:
+        print("scaling_study.py: no point is done", file=sys.stderr)
+        return 1
+    print(f"{n} of {len(study.points())} points in {study.directory}: report.md, results.csv, *.png")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""report.md of a scaling study: what was measured, and, apart from it, what the model says."""
+import platform
+
+import cost_model
+
+PHASES = ["contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance"]
+
+
+def table(heads, lines):
+    rows = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    return rows + ["| " + " | ".join(line) + " |" for line in lines] + [""]
+
+
+def number(value, digits=3):
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
+def count(value):
+    return f"{value:,.0f}"
+
+
+def ms(seconds):
+    return "-" if seconds is None else f"{1e3 * seconds:.3g}"
+
+
+def ranks_text(row):
+    return f"{row['ranks']}{' (oversubscribed)' if row['oversubscribed'] else ''}"
+
+
+def head_lines(study, rows, calibrations):
+    profile = rows[0]["profile"]
+    cpus = sorted({c["cpu"] for c in calibrations.values()}) or [platform.processor() or "unknown"]
+    hosts = sorted({r["profile"]["hosts"] for r in rows})
+    loads = max(r["load_average"] for r in rows)
+    lines = [f"# {study.study['name']}: {study.study['kind']} scaling", "",
+             f"Case `{profile['case']}`, {study.study['steps']} steps a run, the fastest of up to "
+             f"{study.study['repeats']} repeats made in turns.", "",
+             f"- machine: {', '.join(hosts)}; {', '.join(cpus)}; {study.cores} cores; load average up to "
+             f"{loads:.1f} when a point began (what is above 0 then are other programs)",
+             f"- program: catena {profile['version']} ({profile['git_hash']}), {profile['build']}",
+             f"- made by `scripts/scaling_study.py {study.study['file']}`", ""]
+    if any(r["oversubscribed"] for r in rows):
+        lines += ["**Oversubscribed** points have more ranks than cores: they show that a run works and what it "
+                  "exchanges, not how fast it would be. Plots mark them by open symbols.", ""]
+    return lines
+
+
+def measured_lines(rows):
+    lines = ["## Measured", ""]
+    for run in dict.fromkeys(r["run"] for r in rows):
+        some = [r for r in rows if r["run"] == run]
+        title = "Fixed number of iterations" if run == "fixed" else "To the tolerance"
+        lines += [f"### {title}", "", "Time of a step on the slowest rank, ms: the fastest repeat's mean, the median "
+                  "and the worst of the repeats, and the fastest single step. Efficiency of the step, of the sweeps "
+                  "alone, and of contact updates per second and rank.", ""]
+        lines += table(
+            ["ranks", "bodies", "contacts", "iterations a step", "step", "median", "worst", "fastest step", "speed-up",
+             "efficiency", "sweeps", "updates"],
+            [[ranks_text(r), count(r["bodies"]), count(r["contacts"]), number(r["iterations"], 4), ms(r["step_s"]),
+              ms(r["step_median_s"]), ms(r["step_worst_s"]), ms(r["fastest_step_s"]), number(r["speed_up"]),
+              number(r["efficiency"]), number(r["sweeps_efficiency"]), number(r["rate_efficiency"])] for r in some])
+        lines += ["Phases of a step, ms: least / mean / largest rank.", ""]
+        lines += table(["ranks"] + PHASES, [[ranks_text(r)] + [
+            " / ".join(ms(r[f"{p}_{part}"]) for part in ("min", "mean", "max")) for p in PHASES] for r in some])
+        lines += ["What a rank exchanges in a step (the largest), how the work is spread, memory; CPU time over wall "
+                  "time (below 1 a rank was kept from its core).", ""]
+        lines += table(
+            ["ranks", "ghosts", "neighbours", "halo, kB", "messages", "imbalance", "edge cut, rows", "memory, MB",
+             "set-up, s", "CPU share", "steps missed"],
+            [[ranks_text(r), count(r["ghosts"]), count(r["neighbours"]), number(1e-3 * r["halo_bytes"], 4),
+              number(r["messages"], 4), number(r["imbalance"], 4), count(r["edge_cut"]),
+              count(1e-6 * r["memory_bytes"]), number(r["setup_s"]), number(r["cpu_share"]),
+              f"{r['steps_missed']} of {r['steps']}"] for r in some])
+    return lines
+
+
+def calibration_lines(calibrations):
+    if not calibrations:
+        return ["No calibration of this machine is at hand; computing is taken to be as fast on all rank counts.", ""]
+    names = list(dict.fromkeys(name for c in calibrations.values() for name in c["constants"]))
+    heads = ["constant", "unit"] + [f"{ranks} rank{'s' if ranks > 1 else ''}" for ranks in calibrations]
+    lines = []
+    for name in names:
+        known = [c["constants"].get(name) for c in calibrations.values()]
+        unit = next(k["unit"] for k in known if k)
+        cells = [f"{k['value']:.3g} ({k['low']:.3g} to {k['high']:.3g})" if k else "-" for k in known]
+        lines.append([f"`{name}`", unit] + cells)
+    return ["Constants of this machine by `catena calibrate`, median (least to largest of its repeats); the model "
+            "takes the best of them, as the fastest repeat of a point counts.", ""] + table(heads, lines)
+
+
+def beside_lines(here):
+    if not here:
+        return []
+    lines = ["### Beside the measurement", "",
+             "The model starts from the measured base point, scales each phase by the load of the slowest rank and by "
+             "what computing loses when all cores are at the memory, and adds messages by the constants above. "
+             "Inputs that come from the measured point itself: its load, ghosts and iterations, not its times. ms.", ""]
+    rows = []
+    for e in here:
+        rows.append([e["run"], str(e["ranks"]), ms(e["step_s"]), ms(e["measured_s"]),
+                     f"{100.0 * (e['step_s'] / e['measured_s'] - 1.0):+.0f} %"] +
+                    [f"{ms(e['times'][p])} / {ms(e['measured'][p])}" for p in ("contacts", "rows", "solver_setup",
+                                                                            "sweeps", "motion")] +
+                    [f"{e['iterations']:.3g} / {e['measured_iterations']:.3g}"])
+    return lines + table(["run", "ranks", "predicted", "measured", "difference", "contacts", "rows", "solver set-up",
+                          "sweeps", "motion", "iterations"], rows)
+
+
+def elsewhere_lines(study, elsewhere):
+    if not elsewhere:
+        return []
+    predict = study.study["predict"]
+    net = predict["network"]
+    source = "`catena plan` for each rank count" if predict["plan"] else \
+        f"formulas ({cost_model.GHOSTS_FACTOR:g} n^(2/3) ghosts and 13 neighbours for n bodies a rank)"
+    lines = [f"### Prediction for {net['name']}", "",
+             "**Not measured.** Inputs: the base point's phases; this machine's constants for computing and "
+             f"packing; {source}; and, given in the study, a network with latency {1e6 * net['latency']:g} us, "
+             f"overhead {1e6 * net['overhead']:g} us a message, {1e-9 * net['bandwidth']:g} GB/s a node, "
+             f"{net['ranks_per_node']} ranks a node, noise {100.0 * net['noise']:g} %. Cores are taken to be as fast "
+             "as this machine's.", ""]
+    rows = [[e["run"], count(e["ranks"]), count(e["load"]["bodies"]), count(e["load"]["ghosts"]),
+             count(e["load"]["neighbours"]), number(e["boundary"], 2), number(e["iterations"], 4), ms(e["step_s"]),
+             ms(e["times"]["sweeps"]), number(e["efficiency"])] for e in elsewhere]
+    return lines + table(["run", "ranks", "bodies a rank", "ghosts", "neighbours", "share of contacts between ranks",
+                          "iterations", "step, ms", "sweeps, ms", "efficiency"], rows)
+
+
+def report(study, rows, calibrations, here, elsewhere, pictures):
+    lines = head_lines(study, rows, calibrations) + measured_lines(rows)
+    lines += [f"![{title}]({name})" for title, name in pictures] + [""]
+    lines += ["## Model", "", "Nothing below is a measurement but where it says so; docs/scaling.md has the model.", ""]
+    lines += calibration_lines(calibrations) + beside_lines(here) + elsewhere_lines(study, elsewhere)
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+"""scripts/scaling_study.py on a tiny study: runs, goes on, collects, writes jobs, refuses mistakes.
+
+    scaling_study_test.py CATENA SOURCE_DIRECTORY MPIEXEC
+"""
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CATENA, SOURCE, MPIEXEC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
+SCRIPT = pathlib.Path(SOURCE, "scripts", "scaling_study.py")
+sys.path.insert(0, str(SCRIPT.parent))
+import cost_model  # noqa: E402
+import scaling_report  # noqa: E402
+import scaling_study  # noqa: E402
+
+STUDY = f"""name: tiny
+kind: weak
+case: {SOURCE}/configs/studies/cases/packing.yaml
+ranks: [1, 2]
+scale: ["generators.grains.count=[{{6 * n}}, 6, 3]", "generators.bin.size=[{{1.2 * n}}, 1.2, .inf]"]
+steps: 3
+fixed: {{iterations: 10}}
+tolerance: {{relative: 1e-2, max_iterations: 50}}
+repeats: 1
+predict:
+  ranks: [16]
+  plan: yes
+  network: {{name: made up, latency: 1 ms, overhead: 2e-6, bandwidth: 1e9, ranks_per_node: 8, noise: 0.01}}
+"""
+# each rank on its own: oversubscribed on purpose, since the test may have one core only
+MPIRUN = MPIEXEC + " --oversubscribe --bind-to none -n {ranks}"
+
+# What is put in the place of what, and what is said.
+BROKEN = [
+    ("kind: weak", "kind: week", "study.yaml:2:7: kind: unknown value 'week'; did you mean weak?"),
+    ("kind: weak", "kind: strong", "study.yaml:5:8: scale: is for kind: weak"),
+    ("steps: 3", "step: 3", "study.yaml:6:1: step: unknown key; did you mean steps?"),
+    ("ranks: [1, 2]", "ranks: [2, 1]", "study.yaml:4:8: ranks: must ascend"),
+    ("ranks: [1, 2]", "ranks: [1, 2.5]", "study.yaml:4:8: ranks: must be whole numbers"),
+    ("{6 * n}", "{six * n}", "study.yaml:5:8: scale: 'six * n': only numbers, n"),
+    ("{iterations: 10}", "{iteration: 10}", "study.yaml:7:8: fixed.iterations: is missing"),
+    ("latency: 1 ms", "latency: 1 mm", "predict.network.latency: '1 mm' is no duration"),
+    ("packing.yaml", "none.yaml", "none.yaml is not there"),
+    ("generators.grains.count", "generators.gravel.count", "generators.gravel"),
+]
+
+
+class ScalingStudy(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = pathlib.Path(directory.name)
+
+    def study(self, text, *options, code=0):
+        """What the script prints, and tells as an error."""
+        (self.path / "study.yaml").write_text(text)
+        out, error = io.StringIO(), io.StringIO()
+        with contextlib.chdir(self.path), contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            sys.argv = [str(SCRIPT), "study.yaml", "--catena", CATENA, *options]
+            found = scaling_study.main()
+        self.assertEqual(found, code, out.getvalue() + error.getvalue())
+        return out.getvalue(), error.getvalue()
+
+    def rows(self):
+        with open(self.path / "tiny" / "results.csv") as file:
+            return {(row["run"], int(row["ranks"])): row for row in csv.DictReader(file)}
+
+    def without_calibration(self):
+        """Constants as a file, since measuring them takes seconds."""
+        constants = {"update_spheres": (1e-8, "s"), "update_spheres_cached": (1e-8, "s"), "pack": (1e10, "B/s"),
+                     "latency_node": (1e-6, "s"), "overhead_node": (1e-7, "s"), "bandwidth_node": (1e10, "B/s")}
+        (self.path / "tiny").mkdir()
+        for ranks in (1, 2):
+            text = {"cpu": "made up", "constants": {name: {"value": v, "low": v, "high": v, "unit": unit}
+                                                    for name, (v, unit) in constants.items()}}
+            (self.path / "tiny" / f"calibration-{ranks}.json").write_text(json.dumps(text))
+
+    def test_runs_reports_and_does_nothing_twice(self):
+        self.without_calibration()
+        out, _ = self.study(STUDY, "--mpirun", MPIRUN)
+        self.assertIn("[4/4]", out)
+        rows = self.rows()
+        self.assertEqual(set(rows), {("fixed", 1), ("fixed", 2), ("tolerance", 1), ("tolerance", 2)})
+        one, two = rows["fixed", 1], rows["fixed", 2]
+        self.assertEqual((one["bodies"], two["bodies"]), ("108", "216"))
+        self.assertEqual((one["iterations"], one["messages"], one["edge_cut"]), ("10", "0", "0"))
+        self.assertEqual(two["iterations"], "10")
+        self.assertGreaterEqual(float(two["messages"]), 20.0)
+        self.assertLessEqual(float(rows["tolerance", 1]["iterations"]), 50.0)
+        self.assertAlmostEqual(float(two["efficiency"]), float(one["step_s"]) / float(two["step_s"]), 4)
+        self.assertAlmostEqual(float(two["speed_up"]), 2.0 * float(two["efficiency"]), 4)
+        phases = sum(float(one[f"{p}_mean"]) for p in scaling_report.PHASES)
+        self.assertAlmostEqual(phases / float(one["step_s"]), 1.0, 1)
+        report = (self.path / "tiny" / "report.md").read_text()
+        self.assertIn("## Measured", report)
+        prediction = report.split("## Model")[1]
+        self.assertIn("**Not measured.**", prediction)
+        self.assertIn("latency 1000 us", prediction)
+        self.assertNotIn("made up", report.split("## Model")[0].replace("; made up;", ""))
+        for name in ("speed-up", "efficiency", "phases", "iterations"):
+            self.assertEqual((self.path / "tiny" / f"{name}.png").read_bytes()[1:4], b"PNG")
+        with open(self.path / "tiny" / "predictions.csv") as file:
+            ranks = {(row["ranks"], row["network"]) for row in csv.DictReader(file)}
+        self.assertEqual(ranks, {("2", "this machine"), ("16", "made up")})
+
+        again, _ = self.study(STUDY, "--mpirun", MPIRUN)
+        self.assertNotIn("[", again)
+        self.assertEqual(self.rows(), rows)
+        (self.path / "tiny" / "points" / "fixed-2-0" / "profile.json").unlink()
+        self.assertIn("[1/1] fixed on 2 ranks", self.study(STUDY, "--mpirun", MPIRUN)[0])
+        self.assertIn("[4/4]", self.study(STUDY.replace("steps: 3", "steps: 2"), "--mpirun", MPIRUN)[0])
+
+    def test_jobs_are_arrays_that_leave_what_collect_gathers(self):
+        template = pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")
+        self.study(STUDY, "--slurm", str(template))
+        _, error = self.study(STUDY, "--collect", code=1)
+        self.assertIn("no point is done", error)
+        folder = self.path / "tiny" / "slurm"
+        self.assertEqual({f.name for f in folder.iterdir()}, {"ranks-1.sh", "ranks-2.sh", "submit.sh"})
+        for file in folder.iterdir():
+            subprocess.run(["bash", "-n", str(file)], check=True)
+        job = (folder / "ranks-2.sh").read_text()
+        self.assertIn("#SBATCH --ntasks=2\n", job)
+        self.assertEqual(re.search(r"--array=1-(\d+)", job)[1], "2")
+        self.assertEqual(re.findall(r"^(\d+)\)$", job, re.MULTILINE), ["1", "2"])
+        self.assertNotIn("@", re.sub(r'"\$@"', "", job.split("launch()")[0]).replace("@WORDS@", ""))
+
+        # each task as SLURM would start it, but for the launcher and the calibration
+        (self.path / "srun").write_text('#!/bin/bash\nshift\n[ "$2" = calibrate ] || exec "$@"\n')
+        (self.path / "srun").chmod(0o755)
+        for task in ("1", "2"):
+            environment = {**os.environ, "SLURM_ARRAY_TASK_ID": task, "PATH": f"{self.path}:{os.environ['PATH']}"}
+            subprocess.run(["bash", str(folder / "ranks-1.sh")], env=environment, check=True, cwd="/", timeout=170)
+        out, _ = self.study(STUDY, "--collect")
+        self.assertIn("2 of 4 points", out)
+        self.assertEqual(set(self.rows()), {("fixed", 1), ("tolerance", 1)})
+        out, _ = self.study(STUDY, "--slurm", str(template))
+        self.assertIn("1 array jobs", out)
+
+    def test_mistakes_are_told_with_their_place(self):
+        for old, new, message in BROKEN:
+            with self.subTest(new=new):
+                self.assertEqual(STUDY.count(old), 1)
+                self.assertIn(message, self.study(STUDY.replace(old, new), "--collect", code=3)[1])
+        (self.path / "bare.sh").write_text("#!/bin/bash\n")
+        self.assertIn("bare.sh: holds no @NAME@", self.study(STUDY, "--slurm", "bare.sh", code=3)[1])
+
+    def test_studies_that_come_with_the_program_are_sound(self):
+        folder = pathlib.Path(SOURCE, "configs", "studies")
+        studies = [f for f in folder.glob("*.yaml") if re.search(r"^kind: ", f.read_text(), re.MULTILINE)]
+        self.assertGreaterEqual(len(studies), 5)
+        for file in studies:
+            with self.subTest(file=file.name):
+                text = re.sub(r"^case: ", f"case: {folder}/", file.read_text(), flags=re.MULTILINE)
+                self.study(text, "--slurm", str(pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")))
+
+
+class CostModel(unittest.TestCase):
+    CONSTANTS = {"pack": {"value": 1e10}, "latency_node": {"value": 1e-6}, "overhead_node": {"value": 1e-7},
+                 "bandwidth_node": {"value": 5e9}}
+
+    def test_a_halo_costs_latency_overheads_packing_and_bandwidth(self):
+        machine = cost_model.Machine(self.CONSTANTS)
+        size = 1000 * 48.0
+        self.assertAlmostEqual(machine.halo(2, 1000, 3), 1e-6 + 6e-7 + 2.0 * size / 1e10 + size / 5e9, 15)
+
+    def test_a_network_is_used_beyond_a_node(self):
+        network = {"latency": 5e-6, "overhead": 1e-6, "bandwidth": 1e10, "ranks_per_node": 8, "noise": 0.0}
+        machine = cost_model.Machine(self.CONSTANTS, network)
+        self.assertEqual(machine.path(8)[0], 1e-6)
+        # half of the halo of a node's eight ranks leaves it, all eight at one card
+        latency, _, per_byte = machine.path(16)
+        self.assertEqual(latency, 5e-6)
+        self.assertAlmostEqual(per_byte, 0.5 / 5e9 + 0.5 * 8 / 1e10, 20)
+
+    def test_phases_grow_with_their_work(self):
+        phases = dict.fromkeys(cost_model.PHASES, 1.0)
+        base = {"bodies": 100.0, "contacts": 300.0, "updates": 3000.0, "ghosts": 0.0, "neighbours": 0.0,
+                "iterations": 10.0, "messages": 0.0}
+        load = {**base, "bodies": 50.0, "contacts": 200.0, "updates": 1500.0, "ghosts": 40.0, "neighbours": 1.0}
+        machine = cost_model.Machine(self.CONSTANTS)
+        times = cost_model.predict(base, phases, load, 2, machine, 1.1)
+        self.assertAlmostEqual(times["motion"], 0.55)
+        self.assertAlmostEqual(times["rows"], 1.1 * 2.0 / 3.0)
+        self.assertAlmostEqual(times["sweeps"], 0.55 + 10 * 2 * machine.halo(2, 40, 1))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
