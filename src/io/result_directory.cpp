@@ -38,7 +38,7 @@ bool is_own(std::string_view name) {
                                                       "series.csv", "log.jsonl", "profile.json"};
   return std::find(kFixed.begin(), kFixed.end(), name) != kFixed.end() ||
          is_numbered(name, "checkpoint-", ".h5") || is_numbered(name, "step-", ".hdf5") ||
-         is_numbered(name, "blow-up-", ".hdf5");
+         is_numbered(name, "blow-up-", ".hdf5") || is_numbered(name, "post-mortem-", ".json");
 }
 
 bool is_own_snapshot(std::string_view name) {

@@ -19,11 +19,23 @@ using partition_detail::with_ghosts;
 
 void describe(SettingsVisitor& visit, BalanceSettings& s) {
   visit.visit("rebalance_steps", s.rebalance_steps,
-              {.min = 0, .help = "steps between looks at the balance; 0: only at the start"});
+              {.min = 0,
+               .help = "steps between looks at the balance, in which moving bodies must pay; looks "
+                       "come earlier where more was lost than a move costs; 0: only at the start"});
   visit.visit("imbalance", s.imbalance,
               {.min = 1,
                .min_open = true,
-               .help = "largest rank's counted work over the mean, above which bodies move"});
+               .help = "largest rank's work over the mean, above which bodies may move"});
+  visit.visit("move_price", s.move_price,
+              {.min = 0,
+               .help = "factor on the counted price of splitting the graph and moving bodies; 0: "
+                       "they move at every look that finds them uneven"});
+  visit.choose(
+      "weights", s.weights, kWorkWeightsNames,
+      {.help = "what bodies weigh: `counted`, rows times sweeps and a share for the rest "
+               "of a step; `measured`, that times the clock time of their rank's steps "
+               "over its count, for scenes in which some contacts take much longer than others: "
+               "runs are then not repeatable"});
   visit.visit("max_graph", s.max_graph,
               {.min = 100,
                .max = 1e8,
@@ -39,19 +51,6 @@ void describe(SettingsVisitor& visit, BalanceSettings& s) {
   visit.visit(
       "subdomains", s.subdomains,
       {.min = 1, .max = 1e6, .word = "per_rank", .word_value = 0, .help = "over all ranks"});
-}
-
-double counted_work(std::int64_t rows, double sweeps, std::int64_t bodies) {
-  return sweeps * static_cast<double>(rows + bodies);
-}
-
-bool imbalanced(const Communicator& comm, double local_work, const BalanceSettings& settings,
-                double* imbalance) {
-  const double largest = comm.max(local_work);
-  const double mean = comm.sum(local_work) / comm.size();
-  const double ratio = mean > 0.0 ? largest / mean : 1.0;
-  if (imbalance != nullptr) *imbalance = ratio;
-  return ratio > settings.imbalance;
 }
 
 namespace {
@@ -151,14 +150,15 @@ void measure(const Communicator& comm, const Bodies& bodies, const ContactSet& s
 
 std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
                                   const State& state, const ContactSet& contacts, int n_parts,
-                                  const BalanceSettings& settings, PartitionQuality& quality) {
+                                  const BalanceSettings& settings, PartitionQuality& quality,
+                                  const WorkRate& rate) {
   quality = {};
   CATENA_CHECK(contacts.bodies.n_owned == bodies.size() &&
                    contacts.joint_bodies.size() == bodies.joints.size(),
                "contacts of the same bodies");
   const Aabb box = partition_detail::curve_box(comm, state);
   const std::vector<CurvePlace> places = partition_detail::curve_places(bodies, state, box);
-  const std::vector<std::int64_t> weight = partition_detail::body_weights(bodies, contacts);
+  const std::vector<std::int64_t> weight = partition_detail::body_weights(bodies, contacts, rate);
   const DynamicBodies dynamic(bodies, places, weight);
 
   const std::int64_t n_dynamic = comm.sum(static_cast<std::int64_t>(dynamic.index.size()));
@@ -185,17 +185,6 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   place_prescribed(comm, bodies, places, dynamic, part, n_parts);
   measure(comm, bodies, contacts, part, weight, n_parts, quality);
   return part;
-}
-
-PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& state,
-                           const ContactSet& contacts, const BalanceSettings& settings) {
-  const int n_parts = settings.subdomains > 0 ? settings.subdomains : comm.size();
-  PartitionQuality quality;
-  std::vector<int> part =
-      partition_bodies(comm, bodies, state, contacts, n_parts, settings, quality);
-  relabel_parts(comm, part, n_parts);
-  quality.moved = migrate(comm, bodies, state, part, n_parts);
-  return quality;
 }
 
 }  // namespace catena

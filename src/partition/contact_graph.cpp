@@ -1,5 +1,7 @@
 #include "contact_graph.hpp"
 
+#include <cmath>
+
 #include "catena/base/error.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "joint_homes.hpp"
@@ -20,32 +22,6 @@ Index home_index(const ContactSet& set, const Contact& contact) {
   return home;
 }
 
-std::int64_t rows_of(JointType type) {
-  switch (type) {
-    case JointType::fixed:
-      return 6;
-    case JointType::revolute:
-    case JointType::prismatic:
-      return 5;
-    case JointType::cylindrical:
-    case JointType::universal:
-      return 4;
-    case JointType::spherical:
-    case JointType::planar:
-    case JointType::rolling:
-      return 3;
-    case JointType::point_on_line:
-      return 2;
-    case JointType::distance:
-    case JointType::gear:
-    case JointType::knife_edge:
-    case JointType::spring:
-    case JointType::torsion_spring:
-      return 1;
-  }
-  return 0;
-}
-
 std::array<Index, kJointBodies> dynamic_bodies(const ContactSet& set, std::size_t j) {
   std::array<Index, kJointBodies> found = {kNoIndex, kNoIndex, kNoIndex};
   std::size_t n = 0;
@@ -58,17 +34,20 @@ std::array<Index, kJointBodies> dynamic_bodies(const ContactSet& set, std::size_
   return found;
 }
 
-std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set) {
-  std::vector<std::int64_t> weight(bodies.constants.size(), 0);
-  for (std::size_t i = 0; i < weight.size(); ++i) {
-    if (is_dynamic(bodies.constants[i])) weight[i] = 1;
-  }
+std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set,
+                                       const WorkRate& rate) {
+  std::vector<std::int64_t> rows(bodies.constants.size(), 0);
   for (const Contact& contact : set.contacts) {
-    weight[static_cast<std::size_t>(home_index(set, contact))] += kRowsPerContact;
+    rows[static_cast<std::size_t>(home_index(set, contact))] += kRowsPerContact;
   }
   for (std::size_t j = 0; j < set.joint_bodies.size(); ++j) {
-    const Index home = dynamic_bodies(set, j)[0];
-    weight[static_cast<std::size_t>(home)] += rows_of(bodies.joints[j].type);
+    rows[static_cast<std::size_t>(dynamic_bodies(set, j)[0])] += rows_of(bodies.joints[j].type);
+  }
+  std::vector<std::int64_t> weight;
+  weight.reserve(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::int64_t one = is_dynamic(bodies.constants[i]) ? 1 : 0;
+    weight.push_back(std::llround(rate.factor * counted_work(rows[i], rate.sweeps, one)));
   }
   return weight;
 }

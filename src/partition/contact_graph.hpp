@@ -8,6 +8,7 @@
 
 #include "catena/comm/communicator.hpp"
 #include "catena/partition/contact_search.hpp"
+#include "catena/partition/work.hpp"
 
 namespace catena::partition_detail {
 
@@ -17,9 +18,6 @@ inline bool is_dynamic(const BodyConstants& body) { return body.kind == BodyKind
 
 /// Whether both bodies of a contact are dynamic: only those couple two ranks.
 bool joins_dynamic(const ContactSet& set, const Contact& contact);
-
-/// Rows of the bilateral block of a joint.
-std::int64_t rows_of(JointType type);
 
 /// Local indices of the dynamic bodies of joint j, in the order in which the first is its home (an
 /// owned one); kNoIndex in the rest.
@@ -44,9 +42,10 @@ void for_each_edge(const Bodies& bodies, const ContactSet& set, Visit&& visit) {
 /// Local index of the body whose owner holds the contact: an owned one.
 Index home_index(const ContactSet& set, const Contact& contact);
 
-/// Work of each owned body in rows: those of contacts and joints whose home it is, plus one; 0
-/// for prescribed bodies.
-std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set);
+/// Counted work of each owned body and of the contacts and joints whose home it is, times
+/// rate.factor; 0 for prescribed bodies without any.
+std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set,
+                                       const WorkRate& rate = {});
 
 /// Collective. A number per owned body, continued to ghosts of dynamic bodies; -1 for others.
 /// Exact below 2^53.

@@ -87,10 +87,8 @@ std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
   options[METIS_OPTION_NUMBERING] = 0;
-  // Cuts of one try scatter by up to 40 % above the best: small graphs get several, at no more
-  // time than a graph of 200,000 vertices takes for one.
-  options[METIS_OPTION_NCUTS] = static_cast<idx_t>(
-      std::clamp<std::size_t>(200000 / std::max<std::size_t>(weights.size(), 1), 1, 8));
+  options[METIS_OPTION_NCUTS] =
+      static_cast<idx_t>(split_tries(static_cast<std::int64_t>(weights.size())));
   // Recursive bisection cuts and balances better for few parts and is slow for many.
   constexpr int kFew = 8;
   if (n_parts <= kFew) options[METIS_OPTION_UFACTOR] = 5;  // 0.5 % a bisection

@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "bytes.hpp"
+#include "catena/partition/assignment.hpp"
 #include "catena/partition/balance.hpp"
 
 namespace catena {
@@ -10,6 +11,10 @@ namespace {
 
 using partition_detail::from_bytes;
 using partition_detail::to_bytes;
+
+/// Parts up to which the best numbering is found; beyond, its n^3 operations take longer than the
+/// bodies that it spares.
+constexpr int kMostOptimal = 512;
 
 // How many bodies of a new part lie on a rank now.
 struct Overlap {
@@ -22,9 +27,9 @@ bool larger(const Overlap& a, const Overlap& b) {
   return std::tuple(-a.count, a.part, a.rank) < std::tuple(-b.count, b.part, b.rank);
 }
 
-// The largest overlaps of this rank: few enough that rank 0 holds O(n_parts + ranks) of all.
-std::vector<Overlap> largest_overlaps(std::span<const int> part, int n_parts, int rank,
-                                      int n_ranks) {
+// The overlaps of this rank; of many parts the largest ones, few enough that rank 0 holds
+// O(n_parts + ranks) of all.
+std::vector<Overlap> overlaps_of(std::span<const int> part, int n_parts, int rank, int n_ranks) {
   std::vector<int> sorted(part.begin(), part.end());
   std::sort(sorted.begin(), sorted.end());
   std::vector<Overlap> overlaps;
@@ -32,6 +37,7 @@ std::vector<Overlap> largest_overlaps(std::span<const int> part, int n_parts, in
     if (overlaps.empty() || overlaps.back().part != p) overlaps.push_back({0, p, rank});
     ++overlaps.back().count;
   }
+  if (n_parts <= kMostOptimal) return overlaps;
   std::sort(overlaps.begin(), overlaps.end(), larger);
   constexpr int kSpare = 8;
   const auto most = static_cast<std::size_t>(kSpare * ((n_parts + n_ranks - 1) / n_ranks + 1));
@@ -39,7 +45,26 @@ std::vector<Overlap> largest_overlaps(std::span<const int> part, int n_parts, in
   return overlaps;
 }
 
-// New number of each part: the largest overlaps first choose their rank while it has numbers
+// New number of each part so that the most bodies stay: each number belongs to a rank.
+std::vector<std::int32_t> best_numbers(const std::vector<Overlap>& overlaps, int n_parts,
+                                       int n_ranks) {
+  const auto n = static_cast<std::size_t>(n_parts);
+  std::vector<std::vector<std::size_t>> numbers(static_cast<std::size_t>(n_ranks));
+  for (int p = 0; p < n_parts; ++p) {
+    numbers[static_cast<std::size_t>(rank_of_part(p, n_parts, n_ranks))].push_back(
+        static_cast<std::size_t>(p));
+  }
+  std::vector<std::int64_t> stays(n * n, 0);
+  for (const Overlap& overlap : overlaps) {
+    for (const std::size_t number : numbers[static_cast<std::size_t>(overlap.rank)]) {
+      stays[static_cast<std::size_t>(overlap.part) * n + number] = overlap.count;
+    }
+  }
+  const std::vector<int> number = largest_assignment(stays, n_parts);
+  return {number.begin(), number.end()};
+}
+
+// The same for many parts: the largest overlaps first choose their rank while it has numbers
 // free; the parts left over take the numbers left over, both ascending.
 std::vector<std::int32_t> choose_numbers(std::vector<Overlap> overlaps, int n_parts, int n_ranks) {
   std::sort(overlaps.begin(), overlaps.end(), larger);
@@ -68,11 +93,13 @@ std::vector<std::int32_t> choose_numbers(std::vector<Overlap> overlaps, int n_pa
 }  // namespace
 
 void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts) {
-  const auto own = largest_overlaps(part, n_parts, comm.rank(), comm.size());
+  const auto own = overlaps_of(part, n_parts, comm.rank(), comm.size());
   const std::vector<std::byte> all = comm.gather_bytes(0, to_bytes(own));
   std::vector<std::byte> bytes;
   if (comm.rank() == 0) {
-    bytes = to_bytes(choose_numbers(from_bytes<Overlap>(all), n_parts, comm.size()));
+    const auto overlaps = from_bytes<Overlap>(all);
+    bytes = to_bytes(n_parts <= kMostOptimal ? best_numbers(overlaps, n_parts, comm.size())
+                                             : choose_numbers(overlaps, n_parts, comm.size()));
   }
   comm.broadcast(0, bytes);
   const auto number = from_bytes<std::int32_t>(bytes);

@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kSteppers[] = {"spook", "dvi", "natural"};
 constexpr std::string_view kAnswers[] = {"warn", "stop"};
-constexpr std::string_view kWeights[] = {"counted"};
-constexpr std::string_view kLaterWeights[] = {"measured"};
 /// Steps that one run may do: counters and file names stop there.
 constexpr double kMostSteps = 1e15;
 
@@ -67,6 +65,8 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
     refuse("solver.time_limit", "limit solver.max_iterations instead");
   if (s.time.stepper == StepperKind::natural)
     refuse("time.stepper: natural", "use time.stepper: spook");
+  if (s.parallel.weights == WorkWeights::measured)
+    refuse("parallel.weights: measured", "set it to counted");
   if (s.parallel.subdomains > 0) refuse("parallel.subdomains", "set parallel.tile_bodies instead");
   if (std::any_of(s.generators.begin(), s.generators.end(),
                   [](const GeneratorSettings& g) { return g.type == GeneratorType::insertion; }))
@@ -77,9 +77,6 @@ void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
   visit.section("parallel", {.help = "who computes what"}, [&] {
     describe(visit, s.parallel);
     if (s.parallel.deterministic) refuse_with_deterministic(visit, s);
-    int weights = 0;
-    visit.unavailable("weights", kLaterWeights);
-    visit.choice("weights", weights, kWeights, {.help = "work is counted: rows times sweeps"});
   });
 }
 

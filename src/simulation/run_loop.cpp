@@ -2,12 +2,15 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "catena/base/timer.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
 #include "catena/io/result_writer.hpp"
 #include "catena/simulation/simulation.hpp"
+#include "simulation/post_mortem.hpp"
 #include "simulation/run_notes.hpp"
 #include "simulation/run_output.hpp"
 #include "simulation/run_profile.hpp"
@@ -48,6 +51,7 @@ class RunLoop {
     stop_.agree(0.0);
     RunDecision decision = stop_.decide(sim_.state().step, true);
     while (!decision.stop && steps_left() > 0) {
+      keep_good_state();
       profile_.before_step();
       step_or_dump();
       const double wall = stop_.agree(profile_.after_step());
@@ -56,6 +60,9 @@ class RunLoop {
       if (notes_.missed_last() &&
           sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
         finish("tolerance_missed");
+        attempt([&] { checkpoint(good_->first, good_->second, "the step after it"); });
+        attempt([&] { dump_failure("step"); });
+        attempt([&] { post_mortem(nullptr); });
         log_.message(LogLevel::error,
                      "stopped: a step missed its tolerance (solver.on_missed_tolerance: stop)");
         return ExitCode::tolerance_missed;
@@ -138,23 +145,31 @@ class RunLoop {
     return ExitCode::stopped_early;
   }
 
+  /// Where a step that misses its tolerance ends the run, the state before it is to be had.
+  void keep_good_state() {
+    if (sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop)
+      good_.emplace(sim_.bodies(), sim_.state());
+  }
+
   /// Collective. The state as it is, beside the last checkpoint before it.
-  void checkpoint(const std::string& reason) {
+  void checkpoint(const std::string& reason) { checkpoint(sim_.bodies(), sim_.state(), reason); }
+
+  void checkpoint(const Bodies& bodies, const State& state, const std::string& reason) {
     const ScopedTimer timer(profile_.seconds(RunPhase::checkpoint));
     const double t0 = wall_seconds();
     const Communicator& comm = sim_.communicator();
-    const std::string path = checkpoint_path(writer_.directory(), sim_.state().step);
+    const std::string path = checkpoint_path(writer_.directory(), state.step);
     CheckpointNotes notes = checkpoint_notes(sim_, writer_.provenance());
     if (std::vector<std::byte> rows = writer_.kept(); !rows.empty())
       notes.kept.emplace_back(kKeptRows, std::move(rows));
-    write_checkpoint(comm, path, notes, sim_.bodies(), sim_.state());
+    write_checkpoint(comm, path, notes, bodies, state);
     if (comm.rank() == 0) drop_old_checkpoints(writer_.directory());
     const double seconds = comm.max(wall_seconds() - t0);
     stop_.note_checkpoint(seconds);
-    checkpointed_ = sim_.state().step;
+    checkpointed_ = state.step;
     log_.info("checkpoint " + path + " in " + short_text(seconds) + " s" +
                   (reason.empty() ? "" : ", asked for by " + reason),
-              {{"step", std::to_string(sim_.state().step)}, {"wall_s", json_number(seconds)}});
+              {{"step", std::to_string(state.step)}, {"wall_s", json_number(seconds)}});
   }
 
   /// Collective. The last state, the index and the profile. `ended`: how, one word.
@@ -183,8 +198,11 @@ class RunLoop {
       sim_.step();
     } catch (const BlowUp& blow_up) {
       log_.message(LogLevel::error, blow_up.what());
-      attempt([&] { dump_blow_up(); });
+      attempt([&] { dump_failure("blow-up"); });
+      const std::string what = blow_up.what();
+      attempt([&] { post_mortem(&what); });
       // the state is that of the step's start, whose contacts are gone
+      attempt([&] { checkpoint("the step after it"); });
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       attempt([&] { profile_.write(writer_.directory(), "blow_up"); });
@@ -196,12 +214,21 @@ class RunLoop {
     }
   }
 
+  /// Collective. Tells and writes why the last step failed; `blow_up`: the message, if it did.
+  void post_mortem(const std::string* blow_up) {
+    const PostMortem found = examine_step(sim_, blow_up);
+    const std::string path = write_post_mortem(sim_.communicator(), writer_.directory(), found);
+    log_.message(LogLevel::error, to_text(found) + " (" + path + ")",
+                 {{"step", std::to_string(found.step)},
+                  {"reason", json_string(found.advice.reasons.front())}});
+  }
+
   /// Collective. A problem is written by one rank, whose memory must hold it.
-  void dump_blow_up() {
+  void dump_failure(const std::string& stem) {
     if (sim_.settings().time.stepper == StepperKind::natural) return;  // no contact problem
     const std::int64_t n = sim_.communicator().sum(
         static_cast<std::int64_t>(sim_.stepper().problem().contacts.size()));
-    if (n <= kMostDumped) return dump("blow-up");
+    if (n <= kMostDumped) return dump(stem);
     log_.warning("the step's problem is not written: " + std::to_string(n) +
                  " contacts are too many for one rank");
   }
@@ -289,7 +316,8 @@ class RunLoop {
   RunStop stop_;
   RunNotes notes_;
   std::int64_t last_snapshot_ = -1;
-  std::int64_t checkpointed_ = -1;  ///< step of the last checkpoint
+  std::optional<std::pair<Bodies, State>> good_;  ///< of the last step's start
+  std::int64_t checkpointed_ = -1;                ///< step of the last checkpoint
   bool stepped_ = false;
   std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
   int dumps_ = 0;

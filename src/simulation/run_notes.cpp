@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "catena/base/timer.hpp"
+#include "simulation/post_mortem.hpp"
 
 namespace catena {
 
@@ -57,6 +58,7 @@ void RunNotes::after_step(const StepReport& r) {
   }
   note_joints(r);
   note_tolerance(r);
+  note_balance();
   note_choice(r);
   note_waiting();
 }
@@ -66,6 +68,7 @@ void RunNotes::note_tolerance(const StepReport& r) {
       r.solve.status == SolveStatus::iteration_limit || r.solve.status == SolveStatus::time_limit;
   if (!missed_last_) return;
   ++missed_;
+  keep_advice(r);
   if (missed_ > kMaxWarnings) return;
   const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
   log_.warning("step " + std::to_string(sim_.state().step) + " missed its tolerance: " + metric +
@@ -75,6 +78,43 @@ void RunNotes::note_tolerance(const StepReport& r) {
                    (missed_ == kMaxWarnings ? "; further ones are counted only" : ""),
                {{"step", std::to_string(sim_.state().step)},
                 {"error", json_number(value_of(r.solve.errors, r.solve.metric))}});
+}
+
+void RunNotes::keep_advice(const StepReport& r) {
+  // looked at after 1, 2, 4, ... misses: a look costs an evaluation of the error
+  if ((missed_ & (missed_ - 1)) != 0) return;
+  const double miss = value_of(r.solve.errors, r.solve.metric) / r.solve.threshold;
+  if (!(miss > worst_miss_)) return;
+  worst_miss_ = miss;
+  const std::string text = examine_step(sim_, nullptr).advice.text;
+  advice_ = text.substr(0, text.find(". "));
+}
+
+/// Bodies that moved, or might have, before the last step.
+void RunNotes::note_balance() {
+  const BalanceLook& look = sim_.last_look();
+  if (look.step < 0 || look.step + 1 != sim_.state().step) return;
+  ++splits_;
+  if (look.taken) ++moves_;
+  moved_ += look.quality.moved;
+  const bool told = splits_ <= kMaxWarnings;
+  log_.message(told ? LogLevel::info : LogLevel::debug,
+               "step " + std::to_string(look.step) + ": " +
+                   (look.taken ? std::to_string(look.quality.moved) + " bodies change rank"
+                               : "bodies stay") +
+                   ", imbalance " + short_text(look.imbalance) +
+                   (look.taken ? ", now " : ", of the parts found ") +
+                   short_text(look.quality.imbalance) + "; gain " + short_text(look.gain) +
+                   ", price " + short_text(look.price) + " row sweeps; edge cut " +
+                   std::to_string(look.quality.edge_cut) + " rows" +
+                   (splits_ == kMaxWarnings ? "; later ones are in log.jsonl only" : ""),
+               {{"step", std::to_string(look.step)},
+                {"moved", std::to_string(look.quality.moved)},
+                {"imbalance_before", json_number(look.imbalance)},
+                {"imbalance_after", json_number(look.quality.imbalance)},
+                {"gain", json_number(look.gain)},
+                {"price", json_number(look.price)},
+                {"edge_cut", std::to_string(look.quality.edge_cut)}});
 }
 
 /// What `auto` tried and why, whenever it is something else than in the step before.
@@ -215,8 +255,13 @@ void RunNotes::summary(const std::string& directory, double wall) {
   summarise_flow();
   if (missed_ > 0) {
     log_.warning(std::to_string(missed_) + " of " + std::to_string(steps) +
-                 " steps missed their tolerance: see error_energy in the series; more "
-                 "solver.max_iterations or a smaller time.step make it smaller");
+                 " steps missed their tolerance: see error_energy in the series" +
+                 (advice_.empty() ? std::string() : ". " + advice_));
+  }
+  if (splits_ > 0) {
+    log_.info("balance: bodies moved " + std::to_string(moves_) + " times (" +
+              std::to_string(moved_) + " in all), the graph was split " + std::to_string(splits_) +
+              " times");
   }
   std::array<double, 5> stages = {times_.find, times_.assemble, times_.solve, times_.apply,
                                   times_.advance};

@@ -31,6 +31,9 @@ class RunNotes {
 
  private:
   void note_tolerance(const StepReport& r);
+  /// Collective. Keeps the advice of the step that missed its tolerance by most.
+  void keep_advice(const StepReport& r);
+  void note_balance();
   void note_choice(const StepReport& r);
   void note_joints(const StepReport& r);
   void note_redundant(const JointReport& joints);
@@ -47,6 +50,10 @@ class RunNotes {
   int choices_ = 0;
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
+  double worst_miss_ = 0.0;  ///< error over what was wanted
+  std::string advice_;       ///< of that step, its first sentence
+  int splits_ = 0, moves_ = 0;
+  std::int64_t moved_ = 0;  ///< bodies
   double wall_start_ = 0.0;
   double wall_progress_ = 0.0;
   StepTimes times_;  ///< of all steps, this rank's

@@ -104,49 +104,74 @@ void Simulation::renew_order() {
 
 void Simulation::let_flow() {
   const ScopedTimer timer(loop_times_.flow);
-  state_.balance.flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
+  std::int64_t& flowed = state_.balance.flowed;
+  flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
   if (inflow_->none()) return;
-  state_.balance.flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
+  flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
 }
 
 void Simulation::look_at_balance() {
   /// Part of the bodies that may come or go before the balance is looked at early.
   constexpr double kMostFlow = 0.2;
   const ScopedTimer timer(loop_times_.balance);
-  const int interval = settings_.parallel.rebalance_steps;
-  const bool due = interval > 0 && state_.step > 0 && state_.step % interval == 0;
+  const BalanceSettings& settings = settings_.parallel;
+  BalanceSums& sums = state_.balance;
+  if (settings.rebalance_steps == 0 || state_.step == 0) return;
+  const bool due = state_.step % settings.rebalance_steps == 0;
   if (model_.deterministic) {
-    if (due) distribute();
+    if (due) distribute_tiles();
     return;
   }
-  if (interval == 0 || state_.step == 0) return;
   const int n_parts = number_of_parts();
-  std::int64_t& flowed = state_.balance.flowed;
-  const bool unbalanced = imbalance() > settings_.parallel.imbalance;
-  // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
-  const bool uneven = unbalanced || (flowed > 0 && n_parts > comm_.size());
   const bool grown =
-      flowed > 0 && uneven &&
-      static_cast<double>(flowed) >
-          kMostFlow * static_cast<double>(comm_.sum(static_cast<std::int64_t>(bodies_.size())));
-  if ((due || grown) && uneven && n_parts > 1) {
-    distribute();
+      static_cast<double>(sums.flowed) > kMostFlow * static_cast<double>(sums.bodies);
+  // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
+  const bool flowed = sums.flowed > 0 && (due || grown) &&
+                      (n_parts > comm_.size() || (grown && imbalance() > settings.imbalance));
+  if (n_parts > 1 && (flowed || split_pays(sums, settings, comm_.size(), due))) {
+    if (sums.steps > 0) rate_.sweeps = sums.sweeps / static_cast<double>(sums.steps);
+    stepper_->find_contacts(bodies_, state_);
+    look_ = rebalance_if_it_pays(comm_, bodies_, state_, stepper_->contacts(), settings, rate_);
+    if (look_.taken) quality_ = look_.quality;
   } else if (due) {
     renew_order();
+  } else {
+    return;
   }
-  if (due || grown) flowed = 0;
+  sums.sweeps = 0.0;
+  sums.steps = sums.flowed = 0;
+}
+
+void Simulation::note_balance(const StepReport& report, double own_seconds) {
+  const auto& all = bodies_.constants;
+  const auto bodies = std::count_if(all.begin(), all.end(), [](const BodyConstants& body) {
+    return body.kind == BodyKind::dynamic;
+  });
+  auto rows = static_cast<std::int64_t>(3 * stepper_->n_contacts());
+  for (const JointConstants& joint : bodies_.joints) rows += rows_of(joint.type);
+  const double sweeps = std::max(1, report.solve.iterations);
+  if (settings_.parallel.weights == WorkWeights::measured) {
+    /// Of what is known of the clock so far a step forgets a fiftieth.
+    constexpr double kKept = 0.98;
+    own_seconds_ = kKept * own_seconds_ + own_seconds;
+    own_work_ = kKept * own_work_ + counted_work(rows, sweeps, bodies);
+    const double seconds = comm_.sum(own_seconds_), work = comm_.sum(own_work_);
+    // a rank without work has no clock
+    rate_.factor =
+        own_work_ > 0.0 && seconds > 0.0 ? own_seconds_ / own_work_ * work / seconds : 1.0;
+  }
+  note_work(comm_, rows, bodies, sweeps, rate_.factor, state_.balance);
 }
 
 const StepReport& Simulation::step() {
   loop_times_ = {};
   let_flow();
   look_at_balance();
+  const double start = wall_seconds() - comm_.traffic().waited_s;
   const StepReport& report = take_step();
+  const double own_seconds = wall_seconds() - comm_.traffic().waited_s - start;
   const ScopedTimer timer(loop_times_.balance);
-  const double work = counted_work(static_cast<std::int64_t>(stepper_->n_contacts()) * 3,
-                                   std::max(1, report.solve.iterations), bodies_.size());
-  state_.balance.mean_work = 1.0;
-  imbalanced(comm_, work, settings_.parallel, &state_.balance.largest_work);
+  note_balance(report, own_seconds);
   return report;
 }
 

@@ -31,7 +31,7 @@ std::string colliding_clouds(const std::string& law, const std::string& stepper)
          stepper +
          ", step: 5 ms, end: 1}\n"
          "solver: {max_iterations: 30, metric: energy, relative_tolerance: 1e-9}\n"
-         "parallel: {rebalance_steps: 20, imbalance: 1.01}\n";
+         "parallel: {rebalance_steps: 20, imbalance: 1.01, move_price: 0}\n";
 }
 
 TEST(Conservation, LinearAndAngularMomentumStayToRoundOffWithoutExternalForces) {

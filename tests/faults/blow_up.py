@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""One body without measure: every rank ends with exit code 6, the body is named, its step is dumped.
+"""One body without measure: every rank ends with exit code 6, the body is named, its step is dumped and
+explained; so is a step that misses its tolerance where that ends a run (exit code 4).
 
     blow_up.py CATENA MPIEXEC
 """
+import json
 import os
 import pathlib
 import sys
@@ -42,6 +44,10 @@ def main():
                 files = os.listdir(os.path.join(directory, "out"))
                 report.expect("blow-up-00000000.hdf5" in files and "result.h5" in files,
                               what + ": " + " ".join(files))
+                found = json.loads(pathlib.Path(directory, "out/post-mortem-00000001.json").read_text())
+                report.expect(found["cause"] == "blow_up" and found["reasons"][0] == "fast_motion"
+                              and found["motion_per_step"]["body"] == "wild-0"
+                              and found["advice"] in done.stderr, what + ": " + found["advice"], done)
         # what was dumped can be looked at
         dump = "out/blow-up-00000000.hdf5"
         done = program.run(mpiexec, catena, 1, ["info", dump], directory)
@@ -54,6 +60,22 @@ def main():
                            directory)
         report.expect(done.returncode == 6 and "the heaviest is body grains-0 (id 1)" in done.stderr,
                       "overflow", done)
+        # a tolerance that no step meets
+        pathlib.Path(directory, "scene.yaml").write_text(program.SCENE)
+        done = program.run(mpiexec, catena, 2, ["run", "scene.yaml", "-o", "stop", "--quiet", "--set",
+                                                "solver.on_missed_tolerance=stop", "--set",
+                                                "solver.max_iterations=2", "--set",
+                                                "solver.relative_tolerance=1e-12"], directory)
+        report.expect(done.returncode == 4, "stop", done)
+        path = sorted(pathlib.Path(directory, "stop").glob("post-mortem-*.json"))[0]
+        found = json.loads(path.read_text())
+        energies = [w["error_J"] for w in found["worst"]]
+        report.expect(found["cause"] == "tolerance_missed" and len(energies) == 10
+                      and energies == sorted(energies, reverse=True)
+                      and sum(energies) <= found["error_energy_J"] * (1 + 1e-12), "post-mortem")
+        dump = "stop/step-%08d.hdf5" % found["step"]
+        done = program.run(mpiexec, catena, 1, ["info", dump], directory)
+        report.expect(done.returncode == 0 and "contacts" in done.stdout, "info of the step", done)
     print("%d failures" % report.failures)
     return 1 if report.failures else 0
 

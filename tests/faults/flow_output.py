@@ -35,7 +35,7 @@ generators:
 outflow:
   - {name: low, lower: [-.inf, -.inf, -.inf], upper: [.inf, .inf, -1]}
 time: {step: 2 ms, end: 0.2}
-parallel: {rebalance_steps: 10, imbalance: 1.02}
+parallel: {rebalance_steps: 10, imbalance: 1.02, move_price: 0}
 output: {snapshot_interval: 20 ms}
 """
 

@@ -49,7 +49,7 @@ def main():
         path = pathlib.Path(directory)
         (path / "scene.yaml").write_text(
             program.SCENE.replace("end: 20 ms", "end: 80 ms")
-            + "parallel: {rebalance_steps: 10, imbalance: 1.01}\n")
+            + "parallel: {rebalance_steps: 10, imbalance: 1.01, move_price: 0}\n")
         for name in ("first", "second"):
             done = program.run(mpiexec, catena, 3, ["run", "scene.yaml", "-o", name, "--quiet"], directory)
             report.expect(done.returncode == 0, name, done)

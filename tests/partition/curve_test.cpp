@@ -63,8 +63,10 @@ TEST(Curve, NanAndEmptyBoxesGiveAKey) {
   EXPECT_EQ(curve_key(Vec3::Zero(), Aabb{}), curve_key(Vec3::Zero(), Aabb{}));
 }
 
-TEST(Balance, CountedWorkIsRowsAndBodiesTimesSweeps) {
-  EXPECT_DOUBLE_EQ(counted_work(300, 20.0, 100), 8000.0);
+TEST(Balance, CountedWorkIsRowsTimesSweepsAndTheRestOfAStep) {
+  EXPECT_DOUBLE_EQ(counted_work(300, 20.0, 0) - counted_work(300, 10.0, 0), 3000.0);
+  EXPECT_DOUBLE_EQ(counted_work(300, 20.0, 100),
+                   300.0 * (20.0 + kStepPerRow) + 100.0 * kStepPerBody);
   EXPECT_DOUBLE_EQ(counted_work(0, 20.0, 0), 0.0);
 }
 

@@ -197,9 +197,9 @@ TEST(Rebalance, EvensOutOneRanksBodiesThenLeavesThemInPlace) {
 
   contacts = test::contacts_of(comm, lattice, scene);
   std::int64_t rows = 3 * static_cast<std::int64_t>(contacts.contacts.size());
-  double ratio = 0.0;
-  EXPECT_FALSE(imbalanced(comm, counted_work(rows, 10.0, scene.bodies.size()), {}, &ratio));
-  EXPECT_DOUBLE_EQ(ratio, first.imbalance);
+  note_work(comm, rows, scene.bodies.size(), kSweepsAtStart, 1.0, scene.state.balance);
+  EXPECT_DOUBLE_EQ(imbalance_of(scene.state.balance), first.imbalance);
+  EXPECT_FALSE(split_pays(scene.state.balance, {}, comm.size(), true));
   const auto second = rebalance(comm, scene.bodies, scene.state, contacts, {});
   EXPECT_EQ(second.moved, 0);
   EXPECT_EQ(second.edge_cut, first.edge_cut);

@@ -282,19 +282,5 @@ TEST(PartitionPlan, CountsMatchANaiveCountOverTheLattice) {
   expect_plan_is_a_naive_count(comm, row, 5);
 }
 
-TEST(Imbalance, IsTheLargestOverTheMean) {
-  const Communicator comm = Communicator::world();
-  BalanceSettings settings;
-  settings.imbalance = 1.1;
-  double ratio = 0.0;
-  EXPECT_FALSE(imbalanced(comm, 5.0, settings, &ratio));
-  EXPECT_DOUBLE_EQ(ratio, 1.0);
-  const bool uneven = imbalanced(comm, comm.rank() == 0 ? 3.0 : 1.0, settings, &ratio);
-  const double expected = 3.0 * comm.size() / (comm.size() + 2.0);
-  EXPECT_DOUBLE_EQ(ratio, expected);
-  EXPECT_EQ(uneven, comm.size() > 1);
-  EXPECT_FALSE(imbalanced(comm, 0.0, settings, nullptr));
-}
-
 }  // namespace
 }  // namespace catena

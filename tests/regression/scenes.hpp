@@ -50,7 +50,7 @@ inline std::string collapsing_column() {
          "spacing: 0.205, origin: [0, 0, 0.11], position_jitter: 5 mm, radius_jitter: 0.1}\n"
          "time: {step: 5 ms, end: 1}\n"
          "solver: {max_iterations: 20, relative_tolerance: 1e-8}\n"
-         "parallel: {rebalance_steps: 10, imbalance: 1.01}\n";
+         "parallel: {rebalance_steps: 10, imbalance: 1.01, move_price: 0}\n";
 }
 
 struct BodyTwist {

@@ -78,7 +78,7 @@ outflow:
   - {name: low, lower: [-.inf, -.inf, -.inf], upper: [.inf, .inf, -2]}
   - {name: lower, lower: [-.inf, -.inf, -.inf], upper: [.inf, .inf, -3]}
 time: {step: 2 ms, end: 1}
-parallel: {rebalance_steps: 7, imbalance: 1.01}
+parallel: {rebalance_steps: 7, imbalance: 1.01, move_price: 0}
 )";
 
 TEST(Flow, RainIsBitwiseTheSameOnAnyNumberOfRanks) {
@@ -139,7 +139,7 @@ outflow:
   - {name: drain, lower: [-2, -2, -3], upper: [2, 2, -0.3]}
 time: {step: 5 ms, end: 1}
 solver: {max_iterations: 30, relative_tolerance: 1e-4}
-parallel: {rebalance_steps: 5, imbalance: 1.02}
+parallel: {rebalance_steps: 5, imbalance: 1.02, move_price: 0}
 )";
 
 TEST(Flow, NothingIsLostThroughAHopperWithMigration) {
@@ -197,7 +197,7 @@ TEST(Flow, WhatLeavesTakesItsContactsAlongOnAllRanks) {
       "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, count: [5, 5, 3],\n"
       "              spacing: 0.2, origin: [0.1, 0.1, 0.1]}\n"
       "time: {step: 2 ms, end: 1}\n"
-      "parallel: {rebalance_steps: 1, imbalance: 1.01}\n");
+      "parallel: {rebalance_steps: 1, imbalance: 1.01, move_price: 0}\n");
   for (int step = 0; step < 4; ++step) sim->step();
   Bodies bodies = sim->bodies();
   State state = sim->state();

@@ -1,21 +1,31 @@
 // Who owns which body: splitting the constraint graph, and moving bodies to match.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "catena/base/settings.hpp"
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
 #include "catena/partition/contact_search.hpp"
+#include "catena/partition/work.hpp"
 
 namespace catena {
 
+/// What bodies weigh: their counted work, or that times their rank's clock time over its count.
+enum class WorkWeights { counted, measured };
+inline constexpr std::array<std::string_view, 2> kWorkWeightsNames = {"counted", "measured"};
+
 struct BalanceSettings {
-  int rebalance_steps = 200;        ///< steps between looks at the balance; 0: only at the start
-  double imbalance = 1.1;           ///< of the counted work, above which bodies move
+  /// Steps between looks at the balance, in which a move must pay; 0: only at the start.
+  int rebalance_steps = 200;
+  double imbalance = 1.1;   ///< of the work, above which bodies may move
+  double move_price = 1.0;  ///< factor on the counted price; 0: bodies move whether it pays or not
+  WorkWeights weights = WorkWeights::counted;
   std::int64_t max_graph = 200000;  ///< vertices of the graph that one rank may hold
   int subdomains = 0;               ///< total number; 0: one per rank
   bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
@@ -29,20 +39,22 @@ struct PartitionQuality {
       0;                   ///< of the graph split (dynamic bodies, or cells of them); 0: curve cut
   std::int64_t edges = 0;  ///< pairs of vertices in contact or in a joint
   std::int64_t edge_cut = 0;  ///< rows of contacts and joints between parts
-  double imbalance = 1.0;     ///< largest part's work (rows + 1 per body) over the mean
+  double imbalance = 1.0;     ///< largest part's work over the mean
   bool aggregated = false;    ///< cells instead of bodies
   std::int64_t moved = 0;     ///< bodies that changed rank; set by rebalance
 };
 
 /// Collective. A part in 0 .. n_parts-1 for each owned body: METIS on the body/constraint
-/// graph (vertex weight = rows of contacts and joints at home there + 1, edge weight = rows between
-/// the two, so that chains stay together), gathered on rank 0 if it has at most max_graph vertices;
+/// graph (vertex weight = counted work of the body and the contacts and joints at home there, times
+/// the factor of its rank; edge weight = rows between the two, so that chains stay together),
+/// gathered on rank 0 if it has at most max_graph vertices;
 /// else on cells of bodies along a space-filling curve, at most max_graph of them. Fixed seed: the
 /// same input gives the same parts. Without contacts and joints, or for cells fewer than a few per
 /// part, the curve itself is cut.
 std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
                                   const State& state, const ContactSet& contacts, int n_parts,
-                                  const BalanceSettings& settings, PartitionQuality& quality);
+                                  const BalanceSettings& settings, PartitionQuality& quality,
+                                  const WorkRate& rate = {});
 
 /// Bytes that rank 0 holds at most while a graph is split, METIS' own included: linear in
 /// vertices (at most max_graph) and edges (of a packing about 6 a vertex; cells of many
@@ -59,8 +71,8 @@ inline int rank_of_part(int part, int n_parts, int n_ranks) {
   return static_cast<int>(static_cast<std::int64_t>(part) * n_ranks / n_parts);
 }
 
-/// Collective. Renumbers parts so that few bodies change owner (greedy on the largest
-/// overlaps of new parts with ranks).
+/// Collective. Renumbers parts so that the fewest bodies change owner; of more than 512 parts few
+/// (greedy on the largest overlaps of new parts with ranks).
 void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts);
 
 /// Collective. Moves bodies (constants, state, keyed impulses and couples of contacts whose
@@ -81,14 +93,38 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
 PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& state,
                            const ContactSet& contacts, const BalanceSettings& settings);
 
-/// Work of a step: sweeps (rows + bodies), the weights by which graphs are split times the
-/// sweeps. Not a clock time, so that balance decisions can be repeated.
-double counted_work(std::int64_t rows, double sweeps, std::int64_t bodies);
+/// What a look at the balance found and did; the same on every rank.
+struct BalanceLook {
+  std::int64_t step = -1;  ///< State::step; -1: no graph was split yet
+  double imbalance = 1.0;  ///< of the work as bodies lie, at the present contacts
+  /// Row sweeps that the new parts spare the busiest rank in rebalance_steps steps.
+  double gain = 0.0;
+  double price = 0.0;        ///< of splitting and moving, with its factor
+  PartitionQuality quality;  ///< of the new parts
+  bool taken = false;        ///< bodies moved; else they stay where they are
+};
 
-/// Collective. Whether the largest rank's counted work exceeds settings.imbalance times the
-/// mean; `imbalance`, if not null, gets the ratio (1 without work). Same on every rank.
-bool imbalanced(const Communicator& comm, double local_work, const BalanceSettings& settings,
-                double* imbalance);
+/// Collective. Adds a step's work, this rank's (rows of contacts and joints, dynamic bodies), to
+/// what the next look is decided from. `factor`: WorkRate::factor.
+void note_work(const Communicator& comm, std::int64_t rows, std::int64_t bodies, double sweeps,
+               double factor, BalanceSums& sums);
+
+/// Largest rank's work of the last step over the mean (1 without work).
+double imbalance_of(const BalanceSums& sums);
+
+/// Whether the graph should be split: the imbalance is above settings.imbalance and what the
+/// busiest rank does above the mean would cost more in rebalance_steps steps than a split and a
+/// move (at a `due` look; between looks once a quarter of that was lost since the last split), or
+/// has cost more already (so that, whatever the load does next, moving never costs much more than
+/// it could have saved). Splits that were of no use raise the price (BalanceSums::patience).
+/// Without a price: whenever the imbalance is above, at due looks.
+bool split_pays(const BalanceSums& sums, const BalanceSettings& settings, int n_ranks, bool due);
+
+/// Collective. As rebalance, but bodies stay where the new parts do not spare more work until the
+/// next look than moving costs. Sets `sums` back.
+BalanceLook rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State& state,
+                                 const ContactSet& contacts, const BalanceSettings& settings,
+                                 const WorkRate& rate);
 
 /// Key of a point on the Hilbert curve of a fixed grid over `box`: cubic cells, 2^21 along
 /// the longest edge, from box.lo. Points outside, and NaN, go to the grid's border.

@@ -79,11 +79,10 @@ class Simulation {
   const PartitionQuality& partition() const { return quality_; }
   /// Wall time of the constructor on the slowest rank, s.
   double setup_seconds() const { return setup_seconds_; }
-  /// Largest rank's counted work of the last step over the mean.
-  double imbalance() const {
-    return state_.balance.mean_work > 0.0 ? state_.balance.largest_work / state_.balance.mean_work
-                                          : 1.0;
-  }
+  /// Largest rank's work of the last step over the mean.
+  double imbalance() const { return imbalance_of(state_.balance); }
+  /// The last look that split the graph.
+  const BalanceLook& last_look() const { return look_; }
   const Inflow& inflow() const { return *inflow_; }
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
@@ -98,6 +97,8 @@ class Simulation {
   /// Collective. Where a look at the balance is due, and what follows from it.
   void look_at_balance();
   const StepReport& take_step();
+  /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.
+  void note_balance(const StepReport& report, double own_seconds);
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
   void distribute();
   /// Collective. The same for tiles, which are made anew.
@@ -116,6 +117,9 @@ class Simulation {
   State state_;
   std::unique_ptr<TimeStepper> stepper_;
   PartitionQuality quality_;
+  BalanceLook look_;
+  WorkRate rate_;  ///< its factor: smoothed over steps
+  double own_seconds_ = 0.0, own_work_ = 0.0;
   std::unique_ptr<Inflow> inflow_;
   double setup_seconds_ = 0.0;
   LoopTimes loop_times_;

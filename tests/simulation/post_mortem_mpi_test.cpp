@@ -1,0 +1,227 @@
+// A failed step is explained: the worst constraint is the one that plain formulas find, and scenes
+// made to fail for a known reason get the advice that names it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "catena/math/cone.hpp"
+#include "simulation/post_mortem.hpp"
+
+namespace catena {
+namespace {
+
+std::unique_ptr<Simulation> simulate(const Communicator& comm, const std::string& yaml) {
+  return std::make_unique<Simulation>(
+      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+}
+
+PostMortem after_steps(const std::string& yaml, int steps) {
+  const auto sim = simulate(Communicator::world(), yaml);
+  for (int i = 0; i < steps; ++i) sim->step();
+  return examine_step(*sim, nullptr);
+}
+
+constexpr const char* kMaterial = "materials: {m: {density: 1000, friction: 0.5}}\n";
+constexpr const char* kFloor = "  - {name: floor, material: m, shape: {plane: {}}}\n";
+
+std::string sphere(const std::string& name, double x, double z, const std::string& more = "") {
+  return "  - {name: " + name + ", material: m, shape: {sphere: {radius: 0.1}}, position: [" +
+         std::to_string(x) + ", 0, " + std::to_string(z) + "]" + more + "}\n";
+}
+
+/// A heap that a few sweeps do not settle.
+std::string heap(int sweeps) {
+  return std::string(kMaterial) + "bodies:\n" + kFloor +
+         "generators:\n"
+         "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, "
+         "count: [3, 3, 6], spacing: 0.2, origin: [0, 0, 0.1], position_jitter: 2 mm}\n"
+         "time: {step: 5 ms, end: 1}\nsolver: {max_iterations: " +
+         std::to_string(sweeps) + ", relative_tolerance: 1e-10, keep_best: false}\n";
+}
+
+/// Energy error of every contact of a problem whose bodies are all here, by the definition
+/// (docs/theory.md, "Errors"), from dense products.
+std::map<std::pair<GlobalId, GlobalId>, double> energies_by_definition(const TimeStepper& stepper) {
+  const ConstraintProblem& problem = stepper.problem();
+  const ProblemBodies& bodies = problem.bodies;
+  std::vector<double> v(bodies.free_velocity.begin(), bodies.free_velocity.end());
+  const auto act = [&](Index body, const Eigen::Matrix<double, 6, 1>& f) {
+    Eigen::Matrix<double, 6, 1> dv = Eigen::Matrix<double, 6, 1>::Zero();
+    if (bodies.mass_kind[static_cast<std::size_t>(body)] != MassKind::prescribed) {
+      apply_inverse_mass(bodies, body, std::span(f.data(), 6), std::span(dv.data(), 6));
+    }
+    return dv;
+  };
+  using Block = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
+  const auto jacobians = [&](const RigidContact& c) {
+    std::array<Block, 2> g;
+    contact_jacobian(c, std::span<double, 18>(g[0].data(), 18),
+                     std::span<double, 18>(g[1].data(), 18));
+    return g;
+  };
+  const auto dof = [&](Index body) { return bodies.dof_begin[static_cast<std::size_t>(body)]; };
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
+    const RigidContact& c = problem.contacts[k];
+    const auto g = jacobians(c);
+    const Vec3 lambda = Eigen::Map<const Vec3>(stepper.impulses().data() + 3 * k);
+    Eigen::Map<Eigen::Matrix<double, 6, 1>>(v.data() + dof(c.body_a)) +=
+        act(c.body_a, g[0].transpose() * lambda);
+    Eigen::Map<Eigen::Matrix<double, 6, 1>>(v.data() + dof(c.body_b)) +=
+        act(c.body_b, g[1].transpose() * lambda);
+  }
+  std::map<std::pair<GlobalId, GlobalId>, double> energies;
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
+    const RigidContact& c = problem.contacts[k];
+    const auto g = jacobians(c);
+    Mat3 n = Mat3::Zero();
+    Vec3 w(c.bias, 0.0, 0.0);
+    for (std::size_t side = 0; side < 2; ++side) {
+      const Index body = side == 0 ? c.body_a : c.body_b;
+      w += g[side] * Eigen::Map<const Eigen::Matrix<double, 6, 1>>(v.data() + dof(body));
+      for (int i = 0; i < 3; ++i) n.col(i) += g[side] * act(body, g[side].row(i).transpose());
+    }
+    w[0] += c.friction * std::hypot(w[1], w[2]);
+    const double a_t = 0.5 * (n(1, 1) + n(2, 2));
+    const Vec3 root(std::sqrt(n(0, 0)), std::sqrt(a_t), std::sqrt(a_t));
+    const Vec3 y =
+        root.cwiseProduct(Vec3(Eigen::Map<const Vec3>(stepper.impulses().data() + 3 * k)));
+    const Vec3 z = w.cwiseQuotient(root);
+    const Vec3 e = y - project_cone(y - z, c.friction * root[1] / root[0]);
+    energies[{c.key.a, c.key.b}] = 0.5 * e.squaredNorm();
+  }
+  return energies;
+}
+
+TEST(PostMortem, ListsTheWorstContactsAsTheDefinitionRanksThem) {
+  const auto sim = simulate(Communicator::self(), heap(3));
+  for (int i = 0; i < 3; ++i) sim->step();
+
+  const PostMortem p = examine_step(*sim, nullptr);
+
+  std::vector<std::pair<double, std::pair<GlobalId, GlobalId>>> ranked;
+  double sum = 0.0;
+  for (const auto& [ids, energy] : energies_by_definition(sim->stepper())) {
+    ranked.emplace_back(energy, ids);
+    sum += energy;
+  }
+  std::sort(ranked.rbegin(), ranked.rend());
+  EXPECT_NEAR(p.energy, sum, 1e-9 * sum);
+  EXPECT_NEAR(p.energy, sim->stepper().report().solve.errors.energy, 1e-9 * sum);
+  EXPECT_EQ(p.worst.size(), 10U);
+  for (std::size_t i = 0; i < p.worst.size(); ++i) {
+    const WorstConstraint& w = p.worst[i];
+    EXPECT_EQ(w.kind, "contact");
+    EXPECT_NEAR(w.energy, ranked[i].first, 1e-9 * sum) << i;
+    EXPECT_EQ((std::pair{w.a, w.b}), ranked[i].second) << i;
+    EXPECT_EQ(w.name, sim->model().names.name_of(w.a));
+    EXPECT_EQ(w.other, sim->model().names.name_of(w.b));
+  }
+  EXPECT_EQ(p.step, 3);
+}
+
+TEST(PostMortem, IsTheSameOnEveryRankAndInOrder) {
+  const PostMortem p = after_steps(heap(3), 3);
+  const Communicator comm = Communicator::world();
+  std::string first = to_json(p);
+  comm.broadcast(0, first);
+  EXPECT_EQ(to_json(p), first);
+  EXPECT_EQ(p.worst.size(), 10U);
+  double listed = 0.0;
+  for (std::size_t i = 0; i < p.worst.size(); ++i) {
+    EXPECT_LE(p.worst[i].energy, p.worst[i > 0 ? i - 1 : 0].energy);
+    listed += p.worst[i].energy;
+  }
+  EXPECT_LE(listed, p.energy * (1.0 + 1e-12));
+  EXPECT_EQ(p.measures.bodies, 54);
+  EXPECT_NEAR(p.measures.contacts_per_body * 54.0,
+              2.0 * static_cast<double>(p.measures.contacts) - 9.0, 1e-9)
+      << "nine of them stand on the floor";
+}
+
+TEST(PostMortem, TooFewIterationsAreNamed) {
+  const PostMortem p = after_steps(heap(30), 2);
+  EXPECT_EQ(p.advice.reasons[0], "too_few_iterations") << p.advice.text;
+}
+
+TEST(PostMortem, AMillionfoldMassIsNamed) {
+  const PostMortem p = after_steps(
+      std::string(kMaterial) + "bodies:\n" + kFloor + sphere("pebble", 0, 0.1) +
+          sphere("pebble-2", 0.0, 0.3) +
+          "  - {name: anvil, material: m, shape: {box: {size: [1, 1, 0.2]}}, mass: 4.19e6, "
+          "inertia: [5e5, 5e5, 7e5], position: [0, 0, 0.5]}\n"
+          "time: {step: 5 ms, end: 1}\nsolver: {max_iterations: 20}\n",
+      2);
+  EXPECT_EQ(p.advice.reasons[0], "mass_ratio") << p.advice.text;
+  EXPECT_NEAR(p.measures.mass_ratio.value, 1e6, 1e4);
+  EXPECT_EQ(p.measures.mass_ratio.name_a, "anvil");
+  EXPECT_EQ(p.measures.mass_ratio.name_b, "pebble-2");
+  EXPECT_NE(p.advice.text.find("anvil"), std::string::npos);
+}
+
+TEST(PostMortem, BodiesPlacedIntoEachOtherAreNamed) {
+  const PostMortem p =
+      after_steps(std::string(kMaterial) + "bodies:\n" + kFloor + sphere("left", 0, 0.1) +
+                      sphere("right", 0.12, 0.1) + sphere("other", 0.5, 0.1) +
+                      "time: {step: 5 ms, end: 1}\nsolver: {max_iterations: 1}\n",
+                  1);
+  EXPECT_EQ(p.advice.reasons[0], "overlap") << p.advice.text;
+  EXPECT_NEAR(p.measures.overlap.value, 0.8, 1e-9);
+  EXPECT_NEAR(p.measures.penetration, 0.08, 1e-9);
+  EXPECT_EQ(p.measures.overlap.name_a, "left");
+  EXPECT_EQ(p.measures.overlap.name_b, "right");
+}
+
+PostMortem of_blow_up(const std::string& yaml) {
+  const auto sim = simulate(Communicator::world(), yaml);
+  PostMortem p;
+  try {
+    for (int i = 0; i < 10; ++i) sim->step();
+    ADD_FAILURE() << "no blow-up";
+  } catch (const BlowUp& blow_up) {
+    const std::string what = blow_up.what();
+    p = examine_step(*sim, &what);
+  }
+  return p;
+}
+
+TEST(PostMortem, ARunAwayBodyIsNamedWithTheStepThatWouldFollowIt) {
+  const PostMortem p = of_blow_up(
+      std::string(kMaterial) + "bodies:\n" + kFloor + sphere("calm", 0, 0.1) +
+      sphere("bullet", 5, 3, ", velocity: [1e9, 0, 0]") + "time: {step: 1 ms, end: 1}\n");
+  EXPECT_TRUE(p.measures.blow_up);
+  EXPECT_EQ(p.step, 1);
+  EXPECT_EQ(p.advice.reasons[0], "fast_motion") << p.advice.text;
+  EXPECT_EQ(p.measures.motion.name_a, "bullet");
+  EXPECT_NEAR(p.measures.motion.value, 1e9 * 1e-3 / 0.1, 1e-3);
+}
+
+TEST(PostMortem, NumbersThatOverflowAreSaidToBeNotFinite) {
+  const PostMortem p = of_blow_up(std::string("materials: {m: {density: 1e300}}\nbodies:\n") +
+                                  sphere("one", 0, 0.1) + sphere("two", 0.199, 0.1) +
+                                  "gravity: [0, 0, 0]\ntime: {step: 5 ms, end: 1}\n");
+  EXPECT_FALSE(p.measures.finite);
+  EXPECT_EQ(p.advice.reasons[0], "not_finite") << p.advice.text;
+  EXPECT_EQ(p.worst.size(), 1U);
+}
+
+TEST(PostMortem, JointsAreNamedWithTheirNames) {
+  const PostMortem p = after_steps(
+      std::string(kMaterial) +
+          "generators:\n"
+          "  - chain: {name: rope, links: 40, joint: spherical, from: [0, 0, 5], to: [4, 0, 5], "
+          "anchored: both, material: m, shape: {sphere: {radius: 0.04}}}\n"
+          "time: {step: 5 ms, end: 1}\n"
+          "solver: {max_iterations: 10, joints: {method: iterative}}\n",
+      3);
+  EXPECT_EQ(p.worst.size(), 10U);
+  for (const WorstConstraint& w : p.worst) {
+    EXPECT_EQ(w.kind, "joint");
+    EXPECT_EQ(w.name.substr(0, 4), "rope") << w.name;
+    EXPECT_EQ(w.other, "");
+  }
+  EXPECT_EQ(p.advice.reasons[0], "iterative_joints") << p.advice.text;
+}
+
+}  // namespace
+}  // namespace catena
