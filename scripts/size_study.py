@@ -13,6 +13,7 @@ import csv
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -96,7 +97,7 @@ def disk_seconds(directory, size):
     return seconds
 
 
-def phases_of(out, steps, checkpoints):
+def phases_of(out, steps):
     """Name of each phase and what tells that it is over, in the order of a run."""
     def started():
         try:
@@ -107,19 +108,17 @@ def phases_of(out, steps, checkpoints):
     def some(pattern):
         return lambda: bool(list(out.glob(pattern)))
 
-    found = [("set up", lambda: (out / "log.jsonl").exists()), ("bodies.h5", started),
-             ("first snapshot", some("snapshots/00000000.h5")),
-             ("steps", lambda: rows_of(out / "series.csv") >= steps)]
-    if checkpoints:
-        found.append(("checkpoint", some("checkpoint-%08d.h5" % steps)))
-    return found + [("last snapshot", some("snapshots/%08d.h5" % steps))]
+    return [("set up", lambda: (out / "log.jsonl").exists()), ("bodies.h5", started),
+            ("first snapshot", some("snapshots/00000000.h5")),
+            ("steps", lambda: rows_of(out / "series.csv") >= steps),
+            ("last snapshot", some("snapshots/%08d.h5" % steps)),
+            ("checkpoint", some("checkpoint-%08d.h5" % steps))]
 
 
 def run_once(options, edge, steps, directory):
     """One row of the table, or None if the run failed."""
     out = pathlib.Path(directory, "out")
     shutil.rmtree(out, ignore_errors=True)
-    checkpoints = any("checkpoint_steps" in text for text in options.set)
     command = options.mpirun.split() + ["-n", str(options.ranks), options.catena, "run", options.case, "-o", str(out),
                                         "--quiet", "--set", "generators.grains.count=[%d, %d, %d]" % (3 * (edge,))]
     for text in options.set:
@@ -130,7 +129,7 @@ def run_once(options, edge, steps, directory):
     try:
         ranks = Ranks(run.pid)
         last = start
-        for name, over in phases_of(out, steps, checkpoints):
+        for name, over in phases_of(out, steps):
             ended = wait_for(over, run, ranks, start + options.timeout)
             # the last file may be there and the run over between two looks
             if ended is None and over():
@@ -155,6 +154,9 @@ def run_once(options, edge, steps, directory):
     row["split s"] = 0.0
     for line in open(out / "log.jsonl"):
         row["split s"] = json.loads(line).get("setup_s", row["split s"])
+        told = re.match(r"checkpoint \S+ in (\S+) s", json.loads(line)["text"])
+        if told:
+            row["checkpoint s"] = float(told.group(1))
     for name in ("bodies.h5", "first snapshot", "checkpoint", "last snapshot"):
         path = {"bodies.h5": "bodies.h5", "first snapshot": "snapshots/00000000.h5",
                 "checkpoint": "checkpoint-%08d.h5" % steps, "last snapshot": "snapshots/%08d.h5" % steps}[name]

@@ -15,6 +15,8 @@ except ImportError:
     print("h5py is missing (Debian: python3-h5py)")
     sys.exit(77)
 
+import program
+
 
 def ranks_of(mpirun):
     """Processes that this mpirun started."""
@@ -24,10 +26,10 @@ def ranks_of(mpirun):
 
 
 def main():
-    program, directory, mpiexec = sys.argv[1:]
+    writer, directory, mpiexec = sys.argv[1:]
     finished = 0
     for delay in (0.05, 0.13, 0.21):
-        run = subprocess.Popen([mpiexec, "-n", "2", program, directory],
+        run = subprocess.Popen([mpiexec, "-n", "2", writer, directory],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         # --force removes the last round's files first, so new ones are waited for
         start = time.time()
@@ -41,7 +43,7 @@ def main():
         assert len(pids) == 2, pids
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        run.wait(timeout=30)
+        assert program.end_after_kill(run, pids)[0] == []
 
         files = sorted(glob.glob(os.path.join(directory, "snapshots", "*.h5")))
         assert len(files) >= 3, files
@@ -50,7 +52,7 @@ def main():
                 assert np.array_equal(f["bodies/id"][()], np.arange(20000)), path
                 assert f["bodies/position"].shape == (20000, 3), path
                 assert f.attrs["step"] == int(os.path.basename(path)[:8]), path
-        text = subprocess.run([program, "--rebuild", directory], check=True, capture_output=True,
+        text = subprocess.run([writer, "--rebuild", directory], check=True, capture_output=True,
                               text=True).stdout
         assert "left out 0" in text and "snapshots           %d\n" % len(files) in text, text
         with h5py.File(os.path.join(directory, "result.h5"), "r") as f:

@@ -1,5 +1,9 @@
 """Runs `catena` as a user would, on one rank without mpirun or on several with it."""
+import os
+import pathlib
+import signal
 import subprocess
+import time
 
 SCENE = """catena: 1
 name: scene
@@ -23,6 +27,34 @@ def run(mpiexec, catena, ranks, arguments, directory, prefix=()):
     """A hang ends in TimeoutExpired and so in a failure."""
     return subprocess.run(list(prefix) + command(mpiexec, catena, ranks, arguments), cwd=directory,
                           capture_output=True, text=True, timeout=60)
+
+
+def is_running(pid):
+    try:
+        return pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def end_after_kill(run, pids):
+    """Waits for the end of all ranks after one was killed. Returns those that did not end in time, and whether
+    mpirun ended, too: Open MPI 4.1.4 with PMIx 4.2 can stop for ever in its own PMIx_server_finalize when all
+    ranks have gone."""
+    start = time.time()
+    left = pids
+    while left and time.time() - start < 60:
+        run.poll()
+        left = [pid for pid in left if is_running(pid)]
+        time.sleep(0.01)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    try:
+        run.wait(timeout=20)
+        return left, True
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.wait(timeout=20)
+        return left, False
 
 
 class Report:
