@@ -23,10 +23,10 @@ namespace catena::cli {
 
 namespace {
 
-constexpr int kRepeats = 9;
-constexpr std::int64_t kCachedBodies = 4000;   // the sweep's data stay in cache
-constexpr std::int64_t kLargeBodies = 100000;  // they do not
-constexpr std::int64_t kJoints = 100000;       // of a rank
+constexpr int kRepeats = 7;
+constexpr std::int64_t kCachedBodies = 4000;  // the sweep's data stay in cache
+constexpr std::int64_t kLargeBodies = 60000;  // they do not
+constexpr std::int64_t kJoints = 100000;      // of a rank
 
 /// A constant with the least and the largest of its repeats.
 struct Constant {
@@ -105,7 +105,7 @@ class Calibration {
   /// Differences of solves of fewer and more sweeps: set-up and error evaluation cancel.
   void measure_updates(bool arms, std::int64_t bodies, const std::string& name,
                        const std::string& where) {
-    const SweepCounts sweeps = sweep_counts(bodies > kCachedBodies ? 14 : 200);
+    const SweepCounts sweeps = sweep_counts(bodies > kCachedBodies ? 14 : 60);
     const ConstraintProblem problem = packed_lattice(bodies, arms);
     const auto updates = static_cast<double>(problem.contacts.size()) * sweeps.more();
     const std::vector<double> first = repeat([&] { sweep(problem, sweeps.few); });

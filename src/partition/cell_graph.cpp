@@ -127,7 +127,8 @@ std::vector<std::int32_t> split_on_root(const Communicator& comm, const Dealing&
   if (comm.rank() == 0) {
     const auto weights = from_bytes<std::int64_t>(std::exchange(weight_bytes, {}));
     const auto edges = from_bytes<CellEdge>(std::exchange(edge_bytes, {}));
-    const std::vector<std::int32_t> part = metis_parts(weights, edges, n_parts);
+    std::vector<std::int32_t> part = path_parts(weights, edges, n_parts);
+    if (part.empty()) part = metis_parts(weights, edges, n_parts);
     split = part.empty() ? 0 : 1;
     for (int r = 0; split == 1 && r < comm.size(); ++r) {
       const auto begin = part.begin() + dealing.first(r);

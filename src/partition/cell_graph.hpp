@@ -49,4 +49,10 @@ void merge_edges(std::vector<CellEdge>& edges);
 std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
                                       std::span<const CellEdge> edges, int n_parts);
 
+/// The same where the graph is long paths (or rings) of rows, links of the curve left out: cut
+/// along them, so that each part is one piece of a path but where paths end. Empty for other
+/// graphs.
+std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
+                                     std::span<const CellEdge> edges, int n_parts);
+
 }  // namespace catena::partition_detail
