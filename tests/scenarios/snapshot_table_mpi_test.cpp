@@ -215,6 +215,19 @@ struct TwoBalls {
   std::vector<double> orientation = {1, 0, 0, 0, 1, 0, 0, 0};
   std::vector<std::string> kind = {"dynamic", "dynamic"};
 
+  /// Two words of at most `length` letters.
+  static void write_words(hdf5::File& file, const std::string& dataset,
+                          const std::vector<std::string>& words, std::uint64_t length) {
+    const auto fill = [&](std::uint64_t first, std::span<char> letters) {
+      std::fill(letters.begin(), letters.end(), '\0');
+      for (std::size_t at = 0; at < letters.size(); at += length) {
+        const std::string& word = words[static_cast<std::size_t>(first + at / length)];
+        std::copy(word.begin(), word.end(), letters.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+    };
+    file.write_text_rows(dataset, fill, length, {0, 2, 2});
+  }
+
   void write(const std::string& directory, const std::string& snapshot) const {
     fs::create_directories(directory + "/snapshots");
     const hdf5::RowRange rows{0, 2, 2};
@@ -225,13 +238,8 @@ struct TwoBalls {
     bodies.write_rows("/bodies/id", own_ids, rows, 0, "");
     bodies.write_rows("/bodies/radius", radius, rows, 0, "m");
     bodies.write_rows("/bodies/size", zeros, rows, 3, "m");
-    std::vector<char> words(20, '\0');
-    for (std::size_t i = 0; i < 2; ++i)
-      std::copy(kind[i].begin(), kind[i].end(), words.begin() + static_cast<long>(10 * i));
-    bodies.write_text_rows("/bodies/kind", words, 10, rows);
-    bodies.write_text_rows(
-        "/bodies/shape",
-        std::vector<char>{'s', 'p', 'h', 'e', 'r', 'e', 's', 'p', 'h', 'e', 'r', 'e'}, 6, rows);
+    write_words(bodies, "/bodies/kind", kind, 10);
+    write_words(bodies, "/bodies/shape", {"sphere", "sphere"}, 6);
     bodies.close();
     hdf5::File file = hdf5::File::create(snapshot);
     file.set_attribute("/", "format", std::string("catena-snapshot"));
