@@ -65,6 +65,7 @@ def main():
         done = program.run(mpiexec, catena, 2, ["run", "scene.yaml", "-o", "stop", "--quiet", "--set",
                                                 "solver.on_missed_tolerance=stop", "--set",
                                                 "solver.max_iterations=2", "--set",
+                                                "generators.grains.spacing=0.199", "--set",
                                                 "solver.relative_tolerance=1e-12"], directory)
         report.expect(done.returncode == 4, "stop", done)
         path = sorted(pathlib.Path(directory, "stop").glob("post-mortem-*.json"))[0]
@@ -76,6 +77,10 @@ def main():
         dump = "stop/step-%08d.hdf5" % found["step"]
         done = program.run(mpiexec, catena, 1, ["info", dump], directory)
         report.expect(done.returncode == 0 and "contacts" in done.stdout, "info of the step", done)
+        # the state before it is there: with another solver the run goes on
+        done = program.run(mpiexec, catena, 2, ["run", "scene.yaml", "-o", "stop", "--quiet", "--resume",
+                                                "--set", "generators.grains.spacing=0.199"], directory)
+        report.expect(done.returncode == 0, "resumed before the failed step", done)
     print("%d failures" % report.failures)
     return 1 if report.failures else 0
 

@@ -13,7 +13,7 @@ namespace {
 /// The column of the study, with fewer grains and sweeps.
 CaseSettings column(const Communicator& comm, const std::string& rebalance_steps) {
   return read_case(comm, CATENA_TEST_DATA "/../../configs/studies/collapsing_column.yaml",
-                   {"generators.grains.count=[7, 7, 24]", "time.step=4 ms", "time.end=1.2",
+                   {"generators.grains.count=[6, 6, 24]", "time.step=5 ms", "time.end=1",
                     "solver.max_iterations=20", "parallel.rebalance_steps=" + rebalance_steps});
 }
 
@@ -61,7 +61,7 @@ TEST(MovingLoad, StaysEvenWithRebalancingAndDoesNotWithout) {
   // no thrashing: a move every twenty steps at most, and no body more than a few times
   EXPECT_GE(moving.moves, 1);
   EXPECT_LE(moving.moves, 15);
-  EXPECT_LE(moving.bodies_moved, 4 * 7 * 7 * 24);
+  EXPECT_LE(moving.bodies_moved, 4 * 6 * 6 * 24);
   std::printf("with %.3f (largest %.3f, %d moves of %lld), without %.3f (largest %.3f)\n",
               moving.mean, moving.largest, moving.moves,
               static_cast<long long>(moving.bodies_moved), fixed.mean, fixed.largest);
