@@ -23,7 +23,8 @@ void check_bodies(const Model& model, const Bodies& bodies) {
   };
   for (const BodyConstants& body : bodies.constants) {
     if (within(body.shape.geometry, model.geometries.size()) &&
-        within(body.material, model.materials.materials().size()) &&
+        (body.shape.type == ShapeType::none ||
+         within(body.material, model.materials.materials().size())) &&
         within(body.motion, model.motions.size()) && body.group < model.n_groups)
       continue;
     throw Error("body " + model.names.name_of(body.id) + " has a shape, material or motion that " +
@@ -73,7 +74,8 @@ void Simulation::restore_places(const Checkpoint& checkpoint) {
     const auto last = tile.empty() ? 0 : *std::max_element(tile.begin(), tile.end());
     const int n_tiles = static_cast<int>(comm_.max(std::int64_t{last})) + 1;
     migrate(comm_, bodies_, state_, tile, n_tiles);
-    deal_present_tiles(state_.subdomain, n_tiles);
+    const std::vector<int> moved = state_.subdomain;  // of the bodies that are here now
+    deal_present_tiles(moved, n_tiles);
   } else if (same_parts) {
     const std::vector<int> part = state_.subdomain;
     migrate(comm_, bodies_, state_, part, n_parts);

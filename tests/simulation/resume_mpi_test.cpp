@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catena/io/checkpoint.hpp"
@@ -55,7 +56,7 @@ std::string chain_on_grains() {
          "0.5, 0.6], anchored: none, material: m, shape: {capsule: {radius: 1 cm, length: 4 cm}}}\n"
          "time: {step: 2 ms, end: 1}\n"
          "solver: {max_iterations: 3000, relative_tolerance: 1e-14, absolute_tolerance: 1e-18 J}\n"
-         "parallel: {rebalance_steps: 10, imbalance: 1.01}\n";
+         "parallel: {rebalance_steps: 11, imbalance: 1.01}\n";
 }
 
 /// Four-bars: rings of planar hinges in space, whose rows hang on others.
@@ -95,12 +96,13 @@ std::string four_bars() {
 std::vector<Case> cases() {
   // grains: velocities of the order of 1 m/s; the tolerance of the energy error is its square
   std::string column = test::collapsing_column();
+  column.replace(column.find("rebalance_steps: 10"), 19, "rebalance_steps: 8");
   column.replace(column.find("max_iterations: 20, relative_tolerance: 1e-8"), 44,
                  "max_iterations: 3000, relative_tolerance: 1e-14, absolute_tolerance: 1e-18 J");
-  return {{"column", column, 15, 1e-5, false},
+  return {{"column", column, 6, 1e-5, false},
           {"flow", flowing(), 15, kNone, false},
-          {"chain", chain_on_grains(), 45, 1e-5, false},
-          {"four-bars", four_bars(), 25, 1e-9, false},
+          {"chain", chain_on_grains(), 8, 1e-5, false},
+          {"four-bars", four_bars(), 12, 1e-9, false},
           // on across the step at which tiles are made anew
           {"packing", "deterministic_packing.yaml", 13, kNone, true},
           {"mechanisms", "deterministic_chain.yaml", 11, kNone, true},
@@ -205,7 +207,11 @@ TEST(Resume, OnAsManyRanksGivesTheSameBitsAsTheUninterruptedRun) {
 
 TEST(Resume, OnOtherRanksTheFirstStepAgreesWithinTheTolerance) {
   const Communicator world = Communicator::world();
+  // all of them where there is time
+  const bool all = world.size() == 8;
   for (const Case& c : cases()) {
+    if (!all && std::string_view("column mechanisms").find(c.name) == std::string_view::npos)
+      continue;
     for (const int writers : {1, 2, 3, 4, 8}) {
       if (writers > world.size()) continue;
       std::optional<After> whole;
