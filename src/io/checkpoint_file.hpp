@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "catena/base/random.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/checkpoint_records.hpp"
+#include "io/checksum.hpp"
 #include "io/hdf5_file.hpp"
 
 namespace catena::checkpoint_file {
@@ -25,19 +25,6 @@ inline constexpr std::int64_t kVersion = 1;
 /// Rows of one rank, or of all ranks before it.
 enum Count : std::size_t { kBodies, kJoints, kImpulses, kCouples, kKeptWords, kCounts };
 using Counts = std::array<std::int64_t, kCounts>;
-
-/// A sum over words of 8 bytes, so that ranks make it part by part in any order: any change of one
-/// word changes it, other changes with a chance of 1 - 2^-64.
-inline std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t first_word) {
-  constexpr std::uint64_t kStride = 0xd6e8feb86659fd93ULL;
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, 8);
-    sum += mix64(word + kStride * (first_word + i / 8 + 1));
-  }
-  return sum;
-}
 
 /// Calls visit(name, count, column) for everything that has a row per body, joint, impulse or
 /// couple.

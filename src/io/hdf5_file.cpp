@@ -134,7 +134,7 @@ File File::create(const Communicator& comm, const std::string& path, Format form
                 "is the directory there, writable, and on a disk with room?",
                 ExitCode::input_output);
   File file(std::move(id), path, true);
-  file.ranks_ = comm.size();
+  file.comm_ = comm;
   return file;
 }
 
@@ -366,8 +366,7 @@ Handle File::make_dataset(const std::string& dataset, hid_t file_type, const Han
 }
 
 void File::write_raw(const std::string& dataset, const void* values, hid_t memory_type,
-                     hid_t file_type, std::span<const std::uint64_t> extents,
-                     const RowRange* rows) {
+                     hid_t file_type, std::span<const std::uint64_t> extents) {
   const std::vector<hsize_t> sizes(extents.begin(), extents.end());
   const Handle space(sizes.empty()
                          ? H5Screate(H5S_SCALAR)
@@ -376,67 +375,30 @@ void File::write_raw(const std::string& dataset, const void* values, hid_t memor
   check(space.id(), dataset, "its extents are not valid");
   const Handle data = make_dataset(dataset, file_type, space);
   if (H5Sget_simple_extent_npoints(space.id()) == 0) return;
-
-  const Handle transfer = property_list(H5P_DATASET_XFER);
-  if (parallel_) H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE);
-  std::vector<hsize_t> start(sizes.size(), 0);
-  std::vector<hsize_t> count = sizes;
-  if (rows != nullptr) {
-    start[0] = rows->first;
-    count[0] = rows->count;
-  }
-  const Handle memory(count.empty()
-                          ? H5Screate(H5S_SCALAR)
-                          : H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                      H5Sclose);
-  if (rows != nullptr) {
-    // A rank without rows still takes part in the collective call.
-    const herr_t selected = rows->count == 0
-                                ? std::min(H5Sselect_none(space.id()), H5Sselect_none(memory.id()))
-                                : H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(),
-                                                      nullptr, count.data(), nullptr);
-    check(selected, dataset, "its rows cannot be selected");
-  }
-  check(H5Dwrite(data.id(), memory_type, memory.id(), space.id(), transfer.id(), values), dataset,
+  check(H5Dwrite(data.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), dataset,
         "cannot be written (disk full?)");
 }
 
 void File::write(const std::string& dataset, std::span<const double> values,
                  std::span<const std::uint64_t> extents, std::string_view unit) {
-  write_raw(dataset, values.data(), H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, extents, nullptr);
+  write_raw(dataset, values.data(), H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, extents);
   if (unit.data() != nullptr) set_attribute(dataset, "unit", std::string(unit));
 }
 
 void File::write(const std::string& dataset, std::span<const std::int32_t> values) {
   const std::array<std::uint64_t, 1> extents = {values.size()};
-  write_raw(dataset, values.data(), H5T_NATIVE_INT32, H5T_STD_I32LE, extents, nullptr);
+  write_raw(dataset, values.data(), H5T_NATIVE_INT32, H5T_STD_I32LE, extents);
 }
 
 void File::write(const std::string& dataset, std::span<const std::int64_t> values,
                  std::span<const std::uint64_t> extents) {
-  write_raw(dataset, values.data(), H5T_NATIVE_INT64, H5T_STD_I64LE, extents, nullptr);
+  write_raw(dataset, values.data(), H5T_NATIVE_INT64, H5T_STD_I64LE, extents);
 }
 
 void File::write_text(const std::string& dataset, const std::string& text) {
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   H5Tset_size(type.id(), text.size() + 1);
-  write_raw(dataset, text.c_str(), type.id(), type.id(), {}, nullptr);
-}
-
-void File::write_rows(const std::string& dataset, std::span<const double> values,
-                      const RowRange& rows, std::uint64_t width, std::string_view unit) {
-  CATENA_CHECK(values.size() == rows.count * std::max<std::uint64_t>(width, 1), dataset);
-  write_raw(dataset, values.data(), H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, row_extents(rows, width),
-            &rows);
-  set_attribute(dataset, "unit", std::string(unit));
-}
-
-void File::write_rows(const std::string& dataset, std::span<const std::int64_t> values,
-                      const RowRange& rows, std::uint64_t width, std::string_view unit) {
-  CATENA_CHECK(values.size() == rows.count * std::max<std::uint64_t>(width, 1), dataset);
-  write_raw(dataset, values.data(), H5T_NATIVE_INT64, H5T_STD_I64LE, row_extents(rows, width),
-            &rows);
-  set_attribute(dataset, "unit", std::string(unit));
+  write_raw(dataset, text.c_str(), type.id(), type.id(), {});
 }
 
 void File::set_attribute(const std::string& object, const std::string& name,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -103,6 +104,10 @@ class File {
   /// A scalar string dataset, NUL-terminated, as H5LTmake_dataset_string makes it.
   void write_text(const std::string& dataset, const std::string& text);
 
+  /// Whether the numbers of a dataset are those that were written: false if its attribute
+  /// `checksum` says otherwise, true if it has none.
+  bool is_intact(const std::string& dataset) const;
+
   /// Rows of a distributed dataset of total x width numbers (width 0: one dimension).
   void write_rows(const std::string& dataset, std::span<const double> values, const RowRange& rows,
                   std::uint64_t width, std::string_view unit);
@@ -157,18 +162,25 @@ class File {
   std::vector<T> read_number_rows(const std::string& dataset, const RowRange& rows,
                                   std::uint64_t width, H5T_class_t wanted, hid_t type) const;
   void write_raw(const std::string& dataset, const void* values, hid_t memory_type, hid_t file_type,
-                 std::span<const std::uint64_t> extents, const RowRange* rows);
+                 std::span<const std::uint64_t> extents);
   /// Collective. A dataset of contiguous storage, whose values are all to be written.
   Handle make_dataset(const std::string& dataset, hid_t file_type, const Handle& space);
   /// `width` as for write_rows; `items` of T make up a row.
+  /// Returns the checksum of this rank's part.
   template <class T>
-  void write_pieces(const std::string& dataset, const Pieces<T>& values, const RowRange& rows,
-                    std::uint64_t width, std::uint64_t items, hid_t memory_type, hid_t file_type);
+  std::uint64_t write_pieces(const std::string& dataset, const Pieces<T>& values,
+                             const RowRange& rows, std::uint64_t width, std::uint64_t items,
+                             hid_t memory_type, hid_t file_type);
+  /// With the attributes of a distributed dataset of numbers.
+  template <class T>
+  void write_number_rows(const std::string& dataset, const Pieces<T>& values, const RowRange& rows,
+                         std::uint64_t width, std::string_view unit, hid_t memory_type,
+                         hid_t file_type);
 
   Handle id_;
   std::string path_;
   bool parallel_ = false;
-  int ranks_ = 1;
+  std::optional<Communicator> comm_;  ///< of the ranks that write together
 };
 
 /// Version of the HDF5 library.

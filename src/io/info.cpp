@@ -168,6 +168,23 @@ std::string describe_problem(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+/// Throws if the numbers of a dataset below `group` are not those that were written.
+void verify(const hdf5::File& file, const std::string& path, const std::string& group) {
+  for (const std::string& name : file.members(group.empty() ? "/" : group)) {
+    const std::string object = group + "/" + name;
+    if (!file.is_dataset(object)) {
+      verify(file, path, object);
+    } else if (!file.is_intact(object)) {
+      throw Error("its checksum is another: the file is damaged", path + ": " + object, {},
+                  ExitCode::input_output);
+    }
+  }
+}
+
+}  // namespace
+
 std::string describe_file(const std::string& path) {
   std::string name = path;
   if (std::filesystem::is_directory(name))
@@ -177,11 +194,13 @@ std::string describe_file(const std::string& path) {
   const std::string head =
       name + ": " + format + ", version " + file.attribute_text("/", "format_version") + "\n";
   if (format == "catena-result") return head + describe_result(file) + describe_provenance(file);
-  if (format == "catena-snapshot") return head + describe_snapshot(file);
+  if (format == "catena-snapshot" || format == "catena-bodies") verify(file, name, "");
+  const std::string good = line("checksums", "all good");
+  if (format == "catena-snapshot") return head + describe_snapshot(file) + good;
   if (format == "catena-checkpoint")
     return head + describe_checkpoint(file) + describe_provenance(file);
   if (format == "catena-bodies")
-    return head + describe_bodies(file) + describe_joints(file) + describe_provenance(file);
+    return head + describe_bodies(file) + describe_joints(file) + good + describe_provenance(file);
   if (file.exists("/fclib_local") || file.exists("/fclib_global")) return describe_problem(name);
   if (file.exists("/solution")) {
     return name + ": solution of a contact problem\n" +

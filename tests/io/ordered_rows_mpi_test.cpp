@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 
 #include "io/columns.hpp"
 #include "io/ordered_rows.hpp"
@@ -9,8 +11,8 @@
 namespace catena {
 namespace {
 
-/// Twenty megabytes in all.
-constexpr std::int64_t kRows = 200000;
+/// Ten megabytes in all.
+constexpr std::int64_t kRows = 100000;
 
 struct Row {
   std::int64_t id = 0;
@@ -102,6 +104,39 @@ TEST(Columns, OfManyPiecesAreReadBackWhole) {
   EXPECT_EQ(read.attribute_text("/values", "unit"), "m");
   comm.barrier();
   if (comm.rank() == 0) std::remove(path.c_str());
+}
+
+/// Turns one bit of the first place in a file where the number stands.
+void turn_bit_of(const std::string& path, double number) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const auto* words = reinterpret_cast<const char*>(&number);
+  const std::size_t at = bytes.find(std::string(words, sizeof number));
+  ASSERT_NE(at, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(bytes[at] ^ 1));
+}
+
+TEST(Columns, TellAChangedBitByTheirChecksum) {
+  const Communicator comm = Communicator::world();
+  const std::string path = "bits_np" + std::to_string(comm.size()) + ".h5";
+  hdf5::RowRange range;
+  const std::vector<Row> rows = order_rows(
+      comm, scattered(comm), [](const Row& row) { return row.id; }, range);
+  hdf5::File file = hdf5::File::create(comm, path);
+  file.write_rows("/large", column<double>(rows, [](auto& r) { return r.values; }), range, 12, "");
+  file.write_rows("/ids", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0, "");
+  file.close();
+  comm.barrier();
+
+  if (comm.rank() == 0) {
+    EXPECT_TRUE(hdf5::File::open(path).is_intact("/large"));
+    EXPECT_TRUE(hdf5::File::open(path).is_intact("/ids"));
+    turn_bit_of(path, value(12345, 5));
+    EXPECT_FALSE(hdf5::File::open(path).is_intact("/large"));
+    EXPECT_TRUE(hdf5::File::open(path).is_intact("/ids"));
+    std::remove(path.c_str());
+  }
 }
 
 }  // namespace
