@@ -79,10 +79,10 @@ void merge_runs(const std::vector<Parcel>& parcels, KeyOf key_of, std::vector<Ro
 /// cuts[p] .. cuts[p + 1]. Collective: splitters are the same on every rank.
 template <class Key>
 std::vector<std::size_t> cut_places(const Communicator& comm, const std::vector<Place<Key>>& places,
-                                    std::size_t parts) {
-  // some for every part: parts are then equal to a few percent
-  const std::size_t wanted = 16 * parts / static_cast<std::size_t>(comm.size());
-  const std::size_t n_samples = std::min(places.size(), wanted);
+                                    std::size_t parts, std::size_t total) {
+  // some for every part, from each rank as it has rows: parts are then equal to a few percent
+  const std::size_t share = total == 0 ? 0 : (32 * parts * places.size() + total - 1) / total;
+  const std::size_t n_samples = std::min(places.size(), share);
   std::vector<Key> samples;
   for (std::size_t k = 0; k < n_samples; ++k)
     samples.push_back(places[k * places.size() / n_samples].key);
@@ -120,7 +120,7 @@ std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Key
   const std::size_t rounds = std::clamp<std::size_t>(mean * sizeof(Row) / kRound, 1, 1024);
 
   const auto places = detail::sorted_places(rows, key_of);
-  const std::vector<std::size_t> cuts = detail::cut_places(comm, places, n_ranks * rounds);
+  const std::vector<std::size_t> cuts = detail::cut_places(comm, places, n_ranks * rounds, total);
   std::vector<Row> ordered;
   ordered.reserve(mean + mean / 8 + 1);
   for (std::size_t round = 0; round < rounds; ++round) {
