@@ -2,7 +2,7 @@
 """Checkpoints and snapshots that are cut short, have a bit turned, are other files or of another case: a
 resume falls back to the older checkpoint or refuses, names the file, and never goes on from wrong numbers.
 
-    damaged_files.py CATENA MPIEXEC [--flips 12] [--seed N]
+    damaged_files.py CATENA MPIEXEC [--flips 5] [--seed N]
 """
 import argparse
 import os
@@ -176,7 +176,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("catena")
     parser.add_argument("mpiexec")
-    parser.add_argument("--flips", type=int, default=12)
+    parser.add_argument("--flips", type=int, default=5)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
