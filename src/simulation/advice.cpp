@@ -84,6 +84,14 @@ void add_joints(const FailureMeasures& m, std::vector<Reason>& reasons) {
                          "length: solver.joints.method: auto solves them exactly"});
 }
 
+void add_stepper(const FailureMeasures& m, std::vector<Reason>& reasons) {
+  if (!m.explicit_stepper || !m.blow_up) return;
+  reasons.push_back({1.0, "explicit_stepper",
+                     "time.stepper: natural is explicit: its step has to follow the fastest motion "
+                     "of springs and tension; take a smaller time.step, error control "
+                     "(time.natural.scheme: dop853), or time.stepper: spook"});
+}
+
 void add_convergence(const FailureMeasures& m, std::vector<Reason>& reasons) {
   const Convergence& c = m.convergence;
   if (m.blow_up || !m.finite || !(c.error > c.wanted)) return;
@@ -158,6 +166,7 @@ Advice advise(const FailureMeasures& m) {
   add_motion(m, reasons);
   add_mass_ratio(m, reasons);
   add_joints(m, reasons);
+  add_stepper(m, reasons);
   add_convergence(m, reasons);
   add_contacts(m, reasons);
   std::stable_sort(reasons.begin(), reasons.end(),

@@ -50,6 +50,7 @@ struct FailureMeasures {
   std::int64_t rows = 0;           ///< of all constraints
   double contacts_per_body = 0.0;  ///< that a dynamic body takes part in, on average
   std::int64_t most_contacts = 0;  ///< of one body
+  bool explicit_stepper = false;   ///< time.stepper: natural
   bool joints_swept = false;       ///< solver.joints.method: iterative
   std::int64_t longest_chain = 0;  ///< joints
 };

@@ -297,8 +297,11 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up) {
   m.metric = kMetricNames[static_cast<std::size_t>(report.metric)];
   m.unit = metric_unit(report.metric);
   m.motion = largest_motion(sim);
-  const bool natural = settings.time.stepper == StepperKind::natural;
-  if (!natural) {
+  if (blow_up != nullptr) p.message = *blow_up;
+  m.explicit_stepper = settings.time.stepper == StepperKind::natural;
+  if (m.explicit_stepper) {
+    m.method = "natural";
+  } else {
     m.convergence = convergence_of(report);
     Examination examination(sim);
     p.worst = examination.worst(p.energy);
@@ -320,7 +323,8 @@ std::string to_json(const PostMortem& p) {
   std::string text = "{\n  \"schema\": 1,\n  \"step\": " + std::to_string(p.step) + ",\n  " +
                      number("time_s", p.time) + ",\n  " +
                      quoted("cause", m.blow_up ? "blow_up" : "tolerance_missed") + ",\n  " +
-                     number("error_energy_J", p.energy) + ",\n  \"worst\": [";
+                     quoted("message", p.message) + ",\n  " + number("error_energy_J", p.energy) +
+                     ",\n  \"worst\": [";
   for (std::size_t i = 0; i < p.worst.size(); ++i) {
     text += (i > 0 ? ",\n    " : "\n    ") + json_of(p.worst[i]);
   }

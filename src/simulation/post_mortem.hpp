@@ -26,6 +26,7 @@ struct WorstConstraint {
 struct PostMortem {
   std::int64_t step = 0;  ///< that failed, counted from 1
   double time = 0.0;      ///< s, at its start
+  std::string message;    ///< of a blow-up
   FailureMeasures measures;
   double energy = 0.0;                 ///< J, the energy error over all
   std::vector<WorstConstraint> worst;  ///< the worst first, ten at most

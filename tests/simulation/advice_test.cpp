@@ -103,6 +103,12 @@ TEST(Advice, SweptChainsAndTooManyContactsAreNamed) {
   EXPECT_EQ(advise(m).reasons, (Reasons{"iterative_joints", "hyperstatic", "slow_convergence"}));
 }
 
+TEST(Advice, ABlowUpOfAnExplicitStepperAsksForItsStep) {
+  FailureMeasures m = missed({});
+  m.explicit_stepper = m.blow_up = true;
+  EXPECT_EQ(advise(m).reasons, (Reasons{"explicit_stepper"}));
+}
+
 TEST(Advice, NothingOutOfTheOrdinaryIsSaidToBeSo) {
   FailureMeasures m = missed({});
   m.blow_up = true;

@@ -191,6 +191,7 @@ TEST(PostMortem, ARunAwayBodyIsNamedWithTheStepThatWouldFollowIt) {
       sphere("bullet", 5, 3, ", velocity: [1e9, 0, 0]") + "time: {step: 1 ms, end: 1}\n");
   EXPECT_TRUE(p.measures.blow_up);
   EXPECT_EQ(p.step, 1);
+  EXPECT_NE(p.message.find("bullet"), std::string::npos);
   EXPECT_EQ(p.advice.reasons[0], "fast_motion") << p.advice.text;
   EXPECT_EQ(p.measures.motion.name_a, "bullet");
   EXPECT_NEAR(p.measures.motion.value, 1e9 * 1e-3 / 0.1, 1e-3);
