@@ -87,7 +87,7 @@ void add_joints(const FailureMeasures& m, std::vector<Reason>& reasons) {
 void add_stepper(const FailureMeasures& m, std::vector<Reason>& reasons) {
   if (!m.explicit_stepper || !m.blow_up) return;
   reasons.push_back({1.0, "explicit_stepper",
-                     "time.stepper: natural is explicit: its step has to follow the fastest motion "
+                     "stepper natural is explicit: its step has to follow the fastest motion "
                      "of springs and tension; take a smaller time.step, error control "
                      "(time.natural.scheme: dop853), or time.stepper: spook"});
 }
