@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 
 #include "catena/base/huge_pages.hpp"
 #include "catena/base/log.hpp"
@@ -24,6 +26,8 @@ namespace catena::cli {
 namespace {
 
 constexpr int kRepeats = 7;
+constexpr int kTrial = 5;                     // rounds that tell how many to make
+constexpr int kFewRepeats = 3;                // of what takes long
 constexpr std::int64_t kCachedBodies = 4000;  // the sweep's data stay in cache
 constexpr std::int64_t kLargeBodies = 60000;  // they do not
 constexpr std::int64_t kJoints = 100000;      // of a rank
@@ -34,6 +38,13 @@ struct Constant {
   double value = 0.0;  ///< median
   double low = 0.0, high = 0.0;
 };
+
+/// CPU time of this thread, s: for what waits for nobody, so that other programs do not count.
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
 
 /// Collective measurements, each the same on every rank.
 class Calibration {
@@ -84,20 +95,27 @@ class Calibration {
 
   void add(const std::string& name, const std::string& unit, const std::string& what,
            std::vector<double> values) {
+    // a difference of disturbed times: no value rather than a wrong one
+    for (double& value : values)
+      if (!(value > 0.0)) value = std::numeric_limits<double>::quiet_NaN();
+    if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+      std::fill(values.begin(), values.end(), std::numeric_limits<double>::quiet_NaN());
     std::sort(values.begin(), values.end());
     constants_.push_back(
         {name, unit, what, values[values.size() / 2], values.front(), values.back()});
   }
 
-  /// The slowest rank's seconds of `work`, all ranks at it together; one more to warm up.
-  std::vector<double> repeat(const std::function<void()>& work) const {
+  /// The slowest rank's seconds on `clock` of `work`, all ranks at it together; one more to warm
+  /// up.
+  std::vector<double> repeat(double (*clock)(), int repeats,
+                             const std::function<void()>& work) const {
     std::vector<double> seconds;
-    for (int k = 0; k <= kRepeats; ++k) {
+    for (int k = 0; k <= repeats; ++k) {
       comm_.barrier();
-      const double start = wall_seconds();
+      const double start = clock();
       work();
-      const double wall = comm_.max(wall_seconds() - start);
-      if (k > 0) seconds.push_back(wall);
+      const double passed = comm_.max(clock() - start);
+      if (k > 0) seconds.push_back(passed);
     }
     return seconds;
   }
@@ -108,8 +126,12 @@ class Calibration {
     const SweepCounts sweeps = sweep_counts(bodies > kCachedBodies ? 14 : 60);
     const ConstraintProblem problem = packed_lattice(bodies, arms);
     const auto updates = static_cast<double>(problem.contacts.size()) * sweeps.more();
-    const std::vector<double> first = repeat([&] { sweep(problem, sweeps.few); });
-    const std::vector<double> second = repeat([&] { sweep(problem, sweeps.many); });
+    const int repeats = bodies > kCachedBodies ? kFewRepeats : kRepeats;
+    auto first = repeat(cpu_seconds, repeats, [&] { sweep(problem, sweeps.few); });
+    auto second = repeat(cpu_seconds, repeats, [&] { sweep(problem, sweeps.many); });
+    // the fastest beside the fastest and so on: what disturbs one solve disturbs one value
+    std::sort(first.begin(), first.end());
+    std::sort(second.begin(), second.end());
     std::vector<double> seconds(first.size());
     for (std::size_t k = 0; k < first.size(); ++k) seconds[k] = (second[k] - first[k]) / updates;
     add(name, "s", "update of a contact (three rows once), " + where, std::move(seconds));
@@ -133,7 +155,7 @@ class Calibration {
     HugeVector<double> a(kElements, 0.0), b(kElements, 1.0), c(kElements, 2.0);
     double scale = 0.5;
     add_rate("triad", "bandwidth of memory of a rank, 24 bytes an element counted",
-             24.0 * static_cast<double>(kElements), repeat([&] {
+             24.0 * static_cast<double>(kElements), repeat(cpu_seconds, kRepeats, [&] {
                for (std::size_t i = 0; i < kElements; ++i) a[i] = b[i] + scale * c[i];
                scale = 0.5 * a[kElements / 2];
              }));
@@ -145,7 +167,8 @@ class Calibration {
     std::vector<double> values(kItems * kStride * kWidth, 1.0), message(kItems * kWidth);
     add_rate(
         "pack", "gathering velocities of bodies into a message, or scattering them",
-        2.0 * sizeof(double) * static_cast<double>(message.size()), repeat([&] {
+        2.0 * sizeof(double) * static_cast<double>(message.size()),
+        repeat(cpu_seconds, kRepeats, [&] {
           for (std::size_t i = 0; i < kItems; ++i)
             std::copy_n(values.data() + i * kStride * kWidth, kWidth, message.data() + i * kWidth);
           for (std::size_t i = 0; i < kItems; ++i)
@@ -164,13 +187,12 @@ class Calibration {
   }
 
   void measure_reductions() {
-    constexpr int kRounds = 200;
     std::array<double, 8> values{};
     add("reduction", "s", "sum of 8 numbers over all ranks",
-        repeat_each(kRounds, [&] { comm_.sum(values); }));
+        repeat_each([&] { comm_.sum(values); }));
     PendingReduction pending(comm_);
     std::array<double, 1> one{};
-    add("posted_reduction", "s", "a nonblocking one, posted and awaited", repeat_each(kRounds, [&] {
+    add("posted_reduction", "s", "a nonblocking one, posted and awaited", repeat_each([&] {
           pending.begin(values, one);
           pending.end(values, one);
         }));
@@ -180,9 +202,11 @@ class Calibration {
   void measure_messages(int other, const std::string& path) {
     constexpr std::size_t kSmall = 8, kLarge = std::size_t{1} << 20;
     std::vector<double> small, large, each;
+    const int rounds = rounds_of(ping_pong_seconds(comm_, 0, other, kSmall, kTrial));
+    const int large_rounds = rounds_of(ping_pong_seconds(comm_, 0, other, kLarge, kTrial));
     for (int k = 0; k <= kRepeats; ++k) {
-      const double s = ping_pong_seconds(comm_, 0, other, kSmall, 500);
-      const double l = ping_pong_seconds(comm_, 0, other, kLarge, 10);
+      const double s = ping_pong_seconds(comm_, 0, other, kSmall, rounds);
+      const double l = ping_pong_seconds(comm_, 0, other, kLarge, large_rounds);
       const double e = message_overhead_seconds(comm_, 0, other, 200);
       if (k == 0) continue;
       small.push_back(s);
@@ -213,19 +237,29 @@ class Calibration {
       std::vector<double> values(static_cast<std::size_t>(7 * items + 1) * kWidth, 1.0);
       add("halo_" + std::to_string(items), "s",
           "exchange of " + std::to_string(items) + " bodies' velocities between pairs of ranks",
-          repeat_each(items > 1000 ? 20 : 200, [&] {
+          repeat_each([&] {
             halo.begin(values);
             halo.end(values);
           }));
     }
   }
 
-  std::vector<double> repeat_each(int rounds, const std::function<void()>& work) const {
-    std::vector<double> seconds = repeat([&] {
-      for (int k = 0; k < rounds; ++k) work();
-    });
-    for (double& s : seconds) s /= rounds;
-    return seconds;
+  /// As many as take some hundredths of a second.
+  static int rounds_of(double seconds) {
+    constexpr double kLong = 0.02;
+    return static_cast<int>(std::clamp(kLong / std::max(seconds, 1e-9), 2.0, 1000.0));
+  }
+
+  /// Collective. Seconds of each of many rounds of what waits for other ranks.
+  std::vector<double> repeat_each(const std::function<void()>& work) const {
+    const auto repeat_rounds = [&](int rounds, int repeats) {
+      std::vector<double> seconds = repeat(wall_seconds, repeats, [&] {
+        for (int k = 0; k < rounds; ++k) work();
+      });
+      for (double& s : seconds) s /= rounds;
+      return seconds;
+    };
+    return repeat_rounds(rounds_of(repeat_rounds(kTrial, 1).front()), kRepeats);
   }
 
   void add_rate(const std::string& name, const std::string& what, double bytes,

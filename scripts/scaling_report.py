@@ -9,10 +9,6 @@ import statistics
 import cost_model
 
 PHASES = ["contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance"]
-CALIBRATED = ["update_spheres", "update_spheres_cached", "update_arms", "update_arms_cached", "triad", "pack",
-              "joint_factor", "joint_solve", "reduction", "posted_reduction", "latency_node", "overhead_node",
-              "bandwidth_node", "latency_network", "overhead_network", "bandwidth_network", "halo_1", "halo_1000",
-              "halo_10000"]
 CACHED_CONTACTS = 50000  # of a rank, below which a sweep's data stay in cache
 
 
@@ -103,7 +99,8 @@ def best_constants(calibration):
     """The least time or largest rate of each constant, as the fastest repeat of a point counts."""
     if calibration is None:
         return {}
-    return {name: {"value": c["low" if c["unit"] == "s" else "high"]} for name, c in calibration["constants"].items()}
+    return {name: {"value": c["low" if c["unit"] == "s" else "high"]} for name, c in calibration["constants"].items()
+            if c["value"] is not None}
 
 
 def slowdown(calibrations, base, row):

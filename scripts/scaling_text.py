@@ -83,7 +83,8 @@ def calibration_lines(calibrations):
     for name in names:
         known = [c["constants"].get(name) for c in calibrations.values()]
         unit = next(k["unit"] for k in known if k)
-        cells = [f"{k['value']:.3g} ({k['low']:.3g} to {k['high']:.3g})" if k else "-" for k in known]
+        cells = [f"{k['value']:.3g} ({k['low']:.3g} to {k['high']:.3g})" if k and k["value"] is not None else "-"
+                 for k in known]
         lines.append([f"`{name}`", unit] + cells)
     return ["Constants of this machine by `catena calibrate`, median (least to largest of its repeats); the model "
             "takes the best of them, as the fastest repeat of a point counts.", ""] + table(heads, lines)
