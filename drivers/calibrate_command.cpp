@@ -123,7 +123,7 @@ class Calibration {
   /// Differences of solves of fewer and more sweeps: set-up and error evaluation cancel.
   void measure_updates(bool arms, std::int64_t bodies, const std::string& name,
                        const std::string& where) {
-    const SweepCounts sweeps = sweep_counts(bodies > kCachedBodies ? 14 : 60);
+    const SweepCounts sweeps = sweep_counts(bodies > kCachedBodies ? 14 : 200);
     const ConstraintProblem problem = packed_lattice(bodies, arms);
     const auto updates = static_cast<double>(problem.contacts.size()) * sweeps.more();
     const int repeats = bodies > kCachedBodies ? kFewRepeats : kRepeats;
