@@ -44,7 +44,8 @@ double least(int repeats, const std::function<void()>& work) {
 catena::CaseSettings cube(int edge, bool touching, int sweeps) {
   const std::string n = std::to_string(edge);
   return catena::parse_case(
-      "catena: 1\nname: cube\ngravity: [0, 0, -9.81]\nmaterials: {m: {density: 1000, friction: 0.5}}\n"
+      "catena: 1\nname: cube\ngravity: [0, 0, -9.81]\nmaterials: {m: {density: 1000, friction: "
+      "0.5}}\n"
       "bodies: [{name: floor, material: m, shape: {plane: {}}}]\n"
       "generators:\n  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.05}}, "
       "count: [" +
