@@ -36,18 +36,26 @@ class Calibrate(unittest.TestCase):
         self.assertTrue(calibration["cpu"] and calibration["hosts"])
         expected = ALWAYS if RANKS == 1 else {**ALWAYS, **PAIRS}
         self.assertEqual(set(calibration["constants"]), set(expected))
+        # what others on the machine disturbed too much to be a number is null: never a wrong one
+        disturbed = [name for name in expected if calibration["constants"][name]["value"] is None]
+        self.assertLessEqual(len(disturbed), 3, disturbed)
         for name, (unit, least, largest) in expected.items():
             constant = calibration["constants"][name]
             with self.subTest(name=name):
                 self.assertEqual(constant["unit"], unit)
+                if name in disturbed:
+                    self.assertEqual((constant["low"], constant["high"]), (None, None))
+                    continue
                 self.assertLessEqual(constant["low"], constant["value"])
                 self.assertLessEqual(constant["value"], constant["high"])
                 self.assertGreater(constant["value"], least)
                 self.assertLess(constant["value"], largest)
             self.assertIn(name, done.stdout)
         # general contacts have more to do than those of spheres
-        self.assertGreater(calibration["constants"]["update_arms_cached"]["low"],
-                           calibration["constants"]["update_spheres_cached"]["low"])
+        cached = {"update_arms_cached", "update_spheres_cached"}
+        if not cached & set(disturbed):
+            self.assertGreater(calibration["constants"]["update_arms_cached"]["low"],
+                               calibration["constants"]["update_spheres_cached"]["low"])
 
 
 if __name__ == "__main__":
