@@ -1,2 +1,0 @@
-// Holds the headers that tests share where they are precompiled (tests/CMakeLists.txt).
-int main() { return 0; }
