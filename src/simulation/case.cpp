@@ -57,8 +57,8 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
   const auto refuse = [&](const char* found, const char* remedy) {
     visit.reject("deterministic", std::string("`true` excludes ") + found, remedy);
   };
-  if (s.solver.method != SolverMethod::gauss_seidel)
-    refuse("all solvers but gauss_seidel", "set solver.method to gauss_seidel");
+  if (s.solver.method != SolverMethod::gauss_seidel && s.solver.method != SolverMethod::jacobi)
+    refuse("all solvers but gauss_seidel and jacobi", "set solver.method to gauss_seidel");
   if (s.solver.gauss_seidel.formulation == Formulation::residual)
     refuse("solver.formulation: residual", "set it to velocity");
   if (!std::isnan(s.solver.gauss_seidel.stop.time_limit))

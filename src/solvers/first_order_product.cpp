@@ -126,9 +126,11 @@ struct ScaledBlocks {
 class BodyProduct final : public RowProduct {
  public:
   BodyProduct(const ConstraintProblem& problem, const RowLayout& layout, JointSystem* joints,
-              std::span<const double> free_velocities)
+              DelassusOperator& op, std::span<const double> free_velocities)
       : problem_(problem),
+        layout_(layout),
         joints_(joints),
+        op_(op),
         n_dofs_(at(problem.bodies.n_dofs())),
         masses_(problem.bodies),
         free_(free_velocities.begin(), free_velocities.end()) {
@@ -142,19 +144,15 @@ class BodyProduct final : public RowProduct {
     slots_.resize(slot_item_.size() * at(width_));
     to_owners_.emplace(problem.comm, std::move(backward), width_, kTagForces);
     to_ghosts_.emplace(problem.comm, forward, width_, kTagVelocities);
-    if (joints != nullptr) joint_impulses_.assign(at(problem.n_rows()), 0.0);
+    if (joints != nullptr || problem.ordered) impulses_.assign(at(problem.n_rows()), 0.0);
   }
 
   void slips(std::span<const double> x, std::span<double> g) override {
-    std::fill(forces_.begin(), forces_.end(), 0.0);
-    for (std::size_t k = 0; k < arms_.size(); ++k)
-      first_order::add_forces(arms_[k], x.data() + k * kGroupRows, forces_.data());
+    if (problem_.ordered)
+      move_bodies_in_order(x);
+    else
+      move_bodies(x);
     const std::size_t first_rows = arms_.size() * kGroupRows;
-    for (std::size_t k = 0; k < rows_.size(); ++k)
-      first_order::add_forces(rows_[k], x.data() + first_rows + k * kGroupRows, forces_.data());
-    blocks_.add_forces(x, forces_);
-    if (joints_ != nullptr) add_joint_forces();
-    move_bodies();
     for (std::size_t k = 0; k < arms_.size(); ++k)
       first_order::slips(arms_[k], velocities_.data(), g.data() + k * kGroupRows);
     for (std::size_t k = 0; k < rows_.size(); ++k) {
@@ -168,7 +166,7 @@ class BodyProduct final : public RowProduct {
 
   void store_joints(std::span<double> impulses) const override {
     if (joints_ == nullptr) return;
-    each_joint([&](std::size_t row, Index, Index) { impulses[row] = joint_impulses_[row]; });
+    each_joint([&](std::size_t row, Index, Index) { impulses[row] = impulses_[row]; });
   }
 
  private:
@@ -195,13 +193,21 @@ class BodyProduct final : public RowProduct {
         const Index first = dof[at(blocks.body[j])];
         const Index dofs = dof[at(blocks.body[j]) + 1] - first;
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j] + r * dofs;
-        for (Index d = 0; d < dofs; ++d) forces_[at(first + d)] += g[d] * joint_impulses_[row];
+        for (Index d = 0; d < dofs; ++d) forces_[at(first + d)] += g[d] * impulses_[row];
       }
     });
   }
 
   /// V = V_free + M^-1 f, joints met, ghosts included.
-  void move_bodies() {
+  void move_bodies(std::span<const double> x) {
+    std::fill(forces_.begin(), forces_.end(), 0.0);
+    for (std::size_t k = 0; k < arms_.size(); ++k)
+      first_order::add_forces(arms_[k], x.data() + k * kGroupRows, forces_.data());
+    const std::size_t first_rows = arms_.size() * kGroupRows;
+    for (std::size_t k = 0; k < rows_.size(); ++k)
+      first_order::add_forces(rows_[k], x.data() + first_rows + k * kGroupRows, forces_.data());
+    blocks_.add_forces(x, forces_);
+    if (joints_ != nullptr) add_joint_forces();
     const std::span<double> forces(forces_.data(), n_dofs_),
         velocities(velocities_.data(), n_dofs_);
     to_owners_->begin(forces);
@@ -210,7 +216,27 @@ class BodyProduct final : public RowProduct {
       for (std::size_t d = 0; d < at(width_); ++d)
         forces[at(slot_item_[s]) * at(width_) + d] += slots_[s * at(width_) + d];
     masses_.apply(free_, forces, velocities);
-    if (joints_ != nullptr) joints_->solve(problem_, joint_impulses_, velocities);
+    if (joints_ != nullptr) joints_->solve(problem_, impulses_, velocities);
+    share(velocities);
+  }
+
+  /// The same, where sums must not know which rank holds which block.
+  void move_bodies_in_order(std::span<const double> x) {
+    for (const Place& place : layout_.places) {
+      const BlockView view = block_view(problem_, place.block);
+      for (std::size_t r = 0; r < place.rows; ++r) {
+        const std::size_t i = place.first + r * place.stride;
+        impulses_[at(view.row) + r] = x[i] * layout_.by_scale[i] - (r == 0 ? view.cohesion : 0.0);
+      }
+    }
+    const std::span<double> velocities(velocities_.data(), n_dofs_);
+    op_.velocities(impulses_, velocities);
+    if (joints_ == nullptr) return;
+    joints_->solve(problem_, impulses_, velocities);
+    share(velocities);
+  }
+
+  void share(std::span<double> velocities) {
     to_ghosts_->begin(velocities);
     to_ghosts_->end(velocities);
   }
@@ -305,16 +331,18 @@ class BodyProduct final : public RowProduct {
   }
 
   const ConstraintProblem& problem_;
+  const RowLayout& layout_;
   JointSystem* joints_;
+  DelassusOperator& op_;
   std::size_t n_dofs_;
   InverseMasses masses_;
   std::vector<double> free_, velocities_, forces_;  ///< n_dofs and six more
   HugeVector<ArmGroup> arms_;
   HugeVector<RowGroup> rows_;
   ScaledBlocks blocks_;
-  std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
-  int width_ = 6;                       ///< velocities in an item of the halos
-  std::vector<Index> slot_item_;        ///< item that each slot is added to
+  std::vector<double> impulses_;  ///< all rows: of joints solved on their own; if ordered, of all
+  int width_ = 6;                 ///< velocities in an item of the halos
+  std::vector<Index> slot_item_;  ///< item that each slot is added to
   std::vector<double> slots_;
   std::optional<HaloExchange> to_owners_, to_ghosts_;
 };
@@ -392,8 +420,9 @@ class AssembledProduct final : public RowProduct {
 
 std::unique_ptr<RowProduct> make_body_product(const ConstraintProblem& problem,
                                               const RowLayout& layout, JointSystem* joints,
+                                              DelassusOperator& op,
                                               std::span<const double> free_velocities) {
-  return std::make_unique<BodyProduct>(problem, layout, joints, free_velocities);
+  return std::make_unique<BodyProduct>(problem, layout, joints, op, free_velocities);
 }
 
 std::unique_ptr<RowProduct> make_assembled_product(const ConstraintProblem& problem,

@@ -100,7 +100,7 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
   for (std::size_t i = 0; cohesive && i < row_.size(); ++i)
     if (row_[i] != kNoIndex) zero[at(row_[i])] = -cohesion_[i];
   op.velocities(zero, free);
-  product_ = make_body_product(problem, layout_, joints, free);
+  product_ = make_body_product(problem, layout_, joints, op, free);
 }
 
 void ScaledProblem::add_contact(const BlockView& view, const Place& place) {

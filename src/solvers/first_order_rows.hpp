@@ -55,9 +55,11 @@ class RowProduct {
   virtual void store_joints(std::span<double>) const {}
 };
 /// Neighbours. Through velocities; `joints`, unless null, are solved in each product, so that N is
-/// that of the problem reduced to the other rows. `free_velocities`: V at x = 0.
+/// that of the problem reduced to the other rows. `free_velocities`: V at x = 0. `op` adds up the
+/// forces of ordered problems. What is handed in by reference or pointer outlives the product.
 std::unique_ptr<RowProduct> make_body_product(const ConstraintProblem& problem,
                                               const RowLayout& layout, JointSystem* joints,
+                                              DelassusOperator& op,
                                               std::span<const double> free_velocities);
 std::unique_ptr<RowProduct> make_assembled_product(const ConstraintProblem& problem,
                                                    const RowLayout& layout);
@@ -66,7 +68,7 @@ std::unique_ptr<RowProduct> make_assembled_product(const ConstraintProblem& prob
 /// S^-1 w. Vectors over rows have size() numbers, shifts n_shifts().
 class ScaledProblem {
  public:
-  /// Neighbours. `joints`, unless null, are prepared for the problem and outlive this.
+  /// Neighbours. `joints`, unless null, are prepared for the problem; they and `op` outlive this.
   ScaledProblem(const ConstraintProblem& problem, DelassusOperator& op, JointSystem* joints,
                 double splitting);
 

@@ -2,9 +2,10 @@
 """A deterministic run is the same bits on any number of ranks: all of the series but what clocks and
 ranks say, and all of the snapshots but the ranks.
 
-usage: deterministic_test.py CATENA MPIEXEC CASE [RANKS...]
+usage: deterministic_test.py CATENA MPIEXEC CASE [RANKS...] [--set KEY=VALUE] [--other KEY=VALUE]
 """
 
+import argparse
 import csv
 import hashlib
 import pathlib
@@ -57,21 +58,29 @@ def run(catena, mpiexec, case, ranks, directory, *options):
 
 
 def main():
-    catena, mpiexec, case = sys.argv[1:4]
-    counts = [int(a) for a in sys.argv[4:]] or [1, 2, 3, 4, 7, 8]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("catena")
+    parser.add_argument("mpiexec")
+    parser.add_argument("case")
+    parser.add_argument("ranks", type=int, nargs="*", default=[1, 2, 3, 4, 7, 8])
+    parser.add_argument("--set", default="parallel.deterministic=true", help="in all runs")
+    parser.add_argument("--other", default="parallel.tile_bodies=15", help="what makes other numbers")
+    options = parser.parse_args()
+    scene = (options.catena, options.mpiexec, options.case)
+    counts = options.ranks
     with tempfile.TemporaryDirectory() as work:
-        expected, _ = run(catena, mpiexec, case, counts[0], pathlib.Path(work) / "first")
+        expected, _ = run(*scene, counts[0], pathlib.Path(work) / "first", "--set", options.set)
         print(f"{len(expected)} digests on {counts[0]} ranks")
         for ranks in counts[1:]:
-            digests, used = run(catena, mpiexec, case, ranks, pathlib.Path(work) / f"np{ranks}")
+            digests, used = run(*scene, ranks, pathlib.Path(work) / f"np{ranks}", "--set", options.set)
             assert used == ranks, f"only {used} of {ranks} ranks own bodies at the end"
             assert digests.keys() == expected.keys(), digests.keys() ^ expected.keys()
             other = [name for name in expected if digests[name] != expected[name]]
             assert not other, f"{ranks} ranks: different from {counts[0]}: {', '.join(other)}"
             print(f"{ranks} ranks: the same")
         # a comparison that could not fail would prove nothing
-        changed, _ = run(catena, mpiexec, case, 1, pathlib.Path(work) / "changed", "--set",
-                         "parallel.tile_bodies=15")
+        changed, _ = run(*scene, 1, pathlib.Path(work) / "changed", "--set", options.set, "--set",
+                         options.other)
         assert changed["series/kinetic_energy"] != expected["series/kinetic_energy"]
     return 0
 
