@@ -38,7 +38,7 @@ bool is_plain(std::string_view text) {
 }
 
 /// A word as YAML: plain where nothing else could be meant, else in double quotes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   if (is_plain(text)) return std::string(text);
   static constexpr char kHex[] = "0123456789abcdef";
   std::string out = "\"";
@@ -95,7 +95,7 @@ class Printer : public SettingsVisitor {
     }
   }
   void visit(std::string_view key, std::string& value, const SettingInfo& info) override {
-    if (!value.empty()) leaf(key, quoted(value), json_string(value), info);
+    if (!value.empty()) leaf(key, in_quotes(value), json_string(value), info);
   }
   void visit(std::string_view key, std::span<double> value, const SettingInfo& info) override {
     if (std::any_of(value.begin(), value.end(), [](double x) { return std::isnan(x); })) return;
@@ -107,13 +107,13 @@ class Printer : public SettingsVisitor {
   }
   void visit(std::string_view key, std::vector<std::string>& value,
              const SettingInfo& info) override {
-    leaf(key, bracketed(value, quoted), bracketed(value, json_string), info);
+    leaf(key, bracketed(value, in_quotes), bracketed(value, json_string), info);
   }
   void words(std::string_view key, std::vector<std::pair<std::string, std::string>>& values,
              const SettingInfo&) override {
     within(key, false, [&] {
       for (const auto& [name, word] : values)
-        leaf(quoted(name), quoted(word), json_string(word), {});
+        leaf(in_quotes(name), in_quotes(word), json_string(word), {});
     });
   }
   void rows(std::string_view key, std::vector<double>& values, std::size_t& width,
@@ -152,7 +152,7 @@ class Printer : public SettingsVisitor {
              const std::function<void(std::size_t)>& item) override {
     within(key, false, [&] {
       for (std::size_t i = 0; i < names.size(); ++i) {
-        within(quoted(names[i]), false, [&] { item(i); });
+        within(in_quotes(names[i]), false, [&] { item(i); });
       }
     });
   }

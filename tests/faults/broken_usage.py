@@ -95,15 +95,24 @@ CASES = [
 ]
 
 
+# What is tried on several ranks, too: one of each place where they have to agree that something is wrong.
+ON_RANKS = [["run"], ["run", "good.yaml", "--resume"], ["run", "good.yaml", "--resume=not.hdf5"],
+            ["run", "good.yaml", "--force", "--", "-catena_contact_ksp_typ", "cg"], ["run", "absent.yaml"],
+            ["run", "misspelt.yaml"], ["run", "table.yaml"], ["run", "tilted.yaml"], ["run", "touching.yaml"],
+            ["solve", "not.hdf5"], ["solve", "not.hdf5", "--solver", "apgd"],
+            ["solve", "not.hdf5", "--report", "good.yaml"], ["info", "absent.h5"]]
+
+
 def main():
     catena, ranks, mpiexec = sys.argv[1], sys.argv[2], sys.argv[3]
     command = [catena] if ranks == "1" else [mpiexec, "-n", ranks, catena]
+    cases = CASES if ranks == "1" else [case for case in CASES if case[0] in ON_RANKS]
     failures = 0
     with tempfile.TemporaryDirectory() as directory:
         for name, text in FILES.items():
             pathlib.Path(directory, name).write_text(text)
         before = sorted(os.listdir(directory))
-        for arguments, code, message in CASES:
+        for arguments, code, message in cases:
             done = subprocess.run(command + arguments, cwd=directory, capture_output=True, text=True, timeout=60)
             wrong = []
             if done.returncode != code:
@@ -120,7 +129,7 @@ def main():
             if wrong:
                 failures += 1
                 print(" ".join(["catena", *arguments]), *wrong, done.stderr, sep="\n  ")
-    print(f"{len(CASES)} wrong uses on {ranks} ranks, {failures} not answered as they should be")
+    print(f"{len(cases)} wrong uses on {ranks} ranks, {failures} not answered as they should be")
     return 1 if failures else 0
 
 

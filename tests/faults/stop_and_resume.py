@@ -184,10 +184,10 @@ def signals(context, report):
         running.wait_for_rows(3)
         (running.directory / "stop").touch()
         expect_stopped(context, report, running.directory, running.end(), ranks, "stop file, %d ranks" % ranks)
-        running = Running(context, ranks, "wall-%d" % ranks, ["--max-wall", "0:06"])
+        running = Running(context, ranks, "wall-%d" % ranks, ["--max-wall", "0:03"])
         done = running.end()
-        passed = re.search(r"by --max-wall, 6 s: ([0-9.]+) s have passed", done.stderr)
-        report.expect(passed and (float(passed[1]) < 6.0 or "stopped at step 0 " in done.stderr),
+        passed = re.search(r"by --max-wall, 3 s: ([0-9.]+) s have passed", done.stderr)
+        report.expect(passed and (float(passed[1]) < 3.0 or "stopped at step 0 " in done.stderr),
                       "--max-wall stops before it is over", done)
         expect_stopped(context, report, running.directory, done, ranks, "--max-wall on %d ranks" % ranks)
     # a stop file from before the run is of the last one
