@@ -206,12 +206,13 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
 
 /// Collective. Tells the owned bodies that reach other ranks' boxes or on which their joints act.
 void ContactSearch::Impl::choose_offers(const Bodies& bodies) {
-  std::vector<double> extents;
-  extents.reserve(probes.size());
+  std::vector<RankBoxes::Member> members;
+  members.reserve(probes.size());
   for (const Probe& probe : probes) {
-    extents.push_back(half_extent(bodies.constants[static_cast<std::size_t>(probe.body)].shape));
+    const BodyConstants& body = bodies.constants[static_cast<std::size_t>(probe.body)];
+    members.push_back({half_extent(body.shape), probe.dynamic});
   }
-  rank_boxes.group(extents, boxes);
+  rank_boxes.group(members, boxes);
   const std::vector<double> all = comm.all_gather(std::span(rank_boxes.published()));
   rank_boxes.select(all, comm.rank(), boxes, images, offered);
   for (auto& [rank, list] : offered) {

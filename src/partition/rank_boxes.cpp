@@ -17,33 +17,35 @@ Aabb box_at(std::span<const double> values, std::size_t k) {
 
 }  // namespace
 
-void RankBoxes::split(std::span<Index> members, std::span<const Aabb> boxes, int parts) {
-  if (members.empty()) return;
+void RankBoxes::split(std::span<Index> places, std::span<const Member> members,
+                      std::span<const Aabb> boxes, int parts) {
+  if (places.empty()) return;
   const auto box_of = [&](Index i) -> const Aabb& { return boxes[static_cast<std::size_t>(i)]; };
-  Aabb whole, centres;
-  for (const Index i : members) {
+  Aabb whole, dynamic, centres;
+  for (const Index i : places) {
     whole.merge(box_of(i));
+    if (members[static_cast<std::size_t>(i)].dynamic) dynamic.merge(box_of(i));
     const Vec3 centre = 0.5 * (box_of(i).lo + box_of(i).hi);
     centres.merge({centre, centre});
   }
-  if (parts == 1 || members.size() == 1) {
-    groups_.push_back({whole, {members.begin(), members.end()}});
+  if (parts == 1 || places.size() == 1) {
+    groups_.push_back({whole, dynamic, {places.begin(), places.end()}});
     return;
   }
   Eigen::Index axis = 0;
   (centres.hi - centres.lo).maxCoeff(&axis);
-  const std::size_t half = members.size() / 2;
-  std::nth_element(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(half),
-                   members.end(), [&](Index i, Index j) {
+  const std::size_t half = places.size() / 2;
+  std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(half), places.end(),
+                   [&](Index i, Index j) {
                      const double a = box_of(i).lo[axis] + box_of(i).hi[axis],
                                   b = box_of(j).lo[axis] + box_of(j).hi[axis];
                      return a != b ? a < b : i < j;
                    });
-  split(members.first(half), boxes, parts / 2);
-  split(members.subspan(half), boxes, parts - parts / 2);
+  split(places.first(half), members, boxes, parts / 2);
+  split(places.subspan(half), members, boxes, parts - parts / 2);
 }
 
-void RankBoxes::group(std::span<const double> extents, std::span<const Aabb> boxes) {
+void RankBoxes::group(std::span<const Member> members, std::span<const Aabb> boxes) {
   groups_.clear();
   std::vector<Index> usual, oversized;
   std::vector<double> sizes;
@@ -51,21 +53,23 @@ void RankBoxes::group(std::span<const double> extents, std::span<const Aabb> box
     // not where it is empty or not a number
     if (!(boxes[i].lo.array() <= boxes[i].hi.array()).all()) continue;
     usual.push_back(static_cast<Index>(i));
-    sizes.push_back(extents[i]);
+    sizes.push_back(members[i].extent);
   }
   if (!usual.empty()) {
     const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
     std::nth_element(sizes.begin(), middle, sizes.end());
     const double limit = kOversized * *middle;
-    const auto is_usual = [&](Index i) { return extents[static_cast<std::size_t>(i)] <= limit; };
+    const auto is_usual = [&](Index i) {
+      return members[static_cast<std::size_t>(i)].extent <= limit;
+    };
     const auto first_oversized = std::stable_partition(usual.begin(), usual.end(), is_usual);
     oversized.assign(first_oversized, usual.end());
     usual.erase(first_oversized, usual.end());
   }
-  split(oversized, boxes, kBoxes / 2);
-  split(usual, boxes, kBoxes / 2);
+  split(oversized, members, boxes, kBoxes / 2);
+  split(usual, members, boxes, kBoxes / 2);
   for (std::size_t k = 0; k < kBoxes; ++k) {
-    const Aabb box = k < groups_.size() ? groups_[k].box : Aabb{};
+    const Aabb box = k < groups_.size() ? groups_[k].dynamic : Aabb{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
       published_[6 * k + axis] = box.lo[static_cast<Eigen::Index>(axis)];
       published_[6 * k + 3 + axis] = box.hi[static_cast<Eigen::Index>(axis)];

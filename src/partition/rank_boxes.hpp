@@ -20,10 +20,17 @@ class RankBoxes {
   static constexpr int kBoxes = 8;
   static constexpr int kDoubles = 6 * kBoxes;  ///< published by each rank
 
-  /// `boxes` of owned bodies that collide, swept over the step, and half extents of their shapes;
-  /// empty boxes are left out.
-  void group(std::span<const double> extents, std::span<const Aabb> boxes);
-  /// Lower and upper corners of the groups' boxes; the rest are empty boxes.
+  /// An owned body that collides.
+  struct Member {
+    double extent;  ///< half, of its shape
+    bool dynamic;
+  };
+
+  /// `boxes` of the members, swept over the step; empty boxes are left out.
+  void group(std::span<const Member> members, std::span<const Aabb> boxes);
+  /// Lower and upper corners of boxes around the groups' dynamic bodies; the rest are empty boxes.
+  /// Contacts with other bodies are the dynamic ones' (home_of), whose ranks ask for them: what
+  /// lies on a terrain does not go to the terrain's rank.
   const std::array<double, kDoubles>& published() const { return published_; }
 
   /// Which of `boxes` overlap a box of another rank: (rank, boxes) ascending in both. `all` holds
@@ -33,10 +40,12 @@ class RankBoxes {
               std::vector<std::pair<int, std::vector<Index>>>& out) const;
 
  private:
-  void split(std::span<Index> members, std::span<const Aabb> boxes, int parts);
+  void split(std::span<Index> places, std::span<const Member> members, std::span<const Aabb> boxes,
+             int parts);
 
   struct Group {
-    Aabb box;
+    Aabb box;      ///< of all
+    Aabb dynamic;  ///< of the dynamic ones
     std::vector<Index> members;
   };
   std::vector<Group> groups_;

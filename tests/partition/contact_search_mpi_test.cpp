@@ -271,6 +271,41 @@ TEST(ContactSearch, FixedBodiesAreNotInThePlanAndTouchOnlyDynamicOnes) {
   for (const Bare& c : contacts) EXPECT_LT(c.key.a, 500);
 }
 
+TEST(ContactSearch, WhatLiesOnAFixedBodyDoesNotTravelToItsRank) {
+  // grains apart from each other over the ranks, on a box of the first
+  Scene grains;
+  for (GlobalId id = 0; id < 400; ++id)
+    grains.push_back(body(id, {ShapeType::sphere, Vec3::Constant(0.5)},
+                          {3.0 * static_cast<double>(id), 0.0, 0.5}));
+  Scene with_ground = grains;
+  with_ground.push_back(body(1000, box({700.0, 5.0, 0.5}), {600.0, 0.0, -0.5}));
+  with_ground.back().constants.kind = BodyKind::fixed;
+  const auto by_place = [](const BodyRecord& b) {
+    return b.constants.id == 1000 ? 0 : static_cast<int>(b.constants.id * n_ranks() / 400);
+  };
+  const auto bytes_sent = [&](const Scene& scene) {
+    const Communicator comm = Communicator::world();
+    Bodies bodies;
+    State state;
+    take_share(scene, by_place, comm.rank(), bodies, state);
+    ContactSet set;
+    const Model model;
+    ContactSearch search(comm, model);
+    const std::int64_t before = comm.traffic().bytes;
+    search.find(bodies, state, kStep, set);
+    if (scene.size() > 400) {
+      EXPECT_EQ(static_cast<Index>(set.contacts.size()),
+                set.bodies.n_owned - (comm.rank() == 0 ? 1 : 0));
+    }
+    return comm.traffic().bytes - before;
+  };
+
+  const std::int64_t more = bytes_sent(with_ground) - bytes_sent(grains);
+
+  // the ground itself to each other rank
+  EXPECT_LE(more, static_cast<std::int64_t>(sizeof(BodyRecord)) * (n_ranks() - 1));
+}
+
 TEST(ContactSearch, BoxesOnAllRanksKeepTheirManifolds) {
   Scene scene;
   for (int i = 0; i < 120; ++i) {
