@@ -193,6 +193,15 @@ class CostModel(unittest.TestCase):
         self.assertAlmostEqual(times["rows"], 1.1 * 2.0 / 3.0)
         self.assertAlmostEqual(times["sweeps"], 0.55 + 10 * 2 * machine.halo(2, 40, 1))
 
+    def test_messages_of_joints_and_reductions_wait_for_the_network(self):
+        phases = dict.fromkeys(cost_model.PHASES, 0.0)
+        load = {"bodies": 100.0, "contacts": 0.0, "updates": 0.0, "ghosts": 0.0, "neighbours": 2.0,
+                "iterations": 1.0, "messages": 7.0}
+        times = cost_model.predict(load, phases, load, 8, cost_model.Machine(self.CONSTANTS), 1.0)
+        self.assertAlmostEqual(times["sweeps"], 7 * 1.1e-6, 15)
+        # three rounds for eight ranks
+        self.assertAlmostEqual(times["checks"], cost_model.COLLECTIVES * 3 * 1.1e-6, 15)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

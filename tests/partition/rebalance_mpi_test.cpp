@@ -118,16 +118,30 @@ TEST(RebalanceIfItPays, MovesTheLeastThatEvensOutTwoPartsAndThenNothing) {
     return 1 + static_cast<int>((place - first) * (comm.size() - 1) / (n - first));
   };
   Scene scene = test::share_of(comm, lattice, owner);
+  scene.state.subdomain.assign(scene.state.body.size(), comm.rank());
   BalanceSums& sums = scene.state.balance;
-  const auto look = [&] {
+  const auto look = [&](const BalanceSettings& settings) {
     const ContactSet contacts = test::contacts_of(comm, lattice, scene);
     sums = {};
     note_work(comm, 3 * static_cast<std::int64_t>(contacts.contacts.size()), scene.bodies.size(),
               20.0, 1.0, sums);
-    return rebalance_if_it_pays(comm, scene.bodies, scene.state, contacts, {}, {});
+    return rebalance_if_it_pays(comm, scene.bodies, scene.state, contacts, settings, {});
   };
 
-  const BalanceLook moving = look();
+  // dearer than what is to be gained, by far and by a little
+  BalanceSettings dear;
+  dear.move_price = 1e12;
+  const BalanceLook too_dear = look(dear);
+  const WorkSize size{sums.bodies, sums.rows, dear.max_graph, comm.size()};
+  dear.move_price = 1.001 * too_dear.gain / price_of_move(size);
+  const BalanceLook a_bit_too_dear = look(dear);
+  const BalanceLook moving = look({});
+
+  for (const BalanceLook& kept : {too_dear, a_bit_too_dear}) {
+    EXPECT_FALSE(kept.taken);
+    EXPECT_EQ(kept.quality.moved, 0);
+    EXPECT_EQ(kept.gain, moving.gain);
+  }
 
   EXPECT_TRUE(moving.taken);
   EXPECT_NEAR(moving.imbalance, 1.5, 0.02);
@@ -138,7 +152,7 @@ TEST(RebalanceIfItPays, MovesTheLeastThatEvensOutTwoPartsAndThenNothing) {
   const double least = 0.5 * 960.0 * comm.size() / 2.0;
   EXPECT_GE(static_cast<double>(moving.quality.moved), 0.8 * least);
   EXPECT_LE(static_cast<double>(moving.quality.moved), 1.25 * least);
-  const BalanceLook staying = look();
+  const BalanceLook staying = look({});
   EXPECT_FALSE(staying.taken);
   EXPECT_EQ(staying.quality.moved, 0);
   EXPECT_EQ(sums.patience, 2.0);
