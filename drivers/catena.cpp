@@ -1,12 +1,17 @@
 // The program `catena`: reads the arguments, calls a subcommand, tells errors once.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <new>
 #include <sstream>
 
 #include "catena/base/huge_pages.hpp"
+#include "catena/base/suggest.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/comm/leave_program.hpp"
+#include "catena/io/info.hpp"
+#include "catena/solvers/linear_algebra_version.hpp"
 #include "commands.hpp"
 
 namespace {
@@ -78,6 +83,12 @@ void add_solve(CLI::App& app, Request& request) {
   solve->add_option("--max-iterations", s.max_iterations, "10000")->type_name("K");
   solve->add_option("--time-limit", s.time_limit, "wall time: seconds, with a unit, or HH:MM:SS")
       ->type_name("T");
+  CLI::Option* cold = solve->add_flag(
+      "--cold", s.cold, "start from zero, also where a step dumped by a run holds its first guess");
+  solve
+      ->add_flag("--warm", s.warm,
+                 "start from the file's first guess, /guesses/1/r; dumped steps do unless --cold")
+      ->excludes(cold);
   solve->add_option("--set", s.set, "key=value of the case's solver section; repeatable")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
@@ -149,6 +160,45 @@ std::vector<std::string> take_petsc_options(std::vector<std::string>& arguments)
   return options;
 }
 
+std::string remedy_of(const std::string& word, const std::vector<std::string>& known) {
+  const std::string near = catena::nearest_word(word, known);
+  if (!near.empty()) return "did you mean " + near + "?";
+  std::string all;
+  for (const std::string& name : known) all += (all.empty() ? "known: " : ", ") + name;
+  return all;
+}
+
+/// Throws Error for a first word that is no subcommand.
+void check_subcommand(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
+  for (const std::string& word : arguments) {
+    if (word.starts_with("-")) continue;
+    if (std::count(known.begin(), known.end(), word) > 0) return;
+    throw Error("unknown subcommand '" + word + "'", "command line", remedy_of(word, known));
+  }
+}
+
+/// Throws Error for the first option that the subcommand does not have.
+void check_options(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> known;
+  const CLI::App* command = &app;
+  for (const CLI::App* called : app.get_subcommands()) command = called;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
+  for (const std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    const bool number = name.size() > 1 && (std::isdigit(name[1]) != 0 || name[1] == '.');
+    if (!name.starts_with("-") || number || std::count(known.begin(), known.end(), name) > 0 ||
+        (!name.starts_with("--") && std::count(known.begin(), known.end(), name.substr(0, 2)) > 0))
+      continue;
+    const std::string of = command == &app ? "catena" : "catena " + command->get_name();
+    throw Error("unknown option '" + name + "' of " + of, "command line", remedy_of(name, known));
+  }
+}
+
 /// Parses and dispatches; help and version come from the parser.
 ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments, double started) {
   Request request;
@@ -159,9 +209,11 @@ ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments
   CLI::App app("Catena: rigid bodies in frictional contact, on any number of ranks", "catena");
   describe(app, request);
   try {
+    check_subcommand(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) check_options(app, arguments);
     if (e.get_exit_code() != 0) throw Error(e.what(), "command line", "see catena --help");
     std::ostringstream out, err;
     app.exit(e, out, err);
@@ -171,18 +223,12 @@ ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments
   return dispatch(comm, app, request);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  // BLAS on one thread: MPI is the only parallelism, set before the library starts threads
-  setenv("OPENBLAS_NUM_THREADS", "1", 1);
-  setenv("OMP_NUM_THREADS", "1", 1);
-  const double started = catena::wall_seconds();
-  catena::return_large_blocks();
+/// Runs the program; all that it made is gone when it returns.
+int run_program(const std::vector<std::string>& arguments, double started) {
   const Communicator comm = Communicator::world();
   ExitCode code = ExitCode::done;
   try {
-    code = run_catena(comm, {argv + 1, argv + argc}, started);
+    code = run_catena(comm, arguments, started);
   } catch (const Error& e) {
     // MPI's own failures may be this rank's alone; all others are thrown on every rank
     if (e.code() == ExitCode::runtime_error) comm.abort(1, e.what());
@@ -195,6 +241,25 @@ int main(int argc, char** argv) {
   }
   // mpirun kills the other ranks at the first nonzero exit: what is said must be out by then
   std::fflush(nullptr);
-  comm.barrier();
+  try {
+    comm.barrier();
+  } catch (const Error& e) {
+    comm.abort(1, e.what());
+  }
   return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // BLAS on one thread: MPI is the only parallelism, set before the library starts threads
+  setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  setenv("OMP_NUM_THREADS", "1", 1);
+  const double started = catena::wall_seconds();
+  catena::return_large_blocks();
+  const int code = run_program({argv + 1, argv + argc}, started);
+  // each library ends while those that it rests on still work
+  catena::end_linear_algebra();
+  catena::end_files();
+  catena::leave_program(code);
 }

@@ -10,6 +10,8 @@
 #include "catena/io/result_writer.hpp"
 #include "catena/partition/metis_version.hpp"
 #include "catena/partition/plan.hpp"
+#include "catena/simulation/memory_check.hpp"
+#include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
 #include "catena/solvers/linear_algebra_version.hpp"
 
@@ -22,9 +24,9 @@ void print(const Communicator& comm, const std::string& text) {
 }
 
 /// Remarks on the input, to stderr: stdout is the command's own output.
-void tell_warnings(const Communicator& comm, const Model& model) {
+void tell_warnings(const Communicator& comm, const std::vector<std::string>& warnings) {
   Log log(comm.rank() == 0);
-  for (const std::string& warning : model.warnings) log.warning(warning);
+  for (const std::string& warning : warnings) log.warning(warning);
 }
 
 std::string range_line(const char* what, const PlanRange& range, const char* unit,
@@ -107,10 +109,7 @@ ExitCode run(const Communicator& comm, const RunArguments& arguments) {
 
 ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
-  // looks into tables, geometry and regions
-  const Model model = make_model(settings, comm);
-  make_insertions(settings, comm, model);
-  tell_warnings(comm, model);
+  tell_warnings(comm, rehearse(comm, settings));
   print(comm, print_case(settings));
   return ExitCode::done;
 }
@@ -118,7 +117,8 @@ ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
   Model model = make_model(settings, comm);
-  tell_warnings(comm, model);
+  tell_warnings(comm, model.warnings);
+  refuse_beyond_memory(memory_need(comm, settings, model));  // this command makes all bodies, too
   Bodies bodies;
   State state;
   generate_bodies(settings, comm, model, bodies, state);

@@ -35,6 +35,7 @@ struct SolveArguments {
   std::vector<std::string> set;                       ///< keys of `solver:`
   std::string report, solution, history;              ///< files; empty: none
   std::vector<std::string> petsc;                     ///< what stands after --
+  bool cold = false, warm = false;                    ///< start from zero, or from the file's guess
   bool force = false;
   bool quiet = false;
 };

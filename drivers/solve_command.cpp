@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "catena/base/log.hpp"
 #include "catena/base/suggest.hpp"
@@ -117,6 +118,7 @@ std::vector<ErrorColumn> columns_of(const Errors& e) {
   columns.push_back({"energy_normal", "J", e.energy_normal});
   columns.push_back({"energy_friction", "J", e.energy_friction});
   columns.push_back({"energy_limit", "J", e.energy_limit});
+  columns.push_back({"cone_violation", "N s", e.cone_violation});
   return columns;
 }
 
@@ -143,6 +145,8 @@ struct Solved {
   FclibInfo info;
   std::int64_t rows = 0;
   ContactLaw law = ContactLaw::coulomb;
+  bool guessed = false;    ///< started from the file's guess
+  bool as_in_run = false;  ///< a dumped step, on the way that the run took
   int ranks = 1;
   MethodSettings settings;
   SolveReport report;
@@ -175,6 +179,7 @@ std::string report_json(const Solved& s) {
       {"objective", json_number(s.report.errors.objective)},
       {"errors", "{" + errors + "}"},
       {"units", "{" + units + "}"},
+      {"start", json_string(s.guessed ? "guess" : "zero")},
       {"ranks", std::to_string(s.ranks)},
       {"version", json_string(std::string(version()) + " " + std::string(git_hash()))}};
   std::string text = "{\n";
@@ -212,6 +217,8 @@ void print_summary(const Solved& s) {
   std::printf("%s: %s after %d iterations and %.3g s: %s\n", solver_name(s.settings).c_str(),
               std::string(to_string(s.report.status)).c_str(), s.report.iterations, s.report.wall_s,
               s.report.reason.c_str());
+  std::printf("start: %s%s\n", s.guessed ? "the file's first guess" : "zero",
+              s.as_in_run ? "; the step as the run held it" : "");
   if (s.settings.method == SolverMethod::gauss_seidel && s.info.form == "local" && s.ranks > 1) {
     std::printf("no bodies are known: block Jacobi between the %d ranks\n", s.ranks);
   }
@@ -282,6 +289,48 @@ void warm_up(const ConstraintProblem& like, MethodSettings settings) {
   make_solver(settings)->solve(problem, impulses, velocities);
 }
 
+/// Collective. The impulses to start from, in the file's order: a dumped step's guess unless
+/// --cold, that of other files only with --warm.
+std::vector<double> start_of(const SolveArguments& arguments, const ConstraintProblem& problem,
+                             Solved& solved) {
+  if (arguments.warm && !solved.info.has_guess)
+    throw Error("holds no first guess, /guesses/1/r", arguments.problem,
+                "leave out --warm to start from zero");
+  solved.guessed =
+      arguments.warm || (solved.info.dumped && solved.info.has_guess && !arguments.cold);
+  if (solved.guessed) return read_fclib_guess(arguments.problem, problem);
+  return std::vector<double>(static_cast<std::size_t>(problem.n_rows()), 0.0);
+}
+
+/// Collective. Solves `problem`; `impulses` holds the start and receives the solution.
+SolveReport solve_from(const ConstraintProblem& problem, const MethodSettings& settings,
+                       std::vector<double>& impulses) {
+  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  return make_solver(settings)->solve(problem, impulses, velocities);
+}
+
+/// The same on the step as the run held it, whose rows stand in another order.
+SolveReport solve_as_in_run(const DumpedStep& step, const MethodSettings& settings,
+                            std::vector<double>& impulses) {
+  std::vector<double> own(impulses.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[static_cast<std::size_t>(step.row[i])] = impulses[i];
+  const SolveReport report = solve_from(step.problem, settings, own);
+  for (std::size_t i = 0; i < own.size(); ++i)
+    impulses[i] = own[static_cast<std::size_t>(step.row[i])];
+  return report;
+}
+
+/// The dumped step as the run held it, where the file holds it and the problem is its own.
+std::optional<DumpedStep> step_of(const SolveArguments& arguments,
+                                  const ConstraintProblem& problem) {
+  if (problem.comm.size() > 1) return std::nullopt;
+  std::optional<DumpedStep> step = read_dumped_step(problem.comm, arguments.problem);
+  if (step && step->row.size() != static_cast<std::size_t>(problem.n_rows())) return std::nullopt;
+  if (step) step->problem.law = problem.law;
+  return step;
+}
+
 }  // namespace
 
 ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
@@ -302,10 +351,17 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
     throw Error("`cone` solves the law ccp only", "--set: local", "give --law ccp");
   }
   solved.rows = comm.sum(static_cast<std::int64_t>(problem.n_rows()));
-  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  std::vector<double> impulses = start_of(arguments, problem, solved);
   warm_up(problem, solved.settings);
-  solved.report = make_solver(solved.settings)->solve(problem, impulses, velocities);
+  Watch watch;
+  if (comm.rank() == 0 && !arguments.quiet)
+    watch.progress = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
+  solved.settings.stop().watch = &watch;
+  const std::optional<DumpedStep> step = step_of(arguments, problem);
+  solved.as_in_run = step.has_value();
+  solved.report = step ? solve_as_in_run(*step, solved.settings, impulses)
+                       : solve_from(problem, solved.settings, impulses);
+  solved.settings.stop().watch = nullptr;
   refuse_unused_options(comm, solved.settings.petsc);
 
   if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);

@@ -24,10 +24,10 @@ import numpy as np
 LAWS = ("coulomb", "ccp", "box", "frictionless")
 UNITS = {"energy": "J", "natural_map": "m/s", "natural_map_rms": "m/s", "fischer_burmeister": "J^0.5",
          "natural_map_angular": "rad/s", "energy_joint": "J", "energy_normal": "J",
-         "energy_friction": "J", "energy_limit": "J", "objective": "J"}
+         "energy_friction": "J", "energy_limit": "J", "objective": "J", "cone_violation": "N s"}
 ORDER = ("energy", "energy_joint", "energy_normal", "energy_friction", "energy_limit", "natural_map",
          "natural_map_rms", "natural_map_angular", "siconos", "fclib_merit", "scaled", "gap",
-         "fischer_burmeister", "objective")
+         "fischer_burmeister", "objective", "cone_violation")
 EPS = np.finfo(float).eps
 # Rows of a contact: normal, two tangents, two rolling rows, spinning row; a disc each but the first.
 DISCS = (slice(1, 3), slice(3, 5), slice(5, 6))
@@ -380,6 +380,7 @@ class Sums:
         self.count = 0
         self.largest = {"natural": 0.0, "angular": 0.0}
         self.work = self.free_work = self.quadratic = 0.0
+        self.outside = self.impulse_size = 0.0
 
     def add(self, name, values):
         self.squares[name] += float(np.sum(np.square(values)))
@@ -392,6 +393,12 @@ class Sums:
         if np.size(values):
             self.largest[name] = max(self.largest[name], float(np.max(values)))
             self.noise[name] = max(self.noise[name], float(np.max(noise)))
+
+    def add_distances(self, outside, size):
+        """Of impulses from their cones or bounds; `size`: of impulses and cohesions."""
+        if np.size(outside):
+            self.outside = max(self.outside, float(np.max(outside)))
+            self.impulse_size = max(self.impulse_size, float(np.max(size)))
 
 
 def linear_units(contacts):
@@ -450,6 +457,20 @@ def add_cones(law, contacts, sums):
         sums.peak("angular", np.linalg.norm(turning[at], axis=1),
                   np.linalg.norm(over(a[:, None] * off_noise[:, 3:], full[:, 3:])[at], axis=1))
     add_cone_energies(law, contacts, means, rows.impulse + push, sums)
+
+
+def add_cone_distances(law, contacts, sums):
+    """How far the contacts' impulses (N s) are from their cones; frictionless: from the half-lines.
+    Law box has bounds for each row: add_scalars."""
+    _, _, length, bound = linear_units(contacts)
+    impulse = contacts.rows.impulse.copy()
+    for i, disc in enumerate(DISCS):
+        impulse[:, disc] = over(impulse[:, disc], length[:, i][:, None])
+    impulse[:, 0] += contacts.cohesion
+    if law == "frictionless":
+        bound = np.zeros_like(bound)
+    outside = np.linalg.norm(impulse - project(impulse, bound), axis=1)
+    sums.add_distances(outside, np.maximum(np.linalg.norm(impulse, axis=1), contacts.cohesion))
 
 
 def slide(w, bound):
@@ -511,6 +532,8 @@ def add_scalars(s, sums):
     sums.noise["work"] += float(np.sum(abs(x) * noise))
     sums.add("unscaled", x - np.clip(x - w, lower, upper))
     sums.noise["unscaled"] += float(np.sum((noise + ROUND_OFF * abs(x)) ** 2))
+
+    sums.add_distances(np.maximum(0.0, np.maximum(lower - x, x - upper)), abs(x))
 
     at = a > 0.0
     x, w, a, noise, lower, upper, angular, counts, free, length = (
@@ -585,12 +608,15 @@ def finish(sums):
     e["fischer_burmeister"], noise["fischer_burmeister"] = size["fischer"], 3.0 * eta
     e["objective"] = 0.5 * sums.quadratic + sums.free_work
     noise["objective"] = sums.noise["work"]
+    e["cone_violation"], noise["cone_violation"] = sums.outside, ROUND_OFF * sums.impulse_size
     return e, noise
 
 
 def errors_of(problem):
     sums = Sums()
     blocks = list(problem.scalars)
+    if problem.law != "box":
+        add_cone_distances(problem.law, problem.contacts, sums)
     if problem.law in ("coulomb", "ccp"):
         add_cones(problem.law, problem.contacts, sums)
     else:

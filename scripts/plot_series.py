@@ -68,21 +68,26 @@ def plot_joint(directory, name, output):
     import h5py
     with h5py.File(os.path.join(directory, "bodies.h5"), "r") as f:
         names = list(f["joints/name"].asstr()[()]) if "joints" in f else []
+        ids = f["joints/id"][()] if "joints" in f else []
     if name not in names:
         sys.exit("%s: no joint %s; there are %d%s" % (directory, name, len(names),
                  ": " + ", ".join(names[:10]) + (", ..." if len(names) > 10 else "") if names
                  else ""))
-    j, rows = names.index(name), []
+    joint, rows = ids[names.index(name)], []
     for path in sorted(glob.glob(os.path.join(directory, "snapshots", "*.h5"))):
         with h5py.File(path, "r") as f:
             time, step = float(f.attrs["time"]), int(f.attrs["step"])
             joints = f["joints"]
-            if len(joints["id"]) == 0:  # before the first step
+            here = np.flatnonzero(joints["id"][()] == joint)
+            if len(here) == 0:  # before the first step, or gone through an outflow
                 continue
+            j = here[0]
             over_h = step / time if step > 0 else 0.0
             rows.append(np.concatenate([[time], joints["coordinate"][j],
                                         joints["reaction"][j] * over_h,
                                         joints["drive"][j] * over_h]))
+    if not rows:
+        sys.exit("%s: no snapshot holds joint %s" % (directory, name))
     rows = np.array(rows)
     t = rows[:, 0]
     panels = [("coordinate [m or rad]", [("%d" % (k + 1), rows[:, 1 + k]) for k in range(3)]),
@@ -99,6 +104,9 @@ def plot_joint(directory, name, output):
         a.grid(True, alpha=0.3)
         if a.get_legend_handles_labels()[0]:
             a.legend(fontsize="small")
+        else:
+            a.text(0.5, 0.5, "no limit, motor or friction acted", ha="center", va="center",
+                   transform=a.transAxes)
     axes[-1].set_xlabel("time [s]")
     figure.suptitle("%s: joint %s" % (os.path.basename(os.path.abspath(directory)), name))
     figure.tight_layout()

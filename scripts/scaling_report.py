@@ -221,11 +221,24 @@ def write_csv(path, rows, columns):
             writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
 
 
+def warnings_of(study, rows):
+    """What a reader of the figures must know: points whose steps had nothing to solve."""
+    empty = [row for row in rows if row["profile"]["per_rank"]["rows"]["max"] == 0.0
+             and row["profile"]["per_rank"]["joints"]["max"] == 0.0]
+    if not empty:
+        return []
+    points = ", ".join(f"{row['run']} on {row['ranks']}" for row in empty)
+    remedy = "raise warm_up" if study.study["warm_up"] else "give warm_up or checkpoint a state in which bodies touch"
+    return [f"no contact and no joint in any step of: {points}. What was measured there is free motion, not the "
+            f"solver; {remedy}"]
+
+
 def write(study):
-    """Report, tables and plots; returns the number of points that are done."""
+    """Report, tables and plots; returns the number of points that are done, and warnings."""
     rows = measured_rows(study)
     if not rows:
-        return 0
+        return 0, []
+    warnings = warnings_of(study, rows)
     calibrations = {ranks: read_json(study.calibration(ranks)) for ranks in study.study["ranks"]}
     calibrations = {ranks: c for ranks, c in calibrations.items() if c}
     here, elsewhere = predicted_measured(rows, calibrations), predicted_elsewhere(study, rows, calibrations)
@@ -239,5 +252,5 @@ def write(study):
     import scaling_text
     pictures = scaling_plots.draw(study, rows, elsewhere)
     with open(os.path.join(study.directory, "report.md"), "w") as f:
-        f.write(scaling_text.report(study, rows, calibrations, here, elsewhere, pictures))
-    return sum(r["repeats"] for r in rows)
+        f.write(scaling_text.report(study, rows, calibrations, here, elsewhere, pictures, warnings))
+    return sum(r["repeats"] for r in rows), warnings

@@ -15,6 +15,10 @@ A study (configs/studies/strong_packing.yaml is one) has the keys
     scale       more of them, in which {expressions} of n, the rank count, are worked out:
                 "generators.grains.count=[20, 20, {20 * n}]"
     steps       time steps of a run (20)
+    warm_up     time steps that come before them and are not measured (0): once for each rank count,
+                with the case's own solver; its points go on from that checkpoint
+    checkpoint  of a run of the case, relative to the study: all points go on from it (kind: strong;
+                in place of warm_up)
     fixed       {iterations}: a run with so many iterations in every step
     tolerance   {relative, max_iterations (10000)}: a run to this part of the error at zero impulses
     repeats     runs of each point (3), made in turns; the fastest counts
@@ -28,7 +32,7 @@ number of ranks. What was done with the same program and settings is not done ag
 again). --slurm writes job scripts from a template (scripts/templates/slurm.sh) into DIR/slurm instead
 of running; --collect makes the report of what has been done so far.
 
-DIR holds points/, calibration-RANKS.json, results.csv, predictions.csv, report.md and *.png.
+DIR holds points/, starts/ (warm-ups), calibration-RANKS.json, results.csv, predictions.csv, report.md and *.png.
 
 Exit code: 0 done, 1 a run failed or none is done, 3 wrong usage or study.
 Needs python3-yaml, python3-numpy, python3-matplotlib.
@@ -122,12 +126,23 @@ def read_runs(top):
     return runs
 
 
+def read_checkpoint_key(top, study, folder):
+    study["checkpoint"] = os.path.abspath(os.path.join(folder, study["checkpoint"]))
+    if study["kind"] == "weak":
+        top.refuse("checkpoint", "is for kind: strong: a scene that grows has no common state; use warm_up")
+    if study["warm_up"]:
+        top.refuse("checkpoint", "excludes warm_up: one of them says where points begin")
+    if not os.path.isfile(study["checkpoint"]):
+        top.refuse("checkpoint", f"{study['checkpoint']} is not there")
+
+
 def read_study(path):
     top = study_file.read(path)
     folder = os.path.dirname(os.path.abspath(path))
     study = {"file": path, "name": top.word("name"), "kind": top.word("kind", choices=["strong", "weak"]),
              "case": os.path.join(folder, top.word("case")), "ranks": whole_numbers(top, "ranks"),
              "set": top.words("set", []), "scale": top.words("scale", []), "steps": top.whole("steps", 20),
+             "warm_up": top.whole("warm_up", 0, least=0), "checkpoint": top.word("checkpoint", None),
              "repeats": top.whole("repeats", 3), "runs": read_runs(top), "predict": None}
     if not os.path.isfile(study["case"]):
         top.refuse("case", f"{study['case']} is not there")
@@ -137,6 +152,8 @@ def read_study(path):
         top.fail(top.node, "scale", "is missing: what grows with the ranks?")
     if study["kind"] == "strong" and study["scale"]:
         top.refuse("scale", "is for kind: weak")
+    if study["checkpoint"]:
+        read_checkpoint_key(top, study, folder)
     try:
         for text in study["scale"]:
             scaled(text, study["ranks"][0])
@@ -163,6 +180,7 @@ class Study:
         self.cores = len(os.sched_getaffinity(0))
         self.version = self.output(["--version"])
         self.step = {}
+        self.checkpoint_step = None
 
     def output(self, arguments):
         """What `catena` prints on one rank."""
@@ -188,9 +206,63 @@ class Study:
         if ranks not in self.step:  # checks the case and its overrides, too
             texts = scene + self.study["runs"][run]
             self.step[ranks] = yaml.safe_load(self.output(["check", self.study["case"]] + set_options(texts)))["time"]["step"]
-        end = self.study["steps"] * float(self.step[ranks])
+        end = (self.first_step() + self.study["steps"]) * float(self.step[ranks])
         return scene + self.study["runs"][run] + [
             f"time.end={end!r}", "output.snapshot_interval=.inf", "output.contacts=false", "output.series_steps=1"]
+
+    def first_step(self):
+        """Step that points go on from."""
+        if self.study["checkpoint"] and self.checkpoint_step is None:
+            text = self.output(["info", self.study["checkpoint"]])
+            found = re.search(r"^ *step +(\d+)$", text, re.MULTILINE)
+            if not found:
+                raise StudyError(f"checkpoint: {self.study['checkpoint']} is no checkpoint of a run")
+            self.checkpoint_step = int(found[1])
+        return self.checkpoint_step if self.study["checkpoint"] else self.study["warm_up"]
+
+    def start(self, ranks):
+        """The checkpoint that a point goes on from; None for the case's own start."""
+        if self.study["checkpoint"]:
+            return self.study["checkpoint"]
+        if not self.study["warm_up"]:
+            return None
+        return os.path.join(self.start_directory(ranks), f"checkpoint-{self.study['warm_up']:08d}.h5")
+
+    def start_directory(self, ranks):
+        return os.path.join(self.directory, "starts", str(ranks))
+
+    def warm_up_arguments(self, ranks, catena=None):
+        """The command line, after the launcher, of the steps before the measured ones."""
+        end = self.study["warm_up"] * float(self.step[ranks])
+        return [catena or self.args.catena, "run", self.study["case"], "-o", self.start_directory(ranks), "--quiet",
+                "--force"] + set_options(self.scene(ranks) + [
+                    f"time.end={end!r}", "output.snapshot_interval=.inf", "output.contacts=false"])
+
+    def warm_up_key(self, ranks):
+        return {"version": self.version, "case": file_text(self.study["case"]),
+                "arguments": self.warm_up_arguments(ranks)[5:]}
+
+    def warm_up(self, ranks):
+        """Whether the checkpoint that points of a rank count go on from is there, after a run if need be."""
+        if self.study["checkpoint"] or not self.study["warm_up"]:
+            return True
+        note = os.path.join(self.start_directory(ranks), "start.json")
+        try:
+            with open(note) as f:
+                if json.load(f) == self.warm_up_key(ranks) and os.path.exists(self.start(ranks)):
+                    return True
+        except (OSError, ValueError):
+            pass
+        print(f"{self.study['warm_up']} steps before the measured ones on {ranks} ranks", flush=True)
+        command, environment = self.launcher(ranks)
+        done = subprocess.run(command + self.warm_up_arguments(ranks), env=environment, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"failed: warm-up on {ranks} ranks: exit code {done.returncode}: {last_line(done.stderr)}",
+                  file=sys.stderr)
+            return False
+        with open(note, "w") as f:
+            json.dump(self.warm_up_key(ranks), f, indent=1)
+        return True
 
     def path(self, point):
         return os.path.join(self.points_directory, "-".join(str(p) for p in point))
@@ -198,13 +270,16 @@ class Study:
     def arguments(self, point, catena=None):
         """The run's command line after the launcher."""
         run, ranks, _ = point
+        start = self.start(ranks)
         return [catena or self.args.catena, "run", self.study["case"], "-o", os.path.join(self.path(point), "result"),
-                "--quiet", "--force"] + set_options(self.overrides(run, ranks))
+                "--quiet", "--force" if start is None else "--resume=" + os.path.abspath(start)
+                ] + set_options(self.overrides(run, ranks))
 
     def key(self, point):
         """All that a point depends on."""
         return {"version": self.version, "steps": self.study["steps"], "case": file_text(self.study["case"]),
-                "overrides": self.overrides(point[0], point[1])}
+                "overrides": self.overrides(point[0], point[1]),
+                "warm_up": self.study["warm_up"], "checkpoint": self.study["checkpoint"]}
 
     def launcher(self, ranks):
         """Command before the program, and its environment."""
@@ -245,7 +320,7 @@ class Study:
         done = subprocess.run(command + self.arguments(point), env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             print(f"failed: {' '.join(map(str, point))}: exit code {done.returncode}: "
-                  f"{(done.stderr.strip().splitlines() or ['no message'])[-1]}", file=sys.stderr)
+                  f"{last_line(done.stderr)}", file=sys.stderr)
             return False
         keep_profile(self.path(point))
         return True
@@ -273,6 +348,10 @@ class Study:
             with open(path, "w") as f:
                 f.write(text)
         return file_text(path)
+
+
+def last_line(text):
+    return (text.strip().splitlines() or ["no message"])[-1]
 
 
 def set_options(texts):
@@ -326,11 +405,17 @@ def job_commands(study, points):
     for k, point in enumerate(points, 1):
         path = os.path.abspath(study.path(point))
         words = study.arguments(point)
+        start = study.start(point[1])
         words[2], words[4] = os.path.abspath(words[2]), os.path.join(path, "result")
         lines.append(f"{k})")
         if k == 1:
             calibration = os.path.abspath(study.calibration(point[1]))
             lines.append("  launch " + shlex.join([words[0], "calibrate", "-o", calibration, "--force"]))
+        if start and not study.study["checkpoint"]:
+            before = study.warm_up_arguments(point[1])
+            before[2], before[4] = os.path.abspath(before[2]), os.path.abspath(before[4])
+            lines.append(f"  [ -e {shlex.quote(os.path.abspath(start))} ] || "
+                         f"launch {shlex.join(before)} || exit $?")
         lines.append("  launch " + shlex.join(words) + " || exit $?")
         lines.append(f"  mv {shlex.quote(path)}/result/profile.json {shlex.quote(path)}/result/series.csv "
                      f"{shlex.quote(path)}/")
@@ -366,7 +451,11 @@ def run_all(study):
     todo = [p for p in study.points() if study.args.force or not study.is_done(p)]
     for ranks in study.study["ranks"]:
         failures += not study.calibrate(ranks)
+    started = {ranks: study.warm_up(ranks) for ranks in sorted({p[1] for p in todo})}
     for k, point in enumerate(todo, 1):
+        if not started[point[1]]:
+            failures += 1
+            continue
         print(f"[{k}/{len(todo)}] {point[0]} on {point[1]} ranks, repeat {point[2] + 1}", flush=True)
         failures += not study.run(point)
     return failures
@@ -396,13 +485,15 @@ def main():
             return 0
         failures = 0 if args.collect else run_all(study)
         import scaling_report
-        n = scaling_report.write(study)
+        n, warnings = scaling_report.write(study)
     except StudyError as e:
         print(f"scaling_study.py: {e}", file=sys.stderr)
         return 3
     if n == 0:
         print("scaling_study.py: no point is done", file=sys.stderr)
         return 1
+    for warning in warnings:
+        print(f"scaling_study.py: warning: {warning}", file=sys.stderr)
     print(f"{n} of {len(study.points())} points in {study.directory}: report.md, results.csv, *.png")
     return 1 if failures else 0
 

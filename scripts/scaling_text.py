@@ -27,18 +27,27 @@ def ranks_text(row):
     return f"{row['ranks']}{' (oversubscribed)' if row['oversubscribed'] else ''}"
 
 
-def head_lines(study, rows, calibrations):
+def start_text(study):
+    """Where the measured steps begin."""
+    if study.study["checkpoint"]:
+        return f" after step {study.first_step()} of `{study.study['checkpoint']}`"
+    return f" after {study.study['warm_up']} that are not measured" if study.study["warm_up"] else ""
+
+
+def head_lines(study, rows, calibrations, warnings):
     profile = rows[0]["profile"]
     cpus = sorted({c["cpu"] for c in calibrations.values()}) or [platform.processor() or "unknown"]
     hosts = sorted({r["profile"]["hosts"] for r in rows})
     loads = max(r["load_average"] for r in rows)
     lines = [f"# {study.study['name']}: {study.study['kind']} scaling", "",
-             f"Case `{profile['case']}`, {study.study['steps']} steps a run, the fastest of up to "
+             f"Case `{profile['case']}`, {study.study['steps']} steps a run{start_text(study)}, the fastest of up to "
              f"{study.study['repeats']} repeats made in turns.", "",
              f"- machine: {', '.join(hosts)}; {', '.join(cpus)}; {study.cores} cores; load average up to "
              f"{loads:.1f} when a point began (what is above 0 then are other programs)",
              f"- program: catena {profile['version']} ({profile['git_hash']}), {profile['build']}",
              f"- made by `scripts/scaling_study.py {study.study['file']}`", ""]
+    for warning in warnings:
+        lines += [f"**Warning:** {warning}.", ""]
     if any(r["oversubscribed"] for r in rows):
         lines += ["**Oversubscribed** points have more ranks than cores: they show that a run works and what it "
                   "exchanges, not how fast it would be. Plots mark them by open symbols.", ""]
@@ -128,8 +137,8 @@ def elsewhere_lines(study, elsewhere):
                           "iterations", "step, ms", "sweeps, ms", "efficiency"], rows)
 
 
-def report(study, rows, calibrations, here, elsewhere, pictures):
-    lines = head_lines(study, rows, calibrations) + measured_lines(rows)
+def report(study, rows, calibrations, here, elsewhere, pictures, warnings):
+    lines = head_lines(study, rows, calibrations, warnings) + measured_lines(rows)
     lines += [f"![{title}]({name})" for title, name in pictures] + [""]
     lines += ["## Model", "", "Nothing below is a measurement but where it says so; docs/scaling.md has the model.", ""]
     lines += calibration_lines(calibrations) + beside_lines(here) + elsewhere_lines(study, elsewhere)

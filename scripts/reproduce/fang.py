@@ -113,7 +113,7 @@ def residual_of(problem, solution):
     a = 1.0 / n**2
     z = g - a * w
     normal, tangent = z[:, 0], np.linalg.norm(z[:, 1:], axis=1)
-    projected = np.where((tangent <= mu * normal)[:, None], z, 0.0)
+    projected = np.where(((normal >= 0.0) & (tangent <= mu * normal))[:, None], z, 0.0)
     slides = (tangent > mu * normal) & (mu * tangent > -normal)
     on = (normal + mu * tangent) / (1.0 + mu**2)
     projected[slides, 0] = on[slides]

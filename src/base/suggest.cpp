@@ -8,18 +8,20 @@ namespace catena {
 
 namespace {
 
-/// Levenshtein's distance: insertions, deletions and replacements.
+/// Insertions, deletions, replacements and swaps of neighbours.
 int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
+  // rows of the table of distances between beginnings: two before, before, present
+  std::vector<int> older(b.size() + 1), row(b.size() + 1), next(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i) + 1;
+    next[0] = static_cast<int>(i) + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const int replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
+      next[j + 1] = std::min({row[j + 1] + 1, next[j] + 1, row[j] + (a[i] == b[j] ? 0 : 1)});
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+        next[j + 1] = std::min(next[j + 1], older[j - 1] + 1);
     }
+    older.swap(row);
+    row.swap(next);
   }
   return row.back();
 }

@@ -195,7 +195,8 @@ void add_bilateral_rows(const Joint& j, BlockWriter& write) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(g.axes); ++i) {
     const JointAxis& axis = j.constants.axis[i];
     if (axis.motor == MotorKind::none || has_bound(axis)) continue;
-    write.row(motor_terms(j, i), g.axis_angular[i]);
+    constexpr double kNoBound = std::numeric_limits<double>::infinity();
+    write.row(motor_terms(j, i), g.axis_angular[i], -kNoBound, kNoBound);
     motor[motors++] = i;
   }
   if (rows + motors == 0) return;

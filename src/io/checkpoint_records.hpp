@@ -55,6 +55,7 @@ void each_member(R& r, Visit&& visit) {
     visit(r.shape.geometry_radius);
     visit(r.mass);
     vector(r.inertia);
+    visit(r.passed);  // where older checkpoints are filled up with zeros
   } else if constexpr (std::is_same_v<T, BodyMotionState>) {
     pose(r.pose);
     vector(r.twist.v);

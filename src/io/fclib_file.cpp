@@ -311,6 +311,7 @@ FclibFile read_fclib_file(const std::string& path) {
   const Reader in(path);
   FclibFile out;
   out.local = in.file().exists("/fclib_local");
+  out.has_guess = in.file().exists("/guesses/1/r");
   if (in.file().exists("/fclib_global_rolling"))
     in.refuse("/fclib_global_rolling", "rolling friction (5 rows per contact) is not supported");
   if (!out.local && !in.file().exists("/fclib_global"))

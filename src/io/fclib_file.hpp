@@ -66,6 +66,7 @@ struct CatenaExtras {
 /// 0 = G^T v + b). Matrices H and G are held as rows of their transposes.
 struct FclibFile {
   bool local = false;
+  bool has_guess = false;  ///< /guesses/1/r
   std::string title, description, math_info;
   std::vector<double> mu;  ///< per contact
   SparseRows w_matrix;     ///< W

@@ -445,6 +445,8 @@ ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, 
     found.n_velocities = static_cast<std::int64_t>(file.f.size());
     found.n_bilateral = file.g_transposed.n_rows();
     found.n_boxed = file.extras.boxed.n_rows();
+    found.dumped = file.extras.present;
+    found.has_guess = file.has_guess;
     problem.law = law_of(path, file.extras);
     if (file.local) {
       build_local(file, problem);
@@ -456,35 +458,94 @@ ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, 
   return problem;
 }
 
+namespace {
+
+/// Rows of a file that are of one kind, and where their first guess stands.
+class GuessRows {
+ public:
+  /// `wanted` numbers of `dataset`; zeros where it is missing.
+  GuessRows(const hdf5::File& file, const std::string& dataset, std::int64_t wanted)
+      : values_(static_cast<std::size_t>(wanted), 0.0) {
+    if (!file.exists(dataset)) return;
+    values_ = file.read_doubles(dataset);
+    const std::string where = file.path() + ": " + dataset;
+    if (static_cast<std::int64_t>(values_.size()) != wanted)
+      throw Error("has " + std::to_string(values_.size()) + " entries where " +
+                      std::to_string(wanted) + " are wanted",
+                  where);
+    if (!std::all_of(values_.begin(), values_.end(), [](double x) { return std::isfinite(x); }))
+      throw Error("is not finite", where, "start from zero: --cold");
+  }
+  double operator[](std::int64_t i) const { return values_.at(static_cast<std::size_t>(i)); }
+
+ private:
+  std::vector<double> values_;
+};
+
+std::int64_t name_of(const ConstraintProblem& problem, Index block) {
+  const auto k = static_cast<std::size_t>(block);
+  return problem.assembled ? problem.assembled->name[k] : problem.blocks.name[k];
+}
+
+/// Rows of the whole file by kind: of contacts (3 each), beyond those, bilateral, boxed.
+struct RowCounts {
+  std::int64_t contact = 0, couple = 0, bilateral = 0, boxed = 0;
+};
+
+bool is_contact(BlockKind kind) {
+  return kind == BlockKind::contact || kind == BlockKind::unilateral;
+}
+
+/// Collective. `begin` receives the first of each contact's rows beyond three among all of them.
+RowCounts count_rows(const ConstraintProblem& problem, std::vector<std::int64_t>& begin) {
+  std::array<std::int64_t, 4> sums{};
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    if (is_contact(view.kind)) {
+      sums[0] += 3;
+      sums[1] += std::max<Index>(0, view.rows - 3);
+    } else {
+      sums[view.kind == BlockKind::bilateral ? 2 : 3] += view.rows;
+    }
+  }
+  problem.comm.sum(sums);
+  // the file is read by every rank as a whole: what comes before a contact may be elsewhere
+  std::vector<std::int64_t> beyond(static_cast<std::size_t>(sums[0] / 3), 0);
+  for (Index k = 0; sums[1] > 0 && k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    if (is_contact(view.kind))
+      beyond[static_cast<std::size_t>(name_of(problem, k))] = std::max<Index>(0, view.rows - 3);
+  }
+  if (sums[1] > 0) problem.comm.sum(beyond);
+  begin.assign(beyond.size() + 1, 0);
+  std::partial_sum(beyond.begin(), beyond.end(), begin.begin() + 1);
+  return {sums[0], sums[1], sums[2], sums[3]};
+}
+
+}  // namespace
+
 std::vector<double> read_fclib_guess(const std::string& path, const ConstraintProblem& problem) {
   CATENA_CHECK(problem.contacts.empty(), "a guess belongs to a problem read from its file");
   std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  std::int64_t n_contacts = 0;
-  for (Index k = 0; k < problem.n_blocks(); ++k) {
-    const BlockKind kind = block_view(problem, k).kind;
-    n_contacts += kind == BlockKind::contact || kind == BlockKind::unilateral ? 1 : 0;
-  }
-  n_contacts = problem.comm.sum(n_contacts);
+  std::vector<std::int64_t> couple_begin;
+  const RowCounts counts = count_rows(problem, couple_begin);
   all_or_none(problem.comm, [&] {
-    const std::string name = "/guesses/1/r";
     const hdf5::File file = hdf5::File::open(path);
-    if (!file.exists(name)) return;
-    const std::vector<double> r = file.read_doubles(name);
-    if (static_cast<std::int64_t>(r.size()) != 3 * n_contacts)
-      throw Error("has " + std::to_string(r.size()) + " entries where " +
-                      std::to_string(3 * n_contacts) + " are wanted",
-                  path + ": " + name);
-    if (!std::all_of(r.begin(), r.end(), [](double x) { return std::isfinite(x); }))
-      throw Error("is not finite", path + ": " + name);
+    const GuessRows contacts(file, "/guesses/1/r", counts.contact);
+    const GuessRows couples(file, "/catena/couples/guess", counts.couple);
+    const GuessRows bilateral(file, "/catena/bilateral_guess", counts.bilateral);
+    const GuessRows boxed(file, "/catena/boxed/guess", counts.boxed);
     for (Index k = 0; k < problem.n_blocks(); ++k) {
       const BlockView view = block_view(problem, k);
-      if (view.kind != BlockKind::contact && view.kind != BlockKind::unilateral) continue;
-      const std::int64_t contact = problem.assembled
-                                       ? problem.assembled->name[static_cast<std::size_t>(k)]
-                                       : problem.blocks.name[static_cast<std::size_t>(k)];
-      for (Index i = 0; i < std::min<Index>(view.rows, 3); ++i)
-        guess[static_cast<std::size_t>(view.row + i)] =
-            r[static_cast<std::size_t>(3 * contact + i)];
+      const std::int64_t name = name_of(problem, k);
+      for (Index i = 0; i < view.rows; ++i) {
+        double& x = guess[static_cast<std::size_t>(view.row + i)];
+        if (is_contact(view.kind))
+          x = i < 3 ? contacts[3 * name + i]
+                    : couples[couple_begin[static_cast<std::size_t>(name)] + i - 3];
+        else
+          x = view.kind == BlockKind::bilateral ? bilateral[name + i] : boxed[name + i];
+      }
     }
   });
   return guess;

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 
@@ -11,6 +12,7 @@
 #include "catena/io/fclib.hpp"
 #include "io/fclib_file.hpp"
 #include "io/fclib_output.hpp"
+#include "io/fclib_step.hpp"
 #include "io/hdf5_file.hpp"
 
 namespace catena {
@@ -21,8 +23,8 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 /// A body with velocities in the file.
 struct BodyRecordOut {
   GlobalId id = kNoBody;
-  std::vector<double> mass;     ///< n x n
-  std::vector<double> free, v;  ///< V_free; V at the solution
+  std::vector<double> mass;              ///< n x n
+  std::vector<double> free, v, guessed;  ///< V_free; V at the solution and at the first guess
 };
 
 /// Order of blocks in the file.
@@ -31,12 +33,13 @@ enum class Section : std::int64_t { rigid, contact, unilateral, bilateral, boxed
 /// A block with all that the file holds of it; bodies by id, prescribed ones folded in.
 struct BlockRecord {
   Section section = Section::contact;
-  ContactKey key;         ///< rigid contacts
+  ContactKey key;         ///< of contacts, where they have one
   std::int64_t name = 0;  ///< general blocks
   double friction = 0.0;
   double rolling = -1.0, spinning = -1.0, cohesion = 0.0;                          ///< contacts
   std::vector<double> constant, compliance, lower, upper, angular, impulse, slip;  ///< per row
-  std::vector<std::pair<GlobalId, std::vector<double>>> jacobians;                 ///< rows x n
+  std::vector<double> guess, guess_slip;
+  std::vector<std::pair<GlobalId, std::vector<double>>> jacobians;  ///< rows x n
 
   std::size_t rows() const { return constant.size(); }
   auto order() const { return std::tie(section, key, name); }
@@ -47,8 +50,9 @@ void pack(const BlockRecord& block, Packer& out) {
   out.put(block.key);
   out.put(block.name);
   for (const double x : {block.friction, block.rolling, block.spinning, block.cohesion}) out.put(x);
-  for (const auto* values : {&block.constant, &block.compliance, &block.lower, &block.upper,
-                             &block.angular, &block.impulse, &block.slip})
+  for (const auto* values :
+       {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
+        &block.impulse, &block.slip, &block.guess, &block.guess_slip})
     out.put_all(*values);
   out.put(static_cast<std::int64_t>(block.jacobians.size()));
   for (const auto& [id, g] : block.jacobians) {
@@ -64,8 +68,9 @@ BlockRecord unpack_block(Unpacker& in) {
   block.name = in.get<std::int64_t>();
   for (double* x : {&block.friction, &block.rolling, &block.spinning, &block.cohesion})
     *x = in.get<double>();
-  for (auto* values : {&block.constant, &block.compliance, &block.lower, &block.upper,
-                       &block.angular, &block.impulse, &block.slip})
+  for (auto* values :
+       {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
+        &block.impulse, &block.slip, &block.guess, &block.guess_slip})
     *values = in.get_all();
   const auto n = in.get<std::int64_t>();
   for (std::int64_t k = 0; k < n; ++k) {
@@ -107,16 +112,36 @@ void add_jacobian(const ProblemBodies& bodies, Index body, std::span<const doubl
       block.constant[i] += g[i * n + d] * bodies.free_velocity[first + d];
 }
 
-/// The parts of `impulses` and `slips` that belong to a block; zeros without a solution.
-void add_solution(std::size_t row, std::span<const double> impulses, std::span<const double> slips,
-                  BlockRecord& block) {
-  block.impulse.assign(block.rows(), 0.0);
-  block.slip.assign(block.rows(), 0.0);
-  if (impulses.empty()) return;
-  std::copy_n(impulses.begin() + static_cast<std::ptrdiff_t>(row), block.rows(),
-              block.impulse.begin());
-  std::copy_n(slips.begin() + static_cast<std::ptrdiff_t>(row), block.rows(), block.slip.begin());
-}
+/// Impulses of all rows, with the velocities and slips that they lead to.
+struct Outcome {
+  std::vector<double> v, slip;
+  std::span<const double> impulses;  ///< empty: none on this rank
+  bool known = false;                ///< any rank has impulses
+
+  /// Collective.
+  Outcome(const ConstraintProblem& problem, std::span<const double> given)
+      : v(problem.bodies.free_velocity),
+        slip(static_cast<std::size_t>(problem.n_rows()), 0.0),
+        impulses(given),
+        known(problem.comm.max(static_cast<std::int64_t>(given.size())) > 0) {
+    // every rank takes part if any has impulses: a rank without rows has an empty span too
+    if (!known) return;
+    DelassusOperator op(problem);
+    op.velocities(impulses, v);
+    op.slips(v, impulses, slip);
+  }
+
+  /// The parts that belong to the rows from `row` on; zeros if nothing is known.
+  void take(std::size_t row, std::size_t n, std::vector<double>& impulse,
+            std::vector<double>& slips) const {
+    impulse.assign(n, 0.0);
+    slips.assign(n, 0.0);
+    if (impulses.empty()) return;
+    const auto at = static_cast<std::ptrdiff_t>(row);
+    std::copy_n(impulses.begin() + at, n, impulse.begin());
+    std::copy_n(slip.begin() + at, n, slips.begin());
+  }
+};
 
 BlockRecord rigid_record(const ConstraintProblem& problem, std::size_t k) {
   const RigidContact& contact = problem.contacts[k];
@@ -141,6 +166,7 @@ BlockRecord general_record(const ConstraintProblem& problem, std::size_t k) {
   switch (blocks.kind[k]) {
     case BlockKind::contact:
       block.section = Section::contact;
+      if (k < blocks.key.size()) block.key = blocks.key[k];
       break;
     case BlockKind::unilateral:
       block.section = Section::unilateral;
@@ -180,17 +206,9 @@ struct WholeProblem {
 };
 
 /// Collective. Sends every rank's part to rank 0.
-WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const double> impulses) {
+WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& solution,
+                            const Outcome& guess) {
   const ProblemBodies& bodies = problem.bodies;
-  std::vector<double> v(bodies.free_velocity);
-  std::vector<double> slips(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  // Every rank takes part if any has impulses: a rank without rows has an empty span too.
-  const bool solved = problem.comm.max(static_cast<std::int64_t>(impulses.size())) > 0;
-  if (solved) {
-    DelassusOperator op(problem);
-    op.velocities(impulses, v);
-    op.slips(v, impulses, slips);
-  }
   Packer body_bytes;
   for (std::size_t b = 0; b < static_cast<std::size_t>(bodies.n_owned); ++b) {
     if (bodies.mass_kind[b] == MassKind::prescribed) continue;
@@ -199,7 +217,8 @@ WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const do
     body_bytes.put(bodies.id[b]);
     body_bytes.put_all(mass_of(bodies, b));
     body_bytes.put_all(std::span(bodies.free_velocity).subspan(first, n));
-    body_bytes.put_all(std::span<const double>(v).subspan(first, n));
+    body_bytes.put_all(std::span<const double>(solution.v).subspan(first, n));
+    body_bytes.put_all(std::span<const double>(guess.v).subspan(first, n));
   }
   Packer block_bytes;
   for (std::size_t k = 0; k < static_cast<std::size_t>(problem.n_blocks()); ++k) {
@@ -212,7 +231,9 @@ WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const do
     block.cohesion = view.cohesion;
     if (problem.law == ContactLaw::frictionless)
       for (double* x : {&block.friction, &block.rolling, &block.spinning}) *x = std::min(*x, 0.0);
-    add_solution(static_cast<std::size_t>(view.row), impulses, slips, block);
+    const auto row = static_cast<std::size_t>(view.row);
+    solution.take(row, block.rows(), block.impulse, block.slip);
+    guess.take(row, block.rows(), block.guess, block.guess_slip);
     pack(block, block_bytes);
   }
   WholeProblem whole;
@@ -221,7 +242,8 @@ WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const do
     const auto id = in.get<GlobalId>();
     std::vector<double> mass = in.get_all();
     std::vector<double> free = in.get_all();
-    whole.bodies.push_back({id, std::move(mass), std::move(free), in.get_all()});
+    std::vector<double> v = in.get_all();
+    whole.bodies.push_back({id, std::move(mass), std::move(free), std::move(v), in.get_all()});
   }
   const auto all_blocks = problem.comm.gather_bytes(0, block_bytes.bytes());
   for (Unpacker in(all_blocks); !in.empty();) whole.blocks.push_back(unpack_block(in));
@@ -235,7 +257,7 @@ WholeProblem gather_problem(const ConstraintProblem& problem, std::span<const do
 /// Entries of H, G, /catena/boxed/H or /catena/couples/H and what goes with its columns.
 struct Columns {
   Triplets entries;
-  std::vector<double> constant, impulse, slip;
+  std::vector<double> constant, impulse, slip, guess, guess_slip;
   std::vector<std::int32_t> angular;      ///< per column
   std::vector<std::int32_t> begin = {0};  ///< of blocks
 };
@@ -243,7 +265,7 @@ struct Columns {
 /// The content of the file.
 struct FileContent {
   Triplets mass;
-  std::vector<double> f, v, mu, lower, upper;
+  std::vector<double> f, v, guessed_v, mu, lower, upper;
   std::vector<std::int32_t> body_begin = {0};
   std::vector<std::int32_t> unilateral, unilateral_angular;
   std::vector<std::int64_t> body_id;
@@ -271,6 +293,7 @@ void add_file_body(const BodyRecordOut& body, FileContent& out) {
     }
     out.f.push_back(force);
     out.v.push_back(body.v[i]);
+    out.guessed_v.push_back(body.guessed[i]);
   }
   out.body_id.push_back(body.id);
   out.body_begin.push_back(static_cast<std::int32_t>(out.f.size()));
@@ -292,12 +315,15 @@ void add_file_column(const BlockRecord& block, std::size_t row,
     add_file_body({kNoBody,
                    {1.0 / block.compliance[row]},
                    {0.0},
-                   {block.compliance[row] * block.impulse[row]}},
+                   {block.compliance[row] * block.impulse[row]},
+                   {block.compliance[row] * block.guess[row]}},
                   out);
   }
   columns.constant.push_back(block.constant[row]);
   columns.impulse.push_back(block.impulse[row]);
   columns.slip.push_back(block.slip[row]);
+  columns.guess.push_back(block.guess[row]);
+  columns.guess_slip.push_back(block.guess_slip[row]);
   columns.angular.push_back(block.angular[row] != 0.0 ? 1 : 0);
 }
 
@@ -311,7 +337,8 @@ void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int6
   for (std::size_t row = 0; row < block.rows(); ++row) {
     add_file_column(block, row, first_of, out, contact && row >= 3 ? out.couples : columns);
     if (!scalar) continue;
-    for (auto* values : {&columns.constant, &columns.impulse, &columns.slip})
+    for (auto* values :
+         {&columns.constant, &columns.impulse, &columns.slip, &columns.guess, &columns.guess_slip})
       values->insert(values->end(), 2, 0.0);
     out.unilateral_angular.push_back(columns.angular.back());
   }
@@ -400,7 +427,30 @@ void write_extras(hdf5::File& file, ContactLaw law, const FileContent& content) 
   write_vector(file, "/catena/couples/cohesion", content.cohesion);
 }
 
-void write_content(hdf5::File& file, const std::string& title, ContactLaw law, bool solved,
+void write_guess(hdf5::File& file, const FileContent& content) {
+  const std::array<std::int32_t, 1> one = {1};
+  file.write("/guesses/number_of_guesses", one);
+  write_vector(file, "/guesses/1/v", content.guessed_v);
+  write_vector(file, "/guesses/1/u", content.contacts.guess_slip);
+  write_vector(file, "/guesses/1/r", content.contacts.guess);
+  write_vector(file, "/catena/bilateral_guess", content.bilateral.guess);
+  write_vector(file, "/catena/boxed/guess", content.boxed.guess);
+  if (content.has_couples()) write_vector(file, "/catena/couples/guess", content.couples.guess);
+}
+
+void write_solution(hdf5::File& file, const FileContent& content) {
+  write_vector(file, "/solution/v", content.v);
+  write_vector(file, "/solution/u", content.contacts.slip);
+  write_vector(file, "/solution/r", content.contacts.impulse);
+  write_vector(file, "/solution/l", content.bilateral.impulse);
+  write_vector(file, "/catena/boxed/u", content.boxed.slip);
+  write_vector(file, "/catena/boxed/lambda", content.boxed.impulse);
+  if (!content.has_couples()) return;
+  write_vector(file, "/catena/couples/u", content.couples.slip);
+  write_vector(file, "/catena/couples/lambda", content.couples.impulse);
+}
+
+void write_content(hdf5::File& file, const std::string& title, ContactLaw law,
                    const FileContent& content) {
   const std::string root = "/fclib_global";
   const std::array<std::int32_t, 1> dimension = {3};
@@ -425,30 +475,27 @@ void write_content(hdf5::File& file, const std::string& title, ContactLaw law, b
     write_vector(file, root + "/vectors/b", content.bilateral.constant);
   }
   write_extras(file, law, content);
-  if (!solved) return;
-  write_vector(file, "/solution/v", content.v);
-  write_vector(file, "/solution/u", content.contacts.slip);
-  write_vector(file, "/solution/r", content.contacts.impulse);
-  write_vector(file, "/solution/l", content.bilateral.impulse);
-  write_vector(file, "/catena/boxed/u", content.boxed.slip);
-  write_vector(file, "/catena/boxed/lambda", content.boxed.impulse);
-  if (!content.has_couples()) return;
-  write_vector(file, "/catena/couples/u", content.couples.slip);
-  write_vector(file, "/catena/couples/lambda", content.couples.impulse);
 }
 
 }  // namespace
 
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
-                 const std::string& title, std::span<const double> impulses) {
+                 const std::string& title, std::span<const double> impulses,
+                 std::span<const double> guess) {
   CATENA_CHECK(!problem.assembled, "only problems with bodies are written");
-  const bool solved = problem.comm.max(static_cast<std::int64_t>(impulses.size())) > 0;
-  const WholeProblem whole = gather_problem(problem, impulses);
+  const Outcome solution(problem, impulses), start(problem, guess);
+  const WholeProblem whole = gather_problem(problem, solution, start);
+  std::optional<ConstraintProblem> step;
+  if (start.known) step = gather_step(problem);
   all_or_none(problem.comm, [&] {
     if (problem.comm.rank() != 0) return;
     const FileContent content = file_content(path, whole);
-    write_alone(
-        path, [&](hdf5::File& file) { write_content(file, title, problem.law, solved, content); });
+    write_alone(path, [&](hdf5::File& file) {
+      write_content(file, title, problem.law, content);
+      if (solution.known) write_solution(file, content);
+      if (start.known) write_guess(file, content);
+      if (step) write_step(file, *step);
+    });
   });
 }
 

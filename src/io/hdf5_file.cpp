@@ -75,6 +75,8 @@ const char* wrong_class(H5T_class_t wanted) {
 
 }  // namespace
 
+void end() { H5close(); }
+
 Handle& Handle::operator=(Handle&& other) noexcept {
   if (this != &other) {
     (void)reset();

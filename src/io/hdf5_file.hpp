@@ -50,6 +50,9 @@ using Pieces = std::function<void(std::uint64_t first, std::span<T>)>;
 /// How HDF5 lays out what it keeps beside the data: as every reader knows it, or with checksums.
 enum class Format { oldest, checked };
 
+/// Closes the library with all that failed to close in it; what is open must not be used again.
+void end();
+
 /// An open file. Objects are named by absolute paths ("/bodies/position"). All members
 /// throw Error(input_output) "file: /object: what failed".
 ///

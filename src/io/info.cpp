@@ -211,6 +211,8 @@ std::string describe_file(const std::string& path) {
               ExitCode::input_output);
 }
 
+void end_files() { hdf5::end(); }
+
 std::string hdf5_version() { return hdf5::library_version(); }
 
 }  // namespace catena

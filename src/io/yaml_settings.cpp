@@ -9,6 +9,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/suggest.hpp"
 #include "catena/base/units.hpp"
+#include "number_hint.hpp"
 #include "setting_text.hpp"
 #include "yaml_tree.hpp"
 
@@ -31,9 +32,10 @@ class Reader : public SettingsVisitor {
     push(root, "", root.place);
   }
 
-  void finish() {
+  std::vector<std::string> finish() {
     pop();
     if (first_) throw Error(first_->error);
+    return std::move(hints_);
   }
 
   void visit(std::string_view key, bool& value, const SettingInfo& info) override {
@@ -135,7 +137,8 @@ class Reader : public SettingsVisitor {
     if (index >= 0) {
       value = index;
     } else {
-      unknown_word(key, node->text, node->place, path_of(key), names, "unknown value ");
+      unknown_word(key, node->text, node->place, path_of(key), names, "unknown value ",
+                   info.synonyms);
     }
   }
   void section(std::string_view key, const SettingInfo& info,
@@ -162,6 +165,9 @@ class Reader : public SettingsVisitor {
   void reject(std::string_view key, const std::string& found, const std::string& fix) override {
     const std::string path = key.empty() ? frames_.back().path : path_of(key);
     report(Rank::contradiction, key_place(key), path, found, fix);
+  }
+  void hint(std::string_view key, const std::string& text) override {
+    hints_.push_back(where(key) + ": " + text);
   }
   std::string where(std::string_view key) const override {
     return yaml::place_text(source_, key_place(key)) + ": " +
@@ -245,17 +251,32 @@ class Reader : public SettingsVisitor {
   }
   void unknown_word(std::string_view key, const std::string& word, Place place,
                     const std::string& path, std::span<const std::string_view> names,
-                    const std::string& what) {
+                    const std::string& what, std::span<const Synonym> synonyms = {}) {
     for (const Later& later : frames_.back().later) {
       if (later.key == key && std::count(later.words.begin(), later.words.end(), word) > 0) {
         return report(Rank::value, place, path, "'" + word + "' is not available in this version",
                       "available: " + words_text(names));
       }
     }
+    if (const std::string remedy = remedy_of(word, names, synonyms); !remedy.empty())
+      return report(Rank::value, place, path, what + "'" + word + "'", remedy);
     const std::vector<std::string> candidates(names.begin(), names.end());
     const std::string near = nearest_word(word, candidates);
     report(Rank::value, place, path, what + "'" + word + "'",
            near.empty() ? "known: " + words_text(names) : "did you mean " + near + "?");
+  }
+
+  /// What to write in place of a synonym; empty if the word is none.
+  static std::string remedy_of(const std::string& word, std::span<const std::string_view> names,
+                               std::span<const Synonym> synonyms) {
+    for (const Synonym& synonym : synonyms) {
+      if (synonym.word != word) continue;
+      const bool remedy = synonym.meant.find(' ') != std::string_view::npos;
+      if (remedy) return std::string(synonym.meant);
+      if (index_in(names, synonym.meant) >= 0)
+        return "did you mean " + std::string(synonym.meant) + "?";
+    }
+    return {};
   }
 
   /// The value of a key of the present section, nullptr if it is absent.
@@ -329,9 +350,17 @@ class Reader : public SettingsVisitor {
              "must be " + range_text(info));
     } else {
       value = number;
+      if (const std::string text = number_hint(node.text, number, info.unit); !text.empty())
+        doubt(node, path_of(key), text);
       return true;
     }
     return false;
+  }
+  /// Keeps a hint; of several at one key the first.
+  void doubt(const Node& node, const std::string& path, const std::string& text) {
+    if (path == doubted_) return;
+    doubted_ = path;
+    hints_.push_back(yaml::place_text(source_, node.place) + ": " + path + ": " + text);
   }
   void whole_number(const Node& node, std::string_view key, const SettingInfo& info,
                     std::int64_t& value) {
@@ -349,6 +378,8 @@ class Reader : public SettingsVisitor {
   const std::string& source_;
   std::vector<Frame> frames_;
   std::optional<Found> first_;
+  std::vector<std::string> hints_;
+  std::string doubted_;  ///< path of the last number with a hint
 };
 
 void Reader::rows(std::string_view key, std::vector<double>& values, std::size_t& width,
@@ -365,10 +396,13 @@ void Reader::rows(std::string_view key, std::vector<double>& values, std::size_t
     if (row.kind != Node::Kind::sequence) return wrong(row, key, words);
     if (width == 0) width = row.items.size();
     if (!is_list_of(row, width, key, std::to_string(width) + " numbers")) return;
+    SettingInfo column = info;
+    if (!info.first_unit.empty()) column.unit = info.first_unit;
     for (const Node& item : row.items) {
       double value = 0.0;
-      if (!quantity(item, key, info, value)) return;
+      if (!quantity(item, key, column, value)) return;
       values.push_back(value);
+      column.unit = info.unit;
     }
   }
 }
@@ -498,10 +532,29 @@ YamlDocument& YamlDocument::operator=(YamlDocument&&) noexcept = default;
 
 void YamlDocument::set(const std::string& assignment) { yaml::assign(impl_->root, assignment); }
 
-void YamlDocument::read(const Description& describe) const {
+std::vector<std::string> YamlDocument::read(const Description& describe) const {
   Reader reader(impl_->root, impl_->source);
   describe(reader);
-  reader.finish();
+  return reader.finish();
+}
+
+std::string YamlDocument::place_of(std::string_view path) const {
+  const Node* node = &impl_->root;
+  std::string place;
+  while (node != nullptr && node->kind == Node::Kind::map) {
+    const std::size_t dot = path.find('.');
+    const std::string_view key = path.substr(0, dot);
+    const Node* next = nullptr;
+    for (std::size_t i = 0; i < node->keys.size(); ++i) {
+      if (node->keys[i].text != key) continue;
+      place = yaml::place_text(impl_->source, node->keys[i].place);
+      next = &node->items[i];
+    }
+    if (dot == std::string_view::npos) break;
+    path.remove_prefix(dot + 1);
+    node = next;
+  }
+  return place;
 }
 
 }  // namespace catena

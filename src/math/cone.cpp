@@ -245,7 +245,9 @@ class ConeBoundary {
       if (last < kEpsilon) break;
     }
     e = {1.0, mu_ * std::cos(t), mu_ * std::sin(t)};
-    return -r_.dot(e) / e.dot(d_ * e) * e;
+    // where D is too thin for any digits the normal impulse may come out with the wrong sign
+    const double normal = -r_.dot(e) / e.dot(d_ * e);
+    return normal < 0.0 ? Vec3(Vec3::Zero()) : Vec3(normal * e);
   }
 
   Mat3 d_;

@@ -7,6 +7,7 @@
 
 #include "catena/comm/sums.hpp"
 #include "cone_energies.hpp"
+#include "cone_violation.hpp"
 #include "contact_diagonal.hpp"
 #include "disc_errors.hpp"
 #include "row_errors.hpp"
@@ -41,7 +42,7 @@ enum Place : std::size_t {
   kQuadratic,  ///< lambda^T N lambda = lambda . (w - r)
   kSums
 };
-enum Maximum : std::size_t { kNaturalLinear, kNaturalAngular, kMaxima };
+enum Maximum : std::size_t { kNaturalLinear, kNaturalAngular, kDistance, kLargest, kMaxima };
 
 struct Totals {
   explicit Totals(bool exact) { sums.fill(Sum(exact)); }
@@ -419,6 +420,11 @@ struct ErrorEvaluator::Impl {
     words.clear();
     for (const Sum& sum : t.sums) words.add(sum);
     maxima = t.maxima;
+    if constexpr (kSet == ErrorSet::all) {
+      const ConeViolation cones = cone_violation_of(problem, impulses, row_diagonal);
+      maxima[kDistance] = cones.distance;
+      maxima[kLargest] = cones.largest;
+    }
   }
 
   void accumulate(std::span<const double> impulses, std::span<const double> velocities,
@@ -450,6 +456,8 @@ struct ErrorEvaluator::Impl {
     e.natural_map_angular = maxima[kNaturalAngular] + left_out;
     e.natural_map_rms = std::sqrt(sums[kNatural] / std::max(sums[kCount], 1.0)) + left_out;
     finish_relative(sums, set == ErrorSet::all ? poison : kNaN, e);
+    e.cone_violation = maxima[kDistance] + (set == ErrorSet::all ? poison : kNaN);
+    e.largest_impulse = maxima[kLargest] + (set == ErrorSet::all ? poison : kNaN);
     return e;
   }
 
@@ -555,6 +563,13 @@ Errors ErrorEvaluator::evaluate_at(std::span<const double> impulses,
 
 Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
   return evaluate_at({}, impl_->op.free_velocities(), set);
+}
+
+ConeViolation ErrorEvaluator::cone_violation(std::span<const double> impulses) const {
+  const ConeViolation own = cone_violation_of(impl_->problem, impulses, impl_->row_diagonal);
+  std::array<double, 2> all = {own.distance, own.largest};
+  impl_->problem.comm.max(all);
+  return {all[0], all[1]};
 }
 
 double ErrorEvaluator::energy_round_off() {

@@ -20,17 +20,24 @@ void NameTable::add(GlobalId first, GlobalId count, std::string name, bool numbe
   ranges_.insert(after, Range{first, count, std::move(name), numbered});
 }
 
-std::string NameTable::name_of(GlobalId id) const {
+const NameTable::Range* NameTable::range_of(GlobalId id) const {
   const auto after =
       std::upper_bound(ranges_.begin(), ranges_.end(), id,
                        [](GlobalId i, const Range& range) { return i < range.first; });
-  if (after != ranges_.begin()) {
-    const Range& range = *(after - 1);
-    if (id < range.first + range.count) {
-      return range.numbered ? range.name + "-" + std::to_string(id - range.first) : range.name;
-    }
-  }
-  return "body-" + std::to_string(id);
+  if (after == ranges_.begin()) return nullptr;
+  const Range& range = *(after - 1);
+  return id < range.first + range.count ? &range : nullptr;
+}
+
+std::string NameTable::name_of(GlobalId id) const {
+  const Range* range = range_of(id);
+  if (range == nullptr) return "body-" + std::to_string(id);
+  return range->numbered ? range->name + "-" + std::to_string(id - range->first) : range->name;
+}
+
+std::string NameTable::text_of(GlobalId id) const {
+  const Range* range = range_of(id);
+  return range == nullptr ? std::string() : range->name;
 }
 
 GlobalId NameTable::size() const {

@@ -1,5 +1,4 @@
 // Prescribed motions: where a kinematic body is at a time, and how it moves.
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -16,42 +15,23 @@ struct Path {
   Vec3 rate = Vec3::Zero();
 };
 
-/// Slope at row i of a table: that of the parabola through it and its neighbours (in the first
-/// and last row through the next two), so that parabolas in time are met exactly.
-Vec3 slope_at(const MotionTable& table, const std::vector<Vec3>& column, std::size_t i) {
-  const std::size_t n = table.time.size();
-  const auto secant = [&](std::size_t k) -> Vec3 {
-    return (column[k + 1] - column[k]) / (table.time[k + 1] - table.time[k]);
-  };
-  if (n == 2) return secant(0);
-  const std::size_t left = std::clamp<std::size_t>(i, 1, n - 2) - 1;
-  const double h0 = table.time[left + 1] - table.time[left];
-  const double h1 = table.time[left + 2] - table.time[left + 1];
-  const Vec3 s0 = secant(left), s1 = secant(left + 1);
-  const Vec3 curvature = (s1 - s0) / (h0 + h1);  // half the second derivative
-  // derivative of the Newton form s0 + curvature ((t - t_left) + (t - t_left+1))
-  const double t = table.time[i];
-  return s0 + curvature * ((t - table.time[left]) + (t - table.time[left + 1]));
+/// Value and rate of a column at time t, on the piece of the table in which `inside` lies.
+Path interpolate(const MotionTable& table, const std::vector<Vec3>& column, double t,
+                 double inside) {
+  static_assert(sizeof(Vec3) == 3 * sizeof(double), "components stand next to each other");
+  Path path;
+  if (column.empty()) return path;
+  for (int k = 0; k < 3; ++k) {
+    const TablePoint point =
+        evaluate({table.time, column.front().data() + k, 3, table.interpolation}, t, inside);
+    path.value[k] = point.value;
+    path.rate[k] = point.slope;
+  }
+  return path;
 }
 
-/// Value and rate of a column at time t: the cubic with the values and slopes of both rows.
-Path interpolate(const MotionTable& table, const std::vector<Vec3>& column, double t) {
-  if (column.empty()) return {};
-  if (t < table.time.front()) return {column.front(), Vec3::Zero()};
-  if (table.time.size() == 1 || t > table.time.back()) return {column.back(), Vec3::Zero()};
-  const auto after = std::upper_bound(table.time.begin() + 1, table.time.end() - 1, t);
-  const auto i = static_cast<std::size_t>(after - table.time.begin()) - 1;
-  const double h = table.time[i + 1] - table.time[i];
-  const double s = (t - table.time[i]) / h;
-  const Vec3 m0 = h * slope_at(table, column, i), m1 = h * slope_at(table, column, i + 1);
-  const Vec3 rise = column[i + 1] - column[i];
-  // x_i + s (m0 + s (3 rise - 2 m0 - m1 + s (m0 + m1 - 2 rise)))
-  const Vec3 c2 = 3.0 * rise - 2.0 * m0 - m1, c3 = m0 + m1 - 2.0 * rise;
-  return {column[i] + s * (m0 + s * (c2 + s * c3)), (m0 + s * (2.0 * c2 + 3.0 * s * c3)) / h};
-}
-
-Path translation_of(const Motion& motion, double t) {
-  Path d = interpolate(motion.table, motion.table.position, t);
+Path translation_of(const Motion& motion, double t, double inside) {
+  Path d = interpolate(motion.table, motion.table.position, t, inside);
   d.value += t * motion.velocity;
   d.rate += motion.velocity;
   for (const Harmonic& part : motion.harmonics) {
@@ -63,8 +43,8 @@ Path translation_of(const Motion& motion, double t) {
 }
 
 /// Rotation vector of harmonics and table.
-Path rotation_vector_of(const Motion& motion, double t) {
-  Path theta = interpolate(motion.table, motion.table.rotation, t);
+Path rotation_vector_of(const Motion& motion, double t, double inside) {
+  Path theta = interpolate(motion.table, motion.table.rotation, t, inside);
   for (const Harmonic& part : motion.harmonics) {
     const double omega = 2.0 * std::numbers::pi * part.frequency;
     theta.value += (std::sin(omega * t + part.phase) - std::sin(part.phase)) * part.angle_amplitude;
@@ -106,15 +86,15 @@ const Motion* motion_of(const Model& model, const BodyConstants& body) {
 }  // namespace
 
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
-                                 double t) {
+                                 double t, double inside) {
   BodyMotionState now;
   now.pose = pose;
   const Motion* motion = motion_of(model, body);
   if (motion == nullptr) return now;
   const Pose& start = motion->start;
   now.pose.p = start.p;
-  const Path d = translation_of(*motion, t);
-  const Path theta = rotation_vector_of(*motion, t);
+  const Path d = translation_of(*motion, t, inside);
+  const Path theta = rotation_vector_of(*motion, t, inside);
   // R(t) = exp(theta(t)) exp(omega t), about a point that goes along with d
   const Quat late = rotation_of(theta.value, 1.0);
   now.pose.q = (late * advance_rotation(start.q, motion->angular_velocity, t)).normalized();

@@ -20,6 +20,7 @@ namespace catena {
 
 namespace {
 
+using partition_detail::BodyFault;
 using partition_detail::ImageOf;
 using partition_detail::opposite_image;
 using partition_detail::part_in_image;
@@ -166,15 +167,18 @@ Twist ContactSearch::Impl::in_motion(const BodyConstants& body, double time) con
   return {Vec3(twist.v.x(), 0.0, twist.v.z()), Vec3(0.0, twist.w.y(), 0.0)};
 }
 
-/// Why this rank's bodies do not fit into the periodic box or the plane; "" if they do.
+/// Throws Error, with the body's place, if this rank's bodies do not fit into the plane or the
+/// periodic box.
 void ContactSearch::Impl::refuse_faults(const Bodies& bodies, const State& state) const {
   if (model->planar) {
-    const std::string found = partition_detail::planar_fault(*model, bodies, state);
-    if (!found.empty()) throw Error(found, "", kPlanarRemedy);
+    const BodyFault found = partition_detail::planar_fault(*model, bodies, state);
+    if (found.body != kNoBody)
+      throw Error(found.text, model->places.text_of(found.body), kPlanarRemedy);
   }
   if (images.any()) {
-    const std::string found = partition_detail::periodic_fault(*model, bodies, state);
-    if (!found.empty()) throw Error(found, "", kPeriodicRemedy);
+    const BodyFault found = partition_detail::periodic_fault(*model, bodies, state);
+    if (found.body != kNoBody)
+      throw Error(found.text, model->places.text_of(found.body), kPeriodicRemedy);
   }
 }
 

@@ -40,7 +40,7 @@ Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vec
   return n_first;
 }
 
-std::string periodic_fault(const Model& model, const Bodies& bodies, const State& state) {
+BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& state) {
   const PeriodicBox& periodic = model.periodic;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
@@ -54,14 +54,15 @@ std::string periodic_fault(const Model& model, const Bodies& bodies, const State
       const auto name = [&] { return "body " + model.names.name_of(body.id); };
       const std::string along = axis == 0 ? " along x" : " along y";
       if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
-        return name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" + along;
+        return {body.id, name() + " is longer than " + (dynamic ? "half " : "") +
+                             "the periodic box" + along};
       }
       if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
-        return name() + " lies outside of the periodic box" + along;
+        return {body.id, name() + " lies outside of the periodic box" + along};
       }
     }
   }
-  return "";
+  return {};
 }
 
 }  // namespace catena::partition_detail

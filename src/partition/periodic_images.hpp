@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "body_fault.hpp"
 #include "catena/base/index.hpp"
 #include "catena/model/state.hpp"
 
@@ -46,8 +47,8 @@ class PeriodicImages {
   std::vector<int> all_, half_;
 };
 
-/// Why this rank's bodies do not fit into the periodic box, naming the first that does not; "" if
-/// they do. A dynamic body is at most half as long as the box, another one as long, and lies in it.
-std::string periodic_fault(const Model& model, const Bodies& bodies, const State& state);
+/// Why this rank's bodies do not fit into the periodic box: the first that does not; none if they
+/// do. A dynamic body is at most half as long as the box, another one as long, and lies in it.
+BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& state);
 
 }  // namespace catena::partition_detail

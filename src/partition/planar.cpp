@@ -22,13 +22,13 @@ bool same_way(const Vec3& a, const Vec3& b) { return a.dot(b) > 1.0 - 1e-6; }
 
 }  // namespace
 
-std::string planar_fault(const Model& model, const Bodies& bodies, const State& state) {
+BodyFault planar_fault(const Model& model, const Bodies& bodies, const State& state) {
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic) continue;
     const BodyMotionState& s = state.body[i];
     const auto fault = [&](const char* what) {
-      return "body " + model.names.name_of(body.id) + " " + what;
+      return BodyFault{body.id, "body " + model.names.name_of(body.id) + " " + what};
     };
     // NaN is no business of this check
     if (s.twist.v.y() > 0.0 || s.twist.v.y() < 0.0) return fault("has a velocity along y");
@@ -39,7 +39,7 @@ std::string planar_fault(const Model& model, const Bodies& bodies, const State& 
       return fault("has no principal axis of inertia along y");
     }
   }
-  return "";
+  return {};
 }
 
 void flatten_contacts(std::vector<Contact>& contacts, std::size_t first, double tolerance) {

@@ -4,15 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "body_fault.hpp"
 #include "catena/collision/contact.hpp"
 #include "catena/model/state.hpp"
 
 namespace catena::partition_detail {
 
-/// Why this rank's bodies cannot move in the x-z plane alone, naming the first that cannot; ""
-/// if they can. A dynamic body has no velocity along y, turns about y alone, and has y for a
+/// Why this rank's bodies cannot move in the x-z plane alone: the first that cannot; none if they
+/// can. A dynamic body has no velocity along y, turns about y alone, and has y for a
 /// principal axis (to 1e-9 of its inertia).
-std::string planar_fault(const Model& model, const Bodies& bodies, const State& state);
+BodyFault planar_fault(const Model& model, const Bodies& bodies, const State& state);
 
 /// Projects the contacts of one pair, contacts[first ..], ascending in key, onto the plane: the
 /// normal loses its y and the gap is measured along what remains (gap/|n_xz|); a contact with

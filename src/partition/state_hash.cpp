@@ -47,6 +47,7 @@ class Mixer {
     add(b.motion);
     add(b.mass);
     add(b.inertia);
+    if (b.passed != 0) add(static_cast<std::int64_t>(b.passed));
   }
   void add(const JointConstants& j) {
     add(j.id);

@@ -50,11 +50,11 @@ std::uint8_t group_of(const std::vector<std::string>& groups, const std::string&
 
 namespace {
 
-GlobalId rows_of_table(const Communicator& comm, const TableSettings& table) {
+GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
   GlobalId rows = 0;
   all_or_none(comm, [&] {
     if (comm.rank() != 0) return;
-    rows = scene_parts::count_rows(table.file);
+    with_place(g.place, [&] { rows = scene_parts::count_rows(g.table.file); });
   });
   return comm.sum(rows);
 }
@@ -71,8 +71,8 @@ BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int m
   body.constants.group = group_of(groups, s.group);
   body.constants.shape = shape;
   body.constants.material = material;
-  body.state.pose = {s.position,
-                     scene_parts::body_rotation(shape, s.orientation.value(), model.geometries)};
+  body.state.pose = {s.position, scene_parts::body_rotation(shape, scene_parts::orientation_of(s),
+                                                            model.geometries)};
   if (kind == BodyKind::kinematic) {
     body.constants.motion = motion;
   } else if (kind == BodyKind::dynamic) {
@@ -161,7 +161,7 @@ std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& com
   for (const GeneratorSettings& g : scene.generators) {
     Block block{first, 0};
     block.count =
-        g.type == GeneratorType::table ? rows_of_table(comm, g.table) : joint_parts::count_of(g);
+        g.type == GeneratorType::table ? rows_of_table(comm, g) : joint_parts::count_of(g);
     blocks.push_back(block);
     first += block.count;
   }
@@ -310,9 +310,13 @@ std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const 
       while (next < ids.size() && ids[next] < block.first + block.count) last = ids[next++] + 1;
     }
     if (ids[i] < n_listed) {
-      const BodyRecord body = listed(static_cast<std::size_t>(ids[i]));
-      const bool bounded = body.constants.shape.type != ShapeType::plane;
-      out.push_back(bounded ? finished(body) : body);
+      BodyRecord body = listed(static_cast<std::size_t>(ids[i]));
+      if (body.constants.shape.type != ShapeType::plane) {
+        body = finished(body);
+      } else if (body.constants.kind == BodyKind::kinematic) {
+        body.state = prescribed_state(model_, body.constants, body.state.pose, 0.0);
+      }
+      out.push_back(body);
     } else {
       std::size_t wanted = i;
       make(ids[i], last, [&](const BodyRecord& body) {

@@ -8,11 +8,25 @@
 
 namespace catena::joint_parts {
 
+std::string stem_of(const GeneratorSettings& generator, std::size_t place) {
+  const std::string& name = generator.name();
+  return name.empty() ? "generator" + std::to_string(place) : name;
+}
+
+GlobalId number_in(const std::string& name, const std::string& stem) {
+  const std::size_t dash = stem.size();
+  if (name.size() < dash + 2 || !name.starts_with(stem) || name[dash] != '-') return -1;
+  if (name[dash + 1] == '0' && name.size() > dash + 2) return -1;  // 01 is no number here
+  GlobalId number = -1;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + dash + 1, end, number);
+  return error == std::errc() && stop == end ? number : -1;
+}
+
 BodyNames::BodyNames(const SceneSettings& scene) : scene_(scene) {
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) bodies_.emplace(scene.bodies[i].name, i);
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
-    const std::string& name = scene.generators[i].name();
-    generators_.emplace(name.empty() ? "generator" + std::to_string(i) : name, i);
+    generators_.emplace(stem_of(scene.generators[i], i), i);
   }
 }
 
@@ -21,14 +35,11 @@ NamedBody BodyNames::find(const std::string& name) const {
   if (const auto at = bodies_.find(name); at != bodies_.end()) return {Kind::body, at->second, 0};
   if (name == kWorld) return {Kind::world, 0, 0};
   const std::size_t dash = name.rfind('-');
-  if (dash == std::string::npos || dash + 1 == name.size()) return {};
+  if (dash == std::string::npos) return {};
   const auto generator = generators_.find(name.substr(0, dash));
   if (generator == generators_.end()) return {};
-  GlobalId number = -1;
-  const char* end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + dash + 1, end, number);
-  const bool padded = name[dash + 1] == '0' && dash + 2 < name.size();
-  if (error != std::errc() || stop != end || number < 0 || padded) return {};
+  const GlobalId number = number_in(name, generator->first);
+  if (number < 0) return {};
   const GlobalId count = count_of(scene_.generators[generator->second]);
   if (count >= 0 && number >= count) return {};
   return {Kind::generated, generator->second, number};

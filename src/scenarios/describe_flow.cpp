@@ -110,6 +110,43 @@ double SizeSettings::largest() const {
 
 namespace flow_parts {
 
+void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation) {
+  visit.choose(
+      "interpolation", interpolation, kInterpolationNames,
+      {.help = "between the rows: `monotone`: smooth, never beyond the two rows around; "
+               "`linear`: straight, speeds jump at the rows; `cubic`: smooth, may overshoot "
+               "(see \"Tables over time\" above)"});
+}
+
+namespace {
+
+constexpr std::string_view kMotionValues[] = {"displacement", "absolute"};
+
+void describe_motion_table(SettingsVisitor& visit, BodySettings& s) {
+  visit.visit(
+      "file", s.motion_file,
+      {.required = true,
+       .help = "CSV with the columns t, x, y, z and optionally rx, ry, rz; before the first "
+               "and after the last row the body rests there"});
+  int values = s.motion_absolute ? 1 : 0;
+  visit.choice("values", values, kMotionValues,
+               {.help = "`displacement`: from the body's position and orientation at the start; "
+                        "`absolute`: its position itself, m, and, where the file has rx, ry, rz, "
+                        "its orientation as a rotation vector, rad"});
+  s.motion_absolute = values == 1;
+  describe_interpolation(visit, s.motion.table.interpolation);
+  if (!s.motion_absolute) return;
+  if (!s.motion.about_origin) {
+    visit.reject("values", "`absolute` stands beside `about`, which moves the body as well",
+                 "leave out about, or give displacements");
+  } else if (!s.position.isZero(0.0)) {
+    visit.reject("values", "`absolute` stands beside the body's `position`, which it replaces",
+                 "leave out position, or give displacements");
+  }
+}
+
+}  // namespace
+
 void describe_motion(SettingsVisitor& visit, BodySettings& s) {
   visit.optional_section(
       "motion", s.kinematic,
@@ -130,11 +167,8 @@ void describe_motion(SettingsVisitor& visit, BodySettings& s) {
             [&](std::size_t n) { s.motion.harmonics.assign(n, {}); },
             [&](std::size_t i) { describe_harmonic(visit, s.motion.harmonics[i]); });
         bool has_table = !s.motion_file.empty();
-        visit.optional_section("table", has_table, {.help = "motion from a file"}, [&] {
-          visit.visit("file", s.motion_file,
-                      {.required = true,
-                       .help = "CSV with the columns t, x, y, z and optionally rx, ry, rz"});
-        });
+        visit.optional_section("table", has_table, {.help = "motion from a file"},
+                               [&] { describe_motion_table(visit, s); });
       });
 }
 
@@ -195,7 +229,11 @@ void describe_space(SettingsVisitor& visit, SceneSettings& s) {
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s) {
   visit.list(
       "outflow", s.outflow.size(),
-      {.help = "dynamic bodies whose centre lies in one of these boxes leave the scene"},
+      {.help =
+           "dynamic bodies whose centre lies in one of these boxes leave the scene; bodies that "
+           "joints or springs connect leave together, with these, once the centre of each has "
+           "been in a box, and stay if a joint or spring holds any of them to the world or to "
+           "a fixed or moved body"},
       [&](std::size_t n) { s.outflow.assign(n, {}); },
       [&](std::size_t i) {
         OutflowSettings& region = s.outflow[i];

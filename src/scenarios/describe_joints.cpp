@@ -1,36 +1,76 @@
 // The description of `joints:` and what its types do not use.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <limits>
+#include <numbers>
 #include <set>
 
 #include "catena/base/error.hpp"
+#include "flow_parts.hpp"
 #include "joint_parts.hpp"
 
 namespace catena {
 
 namespace joint_parts {
 
+namespace {
+
+constexpr std::string_view kTableValues[] = {"factor", "position", "velocity"};
+
+/// Unit of the rows' values.
+std::string_view unit_of(TableValues values, bool angular) {
+  if (values == TableValues::position) return angular ? "rad" : "m";
+  if (values == TableValues::velocity) return angular ? "rad/s" : "m/s";
+  return {};
+}
+
+void describe_rows(SettingsVisitor& visit, std::string_view unit, FactorEntry& s) {
+  std::size_t width = 2;
+  visit.visit("file", s.file, {.help = "CSV with the columns t, value, in SI"});
+  visit.rows("rows", s.rows, width,
+             {.unit = unit, .first_unit = "s", .help = "t in s, ascending, and the value"});
+  Interpolation interpolation = s.interpolation_or_default();
+  flow_parts::describe_interpolation(visit, interpolation);
+  s.interpolation = interpolation;
+  if (s.file.empty() == s.rows.empty()) {
+    visit.reject("", s.file.empty() ? "nothing is given" : "has a file and rows",
+                 "give rows or file");
+  }
+  for (std::size_t i = 2; i < s.rows.size(); i += 2) {
+    if (s.rows[i] > s.rows[i - 2]) continue;
+    visit.reject("rows", "times do not ascend", "sort the rows by time");
+    return;
+  }
+}
+
+}  // namespace
+
 void describe_factor(SettingsVisitor& visit, FactorEntry& s) {
+  visit.optional_section("table", s.present,
+                         {.help = "factor over time; constant before and after its rows"},
+                         [&] { describe_rows(visit, {}, s); });
+}
+
+void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s) {
   visit.optional_section(
-      "table", s.present, {.help = "factor over time, linear between its rows"}, [&] {
-        std::size_t width = 2;
-        visit.visit("file", s.file, {.help = "CSV with the columns t, value"});
-        visit.rows("rows", s.rows, width, {.help = "t in s, ascending, and the factor"});
-        if (s.file.empty() == s.rows.empty()) {
-          visit.reject("", s.file.empty() ? "nothing is given" : "has a file and rows",
-                       "give rows or file");
-        }
-        for (std::size_t i = 2; i < s.rows.size(); i += 2) {
-          if (s.rows[i] > s.rows[i - 2]) continue;
-          visit.reject("rows", "times do not ascend", "sort the rows by time");
-          return;
-        }
+      "table", s.present,
+      {.help = "target over time, or a factor on it; constant before and after its rows"}, [&] {
+        visit.choose("values", s.values, kTableValues,
+                     {.help = "`factor`: on velocity or position; `position`, `velocity`: the rows "
+                              "are the target itself, in m or rad (m/s, rad/s), in their place"});
+        describe_rows(visit, unit_of(s.values, angular), s);
       });
 }
 
 }  // namespace joint_parts
+
+Interpolation FactorEntry::interpolation_or_default() const {
+  return interpolation.value_or(values == TableValues::position ? Interpolation::monotone
+                                                                : Interpolation::linear);
+}
 
 namespace {
 
@@ -42,6 +82,40 @@ using joint_parts::numbers;
 constexpr std::string_view kTypes[] = {"fixed",       "spherical", "revolute",   "prismatic",
                                        "cylindrical", "universal", "planar",     "point_on_line",
                                        "distance",    "gear",      "knife_edge", "rolling"};
+
+/// Words of other programs for these types.
+constexpr Synonym kSynonyms[] = {
+    {"hinge", "revolute"},
+    {"pin", "revolute"},
+    {"pivot", "revolute"},
+    {"rotational", "revolute"},
+    {"continuous", "revolute"},
+    {"slider", "prismatic"},
+    {"slide", "prismatic"},
+    {"sliding", "prismatic"},
+    {"piston", "prismatic"},
+    {"translational", "prismatic"},
+    {"ball", "spherical"},
+    {"ball_and_socket", "spherical"},
+    {"socket", "spherical"},
+    {"point", "spherical"},
+    {"weld", "fixed"},
+    {"welded", "fixed"},
+    {"rigid", "fixed"},
+    {"lock", "fixed"},
+    {"cardan", "universal"},
+    {"hooke", "universal"},
+    {"wheel", "rolling"},
+    {"rod", "distance"},
+    {"link", "distance"},
+    {"cable", "rope"},
+    {"cable", "a cable is the generator `chain`, or a joint of type distance between two points"},
+    {"free", "bodies move freely without a joint: leave it out"},
+    {"floating", "bodies move freely without a joint: leave it out"},
+    {"spring", "springs and dampers stand under forces"},
+    {"damper", "springs and dampers stand under forces"},
+    {"motor", "a motor is a key of a joint that can move, such as revolute"},
+};
 
 using Types = std::uint32_t;  ///< a set of joint types
 
@@ -96,6 +170,33 @@ void check_needed(SettingsVisitor& visit, JointType type, std::string_view key, 
 
 bool given(double value) { return !std::isnan(value); }
 
+/// Exactly one target; angles beyond some turns are hardly meant.
+void check_target(SettingsVisitor& visit, bool angular, const MotorEntry& s) {
+  const bool velocity = given(s.velocity), position = given(s.position);
+  const bool own = s.table.present && s.table.values != TableValues::factor;
+  if (own && (velocity || position)) {
+    visit.reject(velocity ? "velocity" : "position", "stands beside a table of targets",
+                 "leave it out, or give table.values: factor");
+  } else if (!own && velocity == position) {
+    visit.reject("", velocity ? "has a velocity and a position" : "has no target",
+                 "give velocity or position, or a table with values: position");
+  }
+  if (!angular || !position || own) return;
+  double most = 0.0;
+  for (std::size_t i = 1; i < s.table.rows.size(); i += 2)
+    most = std::max(most, std::abs(s.table.rows[i]));
+  constexpr double kTurn = 2.0 * std::numbers::pi, kMostTurns = 2.0;
+  if (most <= 1.0 || std::abs(s.position) > kMostTurns * kTurn ||
+      most * std::abs(s.position) <= kMostTurns * kTurn)
+    return;
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "times position is up to %.3g rad, %.3g turns; write position: 1 deg if degrees "
+                "are meant",
+                most * std::abs(s.position), most * std::abs(s.position) / kTurn);
+  visit.hint("table", text);
+}
+
 void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
   visit.optional_section(
       "motor", s.present, {.help = "drives the coordinate to a velocity or to a position"}, [&] {
@@ -103,7 +204,7 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
                     {.unit = angular ? "rad/s" : "m/s", .help = "of the coordinate"});
         visit.visit("position", s.position,
                     {.unit = angular ? "rad" : "m", .help = "of the coordinate, a servo"});
-        joint_parts::describe_factor(visit, s.table);
+        joint_parts::describe_motor_table(visit, angular, s.table);
         visit.visit("max_force", s.max_force,
                     {.unit = angular ? "N m" : "N",
                      .min = 0,
@@ -120,12 +221,8 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
                      .help = "of a position motor: lag per force; else 0"});
         visit.visit("damping_time", s.damping_time,
                     {.unit = "s", .min = 0, .help = "of a position motor; else two time steps"});
-        const bool velocity = given(s.velocity), position = given(s.position);
-        if (velocity == position) {
-          visit.reject("", velocity ? "has a velocity and a position" : "has no target",
-                       "give velocity or position");
-          return;
-        }
+        check_target(visit, angular, s);
+        const bool velocity = s.drives_velocity(), position = !velocity;
         if (position && given(s.viscosity)) {
           visit.reject("viscosity", "is for velocity motors", "give compliance and damping_time");
         }
@@ -247,7 +344,8 @@ void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Jo
 void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
                     JointEntry& s) {
   visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
-  visit.choose("type", s.type, kTypes, {.required = true, .help = "see \"Joints\" above"});
+  visit.choose("type", s.type, kTypes,
+               {.required = true, .synonyms = kSynonyms, .help = "see \"Joints\" above"});
   joint_parts::describe_between(visit, names, s.between);
   describe_place(visit, s);
   describe_softness(visit, s);
@@ -280,9 +378,23 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   }
 }
 
-void check_unique(SettingsVisitor& visit, std::set<std::string>& names, const std::string& name) {
-  if (name.empty() || names.insert(name).second) return;
-  visit.reject("name", "the name '" + name + "' is taken", "choose another");
+/// Among joints and forces, those of chains and nets included.
+void check_unique(SettingsVisitor& visit, const SceneSettings& scene, std::set<std::string>& names,
+                  const std::string& name) {
+  if (name.empty()) return;
+  if (!names.insert(name).second) {
+    visit.reject("name", "the name '" + name + "' is taken", "choose another");
+    return;
+  }
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    const GeneratorSettings& g = scene.generators[i];
+    const std::string stem = joint_parts::stem_of(g, i);
+    const GlobalId number = joint_parts::number_in(name, stem);
+    if (number < 0 || number >= joint_parts::n_joints(g)) continue;
+    visit.reject("name", "the name '" + name + "' is taken by a joint of generator " + stem,
+                 "choose another");
+    return;
+  }
 }
 
 /// Whether rows of this kind are damped too fast.
@@ -401,7 +513,7 @@ void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t n) { s.joints.assign(n, {}); },
       [&](std::size_t i) {
         describe_joint(visit, s, bodies, s.joints[i]);
-        check_unique(visit, names, s.joints[i].name);
+        check_unique(visit, s, names, s.joints[i].name);
       });
 }
 
@@ -414,7 +526,7 @@ void describe_forces(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t n) { s.forces.assign(n, {}); },
       [&](std::size_t i) {
         joint_parts::describe_force(visit, s, bodies, s.forces[i]);
-        check_unique(visit, names, s.forces[i].name);
+        check_unique(visit, s, names, s.forces[i].name);
       });
 }
 

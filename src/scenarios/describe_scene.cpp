@@ -132,6 +132,7 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
                .min = 0,
                .help = "principal moments on the body's axes; else of the uniform shape; rods "
                        "and points, with moments of 0, need time.stepper: natural"});
+  s.place = visit.where("");
   s.inertia_place = visit.where("inertia");
   visit.visit(
       "position", numbers(s.position),
@@ -283,14 +284,25 @@ void describe_net(SettingsVisitor& visit, const SceneSettings& scene, NetSetting
   joint_parts::describe_net(visit, s);
 }
 
-void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t upto_generator,
-                 const std::string& name) {
-  if (name.empty()) return;
-  std::int64_t uses = 0;
-  for (const BodySettings& b : scene.bodies) uses += b.name == name ? 1 : 0;
-  for (std::size_t i = 0; i < upto_generator; ++i)
-    uses += scene.generators[i].name() == name ? 1 : 0;
-  if (uses > 0) visit.reject("name", "the name '" + name + "' is taken", "choose another");
+/// Names of generator `i` and of its bodies, against those before it and those of `bodies`.
+void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t i) {
+  const GeneratorSettings& g = scene.generators[i];
+  const std::string stem = joint_parts::stem_of(g, i);
+  bool taken = false;
+  for (std::size_t k = 0; k < i; ++k)
+    taken = taken || joint_parts::stem_of(scene.generators[k], k) == stem;
+  for (const BodySettings& body : scene.bodies) {
+    taken = taken || body.name == stem;
+    const GlobalId number = joint_parts::number_in(body.name, stem);
+    const GlobalId count = joint_parts::count_of(g);  // unknown of tables: any number may be there
+    if (number < 0 || (count >= 0 && number >= count)) continue;
+    visit.reject("name",
+                 "the body '" + body.name + "' has the name of " + (count < 0 ? "a row" : "one") +
+                     " of these bodies, " + stem + "-0, " + stem + "-1, ...",
+                 "give the body or the generator another name");
+    return;
+  }
+  if (taken) visit.reject("name", "the name '" + stem + "' is taken", "choose another");
 }
 
 }  // namespace
@@ -447,7 +459,8 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
           if (g.type == GeneratorType::chain) describe_chain(visit, s, g.chain);
           if (g.type == GeneratorType::net) describe_net(visit, s, g.net);
           describe_collision(visit, g.collide, g.group);
-          check_names(visit, s, i, g.name());
+          g.place = visit.where("");
+          check_names(visit, s, i);
         });
       });
   check_groups(visit, s);

@@ -108,8 +108,14 @@ void describe_hollow_cylinder(SettingsVisitor& visit, ShapeSettings& s) {
 void describe_type(SettingsVisitor& visit, ShapeType type, ShapeSettings& s) {
   switch (type) {
     case ShapeType::none:
-    case ShapeType::plane:
     case ShapeType::compound:
+      break;
+    case ShapeType::plane:
+      visit.visit("normal", numbers(s.normal),
+                  {.help = "out of the half space, on the body's axes; any length but zero"});
+      if (s.normal.isZero(0.0)) {
+        visit.reject("normal", "the normal has no length", "give a direction such as [0, 0, 1]");
+      }
       break;
     case ShapeType::sphere:
       length(visit, "radius", s.radius, "radius of the sphere");
@@ -160,6 +166,7 @@ void describe_part(SettingsVisitor& visit, PartSettings& part) {
                            [&] { describe_type(visit, type, part.shape); });
     if (!present) continue;
     part.shape.type = type;
+    part.shape.place = visit.where(kShapes[k]);
     ++found;
   }
   visit.visit("at", numbers(part.at), {.unit = "m", .help = "place in the frame of the shapes"});
@@ -213,10 +220,12 @@ void describe_orientation(SettingsVisitor& visit, OrientationSettings& s) {
 void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
   int kind = s.type == ShapeType::compound ? 0 : static_cast<int>(s.type);
   visit.one_of("shape", kind, kShapes,
-               {.help = "`none` makes no contacts; a `plane` is the half space below the body's "
-                        "z axis; meshes and heightfields neither move freely nor fill a lattice"},
+               {.help = "`none` makes no contacts; a `plane` is the half space below its normal, "
+                        "the body's z axis unless given; meshes and heightfields neither move "
+                        "freely nor fill a lattice"},
                [&](int k) { describe_type(visit, static_cast<ShapeType>(k), s); });
   s.type = static_cast<ShapeType>(kind);
+  s.place = visit.where("shape");
   visit.list(
       "shapes", s.parts.size(),
       {.help =
@@ -225,6 +234,7 @@ void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
       [&](std::size_t n) { s.parts.assign(n, {}); },
       [&](std::size_t i) { describe_part(visit, s.parts[i]); });
   if (s.parts.empty()) return;
+  s.place = visit.where("shapes");
   if (s.type != ShapeType::none) {
     visit.reject("shape", "stands beside shapes", "make it one of them, or remove shapes");
   }

@@ -5,6 +5,7 @@
 #include "catena/base/error.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "joint_maker.hpp"
+#include "scene_parts.hpp"
 
 namespace catena::joint_parts {
 
@@ -74,12 +75,16 @@ std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communic
     if (!file.empty()) {
       std::string text;
       all_or_none(comm, [&] {
-        if (comm.rank() == 0) text = read_bytes(file);
+        if (comm.rank() == 0)
+          scene_parts::with_place(factor.place, [&] { text = read_bytes(file); });
       });
       comm.broadcast(0, text);
-      all_or_none(comm, [&] { rows = parse_factor(text, file); });
+      all_or_none(comm, [&] {
+        scene_parts::with_place(factor.place, [&] { rows = parse_factor(text, file); });
+      });
     }
     ValueTable table;
+    table.interpolation = factor.entry->interpolation_or_default();
     for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
       table.time.push_back(rows[i]);
       table.value.push_back(factor.times * rows[i + 1]);

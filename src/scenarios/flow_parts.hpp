@@ -8,6 +8,9 @@
 
 namespace catena::flow_parts {
 
+/// The key `interpolation` of a table.
+void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation);
+
 /// The key `motion` of a body.
 void describe_motion(SettingsVisitor& visit, BodySettings& s);
 

@@ -245,7 +245,7 @@ int GeometryPlan::add(const ShapeSettings& shape, GeometryFrame frame, const std
   if (!needs_geometry(shape, frame)) return -1;
   const std::string key = key_of(shape, frame);
   if (const auto at = known_.find(key); at != known_.end()) return at->second;
-  Item item{&shape, frame, name, {}};
+  Item item{&shape, frame, name, shape.place.empty() ? name : shape.place, {}};
   for (std::size_t i = 0; i < shape.parts.size(); ++i) {
     const ShapeSettings& part = shape.parts[i].shape;
     // parts come in their own principal frames; only surfaces and whole shapes stay as written
@@ -277,7 +277,7 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
   const ShapeSettings& s = *item.shape;
   Geometry geometry;
   if (s.type == ShapeType::hull) {
-    geometry = hull_geometry(s, item.name, content, model);
+    geometry = hull_geometry(s, item.place, content, model);
   } else if (s.type == ShapeType::mesh) {
     geometry = mesh_geometry(s, content, model);
   } else if (s.type == ShapeType::heightfield) {
@@ -303,7 +303,7 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
     const Vec3 inertia = geometry.volume * geometry.inertia_per_mass;
     if (!(geometry.volume > 0.0 && std::isnormal(geometry.volume) &&
           std::isnormal(inertia.minCoeff()) && std::isfinite(inertia.maxCoeff()))) {
-      throw Error("volume or inertia are zero or leave the range of numbers", item.name,
+      throw Error("volume or inertia are zero or leave the range of numbers", item.place,
                   "check sizes, unit and scale");
     }
   }
@@ -336,13 +336,15 @@ void GeometryPlan::build(const Communicator& comm, Model& model) const {
     const std::string& file = items_[i].shape->file;
     if (file.empty()) continue;
     all_or_none(comm, [&] {
-      if (comm.rank() == 0) contents[i] = read_bytes(file);
+      if (comm.rank() == 0) with_place(items_[i].place, [&] { contents[i] = read_bytes(file); });
     });
     comm.broadcast(0, contents[i]);
   }
   all_or_none(comm, [&] {
-    for (std::size_t i = 0; i < items_.size(); ++i)
-      model.geometries.push_back(make(items_[i], contents[i], model));
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      with_place(items_[i].place,
+                 [&] { model.geometries.push_back(make(items_[i], contents[i], model)); });
+    }
     check_numbers_of_parts(model);
   });
 }

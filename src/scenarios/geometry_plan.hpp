@@ -31,7 +31,8 @@ class GeometryPlan {
   struct Item {
     const ShapeSettings* shape;
     GeometryFrame frame;
-    std::string name;        ///< for messages: the shape's place in the case
+    std::string name;        ///< the shape's key in the case
+    std::string place;       ///< the same with file, line and column, where these are known
     std::vector<int> parts;  ///< geometries of its parts, -1 where none is needed
   };
   int add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name);

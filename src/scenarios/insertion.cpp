@@ -107,7 +107,8 @@ Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId
                                                              prototype_.state.pose.q, model);
   if (shortfall.empty()) return;
   const std::string name = settings_.name.empty() ? std::to_string(generator) : settings_.name;
-  throw Error(shortfall, "generators." + name + ".region", flow_parts::kRegionRemedy);
+  throw Error(shortfall, (g.place.empty() ? "generators." + name : g.place) + ".region",
+              flow_parts::kRegionRemedy);
 }
 
 double Insertion::largest_radius() const {

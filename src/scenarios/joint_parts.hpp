@@ -42,6 +42,11 @@ class BodyNames {
   std::unordered_map<std::string, std::size_t> bodies_, generators_;
 };
 
+/// What the names of a generator's bodies and joints begin with.
+std::string stem_of(const GeneratorSettings& generator, std::size_t place);
+/// The number k of a name STEM-k, as generators give it; -1 if it is none.
+GlobalId number_in(const std::string& name, const std::string& stem);
+
 /// Number of bodies of a generator; -1 for tables, whose rows are not counted yet.
 GlobalId count_of(const GeneratorSettings& generator);
 
@@ -52,6 +57,8 @@ void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string
 void describe_between(SettingsVisitor& visit, const BodyNames& names,
                       std::vector<std::string>& between);
 void describe_factor(SettingsVisitor& visit, FactorEntry& s);
+/// The same of a motor, whose rows may be the target itself.
+void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s);
 /// One of `forces`.
 void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
                     ForceEntry& s);
@@ -67,6 +74,8 @@ struct JointedBlock {
 
 GlobalId n_joints(const ChainEntry& s);
 GlobalId n_joints(const NetEntry& s);
+/// Of any generator: 0 for those without joints.
+GlobalId n_joints(const GeneratorSettings& g);
 
 /// Links first .. last-1 of a chain: `link` gives a body of id 0 at rest, which becomes each of
 /// them; `written` is the rotation of the body's frame in that of its shape as written.

@@ -33,9 +33,9 @@ JointAxis axis_of(const AxisEntry& s, int table) {
   set_if_given(axis.restitution, s.restitution);
   set_if_given(axis.friction, s.friction);
   if (!s.motor.present) return axis;
-  const bool velocity = !std::isnan(s.motor.velocity);
+  const bool velocity = s.motor.drives_velocity();
   axis.motor = velocity ? MotorKind::velocity : MotorKind::position;
-  axis.target = velocity ? s.motor.velocity : s.motor.position;
+  set_if_given(axis.target, velocity ? s.motor.velocity : s.motor.position);
   axis.table = table;
   set_if_given(axis.max_force, s.motor.max_force);
   if (!std::isnan(s.motor.viscosity)) axis.motor_compliance = 1.0 / s.motor.viscosity;
@@ -147,19 +147,23 @@ std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) 
   for (const JointEntry& s : scene.joints) {
     for (const AxisEntry* axis : {&s.first, &s.second}) {
       const MotorEntry& motor = axis->motor;
-      add(motor.table, std::isnan(motor.velocity) ? motor.position : motor.velocity, s.place);
+      const double target = std::isnan(motor.velocity) ? motor.position : motor.velocity;
+      add(motor.table, motor.table.values == TableValues::factor ? target : 1.0, s.place);
     }
   }
   for (const ForceEntry& s : scene.forces) add(s.table, 1.0, s.place);
   return out;
 }
 
+GlobalId n_joints(const GeneratorSettings& g) {
+  if (g.type == GeneratorType::chain) return n_joints(g.chain);
+  return g.type == GeneratorType::net ? n_joints(g.net) : 0;
+}
+
 std::vector<GlobalId> JointMaker::first_of_generators() const {
   std::vector<GlobalId> first = {n_listed()};
   for (const GeneratorSettings& g : scene_.generators) {
-    first.push_back(first.back() + (g.type == GeneratorType::chain ? joint_parts::n_joints(g.chain)
-                                    : g.type == GeneratorType::net ? joint_parts::n_joints(g.net)
-                                                                   : 0));
+    first.push_back(first.back() + joint_parts::n_joints(g));
   }
   return first;
 }

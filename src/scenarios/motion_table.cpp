@@ -1,13 +1,13 @@
 // Tables of motions from CSV files.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "catena/base/error.hpp"
+#include "catena/io/read_bytes.hpp"
 #include "flow_parts.hpp"
+#include "scene_parts.hpp"
 
 namespace catena::flow_parts {
 
@@ -129,23 +129,23 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 
 Motion motion_of(const BodySettings& s, const Communicator& comm) {
   Motion motion = s.motion;
-  motion.start = {s.position, s.orientation.value()};
+  motion.start = {s.position, scene_parts::orientation_of(s)};
   if (s.motion_file.empty()) return motion;
   const std::string& file = s.motion_file;
+  const std::string place = s.place.empty() ? std::string() : s.place + ".motion.table";
   std::string text;
   all_or_none(comm, [&] {
-    if (comm.rank() != 0) return;
-    if (std::filesystem::is_directory(file)) {
-      throw Error("is a directory", file, "name a CSV file", ExitCode::input_output);
-    }
-    const std::ifstream stream(file, std::ios::binary);
-    std::ostringstream all;
-    if (stream) all << stream.rdbuf();
-    if (!stream) throw Error("cannot be read", file, "check the path", ExitCode::input_output);
-    text = all.str();
+    if (comm.rank() == 0) scene_parts::with_place(place, [&] { text = read_bytes(file); });
   });
   comm.broadcast(0, text);
-  all_or_none(comm, [&] { motion.table = parse_motion_table(text, file); });
+  all_or_none(comm, [&] {
+    scene_parts::with_place(place, [&] { motion.table = parse_motion_table(text, file); });
+  });
+  motion.table.interpolation = s.motion.table.interpolation;
+  if (!s.motion_absolute) return motion;
+  // what the table says is all: parts lead on from the origin
+  motion.start.p = Vec3::Zero();
+  if (!motion.table.rotation.empty()) motion.start.q = Quat::Identity();
   return motion;
 }
 

@@ -67,6 +67,13 @@ Shape shape_of(const ShapeSettings& s) {
   }
 }
 
+Quat orientation_of(const BodySettings& s) {
+  const Quat written = s.orientation.value();
+  if (s.shape.type != ShapeType::plane || s.shape.normal == Vec3::UnitZ()) return written;
+  const Vec3 normal = s.shape.normal.stableNormalized();
+  return (written * Quat::FromTwoVectors(Vec3::UnitZ(), normal)).normalized();
+}
+
 MaterialTable material_table(const SceneSettings& scene) {
   std::vector<Material> materials;
   for (const MaterialSettings& m : scene.materials) {
@@ -196,17 +203,21 @@ std::vector<GlobalId> jointed_bodies(const JointMaker& joints) {
 
 void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& model) {
   GlobalId id = 0;
-  for (const JointEntry& s : scene.joints) model.joint_names.add(id++, 1, s.name, false);
+  const auto add = [&](const std::string& name, const std::string& place) {
+    model.joint_names.add(id, 1, name, false);
+    model.joint_places.add(id++, 1, place, false);
+  };
+  for (const JointEntry& s : scene.joints) add(s.name, s.place);
   for (const ForceEntry& s : scene.forces) {
     const bool is_joint = s.type != ForceType::force && s.type != ForceType::torque;
-    if (is_joint) model.joint_names.add(id++, 1, s.name, false);
+    if (is_joint) add(s.name, s.place);
   }
   const std::vector<GlobalId> first = joints.first_of_generators();
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
-    const std::string& name = scene.generators[i].name();
-    if (first[i + 1] == first[i]) continue;
-    model.joint_names.add(first[i], first[i + 1] - first[i],
-                          name.empty() ? "generator" + std::to_string(i) : name, true);
+    const GeneratorSettings& g = scene.generators[i];
+    const GlobalId count = first[i + 1] - first[i];
+    model.joint_names.add(first[i], count, joint_parts::stem_of(g, i), true);
+    model.joint_places.add(first[i], count, g.place, false);
   }
 }
 
@@ -257,8 +268,16 @@ std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& 
 
 }  // namespace flow_parts
 
+GlobalId bodies_at_start(const SceneSettings& scene, const Model& model) {
+  GlobalId bodies = total_bodies(model);
+  for (const GeneratorSettings& g : scene.generators)
+    if (g.type == GeneratorType::insertion) bodies -= g.insertion.count;
+  return bodies;
+}
+
 Model make_model(const SceneSettings& scene, const Communicator& comm) {
   Model model;
+  model.warnings = scene.hints;
   model.gravity = scene.gravity;
   model.planar = scene.dimension == 2;
   model.periodic = flow_parts::periodic_box(scene.periodic);
@@ -273,12 +292,13 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
     const auto id = static_cast<GlobalId>(i);
     if (s.kinematic) model.motions.push_back(flow_parts::motion_of(s, comm));
     model.names.add(id, 1, s.name, false);
+    model.places.add(id, 1, s.place, false);
   }
   const std::vector<Block> blocks = blocks_of(scene, comm);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const GeneratorSettings& g = scene.generators[i];
-    const std::string name = g.name().empty() ? "generator" + std::to_string(i) : g.name();
-    model.names.add(blocks[i].first, blocks[i].count, name, true);
+    model.names.add(blocks[i].first, blocks[i].count, joint_parts::stem_of(g, i), true);
+    model.places.add(blocks[i].first, blocks[i].count, g.place, false);
     if (g.type != GeneratorType::container) continue;
     const std::size_t before = model.unbounded.size();
     add_walls(g.container, blocks[i].first, model);

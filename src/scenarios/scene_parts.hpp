@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "catena/base/error.hpp"
 #include "catena/scenarios/scene.hpp"
 
 namespace catena::scene_parts {
@@ -10,6 +11,8 @@ namespace catena::scene_parts {
 BodyKind kind_of(const BodySettings& s);
 /// Of a shape that its numbers describe whole.
 Shape shape_of(const ShapeSettings& s);
+/// Of the body's shape as written, at the start; that of a plane turns z to its normal first.
+Quat orientation_of(const BodySettings& s);
 MaterialTable material_table(const SceneSettings& scene);
 
 /// `shapes` and `shape`, one of which may be given.
@@ -21,6 +24,17 @@ void describe_orientation(SettingsVisitor& visit, OrientationSettings& s);
 void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s);
 /// kNone for what is none of m, cm, mm, um, in, ft.
 double unit_in_metres(std::string_view unit);
+
+/// Runs `work`; what is wrong with a file that the case names at `place` is told with that place.
+template <class Work>
+void with_place(const std::string& place, const Work& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    if (place.empty() || e.where().starts_with(place)) throw;
+    throw Error(e.found(), place + (e.where().empty() ? "" : ": " + e.where()), e.fix(), e.code());
+  }
+}
 
 /// Names of the groups of bodies, by number: "" first, then as the scene names them.
 std::vector<std::string> group_names(const SceneSettings& scene);

@@ -1,4 +1,5 @@
-// What to change in a case whose step failed, from what was measured of it.
+// What to change in a case whose step failed, from what was measured of it: a table of findings,
+// each with the measurement that must hold before it speaks (docs/troubleshooting.md).
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 
 #include "catena/base/index.hpp"
 #include "catena/solvers/solver.hpp"
+#include "simulation/contradiction.hpp"
+#include "simulation/step_trials.hpp"
 
 namespace catena {
 
@@ -32,18 +35,46 @@ struct Convergence {
 /// Local. From a report's history.
 Convergence convergence_of(const SolveReport& report);
 
+/// Overlaps over the smaller half extent, mass ratios, joints in a row and contact points on a body
+/// from which on they are looked into.
+inline constexpr double kMuchOverlap = 0.05, kMuchRatio = 50.0, kLongChain = 10.0,
+                        kManyContacts = 5.0;
+
+/// A contradiction with the names of who takes part.
+struct NamedContradiction {
+  Contradiction measured;
+  std::vector<std::string> constraints;  ///< `contact press / ball`, `joint slide`
+  std::vector<std::string> holders;      ///< `press (moving)`, `floor`, `the world (joint slide)`
+  std::string cause;                     ///< what asks for too much, with its key
+};
+
 /// What is measured of a failed step, over all ranks.
 struct FailureMeasures {
-  bool blow_up = false;        ///< else the tolerance was missed
-  bool finite = true;          ///< the solve did not break down
-  std::string method, metric;  ///< names of solver.method and solver.metric
-  std::string unit;            ///< of the metric
-  std::string body;            ///< that blew up; empty: none is known
+  bool blow_up = false;          ///< else the tolerance was missed
+  bool finite = true;            ///< the solve did not break down
+  std::int64_t step_number = 0;  ///< counted from 1
+  std::string method, metric;    ///< names of solver.method and solver.metric
+  ContactLaw law = ContactLaw::coulomb;
+  std::string unit;   ///< of the metric
+  std::string body;   ///< that blew up: the fastest of the solve; empty: none is known
+  std::string stuck;  ///< SolveReport::stuck: why a direct method has no solution
   Convergence convergence;
-  Extreme mass_ratio;        ///< heavier over lighter of two dynamic bodies in a contact or joint
-  Extreme overlap;           ///< penetration over the smaller body's bounding radius
-  double penetration = 0.0;  ///< m, deepest
-  Extreme motion;            ///< way in a step over the bounding radius, or angle in a step, rad
+  double wall_s = 0.0;          ///< of the solve
+  double start_energy = 0.0;    ///< energy error of zero impulses, J
+  double energy = 0.0;          ///< energy error, J
+  double round_off = 0.0;       ///< energy error that round-off alone leaves, J
+  std::vector<GlobalId> worst;  ///< bodies of the constraints with most of the error, ten at most
+  NamedContradiction contradiction;
+  std::vector<Trial> trials;  ///< of the step in other ways
+  Extreme mass_ratio;         ///< heavier over lighter of two dynamic bodies in a contact or joint
+  Extreme heaviest;           ///< kg; name_b: the key of its mass
+  Extreme overlap;            ///< penetration over the smaller body's half extent
+  std::string overlap_keys;   ///< where the two bodies stand
+  double penetration = 0.0;   ///< m, deepest
+  Extreme motion;             ///< way in a step over the half extent, or angle in a step, rad
+  /// Way that a given force makes a body go in a step over its half extent; name_b: of the force.
+  Extreme force;
+  double force_speed = 0.0;  ///< m/s that it adds in the step
   double step = 0.0;         ///< h, s
   std::int64_t bodies = 0;   ///< dynamic ones
   std::int64_t contacts = 0;
@@ -51,15 +82,26 @@ struct FailureMeasures {
   double contacts_per_body = 0.0;  ///< that a dynamic body takes part in, on average
   std::int64_t most_contacts = 0;  ///< of one body
   bool explicit_stepper = false;   ///< time.stepper: natural
-  bool joints_swept = false;       ///< solver.joints.method: iterative
+  bool error_controlled = false;   ///< with time.natural.scheme: dop853
+  std::string singular_joint;  ///< of stepper natural: shorter sub-steps agree on no motion there
+  bool joints_swept = false;   ///< solver.joints.method: iterative
   std::int64_t longest_chain = 0;  ///< joints
 };
 
 /// Reasons, the gravest first, and one paragraph that says what was measured and what to change.
 struct Advice {
-  std::vector<std::string> reasons;  ///< overlap, fast_motion, mass_ratio, ...; see docs/output.md
-  std::string text;
+  std::vector<std::string>
+      reasons;       ///< overlap, fast_motion, mass_ratio, ...; see docs/troubleshooting.md
+  std::string text;  ///< a sentence for each
 };
+
+inline constexpr std::string_view kNoSolution = "no_solution", kJammed = "jammed";
+
+/// Names of all findings, in the order of the table.
+std::vector<std::string_view> finding_names();
+
+/// Which trials of the step the findings need that its measures make likely.
+TrialChoice trials_wanted(const FailureMeasures& measures);
 
 Advice advise(const FailureMeasures& measures);
 

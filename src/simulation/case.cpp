@@ -1,7 +1,11 @@
 #include "catena/simulation/case.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
+#include <memory>
 
 #include "catena/base/error.hpp"
 #include "catena/io/read_bytes.hpp"
@@ -23,6 +27,47 @@ void describe_name(SettingsVisitor& visit, CaseSettings& s) {
   }
 }
 
+std::string number_text(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", value);
+  return text.data();
+}
+
+/// Whether `whole` is `step` times a whole number, but for round-off.
+bool is_multiple(double whole, double step) {
+  const double times = whole / step;
+  return std::abs(times - std::round(times)) <= 1e-9 * std::max(1.0, times);
+}
+
+/// Steps, and numbers of steps, that are hardly meant; an end that is no multiple of the step.
+void hint_at_steps(SettingsVisitor& visit, const TimeSettings& s) {
+  constexpr double kLongest = 1.0, kManySteps = 1e9, kDay = 86400.0, kQuick = 1e-6;
+  if (s.step > kLongest)
+    visit.hint("step", "bodies fall by " + number_text(9.81 * s.step * s.step) +
+                           " m in the first step; write " + number_text(s.step) + " ms or " +
+                           number_text(s.step) + " us if that is meant");
+  const double steps = s.end / s.step;
+  if (steps > kManySteps)
+    visit.hint("end", "the run has " + number_text(steps) + " steps of " + number_text(s.step) +
+                          " s, " + number_text(kQuick * steps / kDay) +
+                          " days at 1 us a step; numbers without unit are in s: write " +
+                          number_text(s.end) + " ms or " + number_text(s.end) +
+                          " us if that is meant");
+  else if (s.end > 0.0 && !is_multiple(s.end, s.step))
+    visit.hint("end", "is no multiple of time.step: the run does " +
+                          number_text(std::round(steps)) + " steps and ends at " +
+                          number_text(std::round(steps) * s.step) + " s");
+}
+
+/// What becomes of an interval of the output that is no multiple of the step.
+void hint_at_interval(SettingsVisitor& visit, const char* key, double interval, double step) {
+  if (!std::isfinite(interval) || is_multiple(interval, step)) return;
+  visit.hint(key, "is no multiple of time.step (" + number_text(step) + " s): " +
+                      (interval < step ? "output comes with every step"
+                                       : "output comes with the first step at or after each "
+                                         "multiple of it"));
+}
+
 void describe_time(SettingsVisitor& visit, TimeSettings& s) {
   visit.section("time", {.required = true, .help = "how the case is stepped"}, [&] {
     visit.choose("stepper", s.stepper, kSteppers,
@@ -39,6 +84,7 @@ void describe_time(SettingsVisitor& visit, TimeSettings& s) {
                    "set end to 0 for the initial state only, or to a step at least");
     }
     if (s.end / s.step > kMostSteps) visit.reject("end", "more than 1e15 steps", "");
+    hint_at_steps(visit, s);
     s.natural_given = s.stepper == StepperKind::natural;
     visit.optional_section("natural", s.natural_given, {.help = "of the stepper `natural`"}, [&] {
       describe(visit, s.natural);
@@ -80,7 +126,7 @@ void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
   });
 }
 
-void describe_output(SettingsVisitor& visit, OutputSettings& s, StepperKind stepper) {
+void describe_output(SettingsVisitor& visit, OutputSettings& s, const TimeSettings& time) {
   visit.section("output", {.help = "what the result holds"}, [&] {
     visit.visit(
         "snapshot_interval", s.snapshot_interval,
@@ -105,7 +151,11 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s, StepperKind step
                  .help = "wall time between checkpoints; .inf: only those that are asked for"});
     visit.visit("checkpoint_steps", s.checkpoint_steps,
                 {.min = 0, .help = "steps between checkpoints, besides those; 0: none"});
-    if (stepper == StepperKind::natural && std::isfinite(s.dump_interval)) {
+    // the default is nobody's wish
+    if (s.snapshot_interval != OutputSettings().snapshot_interval)
+      hint_at_interval(visit, "snapshot_interval", s.snapshot_interval, time.step);
+    hint_at_interval(visit, "dump_interval", s.dump_interval, time.step);
+    if (time.stepper == StepperKind::natural && std::isfinite(s.dump_interval)) {
       visit.reject("dump_interval", "there are no contact problems with time.stepper: natural",
                    "leave it out");
     }
@@ -216,16 +266,17 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
     }
   });
   describe_parallel(visit, s);
-  describe_output(visit, s.output, s.time.stepper);
+  describe_output(visit, s.output, s.time);
   visit.visit("seed", s.seed, {.min = 0, .help = "of all random numbers"});
 }
 
 CaseSettings parse_case(const std::string& text, const std::string& source,
                         const std::string& directory, const std::vector<std::string>& overrides) {
-  YamlDocument document(text, source);
-  for (const std::string& assignment : overrides) document.set(assignment);
+  const auto document = std::make_shared<YamlDocument>(text, source);
+  for (const std::string& assignment : overrides) document->set(assignment);
   CaseSettings settings;
-  document.read([&](SettingsVisitor& visit) { describe(visit, settings); });
+  settings.hints = document->read([&](SettingsVisitor& visit) { describe(visit, settings); });
+  settings.place_of = [document](std::string_view path) { return document->place_of(path); };
   resolve_files(settings, directory);
   if (settings.time.stepper == StepperKind::spook)
     check_damping_times(settings, settings.time.step);
@@ -247,6 +298,30 @@ CaseSettings read_case(const Communicator& comm, const std::string& path,
   CaseSettings settings;
   all_or_none(comm, [&] { settings = parse_case(text, path, directory, overrides); });
   return settings;
+}
+
+namespace {
+
+/// Whether a text holds a place, ":3:5:".
+bool has_place(std::string_view text) {
+  static constexpr std::string_view kDigits = "0123456789";
+  for (std::size_t at = text.find(':'); at != std::string_view::npos; at = text.find(':', at + 1)) {
+    const std::size_t colon = text.find_first_not_of(kDigits, at + 1);
+    if (colon == at + 1 || colon == std::string_view::npos || text[colon] != ':') continue;
+    const std::size_t end = text.find_first_not_of(kDigits, colon + 1);
+    if (end != colon + 1 && end != std::string_view::npos && text[end] == ':') return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Error with_place(const CaseSettings& settings, const Error& error) {
+  const std::string& where = error.where();
+  if (!settings.place_of || has_place(where) || where.starts_with("--set")) return error;
+  const std::string place = settings.place_of(where.substr(0, where.find(':')));
+  if (place.empty()) return error;
+  return Error(error.found(), place + ": " + where, error.fix(), error.code());
 }
 
 std::string print_case(const CaseSettings& settings) {

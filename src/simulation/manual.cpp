@@ -21,12 +21,22 @@ world frame. Ids are given to bodies in the file's order, then to each generator
 `--set bodies.block.mass=2`, `--set generators.grains.count=[8,8,8]`. For a generator with a name
 the path leaves out its kind.
 
+No two bodies have one name, and no two joints or forces: neither two that are listed, nor a listed
+one and one of a generator, whose bodies and joints are called NAME-0, NAME-1, ... (without a name
+of its own: `generator0-0`, after its place in the list).
+
+A number that is allowed but hardly meant gets a warning with its place and the likely unit: an angle
+of more than two turns without a unit (`limits: [-30, 30]` are radians), lengths, masses, densities
+and forces beyond what double precision serves well, steps of more than 1 s, more than 1e9 steps. So
+does a `time.end` or an interval of the output that is no multiple of `time.step`.
+
 ## Shapes
 
     shape: {capsule: {radius: 5 mm, length: 2 cm}}
     shape: {hull: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
     shape: {hull: {file: rock.stl, unit: mm}}
     shapes: [{sphere: {radius: 0.1}}, {sphere: {radius: 0.1}, at: [0.15, 0, 0]}]
+    shape: {plane: {normal: [1, 0, 1]}}
 
 Axes of capsules, cylinders and hollow cylinders are the z axis of the shape. A heightfield is solid
 below its surface; a mesh must be closed, its faces counter-clockwise seen from outside, unless it is
@@ -91,7 +101,8 @@ disagree at the start by more than 1e-6 m or rad the case is refused with the mi
 | `rolling` | wheel b about `axis_b` rolls on a plane of a, normal to `axis` | `at` (centre), `axis`, `axis_b`, `radius` | |
 
 `limits`, `motor`, `friction` and `restitution` act along the first coordinate; those of the second
-stand under `second`. A motor has a `velocity` or a `position`; its `table` is a factor over time.
+stand under `second`. A motor has a `velocity` or a `position`; its `table` is a factor on it over
+time, or, with `values: position` or `values: velocity`, the target itself ("Tables over time").
 
     joints:
       - {name: hinge, type: revolute, between: [world, arm], at: [9, 0, 4], axis: [0, 1, 0],
@@ -109,6 +120,47 @@ cylinders and all others but x of boxes, lies along the link with the centre of 
 y along the hinges. A `net` makes knots and cords between them. Joints are called NAME-0, NAME-1, ...
 along a chain from its first anchor; of a net first those along its first direction, then along the
 second, then the anchors. Joint ids: `joints`, then springs and dampers of `forces`, then generators.
+
+## Tables over time
+
+Motions of bodies, motors and forces may have a `table`: rows of a time and of values, in the case
+(`rows`) or in a CSV file with a header line (`file`; SI, empty lines and lines with `#` are passed
+over). Times ascend; there may be a single row.
+
+| table | columns | `values` | `interpolation` unless given |
+|---|---|---|---|
+| of a `motion` | t, x, y, z, also rx, ry, rz | `displacement` (default): m, and a rotation vector in rad, both in the world frame, from the position and orientation at the start. `absolute`: the position itself, in place of `position`, and the orientation itself as a rotation vector, in place of `orientation` if the file has rx, ry, rz | `monotone` |
+| of a `motor` | t, value | `factor` (default): on the motor's `position` or `velocity` | `linear` |
+| | | `position`: the target itself in m or rad, `velocity`: in m/s or rad/s; the motor has no `position` or `velocity` then | `monotone` for positions, `linear` for velocities |
+| of a `force` or `torque` | t, value | a factor | `linear` |
+
+*Before the first row and after the last one* a table is constant: a motion rests there, a position is
+held, a velocity or a factor stays at the row's value. A motion whose table does not start with zeros
+at t = 0 displaces the body at once.
+
+*Between two rows*
+
+- `monotone`: a cubic whose value stays between both rows and does not turn back, with a continuous
+  slope from row to row (Fritsch and Carlson, 1980). Where rows are alike it stands still; at a row that
+  is higher or lower than both neighbours the slope is 0. Columns are taken one by one.
+- `linear`: a straight line. Velocities jump at the rows, a body that is moved so hits what it touches.
+- `cubic`: a cubic with continuous slope, that of the parabola through three rows at each of them. It
+  meets parabolas exactly and a sampled smooth curve best (its error falls with the third power of the
+  spacing), but it overshoots where rows are unevenly spaced or bend sharply: it may move before it
+  is told to.
+
+A gate that stays shut until 0.6 s and then opens by 0.1 m within 50 ms:
+
+    bodies:
+      - {name: gate, material: steel, shape: {box: {size: [60 mm, 60 mm, 2 mm]}},
+         motion: {table: {file: gate.csv}}}        # t,x,y,z / 0,0,0,0 / 0.6,0,0,0 / 0.65,0.1,0,0
+    joints:
+      - {name: elbow, type: revolute, between: [upper, lower], at: [0, 0, 1], axis: [0, 1, 0],
+         motor: {table: {values: position, rows: [[0, 0], [1 s, 90 deg], [2 s, 90 deg]]}}}
+
+Velocities are the derivatives of the positions used; over a step a body moves from the table's place
+at its start to that at its end, whatever the interpolation. With `time.stepper: natural` steps are cut
+at the rows.
 
 ## Keys
 

@@ -27,17 +27,36 @@ std::int64_t region_of(const std::vector<OutflowSettings>& regions, const Vec3& 
   return -1;
 }
 
-/// Drops the entries of every body column that `leaves` marks.
-void drop_bodies(const std::vector<char>& leaves, Bodies& bodies, State& state) {
-  for_each_body_column(
-      [&](const char*, auto& column) {
-        std::size_t to = 0;
-        for (std::size_t i = 0; i < column.size(); ++i) {
-          if (leaves[i] == 0) column[to++] = column[i];
-        }
-        column.resize(to);
-      },
-      bodies, state);
+template <class Column>
+void drop(const std::vector<char>& leaves, Column& column) {
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (leaves[i] == 0) column[to++] = column[i];
+  }
+  column.resize(to);
+}
+
+/// Drops the entries of every column of bodies and joints that leave.
+void drop_rows(const Departures& departures, Bodies& bodies, State& state) {
+  for_each_body_column([&](const char*, auto& column) { drop(departures.body, column); }, bodies,
+                       state);
+  for_each_joint_column([&](const char*, auto& column) { drop(departures.joint, column); }, bodies,
+                        state);
+}
+
+/// Marks the bodies that are in a region for the first time; returns which.
+std::vector<char> mark_entering(const std::vector<OutflowSettings>& regions, Bodies& bodies,
+                                const State& state) {
+  std::vector<char> entered(bodies.constants.size(), 0);
+  for (std::size_t i = 0; i < entered.size(); ++i) {
+    BodyConstants& body = bodies.constants[i];
+    if (body.kind != BodyKind::dynamic || body.passed != 0) continue;
+    const std::int64_t region = region_of(regions, state.body[i].pose.p);
+    if (region < 0) continue;
+    body.passed = static_cast<std::int32_t>(1 + region);
+    entered[i] = 1;
+  }
+  return entered;
 }
 
 /// Drops what is kept of contacts with any of `gone`, ascending ids.
@@ -54,19 +73,22 @@ void drop_contacts(const std::vector<GlobalId>& gone, std::vector<Keyed>& list) 
 
 std::int64_t remove_outflow(const Communicator& comm, const Model& model,
                             const std::vector<OutflowSettings>& regions, Bodies& bodies,
-                            State& state) {
+                            State& state, std::vector<StayingMechanism>* staying) {
+  if (staying != nullptr) staying->clear();
   if (regions.empty()) return 0;
-  std::vector<char> leaves(bodies.constants.size(), 0);
+  const std::vector<char> entered = mark_entering(regions, bodies, state);
+  if (comm.sum(static_cast<std::int64_t>(std::count(entered.begin(), entered.end(), char{1}))) == 0)
+    return 0;
+
+  Departures departures = find_departures(comm, bodies, entered);
+  if (staying != nullptr) *staying = std::move(departures.staying);
   std::vector<Leaving> own;
   Bodies out;
   State out_state;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
+  for (std::size_t i = 0; i < entered.size(); ++i) {
+    if (departures.body[i] == 0) continue;
     const BodyConstants& body = bodies.constants[i];
-    if (body.kind != BodyKind::dynamic || body.jointed) continue;
-    const std::int64_t region = region_of(regions, state.body[i].pose.p);
-    if (region < 0) continue;
-    leaves[i] = 1;
-    own.push_back({body.id, region, body.mass});
+    own.push_back({body.id, body.passed - 1, body.mass});
     out.constants.push_back(body);
     out_state.body.push_back(state.body[i]);
   }
@@ -87,10 +109,10 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   const EnergyMomentum energy = total_energy_and_momentum(comm, model, out, out_state);
   state.audit.flow_energy -= energy.kinetic + energy.potential;
 
-  drop_bodies(leaves, bodies, state);
+  drop_rows(departures, bodies, state);
   drop_contacts(gone, state.impulses);
   drop_contacts(gone, state.couples);
-  link_joints(comm, bodies);  // places of bodies have changed
+  link_joints(comm, bodies);  // places of bodies and joints have changed
   return static_cast<std::int64_t>(gone.size());
 }
 

@@ -11,6 +11,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/metrics/errors.hpp"
+#include "simulation/case_keys.hpp"
 #include "simulation/run_notes.hpp"
 
 namespace catena {
@@ -64,26 +65,64 @@ class Examination {
  public:
   explicit Examination(const Simulation& sim)
       : comm_(sim.communicator()),
+        settings_(sim.settings()),
         stepper_(sim.stepper()),
         model_(sim.model()),
         problem_(sim.stepper().problem()),
         local_(sim.stepper().contacts().bodies) {}
 
-  /// Collective. The worst blocks over all ranks; `energy`: of all.
-  std::vector<WorstConstraint> worst(double& energy) {
+  /// Collective. The worst blocks over all ranks; the energy errors of all into `m`.
+  std::vector<WorstConstraint> worst(FailureMeasures& m) {
     DelassusOperator op(problem_);
     ErrorEvaluator evaluator(problem_, op);
     velocities_.resize(at(problem_.bodies.n_dofs()));
-    const std::vector<double> energies = evaluator.block_energies(stepper_.impulses(), velocities_);
+    energies_ = evaluator.block_energies(stepper_.impulses(), velocities_);
     double own = 0.0;
-    for (const double e : energies) own += e;
-    energy = comm_.sum(own);
+    for (const double e : energies_) own += e;
+    m.energy = comm_.sum(own);
+    m.start_energy = evaluator.evaluate_zero(ErrorSet::energy).energy;
+    m.round_off = evaluator.energy_round_off();
     general_slips_.resize(at(problem_.blocks.n_rows()));
     if (!general_slips_.empty()) {
       op.general_slips(velocities_, stepper_.impulses().subspan(3 * problem_.contacts.size()),
                        general_slips_);
     }
-    return merged(own_worst(energies));
+    return merged(own_worst(energies_));
+  }
+
+  /// Collective. Whether the constraints contradict each other, with names.
+  NamedContradiction contradiction(const CaseSettings& settings) const {
+    NamedContradiction named;
+    named.measured = find_contradiction(problem_, energies_, stepper_.impulses());
+    const Contradiction& c = named.measured;
+    for (const Opposed& o : c.constraints) {
+      const bool contact = o.kind == BlockKind::contact;
+      named.constraints.push_back(
+          std::string(kKindNames[static_cast<std::size_t>(o.kind)]) + " " +
+          (contact ? model_.names.name_of(o.a) + " / " + model_.names.name_of(o.b)
+                   : model_.joint_names.name_of(o.a)));
+    }
+    for (const Holder& h : c.holders) {
+      named.holders.push_back(h.joint ? "the world (joint " + model_.joint_names.name_of(h.id) + ")"
+                                      : model_.names.name_of(h.id) + (h.moves ? " (moving)" : ""));
+    }
+    if (c.found) named.cause = cause_text(settings, c);
+    return named;
+  }
+
+  /// Collective. The fastest dynamic body of the solve, not finite ones first; empty: none moves.
+  std::string fastest(const Bodies& bodies) const {
+    OwnExtreme own;
+    for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+      if (bodies.constants[i].kind != BodyKind::dynamic) continue;
+      double most = bodies.constants[i].mass > 0.0 ? 0.0 : kInfinity;
+      for (std::size_t d = 0; d < 6; ++d) {
+        const double v = std::abs(velocities_[6 * i + d]);
+        most = std::isnan(v) ? kInfinity : std::max(most, v);
+      }
+      own.offer(most, bodies.constants[i].id, kNoBody);
+    }
+    return of_all(comm_, model_.names, own).name_a;
   }
 
   /// Collective. Masses, overlaps and numbers of contacts.
@@ -113,6 +152,8 @@ class Examination {
     }
     m.mass_ratio = of_all(comm_, model_.names, ratio);
     m.overlap = of_all(comm_, model_.names, overlap);
+    m.overlap_keys =
+        m.overlap.a == kNoBody ? "" : place_keys(settings_, model_, m.overlap.a, m.overlap.b);
     m.penetration = comm_.max(deepest);
     count(touches, m);
   }
@@ -230,13 +271,117 @@ class Examination {
     return worst;
   }
 
+  /// What asks for too much, and the key that says so.
+  std::string cause_text(const CaseSettings& settings, const Contradiction& c) const {
+    switch (c.cause) {
+      case ContradictionCause::motion: {
+        const std::string name = model_.names.name_of(c.cause_a);
+        return "the largest part is the prescribed motion of " + name + " (" +
+               body_key(settings, model_, c.cause_a) +
+               ".motion), which no impulse changes: a joint's motor with max_force, or a force, "
+               "can be held up";
+      }
+      case ContradictionCause::overlap: {
+        double gap = 0.0;
+        for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
+          const StepContact contact = stepper_.contact(k);
+          if (contact.key.a == c.cause_a && contact.key.b == c.cause_b)
+            gap = std::min(gap, contact.gap);
+        }
+        return "the largest part is the overlap of " + model_.names.name_of(c.cause_a) + " and " +
+               model_.names.name_of(c.cause_b) + " by " + short_text(-comm_.min(gap)) +
+               " m, which is to be undone: place them apart (" +
+               place_keys(settings, model_, c.cause_a, c.cause_b) +
+               "), or let them make no contacts (contact.no_collisions)";
+      }
+      case ContradictionCause::drive:
+        break;
+    }
+    return "the largest part is what joint " + model_.joint_names.name_of(c.cause_a) +
+           " asks for by its motor, limit or misfit";
+  }
+
   const Communicator& comm_;
+  const CaseSettings& settings_;
   const TimeStepper& stepper_;
   const Model& model_;
   const ConstraintProblem& problem_;
   const LocalBodies& local_;
+  std::vector<double> energies_;  ///< of this rank's blocks
   std::vector<double> velocities_, general_slips_;
 };
+
+/// Collective. The heaviest dynamic body and the key of its mass.
+Extreme heaviest_body(const Simulation& sim) {
+  OwnExtreme own;
+  for (const BodyConstants& body : sim.bodies().constants) {
+    if (body.kind == BodyKind::dynamic) own.offer(body.mass, body.id, kNoBody);
+  }
+  Extreme all = of_all(sim.communicator(), sim.model().names, own);
+  if (all.a != kNoBody) all.name_b = mass_key(sim.settings(), sim.model(), all.a);
+  return all;
+}
+
+/// Collective. How far given forces make a body go within a step, over its size.
+void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m) {
+  const double h = sim.settings().time.step;
+  const double time = static_cast<double>(step - 1) * h;
+  const Model& model = sim.model();
+  OwnExtreme own;
+  double own_speed = 0.0;
+  for (const BodyConstants& body : sim.bodies().constants) {
+    if (body.kind != BodyKind::dynamic) continue;
+    const double size = half_extent(body.shape);
+    for (std::size_t f = 0; f < model.forces.size(); ++f) {
+      const AppliedForce& force = model.forces[f];
+      if (force.body != body.id || !(size > 0.0)) continue;
+      const double factor =
+          force.table < 0 ? 1.0 : model.tables[static_cast<std::size_t>(force.table)].mean(time, h);
+      const double speed = h * std::abs(factor) * force.force.stableNorm() / body.mass;
+      if (h * speed / size > own.value) own_speed = speed;
+      own.offer(h * speed / size, body.id, static_cast<GlobalId>(f));
+    }
+  }
+  const double value = own.value;
+  m.force = of_all(sim.communicator(), model.names, own);
+  m.force_speed = sim.communicator().max(value == m.force.value ? own_speed : 0.0);
+  m.force.name_b =
+      m.force.a == kNoBody ? "" : model.forces[static_cast<std::size_t>(m.force.b)].name;
+}
+
+/// Bodies of the constraints that have a tenth of the error or more.
+std::vector<GlobalId> bodies_of(const Simulation& sim, const std::vector<WorstConstraint>& worst,
+                                double energy) {
+  constexpr double kMuch = 0.1;
+  std::vector<GlobalId> ids;
+  std::vector<GlobalId> joints;
+  for (const WorstConstraint& w : worst) {
+    if (w.energy < kMuch * energy) continue;
+    if (w.kind == "contact") {
+      ids.insert(ids.end(), {w.a, w.b});
+    } else {
+      joints.push_back(w.a);
+    }
+  }
+  std::vector<GlobalId> own;
+  for (const JointConstants& joint : sim.bodies().joints) {
+    if (std::find(joints.begin(), joints.end(), joint.id) == joints.end()) continue;
+    for (const GlobalId body : joint.body)
+      if (body != kNoBody) own.push_back(body);
+  }
+  const std::vector<std::byte> bytes =
+      sim.communicator().all_gather_bytes(std::as_bytes(std::span(own)));
+  std::vector<GlobalId> all(bytes.size() / sizeof(GlobalId));
+  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  ids.insert(ids.end(), all.begin(), all.end());
+  return ids;
+}
+
+/// s, that a trial may take.
+double trial_seconds(const Simulation& sim, TrialTime time) {
+  const double own = sim.communicator().max(sim.stepper().report().solve.wall_s);
+  return time == TrialTime::on_the_way ? std::max(5e-3, 3.0 * own) : std::max(2.0, 10.0 * own);
+}
 
 /// Collective. How far bodies go in a step, over their size.
 Extreme largest_motion(const Simulation& sim) {
@@ -270,6 +415,33 @@ std::string json_of(const Extreme& e, bool pair) {
          "], \"ids\": [" + std::to_string(e.a) + ", " + std::to_string(e.b) + "]}";
 }
 
+std::string json_of(const std::vector<std::string>& words) {
+  std::string text = "[";
+  for (const std::string& word : words) text += (text.size() > 1 ? ", " : "") + json_string(word);
+  return text + "]";
+}
+
+std::string json_of(const NamedContradiction& named) {
+  const Contradiction& c = named.measured;
+  if (!c.found) return "null";
+  return "{" + quoted("proof", c.friction ? "friction" : "normal") + ", " +
+         number("closing_m_s", c.closing) + ", " + number("least_error_J", c.least_error) + ", " +
+         number("balance", c.balance) + ", " + number("error_J", c.error) +
+         ", \"constraints\": " + json_of(named.constraints) +
+         ", \"holders\": " + json_of(named.holders) + ", " + quoted("cause", named.cause) + "}";
+}
+
+constexpr const char* kChangeNames[] = {"method", "exact_joints", "equal_masses", "no_overlaps",
+                                        "one_point_each"};
+
+std::string json_of(const Trial& t) {
+  return "{" + quoted("change", kChangeNames[static_cast<std::size_t>(t.change)]) + ", " +
+         quoted("method", t.method) + ", \"met\": " + (t.met ? "true" : "false") + ", " +
+         number("error", t.error) + ", " + number("error_over_start", t.over_start) +
+         ", \"iterations\": " + std::to_string(t.iterations) + ", " + number("wall_s", t.wall_s) +
+         "}";
+}
+
 std::string json_of(const WorstConstraint& w) {
   std::string text = "{" + quoted("kind", w.kind) + ", ";
   if (w.kind == "contact") {
@@ -284,7 +456,7 @@ std::string json_of(const WorstConstraint& w) {
 
 }  // namespace
 
-PostMortem examine_step(const Simulation& sim, const std::string* blow_up) {
+PostMortem examine_step(const Simulation& sim, const std::string* blow_up, TrialTime trials) {
   const CaseSettings& settings = sim.settings();
   const SolveReport& report = sim.stepper().report().solve;
   PostMortem p;
@@ -292,27 +464,41 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up) {
   m.blow_up = blow_up != nullptr;
   p.step = sim.state().step + (m.blow_up ? 1 : 0);
   p.time = static_cast<double>(p.step - 1) * settings.time.step;
+  m.step_number = p.step;
   m.step = settings.time.step;
+  m.law = settings.contact.law;
   m.method = kSolverNames[static_cast<std::size_t>(settings.solver.method)];
   m.metric = kMetricNames[static_cast<std::size_t>(report.metric)];
   m.unit = metric_unit(report.metric);
   m.motion = largest_motion(sim);
+  m.heaviest = heaviest_body(sim);
+  measure_forces(sim, p.step, m);
   if (blow_up != nullptr) p.message = *blow_up;
   m.explicit_stepper = settings.time.stepper == StepperKind::natural;
   if (m.explicit_stepper) {
     m.method = "natural";
+    m.error_controlled = settings.time.natural.scheme == NaturalScheme::dop853;
+    const StepReport& step = sim.stepper().report();
+    if (step.singular && step.doubtful_joint != kNoBody)
+      m.singular_joint = sim.model().joint_names.name_of(step.doubtful_joint);
   } else {
     m.convergence = convergence_of(report);
+    m.stuck = report.stuck;
+    m.wall_s = sim.communicator().max(report.wall_s);
     Examination examination(sim);
-    p.worst = examination.worst(p.energy);
+    p.worst = examination.worst(m);
+    m.worst = bodies_of(sim, p.worst, m.energy);
     examination.measure(m);
-    m.finite = std::isfinite(p.energy) && report.status != SolveStatus::breakdown;
+    m.finite = std::isfinite(m.energy) && report.status != SolveStatus::breakdown;
+    if (m.blow_up) m.body = examination.fastest(sim.bodies());
+    m.contradiction = examination.contradiction(settings);
     m.joints_swept = settings.solver.gauss_seidel.joints.method == JointMethod::iterative;
     m.longest_chain =
         report.joints.longest_chain > 0
             ? report.joints.longest_chain
             : sim.communicator().sum(static_cast<std::int64_t>(sim.bodies().joints.size()));
   }
+  m.trials = try_step_again(sim, trials_wanted(m), kMuchOverlap, trial_seconds(sim, trials));
   p.advice = advise(m);
   return p;
 }
@@ -323,8 +509,8 @@ std::string to_json(const PostMortem& p) {
   std::string text = "{\n  \"schema\": 1,\n  \"step\": " + std::to_string(p.step) + ",\n  " +
                      number("time_s", p.time) + ",\n  " +
                      quoted("cause", m.blow_up ? "blow_up" : "tolerance_missed") + ",\n  " +
-                     quoted("message", p.message) + ",\n  " + number("error_energy_J", p.energy) +
-                     ",\n  \"worst\": [";
+                     quoted("message", p.message) + ",\n  " +
+                     number("error_energy_J", p.measures.energy) + ",\n  \"worst\": [";
   for (std::size_t i = 0; i < p.worst.size(); ++i) {
     text += (i > 0 ? ",\n    " : "\n    ") + json_of(p.worst[i]);
   }
@@ -343,7 +529,13 @@ std::string to_json(const PostMortem& p) {
           ", \"rows\": " + std::to_string(m.rows) + ", " +
           number("contacts_per_body", m.contacts_per_body) +
           ", \"most_contacts\": " + std::to_string(m.most_contacts) +
-          ", \"longest_chain\": " + std::to_string(m.longest_chain) + ",\n  \"reasons\": [";
+          ", \"longest_chain\": " + std::to_string(m.longest_chain) + ",\n  " +
+          number("error_at_start_J", m.start_energy) + ", " + number("round_off_J", m.round_off) +
+          ",\n  \"heaviest\": " + json_of(m.heaviest, false) +
+          ",\n  \"contradiction\": " + json_of(m.contradiction) + ",\n  \"trials\": [";
+  for (std::size_t i = 0; i < m.trials.size(); ++i)
+    text += (i > 0 ? ",\n    " : "\n    ") + json_of(m.trials[i]);
+  text += "],\n  \"reasons\": [";
   for (std::size_t i = 0; i < p.advice.reasons.size(); ++i) {
     text += (i > 0 ? ", " : "") + json_string(p.advice.reasons[i]);
   }
@@ -354,7 +546,7 @@ std::string to_text(const PostMortem& p) {
   constexpr std::size_t kMostTold = 3;
   std::string text = "post-mortem of step " + std::to_string(p.step) + ": ";
   if (!p.worst.empty()) {
-    text += "energy error " + short_text(p.energy) + " J, worst of " +
+    text += "energy error " + short_text(p.measures.energy) + " J, worst of " +
             std::to_string(p.measures.rows) + " rows: ";
   }
   for (std::size_t i = 0; i < std::min(p.worst.size(), kMostTold); ++i) {

@@ -28,14 +28,18 @@ struct PostMortem {
   double time = 0.0;      ///< s, at its start
   std::string message;    ///< of a blow-up
   FailureMeasures measures;
-  double energy = 0.0;                 ///< J, the energy error over all
   std::vector<WorstConstraint> worst;  ///< the worst first, ten at most
   Advice advice;
 };
 
+/// How long the step may be solved again in other ways: each trial three times as long as the
+/// step's own solve and 5 ms at least, or, of a run that ends with it, ten times and 2 s.
+enum class TrialTime { on_the_way, at_the_end };
+
 /// Collective. Of the step that the stepper has just done, or in which it blew up (`blow_up`: with
 /// what message). The same on every rank. With stepper natural there are no constraints to list.
-PostMortem examine_step(const Simulation& sim, const std::string* blow_up);
+PostMortem examine_step(const Simulation& sim, const std::string* blow_up,
+                        TrialTime trials = TrialTime::at_the_end);
 
 /// As JSON; see docs/output.md.
 std::string to_json(const PostMortem& post_mortem);

@@ -1,6 +1,7 @@
 // A simulation that goes on from a checkpoint.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
@@ -100,10 +101,22 @@ bool may_change(const std::string& key, bool deterministic) {
   return false;
 }
 
+/// The case of a checkpoint; keys that are new in this build have their defaults. Tables of motions
+/// were cubic before they had a key `interpolation`.
+CaseSettings case_of(const std::string& config, const std::string& path) {
+  CaseSettings s = parse_case(config, path, "");
+  std::set<std::string> absent;
+  for (const ChangedKey& change : changed_keys(config, print_case(s)))
+    if (change.before == "absent") absent.insert(change.key);
+  for (BodySettings& body : s.bodies)
+    if (absent.contains("bodies." + body.name + ".motion.table.interpolation"))
+      body.motion.table.interpolation = Interpolation::cubic;
+  return s;
+}
+
 void check_case(const std::string& checkpoint_config, const CaseSettings& settings,
                 const std::string& path) {
-  // read as a case once more, so that keys which are new in this build have their defaults
-  const std::string before = print_case(parse_case(checkpoint_config, path, ""));
+  const std::string before = print_case(case_of(checkpoint_config, path));
   std::string found;
   for (const ChangedKey& change : changed_keys(before, print_case(settings))) {
     if (may_change(change.key, settings.parallel.deterministic)) continue;

@@ -9,12 +9,14 @@
 #include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
 #include "catena/io/result_writer.hpp"
+#include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
 #include "simulation/post_mortem.hpp"
 #include "simulation/run_notes.hpp"
 #include "simulation/run_output.hpp"
 #include "simulation/run_profile.hpp"
 #include "simulation/run_stop.hpp"
+#include "simulation/solve_again.hpp"
 
 namespace catena {
 
@@ -43,7 +45,17 @@ class RunLoop {
       if (sim.communicator().rank() == 0) log_.open_json(options.directory + "/log.jsonl");
     });
     profile_.start_loop();
+    Watch& watch = sim_.watch();
+    watch.asked = [this] { return stop_.must_end(); };
+    watch.seconds_left = [this] { return stop_.seconds_left(); };
+    watch.progress = [this](const std::string& text) {
+      log_.info("step " + std::to_string(sim_.state().step + 1) + " is under way: " + text,
+                {{"step", std::to_string(sim_.state().step + 1)}});
+    };
   }
+  ~RunLoop() { sim_.watch() = {}; }
+  RunLoop(const RunLoop&) = delete;
+  RunLoop& operator=(const RunLoop&) = delete;
 
   ExitCode run() {
     if (options_.resumed && steps_left() == 0) return nothing_left();
@@ -53,7 +65,7 @@ class RunLoop {
     while (!decision.stop && steps_left() > 0) {
       keep_good_state();
       profile_.before_step();
-      step_or_dump();
+      if (!step_or_dump()) return break_off();
       const double wall = stop_.agree(profile_.after_step());
       wall_steps_ += wall;
       after_step(wall);
@@ -131,6 +143,14 @@ class RunLoop {
     return ExitCode::done;
   }
 
+  /// Collective. The run ends in the midst of a step, which is discarded: how far its solve has
+  /// come depends on the clock, and the steps that come after it must not.
+  ExitCode break_off() {
+    stop_.agree(0.0);
+    return stop_early(stop_.broken_off() + "; step " + std::to_string(sim_.state().step + 1) +
+                      " was under way and is discarded");
+  }
+
   ExitCode stop_early(const std::string& reason) {
     if (checkpointed_ != sim_.state().step) checkpoint(reason);  // before the first step
     {
@@ -193,9 +213,13 @@ class RunLoop {
     written_ = sim_.state().flow.inserted;
   }
 
-  void step_or_dump() {
+  /// False: the run is to end, and the step was broken off.
+  bool step_or_dump() {
     try {
       sim_.step();
+      return true;
+    } catch (const StopAsked&) {
+      return false;
     } catch (const BlowUp& blow_up) {
       log_.message(LogLevel::error, blow_up.what());
       attempt([&] { dump_failure("blow-up"); });
@@ -226,7 +250,9 @@ class RunLoop {
 
   /// Collective. A problem is written by one rank, whose memory must hold it.
   void dump_failure(const std::string& stem) {
-    if (sim_.settings().time.stepper == StepperKind::natural) return;  // no contact problem
+    // stepper natural: of the step's last stage, whose joints are its only rows
+    const auto rows = static_cast<std::int64_t>(sim_.stepper().problem().n_rows());
+    if (sim_.communicator().sum(rows) == 0) return;
     const std::int64_t n = sim_.communicator().sum(
         static_cast<std::int64_t>(sim_.stepper().problem().contacts.size()));
     if (n <= kMostDumped) return dump(stem);
@@ -248,7 +274,7 @@ class RunLoop {
     const ScopedTimer timer(profile_.seconds(RunPhase::output));
     const StepReport& r = sim_.stepper().report();
     const State& state = sim_.state();
-    if (!stepped_) refuse_unused_options();
+    if (!stepped_) refuse_unused_options(sim_.communicator(), sim_.settings());
     stepped_ = true;
     notes_.after_step(r);
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
@@ -260,15 +286,6 @@ class RunLoop {
       dump("step");
     }
     notes_.progress(r);
-  }
-
-  /// Collective. After the first solve: options of PETSc that no solver asked for are misspelt.
-  void refuse_unused_options() const {
-    const PetscOptions& options = sim_.settings().solver.petsc;
-    const std::vector<std::string> unused = unused_petsc_options(sim_.communicator(), options);
-    if (unused.empty()) return;
-    throw Error("no solver asked for this option", unused.front(),
-                "see PETSc's manual, and solver.method");
   }
 
   /// Whether a multiple of `interval` lies in the step just done.
@@ -303,9 +320,10 @@ class RunLoop {
                   static_cast<long long>(sim_.state().step));
     const std::string path = writer_.directory() + "/" + stem + "-" + number.data() + ".hdf5";
     write_fclib(path, sim_.stepper().problem(),
-                sim_.settings().name + ", " + stem + " " + number.data(),
-                sim_.stepper().impulses());
-    log_.info("contact problem written to " + path);
+                sim_.settings().name + ", " + stem + " " + number.data(), sim_.stepper().impulses(),
+                sim_.stepper().guess());
+    log_.info("contact problem written to " + path +
+              "; solved as here by: " + solve_again(path, sim_.settings().solver));
   }
 
   Simulation& sim_;

@@ -7,6 +7,7 @@
 
 #include "catena/base/timer.hpp"
 #include "simulation/post_mortem.hpp"
+#include "simulation/start_overlaps.hpp"
 
 namespace catena {
 
@@ -51,16 +52,25 @@ void RunNotes::start(const std::string& directory, std::int64_t bodies) {
 
 void RunNotes::after_step(const StepReport& r) {
   times_.add(r.times);
-  if (sim_.state().step == 1 && r.penetration > sim_.settings().contact.margin) {
-    log_.warning("bodies overlap at the start by up to " + short_text(r.penetration) +
-                     " m; they are pushed apart at contact.recovery_speed, see recovery_work",
-                 {{"penetration", json_number(r.penetration)}});
-  }
+  note_overlaps(r);
   note_joints(r);
   note_tolerance(r);
   note_balance();
   note_choice(r);
+  note_apart(r);
   note_waiting();
+  note_staying();
+}
+
+/// Which bodies overlap at the start.
+void RunNotes::note_overlaps(const StepReport& r) {
+  if (sim_.state().step != 1 || !(r.penetration > 0.0)) return;
+  const StartOverlaps found = overlaps_of_step(sim_.communicator(), sim_.model(), sim_.stepper());
+  if (found.worst.empty()) return;
+  log_.warning(
+      to_text(found, sim_.settings(), sim_.model()) +
+          "; they are pushed apart at contact.recovery_speed, see recovery_work",
+      {{"penetration", json_number(r.penetration)}, {"pairs", std::to_string(found.pairs)}});
 }
 
 void RunNotes::note_tolerance(const StepReport& r) {
@@ -86,8 +96,13 @@ void RunNotes::keep_advice(const StepReport& r) {
   const double miss = value_of(r.solve.errors, r.solve.metric) / r.solve.threshold;
   if (!(miss > worst_miss_)) return;
   worst_miss_ = miss;
-  const std::string text = examine_step(sim_, nullptr).advice.text;
-  advice_ = text.substr(0, text.find(". "));
+  const Advice advice = examine_step(sim_, nullptr, TrialTime::on_the_way).advice;
+  advice_ = advice.text.substr(0, advice.text.find(". "));
+  const std::string& reason = advice.reasons.front();
+  if (contradiction_told_ || (reason != kNoSolution && reason != kJammed)) return;
+  contradiction_told_ = true;
+  log_.warning("step " + std::to_string(sim_.state().step) + ": " + advice_,
+               {{"step", std::to_string(sim_.state().step)}, {"reason", json_string(reason)}});
 }
 
 /// Bodies that moved, or might have, before the last step.
@@ -119,13 +134,34 @@ void RunNotes::note_balance() {
 
 /// What `auto` tried and why, whenever it is something else than in the step before.
 void RunNotes::note_choice(const StepReport& r) {
-  if (r.solve.choice == choice_) return;
+  // what dantzig hands on note_apart tells, with names
+  if (r.solve.choice == choice_ || !r.solve.apart.empty()) return;
   choice_ = r.solve.choice;
   ++choices_;
   if (choices_ > kMaxWarnings) return;
   log_.info("step " + std::to_string(sim_.state().step) + " solved by " + r.solve.reason +
                 (choices_ == kMaxWarnings ? "; further changes are not told" : ""),
             {{"step", std::to_string(sim_.state().step)}, {"method", json_string(choice_)}});
+}
+
+/// Of components that a solver did not solve, or solved by another method: the first of each step.
+void RunNotes::note_apart(const StepReport& r) {
+  if (r.solve.apart.empty() || ++apart_told_ > kMaxWarnings) return;
+  const auto& all = r.solve.apart;
+  const auto failed =
+      std::find_if(all.begin(), all.end(), [](const SolvedApart& a) { return !a.solved; });
+  const SolvedApart& worst = failed != all.end() ? *failed : all.front();
+  const std::string name = worst.contact ? sim_.model().names.name_of(worst.key.a) + " / " +
+                                               sim_.model().names.name_of(worst.key.b)
+                                         : sim_.model().joint_names.name_of(worst.name);
+  log_.message(
+      worst.solved ? LogLevel::info : LogLevel::warning,
+      "step " + std::to_string(sim_.state().step) + ": " + std::to_string(r.solve.n_apart) +
+          " connected components were not solved by passes of dantzig, among them that of " + name +
+          " (" + std::to_string(worst.blocks) +
+          (worst.solved ? " blocks, solved otherwise): " : " blocks, not solved): ") + worst.text +
+          (apart_told_ == kMaxWarnings ? "; those of later steps are not shown" : ""),
+      {{"step", std::to_string(sim_.state().step)}, {"component", json_string(name)}});
 }
 
 /// Tells of the mechanisms after the first step, and once of what was met later.
@@ -151,16 +187,12 @@ void RunNotes::note_joints(const StepReport& r) {
                  std::to_string(joints.raised) +
                  " rows of joints hang on others to round-off and were regularised further");
   }
-  // what damped rows let joints swing apart by is two orders below
-  constexpr double kDrift = 0.05, kNaturalDrift = 1e-4;
-  const bool natural = sim_.settings().time.stepper == StepperKind::natural;
-  if (r.drift > (natural ? kNaturalDrift : kDrift) && !drift_told_) {
-    drift_told_ = true;
-    log_.warning("step " + std::to_string(sim_.state().step) + ": joints drift apart by " +
-                     short_text(r.drift) + " of their arms (or rad); take smaller steps" +
-                     (natural ? ", or time.natural.scheme: dop853" : ""),
-                 {{"drift", json_number(r.drift)}});
-  }
+  note_drift(r);
+  note_parts(r);
+  note_energy(r);
+  note_forbidden(r);
+  note_held_drives(r);
+  note_projection(r);
   if (r.stiffened > 0 && !tension_told_) {
     tension_told_ = true;
     log_.info("step " + std::to_string(sim_.state().step) + ": tension turns " +
@@ -170,6 +202,132 @@ void RunNotes::note_joints(const StepReport& r) {
                   "); their inertia is raised (solver.joints.geometric_stiffness)",
               {{"tension", json_number(r.tension)}});
   }
+}
+
+void RunNotes::note_held_drives(const StepReport& r) {
+  if (r.held_drives.empty() || held_told_) return;
+  held_told_ = true;
+  // loops that have come apart are closed before their motors go on
+  constexpr double kApart = 0.01;
+  std::string names;
+  for (const GlobalId id : r.held_drives)
+    names += (names.empty() ? "" : ", ") + sim_.model().joint_names.name_of(id);
+  const std::string cause =
+      r.drift > kApart ? ". Their loops have come apart by " + short_text(r.drift) +
+                             " of an arm (or rad) and are closed first; take smaller steps or "
+                             "smoother targets"
+                       : ". Give them bounds (motor.max_force), at which they stall, or leave some "
+                         "out";
+  log_.warning("step " + std::to_string(sim_.state().step) +
+                   ": the joints of their loops do not allow what the motors of " + names +
+                   " ask for; these miss it by up to " + short_text(r.drive_miss) +
+                   " m/s (or rad/s) and are held back" + cause,
+               {{"drive_miss", json_number(r.drive_miss)}});
+}
+
+/// The first projection that would not have lessened the misfit; later ones are counted.
+void RunNotes::note_projection(const StepReport& r) {
+  const bool cut = r.projection_cuts > 0;
+  if (!cut && !r.projection_dropped) return;
+  if (cut_ + dropped_ == 0) {
+    log_.warning("step " + std::to_string(sim_.state().step) +
+                     ": moving the joints' bodies by solver.joints.projection in full would not " +
+                     "lessen their misfit; the move is " +
+                     (r.projection_dropped ? "left out" : "cut back") + ", misfit left " +
+                     short_text(r.projected.linear) + " m, " + short_text(r.projected.angular) +
+                     " rad. Later ones are counted only",
+                 {{"misfit", json_number(r.projected.linear)},
+                  {"misfit_angular", json_number(r.projected.angular)}});
+  }
+  r.projection_dropped ? ++dropped_ : ++cut_;
+}
+
+void RunNotes::summarise_projection() {
+  if (cut_ + dropped_ == 0) return;
+  log_.warning("solver.joints.projection was cut back in " + std::to_string(cut_) +
+                   " steps and ended short of its aim in " + std::to_string(dropped_) +
+                   ", as it would not have lessened the misfit there",
+               {{"cut_back", std::to_string(cut_)}, {"left_out", std::to_string(dropped_)}});
+}
+
+/// Tells once of joints that come apart.
+void RunNotes::note_drift(const StepReport& r) {
+  // what damped rows let joints swing apart by is two orders below
+  constexpr double kDrift = 0.05, kNaturalDrift = kNotableDrift;
+  const TimeSettings& time = sim_.settings().time;
+  const bool natural = time.stepper == StepperKind::natural;
+  if (!(r.drift > (natural ? kNaturalDrift : kDrift)) || drift_told_) return;
+  drift_told_ = true;
+  std::string remedy = "take smaller steps";
+  if (natural && time.natural.scheme == NaturalScheme::rk4)
+    remedy += ", or time.natural.scheme: dop853";
+  if (natural && time.natural.scheme == NaturalScheme::dop853)
+    remedy = "take smaller time.natural.relative_tolerance and absolute_tolerance";
+  log_.warning("step " + std::to_string(sim_.state().step) + ": joint " +
+                   sim_.model().joint_names.name_of(r.drift_joint) + " is apart by " +
+                   short_text(r.drift) + " of its length (or rad), the most of all joints; " +
+                   remedy,
+               {{"drift", json_number(r.drift)}});
+}
+
+/// Tells once, and then only counts, steps of stepper natural that were taken in several parts.
+void RunNotes::note_parts(const StepReport& r) {
+  if (r.parts <= 1) return;
+  ++divided_;
+  most_parts_ = std::max(most_parts_, r.parts);
+  if (divided_ > 1) return;
+  const std::string where = r.doubtful_joint == kNoBody
+                                ? std::string()
+                                : " (they differ most at joint " +
+                                      sim_.model().joint_names.name_of(r.doubtful_joint) + ")";
+  log_.warning(
+      "step " + std::to_string(sim_.state().step) + ", until t = " + short_text(sim_.state().time) +
+          " s: energy or misfit leave what a step of " + "this scheme leaves, and it is taken in " +
+          std::to_string(r.parts) + " sub-steps, which agree with half as many" + where +
+          ": time.step is too long for this motion, or the mechanism is close to a "
+          "singular position; further ones are counted only",
+      {{"parts", std::to_string(r.parts)}});
+}
+
+/// Tells once of stepper natural's energy that works do not account for, where many steps, each of
+/// them one of its scheme, have added up to it.
+void RunNotes::note_energy(const StepReport& r) {
+  constexpr double kMuch = 0.01, kRest = 1e-3;  // m/s, below which motion is as good as none
+  if (sim_.settings().time.stepper != StepperKind::natural || energy_told_) return;
+  if (std::isnan(potential_)) potential_ = r.potential;
+  most_energy_ = std::max({most_energy_, r.kinetic, std::abs(r.potential - potential_),
+                           std::abs(r.audit.motor_work), std::abs(r.audit.joint_work)});
+  const double off = std::abs(r.energy_residual);
+  if (!(off > kMuch * most_energy_)) return;
+  double mass = 0.0;
+  for (const BodyConstants& body : sim_.bodies().constants)
+    if (body.kind == BodyKind::dynamic) mass += body.mass;
+  if (!(off > 0.5 * kMuch * sim_.communicator().sum(mass) * kRest * kRest)) return;
+  energy_told_ = true;
+  log_.warning("step " + std::to_string(sim_.state().step) + ": energy_residual has reached " +
+                   short_text(r.energy_residual) +
+                   " J, beyond 1 % of the largest kinetic energy "
+                   "or work so far (" +
+                   short_text(most_energy_) +
+                   " J): time.step is too long for this motion, or for the audit of its motors "
+                   "and prescribed bodies",
+               {{"energy_residual", json_number(r.energy_residual)}});
+}
+
+/// Says what the first step's plastic impact of joints cost.
+void RunNotes::note_forbidden(const StepReport& r) {
+  constexpr double kNotable = 1e-6;
+  if (sim_.state().step != 1 || r.forbidding_joint == kNoBody) return;
+  const double start = r.forbidden_energy + r.kinetic;
+  if (!(r.forbidden_energy > kNotable * start)) return;
+  log_.warning("velocities of the start are not such as joints allow (joint " +
+                   sim_.model().joint_names.name_of(r.forbidding_joint) +
+                   " the least): the first step replaces them by the nearest that are, which "
+                   "costs " +
+                   short_text(r.forbidden_energy) +
+                   " J; see bodies' velocity and "
+                   "angular_velocity",
+               {{"energy", json_number(r.forbidden_energy)}});
 }
 
 void RunNotes::note_redundant(const JointReport& joints) {
@@ -197,6 +355,33 @@ void RunNotes::note_waiting() {
                  name_of(i) + " has no room for body " + std::to_string(progress.made) + ": all " +
                  std::to_string(progress.tried) +
                  " places drawn are taken; it waits, and those behind it");
+  }
+}
+
+/// Once of each mechanism whose bodies come into an outflow and that does not leave.
+void RunNotes::note_staying() {
+  constexpr int kMostNamed = 10;
+  const Model& model = sim_.model();
+  for (const StayingMechanism& m : sim_.staying()) {
+    if (++staying_ > kMostNamed) return;
+    const bool held = m.anchor != kNoBody;
+    const std::string mechanism = "its mechanism (" + std::to_string(m.n_bodies) + " bodies, " +
+                                  std::to_string(m.n_joints) + " joints, the first is " +
+                                  model.joint_names.name_of(m.component) + ") ";
+    const std::string to =
+        m.anchor_body == kNoBody ? "the world" : model.names.name_of(m.anchor_body);
+    const std::string why = held ? "is held to " + to + " by joint " +
+                                       model.joint_names.name_of(m.anchor) + " and never leaves"
+                                 : "leaves once each of its bodies has been in an outflow";
+    log_.message(held ? LogLevel::warning : LogLevel::info,
+                 "step " + std::to_string(sim_.state().step) + ": body " +
+                     model.names.name_of(m.body) + " is in outflow " +
+                     sim_.settings().outflow[static_cast<std::size_t>(m.region)].name +
+                     " and stays: " + mechanism + why +
+                     (staying_ == kMostNamed ? "; further mechanisms are not named" : ""),
+                 {{"step", std::to_string(sim_.state().step)},
+                  {"body", std::to_string(m.body)},
+                  {"joint", std::to_string(m.component)}});
   }
 }
 
@@ -253,10 +438,16 @@ void RunNotes::progress(const StepReport& r) {
 void RunNotes::summary(const std::string& directory, double wall) {
   const std::int64_t steps = sim_.n_steps() - first_;
   summarise_flow();
+  summarise_projection();
   if (missed_ > 0) {
     log_.warning(std::to_string(missed_) + " of " + std::to_string(steps) +
                  " steps missed their tolerance: see error_energy in the series" +
                  (advice_.empty() ? std::string() : ". " + advice_));
+  }
+  if (divided_ > 1) {
+    log_.warning(std::to_string(divided_) + " of " + std::to_string(steps) +
+                 " steps were taken in sub-steps, up to " + std::to_string(most_parts_) +
+                 ": a smaller time.step would do the same for less");
   }
   if (splits_ > 0) {
     log_.info("balance: bodies moved " + std::to_string(moves_) + " times (" +

@@ -1,6 +1,7 @@
 // What a run tells of itself while it goes, and at its end.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,14 +31,25 @@ class RunNotes {
   bool missed_last() const { return missed_last_; }
 
  private:
+  /// Collective.
+  void note_overlaps(const StepReport& r);
   void note_tolerance(const StepReport& r);
   /// Collective. Keeps the advice of the step that missed its tolerance by most.
   void keep_advice(const StepReport& r);
   void note_balance();
   void note_choice(const StepReport& r);
+  void note_apart(const StepReport& r);
   void note_joints(const StepReport& r);
+  void note_drift(const StepReport& r);
+  void note_parts(const StepReport& r);
+  void note_energy(const StepReport& r);
+  void note_forbidden(const StepReport& r);
   void note_redundant(const JointReport& joints);
+  void note_held_drives(const StepReport& r);
+  void note_projection(const StepReport& r);
+  void summarise_projection();
   void note_waiting();
+  void note_staying();
   std::string name_of(std::size_t insertion) const;
   void summarise_flow();
 
@@ -45,13 +57,22 @@ class RunNotes {
   Log& log_;
   std::vector<char> waited_;  ///< per insertion: told of
   bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
-  std::int64_t first_ = 0;  ///< step that the run goes on from
-  std::string choice_;      ///< SolveReport::choice of the last step
-  int choices_ = 0;
+  bool held_told_ = false;
+  std::int64_t cut_ = 0, dropped_ = 0;  ///< steps whose projection was
+  std::int64_t first_ = 0;              ///< step that the run goes on from
+  std::string choice_;                  ///< SolveReport::choice of the last step
+  int choices_ = 0, apart_told_ = 0;
+  int staying_ = 0;  ///< mechanisms that stay in an outflow
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
+  bool contradiction_told_ = false;
   double worst_miss_ = 0.0;  ///< error over what was wanted
   std::string advice_;       ///< of that step, its first sentence
+  bool energy_told_ = false;
+  double potential_ = std::numeric_limits<double>::quiet_NaN();  ///< J, after the first step
+  double most_energy_ = 0.0;                                     ///< J, of motion or work so far
+  std::int64_t divided_ = 0;                                     ///< steps taken in sub-steps
+  int most_parts_ = 1;                                           ///< of one
   int splits_ = 0, moves_ = 0;
   std::int64_t moved_ = 0;  ///< bodies
   double wall_start_ = 0.0;

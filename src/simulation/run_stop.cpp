@@ -41,10 +41,21 @@ bool RunStop::stop_file_seen() {
   return std::filesystem::remove(stop_file_, none);
 }
 
+bool RunStop::must_end() {
+  file_here_ = file_here_ || stop_file_seen();
+  return file_here_ || (options_.signals != nullptr && StopSignals::end_asked()) ||
+         seconds_left() < 0.0;
+}
+
+double RunStop::seconds_left() const {
+  return options_.max_wall - (wall_seconds() - options_.started) - output_reserve();
+}
+
 double RunStop::agree(double step_wall) {
   const auto asked = options_.signals != nullptr ? static_cast<int>(options_.signals->take()) : 0;
   std::array<double, 4> largest = {step_wall, wall_seconds() - options_.started,
-                                   static_cast<double>(asked), stop_file_seen() ? 1.0 : 0.0};
+                                   static_cast<double>(asked),
+                                   file_here_ || stop_file_seen() ? 1.0 : 0.0};
   comm_.max(largest);
   last_elapsed_ = elapsed_;
   elapsed_ = largest[1];
@@ -57,11 +68,19 @@ double RunStop::agree(double step_wall) {
   return largest[0];
 }
 
-double RunStop::reserve() const {
+double RunStop::reserve() const { return kReservedSteps * longest_turn_ + output_reserve(); }
+
+double RunStop::output_reserve() const {
   const double checkpoint =
       checkpoint_seconds_ > 0.0 ? checkpoint_seconds_ : 2.0 * snapshot_seconds_;
-  return kReservedSteps * longest_turn_ + checkpoint + snapshot_seconds_ +
-         kIndexPerSnapshot * static_cast<double>(snapshots_);
+  return checkpoint + snapshot_seconds_ + kIndexPerSnapshot * static_cast<double>(snapshots_);
+}
+
+std::string RunStop::broken_off() const {
+  if (asked_ == static_cast<int>(StopSignals::Request::stop)) return "a signal";
+  if (file_) return "the stop file " + stop_file_;
+  return "--max-wall, " + short_text(options_.max_wall) + " s: " + short_text(elapsed_) +
+         " s have passed, and what the step needs next does not fit before the last output";
 }
 
 RunDecision RunStop::decide(std::int64_t step, bool steps_left) {

@@ -25,6 +25,13 @@ class RunStop {
   /// Collective. Wall time of the step on the slowest rank, s; after it decide() knows what all
   /// ranks were asked for.
   double agree(double step_wall);
+  /// Not collective, in the midst of a step: whether this rank knows that the run is to end now,
+  /// and wall time until it has to, s.
+  bool must_end();
+  double seconds_left() const;
+  /// After a step that was broken off, and agree(): why.
+  std::string broken_off() const;
+
   /// After what a step's output took: the same on every rank. `steps_left`: false at the end.
   RunDecision decide(std::int64_t step, bool steps_left);
 
@@ -38,13 +45,16 @@ class RunStop {
   bool stop_file_seen();
   /// Wall time that must be left for one more step and the end, s.
   double reserve() const;
+  /// The part of it for the end.
+  double output_reserve() const;
 
   Communicator comm_;
   const RunOptions& options_;
   const OutputSettings& output_;
   std::string stop_file_;
   bool stale_ = false;
-  double looked_ = 0.0;  ///< wall time of the last look for the stop file
+  double looked_ = 0.0;     ///< wall time of the last look for the stop file
+  bool file_here_ = false;  ///< it was seen, and others do not know yet
   // the same on every rank
   double elapsed_ = 0.0;  ///< since the program's start, s
   double last_elapsed_ = 0.0;

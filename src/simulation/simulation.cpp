@@ -7,13 +7,15 @@
 #include "catena/base/timer.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/partition/tiles.hpp"
+#include "catena/simulation/memory_check.hpp"
 #include "catena/stepper/stepper.hpp"
 
 namespace catena {
 
 namespace {
 
-std::unique_ptr<Solver> make_step_solver(MethodSettings settings) {
+std::unique_ptr<Solver> make_step_solver(MethodSettings settings, const Watch& watch) {
+  settings.stop().watch = &watch;
   // what a step shows of its errors
   settings.stop().history_set = ErrorSet::energy;
   settings.stop().report_set = ErrorSet::natural_map;
@@ -26,12 +28,12 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
   const CaseSettings& s = settings_;
   if (s.time.stepper == StepperKind::natural)
     return std::make_unique<NaturalStepper>(comm_, model_, s.time.step, s.time.natural,
-                                            s.solver.gauss_seidel.joints);
+                                            s.solver.gauss_seidel.joints, &watch_);
   return std::make_unique<Stepper>(
       comm_, model_,
       StepperSettings{s.time.stepper, s.time.step, s.solver.warm_start, s.solver.projection,
                       s.solver.geometric_stiffness},
-      make_step_solver(s.solver));
+      make_step_solver(s.solver, watch_));
 }
 
 void Simulation::begin() {
@@ -45,10 +47,14 @@ void Simulation::begin() {
   inflow_ = std::make_unique<Inflow>(comm_, settings_, model_);
 }
 
-Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
+Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) try
     : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
   const double start_wall = wall_seconds();
   begin();
+  const MemoryNeed need = memory_need(comm_, settings_, model_);
+  refuse_beyond_memory(need);
+  if (std::string warning = memory_warning(need); !warning.empty())
+    model_.warnings.push_back(std::move(warning));
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
   state_.inflow.resize(inflow_->insertions().size());
@@ -65,6 +71,10 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
   distribute();
   stepper_->check_start(bodies_, state_);
   setup_seconds_ = comm_.max(wall_seconds() - start_wall);
+} catch (const BlowUp&) {
+  throw;
+} catch (const Error& error) {
+  throw with_place(settings, error);
 }
 
 Simulation::~Simulation() = default;
@@ -105,7 +115,7 @@ void Simulation::renew_order() {
 void Simulation::let_flow() {
   const ScopedTimer timer(loop_times_.flow);
   std::int64_t& flowed = state_.balance.flowed;
-  flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_);
+  flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_, &staying_);
   if (inflow_->none()) return;
   flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
 }
@@ -165,10 +175,15 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
 
 const StepReport& Simulation::step() {
   loop_times_ = {};
-  let_flow();
-  look_at_balance();
+  // a step that was broken off and is made again
+  if (state_.prepared != state_.step) {
+    let_flow();
+    look_at_balance();
+    state_.prepared = state_.step;
+  }
   const double start = wall_seconds() - comm_.traffic().waited_s;
   const StepReport& report = take_step();
+  state_.prepared = -1;
   const double own_seconds = wall_seconds() - comm_.traffic().waited_s - start;
   const ScopedTimer timer(loop_times_.balance);
   note_balance(report, own_seconds);
@@ -177,7 +192,13 @@ const StepReport& Simulation::step() {
 
 const StepReport& Simulation::take_step() {
   const ScopedTimer timer(loop_times_.step);
-  return stepper_->step(bodies_, state_);
+  try {
+    return stepper_->step(bodies_, state_);
+  } catch (const BlowUp&) {
+    throw;
+  } catch (const Error& error) {
+    throw with_place(settings_, error);
+  }
 }
 
 }  // namespace catena

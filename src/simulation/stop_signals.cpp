@@ -9,7 +9,7 @@ namespace {
 // A handler reaches nothing but what is global.
 volatile std::sig_atomic_t checkpoint_asked = 0;
 volatile std::sig_atomic_t stop_asked = 0;
-volatile std::sig_atomic_t terminations = 0;
+volatile std::sig_atomic_t terminations = 0;  ///< by SIGTERM or SIGINT
 
 extern "C" void ask_checkpoint(int) { checkpoint_asked = 1; }
 extern "C" void ask_stop(int) { stop_asked = 1; }
@@ -36,13 +36,17 @@ StopSignals::StopSignals() {
   listen(SIGUSR1, ask_checkpoint, usr1_);
   listen(SIGUSR2, ask_stop, usr2_);
   listen(SIGTERM, ask_end, term_);
+  listen(SIGINT, ask_end, int_);
 }
 
 StopSignals::~StopSignals() {
   sigaction(SIGUSR1, &usr1_, nullptr);
   sigaction(SIGUSR2, &usr2_, nullptr);
   sigaction(SIGTERM, &term_, nullptr);
+  sigaction(SIGINT, &int_, nullptr);
 }
+
+bool StopSignals::end_asked() { return stop_asked != 0; }
 
 StopSignals::Request StopSignals::take() {
   if (stop_asked != 0) return Request::stop;

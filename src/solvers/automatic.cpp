@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,19 +19,21 @@ constexpr int kFirstSweeps = 24;
 /// A cheap method gives way once it has had this part of what the next may take, and would need
 /// more than all of it.
 constexpr double kHedge = 0.5;
-/// Products of apgd that count as one iteration.
-constexpr int kProductsPerIteration = 10;
 /// `siconos` tolerances from here on are taken to mean accuracy: `scaled` is then to be within this
 /// factor of them.
 constexpr double kAccurate = 1e-6, kScaledTolerance = 100.0;
 /// Newton steps that a solve is taken to need, and that it may take at most.
 constexpr double kNewtonSteps = 15.0;
 constexpr int kMostNewtonSteps = 300;
+/// A method that factors is not begun with fewer steps than these left: they would be in vain.
+constexpr double kLeastNewtonSteps = 5.0;
 /// Unknowns up to which a method that needs a factor is tried.
 constexpr std::int64_t kMostUnknowns = 60000;
 /// A method that gained less than this factor in its last `kStallChecks` evaluations is stuck.
 constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
+/// Of sums of iterations that are parts of a sweep.
+constexpr double kRounding = 1e-6;
 
 std::string number(double value) {
   std::array<char, 32> text;
@@ -98,8 +99,13 @@ class Automatic final : public Solver {
                     std::span<double> velocities);
   void try_factors(const ConstraintProblem& problem, std::span<double> impulses,
                    std::span<double> velocities);
-  void run(Solver& solver, const ConstraintProblem& problem, std::span<double> impulses,
-           std::span<double> velocities);
+  void run(Solver& solver, double unit, const ConstraintProblem& problem,
+           std::span<double> impulses, std::span<double> velocities);
+  double product_unit() const { return work_.sweep > 0.0 ? work_.product / work_.sweep : 1.0; }
+  double newton_unit() const { return std::max(1.0, work_.newton_step / work_.sweep); }
+  double sweeps_left() const { return goal_.max_iterations - used_; }
+  bool newton_fits() const { return sweeps_left() >= kLeastNewtonSteps * newton_unit(); }
+  bool spent() const { return sweeps_left() < std::max(1.0, product_unit()); }
   bool over() const {
     return total_.status == SolveStatus::converged || total_.status == SolveStatus::time_limit;
   }
@@ -109,6 +115,7 @@ class Automatic final : public Solver {
   std::unique_ptr<Solver> gauss_seidel_;
   // of the solve under way
   WorkEstimate work_;
+  double used_ = 0.0;  ///< sweeps' worth of work
   double started_ = 0.0;
   SolveReport total_;
   std::vector<double> best_;  ///< impulses of total_.errors
@@ -144,22 +151,34 @@ StopRule Automatic::stop_of_rest(const ConstraintProblem& problem) const {
   return stop;
 }
 
-/// Collective. One method from the best impulses so far; its result is kept if it is better.
-void Automatic::run(Solver& solver, const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) {
+/// How many iterations of `unit` sweeps each are left at most.
+int iterations_in(double sweeps, double unit) {
+  return static_cast<int>(std::min(sweeps / unit, 1e9));
+}
+
+/// Collective. One method, whose iterations are the work of `unit` sweeps each, from the best
+/// impulses so far; its result is kept if it is better.
+void Automatic::run(Solver& solver, double unit, const ConstraintProblem& problem,
+                    std::span<double> impulses, std::span<double> velocities) {
   const bool first = total_.choice.empty();
   SolveReport report = solver.solve(problem, impulses, velocities);
   const Metric metric = goal_.metric;
-  const bool better = report.status != SolveStatus::breakdown &&
-                      !(value_of(report.errors, metric) >= value_of(total_.errors, metric));
+  const bool keeps = cone_violation_of(report.errors).is_round_off();
+  const bool kept = cone_violation_of(total_.errors).is_round_off();
+  const bool less = !(value_of(report.errors, metric) >= value_of(total_.errors, metric));
+  const bool better = report.status != SolveStatus::breakdown && (keeps == kept ? less : keeps);
   const int iterations = total_.iterations;
-  const double wall = total_.wall_s;
+  const double wall = total_.wall_s, used = used_;
+  const auto in_sweeps = [&](int count) {
+    return static_cast<int>(std::ceil(used + unit * count - kRounding));
+  };
   for (HistoryEntry& entry : report.history) {
-    entry.iteration += iterations;
+    entry.iteration = in_sweeps(entry.iteration);
     entry.wall_s += wall;
     if (first || entry.iteration > iterations) total_.history.push_back(entry);
   }
-  total_.iterations += report.iterations;
+  used_ = used + unit * report.iterations;
+  total_.iterations = in_sweeps(report.iterations);
   total_.linear_iterations += report.linear_iterations;
   total_.wall_s += report.wall_s;
   total_.choice += (first ? "" : ", then ") + std::string(solver.name());
@@ -185,18 +204,15 @@ void Automatic::try_products(const ConstraintProblem& problem, bool to_the_end,
                              std::span<double> impulses, std::span<double> velocities) {
   ApgdSettings settings = settings_.apgd;
   settings.joints = settings_.gauss_seidel.joints;
-  const int most = goal_.max_iterations;
   settings.stop = stop_of_rest(problem);
-  settings.stop.max_iterations = most > std::numeric_limits<int>::max() / kProductsPerIteration
-                                     ? most
-                                     : kProductsPerIteration * most;
+  settings.stop.max_iterations = iterations_in(sweeps_left(), product_unit());
   settings.stop.check_interval *= 2;  // an evaluation takes as long as several products
   if (!to_the_end) {
     settings.stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
       return give_up_products(history, threshold);
     };
   }
-  run(*make_apgd(settings), problem, impulses, velocities);
+  run(*make_apgd(settings), product_unit(), problem, impulses, velocities);
 }
 
 void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> impulses,
@@ -208,29 +224,35 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
   if (problem.law != ContactLaw::ccp) {
     ProximalNewtonSettings settings;
     settings.stop = stop_of_rest(problem);
-    settings.stop.max_iterations = std::min(settings.stop.max_iterations, kMostNewtonSteps);
+    settings.stop.max_iterations =
+        std::min(iterations_in(sweeps_left(), newton_unit()), kMostNewtonSteps);
     settings.stop.give_up = give_up;
     settings.linear = settings_.interior_point.linear;
-    run(*make_proximal_newton(settings), problem, impulses, velocities);
-    if (over()) return;
+    run(*make_proximal_newton(settings), newton_unit(), problem, impulses, velocities);
+    if (over() || !newton_fits()) return;
   }
   InteriorPointSettings settings = settings_.interior_point;
   settings.form = InteriorPointForm::cone;
   settings.stop = stop_of_rest(problem);
-  settings.stop.max_iterations = std::min(settings.stop.max_iterations, kMostNewtonSteps);
+  settings.stop.max_iterations =
+      std::min(iterations_in(sweeps_left(), newton_unit()), kMostNewtonSteps);
   settings.stop.give_up = give_up;
-  run(*make_interior_point(settings), problem, impulses, velocities);
+  run(*make_interior_point(settings), newton_unit(), problem, impulses, velocities);
 }
 
 /// Collective. The methods after the sweeps in turn, from the cheapest, until the goal is met.
 void Automatic::climb(const ConstraintProblem& problem, std::span<double> impulses,
                       std::span<double> velocities) {
-  const bool factors = problem.law != ContactLaw::box &&
-                       (problem.law == ContactLaw::ccp || work_.unknowns <= kMostUnknowns);
+  if (spent()) return;
+  const bool known = problem.law != ContactLaw::box &&
+                     (problem.law == ContactLaw::ccp || work_.unknowns <= kMostUnknowns);
+  const bool factors = known && newton_fits();
   try_products(problem, !factors, impulses, velocities);
-  if (over() || !factors) return;
-  try_factors(problem, impulses, velocities);
-  if (!over()) try_products(problem, true, impulses, velocities);
+  if (over()) return;
+  if (known && !newton_fits()) total_.reason += "; max_iterations leaves too little for a factor";
+  if (!factors) return;
+  if (newton_fits()) try_factors(problem, impulses, velocities);
+  if (!over() && !spent()) try_products(problem, true, impulses, velocities);
 }
 
 /// `siconos` adds N s and m/s: where one of them is the larger by far it says little of the other.
@@ -265,7 +287,8 @@ SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double>
   total_ = {};
   work_ = estimate_work(problem);
   goal_ = settings_.stop();
-  run(*gauss_seidel_, problem, impulses, velocities);
+  used_ = 0.0;
+  run(*gauss_seidel_, 1.0, problem, impulses, velocities);
   if (!over() && total_.status != SolveStatus::breakdown) climb(problem, impulses, velocities);
   if (wants_scaled()) reach_scaled(problem, impulses, velocities);
   // the best impulses need not be the last

@@ -52,7 +52,8 @@ inline void answer(const D& y_n, const D& y_t2, const D& mu, const D& inverse_d_
   } else {
     // min d_n (n - y_n)^2 + d_t (t - y_t)^2 on t = mu n where y is outside
     const D y_t = sqrt(y_t2);
-    const M inside = y_t <= mu * y_n;
+    // without friction the last alone would take any sign of the normal impulse as inside
+    const M inside = (zero <= y_n) & (y_t <= mu * y_n);
     const D on_cone =
         fma(mu * inverse_d_n, y_t, inverse_d_t * y_n) / fma(mu * mu, inverse_d_n, inverse_d_t);
     const D cut = select(on_cone <= zero, zero, on_cone);
@@ -66,7 +67,7 @@ inline void answer(const D& y_n, const D& y_t2, const D& mu, const D& inverse_d_
 inline void project(const D& mu, D& z_n, const D& z_t2, D& scale) {
   const D zero = broadcast(0.0), one = broadcast(1.0);
   const D z_t = sqrt(z_t2);
-  const M inside = z_t <= mu * z_n;
+  const M inside = (zero <= z_n) & (z_t <= mu * z_n);
   const M polar = mu * z_t <= -z_n;
   const D n = fma(mu, z_t, z_n) / fma(mu, mu, one);
   scale = select(inside, one, select(polar, zero, mu * n / z_t));

@@ -9,6 +9,8 @@ namespace {
 
 /// Newton's step is taken where it changes the radii by no more than this part.
 constexpr double kNearby = 0.3;
+/// Radii are the same if they differ by no more than this part of the largest.
+constexpr double kSame = 1e-12;
 /// Newton's step for more discs at their bounds takes too much memory.
 constexpr std::size_t kMostNewtonDiscs = 2000;
 
@@ -154,6 +156,7 @@ FrictionPasses::Vector FrictionPasses::newton_radii(const Vector& x) const {
   }
   if (moves.empty() || moves.size() > kMostNewtonDiscs) return found;
   const Eigen::MatrixXd response = lcp_->response(moves);
+  if (response.rows() == 0) return found;  // out of time
   const auto m = static_cast<Eigen::Index>(moving.size());
   Eigen::MatrixXd jacobian = Eigen::MatrixXd::Identity(m, m);
   Vector step(m);
@@ -169,6 +172,14 @@ FrictionPasses::Vector FrictionPasses::newton_radii(const Vector& x) const {
     found[i] = std::max(0.0, d.coefficient * (x[d.normal] + change[d.normal] + d.cohesion));
   }
   return found;
+}
+
+bool FrictionPasses::confirmed_by(const Vector& x) const {
+  const double size = radii_.size() > 0 ? radii_.maxCoeff() : 0.0;
+  for (std::size_t i = 0; i < bounds_.discs.size(); ++i)
+    if (std::abs(bounds_.discs[i].radius(x) - radii_[static_cast<Eigen::Index>(i)]) > kSame * size)
+      return false;
+  return true;
 }
 
 void FrictionPasses::advance(Vector& x) {

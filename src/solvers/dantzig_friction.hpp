@@ -21,6 +21,8 @@ class FrictionPasses {
 
   /// One pass from `x` to `x`. Zeros at the first: without friction before that.
   void advance(Vector& x);
+  /// Whether x, which the last pass gave, asks for the bounds that this pass had, to round-off.
+  bool confirmed_by(const Vector& x) const;
   /// Pivots and refinements of all passes; the rest of the last one.
   const LcpResult& total() const { return total_; }
 

@@ -13,6 +13,10 @@ constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kGoal = 1e-14;
 /// What counts as solved.
 constexpr double kSolved = 1e-13;
+/// Columns of a response solved at once.
+constexpr Eigen::Index kColumns = 64;
+/// A residual above this is no round-off any more: rows contradict each other.
+constexpr double kContradicts = 1e-7;
 /// Proximal steps; each without new pivots costs one solve with the factor.
 constexpr int kMostRefinements = 30;
 /// Such steps in a row that may not halve the residual.
@@ -96,6 +100,7 @@ void BoundedLcp::refresh() {
 }
 
 bool BoundedLcp::out_of_time(LcpResult& result) const {
+  if (settings_.progress) settings_.progress(result, factor_.size());
   if (!result.stopped && settings_.stop && settings_.stop()) result.stopped = true;
   return result.stopped;
 }
@@ -109,7 +114,7 @@ int BoundedLcp::sweeps() const {
 
 /// Projected Gauss-Seidel, forward and backward in turns.
 void BoundedLcp::sweep(int sweeps) {
-  for (int s = 0; s < sweeps; ++s)
+  for (int s = 0; s < sweeps && !(settings_.stop && settings_.stop()); ++s)
     for (Eigen::Index step = 0; step < n_; ++step) {
       const Eigen::Index i = s % 2 == 0 ? step : n_ - 1 - step;
       if (!(scale_[i] > 0.0)) continue;
@@ -169,7 +174,12 @@ Eigen::MatrixXd BoundedLcp::response(
       for (auto e = at(a_.row_begin[at(row)]); e < at(a_.row_begin[at(row) + 1]); ++e)
         if (const Index p = position_[at(a_.column[e])]; p >= 0)
           part(p, c) -= a_.value[e] * amount / scale_[row];
-  factor_.solve_columns(part);
+  for (Eigen::Index c = 0; c < columns; c += kColumns) {
+    if (settings_.stop && settings_.stop()) return {};
+    Eigen::MatrixXd some = part.middleCols(c, std::min(kColumns, columns - c));
+    factor_.solve_columns(some);
+    part.middleCols(c, some.cols()) = some;
+  }
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(n_, columns);
   for (Eigen::Index p = 0; p < factor_.size(); ++p)
     out.row(order_[at(p)]) = scale_[order_[at(p)]] * part.row(p);
@@ -206,9 +216,15 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
     // w is rounded to this much whatever x is
     const double rounding = kEps * (4.0 * size + 8.0 * x_.cwiseAbs().maxCoeff());
     tolerance_ = std::max(kGoal * size, rounding);
+    result.end = LcpEnd::pivot_limit;
     const bool settled = run_pivots(result);
     const double found = residual();
     result.solved = settled && found <= std::max(kSolved * size, rounding);
+    if (settled)
+      result.end = result.solved                  ? LcpEnd::solved
+                   : found <= kContradicts * size ? LcpEnd::round_off
+                                                  : LcpEnd::no_solution;
+    if (result.stopped) result.end = LcpEnd::stopped;
     in_vain = found < 0.5 * least ? 0 : in_vain + 1;
     if (found < least) {
       least = found;

@@ -21,6 +21,8 @@ struct SymmetricRows {
   Eigen::Index size() const { return static_cast<Eigen::Index>(row_begin.size()) - 1; }
 };
 
+struct LcpResult;
+
 struct LcpSettings {
   /// epsilon: A_ii (1 + epsilon) is what the pivots see; taken out again by refinement.
   double regularisation = 1e-12;
@@ -29,12 +31,24 @@ struct LcpSettings {
   /// Exchange all wrong rows at once while their number falls. False, and no sweeps: Dantzig's
   /// algorithm from zero, row by row.
   bool block_pivots = true;
-  /// Asked before every pivot: true ends the solve.
+  /// Asked before every sweep and pivot and every 64 rows of a factor: true ends the solve.
   std::function<bool()> stop;
+  /// Told as often what has been done so far, and the rows of the factor.
+  std::function<void(const LcpResult&, Eigen::Index free_rows)> progress;
+};
+
+/// How a solve ended.
+enum class LcpEnd {
+  solved,
+  round_off,    ///< the rows at bounds are found, but w is above round-off
+  pivot_limit,  ///< pivots go on without finding them, or go in circles
+  no_solution,  ///< rows contradict each other, or one can move without end
+  stopped,      ///< by LcpSettings::stop
 };
 
 /// What a solve did.
 struct LcpResult {
+  LcpEnd end = LcpEnd::solved;
   bool solved = false;   ///< to round-off: `residual` <= 1e-13, or the rounding of w itself
   bool stopped = false;  ///< by LcpSettings::stop
   /// Largest |x - P(x - w)| of a row scaled to A_ii = 1, as a part of the largest |b| there, P the
@@ -80,7 +94,8 @@ class BoundedLcp {
   /// free, or bounds that are equal).
   int held(Eigen::Index row) const;
   /// Change of x per move of rows that are held: column c of the result for moves[c] (row and
-  /// amount), free rows following with w = 0. n x columns; the rows moved and held are 0.
+  /// amount), free rows following with w = 0. n x columns; the rows moved and held are 0. No rows
+  /// where LcpSettings::stop ends it, which is asked every 64 columns.
   Eigen::MatrixXd response(
       const std::vector<std::vector<std::pair<Eigen::Index, double>>>& moves) const;
 

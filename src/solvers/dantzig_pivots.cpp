@@ -68,8 +68,9 @@ void BoundedLcp::append_rows(const std::vector<Index>& rows, LcpResult& result) 
       panel(k + c, c) += settings_.regularisation;
     }
     factor_.append(panel, first);
+    result.appended_rows += width;
+    if (out_of_time(result)) return;
   }
-  result.appended_rows += static_cast<std::int64_t>(rows.size());
 }
 
 /// Makes the factor that of the free rows: removals one by one, or everything behind the first of
@@ -91,7 +92,7 @@ void BoundedLcp::update_factor(LcpResult& result) {
       order_.resize(at(gone.front()));
       factor_.truncate(gone.front());
     } else {
-      for (auto p = gone.rbegin(); p != gone.rend(); ++p) {
+      for (auto p = gone.rbegin(); p != gone.rend() && !out_of_time(result); ++p) {
         factor_.remove(*p);
         position_[at(order_[at(*p)])] = -1;
         order_.erase(order_.begin() + *p);
@@ -260,7 +261,10 @@ bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
       step = way;
       blocking = i;
     }
-    if (std::isinf(step)) return false;
+    if (std::isinf(step)) {
+      result.end = LcpEnd::no_solution;
+      return false;
+    }
     x_ += step * change_;
     w_ += step * slip_change_;
     if (blocking == row) {

@@ -54,17 +54,17 @@ void project(const Cones& cones, std::span<double> impulses) {
   }
 }
 
-enum class Outcome { stepped, stalled, breakdown };
+enum class Outcome { stepped, stalled, breakdown, late };
 
 /// The iterate of [F14]'s method on scaled impulses and what its stages work with.
 class Iterate {
  public:
   Iterate(const ConstraintProblem& problem, const Cones& cones, DelassusOperator& op,
-          const InteriorPointSettings& settings, double started)
+          const InteriorPointSettings& settings, SolveWatch& watch)
       : comm_(problem.comm),
         cones_(cones),
         operator_(cones, op),
-        system_(fang::make_stage_system(problem, cones, operator_, settings, started)),
+        system_(fang::make_stage_system(problem, cones, operator_, settings, watch)),
         weight_(cones.units()),
         barriers_(cones.units().size()) {
     const std::size_t rows = at(problem.n_rows()), multipliers = cones.n_multipliers();
@@ -286,7 +286,7 @@ class FangInteriorPoint final : public Solver {
       monitor.set_setup_seconds(wall_seconds() - started);
       return monitor.finish("");
     }
-    Iterate iterate(problem, *cones, op, settings_, started);
+    Iterate iterate(problem, *cones, op, settings_, monitor.watch());
     monitor.set_setup_seconds(wall_seconds() - started);
     const std::string reason = run(problem.comm, *cones, iterate, monitor, impulses);
     SolveReport report = monitor.finish(iterate.system().description());
@@ -302,12 +302,14 @@ class FangInteriorPoint final : public Solver {
                   StopMonitor& monitor, std::span<double> impulses) const {
     ChangeMonitor change(comm, cones, settings_.fang_stop, settings_.fang_tolerance);
     for (int stage = 1;; ++stage) {
-      switch (iterate.advance()) {
+      switch (advance(iterate, monitor, stage - 1)) {
         case Outcome::stepped:
           break;
         case Outcome::stalled:
           return "no further progress after " + std::to_string(stage - 1) +
                  " stages: the next step lowers no residual";
+        case Outcome::late:
+          return {};
         case Outcome::breakdown:
           return "the step of stage " + std::to_string(stage) + " is not finite";
       }
@@ -315,6 +317,17 @@ class FangInteriorPoint final : public Solver {
       monitor.begin(stage, iterate.gap(), stage >= settings_.stop.max_iterations);
       if (monitor.end()) return {};
       if (change.over(iterate, impulses)) return change.reason(stage);
+    }
+  }
+
+  /// One stage; late: the monitor has judged the impulses of the last one, `stage`, once more.
+  static Outcome advance(Iterate& iterate, StopMonitor& monitor, int stage) {
+    try {
+      return iterate.advance();
+    } catch (const OutOfTime&) {
+      monitor.begin(stage, 0.0, true);
+      monitor.end();
+      return Outcome::late;
     }
   }
 

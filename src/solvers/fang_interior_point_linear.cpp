@@ -73,6 +73,8 @@ class PatternOnly final : public NewtonForm {
 /// once; the numbers follow in the same order.
 class DirectMatrix {
  public:
+  explicit DirectMatrix(SolveWatch& watch) : watch_(watch) {}
+
   MatrixPattern pattern;      ///< until make()
   std::vector<double> value;  ///< the constant ones until make()
 
@@ -95,10 +97,14 @@ class DirectMatrix {
     });
   }
   std::span<double> changing() { return std::span<double>(value).subspan(constant_); }
-  /// Collective. Factors and solves in place; false: no factor.
+  /// Collective. Factors and solves in place; false: no factor. Throws OutOfTime where that would
+  /// outlast what is left, by the time that it took before.
   bool solve(bool symmetric, std::span<double> x) {
     bool solved = false;
+    watch_.call(seconds_);
+    const double begun = wall_seconds();
     guarded([&] { solved = matrix_->factor(value, symmetric) && matrix_->solve(x, 0.0) >= 0; });
+    seconds_ = wall_seconds() - begun;
     return solved;
   }
   /// Collective.
@@ -120,6 +126,8 @@ class DirectMatrix {
     }
   }
 
+  SolveWatch& watch_;
+  double seconds_ = 0.0;  ///< of the last solve
   std::size_t constant_ = 0;
   std::int64_t total_ = 0;
   std::unique_ptr<NewtonMatrix> matrix_;
@@ -127,8 +135,9 @@ class DirectMatrix {
 
 class SchurSystem final : public StageSystem {
  public:
-  SchurSystem(const ConstraintProblem& problem, const Cones& cones, ScaledOperator& op)
-      : cones_(cones), symmetric_(is_symmetric(problem, op)) {
+  SchurSystem(const ConstraintProblem& problem, const Cones& cones, ScaledOperator& op,
+              SolveWatch& watch)
+      : cones_(cones), symmetric_(is_symmetric(problem, op)), direct_(watch) {
     DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
     pattern.first = n.first;
@@ -168,7 +177,8 @@ class SchurSystem final : public StageSystem {
 /// Unknowns of a rank: its rows, then its multipliers.
 class KktSystem final : public StageSystem {
  public:
-  KktSystem(const ConstraintProblem& problem, const Cones& cones) : cones_(cones) {
+  KktSystem(const ConstraintProblem& problem, const Cones& cones, SolveWatch& watch)
+      : cones_(cones), direct_(watch) {
     DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
     const auto multipliers = static_cast<std::int64_t>(cones.n_multipliers());
@@ -265,13 +275,12 @@ class KktSystem final : public StageSystem {
 class PcgSystem final : public StageSystem {
  public:
   PcgSystem(const ConstraintProblem& problem, const Cones& cones, ScaledOperator& op,
-            const InteriorPointSettings& settings, double started)
+            const InteriorPointSettings& settings, SolveWatch& watch)
       : comm_(problem.comm),
         cones_(cones),
         op_(op),
         kind_(settings.preconditioner),
-        started_(started),
-        time_limit_(settings.stop.time_limit),
+        watch_(watch),
         weight_(cones.units()),
         barrier_(cones.units()) {
     for (std::vector<double>* v : {&r_, &z_, &p_, &q_, &weighted_}) v->resize(at(problem.n_rows()));
@@ -293,7 +302,7 @@ class PcgSystem final : public StageSystem {
         n_unsettled_ += norm2 > target ? 1 : 0;
         break;
       }
-      if (i % kClockInterval == kClockInterval - 1 && late()) break;
+      if (i % kClockInterval == kClockInterval - 1 && watch_.look()) break;
       const double beta = i == 0 ? 0.0 : rz / rz_before;
       for (std::size_t k = 0; k < p_.size(); ++k) p_[k] = z_[k] + beta * p_[k];
       multiply(stage);
@@ -362,15 +371,11 @@ class PcgSystem final : public StageSystem {
     }
   }
 
-  bool late() const {
-    return !std::isnan(time_limit_) && comm_.max(wall_seconds() - started_) >= time_limit_;
-  }
-
   const Communicator& comm_;
   const Cones& cones_;
   ScaledOperator& op_;
   FangPreconditioner kind_;
-  double started_, time_limit_;
+  SolveWatch& watch_;
   UnitInverse weight_, barrier_;
   std::vector<double> r_, z_, p_, q_, weighted_;
   std::int64_t rows_ = 0;
@@ -393,14 +398,14 @@ void ScaledOperator::multiply(std::span<const double> x, std::span<double> y) {
 std::unique_ptr<StageSystem> make_stage_system(const ConstraintProblem& problem, const Cones& cones,
                                                ScaledOperator& op,
                                                const InteriorPointSettings& settings,
-                                               double started) {
+                                               SolveWatch& watch) {
   switch (settings.form) {
     case InteriorPointForm::kkt:
-      return std::make_unique<KktSystem>(problem, cones);
+      return std::make_unique<KktSystem>(problem, cones, watch);
     case InteriorPointForm::schur:
-      return std::make_unique<SchurSystem>(problem, cones, op);
+      return std::make_unique<SchurSystem>(problem, cones, op, watch);
     case InteriorPointForm::schur_pcg:
-      return std::make_unique<PcgSystem>(problem, cones, op, settings, started);
+      return std::make_unique<PcgSystem>(problem, cones, op, settings, watch);
     case InteriorPointForm::cone:
       break;
   }

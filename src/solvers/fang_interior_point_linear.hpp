@@ -7,6 +7,7 @@
 
 #include "catena/solvers/interior_point.hpp"
 #include "fang_interior_point_cones.hpp"
+#include "solve_watch.hpp"
 
 namespace catena::fang {
 
@@ -52,11 +53,12 @@ class StageSystem {
 };
 
 /// Collective. kkt: the whole system, direct; schur: dy eliminated, direct; schur_pcg: the same by
-/// conjugate gradients without N' itself. All must outlive it. `started`: the wall clock at the
-/// solve's begin, s; conjugate gradients see the time limit.
+/// conjugate gradients without N' itself. All must outlive it. `watch`: conjugate
+/// gradients look at it every 50 iterations, and a factor is not begun where it would take too long
+/// (solve() then throws OutOfTime).
 std::unique_ptr<StageSystem> make_stage_system(const ConstraintProblem& problem, const Cones& cones,
                                                ScaledOperator& op,
                                                const InteriorPointSettings& settings,
-                                               double started);
+                                               SolveWatch& watch);
 
 }  // namespace catena::fang

@@ -48,7 +48,8 @@ inline void project_discs(const ConeGroup& cones, const double* y, double* out) 
   for (std::size_t i = 0; i < kLanes; ++i) {
     const double n = y[i], t_1 = y[kLanes + i], t_2 = y[2 * kLanes + i], mu = cones.mu[i];
     const double t = std::sqrt(t_1 * t_1 + t_2 * t_2);
-    const bool inside = t <= mu * n;
+    // without friction the last alone would take any normal impulse, and any sign of it, as inside
+    const bool inside = n >= 0.0 && t <= mu * n;
     const double pull = n + mu * t;
     // of the three, a NaN takes the last
     const double on_cone = pull <= 0.0 ? 0.0 : pull * cones.inverse[i];

@@ -8,9 +8,7 @@
 namespace catena::first_order {
 
 bool Run::is_last(int iteration) const {
-  if (iteration >= stop_.max_iterations) return true;
-  if (std::isnan(stop_.time_limit)) return false;
-  return problem_.comm.max(wall_seconds() - started_) >= stop_.time_limit;
+  return iteration >= stop_.max_iterations || monitor_.out_of_time(iteration);
 }
 
 bool Run::evaluate(int iteration, std::span<const double> x, double moved, bool last) {
@@ -24,6 +22,7 @@ bool Run::evaluate(int iteration, std::span<const double> x, double moved, bool 
 SolveReport Method::solve(const ConstraintProblem& problem, std::span<double> impulses,
                           std::span<double> velocities) {
   const double started = wall_seconds();
+  obey(problem.comm, stop_.watch);  // a factor of joints may take long
   JointSystem* joints = nullptr;
   if (joint_settings_.method != JointMethod::iterative && !problem.assembled &&
       joints_.prepare(problem))
@@ -40,7 +39,7 @@ SolveReport Method::solve(const ConstraintProblem& problem, std::span<double> im
   monitor.set_setup_seconds(wall_seconds() - started);
   std::string remark;
   if (!over) {
-    Run run(problem, stop_, rows, monitor, impulses, velocities, started);
+    Run run(problem, stop_, rows, monitor, impulses, velocities);
     remark = iterate(run, x, g);
   }
   SolveReport report = monitor.finish(remark);

@@ -17,21 +17,19 @@ namespace catena::first_order {
 class Run {
  public:
   Run(const ConstraintProblem& problem, const StopRule& stop, ScaledProblem& rows,
-      StopMonitor& monitor, std::span<double> impulses, std::span<double> velocities,
-      double started)
+      StopMonitor& monitor, std::span<double> impulses, std::span<double> velocities)
       : problem_(problem),
         stop_(stop),
         rows_(rows),
         monitor_(monitor),
         impulses_(impulses),
-        velocities_(velocities),
-        started_(started) {}
+        velocities_(velocities) {}
 
   ScaledProblem& rows() { return rows_; }
   const Communicator& comm() const { return problem_.comm; }
   bool coulomb() const { return problem_.law == ContactLaw::coulomb; }
   bool due(int iteration) const { return monitor_.due(iteration); }
-  /// Collective where there is a time limit. Whether no iteration after this one may be begun.
+  /// Collective where a look at the clock is due. Whether no iteration after this one may be begun.
   bool is_last(int iteration) const;
   /// Collective. Judges x, whose slips were the last product; true if the solve is over. `moved`:
   /// this rank's squared length of the last step in scaled impulses, J.
@@ -43,7 +41,6 @@ class Run {
   ScaledProblem& rows_;
   StopMonitor& monitor_;
   std::span<double> impulses_, velocities_;
-  double started_;
 };
 
 /// A method that goes on from x and g = S^-1 w(x).

@@ -84,9 +84,14 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
       const double s = layout_.by_scale[i] > 0.0 ? 1.0 / layout_.by_scale[i] : 0.0;
       Scalar scalar{i, -kInfinity, kInfinity};
       if (view.kind == BlockKind::unilateral) scalar.lower = 0.0;
-      if (view.kind == BlockKind::boxed && s > 0.0) {
-        scalar.lower = s * problem.blocks.lower[row];
-        scalar.upper = s * problem.blocks.upper[row];
+      if (view.kind == BlockKind::boxed) {
+        const double lower = problem.blocks.lower[row], upper = problem.blocks.upper[row];
+        if (s > 0.0) {
+          scalar.lower = s * lower;
+          scalar.upper = s * upper;
+        } else {  // x = 0 is the bound nearest to no impulse
+          cohesion_[i] = -std::clamp(0.0, lower, upper);
+        }
       }
       scalars_.push_back(scalar);
     }

@@ -110,7 +110,7 @@ class ScaledProblem {
   std::vector<Scalar> scalars_;
   std::vector<Wide> wide_;
   std::vector<Index> row_;        ///< of the problem, per entry; kNoIndex: none
-  std::vector<double> cohesion_;  ///< c per entry; empty: none
+  std::vector<double> cohesion_;  ///< c per entry; of a row that nothing moves: -lambda
   std::unique_ptr<RowProduct> product_;
 };
 

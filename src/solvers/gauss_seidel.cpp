@@ -54,6 +54,7 @@ class GaussSeidel final : public Solver {
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                     std::span<double> velocities) override {
     const double started = wall_seconds();
+    obey(problem.comm, settings_.stop.watch);  // a factor of joints may take long
     JointSystem* joints = nullptr;
     if (settings_.joints.method != JointMethod::iterative && !problem.assembled &&
         joints_.prepare(problem))
@@ -100,7 +101,7 @@ class GaussSeidel final : public Solver {
     // the solve needs no guess
     std::fill(impulses.begin(), impulses.end(), 0.0);
     StopRule stop = settings_.stop;
-    stop.max_iterations = kJointSolves;
+    stop.max_iterations = std::min(stop.max_iterations, kJointSolves);
     stop.keep_best = false;
     StopMonitor monitor(problem, op, stop, impulses, velocities, started);
     // an absolute tolerance may be met by no impulses at all, which would let light or nearly
@@ -124,8 +125,10 @@ class GaussSeidel final : public Solver {
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
       if (monitor.pending() && monitor.end()) return;
-      if (!monitor.due(sweep)) continue;
-      const bool last = sweep >= stop.max_iterations;
+      // evaluations look at the clock themselves
+      const bool late = !monitor.due(sweep) && monitor.out_of_time(sweep);
+      if (!monitor.due(sweep) && !late) continue;
+      const bool last = late || sweep >= stop.max_iterations;
       engine.store_impulses(impulses);
       monitor.begin(sweep, running_error, last);
       if (last && monitor.end()) return;

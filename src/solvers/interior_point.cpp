@@ -93,8 +93,15 @@ Solve::Solve(const ConstraintProblem& problem, const InteriorPointSettings& sett
 
 SolveReport Solve::run() {
   if (start()) return monitor_.finish("");
-  const bool over = problem_.law == ContactLaw::coulomb ? solve_outer() : solve_convex();
-  if (!over) polish();
+  try {
+    const bool over = problem_.law == ContactLaw::coulomb ? solve_outer() : solve_convex();
+    if (!over) polish();
+  } catch (const OutOfTime&) {
+    // the iterate is that of the last stage
+    law_.make_admissible(impulses_);
+    monitor_.begin(stages_, 0.0, true);
+    monitor_.end();
+  }
   return finish();
 }
 
@@ -105,6 +112,7 @@ bool Solve::start() {
   warm_ = problem_.comm.max(std::int64_t{zero ? 0 : 1}) > 0;
   if (monitor_.start()) return true;
   system_.emplace(problem_, op_, settings_.linear, "solver.interior_point");
+  system_->watch(monitor_.watch());
   conic_.emplace(problem_, op_, *system_);
   for (std::vector<double>* v : {&w_, &free_, &f_}) v->assign(impulses_.size(), 0.0);
   op_.free_slips(free_);
@@ -130,6 +138,7 @@ bool Solve::solve_convex() {
     return over = evaluate();
   };
   last_ = conic_->solve({}, warm_, goal, impulses_);
+  stages_ = first + last_.stages;
   linear_iterations_ += last_.linear_iterations;
   return over;
 }
@@ -142,10 +151,10 @@ ConicInteriorPoint::Report Solve::inner(double gap) {
   goal.max_stages = rule_.max_iterations - stages_;
   goal.stop = [&](int stage) {
     stages_ = first + stage;
-    return !std::isnan(rule_.time_limit) &&
-           problem_.comm.max(wall_seconds() - started_) >= rule_.time_limit;
+    return monitor_.watch().late();
   };
   ConicInteriorPoint::Report report = conic_->solve(shift_, warm_, goal, impulses_);
+  stages_ = first + report.stages;
   linear_iterations_ += report.linear_iterations;
   warm_ = true;
   return report;
@@ -193,7 +202,7 @@ void Solve::polish() {
     return;
   }
   law_.make_admissible(impulses_);
-  newton_.emplace(problem_, op_, law_, *system_, rule_, impulses_, started_, stages_);
+  newton_.emplace(problem_, op_, law_, *system_, rule_, impulses_, stages_);
   newton_->run(monitor_);
   linear_iterations_ += newton_->linear_iterations();
 }

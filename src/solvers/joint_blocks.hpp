@@ -19,6 +19,9 @@ struct JointBlocks {
   ProblemBodies bodies;
   GeneralBlocks blocks;
   double misfit = 0.0;  ///< ConstraintProblem::joint_misfit
+  /// Per row: a motor without bound; empty: none. Where rows contradict each other these are
+  /// missed.
+  std::vector<char> drive;
 };
 
 /// A row that hangs on the rows before it in the pivot order.

@@ -246,7 +246,9 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
     for (const std::size_t i : dofs_) velocities[i] += *column++ * d;
     for (const std::size_t r : rows_) impulses[r] += *column++ * d;
   }
-  for (std::size_t g = 0; g < block_.size(); ++g) impulses[row_[g]] = lambda[place_[g]];
+  // a row taken to its bound by a part of a step has it to round-off only
+  for (std::size_t g = 0; g < block_.size(); ++g)
+    impulses[row_[g]] = std::clamp(lambda[place_[g]], lower[place_[g]], upper[place_[g]]);
 }
 
 void JointDrives::store(std::span<const double> from, std::span<double> to) const {

@@ -24,6 +24,14 @@ bool is_prescribed(const ProblemBodies& bodies, Index b) {
   return bodies.mass_kind[at(b)] == MassKind::prescribed;
 }
 
+/// How many of a bilateral block's rows, the last ones, are motors without bound.
+int drives_of(const GeneralBlocks& blocks, Index k) {
+  int n = 0;
+  for (Index r = blocks.row_begin[at(k) + 1]; r > blocks.row_begin[at(k)]; --r, ++n)
+    if (!(blocks.upper[at(r - 1)] > blocks.lower[at(r - 1)])) break;
+  return n;
+}
+
 /// Restricts a plan to the bodies that are marked on both sides.
 HaloPlan restricted(const HaloPlan& plan, std::span<const char> marked) {
   HaloPlan out;
@@ -60,7 +68,7 @@ void JointSystem::list_blocks(const ConstraintProblem& problem) {
     reference_.push_back(reference);
     signature_.push_back({blocks.name[at(k)],
                           static_cast<int>(blocks.row_begin[at(k) + 1] - blocks.row_begin[at(k)]),
-                          n});
+                          n, drives_of(blocks, k)});
   }
 }
 
@@ -209,6 +217,7 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     dealt.index = i;
     dealt.name = edges[i].key;
     dealt.rows = edges[i].rows;
+    dealt.drives = signature_[i].drives;
     dealt.place = places[i];
     dealt.position = dealing.place[i];
     for (std::size_t j = 0; j < static_cast<std::size_t>(edges[i].n_bodies); ++j) {
@@ -234,7 +243,7 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     std::vector<std::int64_t>& out = words[dealing.rank[i]];
     const JointPlace& p = dealt.place;
     out.insert(out.end(),
-               {dealt.name, dealt.rows, dealt.position, p.component,
+               {dealt.name, dealt.rows, dealt.drives, dealt.position, p.component,
                 static_cast<std::int64_t>(p.kind), p.n_joints, p.n_rows, p.n_bodies, p.index,
                 p.next_body, p.previous_body, static_cast<std::int64_t>(dealt.body.size())});
     for (std::size_t j = 0; j < dealt.body.size(); ++j)
@@ -277,17 +286,18 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
       d.index = received++;
       d.name = in[k];
       d.rows = static_cast<int>(in[k + 1]);
-      d.position = in[k + 2];
-      d.place = {in[k + 3],
-                 static_cast<MechanismKind>(in[k + 4]),
-                 in[k + 5],
+      d.drives = static_cast<int>(in[k + 2]);
+      d.position = in[k + 3];
+      d.place = {in[k + 4],
+                 static_cast<MechanismKind>(in[k + 5]),
                  in[k + 6],
                  in[k + 7],
                  in[k + 8],
-                 static_cast<int>(in[k + 9]),
-                 static_cast<int>(in[k + 10])};
-      const auto n = static_cast<std::size_t>(in[k + 11]);
-      k += 12;
+                 in[k + 9],
+                 static_cast<int>(in[k + 10]),
+                 static_cast<int>(in[k + 11])};
+      const auto n = static_cast<std::size_t>(in[k + 12]);
+      k += 13;
       d.payload = payload;
       payload += static_cast<std::size_t>(d.rows);
       for (std::size_t j = 0; j < n; ++j, k += 3) {

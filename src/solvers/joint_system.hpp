@@ -69,6 +69,7 @@ class JointSystem {
     std::size_t index;  ///< of the local block, or of those received
     std::int64_t name = 0;
     int rows = 0;
+    int drives = 0;  ///< of them, the last ones: motors without bound
     JointPlace place;
     std::int64_t position = -1;       ///< among the chains of all ranks
     std::vector<GlobalId> body;       ///< dynamic ones
@@ -136,6 +137,7 @@ class JointSystem {
     std::int64_t name;
     int rows;
     int bodies;
+    int drives;
     bool operator==(const Signature&) const = default;
   };
   std::vector<Signature> signature_;             ///< of this problem ...

@@ -193,6 +193,8 @@ void JointSystem::lay_out_group(Group& group) const {
     blocks.kind.push_back(BlockKind::bilateral);
     blocks.name.push_back(d.name);
     blocks.row_begin.push_back(blocks.row_begin.back() + d.rows);
+    joints.drive.resize(at(blocks.row_begin.back()), 0);
+    std::fill_n(joints.drive.end() - d.drives, d.drives, char{1});
     for (std::size_t j = 0; j < d.body.size(); ++j) {
       const auto [entry, fresh] = number.try_emplace(d.body[j], joints.bodies.size());
       if (fresh) {

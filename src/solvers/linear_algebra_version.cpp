@@ -2,11 +2,15 @@
 
 #include <petscversion.h>
 
+#include "petsc_runtime.hpp"
+
 namespace catena {
 
 std::string petsc_version() {
   return std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) + "." +
          std::to_string(PETSC_VERSION_SUBMINOR);
 }
+
+void end_linear_algebra() { petsc::end(); }
 
 }  // namespace catena

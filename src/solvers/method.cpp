@@ -18,6 +18,8 @@ void describe(SettingsVisitor& visit, MethodSettings& s) {
 std::unique_ptr<Solver> make_solver(const MethodSettings& settings) {
   // one stop rule and one way to solve joints, whatever the method
   MethodSettings s = settings;
+  if (s.stop().max_iterations == kUsualIterations)
+    s.stop().max_iterations = s.method == SolverMethod::automatic ? kUsualAutomatic : kUsualSweeps;
   s.jacobi.stop = s.apgd.stop = s.interior_point.stop = s.dantzig.stop = s.stop();
   s.jacobi.joints = s.apgd.joints = s.gauss_seidel.joints;
   switch (s.method) {

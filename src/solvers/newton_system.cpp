@@ -5,10 +5,12 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
+#include "catena/base/timer.hpp"
 #include "flexible_gmres.hpp"
 #include "newton_form.hpp"
 #include "newton_matrix.hpp"
 #include "petsc_options.hpp"
+#include "work_estimate.hpp"
 
 namespace catena {
 namespace {
@@ -26,6 +28,9 @@ constexpr std::int64_t kDenseUnknowns = 500;
 constexpr std::int64_t kDirectUnknowns = 60000;
 /// A solution whose residual is above this part of the right-hand side is none.
 constexpr double kSolved = 0.1;
+/// Part of the work estimated that a first factor is taken to need at least: estimates are for deep
+/// packings, and a solve is not to be given up for too large a guess.
+constexpr double kHopeful = 0.1;
 
 }  // namespace
 
@@ -58,6 +63,16 @@ struct NewtonSystem::Impl {
       matrix = make_petsc_matrix(problem.comm, *form, settings, direct, where);
     }
     form->forget_entries();
+    if (direct) factor_seconds = kHopeful * estimate_factor(total);
+  }
+
+  /// Collective.
+  bool factor_once(bool cholesky) {
+    if (watch != nullptr) watch->call(factor_seconds);
+    const double begun = wall_seconds();
+    const bool done = matrix->factor(values, cholesky);
+    factor_seconds = wall_seconds() - begun;
+    return done;
   }
 
   void take(const BlockMatrices& c_new, const BlockMatrices* b_new) {
@@ -92,6 +107,7 @@ struct NewtonSystem::Impl {
   }
 
   bool precondition(std::span<const double> r, double goal, std::span<double> z) {
+    if (watch != nullptr) watch->call();
     form->condense(r, unknowns);
     const int iterations = matrix->solve(unknowns, direct ? 0.0 : goal / form->gain());
     if (iterations < 0) return false;
@@ -110,8 +126,10 @@ struct NewtonSystem::Impl {
   std::unique_ptr<NewtonMatrix> matrix;
   std::vector<double> values, unknowns;
   bool direct = true;
-  std::size_t attempt = 0;   ///< of the last factor: what failed once is not tried again
-  int inner_iterations = 0;  ///< of the present solve
+  SolveWatch* watch = nullptr;
+  double factor_seconds = 0.0;  ///< of the last factor, or a guess that is rather too small
+  std::size_t attempt = 0;      ///< of the last factor: what failed once is not tried again
+  int inner_iterations = 0;     ///< of the present solve
   FlexibleGmres krylov;
 };
 
@@ -119,6 +137,8 @@ NewtonSystem::NewtonSystem(const ConstraintProblem& problem, DelassusOperator& o
                            const LinearSettings& settings, std::string where)
     : impl_(std::make_unique<Impl>(problem, op, settings, std::move(where))) {}
 NewtonSystem::~NewtonSystem() = default;
+
+void NewtonSystem::watch(SolveWatch& watch) { impl_->watch = &watch; }
 
 bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
   Impl& s = *impl_;
@@ -129,7 +149,7 @@ bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
     if (a.cholesky && !(s.symmetric && s.form->is_symmetric())) continue;
     const bool taken = s.form->take(s.c, b == nullptr ? nullptr : &s.b, a.regularisation, s.values);
     if (s.problem.comm.sum(std::int64_t{taken ? 0 : 1}) > 0) continue;
-    s.factored = s.matrix->factor(s.values, a.cholesky);
+    s.factored = s.factor_once(a.cholesky);
     if (s.factored) return true;
   }
   s.attempt = 0;

@@ -10,6 +10,7 @@
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/solvers/linear_settings.hpp"
+#include "solve_watch.hpp"
 
 namespace catena {
 
@@ -57,6 +58,11 @@ class NewtonSystem {
   NewtonSystem(const ConstraintProblem& problem, DelassusOperator& op,
                const LinearSettings& settings, std::string where);
   ~NewtonSystem();
+
+  /// From now on `watch`, which must outlive the system, is looked at before every factor and every
+  /// solve with it, and a factor that would outlast what is left is not begun, by the time that
+  /// the factors so far took for their work: factor and solve may throw OutOfTime and StopAsked.
+  void watch(SolveWatch& watch);
 
   /// Collective. Takes the numbers and factors them (or renews the preconditioner). `b` null: the
   /// symmetric kind. False on every rank: not finite, or singular beyond regularisation.

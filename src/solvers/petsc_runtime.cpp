@@ -11,7 +11,7 @@ namespace {
 
 /// Called by MPI_Finalize, while MPI still works.
 int finalize(MPI_Comm, int, void*, void*) {
-  if (is_running()) PetscFinalize();
+  end();
   return MPI_SUCCESS;
 }
 
@@ -58,6 +58,10 @@ void initialize(const Communicator& comm) {
   MPI_Comm world = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_Comm_f2c(comm.fortran_handle()), &world);
   initialize_on(world);
+}
+
+void end() {
+  if (is_running()) PetscFinalize();
 }
 
 void check(PetscErrorCode code, const char* call, const Place& place) {

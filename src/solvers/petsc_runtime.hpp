@@ -19,6 +19,9 @@ void initialize();
 /// Collective. The same with what PETSc itself prints (-log_view) on `comm`.
 void initialize(const Communicator& comm);
 
+/// Collective over the ranks that began it together. Finalises PETSc now, if it runs.
+void end();
+
 /// Whom an error of PETSc is told, and what to do about it.
 struct Place {
   std::string where, fix;

@@ -28,7 +28,8 @@ class ProximalNewton final : public Solver {
     StopMonitor monitor(problem, op, rule, impulses, velocities, started);
     if (monitor.start()) return monitor.finish("");
     NewtonSystem system(problem, op, settings_.linear, "solver.interior_point");
-    steps.emplace(problem, op, law, system, rule, impulses, started);
+    system.watch(monitor.watch());
+    steps.emplace(problem, op, law, system, rule, impulses);
     monitor.set_setup_seconds(wall_seconds() - started);
     steps->run(monitor);
     SolveReport report = monitor.finish(

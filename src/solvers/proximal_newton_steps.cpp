@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "catena/base/timer.hpp"
-
 namespace catena {
 namespace {
 
@@ -33,14 +31,13 @@ constexpr double kLinearTolerance = 1e-6;
 ProximalNewtonSteps::ProximalNewtonSteps(const ConstraintProblem& problem, DelassusOperator& op,
                                          const LawFunction& law, NewtonSystem& system,
                                          const StopRule& rule, std::span<double> impulses,
-                                         double started, int first)
+                                         int first)
     : problem_(problem),
       op_(op),
       law_(law),
       system_(system),
       rule_(rule),
       impulses_(impulses),
-      started_(started),
       a_(problem),
       b_(problem),
       c_(problem),
@@ -74,6 +71,15 @@ double ProximalNewtonSteps::renew_slips() {
 }
 
 void ProximalNewtonSteps::run(StopMonitor& monitor) {
+  try {
+    iterate(monitor);
+  } catch (const OutOfTime&) {
+    monitor.begin(steps_, 0.0, true);
+    monitor.end();
+  }
+}
+
+void ProximalNewtonSteps::iterate(StopMonitor& monitor) {
   op_.free_slips(free_slips_);
   double before = renew_slips();
   while (true) {
@@ -127,16 +133,11 @@ void ProximalNewtonSteps::adapt(Approach outcome, int steps, double before, doub
   }
 }
 
-bool ProximalNewtonSteps::out_of_time() const {
-  return !std::isnan(rule_.time_limit) &&
-         problem_.comm.max(wall_seconds() - started_) >= rule_.time_limit;
-}
-
 /// Newton steps towards F(lambda, w + weight D (lambda - centre)) = 0 from the centre.
 ProximalNewtonSteps::Approach ProximalNewtonSteps::approach() {
   past_.assign(1, norm(law_.differentiate(lambda_, w_, f_, a_, b_)));
   for (int step = 0; step < kStepsEach; ++step) {
-    if (steps_ >= rule_.max_iterations || out_of_time()) return Approach::limit;
+    if (steps_ >= rule_.max_iterations) return Approach::limit;
     if (!find_direction()) return Approach::failed;
     ++steps_;
     take_step();

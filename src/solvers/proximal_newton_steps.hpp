@@ -22,13 +22,14 @@ namespace catena {
 class ProximalNewtonSteps {
  public:
   /// Local. All must outlive it. `impulses`, admissible, are the start; `first` steps have been
-  /// made by others; `started`: the wall clock at the solve's begin, s.
+  /// made by others.
   ProximalNewtonSteps(const ConstraintProblem& problem, DelassusOperator& op,
                       const LawFunction& law, NewtonSystem& system, const StopRule& rule,
-                      std::span<double> impulses, double started, int first = 0);
+                      std::span<double> impulses, int first = 0);
 
   /// Collective. Until the monitor says that the solve is over, which it is also told where no
-  /// progress is to be expected any more: its rule's give_up must ask stuck().
+  /// progress is to be expected any more: its rule's give_up must ask stuck(). Where time runs out
+  /// within a step the last iterate that was judged is the last one.
   void run(StopMonitor& monitor);
   bool stuck() const;
 
@@ -39,6 +40,7 @@ class ProximalNewtonSteps {
  private:
   enum class Approach { reached, failed, limit };
 
+  void iterate(StopMonitor& monitor);
   double renew_slips();
   double lengthen();
   Approach approach();
@@ -46,7 +48,6 @@ class ProximalNewtonSteps {
   void take_step();
   double at_step(double length);
   double norm(double local_square) const;
-  bool out_of_time() const;
   void adapt(Approach outcome, int steps, double before, double after);
 
   const ConstraintProblem& problem_;
@@ -55,7 +56,6 @@ class ProximalNewtonSteps {
   NewtonSystem& system_;
   const StopRule& rule_;
   std::span<double> impulses_;
-  double started_;
   BlockMatrices a_, b_, c_;
   /// lambda and w at it, and where the proximal problem and the line search start from.
   std::vector<double> lambda_, w_, centre_, centre_w_, lambda_0_, w_0_;

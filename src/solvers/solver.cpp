@@ -38,12 +38,18 @@ void describe(SettingsVisitor& visit, StopRule& s) {
        .min = 0,
        .help = "of the metric itself, in its unit"});
   visit.visit("max_iterations", s.max_iterations,
-              {.min = 1, .help = "iterations of one solve (Gauss-Seidel: sweeps)"});
+              {.min = 1,
+               .word = "auto",
+               .word_value = 0,
+               .help = "iterations of one solve, in the method's unit (gauss_seidel, jacobi: "
+                       "sweeps; apgd: products with N; interior_point: stages; dantzig: passes; "
+                       "method auto: the work of so many sweeps); `auto`: 200, of method auto "
+                       "10000"});
   visit.visit("time_limit", s.time_limit,
               {.unit = "s",
                .min = 0,
                .word = "none",
-               .help = "wall time of one solve, looked at at evaluations"});
+               .help = "wall time of one solve, looked at at evaluations and every half second"});
   visit.visit("check_interval", s.check_interval,
               {.min = 1, .help = "iterations between evaluations of the error"});
   visit.visit("keep_best", s.keep_best,

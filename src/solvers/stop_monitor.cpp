@@ -40,6 +40,7 @@ StopMonitor::StopMonitor(const ConstraintProblem& problem, DelassusOperator& op,
       started_(started),
       evaluator_(problem, op),
       reduction_(problem.comm),
+      watch_(problem.comm, rule.watch, rule.time_limit, started),
       set_(std::max(rule.history_set, set_of(rule.metric))),
       report_set_(std::max(rule.report_set, set_)) {
   report_.metric = rule.metric;
@@ -53,8 +54,10 @@ bool StopMonitor::start(bool judged) {
   const bool zero =
       std::all_of(impulses_.begin(), impulses_.end(), [](double x) { return x == 0.0; });
   Errors errors = report_.initial;
-  std::array<double, 2> largest = {zero ? 0.0 : 1.0, wall_seconds() - started_};
+  const std::array<double, 2> seen = watch_.local();
+  std::array<double, 3> largest = {zero ? 0.0 : 1.0, seen[0], seen[1]};
   problem_.comm.max(largest);
+  watch_.note(0, largest[1], largest[2]);
   if (largest[0] > 0.0)
     errors = evaluator_.evaluate(impulses_, velocities_, set_);
   else
@@ -65,7 +68,9 @@ bool StopMonitor::start(bool judged) {
     report_.reason = "the problem's errors at zero impulses are not finite";
     return true;
   }
-  return judged && judge(0, largest[1], errors);
+  if (judged && judge(0, largest[1], errors)) return true;
+  watch_.obey();
+  return false;
 }
 
 void StopMonitor::begin(int iteration, double running_error, bool last, bool known) {
@@ -77,8 +82,7 @@ void StopMonitor::begin(int iteration, double running_error, bool last, bool kno
   else
     evaluator_.begin(impulses_, velocities_, evaluated_set_);
   const std::array<double, 1> sums = {running_error};
-  const std::array<double, 1> maxima = {wall_seconds() - started_};
-  reduction_.begin(sums, maxima);
+  reduction_.begin(sums, watch_.local());
 }
 
 bool StopMonitor::due(int iteration) const {
@@ -89,10 +93,24 @@ bool StopMonitor::due(int iteration) const {
 
 bool StopMonitor::end() {
   const Errors errors = evaluator_.end();
-  std::array<double, 1> running, wall;
-  reduction_.end(running, wall);
-  record(iteration_, wall[0], errors, running[0]);
-  return judge(iteration_, wall[0], errors);
+  std::array<double, 1> running;
+  std::array<double, 2> seen;
+  reduction_.end(running, seen);
+  record(iteration_, seen[0], errors, running[0]);
+  watch_.note(iteration_, seen[0], seen[1]);
+  // an iterate that ends the solve would have ended it unasked
+  if (judge(iteration_, seen[0], errors)) return true;
+  watch_.obey();
+  show_progress(iteration_, errors);
+  return false;
+}
+
+void StopMonitor::show_progress(int iteration, const Errors& errors) {
+  if (!watch_.shows_progress()) return;
+  watch_.show("iteration " + std::to_string(iteration) + ": " +
+              std::string(kMetricNames[static_cast<std::size_t>(rule_.metric)]) + " " +
+              with_unit(value_of(errors, rule_.metric), rule_.metric) + ", wanted " +
+              with_unit(report_.threshold, rule_.metric));
 }
 
 void StopMonitor::record(int iteration, double wall, const Errors& errors, double running_error) {
@@ -106,6 +124,16 @@ void StopMonitor::keep(int iteration, const Errors& errors) {
   if (iteration < rule_.max_iterations) best_.assign(impulses_.begin(), impulses_.end());
   best_errors_ = errors;
   best_iteration_ = iteration;
+}
+
+/// Collective, once per iterate: looked at only where an iterate would do, or is returned.
+bool StopMonitor::keeps_to_cones() {
+  if (std::isnan(errors_.cone_violation)) {
+    const ConeViolation cones = evaluator_.cone_violation(impulses_);
+    errors_.cone_violation = cones.distance;
+    errors_.largest_impulse = cones.largest;
+  }
+  return cone_violation_of(errors_).is_round_off();
 }
 
 bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
@@ -124,13 +152,14 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
     report_.threshold = std::max(report_.threshold, evaluator_.energy_round_off());
     floored_ = true;
   }
-  if (value <= report_.threshold) {
+  const bool met = value <= report_.threshold;
+  if (met && keeps_to_cones()) {
     report_.status = SolveStatus::converged;
     report_.reason = name + " " + with_unit(value, rule_.metric) + " is within " +
                      with_unit(report_.threshold, rule_.metric) + after;
     return true;
   }
-  const bool late = !std::isnan(rule_.time_limit) && wall >= rule_.time_limit;
+  const bool late = watch_.late() || (!std::isnan(rule_.time_limit) && wall >= rule_.time_limit);
   const bool last = iteration >= rule_.max_iterations;
   if (!late && !last && !(rule_.give_up && rule_.give_up(report_.history, report_.threshold)))
     return false;
@@ -138,8 +167,12 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
   report_.reason = std::string(late   ? "time limit reached"
                                : last ? "iteration limit reached"
                                       : "given up") +
-                   after + ": " + name + " " + with_unit(value, rule_.metric) + " is above " +
+                   after + ": " + name + " " + with_unit(value, rule_.metric) +
+                   (met ? " is within " : " is above ") +
                    with_unit(report_.threshold, rule_.metric);
+  if (met)
+    report_.reason +=
+        ", but impulses leave their cones by " + number(errors_.cone_violation) + " N s";
   return true;
 }
 
@@ -158,8 +191,15 @@ SolveReport StopMonitor::finish(const std::string& remark) {
   }
   if (!remark.empty()) report_.reason += "; " + remark;
   if (!current_velocities_) op_.velocities(impulses_, velocities_);
-  if (evaluated_set_ != report_set_)
+  if (evaluated_set_ != report_set_) {
+    const ConeViolation seen = cone_violation_of(errors_);
     errors_ = evaluator_.evaluate_at(impulses_, velocities_, report_set_);
+    if (std::isnan(errors_.cone_violation)) {
+      errors_.cone_violation = seen.distance;
+      errors_.largest_impulse = seen.largest;
+    }
+  }
+  keeps_to_cones();
   report_.errors = errors_;
   std::array<double, 2> seconds = {report_.setup_s, wall_seconds() - started_};
   problem_.comm.max(seconds);

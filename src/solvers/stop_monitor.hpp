@@ -10,6 +10,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
 #include "catena/solvers/solver.hpp"
+#include "solve_watch.hpp"
 
 namespace catena {
 
@@ -21,7 +22,8 @@ namespace catena {
 ///   end()                        waits; true if the solve is over
 ///   finish(remark)               makes `impulses` the iterate returned and hands out the report
 ///
-/// The solve is over when the iterate meets the stop rule (converged), is not finite
+/// The solve is over when the iterate meets the stop rule and its impulses lie in their cones and
+/// bounds to round-off, whatever the rule's metric says of them (converged), is not finite
 /// (breakdown), or a limit is reached. The clock is reduced over the ranks together with
 /// the errors, so that every rank takes the same decision. The iterate returned is the
 /// one that was evaluated, so its errors are exactly those reported.
@@ -54,6 +56,12 @@ class StopMonitor {
   /// added to the report's reason.
   SolveReport finish(const std::string& remark);
 
+  /// The solve's clock. Evaluations look at it; loops and calls between them do so by themselves.
+  SolveWatch& watch() { return watch_; }
+  /// Collective where a look is due. Whether the time limit is over, so that the iterate after
+  /// `iteration` is to be evaluated as the last.
+  bool out_of_time(int iteration) { return watch_.turn(iteration); }
+
   /// s, of this solve so far: to be set once the first iteration may begin.
   void set_setup_seconds(double seconds) { report_.setup_s = seconds; }
 
@@ -61,6 +69,8 @@ class StopMonitor {
   void record(int iteration, double wall, const Errors& errors, double running_error);
   bool judge(int iteration, double wall, const Errors& errors);
   void keep(int iteration, const Errors& errors);
+  void show_progress(int iteration, const Errors& errors);
+  bool keeps_to_cones();
 
   const ConstraintProblem& problem_;
   DelassusOperator& op_;
@@ -69,6 +79,7 @@ class StopMonitor {
   double started_;
   ErrorEvaluator evaluator_;
   PendingReduction reduction_;
+  SolveWatch watch_;
   ErrorSet set_;                    ///< of every evaluation but the last
   ErrorSet report_set_;             ///< of the iterate returned
   ErrorSet evaluated_set_ = set_;   ///< of the evaluation under way or last made

@@ -38,6 +38,13 @@ Roundness roundness_of(const ProblemBodies& bodies, Index b) {
   return round ? Roundness::isotropic : Roundness::none;
 }
 
+/// Spheres' impulses are held in the world frame: by what a normal's length is off, they would
+/// leave their cones.
+bool is_unit(const Vec3& normal) {
+  constexpr double kRoundOff = 1e-14;
+  return std::abs(normal.squaredNorm() - 1.0) <= kRoundOff;
+}
+
 bool seen_as_sphere(Roundness round, const Vec3& arm, const Vec3& normal) {
   constexpr double kRoundOff = 1e-12;
   if (round != Roundness::isotropic) return round == Roundness::still;
@@ -161,7 +168,8 @@ class Sorter {
     const auto dense = [&](Index b) { return problem_.bodies.mass_kind[at(b)] == MassKind::dense; };
     if (dense(c.body_a) || dense(c.body_b))
       general.push_back(k);
-    else if (closed_ && seen_as_sphere(round_[at(c.body_a)], c.arm_a, c.normal) &&
+    else if (closed_ && is_unit(c.normal) &&
+             seen_as_sphere(round_[at(c.body_a)], c.arm_a, c.normal) &&
              seen_as_sphere(round_[at(c.body_b)], c.arm_b, c.normal))
       spheres.push_back(k);
     else

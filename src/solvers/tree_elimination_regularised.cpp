@@ -17,20 +17,49 @@ constexpr double kRegularisationOfMisfit = 1e-3;
 constexpr double kSuspicious = 1e-7;
 /// n^T A n of unit vectors, a sum of squares and therefore known far below round-off of A: null.
 /// Bodies that miss their places by a part m of a length, though, turn a null vector's into some
-/// m^2: taken for genuine, such rows lock the mechanism, and their reactions have no bound.
-/// Measured on a ring of 12 hinges that falls on a bump: 100 m^2 leaves reactions of 1e7 N, 1e4 m^2
-/// none.
+/// m^2: taken for genuine, such rows lock the mechanism, and their reactions have no bound. How
+/// many m^2 depends on the mechanism (a ring of 12 hinges on a bump: more than 100), so up to
+/// kNullOfMisfit m^2 the widest gap in the spectrum decides (count_null). Above kSoftest nothing is
+/// null whatever the misfit: a direction that is taken for null holds nothing together, one that is
+/// taken for genuine stops the mechanism for a step.
 constexpr double kNull = 1e-18;
 constexpr double kNullOfMisfit = 1e4;
+constexpr double kSoftest = 1e-4;
+/// Least ratio that is a gap: the softest values of a chain of N hinges, all of them genuine,
+/// follow each other as 1, 16, 81, 256, ...
+constexpr double kGap = 30.0;
 /// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
 constexpr double kMostWork = 1e6;
 /// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
 /// growth and all of it between the two epsilons.
 const double kGrowth = std::sqrt(kLargeRegularisation / kJointRegularisation);
+constexpr double kDriveWeight = 1e3;
 /// Naming redundant rows may cost a factorisation in a poor order up to this size.
 constexpr Index kMostRowsNamed = 20000;
 constexpr int kRefinements = 8;
 constexpr std::size_t kNamed = 100;
+
+/// How many of the values of n^T A n, ascending, are null where joints miss their places by
+/// `misfit`: all up to kNull, and beyond, up to what the misfit allows, those below the widest gap
+/// (as a ratio), if there is one; `above` is the value that bounds the last gap. Values are over
+/// the diagonal and misfits over arms, so that units do not count.
+Eigen::Index count_null(const Eigen::VectorXd& values, double misfit, double above) {
+  const double expected = std::max(kNull, misfit * misfit);
+  const double most = std::max(kNull, std::min(kNullOfMisfit * misfit * misfit, kSoftest));
+  Eigen::Index least = 0;
+  while (least < values.size() && values[least] <= kNull) ++least;
+  // beyond that a misfit says nothing of which values are null
+  if (least == values.size() || expected > kSoftest) return least;
+  Eigen::Index null = least;
+  double widest = std::max(kGap, values[least] / expected);
+  for (Eigen::Index n = least + 1; n <= values.size() && values[n - 1] <= most; ++n) {
+    const double gap = (n < values.size() ? values[n] : above) / std::max(values[n - 1], expected);
+    if (!(gap > widest)) continue;
+    widest = gap;
+    null = n;
+  }
+  return null;
+}
 
 /// diag(G M^-1 G^T + Sigma); 1 where a row is empty.
 void diagonal(const JointBlocks& joints, std::span<double> out) {
@@ -155,7 +184,9 @@ class RegularisedElimination final : public JointElimination {
   RegularisedElimination(const JointBlocks& structure, std::unique_ptr<CholeskyFactor> factor)
       : factor_(std::move(factor)),
         name_(structure.blocks.name),
-        row_begin_(structure.blocks.row_begin) {
+        row_begin_(structure.blocks.row_begin),
+        drive_(structure.drive) {
+    if (std::find(drive_.begin(), drive_.end(), 1) == drive_.end()) drive_.clear();
     mechanism_ = mechanism_of_rows(structure, n_mechanisms_);
     const auto n = static_cast<std::size_t>(structure.blocks.n_rows());
     for (auto* v : {&diagonal_, &added_, &pivot_, &second_pivot_, &change_}) v->resize(n, 1.0);
@@ -178,16 +209,19 @@ class RegularisedElimination final : public JointElimination {
   void sums(std::span<const double> a, std::span<const double> b);
   void add(std::span<const double> n, bool weighted, std::span<double> x);
   void remove_reactions_at_rest(std::span<double> x);
+  void find_yielding_drives();
+  void yield_drives(std::span<double> b);
 
   std::unique_ptr<CholeskyFactor> factor_;
   std::vector<std::int64_t> name_;
   std::vector<Index> row_begin_;
+  std::vector<char> drive_;  ///< per row: JointBlocks::drive; empty: there are none
   Index n_mechanisms_ = 0;
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
   double epsilon_ = 0.0;
   double smallest_pivot_ = 1.0;   ///< when pivots were last looked at
-  double limit_ = kNull;          ///< n^T A n of null vectors, at most
+  double misfit_ = 0.0;           ///< JointBlocks::misfit
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
   bool looked_ = false;           ///< pivots were looked at; costly ones are once
   bool grown_ = false;  ///< redundant rows were told by their growing pivots, once for all
@@ -196,12 +230,18 @@ class RegularisedElimination final : public JointElimination {
   std::vector<std::vector<Index>> candidates_;
   /// N: null vectors of A, D-orthonormal within each mechanism; vector i of all mechanisms in one.
   std::vector<std::vector<double>> null_;
+  /// Per mechanism what its drives give way by, D^(1/2) b of its drives' rows, for N^T b = 1.
+  std::vector<Eigen::MatrixXd> yield_;
+  std::vector<std::vector<Index>> drives_;  ///< per mechanism: rows
   std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
 };
 
 void RegularisedElimination::factor_with(const JointBlocks& joints, double epsilon) {
   epsilon_ = epsilon;
   for (std::size_t i = 0; i < added_.size(); ++i) added_[i] = epsilon * diagonal_[i];
+  // without null vectors what contradicts is shared by these weights, for the most part by drives
+  for (std::size_t i = 0; grown_ && i < drive_.size(); ++i)
+    if (drive_[i] != 0) added_[i] *= kDriveWeight;
   if (factor_->factor(joints, added_)) return;
   if (epsilon < kLargeRegularisation) return factor_with(joints, kLargeRegularisation);
   throw Error("the matrix of " + std::to_string(added_.size()) +
@@ -219,7 +259,8 @@ void RegularisedElimination::find_candidates() {
     smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
   }
   candidates_.assign(static_cast<std::size_t>(n_mechanisms_), {});
-  const double suspicious = std::max(kSuspicious, 10.0 * limit_);
+  const double suspicious =
+      std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
   if (!(smallest_pivot_ < genuine_)) return;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
     if (pivot_[i] < suspicious) {
@@ -235,7 +276,7 @@ void RegularisedElimination::find_candidates() {
 
 void RegularisedElimination::factor(const JointBlocks& joints) {
   report_ = {};
-  limit_ = std::max(kNull, kNullOfMisfit * joints.misfit * joints.misfit);
+  misfit_ = joints.misfit;
   diagonal(joints, diagonal_);
   if (grown_) {
     // misfits contradict each other on redundant rows by about their size, which 1/epsilon
@@ -314,6 +355,7 @@ void RegularisedElimination::remove_reactions_at_rest(std::span<double> x) {
 
 void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
   null_.clear();
+  yield_.clear();
   redundant_.clear();
   std::size_t most = 0;
   for (const std::vector<Index>& rows : candidates_) most = std::max(most, rows.size());
@@ -324,6 +366,7 @@ void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
   } else {
     iterate_towards_null(most);
     separate_null(joints);
+    find_yielding_drives();
   }
   std::sort(redundant_.begin(), redundant_.end());
   if (redundant_.empty()) genuine_ = 0.3 * smallest_pivot_;
@@ -369,8 +412,8 @@ void RegularisedElimination::separate_null(const JointBlocks& joints) {
   for (std::size_t m = 0; m < candidates_.size(); ++m) {
     if (product[m].size() == 0) continue;
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(product[m]);
-    Eigen::Index null = 0;  // eigenvalues ascend
-    while (null < product[m].rows() && eigen.eigenvalues()[null] <= limit_) ++null;
+    // what is not among the candidates is stiffer than they are, by 1 at most
+    const Eigen::Index null = count_null(eigen.eigenvalues(), misfit_, 1.0);
     combination[m] = eigen.eigenvectors().leftCols(null);
     redundant_.insert(redundant_.end(), candidates_[m].begin(), candidates_[m].begin() + null);
     kept = std::max(kept, null);
@@ -386,10 +429,62 @@ void RegularisedElimination::separate_null(const JointBlocks& joints) {
   null_.resize(static_cast<std::size_t>(kept));
 }
 
+/// Drives that contradict the rest of their mechanism are to give way, not the joints of its loop:
+/// b is made possible by changing the drives' rows alone as far as they take part. With P the
+/// drives' rows of D^(1/2) N, P^T P tells by how much a combination of null vectors is one of
+/// drives; as A n = 0, that is also n^T A n of its other rows: where it counts as null for them,
+/// the joints are redundant without the drives, which are right then and must not give way.
+void RegularisedElimination::find_yielding_drives() {
+  if (drive_.empty() || null_.empty()) return;
+  const auto n_mechanisms = static_cast<std::size_t>(n_mechanisms_);
+  drives_.assign(n_mechanisms, {});
+  for (std::size_t r = 0; r < drive_.size(); ++r)
+    if (drive_[r] != 0)
+      drives_[static_cast<std::size_t>(mechanism_[r])].push_back(static_cast<Index>(r));
+  yield_.resize(n_mechanisms);
+  for (std::size_t m = 0; m < n_mechanisms; ++m) {
+    const std::vector<Index>& rows = drives_[m];
+    Eigen::MatrixXd p(static_cast<Eigen::Index>(rows.size()),
+                      static_cast<Eigen::Index>(null_.size()));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto row = static_cast<std::size_t>(rows[r]);
+      for (std::size_t i = 0; i < null_.size(); ++i)
+        p(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(i)) =
+            std::sqrt(diagonal_[row]) * null_[i][row];
+    }
+    if (p.size() == 0) continue;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(p.transpose() * p);
+    const Eigen::Index null = count_null(eigen.eigenvalues(), misfit_, 1.0);
+    const Eigen::Index held = eigen.eigenvalues().size() - null;
+    const auto u = eigen.eigenvectors().rightCols(held);
+    yield_[m] = p * u * eigen.eigenvalues().tail(held).cwiseInverse().asDiagonal() * u.transpose();
+  }
+}
+
+/// b of contradictory drives becomes what the joints allow.
+void RegularisedElimination::yield_drives(std::span<double> b) {
+  if (yield_.empty()) return;
+  Eigen::MatrixXd contradiction(static_cast<Eigen::Index>(null_.size()), n_mechanisms_);
+  for (std::size_t i = 0; i < null_.size(); ++i) {
+    sums(null_[i], b);
+    contradiction.row(static_cast<Eigen::Index>(i)) =
+        Eigen::Map<const Eigen::RowVectorXd>(sum_.data(), n_mechanisms_);
+  }
+  for (std::size_t m = 0; m < yield_.size(); ++m) {
+    if (yield_[m].size() == 0) continue;
+    const Eigen::VectorXd change = yield_[m] * contradiction.col(static_cast<Eigen::Index>(m));
+    for (std::size_t r = 0; r < drives_[m].size(); ++r) {
+      const auto row = static_cast<std::size_t>(drives_[m][r]);
+      b[row] -= std::sqrt(diagonal_[row]) * change[static_cast<Eigen::Index>(r)];
+    }
+  }
+}
+
 /// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
 /// regularised system is epsilon D x, exactly: no product with A is needed to refine.
 void RegularisedElimination::solve(std::span<const double> b, std::span<double> lambda) {
   if (lambda.data() != b.data()) std::copy(b.begin(), b.end(), lambda.begin());
+  yield_drives(lambda);
   for (const std::vector<double>& n : null_) {
     sums(n, lambda);
     add(n, true, lambda);

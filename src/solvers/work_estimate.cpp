@@ -21,6 +21,11 @@ constexpr double kAssembly = 3e-7;
 
 }  // namespace
 
+double estimate_factor(std::int64_t unknowns) {
+  const auto n = static_cast<double>(unknowns);
+  return std::min(2.0 / 3.0 * n * n * n / kDenseRate, kFill * n * n / kSparseRate);
+}
+
 WorkEstimate estimate_work(const ConstraintProblem& problem) {
   WorkEstimate estimate;
   double sweep;
@@ -40,9 +45,8 @@ WorkEstimate estimate_work(const ConstraintProblem& problem) {
   estimate.rows = sums[1];
   estimate.sweep = problem.comm.max(sweep);
   estimate.product = kProduct * estimate.sweep;
-  const auto n = static_cast<double>(estimate.unknowns);
-  const double factor = std::min(2.0 / 3.0 * n * n * n / kDenseRate, kFill * n * n / kSparseRate);
-  estimate.newton_step = kStep + kAssembly * static_cast<double>(estimate.rows) + factor;
+  estimate.newton_step =
+      kStep + kAssembly * static_cast<double>(estimate.rows) + estimate_factor(estimate.unknowns);
   return estimate;
 }
 

@@ -18,6 +18,9 @@ struct WorkEstimate {
   std::int64_t rows = 0;  ///< of all ranks
 };
 
+/// Seconds of a factor of the Newton system with so many unknowns, the same way.
+double estimate_factor(std::int64_t unknowns);
+
 /// Collective.
 WorkEstimate estimate_work(const ConstraintProblem& problem);
 

@@ -62,8 +62,10 @@ NaturalJoint::NaturalJoint(const JointConstants& joint, const std::array<Index, 
 }
 
 void NaturalJoint::refuse(const std::string& why, const std::string& fix) const {
-  throw Error("joint " + model_->joint_names.name_of(joint_->id) + " " + why,
-              "time.stepper: natural", fix);
+  const std::string place = model_->joint_places.text_of(joint_->id);
+  throw Error("joint " + model_->joint_names.name_of(joint_->id) + " " + why +
+                  (place.empty() ? "" : " (time.stepper: natural)"),
+              place.empty() ? "time.stepper: natural" : place, fix);
 }
 
 void NaturalJoint::add_rows() {
@@ -274,8 +276,8 @@ std::array<double, 2> NaturalJoint::target(int axis, const NaturalTime& time) co
   }
   if (motor.table < 0) return {motor.target, 0.0};
   const ValueTable& table = model_->tables[static_cast<std::size_t>(motor.table)];
-  const double inside = 1e-6 * (time.to - time.from);
-  return {table.at(time.t), table.slope(std::clamp(time.t, time.from + inside, time.to - inside))};
+  const TablePoint point = evaluate(table.rows(), time.t, time.inside());
+  return {point.value, point.slope};
 }
 
 NaturalJoint::Vectors NaturalJoint::vectors(const Term& term, const NaturalTime& time) const {

@@ -43,6 +43,7 @@ enum class NaturalEquation : std::uint8_t {
 struct NaturalTime {
   double t = 0.0;               ///< s
   double from = 0.0, to = 0.0;  ///< the step: a table's slope is that inside of it
+  double inside() const { return 0.5 * (from + to); }
 };
 
 /// The equations of one joint.
@@ -59,6 +60,8 @@ class NaturalJoint {
   bool is_driven() const { return driven_; }
   /// Whether a row is a motor's.
   bool is_driver(int row) const { return terms_[static_cast<std::size_t>(row)].driver >= 0; }
+  /// The axis of a driver's row.
+  int driven_axis(int row) const { return terms_[static_cast<std::size_t>(row)].driver; }
   const JointConstants& constants() const { return *joint_; }
   const std::array<Index, 2>& body() const { return body_; }
   bool angular(int row) const;

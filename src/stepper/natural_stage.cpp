@@ -1,6 +1,7 @@
 // A sub-step of the natural stepper, stage by stage.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "catena/base/timer.hpp"
 #include "stepper/natural_stepper_impl.hpp"
@@ -21,7 +22,8 @@ void NaturalStepper::Impl::place_prescribed(double t) {
   const LocalBodies& local = set.bodies;
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (is_dynamic(b)) continue;
-    const BodyMotionState s = prescribed_state(model, local.constants[b], pose[b], t);
+    const BodyMotionState s =
+        prescribed_state(model, local.constants[b], pose[b], t, at_time(t).inside());
     on.place[b] = {s.pose.p, s.pose.q.toRotationMatrix()};
     on.twist[b] = s.twist;
     double* v = problem.bodies.free_velocity.data() + 6 * b;
@@ -86,20 +88,51 @@ void NaturalStepper::Impl::set_free_velocities(std::span<const double> state) {
   }
 }
 
-/// Largest misfit of joint j's rows, rad, or over the longer arm; not of its drivers, which may
-/// start off their targets.
+/// Largest misfits of joint j's rows, m and rad; not of its drivers, which may start off their
+/// targets.
+JointMisfit NaturalStepper::Impl::misfit_of(std::size_t j) const {
+  JointMisfit largest;
+  for (auto r = at(row[j]); r < at(row[j + 1]); ++r) {
+    if (joints[j].is_driver(static_cast<int>(r - at(row[j])))) continue;
+    double& of_kind = problem.blocks.angular[r] != 0 ? largest.angular : largest.linear;
+    of_kind = std::max(of_kind, std::abs(misfit[r]));
+  }
+  return largest;
+}
+
+/// The same as one number, rad, or over the longer arm: ConstraintProblem::joint_misfit.
 double NaturalStepper::Impl::relative_misfit(std::size_t j) const {
-  double arm = 0.0, largest = 0.0;
+  double arm = 0.0;
   for (std::size_t s = 0; s < 2; ++s) {
     if (joints[j].body()[s] != kNoIndex)
       arm = std::max(arm, joints[j].constants().frame[s].p.norm());
   }
-  for (auto r = at(row[j]); r < at(row[j + 1]); ++r) {
-    if (joints[j].is_driver(static_cast<int>(r - at(row[j])))) continue;
-    const double f = std::abs(misfit[r]);
-    largest = std::max(largest, problem.blocks.angular[r] != 0 ? f : (arm > 0.0 ? f / arm : 0.0));
-  }
-  return largest;
+  // a round-off in a joint's place is no arm
+  constexpr double kNoArm = 1e-6;
+  if (arm <= kNoArm * joint_size[j]) arm = 0.0;
+  const JointMisfit largest = misfit_of(j);
+  return std::max(largest.angular, arm > 0.0 ? largest.linear / arm : 0.0);
+}
+
+/// The same over the joint's length.
+double NaturalStepper::Impl::drift_of(std::size_t j) const {
+  const JointMisfit largest = misfit_of(j);
+  return std::max(largest.angular, joint_size[j] > 0.0 ? largest.linear / joint_size[j] : 0.0);
+}
+
+/// Collective. The largest of all joints.
+double NaturalStepper::Impl::drift() const {
+  double largest = 0.0;
+  for (std::size_t j = 0; j < joints.size(); ++j) largest = std::max(largest, drift_of(j));
+  return comm.max(largest);
+}
+
+/// Collective. The joint that has it, the lowest of equals.
+GlobalId NaturalStepper::Impl::drifting_joint(double largest) const {
+  GlobalId id = std::numeric_limits<GlobalId>::max();
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    if (drift_of(j) == largest) id = std::min(id, joints[j].constants().id);
+  return comm.min(id);
 }
 
 void NaturalStepper::Impl::set_rows(double t) {
@@ -300,31 +333,40 @@ void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
   }
 }
 
+/// Estimates of orders 5 and 3 of owned dynamic body i's error in the sub-step, over the tolerance.
+std::array<double, 2> NaturalStepper::Impl::error_of(std::size_t i) const {
+  std::array<double, 2> largest = {0.0, 0.0};
+  const double relative = settings.relative_tolerance, absolute = settings.absolute_tolerance;
+  const NaturalMass& mass = on.mass[at(dynamic[i])];
+  for (std::size_t part = 0; part < 8; ++part) {
+    // r, three axes, m v, three J a'
+    double inertia = 1.0;
+    if (part == 4) inertia = mass.mass;
+    if (part > 4) inertia = mass.j[static_cast<int>(part) - 5];
+    if (!(inertia > 0.0)) continue;
+    const std::size_t first = kWidth * i + 3 * part;
+    Vec3 fifth = Vec3::Zero(), third = Vec3::Zero();
+    for (std::size_t n = 0; n < k.size(); ++n) {
+      const Vec3 rate = vector_at(k[n].data() + first);
+      fifth += tableau.fifth[n] * rate;
+      third += tableau.third[n] * rate;
+    }
+    const double size = vector_at(y.data() + first).norm() / inertia;
+    const double scale = dt / ((absolute + relative * size) * inertia);
+    const std::array<double, 2> own = {scale * fifth.norm(), scale * third.norm()};
+    for (std::size_t e = 0; e < 2; ++e)
+      if (!(own[e] <= largest[e])) largest[e] = own[e];  // NaN stays
+  }
+  return largest;
+}
+
 /// Error estimate of the sub-step over the tolerance, the largest of all bodies' coordinates.
 double NaturalStepper::Impl::error() const {
   std::array<double, 2> largest = {0.0, 0.0};
-  const double relative = settings.relative_tolerance, absolute = settings.absolute_tolerance;
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
-    const NaturalMass& mass = on.mass[at(dynamic[i])];
-    for (std::size_t part = 0; part < 8; ++part) {
-      // r, three axes, m v, three J a'
-      double inertia = 1.0;
-      if (part == 4) inertia = mass.mass;
-      if (part > 4) inertia = mass.j[static_cast<int>(part) - 5];
-      if (!(inertia > 0.0)) continue;
-      const std::size_t first = kWidth * i + 3 * part;
-      Vec3 fifth = Vec3::Zero(), third = Vec3::Zero();
-      for (std::size_t n = 0; n < k.size(); ++n) {
-        const Vec3 rate = vector_at(k[n].data() + first);
-        fifth += tableau.fifth[n] * rate;
-        third += tableau.third[n] * rate;
-      }
-      const double size = vector_at(y.data() + first).norm() / inertia;
-      const double scale = dt / ((absolute + relative * size) * inertia);
-      const std::array<double, 2> own = {scale * fifth.norm(), scale * third.norm()};
-      for (std::size_t e = 0; e < 2; ++e)
-        if (!(own[e] <= largest[e])) largest[e] = own[e];  // NaN stays
-    }
+    const std::array<double, 2> own = error_of(i);
+    for (std::size_t e = 0; e < 2; ++e)
+      if (!(own[e] <= largest[e])) largest[e] = own[e];
   }
   comm.max(largest);
   const double square = largest[0] * largest[0];
@@ -369,7 +411,10 @@ void NaturalStepper::Impl::finish() {
     pose[b].p = on.place[b].r;
     pose[b].q = orientation_of(on.mass[b], on.place[b].a, pose[b].q);
   }
-  for (std::size_t r = 0; r < total.size(); ++r) total[r] += impulses[r];
+  for (std::size_t r = 0; r < total.size(); ++r) {
+    total[r] += impulses[r];
+    slack += alpha * std::abs(impulses[r] * misfit[r]);
+  }
   if (driven) {
     each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
       audit.motor_work += 0.5 * impulses[r] * (driver[r] + own);

@@ -6,6 +6,7 @@
 
 #include "catena/base/timer.hpp"
 #include "catena/metrics/errors.hpp"
+#include "solvers/solve_watch.hpp"
 #include "stepper/natural_stepper_impl.hpp"
 #include "stepper/soundness.hpp"
 
@@ -80,6 +81,12 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   time = state.time;
   sub_steps = 0;
   audit = {};
+  slack = 0.0;
+  report.parts = 1;
+  report.doubtful_joint = kNoBody;
+  report.singular = false;
+  report.forbidden_energy = 0.0;
+  report.forbidding_joint = kNoBody;
   on.mass.assign(n, {});
   on.dynamic.assign(n, 0);
   on.place.assign(n, {});
@@ -100,8 +107,9 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
     try {
       on.mass[b] = natural_mass(body.mass, body.inertia);
     } catch (const Error& error) {
+      const std::string place = model.places.text_of(body.id);
       throw Error("body " + model.names.name_of(body.id) + ": " + error.found(),
-                  "time.stepper: natural", error.fix());
+                  place.empty() ? "time.stepper: natural" : place, error.fix());
     }
     if (b < bodies.constants.size()) dynamic.push_back(static_cast<Index>(b));
   }
@@ -115,11 +123,13 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   joints.clear();
   joints.reserve(bodies.joints.size());
   angle.resize(bodies.joints.size());
+  joint_size.resize(bodies.joints.size());
   row.assign(1, 0);
   driven = false;
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     joints.emplace_back(bodies.joints[j], set.joint_bodies[j], on, model);
     row.push_back(row.back() + joints[j].rows());
+    joint_size[j] = joint_length(bodies.joints[j], set.joint_bodies[j], local);
     angle[j] = state.joints[j].angle;
     driven = driven || joints[j].is_driven();
     for (const Index b : joints[j].body())
@@ -224,32 +234,70 @@ std::vector<double> NaturalStepper::Impl::pieces() const {
 /// Whether speeds of drivers or bases may jump at `time`.
 bool NaturalStepper::Impl::starts_at_row() const {
   constexpr double kSame = 1e-9;
-  const auto holds = [&](const std::vector<double>& times) {
+  const auto is_now = [&](double t) { return std::abs(t - time) <= kSame * h; };
+  // smooth tables start and end with a jump of their slope, linear ones have one at every row
+  const auto jumps = [&](const auto& table) {
+    const std::vector<double>& times = table.time;
+    if (times.empty()) return false;
+    if (table.interpolation != Interpolation::linear)
+      return is_now(times.front()) || is_now(times.back());
     const auto first = std::lower_bound(times.begin(), times.end(), time - kSame * h);
-    return first != times.end() && *first <= time + kSame * h;
+    return first != times.end() && is_now(*first);
   };
-  return std::any_of(model.tables.begin(), model.tables.end(),
-                     [&](const ValueTable& table) { return holds(table.time); }) ||
+  return std::any_of(model.tables.begin(), model.tables.end(), jumps) ||
          std::any_of(model.motions.begin(), model.motions.end(),
-                     [&](const Motion& motion) { return holds(motion.table.time); });
+                     [&](const Motion& motion) { return jumps(motion.table); });
 }
 
-void NaturalStepper::Impl::integrate_fixed(double length) {
-  begin(length);
-  for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
-  finish();
-  ++sub_steps;
+/// The step from its start, piece by piece, each in `parts` sub-steps of like length at least;
+/// returns what error control would try next. Of several parts a state that is no longer sound ends
+/// it early.
+double NaturalStepper::Impl::take_pieces(const State& state, int parts) {
+  bool settled = state.step == 0;
+  if (settled) {
+    settle(pieces().front() - time);
+    refuse_contradictions();
+    note_forbidden();
+  }
+  double next = state.sub_step;
+  for (const double end : pieces()) {
+    if (!settled && starts_at_row()) settle(end - time);
+    settled = false;
+    if (settings.scheme == NaturalScheme::rk4)
+      integrate_fixed(end, parts);
+    else
+      next = integrate_controlled(end, next, parts);
+    if (parts > 1 && !all_sound()) return next;
+    time = end;
+  }
+  return next;
+}
+
+void NaturalStepper::Impl::integrate_fixed(double end, int parts) {
+  for (int left = parts; left > 0; --left) {
+    begin((end - time) / left);
+    for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
+    finish();
+    ++sub_steps;
+    if (parts > 1 && !all_sound()) return;
+  }
 }
 
 /// In sub-steps from `first` on as error control has it; returns what it would try next.
-double NaturalStepper::Impl::integrate_controlled(double whole, double first) {
+double NaturalStepper::Impl::integrate_controlled(double piece_end, double first, int parts) {
   constexpr double kSafety = 0.9, kLeast = 0.2, kMost = 6.0, kOrder = 8.0, kSmallest = 1e-9;
-  const double end = time + whole;
-  double next = first > 0.0 ? std::min(first, whole) : whole;
+  const double whole = piece_end - time, longest = whole / parts, end = time + whole;
+  double next = first > 0.0 ? std::min(first, longest) : longest;
+  SolveWatch clock(comm, watch, kNone, wall_seconds());
+  int turn = 0;
   for (double left = whole; left > 0.0;) {
     // the last two sub-steps are of like length
     const bool last = next >= left * (1.0 - 1e-9);
     const double length = last ? left : (2.0 * next > left ? 0.5 * left : next);
+    clock.turn(++turn);
+    if (clock.shows_progress())
+      clock.show("sub-step " + std::to_string(turn) + " of " + text_of(length) +
+                 " s at t = " + text_of(time) + " s");
     begin(length);
     for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
     ++sub_steps;
@@ -259,16 +307,49 @@ double NaturalStepper::Impl::integrate_controlled(double whole, double first) {
       finish();
       left = last ? 0.0 : end - time;
       next = std::max(length * factor, length < next ? next : 0.0);
+      if (parts > 1) next = std::min(next, longest);
       continue;
     }
     next = length * (std::isfinite(e) ? std::min(factor, kSafety) : kLeast);
-    if (next < kSmallest * h) {
-      throw BlowUp("at t = " + text_of(time) +
-                   " s error control asks for sub-steps below 1e-9 of time.step");
-    }
+    if (next < kSmallest * h) refuse_small_steps(std::isfinite(e));
   }
   time = end;
   return next;
+}
+
+/// Collective. Throws BlowUp, naming the joint whose bodies have the largest error. A smooth motion
+/// has sub-steps that are short enough: without one it has a corner here, or no continuation.
+void NaturalStepper::Impl::refuse_small_steps(bool finite) {
+  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
+  std::vector<double> of_body(on.place.size(), 0.0);
+  for (std::size_t i = 0; i < dynamic.size(); ++i) {
+    const double own = error_of(i)[0];
+    of_body[at(dynamic[i])] = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
+  }
+  double worst = -1.0;
+  GlobalId id = kLast;
+  for (const NaturalJoint& joint : joints) {
+    double own = 0.0;
+    for (const Index b : joint.body())
+      if (b != kNoIndex) own = std::max(own, of_body[at(b)]);
+    if (own > worst || (own == worst && joint.constants().id < id)) id = joint.constants().id;
+    worst = std::max(worst, own);
+  }
+  const double over_all = comm.max(worst);
+  id = comm.min(worst == over_all ? id : kLast);
+  report.singular = finite;
+  if (id != kLast) report.doubtful_joint = id;
+  throw BlowUp(
+      "at t = " + text_of(time) + " s error control asks for sub-steps below 1e-9 of time.step" +
+          (id == kLast ? std::string()
+                       : ": the motion at joint " + model.joint_names.name_of(id) +
+                             (finite ? " has no smooth continuation, as at a singular position, "
+                                       "where joints lose a row"
+                                     : " is not finite")),
+      finite ? "look at the dumped step: no shorter step passes this position; looser tolerances "
+               "(time.natural.relative_tolerance) or scheme: rk4 may step over it, time.stepper: "
+               "spook with a compliance of the joints of such loops passes it"
+             : "look at forces, springs and motors, and at the dumped step");
 }
 
 /// Velocities as joints allow them in the piece of `length` that follows: at the start, and where
@@ -283,6 +364,25 @@ void NaturalStepper::Impl::settle(double length) {
   add_work_of_impact();
   for (std::size_t b = 0; b < on.place.size(); ++b)
     if (is_dynamic(b)) twist[b] = solved_twist(b);
+}
+
+/// Collective. What the joints took from velocities of the start, whose work is all that there is
+/// of it so far.
+void NaturalStepper::Impl::note_forbidden() {
+  report.forbidden_energy = -comm.sum(audit.joint_work);
+  double worst = 0.0;
+  GlobalId id = std::numeric_limits<GlobalId>::max();
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    for (Index r = 0; r < joints[j].rows(); ++r) {
+      const double own = std::abs(impulses[at(row[j] + r)]);
+      if (joints[j].is_driver(static_cast<int>(r)) || own < worst) continue;
+      const GlobalId name = joints[j].constants().id;
+      id = own > worst ? name : std::min(id, name);
+      worst = own;
+    }
+  const double over_all = comm.max(worst);
+  id = comm.min(worst == over_all ? id : std::numeric_limits<GlobalId>::max());
+  report.forbidding_joint = over_all > 0.0 ? id : kNoBody;
 }
 
 /// Impulses times the mean of rows' velocities before, from `twist`, and after.
@@ -327,25 +427,24 @@ void NaturalStepper::Impl::refuse_contradictions() {
   if (!(over_all > kMet)) return;
   constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
   const GlobalId id = comm.min(largest == over_all ? joints[worst].constants().id : kLast);
+  const std::string place = model.joint_places.text_of(id);
   throw Error("joints contradict each other: with all others met as far as possible, joint " +
                   model.joint_names.name_of(id) + " misses its rows by " + text_of(over_all) +
                   " m/s (or rad/s) at the start",
-              "joints", "look at the joints of the loop that it belongs to: motors, lengths, axes");
+              place.empty() ? "joints" : place,
+              "look at the joints of the loop that it belongs to: motors, lengths, axes");
 }
 
 /// Collective. Throws BlowUp, naming the joint, where joints have come apart: a step beyond the
 /// bound of an explicit method lets them, long before anything is infinite.
-void NaturalStepper::Impl::refuse_drift(std::int64_t step) const {
+void NaturalStepper::Impl::refuse_drift(std::int64_t step) {
   constexpr double kApart = 0.01;
-  if (!(problem.joint_misfit > kApart)) return;
-  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
-  GlobalId id = kLast;
-  for (std::size_t j = 0; j < joints.size(); ++j)
-    if (relative_misfit(j) == problem.joint_misfit) id = std::min(id, joints[j].constants().id);
-  id = comm.min(id);
-  throw BlowUp("step " + std::to_string(step) + ": joint " + model.joint_names.name_of(id) +
-               " has come apart by " + text_of(problem.joint_misfit) +
-               " of its arm (or rad): the step is too long for the frequencies of tension and "
+  const double largest = report.drift = drift();
+  if (!(largest > kApart)) return;
+  throw BlowUp("step " + std::to_string(step) + ", t = " + text_of(time) + " s: joint " +
+               model.joint_names.name_of(drifting_joint(largest)) + " has come apart by " +
+               text_of(largest) +
+               " of its length (or rad): the step is too long for the frequencies of tension and "
                "springs");
 }
 
@@ -363,6 +462,7 @@ void NaturalStepper::Impl::check(const Bodies& bodies, const State& state) const
 }
 
 void NaturalStepper::Impl::store(const Bodies& bodies, State& state) {
+  constexpr std::size_t kMotor = 1;  // of JointState::drive
   ++state.step;
   state.time = static_cast<double>(state.step) * h;
   LocalBodies& local = set.bodies;
@@ -376,10 +476,14 @@ void NaturalStepper::Impl::store(const Bodies& bodies, State& state) {
     JointState& joint = state.joints[j];
     joint = {};
     joint.angle = angle[j];
-    if (joints[j].is_spring())
+    if (joints[j].is_spring()) {
       joint.impulse[0] = spring_total[j];
-    else
-      joints[j].as_rows(on, total.data() + row[j], joint.impulse);
+      continue;
+    }
+    joints[j].as_rows(on, total.data() + row[j], joint.impulse);
+    for (int r = 0; r < joints[j].rows(); ++r)
+      if (joints[j].is_driver(r))
+        joint.drive[at(joints[j].driven_axis(r))][kMotor] = joint.impulse[at(r)];
   }
 }
 
@@ -392,20 +496,21 @@ void NaturalStepper::Impl::make_report() {
       ErrorEvaluator(problem, *op).evaluate_at(impulses, velocities, ErrorSet::natural_map);
   solved.joints = system.report();
   std::array<double, 2> largest = {0.0, 0.0};
-  for (std::size_t j = 0; j < joints.size(); ++j)
-    for (int r = 0; r < joints[j].rows(); ++r) {
-      if (joints[j].is_driver(r)) continue;
-      double& of_kind = largest[joints[j].angular(r) ? 1 : 0];
-      of_kind = std::max(of_kind, std::abs(misfit[at(row[j] + r)]));
-    }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const JointMisfit own = misfit_of(j);
+    largest = {std::max(largest[0], own.linear), std::max(largest[1], own.angular)};
+  }
   comm.max(largest);
   report.misfit = {largest[0], largest[1]};
-  report.drift = problem.joint_misfit;
+  report.drift_joint = report.drift > kNotableDrift ? drifting_joint(report.drift) : kNoBody;
 }
 
 NaturalStepper::NaturalStepper(const Communicator& comm, const Model& model, double step,
-                               const NaturalSettings& settings, const JointSettings& joints)
-    : impl_(std::make_unique<Impl>(comm, model, step, settings, joints)) {}
+                               const NaturalSettings& settings, const JointSettings& joints,
+                               const Watch* watch)
+    : impl_(std::make_unique<Impl>(comm, model, step, settings, joints)) {
+  impl_->watch = watch;
+}
 
 NaturalStepper::~NaturalStepper() = default;
 
@@ -433,22 +538,7 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
     s.make_problem();
   }
   const double start = wall_seconds();
-  if (state.step == 0) {
-    s.settle(s.pieces().front() - s.time);
-    s.refuse_contradictions();
-  }
-  double next = state.sub_step;
-  bool settled = state.step == 0;
-  for (const double end : s.pieces()) {
-    const double length = end - s.time;
-    if (!settled && s.starts_at_row()) s.settle(length);
-    settled = false;
-    if (s.settings.scheme == NaturalScheme::rk4)
-      s.integrate_fixed(length);
-    else
-      next = s.integrate_controlled(length, next);
-    s.time = end;
-  }
+  const double next = s.take_trusted(bodies, state);
   s.check(bodies, state);
   s.refuse_drift(state.step + 1);
   s.store(bodies, state);

@@ -1,5 +1,6 @@
-// What a natural stepper holds, and its work: steps (natural_stepper.cpp) and the sub-steps and
-// stages they are made of (natural_stage.cpp).
+// What a natural stepper holds, and its work: steps (natural_stepper.cpp), whether their results
+// can be trusted (natural_guard.cpp), and the sub-steps and stages they are made of
+// (natural_stage.cpp).
 #pragma once
 
 #include <array>
@@ -40,6 +41,33 @@ struct Powers {
   double external = 0.0;
 };
 
+/// All that a step leaves behind, before it is taken over into the state.
+struct NaturalOutcome {
+  std::vector<Pose> pose;
+  std::vector<Twist> twist;
+  std::vector<std::array<double, 2>> angle;
+  std::vector<double> total, spring_total;
+  AuditSums audit;
+  double slack = 0.0;
+  double time = 0.0, dt = 0.0;
+  double next = 0.0;  ///< sub-step that error control tries next, s
+  int sub_steps = 0;
+  // the last solve
+  NaturalBodies on;
+  std::vector<double> jacobian, q, inverse_mass, free_velocity;
+  std::vector<double> misfit, impulses, velocities;
+  double joint_misfit = 0.0;
+};
+
+/// How well a step's result can be trusted; the same on every rank.
+struct StepDoubt {
+  double scale = 0.0;   ///< J, of what moves and is exchanged in the step
+  double energy = 0.0;  ///< J, energy that works do not account for
+  double slack = 0.0;   ///< J, of it what bringing misfits back may cost
+  double noise = 0.0;   ///< J, of it what weights do by the round-off of velocities
+  double apart = 0.0;   ///< distance of two results, in velocities over those of `scale`
+};
+
 struct NaturalStepper::Impl {
   Impl(const Communicator& communicator, const Model& m, double step, const NaturalSettings& s,
        const JointSettings& joint_settings);
@@ -52,19 +80,42 @@ struct NaturalStepper::Impl {
   bool starts_at_row() const;
   void settle(double length);
   void add_work_of_impact();
+  void note_forbidden();
   void refuse_contradictions();
-  void integrate_fixed(double length);
-  double integrate_controlled(double whole, double first);
+  double take_pieces(const State& state, int parts);
+  void integrate_fixed(double end, int parts);
+  double integrate_controlled(double piece_end, double first, int parts);
+  [[noreturn]] void refuse_small_steps(bool finite);
   void check(const Bodies& bodies, const State& state) const;
-  void refuse_drift(std::int64_t step) const;
+  void refuse_drift(std::int64_t step);
+  JointMisfit misfit_of(std::size_t j) const;
   double relative_misfit(std::size_t j) const;
+  double drift_of(std::size_t j) const;
+  double drift() const;
+  GlobalId drifting_joint(double largest) const;
   void store(const Bodies& bodies, State& state);
   void make_report();
+
+  // ---- whether a step can be trusted
+  double take_trusted(const Bodies& bodies, const State& state);
+  bool is_doubtful(const State& state);
+  StepDoubt doubt(const NaturalOutcome* other) const;
+  double energy_of_impulse(std::size_t joint) const;
+  double apart_of(std::size_t body, const NaturalOutcome& other) const;
+  void keep_start();
+  void back_to_start(double t);
+  NaturalOutcome outcome(double next) const;
+  void take_over(NaturalOutcome&& kept);
+  bool all_sound() const;
+  GlobalId doubtful_joint(const NaturalOutcome& other) const;
+  [[noreturn]] void give_up(const Bodies& bodies, const State& state, const NaturalOutcome& coarse,
+                            double before);
 
   // ---- a sub-step from (pose, twist) at `time` to those at `time + dt`
   void begin(double length);
   void stage(std::size_t i);
   double error() const;
+  std::array<double, 2> error_of(std::size_t i) const;
   void finish();
 
   // ---- a stage
@@ -93,6 +144,7 @@ struct NaturalStepper::Impl {
   NaturalSettings settings;
   double alpha;
   const Tableau& tableau;
+  const Watch* watch = nullptr;  ///< at which sub-steps look
   ContactSearch search;
   ContactSet set;
   JointSystem system;
@@ -111,6 +163,7 @@ struct NaturalStepper::Impl {
   std::vector<InternalConstraints> internal;  ///< of these, at the stage's axes
   std::vector<std::pair<Index, const AppliedForce*>> forces;
   std::vector<NaturalJoint> joints;          ///< of Bodies::joints
+  std::vector<double> joint_size;            ///< of each (joint_length), m
   std::vector<Index> row;                    ///< first of each joint; one more at the end
   bool driven = false;                       ///< prescribed bodies or drivers act on joints here
   std::vector<std::array<double, 2>> angle;  ///< per joint, unwrapped
@@ -127,7 +180,11 @@ struct NaturalStepper::Impl {
   std::vector<double> driver, carried;  ///< per row at the sub-step's start: drivers' rate, G V of
                                         ///< prescribed bodies
   AuditSums audit;                      ///< what the step adds
+  double slack = 0.0;                   ///< J, that misfits may cost in the step
   int sub_steps = 0;
+  std::vector<Pose> start_pose;  ///< of the step, and what belongs to it
+  std::vector<Twist> start_twist;
+  std::vector<std::array<double, 2>> start_angle;
 };
 
 }  // namespace catena

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "catena/constraints/row_kernels.hpp"
 
@@ -42,7 +43,26 @@ double spring_damping(const JointConstants& joint, const JointGeometry& geometry
   return std::max(joint.damping, 2.0 * step.h * (1.0 - 4.0 / stiff) * joint.stiffness);
 }
 
+/// A round-off in a joint's place: as good as none.
+constexpr double kNoArm = 1e-6;
+
+/// Of a body about its centre of mass, m.
+double gyration_of(const BodyConstants& body) {
+  return body.kind == BodyKind::dynamic ? std::sqrt(body.inertia.maxCoeff() / body.mass) : 0.0;
+}
+
 }  // namespace
+
+double joint_length(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
+                    const LocalBodies& local) {
+  double length = joint.type == JointType::distance ? joint.length : 0.0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    // an arm to the world is a place, not a length
+    if (body[i] == kNoIndex) continue;
+    length = std::max({length, joint.frame[i].p.norm(), gyration_of(local.constants[at(body[i])])});
+  }
+  return length;
+}
 
 JointPoses StepJoints::poses_of(const std::array<Index, kJointBodies>& body,
                                 const LocalBodies& local) {
@@ -62,12 +82,16 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
   made_.clear();
   begin_.assign(1, 0);
   rows_.clear();
+  rigid_.clear();
   arm_.clear();
   misfit_ = {};
-  relative_misfit_ = 0.0;
+  relative_misfit_ = drift_ = 0.0;
+  drift_joint_ = kNoBody;
+  motor_row_.assign(bodies.joints.size(), {});
   const std::size_t n = bodies.joints.size();
   begin_.reserve(n + 1);
   rows_.reserve(n);
+  rigid_.reserve(n);
   arm_.reserve(n);
   made_.reserve(n);
   for (std::size_t j = 0; j < n; ++j) {
@@ -78,10 +102,14 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     const JointMisfit own = joint_misfit(geometry);
     misfit_.linear = std::max(misfit_.linear, own.linear);
     misfit_.angular = std::max(misfit_.angular, own.angular);
-    // an arm to the world is a place, not a length
-    double arm = 0.0;
-    for (std::size_t i = 0; i < 2; ++i)
-      if (body[i] != kNoIndex) arm = std::max(arm, joint.frame[i].p.norm());
+    double arm = 0.0, size = 0.0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (body[i] == kNoIndex) continue;
+      arm = std::max(arm, joint.frame[i].p.norm());
+      size = std::max(size, gyration_of(set.bodies.constants[at(body[i])]));
+    }
+    if (arm <= kNoArm * size) arm = 0.0;
+    note_drift(joint, own, joint_length(joint, body, set.bodies));
     relative_misfit_ = std::max(
         {relative_misfit_, own.angular, own.linear > 0.0 && arm > 0.0 ? own.linear / arm : 0.0});
     const double damping = spring_damping(joint, geometry, body, set.bodies, step);
@@ -96,6 +124,14 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     }
     begin_.push_back(static_cast<Index>(made_.size()));
     rows_.push_back(static_cast<char>(geometry.rows));
+    rigid_.push_back(!geometry.spring && joint.erp == JointConstants::kNotOde &&
+                             joint.compliance == 0.0 && joint.angular_compliance == 0.0
+                         ? 1
+                         : 0);
+    for (std::size_t i = 0; i < at(geometry.axes); ++i) {
+      const JointAxis& axis = joint.axis[i];
+      motor_row_[j][i] = axis.motor != MotorKind::none && std::isinf(axis.max_force) ? 1 : 0;
+    }
     const std::size_t on = body[1] != kNoIndex ? 1 : 0;
     arm_.push_back(poses.pose[1].p + poses.pose[1].q * joint.frame[1].p - poses.pose[on].p);
     if (problem.block_subdomain.empty() && state.subdomain.empty()) continue;
@@ -105,6 +141,17 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     problem.block_subdomain.insert(problem.block_subdomain.end(), at(begin_[j + 1] - begin_[j]),
                                    state.subdomain[at(owned)]);
   }
+}
+
+void StepJoints::note_drift(const JointConstants& joint, const JointMisfit& own, double length) {
+  // what is compliant by intent does not come apart
+  const bool ode = joint.erp != JointConstants::kNotOde;
+  const double linear = ode || joint.compliance > 0.0 ? 0.0 : own.linear;
+  const double angular = ode || joint.angular_compliance > 0.0 ? 0.0 : own.angular;
+  const double drift = std::max(angular, length > 0.0 ? linear / length : 0.0);
+  if (!(drift > drift_)) return;
+  drift_ = drift;
+  drift_joint_ = joint.id;
 }
 
 void StepJoints::first_guess(const State& state, const ConstraintProblem& problem,
@@ -136,12 +183,17 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
     for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m) {
       const auto k = at(block_of(m));
       const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
-      if (made_[m].part == JointPart::rows)
-        row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
-          for (int r = 0; r < rows; ++r) joint.impulse[static_cast<std::size_t>(r)] = lambda[r];
-        });
-      else
+      if (made_[m].part != JointPart::rows) {
         joint.drive[made_[m].axis][drive_of(made_[m].part)] = lambda[0];
+        continue;
+      }
+      row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
+        for (int r = 0; r < rows; ++r) joint.impulse[static_cast<std::size_t>(r)] = lambda[r];
+      });
+      // motors without a bound are its last rows
+      const double* motor = lambda + rows_[j];
+      for (std::size_t i = 0; i < kJointAxes; ++i)
+        if (motor_row_[j][i] != 0) joint.drive[i][drive_of(JointPart::motor)] = *motor++;
     }
   }
 }
@@ -233,7 +285,38 @@ JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const 
       if (geometry.velocity[r] || soft) continue;
       out[r] = -geometry.misfit[r];
       double& largest = geometry.angular[r] ? worst.angular : worst.linear;
-      largest = std::max(largest, std::abs(geometry.misfit[r]));
+      const double misfit = std::abs(geometry.misfit[r]);
+      // std::max drops NaN
+      largest =
+          std::isnan(misfit) ? std::numeric_limits<double>::infinity() : std::max(largest, misfit);
+    }
+  }
+  return worst;
+}
+
+GlobalId StepJoints::start_slips(const Bodies& bodies, const LocalBodies& local,
+                                 const ConstraintProblem& problem, std::span<double> rhs,
+                                 double& largest) const {
+  std::fill(rhs.begin(), rhs.end(), 0.0);
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  GlobalId worst = kNoBody;
+  largest = 0.0;
+  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+    const auto m = at(begin_[j]);
+    if (rigid_[j] == 0 || m == at(begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
+    const auto k = at(block_of(m));
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rows_[j]); ++r) {
+      double u = 0.0;
+      for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i] + 6 * r;
+        const Twist& twist = local.twist(blocks.body[i]);
+        u += Eigen::Map<const Vec3>(g).dot(twist.v) + Eigen::Map<const Vec3>(g + 3).dot(twist.w);
+      }
+      rhs[first + at(blocks.row_begin[k]) + r] = -u;
+      if (!(std::abs(u) > largest)) continue;
+      largest = std::abs(u);
+      worst = bodies.joints[j].id;
     }
   }
   return worst;
@@ -271,24 +354,55 @@ std::array<double, 3> StepJoints::coordinates(const Bodies& bodies, const State&
                            model_);
 }
 
+std::vector<std::pair<GlobalId, double>> StepJoints::missed_drives(
+    const Bodies& bodies, const ConstraintProblem& problem, std::span<const double> impulses,
+    std::span<const double> twists) const {
+  // of what is asked for; exact solves leave round-off
+  constexpr double kShare = 0.01;
+  constexpr double kLeast = 1e-9;
+  const GeneralBlocks& blocks = problem.blocks;
+  std::vector<std::pair<GlobalId, double>> missed;
+  for (std::size_t m = 0; m < made_.size(); ++m) {
+    if (made_[m].part != JointPart::rows) continue;
+    const std::size_t j = at(made_[m].joint);
+    const auto k = at(block_of(m));
+    double largest = 0.0;
+    for (Index r = blocks.row_begin[k] + rows_[j]; r < blocks.row_begin[k + 1]; ++r) {
+      const double miss = row_slip(problem, k, r, impulses, twists);
+      if (std::abs(miss) > std::max(kLeast, kShare * std::abs(blocks.q[at(r)])))
+        largest = std::max(largest, std::abs(miss));
+    }
+    if (largest > 0.0) missed.emplace_back(bodies.joints[j].id, largest);
+  }
+  return missed;
+}
+
+/// w of row r of block k.
+double StepJoints::row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
+                            std::span<const double> impulses, std::span<const double> twists) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t first = 3 * problem.contacts.size();
+  double w = blocks.compliance[at(r)] * impulses[first + at(r)] - blocks.q[at(r)];
+  for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+    const double* g =
+        blocks.jacobian.data() + blocks.jacobian_begin[i] + 6 * (r - blocks.row_begin[k]);
+    for (std::size_t d = 0; d < 6; ++d) w += g[d] * twists[6 * at(blocks.body[i]) + d];
+  }
+  return w;
+}
+
 Index StepJoints::worst(const ConstraintProblem& problem, std::span<const double> impulses,
                         std::span<const double> twists, double& slip) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
   Index worst = kNoIndex;
   slip = -1.0;
   for (std::size_t m = 0; m < made_.size(); ++m) {
     if (made_[m].part != JointPart::rows) continue;
     const auto k = at(block_of(m));
     for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
-      double w = blocks.compliance[at(r)] * impulses[first + at(r)] - blocks.q[at(r)];
-      for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
-        const double* g =
-            blocks.jacobian.data() + blocks.jacobian_begin[i] + 6 * (r - blocks.row_begin[k]);
-        for (std::size_t d = 0; d < 6; ++d) w += g[d] * twists[6 * at(blocks.body[i]) + d];
-      }
-      if (std::abs(w) <= slip) continue;
-      slip = std::abs(w);
+      const double w = std::abs(row_slip(problem, k, r, impulses, twists));
+      if (w <= slip) continue;
+      slip = w;
       worst = made_[m].joint;
     }
   }

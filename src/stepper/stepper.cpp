@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 
@@ -79,7 +80,9 @@ Stepper::~Stepper() = default;
 const StepReport& Stepper::step(const Bodies& bodies, State& state) {
   find_contacts(bodies, state);
   assemble_problem(bodies, state);
+  note_forbidden(bodies, state);
   solve_impulses();
+  find_held_drives(bodies);
   check_solution(bodies, state);
   apply_impulses(state);
   advance_poses(bodies, state);
@@ -353,11 +356,34 @@ void Stepper::first_guess(const State& state) {
 void Stepper::solve_impulses() {
   const ScopedTimer timer(report_.times.solve);
   velocities_.resize(static_cast<std::size_t>(problem_->bodies.n_dofs()));
+  guess_ = impulses_;
   report_.solve = solver_->solve(*problem_, impulses_, velocities_);
 }
 
 BodyMotionState Stepper::solved(const State& state, std::size_t i) const {
   return {state.body[i].pose, get_twist(velocities_, i)};
+}
+
+void Stepper::find_held_drives(const Bodies& bodies) {
+  constexpr std::size_t kMostNamed = 10;
+  report_.held_drives.clear();
+  report_.drive_miss = 0.0;
+  // swept joints may just have had too few sweeps
+  if (report_.solve.joints.joints == 0) return;
+  const auto missed = joints_.missed_drives(bodies, *problem_, impulses_, velocities_);
+  std::vector<std::int64_t> ids;
+  for (const auto& [id, miss] : missed) {
+    ids.push_back(id);
+    report_.drive_miss = std::max(report_.drive_miss, miss);
+  }
+  report_.drive_miss = comm_.max(report_.drive_miss);
+  if (!(report_.drive_miss > 0.0)) return;
+  const std::vector<std::byte> bytes = comm_.all_gather_bytes(std::as_bytes(std::span(ids)));
+  ids.resize(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(ids.data(), bytes.data(), bytes.size());
+  std::sort(ids.begin(), ids.end());
+  ids.resize(std::min(ids.size(), kMostNamed));
+  report_.held_drives.assign(ids.begin(), ids.end());
 }
 
 void Stepper::check_solution(const Bodies& bodies, const State& state) const {
@@ -383,11 +409,24 @@ void Stepper::refuse_contradictions(const Bodies& bodies) const {
   constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
   const GlobalId id = comm_.min(
       j != kNoIndex && slip == largest ? bodies.joints[static_cast<std::size_t>(j)].id : kLast);
-  std::string text = std::to_string(largest);
+  const auto place_of = [&](GlobalId joint) {
+    const std::string place = model_.joint_places.text_of(joint);
+    return place.empty() ? std::string("joints") : place;
+  };
+  std::string motors;
+  for (const GlobalId held : report_.held_drives)
+    motors += (motors.empty() ? "" : ", ") + model_.joint_names.name_of(held);
+  if (!motors.empty())
+    throw Error("joints contradict each other: the motors of " + motors +
+                    " ask for what the joints of their loops do not allow, and miss it by up to " +
+                    std::to_string(report_.drive_miss) + " m/s (or rad/s) in the first step",
+                place_of(report_.held_drives.front()),
+                "give the motors bounds (max_force), at which they stall, or leave some out");
   throw Error("joints contradict each other: with all others met as far as possible, joint " +
-                  model_.joint_names.name_of(id) + " misses its rows by " + text +
-                  " m/s (or rad/s) in the first step",
-              "joints", "look at the joints of the loop that it belongs to: motors, lengths, axes");
+                  model_.joint_names.name_of(id) + " misses its rows by " +
+                  std::to_string(largest) + " m/s (or rad/s) in the first step",
+              place_of(id),
+              "look at the joints of the loop that it belongs to: motors, lengths, axes");
 }
 
 void Stepper::blow_up(const Bodies& bodies, const State& state) const {
@@ -489,54 +528,24 @@ void Stepper::advance_poses(const Bodies& bodies, State& state) {
   state.time = static_cast<double>(state.step) * settings_.step;
 }
 
-void Stepper::project_joints(const Bodies& bodies, State& state) {
-  constexpr int kMostTurns = 10;
-  report_.projections = 0;
-  report_.projected = {};
-  report_.projection_momentum = Vec3::Zero();
-  if (std::isnan(settings_.projection)) return;
-  if (comm_.max(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
-  const ScopedTimer timer(report_.times.advance);
-  const Vec3 momentum = total_energy_and_momentum(comm_, model_, bodies, state).angular;
-  std::vector<double> rhs(impulses_.size()), changes(velocities_.size());
-  const LocalBodies& local = contact_set_.bodies;
-  for (;; ++report_.projections) {
-    JointMisfit own = joints_.misfits(bodies, state, contact_set_, rhs, *problem_);
-    report_.projected = {comm_.max(own.linear), comm_.max(own.angular)};
-    const double worst = std::max(report_.projected.linear, report_.projected.angular);
-    if (worst <= settings_.projection || report_.projections == kMostTurns) break;
-    solver_->move_joints(*problem_, rhs, changes);
-    for (std::size_t i = 0; i < local.constants.size(); ++i) {
-      const BodyConstants& body = local.constants[i];
-      if (body.kind != BodyKind::dynamic || !body.jointed) continue;
-      const bool owned = i < bodies.constants.size();
-      Pose& pose = owned ? state.body[i].pose : contact_set_.bodies.state.other(i).pose;
-      Twist move = get_twist(changes, i);
-      if (model_.planar) move = in_plane(move);
-      pose.p += move.v;
-      pose.q = advance_rotation(pose.q, move.w, 1.0);
-      if (owned) audit_.projection_work -= body.mass * model_.gravity.dot(move.v);
-    }
-  }
-  if (report_.projections == 0) return;
-  joints_.update_angles(bodies, contact_set_, state);
-  report_.projection_momentum =
-      total_energy_and_momentum(comm_, model_, bodies, state).angular - momentum;
-}
-
 void Stepper::record(const Bodies& bodies, State& state) {
   record_energies(comm_, model_, bodies, audit_, state, report_);
   std::array<std::int64_t, 2> counts = {static_cast<std::int64_t>(n_contacts()), tension_.raised()};
   comm_.sum(counts);
   report_.contacts = counts[0];
   report_.stiffened = counts[1];
-  std::array<double, 4> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular,
-                                   tension_.largest()};
+  std::array<double, 5> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular,
+                                   tension_.largest(), joints_.drift()};
   comm_.max(largest);
   report_.penetration = largest[0];
   report_.misfit = {largest[1], largest[2]};
-  report_.drift = problem_->joint_misfit;
   report_.tension = largest[3];
+  report_.drift = largest[4];
+  report_.drift_joint = kNoBody;
+  if (report_.drift > kNotableDrift)
+    report_.drift_joint =
+        comm_.min(joints_.drift() == report_.drift ? joints_.drift_joint()
+                                                   : std::numeric_limits<GlobalId>::max());
 }
 
 }  // namespace catena

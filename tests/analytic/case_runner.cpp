@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "support/method_under_test.hpp"
+
 namespace catena::testing {
 
 std::string text_of(double value) {
@@ -13,10 +15,27 @@ std::string text_of(double value) {
   return text;
 }
 
+std::string with_method(const std::string& yaml) {
+  const SolverMethod method = test::method_under_test();
+  if (method == SolverMethod::gauss_seidel) return yaml;
+  const std::string name(kSolverNames[static_cast<std::size_t>(method)]);
+  const std::string section = "solver: {", limit = "max_iterations: ";
+  const std::size_t at = yaml.find(section);
+  if (at == std::string::npos) return yaml + "solver: {method: " + name + "}\n";
+  std::string out = yaml;
+  const std::size_t number = out.find(limit, at);
+  if (number != std::string::npos) {
+    const std::size_t first = number + limit.size(), end = out.find_first_of(",}", first);
+    const int sweeps = std::stoi(out.substr(first, end - first));
+    out.replace(first, end - first, std::to_string(test::iterations_for(method, sweeps)));
+  }
+  return out.insert(at + section.size(), "method: " + name + ", ");
+}
+
 std::unique_ptr<Simulation> simulate(const std::string& yaml) {
   const Communicator comm = Communicator::self();
   return std::make_unique<Simulation>(
-      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+      comm, parse_case("catena: 1\nname: test\n" + with_method(yaml), "test.yaml", "."));
 }
 
 const BodyMotionState& body_of(const Simulation& sim, GlobalId id) {

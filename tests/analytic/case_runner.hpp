@@ -12,7 +12,11 @@ namespace catena::testing {
 /// Shortest text that reads back as the same double.
 std::string text_of(double value);
 
-/// A simulation of `yaml` (without the line `catena: 1` and `name`) on one rank.
+/// `yaml` with the solver under test (support/method_under_test.hpp) in its section `solver`.
+std::string with_method(const std::string& yaml);
+
+/// A simulation of `yaml` (without the line `catena: 1` and `name`) on one rank, by the solver
+/// under test.
 std::unique_ptr<Simulation> simulate(const std::string& yaml);
 
 /// State of an owned body; throws if it is not owned here.

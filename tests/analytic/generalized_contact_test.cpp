@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 
 #include "catena/solvers/gauss_seidel.hpp"
 #include "support/hand_problems.hpp"
+#include "support/method_under_test.hpp"
 #include "support/reference.hpp"
 #include "support/solved.hpp"
 
@@ -22,7 +24,18 @@ Solved solve(const ConstraintProblem& problem, std::vector<double> guess = {}) {
   settings.stop.absolute_tolerance = 1e-13;
   settings.stop.max_iterations = 10000;
   settings.stop.check_interval = 1;
-  return test::solve(problem, settings, std::move(guess));
+  Solved s;
+  s.impulses = std::move(guess);
+  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  s.report = test::solver_under_test(settings)->solve(problem, s.impulses, s.velocities);
+  return s;
+}
+
+/// What a solve may leave of a rod's impulse, N s: the exact local solve round-off, other methods
+/// what their tolerance says, times what a nearly singular contact makes of it.
+double solved_to(double amplified) {
+  return test::method_under_test() == SolverMethod::gauss_seidel ? 1e-13 : 1e-12 * amplified;
 }
 
 /// A uniform rod (1 kg, 1 m) whose lower, left end touches the floor, `theta` above the horizontal,
@@ -58,12 +71,13 @@ TEST(RodImpact, ImpulseAndStateAfterAreThoseOfNewtonsAndCoulombsLaws) {
     const Solved s = solve(whole(scene));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << "row " << row;
-    EXPECT_NEAR(s.impulses[0], ref.at(row, "p_n"), 1e-13) << "row " << row;
-    EXPECT_NEAR(s.impulses[1], ref.at(row, "p_t"), 1e-13) << "row " << row;
+    EXPECT_NEAR(s.impulses[0], ref.at(row, "p_n"), solved_to(1.0)) << "row " << row;
+    EXPECT_NEAR(s.impulses[1], ref.at(row, "p_t"), solved_to(1.0)) << "row " << row;
     EXPECT_EQ(s.impulses[2], 0.0) << "row " << row;
-    EXPECT_NEAR(s.velocities[6], ref.at(row, "vx_after"), 1e-13) << "row " << row;
-    EXPECT_NEAR(s.velocities[8], ref.at(row, "vy_after"), 1e-13) << "row " << row;
-    EXPECT_NEAR(s.velocities[10], -ref.at(row, "omega_after"), 1e-12) << "row " << row;
+    EXPECT_NEAR(s.velocities[6], ref.at(row, "vx_after"), solved_to(1.0)) << "row " << row;
+    EXPECT_NEAR(s.velocities[8], ref.at(row, "vy_after"), solved_to(1.0)) << "row " << row;
+    EXPECT_NEAR(s.velocities[10], -ref.at(row, "omega_after"), 10.0 * solved_to(1.0))
+        << "row " << row;
     const auto energy = [](double vx, double vz, double w) {
       return 0.5 * (vx * vx + vz * vz + w * w / 12.0);
     };
@@ -110,7 +124,8 @@ TEST(Painleve, RodSlidesLiftsOffOrJamsWithAnImpulseThatDoesNotVanishWithTheStep)
       ASSERT_TRUE(std::isfinite(s.impulses[0])) << "row " << row;
       const bool sticks = slope < 0.0 && s.impulses[0] > 0.5 * jam;
       if (slope > 0.0) {
-        EXPECT_NEAR(s.impulses[0] / h, ref.at(row, "N"), 1e-6) << "row " << row << " h " << h;
+        EXPECT_NEAR(s.impulses[0] / h, ref.at(row, "N"), std::max(1e-6, solved_to(5.0) / h))
+            << "row " << row << " h " << h;
         EXPECT_NEAR(s.impulses[1], mu * s.impulses[0], 1e-13) << "row " << row;
       } else if (b < 0.0) {  // no contact force: an impact without collision
         EXPECT_TRUE(sticks) << "row " << row;

@@ -147,7 +147,7 @@ TEST(Ladder, LeavesTheWallAndFallsFlatAsTheClosedFormSaysToFirstOrder) {
       sim->step();
       const double t = sim->state().time;
       const double wall = force_between(*sim, 1, 2).x();
-      if (wall > 0.0) {
+      if (wall > 1e-9) {  // interior point leaves 1e-21 N on an open contact
         EXPECT_NEAR(t - last_contact, h, 1e-9) << "the wall lets go once, at t = " << t;
         last_contact = t;
         last_force = wall;

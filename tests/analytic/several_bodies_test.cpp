@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analytic/case_runner.hpp"
+#include "support/method_under_test.hpp"
 #include "support/reference.hpp"
 
 namespace catena::testing {
@@ -202,7 +203,8 @@ TEST(Table, LegForcesBalanceTheLoadWithinTheirIndeterminacy) {
     std::vector<double> impulses(12);
     std::vector<double> velocities(12);
 
-    const SolveReport report = make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+    const SolveReport report =
+        test::solver_under_test(settings)->solve(problem, impulses, velocities);
 
     EXPECT_EQ(report.status, SolveStatus::converged);
     double sum = 0.0, mx = 0.0, my = 0.0;

@@ -25,7 +25,7 @@ def num(values):
 def project_cone(x, mu):
     """By cases on the cone and its polar."""
     n, t = x[0], np.linalg.norm(x[1:])
-    if t <= mu * n:
+    if n >= 0.0 and t <= mu * n:
         return x.copy()
     if mu * t <= -n:
         return np.zeros(3)
@@ -68,13 +68,14 @@ def scalar(x, w, lo, hi, a):
     root = np.sqrt(a)
     fischer = phi(root * (x - lo), -phi(root * (hi - x), -w / root))
     return dict(energy=energy, natural=abs(a * (x - clamp(x - w / a))), unscaled=(x - clamp(x - w))**2,
-                scaled=(x - clamp(x - w / a))**2, fischer=fischer**2, work=work, slip=(w / a)**2, a=a)
+                scaled=(x - clamp(x - w / a))**2, fischer=fischer**2, work=work, slip=(w / a)**2, a=a,
+                outside=du + dl)
 
 
 def errors(law, blocks, N, r, x):
     w = N @ x + r
     out = {k: 0.0 for k in ("joint", "normal", "friction", "limit", "linear", "angular")}
-    squares = count = unscaled = scaled = fischer = work = slip = free = 0.0
+    squares = count = unscaled = scaled = fischer = work = slip = free = outside = 0.0
     for kind, rows, mu, lo, hi, angular in blocks:
         i0, rows = rows.start, list(rows)
         if kind == "contact" and law in ("coulomb", "ccp"):
@@ -82,6 +83,7 @@ def errors(law, blocks, N, r, x):
             raw = wk.copy()
             if law == "coulomb":
                 wk[0] += mu * np.linalg.norm(wk[1:])
+            outside = max(outside, np.linalg.norm(l - project_cone(l, mu)))
             a = D.mean()
             natural = a * (l - project_cone(l - wk / a, mu))
             out["linear"] = max(out["linear"], np.linalg.norm(natural))
@@ -119,6 +121,7 @@ def errors(law, blocks, N, r, x):
                 lower, upper = (0.0, np.inf) if j == 0 else (-bound, bound)
             s = scalar(x[i], w[i], lower, upper, N[i, i])
             out[slot] += s["energy"]
+            outside = max(outside, s["outside"])
             counted = not (kind == "contact" and law == "frictionless" and j > 0)
             if angular[j]:
                 out["angular"] = max(out["angular"], s["natural"])
@@ -133,6 +136,9 @@ def errors(law, blocks, N, r, x):
             scaled += s["scaled"]
             fischer += s["fischer"]
             work += s["work"]
+        if kind == "contact" and law == "frictionless":
+            l = x[list(rows)]
+            outside = max(outside, np.linalg.norm(l - project_cone(l, 0.0)))
     norm = np.linalg.norm
     quadratic = x @ N @ x
     return {
@@ -147,6 +153,7 @@ def errors(law, blocks, N, r, x):
         "gap": abs(work) / max(abs(quadratic), abs(r @ x)),
         "fischer_burmeister": np.sqrt(fischer),
         "objective": 0.5 * quadratic + r @ x,
+        "cone_violation": outside,
     }
 
 

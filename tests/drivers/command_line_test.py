@@ -29,8 +29,8 @@ output: {snapshot_interval: 5 ms, dump_interval: 5 ms}
 """
 
 REPORT_FIELDS = ["bodies", "contacts", "errors", "form", "iterations", "law", "linear_iterations", "objective",
-                 "options", "problem", "ranks", "reason", "rows", "schema", "setup_s", "solver", "status", "units",
-                 "version", "wall_s"]
+                 "options", "problem", "ranks", "reason", "rows", "schema", "setup_s", "solver", "start", "status",
+                 "units", "version", "wall_s"]
 
 
 class CommandLine(unittest.TestCase):

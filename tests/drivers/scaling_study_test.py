@@ -146,6 +146,47 @@ class ScalingStudy(unittest.TestCase):
         out, _ = self.study(STUDY, "--slurm", str(template))
         self.assertIn("1 array jobs", out)
 
+    # Balls 5 cm above a floor reach it after 101 ms of fall, before the step 51 of 2 ms.
+    FALL = STUDY.replace(f"{SOURCE}/configs/studies/cases/packing.yaml", "fall.yaml").replace(
+        "kind: weak", "kind: strong").replace(re.search(r"scale: .*\n", STUDY)[0], "").replace(
+        "tolerance: {relative: 1e-2, max_iterations: 50}\n", "").split("predict:")[0]
+    FALLING = """catena: 1
+name: fall
+materials: {m: {density: 1000, friction: 0.5}}
+generators:
+  - container: {name: bin, material: m, size: [1, 1, .inf]}
+  - lattice: {name: balls, material: m, shape: {sphere: {radius: 0.05}}, count: [3, 3, 1], spacing: 0.2,
+              origin: [0.2, 0.2, 0.1]}
+time: {step: 2 ms, end: 1 s}
+"""
+
+    def test_free_fall_is_warned_of_and_a_warm_up_goes_before(self):
+        (self.path / "fall.yaml").write_text(self.FALLING)
+        self.without_calibration()
+        _, error = self.study(self.FALL, "--mpirun", MPIRUN)
+        self.assertIn("no contact and no joint in any step of: fixed on 1, fixed on 2", error)
+        self.assertIn("**Warning:** no contact", (self.path / "tiny" / "report.md").read_text())
+
+        out, error = self.study(self.FALL + "warm_up: 52\n", "--mpirun", MPIRUN)
+        self.assertIn("52 steps before the measured ones on 2 ranks", out)
+        self.assertNotIn("no contact", error)
+        self.assertEqual({row["contacts"] for row in self.rows().values()}, {"9"})
+        profile = json.loads((self.path / "tiny" / "points" / "fixed-2-0" / "profile.json").read_text())
+        self.assertEqual((profile["step"], profile["steps"]), (55, 3))
+        self.assertIn("after 52 that are not measured", (self.path / "tiny" / "report.md").read_text())
+        self.assertNotIn("before the measured", self.study(self.FALL + "warm_up: 52\n", "--mpirun", MPIRUN)[0])
+
+        # the same state as a checkpoint of the user's
+        start = self.path / "tiny" / "starts" / "1" / "checkpoint-00000052.h5"
+        self.study(self.FALL + f"checkpoint: {start}\n", "--mpirun", MPIRUN)
+        self.assertEqual({row["contacts"] for row in self.rows().values()}, {"9"})
+        self.assertIn("excludes warm_up", self.study(
+            self.FALL + f"checkpoint: {start}\nwarm_up: 2\n", "--collect", code=3)[1])
+        self.assertIn("is not there", self.study(self.FALL + "checkpoint: none.h5\n", "--collect", code=3)[1])
+        job = self.path / "tiny" / "slurm" / "ranks-2.sh"
+        self.study(self.FALL + "warm_up: 51\n", "--slurm", str(pathlib.Path(SOURCE, "scripts", "templates", "slurm.sh")))
+        self.assertIn("checkpoint-00000051.h5 ] || launch", job.read_text())
+
     def test_mistakes_are_told_with_their_place(self):
         for old, new, message in BROKEN:
             with self.subTest(new=new):

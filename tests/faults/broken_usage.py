@@ -33,16 +33,34 @@ FILES = {
                 "joints: [{name: h, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 0, 1]}]\n",
     "pushed_point.yaml": NATURAL + "bodies: [{name: a, mass: 1, inertia: [0, 0, 0]}]\n"
                          "forces: [{name: f, type: force, body: a, force: [1, 0, 0], frame: body}]\n",
+    "motors.yaml": GOOD + "bodies: [{name: a, mass: 1, inertia: [1, 1, 1]}]\njoints:\n"
+                   "- {name: slow, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 0, 1], "
+                   "motor: {velocity: 1}}\n"
+                   "- {name: fast, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 0, 1], "
+                   "motor: {velocity: 2}}\n",
+    "flat.yaml": GOOD + "materials: {m: {}}\nbodies: [{name: b, material: m, shape: {hull: {vertices: "
+                 "[[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]}}}]\n",
+    "clash.yaml": GOOD + "materials: {m: {}}\nbodies: [{name: g-0, fixed: true}]\ngenerators: [{lattice: "
+                  "{name: g, material: m, shape: {sphere: {radius: 0.1}}, spacing: 1}}]\n",
     "not.hdf5": "this is no HDF5 file\n",
 }
 
 # arguments, exit code, what stderr holds
 CASES = [
     ([], 3, "command line: "),
-    (["jump"], 3, "command line: "),
+    (["jump"], 3, "command line: unknown subcommand 'jump'; known: run, check, plan, solve, calibrate, info"),
+    (["rnu", "good.yaml"], 3, "command line: unknown subcommand 'rnu'; did you mean run?"),
+    (["--resume", "chekc", "good.yaml"], 3, "command line: unknown subcommand 'chekc'; did you mean check?"),
+    (["run", "good.yaml", "--max-walll", "1"], 3,
+     "command line: unknown option '--max-walll' of catena run; did you mean --max-wall?"),
+    (["run", "good.yaml", "--max-walll=1"], 3, "unknown option '--max-walll' of catena run; did you mean --max-wall?"),
+    (["solve", "not.hdf5", "--tolerence", "1"], 3,
+     "unknown option '--tolerence' of catena solve; did you mean --tolerance?"),
+    (["info", "absent.h5", "-z"], 3, "command line: unknown option '-z' of catena info; did you mean -h?"),
+    (["--verison"], 3, "unknown option '--verison' of catena; did you mean --version?"),
     (["calibrate", "-o", "good.yaml"], 3, "good.yaml: exists already"),
     (["run"], 3, "command line: CASE is required"),
-    (["run", "good.yaml", "--frobnicate"], 3, "command line: "),
+    (["run", "good.yaml", "--frobnicate"], 3, "command line: unknown option '--frobnicate' of catena run; "),
     (["run", "good.yaml", "--resume"], 3, "--resume: there is no checkpoint in ./good"),
     (["run", "good.yaml", "--resume=x.h5"], 5, "x.h5: cannot be read"),
     (["run", "good.yaml", "--resume=not.hdf5"], 5, "not.hdf5: is not an HDF5 file"),
@@ -66,9 +84,15 @@ CASES = [
     (["check", "table.yaml"], 3, "rows.csv:3: 'x' is not a finite number"),
     (["run", "table.yaml"], 3, "rows.csv:3: 'x' is not a finite number"),
     (["run", "no_table.yaml"], 5, "none.csv: cannot be read"),
-    (["run", "long.yaml"], 3, "body b is longer than half the periodic box along x"),
-    (["run", "tilted.yaml"], 3, "body b has no principal axis of inertia along y"),
-    (["run", "touching.yaml"], 3, "time.stepper: natural: bodies a and b touch at t = 0 s"),
+    (["run", "long.yaml"], 3,
+     "long.yaml:6:10: bodies.b: body b is longer than half the periodic box along x"),
+    (["run", "tilted.yaml"], 3,
+     "tilted.yaml:6:10: bodies.b: body b has no principal axis of inertia along y"),
+    (["run", "touching.yaml"], 3,
+     "touching.yaml:3:8: time.stepper: natural: bodies a and b touch at t = 0 s"),
+    (["run", "motors.yaml"], 3, "joints contradict each other"),
+    (["run", "flat.yaml"], 3, "flat.yaml:5:33: bodies.b.shape: the points of a hull lie in one plane"),
+    (["run", "clash.yaml"], 3, "clash.yaml:6:25: generators.g.name: the body 'g-0' has the name of one of these bodies"),
     (["run", "limited.yaml"], 3, "limited.yaml:5:10: joints.h.limits: limits are inequalities"),
     (["check", "limited.yaml"], 3, "limited.yaml:5:10: joints.h.limits: limits are inequalities"),
     (["run", "rod.yaml"], 3, "joint h needs a direction that its body b, a rod (one moment of inertia is zero)"),
@@ -95,10 +119,16 @@ CASES = [
 ]
 
 
+# A check refuses whatever a run of the same case refuses, with the same words.
+CASES += [(["check", *arguments[1:]], code, message) for arguments, code, message in CASES
+          if arguments[:1] == ["run"] and len(arguments) > 1 and arguments[1].endswith(".yaml")
+          and arguments[1] not in ("good.yaml", "misspelt.yaml")]
+
 # What is tried on several ranks, too: one of each place where they have to agree that something is wrong.
 ON_RANKS = [["run"], ["run", "good.yaml", "--resume"], ["run", "good.yaml", "--resume=not.hdf5"],
             ["run", "good.yaml", "--force", "--", "-catena_contact_ksp_typ", "cg"], ["run", "absent.yaml"],
             ["run", "misspelt.yaml"], ["run", "table.yaml"], ["run", "tilted.yaml"], ["run", "touching.yaml"],
+            ["check", "touching.yaml"], ["check", "motors.yaml"], ["check", "flat.yaml"], ["rnu", "good.yaml"],
             ["solve", "not.hdf5"], ["solve", "not.hdf5", "--solver", "apgd"],
             ["solve", "not.hdf5", "--report", "good.yaml"], ["info", "absent.h5"]]
 
@@ -121,7 +151,8 @@ def main():
                 wrong.append(f"expected once: {message}")
             if done.stdout.strip():
                 wrong.append(f"stdout holds {done.stdout!r}")
-            if message.endswith("no solver asked for this option"):
+            if arguments[:1] == ["run"] and (message.endswith("no solver asked for this option")
+                                          or message.startswith("joints contradict")):
                 # only the first solve can tell: the run has begun
                 shutil.rmtree(pathlib.Path(directory, "good"))
             if sorted(os.listdir(directory)) != before:

@@ -72,14 +72,30 @@ def main():
                 warnings = [json.loads(line)["text"] for line in open(path / "few" / "log.jsonl")
                             if json.loads(line)["level"] == "warning"]
                 if name == "overlap":
-                    report.expect(any("overlap at the start by up to 0.2" in w for w in warnings),
+                    told = "bodies overlap at the start by up to 0.2 m: a and b by 0.2 m (one centre), " \
+                           "see bodies.a.position and bodies.b.position"
+                    report.expect(any(w.startswith(told + ";") for w in warnings),
                                   what + ": warnings " + str(warnings))
+                    checked = program.run(mpiexec, catena, ranks, ["check", "few.yaml"], directory)
+                    report.expect(checked.returncode == 0 and told in checked.stderr
+                                  and "overlap" not in checked.stdout, "check of " + what, checked)
                     # 1/2 m c^2 / 2 of two balls that part at c = 0.5 m/s
                     mass = 1000 * 4 / 3 * np.pi * 0.1**3
                     report.expect(abs(series["recovery_work"][-1] - mass * 0.25 / 4) < 1e-12,
                                   what + ": recovery work " + str(series["recovery_work"]))
                 else:
                     report.expect(not warnings, what + ": warnings " + str(warnings))
+        huge = HEAD.replace("few", "huge") + (
+            "generators:\n  - lattice: {name: g, material: m, shape: {sphere: {radius: 0.1}}, "
+            "count: [10000, 10000, 1000], spacing: 0.3}\n" + TIME)
+        (path / "huge.yaml").write_text(huge)
+        for ranks in (1, 3):
+            done = program.run(mpiexec, catena, ranks, ["run", "huge.yaml"], directory)
+            report.expect(done.returncode == 3 and not (path / "huge").exists()
+                          and "its 100000000000 bodies and 0 joints take" in done.stderr
+                          and " TiB at least on the %d rank" % ranks in done.stderr, "beyond memory", done)
+        done = program.run(mpiexec, catena, 1, ["check", "huge.yaml"], directory)
+        report.expect(done.returncode == 0 and "memory may not suffice" in done.stderr, "check beyond memory", done)
         done = program.run(mpiexec, catena, 1, ["plan", "few.yaml", "-n", "16"], directory)
         report.expect(done.returncode == 0, "plan on more ranks than bodies", done)
     print("%d cases on 1 and 4 ranks, %d failures" % (len(CASES), report.failures))

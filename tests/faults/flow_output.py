@@ -7,6 +7,7 @@ a region without room is told of.
 """
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree
@@ -46,6 +47,71 @@ generators:
   - table: {file: out1/snapshots/00000100.h5, material: m}
 time: {step: 1 ms, end: 0}
 """
+
+
+# a chain falls through an outflow that is shorter than it, beside one that is held
+CHAINS = """catena: 1
+name: chains
+materials: {m: {density: 1000}}
+generators:
+  - chain: {name: falls, links: 6, joint: spherical, from: [0, 0, 0.5], to: [0, 0, 1.1], material: m,
+            shape: {capsule: {radius: 1 cm, length: 8 cm}}}
+  - chain: {name: stays, links: 4, joint: spherical, from: [1, 0, 2], to: [1, 0, 2.4], anchored: last,
+            material: m, shape: {capsule: {radius: 1 cm, length: 8 cm}}}
+outflow: [{name: slit, lower: [-9, -9, 0], upper: [9, 9, 0.3]}]
+time: {step: 2 ms, end: 0.5}
+output: {snapshot_interval: 50 ms, checkpoint_steps: 60}
+"""
+TRIAL = pathlib.Path(__file__).resolve().parent.parent / "data" / "trials" / "outflow_chain.yaml"
+
+
+def messages_of(path):
+    with open(path / "log.jsonl") as log:
+        return [str(json.loads(line)) for line in log]
+
+
+def check_chains(report, run, path):
+    """Joined bodies leave together with their joints, which keep their rows of bodies.h5."""
+    (path / "chains.yaml").write_text(CHAINS)
+    for ranks in (1, 3):
+        out = path / ("chains%d" % ranks)
+        done = run(ranks, ["run", "chains.yaml", "--quiet", "-o", out])
+        report.expect(done.returncode == 0, "chains on %d ranks" % ranks, done)
+        removed = series_of(out)["removed_1"]
+        report.expect(set(removed) == {0.0, 6.0}, "all links leave in one step: %s" % set(removed))
+        with h5py.File(out / "result.h5", "r") as f:
+            last = f["snapshots"][sorted(f["snapshots"])[-1]]
+            names = list(f["joints/name"].asstr()[()])
+            report.expect(len(names) == 5 + 4, "joints keep their rows: %s" % names)
+            kept = [names[i] for i in np.searchsorted(f["joints/id"][()], last["joints/id"][()])]
+            report.expect(kept == ["stays-%d" % i for i in range(4)], "joints that are left: %s" % kept)
+            report.expect(len(last["bodies/id"]) == 4, "bodies that are left")
+        told = [text for text in messages_of(out) if "outflow slit and stays" in text]
+        report.expect(len(told) == 1 and "the first is falls-0" in told[0], "named once: %s" % told)
+    # from before the chain has left
+    done = run(2, ["run", "chains.yaml", "--quiet", "-o", "chains-part", "--set", "time.end=0.25"])
+    report.expect(done.returncode == 0 and set(series_of(path / "chains-part")["removed_1"]) == {0.0},
+                  "a part of the run", done)
+    done = run(3, ["run", "chains.yaml", "--quiet", "-o", "chains-part", "--resume"])
+    report.expect(done.returncode == 0, "resumed on other ranks", done)
+    whole, parts = (series_of(path / name)["removed_1"] for name in ("chains1", "chains-part"))
+    report.expect(np.array_equal(whole, parts), "the chain leaves in the same step")
+    # the joint that left is drawn up to then
+    plot = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "plot_series.py"
+    done = subprocess.run([sys.executable, plot, path / "chains1", "--joint", "stays-2"],
+                          capture_output=True, text=True)
+    report.expect(done.returncode in (0, 77) or "matplotlib" in done.stderr, "plot of a joint", done)
+
+
+def check_held(report, run, path):
+    """A chain that hangs in the outflow stays, and the log says so once, with its name."""
+    done = run(2, ["run", TRIAL, "--quiet", "-o", "held"])
+    report.expect(done.returncode == 0, "held chain", done)
+    report.expect(not np.any(series_of(path / "held")["removed_1"]), "nothing leaves")
+    told = [text for text in messages_of(path / "held") if "stays" in text]
+    report.expect(len(told) == 1 and "'warning'" in told[0], "one warning: %s" % told)
+    for part in ("outflow o", "10 bodies, 10 joints", "held to the world by joint c-0"):
+        report.expect(part in told[0], part + " in " + told[0])
 
 
 def series_of(path):
@@ -119,6 +185,9 @@ def main():
                     report.expect(name == "rank" or
                                   np.array_equal(one[group][name][()], three[group][name][()]),
                                   "the same on 1 and 3 ranks: " + group + "/" + name)
+        run = lambda ranks, arguments: program.run(mpiexec, catena, ranks, arguments, directory)
+        check_chains(report, run, path)
+        check_held(report, run, path)
         # a snapshot with fewer bodies than bodies.h5 is a table all the same
         (path / "again.yaml").write_text(AGAIN)
         done = program.run(mpiexec, catena, 1, ["run", "again.yaml", "--quiet"], directory)

@@ -98,6 +98,7 @@ struct Scene {
     state.time = 0.3;
     state.step = step;
     state.sub_step = 1e-3;
+    state.prepared = step;
     state.audit.initial_energy = 5.5;
     state.inflow = {{7, 0.25, 3, 1}, {9, 0.5, 0, 0}};
     state.outflow = {4, 5, 6};

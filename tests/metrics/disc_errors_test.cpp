@@ -191,6 +191,8 @@ TEST(DiscErrors, FollowTheUnitOfLength) {
     EXPECT_NEAR(b.gap, a.gap, 1e-11 * a.gap);
     EXPECT_NEAR(b.siconos, a.siconos, 1e-11 * a.siconos);
     EXPECT_NEAR(b.fischer_burmeister, L * a.fischer_burmeister, 1e-11 * b.fischer_burmeister);
+    EXPECT_NEAR(b.cone_violation, L * a.cone_violation, 1e-11 * b.cone_violation);
+    EXPECT_NEAR(b.largest_impulse, L * a.largest_impulse, 1e-11 * b.largest_impulse);
   }
 }
 
@@ -229,7 +231,67 @@ TEST(ErrorSets, GiveTheSameNumbersAndNaNForWhatIsLeftOut) {
     EXPECT_EQ(natural.natural_map_angular, all.natural_map_angular);
     EXPECT_TRUE(std::isnan(energy.natural_map) && std::isnan(energy.scaled));
     EXPECT_TRUE(std::isnan(natural.siconos) && std::isnan(natural.objective));
+    EXPECT_TRUE(std::isnan(natural.cone_violation) && std::isnan(energy.cone_violation));
+    EXPECT_GT(all.cone_violation, 0.1);
   }
+}
+
+/// One contact of a ball on a plane, by hand.
+TEST(ConeViolation, IsTheDistanceFromTheConeThatTheLawHas) {
+  const auto violation = [](ContactLaw law, double friction, double cohesion,
+                            const std::vector<double>& lambda) {
+    Scene scene;
+    scene.law = law;
+    scene.add_prescribed();
+    scene.add_rigid(2.0, Vec3::Constant(0.1));
+    scene.add_contact(0, 1, Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, -0.3), 0.0, friction).cohesion =
+        cohesion;
+    return errors_of(test::whole(scene), lambda).cone_violation;
+  };
+  const double sqrt2 = std::sqrt(2.0);
+  for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp}) {
+    EXPECT_EQ(violation(law, 1.0, 0.0, {5, 3, 4}), 0.0);
+    EXPECT_NEAR(violation(law, 1.0, 0.0, {5, 6, 8}), 5.0 / sqrt2, 1e-14);
+    EXPECT_NEAR(violation(law, 1.0, 0.0, {-5, 3, 0}), std::hypot(5.0, 3.0), 1e-14);
+    EXPECT_EQ(violation(law, 0.0, 0.0, {-5, 0, 0}), 5.0);
+    EXPECT_EQ(violation(law, 0.0, 0.0, {5, 0, 2}), 2.0);
+    EXPECT_EQ(violation(law, 1.0, 7.0, {-5, 0, 2}), 0.0);
+    EXPECT_EQ(violation(law, 0.0, 7.0, {-9, 0, 0}), 2.0);
+  }
+  EXPECT_EQ(violation(ContactLaw::box, 1.0, 0.0, {5, 5, -5}), 0.0);
+  EXPECT_EQ(violation(ContactLaw::box, 1.0, 0.0, {5, 6, -8}), 3.0);
+  EXPECT_EQ(violation(ContactLaw::box, 0.5, 1.0, {-2, 0, 0}), 1.0);
+  EXPECT_EQ(violation(ContactLaw::frictionless, 1.0, 0.0, {5, 3, 4}), 5.0);
+  EXPECT_EQ(violation(ContactLaw::frictionless, 1.0, 0.0, {-5, 0, 0}), 5.0);
+  EXPECT_TRUE(std::isnan(violation(ContactLaw::coulomb, 1.0, 0.0, {5, std::nan(""), 0})));
+}
+
+/// Rolling rows count by the length that turns their mobility into that of the linear rows.
+TEST(ConeViolation, OfCouplesIsInNewtonSeconds) {
+  Scene scene;
+  scene.add_prescribed();
+  scene.add_rigid(2.0, Vec3::Constant(0.1));
+  scene.add_contact(0, 1, Vec3::UnitZ(), Vec3::Zero(), Vec3::Zero(), 0.0, 0.5);
+  const ConstraintProblem problem = test::whole(test::with_couples(scene, 0.0, 0.02, 1.0));
+  // N = 1/2 kg^-1 in linear rows, 10 / (kg m^2) in angular ones: l = sqrt(0.5/10) m
+  const double length = std::sqrt(0.05);
+
+  EXPECT_NEAR(errors_of(problem, {3, 1, 1, 0.2, 0.1, 0}).cone_violation,
+              std::hypot(0.2, 0.1) / length, 1e-13);
+  EXPECT_NEAR(errors_of(problem, {3, 1, 1, 0, 0, 0.08}).cone_violation, 0.0, 1e-15);
+  EXPECT_NEAR(errors_of(problem, {-3, 0, 0, 0, 0, 0}).cone_violation, 2.0, 1e-14);
+}
+
+TEST(ConeViolation, OfRowsIsTheDistanceFromTheirBounds) {
+  const ConstraintProblem limit = test::whole(test::limit(2.0, 0.01, 0.1));
+  EXPECT_EQ(errors_of(limit, {-0.25}).cone_violation, 0.25);
+  EXPECT_EQ(errors_of(limit, {0.25}).cone_violation, 0.0);
+  const ConstraintProblem motor = test::whole(test::motor(0.1, 3.0, 0.5));
+  EXPECT_EQ(errors_of(motor, {0.75}).cone_violation, 0.25);
+  EXPECT_EQ(errors_of(motor, {-1.0}).cone_violation, 0.5);
+  EXPECT_EQ(errors_of(motor, {0.5}).cone_violation, 0.0);
+  const ConstraintProblem joint = test::whole(test::pendulum(1.0, 0.1, 0.5, 0.01));
+  EXPECT_EQ(errors_of(joint, {-9, 9, -9}).cone_violation, 0.0);
 }
 
 TEST(ErrorSets, ZeroImpulsesNeedNoVector) {

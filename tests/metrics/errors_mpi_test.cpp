@@ -45,6 +45,15 @@ void compare(const test::Scene& scene, const test::Owner& owner) {
   }
   EXPECT_NEAR(many.natural_map_angular, one.natural_map_angular, 1e-12 * one.natural_map);
   EXPECT_NEAR(many.objective, one.objective, 1e-12 * std::abs(one.objective));
+  EXPECT_GT(one.cone_violation, 0.1);
+  EXPECT_NEAR(many.cone_violation, one.cone_violation, 1e-12);
+  // alone the same, on ranks with and without blocks
+  const test::LocalScene local = test::distribute(scene, Communicator::world(), owner);
+  DelassusOperator op(local.problem);
+  const ConeViolation alone =
+      ErrorEvaluator(local.problem, op).cone_violation(test::local_rows(local, x));
+  EXPECT_EQ(alone.distance, many.cone_violation);
+  EXPECT_EQ(alone.largest, many.largest_impulse);
 }
 
 TEST(DistributedErrors, EqualThoseOfOneRank) {

@@ -124,7 +124,8 @@ void compare(const ReferenceCase& c, const ConstraintProblem& problem) {
                                          {"energy_friction", e.energy_friction},
                                          {"energy_limit", e.energy_limit},
                                          {"natural_map_angular", e.natural_map_angular},
-                                         {"objective", e.objective}};
+                                         {"objective", e.objective},
+                                         {"cone_violation", e.cone_violation}};
   for (std::size_t m = 0; m < kMetricNames.size(); ++m)
     found[std::string(kMetricNames[m])] = value_of(e, static_cast<Metric>(m));
   EXPECT_EQ(found.size(), c.errors.size());

@@ -114,6 +114,7 @@ TEST(Motion, TurnsOnACircleAboutAPointThatGoesAlong) {
 
 TEST(Motion, ATableMeetsParabolasAtAnySpacing) {
   Motion motion;
+  motion.table.interpolation = Interpolation::cubic;
   motion.table.time = {0.0, 0.3, 0.4, 1.1, 1.2, 2.0};
   const auto x = [](double t) { return Vec3(0.1 * t - 0.3 * t * t, 2.0, -0.5 * t); };
   for (const double t : motion.table.time) motion.table.position.push_back(x(t));
@@ -139,23 +140,63 @@ TEST(Motion, ATableRestsBeforeAndAfterItsRows) {
   EXPECT_EQ(body.at(7.0).twist.v, Vec3::Zero());
 }
 
-TEST(Motion, VelocityOfATableIsContinuousAtItsRows) {
-  const Moved body([] {
-    Motion motion = random_motion(7);
-    motion.harmonics.clear();
-    return motion;
-  }());
-  const std::vector<double>& rows = body.model.motions[0].table.time;
-  for (std::size_t k = 1; k + 1 < rows.size(); ++k) {
-    const Twist left = body.at(rows[k] - 1e-9).twist, right = body.at(rows[k] + 1e-9).twist;
-    EXPECT_LT((left.v - right.v).norm(), 1e-6);
-    EXPECT_LT((left.w - right.w).norm(), 1e-6);
+TEST(Motion, VelocityOfASmoothTableIsContinuousAtItsRows) {
+  for (const Interpolation interpolation : {Interpolation::monotone, Interpolation::cubic}) {
+    const Moved body([&] {
+      Motion motion = random_motion(7);
+      motion.harmonics.clear();
+      motion.table.interpolation = interpolation;
+      return motion;
+    }());
+    const std::vector<double>& rows = body.model.motions[0].table.time;
+    for (std::size_t k = 1; k + 1 < rows.size(); ++k) {
+      const Twist left = body.at(rows[k] - 1e-9).twist, right = body.at(rows[k] + 1e-9).twist;
+      EXPECT_LT((left.v - right.v).norm(), 1e-6);
+      EXPECT_LT((left.w - right.w).norm(), 1e-6);
+    }
   }
+}
+
+TEST(Motion, ComponentsOfAMonotoneTableStayBetweenTheirRows) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Motion motion;
+    motion.table = random_motion(seed).table;
+    const Moved body(motion);
+    const MotionTable& table = body.model.motions[0].table;
+    for (std::size_t k = 0; k + 1 < table.time.size(); ++k) {
+      for (double s = 0.0; s < 1.0; s += 0.01) {
+        const double t = (1.0 - s) * table.time[k] + s * table.time[k + 1];
+        const Vec3 d = body.at(t).pose.p - body.start.pose.p;
+        const Vec3 low = table.position[k].cwiseMin(table.position[k + 1]);
+        const Vec3 high = table.position[k].cwiseMax(table.position[k + 1]);
+        // the place itself is rounded
+        EXPECT_TRUE((d.array() >= low.array() - 1e-15).all() &&
+                    (d.array() <= high.array() + 1e-15).all())
+            << seed << " " << k << " " << s;
+      }
+    }
+  }
+}
+
+TEST(Motion, VelocityAtARowOfALinearTableIsThatOfTheSideThatIsMeant) {
+  Motion motion;
+  motion.table = {{0.0, 1.0, 2.0}, {}, {}, Interpolation::linear};
+  for (const double x : {0.0, 1.0, 4.0}) motion.table.position.push_back(Vec3(x, 0, 0));
+  const Moved body(motion);
+  const auto speed = [&](double t, double inside) {
+    return prescribed_state(body.model, body.body, body.start.pose, t, inside).twist.v[0];
+  };
+
+  EXPECT_EQ(speed(1.0, 0.9), 1.0);
+  EXPECT_EQ(speed(1.0, 1.1), 3.0);
+  EXPECT_EQ(speed(2.0, 1.9), 3.0);
+  EXPECT_EQ(speed(2.0, 2.1), 0.0);
 }
 
 TEST(Motion, ATableOfASineConvergesWithTheThirdPowerOfItsSpacing) {
   const auto error = [](int rows) {
     Motion motion;
+    motion.table.interpolation = Interpolation::cubic;
     for (int k = 0; k < rows; ++k) {
       const double t = static_cast<double>(k) / (rows - 1);
       motion.table.time.push_back(t);

@@ -533,7 +533,9 @@ TEST_F(Shapes, FaultsThatAreMendedAreCounted) {
 
   ASSERT_EQ(model.warnings.size(), 2U);
   EXPECT_EQ(model.warnings[0], path + ": 1 triangle without area left out");
-  EXPECT_EQ(model.warnings[1].find("bodies.b: 1 of 5 vertices lie inside the hull"), 0U)
+  EXPECT_EQ(
+      model.warnings[1].find("case.yaml:4:32: bodies.b.shape: 1 of 5 vertices lie inside the hull"),
+      0U)
       << model.warnings[1];
 }
 

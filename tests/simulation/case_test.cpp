@@ -97,7 +97,7 @@ TEST(Case, AbsentKeysKeepTheirDefaults) {
   const CaseSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
 
   EXPECT_EQ(s.gravity, Vec3(0, 0, -9.81));
-  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, StopRule().max_iterations);
+  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, kUsualIterations);
   EXPECT_TRUE(std::isnan(s.solver.gauss_seidel.stop.time_limit));
   EXPECT_TRUE(s.bodies.empty());
 }
@@ -137,7 +137,8 @@ TEST(Case, SetNamesItselfInErrors) {
       {"solver.max_sweep=3",
        "--set: solver.max_sweep: unknown key; did you mean solver.max_iterations?"},
       {"solver.max_iterations=ten", "--set: solver.max_iterations: 'ten' is not a number"},
-      {"solver.max_iterations=", "--set: solver.max_iterations: expected a number, found nothing"},
+      {"solver.max_iterations=",
+       "--set: solver.max_iterations: expected a number or auto, found nothing"},
       {"solver.max_iterations=[1", "--set: solver.max_iterations: not YAML"},
       {"solver", "--set: 'solver' is not path=value"},
       {"=3", "--set: '=3' is not path=value"},

@@ -128,7 +128,7 @@ TEST(FlowCase, SaysWhatIsWrong) {
       {{"dimension=4"}, "dimension: '4' is out of range"},
       {{"bodies.shaker.motion.harmonics=[{amplitude: [0, 0, 1]}]"}, "frequency: missing"},
       {{"bodies.shaker.motion.table={}"}, "file: missing"},
-      {{"bodies.shaker.motion.table={file: none.csv}"}, "/data/none.csv: cannot be read"},
+      {{"bodies.shaker.motion.table={file: none.csv}"}, "/data/none.csv: no such file"},
   };
   for (const auto& [set, expected] : cases) {
     const std::string error = error_of(set);

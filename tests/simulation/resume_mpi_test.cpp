@@ -207,6 +207,78 @@ TEST(Resume, OnAsManyRanksGivesTheSameBitsAsTheUninterruptedRun) {
   }
 }
 
+TEST(Resume, FromAStepThatWasBrokenOffGivesTheSameBitsAsTheUninterruptedRun) {
+  const Communicator comm = Communicator::world();
+  int broken_off = 0;
+  for (const Case& c : cases()) {
+    const After whole = run_through(comm, c);
+    Simulation sim(comm, settings_of(c));
+    for (int i = 0; i < c.steps; ++i) sim.step();
+    const std::uint64_t before = state_hash(comm, sim.bodies(), sim.state());
+    // one rank is asked, when the solve has looked at the clock a few times
+    int looks = 0;
+    sim.watch().asked = [&] { return ++looks > 2 && comm.rank() == comm.size() - 1; };
+    try {
+      sim.step();
+      continue;  // solved before
+    } catch (const StopAsked&) {
+      ++broken_off;
+    }
+    EXPECT_EQ(sim.state().step, c.steps) << c.name;
+    const bool flows = !sim.inflow().none() || !sim.settings().outflow.empty();
+    if (!flows) {
+      EXPECT_EQ(state_hash(comm, sim.bodies(), sim.state()), before) << c.name;
+    }
+    CheckpointNotes notes;
+    notes.n_parts = sim.number_of_parts();
+    write_checkpoint(comm, file_of(c), notes, sim.bodies(), sim.state());
+    sim.watch() = {};
+
+    const After made_again = go_on(sim, c.steps);
+    const After resumed = resume_on(comm, c, c.steps);
+
+    EXPECT_EQ(first_difference(made_again.hashes, whole.hashes), 0) << c.name;
+    EXPECT_EQ(first_difference(made_again.sums, whole.sums), 0) << c.name;
+    EXPECT_EQ(first_difference(resumed.hashes, whole.hashes), 0) << c.name;
+    EXPECT_EQ(first_difference(resumed.sums, whole.sums), 0) << c.name;
+  }
+  EXPECT_GT(broken_off, 2);
+}
+
+TEST(Resume, SubStepsOfDop853AreBrokenOffAndMadeAgainWithTheSameBits) {
+  const Communicator comm = Communicator::world();
+  // a double pendulum
+  const std::string yaml =
+      "bodies:\n"
+      "  - {name: a, mass: 1, inertia: [0.1, 0.1, 0.1], position: [0.5, 0, 0]}\n"
+      "  - {name: b, mass: 1, inertia: [0.1, 0.1, 0.1], position: [1.5, 0, 0]}\n"
+      "joints:\n"
+      "  - {name: j, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 1, 0]}\n"
+      "  - {name: k, type: revolute, between: [a, b], at: [1, 0, 0], axis: [0, 1, 0]}\n"
+      "time: {stepper: natural, natural: {scheme: dop853}, step: 0.1, end: 10}\n";
+  Simulation whole(comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+  Simulation sim(comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+  for (int step = 0; step < 6; ++step) {
+    const std::uint64_t before = state_hash(comm, sim.bodies(), sim.state());
+    sim.watch().asked = [&] { return step % 2 == 1 && comm.rank() == comm.size() - 1; };
+    bool broken_off = false;
+    try {
+      sim.step();
+    } catch (const StopAsked&) {
+      broken_off = true;
+    }
+    EXPECT_EQ(broken_off, step % 2 == 1);
+    if (broken_off) {
+      EXPECT_EQ(state_hash(comm, sim.bodies(), sim.state()), before);
+      sim.watch() = {};
+      sim.step();
+    }
+    whole.step();
+    EXPECT_EQ(state_hash(comm, sim.bodies(), sim.state()),
+              state_hash(comm, whole.bodies(), whole.state()));
+  }
+}
+
 TEST(Resume, OnOtherRanksTheFirstStepAgreesWithinTheTolerance) {
   const Communicator world = Communicator::world();
   // all of them where there is time

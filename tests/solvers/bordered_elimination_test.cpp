@@ -148,6 +148,68 @@ TEST(BorderedElimination, ContradictoryVelocitiesGiveTheReactionsToTheirPossible
   EXPECT_LT(dense.difference(test::solve(*elimination, b), dense.least_norm(b)), 1e-8);
 }
 
+/// Two motors of one loop of four hinges, whose targets cannot both be met: what contradicts is
+/// taken from them alone, so that all hinges still hold.
+TEST(BorderedElimination, MotorsThatContradictEachOtherGiveWayAndTheLoopHolds) {
+  MechanismMaker maker(6);
+  for (Index i = 0; i < 4; ++i) maker.body(1.0 + i, maker.any());
+  const Vec3 at[] = {{0, 0, 0}, {0.2, 0, 0.7}, {1.1, 0, 0.9}, {1.4, 0, -0.1}};
+  const Vec3 axis = Vec3(0.1, 1.0, -0.2).normalized();
+  const Vec3 t1 = axis.unitOrthogonal();
+  const Vec3 t2 = axis.cross(t1);
+  const Quat turn = Quat::FromTwoVectors(Vec3::UnitY(), axis);
+  for (Index i = 0; i < 4; ++i) {
+    const Vec3 place = turn * at[i];
+    if (i % 2 == 0)
+      maker.joint(i, (i + 1) % 4, place, {t1, t2, axis});
+    else
+      maker.hinge(i, (i + 1) % 4, place, axis);
+  }
+  std::vector<std::size_t> motors = {5, 16};
+  maker.made.drive.assign(22, 0);
+  for (const std::size_t row : motors) maker.made.drive[row] = 1;
+  const DenseJoints dense(maker.made);
+  Eigen::VectorXd b = Eigen::VectorXd::Zero(22);
+  b[5] = 1.0;
+  b[16] = 7.0;
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+  const Eigen::VectorXd w = dense.a * test::solve(*elimination, b) - b;
+
+  // three rows out of the plane, and one motor
+  EXPECT_EQ(elimination->report().redundant.size(), 4U);
+  for (Eigen::Index r = 0; r < 22; ++r) {
+    if (r == 5 || r == 16)
+      EXPECT_GT(std::abs(w[r]), 0.1) << r;
+    else
+      EXPECT_LT(std::abs(w[r]), 1e-10) << r;
+  }
+}
+
+TEST(BorderedElimination, MotorsGiveWayAmongHundredsOfRedundantRowsToo) {
+  MechanismMaker maker = ladder(100);
+  const auto hinges = static_cast<std::size_t>(maker.made.blocks.n_rows());
+  // in the first loop one turns its lower bar against the post, the other the upper one
+  for (Index i = 0; i < 2; ++i)
+    maker.joint(0, 1 + i, Vec3(0, 0, i == 0 ? -1 : 1),
+                {Vec3::UnitX(), Vec3::UnitZ(), Vec3::UnitY()});
+  maker.made.drive.assign(hinges + 12, 0);
+  maker.made.drive[hinges + 5] = maker.made.drive[hinges + 11] = 1;
+  const DenseJoints dense(maker.made);
+  Eigen::VectorXd b = Eigen::VectorXd::Zero(dense.a.rows());
+  b[static_cast<Eigen::Index>(hinges + 5)] = 1.0;
+  b[static_cast<Eigen::Index>(hinges + 11)] = -5.0;
+
+  const auto elimination = make_bordered_elimination(maker.made);
+  elimination->factor(maker.made);
+  const Eigen::VectorXd w = dense.a * test::solve(*elimination, b) - b;
+
+  EXPECT_GT(elimination->report().regularisation, kJointRegularisation);
+  EXPECT_GT(w.lpNorm<Eigen::Infinity>(), 0.1);  // of a motor
+  EXPECT_LT(w.head(static_cast<Eigen::Index>(hinges)).lpNorm<Eigen::Infinity>(), 5e-3);
+}
+
 TEST(BorderedElimination, SeveralMechanismsShareOneObject) {
   MechanismMaker maker(4);
   for (Index ring = 0; ring < 3; ++ring) {

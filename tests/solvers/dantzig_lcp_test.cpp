@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -258,6 +259,7 @@ TEST(BoundedLcp, RowsThatContradictEachOtherAreToldAndFinite) {
     EXPECT_FALSE(s.result.solved);
     EXPECT_TRUE(s.x.allFinite());
     EXPECT_GT(s.result.residual, 0.1);
+    EXPECT_EQ(s.result.end, LcpEnd::no_solution);
   }
 }
 
@@ -285,9 +287,28 @@ TEST(BoundedLcp, StopsWhenAsked) {
   const Solved solved = solve(p, s);
 
   EXPECT_TRUE(solved.result.stopped);
+  EXPECT_EQ(solved.result.end, LcpEnd::stopped);
   EXPECT_FALSE(solved.result.solved);
   EXPECT_LE(solved.result.pivots, 5);
   EXPECT_TRUE((solved.x.array() >= p.lo.array()).all() && (solved.x.array() <= p.hi.array()).all());
+}
+
+TEST(BoundedLcp, TellsHowFarItIs) {
+  const Problem p = random_problem(60, 90, 7);
+  LcpSettings s = settings(false);
+  std::vector<std::int64_t> pivots;
+  Eigen::Index most = 0;
+  s.progress = [&](const LcpResult& r, Eigen::Index free_rows) {
+    pivots.push_back(r.pivots);
+    most = std::max(most, free_rows);
+  };
+
+  const Solved solved = solve(p, s);
+
+  ASSERT_FALSE(pivots.empty());
+  EXPECT_TRUE(std::is_sorted(pivots.begin(), pivots.end()));
+  EXPECT_GE(pivots.back(), solved.result.pivots - 1);
+  EXPECT_GT(most, 0);
 }
 
 TEST(BoundedLcp, ResponseIsTheDerivativeOfTheSolution) {

@@ -8,7 +8,9 @@
 #include <random>
 
 #include "catena/base/error.hpp"
+#include "catena/base/timer.hpp"
 #include "solvers/fang_interior_point_linear.hpp"
+#include "solvers/solve_watch.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
@@ -208,12 +210,13 @@ struct PileStage {
 };
 
 TEST(FangSystems, AllFormsSolveNewtonsEquations) {
+  SolveWatch watch(Communicator::self(), nullptr, kNone, wall_seconds());
   PileStage s;
   for (const InteriorPointForm form :
        {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg}) {
     std::vector<double> dx(s.x.size()), dy(s.y.size());
     const auto system =
-        fang::make_stage_system(s.problem, s.cones, s.scaled, to_gap(0.0, form), 0.0);
+        fang::make_stage_system(s.problem, s.cones, s.scaled, to_gap(0.0, form), watch);
 
     ASSERT_TRUE(system->solve({s.x, s.y, s.c, s.r_d, s.r_g, s.barriers}, dx, dy));
 

@@ -297,10 +297,16 @@ TEST(FirstOrder, TimeIsLookedAtInEveryIteration) {
   StopRule late = stop;
   late.time_limit = 0.05;
 
-  for (const test::Solved& s : run_both(test::whole(scene), late)) {
-    EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
-    EXPECT_NE(s.report.iterations % 1000, 0);
+  // a machine that stalls just at an evaluation ends the solve there
+  std::array<bool, 2> between{};
+  for (int tries = 0; tries < 5 && !(between[0] && between[1]); ++tries) {
+    const auto both = run_both(test::whole(scene), late);
+    for (std::size_t k = 0; k < both.size(); ++k) {
+      EXPECT_EQ(both[k].report.status, SolveStatus::time_limit) << both[k].report.reason;
+      between[k] = between[k] || both[k].report.iterations % 1000 != 0;
+    }
   }
+  EXPECT_TRUE(between[0] && between[1]);
 }
 
 TEST(FirstOrder, NanIsABreakdownAndWhatNothingMovesHasNoImpulse) {

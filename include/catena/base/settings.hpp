@@ -16,6 +16,12 @@ namespace catena {
 /// Marks a number that is not set.
 inline constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
+/// A word of other programs, and what stands for it here: one of the words that are known, or, if
+/// it is none of these, a remedy.
+struct Synonym {
+  std::string_view word, meant;
+};
+
 /// What is known of one key besides its value.
 struct SettingInfo {
   std::string_view unit = {};  ///< SI unit in which the value is held ("s", "m/s", "kg/m^3",
@@ -29,6 +35,10 @@ struct SettingInfo {
   bool row_alone = false;      ///< of rows: a single row may stand without its outer brackets
   std::string_view word = {};  ///< a word that stands for `word_value` ("none", "per_rank")
   double word_value = kNone;
+  /// Of a choice: told to whoever writes one of these; of several with one word the first that is
+  /// known.
+  std::span<const Synonym> synonyms = {};
+  std::string_view first_unit = {};  ///< of rows: unit of the first column, where it is another
   std::string_view help = {};
 };
 
@@ -101,6 +111,10 @@ class SettingsVisitor {
   /// Reports a problem with the value of `key` in the section being visited, at its
   /// place in the source. Readers throw or collect; others ignore it.
   virtual void reject(std::string_view key, const std::string& found, const std::string& fix) = 0;
+
+  /// Tells of a value of `key` that is allowed but likely not meant. Readers keep it with its
+  /// place; others ignore it.
+  virtual void hint(std::string_view, const std::string&) {}
 
   /// Where `key` of the section being visited stands in the source, or the section itself if the
   /// key is absent or empty: "pile.yaml:3:5: joints.hinge.at", for errors that show only when the

@@ -1,6 +1,7 @@
 // Contact problems in FCLIB's HDF5 layouts.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,8 @@ struct FclibInfo {
   std::int64_t n_bodies = 0;      ///< diagonal blocks of M; 0 for local
   std::int64_t n_bilateral = 0;   ///< rows of G; 0 for local
   std::int64_t n_boxed = 0;       ///< boxed rows of a Catena dump
+  bool dumped = false;            ///< by Catena (group /catena)
+  bool has_guess = false;         ///< /guesses/1/r is there
 };
 
 /// Collective. Reads a local (W, q, mu: assembled operator) or global (M, H, f, w, mu:
@@ -39,8 +42,23 @@ struct FclibInfo {
 /// definite), naming the dataset.
 ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, FclibInfo& info);
 
-/// A first guess: /guesses/1/r, or zeros, block by block in the problem's order. Collective.
+/// Collective. A first guess, block by block in the order of a problem from read_fclib(): that of
+/// contacts from /guesses/1/r, of other rows from where write_fclib() leaves it; zeros where the
+/// file has none. Throws Error(bad_input) if it does not fit or is not finite.
 std::vector<double> read_fclib_guess(const std::string& path, const ConstraintProblem& problem);
+
+/// A step that a run dumped, as the run held it: contacts by their frames and arms, bodies, blocks
+/// and subdomains in the run's order, of several ranks one after the other. Solvers take the same
+/// way on it as in the run, which the order of FCLIB's rows does not allow.
+struct DumpedStep {
+  ConstraintProblem problem;
+  /// Row of `problem` per row of what read_fclib() gives on one rank.
+  std::vector<Index> row;
+};
+
+/// On one rank. Nothing where the file holds no such step, or where FCLIB's data, which have the
+/// last word, have been changed since it was written.
+std::optional<DumpedStep> read_dumped_step(const Communicator& comm, const std::string& path);
 
 /// Collective. Writes a problem with bodies as FCLIB global problem: FCLIB's r is lambda,
 /// its u our w; Sigma becomes an extra velocity of mass 1/Sigma, unilateral rows contacts
@@ -49,10 +67,12 @@ std::vector<double> read_fclib_guess(const std::string& path, const ConstraintPr
 /// Contacts stand in the order of their keys (general blocks by name, after them), bodies by
 /// id. Contacts stand in FCLIB with their three rows; what it cannot say of them (rolling and
 /// spinning rows, cohesion) stands in a group /catena/couples and is read back: the same file
-/// whatever the rank count. With `impulses`, also /solution/{v, u, r, l}. Rank 0 holds the whole
-/// problem while it writes.
+/// whatever the rank count. With `impulses`, also /solution/{v, u, r, l}; with `guess`, the first
+/// guess of the solve, /guesses/1/{v, u, r} (of all rows but the contacts' three in /catena), and
+/// the step for read_dumped_step(). Rank 0 holds the whole problem while it writes.
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
-                 const std::string& title, std::span<const double> impulses = {});
+                 const std::string& title, std::span<const double> impulses = {},
+                 std::span<const double> guess = {});
 
 /// Collective. /solution/{v, u, r} in the order of the file the problem was read from.
 void write_fclib_solution(const std::string& path, const ConstraintProblem& problem,

@@ -14,4 +14,7 @@ std::string describe_file(const std::string& path);
 /// Version of the HDF5 library, for --version and provenance.
 std::string hdf5_version();
 
+/// Collective over the ranks that write together: ends HDF5, if it was used. No file may be left.
+void end_files();
+
 }  // namespace catena

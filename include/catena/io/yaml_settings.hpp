@@ -35,8 +35,13 @@ class YamlDocument {
 
   /// Lets `describe` overwrite the settings that the document sets. Throws the first Error
   /// in the order: unknown or bad values, missing keys, contradictions (reject); within
-  /// each by place.
-  void read(const Description& describe) const;
+  /// each by place. Returns the hints: of the description (SettingsVisitor::hint), and of numbers
+  /// that are hardly meant as they stand (number_hint).
+  std::vector<std::string> read(const Description& describe) const;
+
+  /// Where a key stands, "pile.yaml:3:5" or "--set": that of the longest part of the path (keys
+  /// and names or indices of list items, joined by dots) that the document has; empty if none.
+  std::string place_of(std::string_view path) const;
 
  private:
   struct Impl;

@@ -53,7 +53,23 @@ struct Errors {
   /// square is of the size of the energy.
   double fischer_burmeister = 0.0;
   double objective = 0.0;  ///< 1/2 lambda^T N lambda + r^T lambda, J
+  /// N s, largest over blocks: the distance of a contact's impulse from its cone (moved by its
+  /// cohesion), of another row's from its bounds. Rolling and spinning rows count in N s by the
+  /// lengths of the other errors, angular rows of joints at an arm of 1 m. Says nothing of w.
+  double cone_violation = 0.0;
+  double largest_impulse = 0.0;  ///< ConeViolation::largest
 };
+
+/// How far impulses are from what their blocks admit: Errors::cone_violation, and the largest
+/// impulse or cohesion of a block, N s, whose round-off the distance is compared with.
+struct ConeViolation {
+  double distance = 0.0, largest = 0.0;
+  bool is_round_off() const { return distance <= kRoundOff * largest; }
+  static constexpr double kRoundOff = 1e-13;
+};
+inline ConeViolation cone_violation_of(const Errors& e) {
+  return {e.cone_violation, e.largest_impulse};
+}
 
 /// Value of one metric.
 double value_of(const Errors& errors, Metric metric);
@@ -86,6 +102,9 @@ class ErrorEvaluator {
                 ErrorSet set = ErrorSet::all);
   bool pending() const;
   Errors end();
+
+  /// Collective. Errors::cone_violation of `impulses` alone, at the price of one walk over them.
+  ConeViolation cone_violation(std::span<const double> impulses) const;
 
   /// Collective. Energy error that round-off alone leaves, J: with s_i = sum |G_ij V_free_j|
   /// + |q_i| the size of the terms that row i adds up,

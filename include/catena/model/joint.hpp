@@ -9,6 +9,7 @@
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
+#include "catena/model/table.hpp"
 
 namespace catena {
 
@@ -107,16 +108,6 @@ struct JointState {
   /// Unwrapped angles (over many turns) where the joint has them: of its first and second angle
   /// (gear: of a and b), rad, at the present pose.
   std::array<double, 2> angle{};
-};
-
-/// A number over time, linear between the given times, constant before and after.
-struct ValueTable {
-  std::vector<double> time;  ///< s, ascending
-  std::vector<double> value;
-  double at(double t) const;
-  double slope(double t) const;  ///< to the right at a given time; 0 before and after
-  /// Mean over [t, t + h].
-  double mean(double t, double h) const;
 };
 
 /// A given force and torque on one body.

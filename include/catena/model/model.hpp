@@ -29,12 +29,13 @@ struct Harmonic {
   double phase = 0.0;                   ///< rad
 };
 
-/// Displacement and rotation vector (world frame) at given times, from the pose at t = 0;
-/// between them a piecewise cubic with continuous velocity, before and after them constant.
+/// Displacement and rotation vector (world frame) at given times, from Motion::start;
+/// before and after them constant.
 struct MotionTable {
-  std::vector<double> time;    ///< s, ascending
-  std::vector<Vec3> position;  ///< m
-  std::vector<Vec3> rotation;  ///< rad
+  std::vector<double> time;                               ///< s, ascending
+  std::vector<Vec3> position;                             ///< m
+  std::vector<Vec3> rotation;                             ///< rad
+  Interpolation interpolation = Interpolation::monotone;  ///< of each component
 };
 
 /// Prescribed motion of a kinematic body from its pose at t = 0: the sum of a constant
@@ -42,7 +43,7 @@ struct MotionTable {
 /// goes along with the translation: by the rotation vector of harmonics and table, and before
 /// that by the constant angular velocity.
 struct Motion {
-  Pose start = {};                       ///< at t = 0
+  Pose start = {};                       ///< from which the parts lead on
   Vec3 velocity = Vec3::Zero();          ///< m/s
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s
   bool about_origin = true;              ///< of the body's frame; else about `about`
@@ -71,6 +72,10 @@ struct BodyConstants {
   bool collides = true;    ///< false: its shape makes no contacts
   std::uint8_t group = 0;  ///< collision group, see Model::group_pairs
   bool jointed = false;    ///< a joint acts on it
+  /// 1 + index of the case's outflow in which its centre has been first, 0: none yet. Kept while
+  /// its mechanism stays; it stands here because a column of its own would be zeros in nearly every
+  /// run.
+  std::int32_t passed = 0;
   Shape shape;
   int material = 0;
   int motion = -1;              ///< index into Model::motions for kinematic bodies
@@ -97,6 +102,8 @@ class NameTable {
   void add(GlobalId first, GlobalId count, std::string name, bool numbered);
   /// Name of a body, "body-<id>" if unknown.
   std::string name_of(GlobalId id) const;
+  /// The text given for an id, without a number; empty if unknown.
+  std::string text_of(GlobalId id) const;
   GlobalId size() const;  ///< one past the largest id
 
  private:
@@ -105,7 +112,8 @@ class NameTable {
     std::string name;
     bool numbered;
   };
-  std::vector<Range> ranges_;  ///< ascending
+  const Range* range_of(GlobalId id) const;  ///< nullptr if unknown
+  std::vector<Range> ranges_;                ///< ascending
 };
 
 /// Parameters of contact rows (docs/theory.md, "Contact rows").
@@ -136,6 +144,8 @@ struct Model {
   std::vector<std::string> warnings;
   NameTable names;
   NameTable joint_names;  ///< by joint id
+  /// Where bodies and joints stand in the case, "pile.yaml:3:5: bodies.block", for errors.
+  NameTable places, joint_places;
   std::vector<ValueTable> tables;
   std::vector<AppliedForce> forces;
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
@@ -147,9 +157,14 @@ struct Model {
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b);
 
 /// Pose and twist at time t of a fixed or kinematic body; `pose` is where those are that have no
-/// motion.
+/// motion. Where velocities jump, at rows of tables, `inside` is a time on the side that is meant
+/// (see evaluate() of tables); with t itself that side is the right one.
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
-                                 double t);
+                                 double t, double inside);
+inline BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
+                                        const Pose& pose, double t) {
+  return prescribed_state(model, body, pose, t, t);
+}
 
 /// Constant twist that takes a fixed or kinematic body from its pose at t to that at t + h, up to
 /// half a turn: its displacement and its rotation vector over h.

@@ -123,6 +123,9 @@ struct State {
   FlowSums flow;
   BalanceSums balance;
   double sub_step = 0.0;  ///< that error control tries next, s; 0: the whole step
+  /// Step whose flow of bodies and look at the balance are done already, although it was broken off
+  /// afterwards; -1: none.
+  std::int64_t prepared = -1;
 };
 
 /// This rank's owned bodies, constant data, in the local order of State, and the joints it holds:
@@ -162,6 +165,7 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("time", state.time);
   visit("step", state.step);
   visit("sub_step", state.sub_step);
+  visit("prepared", state.prepared);
   visit("dissipation_friction", state.audit.dissipation_friction);
   visit("dissipation_impact", state.audit.dissipation_impact);
   visit("recovery_work", state.audit.recovery_work);

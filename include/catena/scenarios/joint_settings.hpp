@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,23 +14,35 @@
 
 namespace catena {
 
-/// A factor over time, linear between the rows: from a CSV file with the columns t, value, or here.
+/// What the rows of a table are: factors of something else, or a motor's target itself.
+enum class TableValues : std::uint8_t { factor, position, velocity };
+
+/// A number over time: from a CSV file with the columns t, value, or here.
 struct FactorEntry {
   bool present = false;
   std::string file;          ///< absolute after reading a case; or empty
-  std::vector<double> rows;  ///< t (s), factor; ascending in t
+  std::vector<double> rows;  ///< t (s), value; ascending in t
+  TableValues values = TableValues::factor;
+  /// Not given: monotone for positions, linear for factors and velocities.
+  std::optional<Interpolation> interpolation;
+  Interpolation interpolation_or_default() const;
 };
 
-/// Motor along one coordinate of a joint: exactly one of velocity and position is given.
+/// Motor along one coordinate of a joint: exactly one of velocity, position and a table of
+/// one of them is given.
 struct MotorEntry {
   bool present = false;
   double velocity = kNone;      ///< m/s or rad/s
   double position = kNone;      ///< m or rad
-  FactorEntry table;            ///< of velocity or position
+  FactorEntry table;            ///< of velocity or position, or in their place
   double max_force = kNone;     ///< N or N m; kNone: no bound
   double viscosity = kNone;     ///< velocity: N s/m or N m s; kNone: held exactly
   double compliance = kNone;    ///< position: m/N or rad/(N m); kNone: 0
   double damping_time = kNone;  ///< position: s; kNone: 2 h
+
+  bool drives_velocity() const {
+    return !std::isnan(velocity) || (table.present && table.values == TableValues::velocity);
+  }
 };
 
 /// What acts along one coordinate of a joint; numbers that are not given are kNone.

@@ -23,6 +23,8 @@ struct PartSettings;
 /// Lengths in m, but coordinates in a file are times `unit` and `scale`.
 struct ShapeSettings {
   ShapeType type = ShapeType::none;
+  std::string place;                  ///< file:line:column and path, for errors
+  Vec3 normal = Vec3::UnitZ();        ///< plane: out of the half space, any length but zero
   double radius = kNone;              ///< sphere, capsule, cylinder
   Vec3 size = Vec3::Constant(kNone);  ///< box: full edges
   double length = kNone;  ///< capsule: between the centres of the caps; cylinder; hollow: inner
@@ -59,8 +61,8 @@ struct PartSettings {
 enum class PositionOf { centre_of_mass, shape_origin };
 
 struct BodySettings {
-  std::string name;
-  std::string material;  ///< needed where there is a shape
+  std::string name, place;  ///< place: file:line:column and path, for errors
+  std::string material;     ///< needed where there is a shape
   ShapeSettings shape;
   double mass = kNone;                   ///< kg; kNone: volume times density
   Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
@@ -77,6 +79,8 @@ struct BodySettings {
   bool kinematic = false;  ///< has a `motion`
   Motion motion;
   std::string motion_file;  ///< CSV table of the motion, absolute after reading a case; or empty
+  /// Rows of the table are positions and orientations, not displacements from the start.
+  bool motion_absolute = false;
 };
 
 /// Five fixed planes that hold a box from within: the floor and four walls, and a lid if
@@ -153,6 +157,7 @@ struct GeneratorSettings {
   NetSettings net;
   bool collide = true;  ///< of all its bodies
   std::string group;
+  std::string place;  ///< file:line:column and path, for errors
   const std::string& name() const;
 };
 
@@ -196,6 +201,8 @@ struct SceneSettings {
   PeriodicSettings periodic;
   int dimension = 3;  ///< 2: motion in the x-z plane
   std::int64_t seed = 1;
+  /// What is likely not meant, with its place (SettingsVisitor::hint); warnings of the model.
+  std::vector<std::string> hints;
 };
 
 /// The keys of a scene, in the section being visited; rejects what contradicts itself.
@@ -227,6 +234,9 @@ Model make_model(const SceneSettings& scene, const Communicator& comm);
 
 /// Number of ids, unbounded bodies included.
 inline GlobalId total_bodies(const Model& model) { return model.names.size(); }
+
+/// Of those the bodies that are there before the first step: all but those of insertions.
+GlobalId bodies_at_start(const SceneSettings& scene, const Model& model);
 
 /// Collective. Appends this rank's share of the bounded bodies: of all ids 0 .. N-1 those in
 /// [rank N / ranks, (rank + 1) N / ranks). The values of a body depend on its id and the

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "catena/base/error.hpp"
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/scenarios/scene.hpp"
@@ -50,7 +53,13 @@ struct CaseSettings : SceneSettings {
   SolverSettings solver;
   BalanceSettings parallel;
   OutputSettings output;
+  /// Where a key stands in the case's file (YamlDocument::place_of); none for cases made otherwise.
+  std::function<std::string(std::string_view)> place_of;
 };
+
+/// The same error, with the place of its key before it where `where` is a key of the case, such as
+/// "solver.formulation".
+Error with_place(const CaseSettings& settings, const Error& error);
 
 /// The whole description of a case file, `catena: 1` included.
 void describe(SettingsVisitor& visit, CaseSettings& s);

@@ -8,6 +8,7 @@
 
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
+#include "catena/partition/departures.hpp"
 #include "catena/scenarios/insertion.hpp"
 
 namespace catena {
@@ -52,10 +53,13 @@ class Inflow {
 
 /// Collective. Removes the dynamic bodies whose centre lies in one of the regions (sides
 /// included; the first one counts) with the impulses of their contacts, and counts them. Bodies on
-/// which joints act stay; links of joints are made anew where bodies leave. Returns their number
-/// over all ranks. Memory O(bodies removed in the step).
+/// which joints act leave with their whole mechanism and its joints, once each of its bodies has
+/// been in a region and if nothing holds it (find_departures); a body counts for the region in
+/// which it has been first. Links of joints are made anew where bodies leave. Returns the number of
+/// bodies over all ranks; `staying`, if given, receives the mechanisms that stay and of which
+/// bodies lie in a region for the first time. Memory O(bodies removed in the step).
 std::int64_t remove_outflow(const Communicator& comm, const Model& model,
                             const std::vector<OutflowSettings>& regions, Bodies& bodies,
-                            State& state);
+                            State& state, std::vector<StayingMechanism>* staying = nullptr);
 
 }  // namespace catena

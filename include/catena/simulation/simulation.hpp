@@ -87,6 +87,12 @@ class Simulation {
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
   const LoopTimes& loop_times() const { return loop_times_; }
+  /// What steps look at while they last. Where it asks for an end, step() throws StopAsked on every
+  /// rank and leaves the state of the step's start, from which step() may be called again.
+  Watch& watch() { return watch_; }
+  /// Mechanisms of which bodies came into an outflow before the last step for the first time, and
+  /// which stay.
+  const std::vector<StayingMechanism>& staying() const { return staying_; }
 
  private:
   /// Collective. What comes before any body is there.
@@ -115,6 +121,7 @@ class Simulation {
   Model model_;
   Bodies bodies_;
   State state_;
+  Watch watch_;
   std::unique_ptr<TimeStepper> stepper_;
   PartitionQuality quality_;
   BalanceLook look_;
@@ -123,6 +130,7 @@ class Simulation {
   std::unique_ptr<Inflow> inflow_;
   double setup_seconds_ = 0.0;
   LoopTimes loop_times_;
+  std::vector<StayingMechanism> staying_;
 };
 
 /// Collective. The case gone on from the checkpoint `file`, or, if that is empty, from the newest

@@ -20,7 +20,8 @@ enum class FangStop { none, objective, force };
 
 /// `solver.interior_point:`
 struct InteriorPointSettings {
-  StopRule stop;  ///< max_iterations counts Newton steps; not among the keys of `interior_point:`
+  StopRule stop;  ///< max_iterations counts stages and Newton steps; not among the keys of
+                  ///< `interior_point:`
   InteriorPointForm form = InteriorPointForm::cone;
   FangPreconditioner preconditioner = FangPreconditioner::diagonal;
   FangStop fang_stop = FangStop::none;

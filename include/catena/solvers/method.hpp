@@ -13,6 +13,10 @@
 
 namespace catena {
 
+/// `max_iterations: auto` of the stop rule of MethodSettings: what make_solver takes for it.
+inline constexpr int kUsualIterations = 0;
+inline constexpr int kUsualSweeps = 200, kUsualAutomatic = 10000;
+
 enum class SolverMethod { gauss_seidel, jacobi, apgd, interior_point, dantzig, automatic };
 inline constexpr std::array<std::string_view, 6> kSolverNames = {
     "gauss_seidel", "jacobi", "apgd", "interior_point", "dantzig", "auto"};
@@ -21,6 +25,8 @@ inline constexpr std::array<std::string_view, 6> kSolverNames = {
 /// `method`, those of the others in sections of their names. `stop` and `joints` are those of
 /// `gauss_seidel`, whatever the method: make_solver hands them on.
 struct MethodSettings {
+  MethodSettings() { stop().max_iterations = kUsualIterations; }
+
   SolverMethod method = SolverMethod::gauss_seidel;
   GaussSeidelSettings gauss_seidel;
   JacobiSettings jacobi;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catena/base/settings.hpp"
+#include "catena/base/watch.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/metrics/errors.hpp"
 
@@ -41,7 +42,7 @@ struct StopRule {
   Metric metric = Metric::energy;
   double relative_tolerance = 1e-6;
   double absolute_tolerance = 1e-12;
-  int max_iterations = 200;
+  int max_iterations = 200;   ///< in the method's own unit; of `auto` the work of so many sweeps
   double time_limit = kNone;  ///< s, wall; kNone: none
   /// Iterations between evaluations of the error, which cost about a sweep each; they begin after
   /// 1, 2, 4, ... iterations, until they are so far apart.
@@ -55,6 +56,10 @@ struct StopRule {
   /// that is to be reached (equal on all ranks but for wall_s): true ends the solve as the
   /// iteration limit does. Set by the program.
   std::function<bool(std::span<const HistoryEntry>, double threshold)> give_up;
+  /// Looked at every half second and before each call of a library: where the run is to end, the
+  /// solve is broken off by StopAsked on every rank. Null: nobody asks. Must outlive the solver.
+  /// Set by the program.
+  const Watch* watch = nullptr;
 };
 void describe(SettingsVisitor& visit, StopRule& s);
 
@@ -81,12 +86,28 @@ struct JointReport {
   std::vector<RedundantJointRow> redundant;  ///< the first hundred
 };
 
+/// A connected component of a problem that a solver which takes components apart did not solve, or
+/// solved by another method.
+struct SolvedApart {
+  std::int64_t blocks = 0, rows = 0;
+  bool solved = false;  ///< by the other method; false: its impulses miss the tolerance
+  /// The block of its largest error: a contact's bodies, or `name` of another block (and of
+  /// contacts without key).
+  bool contact = false;
+  ContactKey key;
+  std::int64_t name = 0;
+  std::string text;  ///< what happened, without names
+};
+
+/// Components that a report names.
+inline constexpr std::size_t kMostApartNamed = 100;
+
 /// What a solve did; equal on all ranks.
 struct SolveReport {
   SolveStatus status = SolveStatus::iteration_limit;
   std::string reason;  ///< one sentence
-  std::string choice;  ///< what `auto` tried, in order; empty for the others
-  int iterations = 0;
+  std::string choice;  ///< the methods tried, in order; empty where there was no choice
+  int iterations = 0;  ///< in the unit of StopRule::max_iterations
   int linear_iterations = 0;
   double wall_s = 0.0;  ///< whole solve, set-up included
   double setup_s = 0.0;
@@ -96,6 +117,10 @@ struct SolveReport {
   double threshold = 0.0;             ///< the value of the metric that was to be reached
   std::vector<HistoryEntry> history;  ///< at every evaluation (StopRule::history_set)
   JointReport joints;
+  std::vector<SolvedApart> apart;  ///< the first hundred
+  std::int64_t n_apart = 0;        ///< of all
+  /// Why a pivoting method ended without a solution, where it is not round-off; else empty.
+  std::string stuck;
 };
 
 /// A method for the constraint problem. Methods differ in speed and accuracy only: all

@@ -36,9 +36,11 @@ inline constexpr double kBaumgarteBound = 2.78;
 /// "Natural coordinates"). Throws Error where a contact is found.
 class NaturalStepper : public TimeStepper {
  public:
-  /// Collective. `step`: h, s. References must outlive the stepper.
+  /// Collective. `step`: h, s. References must outlive the stepper, and so must `watch`, at which
+  /// sub-steps look; it may be null.
   NaturalStepper(const Communicator& comm, const Model& model, double step,
-                 const NaturalSettings& settings, const JointSettings& joints);
+                 const NaturalSettings& settings, const JointSettings& joints,
+                 const Watch* watch = nullptr);
   ~NaturalStepper() override;
 
   void check_start(const Bodies& bodies, const State& state) override;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "catena/constraints/joint_rows.hpp"
@@ -11,6 +12,13 @@
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
+
+/// What misfits of a joint are compared with, m: its longer arm from a body's centre of mass, the
+/// larger radius of gyration of its dynamic bodies, the length of a rod; 0: nothing of it is known.
+/// `body`: as in ContactSet::joint_bodies. Arms alone would not do: of a joint at a centre of mass
+/// they are zero, or round-off.
+double joint_length(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
+                    const LocalBodies& local);
 
 /// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those
 /// of Bodies::joints, ContactSet::joint_bodies says where their bodies are.
@@ -39,8 +47,19 @@ class StepJoints {
                       std::span<double> rhs, const ConstraintProblem& problem) const;
   /// Largest misfits at the start of the step, this rank's.
   const JointMisfit& misfit() const { return misfit_; }
-  /// The same as one number: rad, or as a part of the joint's longer arm.
+  /// The same as one number: rad, or as a part of the joint's longer arm; of joints without arms
+  /// angles alone.
   double relative_misfit() const { return relative_misfit_; }
+  /// Largest misfit of rigid rows as a part of its joint's length (joint_length), or rad, and whose
+  /// it is; kNoBody: no joint has any.
+  double drift() const { return drift_; }
+  GlobalId drift_joint() const { return drift_joint_; }
+  /// Local. Velocities of rigid rows that `local` has at the step's start, negative, in the
+  /// problem's rows (others 0). Returns the joint with the largest and that, m/s or rad/s; kNoBody:
+  /// all are 0.
+  GlobalId start_slips(const Bodies& bodies, const LocalBodies& local,
+                       const ConstraintProblem& problem, std::span<double> rhs,
+                       double& largest) const;
   /// Local. What joint j (of Bodies::joints) did in the step that `impulses` are of.
   JointReaction reaction(std::size_t j, const ConstraintProblem& problem,
                          std::span<const double> impulses, const ContactSet& set) const;
@@ -51,9 +70,18 @@ class StepJoints {
   /// kNoIndex: no joints here.
   Index worst(const ConstraintProblem& problem, std::span<const double> impulses,
               std::span<const double> twists, double& slip) const;
+  /// Local. Joints whose motors without bound miss their targets by more than a per cent, and by
+  /// how much, m/s or rad/s.
+  std::vector<std::pair<GlobalId, double>> missed_drives(const Bodies& bodies,
+                                                         const ConstraintProblem& problem,
+                                                         std::span<const double> impulses,
+                                                         std::span<const double> twists) const;
 
  private:
   static JointPoses poses_of(const std::array<Index, kJointBodies>& body, const LocalBodies& local);
+  static double row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
+                         std::span<const double> impulses, std::span<const double> twists);
+  void note_drift(const JointConstants& joint, const JointMisfit& own, double length);
   Index block_of(std::size_t made) const { return first_block_ + static_cast<Index>(made); }
 
   const Model& model_;
@@ -61,9 +89,14 @@ class StepJoints {
   std::vector<JointBlock> made_;  ///< from first_block_ on
   std::vector<Index> begin_;      ///< per joint: its first entry of made_; one more at the end
   std::vector<char> rows_;        ///< per joint: rows of its geometry, without motors
+  std::vector<char> rigid_;       ///< per joint: neither a spring nor compliant
   std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
   JointMisfit misfit_;
   double relative_misfit_ = 0.0;
+  double drift_ = 0.0;
+  GlobalId drift_joint_ = kNoBody;
+  /// Per joint: axes whose motors are rows of its bilateral block, behind those of its geometry.
+  std::vector<std::array<char, kJointAxes>> motor_row_;
 };
 
 }  // namespace catena

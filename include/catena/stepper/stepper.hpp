@@ -44,13 +44,18 @@ class Stepper : public TimeStepper {
   // The stages, for tests; each reads what the ones before left.
   void find_contacts(const Bodies& bodies, const State& state) override;  ///< collective
   void assemble_problem(const Bodies& bodies, const State& state);        ///< local
-  void solve_impulses();                                                  ///< collective
+  /// Collective. Of the first step: what joints take from velocities that they do not allow.
+  void note_forbidden(const Bodies& bodies, const State& state);
+  void solve_impulses();  ///< collective
+  /// Collective. Names the motors that the joints hold back (StepReport::held_drives).
+  void find_held_drives(const Bodies& bodies);
   /// Collective. Throws BlowUp where the solution would spoil a body.
   void check_solution(const Bodies& bodies, const State& state) const;
   void apply_impulses(State& state);                       ///< local: kept impulses, audit
   void advance_poses(const Bodies& bodies, State& state);  ///< local: twists, then poses
   /// Collective. Brings the joints' misfits below settings.projection with the factors of the
-  /// step's solve; velocities stay. Nothing without that setting.
+  /// step's solve; velocities stay. A move that does not lessen the largest misfit is halved, or
+  /// left out, with those after it. Nothing without that setting.
   void project_joints(const Bodies& bodies, State& state);
   void record(const Bodies& bodies, State& state);  ///< collective
 
@@ -68,6 +73,7 @@ class Stepper : public TimeStepper {
   }
   const ConstraintProblem& problem() const override { return *problem_; }
   std::span<const double> impulses() const override { return impulses_; }
+  std::span<const double> guess() const override { return guess_; }
   Solver& solver() { return *solver_; }
 
  private:
@@ -93,6 +99,12 @@ class Stepper : public TimeStepper {
   double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
   void refuse_contradictions(const Bodies& bodies) const;
+  JointMisfit misfits(const Bodies& bodies, const State& state, std::span<double> rhs) const;
+  Twist move_of(std::span<const double> changes, std::size_t i, double share) const;
+  void move_jointed(const Bodies& bodies, std::span<const Pose> from,
+                    std::span<const double> changes, double share, State& state);
+  void note_projection_work(const Bodies& bodies, std::span<const double> changes, double share);
+  void put_back(const Bodies& bodies, std::span<const Pose> from, State& state);
   void fill_contacts(const State& state);
   RigidContact rows_of(const Contact& c, const PairMaterial& pair) const;
   /// Impulses of the last step in the new contact frames; solvers make them admissible.
@@ -112,6 +124,7 @@ class Stepper : public TimeStepper {
   ContactSet contact_set_;
   std::unique_ptr<ConstraintProblem> problem_;
   std::vector<double> impulses_;
+  std::vector<double> guess_;       ///< impulses_ as the solve found them
   std::vector<double> velocities_;  ///< V
   std::vector<char> recovering_;    ///< block k of the problem is pushed out of penetration
   std::vector<Index> first_row_;    ///< of each contact; empty: 3 k

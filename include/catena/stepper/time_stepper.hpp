@@ -34,6 +34,9 @@ struct StepTimes {
   }
 };
 
+/// Misfits of joints (StepReport::drift) below this are not worth a name.
+inline constexpr double kNotableDrift = 1e-4;
+
 /// What a step did; the same on every rank but for `times`.
 struct StepReport {
   SolveReport solve;
@@ -42,12 +45,29 @@ struct StepReport {
   double potential = 0.0;     ///< J
   double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
   JointMisfit misfit;         ///< of joints, largest, at the start of the step
-  /// Largest misfit of joints, rad, or as a part of a joint's arm: at the start of the step, of
-  /// stepper natural after it.
+  /// Largest misfit of joints, rad, or as a part of a joint's length (joint_length): at the start
+  /// of the step, of stepper natural after it. From kNotableDrift on, whose it is.
   double drift = 0.0;
+  GlobalId drift_joint = kNoBody;
+  /// Stepper natural: sub-steps that the step was taken in, since fewer could not be trusted, and
+  /// the joint at which these differed most (kNoBody: none); if the step failed, whether because
+  /// shorter ones lead to no one result.
+  int parts = 1;
+  GlobalId doubtful_joint = kNoBody;
+  bool singular = false;
+  /// Kinetic energy that velocities of the start lost to joints which do not allow them, J, and the
+  /// joint that allows them least; of the first step alone.
+  double forbidden_energy = 0.0;
+  GlobalId forbidding_joint = kNoBody;
   /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
   JointMisfit projected;
   int projections = 0;
+  int projection_cuts = 0;          ///< of them, turns whose move was cut back
+  bool projection_dropped = false;  ///< the last move would not lessen the misfit at any length
+  /// Joints whose motors have no bound and miss their targets, since the joints do not allow them:
+  /// ids, ascending, the first ten, and the largest miss, m/s or rad/s.
+  std::vector<GlobalId> held_drives;
+  double drive_miss = 0.0;
   std::int64_t stiffened = 0;               ///< bodies whose inertia tension has raised
   double tension = 0.0;                     ///< largest h^2 K over I (Tension)
   Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
@@ -73,11 +93,13 @@ struct StepContact {
   ContactForce force;
 };
 
-/// A non-finite or run-away state: names the body. Exit code 6.
+/// A non-finite or run-away state, or a step that cannot be trusted: names the body or the joint.
+/// Exit code 6.
 class BlowUp : public Error {
  public:
-  explicit BlowUp(const std::string& found)
-      : Error(found, "", "take smaller steps, or look at the dumped step", ExitCode::blow_up) {}
+  explicit BlowUp(const std::string& found,
+                  const std::string& fix = "take smaller steps, or look at the dumped step")
+      : Error(found, "", fix, ExitCode::blow_up) {}
 };
 
 /// Takes a state through time, step by step.
@@ -111,6 +133,8 @@ class TimeStepper {
   /// The last constraint problem that was solved, and its impulses.
   virtual const ConstraintProblem& problem() const = 0;
   virtual std::span<const double> impulses() const = 0;
+  /// The first guess from which that problem was solved, row by row; empty: from zero.
+  virtual std::span<const double> guess() const { return {}; }
 };
 
 /// Collective. Adds the step's terms of all ranks to the audit; energies, momenta and the audit,

@@ -1,0 +1,15 @@
+// What makes a body unfit for a scene.
+#pragma once
+
+#include <string>
+
+#include "catena/base/index.hpp"
+
+namespace catena::partition_detail {
+
+struct BodyFault {
+  GlobalId body = kNoBody;  ///< kNoBody: there is no fault
+  std::string text;
+};
+
+}  // namespace catena::partition_detail

@@ -1,0 +1,115 @@
+#include "catena/simulation/memory_check.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <limits>
+
+#include "catena/base/error.hpp"
+#include "catena/partition/plan.hpp"
+
+namespace catena {
+
+namespace {
+
+/// Contacts of a settled grain, each counted once.
+constexpr double kSettledContacts = 3.0;
+
+/// The number behind `key` in a file of words; infinity where there is none.
+double number_in(const char* file, const std::string& key, double unit) {
+  std::ifstream in(file);
+  double value = 0.0;
+  if (key.empty()) return in >> value ? unit * value : std::numeric_limits<double>::infinity();
+  for (std::string word; in >> word;)
+    if (word == key && in >> value) return unit * value;
+  return std::numeric_limits<double>::infinity();
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// 1536 MiB is "1.5 GiB".
+std::string size_text(double bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = bytes / (1024.0 * 1024.0);
+  std::size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < kUnits.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%.3g %s", value, kUnits[unit]);
+  return text.data();
+}
+
+std::string ranks_text(const MemoryNeed& need) {
+  return need.ranks == 1 ? "1 rank" : std::to_string(need.ranks) + " ranks";
+}
+
+}  // namespace
+
+double available_memory() {
+  const double host = number_in("/proc/meminfo", "MemAvailable:", 1024.0);
+  // what the group uses already holds files that the kernel gives back when memory runs short
+  return std::min(host, number_in("/sys/fs/cgroup/memory.max", "", 1.0));
+}
+
+MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, const Model& model) {
+  const std::string host = host_name();
+  const auto key = static_cast<std::int64_t>(std::hash<std::string>{}(host) >> 1);
+  const std::array<std::int64_t, 1> own_key = {key};
+  const std::vector<std::int64_t> keys = comm.all_gather(std::span<const std::int64_t>(own_key));
+  MemoryNeed need;
+  need.ranks = static_cast<int>(std::count(keys.begin(), keys.end(), key));
+  need.available = available_memory();
+  need.n_bodies = bodies_at_start(scene, model);
+  need.n_joints = model.joint_names.size();
+
+  const auto share = [&](std::int64_t n) { return (n + comm.size() - 1) / comm.size(); };
+  const std::int64_t bodies = share(need.n_bodies), joints = share(need.n_joints);
+  const auto contacts = static_cast<std::int64_t>(kSettledContacts * static_cast<double>(bodies));
+  need.bodies = need.ranks * rank_memory(bodies, 0, 0, joints);
+  need.settled = need.ranks * rank_memory(bodies, 0, contacts, joints);
+
+  const double spare = need.available - need.bodies;
+  const double least = comm.min(spare);
+  const std::int64_t worst = comm.min(std::int64_t{spare == least ? comm.rank() : comm.size()});
+  need.host = host;
+  comm.broadcast(static_cast<int>(worst), need.host);
+  std::array<double, 4> numbers = {static_cast<double>(need.ranks), need.bodies, need.settled,
+                                   need.available};
+  if (comm.rank() != worst) numbers = {};
+  comm.sum(numbers);
+  need.ranks = static_cast<int>(numbers[0]);
+  need.bodies = numbers[1];
+  need.settled = numbers[2];
+  need.available = numbers[3];
+  return need;
+}
+
+void refuse_beyond_memory(const MemoryNeed& need) {
+  if (need.bodies <= need.available) return;
+  throw Error(
+      "its " + std::to_string(need.n_bodies) + " bodies and " + std::to_string(need.n_joints) +
+          " joints take " + size_text(need.bodies) + " at least on the " + ranks_text(need) +
+          " of host " + need.host + ", which has " + size_text(need.available) + " available",
+      "the scene",
+      "run it on more hosts (catena plan CASE.yaml -n RANKS says what a rank would need), or "
+      "make it smaller");
+}
+
+std::string memory_warning(const MemoryNeed& need) {
+  if (need.settled <= need.available) return "";
+  return "memory may not suffice: bodies and joints take " + size_text(need.bodies) + " on the " +
+         ranks_text(need) + " of host " + need.host + ", " + size_text(need.settled) +
+         " once they touch as settled grains do; " + size_text(need.available) + " are available";
+}
+
+}  // namespace catena

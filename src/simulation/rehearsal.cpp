@@ -1,0 +1,55 @@
+#include "catena/simulation/rehearsal.hpp"
+
+#include <algorithm>
+
+#include "catena/base/error.hpp"
+#include "catena/scenarios/insertion.hpp"
+#include "catena/simulation/memory_check.hpp"
+#include "catena/simulation/simulation.hpp"
+#include "catena/simulation/start_check.hpp"
+#include "catena/solvers/linear_settings.hpp"
+
+namespace catena {
+
+void refuse_unused_options(const Communicator& comm, const CaseSettings& settings) {
+  const std::vector<std::string> unused = unused_petsc_options(comm, settings.solver.petsc);
+  if (unused.empty()) return;
+  throw with_place(settings, Error("no solver asked for this option", unused.front(),
+                                   "see PETSc's manual, and solver.method"));
+}
+
+std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& settings,
+                                  GlobalId most_bodies) {
+  {
+    const Model model = make_model(settings, comm);
+    const GlobalId bodies = bodies_at_start(settings, model);
+    if (bodies > most_bodies * comm.size()) {
+      make_insertions(settings, comm, model);
+      std::vector<std::string> remarks = model.warnings;
+      // on this machine: the case may be meant for a larger one
+      const std::string memory = memory_warning(memory_need(comm, settings, model));
+      if (!memory.empty()) remarks.push_back(memory);
+      remarks.push_back("the case has " + std::to_string(bodies) +
+                        " bodies: they were not made and no step was tried; a check on " +
+                        std::to_string((bodies + most_bodies - 1) / most_bodies) +
+                        " ranks does both");
+      return remarks;
+    }
+  }
+  // what a first step refuses shows whatever its accuracy
+  constexpr int kSweeps = 50;
+  CaseSettings tried = settings;
+  int& sweeps = tried.solver.stop().max_iterations;
+  sweeps = std::min(sweeps, kSweeps);
+  Simulation simulation(comm, tried);
+  if (simulation.n_steps() > 0) {
+    simulation.step();
+    refuse_unused_options(comm, settings);
+  }
+  std::vector<std::string> remarks = simulation.model().warnings;
+  const std::string overlaps = overlaps_at_start(comm, settings, simulation.model());
+  if (!overlaps.empty()) remarks.push_back(overlaps);
+  return remarks;
+}
+
+}  // namespace catena

@@ -1,0 +1,36 @@
+#include "simulation/solve_again.hpp"
+
+#include "catena/base/log.hpp"
+#include "catena/io/yaml_settings.hpp"
+
+namespace catena {
+
+namespace {
+
+std::string text_of(MethodSettings settings) {
+  settings.petsc = {};
+  return print_yaml([&](SettingsVisitor& visit) { describe(visit, settings); });
+}
+
+}  // namespace
+
+std::string solve_again(const std::string& path, const MethodSettings& settings) {
+  std::string command = "catena solve " + path + " --solver " +
+                        std::string(kSolverNames[static_cast<std::size_t>(settings.method)]);
+  // the stop rule of `solve` is another one by default: it is always written out
+  const StopRule& stop = settings.stop();
+  const auto set = [&](const std::string& key, const std::string& value) {
+    command += " --set " + key + "=" + value;
+  };
+  set("max_iterations", std::to_string(stop.max_iterations));
+  set("relative_tolerance", json_number(stop.relative_tolerance));
+  set("absolute_tolerance", json_number(stop.absolute_tolerance));
+  for (const ChangedKey& change : changed_keys(text_of({}), text_of(settings))) {
+    const bool written = change.key == "max_iterations" || change.key == "relative_tolerance" ||
+                         change.key == "absolute_tolerance";
+    if (!written) set(change.key, change.after);
+  }
+  return command;
+}
+
+}  // namespace catena
