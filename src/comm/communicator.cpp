@@ -57,7 +57,8 @@ class QuickStart {
       setenv(name, value, 1);
       set_.push_back(name);
     }
-    // asked for with each file, long after the start: without a session directory it would complain
+    // Asked for with each file, long after the start: without a session directory `sm` would
+    // complain. Without any of these components no file can be opened at all.
     setenv("OMPI_MCA_sharedfp", "^sm", 0);
   }
   ~QuickStart() {

@@ -31,9 +31,24 @@ bool is_numbered(std::string_view name, std::string_view prefix, std::string_vie
 
 bool is_snapshot(std::string_view name) { return is_numbered(name, "", ".h5"); }
 
+/// Whether a file was being written when its run ended: NAME.part, or what the MPI library keeps
+/// beside such a file while it is open. Open MPI's shared file pointers, one of these ways:
+/// NAME.part-JOB-PROCESS.lock, NAME.part.locktest.RANK, NAME.part.data.RANK and .metadata.RANK.
+bool is_unfinished(std::string_view name) {
+  const std::size_t end = name.find(".part");
+  if (end == std::string_view::npos) return false;
+  name.remove_prefix(end + 5);
+  return name.empty() || name.front() == '-' || name.front() == '.';
+}
+
+/// The name that an unfinished file would have been given.
+std::string_view finished_name(std::string_view name) {
+  return is_unfinished(name) ? name.substr(0, name.find(".part")) : name;
+}
+
 /// Files that Catena makes in a result directory, finished or not.
 bool is_own(std::string_view name) {
-  if (name.ends_with(".part")) name.remove_suffix(5);
+  name = finished_name(name);
   constexpr std::array<std::string_view, 6> kFixed = {"bodies.h5",  "result.h5", "result.xdmf",
                                                       "series.csv", "log.jsonl", "profile.json"};
   return std::find(kFixed.begin(), kFixed.end(), name) != kFixed.end() ||
@@ -41,10 +56,7 @@ bool is_own(std::string_view name) {
          is_numbered(name, "blow-up-", ".hdf5") || is_numbered(name, "post-mortem-", ".json");
 }
 
-bool is_own_snapshot(std::string_view name) {
-  if (name.ends_with(".part")) name.remove_suffix(5);
-  return is_snapshot(name);
-}
+bool is_own_snapshot(std::string_view name) { return is_snapshot(finished_name(name)); }
 
 /// The number in prefix + digits + suffix, or -1.
 std::int64_t number_in(std::string_view name, std::string_view prefix, std::string_view suffix) {
@@ -83,11 +95,10 @@ void resume_directory(const std::string& directory, std::int64_t step) {
       }
     fs::create_directories(path / "snapshots");
     remove_where(path, [&](const std::string& name) {
-      return (name.ends_with(".part") && is_own(name)) || is_later(name, step);
+      return (is_unfinished(name) && is_own(name)) || is_later(name, step);
     });
     remove_where(path / "snapshots", [&](const std::string& name) {
-      return (name.ends_with(".part") && is_own_snapshot(name)) ||
-             number_in(name, "", ".h5") > step;
+      return (is_unfinished(name) && is_own_snapshot(name)) || number_in(name, "", ".h5") > step;
     });
   } catch (const fs::filesystem_error& error) {
     throw Error("cannot be prepared for a run to go on: " + error.code().message(), directory, {},

@@ -55,7 +55,7 @@ def expect_same(report, first, second, what):
 
 
 def expect_clean(report, directory, what):
-    left = [str(p) for p in directory.rglob("*") if p.name.endswith(".part") or p.name == "stop"]
+    left = [str(p) for p in directory.rglob("*") if ".part" in p.name or p.name == "stop"]
     report.expect(not left, what + " leaves " + str(left))
 
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "catena/io/info.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5_file.hpp"
+#include "io/result_directory.hpp"
 
 namespace catena {
 namespace {
@@ -22,6 +24,14 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr GlobalId kBodies = 40;
+/// What a kill can leave: files half written, and what Open MPI keeps beside open ones.
+constexpr std::array<const char*, 7> kUnfinished = {"snapshots/00000004.h5.part",
+                                                    "snapshots/00000004.h5.part-1-10124.lock",
+                                                    "snapshots/00000004.h5.part.locktest.1",
+                                                    "bodies.h5.part.data.0",
+                                                    "bodies.h5.part.metadata.0",
+                                                    "checkpoint-00000004.h5.part",
+                                                    "result.xdmf.part"};
 const std::vector<SeriesColumn> kColumns = {
     {"time", "s"}, {"kinetic_energy", "J"}, {"contacts", ""}};
 
@@ -165,6 +175,13 @@ class ResultDirectory : public testing::Test {
       return static_cast<int>(error.code());
     }
     return 0;
+  }
+  void leave_unfinished() const {
+    fs::create_directories(directory_ + "/snapshots");
+    for (const char* name : kUnfinished) std::ofstream(directory_ + "/" + name) << "half";
+  }
+  void expect_nothing_unfinished() const {
+    for (const char* name : kUnfinished) EXPECT_FALSE(fs::exists(directory_ + "/" + name)) << name;
   }
   Communicator comm_ = Communicator::world();
   std::string directory_ = "result_np" + std::to_string(comm_.size());
@@ -393,10 +410,9 @@ TEST_F(ResultDirectory, SeriesIsCsvWithUnitsAndHalfARowAtItsEndIsLeftOut) {
 
 TEST_F(ResultDirectory, NothingIsOverwrittenWithoutForceWhichSparesForeignFiles) {
   if (comm_.rank() == 0) {
-    fs::create_directories(directory_ + "/snapshots");
+    leave_unfinished();
     std::ofstream(directory_ + "/notes.txt") << "mine";
     std::ofstream(directory_ + "/snapshots/00000003.h5") << "old";
-    std::ofstream(directory_ + "/snapshots/00000004.h5.part") << "old";
     std::ofstream(directory_ + "/snapshots/picture.h5.png") << "mine";
   }
   comm_.barrier();
@@ -408,9 +424,25 @@ TEST_F(ResultDirectory, NothingIsOverwrittenWithoutForceWhichSparesForeignFiles)
 
   EXPECT_EQ(code_of([&] { writer(true); }), 0) << message_;
   EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000003.h5"));
-  EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000004.h5.part"));
+  expect_nothing_unfinished();
   EXPECT_TRUE(fs::exists(directory_ + "/notes.txt"));
   EXPECT_TRUE(fs::exists(directory_ + "/snapshots/picture.h5.png"));
+}
+
+TEST_F(ResultDirectory, ResumeClearsAwayWhatAKillLeavesAndWhatIsLater) {
+  if (comm_.rank() == 0) {
+    leave_unfinished();
+    for (const char* name : {"bodies.h5", "notes.part.txt", "snapshots/00000003.h5",
+                             "snapshots/00000005.h5", "checkpoint-00000005.h5"})
+      std::ofstream(directory_ + "/" + name) << "there";
+    resume_directory(directory_, 4);
+    expect_nothing_unfinished();
+    for (const char* name : {"bodies.h5", "notes.part.txt", "snapshots/00000003.h5"})
+      EXPECT_TRUE(fs::exists(directory_ + "/" + name)) << name;
+    for (const char* name : {"snapshots/00000005.h5", "checkpoint-00000005.h5"})
+      EXPECT_FALSE(fs::exists(directory_ + "/" + name)) << name;
+  }
+  comm_.barrier();
 }
 
 TEST_F(ResultDirectory, MissingFolderEndsEveryRankWithAnErrorAndLeavesNoPart) {
