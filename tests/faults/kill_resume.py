@@ -177,7 +177,9 @@ def expect_same(report, found, wanted, same_ranks, what):
     one, other = series_of(found), series_of(wanted)
     report.expect(np.array_equal(one["step"], np.arange(1, STEPS + 1)), "%s: rows %s" % (what, one["step"]))
     # nothing is left behind or missing, neither of Catena's own nor of what the MPI library keeps beside open files
-    one_names, other_names = ({str(p.relative_to(path)) for p in path.rglob("*")} for path in (found, wanted))
+    # (a run that resumes after its last step has no times to tell of in profile.json)
+    one_names, other_names = ({str(p.relative_to(path)) for p in path.rglob("*")} - {"profile.json"}
+                              for path in (found, wanted))
     report.expect(one_names == other_names, "%s: names %s" % (what, sorted(one_names ^ other_names)))
     with h5py.File(found / "result.h5", "r") as f, h5py.File(wanted / "result.h5", "r") as g:
         report.expect(sorted(f["snapshots"]) == names, what + ": links of the index")
