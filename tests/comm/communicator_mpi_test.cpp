@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <string>
@@ -146,18 +147,24 @@ TEST(Exchange, CountsMessagesToOthersOnly) {
 
 TEST(Communicator, TheRankThatComesLastWaitsLeast) {
   const Communicator comm = Communicator::world();
-  comm.barrier();
-  const double before = comm.traffic().waited_s;
-  if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
-  comm.sum(1.0);
-  comm.exchange({});
+  const auto waited_for_first = [&] {
+    comm.barrier();
+    const double before = comm.traffic().waited_s;
+    if (comm.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    comm.sum(1.0);
+    comm.exchange({});
+    return comm.all_gather(std::vector<double>{comm.traffic().waited_s - before});
+  };
+  const auto others_wait = [](const std::vector<double>& waited) {
+    return std::all_of(waited.begin() + 1, waited.end(),
+                       [&](double w) { return w >= 0.2 && waited[0] <= w - 0.1; });
+  };
 
-  const std::vector<double> waited =
-      comm.all_gather(std::vector<double>{comm.traffic().waited_s - before});
-  for (std::size_t r = 1; r < waited.size(); ++r) {
-    EXPECT_GE(waited[r], 0.2);
-    EXPECT_LE(waited[0], waited[r] - 0.1);
-  }
+  // on a machine that is busy elsewhere another rank may come last
+  std::vector<double> waited = waited_for_first();
+  for (int tries = 1; tries < 5 && !others_wait(waited); ++tries) waited = waited_for_first();
+
+  EXPECT_TRUE(others_wait(waited)) << testing::PrintToString(waited);
 }
 
 TEST(Exchange, TwoParcelsToOneRankAreRefusedBeforeAnythingIsSent) {

@@ -42,7 +42,7 @@ class CommandLine(unittest.TestCase):
 
     def catena(self, *arguments, code=0):
         prefix = [] if RANKS == "1" else [MPIEXEC, "-n", RANKS]
-        done = subprocess.run([*prefix, CATENA, *arguments], cwd=self.path, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*prefix, CATENA, *arguments], cwd=self.path, capture_output=True, text=True, timeout=110)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + (done.stderr if code == 3 else "")
 

@@ -140,7 +140,7 @@ def run_examples(text, directory, wrong):
         if "paraview" in code:
             continue
         done = subprocess.run([sys.executable, "-c", code.replace('"DIR/', '"everything/'), "everything", "out.xyz"],
-                              cwd=directory, capture_output=True, text=True, timeout=60)
+                              cwd=directory, capture_output=True, text=True, timeout=110)
         ran += 1
         if done.returncode != 0:
             wrong.append("an example fails:\n" + code + done.stderr)
@@ -175,7 +175,7 @@ def main():
             (path / name).write_text(content)
         for name, case in {"plain": CASE, "everything": CASE + FLOW}.items():
             (path / "case.yaml").write_text(case)
-            subprocess.run([catena, "run", "case.yaml", "--quiet", "-o", name], cwd=path, check=True, timeout=60,
+            subprocess.run([catena, "run", "case.yaml", "--quiet", "-o", name], cwd=path, check=True, timeout=110,
                            stderr=subprocess.DEVNULL)
             places = {"bodies.h5": ["bodies.h5"],
                       "snapshots/<8 digits>.h5": sorted(os.listdir(path / name / "snapshots")),

@@ -26,9 +26,16 @@ CATENA = """#!/bin/bash
 [[ -n "${CODE:-}" ]] && exit "$CODE"
 trap 'sleep 0.1; exit 2' USR2
 touch ready
-for ((k = 0; k < 600; ++k)); do sleep 0.02; done
+for ((k = 0; k < 3000; ++k)); do sleep 0.02; done
 exit 1
 """
+
+
+def catches(pid, number):
+    """Whether a process has a handler for a signal by now."""
+    status = pathlib.Path("/proc/%d/status" % pid).read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (number - 1) & 1
 
 
 class Job:
@@ -55,11 +62,11 @@ class Job:
         job = self.start(template, **variables)
         for number in signals:
             start = time.time()
-            while not (self.path / "ready").exists() and time.time() - start < 20:
+            while not ((self.path / "ready").exists() and catches(job.pid, number)) and time.time() - start < 10:
                 time.sleep(0.01)
             job.send_signal(number)
             time.sleep(0.2)
-        job.communicate(timeout=30)
+        job.communicate(timeout=100)
         calls = self.path / "calls"
         return job.returncode, calls.read_text() if calls.exists() else ""
 

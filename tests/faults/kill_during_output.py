@@ -34,7 +34,7 @@ def main():
         run = subprocess.Popen([mpiexec, "-n", "2", writer, directory],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         start = time.time()
-        while time.time() - start < 30:
+        while time.time() - start < 60:
             if len(glob.glob(os.path.join(directory, "snapshots", "*.h5"))) >= 3:
                 break
             time.sleep(0.01)

@@ -153,7 +153,7 @@ class Runs:
             self.victims[victim] += 1
             self.moments["+".join(during) or ("steps" if rows > 0 else "start")] += 1
             return False
-        code = run.wait(timeout=60)
+        code = run.wait(timeout=120)
         self.report.expect(code == 0, "%d ranks, %s: exit code %d: %s" % (ranks, options, code, self.said()))
         return True
 

@@ -41,7 +41,7 @@ def kill_one_rank(mpiexec, catena, directory, delay):
                            cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         start = time.time()
-        while time.time() - start < 30 and len(list(snapshots.glob("*.h5"))) < 3:
+        while time.time() - start < 60 and len(list(snapshots.glob("*.h5"))) < 3:
             time.sleep(0.005)
         time.sleep(delay)
         pids = ranks_of(run.pid)

