@@ -25,6 +25,10 @@ class NewtonMatrix {
 /// One rank, few unknowns: dense Cholesky or LU with partial pivoting.
 std::unique_ptr<NewtonMatrix> make_dense_matrix(const MatrixPattern& pattern);
 
+/// One rank, few unknowns: Cholesky or LU with partial pivoting, dense, or sparse where that is
+/// less work (chains, rows of bodies). Null if either would take more than MUMPS.
+std::unique_ptr<NewtonMatrix> make_small_matrix(const MatrixPattern& pattern);
+
 /// Collective. PETSc on `comm`: MUMPS if `direct`, else a Krylov method with `settings`'
 /// preconditioner; options catena_contact_ change both. Throws Error at `where`.
 std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, NewtonForm& form,

@@ -22,8 +22,6 @@ struct Attempt {
   bool cholesky;
 };
 constexpr std::array<Attempt, 3> kAttempts = {{{1e-12, true}, {1e-10, true}, {1e-12, false}}};
-/// Unknowns that one rank factors as a dense matrix, at most.
-constexpr std::int64_t kDenseUnknowns = 500;
 /// Unknowns whose factor (three dimensions, six an item) is taken to fit into memory.
 constexpr std::int64_t kDirectUnknowns = 60000;
 /// A solution whose residual is above this part of the right-hand side is none.
@@ -54,10 +52,9 @@ struct NewtonSystem::Impl {
     const std::int64_t total = form->pattern().total;
     const bool options = petsc_options_given("catena_contact_");
     const bool one_rank = problem.comm.size() == 1;
-    if (total == 0 ||
-        (one_rank && total <= kDenseUnknowns && !options && settings.method != LinearMethod::cg)) {
-      matrix = make_dense_matrix(form->pattern());
-    } else {
+    if (total == 0 || (one_rank && !options && settings.method != LinearMethod::cg))
+      matrix = make_small_matrix(form->pattern());
+    if (!matrix) {
       direct = settings.method == LinearMethod::direct ||
                (settings.method == LinearMethod::automatic && total <= kDirectUnknowns);
       matrix = make_petsc_matrix(problem.comm, *form, settings, direct, where);

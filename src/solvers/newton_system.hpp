@@ -51,7 +51,7 @@ struct LinearReport {
 /// on its true residual (conjugate gradients in the symmetric kind).
 ///
 /// Distributed as the problem is. The pattern is analysed once per problem. Small problems on one
-/// rank are dense and do not touch PETSc.
+/// rank do not touch PETSc: their factors are dense, or sparse where that is less work.
 class NewtonSystem {
  public:
   /// Collective. `problem` and `op` must outlive it. `where` names the user in error messages.
@@ -76,7 +76,7 @@ class NewtonSystem {
   LinearReport solve(std::span<const double> g, std::span<double> dlambda, std::span<double> change,
                      double tolerance);
 
-  /// "dense", "MUMPS", "CG with GAMG", ...: for reports.
+  /// "dense", "sparse", "MUMPS", "CG with GAMG", ...: for reports.
   std::string description() const;
   std::int64_t unknowns() const;  ///< of the system factored, over all ranks
 

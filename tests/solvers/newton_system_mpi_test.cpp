@@ -76,6 +76,23 @@ TEST(NewtonSystemMpi, FactorsAnswerAsOneDenseMatrixHoweverBodiesAreDealt) {
     }
 }
 
+TEST(NewtonSystemMpi, LongRingsAreFactoredAsSparseMatricesOnOneRank) {
+  const Communicator comm = Communicator::world();
+  // the larger has more unknowns than a dense factor may have
+  for (const int bodies : {60, 110})
+    for (const bool symmetric : {true, false}) {
+      Case it(test::mixed_ring(bodies, 3), 0.1, symmetric);
+      const auto [impulse, change] =
+          it.errors({.method = LinearMethod::automatic}, test::slabs(comm, it.scene));
+
+      EXPECT_LT(impulse, 1e-9) << symmetric;
+      EXPECT_LT(change, 1e-9) << symmetric;
+      EXPECT_TRUE(it.report.ok);
+      EXPECT_EQ(it.description, comm.size() == 1 ? "sparse" : "MUMPS");
+      EXPECT_EQ(it.unknowns > 500, bodies == 110) << it.unknowns;
+    }
+}
+
 TEST(NewtonSystemMpi, RanksWithoutBodiesTakePart) {
   const Communicator comm = Communicator::world();
   const Scene scene = test::sphere_pile(20, 50, 0.5, 5e-3, 2);
