@@ -13,6 +13,7 @@
 #include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
+#include "catena/simulation/start_check.hpp"
 #include "catena/solvers/linear_algebra_version.hpp"
 
 namespace catena::cli {
@@ -122,6 +123,8 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   Bodies bodies;
   State state;
   generate_bodies(settings, comm, model, bodies, state);
+  const std::string few = few_bodies_warning(bodies_of_run(comm, settings, bodies, state), n_ranks);
+  if (!few.empty()) tell_warnings(comm, {few});
   migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
   ContactSet contacts;
   ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);

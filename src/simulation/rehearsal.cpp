@@ -49,6 +49,9 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
   std::vector<std::string> remarks = simulation.model().warnings;
   const std::string overlaps = overlaps_at_start(comm, settings, simulation.model());
   if (!overlaps.empty()) remarks.push_back(overlaps);
+  const std::string few = few_bodies_warning(
+      bodies_of_run(comm, settings, simulation.bodies(), simulation.state()), comm.size());
+  if (!few.empty()) remarks.push_back(few);
   return remarks;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "catena/base/timer.hpp"
+#include "catena/simulation/start_check.hpp"
 #include "simulation/post_mortem.hpp"
 #include "simulation/start_overlaps.hpp"
 
@@ -47,7 +48,17 @@ void RunNotes::start(const std::string& directory, std::int64_t bodies) {
                 std::to_string(sim_.n_steps() - first_) + " steps of " + short_text(time.step) +
                 " s into " + directory + " (set up in " + short_text(sim_.setup_seconds()) + " s)",
             {{"setup_s", json_number(sim_.setup_seconds())}});
+  note_few_bodies();
   wall_start_ = wall_progress_ = wall_seconds();
+}
+
+void RunNotes::note_few_bodies() {
+  const Communicator& comm = sim_.communicator();
+  const std::int64_t bodies = bodies_of_run(comm, sim_.settings(), sim_.bodies(), sim_.state());
+  const std::string warning = few_bodies_warning(bodies, comm.size());
+  if (warning.empty()) return;
+  log_.warning(warning,
+               {{"bodies", std::to_string(bodies)}, {"ranks", std::to_string(comm.size())}});
 }
 
 void RunNotes::after_step(const StepReport& r) {

@@ -32,6 +32,7 @@ class RunNotes {
 
  private:
   /// Collective.
+  void note_few_bodies();
   void note_overlaps(const StepReport& r);
   void note_tolerance(const StepReport& r);
   /// Collective. Keeps the advice of the step that missed its tolerance by most.

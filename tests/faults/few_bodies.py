@@ -28,6 +28,13 @@ def ball(name, x, z):
             % (name, x, z))
 
 
+NINE = "bodies:\n" + FLOOR + "".join(ball("b%d" % i, 0.3 * i, 0.1) for i in range(9))
+# layers of 64 spheres; the floor does not count
+MANY = ("bodies:\n" + FLOOR + "generators:\n  - lattice: {name: g, material: m, shape: {sphere: {radius: 0.1}}, "
+        "count: [%d, 8, 8], spacing: 0.3, origin: [0, 0, 0.2]}\n")
+
+TOO_FEW = "they wait for each other longer than they save"
+
 # text, bodies in snapshots, steps, contacts at the end
 CASES = {
     "no bodies": (HEAD + TIME, 0, 10, 0),
@@ -57,6 +64,29 @@ def look_at(path, report, what, bodies, steps, contacts):
         return {name: f["series"][name][()] for name in f["series"]}
 
 
+def warnings_of(directory):
+    messages = [json.loads(line) for line in open(directory / "log.jsonl")]
+    return [m["text"] for m in messages if m["level"] == "warning"]
+
+
+def check_ranks(report, mpiexec, catena, path):
+    """Bodies too few for their ranks are told at the start, by check and by plan; enough of them are not, nor is one
+    rank."""
+    for name, text, ranks, told in (("nine", NINE, 2, "9 bodies for 2 ranks"), ("nine", NINE, 1, ""),
+                                    ("many", MANY % 4, 2, ""), ("many", MANY % 4, 1, ""),
+                                    ("less", MANY % 3, 2, "192 bodies for 2 ranks")):
+        what = "%s on %d ranks" % (name, ranks)
+        case = HEAD.replace("few", name) + text + TIME.replace("20 ms", "2 ms")
+        (path / "ranks.yaml").write_text(case + "solver: {max_iterations: 2, absolute_tolerance: 1}\n")
+        done = program.run(mpiexec, catena, ranks, ["run", "ranks.yaml", "--force"], path)
+        checked = program.run(mpiexec, catena, ranks, ["check", "ranks.yaml"], path)
+        planned = program.run(mpiexec, catena, 1, ["plan", "ranks.yaml", "-n", ranks], path)
+        told_by = [done.stderr, " ".join(warnings_of(path / name)), checked.stderr, planned.stderr]
+        for done_by, stderr in zip(("run", "log.jsonl", "check", "plan"), told_by):
+            report.expect((TOO_FEW in stderr) == bool(told) and told in stderr and
+                          ("start it on 1 rank" in stderr) == bool(told), "%s of %s: %s" % (done_by, what, stderr))
+
+
 def main():
     catena, mpiexec = sys.argv[1:]
     report = program.Report()
@@ -69,8 +99,7 @@ def main():
                 done = program.run(mpiexec, catena, ranks, ["run", "few.yaml", "--force"], directory)
                 report.expect(done.returncode == 0, what, done)
                 series = look_at(path / "few", report, what, bodies, steps, contacts)
-                warnings = [json.loads(line)["text"] for line in open(path / "few" / "log.jsonl")
-                            if json.loads(line)["level"] == "warning"]
+                warnings = [w for w in warnings_of(path / "few") if TOO_FEW not in w]
                 if name == "overlap":
                     told = "bodies overlap at the start by up to 0.2 m: a and b by 0.2 m (one centre), " \
                            "see bodies.a.position and bodies.b.position"
@@ -85,6 +114,7 @@ def main():
                                   what + ": recovery work " + str(series["recovery_work"]))
                 else:
                     report.expect(not warnings, what + ": warnings " + str(warnings))
+        check_ranks(report, mpiexec, catena, path)
         huge = HEAD.replace("few", "huge") + (
             "generators:\n  - lattice: {name: g, material: m, shape: {sphere: {radius: 0.1}}, "
             "count: [10000, 10000, 1000], spacing: 0.3}\n" + TIME)
