@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs the smooth mechanisms of configs/validation with stepper natural beside their references.
 
-    scripts/validate.py --catena build/drivers/catena -o validation
+    scripts/validate.py --catena build/release/drivers/catena -o validation
     scripts/validate.py --cases A03,A04 --catena ...    some cases only
     scripts/validate.py --quick --catena ...            a few cases with coarse steps, in seconds
     scripts/validate.py --stepper spook --catena ...    another stepper, without bounds
@@ -236,7 +236,7 @@ def library_table(done):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--catena", default=os.path.join(ROOT, "build", "drivers", "catena"))
+    parser.add_argument("--catena", default=os.path.join(ROOT, "build", "release", "drivers", "catena"))
     parser.add_argument("-o", "--output", default="validation", help="directory")
     parser.add_argument("--cases", help="comma-separated, by their beginnings; default: all")
     parser.add_argument("--quick", action="store_true", help="a few cases, coarse steps")

@@ -4,7 +4,7 @@ Frictional Contact Forces" (2014): its three linear systems against APGD to equa
 spheres, and first-order methods against interior point on 4,000 spheres under a heavy block. The problems are
 scenes of Catena's of the same sizes, not the paper's own.
 
-    scripts/reproduce/fang.py [forms] [block] [--problems FOLDER]... [--catena build/drivers/catena]
+    scripts/reproduce/fang.py [forms] [block] [--problems FOLDER]... [--catena build/release/drivers/catena]
                               [--images docs/images] [-o fang] [--time-limit 60] [--quick]
 
 forms   s512, s1024, s2048: kkt, schur and schur_pcg with both preconditioners until the objective changes by
@@ -311,7 +311,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="forms|block", help="default: both")
     parser.add_argument("--problems", action="append", default=[], metavar="FOLDER")
-    parser.add_argument("--catena", default=os.path.join(ROOT, "build", "drivers", "catena"))
+    parser.add_argument("--catena", default=os.path.join(ROOT, "build", "release", "drivers", "catena"))
     parser.add_argument("--images", default=os.path.join(ROOT, "docs", "images"))
     parser.add_argument("-o", "--output", default="fang", help="folder for fang.md")
     parser.add_argument("--time-limit", type=float, default=60.0, help="s, of one solve")

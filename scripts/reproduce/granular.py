@@ -3,7 +3,7 @@
 published bands (docs/validation.md): pressure in a silo (Janssen), flow through a hole
 (Beverloo), angle of repose.
 
-    scripts/reproduce/granular.py janssen|beverloo|repose|all [--catena build/drivers/catena]
+    scripts/reproduce/granular.py janssen|beverloo|repose|all [--catena build/release/drivers/catena]
                                   [--work granular] [--images docs/images] [--ranks 1] [--no-run]
 
 Prints one line per number with its band and ends with exit code 1 if one lies outside. Results
@@ -309,7 +309,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", choices=[*CASES_BY_NAME, "all"])
-    parser.add_argument("--catena", default=os.path.join(ROOT, "build", "drivers", "catena"))
+    parser.add_argument("--catena", default=os.path.join(ROOT, "build", "release", "drivers", "catena"))
     parser.add_argument("--work", default="granular", help="where results go")
     parser.add_argument("--images", default=os.path.join(ROOT, "docs", "images"))
     parser.add_argument("--ranks", type=int, default=1)
