@@ -98,6 +98,7 @@ std::array<double, 3> joint_coordinates(const JointConstants& joint, const Joint
     case JointType::planar:
       return {d_a.x(), d_a.y(), now[0]};
     case JointType::distance:
+    case JointType::rope:
     case JointType::spring:
       return {d.norm(), kNone, kNone};
     case JointType::fixed:
@@ -108,12 +109,17 @@ std::array<double, 3> joint_coordinates(const JointConstants& joint, const Joint
   return {kNone, kNone, kNone};
 }
 
+double rigid_misfit(const JointGeometry& geometry, std::size_t row) {
+  const double g = geometry.misfit[row];
+  return geometry.unilateral && g > 0.0 ? 0.0 : g;
+}
+
 JointMisfit joint_misfit(const JointGeometry& geometry) {
   JointMisfit misfit;
   if (geometry.spring) return misfit;
   for (std::size_t i = 0; i < static_cast<std::size_t>(geometry.rows); ++i) {
     double& largest = geometry.angular[i] ? misfit.angular : misfit.linear;
-    largest = std::max(largest, std::abs(geometry.misfit[i]));
+    largest = std::max(largest, std::abs(rigid_misfit(geometry, i)));
   }
   return misfit;
 }

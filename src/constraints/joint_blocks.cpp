@@ -159,7 +159,10 @@ void write_own_rows(const Joint& j, BlockWriter& write) {
     }
     if (law_of != (angular ? 1 : 0)) law = position_law(j.step, row_softness(j, angular));
     law_of = angular ? 1 : 0;
-    write.row(law.at(g.misfit[i], speed_of_row(j, i)), angular);
+    RowTerms terms = law.at(g.misfit[i], speed_of_row(j, i));
+    // a slack rope may use its slack up
+    if (g.unilateral && g.misfit[i] > 0.0) terms.q = -g.misfit[i] / j.step.h;
+    write.row(terms, angular);
   }
 }
 
@@ -188,8 +191,12 @@ bool has_bound(const JointAxis& axis) {
 
 void add_bilateral_rows(const Joint& j, BlockWriter& write) {
   const JointGeometry& g = j.geometry;
-  const auto rows = static_cast<std::size_t>(g.rows);
+  auto rows = static_cast<std::size_t>(g.rows);
   write_own_rows(j, write);
+  if (j.step.across) {
+    for (int i = 0; i < g.across; ++i) write.row({0.0, 1.0}, false);
+    rows += static_cast<std::size_t>(g.across);
+  }
   std::array<std::size_t, kJointAxes> motor{};
   std::size_t motors = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(g.axes); ++i) {
@@ -208,6 +215,15 @@ void add_bilateral_rows(const Joint& j, BlockWriter& write) {
                   const Row& row = g.axis_jacobian[b][motor[m]];
                   jacobian.insert(jacobian.end(), row.begin(), row.end());
                 }
+              });
+}
+
+void add_rope_block(const Joint& j, BlockWriter& write) {
+  write_own_rows(j, write);
+  write.block(BlockKind::unilateral, JointPart::rope, 0,
+              [&](std::size_t b, std::vector<double>& jacobian) {
+                const Row& row = j.geometry.jacobian[b].front();
+                jacobian.insert(jacobian.end(), row.begin(), row.end());
               });
 }
 
@@ -248,6 +264,7 @@ void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry
   const Joint j{joint, geometry, at, step, model};
   BlockWriter write(body, joint.id, joint_index, blocks, made);
   add_bilateral_rows(j, write);
+  if (geometry.unilateral) add_rope_block(j, write);
   const auto axes = static_cast<std::size_t>(geometry.axes);
   for (std::size_t i = 0; i < axes; ++i)
     if (joint.axis[i].limited()) add_limit(j, i, write);

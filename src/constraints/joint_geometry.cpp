@@ -201,6 +201,17 @@ void sliding_rows(const Context& c, JointGeometry& g) {
   if (type == JointType::cylindrical) rows.angular_axis(a.col(2), first_angle(c));
 }
 
+/// Two rows across n for the block's end.
+void rows_across(const Context& c, const Vec3& n, RowWriter& rows, JointGeometry& g) {
+  const JointAxis& axis = c.joint.axis[0];
+  if (axis.motor != MotorKind::none) return;
+  const Vec3 across = n.unitOrthogonal();
+  rows.linear(across, 0.0);
+  rows.linear(n.cross(across), 0.0);
+  g.rows -= 2;
+  g.across = 2;
+}
+
 /// distance and spring. Where both points coincide the direction is z_A.
 void distance_rows(const Context& c, JointGeometry& g) {
   const bool spring = c.joint.type == JointType::spring;
@@ -211,10 +222,22 @@ void distance_rows(const Context& c, JointGeometry& g) {
   g.spring = spring;
   if (!spring || c.joint.stiffness > 0.0) {
     rows.linear(n, distance - c.joint.length);
+    if (!spring) rows_across(c, n, rows, g);
   } else if (c.joint.damping > 0.0) {
     rows.sliding(n);
   }
   if (has_active_axis(c.joint)) rows.linear_axis(n, distance);
+}
+
+/// The slack, length - |d|, and its rate. Where both points coincide the direction is z_A.
+void rope_rows(const Context& c, JointGeometry& g) {
+  const double distance = c.placed.d.norm();
+  const Vec3 n = distance > 0.0 ? Vec3(c.placed.d / distance)
+                                : Vec3(frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ());
+  RowWriter rows = writer_at(c, middle(c.placed), g);
+  g.unilateral = true;
+  rows.linear(-n, c.joint.length - distance);
+  rows_across(c, n, rows, g);
 }
 
 void torsion_spring_rows(const Context& c, JointGeometry& g) {
@@ -288,6 +311,7 @@ int joint_axes(JointType type) {
       return 1;
     case JointType::fixed:
     case JointType::spherical:
+    case JointType::rope:
     case JointType::gear:
     case JointType::knife_edge:
     case JointType::rolling:
@@ -322,6 +346,9 @@ JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
     case JointType::distance:
     case JointType::spring:
       distance_rows(c, g);
+      break;
+    case JointType::rope:
+      rope_rows(c, g);
       break;
     case JointType::torsion_spring:
       torsion_spring_rows(c, g);

@@ -17,7 +17,7 @@ namespace catena::records {
 static_assert(sizeof(Shape) == 56 && sizeof(BodyConstants) == 112);
 static_assert(sizeof(BodyMotionState) == 112);
 static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 416);
-static_assert(sizeof(JointState) == 112);
+static_assert(sizeof(JointState) == 120);
 static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 48 && sizeof(KeyedCouple) == 48);
 
 /// Calls visit(member) for every number of a record; `R` may be const.
@@ -81,6 +81,7 @@ void each_member(R& r, Visit&& visit) {
     for (auto& axis : r.drive)
       for (auto& x : axis) visit(x);
     for (auto& x : r.angle) visit(x);
+    visit(r.work);
   } else if constexpr (std::is_same_v<T, KeyedImpulse>) {
     key(r.key);
     vector(r.impulse);

@@ -7,10 +7,10 @@ namespace catena {
 namespace {
 
 /// In the order of JointType.
-constexpr std::array<const char*, 14> kTypeNames = {
-    "fixed",      "spherical", "revolute",      "prismatic",     "cylindrical",
-    "universal",  "planar",    "point_on_line", "distance",      "gear",
-    "knife_edge", "rolling",   "spring",        "torsion_spring"};
+constexpr std::array<const char*, 15> kTypeNames = {
+    "fixed",      "spherical", "revolute",      "prismatic", "cylindrical",
+    "universal",  "planar",    "point_on_line", "distance",  "gear",
+    "knife_edge", "rolling",   "rope",          "spring",    "torsion_spring"};
 static_assert(kTypeNames.size() == static_cast<std::size_t>(JointType::torsion_spring) + 1);
 constexpr std::size_t kTypeLength = 14;
 

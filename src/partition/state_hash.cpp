@@ -78,6 +78,7 @@ class Mixer {
       for (const double x : axis) add(x);
     }
     for (const double x : s.angle) add(x);
+    add(s.work);
   }
   void add(const ContactKey& key) {
     add(key.a);

@@ -7,6 +7,8 @@ namespace catena {
 
 std::int64_t rows_of(JointType type) {
   switch (type) {
+    case JointType::rope:  // one of its two blocks is at rest
+      return 2;
     case JointType::fixed:
       return 6;
     case JointType::revolute:

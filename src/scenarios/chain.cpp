@@ -137,6 +137,14 @@ void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Qu
                                   : Pose{b->from, frames[0]};
     joint.frame[1] = b != nullptr ? Pose{-arm, (b->q.conjugate() * frames[1]).normalized()}
                                   : Pose{a->to, frames[1]};
+    if (joint.type == JointType::distance || joint.type == JointType::rope) {
+      // between centres, or from where the chain ends
+      for (std::size_t side = 0; side < 2; ++side)
+        if ((side == 0 ? a : b) != nullptr) joint.frame[side].p.setZero();
+      const Vec3 centre_a = a != nullptr ? Vec3(0.5 * (a->from + a->to)) : b->from;
+      const Vec3 centre_b = b != nullptr ? Vec3(0.5 * (b->from + b->to)) : a->to;
+      joint.length = (centre_b - centre_a).norm();
+    }
     if (a != nullptr) joint.body[0] = block.first_body + (k + n - 1) % n;
     if (b != nullptr) joint.body[1] = block.first_body + k % n;
     joints.push_back(joint);

@@ -8,10 +8,12 @@ namespace catena::joint_parts {
 
 namespace {
 
-constexpr std::string_view kChainJoints[] = {"fixed", "spherical", "revolute", "universal"};
-constexpr JointType kChainTypes[] = {JointType::fixed, JointType::spherical, JointType::revolute,
-                                     JointType::universal};
-constexpr std::string_view kNetJoints[] = {"distance", "spherical"};
+constexpr std::string_view kChainJoints[] = {"fixed",     "spherical", "revolute",
+                                             "universal", "distance",  "rope"};
+constexpr JointType kChainTypes[] = {JointType::fixed,    JointType::spherical,
+                                     JointType::revolute, JointType::universal,
+                                     JointType::distance, JointType::rope};
+constexpr std::string_view kNetJoints[] = {"distance", "rope", "spherical"};
 /// `one` is another word for `first`.
 constexpr std::string_view kChainAnchors[] = {"none", "first", "last", "both", "one"};
 constexpr std::string_view kNetAnchors[] = {"none", "corners", "edge", "all"};
@@ -145,8 +147,10 @@ void check_chain(SettingsVisitor& visit, const SceneSettings& scene, const Chain
   if (given(s.joints.friction) && !hinged) {
     visit.reject("friction", "is for revolute and universal joints", "remove it");
   }
-  if (given(s.joints.angular_compliance) && s.joint == JointType::spherical) {
-    visit.reject("angular_compliance", "spherical joints hold no directions", "remove it");
+  const bool turns = s.joint == JointType::spherical || s.joint == JointType::distance ||
+                     s.joint == JointType::rope;
+  if (given(s.joints.angular_compliance) && turns) {
+    visit.reject("angular_compliance", "these joints hold no directions", "remove it");
   }
   try {
     const ChainCurve curve(s.path, s.links, scene.gravity);
@@ -167,7 +171,9 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEnt
   constexpr int kMostLinks = 1'000'000'000;
   visit.visit("links", s.links,
               {.min = 1, .max = kMostLinks, .required = true, .help = "number of bodies"});
-  describe_type(visit, s.joint, kChainJoints, kChainTypes, {.help = "between neighbours"});
+  describe_type(visit, s.joint, kChainJoints, kChainTypes,
+                {.help = "between neighbours; `distance`, `rope`: rods or ropes between the "
+                         "links' centres, `rope` never pushes"});
   const bool placed = describe_path(visit, s.path);
   int anchored = static_cast<int>(s.anchored);
   visit.choice("anchored", anchored, kChainAnchors,
@@ -197,7 +203,7 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEnt
 }
 
 void describe_net(SettingsVisitor& visit, NetEntry& s) {
-  constexpr JointType kTypes[] = {JointType::distance, JointType::spherical};
+  constexpr JointType kTypes[] = {JointType::distance, JointType::rope, JointType::spherical};
   visit.visit("count", s.count,
               {.min = 1, .required = true, .help = "knots along both directions"});
   visit.visit("from", numbers(s.from), {.unit = "m", .help = "centre of the first knot"});
@@ -205,9 +211,11 @@ void describe_net(SettingsVisitor& visit, NetEntry& s) {
   SettingInfo spacing{.unit = "m", .required = true};
   spacing.help = "two vectors, from knot to knot along both directions";
   visit.rows("spacing", s.spacing, width, spacing);
-  describe_type(visit, s.joint, kNetJoints, kTypes,
-                {.help = "`distance`: cords of fixed length between the centres of knots; "
-                         "`spherical`: arms of the knots that meet half-way"});
+  describe_type(
+      visit, s.joint, kNetJoints, kTypes,
+      {.help = "`distance`: rods of fixed length between the centres of knots, which push "
+               "as well as pull; `rope`: the same that only pull; "
+               "`spherical`: arms of the knots that meet half-way"});
   visit.choose("anchored", s.anchored, kNetAnchors,
                {.help = "knots that are joined to the world by spherical joints: none, the four "
                         "corners, those of the first row, or all around"});

@@ -79,9 +79,9 @@ using joint_parts::is_set;
 using joint_parts::numbers;
 
 /// In the order of JointType, without springs: these stand under forces.
-constexpr std::string_view kTypes[] = {"fixed",       "spherical", "revolute",   "prismatic",
-                                       "cylindrical", "universal", "planar",     "point_on_line",
-                                       "distance",    "gear",      "knife_edge", "rolling"};
+constexpr std::string_view kTypes[] = {
+    "fixed",         "spherical", "revolute", "prismatic",  "cylindrical", "universal", "planar",
+    "point_on_line", "distance",  "gear",     "knife_edge", "rolling",     "rope"};
 
 /// Words of other programs for these types.
 constexpr Synonym kSynonyms[] = {
@@ -109,7 +109,9 @@ constexpr Synonym kSynonyms[] = {
     {"rod", "distance"},
     {"link", "distance"},
     {"cable", "rope"},
-    {"cable", "a cable is the generator `chain`, or a joint of type distance between two points"},
+    {"cord", "rope"},
+    {"string", "rope"},
+    {"tether", "rope"},
     {"free", "bodies move freely without a joint: leave it out"},
     {"floating", "bodies move freely without a joint: leave it out"},
     {"spring", "springs and dampers stand under forces"},
@@ -130,7 +132,7 @@ constexpr bool has(Types set, JointType type) {
 
 using enum JointType;
 constexpr Types kLinear = set_of({fixed, spherical, revolute, prismatic, cylindrical, universal,
-                                  planar, point_on_line, distance, rolling});
+                                  planar, point_on_line, distance, rolling, rope});
 constexpr Types kAngular =
     set_of({fixed, revolute, prismatic, cylindrical, universal, planar, gear});
 constexpr Types kAxis =
@@ -262,12 +264,13 @@ void check_direction(SettingsVisitor& visit, std::string_view key, const Vec3& a
 
 void describe_place(SettingsVisitor& visit, JointEntry& s) {
   std::size_t width = 3;
-  visit.rows("at", s.at, width,
-             {.unit = "m",
-              .row_alone = true,
-              .help = "where the joint is at the start, world frame: one point, or two, one of "
-                      "each body (distance: its ends; rolling: the wheel's centre, or a point of "
-                      "the plane and the centre)"});
+  visit.rows(
+      "at", s.at, width,
+      {.unit = "m",
+       .row_alone = true,
+       .help = "where the joint is at the start, world frame: one point, or two, one of "
+               "each body (distance, rope: its ends; rolling: the wheel's centre, or a point of "
+               "the plane and the centre)"});
   visit.visit("axis", numbers(s.axis),
               {.help = "direction at the start, world frame: of the hinge or guide, of universal "
                        "joints and gears that of a, the normal of a plane"});
@@ -312,7 +315,7 @@ void check_keys(SettingsVisitor& visit, const JointEntry& s) {
   check_use(visit, type, "angular_compliance", given(s.angular_compliance), kAngular);
   check_use(visit, type, "damping_time", given(s.damping_time), kLinear | kAngular);
   check_use(visit, type, "erp", given(s.erp), kLinear | kAngular);
-  check_use(visit, type, "length", given(s.length), set_of({distance}));
+  check_use(visit, type, "length", given(s.length), set_of({distance, rope}));
   check_use(visit, type, "radius", given(s.radius), set_of({rolling}));
   check_use(visit, type, "ratio", given(s.ratio), set_of({gear}));
   check_use(visit, type, "carrier", !s.carrier.empty(), set_of({gear}));
@@ -325,7 +328,7 @@ void check_keys(SettingsVisitor& visit, const JointEntry& s) {
   check_needed(visit, type, "axis_b", is_set(s.axis_b), kNeedsAxisB, "a direction, axis_b");
   check_needed(visit, type, "radius", given(s.radius), set_of({rolling}), "the wheel's radius");
   check_needed(visit, type, "ratio", given(s.ratio), set_of({gear}), "ratio");
-  if (type == distance && s.at.size() == 3) {
+  if ((type == distance || type == rope) && s.at.size() == 3) {
     visit.reject("at", "one point is at no distance from itself", "give two, one of each body");
   }
 }
@@ -350,11 +353,12 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   describe_place(visit, s);
   describe_softness(visit, s);
   visit.visit("collide", s.collide, {.help = "whether both bodies make contacts"});
-  visit.visit("length", s.length,
-              {.unit = "m",
-               .min = 0,
-               .min_open = true,
-               .help = "of a distance joint; else as at the start"});
+  visit.visit(
+      "length", s.length,
+      {.unit = "m",
+       .min = 0,
+       .min_open = true,
+       .help = "of a rod (`distance`), or the largest one of a rope; else as at the start"});
   visit.visit("radius", s.radius,
               {.unit = "m", .min = 0, .min_open = true, .help = "of a rolling wheel"});
   visit.visit("ratio", s.ratio,
@@ -464,6 +468,11 @@ void check_smooth(const AxisEntry& axis, const std::string& place) {
                 "remove it, or give a spring, damper or torsional_spring in forces");
 }
 
+void refuse_rope(const std::string& place) {
+  throw Error("a rope is an inequality, which time.stepper: natural does not have", place,
+              "use distance, or time.stepper: spook");
+}
+
 void check_smooth(double compliance, double angular, double erp, const std::string& place) {
   const char* key = nullptr;
   if (compliance > 0.0) key = ".compliance";
@@ -489,6 +498,7 @@ void check_smooth(const SceneSettings& scene) {
           "with time.stepper: natural a knife edge slides on the world or on a body with a "
           "given motion",
           s.place + ".between", "name one of these first, or use time.stepper: spook");
+    if (s.type == JointType::rope) refuse_rope(s.place + ".type");
     check_smooth(s.compliance, s.angular_compliance, s.erp, s.place);
     check_smooth(s.first, s.place);
     check_smooth(s.second, s.place + ".second");
@@ -498,6 +508,7 @@ void check_smooth(const SceneSettings& scene) {
     if (!chain && g.type != GeneratorType::net) continue;
     const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
     const std::string& place = chain ? g.chain.place : g.net.place;
+    if ((chain ? g.chain.joint : g.net.joint) == JointType::rope) refuse_rope(place + ".joint");
     check_smooth(s.compliance, s.angular_compliance, kNone, place);
     if (s.friction > 0.0)
       throw Error("dry friction is an inequality, which time.stepper: natural does not have",

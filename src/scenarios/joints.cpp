@@ -66,6 +66,7 @@ Frames frames_of(const JointEntry& s) {
     case JointType::fixed:
     case JointType::spherical:
     case JointType::distance:
+    case JointType::rope:
       break;
     case JointType::universal:
       f.axes = {frame_of(z_a, z_b), frame_of(z_b, z_a)};
@@ -263,7 +264,8 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
     }
     length = spring.length;
   }
-  if (out.type == JointType::distance || out.type == JointType::spring) {
+  if (out.type == JointType::distance || out.type == JointType::rope ||
+      out.type == JointType::spring) {
     out.length = std::isnan(length) ? (frames.point[1] - frames.point[0]).norm() : length;
   }
   for (std::size_t k = 0; k < 2; ++k) {

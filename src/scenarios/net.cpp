@@ -81,7 +81,7 @@ void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& bl
     joint.frame[0].q = joint.frame[1].q = axes;
     if (a == kNoBody) {
       joint.frame[0] = {knot_place(s, b), Quat::Identity()};
-    } else if (type == JointType::distance) {
+    } else if (type != JointType::spherical) {
       joint.length = way.norm();
     } else {
       joint.frame[0].p = axes * (0.5 * way);

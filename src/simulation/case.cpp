@@ -223,9 +223,11 @@ void describe(SettingsVisitor& visit, SolverSettings& s) {
                  .word_value = kNone,
                  .help = "misfit to which positions of joints are projected after each step; "
                          "`none`: they are stabilised by the step alone"});
-    visit.visit("geometric_stiffness", s.geometric_stiffness,
-                {.help = "where tension in joints turns bodies faster than the step can follow, "
-                         "their inertia is raised in the step (docs/theory.md, Tension)"});
+    visit.visit(
+        "geometric_stiffness", s.geometric_stiffness,
+        {.help = "where tension turns bodies, or swings rods and ropes, faster than the step "
+                 "can follow, inertias are raised in the step and rods do no work "
+                 "(docs/theory.md, Tension, Rods and ropes)"});
   });
   visit.visit("warm_start", s.warm_start, {.help = "start from the last step's impulses"});
   visit.choose("on_missed_tolerance", s.on_missed_tolerance, kAnswers,

@@ -95,7 +95,8 @@ disagree at the start by more than 1e-6 m or rad the case is refused with the mi
 | `universal` | a point, and the axes of a and b at right angles | `at`, `axis`, `axis_b` | both angles |
 | `planar` | a plane of a, normal to `axis` | `at`, `axis` | |
 | `point_on_line` | a point of b on a line of a | `at`, `axis` | displacement |
-| `distance` | two points at their distance | `at` (two points), `length` | |
+| `distance` | a rod: two points at their distance; it pushes as well as pulls | `at` (two points), `length` | |
+| `rope` | two points at `length` at most: it pulls, never pushes | `at` (two points), `length` | |
 | `gear` | angle of a about `axis` + `ratio` * angle of b about `axis_b` | `axis`, `axis_b`, `ratio`, `carrier` | |
 | `knife_edge` | b does not slide along `axis_b` | `at`, `axis_b` | |
 | `rolling` | wheel b about `axis_b` rolls on a plane of a, normal to `axis` | `at` (centre), `axis`, `axis_b`, `radius` | |

@@ -204,6 +204,7 @@ void RunNotes::note_joints(const StepReport& r) {
   note_forbidden(r);
   note_held_drives(r);
   note_projection(r);
+  note_cords(r);
   if (r.stiffened > 0 && !tension_told_) {
     tension_told_ = true;
     log_.info("step " + std::to_string(sim_.state().step) + ": tension turns " +
@@ -213,6 +214,24 @@ void RunNotes::note_joints(const StepReport& r) {
                   "); their inertia is raised (solver.joints.geometric_stiffness)",
               {{"tension", json_number(r.tension)}});
   }
+}
+
+void RunNotes::note_cords(const StepReport& r) {
+  const std::string step = "step " + std::to_string(sim_.state().step) + ": ";
+  if (r.cords_held > 0 && !cords_told_) {
+    cords_told_ = true;
+    log_.info(step + "tension swings " + std::to_string(r.cords_held) +
+              " rods or ropes faster than the step can follow; what they are too long is taken "
+              "back when it has fallen (solver.joints.geometric_stiffness)");
+  }
+  if (r.working_joint == kNoBody || work_told_) return;
+  work_told_ = true;
+  log_.warning(step + "passive joints have put " + short_text(r.passive_work) +
+                   " J into the motion in the last " + short_text(kWorkWindow) +
+                   " steps, which rigid joints do not; most of it " +
+                   sim_.model().joint_names.name_of(r.working_joint) +
+                   ". Take smaller steps: the speeds after this are too large",
+               {{"passive_work", json_number(r.passive_work)}});
 }
 
 void RunNotes::note_held_drives(const StepReport& r) {

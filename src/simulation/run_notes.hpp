@@ -47,6 +47,7 @@ class RunNotes {
   void note_forbidden(const StepReport& r);
   void note_redundant(const JointReport& joints);
   void note_held_drives(const StepReport& r);
+  void note_cords(const StepReport& r);
   void note_projection(const StepReport& r);
   void summarise_projection();
   void note_waiting();
@@ -58,7 +59,7 @@ class RunNotes {
   Log& log_;
   std::vector<char> waited_;  ///< per insertion: told of
   bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
-  bool held_told_ = false;
+  bool held_told_ = false, cords_told_ = false, work_told_ = false;
   std::int64_t cut_ = 0, dropped_ = 0;  ///< steps whose projection was
   std::int64_t first_ = 0;              ///< step that the run goes on from
   std::string choice_;                  ///< SolveReport::choice of the last step

@@ -132,6 +132,8 @@ void NaturalJoint::add_rows() {
     case JointType::spring:
     case JointType::torsion_spring:
       break;
+    case JointType::rope:
+      refuse("is a rope, an inequality", "use distance, or time.stepper: spook");
     case JointType::gear:
       refuse("is a gear, whose equation is neither linear nor quadratic in natural coordinates",
              "use time.stepper: spook");

@@ -84,6 +84,8 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
   rows_.clear();
   rigid_.clear();
   arm_.clear();
+  slack_.clear();
+  across_.clear();
   misfit_ = {};
   relative_misfit_ = drift_ = 0.0;
   drift_joint_ = kNoBody;
@@ -123,7 +125,9 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
                        made_);
     }
     begin_.push_back(static_cast<Index>(made_.size()));
-    rows_.push_back(static_cast<char>(geometry.rows));
+    across_.push_back(step.across && geometry.across > 0 ? 1 : 0);
+    slack_.push_back(geometry.unilateral ? geometry.misfit[0] : 0.0);
+    rows_.push_back(static_cast<char>(geometry.rows + (step.across ? geometry.across : 0)));
     rigid_.push_back(!geometry.spring && joint.erp == JointConstants::kNotOde &&
                              joint.compliance == 0.0 && joint.angular_compliance == 0.0
                          ? 1
@@ -154,6 +158,12 @@ void StepJoints::note_drift(const JointConstants& joint, const JointMisfit& own,
   drift_joint_ = joint.id;
 }
 
+Index StepJoints::block_of(std::size_t j, JointPart part) const {
+  for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m)
+    if (made_[m].part == part && made_[m].axis == 0) return block_of(m);
+  return kNoIndex;
+}
+
 void StepJoints::first_guess(const State& state, const ConstraintProblem& problem,
                              std::span<double> impulses) const {
   const GeneralBlocks& blocks = problem.blocks;
@@ -167,6 +177,8 @@ void StepJoints::first_guess(const State& state, const ConstraintProblem& proble
       row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
         for (int r = 0; r < rows; ++r) lambda[r] = joint.impulse[static_cast<std::size_t>(r)];
       });
+    else if (block.part == JointPart::rope)
+      lambda[0] = 0.0;  // its tension is with its rows
     else
       lambda[0] = joint.drive[block.axis][drive_of(block.part)];
   }
@@ -183,6 +195,10 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
     for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m) {
       const auto k = at(block_of(m));
       const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+      if (made_[m].part == JointPart::rope) {
+        joint.impulse[0] += lambda[0];
+        continue;
+      }
       if (made_[m].part != JointPart::rows) {
         joint.drive[made_[m].axis][drive_of(made_[m].part)] = lambda[0];
         continue;
@@ -198,10 +214,12 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
   }
 }
 
-void StepJoints::add_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                          const LocalBodies& local, std::span<const double> twists,
-                          AuditTerms& audit) const {
+PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                                 const LocalBodies& local, std::span<const double> twists,
+                                 AuditTerms& audit, State& state) const {
   const GeneralBlocks& blocks = problem.blocks;
+  PassiveWork passive;
+  for (JointState& joint : state.joints) joint.work *= 1.0 - 1.0 / kWorkWindow;
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t m = 0; m < made_.size(); ++m) {
     const auto k = at(block_of(m));
@@ -230,8 +248,14 @@ void StepJoints::add_work(const ConstraintProblem& problem, std::span<const doub
     const auto geometric = static_cast<std::size_t>(rows_[at(made_[m].joint)]);
     for (std::size_t r = 0; r < rows; ++r) {
       switch (made_[m].part) {
+        case JointPart::rope:
         case JointPart::rows:
           (r < geometric ? audit.joint_work : audit.motor_work) += row_work[r];
+          if (r < geometric && rigid_[at(made_[m].joint)] != 0) {
+            state.joints[at(made_[m].joint)].work += row_work[r];
+            passive.work += row_work[r];
+            passive.impulses += std::abs(lambda[r]);
+          }
           break;
         case JointPart::limit:
           audit.dissipation_impact -= row_work[r];
@@ -245,6 +269,7 @@ void StepJoints::add_work(const ConstraintProblem& problem, std::span<const doub
       }
     }
   }
+  return passive;
 }
 
 void StepJoints::update_angles(const Bodies& bodies, const ContactSet& set, State& state) const {
@@ -282,10 +307,14 @@ JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const 
     for (std::size_t r = 0; r < static_cast<std::size_t>(geometry.rows); ++r) {
       const bool soft = (geometry.angular[r] ? joint.angular_compliance : joint.compliance) > 0.0 ||
                         joint.erp != JointConstants::kNotOde;
-      if (geometry.velocity[r] || soft) continue;
-      out[r] = -geometry.misfit[r];
+      // a rope that is not taut has no part in the joints' factors
+      const bool slack =
+          geometry.unilateral &&
+          problem.blocks.compliance[at(problem.blocks.row_begin[at(block_of(m))]) + r] > 0.0;
+      if (geometry.velocity[r] || soft || slack) continue;
+      out[r] = -rigid_misfit(geometry, r);
       double& largest = geometry.angular[r] ? worst.angular : worst.linear;
-      const double misfit = std::abs(geometry.misfit[r]);
+      const double misfit = std::abs(out[r]);
       // std::max drops NaN
       largest =
           std::isnan(misfit) ? std::numeric_limits<double>::infinity() : std::max(largest, misfit);

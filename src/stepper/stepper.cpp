@@ -106,14 +106,18 @@ void Stepper::assemble_problem(const Bodies& bodies, const State& state) {
   fill_bodies();
   apply_forces(state);
   fill_contacts(state);
-  joints_.add_blocks(bodies, state, contact_set_, {settings_.kind, state.time, settings_.step},
-                     *problem_);
+  const bool across = settings_.geometric_stiffness && model_.joint_names.size() > 0 &&
+                      cords_.need_rows(comm_, bodies, state, contact_set_, settings_.step);
+  joints_.add_blocks(bodies, state, contact_set_,
+                     {settings_.kind, state.time, settings_.step, across}, *problem_);
   problem_->joint_misfit = 0.0;
   if (model_.joint_names.size() > 0) problem_->joint_misfit = comm_.max(joints_.relative_misfit());
   recovering_.resize(static_cast<std::size_t>(problem_->n_blocks()), 0);
   // from here on the problem and places_ say all that is needed of the contacts
   clear_large(contact_set_.contacts);
   first_guess(state);
+  cords_.find(bodies, contact_set_, joints_, settings_.step, settings_.geometric_stiffness,
+              impulses_, *problem_);
   raise_inertia();
 }
 
@@ -356,8 +360,22 @@ void Stepper::first_guess(const State& state) {
 void Stepper::solve_impulses() {
   const ScopedTimer timer(report_.times.solve);
   velocities_.resize(static_cast<std::size_t>(problem_->bodies.n_dofs()));
-  guess_ = impulses_;
-  report_.solve = solver_->solve(*problem_, impulses_, velocities_);
+  int iterations = 0, linear_iterations = 0;
+  double wall = 0.0, setup = 0.0;
+  do {
+    guess_ = impulses_;
+    report_.solve = solver_->solve(*problem_, impulses_, velocities_);
+    iterations += report_.solve.iterations;
+    linear_iterations += report_.solve.linear_iterations;
+    wall += report_.solve.wall_s;
+    setup += report_.solve.setup_s;
+  } while (report_.solve.status != SolveStatus::breakdown &&
+           cords_.revise(report_.solve.status == SolveStatus::converged, impulses_, velocities_,
+                         *problem_));
+  report_.solve.iterations = iterations;
+  report_.solve.linear_iterations = linear_iterations;
+  report_.solve.wall_s = wall;
+  report_.solve.setup_s = setup;
 }
 
 BodyMotionState Stepper::solved(const State& state, std::size_t i) const {
@@ -474,8 +492,12 @@ void Stepper::apply_impulses(State& state) {
   audit_ = AuditTerms(model_.deterministic);
   add_contact_work(*problem_, impulses_, contact_set_.bodies, velocities_, recovering_, audit_);
   joints_.store(*problem_, impulses_, state);
-  joints_.add_work(*problem_, impulses_, contact_set_.bodies, velocities_, audit_);
+  passive_ =
+      joints_.add_work(*problem_, impulses_, contact_set_.bodies, velocities_, audit_, state);
   tension_.subtract_work(contact_set_.bodies, velocities_, audit_.joint_work);
+  Sum raised(false);
+  tension_.subtract_work(contact_set_.bodies, velocities_, raised);
+  passive_.work += raised.value();
   for (const auto& [body, force] : applied_) {
     const auto k = static_cast<std::size_t>(body);
     const Twist before = contact_set_.bodies.twist(body), after = get_twist(velocities_, k);
@@ -528,12 +550,42 @@ void Stepper::advance_poses(const Bodies& bodies, State& state) {
   state.time = static_cast<double>(state.step) * settings_.step;
 }
 
+void Stepper::note_passive_work(const Bodies& bodies, const State& state) {
+  // a velocity is round-off below this share of what gravity adds in a step
+  constexpr double kRoundOff = 1e-6;
+  report_.passive_work = 0.0;
+  report_.working_joint = kNoBody;
+  if (model_.joint_names.size() == 0) return;
+  std::array<double, 2> sums = {passive_.work, passive_.impulses};
+  comm_.sum(sums);
+  constexpr double kKept = 1.0 - 1.0 / kWorkWindow;
+  passive_work_ = kKept * passive_work_ + sums[0];
+  passive_floor_ =
+      kKept * passive_floor_ + kRoundOff * settings_.step * model_.gravity.norm() * sums[1];
+  most_kinetic_ = std::max(most_kinetic_, report_.kinetic);
+  report_.passive_work = passive_work_;
+  if (!(passive_work_ > std::max(kNotableWork * most_kinetic_, passive_floor_))) return;
+  double most = 0.0;
+  GlobalId id = kNoBody;
+  for (std::size_t j = 0; j < state.joints.size(); ++j) {
+    if (!(state.joints[j].work > most)) continue;
+    most = state.joints[j].work;
+    id = bodies.joints[j].id;
+  }
+  const double over_all = comm_.max(most);
+  report_.working_joint =
+      comm_.min(id != kNoBody && most == over_all ? id : std::numeric_limits<GlobalId>::max());
+}
+
 void Stepper::record(const Bodies& bodies, State& state) {
   record_energies(comm_, model_, bodies, audit_, state, report_);
-  std::array<std::int64_t, 2> counts = {static_cast<std::int64_t>(n_contacts()), tension_.raised()};
+  std::array<std::int64_t, 3> counts = {static_cast<std::int64_t>(n_contacts()), tension_.raised(),
+                                        cords_.held()};
   comm_.sum(counts);
   report_.contacts = counts[0];
   report_.stiffened = counts[1];
+  report_.cords_held = counts[2];
+  note_passive_work(bodies, state);
   std::array<double, 5> largest = {penetration_, joints_.misfit().linear, joints_.misfit().angular,
                                    tension_.largest(), joints_.drift()};
   comm_.max(largest);

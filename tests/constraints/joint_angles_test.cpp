@@ -46,7 +46,7 @@ TEST(JointCoordinates, AreThoseAtWhichTheJointWasPlaced) {
   Random random(23);
   const std::array<double, 3> x = {0.3, -0.7, 0.5};
   const double none = std::numeric_limits<double>::quiet_NaN();
-  const std::array<std::pair<JointType, std::array<double, 3>>, 13> expected = {
+  const std::array<std::pair<JointType, std::array<double, 3>>, 14> expected = {
       {{JointType::fixed, {none, none, none}},
        {JointType::spherical, x},
        {JointType::revolute, {0.3, none, none}},
@@ -56,11 +56,12 @@ TEST(JointCoordinates, AreThoseAtWhichTheJointWasPlaced) {
        {JointType::planar, x},
        {JointType::point_on_line, {0.3, none, none}},
        {JointType::distance, {0.8, none, none}},
+       {JointType::rope, {0.8, none, none}},
        {JointType::spring, {0.8, none, none}},
        {JointType::torsion_spring, {0.3, none, none}},
        {JointType::knife_edge, {none, none, none}},
        {JointType::rolling, {none, none, none}}}};
-  for (std::size_t i = 0; i < 13; ++i) {
+  for (std::size_t i = 0; i < 14; ++i) {
     const Scene s = scene_of(expected[i].first, random, x);
     const std::array<double, 3> found = joint_coordinates(s.joint, s.at, kNoTurns, s.model);
     for (std::size_t k = 0; k < 3; ++k) {

@@ -15,7 +15,7 @@ struct RowsOfType {
   int rows, axes;
 };
 
-constexpr std::array<RowsOfType, 14> kTypes = {{{JointType::fixed, 6, 0},
+constexpr std::array<RowsOfType, 15> kTypes = {{{JointType::fixed, 6, 0},
                                                 {JointType::spherical, 3, 0},
                                                 {JointType::revolute, 5, 1},
                                                 {JointType::prismatic, 5, 1},
@@ -27,6 +27,7 @@ constexpr std::array<RowsOfType, 14> kTypes = {{{JointType::fixed, 6, 0},
                                                 {JointType::gear, 1, 0},
                                                 {JointType::knife_edge, 1, 0},
                                                 {JointType::rolling, 3, 0},
+                                                {JointType::rope, 1, 0},
                                                 {JointType::spring, 1, 1},
                                                 {JointType::torsion_spring, 1, 1}}};
 
@@ -91,7 +92,8 @@ TEST(JointGeometry, SlidingHeightAndDistanceRowsAreExactRatesWhateverTheMisfit) 
        {std::pair(JointType::prismatic, 2), std::pair(JointType::cylindrical, 2),
         std::pair(JointType::planar, 1), std::pair(JointType::point_on_line, 2),
         std::pair(JointType::universal, 4), std::pair(JointType::distance, 1),
-        std::pair(JointType::spring, 1), std::pair(JointType::rolling, 1)}) {
+        std::pair(JointType::rope, 1), std::pair(JointType::spring, 1),
+        std::pair(JointType::rolling, 1)}) {
     Scene s = scene_of(type, random, {0.1, 0.2, 0.3});
     s.at.pose[1] = random.pose();
     const JointGeometry g = s.geometry();

@@ -59,6 +59,7 @@ inline Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
     case JointType::point_on_line:
       return {x[0] * z, rotation_of(Vec3(x[1], x[2], 0.3), 1.0)};
     case JointType::distance:
+    case JointType::rope:
     case JointType::spring:
       return {joint.length * Vec3(x[0], x[1], x[2]).normalized(), turn(Vec3::UnitX(), x[0])};
     case JointType::torsion_spring:

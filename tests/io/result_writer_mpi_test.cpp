@@ -281,10 +281,9 @@ TEST_F(ResultDirectory, JointsAreRowsByIdWhateverTheRankCount) {
   const std::vector<std::string> name = index.read_text_rows("/joints/name", {0, n, n});
   const std::vector<std::string> type = index.read_text_rows("/joints/type", {0, n, n});
   EXPECT_EQ(index.extents("/joints/bodies"), (std::vector<std::uint64_t>{n, 2}));
-  EXPECT_EQ(type,
-            (std::vector<std::string>{"fixed", "spherical", "revolute", "prismatic", "cylindrical",
-                                      "universal", "planar", "point_on_line", "distance", "gear",
-                                      "knife_edge", "rolling", "spring"}));
+  EXPECT_EQ(type, (std::vector<std::string>{"fixed", "spherical", "revolute", "prismatic",
+                                            "cylindrical", "universal", "planar", "point_on_line",
+                                            "distance", "gear", "knife_edge", "rolling", "rope"}));
   const hdf5::File file = hdf5::File::open(directory_ + "/snapshots/00000012.h5");
   EXPECT_EQ(file.read_integers("/joints/id"), expected);
   const std::array<const char*, 3> columns = {"/joints/impulse", "/joints/reaction",

@@ -33,8 +33,10 @@ struct JointPoses {
 /// Of rows and axes beyond `rows` and `axes` nothing is set.
 struct JointGeometry {
   using Row = std::array<double, 6>;
-  int rows = 0;         ///< of the bilateral block, without motors
-  bool spring = false;  ///< the row is a spring's: its misfit is a deflection, not an error
+  int rows = 0;             ///< of the bilateral block, without motors
+  bool spring = false;      ///< the row is a spring's: its misfit is a deflection, not an error
+  bool unilateral = false;  ///< the row's misfit, a rope's slack, is an error below 0 only
+  int across = 0;  ///< rows behind these across a rod or rope, without misfits (JointStep::across)
   std::array<double, kJointRows> misfit;  ///< g, m or rad; 0 for velocity rows
   std::array<bool, kJointRows> angular;   ///< whether the row's velocity is in rad/s
   std::array<bool, kJointRows> velocity;  ///< row without a position: nonholonomic, or a damper
@@ -72,6 +74,9 @@ std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses
 std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
                                         const std::array<double, 2>& angle, const Model& model);
 
+/// By how much a rigid row misses its position, m or rad; 0 for a slack rope.
+double rigid_misfit(const JointGeometry& geometry, std::size_t row);
+
 /// Largest misfits of the position rows: linear ones, m, and angular ones, rad. Springs have none.
 struct JointMisfit {
   double linear = 0.0, angular = 0.0;
@@ -79,7 +84,7 @@ struct JointMisfit {
 JointMisfit joint_misfit(const JointGeometry& geometry);
 
 /// What one general block of a joint is.
-enum class JointPart : std::uint8_t { rows, limit, motor, friction };
+enum class JointPart : std::uint8_t { rows, limit, motor, friction, rope };
 
 /// Where the blocks of a joint stand in the problem.
 struct JointBlock {
@@ -91,14 +96,20 @@ struct JointBlock {
 /// What the step is: for bias and compliance of joint rows.
 struct JointStep {
   StepperKind kind = StepperKind::spook;
-  double time = 0.0;  ///< s, at the start
-  double h = 0.0;     ///< s
+  double time = 0.0;    ///< s, at the start
+  double h = 0.0;       ///< s
+  bool across = false;  ///< whether rods and ropes get their rows across, at rest (Cords)
 };
 
 /// Appends the general blocks of `joint` and says which they are in `made`, in this order:
 ///
 ///   rows      bilateral, unless it has none: its rows, then one row for each motor without bound
 ///             (6 at most); springs are rows with compliance
+///             (with JointStep::across, of rods and ropes: then two rows across that Cords fills
+///             in)
+///   rope      unilateral, of a rope: its row once more. One of both blocks is for the solver
+///             (Cords): the bilateral one while the rope is taut, so that what hangs on it is
+///             solved exactly
 ///   limit     unilateral, for each axis with a limit that may be reached within the step: that of
 ///             lower and upper which is nearer
 ///   motor     boxed, |lambda| <= h max_force, for each motor with a bound
@@ -106,11 +117,12 @@ struct JointStep {
 ///
 /// SPOOK rows (docs/theory.md, "Joints"): Sigma = 4 eps Upsilon/h^2,
 /// q = -(4/h) Upsilon g + Upsilon G V0, Upsilon = 1/(1 + 4 tau/h); limits the same with their
-/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution. dvi:
-/// Sigma = eps/(h (h + tau)), q = -g/(h + tau), where the default of tau is 0. ODE's form, with
-/// both: Sigma = cfm/h, q = -erp g/h. Velocity rows: q = the prescribed velocity, Sigma = 1/(h c)
-/// with c their viscous coefficient, or 0. Position motors: g = coordinate - target(t), to q comes
-/// the target's mean velocity over the step, and V0 counts relative to that over the step before.
+/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution; ropes as
+/// limits, with their slack. dvi: Sigma = eps/(h (h + tau)), q = -g/(h + tau), where the default of
+/// tau is 0. ODE's form, with both: Sigma = cfm/h, q = -erp g/h. Velocity rows: q = the prescribed
+/// velocity, Sigma = 1/(h c) with c their viscous coefficient, or 0. Position motors: g =
+/// coordinate - target(t), to q comes the target's mean velocity over the step, and V0 counts
+/// relative to that over the step before.
 ///
 /// A limit may be reached within the step if its distance is at most 2 h |u0| + 2 h^2 |gravity|
 /// + contact margin (0.05 rad in place of the last two where it is an angle).

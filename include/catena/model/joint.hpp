@@ -31,6 +31,7 @@ namespace catena {
 ///   knife_edge     velocity of B's origin relative to a along y_B = 0 (1, nonholonomic)
 ///   rolling        wheel b about z_B with radius `length` on the plane z_A = 0 of a: height of its
 ///                  lowest point = 0 (1), that point does not slip (2, nonholonomic)
+///   rope           |d| <= length (1, unilateral): it pulls, never pushes     coordinate: |d|
 ///   spring         force -stiffness (|d| - length) - damping d|d|/dt along d (1, compliant)
 ///   torsion_spring the same for the angle of B about z_A (1); coordinate: angle
 enum class JointType : std::uint8_t {
@@ -46,6 +47,7 @@ enum class JointType : std::uint8_t {
   gear,
   knife_edge,
   rolling,
+  rope,
   spring,
   torsion_spring
 };
@@ -87,8 +89,9 @@ struct JointConstants {
   /// Frames A, B: origin from the centre of mass, m, and axes, in the body frame (principal axes)
   /// of a, b.
   std::array<Pose, 2> frame;
-  double length = 0.0;  ///< distance, spring: m; rolling: radius, m; torsion_spring: angle, rad
-  double ratio = 1.0;   ///< gear
+  double length =
+      0.0;  ///< distance, rope, spring: m; rolling: radius, m; torsion_spring: angle, rad
+  double ratio = 1.0;                          ///< gear
   double stiffness = 0.0, damping = 0.0;       ///< springs: N/m, N s/m (N m/rad, N m s/rad)
   double compliance = 0.0;                     ///< of linear rows, m/N
   double angular_compliance = 0.0;             ///< of angular rows, rad/(N m)
@@ -108,7 +111,13 @@ struct JointState {
   /// Unwrapped angles (over many turns) where the joint has them: of its first and second angle
   /// (gear: of a and b), rad, at the present pose.
   std::array<double, 2> angle{};
+  /// Of rigid passive joints: work done on the bodies, J, over the last steps (kWorkWindow), older
+  /// ones counting less.
+  double work = 0.0;
 };
+
+/// Steps after which JointState::work has forgotten all but 1/e of a step.
+inline constexpr double kWorkWindow = 50.0;
 
 /// A given force and torque on one body.
 struct AppliedForce {

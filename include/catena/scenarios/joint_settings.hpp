@@ -125,13 +125,14 @@ struct ChainEntry {
 enum class NetAnchors { none, corners, edge, all };
 
 /// count[0] * count[1] bodies (knots) in a plane, x fastest, each joined to its neighbours along
-/// both directions by cords of fixed length (distance), or by arms that meet half-way (spherical).
+/// both directions by cords of fixed (distance) or largest length (rope), or by arms that meet
+/// half-way (spherical).
 struct NetEntry {
   std::string place;
   std::array<int, 2> count = {2, 2};
   Vec3 from = Vec3::Zero();                ///< first knot, m
   std::vector<double> spacing;             ///< two vectors, m
-  JointType joint = JointType::distance;   ///< or spherical
+  JointType joint = JointType::distance;   ///< or rope, spherical
   NetAnchors anchored = NetAnchors::none;  ///< knots that are joined to the world
   ChainJointEntry joints;
 };

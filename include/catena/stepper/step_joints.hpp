@@ -20,6 +20,12 @@ namespace catena {
 double joint_length(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
                     const LocalBodies& local);
 
+/// Of the rigid rows of this rank's joints that nothing drives.
+struct PassiveWork {
+  double work = 0.0;      ///< J
+  double impulses = 0.0;  ///< sum of |lambda|, N s (N m s)
+};
+
 /// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those
 /// of Bodies::joints, ContactSet::joint_bodies says where their bodies are.
 class StepJoints {
@@ -29,6 +35,13 @@ class StepJoints {
   /// Local. Appends the joints' general blocks, and their subdomains if the problem lists them.
   void add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
                   const JointStep& step, ConstraintProblem& problem);
+  /// The general block of joint j (of Bodies::joints) that is `part` of it (of its first axis);
+  /// kNoIndex: it has none.
+  Index block_of(std::size_t j, JointPart part) const;
+  /// Whether joint j's block has rows across (JointStep::across).
+  bool has_rows_across(std::size_t j) const { return across_[j] != 0; }
+  /// What a rope's length leaves it, m, at the start of the step; < 0: it is too long.
+  double slack(std::size_t j) const { return slack_[j]; }
   /// Local. The impulses of the last step where the same block exists; `impulses`: all rows.
   void first_guess(const State& state, const ConstraintProblem& problem,
                    std::span<double> impulses) const;
@@ -36,9 +49,11 @@ class StepJoints {
   void store(const ConstraintProblem& problem, std::span<const double> impulses,
              State& state) const;
   /// Local. Adds the work of one step's joint impulses, lambda . (u- + u+)/2 as for contacts.
-  /// `local` has V0, `twists` are V of all bodies, 6 numbers each.
-  void add_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                const LocalBodies& local, std::span<const double> twists, AuditTerms& audit) const;
+  /// `local` has V0, `twists` are V of all bodies, 6 numbers each. JointState::work goes on.
+  /// Returns the work of rigid passive joints.
+  PassiveWork add_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                       const LocalBodies& local, std::span<const double> twists, AuditTerms& audit,
+                       State& state) const;
   /// Local. Angles of the joints at the present poses of `set.bodies`.
   void update_angles(const Bodies& bodies, const ContactSet& set, State& state) const;
   /// Local. Misfits of the rigid position rows at the present poses, negative, in the problem's
@@ -90,6 +105,8 @@ class StepJoints {
   std::vector<Index> begin_;      ///< per joint: its first entry of made_; one more at the end
   std::vector<char> rows_;        ///< per joint: rows of its geometry, without motors
   std::vector<char> rigid_;       ///< per joint: neither a spring nor compliant
+  std::vector<double> slack_;     ///< per joint; of ropes
+  std::vector<char> across_;      ///< per joint: it has rows across
   std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
   JointMisfit misfit_;
   double relative_misfit_ = 0.0;

@@ -10,6 +10,7 @@
 #include "catena/model/state.hpp"
 #include "catena/partition/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
+#include "catena/stepper/cords.hpp"
 #include "catena/stepper/step_joints.hpp"
 #include "catena/stepper/tension.hpp"
 #include "catena/stepper/time_stepper.hpp"
@@ -22,7 +23,7 @@ struct StepperSettings {
   bool warm_start = true;  ///< first guess from the last step's impulses
   /// Largest misfit of rigid joints after the step, m and rad; kNone: positions are not projected.
   double projection = kNone;
-  bool geometric_stiffness = true;  ///< inertia is raised where tension asks for it (Tension)
+  bool geometric_stiffness = true;  ///< what tension asks for is done (Tension, Cords)
 };
 
 /// SPOOK and DVI: semi-implicit, velocity level (docs/theory.md).
@@ -111,6 +112,8 @@ class Stepper : public TimeStepper {
   void first_guess(const State& state);
   /// Directions of the rows of contact k: of the force, then of the couple; their number.
   Index directions(std::size_t k, std::array<Vec3, 6>& d) const;
+  /// Collective. Sums up what passive joints did.
+  void note_passive_work(const Bodies& bodies, const State& state);
   /// The state that dynamic body i has after the solve, at the pose before.
   BodyMotionState solved(const State& state, std::size_t i) const;
   /// Collective. Throws BlowUp, naming a body.
@@ -132,8 +135,13 @@ class Stepper : public TimeStepper {
   double penetration_ = 0.0;        ///< deepest of this rank, m
   StepJoints joints_;
   Tension tension_;
+  Cords cords_;
+  double passive_work_ = 0.0;                     ///< StepReport::passive_work
+  double passive_floor_ = 0.0;                    ///< of it, what is round-off
+  double most_kinetic_ = 0.0;                     ///< J, so far
   std::vector<std::pair<Index, Twist>> applied_;  ///< of owned bodies: force and torque, N, N m
   AuditTerms audit_;                              ///< of the step
+  PassiveWork passive_;                           ///< of the step, this rank's
   StepReport report_;
 };
 

@@ -37,6 +37,9 @@ struct StepTimes {
 /// Misfits of joints (StepReport::drift) below this are not worth a name.
 inline constexpr double kNotableDrift = 1e-4;
 
+/// Share of the kinetic energy that passive joints may seem to give without a word.
+inline constexpr double kNotableWork = 0.02;
+
 /// What a step did; the same on every rank but for `times`.
 struct StepReport {
   SolveReport solve;
@@ -68,8 +71,14 @@ struct StepReport {
   /// ids, ascending, the first ten, and the largest miss, m/s or rad/s.
   std::vector<GlobalId> held_drives;
   double drive_miss = 0.0;
-  std::int64_t stiffened = 0;               ///< bodies whose inertia tension has raised
-  double tension = 0.0;                     ///< largest h^2 K over I (Tension)
+  std::int64_t stiffened = 0;   ///< bodies whose inertia tension has raised
+  double tension = 0.0;         ///< largest h^2 K over I (Tension)
+  std::int64_t cords_held = 0;  ///< rods and ropes whose tension was held back (Cords)
+  /// Work of rigid passive joints over the last steps (kWorkWindow), J, which should be none, and,
+  /// where it is more than round-off and kNotableWork of the largest kinetic energy so far, the
+  /// joint that did most of it.
+  double passive_work = 0.0;
+  GlobalId working_joint = kNoBody;
   Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
   AuditSums audit;                          ///< since the start, over all ranks
   double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
