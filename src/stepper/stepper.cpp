@@ -369,7 +369,7 @@ void Stepper::solve_impulses() {
     linear_iterations += report_.solve.linear_iterations;
     wall += report_.solve.wall_s;
     setup += report_.solve.setup_s;
-  } while (report_.solve.status != SolveStatus::breakdown &&
+  } while (model_.joint_names.size() > 0 && report_.solve.status != SolveStatus::breakdown &&
            cords_.revise(report_.solve.status == SolveStatus::converged, impulses_, velocities_,
                          *problem_));
   report_.solve.iterations = iterations;

@@ -47,6 +47,23 @@ TEST(Trials, CraneCarriesTenThousandTimesALinksMassOnAStraightRope) {
   EXPECT_GT(longest, straight - 1e-4);
 }
 
+TEST(Trials, NetCatchesBoxesAndGivesNothingOfItsOwn) {
+  const auto sim = trial("net", {"time.end=0.32"});
+  double kinetic = 0.0, work = 0.0, misfit = 0.0;
+
+  // the first boxes meet it at 0.27 s
+  while (sim->state().step < sim->n_steps()) {
+    const StepReport& report = sim->step();
+    kinetic = std::max(kinetic, report.kinetic);
+    work = std::max(work, report.audit.joint_work);
+    misfit = std::max(misfit, report.misfit.linear);
+    EXPECT_EQ(report.working_joint, kNoBody) << report.passive_work;
+  }
+
+  EXPECT_LE(work, 0.02 * kinetic);
+  EXPECT_LE(misfit, 0.01 * 0.1);
+}
+
 TEST(Trials, ArmHoldsItsOwnWeightAtTheShoulder) {
   const auto sim = trial("arm", {"time.end=0.05"});
   const std::size_t shoulder = joint_of(*sim, "q2");
