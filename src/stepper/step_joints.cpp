@@ -127,7 +127,7 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     begin_.push_back(static_cast<Index>(made_.size()));
     across_.push_back(step.across && geometry.across > 0 ? 1 : 0);
     slack_.push_back(geometry.unilateral ? geometry.misfit[0] : 0.0);
-    rows_.push_back(static_cast<char>(geometry.rows + (step.across ? geometry.across : 0)));
+    rows_.push_back(static_cast<std::uint8_t>(geometry.rows + (step.across ? geometry.across : 0)));
     rigid_.push_back(!geometry.spring && joint.erp == JointConstants::kNotOde &&
                              joint.compliance == 0.0 && joint.angular_compliance == 0.0
                          ? 1

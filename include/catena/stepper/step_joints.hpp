@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -100,13 +101,13 @@ class StepJoints {
   Index block_of(std::size_t made) const { return first_block_ + static_cast<Index>(made); }
 
   const Model& model_;
-  Index first_block_ = 0;         ///< of the joints among the general blocks
-  std::vector<JointBlock> made_;  ///< from first_block_ on
-  std::vector<Index> begin_;      ///< per joint: its first entry of made_; one more at the end
-  std::vector<char> rows_;        ///< per joint: rows of its geometry, without motors
-  std::vector<char> rigid_;       ///< per joint: neither a spring nor compliant
-  std::vector<double> slack_;     ///< per joint; of ropes
-  std::vector<char> across_;      ///< per joint: it has rows across
+  Index first_block_ = 0;           ///< of the joints among the general blocks
+  std::vector<JointBlock> made_;    ///< from first_block_ on
+  std::vector<Index> begin_;        ///< per joint: its first entry of made_; one more at the end
+  std::vector<std::uint8_t> rows_;  ///< per joint: rows of its geometry, without motors
+  std::vector<char> rigid_;         ///< per joint: neither a spring nor compliant
+  std::vector<double> slack_;       ///< per joint; of ropes
+  std::vector<char> across_;        ///< per joint: it has rows across
   std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
   JointMisfit misfit_;
   double relative_misfit_ = 0.0;
