@@ -26,8 +26,8 @@ constexpr int kMaxIterations = 10000;
 constexpr double kTolerance = 1e-6;
 
 /// Index of `word` in `names`, or an Error that calls it a value of `option`.
-template <std::size_t N>
-int index_of(const std::array<std::string_view, N>& names, const std::string& word,
+template <std::size_t kSize>
+int index_of(const std::array<std::string_view, kSize>& names, const std::string& word,
              const std::string& option) {
   const auto at = std::find(names.begin(), names.end(), word);
   if (at != names.end()) return static_cast<int>(at - names.begin());

@@ -45,7 +45,8 @@ GlobalId NameTable::size() const {
 }
 
 Vec3 PeriodicBox::shift(int code) const {
-  return {(code / 3 - 1) * (hi[0] - lo[0]), (code % 3 - 1) * (hi[1] - lo[1]), 0.0};
+  const int along_x = code / 3 - 1, along_y = code % 3 - 1;
+  return {along_x * (hi[0] - lo[0]), along_y * (hi[1] - lo[1]), 0.0};
 }
 
 Vec3 PeriodicBox::wrapped(const Vec3& p) const {

@@ -93,6 +93,7 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
     }
   }
   std::vector<Parcel> out;
+  out.reserve(to.size());
   for (const auto& [rank, pairs] : to) out.push_back({rank, partition_detail::to_bytes(pairs)});
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     const auto pairs = from_bytes<GlobalId>(parcel.bytes);
@@ -142,6 +143,7 @@ class Directory {
     for (const auto& [component, census] : own)
       to[static_cast<int>(component % comm.size())].push_back(census);
     std::vector<Parcel> out;
+    out.reserve(to.size());
     for (const auto& [rank, censuses] : to)
       out.push_back({rank, partition_detail::to_bytes(censuses)});
     for (const Parcel& parcel : comm.exchange(std::move(out))) {

@@ -21,11 +21,11 @@ constexpr std::string_view kNetAnchors[] = {"none", "corners", "edge", "all"};
 bool given(double value) { return !std::isnan(value); }
 
 /// The word of `value` among `types`.
-template <std::size_t N>
-void describe_type(SettingsVisitor& visit, JointType& value, const std::string_view (&names)[N],
-                   const JointType (&types)[N], const SettingInfo& info) {
+template <std::size_t kSize>
+void describe_type(SettingsVisitor& visit, JointType& value, const std::string_view (&names)[kSize],
+                   const JointType (&types)[kSize], const SettingInfo& info) {
   int index = 0;
-  for (std::size_t i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < kSize; ++i) {
     if (types[i] == value) index = static_cast<int>(i);
   }
   visit.choice("joint", index, names, info);
