@@ -11,9 +11,10 @@ constexpr double kFollowed = 0.25;  ///< k that the step follows as it is
 /// Of the velocity that the turning row brings along, what it may shorten in a step: at 1 its
 /// misfit would swing for ever.
 constexpr double kReturned = 0.95;
-/// Solves after which no row is held back any more, and ropes are changed one way only.
+/// Solves after which ropes that change sides become unilateral.
 constexpr int kMostPasses = 8;
-/// Solves more, of which one that missed its tolerance still makes swept ropes that pull bilateral.
+/// Solves more, of which one that missed its tolerance still makes swept ropes that pull bilateral;
+/// after them no row is held back any more.
 constexpr int kMoreSolves = 4;
 /// Of its length, by which a rope may become longer in a step without being taut.
 constexpr double kLonger = 1e-9;
@@ -63,7 +64,6 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& 
                  bool guarded, std::span<double> impulses, ConstraintProblem& problem) {
   cords_.clear();
   saved_.clear();
-  h_ = h;
   passes_ = 0;
   const GeneralBlocks& blocks = problem.blocks;
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
@@ -96,9 +96,8 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& 
     const double lambda = impulses[impulse_at(cord.block, problem)];
     cord.taut = true;
     if (cord.rope_block != kNoIndex) {
-      cord.slack = joints.slack(j);
       cord.tolerance = kLonger * joint.length / h;
-      cord.taut = lambda > 0.0 || cord.slack + h * cord.speed < 0.0;
+      cord.taut = lambda > 0.0 || joints.slack(j) + h * cord.speed < 0.0;
       if (!cord.taut) impulses[impulse_at(cord.block, problem)] = 0.0;
     }
     if (cord.taut && cord.guarded && cord.stiffness * std::abs(lambda) > kFollowed &&

@@ -56,7 +56,6 @@ class Cords {
     double across;            ///< h/L, s/m
     double inertia;           ///< b of the rows across, kg; 0: they are at rest
     std::size_t rows;         ///< of the bilateral block: 1 or 3
-    double slack;             ///< m, of ropes
     double speed;             ///< u0, m/s
     double q, compliance;     ///< of the row as the step poses it
     double tolerance;         ///< of the row's velocity, m/s
@@ -80,7 +79,6 @@ class Cords {
 
   std::vector<Cord> cords_;
   std::vector<double> saved_;  ///< Jacobians
-  double h_ = 0.0;
   int passes_ = 0;
 };
 
