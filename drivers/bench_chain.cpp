@@ -104,8 +104,7 @@ void print_timing(const Communicator& comm, const Case& c, const Timing& t) {
 }
 
 void print_model(const Case& c, int ranks, const ChainMachine& machine) {
-  const auto dealt =
-      deal_evenly(c.chain.joints, ranks > 0 ? ranks : static_cast<int>(c.chain.joints));
+  const auto dealt = deal_evenly(c.chain.joints, ranks > 0 ? ranks : narrow<int>(c.chain.joints));
   const ChainWork work =
       count_chain(dealt, c.chain.rows(), c.settings.grouping, c.settings.cholesky_limit);
   std::printf(

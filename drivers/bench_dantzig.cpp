@@ -95,7 +95,7 @@ void add_contact(const Spheres& s, Index a, Index b, const Vec3& normal, const V
                                                     : Vec3(-normal[1], normal[0], 0.0))
                   .normalized();
   c.arm_a = arm_a;
-  c.arm_b = -s.all[static_cast<std::size_t>(b - 1)].radius * normal;
+  c.arm_b = -s.all[b - 1].radius * normal;
   c.bias = kErrorReduction / s.step * gap;
   c.friction = s.friction;
   problem.contacts.push_back(c);
@@ -105,11 +105,11 @@ ConstraintProblem problem_of(const Spheres& s) {
   ConstraintProblem problem(Communicator::self());
   problem.law = ContactLaw::box;
   problem.bodies.add_prescribed(0, {});
-  const auto n = static_cast<Index>(s.all.size());
+  const auto n = to_index(s.all.size());
   const std::array<Vec3, 5> walls = {Vec3::UnitZ(), Vec3::UnitX(), Vec3(-Vec3::UnitX()),
                                      Vec3::UnitY(), Vec3(-Vec3::UnitY())};
   for (Index i = 0; i < n; ++i) {
-    const Sphere& a = s.all[static_cast<std::size_t>(i)];
+    const Sphere& a = s.all[i];
     Twist free = a.twist;
     free.v[2] -= s.gravity * s.step;
     problem.bodies.add_rigid(i + 1, 1.0 / a.mass, 1.0 / (0.4 * a.mass * a.radius * a.radius), free);
@@ -120,8 +120,8 @@ ConstraintProblem problem_of(const Spheres& s) {
   }
   for (Index i = 0; i < n; ++i)
     for (Index j = i + 1; j < n; ++j) {
-      const Sphere& a = s.all[static_cast<std::size_t>(i)];
-      const Sphere& b = s.all[static_cast<std::size_t>(j)];
+      const Sphere& a = s.all[i];
+      const Sphere& b = s.all[j];
       const Vec3 apart = b.p - a.p;
       const double distance = apart.norm();
       const Vec3 normal = apart / distance;
@@ -139,8 +139,8 @@ void settle(Spheres& s) {
   const std::unique_ptr<Solver> solver = make_gauss_seidel(settings);
   for (int step = 0; step < kSteps; ++step) {
     const ConstraintProblem problem = problem_of(s);
-    std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
-    std::vector<double> v(static_cast<std::size_t>(problem.bodies.n_dofs()));
+    std::vector<double> impulses(problem.n_rows(), 0.0);
+    std::vector<double> v(problem.bodies.n_dofs());
     solver->solve(problem, impulses, v);
     for (std::size_t i = 0; i < s.all.size(); ++i) {
       const double* own = v.data() + problem.bodies.dof_begin[i + 1];
@@ -156,8 +156,8 @@ void one_pass(benchmark::State& state, const ConstraintProblem& problem) {
   settings.stop.relative_tolerance = settings.stop.absolute_tolerance = 0.0;
   settings.stop.history_set = settings.stop.report_set = ErrorSet::energy;
   const std::unique_ptr<Solver> solver = make_dantzig(settings);
-  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()));
-  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  std::vector<double> impulses(problem.n_rows());
+  std::vector<double> velocities(problem.bodies.n_dofs());
   for (auto _ : state) {
     std::fill(impulses.begin(), impulses.end(), 0.0);
     solver->solve(problem, impulses, velocities);

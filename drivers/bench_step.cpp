@@ -39,7 +39,7 @@ double cpu_seconds() {
 }
 
 void time_step(benchmark::State& bench, const std::string& path) {
-  const int sweeps = static_cast<int>(bench.range(0));
+  const int sweeps = narrow<int>(bench.range(0));
   catena::Simulation sim(Communicator::self(), with_sweeps(path, sweeps));
   for (int i = 0; i < 3; ++i) sim.step();
   catena::StepTimes sum;
@@ -62,7 +62,7 @@ void time_sweep(benchmark::State& bench, const std::string& path) {
     catena::GaussSeidelSettings settings = with_sweeps(path, sweeps).solver.gauss_seidel;
     const std::unique_ptr<catena::Solver> solver = catena::make_gauss_seidel(settings);
     std::vector<double> impulses(sim.stepper().impulses().begin(), sim.stepper().impulses().end());
-    std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+    std::vector<double> velocities(problem.bodies.n_dofs());
     const double start = cpu_seconds();
     solver->solve(problem, impulses, velocities);
     return cpu_seconds() - start;

@@ -65,7 +65,7 @@ double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int swee
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.keep_best = false;
   settings.stop.check_interval = 1 << 30;
-  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  std::vector<double> impulses(problem.n_rows(), 0.0);
   const double start = cpu_seconds();
   make_gauss_seidel(settings)->solve(problem, impulses, velocities);
   return cpu_seconds() - start;
@@ -73,9 +73,9 @@ double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int swee
 
 void time_sweep(benchmark::State& bench, bool general, std::int64_t bodies, KernelPath kernels) {
   const ConstraintProblem problem = packed_lattice(bodies, general);
-  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+  std::vector<double> velocities(problem.bodies.n_dofs());
   const auto contacts = static_cast<double>(problem.contacts.size());
-  const SweepCounts sweeps = sweep_counts(std::max(14, static_cast<int>(2e7 / contacts)));
+  const SweepCounts sweeps = sweep_counts(std::max(14, narrow<int>(2e7 / contacts)));
   double best = 1e300;
   for (auto _ : bench) {
     const double few = seconds_of(problem, kernels, sweeps.few, velocities);

@@ -66,7 +66,7 @@ class Calibration {
                                         [&](const auto& host) { return host != hosts_.front(); });
     if (hosts_[1] == hosts_.front()) measure_messages(1, "node");
     if (elsewhere != hosts_.end())
-      measure_messages(static_cast<int>(elsewhere - hosts_.begin()), "network");
+      measure_messages(narrow<int>(elsewhere - hosts_.begin()), "network");
     measure_halo();
   }
 
@@ -75,8 +75,7 @@ class Calibration {
   std::string hosts() const {
     std::string text;
     for (std::size_t r = 0; r < hosts_.size(); ++r)
-      if (std::find(hosts_.begin(), hosts_.begin() + static_cast<std::ptrdiff_t>(r), hosts_[r]) ==
-          hosts_.begin() + static_cast<std::ptrdiff_t>(r))
+      if (std::find(hosts_.begin(), hosts_.begin() + r, hosts_[r]) == hosts_.begin() + r)
         text += (text.empty() ? "" : " ") + hosts_[r];
     return text;
   }
@@ -144,8 +143,8 @@ class Calibration {
     settings.stop.keep_best = false;
     settings.stop.check_interval = 1 << 30;
     settings.stop.history_set = settings.stop.report_set = ErrorSet::energy;
-    std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
-    std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+    std::vector<double> impulses(problem.n_rows(), 0.0);
+    std::vector<double> velocities(problem.bodies.n_dofs());
     make_gauss_seidel(settings)->solve(problem, impulses, velocities);
   }
 
@@ -234,7 +233,7 @@ class Calibration {
         plan.neighbours.push_back(std::move(neighbour));
       }
       HaloExchange halo(comm_, std::move(plan), kWidth, kTag);
-      std::vector<double> values(static_cast<std::size_t>(7 * items + 1) * kWidth, 1.0);
+      std::vector<double> values(Offset{7 * items + 1} * kWidth, 1.0);
       add("halo_" + std::to_string(items), "s",
           "exchange of " + std::to_string(items) + " bodies' velocities between pairs of ranks",
           repeat_each([&] {

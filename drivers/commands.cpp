@@ -129,8 +129,7 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   ContactSet contacts;
   ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);
   const double reach = 0.5 * mean_half_extent(comm, bodies);
-  if (2 * comm.sum(static_cast<std::int64_t>(contacts.contacts.size())) <
-          comm.sum(static_cast<std::int64_t>(bodies.size())) &&
+  if (2 * comm.sum(std::ssize(contacts.contacts)) < comm.sum(std::ssize(bodies)) &&
       reach > model.contact.margin) {
     model.contact.margin = reach;
     ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);

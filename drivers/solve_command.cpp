@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include "catena/base/index.hpp"
 #include "catena/base/log.hpp"
 #include "catena/base/suggest.hpp"
 #include "catena/base/units.hpp"
@@ -30,7 +31,7 @@ template <std::size_t kSize>
 int index_of(const std::array<std::string_view, kSize>& names, const std::string& word,
              const std::string& option) {
   const auto at = std::find(names.begin(), names.end(), word);
-  if (at != names.end()) return static_cast<int>(at - names.begin());
+  if (at != names.end()) return narrow<int>(at - names.begin());
   const std::vector<std::string> candidates(names.begin(), names.end());
   const std::string near = nearest_word(word, candidates);
   std::string known;
@@ -134,10 +135,10 @@ void write_text(const Communicator& comm, const std::string& file, const std::st
   });
 }
 
-std::string law_name(ContactLaw law) { return std::string(kLaws[static_cast<std::size_t>(law)]); }
+std::string law_name(ContactLaw law) { return std::string(kLaws[ordinal(law)]); }
 
 std::string solver_name(const MethodSettings& settings) {
-  return std::string(kSolverNames[static_cast<std::size_t>(settings.method)]);
+  return std::string(kSolverNames[ordinal(settings.method)]);
 }
 
 struct Solved {
@@ -284,8 +285,8 @@ void warm_up(const ConstraintProblem& like, MethodSettings settings) {
   settings.stop().max_iterations = 2;
   settings.stop().time_limit = kNone;
   const ConstraintProblem problem = smallest_problem(like);
-  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  std::vector<double> impulses(problem.n_rows(), 0.0);
+  std::vector<double> velocities(problem.bodies.n_dofs(), 0.0);
   make_solver(settings)->solve(problem, impulses, velocities);
 }
 
@@ -299,13 +300,13 @@ std::vector<double> start_of(const SolveArguments& arguments, const ConstraintPr
   solved.guessed =
       arguments.warm || (solved.info.dumped && solved.info.has_guess && !arguments.cold);
   if (solved.guessed) return read_fclib_guess(arguments.problem, problem);
-  return std::vector<double>(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  return std::vector<double>(problem.n_rows(), 0.0);
 }
 
 /// Collective. Solves `problem`; `impulses` holds the start and receives the solution.
 SolveReport solve_from(const ConstraintProblem& problem, const MethodSettings& settings,
                        std::vector<double>& impulses) {
-  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()), 0.0);
+  std::vector<double> velocities(problem.bodies.n_dofs(), 0.0);
   return make_solver(settings)->solve(problem, impulses, velocities);
 }
 
@@ -313,11 +314,9 @@ SolveReport solve_from(const ConstraintProblem& problem, const MethodSettings& s
 SolveReport solve_as_in_run(const DumpedStep& step, const MethodSettings& settings,
                             std::vector<double>& impulses) {
   std::vector<double> own(impulses.size());
-  for (std::size_t i = 0; i < own.size(); ++i)
-    own[static_cast<std::size_t>(step.row[i])] = impulses[i];
+  for (std::size_t i = 0; i < own.size(); ++i) own[step.row[i]] = impulses[i];
   const SolveReport report = solve_from(step.problem, settings, own);
-  for (std::size_t i = 0; i < own.size(); ++i)
-    impulses[i] = own[static_cast<std::size_t>(step.row[i])];
+  for (std::size_t i = 0; i < own.size(); ++i) impulses[i] = own[step.row[i]];
   return report;
 }
 
@@ -326,7 +325,7 @@ std::optional<DumpedStep> step_of(const SolveArguments& arguments,
                                   const ConstraintProblem& problem) {
   if (problem.comm.size() > 1) return std::nullopt;
   std::optional<DumpedStep> step = read_dumped_step(problem.comm, arguments.problem);
-  if (step && step->row.size() != static_cast<std::size_t>(problem.n_rows())) return std::nullopt;
+  if (step && std::ssize(step->row) != problem.n_rows()) return std::nullopt;
   if (step) step->problem.law = problem.law;
   return step;
 }
@@ -350,7 +349,7 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
       solved.settings.gauss_seidel.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
     throw Error("`cone` solves the law ccp only", "--set: local", "give --law ccp");
   }
-  solved.rows = comm.sum(static_cast<std::int64_t>(problem.n_rows()));
+  solved.rows = comm.sum(std::int64_t{problem.n_rows()});
   std::vector<double> impulses = start_of(arguments, problem, solved);
   warm_up(problem, solved.settings);
   Watch watch;

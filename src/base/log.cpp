@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena {
 namespace {
@@ -41,7 +42,7 @@ std::string utc_now() {
   char date[32];
   const std::size_t length = std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &utc);
   char fraction[8];
-  std::snprintf(fraction, sizeof fraction, ".%03dZ", static_cast<int>(since_epoch.count() % 1000));
+  std::snprintf(fraction, sizeof fraction, ".%03dZ", narrow<int>(since_epoch.count() % 1000));
   return std::string(date, length) + fraction;
 }
 

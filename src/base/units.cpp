@@ -166,7 +166,7 @@ class UnitReader {
     int value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
     if (error != std::errc() || value < -9 || value > 9) unknown_unit(all_);
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    rest_.remove_prefix(end - rest_.data());
     return value;
   }
 
@@ -200,7 +200,7 @@ double take_number(std::string_view text, std::string_view unit, std::string_vie
   if (error == std::errc::result_out_of_range)
     throw Error(quoted(text) + " is outside the range of numbers", {}, "use about 1e-300 to 1e300");
   if (error != std::errc()) not_a_quantity(text, unit);
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  rest.remove_prefix(end - rest.data());
   return value;
 }
 

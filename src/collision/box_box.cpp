@@ -84,9 +84,9 @@ struct Polygon {
   std::array<ClipPoint, 12> at;
   int n = 0;
   void add(const Vec3& p, int before, int after) {
-    at[static_cast<std::size_t>(n++)] = {p, before, after, name_of(before, after)};
+    at[n++] = {p, before, after, name_of(before, after)};
   }
-  const ClipPoint& operator[](int k) const { return at[static_cast<std::size_t>(k)]; }
+  const ClipPoint& operator[](int k) const { return at[k]; }
 };
 
 /// Sutherland-Hodgman against one side: keeps sign * p[axis] <= limit.
@@ -114,7 +114,7 @@ Polygon clip(const Polygon& in, int axis, double sign, double limit, int side) {
 /// points that coincide or share a name.
 void name_and_merge(Polygon& polygon, const Polygon& corners, double u, double v, double snap) {
   for (int k = 0; k < polygon.n; ++k) {
-    ClipPoint& point = polygon.at[static_cast<std::size_t>(k)];
+    ClipPoint& point = polygon.at[k];
     const double from_u = std::abs(std::abs(point.p.x()) - u),
                  from_v = std::abs(std::abs(point.p.y()) - v);
     if (from_u < snap && from_v < snap) {
@@ -132,7 +132,7 @@ void name_and_merge(Polygon& polygon, const Polygon& corners, double u, double v
            (polygon[twin].p - point.p).squaredNorm() >= snap * snap) {
       ++twin;
     }
-    ClipPoint& slot = polygon.at[static_cast<std::size_t>(twin)];
+    ClipPoint& slot = polygon.at[twin];
     if (twin == n) {
       slot = point;
       ++n;
@@ -172,7 +172,7 @@ void reduce(Polygon& polygon, double tolerance) {
   }
   std::sort(best.begin(), best.end());
   for (int k = 0; k < 4; ++k) {
-    polygon.at[static_cast<std::size_t>(k)] = polygon[best[static_cast<std::size_t>(k)]];
+    polygon.at[k] = polygon[best[k]];
   }
   polygon.n = 4;
 }
@@ -194,8 +194,8 @@ Polygon incident_face(const Box& box, const Vec3& normal, const Vec3& origin, co
   for (int k = 0; k < 4; ++k) {
     Vec3 corner;
     corner[axis] = side * box.half[axis];
-    corner[u] = kRound[static_cast<std::size_t>(k)][0] * box.half[u];
-    corner[v] = kRound[static_cast<std::size_t>(k)][1] * box.half[v];
+    corner[u] = kRound[k][0] * box.half[u];
+    corner[v] = kRound[k][1] * box.half[v];
     polygon.add(frame.transpose() * (box.p + box.r * corner - origin), (k + 3) % 4, k);
   }
   return polygon;
@@ -220,7 +220,7 @@ void face_points(const Box& reference, const Box& incident, const Axis& axis, bo
   name_and_merge(polygon, corners, reference.half[u], reference.half[v], kSnap * size);
   int n = 0;
   for (int k = 0; k < polygon.n; ++k) {
-    if (polygon[k].p.z() < margin) polygon.at[static_cast<std::size_t>(n++)] = polygon[k];
+    if (polygon[k].p.z() < margin) polygon.at[n++] = polygon[k];
   }
   polygon.n = n;
   if (n == 0 && axis.separation <= 0.0) {
@@ -375,8 +375,7 @@ void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, c
     if (beside && found.edge.separation > std::max(face.separation, other.separation)) {
       const std::size_t end = out.size();
       if (edge_point(a, b, found.edge, out)) {
-        out.erase(out.begin() + static_cast<std::ptrdiff_t>(first),
-                  out.begin() + static_cast<std::ptrdiff_t>(end));
+        out.erase(out.begin() + first, out.begin() + end);
       }
     } else if (beside && other.separation > face.separation) {
       out.resize(first);

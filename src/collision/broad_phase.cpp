@@ -21,7 +21,7 @@ constexpr double kUnbounded = 1e150;
 /// Size class of a length: eight classes an octave, by the leading bits of the number.
 int size_class(double length) {
   const auto bits = std::bit_cast<std::uint64_t>(length);
-  return static_cast<int>((bits + (std::uint64_t{1} << 49) - 1) >> 49);
+  return narrow<int>((bits + (std::uint64_t{1} << 49) - 1) >> 49);
 }
 
 struct Cell {
@@ -61,7 +61,7 @@ struct Level {
            (static_cast<std::uint64_t>(z - first[2] + 1) << shift[2]);
   }
   std::int64_t from_key(std::uint64_t k, std::size_t axis) const {
-    return static_cast<std::int64_t>((k >> shift[axis]) & mask[axis]) + first[axis] - 1;
+    return narrow<std::int64_t>((k >> shift[axis]) & mask[axis]) + first[axis] - 1;
   }
 };
 
@@ -97,22 +97,22 @@ struct BroadPhase::Impl {
   /// Pairs of `item` with items [begin, end) of a level. Without branches: whether two boxes of
   /// neighbouring cells overlap is as good as random.
   void test(const Item& item, const Level& level, Index begin, Index end) {
-    if (raw.size() < n_raw + static_cast<std::size_t>(end - begin)) {
-      raw.resize(std::max(2 * raw.size(), n_raw + static_cast<std::size_t>(end - begin)));
+    if (raw.size() < n_raw + (end - begin)) {
+      raw.resize(std::max(2 * raw.size(), n_raw + (end - begin)));
     }
     const Aabb& a = item.box;
     const Index body = item.body;
     const auto fits = [](double lo, double hi) { return lo <= hi ? 1 : 0; };
     Pair* out = raw.data() + n_raw;
     for (Index k = begin; k < end; ++k) {
-      const Item& other = level.items[static_cast<std::size_t>(k)];
+      const Item& other = level.items[k];
       const Aabb& b = other.box;
       *out = {std::min(body, other.body), std::max(body, other.body)};
       out += fits(a.lo.x(), b.hi.x()) & fits(b.lo.x(), a.hi.x()) & fits(a.lo.y(), b.hi.y()) &
              fits(b.lo.y(), a.hi.y()) & fits(a.lo.z(), b.hi.z()) & fits(b.lo.z(), a.hi.z()) &
              (out->first < n_first ? 1 : 0);
     }
-    n_raw = static_cast<std::size_t>(out - raw.data());
+    n_raw = out - raw.data();
   }
   void emit(Index a, Index b) {
     if (std::min(a, b) >= n_first) return;
@@ -126,7 +126,7 @@ struct BroadPhase::Impl {
 int BroadPhase::Impl::best_offset() const {
   std::array<double, 8> count{};
   for (std::size_t i = 0; i < size.size(); ++i) {
-    if (level_of[i] >= 0) count[static_cast<std::size_t>(level_of[i] % 8)] += 1.0;
+    if (level_of[i] >= 0) count[level_of[i] % 8] += 1.0;
   }
   int best = 0;
   double least = std::numeric_limits<double>::infinity();
@@ -134,7 +134,7 @@ int BroadPhase::Impl::best_offset() const {
     double cost = 0.0;
     for (int c = 0; c < 8; ++c) {
       const int below = (offset - c + 8) % 8;  // classes between the box and its cell
-      cost += count[static_cast<std::size_t>(c)] * std::exp2(3.0 * below / 8.0);
+      cost += count[c] * std::exp2(3.0 * below / 8.0);
     }
     if (cost < least) least = cost, best = offset;
   }
@@ -153,7 +153,7 @@ void BroadPhase::Impl::sort_into_levels() {
     if (size[i] < kUnbounded) {
       level_of[i] = size_class(size[i]);
     } else {
-      unbounded.push_back(static_cast<Index>(i));
+      unbounded.push_back(to_index(i));
     }
   }
   const int offset = best_offset();
@@ -161,20 +161,19 @@ void BroadPhase::Impl::sort_into_levels() {
   for (int& level : level_of) {
     if (level < 0) continue;
     level = (level - offset + 7 + 8) / 8;  // + 8: never negative
-    ++level_begin[static_cast<std::size_t>(level) + 1];
+    ++level_begin[level + 1];
   }
   for (std::size_t l = 1; l < level_begin.size(); ++l) level_begin[l] += level_begin[l - 1];
-  order.resize(static_cast<std::size_t>(level_begin.back()));
+  order.resize(level_begin.back());
   for (std::size_t i = 0; i < n; ++i) {
     if (level_of[i] < 0) continue;
-    order[static_cast<std::size_t>(level_begin[static_cast<std::size_t>(level_of[i])]++)] =
-        static_cast<Index>(i);
+    order[level_begin[level_of[i]]++] = to_index(i);
   }
   // each begin has moved on to the next one's: level l is [begin[l - 1], begin[l])
   n_levels = 0;
   for (std::size_t l = 0; l + 1 < level_begin.size(); ++l) {
-    const auto begin = static_cast<std::size_t>(l == 0 ? 0 : level_begin[l - 1]);
-    const auto end = static_cast<std::size_t>(level_begin[l]);
+    const std::size_t begin = l == 0 ? 0 : level_begin[l - 1];
+    const std::size_t end = level_begin[l];
     if (begin == end) continue;
     if (levels.size() == n_levels) levels.emplace_back();
     fill_level(levels[n_levels++], std::span(order).subspan(begin, end - begin));
@@ -186,15 +185,15 @@ void BroadPhase::Impl::sort_into_levels() {
 void BroadPhase::Impl::choose_cells(Level& level, std::span<const Index> members) {
   double largest = 0.0, farthest = 0.0, spread = 0.0;
   for (const Index i : members) {
-    const Aabb& box = boxes[static_cast<std::size_t>(i)];
-    largest = std::max(largest, size[static_cast<std::size_t>(i)]);
+    const Aabb& box = boxes[i];
+    largest = std::max(largest, size[i]);
     farthest = std::max({farthest, box.lo.cwiseAbs().maxCoeff(), box.hi.cwiseAbs().maxCoeff()});
   }
   const std::size_t stride = std::max<std::size_t>(1, members.size() / 256);
   for (int axis = 0; axis < 3; ++axis) {
     sample.clear();
     for (std::size_t k = 0; k < members.size(); k += stride) {
-      sample.push_back(boxes[static_cast<std::size_t>(members[k])].lo[axis]);
+      sample.push_back(boxes[members[k]].lo[axis]);
     }
     std::sort(sample.begin(), sample.end());
     const std::size_t tenth = sample.size() / 10;
@@ -217,10 +216,10 @@ void BroadPhase::Impl::fill_level(Level& level, std::span<const Index> members) 
   level.last.fill(std::numeric_limits<std::int64_t>::min());
   coordinates.resize(n);
   for (std::size_t k = 0; k < n; ++k) {
-    const Vec3& lo = boxes[static_cast<std::size_t>(members[k])].lo;
+    const Vec3& lo = boxes[members[k]].lo;
     for (std::size_t a = 0; a < 3; ++a) {
-      const std::int64_t c = level.coordinate(lo[static_cast<int>(a)], static_cast<int>(a));
-      coordinates[k].c[a] = static_cast<std::int32_t>(c);
+      const std::int64_t c = level.coordinate(lo[a], narrow<int>(a));
+      coordinates[k].c[a] = narrow<std::int32_t>(c);
       level.first[a] = std::min(level.first[a], c);
       level.last[a] = std::max(level.last[a], c);
     }
@@ -231,7 +230,7 @@ void BroadPhase::Impl::fill_level(Level& level, std::span<const Index> members) 
     const auto n_cells = static_cast<std::uint64_t>(level.last[a] - level.first[a] + 3);
     level.shift[a] = bits;
     level.mask[a] = (std::uint64_t{1} << std::bit_width(n_cells)) - 1;
-    bits += static_cast<int>(std::bit_width(n_cells));
+    bits += narrow<int>(std::bit_width(n_cells));
   }
   keys.resize(n);
   bodies.resize(n);
@@ -244,9 +243,9 @@ void BroadPhase::Impl::fill_level(Level& level, std::span<const Index> members) 
   level.items.resize(n);
   level.cells.clear();
   for (std::size_t k = 0; k < n; ++k) {
-    level.items[k] = {boxes[static_cast<std::size_t>(bodies[k])], bodies[k]};
+    level.items[k] = {boxes[bodies[k]], bodies[k]};
     if (k == 0 || keys[k] != keys[k - 1]) {
-      level.cells.push_back({keys[k], static_cast<Index>(k), static_cast<Index>(k)});
+      level.cells.push_back({keys[k], to_index(k), to_index(k)});
     }
     ++level.cells.back().end;
   }
@@ -269,9 +268,7 @@ void BroadPhase::Impl::sort_keys(int bits) {
   }
   for (int shift = 0; shift < bits; shift += kDigit) {
     count.fill(0);
-    const auto digit = [shift](std::uint64_t key) {
-      return static_cast<std::size_t>((key >> shift) & ((1U << kDigit) - 1));
-    };
+    const auto digit = [shift](std::uint64_t key) { return (key >> shift) & ((1U << kDigit) - 1); };
     for (const std::uint64_t key : keys) ++count[digit(key) + 1];
     for (std::size_t d = 1; d < count.size(); ++d) count[d] += count[d - 1];
     for (std::size_t k = 0; k < keys.size(); ++k) {
@@ -299,7 +296,7 @@ void BroadPhase::Impl::pairs_within(const Level& level) {
     Index end = cell.end;
     if (c + 1 < cells.size() && cells[c + 1].key == cell.key + dx) end = cells[c + 1].end;
     for (Index k = cell.begin; k < cell.end; ++k) {
-      test(level.items[static_cast<std::size_t>(k)], level, k + 1, end);
+      test(level.items[k], level, k + 1, end);
     }
     for (std::size_t r = 0; r < runs.size(); ++r) {
       const std::uint64_t centre = cell.key + runs[r];
@@ -310,7 +307,7 @@ void BroadPhase::Impl::pairs_within(const Level& level) {
       if (from == to) continue;
       const Index begin = cells[from].begin, stop = cells[to - 1].end;
       for (Index k = cell.begin; k < cell.end; ++k) {
-        test(level.items[static_cast<std::size_t>(k)], level, begin, stop);
+        test(level.items[k], level, begin, stop);
       }
     }
   }
@@ -321,7 +318,7 @@ void BroadPhase::Impl::pairs_within(const Level& level) {
 void BroadPhase::Impl::pairs_across(const Level& fine, const Item& item) {
   std::array<std::int64_t, 3> lo, hi;
   for (std::size_t a = 0; a < 3; ++a) {
-    const int axis = static_cast<int>(a);
+    const int axis = narrow<int>(a);
     // one more cell below than the lower corner's: boxes reach up from there
     lo[a] = std::max(fine.coordinate(item.box.lo[axis], axis) - 1, fine.first[a]);
     hi[a] = std::min(fine.coordinate(item.box.hi[axis], axis), fine.last[a]);
@@ -330,13 +327,11 @@ void BroadPhase::Impl::pairs_across(const Level& fine, const Item& item) {
   const auto seek = [&](std::size_t from, std::uint64_t key) {
     std::size_t jump = 1;
     while (from + jump < fine.cells.size() && fine.cells[from + jump].key < key) jump *= 2;
-    const auto begin = fine.cells.begin() + static_cast<std::ptrdiff_t>(from + jump / 2);
-    const auto end =
-        fine.cells.begin() + static_cast<std::ptrdiff_t>(std::min(from + jump, fine.cells.size()));
-    return static_cast<std::size_t>(
-        std::lower_bound(begin, end, key,
-                         [](const Cell& cell, std::uint64_t k) { return cell.key < k; }) -
-        fine.cells.begin());
+    const auto begin = fine.cells.begin() + (from + jump / 2);
+    const auto end = fine.cells.begin() + std::min(from + jump, fine.cells.size());
+    return std::lower_bound(begin, end, key,
+                            [](const Cell& cell, std::uint64_t k) { return cell.key < k; }) -
+           fine.cells.begin();
   };
   std::size_t at = seek(0, fine.key(lo[0], lo[1], lo[2]));
   while (at < fine.cells.size()) {
@@ -362,12 +357,12 @@ void BroadPhase::Impl::pairs_across(const Level& fine, const Item& item) {
 void BroadPhase::Impl::pairs_of_unbounded() {
   for (std::size_t u = 0; u < unbounded.size(); ++u) {
     const Index i = unbounded[u];
-    const Aabb& box = boxes[static_cast<std::size_t>(i)];
+    const Aabb& box = boxes[i];
     for (const Index j : order) {
-      if (box.overlaps(boxes[static_cast<std::size_t>(j)])) emit(i, j);
+      if (box.overlaps(boxes[j])) emit(i, j);
     }
     for (std::size_t v = u + 1; v < unbounded.size(); ++v) {
-      if (box.overlaps(boxes[static_cast<std::size_t>(unbounded[v])])) emit(i, unbounded[v]);
+      if (box.overlaps(boxes[unbounded[v]])) emit(i, unbounded[v]);
     }
   }
 }
@@ -375,11 +370,11 @@ void BroadPhase::Impl::pairs_of_unbounded() {
 /// Counting sort by the first of the pair, then each bucket by the second.
 void BroadPhase::Impl::sort_pairs(std::size_t n) {
   bucket.assign(n + 1, 0);
-  for (const Pair& pair : raw) ++bucket[static_cast<std::size_t>(pair.first) + 1];
+  for (const Pair& pair : raw) ++bucket[pair.first + 1];
   for (std::size_t i = 1; i < bucket.size(); ++i) bucket[i] += bucket[i - 1];
   sorted.resize(raw.size());
   for (const Pair& pair : raw) {
-    sorted[static_cast<std::size_t>(bucket[static_cast<std::size_t>(pair.first)]++)] = pair;
+    sorted[bucket[pair.first]++] = pair;
   }
   Index begin = 0;
   for (std::size_t i = 0; i < n; ++i) {

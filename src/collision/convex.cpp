@@ -27,8 +27,6 @@ constexpr std::array<Polytope::Edge, 3> kTriangleEdges = {
     {{0, 1, 0, 1}, {1, 2, 0, 1}, {0, 2, 1, 0}}};
 constexpr std::array<Polytope::Edge, 1> kSegmentEdges = {{{0, 1, -1, -1}}};
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 Vec3 hull_support(const Convex& body, const Vec3& direction) {
   const Vec3 d = body.r.transpose() * direction;
   const std::vector<Vec3>& vertices = body.geometry->vertices;
@@ -78,7 +76,7 @@ Convex convex_of(const Shape& shape, const Pose& pose, const Vec3& origin,
       break;
     case ShapeType::hull:
       body.core = Convex::Core::hull;
-      body.geometry = &geometries[at(shape.geometry)];
+      body.geometry = &geometries[shape.geometry];
       body.scale = shape.size.x();
       body.size =
           0.5 * body.scale * (body.geometry->bounds.hi - body.geometry->bounds.lo).minCoeff();
@@ -141,12 +139,12 @@ void make_polytope(const Convex& body, Polytope& out) {
       break;
     case Convex::Core::box:
       out.vertices.resize(8);
-      for (int k = 0; k < 8; ++k) out.vertices[at(k)] = body.p + body.r * box_corner(body.half, k);
+      for (int k = 0; k < 8; ++k) out.vertices[k] = body.p + body.r * box_corner(body.half, k);
       out.normals.resize(6);
       out.offsets.resize(6);
       for (int k = 0; k < 6; ++k) {
-        out.normals[at(k)] = (k % 2 == 0 ? 1.0 : -1.0) * body.r.col(k / 2);
-        out.offsets[at(k)] = out.normals[at(k)].dot(body.p) + body.half[k / 2];
+        out.normals[k] = (k % 2 == 0 ? 1.0 : -1.0) * body.r.col(k / 2);
+        out.offsets[k] = out.normals[k].dot(body.p) + body.half[k / 2];
       }
       out.edges = kBoxEdges;
       out.inner_radius = body.half.minCoeff();

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "bullet_epa.hpp"
+#include "catena/base/index.hpp"
 #include "convex_query.hpp"
 
 namespace catena {
@@ -62,16 +63,15 @@ void list_edges(const Polytope& body, const Vec3& d, double needed, SmallArray<E
   for (std::size_t f = 0; f < body.normals.size(); ++f) along[f] = body.normals[f].dot(d);
   for (std::size_t e = 0; e < body.edges.size(); ++e) {
     const auto& [a, b, left, right] = body.edges[e];
-    const Vec3& from = body.vertices[static_cast<std::size_t>(a)];
+    const Vec3& from = body.vertices[a];
     EdgeView view;
-    view.direction = body.vertices[static_cast<std::size_t>(b)] - from;
+    view.direction = body.vertices[b] - from;
     view.on = from;
-    view.number = static_cast<std::int32_t>(e);
+    view.number = narrow<std::int32_t>(e);
     if (!body.thin) {
-      const double left_d = along[static_cast<std::size_t>(left)],
-                   right_d = along[static_cast<std::size_t>(right)];
-      view.left = body.normals[static_cast<std::size_t>(left)];
-      view.right = body.normals[static_cast<std::size_t>(right)];
+      const double left_d = along[left], right_d = along[right];
+      view.left = body.normals[left];
+      view.right = body.normals[right];
       if (std::max(left_d, right_d) < needed) {
         // the arc may bulge towards d between its ends
         if (left_d + right_d <= 0.0) continue;
@@ -135,12 +135,10 @@ void try_edges(const Polytope& a, const Polytope& b, double gain, Best& best) {
 
 /// Points of two edges that are closest, the edges not parallel.
 void closest_of_edges(const Polytope& a, const Polytope& b, const Best& best, ConvexGap& out) {
-  const auto& ea = a.edges[static_cast<std::size_t>(best.edge_a)];
-  const auto& eb = b.edges[static_cast<std::size_t>(best.edge_b)];
-  const Vec3 &p = a.vertices[static_cast<std::size_t>(ea[0])],
-             &q = b.vertices[static_cast<std::size_t>(eb[0])];
-  const Vec3 u = a.vertices[static_cast<std::size_t>(ea[1])] - p,
-             v = b.vertices[static_cast<std::size_t>(eb[1])] - q;
+  const auto& ea = a.edges[best.edge_a];
+  const auto& eb = b.edges[best.edge_b];
+  const Vec3 &p = a.vertices[ea[0]], &q = b.vertices[eb[0]];
+  const Vec3 u = a.vertices[ea[1]] - p, v = b.vertices[eb[1]] - q;
   const double uu = u.squaredNorm(), vv = v.squaredNorm(), uv = u.dot(v);
   const double du = u.dot(q - p), dv = v.dot(q - p), det = uu * vv - uv * uv;
   out.on_a = p + std::clamp((du * vv - dv * uv) / det, 0.0, 1.0) * u;

@@ -30,7 +30,7 @@ struct Simplex {
     Simplex next;
     const double* given = weights.begin();
     for (const int k : which) {
-      const auto from = static_cast<std::size_t>(k), to = static_cast<std::size_t>(next.n++);
+      const std::size_t from = k, to = next.n++;
       next.w[to] = w[from], next.a[to] = a[from], next.b[to] = b[from];
       next.weight[to] = *given++;
     }
@@ -40,7 +40,7 @@ struct Simplex {
   Vec3 combine(const std::array<Vec3, 4>& x) const {
     Vec3 sum = Vec3::Zero();
     for (int k = 0; k < n; ++k) {
-      sum += weight[static_cast<std::size_t>(k)] * x[static_cast<std::size_t>(k)];
+      sum += weight[k] * x[k];
     }
     return sum;
   }
@@ -79,7 +79,7 @@ std::array<double, 3> nearest_weights(const Vec3& p, const Vec3& q, const Vec3& 
 }
 
 void keep_nearest_of_triangle(Simplex& s, int i, int j, int k) {
-  const auto at = [&](int m) -> const Vec3& { return s.w[static_cast<std::size_t>(m)]; };
+  const auto at = [&](int m) -> const Vec3& { return s.w[m]; };
   const auto [p, q, r] = nearest_weights(at(i), at(j), at(k));
   if (q == 0.0 && r == 0.0) return s.keep({i}, {1.0});
   if (p == 0.0 && r == 0.0) return s.keep({j}, {1.0});
@@ -113,7 +113,7 @@ bool keep_nearest(Simplex& s) {
     double least = std::numeric_limits<double>::infinity();
     bool outside = false;
     for (const auto& face : kFaces) {
-      const auto at = [&](int m) -> const Vec3& { return s.w[static_cast<std::size_t>(face[m])]; };
+      const auto at = [&](int m) -> const Vec3& { return s.w[face[m]]; };
       const Vec3 normal = (at(1) - at(0)).cross(at(2) - at(0));
       const double origin_side = -normal.dot(at(0)), other_side = normal.dot(at(3) - at(0));
       // a flat tetrahedron has no inside, and its volume no sign
@@ -148,10 +148,9 @@ bool query(const Convex& a, const Convex& b, double margin, ConvexGap& out) {
     if (vw > 0.0 && vw * vw >= reach * reach * vv && reach >= 0.0) return false;
     if (k > 0 && vv - vw <= kAgree * vv) break;
     bool known = false;
-    for (int i = 0; i < simplex.n; ++i)
-      known = known || simplex.w[static_cast<std::size_t>(i)] == w;
+    for (int i = 0; i < simplex.n; ++i) known = known || simplex.w[i] == w;
     if (known) break;
-    const auto next = static_cast<std::size_t>(simplex.n++);
+    const std::size_t next = simplex.n++;
     simplex.w[next] = w, simplex.a[next] = on_a, simplex.b[next] = on_b;
     extent2 = std::max(extent2, w.squaredNorm());
     if (!keep_nearest(simplex)) {

@@ -105,12 +105,11 @@ void add_rim_probes(const Vec3& centre, const Vec3& e1, const Vec3& e2, std::int
   const auto rho2 = [&](double t) { return at(t).head<2>().squaredNorm(); };
   std::array<double, kScan> value;
   constexpr double kStep = 2.0 * std::numbers::pi / kScan;
-  for (int k = 0; k < kScan; ++k) value[static_cast<std::size_t>(k)] = rho2(k * kStep);
+  for (int k = 0; k < kScan; ++k) value[k] = rho2(k * kStep);
   std::int32_t found = 0;
   for (int k = 0; k < kScan; ++k) {
-    const double here = value[static_cast<std::size_t>(k)];
-    if (here < value[static_cast<std::size_t>((k + kScan - 1) % kScan)] ||
-        here <= value[static_cast<std::size_t>((k + 1) % kScan)]) {
+    const double here = value[k];
+    if (here < value[(k + kScan - 1) % kScan] || here <= value[(k + 1) % kScan]) {
       continue;
     }
     double t = k * kStep;
@@ -153,21 +152,20 @@ void list_probes(const Hollow& h, const Convex& body, std::vector<Probe>& probes
     add_rim_probes(centre + axis, e1, e2, 8, probes);
     for (std::size_t k = 0; k < lower; ++k) {
       const Vec3 across = probes[k].p - (centre - axis);
-      add_cut(h, probes[k].p, centre + axis + across, 0.0, static_cast<std::int32_t>(k), probes);
+      add_cut(h, probes[k].p, centre + axis + across, 0.0, narrow<std::int32_t>(k), probes);
     }
     return;
   }
   Polytope polytope;
   make_polytope(body, polytope);
   for (std::size_t k = 0; k < polytope.vertices.size(); ++k) {
-    probes.push_back({h.local(polytope.vertices[k]), body.radius, static_cast<std::int32_t>(k)});
+    probes.push_back({h.local(polytope.vertices[k]), body.radius, narrow<std::int32_t>(k)});
   }
   if (h.lower && h.upper) return;
   for (std::size_t e = 0; e < polytope.edges.size(); ++e) {
     const auto& edge = polytope.edges[e];
-    add_cut(h, h.local(polytope.vertices[static_cast<std::size_t>(edge[0])]),
-            h.local(polytope.vertices[static_cast<std::size_t>(edge[1])]), body.radius,
-            static_cast<std::int32_t>(e), probes);
+    add_cut(h, h.local(polytope.vertices[edge[0]]), h.local(polytope.vertices[edge[1]]),
+            body.radius, narrow<std::int32_t>(e), probes);
   }
 }
 
@@ -278,7 +276,7 @@ void sphere_hollow(const Shape& a, const Pose& pose_a, const Shape& b, const Pos
     const double gap = all[k].d - radius;
     if (!(gap < context.margin)) return;
     const Vec3 n = h.r * (-all[k].rho * radial_of(c) - Vec3(0.0, 0.0, all[k].z));
-    out.push_back({pose_a.p + (radius + 0.5 * gap) * n, n, gap, static_cast<std::int32_t>(k)});
+    out.push_back({pose_a.p + (radius + 0.5 * gap) * n, n, gap, narrow<std::int32_t>(k)});
   };
   if (in_bore) {
     for (std::size_t k = 0; k < 3; ++k) add(k);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena {
 
@@ -32,8 +33,6 @@ struct HorizonEdge {
   std::int32_t from, to, beyond;
 };
 
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
-
 class QuickHull {
  public:
   QuickHull(std::span<const Vec3> points, double outside) : points_(points) {
@@ -59,10 +58,10 @@ class QuickHull {
 
   const std::vector<Triangle>& triangles() const { return triangles_; }
   double size() const { return size_; }
-  const Vec3& point(std::int32_t i) const { return points_[at(i)]; }
+  const Vec3& point(std::int32_t i) const { return points_[i]; }
 
  private:
-  Vec3 local(std::int32_t i) const { return points_[at(i)] - centre_; }
+  Vec3 local(std::int32_t i) const { return points_[i] - centre_; }
 
   double above(const Triangle& t, std::int32_t i) const {
     return t.normal.dot(local(i)) - t.offset;
@@ -73,8 +72,8 @@ class QuickHull {
     std::int32_t best = 0;
     double most = -1.0;
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      const double value = measure(static_cast<std::int32_t>(i));
-      if (value > most) most = value, best = static_cast<std::int32_t>(i);
+      const double value = measure(narrow<std::int32_t>(i));
+      if (value > most) most = value, best = narrow<std::int32_t>(i);
     }
     return best;
   }
@@ -86,7 +85,7 @@ class QuickHull {
     t.normal = (local(b) - local(a)).cross(local(c) - local(a)).stableNormalized();
     t.offset = t.normal.dot(local(a));
     triangles_.push_back(std::move(t));
-    return static_cast<std::int32_t>(triangles_.size()) - 1;
+    return narrow<std::int32_t>(triangles_.size()) - 1;
   }
 
   /// The tetrahedron of extreme points, with all others given to the faces that they are above.
@@ -112,7 +111,7 @@ class QuickHull {
     triangles_[2].across = {0, 3, 1};
     triangles_[3].across = {0, 1, 2};
     std::vector<std::int32_t> all(points_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int32_t>(i);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = narrow<std::int32_t>(i);
     give(all, 0);
   }
 
@@ -136,17 +135,17 @@ class QuickHull {
     }
     std::vector<std::int32_t> orphans;
     horizon_.clear();
-    see(static_cast<std::int32_t>(t), 0, apex, orphans);
-    const auto first = static_cast<std::int32_t>(triangles_.size());
-    const auto n = static_cast<std::int32_t>(horizon_.size());
+    see(narrow<std::int32_t>(t), 0, apex, orphans);
+    const auto first = narrow<std::int32_t>(triangles_.size());
+    const auto n = narrow<std::int32_t>(horizon_.size());
     for (std::int32_t k = 0; k < n; ++k) {
-      if (horizon_[at(k)].to != horizon_[at((k + 1) % n)].from) return false;
+      if (horizon_[k].to != horizon_[(k + 1) % n].from) return false;
     }
     for (std::int32_t k = 0; k < n; ++k) {
-      const HorizonEdge edge = horizon_[at(k)];
+      const HorizonEdge edge = horizon_[k];
       const std::int32_t made = add(edge.from, edge.to, apex);
-      triangles_[at(made)].across = {edge.beyond, first + (k + 1) % n, first + (k + n - 1) % n};
-      Triangle& beyond = triangles_[at(edge.beyond)];
+      triangles_[made].across = {edge.beyond, first + (k + 1) % n, first + (k + n - 1) % n};
+      Triangle& beyond = triangles_[edge.beyond];
       for (std::size_t e = 0; e < 3; ++e) {
         if (beyond.corner[e] == edge.to && beyond.corner[(e + 1) % 3] == edge.from) {
           beyond.across[e] = made;
@@ -154,7 +153,7 @@ class QuickHull {
       }
     }
     std::erase(orphans, apex);
-    give(orphans, at(first));
+    give(orphans, first);
     return true;
   }
 
@@ -168,7 +167,7 @@ class QuickHull {
     };
     std::vector<Visit> stack;
     const auto take = [&](std::int32_t k, std::size_t entry) {
-      Triangle& t = triangles_[at(k)];
+      Triangle& t = triangles_[k];
       t.alive = false;
       t.mark = apex;
       orphans.insert(orphans.end(), t.outside.begin(), t.outside.end());
@@ -183,9 +182,9 @@ class QuickHull {
         continue;
       }
       const std::size_t e = (visit.entry + visit.done++) % 3;
-      const Triangle& here = triangles_[at(visit.triangle)];
+      const Triangle& here = triangles_[visit.triangle];
       const std::int32_t next = here.across[e];
-      const Triangle& beyond = triangles_[at(next)];
+      const Triangle& beyond = triangles_[next];
       if (beyond.mark == apex && !beyond.alive) continue;
       const std::int32_t from = here.corner[e], to = here.corner[(e + 1) % 3];
       if (above(beyond, apex) > outside_) {
@@ -215,28 +214,28 @@ std::vector<std::int32_t> group_faces(const QuickHull& hull, std::int32_t& n_gro
     const auto& c = triangles[t].corner;
     area[t] =
         (hull.point(c[1]) - hull.point(c[0])).cross(hull.point(c[2]) - hull.point(c[0])).norm();
-    order.push_back(static_cast<std::int32_t>(t));
+    order.push_back(narrow<std::int32_t>(t));
   }
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::int32_t a, std::int32_t b) { return area[at(a)] > area[at(b)]; });
+                   [&](std::int32_t a, std::int32_t b) { return area[a] > area[b]; });
   n_groups = 0;
   for (const std::int32_t seed : order) {
-    if (group[at(seed)] >= 0) continue;
-    const Triangle& plane = triangles[at(seed)];
+    if (group[seed] >= 0) continue;
+    const Triangle& plane = triangles[seed];
     const Vec3& on_plane = hull.point(plane.corner[0]);
     const std::int32_t id = n_groups++;
     queue.assign(1, seed);
-    group[at(seed)] = id;
+    group[seed] = id;
     while (!queue.empty()) {
       const std::int32_t t = queue.back();
       queue.pop_back();
-      for (const std::int32_t next : triangles[at(t)].across) {
-        if (group[at(next)] >= 0) continue;
-        const bool flat = std::ranges::all_of(triangles[at(next)].corner, [&](std::int32_t i) {
+      for (const std::int32_t next : triangles[t].across) {
+        if (group[next] >= 0) continue;
+        const bool flat = std::ranges::all_of(triangles[next].corner, [&](std::int32_t i) {
           return std::abs(plane.normal.dot(hull.point(i) - on_plane)) <= kFlat * hull.size();
         });
         if (!flat) continue;
-        group[at(next)] = id;
+        group[next] = id;
         queue.push_back(next);
       }
     }
@@ -249,13 +248,13 @@ std::vector<std::vector<std::int32_t>> outlines(const QuickHull& hull,
                                                 const std::vector<std::int32_t>& group,
                                                 std::int32_t n_groups) {
   const std::vector<Triangle>& triangles = hull.triangles();
-  std::vector<std::vector<std::int32_t>> lines(at(n_groups));
+  std::vector<std::vector<std::int32_t>> lines(n_groups);
   for (std::size_t t = 0; t < triangles.size(); ++t) {
-    if (group[t] < 0 || !lines[at(group[t])].empty()) continue;
+    if (group[t] < 0 || !lines[group[t]].empty()) continue;
     std::size_t e = 0;
-    while (e < 3 && group[at(triangles[t].across[e])] == group[t]) ++e;
+    while (e < 3 && group[triangles[t].across[e]] == group[t]) ++e;
     if (e == 3) continue;  // a triangle in the middle: another one has the outline
-    std::vector<std::int32_t>& line = lines[at(group[t])];
+    std::vector<std::int32_t>& line = lines[group[t]];
     std::size_t at_triangle = t;
     const std::int32_t start = triangles[t].corner[e];
     do {
@@ -263,8 +262,8 @@ std::vector<std::vector<std::int32_t>> outlines(const QuickHull& hull,
       const std::int32_t corner = triangles[at_triangle].corner[(e + 1) % 3];
       e = (e + 1) % 3;
       // turn around the corner through the group until its border
-      while (group[at(triangles[at_triangle].across[e])] == group[t]) {
-        at_triangle = at(triangles[at_triangle].across[e]);
+      while (group[triangles[at_triangle].across[e]] == group[t]) {
+        at_triangle = triangles[at_triangle].across[e];
         e = 0;
         while (triangles[at_triangle].corner[e] != corner) ++e;
       }
@@ -305,25 +304,25 @@ HullFaces build_hull(std::span<const Vec3> points) {
   // a point where fewer than three faces meet is no corner
   std::vector<std::int32_t> n_faces(points.size(), 0), renumbered(points.size(), -1);
   for (const auto& line : lines) {
-    for (const std::int32_t i : line) ++n_faces[at(i)];
+    for (const std::int32_t i : line) ++n_faces[i];
   }
   HullFaces out;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (n_faces[i] < 3) continue;
-    renumbered[i] = static_cast<std::int32_t>(out.vertices.size());
+    renumbered[i] = narrow<std::int32_t>(out.vertices.size());
     out.vertices.push_back(points[i]);
   }
-  out.n_inside = static_cast<std::int64_t>(points.size() - out.vertices.size());
+  out.n_inside = points.size() - out.vertices.size();
   for (auto& line : lines) {
-    std::erase_if(line, [&](std::int32_t i) { return n_faces[at(i)] < 3; });
+    std::erase_if(line, [&](std::int32_t i) { return n_faces[i] < 3; });
     if (line.size() < 3) continue;  // a sliver between two faces
     const Vec3 normal = normal_of(hull, line);
     double offset = -1e300;
     for (const std::int32_t i : line) {
-      out.face_corners.push_back(renumbered[at(i)]);
+      out.face_corners.push_back(renumbered[i]);
       offset = std::max(offset, normal.dot(hull.point(i)));
     }
-    out.face_begin.push_back(static_cast<std::int32_t>(out.face_corners.size()));
+    out.face_begin.push_back(narrow<std::int32_t>(out.face_corners.size()));
     out.face_normals.push_back(normal);
     out.face_offsets.push_back(offset);
   }

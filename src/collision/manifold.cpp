@@ -29,8 +29,6 @@ constexpr int kRim = 16;
 /// Names of contacts that are not made by clipping.
 constexpr std::int32_t kClosestFeature = 1 << 21, kLineFeature = 1 << 22, kLostFeature = 1 << 23;
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// A corner of the outline that is being clipped, between two of its sides (numbers below
 /// kSideOfReference are its own) and named by them.
 struct Corner {
@@ -47,12 +45,12 @@ std::int32_t name_of(std::int32_t side, std::int32_t other) {
 class Outline {
  public:
   int size() const { return n_; }
-  Corner& operator[](int k) { return at_[at(k)]; }
-  const Corner& operator[](int k) const { return at_[at(k)]; }
+  Corner& operator[](int k) { return at_[k]; }
+  const Corner& operator[](int k) const { return at_[k]; }
   void clear() { n_ = 0; }
   void resize(int n) { n_ = n; }
   void add(const Vec3& p, std::int32_t before, std::int32_t after) {
-    if (n_ < kMost) at_[at(n_++)] = {p, before, after, name_of(before, after)};
+    if (n_ < kMost) at_[n_++] = {p, before, after, name_of(before, after)};
   }
   /// A corner of the body itself.
   void add_corner(const Vec3& p, int number, int count) {
@@ -86,9 +84,9 @@ void add_rim(const Convex& body, int face, const Vec3& down, Outline& out) {
 
 void add_hull_face(const Convex& body, int face, Outline& out) {
   const Geometry& g = *body.geometry;
-  const std::int32_t begin = g.face_begin[at(face)], end = g.face_begin[at(face + 1)];
+  const std::int32_t begin = g.face_begin[face], end = g.face_begin[face + 1];
   for (std::int32_t k = begin; k < end; ++k) {
-    const Vec3& v = g.vertices[at(g.face_corners[at(k)])];
+    const Vec3& v = g.vertices[g.face_corners[k]];
     out.add_corner(body.p + body.scale * (body.r * v), k - begin, end - begin);
   }
 }
@@ -108,8 +106,8 @@ void face_outline(const Convex& body, int face, const Vec3& down, Outline& out) 
       for (int k = 0; k < 4; ++k) {
         Vec3 corner;
         corner[axis] = side * body.half[axis];
-        corner[u] = kRound[at(k)][0] * body.half[u];
-        corner[v] = side * kRound[at(k)][1] * body.half[v];
+        corner[u] = kRound[k][0] * body.half[u];
+        corner[v] = side * kRound[k][1] * body.half[v];
         out.add_corner(body.p + body.r * corner, k, 4);
       }
       break;
@@ -121,7 +119,7 @@ void face_outline(const Convex& body, int face, const Vec3& down, Outline& out) 
       add_hull_face(body, face, out);
       break;
     case Convex::Core::triangle:
-      for (int k = 0; k < 3; ++k) out.add_corner(body.corner[at(face == 0 ? k : 2 - k)], k, 3);
+      for (int k = 0; k < 3; ++k) out.add_corner(body.corner[face == 0 ? k : 2 - k], k, 3);
       break;
   }
 }
@@ -245,7 +243,7 @@ Chosen choose_four(int n, PointAt&& point, double level) {
       const double value = measure(Vec3(point(k)));
       if (value > most && value > most * (1.0 + 1e-6)) most = value, best = k;
     }
-    if (best >= 0) chosen.number[at(chosen.n++)] = best;
+    if (best >= 0) chosen.number[chosen.n++] = best;
     return best >= 0;
   };
   take(-1.0, [&](const Vec3& p) {
@@ -271,8 +269,8 @@ Chosen choose_four(int n, PointAt&& point, double level) {
          [&](const Vec3& p) { return -(b - a).head<2>().dot((p - a).head<2>()); });
   }
   for (int i = 1; i < chosen.n; ++i) {
-    for (int k = i; k > 0 && chosen.number[at(k)] < chosen.number[at(k - 1)]; --k) {
-      std::swap(chosen.number[at(k)], chosen.number[at(k - 1)]);
+    for (int k = i; k > 0 && chosen.number[k] < chosen.number[k - 1]; --k) {
+      std::swap(chosen.number[k], chosen.number[k - 1]);
     }
   }
   return chosen;
@@ -322,7 +320,7 @@ bool support_line(const Convex& body, const Vec3& n, std::array<Vec3, 2>& line) 
   }
   double longest = 0.0;
   for (const auto& edge : polytope.edges) {
-    const Vec3 &p = polytope.vertices[at(edge[0])], &q = polytope.vertices[at(edge[1])];
+    const Vec3 &p = polytope.vertices[edge[0]], &q = polytope.vertices[edge[1]];
     if (n.dot(p) < top - level || n.dot(q) < top - level) continue;
     if ((q - p).squaredNorm() > longest) longest = (q - p).squaredNorm(), line = {p, q};
   }
@@ -363,7 +361,7 @@ Vec3 face_normal(const Convex& body, int face) {
     case Convex::Core::cylinder:
       return (face == 0 ? 1.0 : -1.0) * body.r.col(2);
     case Convex::Core::hull:
-      return body.r * body.geometry->face_normals[at(face)];
+      return body.r * body.geometry->face_normals[face];
     case Convex::Core::triangle:
       return (face == 0 ? 1.0 : -1.0) * (body.corner[1] - body.corner[0])
                                             .cross(body.corner[2] - body.corner[0])
@@ -391,7 +389,7 @@ int face_towards(const Convex& body, const Vec3& direction) {
       double most = -2.0;
       for (std::size_t f = 0; f < body.geometry->face_normals.size(); ++f) {
         const double along = body.geometry->face_normals[f].dot(d);
-        if (along > most + 1e-9) most = along, best = static_cast<int>(f);
+        if (along > most + 1e-9) most = along, best = narrow<int>(f);
       }
       break;
     }
@@ -449,7 +447,7 @@ void add_face_points(const Convex& a, int face, const Convex& b, double margin,
   }
   const Chosen chosen = choose_four(
       kept, [&](int i) -> const Vec3& { return outline[i].p; }, 1e-9 * size);
-  for (int k = 0; k < chosen.n; ++k) add(outline[chosen.number[at(k)]]);
+  for (int k = 0; k < chosen.n; ++k) add(outline[chosen.number[k]]);
 }
 
 void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double margin,
@@ -504,21 +502,21 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
 }
 
 void keep_four(std::vector<ContactPoint>& points, std::size_t first, double level) {
-  const auto n = static_cast<int>(points.size() - first);
+  const auto n = narrow<int>(points.size() - first);
   if (n <= 2) return;
   const Vec3 normal = points[first].normal;
   const Vec3 u = normal.unitOrthogonal(), v = normal.cross(u), origin = points[first].point;
   const Chosen chosen = choose_four(
       n,
       [&](int k) {
-        const ContactPoint& p = points[first + at(k)];
+        const ContactPoint& p = points[first + k];
         return Vec3(u.dot(p.point - origin), v.dot(p.point - origin), p.gap);
       },
       level);
   for (int k = 0; k < chosen.n; ++k) {
-    points[first + at(k)] = points[first + at(chosen.number[at(k)])];
+    points[first + k] = points[first + chosen.number[k]];
   }
-  points.resize(first + at(chosen.n));
+  points.resize(first + chosen.n);
 }
 
 }  // namespace catena

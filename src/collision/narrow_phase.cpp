@@ -86,18 +86,17 @@ Pose at_place(const Pose& body, const Pose& part, double scale) {
 
 std::int32_t n_items(const Shape& shape, const PairContext& context) {
   if (shape.geometry < 0) return 1;
-  return static_cast<std::int32_t>(
-      context.geometries[static_cast<std::size_t>(shape.geometry)].n_items());
+  return narrow<std::int32_t>(context.geometries[shape.geometry].n_items());
 }
 
 /// A: compound.
 void collide_compound(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
                       const PairContext& context, ContactPoints& out) {
-  const Geometry& g = context.geometries[static_cast<std::size_t>(a.geometry)];
+  const Geometry& g = context.geometries[a.geometry];
   const double scale = a.size.x();
   const std::int32_t items_b = n_items(b, context);
   const auto with_part = [&](std::int32_t item) {
-    const CompoundPart& part = g.parts[static_cast<std::size_t>(item)];
+    const CompoundPart& part = g.parts[item];
     const Shape shape = scale == 1.0 ? part.shape : scaled(part.shape, scale);
     const std::size_t first = out.size();
     collide_any(shape, at_place(pose_a, part.pose, scale), b, pose_b, context, out);

@@ -29,8 +29,8 @@ void box(const Vec3& half, const Pose& pose, const Plane& plane, ContactPoints& 
   std::array<double, 8> gap;
   int n_below = 0;
   for (int k = 0; k < 8; ++k) {
-    gap[static_cast<std::size_t>(k)] = height + up_in_box.dot(box_corner(half, k));
-    n_below += gap[static_cast<std::size_t>(k)] < plane.margin ? 1 : 0;
+    gap[k] = height + up_in_box.dot(box_corner(half, k));
+    n_below += gap[k] < plane.margin ? 1 : 0;
   }
   int axis = 0;
   for (int k = 1; k < 3; ++k) {
@@ -38,7 +38,7 @@ void box(const Vec3& half, const Pose& pose, const Plane& plane, ContactPoints& 
   }
   const int side = up_in_box[axis] < 0.0 ? 1 : 0;  // of the axis, where the lower face is
   for (int k = 0; k < 8; ++k) {
-    const double g = gap[static_cast<std::size_t>(k)];
+    const double g = gap[k];
     if (!(g < plane.margin) || (n_below > 4 && ((k >> axis) & 1) != side)) continue;
     out.push_back({pose.p + r * box_corner(half, k) - 0.5 * g * plane.up, plane.up, g, k});
   }
@@ -72,15 +72,14 @@ void cylinder(const Shape& shape, const Pose& pose, const Plane& plane, ContactP
   for (int k = 0; k < 4; ++k) {
     if (lies && (k - quarter + 4) % 4 == 2) continue;
     const std::int32_t end = side < 0.0 ? 4 : 0;
-    offer(k == quarter ? deepest : fixed[static_cast<std::size_t>(k)], side,
-          lies && k == quarter ? 8 + end : end + k);
+    offer(k == quarter ? deepest : fixed[k], side, lies && k == quarter ? 8 + end : end + k);
   }
   if (lies) offer(deepest, -side, side < 0.0 ? 8 : 12);
 }
 
 void hull(const Shape& shape, const Pose& pose, const Plane& plane,
           std::span<const Geometry> geometries, ContactPoints& out) {
-  const Geometry& g = geometries[static_cast<std::size_t>(shape.geometry)];
+  const Geometry& g = geometries[shape.geometry];
   const Mat3 r = shape.size.x() * pose.q.toRotationMatrix();
   const Vec3 up = r.transpose() * plane.up;
   const double height = plane.height(pose.p);
@@ -89,7 +88,7 @@ void hull(const Shape& shape, const Pose& pose, const Plane& plane,
     const double gap = height + up.dot(g.vertices[k]);
     if (!(gap < plane.margin)) continue;
     out.push_back({pose.p + r * g.vertices[k] - 0.5 * gap * plane.up, plane.up, gap,
-                   static_cast<std::int32_t>(k)});
+                   narrow<std::int32_t>(k)});
   }
   keep_four(out, first, 1e-9 * shape.geometry_radius * shape.size.x());
 }

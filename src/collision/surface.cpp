@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "catena/base/index.hpp"
+
 namespace catena {
 
 namespace {
@@ -11,8 +13,6 @@ namespace {
 /// Height of the neighbour's far corner over the triangle's plane, as a part of its distance, that
 /// counts as flat.
 constexpr double kFlat = 1e-6;
-
-std::size_t at(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 Vec3 normal_of(const std::array<Vec3, 3>& v) {
   const Vec3 cross = (v[1] - v[0]).cross(v[2] - v[0]);
@@ -35,8 +35,8 @@ Surface::Surface(const Geometry& geometry, const Pose& pose, const Vec3& origin)
 Surface::Corners Surface::corners(std::int32_t item) const {
   Corners out;
   if (!is_heightfield()) {
-    out.vertex = g_.triangles[at(item)];
-    for (std::size_t k = 0; k < 3; ++k) out.v[k] = g_.vertices[at(out.vertex[k])];
+    out.vertex = g_.triangles[item];
+    for (std::size_t k = 0; k < 3; ++k) out.v[k] = g_.vertices[out.vertex[k]];
     return out;
   }
   const std::int32_t cell = item / 2, i = cell % (g_.n_x - 1), j = cell / (g_.n_x - 1);
@@ -57,8 +57,8 @@ Surface::Corners Surface::corners(std::int32_t item) const {
 
 std::array<std::int32_t, 3> Surface::neighbours(std::int32_t item) const {
   if (!is_heightfield()) {
-    return at(item) < g_.neighbours.size() ? g_.neighbours[at(item)]
-                                           : std::array<std::int32_t, 3>{-1, -1, -1};
+    return item < std::ssize(g_.neighbours) ? g_.neighbours[item]
+                                            : std::array<std::int32_t, 3>{-1, -1, -1};
   }
   const std::int32_t cell = item / 2, n = g_.n_x - 1, i = cell % n, j = cell / n;
   if (item % 2 == 0) {

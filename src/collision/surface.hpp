@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "catena/base/index.hpp"
 #include "catena/model/geometry.hpp"
 
 namespace catena {
@@ -55,8 +56,7 @@ class Surface {
   std::array<std::int32_t, 3> neighbours(std::int32_t item) const;
   void collect_cells(const Aabb& box, std::vector<SurfaceTriangle>& out) const;
   double height(std::int32_t i, std::int32_t j) const {
-    return g_.heights[static_cast<std::size_t>(j) * static_cast<std::size_t>(g_.n_x) +
-                      static_cast<std::size_t>(i)];
+    return g_.heights[Offset{j} * Offset{g_.n_x} + i];
   }
 
   const Geometry& g_;

@@ -108,7 +108,7 @@ void sphere_triangle(double radius, std::size_t index, Touches& out) {
     }
     if (corners == 1U << k && !belongs_to_corner(out.triangles, t.vertex[k], m)) return;
   }
-  const auto feature = static_cast<std::int32_t>(corners);
+  const auto feature = narrow<std::int32_t>(corners);
   behind && !two_sided ? add(m, -distance - radius, feature, false)
                        : add(-m, distance - radius, feature, false);
 }
@@ -270,7 +270,7 @@ void convex_surface(const Shape& a, const Pose& pose_a, const Shape& b, const Po
   Pose pose = pose_a;
   if (a.type == ShapeType::hollow_cylinder) shape = outer_cylinder(a, pose_a, pose);
   const Vec3 origin = pose.p;
-  const Surface surface(context.geometries[static_cast<std::size_t>(b.geometry)], pose_b, origin);
+  const Surface surface(context.geometries[b.geometry], pose_b, origin);
   Pose seen;  // the body in the surface's frame
   seen.q = pose_b.q.conjugate() * pose.q;
   seen.p = pose_b.q.conjugate() * (pose.p - pose_b.p);

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
 
 namespace catena {
@@ -24,11 +25,10 @@ std::optional<Error> failure_of(const std::function<void()>& work) {
 
 void all_or_none(const Communicator& comm, const std::function<void()>& work) {
   const std::optional<Error> failure = failure_of(work);
-  const std::int64_t first =
-      comm.min(static_cast<std::int64_t>(failure ? comm.rank() : comm.size()));
+  const std::int64_t first = comm.min(std::int64_t{failure ? comm.rank() : comm.size()});
   if (first == comm.size()) return;
 
-  const int root = static_cast<int>(first);
+  const int root = narrow<int>(first);
   std::string found, where, fix, code;
   if (comm.rank() == root) {
     found = failure->found();

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/comm/leave_program.hpp"
 #include "comm/communicator_impl.hpp"
 
@@ -21,8 +22,8 @@ void check_mpi(int code, const char* call) {
   char text[MPI_MAX_ERROR_STRING];
   int length = 0;
   MPI_Error_string(code, text, &length);
-  throw Error(std::string(call) + ": " + std::string(text, static_cast<std::size_t>(length)), "MPI",
-              {}, ExitCode::runtime_error);
+  throw Error(std::string(call) + ": " + std::string(text, length), "MPI", {},
+              ExitCode::runtime_error);
 }
 
 bool mpi_is_running() {
@@ -92,7 +93,7 @@ int count_of(std::size_t n) {
   if (n > static_cast<std::size_t>(std::numeric_limits<int>::max()))
     throw Error("message of " + std::to_string(n) + " items is larger than MPI can send", "MPI",
                 "use more ranks", ExitCode::runtime_error);
-  return static_cast<int>(n);
+  return narrow<int>(n);
 }
 
 double larger(double a, double b) {
@@ -114,7 +115,7 @@ void ordered_reduce(Communicator::Impl& impl, std::span<double> values, Combine 
   impl.incoming.resize(values.size());
   double* const mine = values.data();
   double* const theirs = impl.incoming.data();
-  const int doubled = static_cast<int>(std::bit_floor(static_cast<unsigned>(impl.size)));
+  const int doubled = narrow<int>(std::bit_floor(static_cast<unsigned>(impl.size)));
   const int paired = 2 * (impl.size - doubled);
 
   if (impl.rank < paired && impl.rank % 2 == 1) {
@@ -157,7 +158,7 @@ std::vector<int> offsets_of(const std::vector<int>& counts) {
   std::size_t total = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     offsets[i] = count_of(total);
-    total += static_cast<std::size_t>(counts[i]);
+    total += counts[i];
   }
   count_of(total);
   return offsets;
@@ -248,7 +249,7 @@ std::int64_t Communicator::exclusive_sum(std::int64_t value) const {
 std::vector<double> Communicator::all_gather(std::span<const double> values) const {
   const Waiting waiting(*impl_);
   const int count = count_of(values.size());
-  std::vector<double> result(values.size() * static_cast<std::size_t>(impl_->size));
+  std::vector<double> result(values.size() * Offset{impl_->size});
   check_mpi(MPI_Allgather(values.data(), count, MPI_DOUBLE, result.data(), count, MPI_DOUBLE,
                           impl_->comm),
             "MPI_Allgather");
@@ -258,7 +259,7 @@ std::vector<double> Communicator::all_gather(std::span<const double> values) con
 std::vector<std::int64_t> Communicator::all_gather(std::span<const std::int64_t> values) const {
   const Waiting waiting(*impl_);
   const int count = count_of(values.size());
-  std::vector<std::int64_t> result(values.size() * static_cast<std::size_t>(impl_->size));
+  std::vector<std::int64_t> result(values.size() * Offset{impl_->size});
   const std::int64_t* const send = values.data();  // the types as clang-tidy can see them
   std::int64_t* const receive = result.data();
   check_mpi(MPI_Allgather(send, count, MPI_INT64_T, receive, count, MPI_INT64_T, impl_->comm),
@@ -270,11 +271,11 @@ std::vector<std::byte> Communicator::all_gather_bytes(std::span<const std::byte>
                                                       std::vector<std::size_t>* counts) const {
   const Waiting waiting(*impl_);
   const int count = count_of(values.size());
-  std::vector<int> sizes(static_cast<std::size_t>(impl_->size));
+  std::vector<int> sizes(impl_->size);
   check_mpi(MPI_Allgather(&count, 1, MPI_INT, sizes.data(), 1, MPI_INT, impl_->comm),
             "MPI_Allgather");
   const std::vector<int> offsets = offsets_of(sizes);
-  std::vector<std::byte> result(static_cast<std::size_t>(offsets.back() + sizes.back()));
+  std::vector<std::byte> result(offsets.back() + sizes.back());
   check_mpi(MPI_Allgatherv(values.data(), count, MPI_BYTE, result.data(), sizes.data(),
                            offsets.data(), MPI_BYTE, impl_->comm),
             "MPI_Allgatherv");
@@ -288,7 +289,7 @@ std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std:
   const int count = count_of(values.size());
   const bool is_root = impl_->rank == root;
   // the total is checked on every rank, so that all of them fail together
-  if (sum(static_cast<std::int64_t>(count)) > std::numeric_limits<int>::max())
+  if (sum(std::int64_t{count}) > std::numeric_limits<int>::max())
     count_of(std::numeric_limits<std::size_t>::max());
   std::vector<int> sizes(is_root ? static_cast<std::size_t>(impl_->size) : 0);
   check_mpi(MPI_Gather(&count, 1, MPI_INT, sizes.data(), 1, MPI_INT, root, impl_->comm),
@@ -305,19 +306,19 @@ std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std:
 
 void Communicator::broadcast(int root, std::vector<std::byte>& bytes) const {
   const Waiting waiting(*impl_);
-  std::int64_t size = static_cast<std::int64_t>(bytes.size());
+  std::int64_t size = std::ssize(bytes);
   check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, impl_->comm), "MPI_Bcast");
-  const int count = count_of(static_cast<std::size_t>(size));
-  bytes.resize(static_cast<std::size_t>(size));
+  const int count = count_of(size);
+  bytes.resize(size);
   check_mpi(MPI_Bcast(bytes.data(), count, MPI_BYTE, root, impl_->comm), "MPI_Bcast");
 }
 
 void Communicator::broadcast(int root, std::string& text) const {
   const Waiting waiting(*impl_);
-  std::int64_t size = static_cast<std::int64_t>(text.size());
+  std::int64_t size = std::ssize(text);
   check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, impl_->comm), "MPI_Bcast");
-  const int count = count_of(static_cast<std::size_t>(size));
-  text.resize(static_cast<std::size_t>(size));
+  const int count = count_of(size);
+  text.resize(size);
   check_mpi(MPI_Bcast(text.data(), count, MPI_BYTE, root, impl_->comm), "MPI_Bcast");
 }
 
@@ -344,7 +345,7 @@ std::string mpi_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");
-  std::string version(text, static_cast<std::size_t>(length));
+  std::string version(text, length);
   // some libraries count the terminating zero
   while (!version.empty() && version.back() == '\0') version.pop_back();
   return version;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "comm/communicator_impl.hpp"
 
 namespace catena {
@@ -19,7 +20,7 @@ bool take_parcel(MPI_Comm comm, int tag, std::vector<Parcel>& incoming) {
   if (found == 0) return false;
   int size = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &size), "MPI_Get_count");
-  Parcel parcel{status.MPI_SOURCE, std::vector<std::byte>(static_cast<std::size_t>(size))};
+  Parcel parcel{status.MPI_SOURCE, std::vector<std::byte>(size)};
   check_mpi(MPI_Mrecv(parcel.bytes.data(), size, MPI_BYTE, &message, MPI_STATUS_IGNORE),
             "MPI_Mrecv");
   incoming.push_back(std::move(parcel));
@@ -33,8 +34,7 @@ void check_parcels(const std::vector<Parcel>& parcels, int rank, int n_ranks) {
   for (const Parcel& parcel : parcels) {
     CATENA_CHECK(parcel.rank >= 0 && parcel.rank < n_ranks, "parcel to a rank that is not there");
     targets.push_back(parcel.rank);
-    if (parcel.rank != rank &&
-        parcel.bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    if (parcel.rank != rank && std::ssize(parcel.bytes) > std::numeric_limits<int>::max())
       throw Error(
           "parcel of " + std::to_string(parcel.bytes.size()) + " bytes is larger than MPI can send",
           "MPI", "use more ranks", ExitCode::runtime_error);
@@ -63,11 +63,11 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
     }
     // synchronous: complete only once matched, so that "all sends complete" means "all arrived"
     sends.push_back(MPI_REQUEST_NULL);
-    check_mpi(MPI_Issend(parcel.bytes.data(), static_cast<int>(parcel.bytes.size()), MPI_BYTE,
+    check_mpi(MPI_Issend(parcel.bytes.data(), narrow<int>(parcel.bytes.size()), MPI_BYTE,
                          parcel.rank, tag, impl.comm, &sends.back()),
               "MPI_Issend");
     ++impl.traffic.messages;
-    impl.traffic.bytes += static_cast<std::int64_t>(parcel.bytes.size());
+    impl.traffic.bytes += std::ssize(parcel.bytes);
   }
 
   const Waiting waiting(impl);
@@ -81,9 +81,9 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
       continue;
     }
     int all_arrived = 0;
-    check_mpi(MPI_Testall(static_cast<int>(sends.size()), sends.data(), &all_arrived,
-                          MPI_STATUSES_IGNORE),
-              "MPI_Testall");
+    check_mpi(
+        MPI_Testall(narrow<int>(sends.size()), sends.data(), &all_arrived, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
     if (all_arrived != 0) {
       check_mpi(MPI_Ibarrier(impl.comm, &barrier), "MPI_Ibarrier");
       in_barrier = true;

@@ -10,9 +10,9 @@ namespace catena {
 namespace {
 
 int message_length(std::size_t items, int width) {
-  const std::size_t doubles = items * static_cast<std::size_t>(width);
+  const std::size_t doubles = items * Offset{width};
   CATENA_CHECK(doubles * sizeof(double) <= 2147483647u, "halo message larger than MPI can send");
-  return static_cast<int>(doubles);
+  return narrow<int>(doubles);
 }
 
 /// One more than the largest item named; 0 for none.
@@ -20,7 +20,7 @@ std::size_t extent_of(const std::vector<Index>& items) {
   if (items.empty()) return 0;
   const auto [low, high] = std::minmax_element(items.begin(), items.end());
   CATENA_CHECK(*low >= 0, "halo item without a place");
-  return static_cast<std::size_t>(*high) + 1;
+  return (*high) + 1;
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ HaloPlan HaloPlan::reversed_into_slots(std::vector<Index>& item) const {
   for (Neighbour& neighbour : plan.neighbours)
     for (Index& place : neighbour.receive) {
       item.push_back(place);
-      place = static_cast<Index>(item.size()) - 1;
+      place = to_index(item.size()) - 1;
     }
   return plan;
 }
@@ -59,7 +59,7 @@ struct HaloExchange::Impl {
       source_items = std::max(source_items, extent_of(neighbour.send));
       target_items = std::max(target_items, extent_of(neighbour.receive));
     }
-    const auto w = static_cast<std::size_t>(width);
+    const std::size_t w = width;
     outgoing.resize(n_send * w);
     incoming.resize(n_receive * w);
     make_requests(mpi, kHaloTagBase + tag);
@@ -125,46 +125,45 @@ HaloExchange& HaloExchange::operator=(HaloExchange&&) noexcept = default;
 
 void HaloExchange::begin(std::span<const double> source) {
   Impl& impl = *impl_;
-  const auto width = static_cast<std::size_t>(impl.width);
+  const std::size_t width = impl.width;
   CATENA_CHECK(!impl.active, "halo begun twice");
   CATENA_CHECK(source.size() >= impl.source_items * width, "source smaller than the plan's items");
   if (!impl.receives.empty())
-    check_mpi(MPI_Startall(static_cast<int>(impl.receives.size()), impl.receives.data()),
+    check_mpi(MPI_Startall(narrow<int>(impl.receives.size()), impl.receives.data()),
               "MPI_Startall");
   double* out = impl.outgoing.data();
   for (const HaloPlan::Neighbour& neighbour : impl.plan.neighbours)
     for (const Index item : neighbour.send)
-      out = std::copy_n(source.data() + static_cast<std::size_t>(item) * width, width, out);
+      out = std::copy_n(source.data() + Offset{item} * width, width, out);
   if (!impl.sends.empty())
-    check_mpi(MPI_Startall(static_cast<int>(impl.sends.size()), impl.sends.data()), "MPI_Startall");
+    check_mpi(MPI_Startall(narrow<int>(impl.sends.size()), impl.sends.data()), "MPI_Startall");
   TrafficCount& traffic = impl.comm.impl()->traffic;
-  traffic.messages += static_cast<std::int64_t>(impl.sends.size());
-  traffic.bytes += static_cast<std::int64_t>(impl.outgoing.size() * sizeof(double));
+  traffic.messages += std::ssize(impl.sends);
+  traffic.bytes += impl.outgoing.size() * sizeof(double);
   impl.active = true;
 }
 
 void HaloExchange::end(std::span<double> target) {
   Impl& impl = *impl_;
-  const auto width = static_cast<std::size_t>(impl.width);
+  const std::size_t width = impl.width;
   CATENA_CHECK(impl.active, "halo ended without begin");
   CATENA_CHECK(target.size() >= impl.target_items * width, "target smaller than the plan's items");
   {
     const Waiting waiting(*impl.comm.impl());
-    check_mpi(MPI_Waitall(static_cast<int>(impl.receives.size()), impl.receives.data(),
-                          MPI_STATUSES_IGNORE),
-              "MPI_Waitall");
+    check_mpi(
+        MPI_Waitall(narrow<int>(impl.receives.size()), impl.receives.data(), MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
   }
   const double* in = impl.incoming.data();
   for (const HaloPlan::Neighbour& neighbour : impl.plan.neighbours) {
     for (const Index item : neighbour.receive) {
-      std::copy_n(in, width, target.data() + static_cast<std::size_t>(item) * width);
+      std::copy_n(in, width, target.data() + Offset{item} * width);
       in += width;
     }
   }
   const Waiting waiting(*impl.comm.impl());
-  check_mpi(
-      MPI_Waitall(static_cast<int>(impl.sends.size()), impl.sends.data(), MPI_STATUSES_IGNORE),
-      "MPI_Waitall");
+  check_mpi(MPI_Waitall(narrow<int>(impl.sends.size()), impl.sends.data(), MPI_STATUSES_IGNORE),
+            "MPI_Waitall");
   impl.active = false;
 }
 

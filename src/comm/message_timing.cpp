@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/base/timer.hpp"
 #include "comm/communicator_impl.hpp"
 
@@ -27,7 +28,7 @@ double ping_pong_seconds(const Communicator& comm, int a, int b, std::size_t byt
   check_pair(comm, a, b);
   const MPI_Comm mpi = comm.impl()->comm;
   std::vector<char> buffer(bytes, 0);
-  const int count = static_cast<int>(bytes);
+  const int count = narrow<int>(bytes);
   const auto send = [&](int to) {
     check_mpi(MPI_Send(buffer.data(), count, MPI_BYTE, to, kTimingTag, mpi), "MPI_Send");
   };
@@ -52,7 +53,7 @@ double ping_pong_seconds(const Communicator& comm, int a, int b, std::size_t byt
 double message_overhead_seconds(const Communicator& comm, int a, int b, int count) {
   check_pair(comm, a, b);
   const MPI_Comm mpi = comm.impl()->comm;
-  std::vector<double> buffer(static_cast<std::size_t>(count), 0.0);
+  std::vector<double> buffer(count, 0.0);
   std::vector<MPI_Request> requests;
   comm.barrier();
   const double start = wall_seconds();

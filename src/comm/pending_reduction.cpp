@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "comm/communicator_impl.hpp"
 
 namespace catena {
@@ -71,7 +72,7 @@ void PendingReduction::begin(std::span<const double> sums, std::span<const doubl
   impl.received.resize(n);
   for (std::size_t i = 0; i < sums.size(); ++i) impl.sent[i].sum = sums[i];
   for (std::size_t i = 0; i < maxima.size(); ++i) impl.sent[i].max = maxima[i];
-  check_mpi(MPI_Iallreduce(impl.sent.data(), impl.received.data(), static_cast<int>(n), impl.type,
+  check_mpi(MPI_Iallreduce(impl.sent.data(), impl.received.data(), narrow<int>(n), impl.type,
                            impl.op, impl.comm.impl()->comm, &impl.request),
             "MPI_Iallreduce");
   impl.pending = true;

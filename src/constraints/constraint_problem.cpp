@@ -45,18 +45,18 @@ void check_bodies(const ProblemBodies& bodies) {
   if (bodies.n_owned < 0 || bodies.n_owned > bodies.size())
     broken("bodies", bodies.size(), "n_owned is " + std::to_string(bodies.n_owned));
   if (bodies.free_velocity.size() != static_cast<std::size_t>(bodies.n_dofs()) ||
-      bodies.inverse_mass.size() != static_cast<std::size_t>(bodies.mass_begin.back()))
+      std::ssize(bodies.inverse_mass) != bodies.mass_begin.back())
     broken("bodies", bodies.size(), "velocities or masses do not match the offsets");
   for (std::size_t b = 0; b < n; ++b) {
-    const auto dofs = static_cast<std::size_t>(bodies.dof_begin[b + 1] - bodies.dof_begin[b]);
-    const auto numbers = static_cast<std::size_t>(bodies.mass_begin[b + 1] - bodies.mass_begin[b]);
+    const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+    const std::size_t numbers = bodies.mass_begin[b + 1] - bodies.mass_begin[b];
     if (dofs == 0) broken("body", bodies.id[b], "no velocities");
     if (bodies.mass_kind[b] == MassKind::rigid && dofs != 6)
       broken("body", bodies.id[b], "a rigid body with " + std::to_string(dofs) + " velocities");
     if (numbers != mass_numbers(bodies.mass_kind[b], dofs))
       broken("body", bodies.id[b], std::to_string(numbers) + " numbers of inverse mass");
-    const auto dof = static_cast<std::size_t>(bodies.dof_begin[b]);
-    const auto mass = static_cast<std::size_t>(bodies.mass_begin[b]);
+    const std::size_t dof = bodies.dof_begin[b];
+    const std::size_t mass = bodies.mass_begin[b];
     if (!all_finite(std::span(bodies.free_velocity).subspan(dof, dofs)) ||
         !all_finite(std::span(bodies.inverse_mass).subspan(mass, numbers)))
       broken("body", bodies.id[b], "free velocity or inverse mass is not finite");
@@ -67,12 +67,10 @@ void check_contacts(const ConstraintProblem& problem) {
   const ProblemBodies& bodies = problem.bodies;
   for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
     const RigidContact& c = problem.contacts[k];
-    const auto at = static_cast<std::int64_t>(k);
+    const std::int64_t at = k;
     for (const Index b : {c.body_a, c.body_b}) {
       if (b < 0 || b >= bodies.size()) broken("contact", at, "no body " + std::to_string(b));
-      if (bodies.dof_begin[static_cast<std::size_t>(b) + 1] -
-              bodies.dof_begin[static_cast<std::size_t>(b)] !=
-          6)
+      if (bodies.dof_begin[b + 1] - bodies.dof_begin[b] != 6)
         broken("contact", at, "its body " + std::to_string(b) + " has not 6 velocities");
     }
     if (c.body_a == c.body_b) broken("contact", at, "a body against itself");
@@ -91,7 +89,7 @@ void check_contacts(const ConstraintProblem& problem) {
 
 /// Rolling, spinning and cohesion: where they are given, and how many rows they ask for.
 void check_contact_block(const GeneralBlocks& blocks, std::size_t k, Index rows) {
-  const auto at = static_cast<std::int64_t>(k);
+  const std::int64_t at = k;
   const bool contact = blocks.kind[k] == BlockKind::contact;
   Index expected = 3;
   for (const auto* values : {&blocks.rolling, &blocks.spinning}) {
@@ -113,14 +111,14 @@ void check_contact_block(const GeneralBlocks& blocks, std::size_t k, Index rows)
 }
 
 void check_block_rows(const GeneralBlocks& blocks, std::size_t k) {
-  const auto at = static_cast<std::int64_t>(k);
+  const std::int64_t at = k;
   const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
   if (rows == 0) broken("block", at, "no rows");
   check_contact_block(blocks, k, rows);
   if (!(blocks.friction[k] >= 0.0) || std::isinf(blocks.friction[k]))
     broken("block", at, "friction " + std::to_string(blocks.friction[k]));
   for (Index i = blocks.row_begin[k]; i < blocks.row_begin[k + 1]; ++i) {
-    const auto row = static_cast<std::size_t>(i);
+    const std::size_t row = i;
     if (!std::isfinite(blocks.q[row])) broken("block", at, "q is not finite");
     if (!(blocks.compliance[row] >= 0.0) || std::isinf(blocks.compliance[row]))
       broken("block", at, "compliance " + std::to_string(blocks.compliance[row]));
@@ -141,32 +139,30 @@ void check_blocks(const ConstraintProblem& problem) {
       broken("blocks", blocks.size(), "rolling, spinning or cohesion is not one per block");
   if (!blocks.key.empty() && blocks.key.size() != n)
     broken("blocks", blocks.size(), "keys are not one per block");
-  const auto rows = static_cast<std::size_t>(blocks.n_rows());
+  const std::size_t rows = blocks.n_rows();
   if (blocks.q.size() != rows || blocks.compliance.size() != rows || blocks.lower.size() != rows ||
       blocks.upper.size() != rows || blocks.angular.size() != rows)
     broken("blocks", blocks.size(), "row arrays do not have one entry per row");
-  const auto references = static_cast<std::size_t>(blocks.body_begin.back());
+  const std::size_t references = blocks.body_begin.back();
   if (blocks.body.size() != references || !ascending_from_zero(blocks.jacobian_begin, references) ||
-      blocks.jacobian.size() != static_cast<std::size_t>(blocks.jacobian_begin.back()))
+      std::ssize(blocks.jacobian) != blocks.jacobian_begin.back())
     broken("blocks", blocks.size(), "Jacobians do not match the bodies named");
   if (!all_finite(std::span(blocks.jacobian))) broken("blocks", 0, "a Jacobian is not finite");
   for (std::size_t k = 0; k < n; ++k) {
     check_block_rows(blocks, k);
-    const auto first = static_cast<std::size_t>(blocks.body_begin[k]);
-    const auto last = static_cast<std::size_t>(blocks.body_begin[k + 1]);
+    const std::size_t first = blocks.body_begin[k];
+    const std::size_t last = blocks.body_begin[k + 1];
     const Index block_rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
     for (std::size_t j = first; j < last; ++j) {
       const Index b = blocks.body[j];
-      const auto at = static_cast<std::int64_t>(k);
+      const std::int64_t at = k;
       if (b < 0 || b >= bodies.size()) broken("block", at, "no body " + std::to_string(b));
-      const Index dofs = bodies.dof_begin[static_cast<std::size_t>(b) + 1] -
-                         bodies.dof_begin[static_cast<std::size_t>(b)];
+      const Index dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
       if (blocks.jacobian_begin[j + 1] - blocks.jacobian_begin[j] !=
-          static_cast<std::int64_t>(block_rows) * dofs)
+          std::int64_t{block_rows} * dofs)
         broken("block", at, "a Jacobian is not rows x velocities");
-      if (std::find(blocks.body.begin() + static_cast<std::ptrdiff_t>(first),
-                    blocks.body.begin() + static_cast<std::ptrdiff_t>(j),
-                    b) != blocks.body.begin() + static_cast<std::ptrdiff_t>(j))
+      if (std::find(blocks.body.begin() + first, blocks.body.begin() + j, b) !=
+          blocks.body.begin() + j)
         broken("block", at, "names a body twice");
     }
   }
@@ -175,12 +171,11 @@ void check_blocks(const ConstraintProblem& problem) {
 void check_assembled(const AssembledOperator& op) {
   const Index rows = op.n_rows();
   if (rows < 0 || rows % 3 != 0) broken("operator", rows, "rows are not three per contact");
-  const auto contacts = static_cast<std::size_t>(rows / 3);
+  const std::size_t contacts = rows / 3;
   if (op.r.size() != static_cast<std::size_t>(rows) || op.friction.size() != contacts ||
       op.name.size() != contacts)
     broken("operator", rows, "r, friction or names do not match the rows");
-  if (!ascending_from_zero(op.row_begin, static_cast<std::size_t>(rows)) ||
-      op.column.size() != static_cast<std::size_t>(op.row_begin.back()) ||
+  if (!ascending_from_zero(op.row_begin, rows) || std::ssize(op.column) != op.row_begin.back() ||
       op.value.size() != op.column.size())
     broken("operator", rows, "sparse arrays do not match");
   for (const Index c : op.column)
@@ -189,7 +184,7 @@ void check_assembled(const AssembledOperator& op) {
     broken("operator", rows, "N or r is not finite");
   for (std::size_t k = 0; k < contacts; ++k)
     if (!(op.friction[k] >= 0.0) || std::isinf(op.friction[k]))
-      broken("contact", static_cast<std::int64_t>(k), "friction is negative or not finite");
+      broken("contact", narrow<std::int64_t>(k), "friction is negative or not finite");
   for (const HaloPlan::Neighbour& neighbour : op.halo.neighbours) {
     for (const Index item : neighbour.send)
       if (item < 0 || item >= rows / 3) broken("halo", neighbour.rank, "sends no block of ours");
@@ -203,7 +198,7 @@ void check_assembled(const AssembledOperator& op) {
 /// bodies are sent.
 void check_ghosts(const ConstraintProblem& problem) {
   const ProblemBodies& bodies = problem.bodies;
-  std::vector<int> received(static_cast<std::size_t>(bodies.size()), 0);
+  std::vector<int> received(bodies.size(), 0);
   for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
     for (const Index b : neighbour.send)
       if (b < 0 || b >= bodies.n_owned)
@@ -211,11 +206,11 @@ void check_ghosts(const ConstraintProblem& problem) {
     for (const Index b : neighbour.receive) {
       if (b < bodies.n_owned || b >= bodies.size())
         broken("ghosts", neighbour.rank, "receives body " + std::to_string(b) + ", not a ghost");
-      ++received[static_cast<std::size_t>(b)];
+      ++received[b];
     }
   }
   for (Index b = bodies.n_owned; b < bodies.size(); ++b) {
-    const auto at = static_cast<std::size_t>(b);
+    const std::size_t at = b;
     const int expected = bodies.mass_kind[at] == MassKind::prescribed ? 0 : 1;
     if (received[at] != expected)
       broken("body", bodies.id[at],
@@ -296,22 +291,22 @@ void ProblemBodies::add_dense(GlobalId body, std::span<const double> inverse_mas
                std::to_string(n) + " velocities");
   id.push_back(body);
   mass_kind.push_back(MassKind::dense);
-  dof_begin.push_back(dof_begin.back() + static_cast<Index>(n));
-  mass_begin.push_back(mass_begin.back() + static_cast<Index>(n * n));
+  dof_begin.push_back(dof_begin.back() + to_index(n));
+  mass_begin.push_back(mass_begin.back() + to_index(n * n));
   inverse_mass.insert(inverse_mass.end(), inverse_mass_block.begin(), inverse_mass_block.end());
   free_velocity.insert(free_velocity.end(), free_velocities.begin(), free_velocities.end());
 }
 
 BlockView block_view(const ConstraintProblem& problem, Index block) {
-  const auto k = static_cast<std::size_t>(block);
+  const std::size_t k = block;
   if (problem.assembled)
     return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k], -1.0, -1.0, 0.0};
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   if (block < n_contacts) {
     const RigidContact& c = problem.contacts[k];
     return {BlockKind::contact, 3 * block, 3, c.friction, -1.0, -1.0, c.cohesion};
   }
-  const auto g = static_cast<std::size_t>(block - n_contacts);
+  const std::size_t g = block - n_contacts;
   const GeneralBlocks& blocks = problem.blocks;
   const auto value = [g](const std::vector<double>& values, double none) {
     return values.empty() ? none : values[g];
@@ -346,7 +341,7 @@ void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
     const Vec3 turn_a = contact.arm_a.cross(d);
     const Vec3 turn_b = contact.arm_b.cross(d);
     for (int c = 0; c < 3; ++c) {
-      const std::size_t at = 6 * i + static_cast<std::size_t>(c);
+      const std::size_t at = 6 * i + c;
       g_a[at] = -d[c];
       g_a[at + 3] = -turn_a[c];
       g_b[at] = d[c];
@@ -357,7 +352,7 @@ void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
 
 void apply_inverse_mass(const ProblemBodies& bodies, Index b, std::span<const double> f,
                         std::span<double> y) {
-  const auto body = static_cast<std::size_t>(b);
+  const std::size_t body = b;
   const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
   switch (bodies.mass_kind[body]) {
     case MassKind::prescribed:
@@ -392,10 +387,8 @@ void check_problem(const ConstraintProblem& problem) {
     check_blocks(problem);
     check_ghosts(problem);
   }
-  if (!problem.block_subdomain.empty() &&
-      problem.block_subdomain.size() != static_cast<std::size_t>(problem.n_blocks()))
-    broken("subdomains", static_cast<std::int64_t>(problem.block_subdomain.size()),
-           "not one per block");
+  if (!problem.block_subdomain.empty() && std::ssize(problem.block_subdomain) != problem.n_blocks())
+    broken("subdomains", std::ssize(problem.block_subdomain), "not one per block");
 }
 
 }  // namespace catena

@@ -57,11 +57,10 @@ void make_planar(RigidContact& rows) {
 void add_contact_block(const RigidContact& rows, double rolling, double spinning,
                        GeneralBlocks& blocks) {
   const std::size_t before = blocks.kind.size();
-  const auto n_rows =
-      static_cast<std::size_t>(3 + (rolling >= 0.0 ? 2 : 0) + (spinning >= 0.0 ? 1 : 0));
+  const std::size_t n_rows = 3 + (rolling >= 0.0 ? 2 : 0) + (spinning >= 0.0 ? 1 : 0);
   blocks.kind.push_back(BlockKind::contact);
-  blocks.name.push_back(static_cast<std::int64_t>(before));
-  blocks.row_begin.push_back(blocks.row_begin.back() + static_cast<Index>(n_rows));
+  blocks.name.push_back(narrow<std::int64_t>(before));
+  blocks.row_begin.push_back(blocks.row_begin.back() + to_index(n_rows));
   blocks.body_begin.push_back(blocks.body_begin.back() + 2);
   blocks.body.insert(blocks.body.end(), {rows.body_a, rows.body_b});
   blocks.friction.push_back(rows.friction);
@@ -97,7 +96,7 @@ void add_contact_block(const RigidContact& rows, double rolling, double spinning
       turn(tangent2);
     }
     if (spinning >= 0.0) turn(rows.normal);
-    blocks.jacobian_begin.push_back(static_cast<std::int64_t>(blocks.jacobian.size()));
+    blocks.jacobian_begin.push_back(std::ssize(blocks.jacobian));
   }
 }
 

@@ -19,8 +19,6 @@ constexpr int kTagGhostVelocities = 302;
 constexpr int kTagHaloBlocks = 303;
 constexpr int kTagOrdered = 304;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 using ConstVec3 = Eigen::Map<const Vec3>;
 using MutVec3 = Eigen::Map<Vec3>;
 
@@ -34,9 +32,9 @@ Mat3 inverse_inertia(const double* m) {
 /// Adds G_b M_b^-1 G_b^T of a rigid contact's body, in the contact's frame.
 void add_contact_diagonal(const ProblemBodies& bodies, Index b, const Vec3& arm,
                           const Mat3& directions, Mat3& d) {
-  if (bodies.mass_kind[at(b)] == MassKind::prescribed) return;
-  if (bodies.mass_kind[at(b)] == MassKind::rigid) {
-    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+  if (bodies.mass_kind[b] == MassKind::prescribed) return;
+  if (bodies.mass_kind[b] == MassKind::rigid) {
+    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
     // rows of G are (d_i, r x d_i): N_ij = d_i.d_j/m + (r x d_i).I^-1 (r x d_j)
     Mat3 turn;
     for (int i = 0; i < 3; ++i) turn.col(i) = arm.cross(directions.col(i));
@@ -67,15 +65,14 @@ Mat3 contact_diagonal(const ProblemBodies& bodies, const RigidContact& c) {
 /// Diagonal block of general block k: sum over its bodies of G M^-1 G^T, plus Sigma.
 void general_diagonal(const ConstraintProblem& problem, Index k, std::span<double> out) {
   const GeneralBlocks& blocks = problem.blocks;
-  const Index first = blocks.row_begin[at(k)];
-  const std::size_t rows = at(blocks.row_begin[at(k) + 1] - first);
+  const Index first = blocks.row_begin[k];
+  const std::size_t rows = blocks.row_begin[k + 1] - first;
   std::fill(out.begin(), out.end(), 0.0);
   std::vector<double> y;
-  for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-    const Index b = blocks.body[at(j)];
-    const std::size_t dofs =
-        at(problem.bodies.dof_begin[at(b) + 1] - problem.bodies.dof_begin[at(b)]);
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+    const Index b = blocks.body[j];
+    const std::size_t dofs = problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b];
+    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
     y.resize(dofs);
     for (std::size_t c = 0; c < rows; ++c) {
       apply_inverse_mass(problem.bodies, b, {g + c * dofs, dofs}, y);
@@ -83,7 +80,7 @@ void general_diagonal(const ConstraintProblem& problem, Index k, std::span<doubl
         for (std::size_t d = 0; d < dofs; ++d) out[r * rows + c] += g[r * dofs + d] * y[d];
     }
   }
-  for (std::size_t r = 0; r < rows; ++r) out[r * rows + r] += blocks.compliance[at(first) + r];
+  for (std::size_t r = 0; r < rows; ++r) out[r * rows + r] += blocks.compliance[first + r];
 }
 
 /// f += G^T lambda over this rank's rigid contacts.
@@ -93,8 +90,8 @@ void add_contact_forces(const ConstraintProblem& problem, std::span<const double
   const double* l = impulses.data();
   for (const RigidContact& c : problem.contacts) {
     const Vec3 p = l[0] * c.normal + l[1] * c.tangent + l[2] * c.normal.cross(c.tangent);
-    double* f_a = f.data() + dof[at(c.body_a)];
-    double* f_b = f.data() + dof[at(c.body_b)];
+    double* f_a = f.data() + dof[c.body_a];
+    double* f_b = f.data() + dof[c.body_b];
     MutVec3(f_a) -= p;
     MutVec3(f_a + 3) -= c.arm_a.cross(p);
     MutVec3(f_b) += p;
@@ -108,20 +105,20 @@ void add_general_forces(const ConstraintProblem& problem, std::span<const double
                         std::span<double> f) {
   const GeneralBlocks& blocks = problem.blocks;
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      const Index b = blocks.body[at(j)];
-      const Index first = problem.bodies.dof_begin[at(b)];
-      const Index dofs = problem.bodies.dof_begin[at(b) + 1] - first;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-      const Index row = blocks.row_begin[at(k)];
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index b = blocks.body[j];
+      const Index first = problem.bodies.dof_begin[b];
+      const Index dofs = problem.bodies.dof_begin[b + 1] - first;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      const Index row = blocks.row_begin[k];
       if (dofs == 6) {
-        row_kernels::with_rows(blocks.row_begin[at(k) + 1] - row, [&](auto rows) {
+        row_kernels::with_rows(blocks.row_begin[k + 1] - row, [&](auto rows) {
           row_kernels::add_force(rows, g, impulses.data() + row, f.data() + first);
         });
         continue;
       }
-      for (Index r = row; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
-        for (Index d = 0; d < dofs; ++d) f[at(first + d)] += g[d] * impulses[at(r)];
+      for (Index r = row; r < blocks.row_begin[k + 1]; ++r, g += dofs)
+        for (Index d = 0; d < dofs; ++d) f[first + d] += g[d] * impulses[r];
     }
   }
 }
@@ -129,21 +126,21 @@ void add_general_forces(const ConstraintProblem& problem, std::span<const double
 /// What a block does to a body at once: the same numbers wherever they are added.
 void force_of(const ConstraintProblem& problem, std::span<const double> impulses,
               const OrderedSums::Term& term, OrderedSums::Numbers& f) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   if (term.block < n_contacts) {
-    const RigidContact& c = problem.contacts[at(term.block)];
-    const double* l = impulses.data() + 3 * at(term.block);
+    const RigidContact& c = problem.contacts[term.block];
+    const double* l = impulses.data() + Offset{3} * term.block;
     const Vec3 p = l[0] * c.normal + l[1] * c.tangent + l[2] * c.normal.cross(c.tangent);
     MutVec3(f.data()) = term.member == 0 ? Vec3(-p) : p;
     MutVec3(f.data() + 3) = term.member == 0 ? Vec3(-c.arm_a.cross(p)) : c.arm_b.cross(p);
     return;
   }
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t k = at(term.block - n_contacts);
+  const std::size_t k = term.block - n_contacts;
   f.fill(0.0);
   row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
-    row_kernels::add_force(rows, blocks.jacobian.data() + blocks.jacobian_begin[at(term.member)],
-                           impulses.data() + 3 * at(n_contacts) + at(blocks.row_begin[k]),
+    row_kernels::add_force(rows, blocks.jacobian.data() + blocks.jacobian_begin[term.member],
+                           impulses.data() + Offset{3} * n_contacts + blocks.row_begin[k],
                            f.data());
   });
 }
@@ -152,13 +149,13 @@ void force_of(const ConstraintProblem& problem, std::span<const double> impulses
 void add_ordered_forces(const ConstraintProblem& problem, std::span<const double> impulses,
                         std::span<double> f) {
   const GeneralBlocks& blocks = problem.blocks;
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   OrderedSums::Numbers force;
   for (Index k = 0; k < blocks.size(); ++k)
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      const Index b = blocks.body[at(j)];
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index b = blocks.body[j];
       force_of(problem, impulses, {n_contacts + k, b, j}, force);
-      for (std::size_t d = 0; d < 6; ++d) f[6 * at(b) + d] += force[d];
+      for (std::size_t d = 0; d < 6; ++d) f[Offset{6} * b + d] += force[d];
     }
 }
 
@@ -169,8 +166,7 @@ void contact_slips(const ConstraintProblem& problem, std::span<const double> vel
   double* out = w.data();
   for (const RigidContact& c : problem.contacts) {
     MutVec3 u(out);
-    u = contact_slip(c, velocities.data() + dof[at(c.body_a)],
-                     velocities.data() + dof[at(c.body_b)]);
+    u = contact_slip(c, velocities.data() + dof[c.body_a], velocities.data() + dof[c.body_b]);
     u[0] += offset * c.bias;
     out += 3;
   }
@@ -184,20 +180,20 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
   for (std::size_t r = 0; r < w.size(); ++r)
     w[r] = (impulses.empty() ? 0.0 : blocks.compliance[r] * impulses[r]) - offset * blocks.q[r];
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      const Index b = blocks.body[at(j)];
-      const Index first = problem.bodies.dof_begin[at(b)];
-      const Index dofs = problem.bodies.dof_begin[at(b) + 1] - first;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-      const Index row = blocks.row_begin[at(k)];
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index b = blocks.body[j];
+      const Index first = problem.bodies.dof_begin[b];
+      const Index dofs = problem.bodies.dof_begin[b + 1] - first;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      const Index row = blocks.row_begin[k];
       if (dofs == 6) {
-        row_kernels::with_rows(blocks.row_begin[at(k) + 1] - row, [&](auto rows) {
+        row_kernels::with_rows(blocks.row_begin[k + 1] - row, [&](auto rows) {
           row_kernels::add_slip(rows, g, velocities.data() + first, w.data() + row);
         });
         continue;
       }
-      for (Index r = row; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs)
-        for (Index d = 0; d < dofs; ++d) w[at(r)] += g[d] * velocities[at(first + d)];
+      for (Index r = row; r < blocks.row_begin[k + 1]; ++r, g += dofs)
+        for (Index d = 0; d < dofs; ++d) w[r] += g[d] * velocities[first + d];
     }
   }
 }
@@ -214,8 +210,7 @@ HaloPlan velocity_plan(const HaloPlan& plan, const ProblemBodies& bodies, int& w
   const auto expand = [&](const std::vector<Index>& items) {
     std::vector<Index> dofs;
     for (const Index b : items)
-      for (Index d = bodies.dof_begin[at(b)]; d < bodies.dof_begin[at(b) + 1]; ++d)
-        dofs.push_back(d);
+      for (Index d = bodies.dof_begin[b]; d < bodies.dof_begin[b + 1]; ++d) dofs.push_back(d);
     return dofs;
   };
   for (const HaloPlan::Neighbour& n : plan.neighbours)
@@ -242,13 +237,13 @@ struct DelassusOperator::Impl {
     // Several neighbours may send forces for one body: they arrive in slots of their own
     // and are added in the order of the neighbours' ranks.
     HaloPlan backward = forward.reversed_into_slots(slot_item);
-    slots.resize(slot_item.size() * at(width));
+    slots.resize(slot_item.size() * Offset{width});
     ghost_forces.emplace(problem.comm, std::move(backward), width, kTagGhostForces);
   }
 
   void set_up_assembled() {
     const AssembledOperator& op = *problem.assembled;
-    columns.resize(at(op.n_rows() + op.n_halo_rows));
+    columns.resize(op.n_rows() + op.n_halo_rows);
     halo_blocks.emplace(problem.comm, op.halo, 3, kTagHaloBlocks);
   }
 
@@ -263,8 +258,8 @@ struct DelassusOperator::Impl {
     ghost_forces->begin(forces);
     ghost_forces->end(slots);
     for (std::size_t s = 0; s < slot_item.size(); ++s)
-      for (std::size_t d = 0; d < at(width); ++d)
-        forces[at(slot_item[s]) * at(width) + d] += slots[s * at(width) + d];
+      for (Index d = 0; d < width; ++d)
+        forces[Offset{slot_item[s]} * Offset{width} + d] += slots[s * Offset{width} + d];
   }
 
   void complete_in_order(std::span<const double> impulses, std::span<double> forces) {
@@ -285,23 +280,21 @@ struct DelassusOperator::Impl {
       complete_forces(impulses, changes);
     const ProblemBodies& bodies = problem.bodies;
     for (Index b = 0; b < bodies.n_owned; ++b) {
-      const std::size_t first = at(bodies.dof_begin[at(b)]);
-      const std::size_t dofs = at(bodies.dof_begin[at(b) + 1]) - first;
-      if (bodies.mass_kind[at(b)] == MassKind::rigid) {
+      const std::size_t first = bodies.dof_begin[b];
+      const std::size_t dofs = bodies.dof_begin[b + 1] - first;
+      if (bodies.mass_kind[b] == MassKind::rigid) {
         // M^-1 is symmetric: f as a row of G
         std::array<double, 6> f;
-        std::copy_n(changes.begin() + static_cast<std::ptrdiff_t>(first), 6, f.begin());
-        row_kernels::times_inverse_mass(1, f.data(),
-                                        bodies.inverse_mass.data() + bodies.mass_begin[at(b)],
-                                        changes.data() + first);
+        std::copy_n(changes.begin() + first, 6, f.begin());
+        row_kernels::times_inverse_mass(
+            1, f.data(), bodies.inverse_mass.data() + bodies.mass_begin[b], changes.data() + first);
         continue;
       }
-      force.assign(changes.begin() + static_cast<std::ptrdiff_t>(first),
-                   changes.begin() + static_cast<std::ptrdiff_t>(first + dofs));
+      force.assign(changes.begin() + first, changes.begin() + (first + dofs));
       apply_inverse_mass(bodies, b, force, changes.subspan(first, dofs));
     }
-    const std::size_t ghosts = at(bodies.dof_begin[at(bodies.n_owned)]);
-    std::fill(changes.begin() + static_cast<std::ptrdiff_t>(ghosts), changes.end(), 0.0);
+    const std::size_t ghosts = bodies.dof_begin[bodies.n_owned];
+    std::fill(changes.begin() + ghosts, changes.end(), 0.0);
   }
 
   /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
@@ -320,9 +313,8 @@ struct DelassusOperator::Impl {
     halo_blocks->end(columns);
     for (std::size_t i = 0; i < y.size(); ++i) {
       double sum = 0.0;
-      for (auto j = static_cast<std::size_t>(op.row_begin[i]);
-           j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
-        sum += op.value[j] * columns[at(op.column[j])];
+      for (std::size_t j = op.row_begin[i]; j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
+        sum += op.value[j] * columns[op.column[j]];
       y[i] = sum;
     }
   }
@@ -375,7 +367,7 @@ void DelassusOperator::multiply(std::span<const double> impulses, std::span<doub
     impl_->assembled_multiply(impulses, y);
     return;
   }
-  impl_->scratch.resize(at(problem.bodies.n_dofs()));
+  impl_->scratch.resize(problem.bodies.n_dofs());
   velocity_changes(impulses, impl_->scratch);
   impl_->body_slips(impl_->scratch, impulses, 0.0, y);
 }
@@ -410,21 +402,21 @@ void DelassusOperator::general_diagonals(std::span<double> out) const {
   std::copy(blocks.compliance.begin(), blocks.compliance.end(), out.begin());
   std::vector<double> y;
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      const Index b = blocks.body[at(j)];
-      if (bodies.mass_kind[at(b)] == MassKind::prescribed) continue;
-      const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-      const double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
-      const bool rigid = bodies.mass_kind[at(b)] == MassKind::rigid;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index b = blocks.body[j];
+      if (bodies.mass_kind[b] == MassKind::prescribed) continue;
+      const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
+      const bool rigid = bodies.mass_kind[b] == MassKind::rigid;
       y.resize(dofs);
-      for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r, g += dofs) {
+      for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r, g += dofs) {
         if (rigid) {
-          out[at(r)] += row_kernels::diagonal_of(g, m);
+          out[r] += row_kernels::diagonal_of(g, m);
           continue;
         }
         apply_inverse_mass(bodies, b, {g, dofs}, y);
-        for (std::size_t d = 0; d < dofs; ++d) out[at(r)] += g[d] * y[d];
+        for (std::size_t d = 0; d < dofs; ++d) out[r] += g[d] * y[d];
       }
     }
   }
@@ -436,33 +428,32 @@ void DelassusOperator::diagonal_block(Index block, std::span<double> out) const 
     const AssembledOperator& op = *problem.assembled;
     std::fill(out.begin(), out.end(), 0.0);
     for (Index i = 0; i < 3; ++i)
-      for (auto j = static_cast<std::size_t>(op.row_begin[at(3 * block + i)]);
-           j < static_cast<std::size_t>(op.row_begin[at(3 * block + i) + 1]); ++j) {
+      for (std::size_t j = op.row_begin[3 * block + i];
+           j < static_cast<std::size_t>(op.row_begin[(3 * block + i) + 1]); ++j) {
         const Index c = op.column[j] - 3 * block;
-        if (c >= 0 && c < 3) out[at(3 * i + c)] += op.value[j];
+        if (c >= 0 && c < 3) out[3 * i + c] += op.value[j];
       }
     return;
   }
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   if (block >= n_contacts) {
     general_diagonal(problem, block - n_contacts, out);
     return;
   }
-  const Mat3 d = contact_diagonal(problem.bodies, problem.contacts[at(block)]);
+  const Mat3 d = contact_diagonal(problem.bodies, problem.contacts[block]);
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) out[at(3 * i + j)] = d(i, j);
+    for (int j = 0; j < 3; ++j) out[3 * i + j] = d(i, j);
 }
 
 std::vector<double> assemble_dense(const ConstraintProblem& problem) {
   if (problem.comm.size() != 1) throw std::logic_error("assemble_dense: one rank only");
-  const std::size_t n = at(problem.n_rows());
+  const std::size_t n = problem.n_rows();
   std::vector<double> dense(n * n, 0.0);
   if (problem.assembled) {
     const AssembledOperator& op = *problem.assembled;
     for (std::size_t i = 0; i < n; ++i)
-      for (auto j = static_cast<std::size_t>(op.row_begin[i]);
-           j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
-        dense[i * n + at(op.column[j])] += op.value[j];
+      for (std::size_t j = op.row_begin[i]; j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
+        dense[i * n + op.column[j]] += op.value[j];
     return dense;
   }
   DelassusOperator op(problem);
@@ -484,17 +475,17 @@ ConstraintProblem assembled_problem(const ConstraintProblem& problem) {
       throw std::logic_error("assembled_problem: blocks other than contacts of 3 rows");
   }
   const std::vector<double> dense = assemble_dense(problem);
-  const std::size_t n = at(problem.n_rows());
+  const std::size_t n = problem.n_rows();
   ConstraintProblem out(problem.comm);
   out.law = problem.law;
   AssembledOperator& a = out.assembled.emplace();
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       if (dense[i * n + j] == 0.0 && i != j) continue;
-      a.column.push_back(static_cast<Index>(j));
+      a.column.push_back(to_index(j));
       a.value.push_back(dense[i * n + j]);
     }
-    a.row_begin.push_back(static_cast<std::int64_t>(a.value.size()));
+    a.row_begin.push_back(std::ssize(a.value));
   }
   a.r.resize(n);
   DelassusOperator(problem).free_slips(a.r);

@@ -117,7 +117,7 @@ double rigid_misfit(const JointGeometry& geometry, std::size_t row) {
 JointMisfit joint_misfit(const JointGeometry& geometry) {
   JointMisfit misfit;
   if (geometry.spring) return misfit;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(geometry.rows); ++i) {
+  for (Index i = 0; i < geometry.rows; ++i) {
     double& largest = geometry.angular[i] ? misfit.angular : misfit.linear;
     largest = std::max(largest, std::abs(rigid_misfit(geometry, i)));
   }

@@ -75,7 +75,7 @@ class BlockWriter {
       if (body_[j] == kNoIndex) continue;
       jacobian(j, blocks_.jacobian);
       blocks_.body.push_back(body_[j]);
-      blocks_.jacobian_begin.push_back(static_cast<std::int64_t>(blocks_.jacobian.size()));
+      blocks_.jacobian_begin.push_back(std::ssize(blocks_.jacobian));
     }
     const auto append = [this](auto& values, const auto& rows) {
       values.insert(values.end(), rows.data(), rows.data() + rows_);
@@ -86,8 +86,8 @@ class BlockWriter {
     append(blocks_.upper, upper_);
     append(blocks_.angular, angular_);
     rows_ = 0;
-    blocks_.body_begin.push_back(static_cast<Index>(blocks_.body.size()));
-    blocks_.row_begin.push_back(static_cast<Index>(blocks_.q.size()));
+    blocks_.body_begin.push_back(to_index(blocks_.body.size()));
+    blocks_.row_begin.push_back(to_index(blocks_.q.size()));
     blocks_.kind.push_back(kind);
     blocks_.name.push_back(name_);
     blocks_.friction.push_back(0.0);
@@ -151,7 +151,7 @@ void write_own_rows(const Joint& j, BlockWriter& write) {
   const JointGeometry& g = j.geometry;
   PositionLaw law{};
   int law_of = -1;  // linear (0) or angular (1) rows
-  for (std::size_t i = 0; i < static_cast<std::size_t>(g.rows); ++i) {
+  for (Index i = 0; i < g.rows; ++i) {
     const bool angular = g.angular[i];
     if (g.velocity[i]) {
       write.row(velocity_terms(j), angular);
@@ -169,8 +169,7 @@ void write_own_rows(const Joint& j, BlockWriter& write) {
 RowTerms motor_terms(const Joint& j, std::size_t i) {
   const JointAxis& axis = j.constants.axis[i];
   const double t = j.step.time, h = j.step.h;
-  const ValueTable* table =
-      axis.table < 0 ? nullptr : &j.model.tables[static_cast<std::size_t>(axis.table)];
+  const ValueTable* table = axis.table < 0 ? nullptr : &j.model.tables[axis.table];
   if (axis.motor == MotorKind::velocity)
     return {table ? table->mean(t, h) : axis.target, axis.motor_compliance / h};
   const Softness soft{axis.motor_compliance, axis.motor_damping_time};
@@ -191,15 +190,15 @@ bool has_bound(const JointAxis& axis) {
 
 void add_bilateral_rows(const Joint& j, BlockWriter& write) {
   const JointGeometry& g = j.geometry;
-  auto rows = static_cast<std::size_t>(g.rows);
+  std::size_t rows = g.rows;
   write_own_rows(j, write);
   if (j.step.across) {
     for (int i = 0; i < g.across; ++i) write.row({0.0, 1.0}, false);
-    rows += static_cast<std::size_t>(g.across);
+    rows += g.across;
   }
   std::array<std::size_t, kJointAxes> motor{};
   std::size_t motors = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(g.axes); ++i) {
+  for (Index i = 0; i < g.axes; ++i) {
     const JointAxis& axis = j.constants.axis[i];
     if (axis.motor == MotorKind::none || has_bound(axis)) continue;
     constexpr double kNoBound = std::numeric_limits<double>::infinity();
@@ -265,7 +264,7 @@ void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry
   BlockWriter write(body, joint.id, joint_index, blocks, made);
   add_bilateral_rows(j, write);
   if (geometry.unilateral) add_rope_block(j, write);
-  const auto axes = static_cast<std::size_t>(geometry.axes);
+  const std::size_t axes = geometry.axes;
   for (std::size_t i = 0; i < axes; ++i)
     if (joint.axis[i].limited()) add_limit(j, i, write);
   for (std::size_t i = 0; i < axes; ++i) {

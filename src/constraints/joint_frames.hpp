@@ -27,7 +27,7 @@ inline PlacedJoint place_joint(const JointConstants& joint, const JointPoses& at
     for (std::size_t k = 0; k < 2; ++k) {
       if (!model.periodic.active[k]) continue;
       const double period = model.periodic.hi[k] - model.periodic.lo[k];
-      const auto axis = static_cast<Eigen::Index>(k);
+      const Eigen::Index axis = k;
       const double shift = -period * std::round((placed.p_b[axis] - placed.p_a[axis]) / period);
       placed.p_b[axis] += shift;
       placed.x_b[axis] += shift;

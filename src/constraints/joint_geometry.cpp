@@ -79,7 +79,7 @@ class RowWriter {
     }
   }
   std::size_t next(double misfit, bool angular, bool velocity) {
-    const auto i = static_cast<std::size_t>(g_.rows++);
+    const std::size_t i = g_.rows++;
     g_.misfit[i] = misfit;
     g_.angular[i] = angular;
     g_.velocity[i] = velocity;
@@ -87,7 +87,7 @@ class RowWriter {
     return i;
   }
   std::size_t next_axis(double coordinate, bool angular) {
-    const auto i = static_cast<std::size_t>(g_.axes++);
+    const std::size_t i = g_.axes++;
     g_.coordinate[i] = coordinate;
     g_.axis_angular[i] = angular;
     g_.axis_jacobian[2][i] = Row{};

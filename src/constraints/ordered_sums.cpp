@@ -10,8 +10,6 @@
 namespace catena {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Place of a block among those of all ranks: rigid contacts, other contacts, then joints. Blocks
 /// of one joint share a place; one rank holds them, in their order.
 struct BlockOrder {
@@ -22,9 +20,9 @@ struct BlockOrder {
 };
 
 BlockOrder order_of(const ConstraintProblem& problem, Index block) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
-  if (block < n_contacts) return {0, problem.contacts[at(block)].key, 0};
-  const std::size_t k = at(block - n_contacts);
+  const auto n_contacts = to_index(problem.contacts.size());
+  if (block < n_contacts) return {0, problem.contacts[block].key, 0};
+  const std::size_t k = block - n_contacts;
   if (problem.blocks.kind[k] == BlockKind::contact) return {1, problem.blocks.key[k], 0};
   return {2, {}, problem.blocks.name[k]};
 }
@@ -44,16 +42,16 @@ struct OrderedSums::Setup {
   /// Calls visit(term) for the terms of all blocks that count, in order.
   template <class Visit>
   void each_term(const Visit& visit) const {
-    const auto n_contacts = static_cast<Index>(problem.contacts.size());
+    const auto n_contacts = to_index(problem.contacts.size());
     for (Index k = 0; k < n_contacts && !bilateral_only; ++k) {
-      visit(Term{k, problem.contacts[at(k)].body_a, 0});
-      visit(Term{k, problem.contacts[at(k)].body_b, 1});
+      visit(Term{k, problem.contacts[k].body_a, 0});
+      visit(Term{k, problem.contacts[k].body_b, 1});
     }
     const GeneralBlocks& blocks = problem.blocks;
     for (Index k = 0; k < blocks.size(); ++k) {
-      if (bilateral_only && blocks.kind[at(k)] != BlockKind::bilateral) continue;
-      for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j)
-        visit(Term{n_contacts + k, blocks.body[at(j)], j});
+      if (bilateral_only && blocks.kind[k] != BlockKind::bilateral) continue;
+      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
+        visit(Term{n_contacts + k, blocks.body[j], j});
     }
   }
 };
@@ -62,25 +60,25 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag
   const Setup setup{problem, which == Blocks::bilateral};
   const std::vector<HaloPlan::Neighbour>& neighbours = problem.ghosts.neighbours;
   // where each ghost stands: its owner among the neighbours, and its place in their list
-  std::vector<std::pair<Index, Index>> ghost(at(problem.bodies.size()), {kNoIndex, kNoIndex});
+  std::vector<std::pair<Index, Index>> ghost(problem.bodies.size(), {kNoIndex, kNoIndex});
   for (std::size_t n = 0; n < neighbours.size(); ++n)
     for (std::size_t p = 0; p < neighbours[n].receive.size(); ++p)
-      ghost[at(neighbours[n].receive[p])] = {static_cast<Index>(n), static_cast<Index>(p)};
+      ghost[neighbours[n].receive[p]] = {to_index(n), to_index(p)};
 
   std::vector<std::vector<Term>> terms(neighbours.size());
   std::vector<std::vector<Announced>> announced(neighbours.size());
   setup.each_term([&](const Term& term) {
-    const auto [n, place] = ghost[at(term.body)];
+    const auto [n, place] = ghost[term.body];
     if (n == kNoIndex) return;
-    terms[at(n)].push_back(term);
-    announced[at(n)].push_back({place, order_of(problem, term.block)});
+    terms[n].push_back(term);
+    announced[n].push_back({place, order_of(problem, term.block)});
   });
   std::vector<Parcel> out;
   HaloPlan plan;
   for (std::size_t n = 0; n < neighbours.size(); ++n) {
     plan.neighbours.push_back({neighbours[n].rank, {}, {}});
     for (std::size_t i = 0; i < terms[n].size(); ++i)
-      plan.neighbours[n].send.push_back(static_cast<Index>(outgoing_.size() + i));
+      plan.neighbours[n].send.push_back(to_index(outgoing_.size() + i));
     outgoing_.insert(outgoing_.end(), terms[n].begin(), terms[n].end());
     if (terms[n].empty()) continue;
     const auto bytes = std::as_bytes(std::span(announced[n]));
@@ -93,28 +91,27 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag
     Entry entry;
   };
   std::vector<Sorted> all;
-  std::vector<char> heard_of(at(problem.bodies.size()), 0);
+  std::vector<char> heard_of(problem.bodies.size(), 0);
   for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
     std::vector<Announced> list(parcel.bytes.size() / sizeof(Announced));
     if (!list.empty()) std::memcpy(list.data(), parcel.bytes.data(), parcel.bytes.size());
-    const auto n = static_cast<std::size_t>(
+    const std::size_t n =
         std::find_if(neighbours.begin(), neighbours.end(),
                      [&](const auto& neighbour) { return neighbour.rank == parcel.rank; }) -
-        neighbours.begin());
+        neighbours.begin();
     CATENA_CHECK(n < neighbours.size(), "terms come from a neighbour");
     for (const Announced& a : list) {
-      const Index body = neighbours[n].send[static_cast<std::size_t>(a.place)];
-      const auto slot = static_cast<Index>(received_.size());
+      const Index body = neighbours[n].send[a.place];
+      const auto slot = to_index(received_.size());
       received_.emplace_back();
       plan.neighbours[n].receive.push_back(slot);
-      heard_of[at(body)] = 1;
+      heard_of[body] = 1;
       all.push_back({body, a.order, {slot, false}});
     }
   }
   setup.each_term([&](const Term& term) {
-    if (heard_of[at(term.body)] == 0) return;
-    all.push_back(
-        {term.body, order_of(problem, term.block), {static_cast<Index>(local_.size()), true}});
+    if (heard_of[term.body] == 0) return;
+    all.push_back({term.body, order_of(problem, term.block), {to_index(local_.size()), true}});
     local_.push_back(term);
   });
   std::stable_sort(all.begin(), all.end(), [](const Sorted& x, const Sorted& y) {
@@ -143,7 +140,7 @@ void OrderedSums::end(std::span<double> values) {
   for (std::size_t b = 0; b + 1 < bodies_.size(); ++b) {
     Numbers sum{};
     for (std::size_t e = bodies_[b].first; e < bodies_[b + 1].first; ++e) {
-      const Numbers& term = (entries_[e].own ? own_ : received_)[at(entries_[e].place)];
+      const Numbers& term = (entries_[e].own ? own_ : received_)[entries_[e].place];
       for (std::size_t d = 0; d < 6; ++d) sum[d] += term[d];
     }
     std::copy(sum.begin(), sum.end(), values.begin() + 6 * bodies_[b].body);

@@ -94,7 +94,7 @@ class Packer {
     std::memcpy(bytes_.data() + at, &value, sizeof value);
   }
   void add(std::span<const std::byte> value) {
-    add(static_cast<std::int64_t>(value.size()));
+    add(std::ssize(value));
     bytes_.insert(bytes_.end(), value.begin(), value.end());
   }
   void add(const std::string& text) { add(std::as_bytes(std::span(text))); }
@@ -129,8 +129,8 @@ class Unpacker {
  private:
   std::span<const std::byte> next(std::uint64_t n) {
     if (n > bytes_.size()) throw Error("ends too early", "checkpoint", {}, ExitCode::input_output);
-    const auto at = bytes_.first(static_cast<std::size_t>(n));
-    bytes_ = bytes_.subspan(static_cast<std::size_t>(n));
+    const auto at = bytes_.first(n);
+    bytes_ = bytes_.subspan(n);
     return at;
   }
   std::span<const std::byte> bytes_;
@@ -148,7 +148,7 @@ struct Head {
     out.add(layout);
     for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow}) out.add(n);
     out.add(config);
-    out.add(static_cast<std::int64_t>(provenance.size()));
+    out.add(std::ssize(provenance));
     for (const auto& [name, value] : provenance) {
       out.add(name);
       out.add(value);

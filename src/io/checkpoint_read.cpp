@@ -48,7 +48,7 @@ class Reader {
     file_.read_records(name, width, rows,
                        [&](std::uint64_t first, std::span<const std::byte> piece) {
                          sum += checksum(piece, (rows.first + first) * width / 8);
-                         take(static_cast<std::size_t>(first), piece);
+                         take(first, piece);
                        });
     sums_.emplace_back(name, sum);
   }
@@ -57,8 +57,8 @@ class Reader {
   void verify(const Communicator& comm) const {
     std::vector<std::int64_t> halves;
     for (const auto& [name, sum] : sums_) {
-      halves.push_back(static_cast<std::int64_t>(sum & 0xffffffffU));
-      halves.push_back(static_cast<std::int64_t>(sum >> 32));
+      halves.push_back(narrow<std::int64_t>(sum & 0xffffffffU));
+      halves.push_back(narrow<std::int64_t>(sum >> 32));
     }
     comm.sum(halves);
     all_or_none(comm, [&] {
@@ -108,7 +108,7 @@ struct Shares {
   int first_writer = 0, last_writer = 0;  ///< whose kept bytes and scalars
 
   Shares(const std::vector<Counts>& counts, int rank, int n_ranks) {
-    const auto n_writers = static_cast<int>(counts.size());
+    const auto n_writers = narrow<int>(counts.size());
     const bool same = n_writers == n_ranks;
     const auto part = [&](std::int64_t total, int r) { return total * r / n_ranks; };
     // writer w's kept bytes go to the first rank whose part reaches beyond w
@@ -117,7 +117,7 @@ struct Shares {
     for (std::size_t k = 0; k < kCounts; ++k) {
       std::int64_t total = 0, before = 0, count = 0;
       for (int w = 0; w < n_writers; ++w) {
-        const std::int64_t n = counts[static_cast<std::size_t>(w)][k];
+        const std::int64_t n = counts[w][k];
         if (w < first_writer) before += n;
         if (w >= first_writer && w < last_writer) count += n;
         total += n;
@@ -136,18 +136,18 @@ std::vector<Counts> read_counts(const hdf5::File& file, const Head& head) {
   const std::vector<std::byte> bytes = read_whole(file, "/counts");
   std::vector<Counts> counts(bytes.size() / sizeof(Counts));
   std::memcpy(counts.data(), bytes.data(), counts.size() * sizeof(Counts));
-  if (head.ranks < 1 || counts.size() != static_cast<std::size_t>(head.ranks))
+  if (head.ranks < 1 || std::ssize(counts) != head.ranks)
     throw Error("does not hold what each of its ranks had", file.path(), {},
                 ExitCode::input_output);
   return counts;
 }
 
 void read_scalars(const hdf5::File& file, const Head& head, std::size_t row, State& state) {
-  state.inflow.resize(static_cast<std::size_t>(head.n_inflow));
-  state.outflow.resize(static_cast<std::size_t>(head.n_outflow));
+  state.inflow.resize(head.n_inflow);
+  state.outflow.resize(head.n_outflow);
   const std::vector<std::byte> bytes = read_whole(file, "/scalars");
   const std::size_t width = 8 * scalar_words(state);
-  if (bytes.size() != width * static_cast<std::size_t>(head.ranks))
+  if (bytes.size() != width * Offset{head.ranks})
     throw Error("holds other scalars than it says", file.path(), {}, ExitCode::input_output);
   std::size_t at = row * width;
   for_each_number(
@@ -171,7 +171,7 @@ std::vector<std::byte> read_kept(Reader& in, const Shares& shares) {
 void unpack_kept(std::span<const std::byte> bytes, const Shares& shares,
                  const std::vector<Counts>& counts, CheckpointNotes& notes) {
   for (int w = shares.first_writer; w < shares.last_writer; ++w) {
-    const auto n = static_cast<std::size_t>(8 * counts[static_cast<std::size_t>(w)][kKeptWords]);
+    const std::size_t n = 8 * counts[w][kKeptWords];
     if (n == 0) continue;
     Unpacker blob(bytes.first(n));
     for (std::int64_t k = blob.number(); k > 0; --k) {
@@ -211,7 +211,7 @@ Checkpoint read_checkpoint(const Communicator& comm, const std::string& path) {
     Head head = read_head(in->file());
     counts = read_counts(in->file(), head);
     shares.emplace(counts, comm.rank(), comm.size());
-    checkpoint.ranks = static_cast<int>(head.ranks);
+    checkpoint.ranks = narrow<int>(head.ranks);
     const bool same = checkpoint.ranks == comm.size();
     read_scalars(in->file(), head, same ? static_cast<std::size_t>(comm.rank()) : 0,
                  checkpoint.state);

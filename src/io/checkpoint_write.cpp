@@ -10,8 +10,8 @@ using namespace checkpoint_file;
 
 /// Sums mod 2^64 over ranks: halves apart, since signed sums may not overflow.
 std::int64_t sum_of_words(const Communicator& comm, std::uint64_t value) {
-  std::array<std::int64_t, 2> half{static_cast<std::int64_t>(value & 0xffffffffU),
-                                   static_cast<std::int64_t>(value >> 32)};
+  std::array<std::int64_t, 2> half{narrow<std::int64_t>(value & 0xffffffffU),
+                                   narrow<std::int64_t>(value >> 32)};
   comm.sum(half);
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(half[0]) +
                                    (static_cast<std::uint64_t>(half[1]) << 32));
@@ -34,7 +34,7 @@ class Writer {
 
   /// Collective. Rows of all ranks in their order.
   hdf5::RowRange range_of(std::size_t count) const {
-    const auto n = static_cast<std::int64_t>(count);
+    const std::int64_t n = count;
     return {static_cast<std::uint64_t>(comm_.exclusive_sum(n)), count,
             static_cast<std::uint64_t>(comm_.sum(n))};
   }
@@ -77,7 +77,7 @@ std::vector<std::byte> packed_scalars(const State& state) {
 std::vector<std::byte> packed_kept(const CheckpointNotes& notes) {
   if (notes.kept.empty()) return {};
   Packer out;
-  out.add(static_cast<std::int64_t>(notes.kept.size()));
+  out.add(std::ssize(notes.kept));
   for (const auto& [name, bytes] : notes.kept) {
     out.add(name);
     out.add(std::span<const std::byte>(bytes));
@@ -107,8 +107,8 @@ void write_checkpoint(const Communicator& comm, const std::string& path,
   head.layout = layout();
   head.ranks = comm.size();
   head.n_parts = notes.n_parts;
-  head.n_inflow = static_cast<std::int64_t>(state.inflow.size());
-  head.n_outflow = static_cast<std::int64_t>(state.outflow.size());
+  head.n_inflow = std::ssize(state.inflow);
+  head.n_outflow = std::ssize(state.outflow);
   head.config = notes.config;
   head.provenance = notes.provenance;
   const std::vector<std::byte> head_bytes = head.packed();
@@ -120,12 +120,12 @@ void write_checkpoint(const Communicator& comm, const std::string& path,
   for_each_column(
       [&](const std::string&, Count which, const auto& column) {
         using Record = typename std::decay_t<decltype(column)>::value_type;
-        counts[which] = static_cast<std::int64_t>(column.size());
+        counts[which] = std::ssize(column);
         bytes += column.size() * records::width_of<Record>();
       },
       bodies, state);
-  counts[kKeptWords] = static_cast<std::int64_t>(kept.size() / 8);
-  const auto total = static_cast<std::uint64_t>(comm.sum(static_cast<std::int64_t>(bytes)));
+  counts[kKeptWords] = kept.size() / 8;
+  const auto total = static_cast<std::uint64_t>(comm.sum(narrow<std::int64_t>(bytes)));
   write_together(
       comm, path, total + 2 * head_bytes.size(),
       [&](hdf5::File& file) {

@@ -16,7 +16,7 @@ namespace catena {
 template <class Value, class Row, class Get>
 hdf5::Pieces<Value> column(const std::vector<Row>& rows, Get get) {
   return [&rows, get](std::uint64_t first, std::span<Value> values) {
-    auto row = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    auto row = rows.begin() + first;
     for (auto value = values.begin(); value != values.end(); ++row) {
       const auto& item = get(*row);
       if constexpr (std::is_arithmetic_v<std::decay_t<decltype(item)>>) {
@@ -34,9 +34,8 @@ hdf5::Pieces<char> text_column(const std::vector<Row>& rows, std::size_t length,
   return [&rows, get, length](std::uint64_t first, std::span<char> text) {
     std::fill(text.begin(), text.end(), '\0');
     for (std::size_t i = 0; i * length < text.size(); ++i) {
-      const std::string item = get(rows[static_cast<std::size_t>(first) + i]);
-      std::copy_n(item.begin(), std::min(item.size(), length),
-                  text.begin() + static_cast<std::ptrdiff_t>(i * length));
+      const std::string item = get(rows[first + i]);
+      std::copy_n(item.begin(), std::min(item.size(), length), text.begin() + (i * length));
     }
   };
 }

@@ -62,7 +62,7 @@ class Reader {
 
  private:
   void check_size(const std::string& dataset, std::size_t found, std::int64_t wanted) const {
-    if (wanted >= 0 && static_cast<std::int64_t>(found) != wanted)
+    if (wanted >= 0 && narrow<std::int64_t>(found) != wanted)
       refuse(dataset, "has " + std::to_string(found) + " entries where " + std::to_string(wanted) +
                           " are wanted");
   }
@@ -73,7 +73,7 @@ class Reader {
     if (value < 0 || value >= limit)
       refuse(dataset, "entry " + std::to_string(k) + " is " + std::to_string(value) +
                           ", outside 0 .. " + std::to_string(limit - 1));
-    return static_cast<std::int32_t>(value);
+    return narrow<std::int32_t>(value);
   }
 
   hdf5::File file_;
@@ -88,7 +88,7 @@ void Reader::compressed(const std::string& group, bool by_column, Triplets& out)
   const std::vector<double> x = vector(group + "/x", -1);
   if (p[0] != 0 || !std::is_sorted(p.begin(), p.end()))
     refuse(group + "/p", "pointers must ascend from 0");
-  const std::size_t n = static_cast<std::size_t>(p.back());
+  const std::size_t n = p.back();
   if (i.size() < n)
     refuse(group + "/i", "has " + std::to_string(i.size()) + " entries, but the pointers go to " +
                              std::to_string(n));
@@ -96,9 +96,8 @@ void Reader::compressed(const std::string& group, bool by_column, Triplets& out)
     refuse(group + "/x", "has " + std::to_string(x.size()) + " entries, but the pointers go to " +
                              std::to_string(n));
   for (std::int64_t line = 0; line < n_lines; ++line)
-    for (std::int64_t k = p[static_cast<std::size_t>(line)];
-         k < p[static_cast<std::size_t>(line) + 1]; ++k) {
-      const auto u = static_cast<std::size_t>(k);
+    for (std::int64_t k = p[line]; k < p[line + 1]; ++k) {
+      const std::size_t u = k;
       const std::int64_t across = index(group + "/i", u, i[u], n_across);
       out.add(by_column ? across : line, by_column ? line : across, x[u]);
     }
@@ -109,7 +108,7 @@ void Reader::triplets(const std::string& group, std::int64_t nz, Triplets& out) 
   const std::vector<std::int64_t> p = integers(group + "/p", -1);
   const std::vector<std::int64_t> i = integers(group + "/i", -1);
   const std::vector<double> x = vector(group + "/x", -1);
-  const auto n = static_cast<std::size_t>(nz);
+  const std::size_t n = nz;
   for (const auto& [name, size] :
        {std::pair{"/p", p.size()}, std::pair{"/i", i.size()}, std::pair{"/x", x.size()}})
     if (size < n)
@@ -145,7 +144,7 @@ Triplets Reader::matrix(const std::string& group, std::int64_t rows, std::int64_
     refuse(group + "/nz", "is " + std::to_string(nz),
            "-1 stands for columns (CSC), -2 for rows (CSR), 0 .. nzmax for triplets");
   }
-  if (static_cast<std::int64_t>(out.value.size()) > nzmax)
+  if (std::ssize(out.value) > nzmax)
     refuse(group + "/nzmax", "is " + std::to_string(nzmax) + ", less than the " +
                                  std::to_string(out.value.size()) + " entries held");
   return out;
@@ -169,7 +168,7 @@ void read_local(const Reader& in, FclibFile& out) {
       in.refuse(root + group, "local problems with bilateral rows (V, R) are not supported",
                 "export it as a global problem");
   out.q = in.vector(root + "/vectors/q", -1);
-  const auto n = static_cast<std::int64_t>(out.q.size());
+  const auto n = std::ssize(out.q);
   out.mu = read_friction(in, root, n, root + "/vectors/q");
   out.w_matrix = to_rows(in.matrix(root + "/W", n, n, " by vectors/q"), false);
 }
@@ -179,13 +178,13 @@ void read_couples(const Reader& in, const FclibFile& file, CoupleExtras& out) {
   if (!in.file().exists(root)) return;
   out.present = true;
   out.w = in.vector(root + "/w", -1);
-  const auto n_rows = static_cast<std::int64_t>(out.w.size());
+  const auto n_rows = std::ssize(out.w);
   out.begin = in.offsets(root + "/begin", n_rows);
-  if (static_cast<std::int64_t>(out.begin.size()) != file.n_contacts() + 1)
+  if (std::ssize(out.begin) != file.n_contacts() + 1)
     in.refuse(root + "/begin", "has " + std::to_string(out.begin.size()) +
                                    " entries, not one per "
                                    "contact and one more");
-  const auto n_v = static_cast<std::int64_t>(file.f.size());
+  const auto n_v = std::ssize(file.f);
   out.rows = to_rows(in.matrix(root + "/H", n_v, n_rows, " by couples/w"), true);
   out.rolling = in.vector(root + "/rolling", file.n_contacts());
   out.spinning = in.vector(root + "/spinning", file.n_contacts());
@@ -209,24 +208,23 @@ void read_extras(const Reader& in, FclibFile& out) {
   CatenaExtras& extras = out.extras;
   extras.present = true;
   extras.law = file.attribute_text("/catena", "law");
-  const auto n_v = static_cast<std::int64_t>(out.f.size());
+  const auto n_v = std::ssize(out.f);
   extras.body_begin = in.offsets("/catena/body_begin", n_v);
-  extras.body_id =
-      in.integers("/catena/body_id", static_cast<std::int64_t>(extras.body_begin.size()) - 1);
+  extras.body_id = in.integers("/catena/body_id", std::ssize(extras.body_begin) - 1);
   const auto n_bilateral = out.g_transposed.n_rows();
   extras.bilateral_begin = in.offsets("/catena/bilateral_begin", n_bilateral);
   extras.bilateral_angular = in.integers("/catena/bilateral_angular", n_bilateral);
   extras.unilateral = in.integers("/catena/unilateral", out.n_contacts());
   extras.unilateral_angular = in.integers("/catena/unilateral_angular", out.n_contacts());
   extras.boxed_w = in.vector("/catena/boxed/w", -1);
-  const auto n_boxed = static_cast<std::int64_t>(extras.boxed_w.size());
+  const auto n_boxed = std::ssize(extras.boxed_w);
   extras.boxed_begin = in.offsets("/catena/boxed_begin", n_boxed);
   extras.boxed_angular = in.integers("/catena/boxed_angular", n_boxed);
   // Bounds may be infinite.
   extras.boxed_lower = file.read_doubles("/catena/boxed/lower");
   extras.boxed_upper = file.read_doubles("/catena/boxed/upper");
   for (const auto* bound : {&extras.boxed_lower, &extras.boxed_upper})
-    if (static_cast<std::int64_t>(bound->size()) != n_boxed)
+    if (narrow<std::int64_t>(bound->size()) != n_boxed)
       in.refuse("/catena/boxed", "bounds and w differ in size");
   for (std::size_t k = 0; k < extras.boxed_w.size(); ++k)
     if (!(extras.boxed_lower[k] <= extras.boxed_upper[k]))
@@ -239,8 +237,8 @@ void read_global(const Reader& in, FclibFile& out) {
   const std::string root = "/fclib_global";
   out.f = in.vector(root + "/vectors/f", -1);
   out.w = in.vector(root + "/vectors/w", -1);
-  const auto n_v = static_cast<std::int64_t>(out.f.size());
-  const auto n_rows = static_cast<std::int64_t>(out.w.size());
+  const auto n_v = std::ssize(out.f);
+  const auto n_rows = std::ssize(out.w);
   out.mu = read_friction(in, root, n_rows, root + "/vectors/w");
   out.mass = to_rows(in.matrix(root + "/M", n_v, n_v, " by vectors/f"), false);
   out.h_transposed =
@@ -248,7 +246,7 @@ void read_global(const Reader& in, FclibFile& out) {
   out.g_transposed.n_columns = n_v;
   if (in.file().exists(root + "/G")) {
     out.b = in.vector(root + "/vectors/b", -1);
-    const auto n_b = static_cast<std::int64_t>(out.b.size());
+    const auto n_b = std::ssize(out.b);
     out.g_transposed =
         to_rows(in.matrix(root + "/G", n_v, n_b, " by vectors/f and vectors/b"), true);
   }
@@ -264,27 +262,25 @@ void read_info(const Reader& in, const std::string& root, FclibFile& out) {
 }  // namespace
 
 std::span<const Index> SparseRows::columns_of(std::int64_t row) const {
-  const auto r = static_cast<std::size_t>(row);
-  return std::span(column).subspan(static_cast<std::size_t>(row_begin[r]),
-                                   static_cast<std::size_t>(row_begin[r + 1] - row_begin[r]));
+  const std::size_t r = row;
+  return std::span(column).subspan(row_begin[r], row_begin[r + 1] - row_begin[r]);
 }
 
 std::span<const double> SparseRows::values_of(std::int64_t row) const {
-  const auto r = static_cast<std::size_t>(row);
-  return std::span(value).subspan(static_cast<std::size_t>(row_begin[r]),
-                                  static_cast<std::size_t>(row_begin[r + 1] - row_begin[r]));
+  const std::size_t r = row;
+  return std::span(value).subspan(row_begin[r], row_begin[r + 1] - row_begin[r]);
 }
 
 void Triplets::add(std::int64_t i, std::int64_t j, double x) {
-  row.push_back(static_cast<std::int32_t>(i));
-  column.push_back(static_cast<std::int32_t>(j));
+  row.push_back(narrow<std::int32_t>(i));
+  column.push_back(narrow<std::int32_t>(j));
   value.push_back(x);
 }
 
 SparseRows to_rows(const Triplets& t, bool transpose) {
   const std::vector<std::int32_t>& line = transpose ? t.column : t.row;
   const std::vector<std::int32_t>& across = transpose ? t.row : t.column;
-  const auto n_lines = static_cast<std::size_t>(transpose ? t.n_columns : t.n_rows);
+  const std::size_t n_lines = transpose ? t.n_columns : t.n_rows;
   std::vector<std::size_t> order(t.value.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -301,7 +297,7 @@ SparseRows to_rows(const Triplets& t, bool transpose) {
     }
     rows.column.push_back(across[e]);
     rows.value.push_back(t.value[e]);
-    ++rows.row_begin[static_cast<std::size_t>(line[e]) + 1];
+    ++rows.row_begin[line[e] + 1];
   }
   std::partial_sum(rows.row_begin.begin(), rows.row_begin.end(), rows.row_begin.begin());
   return rows;
@@ -326,8 +322,7 @@ FclibFile read_fclib_file(const std::string& path) {
     read_global(in, out);
   }
   read_info(in, root, out);
-  if (static_cast<std::int64_t>(out.f.size()) > kMaxIndex)
-    in.refuse(root, "has more than 2^31 velocities");
+  if (std::ssize(out.f) > kMaxIndex) in.refuse(root, "has more than 2^31 velocities");
   return out;
 }
 

@@ -18,7 +18,7 @@ struct SparseRows {
   std::vector<Index> column;
   std::vector<double> value;
 
-  std::int64_t n_rows() const { return static_cast<std::int64_t>(row_begin.size()) - 1; }
+  std::int64_t n_rows() const { return std::ssize(row_begin) - 1; }
   std::span<const Index> columns_of(std::int64_t row) const;
   std::span<const double> values_of(std::int64_t row) const;
 };
@@ -77,7 +77,7 @@ struct FclibFile {
   std::vector<double> f, w, b;
   CatenaExtras extras;
 
-  std::int64_t n_contacts() const { return static_cast<std::int64_t>(mu.size()); }
+  std::int64_t n_contacts() const { return std::ssize(mu); }
 };
 
 /// Not collective. Reads and checks a whole file. Throws Error(input_output) where it

@@ -24,7 +24,7 @@ class Packer {
     bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
   }
   void put_all(std::span<const double> values) {
-    put(static_cast<std::int64_t>(values.size()));
+    put(std::ssize(values));
     for (const double x : values) put(x);
   }
   const std::vector<std::byte>& bytes() const { return bytes_; }
@@ -45,7 +45,7 @@ class Unpacker {
     return value;
   }
   std::vector<double> get_all() {
-    std::vector<double> values(static_cast<std::size_t>(get<std::int64_t>()));
+    std::vector<double> values(get<std::int64_t>());
     for (double& x : values) x = get<double>();
     return values;
   }

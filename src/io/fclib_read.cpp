@@ -20,9 +20,9 @@ constexpr Index kLargestBody = 6000;
 
 /// Item i of n, dealt in contiguous ranges, lies on this rank of `size`.
 int rank_of(std::int64_t i, std::int64_t n, int size) {
-  return static_cast<int>(((i + 1) * size - 1) / n);
+  return narrow<int>(((i + 1) * size - 1) / n);
 }
-Index first_of(int rank, std::int64_t n, int size) { return static_cast<Index>(n * rank / size); }
+Index first_of(int rank, std::int64_t n, int size) { return to_index(n * rank / size); }
 
 /// Which velocities of the file belong to which body.
 struct BodyMap {
@@ -30,11 +30,10 @@ struct BodyMap {
   std::vector<Index> slot_of;  ///< per velocity: its place in the body
   std::vector<Index> dof_begin = {0};
   std::vector<Index> dofs;  ///< per body, ascending
-  Index size() const { return static_cast<Index>(dof_begin.size()) - 1; }
+  Index size() const { return to_index(dof_begin.size()) - 1; }
   std::span<const Index> dofs_of(Index b) const {
-    const auto k = static_cast<std::size_t>(b);
-    return std::span(dofs).subspan(static_cast<std::size_t>(dof_begin[k]),
-                                   static_cast<std::size_t>(dof_begin[k + 1] - dof_begin[k]));
+    const std::size_t k = b;
+    return std::span(dofs).subspan(dof_begin[k], dof_begin[k + 1] - dof_begin[k]);
   }
 };
 
@@ -42,51 +41,50 @@ struct BodyMap {
 bool is_block_diagonal(const SparseRows& mass, const std::vector<Index>& group) {
   for (std::int64_t i = 0; i < mass.n_rows(); ++i)
     for (const Index j : mass.columns_of(i))
-      if (group[static_cast<std::size_t>(i)] != group[static_cast<std::size_t>(j)]) return false;
+      if (group[i] != group[j]) return false;
   return true;
 }
 
 /// Connected parts of M's pattern, numbered by their first velocity (union-find).
 std::vector<Index> connected_parts(const SparseRows& mass) {
-  std::vector<Index> parent(static_cast<std::size_t>(mass.n_rows()));
+  std::vector<Index> parent(mass.n_rows());
   std::iota(parent.begin(), parent.end(), 0);
   const auto root = [&](Index i) {
-    while (parent[static_cast<std::size_t>(i)] != i) {
-      Index& up = parent[static_cast<std::size_t>(i)];
-      up = parent[static_cast<std::size_t>(up)];
+    while (parent[i] != i) {
+      Index& up = parent[i];
+      up = parent[up];
       i = up;
     }
     return i;
   };
   for (std::int64_t i = 0; i < mass.n_rows(); ++i)
     for (const Index j : mass.columns_of(i)) {
-      const Index a = root(static_cast<Index>(i));
+      const Index a = root(to_index(i));
       const Index b = root(j);
-      parent[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+      parent[std::max(a, b)] = std::min(a, b);
     }
   std::vector<Index> part(parent.size());
   Index n_parts = 0;
   for (std::size_t i = 0; i < part.size(); ++i) {
-    const auto r = static_cast<std::size_t>(root(static_cast<Index>(i)));
+    const std::size_t r = root(to_index(i));
     part[i] = r == i ? n_parts++ : part[r];
   }
   return part;
 }
 
 std::vector<Index> group_velocities(const std::string& path, const FclibFile& file) {
-  const auto n = static_cast<std::size_t>(file.mass.n_rows());
+  const std::size_t n = file.mass.n_rows();
   std::vector<Index> group(n);
   if (file.extras.present) {
     const auto& begin = file.extras.body_begin;
     for (std::size_t b = 0; b + 1 < begin.size(); ++b)
-      for (auto i = begin[b]; i < begin[b + 1]; ++i)
-        group[static_cast<std::size_t>(i)] = static_cast<Index>(b);
+      for (auto i = begin[b]; i < begin[b + 1]; ++i) group[i] = to_index(b);
     if (!is_block_diagonal(file.mass, group))
       throw Error("/fclib_global/M has entries between its bodies", path + ": /catena/body_begin");
     return group;
   }
   // A rigid body's six velocities stay together even where its mass is diagonal.
-  for (std::size_t i = 0; i < n; ++i) group[i] = static_cast<Index>(i / 6);
+  for (std::size_t i = 0; i < n; ++i) group[i] = to_index(i / 6);
   if (n % 6 == 0 && is_block_diagonal(file.mass, group)) return group;
   return connected_parts(file.mass);
 }
@@ -96,8 +94,8 @@ BodyMap map_bodies(const std::string& path, const FclibFile& file) {
   map.body_of = group_velocities(path, file);
   const std::size_t n = map.body_of.size();
   const Index n_bodies = n == 0 ? 0 : *std::max_element(map.body_of.begin(), map.body_of.end()) + 1;
-  map.dof_begin.assign(static_cast<std::size_t>(n_bodies) + 1, 0);
-  for (const Index b : map.body_of) ++map.dof_begin[static_cast<std::size_t>(b) + 1];
+  map.dof_begin.assign(n_bodies + 1, 0);
+  for (const Index b : map.body_of) ++map.dof_begin[b + 1];
   const auto largest = std::max_element(map.dof_begin.begin(), map.dof_begin.end());
   if (*largest > kLargestBody)
     throw Error("couples " + std::to_string(*largest) + " velocities into one body; at most " +
@@ -108,9 +106,9 @@ BodyMap map_bodies(const std::string& path, const FclibFile& file) {
   map.dofs.resize(n);
   map.slot_of.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const auto b = static_cast<std::size_t>(map.body_of[i]);
+    const std::size_t b = map.body_of[i];
     map.slot_of[i] = next[b] - map.dof_begin[b];
-    map.dofs[static_cast<std::size_t>(next[b]++)] = static_cast<Index>(i);
+    map.dofs[next[b]++] = to_index(i);
   }
   return map;
 }
@@ -119,16 +117,15 @@ BodyMap map_bodies(const std::string& path, const FclibFile& file) {
 void add_body(const std::string& path, const FclibFile& file, const BodyMap& map, Index b,
               ProblemBodies& out) {
   const std::span<const Index> dofs = map.dofs_of(b);
-  const auto n = static_cast<Eigen::Index>(dofs.size());
+  const Eigen::Index n = dofs.size();
   Matrix mass = Matrix::Zero(n, n);
   Eigen::VectorXd force(n);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const Index row = dofs[static_cast<std::size_t>(i)];
-    force[i] = file.f[static_cast<std::size_t>(row)];
+    const Index row = dofs[i];
+    force[i] = file.f[row];
     const auto columns = file.mass.columns_of(row);
     const auto values = file.mass.values_of(row);
-    for (std::size_t k = 0; k < columns.size(); ++k)
-      mass(i, map.slot_of[static_cast<std::size_t>(columns[k])]) = values[k];
+    for (std::size_t k = 0; k < columns.size(); ++k) mass(i, map.slot_of[columns[k]]) = values[k];
   }
   const auto refuse = [&](const std::string& what) {
     throw Error(what + " in the diagonal block of velocity " + std::to_string(dofs[0]),
@@ -150,8 +147,8 @@ void add_body(const std::string& path, const FclibFile& file, const BodyMap& map
   }
   const Eigen::VectorXd velocity = inverse * force;
   if (!inverse.allFinite() || !velocity.allFinite()) refuse("its inverse is not finite");
-  out.add_dense(b, {inverse.data(), static_cast<std::size_t>(inverse.size())},
-                {velocity.data(), static_cast<std::size_t>(velocity.size())});
+  out.add_dense(b, std::span(inverse.data(), inverse.size()),
+                std::span(velocity.data(), velocity.size()));
 }
 
 /// A block as it stands in the file: `count` rows of a transposed matrix from `first` on, then
@@ -177,11 +174,11 @@ std::vector<FileBlock> list_blocks(const FclibFile& file) {
   std::vector<FileBlock> blocks;
   const CatenaExtras& extras = file.extras;
   for (std::int64_t c = 0; c < file.n_contacts(); ++c) {
-    const bool scalar = extras.present && extras.unilateral[static_cast<std::size_t>(c)] != 0;
+    const bool scalar = extras.present && extras.unilateral[c] != 0;
     blocks.push_back({scalar ? BlockKind::unilateral : BlockKind::contact, c, &file.h_transposed,
                       3 * c, scalar ? 1 : 3});
     if (!extras.couples.present) continue;
-    const auto at = static_cast<std::size_t>(c);
+    const std::size_t at = c;
     blocks.back().couples = &extras.couples.rows;
     blocks.back().couple_first = extras.couples.begin[at];
     blocks.back().couple_count = extras.couples.begin[at + 1] - extras.couples.begin[at];
@@ -196,7 +193,7 @@ std::vector<FileBlock> list_blocks(const FclibFile& file) {
     add(BlockKind::boxed, extras.boxed, extras.boxed_begin);
   } else {
     // Rows of a foreign file may be redundant among each other, so each is its own block.
-    std::vector<std::int64_t> begin(static_cast<std::size_t>(file.g_transposed.n_rows()) + 1);
+    std::vector<std::int64_t> begin(file.g_transposed.n_rows() + 1);
     std::iota(begin.begin(), begin.end(), std::int64_t{0});
     add(BlockKind::bilateral, file.g_transposed, begin);
   }
@@ -211,7 +208,7 @@ std::vector<Index> bodies_of(const FileBlock& block, const BodyMap& map) {
     const auto columns = rows->columns_of(row);
     const auto values = rows->values_of(row);
     for (std::size_t k = 0; k < columns.size(); ++k)
-      if (values[k] != 0.0) bodies.push_back(map.body_of[static_cast<std::size_t>(columns[k])]);
+      if (values[k] != 0.0) bodies.push_back(map.body_of[columns[k]]);
   }
   std::sort(bodies.begin(), bodies.end());
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
@@ -222,7 +219,7 @@ std::vector<Index> bodies_of(const FileBlock& block, const BodyMap& map) {
 void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out) {
   const CatenaExtras& extras = file.extras;
   for (std::int64_t row = block.first; row < block.first + block.count; ++row) {
-    const auto r = static_cast<std::size_t>(row);
+    const std::size_t r = row;
     double constant = 0.0, lower = 0.0, upper = 0.0;
     std::int64_t angular = 0;
     switch (block.kind) {
@@ -231,7 +228,7 @@ void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out)
         break;
       case BlockKind::unilateral:
         constant = file.w[r];
-        angular = extras.unilateral_angular[static_cast<std::size_t>(block.name)];
+        angular = extras.unilateral_angular[block.name];
         break;
       case BlockKind::bilateral:
         constant = file.b[r];
@@ -251,7 +248,7 @@ void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out)
     out.angular.push_back(angular != 0 ? 1 : 0);
   }
   for (std::int64_t i = 0; i < block.couple_count; ++i) {
-    out.q.push_back(-extras.couples.w[static_cast<std::size_t>(block.couple_first + i)]);
+    out.q.push_back(-extras.couples.w[block.couple_first + i]);
     for (auto* values : {&out.compliance, &out.lower, &out.upper}) values->push_back(0.0);
     out.angular.push_back(1);
   }
@@ -262,46 +259,44 @@ void add_block(const FclibFile& file, const FileBlock& block, std::span<const In
   out.kind.push_back(block.kind);
   out.name.push_back(block.name);
   const bool contact = block.kind == BlockKind::contact;
-  out.friction.push_back(contact ? file.mu[static_cast<std::size_t>(block.name)] : 0.0);
+  out.friction.push_back(contact ? file.mu[block.name] : 0.0);
   const CoupleExtras& couples = file.extras.couples;
   if (couples.present) {
-    const auto c = static_cast<std::size_t>(block.name);
+    const std::size_t c = block.name;
     out.rolling.push_back(contact ? couples.rolling[c] : -1.0);
     out.spinning.push_back(contact ? couples.spinning[c] : -1.0);
     out.cohesion.push_back(contact ? couples.cohesion[c] : 0.0);
   }
   add_rows(file, block, out);
-  out.row_begin.push_back(out.row_begin.back() + static_cast<Index>(block.size()));
+  out.row_begin.push_back(out.row_begin.back() + to_index(block.size()));
   for (const Index b : bodies) {
     const auto n = map.dofs_of(b).size();
     const std::size_t start = out.jacobian.size();
-    out.jacobian.resize(start + static_cast<std::size_t>(block.size()) * n, 0.0);
+    out.jacobian.resize(start + block.size() * n, 0.0);
     for (std::int64_t i = 0; i < block.size(); ++i) {
       const auto [rows, row] = block.row(i);
       const auto columns = rows->columns_of(row);
       const auto values = rows->values_of(row);
       for (std::size_t k = 0; k < columns.size(); ++k) {
-        const auto dof = static_cast<std::size_t>(columns[k]);
+        const std::size_t dof = columns[k];
         if (map.body_of[dof] == b)
-          out.jacobian[start + static_cast<std::size_t>(i) * n +
-                       static_cast<std::size_t>(map.slot_of[dof])] = values[k];
+          out.jacobian[start + Offset{i} * n + map.slot_of[dof]] = values[k];
       }
     }
-    out.body.push_back(local_of[static_cast<std::size_t>(b)]);
-    out.jacobian_begin.push_back(static_cast<std::int64_t>(out.jacobian.size()));
+    out.body.push_back(local_of[b]);
+    out.jacobian_begin.push_back(std::ssize(out.jacobian));
   }
-  out.body_begin.push_back(static_cast<Index>(out.body.size()));
+  out.body_begin.push_back(to_index(out.body.size()));
 }
 
 /// Who needs which bodies of whom: each rank's ghosts, ascending.
 std::vector<std::vector<Index>> ghosts_of_ranks(const std::vector<std::vector<Index>>& block_bodies,
                                                 std::span<const int> holder, Index n_bodies,
                                                 int n_ranks) {
-  std::vector<std::vector<Index>> ghosts(static_cast<std::size_t>(n_ranks));
+  std::vector<std::vector<Index>> ghosts(n_ranks);
   for (std::size_t k = 0; k < block_bodies.size(); ++k)
     for (const Index b : block_bodies[k])
-      if (rank_of(b, n_bodies, n_ranks) != holder[k])
-        ghosts[static_cast<std::size_t>(holder[k])].push_back(b);
+      if (rank_of(b, n_bodies, n_ranks) != holder[k]) ghosts[holder[k]].push_back(b);
   for (std::vector<Index>& list : ghosts) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
@@ -315,17 +310,17 @@ HaloPlan plan_of(const std::vector<std::vector<Index>>& needed, std::int64_t n_i
                  int n_ranks) {
   const Index begin = first_of(rank, n_items, n_ranks);
   const Index end = first_of(rank + 1, n_items, n_ranks);
-  const std::vector<Index>& mine = needed[static_cast<std::size_t>(rank)];
+  const std::vector<Index>& mine = needed[rank];
   HaloPlan plan;
   for (int other = 0; other < n_ranks; ++other) {
     if (other == rank) continue;
     HaloPlan::Neighbour neighbour;
     neighbour.rank = other;
-    for (const Index item : needed[static_cast<std::size_t>(other)])
+    for (const Index item : needed[other])
       if (item >= begin && item < end) neighbour.send.push_back(item - begin);
     for (std::size_t k = 0; k < mine.size(); ++k)
       if (rank_of(mine[k], n_items, n_ranks) == other)
-        neighbour.receive.push_back(end - begin + static_cast<Index>(k));
+        neighbour.receive.push_back(end - begin + to_index(k));
     if (!neighbour.send.empty() || !neighbour.receive.empty())
       plan.neighbours.push_back(std::move(neighbour));
   }
@@ -349,12 +344,12 @@ void build_global(const std::string& path, const FclibFile& file, ConstraintProb
   const auto ghosts = ghosts_of_ranks(block_bodies, holder, map.size(), n_ranks);
   problem.ghosts = plan_of(ghosts, map.size(), rank, n_ranks);
 
-  std::vector<Index> local_of(static_cast<std::size_t>(map.size()), kNoIndex);
+  std::vector<Index> local_of(map.size(), kNoIndex);
   const Index begin = first_of(rank, map.size(), n_ranks);
   const Index end = first_of(rank + 1, map.size(), n_ranks);
   ProblemBodies& bodies = problem.bodies;
   const auto add = [&](Index b) {
-    local_of[static_cast<std::size_t>(b)] = bodies.size();
+    local_of[b] = bodies.size();
     add_body(path, file, map, b, bodies);
   };
   for (Index b = begin; b < end; ++b) {
@@ -363,7 +358,7 @@ void build_global(const std::string& path, const FclibFile& file, ConstraintProb
     bodies.file_velocity.insert(bodies.file_velocity.end(), dofs.begin(), dofs.end());
   }
   bodies.n_owned = bodies.size();
-  for (const Index b : ghosts[static_cast<std::size_t>(rank)]) add(b);
+  for (const Index b : ghosts[rank]) add(b);
   for (std::size_t k = 0; k < blocks.size(); ++k)
     if (holder[k] == rank)
       add_block(file, blocks[k], block_bodies[k], map, local_of, problem.blocks);
@@ -384,22 +379,22 @@ void build_local(const FclibFile& file, ConstraintProblem& problem) {
   const int rank = problem.comm.rank();
   const int n_ranks = problem.comm.size();
   const std::int64_t n = file.n_contacts();
-  std::vector<std::vector<Index>> needed(static_cast<std::size_t>(n_ranks));
+  std::vector<std::vector<Index>> needed(n_ranks);
   for (int r = 0; r < n_ranks; ++r)
-    needed[static_cast<std::size_t>(r)] =
+    needed[r] =
         foreign_columns(file.w_matrix, first_of(r, n, n_ranks), first_of(r + 1, n, n_ranks));
-  const std::vector<Index>& halo = needed[static_cast<std::size_t>(rank)];
+  const std::vector<Index>& halo = needed[rank];
   const Index begin = first_of(rank, n, n_ranks);
   const Index end = first_of(rank + 1, n, n_ranks);
 
   AssembledOperator& op = problem.assembled.emplace();
-  op.n_halo_rows = 3 * static_cast<Index>(halo.size());
+  op.n_halo_rows = 3 * to_index(halo.size());
   op.halo = plan_of(needed, n, rank, n_ranks);
   const auto local_column = [&](Index column) {
     const Index contact = column / 3;
     if (contact >= begin && contact < end) return column - 3 * begin;
     const auto at = std::lower_bound(halo.begin(), halo.end(), contact) - halo.begin();
-    return 3 * (end - begin + static_cast<Index>(at)) + column % 3;
+    return 3 * (end - begin + to_index(at)) + column % 3;
   };
   std::vector<std::pair<Index, double>> entries;
   for (std::int64_t row = 3 * std::int64_t{begin}; row < 3 * std::int64_t{end}; ++row) {
@@ -413,11 +408,11 @@ void build_local(const FclibFile& file, ConstraintProblem& problem) {
       op.column.push_back(column);
       op.value.push_back(value);
     }
-    op.row_begin.push_back(static_cast<std::int64_t>(op.column.size()));
-    op.r.push_back(file.q[static_cast<std::size_t>(row)]);
+    op.row_begin.push_back(std::ssize(op.column));
+    op.r.push_back(file.q[row]);
   }
   for (Index c = begin; c < end; ++c) {
-    op.friction.push_back(file.mu[static_cast<std::size_t>(c)]);
+    op.friction.push_back(file.mu[c]);
     op.name.push_back(c);
   }
 }
@@ -442,7 +437,7 @@ ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, 
     found.description = file.description;
     found.math_info = file.math_info;
     found.n_contacts = file.n_contacts();
-    found.n_velocities = static_cast<std::int64_t>(file.f.size());
+    found.n_velocities = std::ssize(file.f);
     found.n_bilateral = file.g_transposed.n_rows();
     found.n_boxed = file.extras.boxed.n_rows();
     found.dumped = file.extras.present;
@@ -465,25 +460,25 @@ class GuessRows {
  public:
   /// `wanted` numbers of `dataset`; zeros where it is missing.
   GuessRows(const hdf5::File& file, const std::string& dataset, std::int64_t wanted)
-      : values_(static_cast<std::size_t>(wanted), 0.0) {
+      : values_(wanted, 0.0) {
     if (!file.exists(dataset)) return;
     values_ = file.read_doubles(dataset);
     const std::string where = file.path() + ": " + dataset;
-    if (static_cast<std::int64_t>(values_.size()) != wanted)
+    if (std::ssize(values_) != wanted)
       throw Error("has " + std::to_string(values_.size()) + " entries where " +
                       std::to_string(wanted) + " are wanted",
                   where);
     if (!std::all_of(values_.begin(), values_.end(), [](double x) { return std::isfinite(x); }))
       throw Error("is not finite", where, "start from zero: --cold");
   }
-  double operator[](std::int64_t i) const { return values_.at(static_cast<std::size_t>(i)); }
+  double operator[](std::int64_t i) const { return values_.at(i); }
 
  private:
   std::vector<double> values_;
 };
 
 std::int64_t name_of(const ConstraintProblem& problem, Index block) {
-  const auto k = static_cast<std::size_t>(block);
+  const std::size_t k = block;
   return problem.assembled ? problem.assembled->name[k] : problem.blocks.name[k];
 }
 
@@ -510,11 +505,10 @@ RowCounts count_rows(const ConstraintProblem& problem, std::vector<std::int64_t>
   }
   problem.comm.sum(sums);
   // the file is read by every rank as a whole: what comes before a contact may be elsewhere
-  std::vector<std::int64_t> beyond(static_cast<std::size_t>(sums[0] / 3), 0);
+  std::vector<std::int64_t> beyond(sums[0] / 3, 0);
   for (Index k = 0; sums[1] > 0 && k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
-    if (is_contact(view.kind))
-      beyond[static_cast<std::size_t>(name_of(problem, k))] = std::max<Index>(0, view.rows - 3);
+    if (is_contact(view.kind)) beyond[name_of(problem, k)] = std::max<Index>(0, view.rows - 3);
   }
   if (sums[1] > 0) problem.comm.sum(beyond);
   begin.assign(beyond.size() + 1, 0);
@@ -526,7 +520,7 @@ RowCounts count_rows(const ConstraintProblem& problem, std::vector<std::int64_t>
 
 std::vector<double> read_fclib_guess(const std::string& path, const ConstraintProblem& problem) {
   CATENA_CHECK(problem.contacts.empty(), "a guess belongs to a problem read from its file");
-  std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
+  std::vector<double> guess(problem.n_rows(), 0.0);
   std::vector<std::int64_t> couple_begin;
   const RowCounts counts = count_rows(problem, couple_begin);
   all_or_none(problem.comm, [&] {
@@ -539,10 +533,9 @@ std::vector<double> read_fclib_guess(const std::string& path, const ConstraintPr
       const BlockView view = block_view(problem, k);
       const std::int64_t name = name_of(problem, k);
       for (Index i = 0; i < view.rows; ++i) {
-        double& x = guess[static_cast<std::size_t>(view.row + i)];
+        double& x = guess[view.row + i];
         if (is_contact(view.kind))
-          x = i < 3 ? contacts[3 * name + i]
-                    : couples[couple_begin[static_cast<std::size_t>(name)] + i - 3];
+          x = i < 3 ? contacts[3 * name + i] : couples[couple_begin[name] + i - 3];
         else
           x = view.kind == BlockKind::bilateral ? bilateral[name + i] : boxed[name + i];
       }

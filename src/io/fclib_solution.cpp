@@ -38,7 +38,7 @@ std::vector<double> gather_vector(const Communicator& comm, const Scattered& par
   Unpacker in_value(values);
   while (!in_place.empty()) {
     const auto at = in_place.get<std::int64_t>();
-    all.at(static_cast<std::size_t>(at)) = in_value.get<double>();
+    all.at(at) = in_value.get<double>();
   }
   return all;
 }
@@ -51,8 +51,8 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
   const ProblemBodies& bodies = problem.bodies;
   CATENA_CHECK(problem.contacts.empty(), "the problem was not read from a file");
   DelassusOperator op(problem);
-  std::vector<double> v(static_cast<std::size_t>(bodies.n_dofs()));
-  std::vector<double> w(static_cast<std::size_t>(problem.n_rows()));
+  std::vector<double> v(bodies.n_dofs());
+  std::vector<double> w(problem.n_rows());
   op.velocities(impulses, v);
   op.slips(v, impulses, w);
 
@@ -63,14 +63,14 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
     file_v.add(bodies.file_velocity[i], v[i]);
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
-    const auto at = static_cast<std::size_t>(k);
+    const std::size_t at = k;
     const std::int64_t name =
         problem.assembled ? problem.assembled->name[at] : problem.blocks.name[at];
     const bool contact = view.kind == BlockKind::contact || view.kind == BlockKind::unilateral;
     n_contacts += contact ? 1 : 0;
     if (contact) couple_count.add(name, static_cast<double>(std::max<Index>(0, view.rows - 3)));
     for (Index i = 0; i < view.rows; ++i) {
-      const auto row = static_cast<std::size_t>(view.row + i);
+      const std::size_t row = view.row + i;
       if (contact && i >= 3) {
         couple_u.add(3 * name + i - 3, w[row]);
         couple_lambda.add(3 * name + i - 3, impulses[row]);
@@ -85,9 +85,7 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
       }
     }
   }
-  const auto total = [&](const Scattered& part) {
-    return comm.sum(static_cast<std::int64_t>(part.place.size()));
-  };
+  const auto total = [&](const Scattered& part) { return comm.sum(std::ssize(part.place)); };
   const std::int64_t n_rows = 3 * comm.sum(n_contacts);
   const std::vector<double> all_v = gather_vector(comm, file_v, total(file_v));
   const std::vector<double> all_u = gather_vector(comm, file_u, n_rows);

@@ -18,8 +18,6 @@ constexpr const char* kStep = "/catena/step";
 /// Numbers of a rigid contact besides bodies and key.
 constexpr std::size_t kContactNumbers = 15;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// A body as it travels to rank 0.
 struct BodyPart {
   GlobalId id = kNoBody;
@@ -90,7 +88,7 @@ void pack(const BlockPart& block, Packer& out) {
   out.put(block.name);
   out.put_all(block.limits);
   for (const auto& values : block.rows) out.put_all(values);
-  out.put(static_cast<std::int64_t>(block.jacobians.size()));
+  out.put(std::ssize(block.jacobians));
   for (const auto& [id, g] : block.jacobians) {
     out.put(id);
     out.put_all(g);
@@ -124,7 +122,7 @@ BodyPart body_part(const ProblemBodies& bodies, std::size_t b) {
   const auto slice = [](const std::vector<double>& all, Index from, Index to) {
     return std::vector<double>(all.begin() + from, all.begin() + to);
   };
-  return {bodies.id[b], bodies.mass_kind[b], b < at(bodies.n_owned),
+  return {bodies.id[b], bodies.mass_kind[b], std::cmp_less(b, bodies.n_owned),
           slice(bodies.inverse_mass, bodies.mass_begin[b], bodies.mass_begin[b + 1]),
           slice(bodies.free_velocity, bodies.dof_begin[b], bodies.dof_begin[b + 1])};
 }
@@ -132,14 +130,13 @@ BodyPart body_part(const ProblemBodies& bodies, std::size_t b) {
 BlockPart block_part(const ConstraintProblem& problem, std::size_t k) {
   const std::size_t n_rigid = problem.contacts.size();
   BlockPart part;
-  part.subdomain = problem.block_subdomain.empty() ? static_cast<Index>(problem.comm.rank())
-                                                   : problem.block_subdomain[k];
+  part.subdomain =
+      problem.block_subdomain.empty() ? to_index(problem.comm.rank()) : problem.block_subdomain[k];
   if (k < n_rigid) {
     part.rigid = true;
     part.contact = problem.contacts[k];
     part.key = part.contact.key;
-    part.ends = {problem.bodies.id[at(part.contact.body_a)],
-                 problem.bodies.id[at(part.contact.body_b)]};
+    part.ends = {problem.bodies.id[part.contact.body_a], problem.bodies.id[part.contact.body_b]};
     return part;
   }
   const GeneralBlocks& blocks = problem.blocks;
@@ -147,19 +144,18 @@ BlockPart block_part(const ConstraintProblem& problem, std::size_t k) {
   part.kind = blocks.kind[b];
   part.name = blocks.name[b];
   if (b < blocks.key.size()) part.key = blocks.key[b];
-  const BlockView view = block_view(problem, static_cast<Index>(k));
+  const BlockView view = block_view(problem, to_index(k));
   part.limits = {blocks.friction[b], view.rolling, view.spinning, view.cohesion};
-  for (std::size_t row = at(blocks.row_begin[b]); row < at(blocks.row_begin[b + 1]); ++row) {
+  for (auto row = blocks.row_begin[b]; row < blocks.row_begin[b + 1]; ++row) {
     const std::array<double, 5> values = {blocks.q[row], blocks.compliance[row], blocks.lower[row],
                                           blocks.upper[row],
                                           static_cast<double>(blocks.angular[row])};
     for (std::size_t i = 0; i < values.size(); ++i) part.rows[i].push_back(values[i]);
   }
-  for (std::size_t j = at(blocks.body_begin[b]); j < at(blocks.body_begin[b + 1]); ++j) {
+  for (auto j = blocks.body_begin[b]; j < blocks.body_begin[b + 1]; ++j) {
     const auto from = blocks.jacobian.begin() + blocks.jacobian_begin[j];
     const auto to = blocks.jacobian.begin() + blocks.jacobian_begin[j + 1];
-    part.jacobians.emplace_back(problem.bodies.id[at(blocks.body[j])],
-                                std::vector<double>(from, to));
+    part.jacobians.emplace_back(problem.bodies.id[blocks.body[j]], std::vector<double>(from, to));
   }
   return part;
 }
@@ -170,9 +166,9 @@ void add_body(const BodyPart& part, std::map<GlobalId, Index>& local, ProblemBod
   bodies.mass_kind.push_back(part.kind);
   bodies.inverse_mass.insert(bodies.inverse_mass.end(), part.inverse_mass.begin(),
                              part.inverse_mass.end());
-  bodies.mass_begin.push_back(static_cast<Index>(bodies.inverse_mass.size()));
+  bodies.mass_begin.push_back(to_index(bodies.inverse_mass.size()));
   bodies.free_velocity.insert(bodies.free_velocity.end(), part.free.begin(), part.free.end());
-  bodies.dof_begin.push_back(static_cast<Index>(bodies.free_velocity.size()));
+  bodies.dof_begin.push_back(to_index(bodies.free_velocity.size()));
 }
 
 /// Whether blocks have what contacts may have beyond friction, and keys, over all ranks.
@@ -205,13 +201,13 @@ void add_block(const BlockPart& part, const std::map<GlobalId, Index>& local, co
   for (std::size_t i = 0; i < columns.size(); ++i)
     columns[i]->insert(columns[i]->end(), part.rows[i].begin(), part.rows[i].end());
   for (const double angular : part.rows[4]) blocks.angular.push_back(angular != 0.0 ? 1 : 0);
-  blocks.row_begin.push_back(static_cast<Index>(blocks.q.size()));
+  blocks.row_begin.push_back(to_index(blocks.q.size()));
   for (const auto& [id, g] : part.jacobians) {
     blocks.body.push_back(local.at(id));
     blocks.jacobian.insert(blocks.jacobian.end(), g.begin(), g.end());
-    blocks.jacobian_begin.push_back(static_cast<std::int64_t>(blocks.jacobian.size()));
+    blocks.jacobian_begin.push_back(std::ssize(blocks.jacobian));
   }
-  blocks.body_begin.push_back(static_cast<Index>(blocks.body.size()));
+  blocks.body_begin.push_back(to_index(blocks.body.size()));
 }
 
 /// Contacts by key, then what rolls by key, then joints by name: as one rank would hold them.
@@ -233,7 +229,7 @@ std::vector<std::int64_t> flat(const ContactKey& key) {
 }
 
 ContactKey key_from(std::span<const std::int64_t> x) {
-  return {x[0], x[1], static_cast<std::int32_t>(x[2]), static_cast<std::int32_t>(x[3])};
+  return {x[0], x[1], narrow<std::int32_t>(x[2]), narrow<std::int32_t>(x[3])};
 }
 
 void write_longs(hdf5::File& file, const std::string& name, std::span<const std::int64_t> values) {
@@ -325,13 +321,13 @@ std::vector<Index> rows_of_file(const ConstraintProblem& problem) {
     return std::tuple(section, has_key ? keys[k - n_rigid] : ContactKey{},
                       problem.blocks.name[k - n_rigid]);
   };
-  std::vector<std::size_t> order(at(problem.n_blocks()));
+  std::vector<std::size_t> order(problem.n_blocks());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return order_of(a) < order_of(b); });
   std::vector<Index> rows;
   for (const std::size_t k : order) {
-    const BlockView view = block_view(problem, static_cast<Index>(k));
+    const BlockView view = block_view(problem, to_index(k));
     for (Index i = 0; i < view.rows; ++i) rows.push_back(view.row + i);
   }
   return rows;
@@ -356,8 +352,8 @@ void read_contacts(const hdf5::File& file, const std::string& root, ConstraintPr
     throw std::logic_error("contacts differ in number");
   for (std::size_t k = 0; k < n; ++k) {
     RigidContact& contact = problem.contacts.emplace_back();
-    contact.body_a = static_cast<Index>(body[2 * k]);
-    contact.body_b = static_cast<Index>(body[2 * k + 1]);
+    contact.body_a = to_index(body[2 * k]);
+    contact.body_b = to_index(body[2 * k + 1]);
     contact.key = key_from(std::span(key).subspan(4 * k, 4));
     set_numbers(std::span(numbers).subspan(kContactNumbers * k, kContactNumbers), contact);
   }
@@ -381,16 +377,15 @@ void read_step(const hdf5::File& file, ConstraintProblem& problem) {
 ConstraintProblem gather_step(const ConstraintProblem& problem) {
   const Communicator& comm = problem.comm;
   const ProblemBodies& bodies = problem.bodies;
-  const Extras extras = {comm.max(static_cast<std::int64_t>(problem.blocks.rolling.size())) > 0,
-                         comm.max(static_cast<std::int64_t>(problem.blocks.key.size())) > 0};
+  const Extras extras = {comm.max(std::ssize(problem.blocks.rolling)) > 0,
+                         comm.max(std::ssize(problem.blocks.key)) > 0};
   Packer body_bytes, block_bytes;
-  for (std::size_t b = 0; b < at(bodies.size()); ++b) {
+  for (Index b = 0; b < bodies.size(); ++b) {
     // another rank's body that moves comes from that rank
-    if (b < at(bodies.n_owned) || bodies.mass_kind[b] == MassKind::prescribed)
+    if (std::cmp_less(b, bodies.n_owned) || bodies.mass_kind[b] == MassKind::prescribed)
       pack(body_part(bodies, b), body_bytes);
   }
-  for (std::size_t k = 0; k < at(problem.n_blocks()); ++k)
-    pack(block_part(problem, k), block_bytes);
+  for (std::int64_t k = 0; k < problem.n_blocks(); ++k) pack(block_part(problem, k), block_bytes);
   const auto all_bodies = comm.gather_bytes(0, body_bytes.bytes());
   const auto all_blocks = comm.gather_bytes(0, block_bytes.bytes());
 

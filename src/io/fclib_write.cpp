@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
 #include "io/fclib_file.hpp"
@@ -54,7 +55,7 @@ void pack(const BlockRecord& block, Packer& out) {
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
         &block.impulse, &block.slip, &block.guess, &block.guess_slip})
     out.put_all(*values);
-  out.put(static_cast<std::int64_t>(block.jacobians.size()));
+  out.put(std::ssize(block.jacobians));
   for (const auto& [id, g] : block.jacobians) {
     out.put(id);
     out.put_all(g);
@@ -82,8 +83,8 @@ BlockRecord unpack_block(Unpacker& in) {
 
 /// M_b from the M_b^-1 that the problem holds.
 std::vector<double> mass_of(const ProblemBodies& bodies, std::size_t b) {
-  const auto n = static_cast<Eigen::Index>(bodies.dof_begin[b + 1] - bodies.dof_begin[b]);
-  const double* stored = &bodies.inverse_mass[static_cast<std::size_t>(bodies.mass_begin[b])];
+  const Eigen::Index n = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+  const double* stored = &bodies.inverse_mass[bodies.mass_begin[b]];
   Matrix mass = Matrix::Zero(n, n);
   if (bodies.mass_kind[b] == MassKind::rigid) {
     mass.diagonal().head<3>().setConstant(1.0 / stored[0]);
@@ -100,13 +101,13 @@ std::vector<double> mass_of(const ProblemBodies& bodies, std::size_t b) {
 /// Adds the Jacobian of one body: an entry of the file, or for a prescribed body a constant.
 void add_jacobian(const ProblemBodies& bodies, Index body, std::span<const double> g,
                   BlockRecord& block) {
-  const auto b = static_cast<std::size_t>(body);
+  const std::size_t b = body;
   if (bodies.mass_kind[b] != MassKind::prescribed) {
     block.jacobians.emplace_back(bodies.id[b], std::vector<double>(g.begin(), g.end()));
     return;
   }
   const std::size_t n = g.size() / block.rows();
-  const auto first = static_cast<std::size_t>(bodies.dof_begin[b]);
+  const std::size_t first = bodies.dof_begin[b];
   for (std::size_t i = 0; i < block.rows(); ++i)
     for (std::size_t d = 0; d < n; ++d)
       block.constant[i] += g[i * n + d] * bodies.free_velocity[first + d];
@@ -121,9 +122,9 @@ struct Outcome {
   /// Collective.
   Outcome(const ConstraintProblem& problem, std::span<const double> given)
       : v(problem.bodies.free_velocity),
-        slip(static_cast<std::size_t>(problem.n_rows()), 0.0),
+        slip(problem.n_rows(), 0.0),
         impulses(given),
-        known(problem.comm.max(static_cast<std::int64_t>(given.size())) > 0) {
+        known(problem.comm.max(std::ssize(given)) > 0) {
     // every rank takes part if any has impulses: a rank without rows has an empty span too
     if (!known) return;
     DelassusOperator op(problem);
@@ -137,7 +138,7 @@ struct Outcome {
     impulse.assign(n, 0.0);
     slips.assign(n, 0.0);
     if (impulses.empty()) return;
-    const auto at = static_cast<std::ptrdiff_t>(row);
+    const auto at = row;
     std::copy_n(impulses.begin() + at, n, impulse.begin());
     std::copy_n(slip.begin() + at, n, slips.begin());
   }
@@ -180,7 +181,7 @@ BlockRecord general_record(const ConstraintProblem& problem, std::size_t k) {
   }
   block.name = blocks.name[k];
   block.friction = blocks.friction[k];
-  for (auto row = static_cast<std::size_t>(blocks.row_begin[k]);
+  for (std::size_t row = blocks.row_begin[k];
        row < static_cast<std::size_t>(blocks.row_begin[k + 1]); ++row) {
     block.constant.push_back(-blocks.q[row]);
     block.compliance.push_back(blocks.compliance[row]);
@@ -188,13 +189,12 @@ BlockRecord general_record(const ConstraintProblem& problem, std::size_t k) {
     block.upper.push_back(blocks.upper[row]);
     block.angular.push_back(blocks.angular[row]);
   }
-  for (auto j = static_cast<std::size_t>(blocks.body_begin[k]);
-       j < static_cast<std::size_t>(blocks.body_begin[k + 1]); ++j)
+  for (std::size_t j = blocks.body_begin[k]; j < static_cast<std::size_t>(blocks.body_begin[k + 1]);
+       ++j)
     add_jacobian(problem.bodies, blocks.body[j],
                  std::span(blocks.jacobian)
-                     .subspan(static_cast<std::size_t>(blocks.jacobian_begin[j]),
-                              static_cast<std::size_t>(blocks.jacobian_begin[j + 1] -
-                                                       blocks.jacobian_begin[j])),
+                     .subspan(blocks.jacobian_begin[j],
+                              blocks.jacobian_begin[j + 1] - blocks.jacobian_begin[j]),
                  block);
   return block;
 }
@@ -210,10 +210,10 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
                             const Outcome& guess) {
   const ProblemBodies& bodies = problem.bodies;
   Packer body_bytes;
-  for (std::size_t b = 0; b < static_cast<std::size_t>(bodies.n_owned); ++b) {
+  for (std::int64_t b = 0; b < bodies.n_owned; ++b) {
     if (bodies.mass_kind[b] == MassKind::prescribed) continue;
-    const auto first = static_cast<std::size_t>(bodies.dof_begin[b]);
-    const auto n = static_cast<std::size_t>(bodies.dof_begin[b + 1]) - first;
+    const std::size_t first = bodies.dof_begin[b];
+    const auto n = bodies.dof_begin[b + 1] - first;
     body_bytes.put(bodies.id[b]);
     body_bytes.put_all(mass_of(bodies, b));
     body_bytes.put_all(std::span(bodies.free_velocity).subspan(first, n));
@@ -221,17 +221,17 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
     body_bytes.put_all(std::span<const double>(guess.v).subspan(first, n));
   }
   Packer block_bytes;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(problem.n_blocks()); ++k) {
-    const std::size_t n_rigid = problem.contacts.size();
+  for (std::int64_t k = 0; k < problem.n_blocks(); ++k) {
+    const std::int64_t n_rigid = std::ssize(problem.contacts);
     BlockRecord block =
         k < n_rigid ? rigid_record(problem, k) : general_record(problem, k - n_rigid);
-    const BlockView view = block_view(problem, static_cast<Index>(k));
+    const BlockView view = block_view(problem, to_index(k));
     block.rolling = view.rolling;
     block.spinning = view.spinning;
     block.cohesion = view.cohesion;
     if (problem.law == ContactLaw::frictionless)
       for (double* x : {&block.friction, &block.rolling, &block.spinning}) *x = std::min(*x, 0.0);
-    const auto row = static_cast<std::size_t>(view.row);
+    const std::size_t row = view.row;
     solution.take(row, block.rows(), block.impulse, block.slip);
     guess.take(row, block.rows(), block.guess, block.guess_slip);
     pack(block, block_bytes);
@@ -282,36 +282,36 @@ struct FileContent {
 
 void add_file_body(const BodyRecordOut& body, FileContent& out) {
   const std::size_t n = body.free.size();
-  const auto first = static_cast<std::int64_t>(out.f.size());
+  const auto first = std::ssize(out.f);
   for (std::size_t i = 0; i < n; ++i) {
     double force = 0.0;
     for (std::size_t j = 0; j < n; ++j) {
       const double m = body.mass[i * n + j];
       force += m * body.free[j];
       if (m != 0.0)
-        out.mass.add(first + static_cast<std::int64_t>(i), first + static_cast<std::int64_t>(j), m);
+        out.mass.add(first + narrow<std::int64_t>(i), first + narrow<std::int64_t>(j), m);
     }
     out.f.push_back(force);
     out.v.push_back(body.v[i]);
     out.guessed_v.push_back(body.guessed[i]);
   }
   out.body_id.push_back(body.id);
-  out.body_begin.push_back(static_cast<std::int32_t>(out.f.size()));
+  out.body_begin.push_back(narrow<std::int32_t>(out.f.size()));
 }
 
 /// One row of a block as a column of the file; a compliant row gets a velocity of its own.
 void add_file_column(const BlockRecord& block, std::size_t row,
                      const std::map<GlobalId, std::int64_t>& first_of, FileContent& out,
                      Columns& columns) {
-  const auto column = static_cast<std::int64_t>(columns.constant.size());
+  const auto column = std::ssize(columns.constant);
   for (const auto& [id, g] : block.jacobians) {
     const std::size_t n = g.size() / block.rows();
     for (std::size_t d = 0; d < n; ++d)
       if (g[row * n + d] != 0.0)
-        columns.entries.add(first_of.at(id) + static_cast<std::int64_t>(d), column, g[row * n + d]);
+        columns.entries.add(first_of.at(id) + narrow<std::int64_t>(d), column, g[row * n + d]);
   }
   if (block.compliance[row] > 0.0) {
-    columns.entries.add(static_cast<std::int64_t>(out.f.size()), column, 1.0);
+    columns.entries.add(std::ssize(out.f), column, 1.0);
     add_file_body({kNoBody,
                    {1.0 / block.compliance[row]},
                    {0.0},
@@ -342,7 +342,7 @@ void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int6
       values->insert(values->end(), 2, 0.0);
     out.unilateral_angular.push_back(columns.angular.back());
   }
-  columns.begin.push_back(static_cast<std::int32_t>(columns.constant.size()));
+  columns.begin.push_back(narrow<std::int32_t>(columns.constant.size()));
   if (block.section == Section::boxed) {
     out.lower.insert(out.lower.end(), block.lower.begin(), block.lower.end());
     out.upper.insert(out.upper.end(), block.upper.begin(), block.upper.end());
@@ -355,7 +355,7 @@ void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int6
     out.rolling.push_back(block.rolling);
     out.spinning.push_back(block.spinning);
     out.cohesion.push_back(block.cohesion);
-    out.couples.begin.push_back(static_cast<std::int32_t>(out.couples.constant.size()));
+    out.couples.begin.push_back(narrow<std::int32_t>(out.couples.constant.size()));
   }
 }
 
@@ -370,25 +370,25 @@ FileContent file_content(const std::string& path, const WholeProblem& whole) {
   FileContent out;
   std::map<GlobalId, std::int64_t> first_of;
   for (const BodyRecordOut& body : whole.bodies) {
-    first_of[body.id] = static_cast<std::int64_t>(out.f.size());
+    first_of[body.id] = std::ssize(out.f);
     add_file_body(body, out);
   }
   for (const BlockRecord& block : whole.blocks) add_file_block(block, first_of, out);
-  const auto n_v = static_cast<std::int64_t>(out.f.size());
+  const auto n_v = std::ssize(out.f);
   out.mass.n_rows = out.mass.n_columns = n_v;
   for (Columns* columns : {&out.contacts, &out.bilateral, &out.boxed, &out.couples}) {
     columns->entries.n_rows = n_v;
-    columns->entries.n_columns = static_cast<std::int64_t>(columns->constant.size());
+    columns->entries.n_columns = std::ssize(columns->constant);
   }
   return out;
 }
 
 void write_matrix(hdf5::File& file, const std::string& group, const Triplets& matrix) {
   const auto scalar = [&](const char* name, std::int64_t value) {
-    const std::array<std::int32_t, 1> values = {static_cast<std::int32_t>(value)};
+    const std::array<std::int32_t, 1> values = {narrow<std::int32_t>(value)};
     file.write(group + name, values);
   };
-  const auto nz = static_cast<std::int64_t>(matrix.value.size());
+  const auto nz = std::ssize(matrix.value);
   scalar("/nzmax", nz);
   scalar("/m", matrix.n_rows);
   scalar("/n", matrix.n_columns);
@@ -403,7 +403,7 @@ void write_extras(hdf5::File& file, ContactLaw law, const FileContent& content) 
   file.make_group("/catena");
   file.set_attribute("/catena", "format", std::string("catena-problem"));
   file.set_attribute("/catena", "format_version", std::int64_t{1});
-  file.set_attribute("/catena", "law", std::string(kNames[static_cast<std::size_t>(law)]));
+  file.set_attribute("/catena", "law", std::string(kNames[ordinal(law)]));
   file.write("/catena/body_begin", content.body_begin);
   const std::array<std::uint64_t, 1> n_bodies = {content.body_id.size()};
   file.write("/catena/body_id", content.body_id, n_bodies);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "io/columns.hpp"
 
 namespace catena {
@@ -124,9 +125,9 @@ std::vector<std::int32_t> small_integers(const hdf5::File& file, const std::stri
 
 void read_hull(const hdf5::File& file, const std::string& group, Geometry& g) {
   g.vertices = vectors(file, group + "/vertices");
-  const auto n = static_cast<std::int64_t>(g.vertices.size());
+  const auto n = std::ssize(g.vertices);
   g.face_corners = small_integers(file, group + "/face_corners", n);
-  const auto n_corners = static_cast<std::int64_t>(g.face_corners.size());
+  const auto n_corners = std::ssize(g.face_corners);
   g.face_begin = small_integers(file, group + "/face_begin", n_corners + 1);
   g.face_normals = vectors(file, group + "/face_normals");
   g.face_offsets = file.read_doubles(group + "/face_offsets");
@@ -160,12 +161,12 @@ bool read_parts(const hdf5::File& file, const std::string& group,
     const bool is_hull = part.shape.type == ShapeType::hull;
     if (part.shape.type == ShapeType::mesh) return false;
     if (part.shape.type == ShapeType::none || (geometry[i] >= 0) != is_hull ||
-        geometry[i] >= static_cast<std::int64_t>(before.size()))
+        geometry[i] >= std::ssize(before))
       fail(file, group, "part " + std::to_string(i) + " is no shape");
     if (is_hull) {
-      const Geometry& hull = before[static_cast<std::size_t>(geometry[i])];
+      const Geometry& hull = before[geometry[i]];
       if (hull.type != ShapeType::hull) fail(file, group, "a part's geometry is no hull");
-      part.shape.geometry = static_cast<std::int32_t>(geometry[i]);
+      part.shape.geometry = narrow<std::int32_t>(geometry[i]);
       part.shape.geometry_radius = hull.radius;
       // the hull was turned to its principal axes when it was read; the part goes with it
       part.pose.q = part.pose.q * hull.written.q.conjugate();
@@ -178,7 +179,7 @@ bool read_parts(const hdf5::File& file, const std::string& group,
 
 }  // namespace
 
-const char* shape_name(ShapeType type) { return kNames[static_cast<std::size_t>(type)]; }
+const char* shape_name(ShapeType type) { return kNames[ordinal(type)]; }
 
 ShapeType shape_type_of(const std::string& name) {
   const auto at = std::find(kNames.begin(), kNames.end(), name);
@@ -224,7 +225,7 @@ void write_geometries(hdf5::File& file, const Communicator& comm,
     // compounds refer to hulls in their own frames: those are written unturned, too
     for (CompoundPart& part : g.parts) {
       if (part.shape.geometry < 0) continue;
-      const Geometry& other = geometries[static_cast<std::size_t>(part.shape.geometry)];
+      const Geometry& other = geometries[part.shape.geometry];
       part.pose.q = (part.pose.q * other.written.q).normalized();
     }
     Writer out(file, comm, group);

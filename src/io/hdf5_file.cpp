@@ -13,6 +13,8 @@
 #include <limits>
 #include <new>
 
+#include "catena/base/index.hpp"
+
 namespace catena::hdf5 {
 namespace {
 
@@ -183,7 +185,7 @@ std::vector<std::uint64_t> File::extents(const std::string& dataset) const {
   const Handle data = open_dataset(dataset);
   const Handle space(H5Dget_space(data.id()), H5Sclose);
   const int rank = check(H5Sget_simple_extent_ndims(space.id()), dataset, "has no extents");
-  std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
+  std::vector<hsize_t> sizes(rank);
   check(H5Sget_simple_extent_dims(space.id(), sizes.data(), nullptr), dataset, "has no extents");
   return {sizes.begin(), sizes.end()};
 }
@@ -203,7 +205,7 @@ std::vector<T> File::read_numbers(const std::string& dataset, H5T_class_t wanted
       stored / H5Tget_size(type.id()) < static_cast<hsize_t>(n))
     fail(dataset, "holds less than its extents say");
   try {
-    std::vector<T> values(static_cast<std::size_t>(n));
+    std::vector<T> values(n);
     if (n > 0)
       check(H5Dread(data.id(), memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), dataset,
             "cannot be read");
@@ -237,8 +239,7 @@ void File::read_raw_rows(const Handle& data, const std::string& dataset, const R
   start[0] = rows.first;
   count[0] = rows.count;
   const Handle space(H5Dget_space(data.id()), H5Sclose);
-  const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
-                      H5Sclose);
+  const Handle memory(H5Screate_simple(narrow<int>(count.size()), count.data(), nullptr), H5Sclose);
   check(
       H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
       dataset, "its rows cannot be selected");
@@ -372,7 +373,7 @@ void File::write_raw(const std::string& dataset, const void* values, hid_t memor
   const std::vector<hsize_t> sizes(extents.begin(), extents.end());
   const Handle space(sizes.empty()
                          ? H5Screate(H5S_SCALAR)
-                         : H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr),
+                         : H5Screate_simple(narrow<int>(sizes.size()), sizes.data(), nullptr),
                      H5Sclose);
   check(space.id(), dataset, "its extents are not valid");
   const Handle data = make_dataset(dataset, file_type, space);

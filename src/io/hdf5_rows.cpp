@@ -1,6 +1,7 @@
 // Distributed datasets, made piece by piece while they are written.
 #include <algorithm>
 
+#include "catena/base/index.hpp"
 #include "io/checksum.hpp"
 #include "io/hdf5_file.hpp"
 
@@ -16,8 +17,7 @@ Pieces<T> pieces_of(std::span<const T> values, const RowRange& rows, std::uint64
   const std::uint64_t items = std::max<std::uint64_t>(width, 1);
   CATENA_CHECK(values.size() == rows.count * items, dataset);
   return [values, items](std::uint64_t first, std::span<T> out) {
-    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first * items), out.size(),
-                out.begin());
+    std::copy_n(values.begin() + (first * items), out.size(), out.begin());
   };
 }
 
@@ -29,7 +29,7 @@ std::uint64_t File::write_pieces(const std::string& dataset, const Pieces<T>& va
                                  hid_t memory_type, hid_t file_type) {
   const std::vector<hsize_t> extents =
       width == 0 ? std::vector<hsize_t>{rows.total} : std::vector<hsize_t>{rows.total, width};
-  const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr),
+  const Handle space(H5Screate_simple(narrow<int>(extents.size()), extents.data(), nullptr),
                      H5Sclose);
   check(space.id(), dataset, "its extents are not valid");
   const Handle data = make_dataset(dataset, file_type, space);
@@ -56,7 +56,7 @@ std::uint64_t File::write_pieces(const std::string& dataset, const Pieces<T>& va
     sum += checksum(std::as_bytes(piece), (rows.first + first) * row_bytes / 8);
     start[0] = rows.first + first;
     count[0] = n;
-    const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),
+    const Handle memory(H5Screate_simple(narrow<int>(count.size()), count.data(), nullptr),
                         H5Sclose);
     const herr_t selected = n == 0
                                 ? std::min(H5Sselect_none(space.id()), H5Sselect_none(memory.id()))
@@ -73,8 +73,8 @@ template <class T>
 void File::write_number_rows(const std::string& dataset, const Pieces<T>& values,
                              const RowRange& rows, std::uint64_t width, std::string_view unit,
                              hid_t memory_type, hid_t file_type) {
-  auto sum = static_cast<std::int64_t>(write_pieces(
-      dataset, values, rows, width, std::max<std::uint64_t>(width, 1), memory_type, file_type));
+  std::int64_t sum = write_pieces(dataset, values, rows, width, std::max<std::uint64_t>(width, 1),
+                                  memory_type, file_type);
   if (comm_) sum = comm_->sum(sum);
   set_attribute(dataset, "unit", std::string(unit));
   set_attribute(dataset, "checksum", sum);
@@ -117,7 +117,7 @@ bool File::is_intact(const std::string& dataset) const {
     read_raw_rows(data, dataset, rows, wanted.size() == 2 ? items : 0, type.id(), words.data());
     sum += checksum(std::as_bytes(std::span(words)), first * items);
   }
-  return attribute_text(dataset, "checksum") == std::to_string(static_cast<std::int64_t>(sum));
+  return attribute_text(dataset, "checksum") == std::to_string(narrow<std::int64_t>(sum));
 }
 
 void File::write_text_rows(const std::string& dataset, const Pieces<char>& values,

@@ -11,7 +11,7 @@ constexpr std::array<const char*, 15> kTypeNames = {
     "fixed",      "spherical", "revolute",      "prismatic", "cylindrical",
     "universal",  "planar",    "point_on_line", "distance",  "gear",
     "knife_edge", "rolling",   "rope",          "spring",    "torsion_spring"};
-static_assert(kTypeNames.size() == static_cast<std::size_t>(JointType::torsion_spring) + 1);
+static_assert(kTypeNames.size() == ordinal(JointType::torsion_spring) + 1);
 constexpr std::size_t kTypeLength = 14;
 
 std::string name_of(const Model& model, std::int64_t id) {
@@ -39,7 +39,7 @@ JointRows joint_rows(const Communicator& comm, const Model& model, const Bodies&
   std::size_t longest = 1;
   for (const JointRow& row : joints.rows)
     longest = std::max(longest, name_of(model, row.id).size());
-  joints.name_length = static_cast<std::size_t>(comm.max(static_cast<std::int64_t>(longest)));
+  joints.name_length = comm.max(narrow<std::int64_t>(longest));
   return joints;
 }
 
@@ -47,9 +47,7 @@ void write_joint_constants(hdf5::File& file, const Model& model, const JointRows
   const std::vector<JointRow>& rows = joints.rows;
   const hdf5::RowRange& range = joints.range;
   const auto ends = [](auto& r) { return std::array<std::int64_t, 2>{r.body[0], r.body[1]}; };
-  const auto type = [](auto& r) {
-    return std::string(kTypeNames[static_cast<std::size_t>(r.type)]);
-  };
+  const auto type = [](auto& r) { return std::string(kTypeNames[r.type]); };
   file.write_rows("/joints/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
                   "");
   file.write_rows("/joints/bodies", column<std::int64_t>(rows, ends), range, 2, "");

@@ -96,7 +96,7 @@ std::vector<std::size_t> cut_places(const Communicator& comm, const std::vector<
     const auto cut =
         std::lower_bound(places.begin(), places.end(), samples[p * samples.size() / parts],
                          [](const auto& place, const Key& key) { return place.key < key; });
-    cuts[p] = static_cast<std::size_t>(cut - places.begin());
+    cuts[p] = cut - places.begin();
   }
   return cuts;
 }
@@ -114,8 +114,8 @@ std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Key
   using Key = decltype(key_of(rows[0]));
   static_assert(std::is_trivially_copyable_v<Row> && std::is_trivially_copyable_v<Key>);
   constexpr std::size_t kRound = std::size_t{2} << 20;  // bytes
-  const auto n_ranks = static_cast<std::size_t>(comm.size());
-  const auto total = static_cast<std::size_t>(comm.sum(static_cast<std::int64_t>(rows.size())));
+  const auto n_ranks = comm.size();
+  const std::size_t total = comm.sum(std::ssize(rows));
   const std::size_t mean = total / n_ranks;
   const std::size_t rounds = std::clamp<std::size_t>(mean * sizeof(Row) / kRound, 1, 1024);
 
@@ -125,17 +125,17 @@ std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Key
   ordered.reserve(mean + mean / 8 + 1);
   for (std::size_t round = 0; round < rounds; ++round) {
     std::vector<Parcel> parcels;
-    for (std::size_t r = 0; r < n_ranks; ++r) {
+    for (Index r = 0; r < n_ranks; ++r) {
       const std::size_t begin = cuts[r * rounds + round], end = cuts[r * rounds + round + 1];
       if (begin == end) continue;
       std::vector<std::byte> bytes((end - begin) * sizeof(Row));
       for (std::size_t k = begin; k < end; ++k)
         std::memcpy(bytes.data() + (k - begin) * sizeof(Row), &rows[places[k].row], sizeof(Row));
-      parcels.push_back({static_cast<int>(r), std::move(bytes)});
+      parcels.push_back({narrow<int>(r), std::move(bytes)});
     }
     detail::merge_runs(comm.exchange(std::move(parcels)), key_of, ordered);
   }
-  const auto count = static_cast<std::int64_t>(ordered.size());
+  const auto count = std::ssize(ordered);
   range.count = ordered.size();
   range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
   range.total = total;
@@ -148,14 +148,13 @@ void drop_doubles(const Communicator& comm, std::vector<Row>& rows, hdf5::RowRan
   const std::array<std::int64_t, 1> last = {rows.empty() ? -1 : rows.back().id};
   const std::vector<std::int64_t> all = comm.all_gather(last);
   std::int64_t before = -1;  // of the ranks before: ids ascend over them
-  for (int rank = 0; rank < comm.rank(); ++rank)
-    before = std::max(before, all[static_cast<std::size_t>(rank)]);
+  for (int rank = 0; rank < comm.rank(); ++rank) before = std::max(before, all[rank]);
   std::erase_if(rows, [&](const Row& row) {
     const bool doubled = row.id == before;
     before = row.id;
     return doubled;
   });
-  const auto count = static_cast<std::int64_t>(rows.size());
+  const auto count = std::ssize(rows);
   range.count = rows.size();
   range.first = static_cast<std::uint64_t>(comm.exclusive_sum(count));
   range.total = static_cast<std::uint64_t>(comm.sum(count));

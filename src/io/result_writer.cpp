@@ -60,7 +60,7 @@ BodyRow body_row(const Model& model, const BodyConstants& body, const BodyMotion
                  int rank) {
   Quat q = state.pose.q;
   if (body.shape.geometry >= 0) {
-    const Geometry& geometry = model.geometries[static_cast<std::size_t>(body.shape.geometry)];
+    const Geometry& geometry = model.geometries[body.shape.geometry];
     q = (q * geometry.written.q).normalized();
   }
   return {body.id,
@@ -211,7 +211,7 @@ namespace {
 
 std::string material_of(const Model& model, const ConstantsRow& row) {
   const std::vector<Material>& materials = model.materials.materials();
-  const auto m = static_cast<std::size_t>(row.material);
+  const std::size_t m = row.material;
   return row.material >= 0 && m < materials.size() ? materials[m].name : std::string();
 }
 
@@ -223,8 +223,7 @@ void write_constant_texts(hdf5::File& file, const Model& model,
     file.write_text_rows(dataset, text_column(rows, length, get), length, range);
   };
   write("/bodies/name", name_length, [&](auto& r) { return model.names.name_of(r.id); });
-  write("/bodies/kind", kWordLength,
-        [](auto& r) { return std::string(kKindNames[static_cast<std::size_t>(r.kind)]); });
+  write("/bodies/kind", kWordLength, [](auto& r) { return std::string(kKindNames[r.kind]); });
   write("/bodies/shape", kShapeNameLength,
         [](auto& r) { return std::string(shape_name(static_cast<ShapeType>(r.shape))); });
   write("/bodies/material", material_length, [&](auto& r) { return material_of(model, r); });
@@ -279,7 +278,7 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
   std::size_t longest = 1;
   for (const ConstantsRow& row : rows)
     longest = std::max(longest, model.names.name_of(row.id).size());
-  longest = static_cast<std::size_t>(comm.max(static_cast<std::int64_t>(longest)));
+  longest = comm.max(narrow<std::int64_t>(longest));
   std::size_t material_length = 1;
   for (const Material& m : model.materials.materials())
     material_length = std::max(material_length, m.name.size());
@@ -306,7 +305,7 @@ void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
                      const hdf5::RowRange& range, bool flow) {
   // XDMF wants the points of its grid listed.
   std::vector<std::int64_t> row(rows.size());
-  std::iota(row.begin(), row.end(), static_cast<std::int64_t>(range.first));
+  std::iota(row.begin(), row.end(), narrow<std::int64_t>(range.first));
   file.write_rows("/bodies/row", row, range, 0, "");
   file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
                   "");
@@ -332,7 +331,7 @@ void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
 
 /// Whether any two materials have rolling or spinning friction.
 bool has_couples(const Model& model) {
-  const int n = static_cast<int>(model.materials.materials().size());
+  const int n = narrow<int>(model.materials.materials().size());
   for (int a = 0; a < n; ++a) {
     for (int b = a; b < n; ++b) {
       const PairMaterial& pair = model.materials.pair(a, b);
@@ -399,8 +398,7 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
   hdf5::RowRange joint_range;
   joints = order_rows(
       comm, std::move(joints), [](const JointRecord& row) { return row.id; }, joint_range);
-  const std::int64_t n_bodies = comm.sum(static_cast<std::int64_t>(bodies.size())) +
-                                static_cast<std::int64_t>(model.unbounded.size());
+  const std::int64_t n_bodies = comm.sum(std::ssize(bodies)) + std::ssize(model.unbounded);
 
   const std::uint64_t bytes = 168 * static_cast<std::uint64_t>(n_bodies) +
                               136 * contact_range.total + kJointRecordBytes * joint_range.total;

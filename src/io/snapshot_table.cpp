@@ -171,7 +171,7 @@ class Snapshot {
       if (found == known.end() || *found != id) {
         fail(snapshot_, "/bodies/id", "its ids are not those of " + bodies_.path());
       }
-      match.at.push_back(static_cast<std::size_t>(found - known.begin()));
+      match.at.push_back(found - known.begin());
     }
     return match;
   }
@@ -191,7 +191,7 @@ class Snapshot {
     }
     if (body.type == ShapeType::hull || body.type == ShapeType::compound) {
       if (shapes.geometry[at] < 0) fail(bodies_, "/bodies/geometry", "missing", row);
-      body.geometry = static_cast<std::int32_t>(shapes.geometry[at]);
+      body.geometry = narrow<std::int32_t>(shapes.geometry[at]);
     }
     return body;
   }
@@ -238,14 +238,14 @@ std::int32_t count_snapshot_geometries(const std::string& file) {
   open_snapshot(file);
   const hdf5::File bodies = open_bodies(file);
   if (!bodies.exists("/geometries")) return 0;
-  return static_cast<std::int32_t>(bodies.members("/geometries").size());
+  return narrow<std::int32_t>(bodies.members("/geometries").size());
 }
 
 std::int64_t count_snapshot_rows(const std::string& file) {
   const Snapshot snapshot(file);
   std::int64_t count = 0;
   for (std::uint64_t first = 0; first < snapshot.total(); first += kChunk)
-    count += static_cast<std::int64_t>(snapshot.dynamic_rows(first).size());
+    count += std::ssize(snapshot.dynamic_rows(first));
   return count;
 }
 
@@ -256,13 +256,13 @@ void read_snapshot_rows(
   std::int64_t seen = 0;  // rows of the table before this chunk
   for (std::uint64_t at = 0; at < snapshot.total() && seen < last; at += kChunk) {
     std::vector<std::uint64_t> rows = snapshot.dynamic_rows(at);
-    const auto n = static_cast<std::int64_t>(rows.size());
+    const auto n = std::ssize(rows);
     const std::int64_t begin = std::clamp<std::int64_t>(first - seen, 0, n);
     const std::int64_t end = std::clamp<std::int64_t>(last - seen, 0, n);
     if (begin < end) {
       snapshot.read({rows.begin() + begin, rows.begin() + end},
                     [&](std::size_t i, const Shape& shape, const BodyMotionState& state) {
-                      take(seen + begin + static_cast<std::int64_t>(i), shape, state);
+                      take(seen + begin + narrow<std::int64_t>(i), shape, state);
                     });
     }
     seen += n;

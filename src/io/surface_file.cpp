@@ -8,6 +8,7 @@
 #include <span>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena {
 
@@ -69,7 +70,7 @@ class Lines {
 
 std::int32_t add_vertex(Surface& surface, const Vec3& v) {
   surface.vertices.push_back(v);
-  return static_cast<std::int32_t>(surface.vertices.size()) - 1;
+  return narrow<std::int32_t>(surface.vertices.size()) - 1;
 }
 
 constexpr std::size_t kBinaryHead = 84, kBinaryTriangle = 50;
@@ -115,8 +116,7 @@ Surface parse_binary_stl(std::string_view content, const std::string& name) {
     for (std::size_t k = 0; k < 3; ++k) {
       Vec3 v;
       for (std::size_t i = 0; i < 3; ++i)
-        v[static_cast<Eigen::Index>(i)] =
-            static_cast<double>(little_endian_float(at + 12 * k + 4 * i));
+        v[i] = static_cast<double>(little_endian_float(at + 12 * k + 4 * i));
       if (!v.allFinite())
         throw Error("triangle " + std::to_string(t) + ": not finite", name, "export it again");
       triangle[k] = add_vertex(surface, v);
@@ -166,20 +166,18 @@ std::int32_t obj_corner(const Lines& lines, std::string_view word, std::size_t n
   std::int64_t index = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, index);
-  const auto n = static_cast<std::int64_t>(n_vertices);
+  const std::int64_t n = n_vertices;
   if (error != std::errc() || stop != end || index == 0 || index > n || index < -n) {
     lines.fail("'" + std::string(word.substr(0, 40)) + "' names no vertex",
                "there are " + std::to_string(n) + " before this line");
   }
-  return static_cast<std::int32_t>(index > 0 ? index - 1 : n + index);
+  return narrow<std::int32_t>(index > 0 ? index - 1 : n + index);
 }
 
 /// Whether a polygon can be cut into a fan from its first corner: all its triangles look the same
 /// way.
 bool is_fan(const Surface& surface, std::span<const std::int32_t> corners) {
-  const auto at = [&](std::size_t k) {
-    return surface.vertices[static_cast<std::size_t>(corners[k])];
-  };
+  const auto at = [&](std::size_t k) { return surface.vertices[corners[k]]; };
   Vec3 normal = Vec3::Zero();  // twice the area of the polygon
   for (std::size_t k = 1; k + 1 < corners.size(); ++k)
     normal += (at(k) - at(0)).cross(at(k + 1) - at(0));

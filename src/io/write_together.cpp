@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "io/atomic_file.hpp"
 
 namespace catena {
@@ -17,7 +18,7 @@ constexpr std::int64_t kHeaderBytes = 64 * 1024;
 void write_together(const Communicator& comm, const std::string& path, std::uint64_t bytes,
                     const std::function<void(hdf5::File&)>& write, hdf5::Format format) {
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) check_room(path, static_cast<std::int64_t>(bytes) + kHeaderBytes);
+    if (comm.rank() == 0) check_room(path, narrow<std::int64_t>(bytes) + kHeaderBytes);
   });
   std::optional<hdf5::File> file;
   std::exception_ptr failure;

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/base/suggest.hpp"
 #include "yaml_tree.hpp"
 
@@ -36,7 +37,7 @@ Node& step_into_list(Node& list, const std::string& word, const std::string& whe
       throw Error("there is no item " + word, where,
                   "the list has " + std::to_string(list.items.size()) + " items, counted from 0");
     }
-    return list.items[static_cast<std::size_t>(index)];
+    return list.items[index];
   }
   Node* inner = nullptr;
   if (find_item(list, word, inner) >= 0) return *inner;
@@ -67,7 +68,7 @@ int find_item(Node& list, std::string_view name, Node*& inner) {
     const Node* part = named_part(list.items[i]);
     if (part == nullptr || part->find("name")->text != name) continue;
     if (found >= 0) return -1;
-    found = static_cast<int>(i);
+    found = narrow<int>(i);
     inner = const_cast<Node*>(part);
   }
   return found;

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "catena/base/index.hpp"
 #include "catena/io/yaml_settings.hpp"
 #include "setting_text.hpp"
 
@@ -73,7 +74,7 @@ class Manual : public SettingsVisitor {
   }
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {
-    row(key, words_text(names), std::string(names[static_cast<std::size_t>(value)]), info);
+    row(key, words_text(names), std::string(names[value]), info);
   }
   void section(std::string_view key, const SettingInfo& info,
                const std::function<void()>& body) override {
@@ -100,7 +101,7 @@ class Manual : public SettingsVisitor {
               const SettingInfo& info, const std::function<void(int)>& body) override {
     const auto alternatives = [&] {
       for (std::size_t i = 0; i < names.size(); ++i) {
-        alternative(names[i], [&] { body(static_cast<int>(i)); });
+        alternative(names[i], [&] { body(narrow<int>(i)); });
       }
     };
     if (key.empty()) {

@@ -129,7 +129,7 @@ class Printer : public SettingsVisitor {
   }
   void choice(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo& info) override {
-    const std::string_view name = names[static_cast<std::size_t>(value)];
+    const std::string_view name = names[value];
     leaf(key, std::string(name), json_string(name), info);
   }
   void section(std::string_view key, const SettingInfo&,
@@ -158,9 +158,7 @@ class Printer : public SettingsVisitor {
   }
   void one_of(std::string_view key, int& value, std::span<const std::string_view> names,
               const SettingInfo&, const std::function<void(int)>& body) override {
-    const auto inner = [&] {
-      within(names[static_cast<std::size_t>(value)], false, [&] { body(value); });
-    };
+    const auto inner = [&] { within(names[value], false, [&] { body(value); }); };
     if (key.empty()) {
       inner();
     } else {
@@ -204,7 +202,7 @@ class Printer : public SettingsVisitor {
     return item.is_list ? "[" + out + "]" : "{" + out + "}";
   }
   static void print(const Item& item, int depth, std::string& out) {
-    out += std::string(static_cast<std::size_t>(2 * depth), ' ') + item.key + ":";
+    out += std::string(2 * depth, ' ') + item.key + ":";
     print_value(item, depth, out);
   }
   static void print_value(const Item& item, int depth, std::string& out) {
@@ -224,9 +222,8 @@ class Printer : public SettingsVisitor {
   static void print_entry(const Item& entry, int depth, std::string& out) {
     const std::size_t begin = out.size();
     for (const Item& inner : entry.items) print(inner, depth + 1, out);
-    if (entry.items.empty())
-      out += std::string(static_cast<std::size_t>(2 * depth + 2), ' ') + "{}\n";
-    out[begin + static_cast<std::size_t>(2 * depth)] = '-';
+    if (entry.items.empty()) out += std::string(2 * depth + 2, ' ') + "{}\n";
+    out[begin + (2 * depth)] = '-';
   }
 
   Item root_;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/base/suggest.hpp"
 #include "catena/base/units.hpp"
 #include "number_hint.hpp"
@@ -53,7 +54,7 @@ class Reader : public SettingsVisitor {
     limits.min = std::max(info.min, static_cast<double>(std::numeric_limits<int>::min()));
     limits.max = std::min(info.max, static_cast<double>(std::numeric_limits<int>::max()));
     visit(key, wide, limits);
-    value = static_cast<int>(wide);
+    value = narrow<int>(wide);
   }
   void visit(std::string_view key, std::int64_t& value, const SettingInfo& info) override {
     const Node* node = find(key, info, "a whole number");
@@ -98,7 +99,7 @@ class Reader : public SettingsVisitor {
     for (std::size_t i = 0; i < value.size(); ++i) {
       std::int64_t wide = value[i];
       whole_number(node->items[i], key, limits, wide);
-      value[i] = static_cast<int>(wide);
+      value[i] = narrow<int>(wide);
     }
   }
   void visit(std::string_view key, std::vector<std::string>& value,
@@ -317,7 +318,7 @@ class Reader : public SettingsVisitor {
   }
   static int index_in(std::span<const std::string_view> names, std::string_view word) {
     const auto at = std::find(names.begin(), names.end(), word);
-    return at == names.end() ? -1 : static_cast<int>(at - names.begin());
+    return at == names.end() ? -1 : narrow<int>(at - names.begin());
   }
   static std::string number_words(const SettingInfo& info) {
     return (info.unit.empty() ? "a number" : "a number in " + std::string(info.unit)) +
@@ -447,7 +448,7 @@ void Reader::named(std::string_view key, std::span<const std::string>, const Set
     const Node& n = node->items[i];
     if (n.made_by_path) {
       std::vector<std::string> others = names;
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      others.erase(others.begin() + i);
       const std::string near = nearest_word(names[i], others);
       report(Rank::value, {}, path_of(names[i]), "unknown path",
              near.empty() ? "" : "did you mean " + path_of(near) + "?");

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "catena/base/index.hpp"
+
 namespace catena {
 namespace {
 
@@ -46,7 +48,7 @@ double Sum::value_of(bool exact, const double* words) {
   // three digits hold 65 bits at least; what lies below them may only break ties
   double sum = 0.0;
   for (std::size_t i = top; i > 0 && i + 3 > top; --i)
-    sum += std::ldexp(static_cast<double>(digits[i - 1]), 32 * static_cast<int>(i - 1) - 1074);
+    sum += std::ldexp(static_cast<double>(digits[i - 1]), 32 * narrow<int>(i - 1) - 1074);
   return negative ? -sum : sum;
 }
 

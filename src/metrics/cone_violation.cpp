@@ -13,8 +13,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Adds a block or a row. A comparison drops what is not a number, so that it is looked for.
 void add(double distance, double size, ConeViolation& out) {
   if (!std::isfinite(distance) || !std::isfinite(size)) distance = kInfinity;
@@ -52,7 +50,7 @@ void add_wide_contact(ContactLaw law, const BlockView& view, const double* lambd
   if (law == ContactLaw::frictionless) c.cone = {};
   const std::array<int, 6> place = full_places(view);
   for (int row = 0; row < 6; ++row) {
-    const int from = place[static_cast<std::size_t>(row)];
+    const int from = place[row];
     if (from < 0) continue;
     c.lambda[row] = lambda[from];
     c.diagonal[row] = diagonal[from];
@@ -73,14 +71,14 @@ void add_wide_contact(ContactLaw law, const BlockView& view, const double* lambd
 void add_general(const ConstraintProblem& problem, Index k, const double* lambda,
                  const double* diagonal, ConeViolation& out) {
   const GeneralBlocks& blocks = problem.blocks;
-  const BlockView view = block_view(problem, static_cast<Index>(problem.contacts.size()) + k);
+  const BlockView view = block_view(problem, to_index(problem.contacts.size()) + k);
   if (view.kind == BlockKind::contact && view.rows > 3)
     return add_wide_contact(problem.law, view, lambda, diagonal, out);
   if (view.kind == BlockKind::contact)
     return add_contact(problem.law, {lambda[0] + view.cohesion, lambda[1], lambda[2]},
                        view.friction, view.cohesion, out);
-  const std::size_t row = at(blocks.row_begin[at(k)]);
-  for (std::size_t i = 0; i < at(view.rows); ++i) {
+  const std::size_t row = blocks.row_begin[k];
+  for (Index i = 0; i < view.rows; ++i) {
     const bool boxed = view.kind == BlockKind::boxed;
     const double lower = boxed                                ? blocks.lower[row + i]
                          : view.kind == BlockKind::unilateral ? 0.0
@@ -96,7 +94,7 @@ ConeViolation cone_violation_of(const ConstraintProblem& problem, std::span<cons
   ConeViolation out;
   std::vector<double> zeros;
   if (impulses.empty()) {
-    zeros.assign(at(problem.n_rows()), 0.0);
+    zeros.assign(problem.n_rows(), 0.0);
     impulses = zeros;
   }
   if (problem.assembled) {
@@ -114,7 +112,7 @@ ConeViolation cone_violation_of(const ConstraintProblem& problem, std::span<cons
   }
   const std::size_t first = 3 * problem.contacts.size();
   for (Index k = 0; k < problem.blocks.size(); ++k) {
-    const std::size_t row = at(problem.blocks.row_begin[at(k)]);
+    const std::size_t row = problem.blocks.row_begin[k];
     add_general(problem, k, impulses.data() + first + row, row_diagonal.data() + row, out);
   }
   return out;

@@ -8,8 +8,6 @@
 namespace catena {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 using ConstVec3 = Eigen::Map<const Vec3>;
 
 /// x . A x of a rigid body's inverse inertia (numbers 1-6 of its storage).
@@ -20,17 +18,16 @@ double quadratic(const double* m, const Vec3& x) {
 
 /// Adds one rigid body's part of the diagonal in three directions.
 void add_body(const double* m, const Vec3& arm, const std::array<Vec3, 3>& directions, Vec3& sum) {
-  for (std::size_t i = 0; i < 3; ++i)
-    sum[static_cast<Eigen::Index>(i)] += m[0] + quadratic(m, arm.cross(directions[i]));
+  for (std::size_t i = 0; i < 3; ++i) sum[i] += m[0] + quadratic(m, arm.cross(directions[i]));
 }
 
 }  // namespace
 
 Vec3 contact_diagonal(const ConstraintProblem& problem, const DelassusOperator& op, Index k) {
   const ProblemBodies& bodies = problem.bodies;
-  const RigidContact& c = problem.contacts[at(k)];
-  if (bodies.mass_kind[at(c.body_a)] == MassKind::dense ||
-      bodies.mass_kind[at(c.body_b)] == MassKind::dense) {
+  const RigidContact& c = problem.contacts[k];
+  if (bodies.mass_kind[c.body_a] == MassKind::dense ||
+      bodies.mass_kind[c.body_b] == MassKind::dense) {
     std::array<double, 9> block{};
     op.diagonal_block(k, block);
     return {block[0], block[4], block[8]};
@@ -38,8 +35,8 @@ Vec3 contact_diagonal(const ConstraintProblem& problem, const DelassusOperator& 
   const std::array<Vec3, 3> directions = {c.normal, c.tangent, c.normal.cross(c.tangent)};
   Vec3 sum = Vec3::Zero();
   const auto add = [&](Index b, const Vec3& arm) {
-    if (bodies.mass_kind[at(b)] != MassKind::prescribed)
-      add_body(bodies.inverse_mass.data() + bodies.mass_begin[at(b)], arm, directions, sum);
+    if (bodies.mass_kind[b] != MassKind::prescribed)
+      add_body(bodies.inverse_mass.data() + bodies.mass_begin[b], arm, directions, sum);
   };
   add(c.body_a, c.arm_a);
   add(c.body_b, c.arm_b);
@@ -49,16 +46,16 @@ Vec3 contact_diagonal(const ConstraintProblem& problem, const DelassusOperator& 
 std::array<double, 2> cone_diagonal(const ConstraintProblem& problem, const DelassusOperator& op,
                                     Index k) {
   const ProblemBodies& bodies = problem.bodies;
-  const RigidContact& c = problem.contacts[at(k)];
-  if (bodies.mass_kind[at(c.body_a)] == MassKind::dense ||
-      bodies.mass_kind[at(c.body_b)] == MassKind::dense) {
+  const RigidContact& c = problem.contacts[k];
+  if (bodies.mass_kind[c.body_a] == MassKind::dense ||
+      bodies.mass_kind[c.body_b] == MassKind::dense) {
     const Vec3 d = contact_diagonal(problem, op, k);
     return {d[0], 0.5 * (d[1] + d[2])};
   }
   double d_n = 0.0, a_t = 0.0;
   const auto add = [&](Index b, const Vec3& r) {
-    if (bodies.mass_kind[at(b)] == MassKind::prescribed) return;
-    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+    if (bodies.mass_kind[b] == MassKind::prescribed) return;
+    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
     const double turn_n = quadratic(m, r.cross(c.normal));
     const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
     d_n += m[0] + turn_n;
@@ -72,7 +69,7 @@ std::array<double, 2> cone_diagonal(const ConstraintProblem& problem, const Dela
 double row_scale(const ConstraintProblem& problem, const RigidContact& c) {
   const ProblemBodies& bodies = problem.bodies;
   const auto speed = [&](Index body, const Vec3& arm) {
-    const double* v = bodies.free_velocity.data() + bodies.dof_begin[at(body)];
+    const double* v = bodies.free_velocity.data() + bodies.dof_begin[body];
     return ConstVec3(v).norm() + std::sqrt(arm.squaredNorm() * ConstVec3(v + 3).squaredNorm());
   };
   return speed(c.body_a, c.arm_a) + speed(c.body_b, c.arm_b) + std::abs(c.bias);
@@ -81,14 +78,14 @@ double row_scale(const ConstraintProblem& problem, const RigidContact& c) {
 void row_scales(const ConstraintProblem& problem, Index k, std::vector<double>& scale) {
   const GeneralBlocks& blocks = problem.blocks;
   const ProblemBodies& bodies = problem.bodies;
-  const std::size_t first = at(blocks.row_begin[at(k)]);
-  scale.assign(at(blocks.row_begin[at(k) + 1]) - first, 0.0);
+  const std::size_t first = blocks.row_begin[k];
+  scale.assign(blocks.row_begin[k + 1] - first, 0.0);
   for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::abs(blocks.q[first + i]);
-  for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-    const std::size_t body = at(blocks.body[at(j)]);
-    const std::size_t begin = at(bodies.dof_begin[body]);
-    const std::size_t dofs = at(bodies.dof_begin[body + 1]) - begin;
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+    const std::size_t body = blocks.body[j];
+    const std::size_t begin = bodies.dof_begin[body];
+    const std::size_t dofs = bodies.dof_begin[body + 1] - begin;
+    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
     for (std::size_t i = 0; i < scale.size(); ++i)
       for (std::size_t d = 0; d < dofs; ++d)
         scale[i] += std::abs(g[i * dofs + d] * bodies.free_velocity[begin + d]);

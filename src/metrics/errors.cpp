@@ -50,8 +50,6 @@ struct Totals {
   std::array<double, kMaxima> maxima{};
 };
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 /// One contact of three rows, with all that its errors depend on.
@@ -77,18 +75,18 @@ struct ErrorEvaluator::Impl {
   }
 
   void set_up_assembled() {
-    diagonal.resize(at(problem.n_rows()));
+    diagonal.resize(problem.n_rows());
     std::array<double, 9> block{};
     for (Index k = 0; k < problem.n_blocks(); ++k) {
       op.diagonal_block(k, block);
-      for (std::size_t i = 0; i < 3; ++i) diagonal[3 * at(k) + i] = block[4 * i];
+      for (std::size_t i = 0; i < 3; ++i) diagonal[Offset{3} * k + i] = block[4 * i];
     }
     w_rows.resize(diagonal.size());
   }
 
   void set_up_bodies() {
     diagonal.reserve(width * problem.contacts.size());
-    for (Index k = 0; k < static_cast<Index>(problem.contacts.size()); ++k) {
+    for (Index k = 0; k < std::ssize(problem.contacts); ++k) {
       double d_n, d_1, d_2;
       if (cone_law) {
         const std::array<double, 2> d = cone_diagonal(problem, op, k);
@@ -102,11 +100,11 @@ struct ErrorEvaluator::Impl {
         d_1 = d[1];
         d_2 = d[2];
       }
-      const double scale = row_scale(problem, problem.contacts[at(k)]);
+      const double scale = row_scale(problem, problem.contacts[k]);
       for (const double d : {d_n, d_1, d_2})
         if (d > 0.0) contact_scales += scale * scale / d;
     }
-    w_rows.resize(at(problem.blocks.n_rows()));
+    w_rows.resize(problem.blocks.n_rows());
     row_diagonal.resize(w_rows.size());
     op.general_diagonals(row_diagonal);
   }
@@ -202,7 +200,7 @@ struct ErrorEvaluator::Impl {
     row_errors::DiscContact free = c;
     const std::array<int, 6> place = full_places(view);
     for (int row = 0; row < 6; ++row) {
-      const int from = place[static_cast<std::size_t>(row)];
+      const int from = place[row];
       if (from < 0) continue;
       c.lambda[row] = lambda[from];
       c.w[row] = w[from];
@@ -231,7 +229,7 @@ struct ErrorEvaluator::Impl {
                                      kNormal, false, true, t);
     for (std::size_t i = 0; i < 3; ++i)
       for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) {
-        if (place[static_cast<std::size_t>(row)] < 0 || rows.length[row] <= 0.0) continue;
+        if (place[row] < 0 || rows.length[row] <= 0.0) continue;
         const double bound = box ? rows.cone.bound[i] * std::max(c.lambda[0], 0.0) : 0.0;
         const double a = c.diagonal[row] * rows.length[row] * rows.length[row];
         Part part = scalar_row<kSet>(rows.lambda[row], rows.w[row], -bound, bound, a);
@@ -251,7 +249,7 @@ struct ErrorEvaluator::Impl {
   double add_general(Index k, const BlockView& view, const double* lambda, const double* r,
                      Totals& t) const {
     const GeneralBlocks& blocks = problem.blocks;
-    const std::size_t row = at(blocks.row_begin[at(k)]);
+    const std::size_t row = blocks.row_begin[k];
     const double* w = w_rows.data() + row;
     const double* d = row_diagonal.data() + row;
     if (view.kind == BlockKind::contact && view.rows > 3)
@@ -262,7 +260,7 @@ struct ErrorEvaluator::Impl {
            d[0], d[1], d[2], view.friction, view.cohesion},
           t);
     double energy = 0.0;
-    for (std::size_t i = 0; i < at(view.rows); ++i) {
+    for (Index i = 0; i < view.rows; ++i) {
       double lo = -kInfinity;
       double hi = kInfinity;
       if (view.kind == BlockKind::unilateral) lo = 0.0;
@@ -279,7 +277,7 @@ struct ErrorEvaluator::Impl {
   }
 
   void compare(Index block, double energy) {
-    if (energies != nullptr) (*energies)[at(block)] = energy;
+    if (energies != nullptr) (*energies)[block] = energy;
     if (energy <= worst_energy || std::isnan(worst_energy)) return;
     worst = block;
     worst_energy = energy;
@@ -328,7 +326,7 @@ struct ErrorEvaluator::Impl {
       for (std::size_t i = 0; i < size; ++i) {
         t.sums[kNormal] += group.normal[i];
         t.sums[kFriction] += group.friction[i];
-        compare(static_cast<Index>(first + i), group.normal[i] + group.friction[i]);
+        compare(to_index(first + i), group.normal[i] + group.friction[i]);
       }
     }
   }
@@ -357,7 +355,7 @@ struct ErrorEvaluator::Impl {
         rows.r = contact_slip(c, free.data() + a, free.data() + b);
         rows.r[0] += c.bias;
       }
-      compare(static_cast<Index>(k), add_contact<kSet>(rows, t));
+      compare(to_index(k), add_contact<kSet>(rows, t));
     }
   }
 
@@ -366,13 +364,13 @@ struct ErrorEvaluator::Impl {
   void walk_general(std::span<const double> impulses, std::span<const double> free, Totals& t) {
     const GeneralBlocks& blocks = problem.blocks;
     std::vector<double> none, r;
-    if (impulses.empty()) none.assign(at(blocks.n_rows()), 0.0);
+    if (impulses.empty()) none.assign(blocks.n_rows(), 0.0);
     const double* lambda = impulses.empty() ? none.data() : impulses.data();
-    r.assign(at(blocks.n_rows()), 0.0);
+    r.assign(blocks.n_rows(), 0.0);
     if constexpr (kSet == ErrorSet::all) op.general_slips(free, {}, r);
-    const auto n_contacts = static_cast<Index>(problem.contacts.size());
+    const auto n_contacts = to_index(problem.contacts.size());
     for (Index k = 0; k < blocks.size(); ++k) {
-      const std::size_t row = at(blocks.row_begin[at(k)]);
+      const std::size_t row = blocks.row_begin[k];
       compare(n_contacts + k, add_general<kSet>(k, block_view(problem, n_contacts + k),
                                                 lambda + row, r.data() + row, t));
     }
@@ -387,7 +385,7 @@ struct ErrorEvaluator::Impl {
       const double* d = diagonal.data() + 3 * k;
       const double* l = impulses.data() + 3 * k;
       const Vec3 lambda = impulses.empty() ? Vec3(Vec3::Zero()) : Vec3(l[0], l[1], l[2]);
-      compare(static_cast<Index>(k),
+      compare(to_index(k),
               add_contact<kSet>({lambda, Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]), d[0], d[1],
                                  d[2], n.friction[k], 0.0},
                                 t));
@@ -513,7 +511,7 @@ Sum ErrorEvaluator::Impl::round_off_scales() const {
   }
   std::vector<double> scale;
   for (Index k = 0; k < problem.blocks.size(); ++k) {
-    const std::size_t row = at(problem.blocks.row_begin[at(k)]);
+    const std::size_t row = problem.blocks.row_begin[k];
     row_scales(problem, k, scale);
     for (std::size_t i = 0; i < scale.size(); ++i) add_square(scale[i], row_diagonal[row + i]);
   }
@@ -528,7 +526,7 @@ void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> v
                            ErrorSet set) {
   Impl& s = *impl_;
   if (velocities.empty() && !s.problem.assembled) {
-    s.own_velocities.resize(at(s.problem.bodies.n_dofs()));
+    s.own_velocities.resize(s.problem.bodies.n_dofs());
     velocities = s.own_velocities;
   }
   s.op.velocities(impulses, velocities);
@@ -581,7 +579,7 @@ double ErrorEvaluator::energy_round_off() {
 
 std::vector<double> ErrorEvaluator::block_energies(std::span<const double> impulses,
                                                    std::span<double> velocities) {
-  std::vector<double> energies(at(impl_->problem.n_blocks()), 0.0);
+  std::vector<double> energies(impl_->problem.n_blocks(), 0.0);
   impl_->energies = &energies;
   evaluate(impulses, velocities, ErrorSet::energy);
   impl_->energies = nullptr;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "catena/math/rotation.hpp"
 
 namespace catena {
@@ -22,7 +23,7 @@ void split(BoxTree& tree, std::span<const Aabb> boxes, std::size_t at) {
   const std::int32_t first = tree.nodes[at].first, count = tree.nodes[at].count;
   Aabb centres;
   for (std::int32_t k = first; k < first + count; ++k) {
-    const auto item = static_cast<std::size_t>(tree.order[static_cast<std::size_t>(k)]);
+    const std::size_t item = tree.order[k];
     tree.nodes[at].box.merge(boxes[item]);
     const Vec3 c = middle(boxes[item]);
     centres.merge({c, c});
@@ -33,18 +34,18 @@ void split(BoxTree& tree, std::span<const Aabb> boxes, std::size_t at) {
   const auto begin = tree.order.begin() + first;
   const std::int32_t half = count / 2;
   std::nth_element(begin, begin + half, begin + count, [&](std::int32_t a, std::int32_t b) {
-    const double x = middle(boxes[static_cast<std::size_t>(a)])[axis];
-    const double y = middle(boxes[static_cast<std::size_t>(b)])[axis];
+    const double x = middle(boxes[a])[axis];
+    const double y = middle(boxes[b])[axis];
     return x != y ? x < y : a < b;
   });
   std::sort(begin, begin + half);
   std::sort(begin + half, begin + count);
-  const auto child = static_cast<std::int32_t>(tree.nodes.size());
+  const auto child = narrow<std::int32_t>(tree.nodes.size());
   tree.nodes[at].child = child;
   tree.nodes.push_back({{}, -1, first, half});
   tree.nodes.push_back({{}, -1, first + half, count - half});
-  split(tree, boxes, static_cast<std::size_t>(child));
-  split(tree, boxes, static_cast<std::size_t>(child) + 1);
+  split(tree, boxes, child);
+  split(tree, boxes, child + 1);
 }
 
 /// Inertia about the centre of mass from the integral of x x^T about it.
@@ -56,8 +57,8 @@ Mat3 inertia_of_moments(const Mat3& moments) {
 std::vector<std::array<std::int32_t, 3>> triangles_of_hull(const Geometry& hull) {
   std::vector<std::array<std::int32_t, 3>> triangles;
   for (std::size_t f = 0; f + 1 < hull.face_begin.size(); ++f) {
-    const auto begin = static_cast<std::size_t>(hull.face_begin[f]);
-    const auto end = static_cast<std::size_t>(hull.face_begin[f + 1]);
+    const std::size_t begin = hull.face_begin[f];
+    const std::size_t end = hull.face_begin[f + 1];
     for (std::size_t k = begin + 1; k + 1 < end; ++k)
       triangles.push_back(
           {hull.face_corners[begin], hull.face_corners[k], hull.face_corners[k + 1]});
@@ -96,7 +97,7 @@ void bound_vertices(Geometry& g) {
   for (const auto& triangle : g.triangles) {
     Aabb box;
     for (const std::int32_t k : triangle) {
-      const Vec3& v = g.vertices[static_cast<std::size_t>(k)];
+      const Vec3& v = g.vertices[k];
       box.merge({v, v});
     }
     g.item_boxes.push_back(box);
@@ -105,14 +106,13 @@ void bound_vertices(Geometry& g) {
 
 /// Edges of a hull from its faces, in the order of the faces.
 void find_edges(Geometry& hull) {
-  const auto at = [](std::int32_t i) { return static_cast<std::size_t>(i); };
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> seen;
   hull.edges.clear();
-  for (std::int32_t f = 0; f + 1 < static_cast<std::int32_t>(hull.face_begin.size()); ++f) {
-    const std::int32_t begin = hull.face_begin[at(f)], end = hull.face_begin[at(f) + 1];
+  for (std::int32_t f = 0; f + 1 < std::ssize(hull.face_begin); ++f) {
+    const std::int32_t begin = hull.face_begin[f], end = hull.face_begin[f + 1];
     for (std::int32_t k = begin; k < end; ++k) {
-      const std::int32_t a = hull.face_corners[at(k)];
-      const std::int32_t b = hull.face_corners[at(k + 1 < end ? k + 1 : begin)];
+      const std::int32_t a = hull.face_corners[k];
+      const std::int32_t b = hull.face_corners[k + 1 < end ? k + 1 : begin];
       const auto [edge, is_new] =
           seen.try_emplace({std::min(a, b), std::max(a, b)}, hull.edges.size());
       if (is_new) hull.edges.push_back({std::min(a, b), std::max(a, b), f, f});
@@ -126,7 +126,7 @@ void find_edges(Geometry& hull) {
 BoxTree build_box_tree(std::span<const Aabb> boxes) {
   BoxTree tree;
   if (boxes.empty()) return tree;
-  const auto n = static_cast<std::int32_t>(boxes.size());
+  const auto n = narrow<std::int32_t>(boxes.size());
   for (std::int32_t i = 0; i < n; ++i) tree.order.push_back(i);
   tree.nodes.push_back({{}, -1, 0, n});
   split(tree, boxes, 0);
@@ -134,9 +134,9 @@ BoxTree build_box_tree(std::span<const Aabb> boxes) {
 }
 
 std::int64_t Geometry::n_items() const {
-  if (type == ShapeType::mesh) return static_cast<std::int64_t>(triangles.size());
+  if (type == ShapeType::mesh) return std::ssize(triangles);
   if (type == ShapeType::heightfield) return std::int64_t{2} * (n_x - 1) * (n_y - 1);
-  if (type == ShapeType::compound) return static_cast<std::int64_t>(parts.size());
+  if (type == ShapeType::compound) return std::ssize(parts);
   return 1;
 }
 
@@ -154,9 +154,9 @@ MassProperties mass_properties(std::span<const Vec3> vertices,
   Vec3 first = Vec3::Zero();
   Mat3 second = Mat3::Zero();
   for (const auto& t : triangles) {
-    const Vec3 a = vertices[static_cast<std::size_t>(t[0])] - o;
-    const Vec3 b = vertices[static_cast<std::size_t>(t[1])] - o;
-    const Vec3 c = vertices[static_cast<std::size_t>(t[2])] - o;
+    const Vec3 a = vertices[t[0]] - o;
+    const Vec3 b = vertices[t[1]] - o;
+    const Vec3 c = vertices[t[2]] - o;
     const double d = a.dot(b.cross(c));
     const Vec3 s = a + b + c;
     volume += d / 6.0;

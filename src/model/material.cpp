@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena {
 
@@ -24,18 +25,16 @@ MaterialTable::MaterialTable(std::vector<Material> materials)
 }
 
 void MaterialTable::set_pair(int a, int b, const PairMaterial& pair) {
-  const auto n = static_cast<int>(materials_.size());
+  const auto n = narrow<int>(materials_.size());
   CATENA_CHECK(a >= 0 && a < n && b >= 0 && b < n, "material index out of range");
-  const auto at = [n](int i, int j) {
-    return static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j);
-  };
+  const auto at = [n](int i, int j) { return Offset{i} * Offset{n} + j; };
   pairs_[at(a, b)] = pair;
   pairs_[at(b, a)] = pair;
 }
 
 int MaterialTable::find(const std::string& name) const {
   for (std::size_t i = 0; i < materials_.size(); ++i) {
-    if (materials_[i].name == name) return static_cast<int>(i);
+    if (materials_[i].name == name) return narrow<int>(i);
   }
   return -1;
 }

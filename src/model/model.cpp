@@ -52,7 +52,7 @@ Vec3 PeriodicBox::shift(int code) const {
 Vec3 PeriodicBox::wrapped(const Vec3& p) const {
   Vec3 inside = p;
   for (int axis = 0; axis < 2; ++axis) {
-    const auto k = static_cast<std::size_t>(axis);
+    const std::size_t k = axis;
     if (!active[k] || (p[axis] >= lo[k] && p[axis] <= hi[k])) continue;
     const double period = hi[k] - lo[k];
     const double whole = std::floor((p[axis] - lo[k]) / period);
@@ -65,7 +65,7 @@ Vec3 PeriodicBox::wrapped(const Vec3& p) const {
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b) {
   if (!a.collides || !b.collides) return false;
   const int pair = a.group * model.n_groups + b.group;
-  return model.group_pairs.empty() || model.group_pairs[static_cast<std::size_t>(pair)] != 0;
+  return model.group_pairs.empty() || model.group_pairs[pair] != 0;
 }
 
 }  // namespace catena

@@ -80,7 +80,7 @@ Vec3 rotation_vector(const Quat& q) {
 
 const Motion* motion_of(const Model& model, const BodyConstants& body) {
   if (body.kind != BodyKind::kinematic || body.motion < 0) return nullptr;
-  return &model.motions[static_cast<std::size_t>(body.motion)];
+  return &model.motions[body.motion];
 }
 
 }  // namespace

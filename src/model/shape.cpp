@@ -108,7 +108,7 @@ Aabb compound_bounds(const Geometry& compound, double scale, const Pose& pose,
 }
 
 const Geometry& geometry_of(const Shape& shape, std::span<const Geometry> geometries) {
-  return geometries[static_cast<std::size_t>(shape.geometry)];
+  return geometries[shape.geometry];
 }
 
 }  // namespace

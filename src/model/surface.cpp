@@ -4,6 +4,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "catena/base/index.hpp"
+
 namespace catena {
 
 namespace {
@@ -25,7 +27,7 @@ std::vector<Side> sides_of(const Surface& surface) {
   for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
     for (std::size_t k = 0; k < 3; ++k) {
       const std::int32_t a = surface.triangles[t][k], b = surface.triangles[t][(k + 1) % 3];
-      sides.push_back({std::min(a, b), std::max(a, b), static_cast<std::int32_t>(t),
+      sides.push_back({std::min(a, b), std::max(a, b), narrow<std::int32_t>(t),
                        static_cast<std::int8_t>(k), a < b});
     }
   }
@@ -45,9 +47,7 @@ void weld(Surface& surface) {
   const std::size_t n = surface.vertices.size();
   std::vector<std::int32_t> order(n);
   std::iota(order.begin(), order.end(), 0);
-  const auto at = [&](std::int32_t i) -> Vec3& {
-    return surface.vertices[static_cast<std::size_t>(i)];
-  };
+  const auto at = [&](std::int32_t i) -> Vec3& { return surface.vertices[i]; };
   std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
     if (before(at(a), at(b))) return true;
     return !before(at(b), at(a)) && a < b;
@@ -55,16 +55,15 @@ void weld(Surface& surface) {
   std::vector<std::int32_t> first(n);  // of the equal ones
   for (std::size_t i = 0; i < n; ++i) {
     const bool same = i > 0 && at(order[i]) == at(order[i - 1]);
-    first[static_cast<std::size_t>(order[i])] =
-        same ? first[static_cast<std::size_t>(order[i - 1])] : order[i];
+    first[order[i]] = same ? first[order[i - 1]] : order[i];
   }
   std::vector<std::int32_t> number(n, -1);
   std::vector<Vec3> kept;
   for (auto& triangle : surface.triangles) {
     for (std::int32_t& corner : triangle) {
-      const auto v = static_cast<std::size_t>(first[static_cast<std::size_t>(corner)]);
+      const std::size_t v = first[corner];
       if (number[v] < 0) {
-        number[v] = static_cast<std::int32_t>(kept.size());
+        number[v] = narrow<std::int32_t>(kept.size());
         kept.push_back(surface.vertices[v]);
       }
       corner = number[v];
@@ -76,14 +75,14 @@ void weld(Surface& surface) {
 std::int64_t drop_flat_triangles(Surface& surface) {
   constexpr double kFlat = 1e-12;
   const auto flat = [&](const std::array<std::int32_t, 3>& t) {
-    const Vec3& a = surface.vertices[static_cast<std::size_t>(t[0])];
-    const Vec3& b = surface.vertices[static_cast<std::size_t>(t[1])];
-    const Vec3& c = surface.vertices[static_cast<std::size_t>(t[2])];
+    const Vec3& a = surface.vertices[t[0]];
+    const Vec3& b = surface.vertices[t[1]];
+    const Vec3& c = surface.vertices[t[2]];
     const double longest =
         std::max({(b - a).squaredNorm(), (c - b).squaredNorm(), (a - c).squaredNorm()});
     return !((b - a).cross(c - a).norm() > kFlat * longest);
   };
-  return static_cast<std::int64_t>(std::erase_if(surface.triangles, flat));
+  return std::erase_if(surface.triangles, flat);
 }
 
 SurfaceEdges edges_of(const Surface& surface) {
@@ -101,8 +100,7 @@ SurfaceEdges edges_of(const Surface& surface) {
     const Side& b = sides[begin + 1];
     if (a.upward == b.upward) count(edges.disagreed, a);
     const auto link = [&](const Side& from, const Side& to) {
-      edges.neighbours[static_cast<std::size_t>(from.triangle)]
-                      [static_cast<std::size_t>(from.number)] = to.triangle;
+      edges.neighbours[from.triangle][from.number] = to.triangle;
     };
     link(a, b);
     link(b, a);

@@ -75,7 +75,7 @@ TablePoint evaluate(const TableRows& rows, double t, double inside) {
   const auto after = std::upper_bound(rows.time.begin(), rows.time.end(), inside);
   if (after == rows.time.begin()) return {value_at(rows, 0), 0.0};
   if (after == rows.time.end()) return {value_at(rows, rows.time.size() - 1), 0.0};
-  const auto i = static_cast<std::size_t>(after - rows.time.begin()) - 1;
+  const auto i = (after - rows.time.begin()) - 1;
   if (rows.interpolation != Interpolation::linear) return on_cubic(rows, i, t);
   const double part = (t - rows.time[i]) / length(rows, i);
   return {value_at(rows, i) + part * (value_at(rows, i + 1) - value_at(rows, i)), secant(rows, i)};

@@ -3,13 +3,14 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena {
 
 // One row after the other is added: Dijkstra over reduced costs finds the cheapest way to free a
 // column for it. `u` and `v` are the duals; column n is a root that holds the row being added.
 std::vector<int> largest_assignment(std::span<const std::int64_t> gain, int n_rows) {
-  const auto n = static_cast<std::size_t>(n_rows);
+  const std::size_t n = n_rows;
   CATENA_CHECK(gain.size() == n * n, "a square matrix");
   constexpr std::int64_t kFar = std::numeric_limits<std::int64_t>::max();
   constexpr std::size_t kFree = std::numeric_limits<std::size_t>::max();
@@ -54,7 +55,7 @@ std::vector<int> largest_assignment(std::span<const std::int64_t> gain, int n_ro
     }
   }
   std::vector<int> column(n);
-  for (std::size_t j = 0; j < n; ++j) column[row_of[j]] = static_cast<int>(j);
+  for (std::size_t j = 0; j < n; ++j) column[row_of[j]] = narrow<int>(j);
   return column;
 }
 

@@ -81,7 +81,7 @@ CellParts split_graph(const Communicator& comm, const Bodies& bodies, const Cont
                       int n_parts) {
   CellGraphShare share;
   share.n_cells = n_cells;
-  std::vector<std::int64_t> cell(static_cast<std::size_t>(set.bodies.n_owned), -1);
+  std::vector<std::int64_t> cell(set.bodies.n_owned, -1);
   const std::vector<std::int64_t> position = partition_detail::curve_positions(comm, dynamic.place);
   for (std::size_t k = 0; k < position.size(); ++k) {
     // floor(position n_cells / n_dynamic); the product is exact below 9e10 bodies.
@@ -90,8 +90,8 @@ CellParts split_graph(const Communicator& comm, const Bodies& bodies, const Cont
   }
   cell = with_ghosts(comm, set, cell);
   for_each_edge(bodies, set, [&](Index body_a, Index body_b, std::int64_t rows) {
-    const std::int64_t a = cell[static_cast<std::size_t>(body_a)];
-    const std::int64_t b = cell[static_cast<std::size_t>(body_b)];
+    const std::int64_t a = cell[body_a];
+    const std::int64_t b = cell[body_b];
     CATENA_CHECK(a >= 0 && b >= 0, "the halo plan reaches every dynamic ghost in contact");
     if (a != b) share.edges.push_back({a, b, rows});
   });
@@ -132,11 +132,10 @@ void measure(const Communicator& comm, const Bodies& bodies, const ContactSet& s
   const std::vector<std::int64_t> all = with_ghosts(comm, set, {part.begin(), part.end()});
   std::int64_t cut = 0;
   for_each_edge(bodies, set, [&](Index a, Index b, std::int64_t rows) {
-    if (all[static_cast<std::size_t>(a)] != all[static_cast<std::size_t>(b)]) cut += rows;
+    if (all[a] != all[b]) cut += rows;
   });
-  std::vector<std::int64_t> work(static_cast<std::size_t>(n_parts), 0);
-  for (std::size_t i = 0; i < part.size(); ++i)
-    work[static_cast<std::size_t>(part[i])] += weight[i];
+  std::vector<std::int64_t> work(n_parts, 0);
+  for (std::size_t i = 0; i < part.size(); ++i) work[part[i]] += weight[i];
   comm.sum(work);
   std::int64_t total = 0;
   for (const std::int64_t w : work) total += w;
@@ -161,7 +160,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   const std::vector<std::int64_t> weight = partition_detail::body_weights(bodies, contacts, rate);
   const DynamicBodies dynamic(bodies, places, weight);
 
-  const std::int64_t n_dynamic = comm.sum(static_cast<std::int64_t>(dynamic.index.size()));
+  const std::int64_t n_dynamic = comm.sum(std::ssize(dynamic.index));
   const std::int64_t n_cells = std::min(n_dynamic, settings.max_graph);
   const bool aggregated = n_cells < n_dynamic;
   std::int64_t joined = 0;

@@ -6,6 +6,7 @@
 
 #include "bytes.hpp"
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena::partition_detail {
 
@@ -25,7 +26,7 @@ struct Dealing {
     rank = std::clamp(rank, std::int64_t{0}, n_ranks - 1);
     while (cell < first(rank)) --rank;
     while (cell >= first(rank + 1)) ++rank;
-    return static_cast<int>(rank);
+    return narrow<int>(rank);
   }
 };
 
@@ -36,14 +37,14 @@ struct Contribution {
 
   std::vector<std::byte> pack() const {
     std::vector<std::byte> bytes;
-    put(bytes, static_cast<std::int64_t>(weights.size()));
+    put(bytes, std::ssize(weights));
     put(bytes, weights.data(), weights.size());
     put(bytes, edges.data(), edges.size());
     return bytes;
   }
   static Contribution unpack(std::span<const std::byte> bytes) {
     Contribution c;
-    c.weights.resize(static_cast<std::size_t>(take<std::int64_t>(bytes)));
+    c.weights.resize(take<std::int64_t>(bytes));
     take(bytes, c.weights.data(), c.weights.size());
     c.edges = from_bytes<CellEdge>(bytes);
     return c;
@@ -81,34 +82,34 @@ struct HeldGraph {
 HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
                          const std::vector<CellGraphShare::Weight>& weights,
                          const std::vector<CellEdge>& edges) {
-  std::vector<Contribution> sent(static_cast<std::size_t>(comm.size()));
+  std::vector<Contribution> sent(comm.size());
   for (const auto& w : weights) {
-    sent[static_cast<std::size_t>(dealing.holder(w.cell))].weights.push_back(w);
+    sent[dealing.holder(w.cell)].weights.push_back(w);
   }
   for (const CellEdge& e : edges) {
-    sent[static_cast<std::size_t>(dealing.holder(e.a))].edges.push_back(e);
+    sent[dealing.holder(e.a)].edges.push_back(e);
   }
   std::vector<Parcel> out;
   for (int r = 0; r < comm.size(); ++r) {
-    const Contribution& c = sent[static_cast<std::size_t>(r)];
+    const Contribution& c = sent[r];
     if (!c.weights.empty() || !c.edges.empty()) out.push_back({r, c.pack()});
   }
 
   const std::int64_t first = dealing.first(comm.rank());
   const std::int64_t end = dealing.first(comm.rank() + 1);
   HeldGraph held;
-  held.weights.resize(static_cast<std::size_t>(end - first), 0);
+  held.weights.resize(end - first, 0);
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     const Contribution c = Contribution::unpack(parcel.bytes);
     auto& asker = held.askers.emplace_back(parcel.rank, std::vector<std::int64_t>{});
     for (const auto& w : c.weights) {
-      held.weights[static_cast<std::size_t>(w.cell - first)] += w.weight;
+      held.weights[w.cell - first] += w.weight;
       asker.second.push_back(w.cell - first);
     }
     held.edges.insert(held.edges.end(), c.edges.begin(), c.edges.end());
   }
   merge_edges(held.edges);
-  held.n_edges = static_cast<std::int64_t>(held.edges.size());
+  held.n_edges = std::ssize(held.edges);
   for (CellEdge& e : held.edges) e.weight *= 2;
   for (std::int64_t c = first; c < end && c + 1 < dealing.n_cells; ++c) {
     held.edges.push_back({c, c + 1, 1});
@@ -172,13 +173,13 @@ CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_part
 
   CellParts result;
   result.n_edges = comm.sum(held.n_edges);
-  result.valid = comm.max(static_cast<std::int64_t>(range.size())) > 0;
+  result.valid = comm.max(std::ssize(range)) > 0;
   if (!result.valid) return result;
   std::vector<Parcel> answers;
   for (const auto& [rank, cells] : held.askers) {
     std::vector<std::int32_t> parts;
     parts.reserve(cells.size());
-    for (const std::int64_t c : cells) parts.push_back(range[static_cast<std::size_t>(c)]);
+    for (const std::int64_t c : cells) parts.push_back(range[c]);
     answers.push_back({rank, to_bytes(parts)});
   }
   // A holder's cells come back in the order in which they were sent: ascending, so the

@@ -10,13 +10,12 @@ namespace catena::partition_detail {
 
 bool joins_dynamic(const ContactSet& set, const Contact& contact) {
   const auto& all = set.bodies.constants;
-  return is_dynamic(all[static_cast<std::size_t>(contact.body_a)]) &&
-         is_dynamic(all[static_cast<std::size_t>(contact.body_b)]);
+  return is_dynamic(all[contact.body_a]) && is_dynamic(all[contact.body_b]);
 }
 
 Index home_index(const ContactSet& set, const Contact& contact) {
-  const auto& a = set.bodies.constants[static_cast<std::size_t>(contact.body_a)];
-  const auto& b = set.bodies.constants[static_cast<std::size_t>(contact.body_b)];
+  const auto& a = set.bodies.constants[contact.body_a];
+  const auto& b = set.bodies.constants[contact.body_b];
   const Index home = home_of(a, b) == a.id ? contact.body_a : contact.body_b;
   CATENA_CHECK(home < set.bodies.n_owned, "a contact is held by the owner of its home body");
   return home;
@@ -28,7 +27,7 @@ std::array<Index, kJointBodies> dynamic_bodies(const ContactSet& set, std::size_
   for (const std::size_t k : kHomeOrder) {
     const Index body = set.joint_bodies[j][k];
     if (body == kNoIndex) continue;
-    if (is_dynamic(set.bodies.constants[static_cast<std::size_t>(body)])) found[n++] = body;
+    if (is_dynamic(set.bodies.constants[body])) found[n++] = body;
   }
   CATENA_CHECK(n > 0 && found[0] < set.bodies.n_owned, "a joint is held by the owner of its home");
   return found;
@@ -38,10 +37,10 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
                                        const WorkRate& rate) {
   std::vector<std::int64_t> rows(bodies.constants.size(), 0);
   for (const Contact& contact : set.contacts) {
-    rows[static_cast<std::size_t>(home_index(set, contact))] += kRowsPerContact;
+    rows[home_index(set, contact)] += kRowsPerContact;
   }
   for (std::size_t j = 0; j < set.joint_bodies.size(); ++j) {
-    rows[static_cast<std::size_t>(dynamic_bodies(set, j)[0])] += rows_of(bodies.joints[j].type);
+    rows[dynamic_bodies(set, j)[0]] += rows_of(bodies.joints[j].type);
   }
   std::vector<std::int64_t> weight;
   weight.reserve(rows.size());
@@ -55,7 +54,7 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
 std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet& set,
                                       const std::vector<std::int64_t>& owned) {
   constexpr int kTag = 71;
-  std::vector<double> all(static_cast<std::size_t>(set.bodies.size()), -1.0);
+  std::vector<double> all(set.bodies.size(), -1.0);
   for (std::size_t i = 0; i < owned.size(); ++i) all[i] = static_cast<double>(owned[i]);
   HaloExchange halo(comm, set.ghosts, 1, kTag);
   halo.begin(all);

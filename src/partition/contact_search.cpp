@@ -72,7 +72,7 @@ const Twist& LocalBodies::twist_among_moving(Index i) const {
   const auto at = std::lower_bound(moving.begin(), moving.end(), i,
                                    [](const auto& entry, Index j) { return entry.first < j; });
   const bool found = at != moving.end() && at->first == i;
-  return found ? at->second : state[static_cast<std::size_t>(i)].twist;
+  return found ? at->second : state[i].twist;
 }
 
 struct ContactSearch::Impl {
@@ -121,9 +121,7 @@ struct ContactSearch::Impl {
   void narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts);
   void collide_pair(const LocalBodies& local, const IdPair& pair, std::vector<Contact>& contacts);
   /// Of a position in the order of ids.
-  const Probe& probe_at(Index position) const {
-    return probes[static_cast<std::size_t>(by_id[static_cast<std::size_t>(position)])];
-  }
+  const Probe& probe_at(Index position) const { return probes[by_id[position]]; }
   bool held_apart(const Probe& a, const Probe& b);
   void finish_pair(const IdPair& pair, std::vector<Contact>& contacts, std::size_t first) const;
   void keep_needed(const JointLinks& links, ContactSet& out);
@@ -188,15 +186,15 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
   local.constants.refer_to(bodies.constants);
   local.state.refer_to(state.body);
   local.owner.assign(n, comm.rank());
-  local.n_owned = static_cast<Index>(n);
+  local.n_owned = to_index(n);
   local.moving.clear();
   probes.clear();
   boxes.clear();
-  probes.reserve(static_cast<std::size_t>(n_owned_probes));  // as many as there were
-  boxes.reserve(static_cast<std::size_t>(n_owned_probes));
+  probes.reserve(n_owned_probes);  // as many as there were
+  boxes.reserve(n_owned_probes);
   for (std::size_t i = 0; i < n; ++i) {
     const BodyConstants& body = bodies.constants[i];
-    const auto place = static_cast<Index>(i);
+    const auto place = to_index(i);
     if (body.kind == BodyKind::kinematic && body.motion >= 0) {
       local.moving.emplace_back(place, in_motion(body, state.time));
     }
@@ -205,7 +203,7 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
     add_probe(body, pose.p, local.twist(place), place);
     boxes.push_back(swept_box(body, pose, probes.back()));
   }
-  n_owned_probes = static_cast<Index>(probes.size());
+  n_owned_probes = to_index(probes.size());
 }
 
 /// Collective. Tells the owned bodies that reach other ranks' boxes or on which their joints act.
@@ -213,14 +211,14 @@ void ContactSearch::Impl::choose_offers(const Bodies& bodies) {
   std::vector<RankBoxes::Member> members;
   members.reserve(probes.size());
   for (const Probe& probe : probes) {
-    const BodyConstants& body = bodies.constants[static_cast<std::size_t>(probe.body)];
+    const BodyConstants& body = bodies.constants[probe.body];
     members.push_back({half_extent(body.shape), probe.dynamic});
   }
   rank_boxes.group(members, boxes);
   const std::vector<double> all = comm.all_gather(std::span(rank_boxes.published()));
   rank_boxes.select(all, comm.rank(), boxes, images, offered);
   for (auto& [rank, list] : offered) {
-    for (Index& i : list) i = probes[static_cast<std::size_t>(i)].body;
+    for (Index& i : list) i = probes[i].body;
   }
   partition_detail::merge_offers(offered, bodies.links.offered);
 }
@@ -238,7 +236,7 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
       Parcel parcel{rank, {}};
       parcel.bytes.reserve(list.size() * sizeof(BodyRecord));
       for (const Index i : list) {
-        const auto k = static_cast<std::size_t>(i);
+        const std::size_t k = i;
         partition_detail::put(
             parcel.bytes, BodyRecord{bodies.constants[k], {state.body[k].pose, local.twist(i)}});
       }
@@ -259,7 +257,7 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
       }
     }
   }
-  local.n_ghost = static_cast<Index>(candidate_place.size());
+  local.n_ghost = to_index(candidate_place.size());
 }
 
 void ContactSearch::Impl::add_unbounded(double time, LocalBodies& local) {
@@ -282,15 +280,13 @@ void ContactSearch::Impl::order_by_id() {
     by_id.resize(probes.size());
     std::iota(by_id.begin(), by_id.end(), Index{0});
   }
-  const auto less = [this](Index i, Index j) {
-    return probes[static_cast<std::size_t>(i)].id < probes[static_cast<std::size_t>(j)].id;
-  };
+  const auto less = [this](Index i, Index j) { return probes[i].id < probes[j].id; };
   if (!std::is_sorted(by_id.begin(), by_id.end(), less)) {
     std::sort(by_id.begin(), by_id.end(), less);
   }
   place_by_id.resize(by_id.size());
   for (std::size_t k = 0; k < by_id.size(); ++k) {
-    place_by_id[static_cast<std::size_t>(by_id[k])] = static_cast<Index>(k);
+    place_by_id[by_id[k]] = to_index(k);
   }
 }
 
@@ -304,8 +300,7 @@ void ContactSearch::Impl::pairs_of_grid(const LocalBodies& local) {
   }
   const Index n_first = images.place(boxes, n_owned_probes, grid, grid_of);
   for (const auto& [i, j] : broad_phase.find_unsorted(grid, n_first)) {
-    const ImageOf &x = grid_of[static_cast<std::size_t>(i)],
-                  &y = grid_of[static_cast<std::size_t>(j)];
+    const ImageOf &x = grid_of[i], &y = grid_of[j];
     // two images: the relation stands for itself elsewhere
     if ((x.code != kNoImage && y.code != kNoImage) || x.body == y.body) continue;
     if (x.code != kNoImage) {
@@ -318,10 +313,10 @@ void ContactSearch::Impl::pairs_of_grid(const LocalBodies& local) {
 
 /// Probes a and b, displaced by the image; at least one of them is of an owned body.
 void ContactSearch::Impl::consider(const LocalBodies& local, Index a, Index b, int image) {
-  const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+  const std::size_t i = a, j = b;
   const Probe &x = probes[i], &y = probes[j];
   if (!x.dynamic && !y.dynamic) return;
-  const auto of_a = static_cast<std::size_t>(x.body), of_b = static_cast<std::size_t>(y.body);
+  const std::size_t of_a = x.body, of_b = y.body;
   if (!model->group_pairs.empty() &&
       !may_collide(*model, local.constants[of_a], local.constants[of_b])) {
     return;
@@ -351,10 +346,10 @@ void ContactSearch::Impl::add_pair(std::size_t a, std::size_t b, int image) {
 void ContactSearch::Impl::pairs_of_planes(const LocalBodies& local) {
   for (std::size_t u = boxes.size(); u < probes.size(); ++u) {
     if (probes[u].type != ShapeType::plane) continue;
-    const auto plane = static_cast<std::size_t>(probes[u].body);
+    const std::size_t plane = probes[u].body;
     const Vec3 up = local.state[plane].pose.q.toRotationMatrix().col(2);
     const double spin = local.state[plane].twist.w.norm();
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n_owned_probes); ++i) {
+    for (std::int64_t i = 0; i < n_owned_probes; ++i) {
       const Probe& body = probes[i];
       if (!body.dynamic) continue;
       const Vec3 from_plane = body.p - probes[u].p;
@@ -362,7 +357,7 @@ void ContactSearch::Impl::pairs_of_planes(const LocalBodies& local) {
       if (spin > 0.0) closing += spin * (from_plane.norm() + body.radius);
       const double reach = model->contact.margin + step * std::max(0.0, closing);
       if (!(up.dot(from_plane) - body.radius < reach)) continue;
-      const auto own = static_cast<std::size_t>(body.body);
+      const std::size_t own = body.body;
       if (!may_collide(*model, local.constants[own], local.constants[plane])) continue;
       add_pair(i, u, kNoImage);
     }
@@ -372,11 +367,11 @@ void ContactSearch::Impl::pairs_of_planes(const LocalBodies& local) {
 /// Counting sort by the lower id, then each bucket by the higher.
 void ContactSearch::Impl::sort_pairs() {
   bucket.assign(by_id.size() + 1, 0);
-  for (const IdPair& pair : pairs) ++bucket[static_cast<std::size_t>(pair.low) + 1];
+  for (const IdPair& pair : pairs) ++bucket[pair.low + 1];
   std::partial_sum(bucket.begin(), bucket.end(), bucket.begin());
   sorted_pairs.resize(pairs.size());
   for (const IdPair& pair : pairs) {
-    sorted_pairs[static_cast<std::size_t>(bucket[static_cast<std::size_t>(pair.low)]++)] = pair;
+    sorted_pairs[bucket[pair.low]++] = pair;
   }
   auto begin = sorted_pairs.begin();
   for (std::size_t k = 0; k < by_id.size(); ++k) {
@@ -425,7 +420,7 @@ void ContactSearch::Impl::collide_pair(const LocalBodies& local, const IdPair& p
   const Probe &a = probe_at(pair.low), &b = probe_at(pair.high);
   if (a.jointed && b.jointed && held_apart(a, b)) return;
   const Index body_a = a.body, body_b = b.body;
-  const auto i = static_cast<std::size_t>(body_a), j = static_cast<std::size_t>(body_b);
+  const std::size_t i = body_a, j = body_b;
   const auto part = [&](std::int32_t items) { return part_in_image(items, pair.image); };
   if (a.type == ShapeType::sphere && b.type == ShapeType::sphere) {
     SphereGap g;
@@ -471,7 +466,7 @@ bool ContactSearch::Impl::held_apart(const Probe& a, const Probe& b) {
 void ContactSearch::Impl::finish_pair(const IdPair& pair, std::vector<Contact>& contacts,
                                       std::size_t first) const {
   if (contacts.size() == first) return;
-  std::sort(contacts.begin() + static_cast<std::ptrdiff_t>(first), contacts.end(),
+  std::sort(contacts.begin() + first, contacts.end(),
             [](const Contact& x, const Contact& y) { return x.key < y.key; });
   if (!model->planar) return;
   double size = std::numeric_limits<double>::infinity();
@@ -486,8 +481,8 @@ void ContactSearch::Impl::finish_pair(const IdPair& pair, std::vector<Contact>& 
 void ContactSearch::Impl::keep_needed(const JointLinks& links, ContactSet& out) {
   LocalBodies& local = out.bodies;
   if (local.n_ghost == 0) return;
-  const auto n_owned = static_cast<std::size_t>(local.n_owned);
-  const auto n_candidates = static_cast<std::size_t>(local.n_ghost);
+  const std::size_t n_owned = local.n_owned;
+  const std::size_t n_candidates = local.n_ghost;
   const std::size_t n_others = local.constants.size() - n_owned;
   moved_to.assign(n_others, kNoIndex);
   for (std::size_t k = 0; k < n_others; ++k) {
@@ -497,7 +492,7 @@ void ContactSearch::Impl::keep_needed(const JointLinks& links, ContactSet& out) 
   }
   for (const Contact& contact : out.contacts) {
     for (const Index body : {contact.body_a, contact.body_b}) {
-      if (body >= local.n_owned) moved_to[static_cast<std::size_t>(body) - n_owned] = 0;
+      if (body >= local.n_owned) moved_to[body - n_owned] = 0;
     }
   }
   std::size_t to = n_owned, kept = 0;
@@ -507,15 +502,15 @@ void ContactSearch::Impl::keep_needed(const JointLinks& links, ContactSet& out) 
     local.constants.other(to) = local.constants[n_owned + k];
     local.state.other(to) = local.state[n_owned + k];
     local.owner[to] = local.owner[n_owned + k];
-    moved_to[k] = static_cast<Index>(to++);
+    moved_to[k] = to_index(to++);
   }
   local.constants.resize(to);
   local.state.resize(to);
   local.owner.resize(to);
   candidate_place.resize(kept);
-  local.n_ghost = static_cast<Index>(kept);
+  local.n_ghost = to_index(kept);
   const auto renumber = [&](Index& body) {
-    if (body >= local.n_owned) body = moved_to[static_cast<std::size_t>(body) - n_owned];
+    if (body >= local.n_owned) body = moved_to[body - n_owned];
   };
   for (Contact& contact : out.contacts) {
     renumber(contact.body_a);
@@ -531,14 +526,14 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
   const LocalBodies& local = out.bodies;
   std::vector<Parcel> wanted;
   for (Index g = 0; g < local.n_ghost; ++g) {
-    const auto i = static_cast<std::size_t>(local.n_owned + g);
+    const std::size_t i = local.n_owned + g;
     if (local.constants[i].kind != BodyKind::dynamic) continue;
     if (neighbours.empty() || neighbours.back().rank != local.owner[i]) {
       neighbours.push_back({local.owner[i], {}, {}});
       wanted.push_back({local.owner[i], {}});
     }
     neighbours.back().receive.push_back(local.n_owned + g);
-    partition_detail::put(wanted.back().bytes, candidate_place[static_cast<std::size_t>(g)]);
+    partition_detail::put(wanted.back().bytes, candidate_place[g]);
   }
   const auto by_rank = [](const auto& x, int rank) { return x.rank < rank; };
   for (const Parcel& parcel : comm.exchange(std::move(wanted))) {
@@ -550,7 +545,7 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
                                         [](const auto& x, int rank) { return x.first < rank; });
     CATENA_CHECK(offer != offered.end() && offer->first == parcel.rank, "what was offered");
     for (const Index place : partition_detail::from_bytes<Index>(parcel.bytes)) {
-      at->send.push_back(offer->second[static_cast<std::size_t>(place)]);
+      at->send.push_back(offer->second[place]);
     }
   }
 }

@@ -53,7 +53,7 @@ std::uint64_t curve_key(const Vec3& point, const Aabb& box) {
   const double edge = (box.hi - box.lo).maxCoeff();
   std::array<std::uint32_t, 3> x{};
   for (int i = 0; i < 3; ++i) {
-    x[static_cast<std::size_t>(i)] = grid_coordinate(point[i], box.lo[i], edge);
+    x[i] = grid_coordinate(point[i], box.lo[i], edge);
   }
   to_transposed_hilbert(x);
   std::uint64_t key = 0;
@@ -115,7 +115,7 @@ struct SortedPlaces {
   }
   std::int64_t weight_before(const CurvePlace& place) const {
     const auto at = std::lower_bound(places.begin(), places.end(), place);
-    return before[static_cast<std::size_t>(at - places.begin())];
+    return before[at - places.begin()];
   }
 };
 
@@ -134,11 +134,11 @@ CurvePlace with_digit(CurvePlace place, int digit, int value) {
 std::vector<CurvePlace> find_cuts(const Communicator& comm, const SortedPlaces& sorted,
                                   int n_parts) {
   const std::int64_t total = comm.sum(sorted.before.back());
-  const auto n_cuts = static_cast<std::size_t>(n_parts - 1);
+  const std::size_t n_cuts = n_parts - 1;
   std::vector<CurvePlace> cut(n_cuts);
   std::vector<std::int64_t> target(n_cuts);
   for (std::size_t c = 0; c < n_cuts; ++c) {
-    const auto p = static_cast<std::int64_t>(c) + 1;
+    const auto p = narrow<std::int64_t>(c) + 1;
     target[c] = total / n_parts * p + total % n_parts * p / n_parts;
   }
   std::vector<std::int64_t> reached(n_cuts, 0);
@@ -146,8 +146,7 @@ std::vector<CurvePlace> find_cuts(const Communicator& comm, const SortedPlaces& 
   for (int digit = 0; digit < 2 * kDigits && reached != target; ++digit) {
     for (std::size_t c = 0; c < n_cuts; ++c) {
       for (int v = 1; v <= kTrials; ++v) {
-        trial[c * kTrials + static_cast<std::size_t>(v) - 1] =
-            sorted.weight_before(with_digit(cut[c], digit, v));
+        trial[c * kTrials + v - 1] = sorted.weight_before(with_digit(cut[c], digit, v));
       }
     }
     comm.sum(trial);
@@ -156,7 +155,7 @@ std::vector<CurvePlace> find_cuts(const Communicator& comm, const SortedPlaces& 
       const std::int64_t* first = &trial[c * kTrials];
       const auto v = std::upper_bound(first, first + kTrials, target[c]) - first;
       if (v == 0) continue;
-      cut[c] = with_digit(cut[c], digit, static_cast<int>(v));
+      cut[c] = with_digit(cut[c], digit, narrow<int>(v));
       reached[c] = first[v - 1];
     }
   }
@@ -173,27 +172,27 @@ std::vector<int> split_curve(const Communicator& comm, std::span<const CurvePlac
   std::vector<int> part(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const auto at = std::upper_bound(cut.begin(), cut.end(), places[i]);
-    part[i] = static_cast<int>(at - cut.begin());
+    part[i] = narrow<int>(at - cut.begin());
   }
   return part;
 }
 
 std::vector<std::int64_t> curve_positions(const Communicator& comm,
                                           std::span<const CurvePlace> places) {
-  const auto n_ranks = static_cast<std::size_t>(comm.size());
+  const auto n_ranks = comm.size();
   const std::vector<std::int64_t> ones(places.size(), 1);
   const std::vector<int> sorter = split_curve(comm, places, ones, comm.size());
 
   std::vector<std::vector<CurvePlace>> sent(n_ranks);
   std::vector<std::vector<std::size_t>> sent_index(n_ranks);
   for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto r = static_cast<std::size_t>(sorter[i]);
+    const std::size_t r = sorter[i];
     sent[r].push_back(places[i]);
     sent_index[r].push_back(i);
   }
   std::vector<Parcel> out;
-  for (std::size_t r = 0; r < n_ranks; ++r) {
-    if (!sent[r].empty()) out.push_back({static_cast<int>(r), to_bytes(sent[r])});
+  for (Index r = 0; r < n_ranks; ++r) {
+    if (!sent[r].empty()) out.push_back({narrow<int>(r), to_bytes(sent[r])});
   }
   const std::vector<Parcel> questions = comm.exchange(std::move(out));
 
@@ -203,7 +202,7 @@ std::vector<std::int64_t> curve_positions(const Communicator& comm,
     sorted.insert(sorted.end(), some.begin(), some.end());
   }
   std::sort(sorted.begin(), sorted.end());
-  const std::int64_t first = comm.exclusive_sum(static_cast<std::int64_t>(sorted.size()));
+  const std::int64_t first = comm.exclusive_sum(std::ssize(sorted));
   std::vector<Parcel> answers;
   for (const Parcel& parcel : questions) {
     std::vector<std::int64_t> positions;
@@ -216,7 +215,7 @@ std::vector<std::int64_t> curve_positions(const Communicator& comm,
   std::vector<std::int64_t> result(places.size());
   for (const Parcel& parcel : comm.exchange(std::move(answers))) {
     const auto positions = from_bytes<std::int64_t>(parcel.bytes);
-    const auto& index = sent_index[static_cast<std::size_t>(parcel.rank)];
+    const auto& index = sent_index[parcel.rank];
     for (std::size_t k = 0; k < index.size(); ++k) result[index[k]] = positions[k];
   }
   return result;

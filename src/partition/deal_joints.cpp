@@ -61,7 +61,7 @@ std::vector<std::int64_t> chain_starts(const Communicator& comm, std::span<const
     if (as_chain[j] == 0) continue;
     const Chain wanted{places[j].component, 0, 0};
     const auto at = std::lower_bound(questions.begin(), questions.end(), wanted, lower);
-    starts[j] = answers[static_cast<std::size_t>(at - questions.begin())];
+    starts[j] = answers[at - questions.begin()];
   }
   return starts;
 }
@@ -85,7 +85,7 @@ std::int64_t allowed_cut(const Slot& slot, std::int64_t at, std::int64_t split) 
 std::vector<Slot> spread_row(const Communicator& comm, std::span<const Slot> own, std::int64_t n) {
   const std::int64_t width = std::max<std::int64_t>((n - 1) / comm.size() + 1, 1);
   Mail<Slot> out = empty_mail<Slot>(comm);
-  for (const Slot& slot : own) out[static_cast<std::size_t>(slot.place / width)].push_back(slot);
+  for (const Slot& slot : own) out[slot.place / width].push_back(slot);
   std::vector<Slot> slots;
   for (const auto& from : deliver(comm, std::move(out)))
     slots.insert(slots.end(), from.begin(), from.end());
@@ -98,7 +98,7 @@ std::vector<Slot> spread_row(const Communicator& comm, std::span<const Slot> own
 /// reached, as nearly as chains allow.
 std::vector<std::int64_t> cut_row(const Communicator& comm, std::span<const Slot> own,
                                   std::int64_t split) {
-  const std::int64_t n = comm.sum(static_cast<std::int64_t>(own.size()));
+  const std::int64_t n = comm.sum(std::ssize(own));
   const std::vector<Slot> slots = spread_row(comm, own, n);
   std::int64_t cost = 0;
   for (const Slot& slot : slots) cost += slot.cost;
@@ -106,14 +106,14 @@ std::vector<std::int64_t> cut_row(const Communicator& comm, std::span<const Slot
   const std::int64_t total = comm.sum(cost);
   const std::int64_t n_ranks = comm.size();
   // every cut is found by the rank whose interval holds its share of the cost; the others add 0
-  std::vector<std::int64_t> first(static_cast<std::size_t>(n_ranks) + 1, 0);
+  std::vector<std::int64_t> first(n_ranks + 1, 0);
   const auto target = [&](std::int64_t r) { return total * r / n_ranks; };
   std::int64_t r = 1;
   while (r < n_ranks && target(r) < before) ++r;
   for (const Slot& slot : slots) {
     for (; r < n_ranks && target(r) < before + slot.cost; ++r) {
       const std::int64_t at = slot.place + (2 * (target(r) - before) > slot.cost);
-      first[static_cast<std::size_t>(r)] = allowed_cut(slot, at, split);
+      first[r] = allowed_cut(slot, at, split);
     }
     before += slot.cost;
   }
@@ -150,7 +150,7 @@ void deal_whole(const Communicator& comm, std::span<const JointPlace> places,
     };
     std::vector<Claim> claims;
     for (std::size_t r = 0; r < told.size(); ++r)
-      for (const Held& h : told[r]) claims.push_back({h.component, h.count, static_cast<int>(r)});
+      for (const Held& h : told[r]) claims.push_back({h.component, h.count, narrow<int>(r)});
     std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
       return std::tuple(a.component, -a.count, a.rank) < std::tuple(b.component, -b.count, b.rank);
     });
@@ -167,7 +167,7 @@ void deal_whole(const Communicator& comm, std::span<const JointPlace> places,
     const auto at = std::lower_bound(
         held.begin(), held.end(), places[j].component,
         [](const Held& h, std::int64_t component) { return h.component < component; });
-    rank[j] = winner[static_cast<std::size_t>(at - held.begin())];
+    rank[j] = winner[at - held.begin()];
   }
 }
 
@@ -192,7 +192,7 @@ JointDeal deal_joints(const Communicator& comm, std::span<const JointEdge> edges
   for (std::size_t j = 0; j < edges.size(); ++j) {
     if (as_chain[j] == 0) continue;
     const auto after = std::upper_bound(deal.first.begin(), deal.first.end(), deal.place[j]);
-    deal.rank[j] = static_cast<int>(after - deal.first.begin()) - 1;
+    deal.rank[j] = narrow<int>(after - deal.first.begin()) - 1;
   }
   deal_whole(comm, places, as_chain, deal.rank);
   return deal;

@@ -57,7 +57,7 @@ std::vector<JointEdge> edges_of(const Bodies& bodies, const JointWhereabouts& wh
     edges[j].rows = static_cast<int>(rows_of(bodies.joints[j].type));
     for (std::size_t k = 0; k < kJointBodies; ++k) {
       if (where[j][k].dynamic == 0) continue;
-      edges[j].body[static_cast<std::size_t>(edges[j].n_bodies++)] = bodies.joints[j].body[k];
+      edges[j].body[edges[j].n_bodies++] = bodies.joints[j].body[k];
     }
   }
   return edges;
@@ -69,7 +69,7 @@ int anchor_of(const JointConstants& joint,
               const std::array<partition_detail::Whereabouts, kJointBodies>& where) {
   for (std::size_t k = 0; k < kJointBodies; ++k) {
     const bool named = k < 2 || joint.body[k] != kNoBody;
-    if (named && where[k].dynamic == 0) return static_cast<int>(k);
+    if (named && where[k].dynamic == 0) return narrow<int>(k);
   }
   return -1;
 }
@@ -86,7 +86,7 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
       if (where[j][k].dynamic == 0) continue;
       const GlobalId id = bodies.joints[j].body[k];
       if (where[j][k].owner == comm.rank()) {
-        component[static_cast<std::size_t>(owned.find(id))] = places[j].component;
+        component[owned.find(id)] = places[j].component;
       } else {
         to[where[j][k].owner].insert(to[where[j][k].owner].end(), {id, places[j].component});
       }
@@ -98,7 +98,7 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     const auto pairs = from_bytes<GlobalId>(parcel.bytes);
     for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
-      component[static_cast<std::size_t>(owned.find(pairs[i]))] = pairs[i + 1];
+      component[owned.find(pairs[i])] = pairs[i + 1];
   }
   return component;
 }
@@ -116,7 +116,7 @@ Censuses own_census(const Bodies& bodies, const JointWhereabouts& where,
     m.n_joints = places[j].n_joints;
     if (const int anchor = anchor_of(bodies.joints[j], where[j]); anchor >= 0) {
       m.anchor = bodies.joints[j].id;
-      m.anchor_body = bodies.joints[j].body[static_cast<std::size_t>(anchor)];
+      m.anchor_body = bodies.joints[j].body[anchor];
     }
     merge(of_joint, censuses[m.component]);
   }
@@ -141,7 +141,7 @@ class Directory {
   Directory(const Communicator& comm, const Censuses& own) : comm_(comm) {
     std::map<int, std::vector<Census>> to;
     for (const auto& [component, census] : own)
-      to[static_cast<int>(component % comm.size())].push_back(census);
+      to[narrow<int>(component % comm.size())].push_back(census);
     std::vector<Parcel> out;
     out.reserve(to.size());
     for (const auto& [rank, censuses] : to)

@@ -23,14 +23,14 @@ class IdIndex {
       highest = std::max(highest, id_of(i));
     }
     if (highest - lowest_ < kSparse * static_cast<GlobalId>(n)) {
-      table_.assign(static_cast<std::size_t>(highest - lowest_ + 1), kNoIndex);
+      table_.assign(highest - lowest_ + 1, kNoIndex);
       for (std::size_t i = 0; i < n; ++i) {
-        table_[static_cast<std::size_t>(id_of(i) - lowest_)] = static_cast<Index>(i);
+        table_[id_of(i) - lowest_] = to_index(i);
       }
       return;
     }
     sorted_.reserve(n);
-    for (std::size_t i = 0; i < n; ++i) sorted_.emplace_back(id_of(i), static_cast<Index>(i));
+    for (std::size_t i = 0; i < n; ++i) sorted_.emplace_back(id_of(i), to_index(i));
     std::sort(sorted_.begin(), sorted_.end());
   }
   explicit IdIndex(const std::vector<BodyConstants>& bodies)
@@ -40,7 +40,7 @@ class IdIndex {
   Index find(GlobalId id) const {
     if (!table_.empty()) {
       const bool inside = id >= lowest_ && id - lowest_ < static_cast<GlobalId>(table_.size());
-      return inside ? table_[static_cast<std::size_t>(id - lowest_)] : kNoIndex;
+      return inside ? table_[id - lowest_] : kNoIndex;
     }
     const auto at = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(id, Index{0}));
     return at != sorted_.end() && at->first == id ? at->second : kNoIndex;

@@ -25,11 +25,10 @@ struct Owned {
 
 /// Ids of the bodies of impulses and couples held here, for each rank of the directory, ascending.
 std::vector<std::vector<GlobalId>> ids_to_ask(const State& state, int n_ranks) {
-  std::vector<std::vector<GlobalId>> ids(static_cast<std::size_t>(n_ranks));
+  std::vector<std::vector<GlobalId>> ids(n_ranks);
   const auto add = [&](const auto& list) {
     for (const auto& item : list)
-      for (const GlobalId id : {item.key.a, item.key.b})
-        ids[static_cast<std::size_t>(id % n_ranks)].push_back(id);
+      for (const GlobalId id : {item.key.a, item.key.b}) ids[id % n_ranks].push_back(id);
   };
   add(state.impulses);
   add(state.couples);
@@ -43,15 +42,14 @@ std::vector<std::vector<GlobalId>> ids_to_ask(const State& state, int n_ranks) {
 /// Collective. The bodies of impulses held here that any rank owns.
 std::vector<Owned> ask_directory(const Communicator& comm, const Bodies& bodies,
                                  const State& state) {
-  const auto n_ranks = static_cast<std::size_t>(comm.size());
+  const auto n_ranks = comm.size();
   std::vector<std::vector<BodyConstants>> own(n_ranks);
-  for (const BodyConstants& body : bodies.constants)
-    own[static_cast<std::size_t>(body.id % comm.size())].push_back(body);
+  for (const BodyConstants& body : bodies.constants) own[body.id % comm.size()].push_back(body);
   const std::vector<std::vector<GlobalId>> asked = ids_to_ask(state, comm.size());
   std::vector<Parcel> out;
-  for (std::size_t r = 0; r < n_ranks; ++r) {
+  for (Index r = 0; r < n_ranks; ++r) {
     if (own[r].empty() && asked[r].empty()) continue;
-    Parcel parcel{static_cast<int>(r), {}};
+    Parcel parcel{narrow<int>(r), {}};
     put(parcel.bytes, static_cast<std::uint64_t>(own[r].size()));
     put(parcel.bytes, own[r].data(), own[r].size());
     put(parcel.bytes, asked[r].data(), asked[r].size());
@@ -61,7 +59,7 @@ std::vector<Owned> ask_directory(const Communicator& comm, const Bodies& bodies,
   std::vector<std::pair<int, std::vector<GlobalId>>> questions;
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     std::span<const std::byte> bytes(parcel.bytes);
-    std::vector<BodyConstants> some(static_cast<std::size_t>(take<std::uint64_t>(bytes)));
+    std::vector<BodyConstants> some(take<std::uint64_t>(bytes));
     take(bytes, some.data(), some.size());
     for (const BodyConstants& body : some) entries.push_back({body, parcel.rank});
     questions.emplace_back(parcel.rank, from_bytes<GlobalId>(bytes));
@@ -72,7 +70,7 @@ std::vector<Owned> ask_directory(const Communicator& comm, const Bodies& bodies,
     Parcel parcel{rank, {}};
     for (const GlobalId id : ids) {
       const Index at = directory.find(id);
-      if (at != kNoIndex) put(parcel.bytes, entries[static_cast<std::size_t>(at)]);
+      if (at != kNoIndex) put(parcel.bytes, entries[at]);
     }
     if (!parcel.bytes.empty()) answers.push_back(std::move(parcel));
   }
@@ -89,7 +87,7 @@ template <class Keyed>
 void send_home(const Communicator& comm, const std::vector<Owned>& known,
                std::vector<Keyed>& list) {
   const IdIndex index(known.size(), [&](std::size_t i) { return known[i].body.id; });
-  std::vector<std::vector<Keyed>> to(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<Keyed>> to(comm.size());
   all_or_none(comm, [&] {
     for (const Keyed& item : list) {
       const Index at_a = index.find(item.key.a), at_b = index.find(item.key.b);
@@ -97,16 +95,16 @@ void send_home(const Communicator& comm, const std::vector<Owned>& known,
         throw Error("an impulse acts on bodies " + std::to_string(item.key.a) + " and " +
                         std::to_string(item.key.b) + ", which are not there",
                     "checkpoint", {}, ExitCode::input_output);
-      const auto a = static_cast<std::size_t>(at_a), b = static_cast<std::size_t>(at_b);
+      const std::size_t a = at_a, b = at_b;
       const bool is_a = at_b == kNoIndex ||
                         (at_a != kNoIndex && home_of(known[a].body, known[b].body) == item.key.a);
-      to[static_cast<std::size_t>(known[is_a ? a : b].owner)].push_back(item);
+      to[known[is_a ? a : b].owner].push_back(item);
     }
   });
   std::vector<Parcel> out;
   for (std::size_t r = 0; r < to.size(); ++r) {
     if (to[r].empty()) continue;
-    out.push_back({static_cast<int>(r), partition_detail::to_bytes(to[r])});
+    out.push_back({narrow<int>(r), partition_detail::to_bytes(to[r])});
   }
   list.clear();
   for (const Parcel& parcel : comm.exchange(std::move(out))) {

@@ -49,20 +49,19 @@ void find_joint_bodies(const Bodies& bodies, ContactSet& set) {
   const LocalBodies& local = set.bodies;
   std::vector<Index> needed_at(links.needed.size(), kNoIndex);
   for (Index i = local.n_owned; i < local.n_owned + local.n_ghost; ++i) {
-    const std::size_t place =
-        place_in(links.needed, local.constants[static_cast<std::size_t>(i)].id);
+    const std::size_t place = place_in(links.needed, local.constants[i].id);
     if (place < needed_at.size()) needed_at[place] = i;
   }
   const auto find = [&](GlobalId id) {
     const std::size_t place = place_in(links.needed, id);
     if (place < needed_at.size()) return needed_at[place];
     for (Index i = local.n_owned + local.n_ghost; i < local.size(); ++i) {
-      if (local.constants[static_cast<std::size_t>(i)].id == id) return i;
+      if (local.constants[i].id == id) return i;
     }
     return kNoIndex;
   };
   for (const Index joint : links.outside) {
-    const auto j = static_cast<std::size_t>(joint);
+    const std::size_t j = joint;
     for (std::size_t k = 0; k < kJointBodies; ++k) {
       const GlobalId id = bodies.joints[j].body[k];
       if (id == kNoBody || set.joint_bodies[j][k] != kNoIndex) continue;

@@ -33,11 +33,11 @@ struct Announced {
 /// Ids of bodies of own joints that are not owned here, for each rank of the directory, ascending.
 std::vector<std::vector<GlobalId>> unknown_ids(const Bodies& bodies, const IdIndex& owned,
                                                int n_ranks) {
-  std::vector<std::vector<GlobalId>> unknown(static_cast<std::size_t>(n_ranks));
+  std::vector<std::vector<GlobalId>> unknown(n_ranks);
   for (const JointConstants& joint : bodies.joints) {
     for (const GlobalId id : joint.body) {
       if (id == kNoBody || owned.find(id) != kNoIndex) continue;
-      unknown[static_cast<std::size_t>(id % n_ranks)].push_back(id);
+      unknown[id % n_ranks].push_back(id);
     }
   }
   for (auto& ids : unknown) sort_unique(ids);
@@ -48,16 +48,15 @@ std::vector<std::vector<GlobalId>> unknown_ids(const Bodies& bodies, const IdInd
 std::vector<std::vector<Whereabouts>> ask_directory(
     const Communicator& comm, const Bodies& bodies,
     const std::vector<std::vector<GlobalId>>& asked) {
-  const auto n_ranks = static_cast<std::size_t>(comm.size());
+  const auto n_ranks = comm.size();
   std::vector<std::vector<Announced>> own(n_ranks);
   for (const BodyConstants& body : bodies.constants) {
-    own[static_cast<std::size_t>(body.id % comm.size())].push_back(
-        {body.id, body.kind == BodyKind::dynamic ? 1 : 0});
+    own[body.id % comm.size()].push_back({body.id, body.kind == BodyKind::dynamic ? 1 : 0});
   }
   std::vector<Parcel> out;
-  for (std::size_t r = 0; r < n_ranks; ++r) {
+  for (Index r = 0; r < n_ranks; ++r) {
     if (own[r].empty() && asked[r].empty()) continue;
-    Parcel parcel{static_cast<int>(r), {}};
+    Parcel parcel{narrow<int>(r), {}};
     put(parcel.bytes, static_cast<std::uint64_t>(own[r].size()));
     put(parcel.bytes, own[r].data(), own[r].size());
     put(parcel.bytes, asked[r].data(), asked[r].size());
@@ -68,10 +67,10 @@ std::vector<std::vector<Whereabouts>> ask_directory(
   std::vector<std::pair<int, std::vector<GlobalId>>> questions;
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     std::span<const std::byte> bytes(parcel.bytes);
-    std::vector<Announced> some(static_cast<std::size_t>(take<std::uint64_t>(bytes)));
+    std::vector<Announced> some(take<std::uint64_t>(bytes));
     take(bytes, some.data(), some.size());
     for (const Announced& a : some) {
-      entries.push_back({a.id, {parcel.rank, static_cast<std::int32_t>(a.dynamic)}});
+      entries.push_back({a.id, {parcel.rank, narrow<std::int32_t>(a.dynamic)}});
     }
     questions.emplace_back(parcel.rank, from_bytes<GlobalId>(bytes));
   }
@@ -81,14 +80,13 @@ std::vector<std::vector<Whereabouts>> ask_directory(
     Parcel parcel{rank, {}};
     for (const GlobalId id : ids) {
       const Index at = directory.find(id);
-      put(parcel.bytes,
-          at == kNoIndex ? Whereabouts{} : entries[static_cast<std::size_t>(at)].second);
+      put(parcel.bytes, at == kNoIndex ? Whereabouts{} : entries[at].second);
     }
     if (!parcel.bytes.empty()) answers.push_back(std::move(parcel));
   }
   std::vector<std::vector<Whereabouts>> known(n_ranks);
   for (const Parcel& parcel : comm.exchange(std::move(answers))) {
-    known[static_cast<std::size_t>(parcel.rank)] = from_bytes<Whereabouts>(parcel.bytes);
+    known[parcel.rank] = from_bytes<Whereabouts>(parcel.bytes);
   }
   return known;
 }
@@ -117,7 +115,7 @@ std::vector<std::byte> pack(const std::vector<std::size_t>& leaving, const Bodie
 
 void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state,
             JointWhereabouts& where) {
-  const auto n = static_cast<std::size_t>(take<std::uint64_t>(bytes));
+  const std::size_t n = take<std::uint64_t>(bytes);
   const auto append = [&](auto& column) {
     const std::size_t old = column.size();
     column.resize(old + n);
@@ -150,7 +148,7 @@ struct Message {
 std::vector<Message> connect_here(int own_rank, const IdIndex& owned, Bodies& bodies,
                                   const JointWhereabouts& where, int n_ranks) {
   JointLinks& links = bodies.links;
-  std::vector<Message> to(static_cast<std::size_t>(n_ranks));
+  std::vector<Message> to(n_ranks);
   links.body.resize(bodies.joints.size());
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const JointConstants& joint = bodies.joints[j];
@@ -162,16 +160,16 @@ std::vector<Message> connect_here(int own_rank, const IdIndex& owned, Bodies& bo
       const Index at = owner == own_rank ? owned.find(joint.body[k]) : kNoIndex;
       links.body[j][k] = at;
       outside = outside || (joint.body[k] != kNoBody && at == kNoIndex);
-      if (at != kNoIndex) bodies.constants[static_cast<std::size_t>(at)].jointed = true;
+      if (at != kNoIndex) bodies.constants[at].jointed = true;
       if (owner < 0) continue;
-      Message& message = to[static_cast<std::size_t>(owner)];
+      Message& message = to[owner];
       if (owner != own_rank) {
         message.needed.push_back(joint.body[k]);
         links.needed.push_back(joint.body[k]);
       }
       if (apart && k < 2) message.apart.push_back(pair);
     }
-    if (outside) links.outside.push_back(static_cast<Index>(j));
+    if (outside) links.outside.push_back(to_index(j));
   }
   sort_unique(links.needed);
   for (Message& message : to) {
@@ -187,7 +185,7 @@ JointWhereabouts find_joint_bodies(const Communicator& comm, const Bodies& bodie
   const IdIndex owned(bodies.constants);
   const auto unknown = unknown_ids(bodies, owned, comm.size());
   std::int64_t n_unknown = 0;
-  for (const auto& ids : unknown) n_unknown += static_cast<std::int64_t>(ids.size());
+  for (const auto& ids : unknown) n_unknown += std::ssize(ids);
   std::vector<std::vector<Whereabouts>> known(unknown.size());
   // of one rank's bodies nothing is elsewhere
   if (comm.size() > 1 && comm.sum(n_unknown) > 0) known = ask_directory(comm, bodies, unknown);
@@ -198,15 +196,15 @@ JointWhereabouts find_joint_bodies(const Communicator& comm, const Bodies& bodie
       const GlobalId id = bodies.joints[j].body[k];
       if (id == kNoBody) continue;
       if (const Index at = owned.find(id); at != kNoIndex) {
-        const BodyConstants& body = bodies.constants[static_cast<std::size_t>(at)];
+        const BodyConstants& body = bodies.constants[at];
         where[j][k] = {comm.rank(), body.kind == BodyKind::dynamic ? 1 : 0};
         continue;
       }
-      const auto holder = static_cast<std::size_t>(id % comm.size());
+      const std::size_t holder = id % comm.size();
       if (known[holder].empty()) continue;
       const auto& ids = unknown[holder];
       const auto at = std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
-      where[j][k] = known[holder][static_cast<std::size_t>(at)];
+      where[j][k] = known[holder][at];
     }
   }
   return where;
@@ -214,7 +212,7 @@ JointWhereabouts find_joint_bodies(const Communicator& comm, const Bodies& bodie
 
 void bring_joints_home(const Communicator& comm, Bodies& bodies, State& state,
                        JointWhereabouts& where) {
-  std::vector<std::vector<std::size_t>> leaving(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<std::size_t>> leaving(comm.size());
   std::vector<std::size_t> staying;
   all_or_none(comm, [&] {
     for (std::size_t j = 0; j < where.size(); ++j) {
@@ -223,13 +221,13 @@ void bring_joints_home(const Communicator& comm, Bodies& bodies, State& state,
         throw Error("joint " + std::to_string(bodies.joints[j].id) + " acts on no dynamic body", "",
                     "join at least one dynamic body");
       }
-      (rank == comm.rank() ? staying : leaving[static_cast<std::size_t>(rank)]).push_back(j);
+      (rank == comm.rank() ? staying : leaving[rank]).push_back(j);
     }
   });
   std::vector<Parcel> out;
   for (std::size_t r = 0; r < leaving.size(); ++r) {
     if (leaving[r].empty()) continue;
-    out.push_back({static_cast<int>(r), pack(leaving[r], bodies, state, where)});
+    out.push_back({narrow<int>(r), pack(leaving[r], bodies, state, where)});
   }
   if (staying.size() != where.size()) reorder(staying, bodies, state, where);
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
@@ -250,12 +248,12 @@ void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereab
   links = {};
   const IdIndex owned(bodies.constants);
   std::vector<Message> to = connect_here(comm.rank(), owned, bodies, where, comm.size());
-  const auto own_rank = static_cast<std::size_t>(comm.rank());
+  const std::size_t own_rank = comm.rank();
   links.apart = std::exchange(to[own_rank].apart, {});
   std::vector<Parcel> out;
   for (std::size_t r = 0; r < to.size(); ++r) {
     if (to[r].needed.empty()) continue;
-    Parcel parcel{static_cast<int>(r), {}};
+    Parcel parcel{narrow<int>(r), {}};
     put(parcel.bytes, static_cast<std::uint64_t>(to[r].needed.size()));
     put(parcel.bytes, to[r].needed.data(), to[r].needed.size());
     put(parcel.bytes, to[r].apart.data(), to[r].apart.size());
@@ -263,13 +261,13 @@ void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereab
   }
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     std::span<const std::byte> bytes(parcel.bytes);
-    std::vector<GlobalId> ids(static_cast<std::size_t>(take<std::uint64_t>(bytes)));
+    std::vector<GlobalId> ids(take<std::uint64_t>(bytes));
     take(bytes, ids.data(), ids.size());
     auto& [rank, list] = links.offered.emplace_back(parcel.rank, std::vector<Index>{});
     for (const GlobalId id : ids) {
       const Index at = owned.find(id);
       CATENA_CHECK(at != kNoIndex, "the directory knows the owner of a body");
-      bodies.constants[static_cast<std::size_t>(at)].jointed = true;
+      bodies.constants[at].jointed = true;
       list.push_back(at);
     }
     std::sort(list.begin(), list.end());
@@ -283,7 +281,7 @@ void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereab
 
 void link_joints(const Communicator& comm, Bodies& bodies) {
   bodies.links = {};
-  if (comm.sum(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
+  if (comm.sum(std::ssize(bodies.joints)) == 0) return;
   partition_detail::connect_joints(comm, bodies, partition_detail::find_joint_bodies(comm, bodies));
 }
 

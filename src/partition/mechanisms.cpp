@@ -80,8 +80,8 @@ struct Tally {
 
 std::size_t find(std::vector<std::int32_t>& parent, std::size_t i) {
   while (static_cast<std::size_t>(parent[i]) != i) {
-    parent[i] = parent[static_cast<std::size_t>(parent[i])];
-    i = static_cast<std::size_t>(parent[i]);
+    parent[i] = parent[parent[i]];
+    i = parent[i];
   }
   return i;
 }
@@ -90,8 +90,7 @@ void sort_ends(std::span<const JointEdge> edges, OwnGraph& graph) {
   graph.ends.reserve(2 * edges.size());
   for (std::size_t j = 0; j < edges.size(); ++j) {
     for (int k = 0; k < edges[j].n_bodies; ++k) {
-      graph.ends.push_back(
-          {edges[j].body[static_cast<std::size_t>(k)], static_cast<std::int32_t>(j) * kEnds + k});
+      graph.ends.push_back({edges[j].body[k], narrow<std::int32_t>(j) * kEnds + k});
     }
   }
   std::sort(graph.ends.begin(), graph.ends.end(), [](const BodyEnd& a, const BodyEnd& b) {
@@ -111,28 +110,25 @@ OwnGraph own_graph(std::span<const JointEdge> edges) {
   sort_ends(edges, graph);
   std::vector<std::int32_t> parent(edges.size());
   std::iota(parent.begin(), parent.end(), 0);
-  const auto joint_at = [&](std::size_t i) {
-    return static_cast<std::size_t>(graph.ends[i].end / kEnds);
-  };
+  const auto joint_at = [&](std::size_t i) { return graph.ends[i].end / kEnds; };
   graph.mates.of_end.assign(edges.size() * kEnds, kNoMate);
   for (OwnBody& body : graph.bodies) {
     body.all = body.count;
-    for (std::size_t i = body.first + 1; i < body.first + static_cast<std::size_t>(body.count);
-         ++i) {
+    for (std::size_t i = body.first + 1; i < body.first + body.count; ++i) {
       const std::size_t a = find(parent, joint_at(i - 1)), b = find(parent, joint_at(i));
-      parent[std::max(a, b)] = static_cast<std::int32_t>(std::min(a, b));
+      parent[std::max(a, b)] = narrow<std::int32_t>(std::min(a, b));
     }
     if (body.count != 2) continue;
     const std::int32_t a = graph.ends[body.first].end, b = graph.ends[body.first + 1].end;
-    graph.mates.of_end[static_cast<std::size_t>(a)] = b;
-    graph.mates.of_end[static_cast<std::size_t>(b)] = a;
+    graph.mates.of_end[a] = b;
+    graph.mates.of_end[b] = a;
   }
   // roots come before what hangs on them
   graph.fragment.resize(edges.size());
   for (std::size_t j = 0; j < edges.size(); ++j) {
     const std::size_t root = find(parent, j);
     graph.fragment[j] =
-        root == j ? static_cast<std::int32_t>(graph.n_fragments++) : graph.fragment[root];
+        root == j ? narrow<std::int32_t>(graph.n_fragments++) : graph.fragment[root];
   }
   for (OwnBody& body : graph.bodies) body.fragment = graph.fragment[joint_at(body.first)];
   return graph;
@@ -151,23 +147,19 @@ Mail<BodyAnswer> look_up(const Mail<BodyShare>& told, std::vector<NodeLink>& lin
   for (std::size_t r = 0; r < told.size(); ++r) {
     answers[r].resize(told[r].size());
     for (std::size_t i = 0; i < told[r].size(); ++i)
-      entries.push_back({told[r][i].id, static_cast<std::int32_t>(r), i});
+      entries.push_back({told[r][i].id, narrow<std::int32_t>(r), i});
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.id != b.id ? a.id < b.id : a.rank < b.rank;
   });
-  const auto share = [&](const Entry& e) -> const BodyShare& {
-    return told[static_cast<std::size_t>(e.rank)][e.place];
-  };
-  const auto node = [&](const Entry& e) {
-    return address_of(e.rank, static_cast<std::size_t>(share(e).fragment));
-  };
+  const auto share = [&](const Entry& e) -> const BodyShare& { return told[e.rank][e.place]; };
+  const auto node = [&](const Entry& e) { return address_of(e.rank, share(e).fragment); };
   for (std::size_t first = 0, last = 0; first < entries.size(); first = last) {
     std::int32_t all = 0;
     for (last = first; last < entries.size() && entries[last].id == entries[first].id; ++last)
       all += share(entries[last]).count;
     for (std::size_t i = first; i < last; ++i) {
-      BodyAnswer& answer = answers[static_cast<std::size_t>(entries[i].rank)][entries[i].place];
+      BodyAnswer& answer = answers[entries[i].rank][entries[i].place];
       answer.all = all;
       answer.counted = i == first;
       if (i > first) links.push_back({node(entries[first]), node(entries[i])});
@@ -190,8 +182,7 @@ std::vector<NodeLink> meet_other_ranks(const Communicator& comm, std::span<const
   for (const OwnBody& body : graph.bodies) {
     const std::int32_t end = graph.ends[body.first].end;
     rank.push_back(directory_rank(comm, body.id));
-    shares.push_back({body.id, edges[static_cast<std::size_t>(end / kEnds)].key, end, body.count,
-                      body.fragment});
+    shares.push_back({body.id, edges[end / kEnds].key, end, body.count, body.fragment});
   }
   const auto reply = [&](const Mail<BodyShare>& told) { return look_up(told, links); };
   const auto answers = ask<BodyAnswer>(comm, rank, std::span<const BodyShare>(shares), reply);
@@ -200,8 +191,7 @@ std::vector<NodeLink> meet_other_ranks(const Communicator& comm, std::span<const
     body.all = answers[i].all;
     body.counted = answers[i].counted != 0;
     if (answers[i].mate.rank < 0) continue;
-    graph.mates.of_end[static_cast<std::size_t>(shares[i].end)] =
-        -2 - static_cast<std::int32_t>(graph.mates.remote.size());
+    graph.mates.of_end[shares[i].end] = -2 - narrow<std::int32_t>(graph.mates.remote.size());
     graph.mates.remote.push_back(answers[i].mate);
   }
   return links;
@@ -210,7 +200,7 @@ std::vector<NodeLink> meet_other_ranks(const Communicator& comm, std::span<const
 std::vector<Tally> own_tallies(std::span<const JointEdge> edges, const OwnGraph& graph) {
   std::vector<Tally> tallies(graph.n_fragments);
   for (std::size_t j = 0; j < edges.size(); ++j) {
-    Tally& t = tallies[static_cast<std::size_t>(graph.fragment[j])];
+    Tally& t = tallies[graph.fragment[j]];
     t.smallest_key = std::min(t.smallest_key, edges[j].key);
     ++t.joints;
     t.rows += edges[j].rows;
@@ -219,7 +209,7 @@ std::vector<Tally> own_tallies(std::span<const JointEdge> edges, const OwnGraph&
   }
   for (const OwnBody& body : graph.bodies) {
     if (!body.counted) continue;
-    Tally& t = tallies[static_cast<std::size_t>(body.fragment)];
+    Tally& t = tallies[body.fragment];
     ++t.bodies;
     t.crowded += body.all > 2;
   }
@@ -242,8 +232,7 @@ std::vector<Tally> whole_tallies(const Communicator& comm, const std::vector<Add
   std::vector<int> rank(roots.size());
   std::vector<std::size_t> part(root.size());
   for (std::size_t i = 0; i < root.size(); ++i) {
-    part[i] = static_cast<std::size_t>(std::lower_bound(roots.begin(), roots.end(), root[i]) -
-                                       roots.begin());
+    part[i] = std::lower_bound(roots.begin(), roots.end(), root[i]) - roots.begin();
     parts[part[i]].root = root[i];
     parts[part[i]].tally.add(own[i]);
     rank[part[i]] = rank_of(root[i]);
@@ -269,7 +258,7 @@ std::vector<JointPlace> find_mechanisms(const Communicator& comm,
   const std::vector<Tally> tally = whole_tallies(comm, root, own_tallies(edges, graph));
   std::vector<JointPlace> places(edges.size());
   for (std::size_t j = 0; j < edges.size(); ++j) {
-    const Tally& t = tally[static_cast<std::size_t>(graph.fragment[j])];
+    const Tally& t = tally[graph.fragment[j]];
     places[j] = {t.smallest_key, t.kind(), t.joints, t.rows, t.bodies, 0, -1, -1};
   }
   order_lines(comm, edges, graph.mates, places);
@@ -278,13 +267,13 @@ std::vector<JointPlace> find_mechanisms(const Communicator& comm,
 }
 
 MechanismCount count_mechanisms(const Communicator& comm, std::span<const JointPlace> places) {
-  std::array<std::int64_t, 5> sums = {static_cast<std::int64_t>(places.size()), 0, 0, 0, 0};
+  std::array<std::int64_t, 5> sums = {std::ssize(places), 0, 0, 0, 0};
   MechanismCount count;
   for (const JointPlace& place : places) {
     count.largest = std::max(count.largest, place.n_joints);
     if (place.kind == MechanismKind::chain)
       count.longest_chain = std::max(count.longest_chain, place.n_joints);
-    if (place.index == 0) ++sums[1 + static_cast<std::size_t>(place.kind)];
+    if (place.index == 0) ++sums[1 + ordinal(place.kind)];
   }
   comm.sum(sums);
   return {sums[0],

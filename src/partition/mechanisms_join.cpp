@@ -30,7 +30,7 @@ std::vector<Address> parents_of(const Communicator& comm, std::span<const Addres
   parents.reserve(nodes.size());
   for (const Address node : nodes) {
     const auto at = std::lower_bound(wanted.begin(), wanted.end(), node) - wanted.begin();
-    parents.push_back(found[static_cast<std::size_t>(at)]);
+    parents.push_back(found[at]);
   }
   return parents;
 }
@@ -39,7 +39,7 @@ std::vector<Address> parents_of(const Communicator& comm, std::span<const Addres
 void jump_to_roots(const Communicator& comm, std::vector<std::size_t> nodes,
                    std::vector<Address>& parent) {
   std::vector<Address> above;
-  while (comm.sum(static_cast<std::int64_t>(nodes.size())) > 0) {
+  while (comm.sum(std::ssize(nodes)) > 0) {
     above.clear();
     for (const std::size_t node : nodes) above.push_back(parent[node]);
     const std::vector<Address> next = parents_of(comm, above, parent);
@@ -87,8 +87,7 @@ std::vector<NodeLink> best_neighbours(const std::vector<NodeLink>& links) {
 std::vector<std::size_t> hook(const Communicator& comm, const std::vector<NodeLink>& links,
                               std::vector<Address>& parent) {
   Mail<NodeLink> out = empty_mail<NodeLink>(comm);
-  for (const NodeLink& way : best_neighbours(links))
-    out[static_cast<std::size_t>(rank_of(way.a))].push_back(way);
+  for (const NodeLink& way : best_neighbours(links)) out[rank_of(way.a)].push_back(way);
   std::vector<std::size_t> hooked;
   for (const auto& ways : deliver(comm, std::move(out))) {
     for (const NodeLink& way : ways) {
@@ -120,7 +119,7 @@ std::vector<Address> join_nodes(const Communicator& comm, std::size_t n_own,
   std::vector<Address> ends;
   while (true) {
     tidy(links);
-    if (comm.sum(static_cast<std::int64_t>(links.size())) == 0) break;
+    if (comm.sum(std::ssize(links)) == 0) break;
     jump_to_roots(comm, hook(comm, links, parent), parent);
     ends.clear();
     for (const NodeLink& link : links) {

@@ -104,8 +104,7 @@ void order_by_key(const Communicator& comm, std::span<const JointEdge> edges,
   }
   // the directory's answer needs messages of its own, so the way there and back are two
   Mail<Numbered> out = empty_mail<Numbered>(comm);
-  for (std::size_t i = 0; i < own.size(); ++i)
-    out[static_cast<std::size_t>(rank[i])].push_back(numbered[i]);
+  for (std::size_t i = 0; i < own.size(); ++i) out[rank[i]].push_back(numbered[i]);
   const Mail<Numbered> told = deliver(comm, std::move(out));
   std::vector<Numbered> all;
   for (const auto& from : told) all.insert(all.end(), from.begin(), from.end());
@@ -117,7 +116,7 @@ void order_by_key(const Communicator& comm, std::span<const JointEdge> edges,
   const Mail<std::int64_t> back = deliver(comm, std::move(answers));
   std::vector<std::size_t> taken(back.size(), 0);
   for (std::size_t i = 0; i < own.size(); ++i) {
-    const auto from = static_cast<std::size_t>(rank[i]);
+    const std::size_t from = rank[i];
     places[own[i]].index = back[from][taken[from]++];
   }
 }

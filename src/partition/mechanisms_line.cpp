@@ -33,10 +33,10 @@ struct Meeting {
   std::int64_t length = 0;
 };
 
-std::size_t joint_of(std::int32_t end) { return static_cast<std::size_t>(end / kEnds); }
+std::size_t joint_of(std::int32_t end) { return end / kEnds; }
 int body_of(std::int32_t end) { return end % kEnds; }
 std::int32_t end_of(std::size_t joint, int body) {
-  return static_cast<std::int32_t>(joint) * kEnds + body;
+  return narrow<std::int32_t>(joint) * kEnds + body;
 }
 
 class Lines {
@@ -51,8 +51,8 @@ class Lines {
       if (places[j].kind != MechanismKind::ring || edges_[j].key != places[j].component) continue;
       const int ahead = neighbour_key(end_of(j, 0)) <= neighbour_key(end_of(j, 1)) ? 0 : 1;
       const std::int32_t back = end_of(j, 1 - ahead);
-      cut_[static_cast<std::size_t>(back)] = 1;
-      if (mate(back) >= 0) cut_[static_cast<std::size_t>(mate(back))] = 1;
+      cut_[back] = 1;
+      if (mate(back) >= 0) cut_[mate(back)] = 1;
     }
   }
 
@@ -78,7 +78,7 @@ class Lines {
     const auto reply = [&](const Mail<Address>& asked) {
       return each<Beyond>(asked, [&](Address a) { return beyond_[place_of(a)]; });
     };
-    while (comm_.sum(static_cast<std::int64_t>(open.size())) > 0) {
+    while (comm_.sum(std::ssize(open)) > 0) {
       rank.clear();
       node.clear();
       for (const std::size_t i : open) {
@@ -98,7 +98,7 @@ class Lines {
     for (std::size_t j = 0; j < edges_.size(); ++j) {
       const RunPlace& at = place_[j];
       if (at.run < 0) continue;
-      const auto run = static_cast<std::size_t>(at.run);
+      const std::size_t run = at.run;
       const Beyond& low = beyond_[2 * run];
       const Beyond& high = beyond_[2 * run + 1];
       const bool onwards = low.last_key <= high.last_key;
@@ -112,11 +112,9 @@ class Lines {
   }
 
  private:
-  std::int32_t mate(std::int32_t end) const { return mates_.of_end[static_cast<std::size_t>(end)]; }
-  const RemoteMate& remote(std::int32_t end) const {
-    return mates_.remote[static_cast<std::size_t>(-2 - mate(end))];
-  }
-  bool is_cut(std::int32_t end) const { return cut_[static_cast<std::size_t>(end)] != 0; }
+  std::int32_t mate(std::int32_t end) const { return mates_.of_end[end]; }
+  const RemoteMate& remote(std::int32_t end) const { return mates_.remote[-2 - mate(end)]; }
+  bool is_cut(std::int32_t end) const { return cut_[end] != 0; }
   std::int32_t own_link(std::int32_t end) const { return is_cut(end) ? kNoMate : mate(end); }
   static std::int32_t opposite(std::int32_t end) { return end_of(joint_of(end), 1 - body_of(end)); }
 
@@ -125,7 +123,7 @@ class Lines {
   }
 
   void walk_from(std::int32_t outer) {
-    const auto number = static_cast<std::int32_t>(runs_.size());
+    const auto number = narrow<std::int32_t>(runs_.size());
     Run run{{outer, outer}, 0};
     for (std::int32_t end = outer; end >= 0; end = own_link(run.end[1])) {
       run.end[1] = opposite(end);
@@ -143,19 +141,17 @@ class Lines {
       const std::int32_t end = run.end[i % 2];
       beyond_[i].last_key = edges_[joint_of(end)].key;
       if (mate(end) >= 0 || mate(end) == kNoMate || is_cut(end)) continue;
-      out[static_cast<std::size_t>(remote(end).rank)].push_back(
-          {remote(end).end, static_cast<std::int32_t>(i), run.length});
+      out[remote(end).rank].push_back({remote(end).end, narrow<std::int32_t>(i), run.length});
     }
     const Mail<Meeting> in = deliver(comm_, std::move(out));
     for (std::size_t r = 0; r < in.size(); ++r) {
       for (const Meeting& m : in[r]) {
         if (is_cut(m.end)) continue;
         const RunPlace& at = place_[joint_of(m.end)];
-        const std::size_t node = 2 * static_cast<std::size_t>(at.run) +
-                                 static_cast<std::size_t>(at.ahead == body_of(m.end));
+        const std::size_t node = Offset{2} * at.run + (at.ahead == body_of(m.end));
         // entered at one end, a run is left at the other
-        const auto far = static_cast<std::size_t>(m.node ^ 1);
-        beyond_[node].next = address_of(static_cast<int>(r), far);
+        const std::size_t far = m.node ^ 1;
+        beyond_[node].next = address_of(narrow<int>(r), far);
         beyond_[node].joints = m.length;
       }
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bytes.hpp"
+#include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
 
 namespace catena::partition_detail {
@@ -18,23 +19,23 @@ using Mail = std::vector<std::vector<T>>;
 
 template <PlainBytes T>
 Mail<T> empty_mail(const Communicator& comm) {
-  return Mail<T>(static_cast<std::size_t>(comm.size()));
+  return Mail<T>(comm.size());
 }
 
 /// Collective. What every rank has for this one.
 template <PlainBytes T>
 Mail<T> deliver(const Communicator& comm, Mail<T> out) {
-  const auto own = static_cast<std::size_t>(comm.rank());
+  const std::size_t own = comm.rank();
   Mail<T> in = empty_mail<T>(comm);
   in[own] = std::move(out[own]);
   out[own].clear();
   if (comm.size() == 1) return in;
   std::vector<Parcel> parcels;
   for (std::size_t r = 0; r < out.size(); ++r)
-    if (!out[r].empty()) parcels.push_back({static_cast<int>(r), to_bytes(out[r])});
+    if (!out[r].empty()) parcels.push_back({narrow<int>(r), to_bytes(out[r])});
   out.clear();
   for (const Parcel& parcel : comm.exchange(std::move(parcels)))
-    in[static_cast<std::size_t>(parcel.rank)] = from_bytes<T>(parcel.bytes);
+    in[parcel.rank] = from_bytes<T>(parcel.bytes);
   return in;
 }
 
@@ -45,14 +46,13 @@ template <PlainBytes Answer, PlainBytes Question, class Reply>
 std::vector<Answer> ask(const Communicator& comm, std::span<const int> rank,
                         std::span<const Question> questions, Reply reply) {
   Mail<Question> out = empty_mail<Question>(comm);
-  for (std::size_t i = 0; i < rank.size(); ++i)
-    out[static_cast<std::size_t>(rank[i])].push_back(questions[i]);
+  for (std::size_t i = 0; i < rank.size(); ++i) out[rank[i]].push_back(questions[i]);
   const Mail<Answer> in = deliver(comm, Mail<Answer>(reply(deliver(comm, std::move(out)))));
   std::vector<std::size_t> taken(in.size(), 0);
   std::vector<Answer> answers;
   answers.reserve(rank.size());
   for (const int r : rank) {
-    const auto from = static_cast<std::size_t>(r);
+    const std::size_t from = r;
     answers.push_back(in[from][taken[from]++]);
   }
   return answers;
@@ -77,10 +77,8 @@ inline constexpr int kPlaceBits = 40;
 inline Address address_of(int rank, std::size_t place) {
   return (static_cast<Address>(rank) << kPlaceBits) | static_cast<Address>(place);
 }
-inline int rank_of(Address a) { return static_cast<int>(a >> kPlaceBits); }
-inline std::size_t place_of(Address a) {
-  return static_cast<std::size_t>(a & ((Address{1} << kPlaceBits) - 1));
-}
+inline int rank_of(Address a) { return narrow<int>(a >> kPlaceBits); }
+inline std::size_t place_of(Address a) { return a & ((Address{1} << kPlaceBits) - 1); }
 
 /// The rank that keeps what belongs to an id: spread evenly whatever the ids' sign.
 inline int directory_rank(const Communicator& comm, std::int64_t id) {

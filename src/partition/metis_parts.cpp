@@ -14,9 +14,8 @@ std::int64_t partition_memory(std::int64_t vertices, std::int64_t edges, int n_p
   // Ours: the gathered weights and edges twice (as bytes and as numbers), METIS' input and
   // output. METIS': each level of the coarsening holds a graph and its maps, and a level has
   // about 0.6 of the one before; its refinement keeps a few numbers a vertex and boundary edge.
-  const auto gathered = static_cast<std::int64_t>(
-      2 * sizeof(std::int64_t) * static_cast<std::size_t>(vertices) +
-      2 * sizeof(partition_detail::CellEdge) * static_cast<std::size_t>(edges + vertices));
+  const std::int64_t gathered = 2 * sizeof(std::int64_t) * Offset{vertices} +
+                                2 * sizeof(partition_detail::CellEdge) * Offset{edges + vertices};
   constexpr std::int64_t kIndex = sizeof(idx_t);
   const std::int64_t input = kIndex * (3 * vertices + 4 * (edges + vertices));
   const std::int64_t metis = kIndex * (28 * vertices + 10 * (edges + vertices) + 16 * n_parts);
@@ -48,15 +47,15 @@ struct Adjacency {
 
   Adjacency(std::size_t n, std::span<const CellEdge> edges) : begin(n + 1, 0) {
     for (const CellEdge& e : edges) {
-      ++begin[static_cast<std::size_t>(e.a) + 1];
-      ++begin[static_cast<std::size_t>(e.b) + 1];
+      ++begin[e.a + 1];
+      ++begin[e.b + 1];
     }
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     neighbour.resize(2 * edges.size());
     weight.resize(2 * edges.size());
     std::vector<idx_t> next(begin.begin(), begin.end() - 1);
     const auto put = [&](std::int64_t from, std::int64_t to, std::int64_t w) {
-      const auto at = static_cast<std::size_t>(next[static_cast<std::size_t>(from)]++);
+      const std::size_t at = next[from]++;
       neighbour[at] = static_cast<idx_t>(to);
       weight[at] = w;
     };
@@ -87,8 +86,7 @@ std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
   options[METIS_OPTION_NUMBERING] = 0;
-  options[METIS_OPTION_NCUTS] =
-      static_cast<idx_t>(split_tries(static_cast<std::int64_t>(weights.size())));
+  options[METIS_OPTION_NCUTS] = static_cast<idx_t>(split_tries(std::ssize(weights)));
   // Recursive bisection cuts and balances better for few parts and is slow for many.
   constexpr int kFew = 8;
   if (n_parts <= kFew) options[METIS_OPTION_UFACTOR] = 5;  // 0.5 % a bisection

@@ -23,7 +23,7 @@ using partition_detail::take;
 std::size_t home_among_owned(const ContactKey& key, const IdIndex& index,
                              const std::vector<BodyConstants>& bodies) {
   const Index at_a = index.find(key.a), at_b = index.find(key.b);
-  const auto a = static_cast<std::size_t>(at_a), b = static_cast<std::size_t>(at_b);
+  const std::size_t a = at_a, b = at_b;
   CATENA_CHECK(at_a != kNoIndex || at_b != kNoIndex,
                "an impulse is held by the owner of its home body");
   if (at_b == kNoIndex) return a;
@@ -39,8 +39,8 @@ struct Departure {
 
 std::vector<Departure> departures(const Bodies& bodies, const State& state,
                                   std::span<const int> rank, int n_ranks) {
-  const auto target = [&](std::size_t body) { return static_cast<std::size_t>(rank[body]); };
-  std::vector<Departure> to(static_cast<std::size_t>(n_ranks));
+  const auto target = [&](std::size_t body) { return rank[body]; };
+  std::vector<Departure> to(n_ranks);
   for (std::size_t i = 0; i < rank.size(); ++i) to[target(i)].bodies.push_back(i);
   const IdIndex index(bodies.constants);
   const auto target_of = [&](const ContactKey& key) {
@@ -71,7 +71,7 @@ std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, co
 }
 
 void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
-  const auto n = static_cast<std::size_t>(take<std::uint64_t>(bytes));
+  const std::size_t n = take<std::uint64_t>(bytes);
   for_each_body_column(
       [&](const char*, auto& column) {
         const std::size_t old = column.size();
@@ -79,7 +79,7 @@ void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
         take(bytes, column.data() + old, n);
       },
       bodies, state);
-  const auto n_impulses = static_cast<std::size_t>(take<std::uint64_t>(bytes));
+  const std::size_t n_impulses = take<std::uint64_t>(bytes);
   const std::size_t old = state.impulses.size();
   state.impulses.resize(old + n_impulses);
   take(bytes, state.impulses.data() + old, n_impulses);
@@ -116,7 +116,7 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
 // Collective. Joints follow the bodies that they are held with.
 void take_joints_along(const Communicator& comm, Bodies& bodies, State& state) {
   bodies.links = {};
-  if (comm.sum(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
+  if (comm.sum(std::ssize(bodies.joints)) == 0) return;
   partition_detail::JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
   partition_detail::bring_joints_home(comm, bodies, state, where);
   partition_detail::connect_joints(comm, bodies, where);
@@ -148,9 +148,9 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
     CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
     const auto to = departures(bodies, state, rank, comm.size());
     for (int r = 0; r < comm.size(); ++r) {
-      const Departure& departure = to[static_cast<std::size_t>(r)];
+      const Departure& departure = to[r];
       if (departure.bodies.empty()) continue;
-      if (r != comm.rank()) leaving += static_cast<std::int64_t>(departure.bodies.size());
+      if (r != comm.rank()) leaving += std::ssize(departure.bodies);
       out.push_back({r, pack(departure, bodies, state)});
     }
   });

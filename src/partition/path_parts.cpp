@@ -21,7 +21,7 @@ std::vector<std::array<std::int64_t, 2>> path_neighbours(std::size_t n,
                                                          std::span<const CellEdge> edges) {
   std::vector<std::array<std::int64_t, 2>> next(n, {kNone, kNone});
   const auto join = [&](std::int64_t from, std::int64_t to) {
-    auto& ends = next[static_cast<std::size_t>(from)];
+    auto& ends = next[from];
     if (ends[1] != kNone) return false;
     ends[ends[0] == kNone ? 0 : 1] = to;
     return true;
@@ -36,8 +36,8 @@ std::vector<std::array<std::int64_t, 2>> path_neighbours(std::size_t n,
 std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
                                      std::span<const CellEdge> edges, int n_parts) {
   const std::size_t n = weights.size();
-  const auto heavy = static_cast<std::size_t>(std::count_if(
-      edges.begin(), edges.end(), [](const CellEdge& e) { return e.weight > kLightEdge; }));
+  const std::size_t heavy = std::count_if(edges.begin(), edges.end(),
+                                          [](const CellEdge& e) { return e.weight > kLightEdge; });
   if (heavy > n || kLongPath * heavy < (kLongPath - 1) * n) return {};
   const auto next = path_neighbours(n, edges);
   if (next.empty()) return {};
@@ -48,13 +48,13 @@ std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
   // from an end to the other; by its middle, so that a vertex belongs to the part that has most of
   // it
   const auto walk = [&](std::size_t at) {
-    for (std::int64_t v = static_cast<std::int64_t>(at); v != kNone;) {
-      const auto i = static_cast<std::size_t>(v);
+    for (std::int64_t v = at; v != kNone;) {
+      const std::size_t i = v;
       part[i] = static_cast<std::int32_t>((before + weights[i] / 2) * n_parts / total);
       before += weights[i];
       v = kNone;
       for (const std::int64_t to : next[i])
-        if (to != kNone && part[static_cast<std::size_t>(to)] < 0) v = to;
+        if (to != kNone && part[to] < 0) v = to;
     }
   };
   for (std::size_t i = 0; i < n; ++i)

@@ -4,7 +4,7 @@ namespace catena::partition_detail {
 
 PeriodicImages::PeriodicImages(const PeriodicBox& box) {
   for (int code = 0; code < kImages; ++code) {
-    shift_[static_cast<std::size_t>(code)] = box.shift(code);
+    shift_[code] = box.shift(code);
     const bool along_x = code / 3 != 1, along_y = code % 3 != 1;
     if (code == kNoImage || (along_x && !box.active[0]) || (along_y && !box.active[1])) continue;
     all_.push_back(code);
@@ -23,20 +23,20 @@ Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vec
   const auto place_range = [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       grid.push_back(boxes[i]);
-      of.push_back({static_cast<Index>(i), kNoImage});
+      of.push_back({to_index(i), kNoImage});
     }
     for (std::size_t i = begin; i < end; ++i) {
       for (const int code : half_) {
         const Aabb image{boxes[i].lo + shift(code), boxes[i].hi + shift(code)};
         if (!image.overlaps(whole)) continue;
         grid.push_back(image);
-        of.push_back({static_cast<Index>(i), code});
+        of.push_back({to_index(i), code});
       }
     }
   };
-  place_range(0, static_cast<std::size_t>(n_owned));
-  const auto n_first = static_cast<Index>(grid.size());
-  place_range(static_cast<std::size_t>(n_owned), boxes.size());
+  place_range(0, n_owned);
+  const auto n_first = to_index(grid.size());
+  place_range(n_owned, boxes.size());
   return n_first;
 }
 
@@ -47,7 +47,7 @@ BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& 
     const Pose& pose = state.body[i].pose;
     const Aabb box = bounds_of(body.shape, pose, model.geometries);
     for (int axis = 0; axis < 2; ++axis) {
-      const auto k = static_cast<std::size_t>(axis);
+      const std::size_t k = axis;
       if (!periodic.active[k]) continue;
       const double period = periodic.hi[k] - periodic.lo[k];
       const bool dynamic = body.kind == BodyKind::dynamic;

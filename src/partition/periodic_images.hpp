@@ -32,7 +32,7 @@ class PeriodicImages {
   explicit PeriodicImages(const PeriodicBox& box);
 
   bool any() const { return !all_.empty(); }
-  const Vec3& shift(int code) const { return shift_[static_cast<std::size_t>(code)]; }
+  const Vec3& shift(int code) const { return shift_[code]; }
   /// Codes of all images but the body itself.
   std::span<const int> all() const { return all_; }
 

@@ -30,14 +30,14 @@ void sort_unique(auto& values) {
 template <class T, class PartOf>
 std::vector<T> to_counters(const Communicator& comm, const std::vector<T>& values, int n_parts,
                            PartOf part_of) {
-  std::vector<std::vector<T>> sent(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<T>> sent(comm.size());
   for (const T& value : values) {
     const int rank = rank_of_part(static_cast<int>(part_of(value)), n_parts, comm.size());
-    sent[static_cast<std::size_t>(rank)].push_back(value);
+    sent[rank].push_back(value);
   }
   std::vector<Parcel> out;
   for (int r = 0; r < comm.size(); ++r) {
-    const auto& some = sent[static_cast<std::size_t>(r)];
+    const auto& some = sent[r];
     if (!some.empty()) out.push_back({r, partition_detail::to_bytes(some)});
   }
   std::vector<T> all;
@@ -67,26 +67,26 @@ struct Counts {
 
 Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
              std::span<const int> part, int n_ranks) {
-  Counts counts(static_cast<std::size_t>(n_ranks));
-  for (const int p : part) counts.bodies[static_cast<std::size_t>(p)] += 1.0;
+  Counts counts(n_ranks);
+  for (const int p : part) counts.bodies[p] += 1.0;
   const auto part_of = partition_detail::with_ghosts(comm, set, {part.begin(), part.end()});
   std::vector<GhostNeed> needs;
   const auto need = [&](Index home, Index other) {
-    const std::int64_t home_part = part_of[static_cast<std::size_t>(home)];
-    const auto o = static_cast<std::size_t>(other);
+    const std::int64_t home_part = part_of[home];
+    const std::size_t o = other;
     if (part_of[o] != home_part) {
       needs.push_back({home_part, part_of[o], set.bodies.constants[o].id});
     }
   };
   for (const Contact& contact : set.contacts) {
     const Index home = partition_detail::home_index(set, contact);
-    counts.contacts[static_cast<std::size_t>(part_of[static_cast<std::size_t>(home)])] += 1.0;
+    counts.contacts[part_of[home]] += 1.0;
     if (!partition_detail::joins_dynamic(set, contact)) continue;
     need(home, home == contact.body_a ? contact.body_b : contact.body_a);
   }
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const auto body = partition_detail::dynamic_bodies(set, j);
-    counts.joints[static_cast<std::size_t>(part_of[static_cast<std::size_t>(body[0])])] += 1.0;
+    counts.joints[part_of[body[0]]] += 1.0;
     for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }
   sort_unique(needs);
@@ -97,13 +97,13 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
   };
   std::vector<Link> links;
   for (const GhostNeed& g : to_counters(comm, needs, n_ranks, [](auto& n) { return n.part; })) {
-    counts.halo[static_cast<std::size_t>(g.part)] += 1.0;
+    counts.halo[g.part] += 1.0;
     links.push_back({g.part, g.owner});
     links.push_back({g.owner, g.part});
   }
   sort_unique(links);
   for (const Link& link : to_counters(comm, links, n_ranks, [](auto& l) { return l.part; })) {
-    counts.neighbours[static_cast<std::size_t>(link.part)] += 1.0;
+    counts.neighbours[link.part] += 1.0;
   }
   for (auto* column :
        {&counts.bodies, &counts.contacts, &counts.joints, &counts.halo, &counts.neighbours}) {
@@ -141,9 +141,9 @@ PartitionPlan plan_partition(const Communicator& comm, const Bodies& bodies, con
   const std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_ranks, settings, plan.quality);
   const Counts counts = count(comm, bodies, contacts, part, n_ranks);
-  plan.bodies = comm.sum(static_cast<std::int64_t>(bodies.size()));
-  plan.contacts = comm.sum(static_cast<std::int64_t>(contacts.contacts.size()));
-  plan.joints = comm.sum(static_cast<std::int64_t>(bodies.joints.size()));
+  plan.bodies = comm.sum(std::ssize(bodies));
+  plan.contacts = comm.sum(std::ssize(contacts.contacts));
+  plan.joints = comm.sum(std::ssize(bodies.joints));
   plan.bodies_per_rank = range_of(counts.bodies);
   plan.contacts_per_rank = range_of(counts.contacts);
   plan.joints_per_rank = range_of(counts.joints);

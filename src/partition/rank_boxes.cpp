@@ -20,11 +20,11 @@ Aabb box_at(std::span<const double> values, std::size_t k) {
 void RankBoxes::split(std::span<Index> places, std::span<const Member> members,
                       std::span<const Aabb> boxes, int parts) {
   if (places.empty()) return;
-  const auto box_of = [&](Index i) -> const Aabb& { return boxes[static_cast<std::size_t>(i)]; };
+  const auto box_of = [&](Index i) -> const Aabb& { return boxes[i]; };
   Aabb whole, dynamic, centres;
   for (const Index i : places) {
     whole.merge(box_of(i));
-    if (members[static_cast<std::size_t>(i)].dynamic) dynamic.merge(box_of(i));
+    if (members[i].dynamic) dynamic.merge(box_of(i));
     const Vec3 centre = 0.5 * (box_of(i).lo + box_of(i).hi);
     centres.merge({centre, centre});
   }
@@ -35,12 +35,11 @@ void RankBoxes::split(std::span<Index> places, std::span<const Member> members,
   Eigen::Index axis = 0;
   (centres.hi - centres.lo).maxCoeff(&axis);
   const std::size_t half = places.size() / 2;
-  std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(half), places.end(),
-                   [&](Index i, Index j) {
-                     const double a = box_of(i).lo[axis] + box_of(i).hi[axis],
-                                  b = box_of(j).lo[axis] + box_of(j).hi[axis];
-                     return a != b ? a < b : i < j;
-                   });
+  std::nth_element(places.begin(), places.begin() + half, places.end(), [&](Index i, Index j) {
+    const double a = box_of(i).lo[axis] + box_of(i).hi[axis],
+                 b = box_of(j).lo[axis] + box_of(j).hi[axis];
+    return a != b ? a < b : i < j;
+  });
   split(places.first(half), members, boxes, parts / 2);
   split(places.subspan(half), members, boxes, parts - parts / 2);
 }
@@ -52,16 +51,14 @@ void RankBoxes::group(std::span<const Member> members, std::span<const Aabb> box
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     // not where it is empty or not a number
     if (!(boxes[i].lo.array() <= boxes[i].hi.array()).all()) continue;
-    usual.push_back(static_cast<Index>(i));
+    usual.push_back(to_index(i));
     sizes.push_back(members[i].extent);
   }
   if (!usual.empty()) {
-    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    const auto middle = sizes.begin() + (sizes.size() / 2);
     std::nth_element(sizes.begin(), middle, sizes.end());
     const double limit = kOversized * *middle;
-    const auto is_usual = [&](Index i) {
-      return members[static_cast<std::size_t>(i)].extent <= limit;
-    };
+    const auto is_usual = [&](Index i) { return members[i].extent <= limit; };
     const auto first_oversized = std::stable_partition(usual.begin(), usual.end(), is_usual);
     oversized.assign(first_oversized, usual.end());
     usual.erase(first_oversized, usual.end());
@@ -71,8 +68,8 @@ void RankBoxes::group(std::span<const Member> members, std::span<const Aabb> box
   for (std::size_t k = 0; k < kBoxes; ++k) {
     const Aabb box = k < groups_.size() ? groups_[k].dynamic : Aabb{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      published_[6 * k + axis] = box.lo[static_cast<Eigen::Index>(axis)];
-      published_[6 * k + 3 + axis] = box.hi[static_cast<Eigen::Index>(axis)];
+      published_[6 * k + axis] = box.lo[axis];
+      published_[6 * k + 3 + axis] = box.hi[axis];
     }
   }
 }
@@ -85,7 +82,7 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
   std::vector<Index> chosen;
   std::vector<Aabb> near;
   for (std::size_t rank = 0; rank < n_ranks; ++rank) {
-    if (static_cast<int>(rank) == own_rank) continue;
+    if (narrow<int>(rank) == own_rank) continue;
     chosen.clear();
     for (const Group& own : groups_) {
       near.clear();
@@ -99,7 +96,7 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
       }
       if (near.empty()) continue;
       for (const Index i : own.members) {
-        const Aabb& box = boxes[static_cast<std::size_t>(i)];
+        const Aabb& box = boxes[i];
         if (std::any_of(near.begin(), near.end(),
                         [&box](const Aabb& other) { return box.overlaps(other); })) {
           chosen.push_back(i);
@@ -108,7 +105,7 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
     }
     if (chosen.empty()) continue;
     std::sort(chosen.begin(), chosen.end());
-    out.emplace_back(static_cast<int>(rank), chosen);
+    out.emplace_back(narrow<int>(rank), chosen);
   }
 }
 

@@ -40,7 +40,7 @@ std::vector<Overlap> overlaps_of(std::span<const int> part, int n_parts, int ran
   if (n_parts <= kMostOptimal) return overlaps;
   std::sort(overlaps.begin(), overlaps.end(), larger);
   constexpr int kSpare = 8;
-  const auto most = static_cast<std::size_t>(kSpare * ((n_parts + n_ranks - 1) / n_ranks + 1));
+  const std::size_t most = kSpare * ((n_parts + n_ranks - 1) / n_ranks + 1);
   if (overlaps.size() > most) overlaps.resize(most);
   return overlaps;
 }
@@ -48,16 +48,15 @@ std::vector<Overlap> overlaps_of(std::span<const int> part, int n_parts, int ran
 // New number of each part so that the most bodies stay: each number belongs to a rank.
 std::vector<std::int32_t> best_numbers(const std::vector<Overlap>& overlaps, int n_parts,
                                        int n_ranks) {
-  const auto n = static_cast<std::size_t>(n_parts);
-  std::vector<std::vector<std::size_t>> numbers(static_cast<std::size_t>(n_ranks));
+  const std::size_t n = n_parts;
+  std::vector<std::vector<std::size_t>> numbers(n_ranks);
   for (int p = 0; p < n_parts; ++p) {
-    numbers[static_cast<std::size_t>(rank_of_part(p, n_parts, n_ranks))].push_back(
-        static_cast<std::size_t>(p));
+    numbers[rank_of_part(p, n_parts, n_ranks)].push_back(p);
   }
   std::vector<std::int64_t> stays(n * n, 0);
   for (const Overlap& overlap : overlaps) {
-    for (const std::size_t number : numbers[static_cast<std::size_t>(overlap.rank)]) {
-      stays[static_cast<std::size_t>(overlap.part) * n + number] = overlap.count;
+    for (const std::size_t number : numbers[overlap.rank]) {
+      stays[Offset{overlap.part} * n + number] = overlap.count;
     }
   }
   const std::vector<int> number = largest_assignment(stays, n_parts);
@@ -68,14 +67,14 @@ std::vector<std::int32_t> best_numbers(const std::vector<Overlap>& overlaps, int
 // free; the parts left over take the numbers left over, both ascending.
 std::vector<std::int32_t> choose_numbers(std::vector<Overlap> overlaps, int n_parts, int n_ranks) {
   std::sort(overlaps.begin(), overlaps.end(), larger);
-  std::vector<std::vector<std::int32_t>> free(static_cast<std::size_t>(n_ranks));
+  std::vector<std::vector<std::int32_t>> free(n_ranks);
   for (int p = n_parts - 1; p >= 0; --p) {
-    free[static_cast<std::size_t>(rank_of_part(p, n_parts, n_ranks))].push_back(p);
+    free[rank_of_part(p, n_parts, n_ranks)].push_back(p);
   }
   std::vector<std::int32_t> number(static_cast<std::size_t>(n_parts), -1);
   for (const Overlap& overlap : overlaps) {
-    auto& numbers = free[static_cast<std::size_t>(overlap.rank)];
-    std::int32_t& chosen = number[static_cast<std::size_t>(overlap.part)];
+    auto& numbers = free[overlap.rank];
+    std::int32_t& chosen = number[overlap.part];
     if (chosen >= 0 || numbers.empty()) continue;
     chosen = numbers.back();
     numbers.pop_back();
@@ -103,7 +102,7 @@ void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts) {
   }
   comm.broadcast(0, bytes);
   const auto number = from_bytes<std::int32_t>(bytes);
-  for (int& p : part) p = number[static_cast<std::size_t>(p)];
+  for (int& p : part) p = number[p];
 }
 
 }  // namespace catena

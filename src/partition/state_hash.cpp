@@ -20,7 +20,7 @@ class Mixer {
 
   void add(std::uint64_t value) { hash_ = mix64(hash_ ^ value); }
   void add(std::int64_t value) { add(static_cast<std::uint64_t>(value)); }
-  void add(std::int32_t value) { add(static_cast<std::int64_t>(value)); }
+  void add(std::int32_t value) { add(std::int64_t{value}); }
   void add(double value) { add(std::bit_cast<std::uint64_t>(value)); }
   void add(const Vec3& v) {
     for (const double x : v) add(x);
@@ -37,23 +37,23 @@ class Mixer {
   void add(const BodyConstants& b) {
     add(b.id);
     add(static_cast<std::int64_t>(b.kind));
-    add(static_cast<std::int64_t>(b.collides ? 1 : 0));
-    add(static_cast<std::int64_t>(b.group));
+    add(std::int64_t{b.collides ? 1 : 0});
+    add(std::int64_t{b.group});
     add(static_cast<std::int64_t>(b.shape.type));
     add(b.shape.size);
     add(b.shape.geometry);
-    add(static_cast<std::int64_t>(b.shape.closed_ends));
+    add(std::int64_t{b.shape.closed_ends});
     add(b.material);
     add(b.motion);
     add(b.mass);
     add(b.inertia);
-    if (b.passed != 0) add(static_cast<std::int64_t>(b.passed));
+    if (b.passed != 0) add(std::int64_t{b.passed});
   }
   void add(const JointConstants& j) {
     add(j.id);
     for (const GlobalId body : j.body) add(body);
     add(static_cast<std::int64_t>(j.type));
-    add(static_cast<std::int64_t>(j.collide ? 1 : 0));
+    add(std::int64_t{j.collide ? 1 : 0});
     for (const Pose& frame : j.frame) {
       add(frame.p);
       add(frame.q);
@@ -66,7 +66,7 @@ class Mixer {
   }
   void add(const JointAxis& a) {
     add(static_cast<std::int64_t>(a.motor));
-    add(static_cast<std::int64_t>(a.table));
+    add(std::int64_t{a.table});
     for (const double x : {a.lower, a.upper, a.restitution, a.target, a.max_force,
                            a.motor_compliance, a.motor_damping_time, a.friction}) {
       add(x);
@@ -93,8 +93,8 @@ class Mixer {
 
 // Collective. Sum mod 2^64: halves apart, since signed sums may not overflow.
 std::uint64_t wrapping_sum(const Communicator& comm, std::uint64_t value) {
-  std::array<std::int64_t, 2> half{static_cast<std::int64_t>(value & 0xffffffffU),
-                                   static_cast<std::int64_t>(value >> 32)};
+  std::array<std::int64_t, 2> half{narrow<std::int64_t>(value & 0xffffffffU),
+                                   narrow<std::int64_t>(value >> 32)};
   comm.sum(half);
   return static_cast<std::uint64_t>(half[0]) + (static_cast<std::uint64_t>(half[1]) << 32);
 }

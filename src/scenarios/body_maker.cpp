@@ -77,14 +77,13 @@ BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int m
     body.constants.motion = motion;
   } else if (kind == BodyKind::dynamic) {
     if (s.position_of == PositionOf::shape_origin && shape.geometry >= 0) {
-      const Geometry& geometry = model.geometries[static_cast<std::size_t>(shape.geometry)];
+      const Geometry& geometry = model.geometries[shape.geometry];
       body.state.pose.p -= body.state.pose.q * geometry.written.p;
     }
     double& mass = body.constants.mass;
     mass = s.mass;
     if (std::isnan(mass)) {
-      mass = volume_of(shape, model.geometries) *
-             materials.materials()[static_cast<std::size_t>(material)].density;
+      mass = volume_of(shape, model.geometries) * materials.materials()[material].density;
     }
     body.constants.inertia = std::isnan(s.inertia[0])
                                  ? Vec3(mass * inertia_per_mass(shape, model.geometries))
@@ -108,7 +107,7 @@ BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, std::uint6
   for (int i = 0; i < 3; ++i) {
     position[i] += s.position_jitter * uniform_pm1(seed, number, static_cast<std::uint64_t>(i) + 1);
   }
-  const double density = model.materials.materials()[static_cast<std::size_t>(material)].density;
+  const double density = model.materials.materials()[material].density;
   BodyRecord body = make_body(first + k, shape, material, density, position, model.geometries);
   const Quat written =
       s.random_orientation ? scene_parts::random_rotation(seed, number, 4) : s.orientation.value();
@@ -176,7 +175,7 @@ BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, cons
       groups_(group_names(scene)) {
   int motion = -1;
   for (const BodySettings& s : scene.bodies) motions_.push_back(s.kinematic ? ++motion : motion);
-  auto geometry = static_cast<std::int32_t>(plan_.size());
+  auto geometry = narrow<std::int32_t>(plan_.size());
   for (const GeneratorSettings& g : scene.generators) {
     table_geometry_.push_back(geometry);
     if (g.type == GeneratorType::table) geometry += count_table_geometries(g.table.file);
@@ -186,12 +185,12 @@ BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, cons
 
 double BodyMaker::density_of(int material) const {
   if (material < 0) return 0.0;
-  return model_.materials.materials()[static_cast<std::size_t>(material)].density;
+  return model_.materials.materials()[material].density;
 }
 
 Quat BodyMaker::written(const Shape& shape) const {
   if (shape.geometry < 0) return Quat::Identity();
-  return model_.geometries[static_cast<std::size_t>(shape.geometry)].written.q;
+  return model_.geometries[shape.geometry].written.q;
 }
 
 BodyRecord BodyMaker::finished(BodyRecord body) const {
@@ -211,7 +210,7 @@ BodyRecord BodyMaker::listed(std::size_t i) const {
 void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
   const auto n_listed = static_cast<GlobalId>(scene_.bodies.size());
   for (GlobalId i = first; i < std::min(last, n_listed); ++i) {
-    const auto at = static_cast<std::size_t>(i);
+    const std::size_t at = i;
     if (scene_.bodies[at].shape.type != ShapeType::plane) take(finished(listed(at)));
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -269,7 +268,7 @@ void BodyMaker::make_table(std::size_t generator, GlobalId from, GlobalId to,
     Shape own = row.shape;
     if (own.geometry >= 0) {
       own.geometry += table_geometry_[generator];
-      own.geometry_radius = model_.geometries.at(static_cast<std::size_t>(own.geometry)).radius;
+      own.geometry_radius = model_.geometries.at(own.geometry).radius;
     }
     BodyRecord body = make_body(blocks_[generator].first + k, own, material, density_of(material),
                                 row.pose.p, model_.geometries);
@@ -310,7 +309,7 @@ std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const 
       while (next < ids.size() && ids[next] < block.first + block.count) last = ids[next++] + 1;
     }
     if (ids[i] < n_listed) {
-      BodyRecord body = listed(static_cast<std::size_t>(ids[i]));
+      BodyRecord body = listed(ids[i]);
       if (body.constants.shape.type != ShapeType::plane) {
         body = finished(body);
       } else if (body.constants.kind == BodyKind::kinematic) {

@@ -150,7 +150,7 @@ void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Qu
     joints.push_back(joint);
   };
   for (GlobalId k = first; k < last; ++k) {
-    const auto i = static_cast<std::size_t>(k - first);
+    const std::size_t i = k - first;
     const Place now = place(points[i], points[i + 1]);
     if (k > 0 || s.path.closed) {
       add(k, &before, &now);

@@ -85,7 +85,7 @@ ChainCurve::ChainCurve(const ChainPathEntry& path, int links, const Vec3& gravit
 
 std::vector<Vec3> ChainCurve::points(GlobalId first, GlobalId last) const {
   std::vector<Vec3> out;
-  out.reserve(static_cast<std::size_t>(last - first));
+  out.reserve(last - first);
   if (kind_ != ChainPath::catenary) {
     for (GlobalId k = first; k < last; ++k) {
       out.push_back(kind_ == ChainPath::straight   ? straight_point(k)
@@ -95,7 +95,7 @@ std::vector<Vec3> ChainCurve::points(GlobalId first, GlobalId last) const {
     return out;
   }
   GlobalId k = first / kMarks * kMarks;
-  std::array<Real, 2> at = marks_[static_cast<std::size_t>(first / kMarks)];
+  std::array<Real, 2> at = marks_[first / kMarks];
   for (; k < last; ++k) {
     if (k >= first) {
       out.push_back(from_ + static_cast<double>(at[0]) * across_ +

@@ -26,10 +26,10 @@ void describe_type(SettingsVisitor& visit, JointType& value, const std::string_v
                    const JointType (&types)[kSize], const SettingInfo& info) {
   int index = 0;
   for (std::size_t i = 0; i < kSize; ++i) {
-    if (types[i] == value) index = static_cast<int>(i);
+    if (types[i] == value) index = narrow<int>(i);
   }
   visit.choice("joint", index, names, info);
-  value = types[static_cast<std::size_t>(index)];
+  value = types[index];
 }
 
 void describe_joints_of(SettingsVisitor& visit, ChainJointEntry& s) {

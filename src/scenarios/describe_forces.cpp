@@ -1,6 +1,7 @@
 // The description of one of `forces:`.
 #include <cmath>
 
+#include "catena/base/index.hpp"
 #include "joint_parts.hpp"
 
 namespace catena::joint_parts {
@@ -20,7 +21,7 @@ struct Use {
 };
 
 void check_use(SettingsVisitor& visit, ForceType type, const Use& use) {
-  const auto word = [](ForceType t) { return std::string(kForces[static_cast<std::size_t>(t)]); };
+  const auto word = [](ForceType t) { return std::string(kForces[ordinal(t)]); };
   bool used = false;
   std::string words;
   for (const ForceType t : use.types) {

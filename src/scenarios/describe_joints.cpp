@@ -9,6 +9,7 @@
 #include <set>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "flow_parts.hpp"
 #include "joint_parts.hpp"
 
@@ -157,17 +158,14 @@ std::string words(Types set) {
 void check_use(SettingsVisitor& visit, JointType type, std::string_view key, bool given,
                Types uses) {
   if (!given || has(uses, type)) return;
-  visit.reject(
-      key, "the type " + std::string(kTypes[static_cast<std::size_t>(type)]) + " has no use for it",
-      "it is for " + words(uses));
+  visit.reject(key, "the type " + std::string(kTypes[ordinal(type)]) + " has no use for it",
+               "it is for " + words(uses));
 }
 
 void check_needed(SettingsVisitor& visit, JointType type, std::string_view key, bool given,
                   Types needs, const std::string& what) {
   if (given || !has(needs, type)) return;
-  visit.reject(
-      key, "missing",
-      "the type " + std::string(kTypes[static_cast<std::size_t>(type)]) + " needs " + what);
+  visit.reject(key, "missing", "the type " + std::string(kTypes[ordinal(type)]) + " needs " + what);
 }
 
 bool given(double value) { return !std::isnan(value); }

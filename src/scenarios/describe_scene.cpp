@@ -70,7 +70,7 @@ void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   const int material = table.find(s.material);
   if (material < 0) return;
   const Shape shape = scene_parts::shape_of(s.shape);
-  const double density = table.materials()[static_cast<std::size_t>(material)].density;
+  const double density = table.materials()[material].density;
   const double mass = has_mass ? s.mass : density * volume_of(shape);
   const Vec3 inertia = mass * inertia_per_mass(shape);
   if (!(std::isnormal(mass) && inertia.array().isFinite().all() &&

@@ -50,8 +50,8 @@ std::string count_of(std::int64_t n, const std::string& one, const std::string& 
 }
 
 std::string place_of(const Surface& surface, const EdgeFaults& edges) {
-  const Vec3& a = surface.vertices[static_cast<std::size_t>(edges.first[0])];
-  const Vec3& b = surface.vertices[static_cast<std::size_t>(edges.first[1])];
+  const Vec3& a = surface.vertices[edges.first[0]];
+  const Vec3& b = surface.vertices[edges.first[1]];
   return "; the first is from " + text_of(a) + " to " + text_of(b) + " m";
 }
 
@@ -201,8 +201,8 @@ Geometry heightfield_geometry(const ShapeSettings& s, const std::string& content
       throw Error("fewer than two rows or columns", s.file, "a surface needs two of each");
     for (double& z : field.heights) z *= unit_in_metres(s.unit);
   }
-  field.n_x = static_cast<std::int32_t>(columns);
-  field.n_y = static_cast<std::int32_t>(field.heights.size() / columns);
+  field.n_x = narrow<std::int32_t>(columns);
+  field.n_y = narrow<std::int32_t>(field.heights.size() / columns);
   field.dx = s.spacing[0];
   field.dy = s.spacing[1];
   return field;
@@ -254,14 +254,14 @@ int GeometryPlan::add(const ShapeSettings& shape, GeometryFrame frame, const std
                              name + ".shapes." + std::to_string(i)));
   }
   items_.push_back(std::move(item));
-  const int number = static_cast<int>(items_.size()) - 1;
+  const int number = narrow<int>(items_.size()) - 1;
   known_.emplace(key, number);
   return number;
 }
 
 Shape GeometryPlan::shape_at(const ShapeSettings& shape, int geometry, const Model& model) {
   if (geometry < 0) return shape_of(shape);
-  return shape_of_geometry(model.geometries[static_cast<std::size_t>(geometry)], geometry);
+  return shape_of_geometry(model.geometries[geometry], geometry);
 }
 
 Shape GeometryPlan::shape_of_body(std::size_t body, const Model& model) const {
@@ -289,7 +289,7 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
       CompoundPart placed{shape_at(part.shape, item.parts[i], model),
                           {part.at, part.orientation.value()}};
       if (item.parts[i] >= 0) {
-        const Pose& written = model.geometries[static_cast<std::size_t>(item.parts[i])].written;
+        const Pose& written = model.geometries[item.parts[i]].written;
         placed.pose.q = placed.pose.q * written.q.conjugate();
         placed.pose.p -= placed.pose.q * written.p;
       }

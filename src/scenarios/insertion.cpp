@@ -53,7 +53,7 @@ double normal_quantile(double lo, double hi, double u) {
 Aabb centres_in(const InflowSettings& s, const Aabb& box, const Model& model) {
   Aabb range{s.lower - box.lo, s.upper - box.hi};
   for (std::size_t i = 0; i < 2; ++i) {
-    const int k = static_cast<int>(i);
+    const int k = narrow<int>(i);
     const PeriodicBox& periodic = model.periodic;
     if (!periodic.active[i] || s.lower[k] > periodic.lo[i] || s.upper[k] < periodic.hi[i]) continue;
     range.lo[k] = periodic.lo[i];
@@ -93,7 +93,7 @@ Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId
       first_(first),
       seed_(flow_parts::seed_of(scene, generator)) {
   const int material = model.materials.find(settings_.material);
-  const double density = model.materials.materials()[static_cast<std::size_t>(material)].density;
+  const double density = model.materials.materials()[material].density;
   const Shape shape = scene_parts::GeometryPlan(scene).shape_of_generator(generator, model);
   prototype_ =
       scene_parts::make_body(first, shape, material, density, Vec3::Zero(), model.geometries);

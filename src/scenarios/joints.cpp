@@ -95,7 +95,7 @@ Frames frames_of(const JointEntry& s) {
 Pose local(const Pose& pose, const Vec3& point, const Quat& axes, const PeriodicBox& box) {
   Vec3 arm = point - pose.p;
   for (std::size_t k = 0; k < 2; ++k) {
-    const auto i = static_cast<Eigen::Index>(k);
+    const Eigen::Index i = k;
     const double period = box.hi[k] - box.lo[k];
     if (box.active[k]) arm[i] -= period * std::round(arm[i] / period);
   }
@@ -170,12 +170,12 @@ std::vector<GlobalId> JointMaker::first_of_generators() const {
 }
 
 const JointEntry* JointMaker::joint_entry(GlobalId joint) const {
-  const auto i = static_cast<std::size_t>(joint);
+  const std::size_t i = joint;
   return i < scene_.joints.size() ? &scene_.joints[i] : nullptr;
 }
 
 const ForceEntry& JointMaker::spring_entry(GlobalId joint) const {
-  return scene_.forces[springs_[static_cast<std::size_t>(joint) - scene_.joints.size()]];
+  return scene_.forces[springs_[joint - scene_.joints.size()]];
 }
 
 const std::string& JointMaker::place_of(GlobalId joint) const {
@@ -235,7 +235,7 @@ std::vector<JointPoses> JointMaker::poses_of(const std::vector<GlobalId>& joints
     for (std::size_t k = 0; k < kJointBodies; ++k) {
       if (of[k] == kNoBody) continue;
       const auto at = std::lower_bound(ids.begin(), ids.end(), of[k]) - ids.begin();
-      poses[i].pose[k] = bodies[static_cast<std::size_t>(at)].state.pose;
+      poses[i].pose[k] = bodies[at].state.pose;
     }
   }
   return poses;
@@ -250,7 +250,7 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   const JointEntry* s = joint_entry(joint);
   if (s != nullptr) {
     set_joint(*s, out);
-    const std::array<int, 2>& tables = tables_[static_cast<std::size_t>(joint)];
+    const std::array<int, 2>& tables = tables_[joint];
     out.axis = {axis_of(s->first, tables[0]), axis_of(s->second, tables[1])};
     frames = frames_of(*s);
     length = s->length;
@@ -307,7 +307,7 @@ void JointMaker::check(const std::vector<GlobalId>& joints) const {
                       text_of(misfit.angular) + " rad",
                   place, "place the bodies, or the joint, so that they meet");
     }
-    for (std::size_t k = 0; k < static_cast<std::size_t>(geometry.axes); ++k) {
+    for (Index k = 0; k < geometry.axes; ++k) {
       const JointAxis& axis = joint.axis[k];
       const double x = geometry.coordinate[k];
       if (!axis.limited() || (x >= axis.lower - kTolerance && x <= axis.upper + kTolerance))

@@ -82,7 +82,7 @@ class Reader {
         fail("unknown column '" + std::string(name.substr(0, 40)) + "'",
              "the header names t,x,y,z and optionally rx,ry,rz");
       }
-      const auto at = static_cast<std::size_t>(known - kColumns.begin());
+      const std::size_t at = known - kColumns.begin();
       if (has[at]) fail("the column '" + std::string(name) + "' stands twice", "");
       has[at] = true;
       column_.push_back(at);

@@ -89,7 +89,7 @@ void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& bl
     }
     joints.push_back(joint);
   };
-  const auto from = static_cast<std::ptrdiff_t>(joints.size());
+  const auto from = joints.size();
   const GlobalId along_x = (nx - 1) * ny, along_y = nx * (ny - 1);
   for (GlobalId k = first; k < last; ++k) {
     const Knot knot = knot_of(s, k);

@@ -104,7 +104,7 @@ Quat random_rotation(std::uint64_t seed, std::uint64_t number, std::uint64_t str
 
 Quat body_rotation(const Shape& shape, const Quat& written, std::span<const Geometry> geometries) {
   if (shape.geometry < 0) return written;
-  const Geometry& geometry = geometries[static_cast<std::size_t>(shape.geometry)];
+  const Geometry& geometry = geometries[shape.geometry];
   return (written * geometry.written.q.conjugate()).normalized();
 }
 
@@ -169,7 +169,7 @@ void add_table_geometries(const SceneSettings& scene, const Communicator& comm, 
   all_or_none(comm, [&] {
     for (const GeneratorSettings& g : scene.generators) {
       if (g.type != GeneratorType::table) continue;
-      const auto first = static_cast<std::int32_t>(model.geometries.size());
+      const auto first = narrow<std::int32_t>(model.geometries.size());
       for (Geometry& geometry : scene_parts::table_geometries(g.table.file, first))
         model.geometries.push_back(std::move(geometry));
     }
@@ -178,7 +178,7 @@ void add_table_geometries(const SceneSettings& scene, const Communicator& comm, 
 
 /// Marks the pairs of groups that make no contacts; without any the table stays empty.
 void set_groups(const SceneSettings& scene, const std::vector<std::string>& groups, Model& model) {
-  model.n_groups = static_cast<int>(groups.size());
+  model.n_groups = narrow<int>(groups.size());
   if (scene.no_collisions.empty()) return;
   model.group_pairs.assign(groups.size() * groups.size(), 1);
   for (const NoCollisionSettings& pair : scene.no_collisions) {

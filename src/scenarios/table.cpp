@@ -78,9 +78,9 @@ class Reader {
              near.empty() ? "known: id, shape or radius, x, y, z, qw ... qz, vx ... vz, wx ... wz"
                           : "did you mean " + near + "?");
       }
-      int& at = at_[static_cast<std::size_t>(known - kColumns.begin())];
+      int& at = at_[known - kColumns.begin()];
       if (at != kAbsent) fail("the column '" + std::string(names[i]) + "' stands twice", "");
-      at = static_cast<int>(i);
+      at = narrow<int>(i);
     }
     if (has(shape) == has(radius))
       fail("needs a column shape or a column radius", "give one of them");
@@ -120,9 +120,7 @@ class Reader {
       if (any && !has(c)) fail("the column " + std::string(kColumns[c]) + " is missing", "");
     }
   }
-  std::string_view field(int column) const {
-    return (*fields_)[static_cast<std::size_t>(at_[static_cast<std::size_t>(column)])];
-  }
+  std::string_view field(int column) const { return (*fields_)[at_[column]]; }
   double number(std::string_view text) const {
     double value = 0.0;
     const char* end = text.data() + text.size();

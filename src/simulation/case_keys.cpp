@@ -7,7 +7,7 @@ namespace catena {
 namespace {
 
 const BodySettings* listed(const CaseSettings& settings, GlobalId body) {
-  const auto i = static_cast<std::size_t>(body);
+  const std::size_t i = body;
   return body >= 0 && i < settings.bodies.size() ? &settings.bodies[i] : nullptr;
 }
 

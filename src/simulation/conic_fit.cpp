@@ -173,10 +173,10 @@ class Fit {
   bool is_free(std::size_t k) const { return groups_[taken_[k].group].kind == RayKind::free; }
 
   void drop(std::size_t k) {
-    factor_.remove(static_cast<Index>(k));
-    taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(k));
+    factor_.remove(to_index(k));
+    taken_.erase(taken_.begin() + k);
     const VectorXd old = x_;
-    const auto i = static_cast<Index>(k);
+    const auto i = to_index(k);
     x_.resize(old.size() - 1);
     x_.head(i) = old.head(i);
     x_.tail(x_.size() - i) = old.tail(x_.size() - i);
@@ -198,7 +198,7 @@ class Fit {
       double way = 1.0;
       Index first = -1;
       for (Index k = 0; k < best.size(); ++k) {
-        if (is_free(static_cast<std::size_t>(k)) || best[k] > 0.0) continue;
+        if (is_free(k) || best[k] > 0.0) continue;
         const double reach = x_[k] / (x_[k] - best[k]);
         if (first < 0 || reach < way) {
           way = reach;
@@ -207,7 +207,7 @@ class Fit {
       }
       if (first < 0) break;
       x_ += way * (best - x_);
-      drop(static_cast<std::size_t>(first));
+      drop(first);
       if (x_.size() == 0) return true;
       best = factor_.solve(target_);
     }
@@ -220,7 +220,7 @@ class Fit {
     for (std::size_t k = 0; k < taken_.size(); ++k) {
       const RayGroup& group = groups_[taken_[k].group];
       for (std::size_t i = 0; i < 6; ++i)
-        if (group.entry[i] >= 0) x[group.entry[i]] += x_[static_cast<Index>(k)] * taken_[k].part[i];
+        if (group.entry[i] >= 0) x[group.entry[i]] += x_[k] * taken_[k].part[i];
     }
     return x;
   }

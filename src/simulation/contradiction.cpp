@@ -21,8 +21,6 @@ constexpr std::size_t kMostNamed = 8;
 /// where they are a thousand times as large, levers and wedges are no way out any more.
 constexpr double kBalanced = 1e4;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Symmetric root of M^-1's angular part, and the radius of gyration.
 struct BodyScale {
   double linear = 0.0;  ///< m^-1/2
@@ -65,21 +63,20 @@ class Proof {
     double most = 0.0;
     for (const ProofRow& row : rows_) most = std::max(most, std::abs(row.demand) / row.root);
     if (!(most > 0.0) || !std::isfinite(most)) return {};
-    const Eigen::Index m = 6 * static_cast<Eigen::Index>(scales_.size()) + 1;
+    const Eigen::Index m = 6 * std::ssize(scales_) + 1;
     std::vector<Eigen::Triplet<double>> entries;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       add_column(i, entries);
-      entries.emplace_back(static_cast<int>(m - 1), static_cast<int>(i),
+      entries.emplace_back(narrow<int>(m - 1), narrow<int>(i),
                            rows_[i].demand / (rows_[i].root * most));
     }
-    Eigen::SparseMatrix<double> e(m, static_cast<Eigen::Index>(rows_.size()));
+    Eigen::SparseMatrix<double> e(m, rows_.size());
     e.setFromTriplets(entries.begin(), entries.end());
     Eigen::VectorXd target = Eigen::VectorXd::Zero(m);
     target[m - 1] = -1.0;
     const ConicFit fit = fit_in_cones(e, groups_, target);
     std::vector<double> lambda(rows_.size());
-    for (std::size_t i = 0; i < rows_.size(); ++i)
-      lambda[i] = fit.x[static_cast<Eigen::Index>(i)] / rows_[i].root;
+    for (std::size_t i = 0; i < rows_.size(); ++i) lambda[i] = fit.x[i] / rows_[i].root;
     return lambda;
   }
 
@@ -108,7 +105,7 @@ class Proof {
   void number_bodies() {
     for (const SuspectBlock& block : blocks_) {
       for (std::int32_t j = 0; j < block.n_bodies; ++j) {
-        const SuspectBody& body = block.body[at(j)];
+        const SuspectBody& body = block.body[j];
         if (body.prescribed != 0 || !number_.emplace(body.id, scales_.size()).second) continue;
         scales_.push_back(scale_of(body));
       }
@@ -125,7 +122,7 @@ class Proof {
       for (std::size_t r = 0; r < 6; ++r) {
         const bool bounded = r == 0 || group.bound[r < 3 ? 0 : (r < 5 ? 1 : 2)] > 0.0;
         if (block.row_used[r] == 0 || !bounded) continue;
-        group.entry[r] = static_cast<Index>(rows_.size());
+        group.entry[r] = to_index(rows_.size());
         rows_.push_back(
             {k, r, root, demand_of(block, r), r == 0 ? normal_weight(block) : square_of(block, r)});
       }
@@ -138,28 +135,28 @@ class Proof {
       if (block.kind == BlockKind::unilateral) kind = RayKind::up;
       if (block.kind == BlockKind::boxed && std::isfinite(block.lower[r])) kind = RayKind::up;
       if (block.kind == BlockKind::boxed && std::isfinite(block.upper[r])) kind = RayKind::down;
-      groups_.push_back({kind, {static_cast<Index>(rows_.size()), -1, -1, -1, -1, -1}, {}});
+      groups_.push_back({kind, {to_index(rows_.size()), -1, -1, -1, -1, -1}, {}});
       const double root = root_of(block, r);
       rows_.push_back({k, r, root, demand_of(block, r), root * root});
     }
   }
 
   static const double* jacobian(const SuspectBlock& block, std::int32_t body, std::size_t row) {
-    return block.jacobian[at(body)].data() + 6 * row;
+    return block.jacobian[body].data() + 6 * row;
   }
 
   static double demand_of(const SuspectBlock& block, std::size_t row) {
     double r = block.bias[row];
     for (std::int32_t j = 0; j < block.n_bodies; ++j)
       for (std::size_t d = 0; d < 6; ++d)
-        r += jacobian(block, j, row)[d] * block.body[at(j)].free_velocity[d];
+        r += jacobian(block, j, row)[d] * block.body[j].free_velocity[d];
     return r;
   }
 
   /// M^-1/2 G^T of a row on body j.
   Eigen::Matrix<double, 6, 1> scaled(const SuspectBlock& block, std::int32_t j,
                                      std::size_t row) const {
-    const BodyScale& s = scales_[number_.at(block.body[at(j)].id)];
+    const BodyScale& s = scales_[number_.at(block.body[j].id)];
     const double* g = jacobian(block, j, row);
     Eigen::Matrix<double, 6, 1> column;
     column.head<3>() = s.linear * Eigen::Map<const Vec3>(g);
@@ -171,7 +168,7 @@ class Proof {
   double square_of(const SuspectBlock& block, std::size_t row) const {
     double n = 0.0;
     for (std::int32_t j = 0; j < block.n_bodies; ++j)
-      if (block.body[at(j)].prescribed == 0) n += scaled(block, j, row).squaredNorm();
+      if (block.body[j].prescribed == 0) n += scaled(block, j, row).squaredNorm();
     return n;
   }
 
@@ -197,13 +194,12 @@ class Proof {
   void add_column(std::size_t i, std::vector<Eigen::Triplet<double>>& entries) const {
     const SuspectBlock& block = blocks_[rows_[i].block];
     for (std::int32_t j = 0; j < block.n_bodies; ++j) {
-      if (block.body[at(j)].prescribed != 0) continue;
-      const std::size_t body = number_.at(block.body[at(j)].id);
+      if (block.body[j].prescribed != 0) continue;
+      const std::size_t body = number_.at(block.body[j].id);
       const Eigen::Matrix<double, 6, 1> column = scaled(block, j, rows_[i].row);
       for (Eigen::Index d = 0; d < 6; ++d) {
         if (column[d] == 0.0) continue;
-        entries.emplace_back(static_cast<int>(6 * body + static_cast<std::size_t>(d)),
-                             static_cast<int>(i), column[d] / rows_[i].root);
+        entries.emplace_back(narrow<int>(6 * body + d), narrow<int>(i), column[d] / rows_[i].root);
       }
     }
   }
@@ -215,8 +211,8 @@ class Proof {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const SuspectBlock& block = blocks_[rows_[i].block];
       for (std::int32_t j = 0; j < block.n_bodies; ++j) {
-        if (block.body[at(j)].prescribed != 0) continue;
-        left[number_.at(block.body[at(j)].id)] +=
+        if (block.body[j].prescribed != 0) continue;
+        left[number_.at(block.body[j].id)] +=
             lambda[i] *
             Eigen::Map<const Eigen::Matrix<double, 6, 1>>(jacobian(block, j, rows_[i].row));
       }
@@ -273,7 +269,7 @@ class Proof {
         load.size = std::max(load.size, std::abs(lambda[i]));
       }
       for (std::int32_t j = 0; j < block.n_bodies; ++j) {
-        const SuspectBody& body = block.body[at(j)];
+        const SuspectBody& body = block.body[j];
         if (body.prescribed == 0) continue;
         Load& load = loads[{false, body.id}];
         load.force += lambda[i] * Eigen::Map<const Vec3>(jacobian(block, j, rows_[i].row));
@@ -309,7 +305,7 @@ class Proof {
       const bool contact = block.kind == BlockKind::contact;
       parts[contact ? 1 : 2].add(lambda[i] * block.bias[r], block.a, block.b);
       for (std::int32_t j = 0; j < block.n_bodies; ++j) {
-        const SuspectBody& body = block.body[at(j)];
+        const SuspectBody& body = block.body[j];
         if (body.prescribed == 0) continue;
         double speed = 0.0;
         for (std::size_t d = 0; d < 6; ++d)
@@ -317,10 +313,10 @@ class Proof {
         parts[0].add(lambda[i] * speed, body.id, kNoBody);
       }
     }
-    const auto worst = static_cast<std::size_t>(
+    const std::size_t worst =
         std::min_element(parts.begin(), parts.end(),
                          [](const Part& x, const Part& y) { return x.work < y.work; }) -
-        parts.begin());
+        parts.begin();
     c.cause = static_cast<ContradictionCause>(worst);
     c.cause_a = parts[worst].a;
     c.cause_b = parts[worst].b;

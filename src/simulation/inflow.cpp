@@ -83,7 +83,7 @@ struct Inflow::Search {
   void start(const Insertion& insertion, const Bodies& bodies, const State& state) {
     region = {insertion.settings().lower, insertion.settings().upper};
     for (std::size_t i = 0; i < 2; ++i) {  // what leaves the periodic box enters on the other side
-      const int k = static_cast<int>(i);
+      const int k = narrow<int>(i);
       const PeriodicBox& box = model.periodic;
       if (!box.active[i] || (region.lo[k] >= box.lo[i] && region.hi[k] <= box.hi[i])) continue;
       region.lo[k] = box.lo[i];
@@ -94,12 +94,10 @@ struct Inflow::Search {
     const double size = 2.0 * insertion.largest_radius();
     for (int i = 0; i < 3; ++i) {
       const double extent = region.hi[i] - region.lo[i];
-      n[static_cast<std::size_t>(i)] =
-          static_cast<int>(std::clamp(extent / size, 1.0, 1.0 * kMostCells));
-      cell[i] = extent / n[static_cast<std::size_t>(i)];
+      n[i] = static_cast<int>(std::clamp(extent / size, 1.0, 1.0 * kMostCells));
+      cell[i] = extent / n[i];
     }
-    cells.resize(static_cast<std::size_t>(n[0]) * static_cast<std::size_t>(n[1]) *
-                 static_cast<std::size_t>(n[2]));
+    cells.resize(Offset{n[0]} * Offset{n[1]} * Offset{n[2]});
     for (auto& list : cells) list.clear();
     obstacles.clear();
     planes.clear();
@@ -110,7 +108,7 @@ struct Inflow::Search {
       const bool dynamic = body.kind == BodyKind::dynamic;
       if (dynamic) dynamic_box.merge({pose.p, pose.p});
       if (body.shape.type != ShapeType::none) {
-        add(body, pose, dynamic ? static_cast<std::int64_t>(i) : -1);
+        add(body, pose, dynamic ? narrow<std::int64_t>(i) : -1);
       }
     }
     for (const BodyRecord& body : model.unbounded) {
@@ -124,7 +122,7 @@ struct Inflow::Search {
       Obstacle o = obstacle_of(model, body, pose);
       if (!o.box.overlaps(region)) return;
       o.owned = owned;
-      const auto k = static_cast<std::int32_t>(obstacles.size());
+      const auto k = narrow<std::int32_t>(obstacles.size());
       for_each_cell(o.box, [&](std::vector<std::int32_t>& list) { list.push_back(k); });
       obstacles.push_back(o);
     });
@@ -134,7 +132,7 @@ struct Inflow::Search {
   void for_each_cell(const Aabb& box, const Visit& visit) {
     std::array<int, 3> from{}, to{};
     for (int i = 0; i < 3; ++i) {
-      const auto k = static_cast<std::size_t>(i);
+      const std::size_t k = i;
       const auto place = [&](double x) {
         return static_cast<int>(std::clamp((x - region.lo[i]) / cell[i], 0.0, n[k] - 1.0));
       };
@@ -144,7 +142,7 @@ struct Inflow::Search {
     for (int z = from[2]; z <= to[2]; ++z) {
       for (int y = from[1]; y <= to[1]; ++y) {
         for (int x = from[0]; x <= to[0]; ++x) {
-          visit(cells[static_cast<std::size_t>((z * n[1] + y) * n[0] + x)]);
+          visit(cells[(z * n[1] + y) * n[0] + x]);
         }
       }
     }
@@ -158,7 +156,7 @@ struct Inflow::Search {
     for_each_cell(candidate.box, [&](const std::vector<std::int32_t>& list) {
       for (const std::int32_t k : list) {
         if (taken) return;
-        taken = overlap(model, candidate, obstacles[static_cast<std::size_t>(k)], scratch);
+        taken = overlap(model, candidate, obstacles[k], scratch);
       }
     });
     return taken;
@@ -173,7 +171,7 @@ struct Inflow::Search {
     around.inflate(2.0 * radius);
     for_each_cell(around, [&](const std::vector<std::int32_t>& list) {
       for (const std::int32_t k : list) {
-        const Obstacle& o = obstacles[static_cast<std::size_t>(k)];
+        const Obstacle& o = obstacles[k];
         const double d = (o.pose.p - p).norm();
         if (o.owned < 0 || d >= best) continue;
         best = d;
@@ -272,9 +270,9 @@ std::vector<BodyRecord> Inflow::accept(const Insertion& insertion, InflowProgres
         });
         if (free) break;
       }
-      progress.refused += static_cast<std::int64_t>(k - batch.begin[i]);
+      progress.refused += k - batch.begin[i];
       if (k == batch.begin[i + 1]) {  // no room: it and those behind it wait
-        progress.tried += static_cast<std::int64_t>(k - batch.begin[i]);
+        progress.tried += k - batch.begin[i];
         return accepted;
       }
       progress.tried = 0;
@@ -329,14 +327,14 @@ std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state)
       ++state.flow.inserted;
       state.flow.inserted_mass += body.constants.mass;
     }
-    inserted += static_cast<std::int64_t>(fresh.size());
+    inserted += std::ssize(fresh);
 
     std::vector<std::int64_t> neighbour;
     const std::vector<BodyRecord> own = claim(fresh, *search_, neighbour);
     Bodies own_bodies;
     State own_state;
     for (std::size_t k = 0; k < own.size(); ++k) {
-      const auto next = static_cast<std::size_t>(std::max<std::int64_t>(neighbour[k], 0));
+      const std::size_t next = std::max<std::int64_t>(neighbour[k], 0);
       const std::int32_t part = state.subdomain.empty() ? first_part : state.subdomain[next];
       bodies.constants.push_back(own[k].constants);
       state.body.push_back(own[k].state);

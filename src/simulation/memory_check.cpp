@@ -67,7 +67,7 @@ MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, con
   const std::array<std::int64_t, 1> own_key = {key};
   const std::vector<std::int64_t> keys = comm.all_gather(std::span<const std::int64_t>(own_key));
   MemoryNeed need;
-  need.ranks = static_cast<int>(std::count(keys.begin(), keys.end(), key));
+  need.ranks = narrow<int>(std::count(keys.begin(), keys.end(), key));
   need.available = available_memory();
   need.n_bodies = bodies_at_start(scene, model);
   need.n_joints = model.joint_names.size();
@@ -82,7 +82,7 @@ MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, con
   const double least = comm.min(spare);
   const std::int64_t worst = comm.min(std::int64_t{spare == least ? comm.rank() : comm.size()});
   need.host = host;
-  comm.broadcast(static_cast<int>(worst), need.host);
+  comm.broadcast(narrow<int>(worst), need.host);
   std::array<double, 4> numbers = {static_cast<double>(need.ranks), need.bodies, need.settled,
                                    need.available};
   if (comm.rank() != worst) numbers = {};

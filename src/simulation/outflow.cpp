@@ -21,7 +21,7 @@ std::int64_t region_of(const std::vector<OutflowSettings>& regions, const Vec3& 
   for (std::size_t k = 0; k < regions.size(); ++k) {
     if ((p.array() >= regions[k].lower.array()).all() &&
         (p.array() <= regions[k].upper.array()).all()) {
-      return static_cast<std::int64_t>(k);
+      return k;
     }
   }
   return -1;
@@ -53,7 +53,7 @@ std::vector<char> mark_entering(const std::vector<OutflowSettings>& regions, Bod
     if (body.kind != BodyKind::dynamic || body.passed != 0) continue;
     const std::int64_t region = region_of(regions, state.body[i].pose.p);
     if (region < 0) continue;
-    body.passed = static_cast<std::int32_t>(1 + region);
+    body.passed = narrow<std::int32_t>(1 + region);
     entered[i] = 1;
   }
   return entered;
@@ -77,8 +77,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   if (staying != nullptr) staying->clear();
   if (regions.empty()) return 0;
   const std::vector<char> entered = mark_entering(regions, bodies, state);
-  if (comm.sum(static_cast<std::int64_t>(std::count(entered.begin(), entered.end(), char{1}))) == 0)
-    return 0;
+  if (comm.sum(std::int64_t{std::count(entered.begin(), entered.end(), char{1})}) == 0) return 0;
 
   Departures departures = find_departures(comm, bodies, entered);
   if (staying != nullptr) *staying = std::move(departures.staying);
@@ -92,7 +91,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
     out.constants.push_back(body);
     out_state.body.push_back(state.body[i]);
   }
-  if (comm.sum(static_cast<std::int64_t>(own.size())) == 0) return 0;
+  if (comm.sum(std::ssize(own)) == 0) return 0;
 
   const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
   std::vector<Leaving> all(bytes.size() / sizeof(Leaving));
@@ -102,10 +101,10 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   std::vector<GlobalId> gone;
   for (const Leaving& body : all) {
     gone.push_back(body.id);
-    ++state.outflow[static_cast<std::size_t>(body.region)];
+    ++state.outflow[body.region];
     state.flow.removed_mass += body.mass;
   }
-  state.flow.removed += static_cast<std::int64_t>(gone.size());
+  state.flow.removed += std::ssize(gone);
   const EnergyMomentum energy = total_energy_and_momentum(comm, model, out, out_state);
   state.audit.flow_energy -= energy.kinetic + energy.potential;
 
@@ -113,7 +112,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   drop_contacts(gone, state.impulses);
   drop_contacts(gone, state.couples);
   link_joints(comm, bodies);  // places of bodies and joints have changed
-  return static_cast<std::int64_t>(gone.size());
+  return std::ssize(gone);
 }
 
 }  // namespace catena

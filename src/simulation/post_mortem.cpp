@@ -8,6 +8,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "catena/base/index.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/metrics/errors.hpp"
@@ -20,8 +21,6 @@ namespace {
 
 constexpr std::size_t kMostListed = 10;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
 /// The largest of something on this rank.
 struct OwnExtreme {
@@ -40,8 +39,7 @@ struct OwnExtreme {
 Extreme of_all(const Communicator& comm, const NameTable& names, const OwnExtreme& own) {
   const std::vector<double> values = comm.all_gather(std::vector<double>{own.value});
   const std::vector<std::int64_t> ids = comm.all_gather(std::vector<std::int64_t>{own.a, own.b});
-  const auto most =
-      static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+  const std::size_t most = std::max_element(values.begin(), values.end()) - values.begin();
   Extreme all{values[most], ids[2 * most], ids[2 * most + 1], "", ""};
   if (all.a != kNoBody) all.name_a = names.name_of(all.a);
   if (all.b != kNoBody) all.name_b = names.name_of(all.b);
@@ -75,14 +73,14 @@ class Examination {
   std::vector<WorstConstraint> worst(FailureMeasures& m) {
     DelassusOperator op(problem_);
     ErrorEvaluator evaluator(problem_, op);
-    velocities_.resize(at(problem_.bodies.n_dofs()));
+    velocities_.resize(problem_.bodies.n_dofs());
     energies_ = evaluator.block_energies(stepper_.impulses(), velocities_);
     double own = 0.0;
     for (const double e : energies_) own += e;
     m.energy = comm_.sum(own);
     m.start_energy = evaluator.evaluate_zero(ErrorSet::energy).energy;
     m.round_off = evaluator.energy_round_off();
-    general_slips_.resize(at(problem_.blocks.n_rows()));
+    general_slips_.resize(problem_.blocks.n_rows());
     if (!general_slips_.empty()) {
       op.general_slips(velocities_, stepper_.impulses().subspan(3 * problem_.contacts.size()),
                        general_slips_);
@@ -98,7 +96,7 @@ class Examination {
     for (const Opposed& o : c.constraints) {
       const bool contact = o.kind == BlockKind::contact;
       named.constraints.push_back(
-          std::string(kKindNames[static_cast<std::size_t>(o.kind)]) + " " +
+          std::string(kKindNames[ordinal(o.kind)]) + " " +
           (contact ? model_.names.name_of(o.a) + " / " + model_.names.name_of(o.b)
                    : model_.joint_names.name_of(o.a)));
     }
@@ -129,25 +127,25 @@ class Examination {
   void measure(FailureMeasures& m) {
     OwnExtreme ratio, overlap;
     std::unordered_map<GlobalId, Index> index;
-    for (Index i = 0; i < local_.size(); ++i) index.emplace(local_.constants[at(i)].id, i);
-    std::vector<std::int64_t> touches(at(local_.size()), 0);
+    for (Index i = 0; i < local_.size(); ++i) index.emplace(local_.constants[i].id, i);
+    std::vector<std::int64_t> touches(local_.size(), 0);
     double deepest = 0.0;
     for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
       const StepContact contact = stepper_.contact(k);
       const Index a = index.at(contact.key.a), b = index.at(contact.key.b);
-      ++touches[at(a)];
-      ++touches[at(b)];
+      ++touches[a];
+      ++touches[b];
       deepest = std::max(deepest, -contact.gap);
       offer_ratio(a, b, ratio);
-      const double size = std::min(half_extent(local_.constants[at(a)].shape),
-                                   half_extent(local_.constants[at(b)].shape));
+      const double size =
+          std::min(half_extent(local_.constants[a].shape), half_extent(local_.constants[b].shape));
       if (size > 0.0) overlap.offer(-contact.gap / size, contact.key.a, contact.key.b);
     }
     const GeneralBlocks& blocks = problem_.blocks;
     for (Index k = 0; k < blocks.size(); ++k) {
-      const Index first = blocks.body_begin[at(k)];
-      for (Index j = first + 1; j < blocks.body_begin[at(k) + 1]; ++j) {
-        offer_ratio(blocks.body[at(j - 1)], blocks.body[at(j)], ratio);
+      const Index first = blocks.body_begin[k];
+      for (Index j = first + 1; j < blocks.body_begin[k + 1]; ++j) {
+        offer_ratio(blocks.body[j - 1], blocks.body[j], ratio);
       }
     }
     m.mass_ratio = of_all(comm_, model_.names, ratio);
@@ -160,8 +158,8 @@ class Examination {
 
  private:
   void offer_ratio(Index a, Index b, OwnExtreme& ratio) const {
-    const BodyConstants& one = local_.constants[at(a)];
-    const BodyConstants& other = local_.constants[at(b)];
+    const BodyConstants& one = local_.constants[a];
+    const BodyConstants& other = local_.constants[b];
     if (one.kind != BodyKind::dynamic || other.kind != BodyKind::dynamic) return;
     const bool first = one.mass >= other.mass;
     ratio.offer(first ? one.mass / other.mass : other.mass / one.mass, first ? one.id : other.id,
@@ -172,14 +170,14 @@ class Examination {
   void count(const std::vector<std::int64_t>& touches, FailureMeasures& m) const {
     std::int64_t dynamic = 0, ends = 0, most = 0;
     for (Index i = 0; i < local_.size(); ++i) {
-      if (local_.constants[at(i)].kind != BodyKind::dynamic) continue;
-      ends += touches[at(i)];
-      most = std::max(most, touches[at(i)]);
+      if (local_.constants[i].kind != BodyKind::dynamic) continue;
+      ends += touches[i];
+      most = std::max(most, touches[i]);
       if (i < local_.n_owned) ++dynamic;
     }
     m.bodies = comm_.sum(dynamic);
-    m.contacts = comm_.sum(static_cast<std::int64_t>(stepper_.n_contacts()));
-    m.rows = comm_.sum(static_cast<std::int64_t>(problem_.n_rows()));
+    m.contacts = comm_.sum(narrow<std::int64_t>(stepper_.n_contacts()));
+    m.rows = comm_.sum(std::int64_t{problem_.n_rows()});
     m.most_contacts = comm_.max(most);
     ends = comm_.sum(ends);
     if (m.bodies > 0)
@@ -188,17 +186,16 @@ class Examination {
 
   std::vector<BlockRecord> own_worst(const std::vector<double>& energies) const {
     std::vector<Index> order(energies.size());
-    for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<Index>(k);
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = to_index(k);
     const std::size_t n = std::min(order.size(), kMostListed);
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
-                      [&](Index a, Index b) {
-                        const double e_a = rank_of(energies[at(a)]), e_b = rank_of(energies[at(b)]);
-                        return e_a > e_b || (e_a == e_b && a < b);
-                      });
+    std::partial_sort(order.begin(), order.begin() + n, order.end(), [&](Index a, Index b) {
+      const double e_a = rank_of(energies[a]), e_b = rank_of(energies[b]);
+      return e_a > e_b || (e_a == e_b && a < b);
+    });
     std::vector<BlockRecord> records;
     for (std::size_t i = 0; i < n; ++i) {
       records.push_back(record_of(order[i]));
-      records.back().energy = energies[at(order[i])];
+      records.back().energy = energies[order[i]];
     }
     if (n > 0) fill_gaps(records);
     return records;
@@ -206,12 +203,12 @@ class Examination {
 
   BlockRecord record_of(Index block) const {
     BlockRecord r;
-    const auto n_rigid = static_cast<Index>(problem_.contacts.size());
+    const auto n_rigid = to_index(problem_.contacts.size());
     const BlockView view = block_view(problem_, block);
     r.impulse = Eigen::Map<const Eigen::VectorXd>(stepper_.impulses().data() + view.row, view.rows)
                     .stableNorm();
     if (block < n_rigid) {
-      const RigidContact& c = problem_.contacts[at(block)];
+      const RigidContact& c = problem_.contacts[block];
       const Index* dof = problem_.bodies.dof_begin.data();
       Vec3 w =
           contact_slip(c, velocities_.data() + dof[c.body_a], velocities_.data() + dof[c.body_b]);
@@ -223,7 +220,7 @@ class Examination {
       return r;
     }
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t k = at(block - n_rigid);
+    const std::size_t k = block - n_rigid;
     r.slip =
         Eigen::Map<const Eigen::VectorXd>(general_slips_.data() + blocks.row_begin[k], view.rows)
             .stableNorm();
@@ -335,8 +332,7 @@ void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m
     for (std::size_t f = 0; f < model.forces.size(); ++f) {
       const AppliedForce& force = model.forces[f];
       if (force.body != body.id || !(size > 0.0)) continue;
-      const double factor =
-          force.table < 0 ? 1.0 : model.tables[static_cast<std::size_t>(force.table)].mean(time, h);
+      const double factor = force.table < 0 ? 1.0 : model.tables[force.table].mean(time, h);
       const double speed = h * std::abs(factor) * force.force.stableNorm() / body.mass;
       if (h * speed / size > own.value) own_speed = speed;
       own.offer(h * speed / size, body.id, static_cast<GlobalId>(f));
@@ -345,8 +341,7 @@ void measure_forces(const Simulation& sim, std::int64_t step, FailureMeasures& m
   const double value = own.value;
   m.force = of_all(sim.communicator(), model.names, own);
   m.force_speed = sim.communicator().max(value == m.force.value ? own_speed : 0.0);
-  m.force.name_b =
-      m.force.a == kNoBody ? "" : model.forces[static_cast<std::size_t>(m.force.b)].name;
+  m.force.name_b = m.force.a == kNoBody ? "" : model.forces[m.force.b].name;
 }
 
 /// Bodies of the constraints that have a tenth of the error or more.
@@ -435,7 +430,7 @@ constexpr const char* kChangeNames[] = {"method", "exact_joints", "equal_masses"
                                         "one_point_each"};
 
 std::string json_of(const Trial& t) {
-  return "{" + quoted("change", kChangeNames[static_cast<std::size_t>(t.change)]) + ", " +
+  return "{" + quoted("change", kChangeNames[ordinal(t.change)]) + ", " +
          quoted("method", t.method) + ", \"met\": " + (t.met ? "true" : "false") + ", " +
          number("error", t.error) + ", " + number("error_over_start", t.over_start) +
          ", \"iterations\": " + std::to_string(t.iterations) + ", " + number("wall_s", t.wall_s) +
@@ -467,8 +462,8 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
   m.step_number = p.step;
   m.step = settings.time.step;
   m.law = settings.contact.law;
-  m.method = kSolverNames[static_cast<std::size_t>(settings.solver.method)];
-  m.metric = kMetricNames[static_cast<std::size_t>(report.metric)];
+  m.method = kSolverNames[ordinal(settings.solver.method)];
+  m.metric = kMetricNames[ordinal(report.metric)];
   m.unit = metric_unit(report.metric);
   m.motion = largest_motion(sim);
   m.heaviest = heaviest_body(sim);
@@ -493,10 +488,9 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
     if (m.blow_up) m.body = examination.fastest(sim.bodies());
     m.contradiction = examination.contradiction(settings);
     m.joints_swept = settings.solver.gauss_seidel.joints.method == JointMethod::iterative;
-    m.longest_chain =
-        report.joints.longest_chain > 0
-            ? report.joints.longest_chain
-            : sim.communicator().sum(static_cast<std::int64_t>(sim.bodies().joints.size()));
+    m.longest_chain = report.joints.longest_chain > 0
+                          ? report.joints.longest_chain
+                          : sim.communicator().sum(std::ssize(sim.bodies().joints));
   }
   m.trials = try_step_again(sim, trials_wanted(m), kMuchOverlap, trial_seconds(sim, trials));
   p.advice = advise(m);

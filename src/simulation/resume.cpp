@@ -73,7 +73,7 @@ void Simulation::restore_places(const Checkpoint& checkpoint) {
   if (model_.deterministic) {
     const std::vector<int> tile = state_.subdomain;
     const auto last = tile.empty() ? 0 : *std::max_element(tile.begin(), tile.end());
-    const int n_tiles = static_cast<int>(comm_.max(std::int64_t{last})) + 1;
+    const int n_tiles = narrow<int>(comm_.max(std::int64_t{last})) + 1;
     migrate(comm_, bodies_, state_, tile, n_tiles);
     const std::vector<int> moved = state_.subdomain;  // of the bodies that are here now
     deal_present_tiles(moved, n_tiles);

@@ -203,9 +203,7 @@ class RunLoop {
   }
 
   /// Collective. Bodies over all ranks, without planes.
-  std::int64_t count_bodies() const {
-    return sim_.communicator().sum(static_cast<std::int64_t>(sim_.bodies().size()));
-  }
+  std::int64_t count_bodies() const { return sim_.communicator().sum(std::ssize(sim_.bodies())); }
 
   void write_bodies() {
     const bool flow = !sim_.inflow().none() || !sim_.settings().outflow.empty();
@@ -251,10 +249,9 @@ class RunLoop {
   /// Collective. A problem is written by one rank, whose memory must hold it.
   void dump_failure(const std::string& stem) {
     // stepper natural: of the step's last stage, whose joints are its only rows
-    const auto rows = static_cast<std::int64_t>(sim_.stepper().problem().n_rows());
+    const std::int64_t rows = sim_.stepper().problem().n_rows();
     if (sim_.communicator().sum(rows) == 0) return;
-    const std::int64_t n = sim_.communicator().sum(
-        static_cast<std::int64_t>(sim_.stepper().problem().contacts.size()));
+    const std::int64_t n = sim_.communicator().sum(std::ssize(sim_.stepper().problem().contacts));
     if (n <= kMostDumped) return dump(stem);
     log_.warning("the step's problem is not written: " + std::to_string(n) +
                  " contacts are too many for one rank");

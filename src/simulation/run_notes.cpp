@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "catena/base/index.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/post_mortem.hpp"
@@ -91,7 +92,7 @@ void RunNotes::note_tolerance(const StepReport& r) {
   ++missed_;
   keep_advice(r);
   if (missed_ > kMaxWarnings) return;
-  const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
+  const std::string metric(kMetricNames[ordinal(r.solve.metric)]);
   log_.warning("step " + std::to_string(sim_.state().step) + " missed its tolerance: " + metric +
                    " " + short_text(value_of(r.solve.errors, r.solve.metric)) + " " +
                    std::string(metric_unit(r.solve.metric)) + ", wanted " +
@@ -406,8 +407,7 @@ void RunNotes::note_staying() {
     log_.message(held ? LogLevel::warning : LogLevel::info,
                  "step " + std::to_string(sim_.state().step) + ": body " +
                      model.names.name_of(m.body) + " is in outflow " +
-                     sim_.settings().outflow[static_cast<std::size_t>(m.region)].name +
-                     " and stays: " + mechanism + why +
+                     sim_.settings().outflow[m.region].name + " and stays: " + mechanism + why +
                      (staying_ == kMostNamed ? "; further mechanisms are not named" : ""),
                  {{"step", std::to_string(sim_.state().step)},
                   {"body", std::to_string(m.body)},
@@ -452,7 +452,7 @@ void RunNotes::progress(const StepReport& r) {
   if (now - wall_progress_ < 1.0 && step != sim_.n_steps()) return;
   wall_progress_ = now;
   const double per_step = (now - wall_start_) / static_cast<double>(step - first_);
-  const std::string metric(kMetricNames[static_cast<std::size_t>(r.solve.metric)]);
+  const std::string metric(kMetricNames[ordinal(r.solve.metric)]);
   std::array<char, 320> line{};
   std::snprintf(line.data(), line.size(),
                 "step %lld/%lld  t %.4g s  %.3g ms/step  contacts %lld  iterations %d  %s %.3g %s"

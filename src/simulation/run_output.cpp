@@ -214,12 +214,12 @@ std::vector<JointRecord> joint_records(const Simulation& sim) {
     record.impulse = state.impulse;
     const JointReaction reaction = stepper.joint_reaction(j);
     for (int i = 0; i < 3; ++i) {
-      record.reaction[static_cast<std::size_t>(i)] = reaction.impulse[i];
-      record.reaction[static_cast<std::size_t>(i + 3)] = reaction.couple[i];
+      record.reaction[i] = reaction.impulse[i];
+      record.reaction[i + 3] = reaction.couple[i];
     }
     for (std::size_t axis = 0; axis < kJointAxes; ++axis)
       std::copy(state.drive[axis].begin(), state.drive[axis].end(),
-                record.drive.begin() + static_cast<std::ptrdiff_t>(3 * axis));
+                record.drive.begin() + (3 * axis));
     record.coordinate = stepper.joint_coordinates(sim.bodies(), sim.state(), j);
   }
   return records;

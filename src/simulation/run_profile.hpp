@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "catena/base/index.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace catena {
@@ -36,7 +37,7 @@ class RunProfile {
   explicit RunProfile(const Simulation& sim);
 
   /// Time spent in a phase so far, s, for a ScopedTimer. What a step spends is added by after_step.
-  double& seconds(RunPhase phase) { return seconds_[static_cast<std::size_t>(phase)]; }
+  double& seconds(RunPhase phase) { return seconds_[ordinal(phase)]; }
 
   /// What has passed since construction was output.
   void start_loop();

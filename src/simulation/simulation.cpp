@@ -157,7 +157,7 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
   const auto bodies = std::count_if(all.begin(), all.end(), [](const BodyConstants& body) {
     return body.kind == BodyKind::dynamic;
   });
-  auto rows = static_cast<std::int64_t>(3 * stepper_->n_contacts());
+  std::int64_t rows = 3 * stepper_->n_contacts();
   for (const JointConstants& joint : bodies_.joints) rows += rows_of(joint.type);
   const double sweeps = std::max(1, report.solve.iterations);
   if (settings_.parallel.weights == WorkWeights::measured) {

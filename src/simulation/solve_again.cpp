@@ -1,5 +1,6 @@
 #include "simulation/solve_again.hpp"
 
+#include "catena/base/index.hpp"
 #include "catena/base/log.hpp"
 #include "catena/io/yaml_settings.hpp"
 
@@ -15,8 +16,8 @@ std::string text_of(MethodSettings settings) {
 }  // namespace
 
 std::string solve_again(const std::string& path, const MethodSettings& settings) {
-  std::string command = "catena solve " + path + " --solver " +
-                        std::string(kSolverNames[static_cast<std::size_t>(settings.method)]);
+  std::string command =
+      "catena solve " + path + " --solver " + std::string(kSolverNames[ordinal(settings.method)]);
   // the stop rule of `solve` is another one by default: it is always written out
   const StopRule& stop = settings.stop();
   const auto set = [&](const std::string& key, const std::string& value) {

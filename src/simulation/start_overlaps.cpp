@@ -40,10 +40,9 @@ class OverlapList {
   /// Collective.
   StartOverlaps over_all(const Communicator& comm) {
     StartOverlaps all;
-    all.pairs = comm.sum(static_cast<std::int64_t>(pairs_.size()));
+    all.pairs = comm.sum(std::ssize(pairs_));
     const std::size_t n = std::min(kMostNamed, pairs_.size());
-    std::partial_sort(pairs_.begin(), pairs_.begin() + static_cast<std::ptrdiff_t>(n), pairs_.end(),
-                      deeper);
+    std::partial_sort(pairs_.begin(), pairs_.begin() + n, pairs_.end(), deeper);
     pairs_.resize(n);
     const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(pairs_)));
     all.worst.resize(bytes.size() / sizeof(PairOverlap));
@@ -72,8 +71,7 @@ StartOverlaps overlaps_of_step(const Communicator& comm, const Model& model,
                                const TimeStepper& stepper) {
   const LocalBodies& local = stepper.contacts().bodies;
   std::unordered_map<GlobalId, std::size_t> index;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(local.size()); ++i)
-    index.emplace(local.constants[i].id, i);
+  for (Index i = 0; i < local.size(); ++i) index.emplace(local.constants[i].id, i);
   OverlapList list(model.contact.margin);
   for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
     const StepContact contact = stepper.contact(k);
@@ -91,8 +89,8 @@ StartOverlaps find_overlaps(const Communicator& comm, const CaseSettings& settin
   OverlapList list(model.contact.margin);
   for (const Contact& contact : set.contacts) {
     if (contact.gap >= 0.0) continue;
-    list.add(set.bodies.constants[static_cast<std::size_t>(contact.body_a)],
-             set.bodies.constants[static_cast<std::size_t>(contact.body_b)], contact.gap);
+    list.add(set.bodies.constants[contact.body_a], set.bodies.constants[contact.body_b],
+             contact.gap);
   }
   return list.over_all(comm);
 }
@@ -108,7 +106,7 @@ std::string to_text(const StartOverlaps& overlaps, const CaseSettings& settings,
             model.names.name_of(pair.b) + " by " + short_text(pair.depth) + " m" + remark(pair) +
             ", see " + place_keys(settings, model, pair.a, pair.b);
   }
-  const auto more = overlaps.pairs - static_cast<std::int64_t>(overlaps.worst.size());
+  const auto more = overlaps.pairs - std::ssize(overlaps.worst);
   if (more > 0) text += "; and " + std::to_string(more) + " other pairs";
   return text;
 }

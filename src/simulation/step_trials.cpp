@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 
 namespace catena {
 
@@ -16,8 +17,6 @@ namespace {
 constexpr std::int64_t kMostRows = 300000, kMostAutomatic = 20000, kMostFactored = 6000,
                        kMostPivoted = 300;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 using Pair = std::pair<GlobalId, GlobalId>;
 Pair pair_of(const ContactKey& key) { return {key.a, key.b}; }
 
@@ -25,7 +24,7 @@ class StepTrials {
  public:
   StepTrials(const Simulation& sim, double seconds)
       : sim_(sim), stepper_(sim.stepper()), problem_(stepper_.problem()), seconds_(seconds) {
-    rows_ = sim.communicator().sum(static_cast<std::int64_t>(problem_.n_rows()));
+    rows_ = sim.communicator().sum(std::int64_t{problem_.n_rows()});
   }
 
   bool small_enough() const { return rows_ > 0 && rows_ <= kMostRows; }
@@ -61,8 +60,8 @@ class StepTrials {
     ConstraintProblem changed = problem_;
     ProblemBodies& bodies = changed.bodies;
     for (Index b = 0; b < bodies.size(); ++b) {
-      if (bodies.mass_kind[at(b)] != MassKind::rigid) continue;
-      double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+      if (bodies.mass_kind[b] != MassKind::rigid) continue;
+      double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       const double factor = inverse / m[0];
       for (int i = 0; i < 7; ++i) m[i] *= factor;
     }
@@ -77,9 +76,8 @@ class StepTrials {
     }
     GeneralBlocks& blocks = changed.blocks;
     for (Index k = 0; k < blocks.size(); ++k) {
-      if (blocks.kind[at(k)] != BlockKind::contact || !deep.contains(pair_of(blocks.key[at(k)])))
-        continue;
-      double& q = blocks.q[at(blocks.row_begin[at(k)])];
+      if (blocks.kind[k] != BlockKind::contact || !deep.contains(pair_of(blocks.key[k]))) continue;
+      double& q = blocks.q[blocks.row_begin[k]];
       q = std::min(0.0, q);
     }
     record(TrialChange::no_overlaps, sim_.settings().solver, changed);
@@ -88,7 +86,7 @@ class StepTrials {
   void try_one_point_each() {
     const auto& kinds = problem_.blocks.kind;
     const bool others = std::find(kinds.begin(), kinds.end(), BlockKind::contact) != kinds.end();
-    if (sim_.communicator().max(static_cast<std::int64_t>(others ? 1 : 0)) != 0) return;
+    if (sim_.communicator().max(std::int64_t{others ? 1 : 0}) != 0) return;
     ConstraintProblem changed = problem_;
     changed.contacts.clear();
     changed.block_subdomain.clear();
@@ -106,10 +104,9 @@ class StepTrials {
       k = end;
     }
     if (parts) {
-      changed.block_subdomain.insert(
-          changed.block_subdomain.end(),
-          problem_.block_subdomain.begin() + static_cast<std::ptrdiff_t>(n),
-          problem_.block_subdomain.end());
+      changed.block_subdomain.insert(changed.block_subdomain.end(),
+                                     problem_.block_subdomain.begin() + n,
+                                     problem_.block_subdomain.end());
     }
     record(TrialChange::one_point_each, sim_.settings().solver, changed);
   }
@@ -130,7 +127,7 @@ class StepTrials {
   std::set<Pair> deep_pairs(double overlap) const {
     const LocalBodies& local = stepper_.contacts().bodies;
     std::unordered_map<GlobalId, std::size_t> index;
-    for (std::size_t i = 0; i < at(local.size()); ++i) index.emplace(local.constants[i].id, i);
+    for (Index i = 0; i < local.size(); ++i) index.emplace(local.constants[i].id, i);
     std::set<Pair> deep;
     for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
       const StepContact contact = stepper_.contact(k);
@@ -145,13 +142,13 @@ class StepTrials {
   void record(TrialChange change, MethodSettings settings, const ConstraintProblem& problem) {
     StopRule& stop = settings.stop();
     stop.time_limit = std::isnan(stop.time_limit) ? seconds_ : std::min(stop.time_limit, seconds_);
-    std::vector<double> impulses(at(problem.n_rows()), 0.0);
-    std::vector<double> velocities(at(problem.bodies.n_dofs()));
+    std::vector<double> impulses(problem.n_rows(), 0.0);
+    std::vector<double> velocities(problem.bodies.n_dofs());
     try {
       const SolveReport report = make_solver(settings)->solve(problem, impulses, velocities);
       Trial trial;
       trial.change = change;
-      trial.method = kSolverNames[static_cast<std::size_t>(settings.method)];
+      trial.method = kSolverNames[ordinal(settings.method)];
       trial.met = report.status == SolveStatus::converged;
       trial.error = value_of(report.errors, report.metric);
       trial.over_start = report.errors.energy / report.initial.energy;

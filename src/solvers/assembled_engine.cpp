@@ -9,8 +9,6 @@ namespace {
 constexpr int kImpulseTag = 311;
 constexpr int kMostPasses = 20;  ///< over a slightly unsymmetric block; 2 or 3 are usual
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 class AssembledEngine final : public SweepEngine {
  public:
   AssembledEngine(const ConstraintProblem& problem, const LocalRules& rules,
@@ -18,19 +16,19 @@ class AssembledEngine final : public SweepEngine {
       : n_(*problem.assembled),
         rules_(rules),
         several_(problem.comm.size() > 1),
-        lambda_(at(n_.n_rows() + n_.n_halo_rows), 0.0),
+        lambda_(n_.n_rows() + n_.n_halo_rows, 0.0),
         halo_(problem.comm, n_.halo, 3, kImpulseTag) {
     const Index n_contacts = n_.n_rows() / 3;
-    blocks_.reserve(at(n_contacts));
+    blocks_.reserve(n_contacts);
     for (Index k = 0; k < n_contacts; ++k) {
       const Mat3 d = diagonal(k);
       blocks_.push_back(make_contact_block(0.5 * (d + d.transpose())));
       const Mat3 skew = 0.5 * (d - d.transpose());
       const bool symmetric = skew.norm() <= 1e-14 * d.norm() || rules.omega != 1.0;
       skew_.push_back(symmetric ? Mat3(Mat3::Zero()) : skew);
-      const Vec3 guess(impulses[at(3 * k)], impulses[at(3 * k + 1)], impulses[at(3 * k + 2)]);
-      const Vec3 z = admissible_contact(rules.law, guess, n_.friction[at(k)]);
-      for (int i = 0; i < 3; ++i) lambda_[at(3 * k + i)] = z[i];
+      const Vec3 guess(impulses[3 * k], impulses[3 * k + 1], impulses[3 * k + 2]);
+      const Vec3 z = admissible_contact(rules.law, guess, n_.friction[k]);
+      for (int i = 0; i < 3; ++i) lambda_[3 * k + i] = z[i];
     }
     exchange();
   }
@@ -40,10 +38,10 @@ class AssembledEngine final : public SweepEngine {
     const Index n_contacts = n_.n_rows() / 3;
     for (Index step = 0; step < n_contacts; ++step) {
       const Index k = forward ? step : n_contacts - 1 - step;
-      const Vec3 old(lambda_[at(3 * k)], lambda_[at(3 * k + 1)], lambda_[at(3 * k + 2)]);
+      const Vec3 old(lambda_[3 * k], lambda_[3 * k + 1], lambda_[3 * k + 2]);
       const Vec3 z = solve(k, slip(k), old);
-      for (int i = 0; i < 3; ++i) lambda_[at(3 * k + i)] = z[i];
-      residual += (blocks_[at(k)].d * (z - old)).squaredNorm();
+      for (int i = 0; i < 3; ++i) lambda_[3 * k + i] = z[i];
+      residual += (blocks_[k].d * (z - old)).squaredNorm();
     }
     exchange();
     return residual;
@@ -64,9 +62,9 @@ class AssembledEngine final : public SweepEngine {
   Mat3 diagonal(Index k) const {
     Mat3 d = Mat3::Zero();
     for (Index i = 0; i < 3; ++i)
-      for (std::int64_t e = n_.row_begin[at(3 * k + i)]; e < n_.row_begin[at(3 * k + i) + 1]; ++e) {
-        const Index column = n_.column[static_cast<std::size_t>(e)];
-        const double value = n_.value[static_cast<std::size_t>(e)];
+      for (std::int64_t e = n_.row_begin[3 * k + i]; e < n_.row_begin[(3 * k + i) + 1]; ++e) {
+        const Index column = n_.column[e];
+        const double value = n_.value[e];
         if (column >= n_.n_rows())
           d(i, i) += std::abs(value);
         else if (column / 3 == k)
@@ -79,10 +77,10 @@ class AssembledEngine final : public SweepEngine {
   /// the local solve, which needs symmetry, is then repeated with the true w until it
   /// settles.
   Vec3 solve(Index k, const Vec3& w, const Vec3& old) const {
-    Vec3 z = solve_contact(rules_, blocks_[at(k)], w, old, n_.friction[at(k)]);
-    for (int pass = 1; pass < kMostPasses && !skew_[at(k)].isZero(0.0); ++pass) {
-      const Vec3 true_w = w + (blocks_[at(k)].d + skew_[at(k)]) * (z - old);
-      const Vec3 next = solve_contact(rules_, blocks_[at(k)], true_w, z, n_.friction[at(k)]);
+    Vec3 z = solve_contact(rules_, blocks_[k], w, old, n_.friction[k]);
+    for (int pass = 1; pass < kMostPasses && !skew_[k].isZero(0.0); ++pass) {
+      const Vec3 true_w = w + (blocks_[k].d + skew_[k]) * (z - old);
+      const Vec3 next = solve_contact(rules_, blocks_[k], true_w, z, n_.friction[k]);
       const bool settled = !((next - z).norm() > 1e-15 * next.norm());
       z = next;
       if (settled) break;
@@ -94,10 +92,9 @@ class AssembledEngine final : public SweepEngine {
   Vec3 slip(Index k) const {
     Vec3 w;
     for (Index i = 0; i < 3; ++i) {
-      double sum = n_.r[at(3 * k + i)];
-      for (std::int64_t e = n_.row_begin[at(3 * k + i)]; e < n_.row_begin[at(3 * k + i) + 1]; ++e)
-        sum += n_.value[static_cast<std::size_t>(e)] *
-               lambda_[at(n_.column[static_cast<std::size_t>(e)])];
+      double sum = n_.r[3 * k + i];
+      for (std::int64_t e = n_.row_begin[3 * k + i]; e < n_.row_begin[(3 * k + i) + 1]; ++e)
+        sum += n_.value[e] * lambda_[n_.column[e]];
       w[i] = sum;
     }
     return w;

@@ -13,11 +13,10 @@ namespace {
 /// Joins bodies by joints in ascending order of names.
 class SpanningForest {
  public:
-  explicit SpanningForest(const JointBlocks& structure)
-      : up_(static_cast<std::size_t>(structure.bodies.size())) {
+  explicit SpanningForest(const JointBlocks& structure) : up_(structure.bodies.size()) {
     std::iota(up_.begin(), up_.end(), 0);
     const GeneralBlocks& blocks = structure.blocks;
-    in_forest.assign(static_cast<std::size_t>(blocks.size()), 1);
+    in_forest.assign(blocks.size(), 1);
     std::vector<std::size_t> by_name(in_forest.size());
     std::iota(by_name.begin(), by_name.end(), std::size_t{0});
     std::sort(by_name.begin(), by_name.end(),
@@ -25,16 +24,16 @@ class SpanningForest {
     for (const std::size_t k : by_name) {
       const Index first = blocks.body_begin[k];
       for (Index j = first + 1; j < blocks.body_begin[k + 1]; ++j) {
-        const Index a = root(blocks.body[static_cast<std::size_t>(first)]);
-        const Index b = root(blocks.body[static_cast<std::size_t>(j)]);
+        const Index a = root(blocks.body[first]);
+        const Index b = root(blocks.body[j]);
         if (a == b) in_forest[k] = 0;
-        up_[static_cast<std::size_t>(b)] = a;
+        up_[b] = a;
       }
     }
   }
   /// A body of the same tree, equal for all of them.
   Index root(Index body) {
-    const auto up = [this](Index b) -> Index& { return up_[static_cast<std::size_t>(b)]; };
+    const auto up = [this](Index b) -> Index& { return up_[b]; };
     while (up(body) != body) body = up(body) = up(up(body));
     return body;
   }
@@ -82,52 +81,49 @@ class BorderedFactor final : public CholeskyFactor {
 BorderedFactor::BorderedFactor(const JointBlocks& structure, SpanningForest forest)
     : tree_(structure, forest.in_forest), in_forest_(forest.in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
-  std::vector<Index> number(static_cast<std::size_t>(structure.bodies.size()), kNoIndex);
-  const auto root = [&](std::size_t k) {
-    return static_cast<std::size_t>(
-        forest.root(blocks.body[static_cast<std::size_t>(blocks.body_begin[k])]));
-  };
+  std::vector<Index> number(structure.bodies.size(), kNoIndex);
+  const auto root = [&](std::size_t k) { return forest.root(blocks.body[blocks.body_begin[k]]); };
   for (std::size_t k = 0; k < in_forest_.size(); ++k) {
     if (in_forest_[k] != 0 || number[root(k)] != kNoIndex) continue;
-    number[root(k)] = static_cast<Index>(mechanisms_.size());
+    number[root(k)] = to_index(mechanisms_.size());
     mechanisms_.emplace_back();
   }
   for (std::size_t k = 0; k < in_forest_.size(); ++k) {
-    block_of_row_.resize(static_cast<std::size_t>(blocks.row_begin[k + 1]), static_cast<Index>(k));
+    block_of_row_.resize(blocks.row_begin[k + 1], to_index(k));
     if (number[root(k)] == kNoIndex) continue;
-    Mechanism& m = mechanisms_[static_cast<std::size_t>(number[root(k)])];
+    Mechanism& m = mechanisms_[number[root(k)]];
     std::vector<Index>& rows = in_forest_[k] != 0 ? m.forest_rows : m.border_rows;
     for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) rows.push_back(r);
   }
   for (Mechanism& m : mechanisms_) {
-    const auto n = static_cast<Eigen::Index>(m.forest_rows.size());
-    const auto border = static_cast<Eigen::Index>(m.border_rows.size());
+    const Eigen::Index n = m.forest_rows.size();
+    const Eigen::Index border = m.border_rows.size();
     m.y.resize(n, border);
     m.s.resize(border, border);
     widest_ = std::max(widest_, m.border_rows.size());
     flops_ += n * border * (border + 1) / 2 + border * border * border / 6;
   }
   // a forward sweep is about a fifth of a factorisation
-  flops_ += tree_.flops() + static_cast<std::int64_t>(widest_) * tree_.flops() / 5;
+  flops_ += tree_.flops() + narrow<std::int64_t>(widest_) * tree_.flops() / 5;
   column_.resize(block_of_row_.size());
   pivot_.resize(block_of_row_.size());
-  inner_.resize(static_cast<Eigen::Index>(widest_));
+  inner_.resize(widest_);
   list_couplings(structure);
 }
 
 void BorderedFactor::list_couplings(const JointBlocks& structure) {
   const GeneralBlocks& blocks = structure.blocks;
-  ref_begin_.assign(static_cast<std::size_t>(structure.bodies.size()) + 1, 0);
+  ref_begin_.assign(structure.bodies.size() + 1, 0);
   block_of_ref_.resize(blocks.body.size());
-  for (const Index b : blocks.body) ++ref_begin_[static_cast<std::size_t>(b) + 1];
+  for (const Index b : blocks.body) ++ref_begin_[b + 1];
   std::partial_sum(ref_begin_.begin(), ref_begin_.end(), ref_begin_.begin());
   ref_of_body_.resize(blocks.body.size());
   std::vector<Index> next(ref_begin_.begin(), ref_begin_.end() - 1);
   for (std::size_t k = 0; k < in_forest_.size(); ++k) {
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const auto body = static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(j)]);
-      block_of_ref_[static_cast<std::size_t>(j)] = static_cast<Index>(k);
-      ref_of_body_[static_cast<std::size_t>(next[body]++)] = j;
+      const std::size_t body = blocks.body[j];
+      block_of_ref_[j] = to_index(k);
+      ref_of_body_[next[body]++] = j;
     }
   }
 }
@@ -136,22 +132,21 @@ void BorderedFactor::list_couplings(const JointBlocks& structure) {
 void BorderedFactor::add_couplings(const JointBlocks& joints, Index row,
                                    std::span<double> column) const {
   const GeneralBlocks& blocks = joints.blocks;
-  const auto k = static_cast<std::size_t>(block_of_row_[static_cast<std::size_t>(row)]);
+  const std::size_t k = block_of_row_[row];
   std::array<double, 6> v;
   for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
     const auto jacobian = [&](Index ref, Index r) {
-      return blocks.jacobian.data() + blocks.jacobian_begin[static_cast<std::size_t>(ref)] + 6 * r;
+      return blocks.jacobian.data() + blocks.jacobian_begin[ref] + 6 * r;
     };
-    const Index body = blocks.body[static_cast<std::size_t>(j)];
+    const Index body = blocks.body[j];
     apply_inverse_mass(joints.bodies, body, {jacobian(j, row - blocks.row_begin[k]), 6}, v);
-    const auto b = static_cast<std::size_t>(body);
+    const std::size_t b = body;
     for (Index i = ref_begin_[b]; i < ref_begin_[b + 1]; ++i) {
-      const Index ref = ref_of_body_[static_cast<std::size_t>(i)];
-      const auto other = static_cast<std::size_t>(block_of_ref_[static_cast<std::size_t>(ref)]);
+      const Index ref = ref_of_body_[i];
+      const std::size_t other = block_of_ref_[ref];
       const Index first = blocks.row_begin[other];
       for (Index r = first; r < blocks.row_begin[other + 1]; ++r) {
-        column[static_cast<std::size_t>(r)] +=
-            std::inner_product(v.begin(), v.end(), jacobian(ref, r - first), 0.0);
+        column[r] += std::inner_product(v.begin(), v.end(), jacobian(ref, r - first), 0.0);
       }
     }
   }
@@ -169,17 +164,16 @@ bool BorderedFactor::factor(const JointBlocks& joints, std::span<const double> a
     }
     for (Mechanism& m : mechanisms_) {
       if (i >= m.border_rows.size()) continue;
-      const auto c = static_cast<Eigen::Index>(i);
+      const Eigen::Index c = i;
       for (std::size_t r = i; r < m.border_rows.size(); ++r) {
-        m.s(static_cast<Eigen::Index>(r), c) = column_[static_cast<std::size_t>(m.border_rows[r])];
+        m.s(r, c) = column_[m.border_rows[r]];
       }
     }
     tree_.forward(column_);
     for (Mechanism& m : mechanisms_) {
       if (i >= m.border_rows.size()) continue;
       for (std::size_t r = 0; r < m.forest_rows.size(); ++r) {
-        m.y(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(i)) =
-            column_[static_cast<std::size_t>(m.forest_rows[r])];
+        m.y(r, i) = column_[m.forest_rows[r]];
       }
     }
   }
@@ -193,7 +187,7 @@ void BorderedFactor::factor_border(const JointBlocks& joints, Mechanism& mechani
   Eigen::MatrixXd& s = mechanism.s;
   s.selfadjointView<Eigen::Lower>().rankUpdate(mechanism.y.transpose(), -1.0);
   for (Eigen::Index i = 0; i < s.rows(); ++i) {
-    const auto row = static_cast<std::size_t>(mechanism.border_rows[static_cast<std::size_t>(i)]);
+    const std::size_t row = mechanism.border_rows[i];
     double d = s(i, i) + joints.blocks.compliance[row] + added[row];
     d -= s.row(i).head(i).squaredNorm();
     pivot_[row] = d;
@@ -216,23 +210,23 @@ void BorderedFactor::pivots(std::span<double> out) {
 
 void BorderedFactor::solve(std::span<double> x) {
   tree_.forward(x);
-  const auto at = [&](Index row) -> double& { return x[static_cast<std::size_t>(row)]; };
+  const auto at = [&](Index row) -> double& { return x[row]; };
   for (const Mechanism& m : mechanisms_) {
-    const auto border = static_cast<Eigen::Index>(m.border_rows.size());
+    const Eigen::Index border = m.border_rows.size();
     auto inner = inner_.head(border);
     for (Eigen::Index c = 0; c < border; ++c) {
-      double sum = at(m.border_rows[static_cast<std::size_t>(c)]);
+      double sum = at(m.border_rows[c]);
       for (std::size_t r = 0; r < m.forest_rows.size(); ++r) {
-        sum -= m.y(static_cast<Eigen::Index>(r), c) * at(m.forest_rows[r]);
+        sum -= m.y(r, c) * at(m.forest_rows[r]);
       }
       inner[c] = sum;
     }
     m.s.triangularView<Eigen::Lower>().solveInPlace(inner);
     m.s.triangularView<Eigen::Lower>().transpose().solveInPlace(inner);
     for (Eigen::Index c = 0; c < border; ++c) {
-      at(m.border_rows[static_cast<std::size_t>(c)]) = inner[c];
+      at(m.border_rows[c]) = inner[c];
       for (std::size_t r = 0; r < m.forest_rows.size(); ++r) {
-        at(m.forest_rows[r]) -= m.y(static_cast<Eigen::Index>(r), c) * inner[c];
+        at(m.forest_rows[r]) -= m.y(r, c) * inner[c];
       }
     }
   }

@@ -28,23 +28,23 @@ struct RankEnds {
 };
 
 Index rows_of(const ChainPart& part, Index i) {
-  const auto k = static_cast<std::size_t>(i);
+  const std::size_t k = i;
   return part.row_begin[k + 1] - part.row_begin[k];
 }
 
 bool coupled(const ChainPart& part, Index i) {
-  const auto k = static_cast<std::size_t>(i);
+  const std::size_t k = i;
   return part.coupling_begin[k] != part.coupling_begin[k + 1];
 }
 
 void check_part(const ChainPart& part) {
-  const auto n = static_cast<std::size_t>(part.size());
+  const std::size_t n = part.size();
   CATENA_CHECK(part.row_begin.size() == n + 1 && part.diagonal_begin.size() == n + 1 &&
                    part.coupling_begin.size() == n + 1,
                "chain's lists have different lengths");
   for (Index i = 0; i < part.size(); ++i) {
     const std::int64_t m = rows_of(part, i);
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     CATENA_CHECK(
         m >= 1 && m <= kMaxBlockRows &&
             part.diagonal_begin[k + 1] - part.diagonal_begin[k] == m * m &&
@@ -77,8 +77,8 @@ std::vector<RankEnds> ends_of_all(const Communicator& comm, const ChainPart& par
 
 /// The nearest rank before or behind that has blocks, or -1.
 int nearest(const std::vector<RankEnds>& ends, int rank, int step) {
-  for (int r = rank + step; r >= 0 && r < static_cast<int>(ends.size()); r += step)
-    if (ends[static_cast<std::size_t>(r)].blocks > 0) return r;
+  for (int r = rank + step; r >= 0 && r < std::ssize(ends); r += step)
+    if (ends[r].blocks > 0) return r;
   return -1;
 }
 
@@ -144,15 +144,14 @@ ChainFactor::Impl::Impl(const Communicator& comm, const ChainPart& structure,
   const std::vector<RankEnds> ends = ends_of_all(comm, structure);
   const int before = nearest(ends, comm.rank(), -1);
   const int after = nearest(ends, comm.rank(), 1);
-  const RankEnds& mine = ends[static_cast<std::size_t>(comm.rank())];
+  const RankEnds& mine = ends[comm.rank()];
   n = structure.size();
-  first_rows = static_cast<Index>(mine.first_rows);
-  last_rows = static_cast<Index>(mine.last_rows);
-  if (n > 0 && before >= 0 && ends[static_cast<std::size_t>(before)].right)
-    left_rows = static_cast<Index>(ends[static_cast<std::size_t>(before)].last_rows);
+  first_rows = to_index(mine.first_rows);
+  last_rows = to_index(mine.last_rows);
+  if (n > 0 && before >= 0 && ends[before].right) left_rows = to_index(ends[before].last_rows);
   if (mine.right) {
     CATENA_CHECK(after >= 0, "the last block of all has a coupling");
-    right_rows = static_cast<Index>(ends[static_cast<std::size_t>(after)].first_rows);
+    right_rows = to_index(ends[after].first_rows);
   }
   couplings.emplace(comm,
                     std::vector<MessagePath>{{before, 0, left_rows * first_rows},
@@ -183,8 +182,8 @@ void ChainFactor::Impl::make_rank(const Communicator& comm, const ChainPart& str
   // the separators of two ranks are coupled through the second one's segment if that is inner
   ChainPart separators;
   if (right_rows > 0) {
-    const RankEnds& next = ends[static_cast<std::size_t>(after)];
-    if (next.whole && next.right) reach_rows = static_cast<Index>(next.last_rows);
+    const RankEnds& next = ends[after];
+    if (next.whole && next.right) reach_rows = to_index(next.last_rows);
     separators.row_begin.push_back(last_rows);
     separators.diagonal_begin.push_back(last_rows * last_rows);
     separators.coupling_begin.push_back(last_rows * reach_rows);
@@ -215,7 +214,7 @@ void ChainFactor::Impl::factor_body(const ChainPart& a, PivotGuard& guard) {
   std::copy(a.diagonal.begin(), a.diagonal.end(), first.part.diagonal.begin());
   std::copy(a.coupling.begin(), a.coupling.end(), first.part.coupling.begin());
   for (Index i = 0; i < n; ++i) {
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     const Index m = rows_of(first.part, i);
     double* block = first.part.diagonal.data() + first.part.diagonal_begin[k];
     double* scale = first.scale.data() + first.part.row_begin[k];
@@ -241,14 +240,12 @@ void ChainFactor::Impl::factor_rank(const ChainPart& a, PivotGuard& guard) {
     const double* in = updates->in(1);
     const Index m = last_rows;
     const double* block = segment->separator_block();
-    for (Index j = 0; j < m * m; ++j)
-      interface.part.diagonal[static_cast<std::size_t>(j)] = block[j] + in[j];
+    for (Index j = 0; j < m * m; ++j) interface.part.diagonal[j] = block[j] + in[j];
     std::copy_n(in + m * m, m * reach_rows, interface.part.coupling.data());
     if (segment->inner()) interface.left = segment->reduced_coupling();
-    const double* original = a.diagonal.data() + a.diagonal_begin[static_cast<std::size_t>(n) - 1];
+    const double* original = a.diagonal.data() + a.diagonal_begin[n - 1];
     for (Index j = 0; j < m; ++j)
-      interface.scale[static_cast<std::size_t>(j)] =
-          original[j * m + j] * (1.0 + kJointRegularisation);
+      interface.scale[j] = original[j * m + j] * (1.0 + kJointRegularisation);
   }
   levels->factor(guard);
 }
@@ -257,7 +254,7 @@ void ChainFactor::Impl::solve_rank(std::span<double> x) {
   segment->forward(x, forward->out(0));
   forward->begin();
   forward->end();
-  const auto m = static_cast<std::size_t>(right_rows > 0 ? last_rows : 0);
+  const std::size_t m = right_rows > 0 ? last_rows : 0;
   const std::span<double> separator = x.last(m);
   for (std::size_t j = 0; j < m; ++j) separator[j] += forward->in(1)[j];
   levels->solve(separator);
@@ -281,8 +278,8 @@ void ChainFactor::factor(const ChainPart& a) {
   impl.report.flops = impl.cost.factor_flops;
   PivotGuard guard(impl.report);
   if (impl.right_rows > 0)
-    std::copy_n(a.coupling.data() + a.coupling_begin[static_cast<std::size_t>(impl.n) - 1],
-                impl.last_rows * impl.right_rows, impl.couplings->out(1));
+    std::copy_n(a.coupling.data() + a.coupling_begin[impl.n - 1], impl.last_rows * impl.right_rows,
+                impl.couplings->out(1));
   impl.couplings->begin();
   if (impl.grouping == ChainGrouping::body) {
     impl.factor_body(a, guard);

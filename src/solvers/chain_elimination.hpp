@@ -26,7 +26,7 @@ struct ChainPart {
   /// block's couples to the first block of the next rank that has any.
   std::vector<double> coupling;
   std::vector<std::int64_t> name;  ///< per block, for reports
-  Index size() const { return static_cast<Index>(name.size()); }
+  Index size() const { return to_index(name.size()); }
 };
 
 /// Counts of one factorisation and one solve. Rounds, levels and what is left are the same on every

@@ -62,7 +62,7 @@ void ChainLevels::Level::eliminate(PivotGuard& guard) {
   with_sizes([&](auto rows_of) {
     for (Index i = parity; i < size(); i += 2) {
       const auto m = rows_of(i);
-      const auto k = static_cast<std::size_t>(i);
+      const std::size_t k = i;
       cholesky(m, diagonal(i), blocks.scale.data() + part.row_begin[k], part.name[k], guard);
       if (coupled(i - 1)) {
         const auto l = rows_of(i - 1);
@@ -97,9 +97,8 @@ void ChainLevels::Level::update(Level& next) {
       const auto m = rows_of(i);
       double* to = next.diagonal(k);
       std::copy_n(diagonal(i), m * m, to);
-      std::copy_n(
-          blocks.scale.data() + blocks.part.row_begin[static_cast<std::size_t>(i)], int{m},
-          next.blocks.scale.data() + next.blocks.part.row_begin[static_cast<std::size_t>(k)]);
+      std::copy_n(blocks.scale.data() + blocks.part.row_begin[i], int{m},
+                  next.blocks.scale.data() + next.blocks.part.row_begin[k]);
       if (i > 0 && coupled(i - 1)) subtract_square(rows_of(i - 1), m, coupling(i - 1), to);
       if (i + 1 < size() && coupled(i)) subtract_square(rows_of(i + 1), m, coupling(i), to);
     }
@@ -175,8 +174,7 @@ void ChainLevels::Level::hand_down(Level& next) {
 void ChainLevels::Level::take_back(const Level& next) {
   const Index n = size();
   for (Index i = 1 - parity, k = 0; i < n; i += 2, ++k)
-    std::copy_n(next.rhs.data() + next.blocks.part.row_begin[static_cast<std::size_t>(k)], rows(i),
-                rhs_of(i));
+    std::copy_n(next.rhs.data() + next.blocks.part.row_begin[k], rows(i), rhs_of(i));
   if (receives_left()) std::copy_n(rhs_of(0), rows(0), backward_messages->out(0));
   if (receives_right()) std::copy_n(rhs_of(n - 1), rows(n - 1), backward_messages->out(1));
   backward_messages->begin();

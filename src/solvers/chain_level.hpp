@@ -26,28 +26,22 @@ struct ChainLevels::Level {
   Index rows(Index i) const {
     if (i < 0) return blocks.left_rows;
     if (i >= size()) return right_rows;
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     return blocks.part.row_begin[k + 1] - blocks.part.row_begin[k];
   }
   /// Whether i and i + 1 are coupled; i = -1 and size() - 1 lead to other ranks.
   bool coupled(Index i) const {
     if (i < 0) return blocks.left_rows > 0;
     if (i + 1 >= size()) return right_rows > 0;
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     return blocks.part.coupling_begin[k] != blocks.part.coupling_begin[k + 1];
   }
-  double* diagonal(Index i) {
-    return blocks.part.diagonal.data() + blocks.part.diagonal_begin[static_cast<std::size_t>(i)];
-  }
+  double* diagonal(Index i) { return blocks.part.diagonal.data() + blocks.part.diagonal_begin[i]; }
   /// A_i,i+1 or the W in its place; i = -1: from the left.
   double* coupling(Index i) {
-    return i < 0 ? blocks.left.data()
-                 : blocks.part.coupling.data() +
-                       blocks.part.coupling_begin[static_cast<std::size_t>(i)];
+    return i < 0 ? blocks.left.data() : blocks.part.coupling.data() + blocks.part.coupling_begin[i];
   }
-  double* rhs_of(Index i) {
-    return rhs.data() + blocks.part.row_begin[static_cast<std::size_t>(i)];
-  }
+  double* rhs_of(Index i) { return rhs.data() + blocks.part.row_begin[i]; }
   bool sends_left() const { return size() > 0 && coupled(-1) && eliminated(0); }
   bool sends_right() const { return size() > 0 && coupled(size() - 1) && eliminated(size() - 1); }
   bool receives_left() const { return size() > 0 && coupled(-1) && !eliminated(0); }

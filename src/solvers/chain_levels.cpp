@@ -24,7 +24,7 @@ struct RankSpan {
 std::vector<RankSpan> spans_of(const Communicator& comm, const ChainPart& part) {
   std::int64_t mine[3] = {part.size(), -1, -1};
   for (Index i = 0; i < part.size(); ++i) {
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     if (part.coupling_begin[k] != part.coupling_begin[k + 1]) continue;
     if (mine[1] < 0) mine[1] = i;
     mine[2] = i;
@@ -53,11 +53,11 @@ bool broken(const std::vector<RankSpan>& spans, std::size_t a, std::int64_t from
 /// The next rank before (step -1) or after (1) this one that has blocks at a level, if its nearest
 /// one is coupled to this rank's; else -1.
 int neighbour_at(const std::vector<RankSpan>& spans, int rank, int level, int step) {
-  const auto me = static_cast<std::size_t>(rank);
+  const std::size_t me = rank;
   const auto has = [&](std::size_t r) { return spans[r].begin >> level < spans[r].end >> level; };
   if (!has(me)) return -1;
-  for (int r = rank + step; r >= 0 && r < static_cast<int>(spans.size()); r += step) {
-    const auto other = static_cast<std::size_t>(r);
+  for (int r = rank + step; r >= 0 && r < std::ssize(spans); r += step) {
+    const std::size_t other = r;
     if (!has(other)) continue;
     const std::size_t a = std::min(me, other);
     const std::size_t b = std::max(me, other);
@@ -88,22 +88,21 @@ LevelBlocks& ChainLevels::first() { return levels_.front().blocks; }
 
 ChainLevels::ChainLevels(const Communicator& comm, const ChainPart& structure, std::int64_t limit) {
   const std::vector<RankSpan> spans = spans_of(comm, structure);
-  const auto me = static_cast<std::size_t>(comm.rank());
+  const std::size_t me = comm.rank();
   cost_.cholesky_blocks = spans.back().end;
   for (; cost_.cholesky_blocks > limit; cost_.cholesky_blocks /= 2) ++cost_.levels;
-  levels_.resize(static_cast<std::size_t>(cost_.levels) + 1);
+  levels_.resize(cost_.levels + 1);
 
   for (int l = 0; l <= cost_.levels; ++l) {
-    Level& level = levels_[static_cast<std::size_t>(l)];
-    level.parity = static_cast<Index>((spans[me].begin >> l) & 1);
+    Level& level = levels_[l];
+    level.parity = to_index((spans[me].begin >> l) & 1);
     level.left_rank = neighbour_at(spans, comm.rank(), l, -1);
     level.right_rank = neighbour_at(spans, comm.rank(), l, 1);
     ChainPart& part = level.blocks.part;
-    const ChainPart& above =
-        l > 0 ? levels_[static_cast<std::size_t>(l) - 1].blocks.part : structure;
-    const Index first = l > 0 ? 1 - levels_[static_cast<std::size_t>(l) - 1].parity : 0;
+    const ChainPart& above = l > 0 ? levels_[l - 1].blocks.part : structure;
+    const Index first = l > 0 ? 1 - levels_[l - 1].parity : 0;
     for (Index i = first; i<above.size(); i += l> 0 ? 2 : 1) {
-      const auto k = static_cast<std::size_t>(i);
+      const std::size_t k = i;
       const Index rows = above.row_begin[k + 1] - above.row_begin[k];
       part.name.push_back(above.name[k]);
       part.row_begin.push_back(part.row_begin.back() + rows);
@@ -133,16 +132,16 @@ void ChainLevels::link(const Communicator& comm) {
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const Level& level = levels_[l];
     if (level.size() == 0) continue;
-    tell(level.left_rank, static_cast<std::int64_t>(l), level.rows(0));
-    tell(level.right_rank, static_cast<std::int64_t>(l), level.rows(level.size() - 1));
+    tell(level.left_rank, narrow<std::int64_t>(l), level.rows(0));
+    tell(level.right_rank, narrow<std::int64_t>(l), level.rows(level.size() - 1));
   }
   for (const Parcel& parcel : comm.exchange(std::move(parcels))) {
     for (std::size_t at = 0; at < parcel.bytes.size(); at += 2 * sizeof(std::int64_t)) {
       std::int64_t item[2];
       std::memcpy(item, parcel.bytes.data() + at, sizeof item);
-      Level& level = levels_[static_cast<std::size_t>(item[0])];
+      Level& level = levels_[item[0]];
       const bool from_left = parcel.rank < comm.rank();
-      (from_left ? level.blocks.left_rows : level.right_rows) = static_cast<Index>(item[1]);
+      (from_left ? level.blocks.left_rows : level.right_rows) = to_index(item[1]);
     }
   }
 }
@@ -159,7 +158,7 @@ void ChainLevels::lay_out(const ChainPart& structure) {
     for (Index i = 0; i < n; ++i) {
       bool coupled = level.right_rows > 0;
       if (i + 1 < n && l == 0) {
-        const auto k = static_cast<std::size_t>(i);
+        const std::size_t k = i;
         coupled = structure.coupling_begin[k] != structure.coupling_begin[k + 1];
       } else if (i + 1 < n) {
         const Level& above = levels_[l - 1];
@@ -169,10 +168,10 @@ void ChainLevels::lay_out(const ChainPart& structure) {
       part.coupling_begin.push_back(part.coupling_begin.back() +
                                     (coupled ? level.rows(i) * level.rows(i + 1) : 0));
     }
-    const auto rows = static_cast<std::size_t>(part.row_begin.back());
-    part.diagonal.resize(static_cast<std::size_t>(part.diagonal_begin.back()));
-    part.coupling.resize(static_cast<std::size_t>(part.coupling_begin.back()));
-    if (n > 0) level.blocks.left.resize(static_cast<std::size_t>(level.rows(-1) * level.rows(0)));
+    const std::size_t rows = part.row_begin.back();
+    part.diagonal.resize(part.diagonal_begin.back());
+    part.coupling.resize(part.coupling_begin.back());
+    if (n > 0) level.blocks.left.resize(level.rows(-1) * level.rows(0));
     level.blocks.scale.resize(rows);
     level.rhs.resize(rows);
   }
@@ -184,7 +183,7 @@ void ChainLevels::make_messages(const Communicator& comm) {
   std::vector<std::int64_t> speaks(levels_.size(), 0);
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     Level& level = levels_[l];
-    level.make_messages(comm, levels_[l + 1], kLevelTag + 3 * static_cast<int>(l));
+    level.make_messages(comm, levels_[l + 1], kLevelTag + 3 * narrow<int>(l));
     level.count(cost_);
     speaks[l] = level.forward_messages->any() ? 1 : 0;
   }
@@ -200,8 +199,7 @@ void ChainLevels::make_gathered(const Communicator& comm) {
   const ChainPart& mine = last.blocks.part;
   const std::int64_t count = mine.size();
   const std::vector<std::int64_t> counts = comm.all_gather(std::span(&count, 1));
-  const int root =
-      static_cast<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  const int root = narrow<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
   all.root = comm.rank() == root;
 
   std::vector<Parcel> parcels;
@@ -210,7 +208,7 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     for (Index i = 0; i < mine.size(); ++i) {
       items.push_back(last.rows(i));
       items.push_back(last.coupled(i) ? last.rows(i + 1) : 0);
-      items.push_back(mine.name[static_cast<std::size_t>(i)]);
+      items.push_back(mine.name[i]);
     }
     const auto bytes = std::as_bytes(std::span(items));
     parcels.push_back({root, {bytes.begin(), bytes.end()}});
@@ -225,7 +223,7 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     const std::int64_t before = part.diagonal_begin.back() + part.coupling_begin.back();
     const Index rows_before = part.row_begin.back();
     for (std::size_t k = 0; k < items.size(); k += 3) {
-      part.row_begin.push_back(part.row_begin.back() + static_cast<Index>(items[k]));
+      part.row_begin.push_back(part.row_begin.back() + to_index(items[k]));
       part.diagonal_begin.push_back(part.diagonal_begin.back() + items[k] * items[k]);
       part.coupling_begin.push_back(part.coupling_begin.back() + items[k] * items[k + 1]);
       part.name.push_back(items[k + 2]);
@@ -239,9 +237,9 @@ void ChainLevels::make_gathered(const Communicator& comm) {
   }
   if (all.root) {
     all.blocks_before.push_back(all.part.name.size());
-    all.part.diagonal.resize(static_cast<std::size_t>(all.part.diagonal_begin.back()));
-    all.part.coupling.resize(static_cast<std::size_t>(all.part.coupling_begin.back()));
-    all.scale.resize(static_cast<std::size_t>(all.part.row_begin.back()));
+    all.part.diagonal.resize(all.part.diagonal_begin.back());
+    all.part.coupling.resize(all.part.coupling_begin.back());
+    all.scale.resize(all.part.row_begin.back());
     all.rhs.resize(all.scale.size());
     all.segment.emplace(all.part, 0, false);
     cost_.factor_flops += all.segment->factor_flops();
@@ -249,8 +247,8 @@ void ChainLevels::make_gathered(const Communicator& comm) {
   } else if (count > 0) {
     const std::size_t rows = last.blocks.scale.size();
     const std::size_t numbers = mine.diagonal.size() + mine.coupling.size() + rows;
-    factor_paths.push_back({root, static_cast<Index>(numbers), 0});
-    solve_paths.push_back({root, static_cast<Index>(rows), 0});
+    factor_paths.push_back({root, to_index(numbers), 0});
+    solve_paths.push_back({root, to_index(rows), 0});
   }
   all.factor_messages.emplace(comm, factor_paths, kGatherTag);
   all.forward_messages.emplace(comm, solve_paths, kGatherTag + 1);
@@ -295,7 +293,7 @@ void ChainLevels::factor_gathered(PivotGuard& guard) {
     const double* in = own ? nullptr : all.factor_messages->in(path++);
     const auto take = [&](const auto& begin, const std::vector<double>& mine,
                           std::vector<double>& to) {
-      const auto count = static_cast<std::size_t>(begin[end] - begin[first]);
+      const std::size_t count = begin[end] - begin[first];
       std::copy_n(own ? mine.data() : in, count, to.data() + begin[first]);
       if (!own) in += count;
     };
@@ -322,8 +320,8 @@ void ChainLevels::solve_gathered() {
   const auto for_each_rank = [&](const auto& visit) {
     std::size_t path = 0;
     for (std::size_t r = 0; r + 1 < all.blocks_before.size(); ++r) {
-      const auto first = static_cast<std::size_t>(all.part.row_begin[all.blocks_before[r]]);
-      const auto end = static_cast<std::size_t>(all.part.row_begin[all.blocks_before[r + 1]]);
+      const std::size_t first = all.part.row_begin[all.blocks_before[r]];
+      const std::size_t end = all.part.row_begin[all.blocks_before[r + 1]];
       visit(r == all.own, std::span(all.rhs).subspan(first, end - first), path);
       if (r != all.own) ++path;
     }

@@ -14,8 +14,8 @@ HaloPlan plan_of(const std::vector<MessagePath>& paths) {
     if (path.send == 0 && path.receive == 0) continue;
     HaloPlan::Neighbour& neighbour = plan.neighbours.emplace_back();
     neighbour.rank = path.rank;
-    neighbour.send.resize(static_cast<std::size_t>(path.send));
-    neighbour.receive.resize(static_cast<std::size_t>(path.receive));
+    neighbour.send.resize(path.send);
+    neighbour.receive.resize(path.receive);
     std::iota(neighbour.send.begin(), neighbour.send.end(), out);
     std::iota(neighbour.receive.begin(), neighbour.receive.end(), in);
     out += path.send;
@@ -30,8 +30,8 @@ ChainMessages::ChainMessages(const Communicator& comm, const std::vector<Message
                              int tag)
     : halo_(comm, plan_of(paths), 1, tag) {
   for (const MessagePath& path : paths) {
-    out_begin_.push_back(out_begin_.back() + static_cast<std::size_t>(path.send));
-    in_begin_.push_back(in_begin_.back() + static_cast<std::size_t>(path.receive));
+    out_begin_.push_back(out_begin_.back() + path.send);
+    in_begin_.push_back(in_begin_.back() + path.receive);
     sent_ += path.send > 0 ? 1 : 0;
   }
   out_.resize(out_begin_.back());

@@ -99,9 +99,9 @@ ChainWork count_rank(std::span<const ChainRank> ranks, double rows) {
 }  // namespace
 
 std::vector<ChainRank> deal_evenly(std::int64_t blocks, int ranks) {
-  std::vector<ChainRank> result(static_cast<std::size_t>(ranks));
+  std::vector<ChainRank> result(ranks);
   for (std::int64_t r = 0; r < ranks; ++r) {
-    ChainRank& rank = result[static_cast<std::size_t>(r)];
+    ChainRank& rank = result[r];
     const std::int64_t begin = blocks * r / ranks;
     const std::int64_t end = blocks * (r + 1) / ranks;
     rank.blocks = end - begin;

@@ -32,7 +32,7 @@ struct ChainSegment::MixedSize {
   const ChainPart* shape;
   Index left;
   int operator()(Index i) const {
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     return i < 0 ? left : shape->row_begin[k + 1] - shape->row_begin[k];
   }
 };
@@ -72,16 +72,16 @@ ChainSegment::ChainSegment(const ChainPart& structure, Index left, bool right) :
     fill_ = right && end == n;
     if (!fill_) inward_end_ = end;
   }
-  lower_.resize(static_cast<std::size_t>(shape_.diagonal_begin.back()));
+  lower_.resize(shape_.diagonal_begin.back());
   // the last coupling leads to another rank, which has no use for its W here
-  side_.resize(static_cast<std::size_t>(n > 0 ? shape_.coupling_begin[at(n - 1)] : 0));
-  left_update_.resize(static_cast<std::size_t>(left * left));
-  if (inward_end_ > 0) first_.resize(static_cast<std::size_t>(size(0) * left));
+  side_.resize(n > 0 ? shape_.coupling_begin[n - 1] : 0);
+  left_update_.resize(left * left);
+  if (inward_end_ > 0) first_.resize(size(0) * left);
   if (fill_) {
     fill_begin_.assign(1, 0);
     for (Index i = 0; i < n; ++i) fill_begin_.push_back(fill_begin_.back() + size(i) * left);
-    fill_side_.resize(static_cast<std::size_t>(fill_begin_.back()));
-    reduced_.resize(static_cast<std::size_t>(left * size(n - 1)));
+    fill_side_.resize(fill_begin_.back());
+    reduced_.resize(left * size(n - 1));
   }
   count();
 }
@@ -102,11 +102,11 @@ void ChainSegment::count() {
 template <class M>
 const double* ChainSegment::load(M m, Index i, const ChainPart& a, std::span<const double> scale,
                                  double epsilon, double* own_scale) {
-  const double* from = a.diagonal.data() + shape_.diagonal_begin[at(i)];
+  const double* from = a.diagonal.data() + shape_.diagonal_begin[i];
   double* to = lower(i);
   std::copy_n(from, m * m, to);
   for (int k = 0; k < m; ++k) to[k * m + k] *= 1.0 + epsilon;
-  if (!scale.empty()) return scale.data() + shape_.row_begin[at(i)];
+  if (!scale.empty()) return scale.data() + shape_.row_begin[i];
   for (int k = 0; k < m; ++k) own_scale[k] = to[k * m + k];
   return own_scale;
 }
@@ -122,11 +122,11 @@ void ChainSegment::factor_rightward(Size size, const ChainPart& a, std::span<con
     const double* row_scale = load(m, i, a, scale, epsilon, own_scale);
     if (before) subtract_square(size(i - 1), m, side(i - 1), lower(i));
     if (i == rightward_end_) return;
-    cholesky(m, lower(i), row_scale, shape_.name[at(i)], guard);
+    cholesky(m, lower(i), row_scale, shape_.name[i], guard);
     before = i + 1 < n && coupled(i);
     if (!before) continue;
     const auto r = size(i + 1);
-    std::copy_n(a.coupling.data() + shape_.coupling_begin[at(i)], m * r, side(i));
+    std::copy_n(a.coupling.data() + shape_.coupling_begin[i], m * r, side(i));
     lower_solve(m, r, lower(i), side(i));
   }
 }
@@ -139,9 +139,9 @@ void ChainSegment::factor_inward(Size size, const ChainPart& a, std::span<const 
     const auto m = size(i);
     const double* row_scale = load(m, i, a, scale, epsilon, own_scale);
     if (i + 1 < inward_end_) subtract_square(size(i + 1), m, side(i), lower(i));
-    cholesky(m, lower(i), row_scale, shape_.name[at(i)], guard);
+    cholesky(m, lower(i), row_scale, shape_.name[i], guard);
     const auto l = size(i - 1);
-    const double* from = i > 0 ? a.coupling.data() + shape_.coupling_begin[at(i - 1)] : coupling;
+    const double* from = i > 0 ? a.coupling.data() + shape_.coupling_begin[i - 1] : coupling;
     double* w = i > 0 ? side(i - 1) : first_.data();
     lower_solve_transposed(m, l, lower(i), from, w);
   }
@@ -157,21 +157,21 @@ void ChainSegment::fill(Size size, const double* coupling) {
   for (Index i = 0; i < rightward_end_; ++i) {
     const auto m = size(i);
     const auto r = size(i + 1);
-    double* w = fill_side_.data() + fill_begin_[at(i)];
-    double* next = fill_side_.data() + fill_begin_[at(i + 1)];
+    double* w = fill_side_.data() + fill_begin_[i];
+    double* next = fill_side_.data() + fill_begin_[i + 1];
     lower_solve(m, l, lower(i), w);
     subtract_square(m, l, w, left_update_.data());
     std::fill_n(next, r * l, 0.0);
     subtract_product(m, r, l, side(i), w, next);
   }
   const auto m = size(rightward_end_);
-  transpose(l, m, fill_side_.data() + fill_begin_[at(rightward_end_)], reduced_.data());
+  transpose(l, m, fill_side_.data() + fill_begin_[rightward_end_], reduced_.data());
 }
 
 void ChainSegment::factor(const ChainPart& a, std::span<const double> scale, double epsilon,
                           const double* coupling, PivotGuard& guard) {
   CATENA_CHECK(a.size() == shape_.size() && a.diagonal.size() == lower_.size() &&
-                   a.coupling.size() == static_cast<std::size_t>(shape_.coupling_begin.back()),
+                   std::ssize(a.coupling) == shape_.coupling_begin.back(),
                "chain's numbers do not fit the structure");
   std::fill(left_update_.begin(), left_update_.end(), 0.0);
   guard.name_suspects(!fill_ && scale.empty());
@@ -190,7 +190,7 @@ void ChainSegment::forward(std::span<double> x, double* left_update) const {
                "right-hand side does not fit the chain");
   std::fill_n(left_update, left_, 0.0);
   with_sizes([&](auto size) {
-    const auto rows = [&](Index i) { return x.data() + shape_.row_begin[at(i)]; };
+    const auto rows = [&](Index i) { return x.data() + shape_.row_begin[i]; };
     for (Index i = inward_end_ - 1; i >= 0; --i) {
       lower_solve_vector(size(i), lower(i), rows(i));
       subtract_transposed(size(i), size(i - 1), i > 0 ? side(i - 1) : first_.data(), rows(i),
@@ -202,7 +202,7 @@ void ChainSegment::forward(std::span<double> x, double* left_update) const {
       if (i + 1 < n && coupled(i))
         subtract_transposed(size(i), size(i + 1), side(i), rows(i), rows(i + 1));
       if (fill_)
-        subtract_transposed(size(i), size(-1), fill_side_.data() + fill_begin_[at(i)], rows(i),
+        subtract_transposed(size(i), size(-1), fill_side_.data() + fill_begin_[i], rows(i),
                             left_update);
     }
   });
@@ -210,13 +210,13 @@ void ChainSegment::forward(std::span<double> x, double* left_update) const {
 
 void ChainSegment::backward(std::span<double> x, const double* x_left) const {
   with_sizes([&](auto size) {
-    const auto rows = [&](Index i) { return x.data() + shape_.row_begin[at(i)]; };
+    const auto rows = [&](Index i) { return x.data() + shape_.row_begin[i]; };
     const Index n = shape_.size();
     for (Index i = rightward_end_ - 1; i >= inward_end_; --i) {
       if (i + 1 < n && coupled(i))
         subtract_times(size(i), size(i + 1), side(i), rows(i + 1), rows(i));
       if (fill_)
-        subtract_times(size(i), size(-1), fill_side_.data() + fill_begin_[at(i)], x_left, rows(i));
+        subtract_times(size(i), size(-1), fill_side_.data() + fill_begin_[i], x_left, rows(i));
       upper_solve_vector(size(i), lower(i), rows(i));
     }
     for (Index i = 0; i < inward_end_; ++i) {

@@ -65,15 +65,11 @@ class ChainSegment {
   const double* load(M m, Index i, const ChainPart& a, std::span<const double> scale,
                      double epsilon, double* own_scale);
 
-  double* lower(Index i) { return lower_.data() + shape_.diagonal_begin[at(i)]; }
-  const double* lower(Index i) const { return lower_.data() + shape_.diagonal_begin[at(i)]; }
-  double* side(Index i) { return side_.data() + shape_.coupling_begin[at(i)]; }
-  const double* side(Index i) const { return side_.data() + shape_.coupling_begin[at(i)]; }
-  bool coupled(Index i) const {
-    return shape_.coupling_begin[at(i)] != shape_.coupling_begin[at(i) + 1];
-  }
-  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
+  double* lower(Index i) { return lower_.data() + shape_.diagonal_begin[i]; }
+  const double* lower(Index i) const { return lower_.data() + shape_.diagonal_begin[i]; }
+  double* side(Index i) { return side_.data() + shape_.coupling_begin[i]; }
+  const double* side(Index i) const { return side_.data() + shape_.coupling_begin[i]; }
+  bool coupled(Index i) const { return shape_.coupling_begin[i] != shape_.coupling_begin[i + 1]; }
   ChainPart shape_;  ///< without numbers
   int uniform_ = 0;  ///< rows of every block, the left one too; 0: several sizes
   Index left_ = 0;

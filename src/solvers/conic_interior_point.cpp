@@ -151,7 +151,7 @@ struct ConicInteriorPoint::Impl {
 
 ConicInteriorPoint::Impl::Impl(const ConstraintProblem& p, DelassusOperator& o, NewtonSystem& n)
     : problem(p), op(o), system(n), rows(p, o), matrix(p) {
-  const auto n_rows = static_cast<std::size_t>(p.n_rows());
+  const std::size_t n_rows = p.n_rows();
   const std::size_t n_cones = rows.cones().size();
   for (std::vector<double>* v : {&r, &lambda, &w, &residual, &right}) v->assign(n_rows, 0.0);
   for (std::vector<Vec3>* v :
@@ -178,7 +178,7 @@ void ConicInteriorPoint::Impl::fill_diagonal(double weight) {
   std::fill(matrix.value.begin(), matrix.value.end(), 0.0);
   std::size_t row = 0;
   for (Index k = 0; k < problem.n_blocks(); ++k) {
-    const auto m = static_cast<std::size_t>(block_view(problem, k).rows);
+    const std::size_t m = block_view(problem, k).rows;
     for (std::size_t i = 0; i < m; ++i, ++row) {
       const double own = rows.is_fixed(row) ? kFixedWeight : rows.is_free(row) ? 0.0 : weight;
       matrix.block(k)[i * m + i] = own / (rows.scale()[row] * rows.scale()[row]);
@@ -192,7 +192,7 @@ void ConicInteriorPoint::Impl::place_inside(double c) {
   const std::vector<RowCone>& cones = rows.cones();
   for (std::size_t j = 0; j < cones.size(); ++j) {
     const RowCone& cone = cones[j];
-    double& normal = lambda[static_cast<std::size_t>(cone.row[0])];
+    double& normal = lambda[cone.row[0]];
     const double at_bound = -cone.b / cone.a;
     if (cone.a > 0.0)
       normal = std::max(normal, at_bound + c / std::max(cone.a, 0.01));
@@ -243,15 +243,13 @@ bool ConicInteriorPoint::Impl::start_warm(std::span<const double> impulses) {
   std::fill(z.begin(), z.end(), Vec3::Zero());
   measure();
   std::vector<double> share(w.size(), 0.0);
-  for (const RowCone& cone : rows.cones())
-    share[static_cast<std::size_t>(cone.row[0])] += std::abs(cone.a);
+  for (const RowCone& cone : rows.cones()) share[cone.row[0]] += std::abs(cone.a);
   std::array<double, 2> sums = {};
   for (std::size_t j = 0; j < s.size(); ++j) {
     const RowCone& cone = rows.cones()[j];
     s[j] = rows.apply(cone, lambda, true);
     Vec3 slip = rows.apply(cone, w, false);
-    slip[0] = (cone.a > 0.0 ? 1.0 : -1.0) * w[static_cast<std::size_t>(cone.row[0])] /
-              share[static_cast<std::size_t>(cone.row[0])];
+    slip[0] = (cone.a > 0.0 ? 1.0 : -1.0) * w[cone.row[0]] / share[cone.row[0]];
     z[j] = slip;
     const Vec3 nearest = second_order_cone::central_pair(s[j] - slip, 0.0).s;
     sums[0] += (s[j] - nearest).squaredNorm();

@@ -16,7 +16,7 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
         "interior point needs a convex law, and the bounds of law box move with the normal "
         "impulse",
         "law", "use law ccp or coulomb, or another solver");
-  const std::size_t n = at(problem.n_rows());
+  const std::size_t n = problem.n_rows();
   scale_.assign(n, 1.0);
   fixed_value_.assign(n, 0.0);
   fixed_.assign(n, 0);
@@ -27,7 +27,7 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
     n_rows_.push_back(view.rows);
   }
   find_scales(op);
-  const Index general = 3 * static_cast<Index>(problem.contacts.size());
+  const Index general = 3 * to_index(problem.contacts.size());
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     if (view.kind == BlockKind::contact) {
@@ -35,30 +35,29 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
       continue;
     }
     for (Index i = view.row; i < view.row + view.rows; ++i) {
-      if (view.kind == BlockKind::bilateral) free_[at(i)] = 1;
+      if (view.kind == BlockKind::bilateral) free_[i] = 1;
       if (view.kind == BlockKind::unilateral) add_scalar(k, i, 1.0, 0.0);
       if (view.kind == BlockKind::boxed)
-        add_boxed(k, i, problem.blocks.lower[at(i - general)],
-                  problem.blocks.upper[at(i - general)]);
+        add_boxed(k, i, problem.blocks.lower[i - general], problem.blocks.upper[i - general]);
     }
   }
-  n_cones_ = problem.comm.sum(static_cast<std::int64_t>(cones_.size()));
+  n_cones_ = problem.comm.sum(std::ssize(cones_));
 }
 
 void ConicRows::find_scales(const DelassusOperator& op) {
   std::vector<double> block;
   for (Index k = 0; k < problem_.n_blocks(); ++k) {
     const BlockView view = block_view(problem_, k);
-    block.resize(at(view.rows * view.rows));
+    block.resize(view.rows * view.rows);
     op.diagonal_block(k, block);
     // rows that turn or move together have one scale; without mobility that of the row before
     const auto set_scale = [&](Index begin, Index end) {
       double sum = 0.0;
-      for (Index i = begin; i < end; ++i) sum += block[at(i * view.rows + i)];
+      for (Index i = begin; i < end; ++i) sum += block[i * view.rows + i];
       const double mean = sum / static_cast<double>(end - begin);
-      const double other = begin > 0 ? scale_[at(view.row + begin - 1)] : 1.0;
+      const double other = begin > 0 ? scale_[view.row + begin - 1] : 1.0;
       for (Index i = begin; i < end; ++i)
-        scale_[at(view.row + i)] = mean > 0.0 ? 1.0 / std::sqrt(mean) : other;
+        scale_[view.row + i] = mean > 0.0 ? 1.0 / std::sqrt(mean) : other;
     };
     if (view.kind == BlockKind::contact) {
       const std::array<int, 6> place = full_places(view);
@@ -75,13 +74,13 @@ void ConicRows::add_contact(Index block, const BlockView& view) {
   const bool smooth = problem_.law == ContactLaw::frictionless;
   const std::array<double, 3> bound = {view.friction, view.rolling, view.spinning};
   const std::array<int, 6> place = full_places(view);
-  const double normal_scale = scale_[at(view.row)];
+  const double normal_scale = scale_[view.row];
   bool bounded = false;  // lambda_n + c >= 0 by a cone
   for (std::size_t disc = 0; disc < bound.size(); ++disc) {
     std::array<Index, 2> row = {-1, -1};
     for (int i = 0; i < kDiscRows[disc]; ++i) {
-      const int from = place[static_cast<std::size_t>(kDiscBegin[disc] + i)];
-      if (from >= 0) row[at(i)] = view.row + from;
+      const int from = place[kDiscBegin[disc] + i];
+      if (from >= 0) row[i] = view.row + from;
     }
     if (row[0] < 0) continue;
     if (smooth || bound[disc] <= 0.0) {
@@ -89,7 +88,7 @@ void ConicRows::add_contact(Index block, const BlockView& view) {
         if (i >= 0) fix(i, 0.0);
       continue;
     }
-    const double scale = scale_[at(row[0])];
+    const double scale = scale_[row[0]];
     cones_.push_back({block,
                       {view.row, row[0], row[1]},
                       bound[disc] * normal_scale / scale,
@@ -105,29 +104,29 @@ void ConicRows::add_scalar(Index block, Index row, double a, double b) {
 
 void ConicRows::add_boxed(Index block, Index row, double lower, double upper) {
   if (lower >= upper) return fix(row, lower);
-  const double scale = scale_[at(row)];
+  const double scale = scale_[row];
   const bool low = std::isfinite(lower), high = std::isfinite(upper);
   if (low) add_scalar(block, row, 1.0, -lower / scale);
   if (high) add_scalar(block, row, -1.0, upper / scale);
-  if (!low && !high) free_[at(row)] = 1;
+  if (!low && !high) free_[row] = 1;
 }
 
 void ConicRows::fix(Index row, double value) {
-  fixed_[at(row)] = 1;
-  fixed_value_[at(row)] = value / scale_[at(row)];
+  fixed_[row] = 1;
+  fixed_value_[row] = value / scale_[row];
 }
 
 void ConicRows::add_congruence(const RowCone& cone, const Mat3& h, BlockMatrices& matrix) const {
-  const Index first = first_row_[at(cone.block)], m = n_rows_[at(cone.block)];
+  const Index first = first_row_[cone.block], m = n_rows_[cone.block];
   double* c = matrix.block(cone.block);
   for (int i = 0; i < 3; ++i) {
-    const Index row = cone.row[at(i)];
+    const Index row = cone.row[i];
     if (row < 0) continue;
     for (int j = 0; j < 3; ++j) {
-      const Index column = cone.row[at(j)];
+      const Index column = cone.row[j];
       if (column < 0) continue;
       const double a = (i == 0 ? cone.a : 1.0) * (j == 0 ? cone.a : 1.0);
-      c[(row - first) * m + column - first] += a * h(i, j) / (scale_[at(row)] * scale_[at(column)]);
+      c[(row - first) * m + column - first] += a * h(i, j) / (scale_[row] * scale_[column]);
     }
   }
 }
@@ -137,13 +136,13 @@ void ConicRows::clean(std::span<double> lambda) const {
     if (is_fixed(i)) lambda[i] = fixed_value_[i];
   for (const RowCone& cone : cones_) {
     const Vec3 s = apply(cone, lambda, true);
-    if (s[0] < 0.0) lambda[at(cone.row[0])] = -cone.b / cone.a;
+    if (s[0] < 0.0) lambda[cone.row[0]] = -cone.b / cone.a;
     const double length = std::hypot(s[1], s[2]), room = std::max(s[0], 0.0);
     if (length <= room) continue;
     // one rounding inside, so that it stays in after the rows are scaled back
     const double shrink = room / length * (1.0 - 4.0 * std::numeric_limits<double>::epsilon());
     for (int i = 1; i < 3; ++i)
-      if (cone.row[at(i)] >= 0) lambda[at(cone.row[at(i)])] *= shrink;
+      if (cone.row[i] >= 0) lambda[cone.row[i]] *= shrink;
   }
 }
 

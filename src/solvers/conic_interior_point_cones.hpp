@@ -45,16 +45,16 @@ class ConicRows {
 
   /// s of impulses in scaled rows; with `offset` false of their changes.
   Vec3 apply(const RowCone& cone, std::span<const double> lambda, bool offset) const {
-    Vec3 s(cone.a * lambda[at(cone.row[0])] + (offset ? cone.b : 0.0), 0.0, 0.0);
+    Vec3 s(cone.a * lambda[cone.row[0]] + (offset ? cone.b : 0.0), 0.0, 0.0);
     for (int i = 1; i < 3; ++i)
-      if (cone.row[at(i)] >= 0) s[i] = lambda[at(cone.row[at(i)])];
+      if (cone.row[i] >= 0) s[i] = lambda[cone.row[i]];
     return s;
   }
   /// rows += A^T z
   void apply_transposed(const RowCone& cone, const Vec3& z, std::span<double> rows) const {
-    rows[at(cone.row[0])] += cone.a * z[0];
+    rows[cone.row[0]] += cone.a * z[0];
     for (int i = 1; i < 3; ++i)
-      if (cone.row[at(i)] >= 0) rows[at(cone.row[at(i)])] += z[i];
+      if (cone.row[i] >= 0) rows[cone.row[i]] += z[i];
   }
   /// matrix += D^-1 A^T H A D^-1, H symmetric
   void add_congruence(const RowCone& cone, const Mat3& h, BlockMatrices& matrix) const;
@@ -64,7 +64,6 @@ class ConicRows {
   void clean(std::span<double> lambda) const;
 
  private:
-  static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
   void find_scales(const DelassusOperator& op);
   void add_contact(Index block, const BlockView& view);
   void add_scalar(Index block, Index row, double a, double b);

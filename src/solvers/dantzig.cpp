@@ -34,8 +34,6 @@ constexpr int kMostFailures = 2;
 /// at a pass's start which rows are free.
 constexpr int kSweepsPerPass = 50;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 std::string number(double value) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.3g", value);
@@ -265,15 +263,15 @@ SolvedApart describe_apart(const ConstraintProblem& part, std::span<const double
   note.solved = is_converged(report);
   DelassusOperator op(part);
   const std::vector<double> energies = ErrorEvaluator(part, op).block_energies(impulses);
-  const auto worst = std::max_element(energies.begin(), energies.end()) - energies.begin();
-  const auto n_contacts = static_cast<std::ptrdiff_t>(part.contacts.size());
+  const std::size_t worst = std::max_element(energies.begin(), energies.end()) - energies.begin();
+  const auto n_contacts = part.contacts.size();
   if (part.assembled) {
-    note.name = part.assembled->name[at(worst)];
+    note.name = part.assembled->name[worst];
   } else if (worst < n_contacts) {
     note.contact = true;
-    note.key = part.contacts[at(worst)].key;
+    note.key = part.contacts[worst].key;
   } else {
-    const std::size_t k = at(worst - n_contacts);
+    const std::size_t k = worst - n_contacts;
     note.contact = part.blocks.kind[k] == BlockKind::contact && !part.blocks.key.empty();
     if (note.contact) note.key = part.blocks.key[k];
     note.name = part.blocks.name[k];
@@ -341,8 +339,8 @@ void Dantzig::solve_part(const ConstraintProblem& problem, const Component& comp
                          Progress& progress, SolveReport& notes) {
   const ConstraintProblem part = problem_of(problem, component);
   const std::vector<Index> rows = rows_of(problem, component);
-  std::vector<double> own(rows.size()), velocities(at(part.bodies.n_dofs()));
-  for (std::size_t i = 0; i < rows.size(); ++i) own[i] = impulses[at(rows[i])];
+  std::vector<double> own(rows.size()), velocities(part.bodies.n_dofs());
+  for (std::size_t i = 0; i < rows.size(); ++i) own[i] = impulses[rows[i]];
   if (!std::isnan(settings.stop.time_limit))
     settings.stop.time_limit =
         std::max(0.0, settings.stop.time_limit - (wall_seconds() - shown.started()));
@@ -357,7 +355,7 @@ void Dantzig::solve_part(const ConstraintProblem& problem, const Component& comp
   if (notes.stuck.empty()) notes.stuck = report.stuck;
   if (solve.handed_on() || !report.stuck.empty()) note(part, own, report, notes);
   if (report.status == SolveStatus::breakdown) return;  // the guess stands
-  for (std::size_t i = 0; i < rows.size(); ++i) impulses[at(rows[i])] = own[i];
+  for (std::size_t i = 0; i < rows.size(); ++i) impulses[rows[i]] = own[i];
 }
 
 /// The small ones first: time that runs out leaves as few as can be.

@@ -7,7 +7,7 @@ namespace catena {
 void LdlFactor::reserve(Index size) {
   if (size <= room_) return;
   const Index room = std::max(size, room_ + room_ / 2);
-  HugeVector<double> larger(static_cast<std::size_t>(room * room));
+  HugeVector<double> larger(room * room);
   for (Index c = 0; c < size_; ++c)
     std::copy_n(lower_.data() + c * room_, size_, larger.data() + c * room);
   lower_.swap(larger);

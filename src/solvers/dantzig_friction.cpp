@@ -14,8 +14,6 @@ constexpr double kSame = 1e-12;
 /// Newton's step for more discs at their bounds takes too much memory.
 constexpr std::size_t kMostNewtonDiscs = 2000;
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 FrictionPasses::FrictionPasses(const ConstraintProblem& problem, DelassusOperator& op,
@@ -26,11 +24,11 @@ FrictionPasses::FrictionPasses(const ConstraintProblem& problem, DelassusOperato
       diagonal_(Vector::Zero(problem.n_rows())),
       discs_(problem.law == ContactLaw::coulomb),
       axes_(bounds.discs.size()) {
-  op.free_slips({free_slips_.data(), at(free_slips_.size())});
+  op.free_slips(std::span(free_slips_.data(), free_slips_.size()));
   const SymmetricRows& n = operator_.symmetric;
   for (Eigen::Index i = 0; i < n.size(); ++i)
-    for (std::int64_t e = n.row_begin[at(i)]; e < n.row_begin[at(i) + 1]; ++e)
-      if (n.column[at(e)] == i) diagonal_[i] = n.value[at(e)];
+    for (std::int64_t e = n.row_begin[i]; e < n.row_begin[i + 1]; ++e)
+      if (n.column[e] == i) diagonal_[i] = n.value[e];
   lcp_ = std::make_unique<BoundedLcp>(n, settings);
 }
 
@@ -39,8 +37,8 @@ FrictionPasses::Vector FrictionPasses::multiply(const std::vector<double>& value
   const SymmetricRows& n = operator_.symmetric;
   Vector y = Vector::Zero(x.size());
   for (Eigen::Index i = 0; i < x.size(); ++i)
-    for (std::int64_t e = n.row_begin[at(i)]; e < n.row_begin[at(i) + 1]; ++e)
-      y[i] += values[at(e)] * x[n.column[at(e)]];
+    for (std::int64_t e = n.row_begin[i]; e < n.row_begin[i + 1]; ++e)
+      y[i] += values[e] * x[n.column[e]];
   return y;
 }
 
@@ -80,7 +78,7 @@ void FrictionPasses::find_axes(const Vector& x, const Vector& radii) {
     const FrictionDisc& d = bounds_.discs[i];
     Axes& axes = axes_[i];
     axes.stiffness = 0.0;
-    const double radius = radii[static_cast<Eigen::Index>(i)];
+    const double radius = radii[i];
     if (d.rows != 2 || radius <= 0.0) continue;
     const double a = 0.5 * (diagonal_[d.first] + diagonal_[d.first + 1]);
     if (!(a > 0.0)) continue;
@@ -100,16 +98,15 @@ void FrictionPasses::turn_operator() {
     v2 = axes.cos * v2 - axes.sin * v1;
     v1 = along;
   };
-  std::vector<Index> disc_of(at(n.size()), -1);  // of its first row
+  std::vector<Index> disc_of(n.size(), -1);  // of its first row
   for (std::size_t d = 0; d < axes_.size(); ++d)
-    if (bounds_.discs[d].rows == 2) disc_of[at(bounds_.discs[d].first)] = static_cast<Index>(d);
+    if (bounds_.discs[d].rows == 2) disc_of[bounds_.discs[d].first] = to_index(d);
   for (std::size_t e = 0; e < n.value.size(); ++e)
-    if (const Index d = disc_of[at(n.column[e])]; d >= 0)
-      turn(axes_[at(d)], n.value[e], n.value[e + 1]);
+    if (const Index d = disc_of[n.column[e]]; d >= 0) turn(axes_[d], n.value[e], n.value[e + 1]);
   for (Eigen::Index i = 0; i < n.size(); ++i) {
-    if (disc_of[at(i)] < 0) continue;
-    const Axes& axes = axes_[at(disc_of[at(i)])];
-    const std::size_t begin = at(n.row_begin[at(i)]), next = at(n.row_begin[at(i) + 1]);
+    if (disc_of[i] < 0) continue;
+    const Axes& axes = axes_[disc_of[i]];
+    const std::size_t begin = n.row_begin[i], next = n.row_begin[i + 1];
     for (std::size_t e = 0; e < next - begin; ++e) {
       turn(axes, n.value[begin + e], n.value[next + e]);
       if (n.column[next + e] == i + 1) n.value[next + e] += axes.stiffness;
@@ -140,12 +137,12 @@ void FrictionPasses::solve_bounds(Vector& x, const Vector& lower, const Vector& 
 /// pass with bounds rho give. F is piecewise linear, so this is Newton's step: the sets of held
 /// rows as the last pass left them. Returns F(rho) where there are too many of them.
 FrictionPasses::Vector FrictionPasses::newton_radii(const Vector& x) const {
-  const auto n_discs = static_cast<Eigen::Index>(bounds_.discs.size());
+  const Eigen::Index n_discs = bounds_.discs.size();
   Vector found(n_discs);
   std::vector<std::vector<std::pair<Eigen::Index, double>>> moves;
   std::vector<Eigen::Index> moving;
   for (Eigen::Index i = 0; i < n_discs; ++i) {
-    const FrictionDisc& d = bounds_.discs[at(i)];
+    const FrictionDisc& d = bounds_.discs[i];
     found[i] = d.radius(x);
     std::vector<std::pair<Eigen::Index, double>> rows;
     for (int r = 0; r < d.rows; ++r)
@@ -157,18 +154,18 @@ FrictionPasses::Vector FrictionPasses::newton_radii(const Vector& x) const {
   if (moves.empty() || moves.size() > kMostNewtonDiscs) return found;
   const Eigen::MatrixXd response = lcp_->response(moves);
   if (response.rows() == 0) return found;  // out of time
-  const auto m = static_cast<Eigen::Index>(moving.size());
+  const Eigen::Index m = moving.size();
   Eigen::MatrixXd jacobian = Eigen::MatrixXd::Identity(m, m);
   Vector step(m);
   for (Eigen::Index r = 0; r < m; ++r) {
-    const FrictionDisc& d = bounds_.discs[at(moving[at(r)])];
-    step[r] = found[moving[at(r)]] - radii_[moving[at(r)]];
+    const FrictionDisc& d = bounds_.discs[moving[r]];
+    step[r] = found[moving[r]] - radii_[moving[r]];
     jacobian.row(r) -= d.coefficient * response.row(d.normal);
   }
   step = jacobian.partialPivLu().solve(step);
   const Vector change = response * step;
   for (Eigen::Index i = 0; i < n_discs; ++i) {
-    const FrictionDisc& d = bounds_.discs[at(i)];
+    const FrictionDisc& d = bounds_.discs[i];
     found[i] = std::max(0.0, d.coefficient * (x[d.normal] + change[d.normal] + d.cohesion));
   }
   return found;
@@ -177,8 +174,7 @@ FrictionPasses::Vector FrictionPasses::newton_radii(const Vector& x) const {
 bool FrictionPasses::confirmed_by(const Vector& x) const {
   const double size = radii_.size() > 0 ? radii_.maxCoeff() : 0.0;
   for (std::size_t i = 0; i < bounds_.discs.size(); ++i)
-    if (std::abs(bounds_.discs[i].radius(x) - radii_[static_cast<Eigen::Index>(i)]) > kSame * size)
-      return false;
+    if (std::abs(bounds_.discs[i].radius(x) - radii_[i]) > kSame * size) return false;
   return true;
 }
 
@@ -186,10 +182,10 @@ void FrictionPasses::advance(Vector& x) {
   Vector lower = bounds_.lower;
   Vector upper = bounds_.upper;
   if (first_ && x.isZero(0.0) && !axes_.empty()) solve_bounds(x, lower, upper);
-  const auto n_discs = static_cast<Eigen::Index>(bounds_.discs.size());
+  const Eigen::Index n_discs = bounds_.discs.size();
   if (first_) {
     radii_.resize(n_discs);
-    for (Eigen::Index i = 0; i < n_discs; ++i) radii_[i] = bounds_.discs[at(i)].radius(x);
+    for (Eigen::Index i = 0; i < n_discs; ++i) radii_[i] = bounds_.discs[i].radius(x);
   } else {
     const Vector newton = newton_radii(x);
     // far from the fixed point Newton's step is no guide
@@ -197,7 +193,7 @@ void FrictionPasses::advance(Vector& x) {
       radii_ = newton;
     else
       for (Eigen::Index i = 0; i < n_discs; ++i)
-        radii_[i] = 0.5 * (radii_[i] + bounds_.discs[at(i)].radius(x));
+        radii_[i] = 0.5 * (radii_[i] + bounds_.discs[i].radius(x));
     if (discs_) {
       find_axes(x, radii_);
       turn_operator();
@@ -205,7 +201,7 @@ void FrictionPasses::advance(Vector& x) {
   }
   first_ = false;
   for (Eigen::Index i = 0; i < n_discs; ++i) {
-    const FrictionDisc& d = bounds_.discs[at(i)];
+    const FrictionDisc& d = bounds_.discs[i];
     lower.segment(d.first, d.rows).setConstant(-radii_[i]);
     upper.segment(d.first, d.rows).setConstant(radii_[i]);
   }

@@ -22,8 +22,6 @@ constexpr int kMostRefinements = 30;
 /// Such steps in a row that may not halve the residual.
 constexpr int kPatience = 4;
 
-std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
-
 double clamp(double x, double lo, double hi) { return std::min(std::max(x, lo), hi); }
 
 }  // namespace
@@ -32,8 +30,8 @@ BoundedLcp::BoundedLcp(const SymmetricRows& a, const LcpSettings& settings)
     : settings_(settings), n_(a.size()), factor_(0.5 * settings.regularisation + kEps) {
   scale(a);
   find_sequence();
-  place_.assign(at(n_), Place::between);
-  position_.assign(at(n_), -1);
+  place_.assign(n_, Place::between);
+  position_.assign(n_, -1);
   for (Vector* v : {&b_, &lo_, &hi_, &x_, &w_, &shift_, &change_, &slip_change_}) v->setZero(n_);
 }
 
@@ -41,34 +39,34 @@ void BoundedLcp::scale(const SymmetricRows& a) {
   a_ = a;
   scale_.setZero(n_);
   for (Eigen::Index i = 0; i < n_; ++i)
-    for (auto e = at(a.row_begin[at(i)]); e < at(a.row_begin[at(i) + 1]); ++e)
+    for (auto e = a.row_begin[i]; e < a.row_begin[i + 1]; ++e)
       if (a.column[e] == i && a.value[e] > 0.0) scale_[i] = 1.0 / std::sqrt(a.value[e]);
   for (Eigen::Index i = 0; i < n_; ++i)
-    for (auto e = at(a.row_begin[at(i)]); e < at(a.row_begin[at(i) + 1]); ++e)
+    for (auto e = a.row_begin[i]; e < a.row_begin[i + 1]; ++e)
       a_.value[e] *= scale_[i] * scale_[a.column[e]];
 }
 
 /// Cuthill and McKee's order: breadth first from a row of few neighbours, neighbours of few first.
 /// Rows of the factor then begin with zeros, which append passes over.
 void BoundedLcp::find_sequence() {
-  const auto degree = [&](Index i) { return a_.row_begin[at(i) + 1] - a_.row_begin[at(i)]; };
+  const auto degree = [&](Index i) { return a_.row_begin[i + 1] - a_.row_begin[i]; };
   const auto fewer = [&](Index i, Index j) {
     return degree(i) != degree(j) ? degree(i) < degree(j) : i < j;
   };
-  std::vector<Index> starts(at(n_));
+  std::vector<Index> starts(n_);
   std::iota(starts.begin(), starts.end(), Index{0});
   std::sort(starts.begin(), starts.end(), fewer);
-  std::vector<std::uint8_t> seen(at(n_), 0);
+  std::vector<std::uint8_t> seen(n_, 0);
   for (const Index start : starts) {
-    if (seen[at(start)] != 0) continue;
-    seen[at(start)] = 1;
+    if (seen[start] != 0) continue;
+    seen[start] = 1;
     sequence_.push_back(start);
     for (std::size_t head = sequence_.size() - 1; head < sequence_.size(); ++head) {
-      const std::size_t row = at(sequence_[head]);
-      const auto found = static_cast<std::ptrdiff_t>(sequence_.size());
-      for (auto e = at(a_.row_begin[row]); e < at(a_.row_begin[row + 1]); ++e) {
-        if (seen[at(a_.column[e])] != 0) continue;
-        seen[at(a_.column[e])] = 1;
+      const std::size_t row = sequence_[head];
+      const auto found = sequence_.size();
+      for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e) {
+        if (seen[a_.column[e]] != 0) continue;
+        seen[a_.column[e]] = 1;
         sequence_.push_back(a_.column[e]);
       }
       std::sort(sequence_.begin() + found, sequence_.end(), fewer);
@@ -79,13 +77,13 @@ void BoundedLcp::find_sequence() {
 void BoundedLcp::replace(const SymmetricRows& a) {
   scale(a);
   factor_.truncate(0);
-  for (const Index row : order_) position_[at(row)] = -1;
+  for (const Index row : order_) position_[row] = -1;
   order_.clear();
 }
 
 double BoundedLcp::row_product(Eigen::Index row, const Vector& v) const {
   double sum = 0.0;
-  for (auto e = at(a_.row_begin[at(row)]); e < at(a_.row_begin[at(row) + 1]); ++e)
+  for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e)
     sum += a_.value[e] * v[a_.column[e]];
   return sum;
 }
@@ -124,7 +122,7 @@ void BoundedLcp::sweep(int sweeps) {
 
 void BoundedLcp::guess_places() {
   for (Eigen::Index i = 0; i < n_; ++i) {
-    Place& place = place_[at(i)];
+    Place& place = place_[i];
     if (!(scale_[i] > 0.0) || lo_[i] == hi_[i]) {
       place = Place::fixed;
       continue;
@@ -161,18 +159,18 @@ bool BoundedLcp::run_pivots(LcpResult& result) {
 }
 
 int BoundedLcp::held(Eigen::Index row) const {
-  if (place_[at(row)] == Place::upper) return 1;
-  return place_[at(row)] == Place::lower ? -1 : 0;
+  if (place_[row] == Place::upper) return 1;
+  return place_[row] == Place::lower ? -1 : 0;
 }
 
 Eigen::MatrixXd BoundedLcp::response(
     const std::vector<std::vector<std::pair<Eigen::Index, double>>>& moves) const {
-  const auto columns = static_cast<Eigen::Index>(moves.size());
+  const Eigen::Index columns = moves.size();
   Eigen::MatrixXd part = Eigen::MatrixXd::Zero(factor_.size(), columns);
   for (Eigen::Index c = 0; c < columns; ++c)
-    for (const auto& [row, amount] : moves[at(c)])
-      for (auto e = at(a_.row_begin[at(row)]); e < at(a_.row_begin[at(row) + 1]); ++e)
-        if (const Index p = position_[at(a_.column[e])]; p >= 0)
+    for (const auto& [row, amount] : moves[c])
+      for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e)
+        if (const Index p = position_[a_.column[e]]; p >= 0)
           part(p, c) -= a_.value[e] * amount / scale_[row];
   for (Eigen::Index c = 0; c < columns; c += kColumns) {
     if (settings_.stop && settings_.stop()) return {};
@@ -182,7 +180,7 @@ Eigen::MatrixXd BoundedLcp::response(
   }
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(n_, columns);
   for (Eigen::Index p = 0; p < factor_.size(); ++p)
-    out.row(order_[at(p)]) = scale_[order_[at(p)]] * part.row(p);
+    out.row(order_[p]) = scale_[order_[p]] * part.row(p);
   return out;
 }
 
@@ -200,7 +198,7 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
   // rows that the last solve had no choice for are guessed anew
   std::int64_t unknown = 0;
   for (Eigen::Index i = 0; i < n_; ++i)
-    unknown += place_[at(i)] == Place::fixed && scale_[i] > 0.0 && lo_[i] < hi_[i] ? 1 : 0;
+    unknown += place_[i] == Place::fixed && scale_[i] > 0.0 && lo_[i] < hi_[i] ? 1 : 0;
   if (!warm_ || 8 * unknown > n_) {
     std::fill(place_.begin(), place_.end(), Place::between);
     warm_ = false;

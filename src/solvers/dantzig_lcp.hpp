@@ -18,7 +18,7 @@ struct SymmetricRows {
   std::vector<Index> column;
   std::vector<double> value;
 
-  Eigen::Index size() const { return static_cast<Eigen::Index>(row_begin.size()) - 1; }
+  Eigen::Index size() const { return std::ssize(row_begin) - 1; }
 };
 
 struct LcpResult;

@@ -20,13 +20,11 @@ constexpr std::int64_t kRefreshInterval = 64;
 /// Rounds of single pivots; one is enough but for rounding.
 constexpr int kMostRounds = 6;
 
-std::size_t at(Eigen::Index i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 /// Whether a row that is not free asks to move, or a free one has left its bounds.
 bool BoundedLcp::is_wrong(Eigen::Index row) const {
-  switch (place_[at(row)]) {
+  switch (place_[row]) {
     case Place::free:
       return x_[row] < lo_[row] - tolerance_ || x_[row] > hi_[row] + tolerance_;
     case Place::lower:
@@ -42,25 +40,25 @@ bool BoundedLcp::is_wrong(Eigen::Index row) const {
 }
 
 void BoundedLcp::append_rows(const std::vector<Index>& rows, LcpResult& result) {
-  const auto all = static_cast<Eigen::Index>(order_.size() + rows.size());
+  const Eigen::Index all = order_.size() + rows.size();
   factor_.reserve(all + (all < n_ && rows.size() > 1 ? (n_ - all) / 4 : 0));
-  for (std::size_t begin = 0; begin < rows.size(); begin += at(kPanel)) {
-    const std::size_t end = std::min(rows.size(), begin + at(kPanel));
+  for (std::size_t begin = 0; begin < rows.size(); begin += kPanel) {
+    const std::size_t end = std::min(rows.size(), begin + kPanel);
     const Eigen::Index k = factor_.size();
     for (std::size_t r = begin; r < end; ++r) {
-      position_[at(rows[r])] = static_cast<Index>(order_.size());
+      position_[rows[r]] = to_index(order_.size());
       order_.push_back(rows[r]);
     }
-    const auto height = static_cast<Eigen::Index>(order_.size());
-    const auto width = static_cast<Eigen::Index>(end - begin);
+    const Eigen::Index height = order_.size();
+    const Eigen::Index width = end - begin;
     if (panel_.rows() < height) panel_.resize(std::min(n_, height + height / 2), kPanel);
     auto panel = panel_.topLeftCorner(height, width);
     panel.setZero();
     Eigen::Index first = k;
     for (Eigen::Index c = 0; c < panel.cols(); ++c) {
-      const std::size_t row = at(order_[at(k + c)]);
-      for (auto e = at(a_.row_begin[row]); e < at(a_.row_begin[row + 1]); ++e) {
-        const Index place = position_[at(a_.column[e])];
+      const std::size_t row = order_[k + c];
+      for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e) {
+        const Index place = position_[a_.column[e]];
         if (place < 0) continue;
         panel(place, c) = a_.value[e];
         first = std::min<Eigen::Index>(first, place);
@@ -80,7 +78,7 @@ void BoundedLcp::update_factor(LcpResult& result) {
   double updates = 0.0;
   const Eigen::Index k = factor_.size();
   for (Eigen::Index p = 0; p < k; ++p) {
-    if (place_[at(order_[at(p)])] == Place::free) continue;
+    if (place_[order_[p]] == Place::free) continue;
     gone.push_back(p);
     const auto behind = static_cast<double>(k - p);
     updates += 2.0 * kUpdateCost * behind * behind;
@@ -88,23 +86,22 @@ void BoundedLcp::update_factor(LcpResult& result) {
   if (!gone.empty()) {
     const auto all = static_cast<double>(k), kept = static_cast<double>(gone.front());
     if (updates > (all * all * all - kept * kept * kept) / 3.0) {
-      for (Eigen::Index p = gone.front(); p < k; ++p) position_[at(order_[at(p)])] = -1;
-      order_.resize(at(gone.front()));
+      for (Eigen::Index p = gone.front(); p < k; ++p) position_[order_[p]] = -1;
+      order_.resize(gone.front());
       factor_.truncate(gone.front());
     } else {
       for (auto p = gone.rbegin(); p != gone.rend() && !out_of_time(result); ++p) {
         factor_.remove(*p);
-        position_[at(order_[at(*p)])] = -1;
+        position_[order_[*p]] = -1;
         order_.erase(order_.begin() + *p);
       }
-      for (std::size_t p = at(gone.front()); p < order_.size(); ++p)
-        position_[at(order_[p])] = static_cast<Index>(p);
-      result.removed_rows += static_cast<std::int64_t>(gone.size());
+      for (std::size_t p = gone.front(); p < order_.size(); ++p) position_[order_[p]] = to_index(p);
+      result.removed_rows += std::ssize(gone);
     }
   }
   std::vector<Index> rows;
   for (const Index i : sequence_)
-    if (place_[at(i)] == Place::free && position_[at(i)] < 0) rows.push_back(i);
+    if (place_[i] == Place::free && position_[i] < 0) rows.push_back(i);
   append_rows(rows, result);
 }
 
@@ -116,13 +113,12 @@ void BoundedLcp::solve_free() {
   for (int round = 0; round < 2; ++round) {
     double largest = 0.0;
     for (std::size_t p = 0; p < order_.size(); ++p) {
-      free_part_[static_cast<Eigen::Index>(p)] = -w_[order_[p]];
+      free_part_[p] = -w_[order_[p]];
       largest = std::max(largest, std::abs(w_[order_[p]]));
     }
     if (largest <= tolerance_) return;
     factor_.solve(free_part_);
-    for (std::size_t p = 0; p < order_.size(); ++p)
-      x_[order_[p]] += free_part_[static_cast<Eigen::Index>(p)];
+    for (std::size_t p = 0; p < order_.size(); ++p) x_[order_[p]] += free_part_[p];
     refresh();
   }
 }
@@ -152,7 +148,7 @@ bool BoundedLcp::block_pivots(LcpResult& result) {
     result.exchanges += wrong;
     for (Eigen::Index i = 0; i < n_; ++i) {
       if (!is_wrong(i)) continue;
-      Place& place = place_[at(i)];
+      Place& place = place_[i];
       if (place != Place::free) {
         place = Place::free;
         continue;
@@ -163,8 +159,8 @@ bool BoundedLcp::block_pivots(LcpResult& result) {
   }
   place_ = best;
   for (Eigen::Index i = 0; i < n_; ++i) {
-    if (place_[at(i)] == Place::lower) x_[i] = lo_[i];
-    if (place_[at(i)] == Place::upper) x_[i] = hi_[i];
+    if (place_[i] == Place::lower) x_[i] = lo_[i];
+    if (place_[i] == Place::upper) x_[i] = hi_[i];
   }
   return false;
 }
@@ -177,8 +173,8 @@ bool BoundedLcp::settle_free(LcpResult& result) {
     bool held = false;
     for (const Index i : order_) {
       if (!is_wrong(i)) continue;
-      place_[at(i)] = x_[i] < lo_[i] ? Place::lower : Place::upper;
-      x_[i] = place_[at(i)] == Place::lower ? lo_[i] : hi_[i];
+      place_[i] = x_[i] < lo_[i] ? Place::lower : Place::upper;
+      x_[i] = place_[i] == Place::lower ? lo_[i] : hi_[i];
       held = true;
     }
     if (!held) return true;
@@ -187,20 +183,19 @@ bool BoundedLcp::settle_free(LcpResult& result) {
 }
 
 void BoundedLcp::free_row(Eigen::Index row, LcpResult& result) {
-  place_[at(row)] = Place::free;
-  append_rows({static_cast<Index>(row)}, result);
+  place_[row] = Place::free;
+  append_rows({to_index(row)}, result);
 }
 
 void BoundedLcp::hold_row(Eigen::Index row, Place place, LcpResult& result) {
-  place_[at(row)] = place;
+  place_[row] = place;
   x_[row] = place == Place::lower ? lo_[row] : hi_[row];
-  const Index p = position_[at(row)];
+  const Index p = position_[row];
   if (p < 0) return;
   factor_.remove(p);
-  position_[at(row)] = -1;
+  position_[row] = -1;
   order_.erase(order_.begin() + p);
-  for (std::size_t q = at(p); q < order_.size(); ++q)
-    position_[at(order_[q])] = static_cast<Index>(q);
+  for (std::size_t q = p; q < order_.size(); ++q) position_[order_[q]] = to_index(q);
   ++result.removed_rows;
 }
 
@@ -210,12 +205,10 @@ void BoundedLcp::find_direction(Eigen::Index row, double sign) {
   change_.setZero();
   change_[row] = sign;
   free_part_.setZero(factor_.size());
-  for (auto e = at(a_.row_begin[at(row)]); e < at(a_.row_begin[at(row) + 1]); ++e)
-    if (position_[at(a_.column[e])] >= 0)
-      free_part_[position_[at(a_.column[e])]] = -sign * a_.value[e];
+  for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e)
+    if (position_[a_.column[e]] >= 0) free_part_[position_[a_.column[e]]] = -sign * a_.value[e];
   factor_.solve(free_part_);
-  for (std::size_t p = 0; p < order_.size(); ++p)
-    change_[order_[p]] = free_part_[static_cast<Eigen::Index>(p)];
+  for (std::size_t p = 0; p < order_.size(); ++p) change_[order_[p]] = free_part_[p];
   multiply(change_, slip_change_);
   slip_change_ += settings_.regularisation * change_;
 }
@@ -224,7 +217,7 @@ void BoundedLcp::find_direction(Eigen::Index row, double sign) {
 double BoundedLcp::way_to_event(Eigen::Index i) const {
   const double dx = change_[i], dw = slip_change_[i];
   double way = kInfinity;
-  switch (place_[at(i)]) {
+  switch (place_[i]) {
     case Place::free:
       if (dx < 0.0) way = (x_[i] - lo_[i]) / -dx;
       if (dx > 0.0) way = (hi_[i] - x_[i]) / dx;
@@ -274,7 +267,7 @@ bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
         hold_row(row, sign > 0.0 ? Place::upper : Place::lower, result);
       return true;
     }
-    if (place_[at(blocking)] == Place::free)
+    if (place_[blocking] == Place::free)
       hold_row(blocking, change_[blocking] < 0.0 ? Place::lower : Place::upper, result);
     else
       free_row(blocking, result);

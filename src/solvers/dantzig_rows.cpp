@@ -12,8 +12,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// A block's rows on one of its bodies: `rows` lines of G and of G M^-1.
 struct BodyRows {
   Index block, row, rows;
@@ -30,37 +28,36 @@ struct Incidence {
 void add_body_rows(const ConstraintProblem& problem, Index block, Index row, Index rows, Index body,
                    const double* jacobian, Incidence& out) {
   const ProblemBodies& bodies = problem.bodies;
-  if (bodies.mass_kind[at(body)] == MassKind::prescribed) return;
-  const std::size_t dofs = at(bodies.dof_begin[at(body) + 1] - bodies.dof_begin[at(body)]);
+  if (bodies.mass_kind[body] == MassKind::prescribed) return;
+  const std::size_t dofs = bodies.dof_begin[body + 1] - bodies.dof_begin[body];
   const std::size_t begin = out.g.size();
-  out.g.insert(out.g.end(), jacobian, jacobian + at(rows) * dofs);
+  out.g.insert(out.g.end(), jacobian, jacobian + Offset{rows} * dofs);
   out.y.resize(out.g.size());
-  for (std::size_t r = 0; r < at(rows); ++r)
+  for (Index r = 0; r < rows; ++r)
     apply_inverse_mass(bodies, body, {out.g.data() + begin + r * dofs, dofs},
                        {out.y.data() + begin + r * dofs, dofs});
-  out.of_block[at(block)].push_back({body, out.of_body[at(body)].size()});
-  out.of_body[at(body)].push_back({block, row, rows, begin});
+  out.of_block[block].push_back({body, out.of_body[body].size()});
+  out.of_body[body].push_back({block, row, rows, begin});
 }
 
 Incidence incidence_of(const ConstraintProblem& problem) {
   Incidence out;
-  out.of_body.resize(at(problem.bodies.size()));
-  out.of_block.resize(at(problem.n_blocks()));
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  out.of_body.resize(problem.bodies.size());
+  out.of_block.resize(problem.n_blocks());
+  const auto n_contacts = to_index(problem.contacts.size());
   std::array<double, 18> g_a{}, g_b{};
   for (Index k = 0; k < n_contacts; ++k) {
-    const RigidContact& c = problem.contacts[at(k)];
+    const RigidContact& c = problem.contacts[k];
     contact_jacobian(c, g_a, g_b);
     add_body_rows(problem, k, 3 * k, 3, c.body_a, g_a.data(), out);
     add_body_rows(problem, k, 3 * k, 3, c.body_b, g_b.data(), out);
   }
   const GeneralBlocks& blocks = problem.blocks;
   for (Index k = 0; k < blocks.size(); ++k) {
-    const Index row = blocks.row_begin[at(k)];
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j)
-      add_body_rows(problem, n_contacts + k, 3 * n_contacts + row,
-                    blocks.row_begin[at(k) + 1] - row, blocks.body[at(j)],
-                    blocks.jacobian.data() + blocks.jacobian_begin[at(j)], out);
+    const Index row = blocks.row_begin[k];
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
+      add_body_rows(problem, n_contacts + k, 3 * n_contacts + row, blocks.row_begin[k + 1] - row,
+                    blocks.body[j], blocks.jacobian.data() + blocks.jacobian_begin[j], out);
   }
   return out;
 }
@@ -69,10 +66,10 @@ Incidence incidence_of(const ConstraintProblem& problem) {
 class BlockRow {
  public:
   explicit BlockRow(const ConstraintProblem& problem)
-      : problem_(problem), place_(at(problem.n_blocks()), -1) {}
+      : problem_(problem), place_(problem.n_blocks(), -1) {}
 
   void begin(Index rows) {
-    for (const Index k : found_) place_[at(k)] = -1;
+    for (const Index k : found_) place_[k] = -1;
     found_.clear();
     begin_.clear();
     values_.clear();
@@ -80,13 +77,13 @@ class BlockRow {
   }
   /// The block of N with rows of `column_block`, rows x its rows, zero at first.
   double* block(Index column_block, Index columns) {
-    if (place_[at(column_block)] < 0) {
-      place_[at(column_block)] = static_cast<Index>(found_.size());
+    if (place_[column_block] < 0) {
+      place_[column_block] = to_index(found_.size());
       found_.push_back(column_block);
       begin_.push_back(values_.size());
-      values_.resize(values_.size() + at(rows_ * columns), 0.0);
+      values_.resize(values_.size() + (rows_ * columns), 0.0);
     }
-    return values_.data() + begin_[at(place_[at(column_block)])];
+    return values_.data() + begin_[place_[column_block]];
   }
   void write(SymmetricRows& out) {
     std::vector<Index> sorted = found_;
@@ -94,13 +91,13 @@ class BlockRow {
     for (Index r = 0; r < rows_; ++r) {
       for (const Index k : sorted) {
         const BlockView view = block_view(problem_, k);
-        const double* from = values_.data() + begin_[at(place_[at(k)])] + at(r * view.rows);
+        const double* from = values_.data() + begin_[place_[k]] + (r * view.rows);
         for (Index c = 0; c < view.rows; ++c) {
           out.column.push_back(view.row + c);
           out.value.push_back(from[c]);
         }
       }
-      out.row_begin.push_back(static_cast<std::int64_t>(out.value.size()));
+      out.row_begin.push_back(std::ssize(out.value));
     }
   }
 
@@ -120,19 +117,18 @@ SparseOperator from_bodies(const ConstraintProblem& problem) {
     const BlockView view = block_view(problem, k);
     row.begin(view.rows);
     double* own = row.block(k, view.rows);
-    if (const Index first = view.row - 3 * static_cast<Index>(problem.contacts.size()); first >= 0)
+    if (const Index first = view.row - 3 * to_index(problem.contacts.size()); first >= 0)
       for (Index r = 0; r < view.rows; ++r)
-        own[r * view.rows + r] = problem.blocks.compliance[at(first + r)];
-    for (const auto& [body, place] : incidence.of_block[at(k)]) {
-      const Index dofs =
-          problem.bodies.dof_begin[at(body) + 1] - problem.bodies.dof_begin[at(body)];
-      const BodyRows& mine = incidence.of_body[at(body)][place];
-      for (const BodyRows& other : incidence.of_body[at(body)]) {
+        own[r * view.rows + r] = problem.blocks.compliance[first + r];
+    for (const auto& [body, place] : incidence.of_block[k]) {
+      const Index dofs = problem.bodies.dof_begin[body + 1] - problem.bodies.dof_begin[body];
+      const BodyRows& mine = incidence.of_body[body][place];
+      for (const BodyRows& other : incidence.of_body[body]) {
         double* to = row.block(other.block, other.rows);
         for (Index r = 0; r < mine.rows; ++r)
           for (Index c = 0; c < other.rows; ++c) {
-            const double* g = incidence.g.data() + mine.begin + at(r * dofs);
-            const double* y = incidence.y.data() + other.begin + at(c * dofs);
+            const double* g = incidence.g.data() + mine.begin + (r * dofs);
+            const double* y = incidence.y.data() + other.begin + (c * dofs);
             double sum = 0.0;
             for (Index d = 0; d < dofs; ++d) sum += g[d] * y[d];
             to[r * other.rows + c] += sum;
@@ -147,10 +143,10 @@ SparseOperator from_bodies(const ConstraintProblem& problem) {
 /// Of an assembled operator: both halves on the union of the patterns of N and N^T.
 SparseOperator from_assembled(const ConstraintProblem& problem) {
   const AssembledOperator& n = *problem.assembled;
-  std::vector<std::vector<std::array<std::int64_t, 2>>> transposed(at(n.n_rows() / 3));
+  std::vector<std::vector<std::array<std::int64_t, 2>>> transposed(n.n_rows() / 3);
   for (Index i = 0; i < n.n_rows(); ++i)
-    for (std::int64_t e = n.row_begin[at(i)]; e < n.row_begin[at(i) + 1]; ++e)
-      transposed[at(n.column[at(e)] / 3)].push_back({i, e});
+    for (std::int64_t e = n.row_begin[i]; e < n.row_begin[i + 1]; ++e)
+      transposed[n.column[e] / 3].push_back({i, e});
   SparseOperator out;
   SymmetricRows skew;
   BlockRow half(problem), difference(problem);
@@ -163,10 +159,10 @@ SparseOperator from_assembled(const ConstraintProblem& problem) {
       difference.block(j / 3, 3)[3 * r + j % 3] += 0.5 * sign * value;
     };
     for (Index r = 0; r < 3; ++r)
-      for (std::int64_t e = n.row_begin[at(3 * k + r)]; e < n.row_begin[at(3 * k + r) + 1]; ++e)
-        add(r, n.column[at(e)], n.value[at(e)], 1.0);
-    for (const auto& [i, e] : transposed[at(k)])
-      add(n.column[at(e)] - 3 * k, static_cast<Index>(i), n.value[at(e)], -1.0);
+      for (std::int64_t e = n.row_begin[3 * k + r]; e < n.row_begin[(3 * k + r) + 1]; ++e)
+        add(r, n.column[e], n.value[e], 1.0);
+    for (const auto& [i, e] : transposed[k])
+      add(n.column[e] - 3 * k, to_index(i), n.value[e], -1.0);
     half.write(out.symmetric);
     difference.write(skew);
   }
@@ -187,13 +183,13 @@ RowBounds row_bounds(const ConstraintProblem& problem) {
   RowBounds out;
   out.lower.setZero(problem.n_rows());
   out.upper.setZero(problem.n_rows());
-  const Index first_general = 3 * static_cast<Index>(problem.contacts.size());
+  const Index first_general = 3 * to_index(problem.contacts.size());
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     if (view.kind != BlockKind::contact) {
       for (Index i = view.row; i < view.row + view.rows; ++i) {
         const bool boxed = view.kind == BlockKind::boxed;
-        const std::size_t general = at(i - first_general);
+        const std::size_t general = i - first_general;
         out.lower[i] = boxed                               ? problem.blocks.lower[general]
                        : view.kind == BlockKind::bilateral ? -kInfinity
                                                            : 0.0;
@@ -206,7 +202,7 @@ RowBounds row_bounds(const ConstraintProblem& problem) {
     const std::array<int, 6> places = full_places(view);
     const std::array<double, 3> coefficients = {view.friction, view.rolling, view.spinning};
     for (std::size_t d = 0; d < 3; ++d) {
-      const int place = places[static_cast<std::size_t>(kDiscBegin[d])];
+      const int place = places[kDiscBegin[d]];
       if (place < 0) continue;
       const bool free = problem.law == ContactLaw::frictionless;
       out.discs.push_back({view.row, view.row + place, kDiscRows[d],
@@ -217,12 +213,11 @@ RowBounds row_bounds(const ConstraintProblem& problem) {
 }
 
 void make_admissible(const RowBounds& bounds, bool box, Eigen::VectorXd& x) {
-  std::vector<std::uint8_t> in_disc(static_cast<std::size_t>(x.size()), 0);
+  std::vector<std::uint8_t> in_disc(x.size(), 0);
   for (const FrictionDisc& d : bounds.discs)
-    for (int r = 0; r < d.rows; ++r) in_disc[static_cast<std::size_t>(d.first + r)] = 1;
+    for (int r = 0; r < d.rows; ++r) in_disc[d.first + r] = 1;
   for (Eigen::Index i = 0; i < x.size(); ++i)
-    if (in_disc[static_cast<std::size_t>(i)] == 0)
-      x[i] = std::min(std::max(x[i], bounds.lower[i]), bounds.upper[i]);
+    if (in_disc[i] == 0) x[i] = std::min(std::max(x[i], bounds.lower[i]), bounds.upper[i]);
   for (const FrictionDisc& d : bounds.discs) {
     const double radius = d.radius(x);
     auto rows = x.segment(d.first, d.rows);

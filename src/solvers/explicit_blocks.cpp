@@ -7,19 +7,16 @@
 namespace catena {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Appends one body's G and Y = G M^-1 and adds G Y^T to D.
 void append_reference(ExplicitBlocks& out, const ConstraintProblem& problem, Index body,
                       std::span<const double> jacobian, Index rows, const BodyPlace& place,
                       std::span<double> d) {
   const ProblemBodies& bodies = problem.bodies;
-  const Index dofs = bodies.dof_begin[at(body) + 1] - bodies.dof_begin[at(body)];
-  const std::size_t width = at(dofs), n = at(rows);
+  const Index dofs = bodies.dof_begin[body + 1] - bodies.dof_begin[body];
+  const std::size_t width = dofs, n = rows;
   const std::size_t g = out.g.size();
   out.references.push_back({place.velocity, dofs, g});
-  out.g.insert(out.g.end(), jacobian.begin(),
-               jacobian.begin() + static_cast<std::ptrdiff_t>(n * width));
+  out.g.insert(out.g.end(), jacobian.begin(), jacobian.begin() + (n * width));
   out.y.resize(g + n * width);
   for (std::size_t i = 0; i < n; ++i) {
     const std::span<double> y = std::span(out.y).subspan(g + i * width, width);
@@ -63,10 +60,10 @@ void invert(std::span<const double> d, std::size_t n, std::span<double> inverse)
 }
 
 void append_rows(ExplicitBlocks& out, const ConstraintProblem& problem, Index k) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (k < n_contacts) {
-    const double bias = problem.contacts[at(k)].bias;
+    const double bias = problem.contacts[k].bias;
     out.q.insert(out.q.end(), {-bias, 0.0, 0.0});
     out.sigma.insert(out.sigma.end(), 3, 0.0);
     out.lower.insert(out.lower.end(), 3, -kInfinity);
@@ -74,23 +71,23 @@ void append_rows(ExplicitBlocks& out, const ConstraintProblem& problem, Index k)
     return;
   }
   const GeneralBlocks& general = problem.blocks;
-  const BlockKind kind = general.kind[at(k - n_contacts)];
-  for (Index i = general.row_begin[at(k - n_contacts)];
-       i < general.row_begin[at(k - n_contacts) + 1]; ++i) {
-    out.q.push_back(general.q[at(i)]);
-    out.sigma.push_back(general.compliance[at(i)]);
-    out.lower.push_back(kind == BlockKind::boxed        ? general.lower[at(i)]
+  const BlockKind kind = general.kind[k - n_contacts];
+  for (Index i = general.row_begin[k - n_contacts]; i < general.row_begin[(k - n_contacts) + 1];
+       ++i) {
+    out.q.push_back(general.q[i]);
+    out.sigma.push_back(general.compliance[i]);
+    out.lower.push_back(kind == BlockKind::boxed        ? general.lower[i]
                         : kind == BlockKind::unilateral ? 0.0
                                                         : -kInfinity);
-    out.upper.push_back(kind == BlockKind::boxed ? general.upper[at(i)] : kInfinity);
+    out.upper.push_back(kind == BlockKind::boxed ? general.upper[i] : kInfinity);
   }
 }
 
 void append_references(ExplicitBlocks& out, const ConstraintProblem& problem, Index k, Index rows,
                        const std::function<BodyPlace(Index)>& place, std::span<double> d) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   if (k < n_contacts) {
-    const RigidContact& c = problem.contacts[at(k)];
+    const RigidContact& c = problem.contacts[k];
     std::array<double, 18> g_a, g_b;
     contact_jacobian(c, g_a, g_b);
     append_reference(out, problem, c.body_a, g_a, rows, place(c.body_a), d);
@@ -98,29 +95,28 @@ void append_references(ExplicitBlocks& out, const ConstraintProblem& problem, In
     return;
   }
   const GeneralBlocks& general = problem.blocks;
-  for (Index j = general.body_begin[at(k - n_contacts)];
-       j < general.body_begin[at(k - n_contacts) + 1]; ++j) {
-    const Index body = general.body[at(j)];
+  for (Index j = general.body_begin[k - n_contacts]; j < general.body_begin[(k - n_contacts) + 1];
+       ++j) {
+    const Index body = general.body[j];
     append_reference(out, problem, body,
-                     std::span(general.jacobian)
-                         .subspan(static_cast<std::size_t>(general.jacobian_begin[at(j)])),
-                     rows, place(body), d);
+                     std::span(general.jacobian).subspan(general.jacobian_begin[j]), rows,
+                     place(body), d);
   }
 }
 
 /// The block's impulses, made admissible: those of a contact that nothing moves stay 0.
 void set_guess(ExplicitBlocks& out, const ExplicitBlocks::Block& block, ContactLaw law,
                std::span<const double> guess) {
-  const std::span<double> lambda = std::span(out.lambda).subspan(at(block.row), at(block.rows));
+  const std::span<double> lambda = std::span(out.lambda).subspan(block.row, block.rows);
   for (std::size_t i = 0; i < guess.size(); ++i)
-    lambda[i] = std::clamp(guess[i], out.lower[at(block.row) + i], out.upper[at(block.row) + i]);
+    lambda[i] = std::clamp(guess[i], out.lower[block.row + i], out.upper[block.row + i]);
   if (block.kind != BlockKind::contact) return;
   lambda[0] += block.cohesion;
   if (block.rows == 3) {
     const Vec3 z = admissible_contact(law, {lambda[0], lambda[1], lambda[2]}, block.friction);
     std::copy_n(z.data(), 3, lambda.begin());
   } else {
-    make_admissible(law, out.wide[at(block.contact)], lambda);
+    make_admissible(law, out.wide[block.contact], lambda);
   }
   lambda[0] -= block.cohesion;
 }
@@ -130,13 +126,13 @@ void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& blo
                   const LocalRules& rules, std::span<const double> w, std::span<double> lambda) {
   lambda[0] += block.cohesion;
   if (block.rows == 3) {
-    const ContactBlock& contact = blocks.contact[at(block.contact)];
+    const ContactBlock& contact = blocks.contact[block.contact];
     const Vec3 z = solve_contact(rules, contact, {w[0], w[1], w[2]},
                                  {lambda[0], lambda[1], lambda[2]}, block.friction);
     std::copy_n(z.data(), 3, lambda.begin());
     if (contact.largest == 0.0) lambda[0] = block.cohesion;
   } else {
-    const WideContact& wide = blocks.wide[at(block.contact)];
+    const WideContact& wide = blocks.wide[block.contact];
     solve_wide_contact(rules, wide, w, lambda);
     if (wide.problem.largest == 0.0) lambda[0] = block.cohesion;
   }
@@ -148,12 +144,12 @@ void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& blo
 void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k, ContactLaw law,
                   std::span<const double> impulses, const std::function<BodyPlace(Index)>& place) {
   const BlockView view = block_view(problem, k);
-  const std::size_t rows = at(view.rows);
+  const std::size_t rows = view.rows;
   ExplicitBlocks::Block block{view.kind,
                               view.rows,
-                              static_cast<Index>(out.lambda.size()),
+                              to_index(out.lambda.size()),
                               view.row,
-                              static_cast<Index>(out.references.size()),
+                              to_index(out.references.size()),
                               0,
                               out.d.size(),
                               kNoIndex,
@@ -164,13 +160,13 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
   out.d.resize(block.d + rows * rows, 0.0);
   const std::span<double> d = std::span(out.d).subspan(block.d, rows * rows);
   append_references(out, problem, k, view.rows, place, d);
-  block.reference_end = static_cast<Index>(out.references.size());
-  for (std::size_t i = 0; i < rows; ++i) d[i * rows + i] += out.sigma[at(block.row) + i];
+  block.reference_end = to_index(out.references.size());
+  for (std::size_t i = 0; i < rows; ++i) d[i * rows + i] += out.sigma[block.row + i];
 
   out.d_inverse.resize(out.d.size(), 0.0);
   if (view.kind == BlockKind::contact) {
     const bool wide = view.rows > 3;
-    block.contact = static_cast<Index>(wide ? out.wide.size() : out.contact.size());
+    block.contact = to_index(wide ? out.wide.size() : out.contact.size());
     if (wide)
       out.wide.push_back(make_wide_contact(view, d));
     else
@@ -178,16 +174,16 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
   } else if (view.kind == BlockKind::bilateral) {
     invert(d, rows, std::span(out.d_inverse).subspan(block.d, rows * rows));
   }
-  set_guess(out, block, law, impulses.subspan(at(view.row), rows));
+  set_guess(out, block, law, impulses.subspan(view.row, rows));
   out.most_rows = std::max(out.most_rows, view.rows);
   out.blocks.push_back(block);
 }
 
 double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std::span<double> w,
                   std::span<double> change) {
-  const ExplicitBlocks::Block& block = blocks.blocks[at(k)];
-  const std::size_t rows = at(block.rows);
-  const std::span<double> lambda = std::span(blocks.lambda).subspan(at(block.row), rows);
+  const ExplicitBlocks::Block& block = blocks.blocks[k];
+  const std::size_t rows = block.rows;
+  const std::span<double> lambda = std::span(blocks.lambda).subspan(block.row, rows);
   const double* d = blocks.d.data() + block.d;
   if (block.kind == BlockKind::contact) {
     for (std::size_t i = 0; i < rows; ++i) change[i] = lambda[i];
@@ -203,8 +199,8 @@ double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std:
     }
   } else {
     for (std::size_t i = 0; i < rows; ++i) change[i] = lambda[i];
-    solve_rows({d, rows * rows}, rules.omega, std::span(blocks.lower).subspan(at(block.row), rows),
-               std::span(blocks.upper).subspan(at(block.row), rows), w, lambda);
+    solve_rows({d, rows * rows}, rules.omega, std::span(blocks.lower).subspan(block.row, rows),
+               std::span(blocks.upper).subspan(block.row, rows), w, lambda);
     for (std::size_t i = 0; i < rows; ++i) change[i] = lambda[i] - change[i];
   }
   double residual = 0.0;
@@ -222,27 +218,26 @@ double sweep_explicit_blocks(ExplicitBlocks& blocks, Index first, Index last,
   double residual = 0.0;
   for (Index step = first; step < last; ++step) {
     const Index k = forward ? step : last - 1 - (step - first);
-    const ExplicitBlocks::Block& block = blocks.blocks[at(k)];
-    const std::size_t rows = at(block.rows);
+    const ExplicitBlocks::Block& block = blocks.blocks[k];
+    const std::size_t rows = block.rows;
     const std::span<double> w = scratch.subspan(0, rows);
     const std::span<double> change = scratch.subspan(rows, rows);
     for (std::size_t i = 0; i < rows; ++i)
-      w[i] = blocks.sigma[at(block.row) + i] * blocks.lambda[at(block.row) + i] -
-             blocks.q[at(block.row) + i];
+      w[i] = blocks.sigma[block.row + i] * blocks.lambda[block.row + i] - blocks.q[block.row + i];
     for (Index j = block.reference_begin; j < block.reference_end; ++j) {
-      const ExplicitBlocks::Reference& ref = blocks.references[at(j)];
+      const ExplicitBlocks::Reference& ref = blocks.references[j];
       const double* g = blocks.g.data() + ref.g;
       const double* v = velocities.data() + ref.velocity;
       for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t m = 0; m < at(ref.dofs); ++m) w[i] += g[i * at(ref.dofs) + m] * v[m];
+        for (Index m = 0; m < ref.dofs; ++m) w[i] += g[i * Offset{ref.dofs} + m] * v[m];
     }
     residual += turn_block(blocks, k, rules, w, change);
     for (Index j = block.reference_begin; j < block.reference_end; ++j) {
-      const ExplicitBlocks::Reference& ref = blocks.references[at(j)];
+      const ExplicitBlocks::Reference& ref = blocks.references[j];
       const double* y = blocks.y.data() + ref.g;
       double* v = velocities.data() + ref.velocity;
       for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t m = 0; m < at(ref.dofs); ++m) v[m] += y[i * at(ref.dofs) + m] * change[i];
+        for (Index m = 0; m < ref.dofs; ++m) v[m] += y[i * Offset{ref.dofs} + m] * change[i];
     }
   }
   return residual;

@@ -27,7 +27,7 @@ struct ExplicitBlocks {
     double cohesion;  ///< c: the law holds for lambda + c on the normal row
   };
   struct Reference {
-    std::size_t velocity;  ///< place of the body's first velocity
+    Offset velocity;  ///< place of the body's first velocity
     Index dofs;
     std::size_t g;  ///< G: rows x dofs, row by row; Y = G M^-1 at the same place in `y`
   };
@@ -39,13 +39,13 @@ struct ExplicitBlocks {
   std::vector<double> lambda, q, sigma, lower, upper;
   Index most_rows = 0;
 
-  Index size() const { return static_cast<Index>(blocks.size()); }
+  Index size() const { return to_index(blocks.size()); }
 };
 
 /// How a problem's body is seen by a sweep: where its velocities lie, and by how much its
 /// inverse mass is multiplied.
 struct BodyPlace {
-  std::size_t velocity;
+  Offset velocity;
   double multiplicity;
 };
 

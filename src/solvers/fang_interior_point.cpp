@@ -33,8 +33,6 @@ constexpr double kSmallestStep = 1e-10;
 /// The start: this many times the sum of all |r'_k|.
 constexpr double kStart = 10.0;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 std::string number(double value) {
   std::array<char, 32> text;
   std::snprintf(text.data(), text.size(), "%.3g", value);
@@ -67,7 +65,7 @@ class Iterate {
         system_(fang::make_stage_system(problem, cones, operator_, settings, watch)),
         weight_(cones.units()),
         barriers_(cones.units().size()) {
-    const std::size_t rows = at(problem.n_rows()), multipliers = cones.n_multipliers();
+    const std::size_t rows = problem.n_rows(), multipliers = cones.n_multipliers();
     for (auto* v : {&x_, &dx_, &trial_x_, &r_, &nx_, &ndx_, &r_d_, &weighted_, &gradient_})
       v->assign(rows, 0.0);
     for (auto* v : {&y_, &dy_, &trial_y_, &c_, &trial_c_, &r_g_}) v->assign(multipliers, 0.0);
@@ -123,12 +121,12 @@ void Iterate::place() {
   std::array<double, 2> sums = {0.0, static_cast<double>(cones_.units().size())};
   for (const Unit& u : cones_.units()) {
     double squared = 0.0;
-    for (int i = 0; i < u.rows(); ++i) squared += r_[at(u.row + i)] * r_[at(u.row + i)];
+    for (int i = 0; i < u.rows(); ++i) squared += r_[u.row + i] * r_[u.row + i];
     sums[0] += std::sqrt(squared);
   }
   comm_.sum(sums);
   const double normal = sums[0] > 0.0 ? kStart * sums[0] : 1.0;
-  for (const Unit& u : cones_.units()) x_[at(u.row)] = normal;
+  for (const Unit& u : cones_.units()) x_[u.row] = normal;
   cones_.constraints(x_, c_);
   for (std::size_t i = 0; i < y_.size(); ++i) y_[i] = -normal * normal / (sums[1] * c_[i]);
 }

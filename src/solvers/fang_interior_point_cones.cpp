@@ -14,11 +14,7 @@ constexpr double kAny = std::numeric_limits<double>::infinity();
 /// Of a block's trace, added where the block is not positive definite to round-off.
 constexpr double kRaise = 1e-14;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
-Vec3 vector_at(std::span<const double> x, Index row) {
-  return {x[at(row)], x[at(row) + 1], x[at(row) + 2]};
-}
+Vec3 vector_at(std::span<const double> x, Index row) { return {x[row], x[row + 1], x[row + 2]}; }
 
 [[noreturn]] void refuse(const char* what) {
   throw Error(std::string(what) + " have no constraints in [F14]'s form",
@@ -66,16 +62,14 @@ double contact_step(const Vec3& x, const Vec3& dx, double mu) {
 }
 
 Cones::Cones(const ConstraintProblem& problem, const DelassusOperator& op)
-    : scale_(at(problem.n_rows()), 1.0),
-      diagonal_(at(problem.n_rows()), 0.0),
-      fixed_(at(problem.n_rows()), 0) {
-  std::vector<double> diagonals(at(problem.blocks.n_rows()));
+    : scale_(problem.n_rows(), 1.0), diagonal_(problem.n_rows(), 0.0), fixed_(problem.n_rows(), 0) {
+  std::vector<double> diagonals(problem.blocks.n_rows());
   op.general_diagonals(diagonals);
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   std::vector<double> diagonal;
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
-    diagonal.resize(at(view.rows));
+    diagonal.resize(view.rows);
     if (problem.assembled || k < n_contacts) {
       std::array<double, 9> d;
       op.diagonal_block(k, d);
@@ -86,15 +80,15 @@ Cones::Cones(const ConstraintProblem& problem, const DelassusOperator& op)
     }
     add_block(view, diagonal);
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
-      const double scale = scale_[at(view.row) + i];
-      diagonal_[at(view.row) + i] = scale * scale * diagonal[i];
+      const double scale = scale_[view.row + i];
+      diagonal_[view.row + i] = scale * scale * diagonal[i];
     }
   }
 }
 
 void Cones::add_block(const BlockView& view, std::span<const double> diagonal) {
   const auto add = [&](Index row, double friction) {
-    units_.push_back({row, static_cast<Index>(n_multipliers_), friction});
+    units_.push_back({row, to_index(n_multipliers_), friction});
     n_multipliers_ += friction > 0.0 ? 2 : 1;
   };
   switch (view.kind) {
@@ -104,7 +98,7 @@ void Cones::add_block(const BlockView& view, std::span<const double> diagonal) {
       refuse("boxed rows");
     case BlockKind::unilateral:
       for (Index i = 0; i < view.rows; ++i) {
-        scale_[at(view.row + i)] = scale_of(diagonal[at(i)], 1);
+        scale_[view.row + i] = scale_of(diagonal[i], 1);
         add(view.row + i, 0.0);
       }
       return;
@@ -115,8 +109,8 @@ void Cones::add_block(const BlockView& view, std::span<const double> diagonal) {
   if (view.cohesion > 0.0) refuse("cohesive contacts");
   const double scale = scale_of(diagonal[0] + diagonal[1] + diagonal[2], 3);
   for (Index i = 0; i < 3; ++i) {
-    scale_[at(view.row + i)] = scale;
-    fixed_[at(view.row + i)] = i > 0 && view.friction == 0.0 ? 1 : 0;
+    scale_[view.row + i] = scale;
+    fixed_[view.row + i] = i > 0 && view.friction == 0.0 ? 1 : 0;
   }
   add(view.row, view.friction);
 }
@@ -124,12 +118,12 @@ void Cones::add_block(const BlockView& view, std::span<const double> diagonal) {
 void Cones::constraints(std::span<const double> x, std::span<double> c) const {
   for (const Unit& u : units_) {
     if (!u.contact()) {
-      c[at(u.multiplier)] = -x[at(u.row)];
+      c[u.multiplier] = -x[u.row];
       continue;
     }
     const Eigen::Vector2d value = contact_constraints(vector_at(x, u.row), u.friction);
-    c[at(u.multiplier)] = value[0];
-    c[at(u.multiplier) + 1] = value[1];
+    c[u.multiplier] = value[0];
+    c[u.multiplier + 1] = value[1];
   }
 }
 
@@ -139,13 +133,13 @@ void Cones::gradients_transposed(std::span<const double> x, std::span<const doub
   for (const Unit& u : units_) {
     const double* y_u = y.data() + u.multiplier;
     if (!u.contact()) {
-      out[at(u.row)] = -y_u[0];
+      out[u.row] = -y_u[0];
       continue;
     }
     const double* x_u = x.data() + u.row;
-    out[at(u.row)] = -u.friction * u.friction * x_u[0] * y_u[0] - y_u[1];
-    out[at(u.row) + 1] = x_u[1] * y_u[0];
-    out[at(u.row) + 2] = x_u[2] * y_u[0];
+    out[u.row] = -u.friction * u.friction * x_u[0] * y_u[0] - y_u[1];
+    out[u.row + 1] = x_u[1] * y_u[0];
+    out[u.row + 2] = x_u[2] * y_u[0];
   }
 }
 
@@ -169,7 +163,7 @@ void Cones::barriers(std::span<const double> x, std::span<const double> y,
     if (u.contact())
       out[k] = contact_barrier(vector_at(x, u.row), u.friction, {y_u[0], y_u[1]});
     else
-      out[k](0, 0) = y_u[0] / x[at(u.row)];
+      out[k](0, 0) = y_u[0] / x[u.row];
   }
 }
 
@@ -178,8 +172,8 @@ double Cones::largest_step(std::span<const double> x, std::span<const double> dx
   for (const Unit& u : units_) {
     if (u.contact())
       step = std::min(step, contact_step(vector_at(x, u.row), vector_at(dx, u.row), u.friction));
-    else if (dx[at(u.row)] < 0.0)
-      step = std::min(step, -x[at(u.row)] / dx[at(u.row)]);
+    else if (dx[u.row] < 0.0)
+      step = std::min(step, -x[u.row] / dx[u.row]);
   }
   return step;
 }
@@ -193,7 +187,7 @@ void UnitInverse::factor(std::span<const Mat3> blocks, std::span<const double> d
     else
       block(0, 0) = blocks[k](0, 0);
     if (!diagonal.empty())
-      for (int i = 0; i < u.rows(); ++i) block(i, i) += diagonal[at(u.row + i)];
+      for (int i = 0; i < u.rows(); ++i) block(i, i) += diagonal[u.row + i];
     factor_[k].compute(block);
     if (factor_[k].info() == Eigen::Success) continue;
     block.diagonal().array() += kRaise * block.trace();
@@ -206,9 +200,9 @@ void UnitInverse::apply(std::span<const double> r, std::span<double> z) const {
   for (std::size_t k = 0; k < units_.size(); ++k) {
     const Unit& u = units_[k];
     Vec3 v = Vec3::Zero();
-    for (int i = 0; i < u.rows(); ++i) v[i] = r[at(u.row + i)];
+    for (int i = 0; i < u.rows(); ++i) v[i] = r[u.row + i];
     factor_[k].solveInPlace(v);
-    for (int i = 0; i < u.rows(); ++i) z[at(u.row + i)] = v[i];
+    for (int i = 0; i < u.rows(); ++i) z[u.row + i] = v[i];
   }
 }
 

@@ -12,8 +12,6 @@
 namespace catena::fang {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// out = B^T C^-1 r_g - r_d.
 void condense(const Cones& cones, const Stage& stage, std::span<double> out) {
   std::vector<double> scaled(stage.r_g.size());
@@ -39,7 +37,7 @@ constexpr double kSymmetric = 1e-9;
 /// differ in the fourth digit; Cholesky, which reads one triangle, then ends early.
 bool is_symmetric(const ConstraintProblem& problem, ScaledOperator& op) {
   if (!problem.assembled) return true;
-  const std::size_t n = at(problem.n_rows());
+  const std::size_t n = problem.n_rows();
   std::vector<double> x(n), y(n), nx(n), ny(n);
   for (std::size_t i = 0; i < n; ++i) {
     const double place = static_cast<double>(i) + 0.3 * problem.comm.rank() + 1.0;
@@ -86,7 +84,7 @@ class DirectMatrix {
   void make(const Communicator& comm) {
     constant_ = value.size();
     value.resize(pattern.row.size(), 0.0);
-    total_ = pattern.total = comm.sum(static_cast<std::int64_t>(pattern.owned));
+    total_ = pattern.total = comm.sum(std::int64_t{pattern.owned});
     if (comm.size() == 1 && total_ <= kDenseUnknowns) {
       matrix_ = make_dense_matrix(pattern);
       return;
@@ -145,12 +143,12 @@ class SchurSystem final : public StageSystem {
     pattern.row = std::move(n.row);
     pattern.column = std::move(n.column);
     direct_.value = std::move(n.value);
-    const auto first = static_cast<Index>(n.first);
+    const auto first = to_index(n.first);
     for (const Unit& u : cones.units())
       for (int i = 0; i < u.rows(); ++i)
         for (int j = 0; j < u.rows(); ++j) direct_.add(first + u.row + i, first + u.row + j);
     for (Index i = 0; i < pattern.owned; ++i)
-      if (cones.fixed()[at(i)] != 0) direct_.add(first + i, first + i);
+      if (cones.fixed()[i] != 0) direct_.add(first + i, first + i);
     direct_.make(problem.comm);
   }
 
@@ -181,16 +179,16 @@ class KktSystem final : public StageSystem {
       : cones_(cones), direct_(watch) {
     DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
-    const auto multipliers = static_cast<std::int64_t>(cones.n_multipliers());
+    const std::int64_t multipliers = cones.n_multipliers();
     const std::int64_t before = problem.comm.exclusive_sum(multipliers);
     pattern.first = n.first + before;
-    pattern.owned = problem.n_rows() + static_cast<Index>(multipliers);
+    pattern.owned = problem.n_rows() + to_index(multipliers);
     number_rows(problem, n, before);
     pattern.row = std::move(n.row);
     pattern.column = std::move(n.column);
     direct_.value = std::move(n.value);
     list_changing(problem.n_rows());
-    right_.resize(at(pattern.owned));
+    right_.resize(pattern.owned);
     direct_.make(problem.comm);
   }
 
@@ -200,7 +198,7 @@ class KktSystem final : public StageSystem {
       right_[i] = cones_.fixed()[i] != 0 ? 0.0 : -stage.r_d[i];
     for (std::size_t i = 0; i < dy.size(); ++i) right_[dx.size() + i] = -stage.r_g[i];
     if (!direct_.solve(false, right_)) return false;
-    const auto middle = right_.begin() + static_cast<std::ptrdiff_t>(dx.size());
+    const auto middle = right_.begin() + dx.size();
     std::copy(right_.begin(), middle, dx.begin());
     std::copy(middle, right_.end(), dy.begin());
     return true;
@@ -218,14 +216,14 @@ class KktSystem final : public StageSystem {
     const auto unknown = [&](Index row) {
       std::size_t rank = all.size() / 2 - 1;
       while (all[2 * rank] > row) --rank;
-      return static_cast<Index>(row + all[2 * rank + 1]);
+      return to_index(row + all[2 * rank + 1]);
     };
-    for (Index& row : n.row) row += static_cast<Index>(before);
+    for (Index& row : n.row) row += to_index(before);
     for (Index& column : n.column) column = unknown(column);
   }
 
   void list_changing(Index n_rows) {
-    const auto first = static_cast<Index>(direct_.pattern.first);
+    const auto first = to_index(direct_.pattern.first);
     for (const Unit& u : cones_.units()) {
       const Index y = first + n_rows + u.multiplier, x = first + u.row;
       for (int i = 0; i < u.rows(); ++i) direct_.add(x + i, x + i);  // M
@@ -238,7 +236,7 @@ class KktSystem final : public StageSystem {
       }
     }
     for (Index i = 0; i < n_rows; ++i)
-      if (cones_.fixed()[at(i)] != 0) direct_.add(first + i, first + i);
+      if (cones_.fixed()[i] != 0) direct_.add(first + i, first + i);
   }
 
   void write_changing(const Stage& stage) {
@@ -249,7 +247,7 @@ class KktSystem final : public StageSystem {
       if (u.contact()) {
         const double* x = stage.x.data() + u.row;
         b = contact_gradients({x[0], x[1], x[2]}, u.friction);
-        curvature = contact_curvature(u.friction, stage.y[at(u.multiplier)]);
+        curvature = contact_curvature(u.friction, stage.y[u.multiplier]);
       }
       for (int i = 0; i < u.rows(); ++i) *out++ = curvature(i, i);
       for (int m = 0; m < u.multipliers(); ++m) {
@@ -257,7 +255,7 @@ class KktSystem final : public StageSystem {
           *out++ = b(m, i);
           *out++ = b(m, i);
         }
-        const std::size_t k = at(u.multiplier + m);
+        const std::size_t k = u.multiplier + m;
         *out++ = stage.c[k] / stage.y[k];
       }
     }
@@ -283,8 +281,8 @@ class PcgSystem final : public StageSystem {
         watch_(watch),
         weight_(cones.units()),
         barrier_(cones.units()) {
-    for (std::vector<double>* v : {&r_, &z_, &p_, &q_, &weighted_}) v->resize(at(problem.n_rows()));
-    rows_ = comm_.sum(static_cast<std::int64_t>(problem.n_rows()));
+    for (std::vector<double>* v : {&r_, &z_, &p_, &q_, &weighted_}) v->resize(problem.n_rows());
+    rows_ = comm_.sum(std::int64_t{problem.n_rows()});
   }
 
   bool solve(const Stage& stage, std::span<double> dx, std::span<double> dy) override {
@@ -366,8 +364,7 @@ class PcgSystem final : public StageSystem {
     for (std::size_t k = 0; k < cones_.units().size(); ++k) {
       const Unit& u = cones_.units()[k];
       for (int i = 0; i < u.rows(); ++i)
-        for (int j = 0; j < u.rows(); ++j)
-          q_[at(u.row + i)] += stage.barriers[k](i, j) * p_[at(u.row + j)];
+        for (int j = 0; j < u.rows(); ++j) q_[u.row + i] += stage.barriers[k](i, j) * p_[u.row + j];
     }
   }
 

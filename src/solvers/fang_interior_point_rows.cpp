@@ -12,8 +12,6 @@ namespace {
 
 constexpr int kTagRowNumbers = 361;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Rows of a block and their scaled Jacobian (rows x velocities) for one body.
 struct Touch {
   Index body;
@@ -37,22 +35,22 @@ class Touches {
   std::span<const Touch> own() const { return {own_.data(), own_.size()}; }
   /// All touches of a body, ascending in row.
   std::span<const Touch> of(Index body) const {
-    return {list_.data() + begin_[at(body)], begin_[at(body) + 1] - begin_[at(body)]};
+    return {list_.data() + begin_[body], begin_[body + 1] - begin_[body]};
   }
   const double* jacobian(const Touch& t) const { return number_.data() + t.jacobian; }
   std::size_t dofs(Index body) const {
-    return at(problem_.bodies.dof_begin[at(body) + 1] - problem_.bodies.dof_begin[at(body)]);
+    return problem_.bodies.dof_begin[body + 1] - problem_.bodies.dof_begin[body];
   }
 
  private:
   /// With the rows' scale, and zero where fixed.
   void add(Index body, Index row, Index rows, const double* g, std::span<const double> scale,
            std::span<const std::uint8_t> fixed) {
-    if (problem_.bodies.mass_kind[at(body)] == MassKind::prescribed) return;
+    if (problem_.bodies.mass_kind[body] == MassKind::prescribed) return;
     list_.push_back({body, first_row_ + row, rows, number_.size()});
     for (Index r = 0; r < rows; ++r)
       for (std::size_t d = 0; d < dofs(body); ++d, ++g)
-        number_.push_back(fixed[at(row + r)] != 0 ? 0.0 : scale[at(row + r)] * *g);
+        number_.push_back(fixed[row + r] != 0 ? 0.0 : scale[row + r] * *g);
   }
 
   void gather(std::span<const double> scale, std::span<const std::uint8_t> fixed) {
@@ -66,10 +64,10 @@ class Touches {
     }
     const GeneralBlocks& blocks = problem_.blocks;
     for (Index k = 0; k < blocks.size(); ++k)
-      for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j)
-        add(blocks.body[at(j)], row + blocks.row_begin[at(k)],
-            blocks.row_begin[at(k) + 1] - blocks.row_begin[at(k)],
-            blocks.jacobian.data() + blocks.jacobian_begin[at(j)], scale, fixed);
+      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
+        add(blocks.body[j], row + blocks.row_begin[k],
+            blocks.row_begin[k + 1] - blocks.row_begin[k],
+            blocks.jacobian.data() + blocks.jacobian_begin[j], scale, fixed);
     own_ = list_;
   }
 
@@ -77,7 +75,7 @@ class Touches {
   void write(std::vector<double>& out, std::size_t place, const Touch& t) const {
     out.insert(out.end(), {static_cast<double>(place), static_cast<double>(t.row),
                            static_cast<double>(t.rows)});
-    out.insert(out.end(), jacobian(t), jacobian(t) + at(t.rows) * dofs(t.body));
+    out.insert(out.end(), jacobian(t), jacobian(t) + Offset{t.rows} * dofs(t.body));
   }
 
   /// Collective. Parcels of doubles; what comes is read with the list of bodies of its sender.
@@ -102,9 +100,9 @@ class Touches {
       const Index body = bodies[static_cast<std::size_t>(numbers[i])];
       const Touch t{body, static_cast<std::int64_t>(numbers[i + 1]),
                     static_cast<Index>(numbers[i + 2]), number_.size()};
-      const auto from = numbers.begin() + static_cast<std::ptrdiff_t>(i + 3);
-      const std::size_t count = at(t.rows) * dofs(body);
-      number_.insert(number_.end(), from, from + static_cast<std::ptrdiff_t>(count));
+      const auto from = numbers.begin() + (i + 3);
+      const std::size_t count = Offset{t.rows} * dofs(body);
+      number_.insert(number_.end(), from, from + count);
       list_.push_back(t);
       i += 3 + count;
     }
@@ -120,8 +118,8 @@ class Touches {
 
   /// Positions in list_ of the touches of each body so far.
   std::vector<std::vector<std::size_t>> by_body() const {
-    std::vector<std::vector<std::size_t>> result(at(problem_.bodies.size()));
-    for (std::size_t i = 0; i < list_.size(); ++i) result[at(list_[i].body)].push_back(i);
+    std::vector<std::vector<std::size_t>> result(problem_.bodies.size());
+    for (std::size_t i = 0; i < list_.size(); ++i) result[list_[i].body].push_back(i);
     return result;
   }
 
@@ -131,7 +129,7 @@ class Touches {
     for (const HaloPlan::Neighbour& n : problem_.ghosts.neighbours) {
       outgoing.emplace_back(n.rank, std::vector<double>());
       for (std::size_t p = 0; p < n.receive.size(); ++p)
-        for (const std::size_t t : touches[at(n.receive[p])])
+        for (const std::size_t t : touches[n.receive[p]])
           write(outgoing.back().second, p, list_[t]);
     }
     exchange(outgoing, [&](int rank) -> const std::vector<Index>& { return neighbour(rank).send; });
@@ -144,10 +142,10 @@ class Touches {
     const std::vector<std::int64_t> rows = problem_.comm.all_gather(mine);
     std::vector<std::pair<int, std::vector<double>>> outgoing;
     for (const HaloPlan::Neighbour& n : problem_.ghosts.neighbours) {
-      const auto rank = static_cast<std::size_t>(n.rank);
+      const std::size_t rank = n.rank;
       outgoing.emplace_back(n.rank, std::vector<double>());
       for (std::size_t p = 0; p < n.send.size(); ++p)
-        for (const std::size_t t : touches[at(n.send[p])])
+        for (const std::size_t t : touches[n.send[p]])
           if (list_[t].row < rows[2 * rank] || list_[t].row >= rows[2 * rank + 1])
             write(outgoing.back().second, p, list_[t]);
     }
@@ -159,8 +157,8 @@ class Touches {
     std::stable_sort(list_.begin(), list_.end(), [](const Touch& a, const Touch& b) {
       return a.body != b.body ? a.body < b.body : a.row < b.row;
     });
-    begin_.assign(at(problem_.bodies.size()) + 1, 0);
-    for (const Touch& t : list_) ++begin_[at(t.body) + 1];
+    begin_.assign(problem_.bodies.size() + 1, 0);
+    for (const Touch& t : list_) ++begin_[t.body + 1];
     for (std::size_t b = 1; b < begin_.size(); ++b) begin_[b] += begin_[b - 1];
   }
 
@@ -176,8 +174,8 @@ void add_products(const ConstraintProblem& problem, const Touches& touches, Dela
   std::vector<double> y;
   for (const Touch& i : touches.own()) {
     const std::size_t dofs = touches.dofs(i.body);
-    y.resize(at(i.rows) * dofs);
-    for (std::size_t r = 0; r < at(i.rows); ++r)
+    y.resize(Offset{i.rows} * dofs);
+    for (Index r = 0; r < i.rows; ++r)
       apply_inverse_mass(problem.bodies, i.body, {touches.jacobian(i) + r * dofs, dofs},
                          {y.data() + r * dofs, dofs});
     for (const Touch& j : touches.of(i.body)) {
@@ -185,9 +183,10 @@ void add_products(const ConstraintProblem& problem, const Touches& touches, Dela
       for (Index r = 0; r < i.rows; ++r)
         for (Index c = 0; c < j.rows; ++c) {
           double sum = 0.0;
-          for (std::size_t d = 0; d < dofs; ++d) sum += y[at(r) * dofs + d] * g[at(c) * dofs + d];
-          out.row.push_back(static_cast<Index>(i.row + r));
-          out.column.push_back(static_cast<Index>(j.row + c));
+          for (std::size_t d = 0; d < dofs; ++d)
+            sum += y[Offset{r} * dofs + d] * g[Offset{c} * dofs + d];
+          out.row.push_back(to_index(i.row + r));
+          out.column.push_back(to_index(j.row + c));
           out.value.push_back(sum);
         }
     }
@@ -200,7 +199,7 @@ void add_compliance(const ConstraintProblem& problem, std::span<const double> sc
   for (std::size_t i = 0; i < problem.blocks.compliance.size(); ++i) {
     const double sigma = problem.blocks.compliance[i];
     if (sigma == 0.0 || fixed[first + i] != 0) continue;
-    const auto row = static_cast<Index>(out.first + static_cast<std::int64_t>(first + i));
+    const auto row = to_index(out.first + narrow<std::int64_t>(first + i));
     out.row.push_back(row);
     out.column.push_back(row);
     out.value.push_back(scale[first + i] * scale[first + i] * sigma);
@@ -212,18 +211,17 @@ void add_assembled(const ConstraintProblem& problem, std::span<const double> sca
                    std::span<const std::uint8_t> fixed, DelassusEntries& out) {
   const AssembledOperator& op = *problem.assembled;
   // per row: its number over all ranks and its scale, 0 if it is fixed
-  std::vector<double> known(2 * at(op.n_rows() + op.n_halo_rows), 0.0);
-  for (std::size_t i = 0; i < at(op.n_rows()); ++i) {
+  std::vector<double> known(Offset{2} * (op.n_rows() + op.n_halo_rows), 0.0);
+  for (std::int64_t i = 0; i < op.n_rows(); ++i) {
     known[2 * i] = static_cast<double>(out.first) + static_cast<double>(i);
     known[2 * i + 1] = fixed[i] != 0 ? 0.0 : scale[i];
   }
   HaloExchange halo(problem.comm, op.halo, 6, kTagRowNumbers);
   halo.begin(known);
   halo.end(known);
-  for (std::size_t i = 0; i < at(op.n_rows()); ++i) {
-    for (auto e = static_cast<std::size_t>(op.row_begin[i]);
-         e < static_cast<std::size_t>(op.row_begin[i + 1]); ++e) {
-      const std::size_t column = at(op.column[e]);
+  for (std::int64_t i = 0; i < op.n_rows(); ++i) {
+    for (std::size_t e = op.row_begin[i]; e < static_cast<std::size_t>(op.row_begin[i + 1]); ++e) {
+      const std::size_t column = op.column[e];
       out.row.push_back(static_cast<Index>(known[2 * i]));
       out.column.push_back(static_cast<Index>(known[2 * column]));
       out.value.push_back(known[2 * i + 1] * op.value[e] * known[2 * column + 1]);
@@ -236,7 +234,7 @@ void add_assembled(const ConstraintProblem& problem, std::span<const double> sca
 DelassusEntries assemble_delassus(const ConstraintProblem& problem, std::span<const double> scale,
                                   std::span<const std::uint8_t> fixed) {
   DelassusEntries out;
-  const auto rows = static_cast<std::int64_t>(problem.n_rows());
+  const std::int64_t rows = problem.n_rows();
   out.first = problem.comm.exclusive_sum(rows);
   out.total = problem.comm.sum(rows);
   if (out.total > std::numeric_limits<Index>::max())

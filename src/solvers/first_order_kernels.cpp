@@ -9,8 +9,6 @@ namespace {
 using Three = std::array<Lanes, 3>;
 using Six = std::array<Lanes, 6>;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 inline Three cross(const Three& a, const Three& b) {
   Three c;
   for (std::size_t i = 0; i < kLanes; ++i) {
@@ -31,7 +29,7 @@ inline void gather(const std::array<Index, kLanes>& first, const double* velocit
 /// Lane by lane, since two contacts of a group may touch the same body.
 inline void scatter(const std::array<Index, kLanes>& first, const Lanes* f, double* forces) {
   for (std::size_t i = 0; i < kLanes; ++i) {
-    double* to = forces + at(first[i]);
+    double* to = forces + first[i];
     for (std::size_t d = 0; d < 6; ++d) to[d] += f[d][i];
   }
 }

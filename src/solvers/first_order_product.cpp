@@ -14,13 +14,11 @@ constexpr int kTagForces = 411;
 constexpr int kTagVelocities = 412;
 constexpr int kTagImpulses = 413;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// M^-1 of the owned bodies: a number per velocity where it is diagonal, else a list.
 class InverseMasses {
  public:
   explicit InverseMasses(const ProblemBodies& bodies) : bodies_(bodies) {
-    diagonal_.assign(at(bodies.dof_begin[at(bodies.n_owned)]), 0.0);
+    diagonal_.assign(bodies.dof_begin[bodies.n_owned], 0.0);
     for (Index b = 0; b < bodies.n_owned; ++b) add(b);
   }
 
@@ -29,15 +27,15 @@ class InverseMasses {
     for (std::size_t d = 0; d < diagonal_.size(); ++d) v[d] = free[d] + diagonal_[d] * f[d];
     std::array<double, 6> y;
     for (const Index b : rigid_) {
-      const std::size_t first = at(bodies_.dof_begin[at(b)]);
+      const std::size_t first = bodies_.dof_begin[b];
       row_kernels::times_inverse_mass(
-          1, f.data() + first, bodies_.inverse_mass.data() + bodies_.mass_begin[at(b)], y.data());
+          1, f.data() + first, bodies_.inverse_mass.data() + bodies_.mass_begin[b], y.data());
       for (std::size_t d = 0; d < 6; ++d) v[first + d] += y[d];
     }
     for (const Index b : dense_) {
-      const std::size_t first = at(bodies_.dof_begin[at(b)]);
-      const std::size_t n = at(bodies_.dof_begin[at(b) + 1]) - first;
-      const double* m = bodies_.inverse_mass.data() + bodies_.mass_begin[at(b)];
+      const std::size_t first = bodies_.dof_begin[b];
+      const std::size_t n = bodies_.dof_begin[b + 1] - first;
+      const double* m = bodies_.inverse_mass.data() + bodies_.mass_begin[b];
       for (std::size_t i = 0; i < n; ++i, m += n) {
         double sum = 0.0;
         for (std::size_t j = 0; j < n; ++j) sum += m[j] * f[first + j];
@@ -48,10 +46,10 @@ class InverseMasses {
 
  private:
   void add(Index b) {
-    const double* m = bodies_.inverse_mass.data() + bodies_.mass_begin[at(b)];
-    const std::size_t first = at(bodies_.dof_begin[at(b)]);
-    const std::size_t n = at(bodies_.dof_begin[at(b) + 1]) - first;
-    switch (bodies_.mass_kind[at(b)]) {
+    const double* m = bodies_.inverse_mass.data() + bodies_.mass_begin[b];
+    const std::size_t first = bodies_.dof_begin[b];
+    const std::size_t n = bodies_.dof_begin[b + 1] - first;
+    switch (bodies_.mass_kind[b]) {
       case MassKind::prescribed:
         return;
       case MassKind::rigid:
@@ -114,7 +112,7 @@ struct ScaledBlocks {
         const std::size_t i = b.place.first + r * b.place.stride;
         double sum = offset[row] + compliance[row] * x[i];
         for (std::size_t j = b.body_begin; j < b.body_end; ++j) {
-          const double* g = jacobian.data() + body[j].jacobian + r * at(body[j].dofs);
+          const double* g = jacobian.data() + body[j].jacobian + r * Offset{body[j].dofs};
           const double* v = velocities.data() + body[j].first;
           for (Index d = 0; d < body[j].dofs; ++d) sum += g[d] * v[d];
         }
@@ -131,7 +129,7 @@ class BodyProduct final : public RowProduct {
         layout_(layout),
         joints_(joints),
         op_(op),
-        n_dofs_(at(problem.bodies.n_dofs())),
+        n_dofs_(problem.bodies.n_dofs()),
         masses_(problem.bodies),
         free_(free_velocities.begin(), free_velocities.end()) {
     // lanes without a contact, and bodies that a contact has not, lie behind the problem's
@@ -141,10 +139,10 @@ class BodyProduct final : public RowProduct {
     pack(layout);
     const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
     HaloPlan backward = forward.reversed_into_slots(slot_item_);
-    slots_.resize(slot_item_.size() * at(width_));
+    slots_.resize(slot_item_.size() * Offset{width_});
     to_owners_.emplace(problem.comm, std::move(backward), width_, kTagForces);
     to_ghosts_.emplace(problem.comm, forward, width_, kTagVelocities);
-    if (joints != nullptr || problem.ordered) impulses_.assign(at(problem.n_rows()), 0.0);
+    if (joints != nullptr || problem.ordered) impulses_.assign(problem.n_rows(), 0.0);
   }
 
   void slips(std::span<const double> x, std::span<double> g) override {
@@ -176,10 +174,10 @@ class BodyProduct final : public RowProduct {
     const GeneralBlocks& blocks = problem_.blocks;
     const std::size_t first = 3 * problem_.contacts.size();
     for (Index k = 0; k < blocks.size(); ++k) {
-      if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
-      const Index begin = blocks.row_begin[at(k)];
-      for (Index row = begin; row < blocks.row_begin[at(k) + 1]; ++row)
-        visit(first + at(row), k, row - begin);
+      if (blocks.kind[k] != BlockKind::bilateral) continue;
+      const Index begin = blocks.row_begin[k];
+      for (Index row = begin; row < blocks.row_begin[k + 1]; ++row)
+        visit(first + row, k, row - begin);
     }
   }
 
@@ -189,11 +187,11 @@ class BodyProduct final : public RowProduct {
     const GeneralBlocks& blocks = problem_.blocks;
     const std::vector<Index>& dof = problem_.bodies.dof_begin;
     each_joint([&](std::size_t row, Index k, Index r) {
-      for (auto j = at(blocks.body_begin[at(k)]); j < at(blocks.body_begin[at(k) + 1]); ++j) {
-        const Index first = dof[at(blocks.body[j])];
-        const Index dofs = dof[at(blocks.body[j]) + 1] - first;
+      for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+        const Index first = dof[blocks.body[j]];
+        const Index dofs = dof[blocks.body[j] + 1] - first;
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j] + r * dofs;
-        for (Index d = 0; d < dofs; ++d) forces_[at(first + d)] += g[d] * impulses_[row];
+        for (Index d = 0; d < dofs; ++d) forces_[first + d] += g[d] * impulses_[row];
       }
     });
   }
@@ -213,8 +211,8 @@ class BodyProduct final : public RowProduct {
     to_owners_->begin(forces);
     to_owners_->end(slots_);
     for (std::size_t s = 0; s < slot_item_.size(); ++s)
-      for (std::size_t d = 0; d < at(width_); ++d)
-        forces[at(slot_item_[s]) * at(width_) + d] += slots_[s * at(width_) + d];
+      for (Index d = 0; d < width_; ++d)
+        forces[Offset{slot_item_[s]} * Offset{width_} + d] += slots_[s * Offset{width_} + d];
     masses_.apply(free_, forces, velocities);
     if (joints_ != nullptr) joints_->solve(problem_, impulses_, velocities);
     share(velocities);
@@ -226,7 +224,7 @@ class BodyProduct final : public RowProduct {
       const BlockView view = block_view(problem_, place.block);
       for (std::size_t r = 0; r < place.rows; ++r) {
         const std::size_t i = place.first + r * place.stride;
-        impulses_[at(view.row) + r] = x[i] * layout_.by_scale[i] - (r == 0 ? view.cohesion : 0.0);
+        impulses_[view.row + r] = x[i] * layout_.by_scale[i] - (r == 0 ? view.cohesion : 0.0);
       }
     }
     const std::span<double> velocities(velocities_.data(), n_dofs_);
@@ -242,7 +240,7 @@ class BodyProduct final : public RowProduct {
   }
 
   void pack(const RowLayout& layout) {
-    const auto nowhere = static_cast<Index>(n_dofs_);
+    const auto nowhere = to_index(n_dofs_);
     ArmGroup empty_arms;
     RowGroup empty_rows;
     empty_arms.a.fill(nowhere);
@@ -264,9 +262,9 @@ class BodyProduct final : public RowProduct {
 
   void pack_arm(const RowLayout& layout, const Place& place, ArmGroup& group,
                 std::size_t lane) const {
-    const RigidContact& c = problem_.contacts[at(place.block)];
+    const RigidContact& c = problem_.contacts[place.block];
     for (int d = 0; d < 3; ++d) {
-      const auto i = static_cast<std::size_t>(d);
+      const std::size_t i = d;
       group.normal[i][lane] = c.normal[d];
       group.tangent[i][lane] = c.tangent[d];
       group.arm_a[i][lane] = c.arm_a[d];
@@ -275,15 +273,15 @@ class BodyProduct final : public RowProduct {
     group.by_normal[lane] = layout.by_scale[place.first];
     group.by_tangent[lane] = layout.by_scale[place.first + kLanes];
     group.bias[lane] = group.by_normal[lane] * c.bias;
-    group.a[lane] = problem_.bodies.dof_begin[at(c.body_a)];
-    group.b[lane] = problem_.bodies.dof_begin[at(c.body_b)];
+    group.a[lane] = problem_.bodies.dof_begin[c.body_a];
+    group.b[lane] = problem_.bodies.dof_begin[c.body_b];
   }
 
   /// Of a row: -q, and what is left of Sigma (lambda + c n) where c holds, both scaled; Sigma.
   void constants(Index block, std::size_t r, double by, double& offset, double& compliance) const {
-    const auto n_contacts = static_cast<Index>(problem_.contacts.size());
+    const auto n_contacts = to_index(problem_.contacts.size());
     const BlockView view = block_view(problem_, block);
-    const std::size_t row = at(problem_.blocks.row_begin[at(block - n_contacts)]) + r;
+    const std::size_t row = problem_.blocks.row_begin[block - n_contacts] + r;
     const double cohesion = r == 0 ? view.cohesion : 0.0;
     offset = -by * (problem_.blocks.q[row] + problem_.blocks.compliance[row] * cohesion);
     compliance = by * by * problem_.blocks.compliance[row];
@@ -292,8 +290,8 @@ class BodyProduct final : public RowProduct {
   void pack_rows(const RowLayout& layout, const Place& place, RowGroup& group,
                  std::size_t lane) const {
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t k = at(place.block) - problem_.contacts.size();
-    const std::size_t first = at(blocks.body_begin[k]), last = at(blocks.body_begin[k + 1]);
+    const std::size_t k = place.block - problem_.contacts.size();
+    const std::size_t first = blocks.body_begin[k], last = blocks.body_begin[k + 1];
     for (std::size_t r = 0; r < 3; ++r) {
       const double by = layout.by_scale[place.first + r * kLanes];
       constants(place.block, r, by, group.offset[r][lane], group.compliance[r][lane]);
@@ -304,17 +302,17 @@ class BodyProduct final : public RowProduct {
       }
     }
     const std::vector<Index>& dof = problem_.bodies.dof_begin;
-    if (first < last) group.a[lane] = dof[at(blocks.body[first])];
-    if (first + 1 < last) group.b[lane] = dof[at(blocks.body[first + 1])];
+    if (first < last) group.a[lane] = dof[blocks.body[first]];
+    if (first + 1 < last) group.b[lane] = dof[blocks.body[first + 1]];
   }
 
   void pack_block(const RowLayout& layout, const Place& place) {
     const GeneralBlocks& blocks = problem_.blocks;
     const std::vector<Index>& dof = problem_.bodies.dof_begin;
-    const std::size_t k = at(place.block) - problem_.contacts.size();
+    const std::size_t k = place.block - problem_.contacts.size();
     const std::size_t body_begin = blocks_.body.size();
-    for (std::size_t j = at(blocks.body_begin[k]); j < at(blocks.body_begin[k + 1]); ++j) {
-      const Index first = dof[at(blocks.body[j])], dofs = dof[at(blocks.body[j]) + 1] - first;
+    for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index first = dof[blocks.body[j]], dofs = dof[blocks.body[j] + 1] - first;
       blocks_.body.push_back({first, dofs, blocks_.jacobian.size()});
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
       for (std::size_t r = 0; r < place.rows; ++r)
@@ -354,7 +352,7 @@ class AssembledProduct final : public RowProduct {
       : n_(*problem.assembled),
         by_scale_(layout.by_scale),
         places_(layout.places),
-        columns_(at(n_.n_rows() + n_.n_halo_rows) + 1, 0.0),
+        columns_((n_.n_rows() + n_.n_halo_rows) + 1, 0.0),
         halo_(problem.comm, n_.halo, 3, kTagImpulses) {
     std::vector<Index> found;
     for (Index k = 0; k < n_.n_rows() / 3; ++k) {
@@ -368,8 +366,8 @@ class AssembledProduct final : public RowProduct {
         for (auto e = at_row(3 * k + i); e < at_row(3 * k + i + 1); ++e) {
           const Index j = n_.column[e] / 3;
           const auto place = std::lower_bound(found.begin(), found.end(), j) - found.begin();
-          Block& block = block_[first + static_cast<std::size_t>(place)];
-          block.value[at(n_.column[e] - 3 * j)][at(i)] += n_.value[e];
+          Block& block = block_[first + place];
+          block.value[n_.column[e] - 3 * j][i] += n_.value[e];
         }
       block_end_.push_back(block_.size());
     }
@@ -379,12 +377,12 @@ class AssembledProduct final : public RowProduct {
     for (const Place& p : places_)
       for (std::size_t r = 0; r < 3; ++r) {
         const std::size_t i = p.first + r * p.stride;
-        columns_[3 * at(p.block) + r] = by_scale_[i] * x[i];
+        columns_[Offset{3} * p.block + r] = by_scale_[i] * x[i];
       }
     halo_.begin(columns_);
     halo_.end(columns_);
     for (const Place& p : places_) {
-      const std::size_t k = at(p.block);
+      const std::size_t k = p.block;
       std::array<double, 4> sum{};
       for (std::size_t b = k > 0 ? block_end_[k - 1] : 0; b < block_end_[k]; ++b) {
         const Block& block = block_[b];
@@ -404,7 +402,7 @@ class AssembledProduct final : public RowProduct {
     std::array<std::array<double, 4>, 3> value{};  ///< column by column, padded
     Index column = 0;
   };
-  std::size_t at_row(Index row) const { return static_cast<std::size_t>(n_.row_begin[at(row)]); }
+  std::size_t at_row(Index row) const { return n_.row_begin[row]; }
   std::size_t begin(Index block) const { return at_row(3 * block); }
 
   const AssembledOperator& n_;

@@ -9,16 +9,14 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Two bodies of six velocities each, or one.
 bool fits_rows(const ConstraintProblem& problem, Index general) {
   const GeneralBlocks& blocks = problem.blocks;
-  const Index first = blocks.body_begin[at(general)], last = blocks.body_begin[at(general) + 1];
+  const Index first = blocks.body_begin[general], last = blocks.body_begin[general + 1];
   if (last - first > 2) return false;
   const std::vector<Index>& dof = problem.bodies.dof_begin;
   return std::all_of(blocks.body.begin() + first, blocks.body.begin() + last,
-                     [&](Index b) { return dof[at(b) + 1] - dof[at(b)] == 6; });
+                     [&](Index b) { return dof[b + 1] - dof[b] == 6; });
 }
 
 /// Places of one kind of contacts after `first`, padded to whole groups.
@@ -32,7 +30,7 @@ std::size_t place_contacts(const std::vector<Index>& blocks, std::size_t first,
 }  // namespace
 
 RowLayout lay_out(const ConstraintProblem& problem, bool with_joints) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   std::vector<Index> rigid, rows, other, single;
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
@@ -53,7 +51,7 @@ RowLayout lay_out(const ConstraintProblem& problem, bool with_joints) {
   layout.n_groups = known + place_contacts(other, known, layout.places);
   layout.size = layout.n_groups * kGroupRows;
   for (const Index k : single) {
-    const std::size_t n = at(block_view(problem, k).rows);
+    const std::size_t n = block_view(problem, k).rows;
     layout.places.push_back({k, layout.size, 1, n});
     layout.size += n;
   }
@@ -72,7 +70,7 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
   for (const Place& place : layout_.places) {
     const BlockView view = block_view(problem, place.block);
     for (std::size_t r = 0; r < place.rows; ++r)
-      row_[place.first + r * place.stride] = view.row + static_cast<Index>(r);
+      row_[place.first + r * place.stride] = view.row + to_index(r);
     if (view.kind == BlockKind::contact) {
       add_contact(view, place);
       cohesion_[place.first] = view.cohesion;
@@ -80,7 +78,7 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
       continue;
     }
     for (std::size_t r = 0; r < place.rows; ++r) {
-      const std::size_t i = place.first + r, row = at(view.row) + r - 3 * n_contacts;
+      const std::size_t i = place.first + r, row = view.row + r - 3 * n_contacts;
       const double s = layout_.by_scale[i] > 0.0 ? 1.0 / layout_.by_scale[i] : 0.0;
       Scalar scalar{i, -kInfinity, kInfinity};
       if (view.kind == BlockKind::unilateral) scalar.lower = 0.0;
@@ -100,10 +98,10 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
     product_ = make_assembled_product(problem, layout_);
     return;
   }
-  std::vector<double> zero(at(problem.n_rows()), 0.0), free(at(problem.bodies.n_dofs()));
+  std::vector<double> zero(problem.n_rows(), 0.0), free(problem.bodies.n_dofs());
   // x = 0 is lambda = -c n
   for (std::size_t i = 0; cohesive && i < row_.size(); ++i)
-    if (row_[i] != kNoIndex) zero[at(row_[i])] = -cohesion_[i];
+    if (row_[i] != kNoIndex) zero[row_[i]] = -cohesion_[i];
   op.velocities(zero, free);
   product_ = make_body_product(problem, layout_, joints, op, free);
 }
@@ -122,9 +120,9 @@ void ScaledProblem::add_contact(const BlockView& view, const Place& place) {
   Wide wide{place, full_places(view), {}};
   const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
   for (std::size_t i = 0; i < 3; ++i) {
-    const int row = wide.row[static_cast<std::size_t>(kDiscBegin[i])];
+    const int row = wide.row[kDiscBegin[i]];
     if (row < 0 || smooth) continue;
-    const double by_disc = layout_.by_scale[place.first + static_cast<std::size_t>(row)];
+    const double by_disc = layout_.by_scale[place.first + row];
     if (by_disc > 0.0) wide.cone.bound[i] = bounds[i] * by_normal / by_disc;
   }
   wide_.push_back(wide);
@@ -135,8 +133,7 @@ std::size_t ScaledProblem::n_shifts() const { return layout_.n_groups * kLanes +
 Vec6 ScaledProblem::full(const Wide& wide, std::span<const double> x) const {
   Vec6 out = Vec6::Zero();
   for (std::size_t i = 0; i < 6; ++i)
-    if (wide.row[i] >= 0)
-      out[static_cast<int>(i)] = x[wide.place.first + static_cast<std::size_t>(wide.row[i])];
+    if (wide.row[i] >= 0) out[i] = x[wide.place.first + wide.row[i]];
   return out;
 }
 
@@ -153,7 +150,7 @@ Vec6 ScaledProblem::projected(const Wide& wide, const Vec6& y) const {
 void ScaledProblem::load(std::span<const double> impulses, std::span<double> x) const {
   for (std::size_t i = 0; i < layout_.size; ++i) {
     const double by = layout_.by_scale[i];
-    x[i] = by > 0.0 ? (impulses[at(row_[i])] + cohesion_[i]) / by : 0.0;
+    x[i] = by > 0.0 ? (impulses[row_[i]] + cohesion_[i]) / by : 0.0;
   }
   for (std::size_t k = 0; k < cones_.size(); ++k)
     project(cones_[k], problem_.law, x.data() + k * kGroupRows);
@@ -161,14 +158,13 @@ void ScaledProblem::load(std::span<const double> impulses, std::span<double> x) 
   for (const Wide& wide : wide_) {
     const Vec6 z = projected(wide, full(wide, x));
     for (std::size_t i = 0; i < 6; ++i)
-      if (wide.row[i] >= 0)
-        x[wide.place.first + static_cast<std::size_t>(wide.row[i])] = z[static_cast<int>(i)];
+      if (wide.row[i] >= 0) x[wide.place.first + wide.row[i]] = z[i];
   }
 }
 
 void ScaledProblem::store(std::span<const double> x, std::span<double> impulses) const {
   for (std::size_t i = 0; i < layout_.size; ++i)
-    if (row_[i] != kNoIndex) impulses[at(row_[i])] = x[i] * layout_.by_scale[i] - cohesion_[i];
+    if (row_[i] != kNoIndex) impulses[row_[i]] = x[i] * layout_.by_scale[i] - cohesion_[i];
   product_->store_joints(impulses);
 }
 
@@ -212,9 +208,9 @@ void ScaledProblem::step_others(const StepWeights& weights, const Iterate& it,
     const Vec6 z = projected(wide, full(wide, it.y) - weights.inverse_l * g);
     for (std::size_t i = 0; i < 6; ++i) {
       if (wide.row[i] < 0) continue;
-      const std::size_t row = wide.place.first + static_cast<std::size_t>(wide.row[i]);
-      it.next[row] = z[static_cast<int>(i)];
-      count(row, g[static_cast<int>(i)]);
+      const std::size_t row = wide.place.first + wide.row[i];
+      it.next[row] = z[i];
+      count(row, g[i]);
     }
   }
 }

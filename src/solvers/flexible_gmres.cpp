@@ -35,7 +35,7 @@ bool FlexibleGmres::cycle(const Product& product, const Precondition& preconditi
   std::vector<double> projections;
   int steps = 0;
   while (steps < kRestart) {
-    const auto j = static_cast<std::size_t>(steps);
+    const std::size_t j = steps;
     directions_[j].resize(n);
     basis_[j + 1].resize(n);
     // the basis vector stands for a residual of the size still left
@@ -48,7 +48,7 @@ bool FlexibleGmres::cycle(const Product& product, const Precondition& preconditi
         projections[i] = std::inner_product(w.begin(), w.end(), basis_[i].begin(), 0.0);
       comm_.sum(projections);
       for (std::size_t i = 0; i <= j; ++i) {
-        h(static_cast<Eigen::Index>(i), steps) += projections[i];
+        h(i, steps) += projections[i];
         for (std::size_t k = 0; k < n; ++k) w[k] -= projections[i] * basis_[i][k];
       }
     }
@@ -67,7 +67,7 @@ bool FlexibleGmres::cycle(const Product& product, const Precondition& preconditi
     for (double& v : w) v /= length;
   }
   for (int j = 0; j < steps; ++j)
-    for (std::size_t k = 0; k < n; ++k) x[k] += y[j] * directions_[static_cast<std::size_t>(j)][k];
+    for (std::size_t k = 0; k < n; ++k) x[k] += y[j] * directions_[j][k];
   return true;
 }
 

@@ -39,10 +39,10 @@ constexpr int kJointSolves = 2;
 
 /// Collective. Whether every block of every rank is bilateral.
 bool only_joints(const ConstraintProblem& problem) {
-  const auto others = static_cast<std::int64_t>(problem.contacts.size()) +
+  const auto others = std::ssize(problem.contacts) +
                       std::count_if(problem.blocks.kind.begin(), problem.blocks.kind.end(),
                                     [](BlockKind kind) { return kind != BlockKind::bilateral; });
-  return problem.comm.max(static_cast<std::int64_t>(others)) == 0;
+  return problem.comm.max(std::int64_t{others}) == 0;
 }
 
 class GaussSeidel final : public Solver {

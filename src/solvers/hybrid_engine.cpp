@@ -29,9 +29,9 @@ class HybridEngine final : public SweepEngine {
       // brings along
       for_joint_rows([&](std::size_t row) { joint_impulses_[row] = 0.0; });
     }
-    std::vector<double> guess(static_cast<std::size_t>(problem.n_rows()), 0.0);
+    std::vector<double> guess(problem.n_rows(), 0.0);
     store_impulses(guess);
-    std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+    std::vector<double> velocities(problem.bodies.n_dofs());
     if (rules.formulation == Formulation::acceleration)
       op.velocity_changes(guess, velocities);
     else
@@ -82,8 +82,8 @@ class HybridEngine final : public SweepEngine {
     const std::size_t first = 3 * problem_.contacts.size();
     for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
-      for (std::size_t row = first + static_cast<std::size_t>(blocks.row_begin[k]);
-           row < first + static_cast<std::size_t>(blocks.row_begin[k + 1]); ++row)
+      for (std::size_t row = first + blocks.row_begin[k]; row < first + blocks.row_begin[k + 1];
+           ++row)
         visit(row);
     }
   }

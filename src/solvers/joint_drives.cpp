@@ -18,8 +18,6 @@ constexpr double kSoft = 1e-12;
 /// Share of N_ff below which what the joints leave of a row is taken for round-off.
 constexpr double kLeast = 1e-6;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 JointDrives::JointDrives(const ConstraintProblem& problem, DelassusOperator& op,
@@ -34,46 +32,45 @@ void JointDrives::list_rows(JointSystem& joints) {
   const std::size_t n_contacts = problem_.contacts.size();
   const std::span<const char> touched = joints.touched();
   for (Index k = 0; k < blocks.size(); ++k) {
-    if (blocks.kind[at(k)] != BlockKind::unilateral && blocks.kind[at(k)] != BlockKind::boxed)
-      continue;
-    bool held = blocks.row_begin[at(k) + 1] - blocks.row_begin[at(k)] == 1;
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      const auto b = at(blocks.body[at(j)]);
+    if (blocks.kind[k] != BlockKind::unilateral && blocks.kind[k] != BlockKind::boxed) continue;
+    bool held = blocks.row_begin[k + 1] - blocks.row_begin[k] == 1;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const std::size_t b = blocks.body[j];
       held = held && (problem_.bodies.mass_kind[b] == MassKind::prescribed || touched[b] != 0);
     }
     if (!held) continue;
     block_.push_back(k);
-    row_.push_back(3 * n_contacts + at(blocks.row_begin[at(k)]));
+    row_.push_back(3 * n_contacts + blocks.row_begin[k]);
   }
-  total_ = static_cast<std::size_t>(problem_.comm.sum(static_cast<std::int64_t>(block_.size())));
+  total_ = problem_.comm.sum(std::ssize(block_));
   if (total_ == 0) return;
   for (Index b = 0; b < problem_.bodies.size(); ++b) {
-    if (touched[at(b)] == 0) continue;
-    for (Index d = problem_.bodies.dof_begin[at(b)]; d < problem_.bodies.dof_begin[at(b) + 1]; ++d)
-      dofs_.push_back(at(d));
+    if (touched[b] == 0) continue;
+    for (Index d = problem_.bodies.dof_begin[b]; d < problem_.bodies.dof_begin[b + 1]; ++d)
+      dofs_.push_back(d);
   }
   for (Index k = 0; k < blocks.size(); ++k) {
-    if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
-    for (Index r = blocks.row_begin[at(k)]; r < blocks.row_begin[at(k) + 1]; ++r)
-      rows_.push_back(3 * n_contacts + at(r));
+    if (blocks.kind[k] != BlockKind::bilateral) continue;
+    for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r)
+      rows_.push_back(3 * n_contacts + r);
   }
   // of ordered problems what does not depend on the ranks
-  const auto numbers = static_cast<std::int64_t>(
-      total_ * (problem_.ordered ? 2 * rows_.size() : dofs_.size() + rows_.size()));
+  const std::int64_t numbers =
+      total_ * (problem_.ordered ? 2 * rows_.size() : dofs_.size() + rows_.size());
   const std::int64_t most =
       problem_.ordered ? problem_.comm.sum(numbers) : problem_.comm.max(numbers);
-  if (total_ > kMost || most > static_cast<std::int64_t>(kMostNumbers)) total_ = 0;
+  if (total_ > kMost || most > std::int64_t{kMostNumbers}) total_ = 0;
   if (total_ == 0) return;
   find_places();
-  has_.assign(n_contacts + at(blocks.size()), 0);
-  for (const Index k : block_) has_[n_contacts + at(k)] = 1;
+  has_.assign(n_contacts + blocks.size(), 0);
+  for (const Index k : block_) has_[n_contacts + k] = 1;
 }
 
 /// Collective. Rows stand in the order of their joints.
 void JointDrives::find_places() {
   std::vector<std::int64_t> names;
   names.reserve(block_.size());
-  for (const Index k : block_) names.push_back(problem_.blocks.name[at(k)]);
+  for (const Index k : block_) names.push_back(problem_.blocks.name[k]);
   const std::vector<std::byte> bytes =
       problem_.comm.all_gather_bytes(std::as_bytes(std::span(names)));
   std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
@@ -86,7 +83,7 @@ void JointDrives::find_places() {
     place_.push_back(same ? place_.back() + 1
                           : static_cast<std::size_t>(
                                 std::lower_bound(all.begin(), all.end(), names[g]) - all.begin()));
-    own_[place_.back()] = static_cast<Index>(g);
+    own_[place_.back()] = to_index(g);
   }
 }
 
@@ -94,12 +91,12 @@ void JointDrives::find_places() {
 double JointDrives::slip(std::size_t own, std::span<const double> impulses,
                          std::span<const double> velocities) const {
   const GeneralBlocks& blocks = problem_.blocks;
-  const auto k = at(block_[own]);
-  const auto row = at(blocks.row_begin[k]);
+  const std::size_t k = block_[own];
+  const std::size_t row = blocks.row_begin[k];
   double w = blocks.compliance[row] * impulses[row_[own]] - blocks.q[row];
-  for (auto j = at(blocks.body_begin[k]); j < at(blocks.body_begin[k + 1]); ++j) {
+  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
     const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-    const auto b = at(blocks.body[j]);
+    const std::size_t b = blocks.body[j];
     const double* v = velocities.data() + problem_.bodies.dof_begin[b];
     const Index dofs = problem_.bodies.dof_begin[b + 1] - problem_.bodies.dof_begin[b];
     for (Index d = 0; d < dofs; ++d) w += g[d] * v[d];
@@ -108,7 +105,7 @@ double JointDrives::slip(std::size_t own, std::span<const double> impulses,
 }
 
 void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
-  const std::size_t n_rows = at(problem_.n_rows()), n_dofs = at(problem_.bodies.n_dofs());
+  const std::size_t n_rows = problem_.n_rows(), n_dofs = problem_.bodies.n_dofs();
   const std::size_t first_general = 3 * problem_.contacts.size();
   std::vector<double> unit(n_rows, 0.0), reaction(n_rows, 0.0), rhs(n_rows, 0.0);
   std::vector<double> velocities(n_dofs), changes(n_dofs), zero(n_dofs, 0.0);
@@ -120,7 +117,7 @@ void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
   std::vector<double> own_diagonal(total_, 0.0);
   for (std::size_t f = 0; f < total_; ++f) {
     const bool own = own_[f] != kNoIndex;
-    const std::size_t row = own ? row_[at(own_[f])] : 0;
+    const std::size_t row = own ? row_[own_[f]] : 0;
     if (own) unit[row] = 1.0;
     op.velocity_changes(unit, velocities);
     op.general_slips(velocities, std::span(unit).subspan(first_general), slips);
@@ -150,8 +147,8 @@ void JointDrives::admit(std::span<double> impulses) const {
   const GeneralBlocks& blocks = problem_.blocks;
   for (std::size_t g = 0; g < block_.size(); ++g) {
     double& lambda = impulses[row_[g]];
-    const auto row = at(blocks.row_begin[at(block_[g])]);
-    const bool limit = blocks.kind[at(block_[g])] == BlockKind::unilateral;
+    const std::size_t row = blocks.row_begin[block_[g]];
+    const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
     lambda =
         limit ? std::max(lambda, 0.0) : std::clamp(lambda, blocks.lower[row], blocks.upper[row]);
   }
@@ -191,13 +188,12 @@ bool JointDrives::free_rows() {
   for (std::size_t f = 0; f < total_; ++f)
     if (step_[f] > 0.0 && lambda[f] > lower[f] && lambda[f] < upper[f]) free.push_back(f);
   if (free.size() < 2) return !free.empty();
-  const auto n = static_cast<Eigen::Index>(free.size());
+  const Eigen::Index n = free.size();
   Eigen::MatrixXd a(n, n);
   Eigen::VectorXd d(n);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const std::size_t f = free[static_cast<std::size_t>(i)];
-    for (Eigen::Index j = 0; j < n; ++j)
-      a(i, j) = matrix_[f * total_ + free[static_cast<std::size_t>(j)]];
+    const std::size_t f = free[i];
+    for (Eigen::Index j = 0; j < n; ++j) a(i, j) = matrix_[f * total_ + free[j]];
     a(i, i) += kSoft * step_[f] + (step_[f] - matrix_[f * total_ + f]);
     d(i) = -w[f];
   }
@@ -206,11 +202,11 @@ bool JointDrives::free_rows() {
   d = factor.solve(d);
   double share = 1.0;
   for (Eigen::Index i = 0; i < n; ++i) {
-    const std::size_t f = free[static_cast<std::size_t>(i)];
+    const std::size_t f = free[i];
     const double room = d(i) > 0.0 ? upper[f] - lambda[f] : lower[f] - lambda[f];
     if (std::abs(d(i)) > std::abs(room)) share = std::min(share, room / d(i));
   }
-  for (Eigen::Index i = 0; i < n; ++i) move_row(free[static_cast<std::size_t>(i)], share * d(i));
+  for (Eigen::Index i = 0; i < n; ++i) move_row(free[i], share * d(i));
   return true;
 }
 
@@ -224,8 +220,8 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
   double* upper = lower + total_;
   for (std::size_t g = 0; g < block_.size(); ++g) {
     const std::size_t f = place_[g];
-    const auto row = at(blocks.row_begin[at(block_[g])]);
-    const bool limit = blocks.kind[at(block_[g])] == BlockKind::unilateral;
+    const std::size_t row = blocks.row_begin[block_[g]];
+    const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
     w[f] = slip(g, impulses, velocities);
     lambda[f] = impulses[row_[g]];
     lower[f] = limit ? 0.0 : blocks.lower[row];

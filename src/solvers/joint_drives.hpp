@@ -29,9 +29,7 @@ class JointDrives {
   JointDrives(const ConstraintProblem& problem, DelassusOperator& op, JointSystem& joints);
 
   /// Whether block k of the problem is solved here.
-  bool has(Index block) const {
-    return !has_.empty() && has_[static_cast<std::size_t>(block)] != 0;
-  }
+  bool has(Index block) const { return !has_.empty() && has_[block] != 0; }
   /// Local. Brings the impulses of the rows within their bounds.
   void admit(std::span<double> impulses) const;
   /// Collective. `velocities`: those of bodies that joints hold, ghosts included, with the joints

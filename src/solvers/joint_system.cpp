@@ -14,21 +14,19 @@ namespace {
 constexpr std::int64_t kShortChain = 500;
 constexpr int kTagToDealt = 331, kTagFromDealt = 332, kTagForward = 333, kTagBackward = 334;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 Index dofs_of(const ProblemBodies& bodies, Index b) {
-  return bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)];
+  return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
 }
 
 bool is_prescribed(const ProblemBodies& bodies, Index b) {
-  return bodies.mass_kind[at(b)] == MassKind::prescribed;
+  return bodies.mass_kind[b] == MassKind::prescribed;
 }
 
 /// How many of a bilateral block's rows, the last ones, are motors without bound.
 int drives_of(const GeneralBlocks& blocks, Index k) {
   int n = 0;
-  for (Index r = blocks.row_begin[at(k) + 1]; r > blocks.row_begin[at(k)]; --r, ++n)
-    if (!(blocks.upper[at(r - 1)] > blocks.lower[at(r - 1)])) break;
+  for (Index r = blocks.row_begin[k + 1]; r > blocks.row_begin[k]; --r, ++n)
+    if (!(blocks.upper[r - 1] > blocks.lower[r - 1])) break;
   return n;
 }
 
@@ -38,7 +36,7 @@ HaloPlan restricted(const HaloPlan& plan, std::span<const char> marked) {
   const auto keep = [&](const std::vector<Index>& list) {
     std::vector<Index> kept;
     for (const Index b : list)
-      if (marked[at(b)] != 0) kept.push_back(b);
+      if (marked[b] != 0) kept.push_back(b);
     return kept;
   };
   for (const HaloPlan::Neighbour& n : plan.neighbours) {
@@ -56,26 +54,26 @@ void JointSystem::list_blocks(const ConstraintProblem& problem) {
   reference_.clear();
   signature_.clear();
   for (Index k = 0; k < blocks.size(); ++k) {
-    if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
+    if (blocks.kind[k] != BlockKind::bilateral) continue;
     std::array<Index, 4> reference = {kNoIndex, kNoIndex, kNoIndex, kNoIndex};
     int n = 0;
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j) {
-      if (is_prescribed(problem.bodies, blocks.body[at(j)])) continue;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      if (is_prescribed(problem.bodies, blocks.body[j])) continue;
       CATENA_CHECK(n < 4, "a joint acts on four bodies at most");
-      reference[static_cast<std::size_t>(n++)] = j;
+      reference[n++] = j;
     }
     block_.push_back(k);
     reference_.push_back(reference);
-    signature_.push_back({blocks.name[at(k)],
-                          static_cast<int>(blocks.row_begin[at(k) + 1] - blocks.row_begin[at(k)]),
-                          n, drives_of(blocks, k)});
+    signature_.push_back({blocks.name[k],
+                          narrow<int>(blocks.row_begin[k + 1] - blocks.row_begin[k]), n,
+                          drives_of(blocks, k)});
   }
 }
 
 bool JointSystem::prepare(const ConstraintProblem& problem) {
   list_blocks(problem);
   const bool same = known_.has_value() && *known_ == signature_;
-  if (problem.comm.max(static_cast<std::int64_t>(same ? 0 : 1)) != 0) {
+  if (problem.comm.max(std::int64_t{same ? 0 : 1}) != 0) {
     make_structure(problem);
     known_ = signature_;
   }
@@ -107,7 +105,7 @@ void JointSystem::factor_groups(const ConstraintProblem& problem) {
 
 void JointSystem::make_structure(const ConstraintProblem& problem) {
   const Communicator& comm = problem.comm;
-  any_ = comm.sum(static_cast<std::int64_t>(block_.size())) > 0;
+  any_ = comm.sum(std::ssize(block_)) > 0;
   dealt_.clear();
   sent_.clear();
   groups_.clear();
@@ -123,10 +121,10 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
     edge.rows = signature_[i].rows;
     edge.n_bodies = signature_[i].bodies;
     most = std::max(most, edge.rows);
-    for (std::size_t j = 0; j < static_cast<std::size_t>(edge.n_bodies); ++j)
-      edge.body[j] = problem.bodies.id[at(problem.blocks.body[at(reference_[i][j])])];
+    for (std::int64_t j = 0; j < edge.n_bodies; ++j)
+      edge.body[j] = problem.bodies.id[problem.blocks.body[reference_[i][j]]];
   }
-  width_ = static_cast<int>(comm.max(static_cast<std::int64_t>(most)));
+  width_ = narrow<int>(comm.max(std::int64_t{most}));
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
   refuse(comm, places);
   const MechanismCount count = count_mechanisms(comm, places);
@@ -140,7 +138,7 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
   deal(problem, edges, places);
   make_chain(problem);
   make_groups(problem);
-  any_groups_ = comm.max(static_cast<std::int64_t>(groups_.size())) > 0;
+  any_groups_ = comm.max(std::ssize(groups_)) > 0;
   lay_out_rows();
 }
 
@@ -151,7 +149,7 @@ void JointSystem::lay_out_rows() {
   std::size_t row = 0;
   const auto put = [&](const Dealt& d) {
     (d.local ? place_ : received_place_)[d.index] = row;
-    row += static_cast<std::size_t>(d.rows);
+    row += d.rows;
   };
   for (std::size_t i = 0; i < n_chain_; ++i) put(dealt_[i]);
   for (Group& group : groups_) {
@@ -163,7 +161,7 @@ void JointSystem::lay_out_rows() {
   for (const auto& [rank, list] : sent_)
     for (const std::size_t i : list) {
       place_[i] = row;
-      row += static_cast<std::size_t>(width_);
+      row += width_;
     }
   rows_.assign(row, 0.0);
 }
@@ -185,12 +183,11 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
   const Communicator& comm = problem.comm;
   const ProblemBodies& bodies = problem.bodies;
   // the short ways are for rigid bodies and at most six rows
-  bool rigid = width_ <= static_cast<int>(kJointRows);
+  bool rigid = width_ <= narrow<int>(kJointRows);
   for (const std::array<Index, 4>& reference : reference_)
     for (const Index j : reference)
-      if (j != kNoIndex)
-        rigid &= bodies.mass_kind[at(problem.blocks.body[at(j)])] == MassKind::rigid;
-  const bool all_rigid = comm.min(static_cast<std::int64_t>(rigid ? 1 : 0)) == 1;
+      if (j != kNoIndex) rigid &= bodies.mass_kind[problem.blocks.body[j]] == MassKind::rigid;
+  const bool all_rigid = comm.min(std::int64_t{rigid ? 1 : 0}) == 1;
   std::vector<char> as_chain(places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     const JointPlace& p = places[i];
@@ -220,11 +217,11 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     dealt.drives = signature_[i].drives;
     dealt.place = places[i];
     dealt.position = dealing.place[i];
-    for (std::size_t j = 0; j < static_cast<std::size_t>(edges[i].n_bodies); ++j) {
-      const Index b = problem.blocks.body[at(reference_[i][j])];
-      dealt.body.push_back(bodies.id[at(b)]);
+    for (std::int64_t j = 0; j < edges[i].n_bodies; ++j) {
+      const Index b = problem.blocks.body[reference_[i][j]];
+      dealt.body.push_back(bodies.id[b]);
       dealt.dofs.push_back(dofs_of(bodies, b));
-      dealt.mass_kind.push_back(bodies.mass_kind[at(b)]);
+      dealt.mass_kind.push_back(bodies.mass_kind[b]);
     }
     if (dealt.local) {
       dealt_.push_back(std::move(dealt));
@@ -242,10 +239,9 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     }
     std::vector<std::int64_t>& out = words[dealing.rank[i]];
     const JointPlace& p = dealt.place;
-    out.insert(out.end(),
-               {dealt.name, dealt.rows, dealt.drives, dealt.position, p.component,
-                static_cast<std::int64_t>(p.kind), p.n_joints, p.n_rows, p.n_bodies, p.index,
-                p.next_body, p.previous_body, static_cast<std::int64_t>(dealt.body.size())});
+    out.insert(out.end(), {dealt.name, dealt.rows, dealt.drives, dealt.position, p.component,
+                           static_cast<std::int64_t>(p.kind), p.n_joints, p.n_rows, p.n_bodies,
+                           p.index, p.next_body, p.previous_body, std::ssize(dealt.body)});
     for (std::size_t j = 0; j < dealt.body.size(); ++j)
       out.insert(out.end(),
                  {dealt.body[j], dealt.dofs[j], static_cast<std::int64_t>(dealt.mass_kind[j])});
@@ -259,8 +255,8 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     return std::pair(x.place.component, x.name) < std::pair(y.place.component, y.name);
   };
   std::sort(dealt_.begin(), dealt_.end(), order);
-  n_chain_ = static_cast<std::size_t>(
-      std::count_if(dealt_.begin(), dealt_.end(), [](const Dealt& d) { return d.position >= 0; }));
+  n_chain_ =
+      std::count_if(dealt_.begin(), dealt_.end(), [](const Dealt& d) { return d.position >= 0; });
 }
 
 /// Takes what other ranks deal here, and connects the paths of w and dlambda.
@@ -285,8 +281,8 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
       d.local = false;
       d.index = received++;
       d.name = in[k];
-      d.rows = static_cast<int>(in[k + 1]);
-      d.drives = static_cast<int>(in[k + 2]);
+      d.rows = narrow<int>(in[k + 1]);
+      d.drives = narrow<int>(in[k + 2]);
       d.position = in[k + 3];
       d.place = {in[k + 4],
                  static_cast<MechanismKind>(in[k + 5]),
@@ -294,19 +290,19 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
                  in[k + 7],
                  in[k + 8],
                  in[k + 9],
-                 static_cast<int>(in[k + 10]),
-                 static_cast<int>(in[k + 11])};
-      const auto n = static_cast<std::size_t>(in[k + 12]);
+                 narrow<int>(in[k + 10]),
+                 narrow<int>(in[k + 11])};
+      const std::size_t n = in[k + 12];
       k += 13;
       d.payload = payload;
-      payload += static_cast<std::size_t>(d.rows);
+      payload += d.rows;
       for (std::size_t j = 0; j < n; ++j, k += 3) {
         d.body.push_back(in[k]);
-        d.dofs.push_back(static_cast<Index>(in[k + 1]));
+        d.dofs.push_back(to_index(in[k + 1]));
         d.mass_kind.push_back(static_cast<MassKind>(in[k + 2]));
         payload += numbers_of(d, j);
       }
-      paths[parcel.rank].receive.push_back(static_cast<Index>(d.index));
+      paths[parcel.rank].receive.push_back(to_index(d.index));
       dealt_.push_back(std::move(d));
     }
   }
@@ -316,15 +312,14 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
     neighbour.rank = rank;
     plan.neighbours.push_back(std::move(neighbour));
   }
-  received_.assign(received * static_cast<std::size_t>(width_), 0.0);
+  received_.assign(received * Offset{width_}, 0.0);
   from_dealt_.emplace(problem.comm, plan.reversed(), width_, kTagFromDealt);
   to_dealt_.emplace(problem.comm, std::move(plan), width_, kTagToDealt);
 }
 
 std::size_t JointSystem::numbers_of(const Dealt& dealt, std::size_t body) {
-  const auto dofs = at(dealt.dofs[body]);
-  return static_cast<std::size_t>(dealt.rows) * dofs +
-         (dealt.mass_kind[body] == MassKind::rigid ? 7 : dofs * dofs);
+  const std::size_t dofs = dealt.dofs[body];
+  return Offset{dealt.rows} * dofs + (dealt.mass_kind[body] == MassKind::rigid ? 7 : dofs * dofs);
 }
 
 /// Sigma, then per body G and M^-1, of the blocks that others eliminate.
@@ -336,12 +331,12 @@ void JointSystem::send_numbers(const ConstraintProblem& problem) {
   for (const auto& [rank, list] : sent_) {
     std::vector<double> numbers;
     for (const std::size_t i : list) {
-      const auto k = at(block_[i]);
+      const std::size_t k = block_[i];
       const auto row = blocks.compliance.begin() + blocks.row_begin[k];
       numbers.insert(numbers.end(), row, row + signature_[i].rows);
-      for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
-        const auto reference = at(reference_[i][j]);
-        const auto b = at(blocks.body[reference]);
+      for (Index j = 0; j < signature_[i].bodies; ++j) {
+        const std::size_t reference = reference_[i][j];
+        const std::size_t b = blocks.body[reference];
         const auto g = blocks.jacobian.begin();
         numbers.insert(numbers.end(), g + blocks.jacobian_begin[reference],
                        g + blocks.jacobian_begin[reference + 1]);
@@ -368,10 +363,10 @@ JointSystem::View JointSystem::view_of(const ConstraintProblem& problem, const D
   View view{};
   if (dealt.local) {
     const GeneralBlocks& blocks = problem.blocks;
-    view.compliance = blocks.compliance.data() + blocks.row_begin[at(block_[dealt.index])];
+    view.compliance = blocks.compliance.data() + blocks.row_begin[block_[dealt.index]];
     for (std::size_t j = 0; j < dealt.body.size(); ++j) {
-      const auto reference = at(reference_[dealt.index][j]);
-      const auto b = at(blocks.body[reference]);
+      const std::size_t reference = reference_[dealt.index][j];
+      const std::size_t b = blocks.body[reference];
       view.jacobian[j] = blocks.jacobian.data() + blocks.jacobian_begin[reference];
       view.inverse_mass[j] = problem.bodies.inverse_mass.data() + problem.bodies.mass_begin[b];
     }
@@ -391,10 +386,10 @@ JointSystem::View JointSystem::view_of(const ConstraintProblem& problem, const D
 /// Per local body: held by a joint anywhere; and the paths of such bodies' velocities.
 void JointSystem::connect_velocities(const ConstraintProblem& problem) {
   const ProblemBodies& bodies = problem.bodies;
-  touched_.assign(at(bodies.size()), 0);
+  touched_.assign(bodies.size(), 0);
   for (std::size_t i = 0; i < block_.size(); ++i)
-    for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j)
-      touched_[at(problem.blocks.body[at(reference_[i][j])])] = 1;
+    for (Index j = 0; j < signature_[i].bodies; ++j)
+      touched_[problem.blocks.body[reference_[i][j]]] = 1;
   ordered_.reset();
   if (problem.ordered) ordered_.emplace(problem, OrderedSums::Blocks::bilateral, kTagBackward);
   if (problem.comm.size() == 1) return;
@@ -407,7 +402,7 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
     halo.begin(marks);
     halo.end(heard);
     for (std::size_t s = 0; s < slot.size(); ++s)
-      marks[at(slot[s])] = std::max(marks[at(slot[s])], heard[s]);
+      marks[slot[s]] = std::max(marks[slot[s]], heard[s]);
   }
   HaloExchange halo(problem.comm, problem.ghosts, 1, kTagForward);
   halo.begin(marks);
@@ -415,7 +410,7 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
   for (std::size_t b = 0; b < touched_.size(); ++b) touched_[b] = marks[b] > 0.0 ? 1 : 0;
   HaloPlan forward = velocity_plan(restricted(problem.ghosts, touched_), bodies, item_width_);
   HaloPlan backward = forward.reversed_into_slots(slot_item_);
-  slots_.assign(slot_item_.size() * static_cast<std::size_t>(item_width_), 0.0);
+  slots_.assign(slot_item_.size() * Offset{item_width_}, 0.0);
   forward_.emplace(problem.comm, std::move(forward), item_width_, kTagForward);
   if (problem.ordered) return;
   backward_.emplace(problem.comm, std::move(backward), item_width_, kTagBackward);

@@ -23,8 +23,6 @@ using row_kernels::with_rows;
 constexpr double kRefined = 1e-12;
 constexpr int kMostRefinements = 3;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 using Line = std::array<double, 6 * kJointRows>;
 
 /// A_ii += G M^-1 G^T of a rigid body; `y` keeps G M^-1.
@@ -39,8 +37,7 @@ void add_diagonal(Rows rows, const double* g, const double* m, Line& y, double* 
 /// The last rank before this one that has chain blocks; -1: none.
 int JointSystem::previous_rank(const Communicator& comm) const {
   for (int r = comm.rank() - 1; r >= 0; --r)
-    if (first_place_[static_cast<std::size_t>(r)] < first_place_[static_cast<std::size_t>(r) + 1])
-      return r;
+    if (first_place_[r] < first_place_[r + 1]) return r;
   return -1;
 }
 
@@ -57,7 +54,7 @@ void JointSystem::connect_first(const ConstraintProblem& problem) {
   for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
     std::int64_t rows = 0;
     std::memcpy(&rows, parcel.bytes.data(), sizeof rows);
-    next_rows_ = static_cast<int>(rows);
+    next_rows_ = narrow<int>(rows);
   }
 }
 
@@ -68,8 +65,8 @@ void JointSystem::send_first(const ConstraintProblem& problem) {
   if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0) {
     const Dealt& first = dealt_.front();
     const View view = view_of(problem, first);
-    const auto j = static_cast<std::size_t>(first.place.previous_body);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(6 * first.rows) * sizeof(double));
+    const std::size_t j = first.place.previous_body;
+    std::vector<std::byte> bytes(Offset{6 * first.rows} * sizeof(double));
     Line y;
     times_inverse_mass(first.rows, view.jacobian[j], view.inverse_mass[j], y.data());
     std::memcpy(bytes.data(), y.data(), bytes.size());
@@ -84,7 +81,7 @@ void JointSystem::send_first(const ConstraintProblem& problem) {
 void JointSystem::make_chain(const ConstraintProblem& problem) {
   const Communicator& comm = problem.comm;
   connect_first(problem);
-  if (comm.sum(static_cast<std::int64_t>(n_chain_)) == 0) return;
+  if (comm.sum(narrow<std::int64_t>(n_chain_)) == 0) return;
   for (std::size_t i = 0; i < n_chain_; ++i) {
     const Dealt& d = dealt_[i];
     chain_.name.push_back(d.name);
@@ -94,8 +91,8 @@ void JointSystem::make_chain(const ConstraintProblem& problem) {
     if (d.place.next_body >= 0) next = i + 1 < n_chain_ ? dealt_[i + 1].rows : next_rows_;
     chain_.coupling_begin.push_back(chain_.coupling_begin.back() + d.rows * next);
   }
-  chain_.diagonal.resize(static_cast<std::size_t>(chain_.diagonal_begin.back()));
-  chain_.coupling.resize(static_cast<std::size_t>(chain_.coupling_begin.back()));
+  chain_.diagonal.resize(chain_.diagonal_begin.back());
+  chain_.coupling.resize(chain_.coupling_begin.back());
   JointSettings settings = settings_;
   // by body the chains' places decide, which depend on the ranks
   if (problem.ordered) settings.grouping = ChainGrouping::rank;
@@ -117,11 +114,10 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
       Line y;
       for (std::size_t j = 0; j < d.body.size(); ++j) {
         add_diagonal(rows, view.jacobian[j], view.inverse_mass[j], y, a);
-        if (i == 0 || static_cast<int>(j) != d.place.previous_body) continue;
+        if (i == 0 || narrow<int>(j) != d.place.previous_body) continue;
         const Dealt& last = dealt_[i - 1];
-        add_product(last.rows, static_cast<int>(rows),
-                    before.jacobian[static_cast<std::size_t>(last.place.next_body)], y.data(),
-                    chain_.coupling.data() + chain_.coupling_begin[i - 1]);
+        add_product(last.rows, static_cast<int>(rows), before.jacobian[last.place.next_body],
+                    y.data(), chain_.coupling.data() + chain_.coupling_begin[i - 1]);
       }
       for (int r = 0; r < rows; ++r) a[r * rows + r] += view.compliance[r];
     });
@@ -129,8 +125,7 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
   }
   if (n_chain_ > 0 && next_rows_ > 0) {
     const Dealt& last = dealt_[n_chain_ - 1];
-    add_product(last.rows, next_rows_,
-                before.jacobian[static_cast<std::size_t>(last.place.next_body)], next_first_.data(),
+    add_product(last.rows, next_rows_, before.jacobian[last.place.next_body], next_first_.data(),
                 chain_.coupling.data() + chain_.coupling_begin[n_chain_ - 1]);
   }
 }
@@ -158,7 +153,7 @@ void JointSystem::make_groups(const ConstraintProblem& problem) {
   }
   bool rigid = true;
   for (const Dealt& d : dealt_) {
-    rigid &= d.rows <= static_cast<int>(kJointRows);
+    rigid &= d.rows <= narrow<int>(kJointRows);
     for (const MassKind kind : d.mass_kind) rigid &= kind == MassKind::rigid;
   }
   all_or_none(problem.comm, [&] {
@@ -193,12 +188,12 @@ void JointSystem::lay_out_group(Group& group) const {
     blocks.kind.push_back(BlockKind::bilateral);
     blocks.name.push_back(d.name);
     blocks.row_begin.push_back(blocks.row_begin.back() + d.rows);
-    joints.drive.resize(at(blocks.row_begin.back()), 0);
+    joints.drive.resize(blocks.row_begin.back(), 0);
     std::fill_n(joints.drive.end() - d.drives, d.drives, char{1});
     for (std::size_t j = 0; j < d.body.size(); ++j) {
       const auto [entry, fresh] = number.try_emplace(d.body[j], joints.bodies.size());
       if (fresh) {
-        const std::size_t dofs = at(d.dofs[j]);
+        const std::size_t dofs = d.dofs[j];
         const std::vector<double> zeros(dofs * dofs, 0.0);
         if (d.mass_kind[j] == MassKind::rigid)
           joints.bodies.add_rigid(d.body[j], 0.0, 0.0, {});
@@ -208,18 +203,18 @@ void JointSystem::lay_out_group(Group& group) const {
       }
       blocks.body.push_back(entry->second);
       blocks.jacobian_begin.push_back(blocks.jacobian_begin.back() +
-                                      static_cast<std::int64_t>(d.rows) * d.dofs[j]);
+                                      std::int64_t{d.rows} * d.dofs[j]);
     }
-    blocks.body_begin.push_back(static_cast<Index>(blocks.body.size()));
+    blocks.body_begin.push_back(to_index(blocks.body.size()));
   }
-  blocks.friction.assign(at(blocks.size()), 0.0);
-  const std::size_t rows = at(blocks.n_rows());
+  blocks.friction.assign(blocks.size(), 0.0);
+  const std::size_t rows = blocks.n_rows();
   blocks.q.assign(rows, 0.0);
   blocks.compliance.assign(rows, 0.0);
   blocks.lower.assign(rows, 0.0);
   blocks.upper.assign(rows, 0.0);
   blocks.angular.assign(rows, 0);
-  blocks.jacobian.assign(static_cast<std::size_t>(blocks.jacobian_begin.back()), 0.0);
+  blocks.jacobian.assign(blocks.jacobian_begin.back(), 0.0);
   joints.bodies.n_owned = joints.bodies.size();
 }
 
@@ -227,11 +222,11 @@ void JointSystem::fill_group(const std::vector<View>& views, Group& group) {
   GeneralBlocks& blocks = group.joints.blocks;
   ProblemBodies& bodies = group.joints.bodies;
   for (std::size_t n = 0; n < views.size(); ++n) {
-    const std::size_t row = at(blocks.row_begin[n]);
-    std::copy_n(views[n].compliance, at(blocks.row_begin[n + 1]) - row,
-                blocks.compliance.begin() + static_cast<std::ptrdiff_t>(row));
-    const std::size_t first = at(blocks.body_begin[n]);
-    for (std::size_t j = first; j < at(blocks.body_begin[n + 1]); ++j)
+    const std::size_t row = blocks.row_begin[n];
+    std::copy_n(views[n].compliance, blocks.row_begin[n + 1] - row,
+                blocks.compliance.begin() + row);
+    const Index first = blocks.body_begin[n];
+    for (Index j = first; j < blocks.body_begin[n + 1]; ++j)
       std::copy_n(views[n].jacobian[j - first],
                   blocks.jacobian_begin[j + 1] - blocks.jacobian_begin[j],
                   blocks.jacobian.begin() + blocks.jacobian_begin[j]);
@@ -247,12 +242,12 @@ void JointSystem::fill_group(const std::vector<View>& views, Group& group) {
 template <class Visit>
 void JointSystem::each_received(const Visit& visit) const {
   for (const Dealt& d : dealt_)
-    if (!d.local) visit(d.index, received_place_[d.index], static_cast<std::size_t>(d.rows));
+    if (!d.local) visit(d.index, received_place_[d.index], d.rows);
 }
 
 /// rows_ = A^-1 rows_.
 void JointSystem::eliminate(const ConstraintProblem& problem) {
-  const auto width = static_cast<std::size_t>(width_);
+  const std::size_t width = width_;
   const std::span<double> remote = std::span(rows_).subspan(n_dealt_rows_);
   const bool alone = problem.comm.size() == 1;
   if (!alone) {
@@ -262,7 +257,7 @@ void JointSystem::eliminate(const ConstraintProblem& problem) {
       std::copy_n(received_.data() + r * width, n, rows_.data() + row);
     });
   }
-  if (chain_factor_) chain_factor_->solve(std::span(rows_).first(at(chain_.row_begin.back())));
+  if (chain_factor_) chain_factor_->solve(std::span(rows_).first(chain_.row_begin.back()));
   for (Group& group : groups_) {
     const std::span<double> x = std::span(rows_).subspan(group.first_row, group.n_rows);
     group.elimination->solve(x, x);
@@ -284,19 +279,19 @@ double JointSystem::residual(const ConstraintProblem& problem, std::span<const d
   double largest = 0.0;
   bool broken = false;
   for (std::size_t i = 0; i < block_.size(); ++i) {
-    const auto k = at(block_[i]);
-    const auto first = at(blocks.row_begin[k]);
+    const std::size_t k = block_[i];
+    const std::size_t first = blocks.row_begin[k];
     double* w = rows_.data() + place_[i];
     with_rows(signature_[i].rows, [&](auto rows) {
       for (int r = 0; r < rows; ++r) {
-        const std::size_t row = first + static_cast<std::size_t>(r);
+        const std::size_t row = first + r;
         w[r] = blocks.compliance[row] * lambda[row] - blocks.q[row];
       }
       for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-        const Index b = blocks.body[at(j)];
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
-        const double* v = velocities.data() + bodies.dof_begin[at(b)];
-        const Index dofs = bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)];
+        const Index b = blocks.body[j];
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+        const double* v = velocities.data() + bodies.dof_begin[b];
+        const Index dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
         if (dofs == 6) {
           add_slip(rows, g, v, w);
           continue;
@@ -325,7 +320,7 @@ void JointSystem::share(std::span<double> velocities) {
 void JointSystem::add_impulses(const ConstraintProblem& problem, double* lambda) const {
   for (std::size_t i = 0; i < block_.size(); ++i) {
     const double* change = rows_.data() + place_[i];
-    double* own = lambda + at(problem.blocks.row_begin[at(block_[i])]);
+    double* own = lambda + problem.blocks.row_begin[block_[i]];
     with_rows(signature_[i].rows, [&](auto rows) {
       for (int r = 0; r < rows; ++r) own[r] += change[r];
     });
@@ -337,19 +332,18 @@ void JointSystem::add_change_of(const ConstraintProblem& problem, std::size_t i,
                                 double* v_b) const {
   const ProblemBodies& bodies = problem.bodies;
   const double* change = rows_.data() + place_[i];
-  const auto reference = at(reference_[i][j]);
+  const std::size_t reference = reference_[i][j];
   const Index b = problem.blocks.body[reference];
   const double* g = problem.blocks.jacobian.data() + problem.blocks.jacobian_begin[reference];
   with_rows(signature_[i].rows, [&](auto rows) {
-    if (bodies.mass_kind[at(b)] == MassKind::rigid) {
-      add_change(rows, g, change, bodies.inverse_mass.data() + bodies.mass_begin[at(b)], v_b);
+    if (bodies.mass_kind[b] == MassKind::rigid) {
+      add_change(rows, g, change, bodies.inverse_mass.data() + bodies.mass_begin[b], v_b);
       return;
     }
-    const std::size_t dofs = at(bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)]);
+    const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
     std::vector<double> f(dofs, 0.0), y(dofs);
     for (int r = 0; r < rows; ++r)
-      for (std::size_t d = 0; d < dofs; ++d)
-        f[d] += g[static_cast<std::size_t>(r) * dofs + d] * change[r];
+      for (std::size_t d = 0; d < dofs; ++d) f[d] += g[Offset{r} * dofs + d] * change[r];
     apply_inverse_mass(bodies, b, f, y);
     for (std::size_t d = 0; d < dofs; ++d) v_b[d] += y[d];
   });
@@ -365,9 +359,9 @@ void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
   if (!alone) change_.assign(velocities.size(), 0.0);
   double* v = alone ? velocities.data() : change_.data();
   for (std::size_t i = 0; i < block_.size(); ++i)
-    for (std::size_t j = 0; j < static_cast<std::size_t>(signature_[i].bodies); ++j) {
-      const Index b = problem.blocks.body[at(reference_[i][j])];
-      add_change_of(problem, i, j, v + bodies.dof_begin[at(b)]);
+    for (Index j = 0; j < signature_[i].bodies; ++j) {
+      const Index b = problem.blocks.body[reference_[i][j]];
+      add_change_of(problem, i, j, v + bodies.dof_begin[b]);
     }
   if (alone) return;
   if (ordered_) {
@@ -375,27 +369,27 @@ void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
   } else {
     backward_->begin(change_);
     backward_->end(slots_);
-    const auto line = static_cast<std::size_t>(item_width_);
+    const std::size_t line = item_width_;
     for (std::size_t s = 0; s < slot_item_.size(); ++s)
       for (std::size_t d = 0; d < line; ++d)
-        change_[at(slot_item_[s]) * line + d] += slots_[s * line + d];
+        change_[Offset{slot_item_[s]} * line + d] += slots_[s * line + d];
   }
-  const auto owned = at(bodies.dof_begin[at(bodies.n_owned)]);
+  const std::size_t owned = bodies.dof_begin[bodies.n_owned];
   for (std::size_t d = 0; d < owned; ++d) velocities[d] += change_[d];
   share(velocities);
 }
 
 /// Neighbours. change_ of bodies that joints of other ranks hold.
 void JointSystem::complete_in_order(const ConstraintProblem& problem) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   ordered_->complete(change_, [&](const OrderedSums::Term& term, OrderedSums::Numbers& change) {
     change.fill(0.0);
-    const auto i = static_cast<std::size_t>(
-        std::lower_bound(block_.begin(), block_.end(), term.block - n_contacts) - block_.begin());
+    const std::size_t i =
+        std::lower_bound(block_.begin(), block_.end(), term.block - n_contacts) - block_.begin();
     const std::array<Index, 4>& reference = reference_[i];
     const auto j = std::find(reference.begin(), reference.end(), term.member);
     if (j != reference.end())  // else the body is prescribed
-      add_change_of(problem, i, static_cast<std::size_t>(j - reference.begin()), change.data());
+      add_change_of(problem, i, j - reference.begin(), change.data());
   });
 }
 
@@ -413,7 +407,7 @@ void JointSystem::solve_refined(const ConstraintProblem& problem, DelassusOperat
   for (int turn = 0;; ++turn) {
     const bool zero =
         std::all_of(impulses.begin(), impulses.end(), [](double x) { return x == 0.0; });
-    if (problem.comm.max(static_cast<std::int64_t>(zero ? 0 : 1)) == 0) {
+    if (problem.comm.max(std::int64_t{zero ? 0 : 1}) == 0) {
       const std::span<const double> free = op.free_velocities();
       std::copy(free.begin(), free.end(), velocities.begin());
     } else {
@@ -433,12 +427,12 @@ void JointSystem::move(const ConstraintProblem& problem, std::span<const double>
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t general = 3 * problem.contacts.size();
   for (std::size_t i = 0; i < block_.size(); ++i)
-    std::copy_n(rhs.data() + general + at(blocks.row_begin[at(block_[i])]), signature_[i].rows,
+    std::copy_n(rhs.data() + general + blocks.row_begin[block_[i]], signature_[i].rows,
                 rows_.data() + place_[i]);
   eliminate(problem);
   for (std::size_t i = 0; !impulses.empty() && i < block_.size(); ++i)
     std::copy_n(rows_.data() + place_[i], signature_[i].rows,
-                impulses.data() + general + at(blocks.row_begin[at(block_[i])]));
+                impulses.data() + general + blocks.row_begin[block_[i]]);
   std::fill(changes.begin(), changes.end(), 0.0);
   add_changes(problem, nullptr, changes);
 }
@@ -451,7 +445,7 @@ void JointSystem::make_report(const ConstraintProblem& problem) {
   if (chain_factor_) all.push_back(&chain_factor_->report());
   for (const Group& group : groups_) {
     all.push_back(&group.elimination->report());
-    if (group.sparse) sparse += static_cast<std::int64_t>(group.dealt.size());
+    if (group.sparse) sparse += std::ssize(group.dealt);
   }
   double raised = 0.0, redundant = 0.0;
   for (const FactorReport* r : all) {
@@ -487,7 +481,7 @@ void JointSystem::make_report(const ConstraintProblem& problem) {
   std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
   if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
   for (std::size_t i = 0; i < words.size(); i += 2)
-    report_.redundant.push_back({words[i], static_cast<int>(words[i + 1])});
+    report_.redundant.push_back({words[i], narrow<int>(words[i + 1])});
   std::sort(report_.redundant.begin(), report_.redundant.end(), [](const auto& x, const auto& y) {
     return std::pair(x.name, x.row) < std::pair(y.name, y.row);
   });

@@ -17,8 +17,6 @@ namespace {
 constexpr int kTagForces = 411;
 constexpr int kTagVelocities = 412;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using MutMatrix = Eigen::Map<RowMatrix>;
 using ConstMatrix = Eigen::Map<const RowMatrix>;
@@ -27,14 +25,14 @@ using FixedMatrix = Eigen::Map<const Eigen::Matrix<double, kRows, kColumns, Eige
 
 /// L of M^-1 = L L^T; zero where M^-1 is. Columns of directions without mobility are zero.
 Eigen::MatrixXd root_of_inverse_mass(const ProblemBodies& bodies, Index b) {
-  const Index n = bodies.dof_begin[at(b) + 1] - bodies.dof_begin[at(b)];
+  const Index n = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
   Eigen::MatrixXd inverse(n, n);
-  std::vector<double> unit(at(n), 0.0), column(at(n));
+  std::vector<double> unit(n, 0.0), column(n);
   for (Index j = 0; j < n; ++j) {
-    unit[at(j)] = 1.0;
+    unit[j] = 1.0;
     apply_inverse_mass(bodies, b, unit, column);
-    unit[at(j)] = 0.0;
-    for (Index i = 0; i < n; ++i) inverse(i, j) = column[at(i)];
+    unit[j] = 0.0;
+    for (Index i = 0; i < n; ++i) inverse(i, j) = column[i];
   }
   if (inverse.isDiagonal(0.0)) return inverse.cwiseMax(0.0).cwiseSqrt();
   const Eigen::LLT<Eigen::MatrixXd> factor(inverse);
@@ -76,11 +74,11 @@ class BodyForm : public NewtonForm {
     std::size_t value;
   };
 
-  Index n_blocks() const { return static_cast<Index>(row_begin_.size()) - 1; }
-  Index rows_of(Index k) const { return row_begin_[at(k) + 1] - row_begin_[at(k)]; }
+  Index n_blocks() const { return to_index(row_begin_.size()) - 1; }
+  Index rows_of(Index k) const { return row_begin_[k + 1] - row_begin_[k]; }
   Index dofs_of(Index b) const {
     const auto& begin = problem_.bodies.dof_begin;
-    return begin[at(b) + 1] - begin[at(b)];
+    return begin[b + 1] - begin[b];
   }
   void take_jacobians();
   void append_reference(Index b, Index rows, const double* g,
@@ -125,10 +123,10 @@ BodyForm::BodyForm(const ConstraintProblem& problem)
     : problem_(problem), inverse_(problem), b_(problem) {
   const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
   HaloPlan backward = forward.reversed_into_slots(slot_item_);
-  slots_.resize(slot_item_.size() * static_cast<std::size_t>(width_));
+  slots_.resize(slot_item_.size() * Offset{width_});
   forces_.emplace(problem.comm, std::move(backward), width_, kTagForces);
   velocities_.emplace(problem.comm, forward, width_, kTagVelocities);
-  z_.resize(at(problem.bodies.n_dofs()));
+  z_.resize(problem.bodies.n_dofs());
   take_jacobians();
   find_diagonals();
   number_unknowns();
@@ -138,12 +136,12 @@ BodyForm::BodyForm(const ConstraintProblem& problem)
 
 void BodyForm::append_reference(Index b, Index rows, const double* g,
                                 const std::vector<Eigen::MatrixXd>& roots) {
-  if (problem_.bodies.mass_kind[at(b)] == MassKind::prescribed) return;
+  if (problem_.bodies.mass_kind[b] == MassKind::prescribed) return;
   const Index n = dofs_of(b);
   body_.push_back(b);
   y_begin_.push_back(y_.size());
-  y_.resize(y_.size() + at(rows * n));
-  MutMatrix(y_.data() + y_begin_.back(), rows, n) = ConstMatrix(g, rows, n) * roots[at(b)];
+  y_.resize(y_.size() + (rows * n));
+  MutMatrix(y_.data() + y_begin_.back(), rows, n) = ConstMatrix(g, rows, n) * roots[b];
 }
 
 void BodyForm::take_jacobians() {
@@ -156,7 +154,7 @@ void BodyForm::take_jacobians() {
     const bool a_first = c.body_a < c.body_b;
     append_reference(a_first ? c.body_a : c.body_b, 3, a_first ? g_a.data() : g_b.data(), roots);
     append_reference(a_first ? c.body_b : c.body_a, 3, a_first ? g_b.data() : g_a.data(), roots);
-    reference_begin_.push_back(static_cast<Index>(body_.size()));
+    reference_begin_.push_back(to_index(body_.size()));
     row_begin_.push_back(row_begin_.back() + 3);
   }
   const GeneralBlocks& blocks = problem_.blocks;
@@ -165,12 +163,12 @@ void BodyForm::take_jacobians() {
     order.clear();
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) order.push_back(j);
     std::sort(order.begin(), order.end(),
-              [&](Index i, Index j) { return blocks.body[at(i)] < blocks.body[at(j)]; });
+              [&](Index i, Index j) { return blocks.body[i] < blocks.body[j]; });
     const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
     for (const Index j : order)
-      append_reference(blocks.body[at(j)], rows,
-                       blocks.jacobian.data() + blocks.jacobian_begin[at(j)], roots);
-    reference_begin_.push_back(static_cast<Index>(body_.size()));
+      append_reference(blocks.body[j], rows, blocks.jacobian.data() + blocks.jacobian_begin[j],
+                       roots);
+    reference_begin_.push_back(to_index(body_.size()));
     row_begin_.push_back(row_begin_.back() + rows);
   }
 }
@@ -183,16 +181,16 @@ void BodyForm::find_diagonals() {
   for (Index k = 0; k < n_blocks(); ++k) {
     double largest = 0.0;
     for (Index i = 0; i < rows_of(k); ++i) {
-      double& d = diagonal_[at(row_begin_[at(k)] + i)];
-      for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
-        const Index n = dofs_of(body_[at(j)]);
-        const double* y = y_.data() + y_begin_[at(j)] + at(i * n);
+      double& d = diagonal_[row_begin_[k] + i];
+      for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
+        const Index n = dofs_of(body_[j]);
+        const double* y = y_.data() + y_begin_[j] + (i * n);
         for (Index v = 0; v < n; ++v) d += y[v] * y[v];
       }
       largest = std::max(largest, d);
     }
     for (Index i = 0; i < rows_of(k); ++i) {
-      double& d = diagonal_[at(row_begin_[at(k)] + i)];
+      double& d = diagonal_[row_begin_[k] + i];
       if (d == 0.0) d = largest > 0.0 ? largest : 1.0;
     }
   }
@@ -203,12 +201,12 @@ void BodyForm::number_unknowns() {
   const ProblemBodies& bodies = problem_.bodies;
   std::fill(z_.begin(), z_.end(), 0.0);
   for (const Index b : body_)
-    for (Index d = bodies.dof_begin[at(b)]; d < bodies.dof_begin[at(b) + 1]; ++d) z_[at(d)] = 1.0;
+    for (Index d = bodies.dof_begin[b]; d < bodies.dof_begin[b + 1]; ++d) z_[d] = 1.0;
   add_ghosts();
-  const std::size_t owned = at(bodies.dof_begin[at(bodies.n_owned)]);
+  const std::size_t owned = bodies.dof_begin[bodies.n_owned];
   number_.assign(z_.size(), -1.0);
-  pattern_.owned = static_cast<Index>(std::count_if(
-      z_.begin(), z_.begin() + static_cast<std::ptrdiff_t>(owned), [](double t) { return t > 0; }));
+  pattern_.owned =
+      to_index(std::count_if(z_.begin(), z_.begin() + owned, [](double t) { return t > 0; }));
   pattern_.first = problem_.comm.exclusive_sum(std::int64_t{pattern_.owned});
   pattern_.total = problem_.comm.sum(std::int64_t{pattern_.owned});
   auto next = static_cast<double>(pattern_.first);
@@ -226,16 +224,16 @@ void BodyForm::find_pairs() {
   };
   std::vector<Wanted> wanted;
   for (Index k = 0; k < n_blocks(); ++k) {
-    const Index end = reference_begin_[at(k) + 1];
-    for (Index i = reference_begin_[at(k)]; i < end; ++i)
-      for (Index j = i; j < end; ++j) wanted.push_back({body_[at(i)], body_[at(j)], wanted.size()});
+    const Index end = reference_begin_[k + 1];
+    for (Index i = reference_begin_[k]; i < end; ++i)
+      for (Index j = i; j < end; ++j) wanted.push_back({body_[i], body_[j], wanted.size()});
     pair_begin_.push_back(wanted.size());
   }
   pair_of_.resize(wanted.size());
   // owned bodies that only others touch have the identity's entry
   const ProblemBodies& bodies = problem_.bodies;
   for (Index b = 0; b < bodies.n_owned; ++b)
-    if (number_[at(bodies.dof_begin[at(b)])] >= 0.0) wanted.push_back({b, b, pair_of_.size()});
+    if (number_[bodies.dof_begin[b]] >= 0.0) wanted.push_back({b, b, pair_of_.size()});
   std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
     return a.first != b.first     ? a.first < b.first
            : a.second != b.second ? a.second < b.second
@@ -245,9 +243,9 @@ void BodyForm::find_pairs() {
   for (const Wanted& w : wanted) {
     if (pairs_.empty() || pairs_.back().first != w.first || pairs_.back().second != w.second) {
       pairs_.push_back({w.first, w.second, value});
-      value += at(dofs_of(w.first) * dofs_of(w.second) * (w.first == w.second ? 1 : 2));
+      value += dofs_of(w.first) * dofs_of(w.second) * (w.first == w.second ? 1 : 2);
     }
-    if (w.place < pair_of_.size()) pair_of_[w.place] = static_cast<Index>(pairs_.size()) - 1;
+    if (w.place < pair_of_.size()) pair_of_[w.place] = to_index(pairs_.size()) - 1;
   }
 }
 
@@ -256,8 +254,8 @@ void BodyForm::list_entries() {
     const std::vector<Index>& dof = problem_.bodies.dof_begin;
     for (Index r = 0; r < dofs_of(a); ++r)
       for (Index c = 0; c < dofs_of(b); ++c) {
-        pattern_.row.push_back(static_cast<Index>(number_[at(dof[at(a)] + r)]));
-        pattern_.column.push_back(static_cast<Index>(number_[at(dof[at(b)] + c)]));
+        pattern_.row.push_back(static_cast<Index>(number_[dof[a] + r]));
+        pattern_.column.push_back(static_cast<Index>(number_[dof[b] + c]));
       }
   };
   for (const Pair& p : pairs_) {
@@ -269,17 +267,17 @@ void BodyForm::list_entries() {
 /// values += Y^T E Y of one block; of the mirrored blocks only in the general kind.
 void BodyForm::add_block(Index k, const double* e, bool symmetric, std::span<double> values) const {
   const Index m = rows_of(k);
-  std::size_t pair = pair_begin_[at(k)];
-  const Index end = reference_begin_[at(k) + 1];
-  for (Index i = reference_begin_[at(k)]; i < end; ++i)
+  std::size_t pair = pair_begin_[k];
+  const Index end = reference_begin_[k + 1];
+  for (Index i = reference_begin_[k]; i < end; ++i)
     for (Index j = i; j < end; ++j, ++pair) {
-      const Pair& p = pairs_[at(pair_of_[pair])];
+      const Pair& p = pairs_[pair_of_[pair]];
       const Index n_i = dofs_of(p.first), n_j = dofs_of(p.second);
-      const double* y_i = y_.data() + y_begin_[at(i)];
-      const double* y_j = y_.data() + y_begin_[at(j)];
+      const double* y_i = y_.data() + y_begin_[i];
+      const double* y_j = y_.data() + y_begin_[j];
       add_congruence(m, n_i, n_j, y_i, e, y_j, values.data() + p.value);
       if (i != j && !symmetric)
-        add_congruence(m, n_j, n_i, y_j, e, y_i, values.data() + p.value + at(n_i * n_j));
+        add_congruence(m, n_j, n_i, y_j, e, y_i, values.data() + p.value + (n_i * n_j));
     }
 }
 
@@ -291,7 +289,7 @@ bool BodyForm::take(const BlockMatrices& c, const BlockMatrices* b, double regul
   RowMatrix product;
   for (Index k = 0; k < n_blocks(); ++k) {
     const Index m = rows_of(k);
-    const auto row = at(row_begin_[at(k)]);
+    const std::size_t row = row_begin_[k];
     double* inverse = inverse_.block(k);
     if (!invert_regularised(m, c.block(k), symmetric_ ? nullptr : b_.block(k), sigma_.data() + row,
                             diagonal_.data() + row, regularisation, inverse))
@@ -319,33 +317,33 @@ bool BodyForm::take(const BlockMatrices& c, const BlockMatrices* b, double regul
 void BodyForm::add_ghosts() {
   forces_->begin(z_);
   forces_->end(slots_);
-  const auto width = static_cast<std::size_t>(width_);
+  const std::size_t width = width_;
   for (std::size_t s = 0; s < slot_item_.size(); ++s)
     for (std::size_t d = 0; d < width; ++d)
-      z_[at(slot_item_[s]) * width + d] += slots_[s * width + d];
+      z_[Offset{slot_item_[s]} * width + d] += slots_[s * width + d];
 }
 
 void BodyForm::gather_forces(std::span<double> owned) {
   add_ghosts();
   std::size_t next = 0;
-  for (Index d = 0; d < problem_.bodies.dof_begin[at(problem_.bodies.n_owned)]; ++d)
-    if (number_[at(d)] >= 0.0) owned[next++] = z_[at(d)];
+  for (Index d = 0; d < problem_.bodies.dof_begin[problem_.bodies.n_owned]; ++d)
+    if (number_[d] >= 0.0) owned[next++] = z_[d];
 }
 
 void BodyForm::spread(std::span<const double> owned) {
   std::fill(z_.begin(), z_.end(), 0.0);
   std::size_t next = 0;
-  for (Index d = 0; d < problem_.bodies.dof_begin[at(problem_.bodies.n_owned)]; ++d)
-    if (number_[at(d)] >= 0.0) z_[at(d)] = owned[next++];
+  for (Index d = 0; d < problem_.bodies.dof_begin[problem_.bodies.n_owned]; ++d)
+    if (number_[d] >= 0.0) z_[d] = owned[next++];
   share(z_);
 }
 
 /// z_ += Y^T e of block k's rows.
 void BodyForm::add_forces(Index k, const double* e) {
-  for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
-    const Index n = dofs_of(body_[at(j)]);
-    const double* y = y_.data() + y_begin_[at(j)];
-    double* f = z_.data() + problem_.bodies.dof_begin[at(body_[at(j)])];
+  for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
+    const Index n = dofs_of(body_[j]);
+    const double* y = y_.data() + y_begin_[j];
+    double* f = z_.data() + problem_.bodies.dof_begin[body_[j]];
     for (Index i = 0; i < rows_of(k); ++i, y += n)
       for (Index d = 0; d < n; ++d) f[d] += y[d] * e[i];
   }
@@ -353,10 +351,10 @@ void BodyForm::add_forces(Index k, const double* e) {
 
 /// u += Y z_ of block k's rows.
 void BodyForm::add_slips(Index k, double* u) const {
-  for (Index j = reference_begin_[at(k)]; j < reference_begin_[at(k) + 1]; ++j) {
-    const Index n = dofs_of(body_[at(j)]);
-    const double* y = y_.data() + y_begin_[at(j)];
-    const double* v = z_.data() + problem_.bodies.dof_begin[at(body_[at(j)])];
+  for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
+    const Index n = dofs_of(body_[j]);
+    const double* y = y_.data() + y_begin_[j];
+    const double* v = z_.data() + problem_.bodies.dof_begin[body_[j]];
     for (Index i = 0; i < rows_of(k); ++i, y += n)
       for (Index d = 0; d < n; ++d) u[i] += y[d] * v[d];
   }
@@ -369,7 +367,7 @@ void BodyForm::condense(std::span<const double> r, std::span<double> right) {
   for (Index k = 0; k < n_blocks(); ++k) {
     const Index m = rows_of(k);
     e.noalias() = ConstMatrix(inverse_.block(k), m, m) *
-                  Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[at(k)], m);
+                  Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[k], m);
     add_forces(k, e.data());
   }
   gather_forces(right);
@@ -385,8 +383,8 @@ void BodyForm::expand(std::span<const double> r, std::span<const double> z,
     u.setZero(m);
     add_slips(k, u.data());
     if (!symmetric_) u = (ConstMatrix(b_.block(k), m, m) * u).eval();
-    u = Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[at(k)], m) - u;
-    Eigen::Map<Eigen::VectorXd>(dlambda.data() + row_begin_[at(k)], m).noalias() =
+    u = Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[k], m) - u;
+    Eigen::Map<Eigen::VectorXd>(dlambda.data() + row_begin_[k], m).noalias() =
         ConstMatrix(inverse_.block(k), m, m) * u;
   }
 }
@@ -395,7 +393,7 @@ void BodyForm::expand(std::span<const double> r, std::span<const double> z,
 /// times the largest entry of B.
 double BodyForm::gain() {
   if (length_ == 0.0) {
-    std::vector<double> z(at(pattern_.owned), 1.0), r(sigma_.size());
+    std::vector<double> z(pattern_.owned, 1.0), r(sigma_.size());
     for (int i = 0; i < 6; ++i) {
       const double size =
           std::sqrt(problem_.comm.sum(std::inner_product(z.begin(), z.end(), z.begin(), 0.0)));
@@ -404,9 +402,9 @@ double BodyForm::gain() {
       for (double& x : z) x /= size;
       spread(z);
       std::fill(r.begin(), r.end(), 0.0);
-      for (Index k = 0; k < n_blocks(); ++k) add_slips(k, r.data() + row_begin_[at(k)]);
+      for (Index k = 0; k < n_blocks(); ++k) add_slips(k, r.data() + row_begin_[k]);
       std::fill(z_.begin(), z_.end(), 0.0);
-      for (Index k = 0; k < n_blocks(); ++k) add_forces(k, r.data() + row_begin_[at(k)]);
+      for (Index k = 0; k < n_blocks(); ++k) add_forces(k, r.data() + row_begin_[k]);
       gather_forces(z);
     }
     if (length_ == 0.0) length_ = 1.0;
@@ -426,14 +424,14 @@ std::vector<std::vector<double>> BodyForm::rigid_motions() {
   std::vector<std::vector<double>> fields(6);
   const ProblemBodies& bodies = problem_.bodies;
   for (Index b = 0; b < bodies.n_owned; ++b) {
-    if (number_[at(bodies.dof_begin[at(b)])] < 0.0) continue;
+    if (number_[bodies.dof_begin[b]] < 0.0) continue;
     // columns: velocities (v + w x position, w) of the six motions
     Eigen::Matrix<double, 6, 6> v = Eigen::Matrix<double, 6, 6>::Identity();
-    for (int i = 0; i < 3; ++i) v.block<3, 1>(0, 3 + i) = Vec3::Unit(i).cross(position[at(b)]);
+    for (int i = 0; i < 3; ++i) v.block<3, 1>(0, 3 + i) = Vec3::Unit(i).cross(position[b]);
     const Eigen::MatrixXd z =
         root_of_inverse_mass(bodies, b).completeOrthogonalDecomposition().solve(v);
     for (std::size_t i = 0; i < 6; ++i)
-      for (Eigen::Index d = 0; d < 6; ++d) fields[i].push_back(z(d, static_cast<Eigen::Index>(i)));
+      for (Eigen::Index d = 0; d < 6; ++d) fields[i].push_back(z(d, i));
   }
   return fields;
 }

@@ -43,7 +43,7 @@ class DenseMatrix : public NewtonMatrix {
 
   int solve(std::span<double> x, double) override {
     if (a_.size() == 0) return 0;
-    Eigen::Map<Eigen::VectorXd> v(x.data(), static_cast<Eigen::Index>(x.size()));
+    Eigen::Map<Eigen::VectorXd> v(x.data(), x.size());
     if (symmetric_)
       cholesky_.solveInPlace(v);
     else
@@ -76,7 +76,7 @@ class SparseMatrix : public NewtonMatrix {
     for (std::size_t e = 0; e < place_.size(); ++e) {
       const int* const column = begin + pattern.column[e];
       const int* const found = std::lower_bound(rows + column[0], rows + column[1], pattern.row[e]);
-      place_[e] = static_cast<std::size_t>(found - rows);
+      place_[e] = found - rows;
     }
     cholesky_.analyzePattern(a_);
   }
@@ -87,7 +87,7 @@ class SparseMatrix : public NewtonMatrix {
   bool factor(std::span<const double> values, bool symmetric) override {
     if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); }))
       return false;
-    const std::span<double> sums(a_.valuePtr(), static_cast<std::size_t>(a_.nonZeros()));
+    const std::span<double> sums(a_.valuePtr(), a_.nonZeros());
     std::fill(sums.begin(), sums.end(), 0.0);
     for (std::size_t e = 0; e < values.size(); ++e) sums[place_[e]] += values[e];
     symmetric_ = symmetric;
@@ -104,7 +104,7 @@ class SparseMatrix : public NewtonMatrix {
   }
 
   int solve(std::span<double> x, double) override {
-    Eigen::Map<Eigen::VectorXd> v(x.data(), static_cast<Eigen::Index>(x.size()));
+    Eigen::Map<Eigen::VectorXd> v(x.data(), x.size());
     v = symmetric_ ? cholesky_.solve(v).eval() : lu_->solve(v).eval();
     return 0;
   }

@@ -11,8 +11,6 @@ constexpr int kTagNumbers = 413;
 /// Of an operator's largest entry: differences below are none.
 constexpr double kRoundOff = 1e-12;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// C + B (N + regularisation D), rows of three per contact.
 class RowForm : public NewtonForm {
  public:
@@ -45,13 +43,12 @@ class RowForm : public NewtonForm {
 bool equals_its_transpose(const AssembledOperator& op) {
   double largest = 0.0, difference = 0.0;
   for (Index i = 0; i < op.n_rows(); ++i)
-    for (auto j = static_cast<std::size_t>(op.row_begin[at(i)]);
-         j < static_cast<std::size_t>(op.row_begin[at(i + 1)]); ++j) {
+    for (std::size_t j = op.row_begin[i]; j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j) {
       const Index column = op.column[j];
       if (column >= op.n_rows()) continue;
       double mirrored = 0.0;
-      for (auto k = static_cast<std::size_t>(op.row_begin[at(column)]);
-           k < static_cast<std::size_t>(op.row_begin[at(column + 1)]); ++k)
+      for (std::size_t k = op.row_begin[column];
+           k < static_cast<std::size_t>(op.row_begin[column + 1]); ++k)
         if (op.column[k] == i) mirrored += op.value[k];
       largest = std::max(largest, std::abs(op.value[j]));
       difference = std::max(difference, std::abs(op.value[j] - mirrored));
@@ -66,34 +63,33 @@ RowForm::RowForm(const ConstraintProblem& problem) {
   pattern_.total = problem.comm.sum(std::int64_t{pattern_.owned});
   pattern_.block_size = 3;
   symmetric_ = problem.comm.min(std::int64_t{equals_its_transpose(op) ? 1 : 0}) > 0;
-  std::vector<double> number(at(op.n_rows() + op.n_halo_rows));
-  for (std::size_t i = 0; i < at(op.n_rows()); ++i)
+  std::vector<double> number(op.n_rows() + op.n_halo_rows);
+  for (std::int64_t i = 0; i < op.n_rows(); ++i)
     number[i] = static_cast<double>(pattern_.first) + static_cast<double>(i);
   HaloExchange halo(problem.comm, op.halo, 3, kTagNumbers);
   halo.begin(number);
   halo.end(number);
   std::vector<Index> columns;
   for (Index k = 0; k < op.n_rows() / 3; ++k) {
-    const auto begin = static_cast<std::ptrdiff_t>(op.row_begin[at(3 * k)]);
-    const auto end = static_cast<std::ptrdiff_t>(op.row_begin[at(3 * k + 3)]);
+    const auto begin = op.row_begin[3 * k];
+    const auto end = op.row_begin[3 * k + 3];
     columns.assign(op.column.begin() + begin, op.column.begin() + end);
     for (Index i = 0; i < 3; ++i) columns.push_back(3 * k + i);
     std::sort(columns.begin(), columns.end());
     columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
     const auto place = [&](Index c) {
-      return static_cast<std::size_t>(std::lower_bound(columns.begin(), columns.end(), c) -
-                                      columns.begin());
+      return std::lower_bound(columns.begin(), columns.end(), c) - columns.begin();
     };
     own_.push_back(place(3 * k));
     const std::size_t first = n_.size();
     n_.resize(first + 3 * columns.size(), 0.0);
     for (Index i = 0; i < 3; ++i) {
-      for (auto j = static_cast<std::size_t>(op.row_begin[at(3 * k + i)]);
-           j < static_cast<std::size_t>(op.row_begin[at(3 * k + i + 1)]); ++j)
-        n_[first + at(i) * columns.size() + place(op.column[j])] += op.value[j];
+      for (std::size_t j = op.row_begin[3 * k + i];
+           j < static_cast<std::size_t>(op.row_begin[3 * k + i + 1]); ++j)
+        n_[first + Offset{i} * columns.size() + place(op.column[j])] += op.value[j];
       for (const Index c : columns) {
-        pattern_.row.push_back(static_cast<Index>(pattern_.first) + 3 * k + i);
-        pattern_.column.push_back(static_cast<Index>(number[at(c)]));
+        pattern_.row.push_back(to_index(pattern_.first) + 3 * k + i);
+        pattern_.column.push_back(static_cast<Index>(number[c]));
       }
     }
     column_begin_.push_back(column_begin_.back() + columns.size());
@@ -104,9 +100,9 @@ bool RowForm::take(const BlockMatrices& c, const BlockMatrices* b, double regula
                    std::span<double> values) {
   using Mat3Rows = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
   for (std::size_t k = 0; k < own_.size(); ++k) {
-    const auto block = static_cast<Index>(k);
-    const auto columns = static_cast<Eigen::Index>(column_begin_[k + 1] - column_begin_[k]);
-    const auto own = static_cast<Eigen::Index>(own_[k]);
+    const auto block = to_index(k);
+    const Eigen::Index columns = column_begin_[k + 1] - column_begin_[k];
+    const Eigen::Index own = own_[k];
     const ConstRows n(n_.data() + 3 * column_begin_[k], 3, columns);
     Rows out(values.data() + 3 * column_begin_[k], 3, columns);
     out = n;

@@ -34,10 +34,10 @@ constexpr double kHopeful = 0.1;
 
 BlockMatrices::BlockMatrices(const ConstraintProblem& problem) {
   const Index n = problem.n_blocks();
-  begin.reserve(static_cast<std::size_t>(n) + 1);
+  begin.reserve(n + 1);
   begin.push_back(0);
   for (Index k = 0; k < n; ++k) {
-    const auto rows = static_cast<std::size_t>(block_view(problem, k).rows);
+    const std::size_t rows = block_view(problem, k).rows;
     begin.push_back(begin.back() + rows * rows);
   }
   value.assign(begin.back(), 0.0);
@@ -48,7 +48,7 @@ struct NewtonSystem::Impl {
       : problem(p), op(o), settings(s), where(std::move(user)), c(p), b(p), krylov(p.comm) {
     form = problem.assembled ? make_row_form(problem) : make_body_form(problem);
     values.resize(form->pattern().row.size());
-    unknowns.resize(static_cast<std::size_t>(form->pattern().owned));
+    unknowns.resize(form->pattern().owned);
     const std::int64_t total = form->pattern().total;
     const bool options = petsc_options_given("catena_contact_");
     const bool one_rank = problem.comm.size() == 1;
@@ -86,8 +86,8 @@ struct NewtonSystem::Impl {
     std::array<double, 6> small;
     std::vector<double> large;
     for (Index k = 0; k < n; ++k) {
-      const auto first = c.begin[static_cast<std::size_t>(k)];
-      const auto m = static_cast<std::size_t>(block_view(problem, k).rows);
+      const auto first = c.begin[k];
+      const std::size_t m = block_view(problem, k).rows;
       if (m > small.size()) large.resize(m);
       double* const u = m > small.size() ? large.data() : small.data();
       for (std::size_t i = 0; i < m; ++i) u[i] = y[row + i];

@@ -19,8 +19,8 @@ struct BlockMatrices {
   explicit BlockMatrices(const ConstraintProblem& problem);
   std::vector<std::size_t> begin;  ///< n_blocks + 1, into value
   std::vector<double> value;
-  double* block(Index k) { return value.data() + begin[static_cast<std::size_t>(k)]; }
-  const double* block(Index k) const { return value.data() + begin[static_cast<std::size_t>(k)]; }
+  double* block(Index k) { return value.data() + begin[k]; }
+  const double* block(Index k) const { return value.data() + begin[k]; }
 };
 
 /// What one solve took.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
 #include "petsc_runtime.hpp"
 
 namespace catena::petsc {
@@ -127,7 +128,7 @@ Solver::Solved Solver::solve(Vec right, Vec solution, double absolute) {
   check(KSPGetConvergedReason(ksp_, &reason), "KSPGetConvergedReason", settings_.place);
   check(KSPGetIterationNumber(ksp_, &iterations), "KSPGetIterationNumber", settings_.place);
   if (mumps_ && info(1) < 0) failed("solve");
-  return {reason > 0, static_cast<int>(iterations)};
+  return {reason > 0, narrow<int>(iterations)};
 }
 
 void Solver::keep(bool preconditioner) {

@@ -154,7 +154,7 @@ bool ProximalNewtonSteps::find_direction() {
   const Index n = problem_.n_blocks();
   std::size_t row = 0;
   for (Index k = 0; k < n; ++k) {
-    const auto m = static_cast<std::size_t>(block_view(problem_, k).rows);
+    const std::size_t m = block_view(problem_, k).rows;
     const double* const a = a_.block(k);
     const double* const b = b_.block(k);
     double* const c = c_.block(k);
@@ -187,8 +187,7 @@ void ProximalNewtonSteps::take_step() {
   lambda_0_ = lambda_;
   w_0_ = w_;
   const std::size_t first = past_.size() - std::min(past_.size(), kMemory);
-  const double largest =
-      *std::max_element(past_.begin() + static_cast<std::ptrdiff_t>(first), past_.end());
+  const double largest = *std::max_element(past_.begin() + first, past_.end());
   double length = 1.0;
   while (at_step(length) > largest * (1.0 - kDescent * length) && length > kShortest) length *= 0.5;
 }

@@ -9,8 +9,6 @@
 namespace catena {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Collective. Whether all blocks of all ranks lie in one subdomain of one rank.
 bool one_subdomain(const ConstraintProblem& problem) {
   const bool here = problem.n_blocks() > 0;
@@ -24,26 +22,26 @@ class ResidualEngine final : public SweepEngine {
  public:
   ResidualEngine(const ConstraintProblem& problem, DelassusOperator& op, const LocalRules& rules,
                  std::span<const double> impulses)
-      : rules_(rules), at_body_(at(problem.bodies.size())) {
-    std::vector<Index> blocks(at(problem.n_blocks()));
+      : rules_(rules), at_body_(problem.bodies.size()) {
+    std::vector<Index> blocks(problem.n_blocks());
     std::iota(blocks.begin(), blocks.end(), 0);
     const ProblemBodies& bodies = problem.bodies;
-    const std::vector<char> unshared(at(problem.bodies.size()), 0);
+    const std::vector<char> unshared(problem.bodies.size(), 0);
     for (const Index k : flatten(plan_sweep(problem, blocks, unshared, rules))) {
       Index packed = blocks_.size();
       append_block(blocks_, problem, k, rules.law, impulses, [&](Index b) {
-        return BodyPlace{at(bodies.dof_begin[at(b)]), 1.0};
+        return BodyPlace{bodies.dof_begin[b], 1.0};
       });
-      for (Index j = blocks_.blocks[at(packed)].reference_begin;
-           j < blocks_.blocks[at(packed)].reference_end; ++j)
-        body_of_.push_back(static_cast<Index>(
-            std::upper_bound(bodies.dof_begin.begin(), bodies.dof_begin.end(),
-                             static_cast<Index>(blocks_.references[at(j)].velocity)) -
-            bodies.dof_begin.begin() - 1));
-      for (Index j = blocks_.blocks[at(packed)].reference_begin;
-           j < blocks_.blocks[at(packed)].reference_end; ++j)
-        if (bodies.mass_kind[at(body_of_[at(j)])] != MassKind::prescribed)
-          at_body_[at(body_of_[at(j)])].push_back({packed, j});
+      for (Index j = blocks_.blocks[packed].reference_begin;
+           j < blocks_.blocks[packed].reference_end; ++j)
+        body_of_.push_back(
+            to_index(std::upper_bound(bodies.dof_begin.begin(), bodies.dof_begin.end(),
+                                      to_index(blocks_.references[j].velocity)) -
+                     bodies.dof_begin.begin() - 1));
+      for (Index j = blocks_.blocks[packed].reference_begin;
+           j < blocks_.blocks[packed].reference_end; ++j)
+        if (bodies.mass_kind[body_of_[j]] != MassKind::prescribed)
+          at_body_[body_of_[j]].push_back({packed, j});
     }
     start(problem, op);
   }
@@ -53,16 +51,16 @@ class ResidualEngine final : public SweepEngine {
     double residual = 0.0;
     for (Index step = 0; step < blocks_.size(); ++step) {
       const Index k = forward ? step : blocks_.size() - 1 - step;
-      const ExplicitBlocks::Block& block = blocks_.blocks[at(k)];
-      const std::size_t rows = at(block.rows);
+      const ExplicitBlocks::Block& block = blocks_.blocks[k];
+      const std::size_t rows = block.rows;
       const std::span<double> w = std::span(scratch_).subspan(0, rows);
       const std::span<double> change = std::span(scratch_).subspan(rows, rows);
       std::copy_n(r_.begin() + block.row, rows, w.begin());
       residual += turn_block(blocks_, k, rules_, w, change);
       for (std::size_t i = 0; i < rows; ++i)
-        r_[at(block.row) + i] += blocks_.sigma[at(block.row) + i] * change[i];
+        r_[block.row + i] += blocks_.sigma[block.row + i] * change[i];
       for (Index j = block.reference_begin; j < block.reference_end; ++j)
-        spread(blocks_.references[at(j)], rows, change, at_body_[at(body_of_[at(j)])]);
+        spread(blocks_.references[j], rows, change, at_body_[body_of_[j]]);
     }
     return residual;
   }
@@ -80,32 +78,32 @@ class ResidualEngine final : public SweepEngine {
 
   /// r = G V + Sigma lambda - q of the guess.
   void start(const ConstraintProblem& problem, DelassusOperator& op) {
-    std::vector<double> guess(at(problem.n_rows())), w(at(problem.n_rows()));
+    std::vector<double> guess(problem.n_rows()), w(problem.n_rows());
     store_impulses(guess);
-    std::vector<double> velocities(at(problem.bodies.n_dofs()));
+    std::vector<double> velocities(problem.bodies.n_dofs());
     op.velocities(guess, velocities);
     op.slips(velocities, guess, w);
     r_.resize(w.size());
     for (const ExplicitBlocks::Block& block : blocks_.blocks)
       std::copy_n(w.data() + block.problem_row, block.rows, r_.data() + block.row);
-    scratch_.resize(2 * at(blocks_.most_rows));
+    scratch_.resize(Offset{2} * blocks_.most_rows);
     Index most = 0;
     for (const ExplicitBlocks::Reference& ref : blocks_.references) most = std::max(most, ref.dofs);
-    d_b_.resize(at(most));
+    d_b_.resize(most);
   }
 
   /// d_b = M_b^-1 G_kb^T change; r_c += G_cb d_b for every block c at the body.
   void spread(const ExplicitBlocks::Reference& ref, std::size_t rows,
               std::span<const double> change, std::span<const Place> places) {
-    const std::size_t dofs = at(ref.dofs);
+    const std::size_t dofs = ref.dofs;
     std::fill_n(d_b_.begin(), dofs, 0.0);
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t m = 0; m < dofs; ++m) d_b_[m] += blocks_.y[ref.g + i * dofs + m] * change[i];
     for (const Place& place : places) {
-      const ExplicitBlocks::Block& other = blocks_.blocks[at(place.block)];
-      const double* g = blocks_.g.data() + blocks_.references[at(place.reference)].g;
-      for (std::size_t i = 0; i < at(other.rows); ++i)
-        for (std::size_t m = 0; m < dofs; ++m) r_[at(other.row) + i] += g[i * dofs + m] * d_b_[m];
+      const ExplicitBlocks::Block& other = blocks_.blocks[place.block];
+      const double* g = blocks_.g.data() + blocks_.references[place.reference].g;
+      for (Index i = 0; i < other.rows; ++i)
+        for (std::size_t m = 0; m < dofs; ++m) r_[other.row + i] += g[i * dofs + m] * d_b_[m];
     }
   }
 

@@ -53,45 +53,44 @@ SparseFactor::SparseFactor(const JointBlocks& structure) {
 
 void SparseFactor::find_pattern(const JointBlocks& structure) {
   const GeneralBlocks& blocks = structure.blocks;
-  refs_of_body_.resize(static_cast<std::size_t>(structure.bodies.size()));
-  const auto n_blocks = static_cast<std::size_t>(blocks.size());
-  for (std::size_t k = 0; k < n_blocks; ++k) {
+  refs_of_body_.resize(structure.bodies.size());
+  const auto n_blocks = blocks.size();
+  for (Index k = 0; k < n_blocks; ++k) {
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      block_of_ref_.push_back(static_cast<Index>(k));
-      refs_of_body_[static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(j)])].push_back(
-          j);
+      block_of_ref_.push_back(to_index(k));
+      refs_of_body_[blocks.body[j]].push_back(j);
     }
   }
   // neighbours of k from k on
   std::vector<Index> neighbor_begin = {0}, neighbor, mine;
   row_begin_ = {0};
   std::int64_t entries = 0;
-  for (std::size_t k = 0; k < n_blocks; ++k) {
-    mine = {static_cast<Index>(k)};
+  for (Index k = 0; k < n_blocks; ++k) {
+    mine = {to_index(k)};
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const auto body = static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(j)]);
+      const std::size_t body = blocks.body[j];
       for (const Index ref : refs_of_body_[body]) {
-        const Index other = block_of_ref_[static_cast<std::size_t>(ref)];
-        if (other > static_cast<Index>(k)) mine.push_back(other);
+        const Index other = block_of_ref_[ref];
+        if (other > to_index(k)) mine.push_back(other);
       }
     }
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     neighbor.insert(neighbor.end(), mine.begin(), mine.end());
-    neighbor_begin.push_back(static_cast<Index>(neighbor.size()));
+    neighbor_begin.push_back(to_index(neighbor.size()));
     for (Index row = blocks.row_begin[k]; row < blocks.row_begin[k + 1]; ++row) {
       for (const Index other : mine) {
-        const auto l = static_cast<std::size_t>(other);
+        const std::size_t l = other;
         for (Index c = std::max(row, blocks.row_begin[l]); c < blocks.row_begin[l + 1]; ++c) {
           column_.push_back(c);
         }
       }
-      entries = static_cast<std::int64_t>(column_.size());
+      entries = std::ssize(column_);
       if (entries > std::numeric_limits<int>::max() / 2) {
         throw Error("the matrix of the joints has more than 10^9 entries",
                     "sparse elimination of joints", "use solver.joints.method: iterative");
       }
-      row_begin_.push_back(static_cast<int>(entries));
+      row_begin_.push_back(narrow<int>(entries));
     }
   }
   list_products(structure, neighbor_begin, neighbor);
@@ -105,19 +104,17 @@ void SparseFactor::list_products(const JointBlocks& structure,
   for (std::size_t k = 0; k + 1 < neighbor_begin.size(); ++k) {
     Index at = 0;
     for (Index i = neighbor_begin[k]; i < neighbor_begin[k + 1]; ++i) {
-      const auto l = static_cast<std::size_t>(neighbor[static_cast<std::size_t>(i)]);
+      const std::size_t l = neighbor[i];
       column[l] = at;
       at += row_begin[l + 1] - row_begin[l];
     }
     const std::vector<Index>& begin = structure.blocks.body_begin;
     for (Index j = begin[k]; j < begin[k + 1]; ++j) {
-      const auto body =
-          static_cast<std::size_t>(structure.blocks.body[static_cast<std::size_t>(j)]);
+      const std::size_t body = structure.blocks.body[j];
       for (const Index ref : refs_of_body_[body]) {
-        const Index l = block_of_ref_[static_cast<std::size_t>(ref)];
-        if (l < static_cast<Index>(k)) continue;
-        products_.push_back(
-            {static_cast<Index>(k), l, j, ref, column[static_cast<std::size_t>(l)]});
+        const Index l = block_of_ref_[ref];
+        if (l < to_index(k)) continue;
+        products_.push_back({to_index(k), l, j, ref, column[l]});
       }
     }
   }
@@ -126,42 +123,37 @@ void SparseFactor::list_products(const JointBlocks& structure,
 void SparseFactor::assemble(const JointBlocks& joints, std::span<const double> added) {
   const GeneralBlocks& blocks = joints.blocks;
   const auto dofs_of = [&](Index ref) {
-    const auto b = static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(ref)]);
-    return static_cast<std::size_t>(joints.bodies.dof_begin[b + 1] - joints.bodies.dof_begin[b]);
+    const std::size_t b = blocks.body[ref];
+    return joints.bodies.dof_begin[b + 1] - joints.bodies.dof_begin[b];
   };
-  const auto begin_of = [&](Index ref) {
-    return static_cast<std::size_t>(blocks.jacobian_begin[static_cast<std::size_t>(ref)]);
-  };
+  const auto begin_of = [&](Index ref) { return blocks.jacobian_begin[ref]; };
   std::fill(value_.begin(), value_.end(), 0.0);
   for (std::size_t j = 0; j < blocks.body.size(); ++j) {
-    const auto ref = static_cast<Index>(j);
+    const auto ref = to_index(j);
     const std::size_t dofs = dofs_of(ref);
-    const auto end = static_cast<std::size_t>(blocks.jacobian_begin[j + 1]);
+    const std::size_t end = blocks.jacobian_begin[j + 1];
     for (std::size_t at = begin_of(ref); at < end; at += dofs) {
       apply_inverse_mass(joints.bodies, blocks.body[j], {blocks.jacobian.data() + at, dofs},
                          {jacobian_times_mass_.data() + at, dofs});
     }
   }
   for (const Product& p : products_) {
-    const auto k = static_cast<std::size_t>(p.k), l = static_cast<std::size_t>(p.l);
+    const std::size_t k = p.k, l = p.l;
     const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
     const Index columns = blocks.row_begin[l + 1] - blocks.row_begin[l];
     const std::size_t dofs = dofs_of(p.ref_k);
     for (Index r = 0; r < rows; ++r) {
-      const double* left =
-          jacobian_times_mass_.data() + begin_of(p.ref_k) + dofs * static_cast<std::size_t>(r);
+      const double* left = jacobian_times_mass_.data() + begin_of(p.ref_k) + dofs * Offset{r};
       // row r of block k starts at its diagonal
-      const int first = row_begin_[static_cast<std::size_t>(blocks.row_begin[k] + r)] - r;
+      const int first = row_begin_[blocks.row_begin[k] + r] - r;
       for (Index c = p.k == p.l ? r : 0; c < columns; ++c) {
-        const double* right =
-            blocks.jacobian.data() + begin_of(p.ref_l) + dofs * static_cast<std::size_t>(c);
-        value_[static_cast<std::size_t>(first + p.column + c)] +=
-            std::inner_product(left, left + dofs, right, 0.0);
+        const double* right = blocks.jacobian.data() + begin_of(p.ref_l) + dofs * Offset{c};
+        value_[first + p.column + c] += std::inner_product(left, left + dofs, right, 0.0);
       }
     }
   }
   for (std::size_t i = 0; i < added.size(); ++i) {
-    value_[static_cast<std::size_t>(row_begin_[i])] += blocks.compliance[i] + added[i];
+    value_[row_begin_[i]] += blocks.compliance[i] + added[i];
   }
 }
 
@@ -181,15 +173,15 @@ void SparseFactor::solve(std::span<double> x) {
 /// In the order of Eigen's AMD, which depends on the structure alone.
 void SparseFactor::pivots(std::span<double> out) {
   using Matrix = Eigen::SparseMatrix<double, Eigen::ColMajor, int>;
-  const auto n = static_cast<Eigen::Index>(row_begin_.size()) - 1;
+  const auto n = std::ssize(row_begin_) - 1;
   if (n == 0) return;
   // rows of the upper triangle are columns of the lower
-  const Eigen::Map<const Matrix> lower(n, n, static_cast<Eigen::Index>(value_.size()),
-                                       row_begin_.data(), column_.data(), value_.data());
+  const Eigen::Map<const Matrix> lower(n, n, value_.size(), row_begin_.data(), column_.data(),
+                                       value_.data());
   const Eigen::SimplicialLDLT<Matrix, Eigen::Lower, Eigen::AMDOrdering<int>> factor(lower);
   const Eigen::VectorXd d = factor.vectorD();
   const auto& place = factor.permutationP().indices();
-  for (Eigen::Index i = 0; i < n; ++i) out[static_cast<std::size_t>(i)] = d[place[i]];
+  for (Eigen::Index i = 0; i < n; ++i) out[i] = d[place[i]];
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ PetscCholesky::PetscCholesky(std::vector<int> row_begin, std::vector<int> column
                                     i.value.data(), &i.matrix),
         "MatCreateSeqSBAIJWithArrays");
   check(MatSetOption(i.matrix, MAT_SPD, PETSC_TRUE), "MatSetOption");
-  i.right_value.resize(static_cast<std::size_t>(n));
+  i.right_value.resize(n);
   check(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, i.right_value.data(), &i.right),
         "VecCreateSeqWithArray");
   check(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, nullptr, &i.solution),

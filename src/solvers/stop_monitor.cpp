@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "catena/base/index.hpp"
 #include "catena/base/timer.hpp"
 
 namespace catena {
@@ -108,7 +109,7 @@ bool StopMonitor::end() {
 void StopMonitor::show_progress(int iteration, const Errors& errors) {
   if (!watch_.shows_progress()) return;
   watch_.show("iteration " + std::to_string(iteration) + ": " +
-              std::string(kMetricNames[static_cast<std::size_t>(rule_.metric)]) + " " +
+              std::string(kMetricNames[ordinal(rule_.metric)]) + " " +
               with_unit(value_of(errors, rule_.metric), rule_.metric) + ", wanted " +
               with_unit(report_.threshold, rule_.metric));
 }
@@ -139,7 +140,7 @@ bool StopMonitor::keeps_to_cones() {
 bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
   errors_ = errors;
   const double value = value_of(errors, rule_.metric);
-  const std::string name(kMetricNames[static_cast<std::size_t>(rule_.metric)]);
+  const std::string name(kMetricNames[ordinal(rule_.metric)]);
   const std::string after = " after " + std::to_string(iteration) + " iterations";
   if (!is_finite(errors, rule_.metric)) {
     report_.status = SolveStatus::breakdown;
@@ -186,7 +187,7 @@ SolveReport StopMonitor::finish(const std::string& remark) {
     current_velocities_ = false;
     report_.reason += "; returned is iterate " + std::to_string(best_iteration_) +
                       " of least energy error, " +
-                      std::string(kMetricNames[static_cast<std::size_t>(rule_.metric)]) + " " +
+                      std::string(kMetricNames[ordinal(rule_.metric)]) + " " +
                       with_unit(value_of(errors_, rule_.metric), rule_.metric);
   }
   if (!remark.empty()) report_.reason += "; " + remark;

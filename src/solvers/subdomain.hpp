@@ -45,8 +45,7 @@ class Subdomain {
   std::span<const Index> bodies() const { return bodies_; }
   /// Velocities of this subdomain's copy of its i-th body.
   std::span<double> velocity(std::size_t i) {
-    return {line_data() + 8 * static_cast<std::size_t>(line_[i]),
-            static_cast<std::size_t>(dofs_[i])};
+    return {line_data() + Offset{8} * line_[i], static_cast<std::size_t>(dofs_[i])};
   }
   /// Sets all copies from a vector in the problem's places: V, or M^-1 G^T lambda in the
   /// acceleration formulation.
@@ -67,7 +66,7 @@ class Subdomain {
   double* line_data() { return reinterpret_cast<double*>(lines_.data()); }
   void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
                     bool with_inertia);
-  Index line_of(Index body) const { return line_of_body_[static_cast<std::size_t>(body)]; }
+  Index line_of(Index body) const { return line_of_body_[body]; }
   void pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   void pack_sphere(const ConstraintProblem& problem, Index block, std::span<const double> impulses,

@@ -11,8 +11,6 @@ namespace {
 /// order of bodies, and with it to the cache.
 constexpr std::size_t kWindow = 48;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// Inverse inertia if it is isotropic to round-off (a turned sphere's is only that).
 bool isotropic(std::span<const double> mass) {
   constexpr double kRoundOff = 1e-14;
@@ -28,13 +26,12 @@ bool isotropic(std::span<const double> mass) {
 enum class Roundness : char { none, isotropic, still };
 
 Roundness roundness_of(const ProblemBodies& bodies, Index b) {
-  if (bodies.mass_kind[at(b)] == MassKind::prescribed) {
-    const double* v = bodies.free_velocity.data() + bodies.dof_begin[at(b)];
+  if (bodies.mass_kind[b] == MassKind::prescribed) {
+    const double* v = bodies.free_velocity.data() + bodies.dof_begin[b];
     return v[3] == 0.0 && v[4] == 0.0 && v[5] == 0.0 ? Roundness::still : Roundness::isotropic;
   }
-  const bool round =
-      bodies.mass_kind[at(b)] == MassKind::rigid &&
-      isotropic(std::span(bodies.inverse_mass).subspan(at(bodies.mass_begin[at(b)]), 7));
+  const bool round = bodies.mass_kind[b] == MassKind::rigid &&
+                     isotropic(std::span(bodies.inverse_mass).subspan(bodies.mass_begin[b], 7));
   return round ? Roundness::isotropic : Roundness::none;
 }
 
@@ -58,38 +55,38 @@ std::vector<Index> contacts_by_body(const ConstraintProblem& problem,
                                     std::span<const Index> blocks) {
   if (problem.ordered) {
     const auto end =
-        std::lower_bound(blocks.begin(), blocks.end(), static_cast<Index>(problem.contacts.size()));
+        std::lower_bound(blocks.begin(), blocks.end(), to_index(problem.contacts.size()));
     return {blocks.begin(), end};
   }
   const Index n = problem.bodies.size();
   // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
   // order is the same wherever such a body is kept
   const auto place_of = [&](Index b) {
-    return problem.bodies.mass_kind[at(b)] == MassKind::prescribed ? n + b : b;
+    return problem.bodies.mass_kind[b] == MassKind::prescribed ? n + b : b;
   };
   struct Keyed {
     Index high, block;
   };
-  std::vector<Index> low, begin(2 * at(n) + 1, 0);
+  std::vector<Index> low, begin(Offset{2} * n + 1, 0);
   low.reserve(blocks.size());
   std::size_t n_contacts = 0;
   for (const Index k : blocks) {
-    if (at(k) >= problem.contacts.size()) break;  // general blocks come last
-    const RigidContact& c = problem.contacts[at(k)];
+    if (k >= std::ssize(problem.contacts)) break;  // general blocks come last
+    const RigidContact& c = problem.contacts[k];
     low.push_back(std::min(place_of(c.body_a), place_of(c.body_b)));
-    ++begin[at(low.back()) + 1];
+    ++begin[low.back() + 1];
     ++n_contacts;
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   std::vector<Keyed> sorted(n_contacts);
   std::vector<Index> next(begin.begin(), begin.end() - 1);
   for (std::size_t i = 0; i < n_contacts; ++i) {
-    const RigidContact& c = problem.contacts[at(blocks[i])];
+    const RigidContact& c = problem.contacts[blocks[i]];
     const Index high = std::max(place_of(c.body_a), place_of(c.body_b));
-    const Index first = begin[at(low[i])];
-    Index to = next[at(low[i])]++;
-    for (; to > first && sorted[at(to) - 1].high > high; --to) sorted[at(to)] = sorted[at(to) - 1];
-    sorted[at(to)] = {high, blocks[i]};
+    const Index first = begin[low[i]];
+    Index to = next[low[i]]++;
+    for (; to > first && sorted[to - 1].high > high; --to) sorted[to] = sorted[to - 1];
+    sorted[to] = {high, blocks[i]};
   }
   std::vector<Index> order(n_contacts);
   std::transform(sorted.begin(), sorted.end(), order.begin(),
@@ -121,27 +118,27 @@ class Batcher {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < n_waiting; ++i) {
       const Index k = waiting_[i];
-      if (taken < kLanes && take(problem_.contacts[at(k)])) {
+      if (taken < kLanes && take(problem_.contacts[k])) {
         out.push_back(k);
         ++taken;
       } else {
         waiting_[kept++] = k;
       }
     }
-    out.insert(out.end(), static_cast<std::size_t>(kLanes - taken), kNoIndex);
+    out.insert(out.end(), kLanes - taken, kNoIndex);
     return kept;
   }
 
   bool take(const RigidContact& c) {
     const bool moves_a = moves(c.body_a), moves_b = moves(c.body_b);
-    if (moves_a && last_batch_[at(c.body_a)] == batch_) return false;
-    if (moves_b && last_batch_[at(c.body_b)] == batch_) return false;
-    if (moves_a) last_batch_[at(c.body_a)] = batch_;
-    if (moves_b) last_batch_[at(c.body_b)] = batch_;
+    if (moves_a && last_batch_[c.body_a] == batch_) return false;
+    if (moves_b && last_batch_[c.body_b] == batch_) return false;
+    if (moves_a) last_batch_[c.body_a] = batch_;
+    if (moves_b) last_batch_[c.body_b] = batch_;
     return true;
   }
 
-  bool moves(Index b) const { return problem_.bodies.mass_kind[at(b)] != MassKind::prescribed; }
+  bool moves(Index b) const { return problem_.bodies.mass_kind[b] != MassKind::prescribed; }
 
   const ConstraintProblem& problem_;
   std::vector<Index>& last_batch_;  ///< per body
@@ -156,21 +153,19 @@ class Sorter {
     closed_ = rules.law != ContactLaw::box && rules.local != LocalSolve::cone &&
               (rules.local != LocalSolve::scalar || rules.omega == 1.0 ||
                rules.law == ContactLaw::frictionless);
-    round_.resize(at(problem.bodies.size()));
-    for (Index b = 0; b < problem.bodies.size(); ++b)
-      round_[at(b)] = roundness_of(problem.bodies, b);
+    round_.resize(problem.bodies.size());
+    for (Index b = 0; b < problem.bodies.size(); ++b) round_[b] = roundness_of(problem.bodies, b);
   }
 
   /// Appends contact k to the list of its kind.
   void sort(Index k, std::vector<Index>& spheres, std::vector<Index>& arms,
             std::vector<Index>& general) const {
-    const RigidContact& c = problem_.contacts[at(k)];
-    const auto dense = [&](Index b) { return problem_.bodies.mass_kind[at(b)] == MassKind::dense; };
+    const RigidContact& c = problem_.contacts[k];
+    const auto dense = [&](Index b) { return problem_.bodies.mass_kind[b] == MassKind::dense; };
     if (dense(c.body_a) || dense(c.body_b))
       general.push_back(k);
-    else if (closed_ && is_unit(c.normal) &&
-             seen_as_sphere(round_[at(c.body_a)], c.arm_a, c.normal) &&
-             seen_as_sphere(round_[at(c.body_b)], c.arm_b, c.normal))
+    else if (closed_ && is_unit(c.normal) && seen_as_sphere(round_[c.body_a], c.arm_a, c.normal) &&
+             seen_as_sphere(round_[c.body_b], c.arm_b, c.normal))
       spheres.push_back(k);
     else
       arms.push_back(k);
@@ -184,13 +179,13 @@ class Sorter {
 
 /// Whether a block touches a shared body.
 bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shared, Index k) {
-  const auto shared = [&](Index b) { return is_shared[at(b)] != 0; };
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto shared = [&](Index b) { return is_shared[b] != 0; };
+  const auto n_contacts = to_index(problem.contacts.size());
   if (k < n_contacts)
-    return shared(problem.contacts[at(k)].body_a) || shared(problem.contacts[at(k)].body_b);
+    return shared(problem.contacts[k].body_a) || shared(problem.contacts[k].body_b);
   const GeneralBlocks& general = problem.blocks;
   const auto body = [&](Index block, Index offset) {
-    return general.body.begin() + general.body_begin[at(block - n_contacts + offset)];
+    return general.body.begin() + general.body_begin[block - n_contacts + offset];
   };
   return std::any_of(body(k, 0), body(k, 1), shared);
 }
@@ -200,19 +195,18 @@ bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shar
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const char> shared, const LocalRules& rules) {
   std::vector<Index> order = contacts_by_body(problem, blocks);
-  order.insert(order.end(), blocks.begin() + static_cast<std::ptrdiff_t>(order.size()),
-               blocks.end());
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  order.insert(order.end(), blocks.begin() + order.size(), blocks.end());
+  const auto n_contacts = to_index(problem.contacts.size());
   std::array<std::vector<Index>, kSweepParts> parts;
   std::vector<Index> interior;
   interior.reserve(order.size());
   for (const Index k : order) (at_boundary(problem, shared, k) ? parts[0] : interior).push_back(k);
-  const auto half = interior.begin() + static_cast<std::ptrdiff_t>((interior.size() + 1) / 2);
+  const auto half = interior.begin() + ((interior.size() + 1) / 2);
   parts[1].assign(interior.begin(), half);
   parts[2].assign(half, interior.end());
 
   const Sorter sorter(problem, rules);
-  std::vector<Index> last_batch(at(problem.bodies.size()), 0);
+  std::vector<Index> last_batch(problem.bodies.size(), 0);
   Batcher batcher(problem, last_batch);
   SweepPlan plan;
   for (std::size_t part = 0; part < kSweepParts; ++part) {

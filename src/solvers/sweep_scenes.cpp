@@ -33,17 +33,15 @@ struct Lattice {
         for (int x = 0; x < n; ++x)
           if ((x + y + z) % 2 == 0) keyed.push_back({curve_key(Vec3(x, y, z), box), {x, y, z}});
     std::sort(keyed.begin(), keyed.end());
-    body_at.assign(
-        static_cast<std::size_t>(n) * static_cast<std::size_t>(n) * static_cast<std::size_t>(n),
-        kNoIndex);
+    body_at.assign(Offset{n} * Offset{n} * Offset{n}, kNoIndex);
     for (const auto& [key, c] : keyed) {
-      body_at[place(c)] = static_cast<Index>(cell.size());
+      body_at[place(c)] = to_index(cell.size());
       cell.push_back(c);
     }
   }
   std::size_t place(const std::array<int, 3>& c) const {
-    const auto at = [&](int i) { return static_cast<std::size_t>(c[static_cast<std::size_t>(i)]); };
-    const auto edge = static_cast<std::size_t>(n);
+    const auto at = [&](int i) { return c[i]; };
+    const std::size_t edge = n;
     return (at(2) * edge + at(1)) * edge + at(0);
   }
   /// The neighbour of a body in a direction, or kNoIndex.
@@ -74,7 +72,7 @@ void add_bodies(const Lattice& lattice, bool arms, ConstraintProblem& problem) {
     const Mat3 inverse_inertia = arms ? rotate_diagonal(q, inverse) : Mat3(inverse.asDiagonal());
     problem.bodies.add_rigid(static_cast<GlobalId>(i), 1.0 / mass, inverse_inertia, twist);
   }
-  problem.bodies.n_owned = static_cast<Index>(n);
+  problem.bodies.n_owned = to_index(n);
 }
 
 void add_contacts(const Lattice& lattice, bool arms, ConstraintProblem& problem) {
@@ -87,9 +85,9 @@ void add_contacts(const Lattice& lattice, bool arms, ConstraintProblem& problem)
         std::array<int, 3> step = kDirections[d];
         for (int& s : step) s *= sign;
         const Index j = lattice.neighbour(i, step);
-        if (j <= static_cast<Index>(i)) continue;
+        if (j <= to_index(i)) continue;
         RigidContact c;
-        c.body_a = static_cast<Index>(i);
+        c.body_a = to_index(i);
         c.body_b = j;
         c.key = {static_cast<GlobalId>(i), j, 0, 0};
         c.normal = Vec3(step[0], step[1], step[2]).normalized();
@@ -122,8 +120,8 @@ ChainPart chain_part(std::int64_t begin, std::int64_t end, std::int64_t all) {
     for (int p = 0; p < kRows && j + 1 < all; ++p)
       for (int q = 0; q < kRows; ++q) part.coupling.push_back(p == q ? -1.0 : 0.1);
     part.row_begin.push_back(part.row_begin.back() + kRows);
-    part.diagonal_begin.push_back(static_cast<std::int64_t>(part.diagonal.size()));
-    part.coupling_begin.push_back(static_cast<std::int64_t>(part.coupling.size()));
+    part.diagonal_begin.push_back(std::ssize(part.diagonal));
+    part.coupling_begin.push_back(std::ssize(part.coupling));
     part.name.push_back(j);
   }
   return part;
@@ -149,7 +147,7 @@ std::vector<ChainSeconds> time_chain(const Communicator& comm, std::int64_t join
   const std::int64_t first = joints * comm.rank();
   const ChainPart part = chain_part(first, first + joints, joints * comm.size());
   ChainFactor factor(comm, part, {});
-  std::vector<double> x(static_cast<std::size_t>(part.row_begin.back()));
+  std::vector<double> x(part.row_begin.back());
   std::vector<ChainSeconds> all;
   for (int k = 0; k <= repeats; ++k) {
     std::fill(x.begin(), x.end(), 1.0);

@@ -77,7 +77,7 @@ void upper_solve(const double* l, double* y) {
 }
 
 void set_inverse_mass(const ProblemBodies& bodies, Index body, std::array<double, 36>& w) {
-  const double* m = bodies.inverse_mass.data() + bodies.mass_begin[static_cast<std::size_t>(body)];
+  const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
   w.fill(0.0);
   w[0] = w[7] = w[14] = m[0];
   const std::array<int, 9> place = {1, 2, 3, 2, 4, 5, 3, 5, 6};  // xx xy xz; yx yy yz; ...
@@ -95,7 +95,7 @@ std::int64_t joint_flops(std::int64_t m, bool child) {
 
 TreeFactor::TreeFactor(const JointBlocks& structure, std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
-  pivot_.assign(static_cast<std::size_t>(blocks.n_rows()), 1.0);
+  pivot_.assign(blocks.n_rows(), 1.0);
   order(structure, in_forest);
   w_.resize(body_.size());
   u_.resize(body_.size());
@@ -106,46 +106,44 @@ TreeFactor::TreeFactor(const JointBlocks& structure, std::span<const char> in_fo
     size += (child ? 18 : 12) * joint.rows + joint.rows * joint.rows;
     flops_ += joint_flops(joint.rows, child);
   }
-  data_.resize(static_cast<std::size_t>(size));
+  data_.resize(size);
 }
 
 void TreeFactor::list_blocks_of_bodies(const JointBlocks& structure,
                                        std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
-  const auto in = [&](Index k) {
-    return in_forest.empty() || in_forest[static_cast<std::size_t>(k)] != 0;
-  };
-  block_begin_.assign(static_cast<std::size_t>(structure.bodies.size()) + 1, 0);
+  const auto in = [&](Index k) { return in_forest.empty() || in_forest[k] != 0; };
+  block_begin_.assign(structure.bodies.size() + 1, 0);
   const auto each = [&](auto&& f) {
     for (Index k = 0; k < blocks.size(); ++k) {
       if (!in(k)) continue;
-      const auto s = static_cast<std::size_t>(k);
+      const std::size_t s = k;
       for (Index j = blocks.body_begin[s]; j < blocks.body_begin[s + 1]; ++j) {
-        f(k, static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(j)]));
+        f(k, blocks.body[j]);
       }
     }
   };
   each([&](Index, std::size_t b) { ++block_begin_[b + 1]; });
   for (std::size_t b = 1; b < block_begin_.size(); ++b) block_begin_[b] += block_begin_[b - 1];
-  block_of_body_.resize(static_cast<std::size_t>(block_begin_.back()));
+  block_of_body_.resize(block_begin_.back());
   std::vector<Index> next(block_begin_.begin(), block_begin_.end() - 1);
-  each([&](Index k, std::size_t b) { block_of_body_[static_cast<std::size_t>(next[b]++)] = k; });
+  each([&](Index k, std::size_t b) { block_of_body_[next[b]++] = k; });
 }
 
 void TreeFactor::order(const JointBlocks& structure, std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   list_blocks_of_bodies(structure, in_forest);
-  std::vector<char> done(static_cast<std::size_t>(blocks.size()), 0);
-  std::vector<Index> place(static_cast<std::size_t>(structure.bodies.size()), kNoIndex);
+  std::vector<char> done(blocks.size(), 0);
+  std::vector<Index> place(structure.bodies.size(), kNoIndex);
   for (Index k = 0; k < blocks.size(); ++k) {
-    const auto s = static_cast<std::size_t>(k);
+    const std::size_t s = k;
     if (done[s] != 0 || !(in_forest.empty() || in_forest[s] != 0)) continue;
     const Index n_bodies = blocks.body_begin[s + 1] - blocks.body_begin[s];
     const Index rows = blocks.row_begin[s + 1] - blocks.row_begin[s];
     CATENA_CHECK(n_bodies >= 1 && n_bodies <= 2 && rows >= 1 && rows <= 6,
                  "a forest's blocks have 1 to 6 rows and one or two bodies");
-    const Index root = blocks.body[static_cast<std::size_t>(blocks.body_begin[s])];
-    if (place[static_cast<std::size_t>(root)] == kNoIndex) visit(structure, root, done, place);
+    const Index root = blocks.body[blocks.body_begin[s]];
+    if (place[root] == kNoIndex) visit(structure, root, done, place);
   }
   // found from the roots on: the reverse has every joint after those below it
   std::reverse(joints_.begin(), joints_.end());
@@ -158,32 +156,32 @@ void TreeFactor::visit(const JointBlocks& structure, Index root, std::span<char>
                        std::vector<Index>& place) {
   const GeneralBlocks& blocks = structure.blocks;
   const auto enter = [&](Index body) {
-    const auto b = static_cast<std::size_t>(body);
+    const std::size_t b = body;
     CATENA_CHECK(place[b] == kNoIndex, "the joints of a forest close no loop");
     CATENA_CHECK(structure.bodies.mass_kind[b] == MassKind::rigid, "a forest's bodies are rigid");
-    place[b] = static_cast<Index>(body_.size());
+    place[b] = to_index(body_.size());
     body_.push_back(body);
   };
   std::vector<Index> stack = {root};
   enter(root);
   while (!stack.empty()) {
     const Index body = stack.back();
-    const auto b = static_cast<std::size_t>(body);
+    const std::size_t b = body;
     stack.pop_back();
     for (Index i = block_begin_[b]; i < block_begin_[b + 1]; ++i) {
-      const Index k = block_of_body_[static_cast<std::size_t>(i)];
-      const auto s = static_cast<std::size_t>(k);
+      const Index k = block_of_body_[i];
+      const std::size_t s = k;
       if (done[s] != 0) continue;
       done[s] = 1;
       const Index first = blocks.body_begin[s];
-      const bool second = blocks.body[static_cast<std::size_t>(first)] != body;
+      const bool second = blocks.body[first] != body;
       Joint joint = joint_at(structure, k, second ? first + 1 : first);
       joint.parent = place[b];
       if (blocks.body_begin[s + 1] - first == 2) {
         joint.child_ref = second ? first : first + 1;
-        const Index child = blocks.body[static_cast<std::size_t>(joint.child_ref)];
+        const Index child = blocks.body[joint.child_ref];
         enter(child);
-        joint.child = place[static_cast<std::size_t>(child)];
+        joint.child = place[child];
         stack.push_back(child);
       }
       joints_.push_back(joint);
@@ -193,7 +191,7 @@ void TreeFactor::visit(const JointBlocks& structure, Index root, std::span<char>
 
 TreeFactor::Joint TreeFactor::joint_at(const JointBlocks& structure, Index block,
                                        Index parent_ref) const {
-  const auto s = static_cast<std::size_t>(block);
+  const std::size_t s = block;
   const std::vector<Index>& row_begin = structure.blocks.row_begin;
   return {block,
           kNoIndex,
@@ -201,7 +199,7 @@ TreeFactor::Joint TreeFactor::joint_at(const JointBlocks& structure, Index block
           parent_ref,
           kNoIndex,
           row_begin[s],
-          static_cast<int>(row_begin[s + 1] - row_begin[s]),
+          narrow<int>(row_begin[s + 1] - row_begin[s]),
           0};
 }
 
@@ -210,13 +208,13 @@ void TreeFactor::factor_joint(const Joint& joint, const JointBlocks& joints,
                               std::span<const double> added) {
   const GeneralBlocks& blocks = joints.blocks;
   const auto jacobian = [&](Index ref) {
-    return blocks.jacobian.data() + blocks.jacobian_begin[static_cast<std::size_t>(ref)];
+    return blocks.jacobian.data() + blocks.jacobian_begin[ref];
   };
-  const auto row = static_cast<std::size_t>(joint.row);
+  const std::size_t row = joint.row;
   double* at = data_.data() + joint.data;
   std::copy_n(jacobian(joint.parent_ref), 6 * M, at);
   const Eigen::Map<const Rows6<M>> g_p(at);
-  Eigen::Map<Square6> w_p(w_[static_cast<std::size_t>(joint.parent)].data());
+  Eigen::Map<Square6> w_p(w_[joint.parent].data());
   at += 6 * M;
 
   const Rows6<M> p = g_p * w_p;
@@ -224,13 +222,13 @@ void TreeFactor::factor_joint(const Joint& joint, const JointBlocks& joints,
   if (joint.child >= 0) {
     std::copy_n(jacobian(joint.child_ref), 6 * M, at);
     const Eigen::Map<const Rows6<M>> g_c(at);
-    const Eigen::Map<const Square6> w_c(w_[static_cast<std::size_t>(joint.child)].data());
+    const Eigen::Map<const Square6> w_c(w_[joint.child].data());
     const Rows6<M> c = g_c * w_c;
     t += c.lazyProduct(g_c.transpose());
     at += 6 * M;
   }
   for (int i = 0; i < M; ++i) {
-    const auto r = row + static_cast<std::size_t>(i);
+    const auto r = row + i;
     t(i, i) += blocks.compliance[r] + added[r];
   }
   raised_ += cholesky<M>(t, added.data() + row, pivot_.data() + row);
@@ -264,13 +262,13 @@ template <int M>
 void TreeFactor::forward_joint(const Joint& joint, std::span<double> x) {
   using Six = Eigen::Matrix<double, 6, 1>;
   const double* at = data_.data() + joint.data;
-  Eigen::Map<Six> u_p(u_[static_cast<std::size_t>(joint.parent)].data());
+  Eigen::Map<Six> u_p(u_[joint.parent].data());
   Eigen::Map<Vector<M>> out(x.data() + joint.row);
   Vector<M> y = out;
   y.noalias() -= Eigen::Map<const Rows6<M>>(at).lazyProduct(u_p);
   at += 6 * M;
   if (joint.child >= 0) {
-    const Eigen::Map<const Six> u_c(u_[static_cast<std::size_t>(joint.child)].data());
+    const Eigen::Map<const Six> u_c(u_[joint.child].data());
     y.noalias() -= Eigen::Map<const Rows6<M>>(at).lazyProduct(u_c);
     at += 6 * M;
   }
@@ -286,14 +284,14 @@ void TreeFactor::backward_joint(const Joint& joint, std::span<double> x) {
   const double* g_p = data_.data() + joint.data;
   const double* g_c = g_p + 6 * M;
   const double* at = joint.child >= 0 ? g_c + 6 * M : g_c;
-  Eigen::Map<Six> f_p(u_[static_cast<std::size_t>(joint.parent)].data());
+  Eigen::Map<Six> f_p(u_[joint.parent].data());
   Eigen::Map<Vector<M>> out(x.data() + joint.row);
   Vector<M> y = out;
   y.noalias() -= Eigen::Map<const Rows6<M>>(at).lazyProduct(f_p);
   upper_solve<M>(at + 6 * M, y.data());
   f_p.noalias() += Eigen::Map<const Rows6<M>>(g_p).transpose().lazyProduct(y);
   if (joint.child >= 0) {
-    Eigen::Map<Six> f_c(u_[static_cast<std::size_t>(joint.child)].data());
+    Eigen::Map<Six> f_c(u_[joint.child].data());
     f_c.noalias() = Eigen::Map<const Rows6<M>>(g_c).transpose().lazyProduct(y);
   }
   out = y;

@@ -67,14 +67,14 @@ void diagonal(const JointBlocks& joints, std::span<double> out) {
   const ProblemBodies& bodies = joints.bodies;
   std::vector<double> f;
   for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
-    const auto first = static_cast<std::size_t>(blocks.row_begin[k]);
-    const auto rows = static_cast<std::size_t>(blocks.row_begin[k + 1]) - first;
+    const std::size_t first = blocks.row_begin[k];
+    const auto rows = blocks.row_begin[k + 1] - first;
     for (std::size_t r = 0; r < rows; ++r) out[first + r] = blocks.compliance[first + r];
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index body = blocks.body[static_cast<std::size_t>(j)];
-      const auto b = static_cast<std::size_t>(body);
-      const auto dofs = static_cast<std::size_t>(bodies.dof_begin[b + 1] - bodies.dof_begin[b]);
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[static_cast<std::size_t>(j)];
+      const Index body = blocks.body[j];
+      const std::size_t b = body;
+      const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
       const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       if (bodies.mass_kind[b] == MassKind::rigid) {
         for (std::size_t r = 0; r < rows; ++r, g += 6) {
@@ -97,32 +97,28 @@ void diagonal(const JointBlocks& joints, std::span<double> out) {
 /// Per row, which mechanism it belongs to, 0 .. n-1.
 std::vector<Index> mechanism_of_rows(const JointBlocks& structure, Index& n) {
   const GeneralBlocks& blocks = structure.blocks;
-  std::vector<Index> up(static_cast<std::size_t>(structure.bodies.size()));
+  std::vector<Index> up(structure.bodies.size());
   std::iota(up.begin(), up.end(), 0);
   const auto root = [&](Index b) {
-    while (up[static_cast<std::size_t>(b)] != b) {
-      b = up[static_cast<std::size_t>(b)] =
-          up[static_cast<std::size_t>(up[static_cast<std::size_t>(b)])];
+    while (up[b] != b) {
+      b = up[b] = up[up[b]];
     }
     return b;
   };
-  const auto first_body = [&](std::size_t k) {
-    return blocks.body[static_cast<std::size_t>(blocks.body_begin[k])];
-  };
+  const auto first_body = [&](std::size_t k) { return blocks.body[blocks.body_begin[k]]; };
   for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
     CATENA_CHECK(blocks.body_begin[k + 1] > blocks.body_begin[k], "joints have bodies");
     for (Index j = blocks.body_begin[k] + 1; j < blocks.body_begin[k + 1]; ++j) {
-      up[static_cast<std::size_t>(root(blocks.body[static_cast<std::size_t>(j)]))] =
-          root(first_body(k));
+      up[root(blocks.body[j])] = root(first_body(k));
     }
   }
   std::vector<Index> number(up.size(), kNoIndex);
   std::vector<Index> of_row;
   n = 0;
   for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
-    Index& mechanism = number[static_cast<std::size_t>(root(first_body(k)))];
+    Index& mechanism = number[root(first_body(k))];
     if (mechanism == kNoIndex) mechanism = n++;
-    of_row.resize(static_cast<std::size_t>(blocks.row_begin[k + 1]), mechanism);
+    of_row.resize(blocks.row_begin[k + 1], mechanism);
   }
   return of_row;
 }
@@ -133,44 +129,42 @@ void add_products(const JointBlocks& joints, const std::vector<std::vector<doubl
                   std::span<const Index> mechanism, std::vector<Eigen::MatrixXd>& product) {
   const GeneralBlocks& blocks = joints.blocks;
   const ProblemBodies& bodies = joints.bodies;
-  const auto dofs = static_cast<std::size_t>(bodies.n_dofs());
+  const std::size_t dofs = bodies.n_dofs();
   std::vector<std::vector<double>> f(n.size(), std::vector<double>(dofs, 0.0)), v = f;
-  std::vector<Index> of_body(static_cast<std::size_t>(bodies.size()), kNoIndex);
+  std::vector<Index> of_body(bodies.size(), kNoIndex);
   for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const auto body = static_cast<std::size_t>(blocks.body[static_cast<std::size_t>(j)]);
-      const auto first = static_cast<std::size_t>(bodies.dof_begin[body]);
-      const auto end = static_cast<std::size_t>(bodies.dof_begin[body + 1]);
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[static_cast<std::size_t>(j)];
-      of_body[body] = mechanism[static_cast<std::size_t>(blocks.row_begin[k])];
+      const std::size_t body = blocks.body[j];
+      const std::size_t first = bodies.dof_begin[body];
+      const std::size_t end = bodies.dof_begin[body + 1];
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      of_body[body] = mechanism[blocks.row_begin[k]];
       for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
         for (std::size_t d = first; d < end; ++d, ++g) {
-          for (std::size_t i = 0; i < n.size(); ++i)
-            f[i][d] += *g * n[i][static_cast<std::size_t>(r)];
+          for (std::size_t i = 0; i < n.size(); ++i) f[i][d] += *g * n[i][r];
         }
       }
     }
   }
   const auto add = [&](Index m, auto&& term) {
     if (m == kNoIndex) return;
-    Eigen::MatrixXd& p = product[static_cast<std::size_t>(m)];
+    Eigen::MatrixXd& p = product[m];
     for (Eigen::Index i = 0; i < p.rows(); ++i) {
       for (Eigen::Index k = 0; k < p.cols(); ++k) {
-        p(i, k) += term(static_cast<std::size_t>(i), static_cast<std::size_t>(k));
+        p(i, k) += term(i, k);
       }
     }
   };
   for (std::size_t b = 0; b < of_body.size(); ++b) {
-    const auto first = static_cast<std::size_t>(bodies.dof_begin[b]);
-    const auto count = static_cast<std::size_t>(bodies.dof_begin[b + 1]) - first;
+    const std::size_t first = bodies.dof_begin[b];
+    const auto count = bodies.dof_begin[b + 1] - first;
     for (std::size_t i = 0; i < n.size(); ++i) {
-      apply_inverse_mass(bodies, static_cast<Index>(b), {f[i].data() + first, count},
+      apply_inverse_mass(bodies, to_index(b), {f[i].data() + first, count},
                          {v[i].data() + first, count});
     }
     add(of_body[b], [&](std::size_t i, std::size_t k) {
-      return std::inner_product(f[i].begin() + static_cast<std::ptrdiff_t>(first),
-                                f[i].begin() + static_cast<std::ptrdiff_t>(first + count),
-                                v[k].begin() + static_cast<std::ptrdiff_t>(first), 0.0);
+      return std::inner_product(f[i].begin() + first, f[i].begin() + (first + count),
+                                v[k].begin() + first, 0.0);
     });
   }
   for (std::size_t r = 0; r < mechanism.size(); ++r) {
@@ -188,9 +182,9 @@ class RegularisedElimination final : public JointElimination {
         drive_(structure.drive) {
     if (std::find(drive_.begin(), drive_.end(), 1) == drive_.end()) drive_.clear();
     mechanism_ = mechanism_of_rows(structure, n_mechanisms_);
-    const auto n = static_cast<std::size_t>(structure.blocks.n_rows());
+    const std::size_t n = structure.blocks.n_rows();
     for (auto* v : {&diagonal_, &added_, &pivot_, &second_pivot_, &change_}) v->resize(n, 1.0);
-    sum_.resize(static_cast<std::size_t>(n_mechanisms_));
+    sum_.resize(n_mechanisms_);
   }
 
   void factor(const JointBlocks& joints) override;
@@ -258,19 +252,18 @@ void RegularisedElimination::find_candidates() {
     pivot_[i] /= diagonal_[i];
     smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
   }
-  candidates_.assign(static_cast<std::size_t>(n_mechanisms_), {});
+  candidates_.assign(n_mechanisms_, {});
   const double suspicious =
       std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
   if (!(smallest_pivot_ < genuine_)) return;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
     if (pivot_[i] < suspicious) {
-      candidates_[static_cast<std::size_t>(mechanism_[i])].push_back(static_cast<Index>(i));
+      candidates_[mechanism_[i]].push_back(to_index(i));
     }
   }
   for (std::vector<Index>& rows : candidates_) {
-    std::stable_sort(rows.begin(), rows.end(), [this](Index a, Index b) {
-      return pivot_[static_cast<std::size_t>(a)] < pivot_[static_cast<std::size_t>(b)];
-    });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
   }
 }
 
@@ -312,7 +305,7 @@ void RegularisedElimination::keep_growing_candidates(const JointBlocks& joints) 
   factor_->pivots(second_pivot_);
   for (const std::vector<Index>& rows : candidates_) {
     for (const Index row : rows) {
-      const auto i = static_cast<std::size_t>(row);
+      const std::size_t i = row;
       // round-off may have taken the first pivot
       const double first = std::max(pivot_[i], kPivotFloor * kJointRegularisation);
       if (second_pivot_[i] > kGrowth * first * diagonal_[i]) redundant_.push_back(row);
@@ -324,8 +317,8 @@ void RegularisedElimination::name_redundant_rows() {
   for (const Index row : redundant_) {
     if (report_.redundant.size() == kNamed) return;
     const auto above = std::upper_bound(row_begin_.begin(), row_begin_.end(), row);
-    const auto k = static_cast<std::size_t>(above - row_begin_.begin()) - 1;
-    report_.redundant.push_back({name_[k], static_cast<int>(row - row_begin_[k])});
+    const auto k = (above - row_begin_.begin()) - 1;
+    report_.redundant.push_back({name_[k], narrow<int>(row - row_begin_[k])});
   }
 }
 
@@ -333,14 +326,14 @@ void RegularisedElimination::name_redundant_rows() {
 void RegularisedElimination::sums(std::span<const double> a, std::span<const double> b) {
   std::fill(sum_.begin(), sum_.end(), 0.0);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    sum_[static_cast<std::size_t>(mechanism_[i])] += a[i] * b[i];
+    sum_[mechanism_[i]] += a[i] * b[i];
   }
 }
 
 /// x <- x - [D] n sum_, mechanism by mechanism.
 void RegularisedElimination::add(std::span<const double> n, bool weighted, std::span<double> x) {
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] -= (weighted ? diagonal_[i] : 1.0) * n[i] * sum_[static_cast<std::size_t>(mechanism_[i])];
+    x[i] -= (weighted ? diagonal_[i] : 1.0) * n[i] * sum_[mechanism_[i]];
   }
 }
 
@@ -379,7 +372,7 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
   for (std::size_t i = 0; i < most; ++i) {
     std::fill(x.begin(), x.end(), 0.0);
     for (const std::vector<Index>& rows : candidates_) {
-      if (i < rows.size()) x[static_cast<std::size_t>(rows[i])] = 1.0;
+      if (i < rows.size()) x[rows[i]] = 1.0;
     }
     for (int round = 0; round < 4; ++round) {
       for (std::size_t r = 0; r < x.size(); ++r) x[r] *= added_[r];
@@ -389,7 +382,7 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
       for (std::size_t r = 0; r < x.size(); ++r) change_[r] = x[r] * diagonal_[r];
       sums(x, change_);
       for (std::size_t r = 0; r < x.size(); ++r) {
-        const double square = sum_[static_cast<std::size_t>(mechanism_[r])];
+        const double square = sum_[mechanism_[r]];
         if (square > 0.0) x[r] /= std::sqrt(square);
       }
     }
@@ -400,10 +393,10 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
 /// Rayleigh and Ritz: the null vectors among the combinations of those in null_, mechanism by
 /// mechanism, and how many rows are redundant.
 void RegularisedElimination::separate_null(const JointBlocks& joints) {
-  const auto most = static_cast<Eigen::Index>(null_.size());
+  const Eigen::Index most = null_.size();
   std::vector<Eigen::MatrixXd> product(candidates_.size());
   for (std::size_t m = 0; m < candidates_.size(); ++m) {
-    const auto k = static_cast<Eigen::Index>(candidates_[m].size());
+    const Eigen::Index k = candidates_[m].size();
     product[m].setZero(k, k);
   }
   add_products(joints, null_, mechanism_, product);
@@ -420,13 +413,13 @@ void RegularisedElimination::separate_null(const JointBlocks& joints) {
   }
   Eigen::VectorXd old(most);
   for (std::size_t r = 0; r < diagonal_.size(); ++r) {
-    const Eigen::MatrixXd& u = combination[static_cast<std::size_t>(mechanism_[r])];
-    for (Eigen::Index i = 0; i < most; ++i) old[i] = null_[static_cast<std::size_t>(i)][r];
+    const Eigen::MatrixXd& u = combination[mechanism_[r]];
+    for (Eigen::Index i = 0; i < most; ++i) old[i] = null_[i][r];
     for (Eigen::Index i = 0; i < kept; ++i) {
-      null_[static_cast<std::size_t>(i)][r] = i < u.cols() ? u.col(i).dot(old.head(u.rows())) : 0.0;
+      null_[i][r] = i < u.cols() ? u.col(i).dot(old.head(u.rows())) : 0.0;
     }
   }
-  null_.resize(static_cast<std::size_t>(kept));
+  null_.resize(kept);
 }
 
 /// Drives that contradict the rest of their mechanism are to give way, not the joints of its loop:
@@ -436,21 +429,18 @@ void RegularisedElimination::separate_null(const JointBlocks& joints) {
 /// the joints are redundant without the drives, which are right then and must not give way.
 void RegularisedElimination::find_yielding_drives() {
   if (drive_.empty() || null_.empty()) return;
-  const auto n_mechanisms = static_cast<std::size_t>(n_mechanisms_);
+  const std::size_t n_mechanisms = n_mechanisms_;
   drives_.assign(n_mechanisms, {});
   for (std::size_t r = 0; r < drive_.size(); ++r)
-    if (drive_[r] != 0)
-      drives_[static_cast<std::size_t>(mechanism_[r])].push_back(static_cast<Index>(r));
+    if (drive_[r] != 0) drives_[mechanism_[r]].push_back(to_index(r));
   yield_.resize(n_mechanisms);
   for (std::size_t m = 0; m < n_mechanisms; ++m) {
     const std::vector<Index>& rows = drives_[m];
-    Eigen::MatrixXd p(static_cast<Eigen::Index>(rows.size()),
-                      static_cast<Eigen::Index>(null_.size()));
+    Eigen::MatrixXd p(rows.size(), null_.size());
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const auto row = static_cast<std::size_t>(rows[r]);
+      const std::size_t row = rows[r];
       for (std::size_t i = 0; i < null_.size(); ++i)
-        p(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(i)) =
-            std::sqrt(diagonal_[row]) * null_[i][row];
+        p(r, i) = std::sqrt(diagonal_[row]) * null_[i][row];
     }
     if (p.size() == 0) continue;
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(p.transpose() * p);
@@ -464,18 +454,17 @@ void RegularisedElimination::find_yielding_drives() {
 /// b of contradictory drives becomes what the joints allow.
 void RegularisedElimination::yield_drives(std::span<double> b) {
   if (yield_.empty()) return;
-  Eigen::MatrixXd contradiction(static_cast<Eigen::Index>(null_.size()), n_mechanisms_);
+  Eigen::MatrixXd contradiction(null_.size(), n_mechanisms_);
   for (std::size_t i = 0; i < null_.size(); ++i) {
     sums(null_[i], b);
-    contradiction.row(static_cast<Eigen::Index>(i)) =
-        Eigen::Map<const Eigen::RowVectorXd>(sum_.data(), n_mechanisms_);
+    contradiction.row(i) = Eigen::Map<const Eigen::RowVectorXd>(sum_.data(), n_mechanisms_);
   }
   for (std::size_t m = 0; m < yield_.size(); ++m) {
     if (yield_[m].size() == 0) continue;
-    const Eigen::VectorXd change = yield_[m] * contradiction.col(static_cast<Eigen::Index>(m));
+    const Eigen::VectorXd change = yield_[m] * contradiction.col(m);
     for (std::size_t r = 0; r < drives_[m].size(); ++r) {
-      const auto row = static_cast<std::size_t>(drives_[m][r]);
-      b[row] -= std::sqrt(diagonal_[row]) * change[static_cast<Eigen::Index>(r)];
+      const std::size_t row = drives_[m][r];
+      b[row] -= std::sqrt(diagonal_[row]) * change[r];
     }
   }
 }

@@ -14,8 +14,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// The disc of each row in full; the normal has none.
 constexpr std::array<std::size_t, 6> kDiscOf = {3, 0, 0, 1, 1, 2};
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
-
 /// Every disc cut to its radius mu_i z_n, directions kept.
 Vec6 cut_discs(const DiscCone& cone, Vec6 z) {
   for (std::size_t i = 0; i < 3; ++i) {
@@ -33,7 +31,7 @@ Vec6 solve_rows_of(const LocalRules& rules, const WideContact& c, Vec6 w, Vec6 z
   const int rows = rules.law == ContactLaw::frictionless ? 1 : 6;
   for (int i = 0; i < rows; ++i) {
     const double bound =
-        rules.law == ContactLaw::box && i > 0 ? c.cone.bound[kDiscOf[at(i)]] * z[0] : kInfinity;
+        rules.law == ContactLaw::box && i > 0 ? c.cone.bound[kDiscOf[i]] * z[0] : kInfinity;
     const double lower = i == 0 ? 0.0 : -bound;
     const double next = std::clamp(z[i] - rules.omega * w[i] / c.problem.d(i, i), lower, bound);
     w += c.problem.d.col(i) * (next - z[i]);
@@ -98,8 +96,8 @@ Vec6 solve_full(const LocalRules& rules, const WideContact& c, const Vec6& w, co
 Vec6 scaled_rows(const WideContact& c, std::span<const double> rows, bool impulses) {
   Vec6 out = Vec6::Zero();
   for (int i = 0; i < 6; ++i) {
-    if (c.place[at(i)] < 0) continue;
-    const double value = rows[at(c.place[at(i)])];
+    if (c.place[i] < 0) continue;
+    const double value = rows[c.place[i]];
     out[i] = impulses ? value * c.scale[i] : value / c.scale[i];
   }
   return out;
@@ -108,7 +106,7 @@ Vec6 scaled_rows(const WideContact& c, std::span<const double> rows, bool impuls
 void store_impulses(const WideContact& c, const Vec6& z, std::span<double> lambda) {
   std::fill(lambda.begin(), lambda.end(), 0.0);
   for (int i = 0; i < 6; ++i)
-    if (c.place[at(i)] >= 0) lambda[at(c.place[at(i)])] = z[i] / c.scale[i];
+    if (c.place[i] >= 0) lambda[c.place[i]] = z[i] / c.scale[i];
 }
 
 void shift_and_invert(DiscProblem& problem) {
@@ -129,10 +127,8 @@ void shift_and_invert(DiscProblem& problem) {
 WideContact make_wide_contact(const BlockView& view, std::span<const double> d) {
   WideContact c;
   c.place = full_places(view);
-  const auto rows = at(static_cast<int>(view.rows));
-  const auto entry = [&](int i, int j) {
-    return d[at(c.place[at(i)]) * rows + at(c.place[at(j)])];
-  };
+  const std::size_t rows = narrow<int>(view.rows);
+  const auto entry = [&](int i, int j) { return d[Offset{c.place[i]} * rows + c.place[j]]; };
   c.scale.setOnes();
   c.problem.d.setIdentity();
   c.problem.inverse.setIdentity();
@@ -141,17 +137,17 @@ WideContact make_wide_contact(const BlockView& view, std::span<const double> d) 
   const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
   for (std::size_t i = 0; i < 3; ++i) {
     const int first = kDiscBegin[i], last = kDiscBegin[i] + kDiscRows[i] - 1;
-    if (c.place[at(first)] < 0) continue;
+    if (c.place[first] < 0) continue;
     const double mean = 0.5 * (entry(first, first) + entry(last, last));
     for (int row = first; row <= last; ++row)
-      if (!(entry(row, row) > 0.0)) c.place[at(row)] = -1;
+      if (!(entry(row, row) > 0.0)) c.place[row] = -1;
     if (!(mean > 0.0)) continue;
     c.scale[first] = c.scale[last] = std::sqrt(mean);
     c.cone.bound[i] = bounds[i] * c.scale[first] / c.scale[0];
   }
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
-      if (c.place[at(i)] >= 0 && c.place[at(j)] >= 0)
+      if (c.place[i] >= 0 && c.place[j] >= 0)
         c.problem.d(i, j) = entry(i, j) / (c.scale[i] * c.scale[j]);
   shift_and_invert(c.problem);
   return c;
@@ -171,7 +167,7 @@ void make_admissible(ContactLaw law, const WideContact& contact, std::span<doubl
   } else {
     z[0] = std::max(z[0], 0.0);
     for (int i = 1; i < 6; ++i) {
-      const double bound = law == ContactLaw::box ? contact.cone.bound[kDiscOf[at(i)]] * z[0] : 0.0;
+      const double bound = law == ContactLaw::box ? contact.cone.bound[kDiscOf[i]] * z[0] : 0.0;
       z[i] = std::clamp(z[i], -bound, bound);
     }
   }

@@ -37,7 +37,7 @@ WorkEstimate estimate_work(const ConstraintProblem& problem) {
     sweep = kRigidContact * static_cast<double>(problem.contacts.size()) +
             kBlock * problem.blocks.size() +
             kJacobianNumber * static_cast<double>(problem.blocks.jacobian.size());
-    unknowns = problem.bodies.dof_begin[static_cast<std::size_t>(problem.bodies.n_owned)];
+    unknowns = problem.bodies.dof_begin[problem.bodies.n_owned];
   }
   std::array<std::int64_t, 2> sums = {unknowns, problem.n_rows()};
   problem.comm.sum(sums);

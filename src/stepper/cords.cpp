@@ -21,8 +21,6 @@ constexpr double kLonger = 1e-9;
 /// Of the inertia across that the tension found asks for, above which the step is solved again.
 constexpr double kJump = 1.5;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 }  // namespace
 
 /// k of a unit impulse: what tension has of the masses across the cord, where an arm in line with
@@ -32,7 +30,7 @@ double Cords::stiffness_of(const JointConstants& joint, const std::array<Index, 
   double sum = 0.0;
   for (std::size_t side = 0; side < 2; ++side) {
     if (body[side] == kNoIndex) continue;
-    const BodyConstants& constants = set.bodies.constants[at(body[side])];
+    const BodyConstants& constants = set.bodies.constants[body[side]];
     if (constants.kind != BodyKind::dynamic) continue;
     const double arm = joint.frame[side].p.norm();
     sum += 1.0 / constants.mass + arm * (arm + joint.length) / constants.inertia.minCoeff();
@@ -57,7 +55,7 @@ bool Cords::need_rows(const Communicator& comm, const Bodies& bodies, const Stat
     const double lambda = std::abs(state.joints[j].impulse[0]);
     any = lambda > 0.0 && stiffness_of(joint, set.joint_bodies[j], set, h) * lambda > kFollowed;
   }
-  return comm.max(static_cast<std::int64_t>(any ? 1 : 0)) > 0;
+  return comm.max(std::int64_t{any ? 1 : 0}) > 0;
 }
 
 void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& joints, double h,
@@ -73,19 +71,19 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& 
     cord.block = joints.block_of(j, JointPart::rows);
     cord.rope_block = joints.block_of(j, JointPart::rope);
     cord.jacobian = saved_.size();
-    const auto k = at(cord.block);
-    const auto row = at(blocks.row_begin[k]);
+    const std::size_t k = cord.block;
+    const std::size_t row = blocks.row_begin[k];
     cord.rows = joints.has_rows_across(j) ? 3 : 1;
-    for (auto b = at(blocks.body_begin[k]); b < at(blocks.body_begin[k + 1]); ++b) {
+    for (auto b = blocks.body_begin[k]; b < blocks.body_begin[k + 1]; ++b) {
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[b];
       saved_.insert(saved_.end(), g, g + 6 * cord.rows);
       const Index body = blocks.body[b];
       const Twist& twist = set.bodies.twist(body);
       const Vec3 push(g[0], g[1], g[2]), turn(g[3], g[4], g[5]);
       cord.speed += push.dot(twist.v) + turn.dot(twist.w);
-      if (problem.bodies.mass_kind[at(body)] != MassKind::rigid) continue;
-      const BodyConstants& constants = set.bodies.constants[at(body)];
-      const Vec3 own = set.bodies.state[at(body)].pose.q.conjugate() * turn;
+      if (problem.bodies.mass_kind[body] != MassKind::rigid) continue;
+      const BodyConstants& constants = set.bodies.constants[body];
+      const Vec3 own = set.bodies.state[body].pose.q.conjugate() * turn;
       cord.n += push.squaredNorm() / constants.mass + own.dot(own.cwiseQuotient(constants.inertia));
     }
     cord.stiffness = stiffness_of(joint, set.joint_bodies[j], set, h);
@@ -110,7 +108,7 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& 
 }
 
 std::size_t Cords::impulse_at(Index block, const ConstraintProblem& problem) const {
-  return 3 * problem.contacts.size() + at(problem.blocks.row_begin[at(block)]);
+  return 3 * problem.contacts.size() + problem.blocks.row_begin[block];
 }
 
 /// Gives the row the velocity at which it does no work; where it was driven apart in the step, one
@@ -118,7 +116,7 @@ std::size_t Cords::impulse_at(Index block, const ConstraintProblem& problem) con
 void Cords::hold(double lambda, Cord& cord, ConstraintProblem& problem) const {
   cord.held = true;
   const double share = lambda * cord.speed < 0.0 ? kReturned : 1.0;
-  problem.blocks.q[at(problem.blocks.row_begin[at(cord.block)])] = -share * cord.speed;
+  problem.blocks.q[problem.blocks.row_begin[cord.block]] = -share * cord.speed;
 }
 
 /// Shows the solver one of a rope's two blocks, or none, and the rows across.
@@ -127,12 +125,12 @@ void Cords::pose(const Cord& cord, ConstraintProblem& problem) const {
     set_row(cord, cord.block, 0, cord.taut, cord.compliance, problem);
     set_row(cord, cord.rope_block, 0, cord.swept, cord.compliance, problem);
     GeneralBlocks& blocks = problem.blocks;
-    const auto row = at(blocks.row_begin[at(cord.block)]);
+    const std::size_t row = blocks.row_begin[cord.block];
     if (!cord.taut)
       blocks.q[row] = 0.0;
     else if (!cord.held)
       blocks.q[row] = cord.q;
-    blocks.q[at(blocks.row_begin[at(cord.rope_block)])] = cord.swept ? cord.q : 0.0;
+    blocks.q[blocks.row_begin[cord.rope_block]] = cord.swept ? cord.q : 0.0;
   }
   for (std::size_t r = 1; r < cord.rows; ++r)
     set_row(cord, cord.block, r, cord.inertia > 0.0, 1.0 / cord.inertia, problem);
@@ -142,10 +140,10 @@ void Cords::pose(const Cord& cord, ConstraintProblem& problem) const {
 void Cords::set_row(const Cord& cord, Index block, std::size_t r, bool live, double compliance,
                     ConstraintProblem& problem) const {
   GeneralBlocks& blocks = problem.blocks;
-  const auto k = at(block);
-  blocks.compliance[at(blocks.row_begin[k]) + r] = live ? compliance : cord.n > 0.0 ? cord.n : 1.0;
+  const std::size_t k = block;
+  blocks.compliance[blocks.row_begin[k] + r] = live ? compliance : cord.n > 0.0 ? cord.n : 1.0;
   std::size_t from = cord.jacobian + 6 * r;
-  for (auto b = at(blocks.body_begin[k]); b < at(blocks.body_begin[k + 1]); ++b) {
+  for (auto b = blocks.body_begin[k]; b < blocks.body_begin[k + 1]; ++b) {
     double* to = blocks.jacobian.data() + blocks.jacobian_begin[b] + 6 * r;
     for (std::size_t d = 0; d < 6; ++d) to[d] = live ? saved_[from + d] : 0.0;
     from += 6 * cord.rows;
@@ -156,11 +154,11 @@ void Cords::set_row(const Cord& cord, Index block, std::size_t r, bool live, dou
 double Cords::speed(const Cord& cord, std::span<const double> velocities,
                     const ConstraintProblem& problem) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const auto k = at(cord.block);
+  const std::size_t k = cord.block;
   const double* g = saved_.data() + cord.jacobian;
   double u = 0.0;
-  for (auto b = at(blocks.body_begin[k]); b < at(blocks.body_begin[k + 1]); ++b) {
-    const double* v = velocities.data() + 6 * at(blocks.body[b]);
+  for (auto b = blocks.body_begin[k]; b < blocks.body_begin[k + 1]; ++b) {
+    const double* v = velocities.data() + Offset{6} * blocks.body[b];
     for (int d = 0; d < 6; ++d) u += g[d] * v[d];
     g += 6 * cord.rows;
   }
@@ -179,9 +177,9 @@ bool Cords::revise_tension(double lambda, Cord& cord, std::span<const double> ve
   }
   const double u = speed(cord, velocities, problem);
   if (!(lambda * (cord.speed + u) > 0.0)) return false;
-  const double before = problem.blocks.q[at(problem.blocks.row_begin[at(cord.block)])];
+  const double before = problem.blocks.q[problem.blocks.row_begin[cord.block]];
   hold(lambda, cord, problem);
-  return problem.blocks.q[at(problem.blocks.row_begin[at(cord.block)])] != before;
+  return problem.blocks.q[problem.blocks.row_begin[cord.block]] != before;
 }
 
 bool Cords::revise_rope(bool solved, std::span<double> impulses, std::span<const double> velocities,

@@ -28,8 +28,8 @@ void add_bodies(const Model& model, const Bodies& bodies, const State& state, Su
     sums[1] -= body.mass * model.gravity.dot(s.pose.p);
     const Vec3 angular = s.pose.p.cross(p) + spin;
     for (int k = 0; k < 3; ++k) {
-      sums[static_cast<std::size_t>(2 + k)] += p[k];
-      sums[static_cast<std::size_t>(5 + k)] += angular[k];
+      sums[2 + k] += p[k];
+      sums[5 + k] += angular[k];
     }
   }
 }
@@ -61,7 +61,7 @@ namespace {
 
 /// Velocity of body `b` at the contact point, from 6 numbers a body.
 Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
-  const double* t = twists.data() + 6 * static_cast<std::size_t>(b);
+  const double* t = twists.data() + Offset{6} * b;
   const Vec3 v(t[0], t[1], t[2]);
   const Vec3 w(t[3], t[4], t[5]);
   return v + w.cross(arm);
@@ -70,7 +70,7 @@ Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
 Vec3 velocity_at(const Twist& twist, const Vec3& arm) { return twist.v + twist.w.cross(arm); }
 
 bool is_prescribed(const ConstraintProblem& problem, Index b) {
-  return problem.bodies.mass_kind[static_cast<std::size_t>(b)] == MassKind::prescribed;
+  return problem.bodies.mass_kind[b] == MassKind::prescribed;
 }
 
 /// Puts the work of a contact where it belongs: `normal_work` and `all_work` of its impulse on the
@@ -118,25 +118,25 @@ void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double
 void add_blocks(const ConstraintProblem& problem, std::span<const double> impulses,
                 const LocalBodies& bodies, std::span<const double> twists,
                 std::span<const char> recovering, AuditTerms& work) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   const GeneralBlocks& blocks = problem.blocks;
   for (Index g = 0; g < blocks.size(); ++g) {
-    const auto block = static_cast<std::size_t>(g);
+    const std::size_t block = g;
     if (blocks.kind[block] != BlockKind::contact) continue;
     const BlockView view = block_view(problem, n_contacts + g);
-    const auto rows = static_cast<std::size_t>(view.rows);
+    const std::size_t rows = view.rows;
     const double* lambda = impulses.data() + view.row;
     double normal_work = 0.0, all_work = 0.0, after = 0.0;
-    for (auto j = static_cast<std::size_t>(blocks.body_begin[block]);
+    for (std::size_t j = blocks.body_begin[block];
          j < static_cast<std::size_t>(blocks.body_begin[block + 1]); ++j) {
       const double* jacobian = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      const std::size_t dof = 6 * static_cast<std::size_t>(blocks.body[j]);
+      const std::size_t dof = Offset{6} * blocks.body[j];
       const Twist& before = bodies.twist(blocks.body[j]);
       double on_body = 0.0;
       for (std::size_t row = 0; row < rows; ++row) {
         double before_row = 0.0, after_row = 0.0;
         for (std::size_t c = 0; c < 6; ++c) {
-          const auto axis = static_cast<Eigen::Index>(c % 3);
+          const Eigen::Index axis = c % 3;
           before_row += jacobian[6 * row + c] * (c < 3 ? before.v[axis] : before.w[axis]);
           after_row += jacobian[6 * row + c] * twists[dof + c];
         }
@@ -147,8 +147,7 @@ void add_blocks(const ConstraintProblem& problem, std::span<const double> impuls
       all_work += on_body;
       if (is_prescribed(problem, blocks.body[j])) work.external_work -= on_body;
     }
-    add_work(lambda[0], normal_work, all_work, after,
-             recovering[static_cast<std::size_t>(n_contacts) + block] != 0, work);
+    add_work(lambda[0], normal_work, all_work, after, recovering[n_contacts + block] != 0, work);
   }
 }
 

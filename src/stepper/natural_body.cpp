@@ -28,7 +28,7 @@ NaturalMass natural_mass(double mass, const Vec3& inertia) {
     }
     if (j > kZero * inertia.sum()) {
       m.j[i] = j;
-      m.axis[static_cast<std::size_t>(m.axes++)] = i;
+      m.axis[m.axes++] = i;
     }
   }
   if (m.axes == 2) m.axis[2] = 3 - m.axis[0] - m.axis[1];
@@ -100,7 +100,7 @@ Mat3 inverse_inertia(const NaturalMass& mass, const Mat3& a) {
   }
   Mat3 inertia = Mat3::Zero();
   for (int n = 0; n < mass.axes; ++n) {
-    const int k = mass.axis[static_cast<std::size_t>(n)];
+    const int k = mass.axis[n];
     inertia +=
         mass.j[k] * (a.col(k).squaredNorm() * Mat3::Identity() - a.col(k) * a.col(k).transpose());
   }
@@ -110,7 +110,7 @@ Mat3 inverse_inertia(const NaturalMass& mass, const Mat3& a) {
 Vec3 spin_of(const NaturalMass& mass, const Mat3& a, const Mat3& p) {
   Vec3 sum = Vec3::Zero();
   for (int n = 0; n < mass.axes; ++n) {
-    const int k = mass.axis[static_cast<std::size_t>(n)];
+    const int k = mass.axis[n];
     sum += a.col(k).cross(p.col(k));
   }
   return sum;
@@ -161,12 +161,10 @@ InternalConstraints::InternalConstraints(const NaturalMass& mass, const Mat3& a)
     std::array<double, 3> w{};
     Mat3 c;  // a_i . a_j of the axes that are coordinates
     for (int i = 0; i < axes; ++i) {
-      w[static_cast<std::size_t>(i)] = 1.0 / mass.j[mass.axis[static_cast<std::size_t>(i)]];
-      for (int j = 0; j <= i; ++j)
-        c(i, j) = c(j, i) = a.col(mass.axis[static_cast<std::size_t>(i)])
-                                .dot(a.col(mass.axis[static_cast<std::size_t>(j)]));
+      w[i] = 1.0 / mass.j[mass.axis[i]];
+      for (int j = 0; j <= i; ++j) c(i, j) = c(j, i) = a.col(mass.axis[i]).dot(a.col(mass.axis[j]));
     }
-    const auto weight = [&](int i, int k) { return i == k ? w[static_cast<std::size_t>(i)] : 0.0; };
+    const auto weight = [&](int i, int k) { return i == k ? w[i] : 0.0; };
     for (std::size_t r = 0; r < kPairs.size(); ++r) {
       const auto [i, j] = kPairs[r];
       f_[r] = i == j ? 0.5 * (c(i, i) - 1.0) : c(i, j);
@@ -211,8 +209,8 @@ InternalConstraints::Rows InternalConstraints::product(const Mat3& x) const {
   with_axes(mass_.axes, [&](auto axes) {
     constexpr auto kPairs = pairs<decltype(axes)::value>();
     for (std::size_t r = 0; r < kPairs.size(); ++r) {
-      const int i = mass_.axis[static_cast<std::size_t>(kPairs[r].i)];
-      const int j = mass_.axis[static_cast<std::size_t>(kPairs[r].j)];
+      const int i = mass_.axis[kPairs[r].i];
+      const int j = mass_.axis[kPairs[r].j];
       y[r] = a_.col(j).dot(x.col(i));
       if (i != j) y[r] += a_.col(i).dot(x.col(j));
     }
@@ -225,8 +223,8 @@ Mat3 InternalConstraints::transposed(const Rows& mu, const Mat3& a) const {
   with_axes(mass_.axes, [&](auto axes) {
     constexpr auto kPairs = pairs<decltype(axes)::value>();
     for (std::size_t r = 0; r < kPairs.size(); ++r) {
-      const int i = mass_.axis[static_cast<std::size_t>(kPairs[r].i)];
-      const int j = mass_.axis[static_cast<std::size_t>(kPairs[r].j)];
+      const int i = mass_.axis[kPairs[r].i];
+      const int j = mass_.axis[kPairs[r].j];
       force.col(i) += mu[r] * a.col(j);
       if (i != j) force.col(j) += mu[r] * a.col(i);
     }

@@ -119,10 +119,10 @@ void NaturalStepper::Impl::take_over(NaturalOutcome&& kept) {
 bool NaturalStepper::Impl::all_sound() const {
   bool all = true;
   for (std::size_t n = 0; n < dynamic.size() && all; ++n) {
-    const std::size_t b = at(dynamic[n]);
+    const std::size_t b = dynamic[n];
     all = is_sound({pose[b], twist[b]});
   }
-  return comm.min(static_cast<std::int64_t>(all ? 1 : 0)) == 1;
+  return comm.min(std::int64_t{all ? 1 : 0}) == 1;
 }
 
 /// Kinetic energy that joint j's spring alone would have given to its bodies at rest, J: what a
@@ -132,9 +132,8 @@ double NaturalStepper::Impl::energy_of_impulse(std::size_t j) const {
   const bool turns = joints[j].constants().type == JointType::torsion_spring;
   double sum = 0.0;
   for (const Index b : joints[j].body()) {
-    if (b == kNoIndex || !is_dynamic(at(b))) continue;
-    const double inertia =
-        turns ? set.bodies.constants[at(b)].inertia.maxCoeff() : on.mass[at(b)].mass;
+    if (b == kNoIndex || !is_dynamic(b)) continue;
+    const double inertia = turns ? set.bodies.constants[b].inertia.maxCoeff() : on.mass[b].mass;
     if (inertia > 0.0) sum += 0.5 * spring_total[j] * spring_total[j] / inertia;
   }
   return sum;
@@ -170,7 +169,7 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
   };
   std::array<double, n> sum{};
   for (const Index i : dynamic) {
-    const std::size_t b = at(i);
+    const std::size_t b = i;
     const BodyConstants& body = set.bodies.constants[b];
     const auto kinetic = [&](const Pose& p, const Twist& t) {
       const Vec3 own = p.q.conjugate() * t.w;
@@ -186,7 +185,7 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
     if (other != nullptr) sum[between] += apart_of(b, *other);
   }
   for (const auto& [b, f] : forces) {
-    const BodyConstants& body = set.bodies.constants[at(b)];
+    const BodyConstants& body = set.bodies.constants[b];
     sum[rest] += 0.5 * h * h * f->force.squaredNorm() / body.mass;
     if (body.inertia.maxCoeff() > 0.0)
       sum[rest] += 0.5 * h * h * f->torque.squaredNorm() / body.inertia.maxCoeff();
@@ -234,7 +233,7 @@ GlobalId NaturalStepper::Impl::doubtful_joint(const NaturalOutcome& other) const
   for (std::size_t j = 0; j < joints.size(); ++j) {
     double value = 0.0;
     for (const Index b : joints[j].body())
-      if (b != kNoIndex && is_dynamic(at(b))) value += apart_of(at(b), other);
+      if (b != kNoIndex && is_dynamic(b)) value += apart_of(b, other);
     if (!std::isfinite(value)) value = std::numeric_limits<double>::max();
     const GlobalId own = joints[j].constants().id;
     if (value > worst || (value == worst && own < id)) id = own;

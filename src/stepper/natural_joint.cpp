@@ -11,8 +11,6 @@ namespace catena {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 const NaturalCoordinates& world_place() {
   static const NaturalCoordinates world{Vec3::Zero(), Mat3::Identity()};
   return world;
@@ -148,7 +146,7 @@ void NaturalJoint::add_drivers() {
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   const Mat3 &a = frame_[0], &b = frame_[1];
   for (int i = 0; i < static_cast<int>(kJointAxes); ++i) {
-    const JointAxis& axis = joint_->axis[static_cast<std::size_t>(i)];
+    const JointAxis& axis = joint_->axis[i];
     if (axis.limited())
       refuse("has limits, which are inequalities", "remove limits, or use time.stepper: spook");
     if (axis.friction > 0.0)
@@ -223,17 +221,17 @@ void NaturalJoint::check(const NaturalBodies& bodies) const {
     refuse("gives way (compliance, or erp and cfm)",
            "natural coordinates hold joints exactly: use a spring, or time.stepper: spook");
   const auto dynamic = [&](std::size_t s) {
-    return body_[s] != kNoIndex && bodies.dynamic[at(body_[s])] != 0;
+    return body_[s] != kNoIndex && bodies.dynamic[body_[s]] != 0;
   };
   if (joint_->type == JointType::knife_edge && dynamic(0))
     refuse("slides on a body that moves freely, which is not quadratic in natural coordinates",
            "let it slide on the world or on a body with a given motion");
   for (std::size_t s = 0; s < 2; ++s) {
     if (!dynamic(s)) continue;
-    const NaturalMass& mass = bodies.mass[at(body_[s])];
+    const NaturalMass& mass = bodies.mass[body_[s]];
     if (mass.axes >= 2) continue;
     constexpr double kZero = 1e-12;
-    bool met = has_place(mass, joint_->frame[s].p, bodies.place[at(body_[s])].r);
+    bool met = has_place(mass, joint_->frame[s].p, bodies.place[body_[s]].r);
     for (const Term& term : terms_) {
       met = met && has_vector(mass, s == 0 ? term.u : term.v, kZero);
       if (term.turns_v == (s == 1)) met = met && has_vector(mass, term.quarter, kZero);
@@ -253,15 +251,15 @@ bool NaturalJoint::is_spring() const {
   return joint_->type == JointType::spring || joint_->type == JointType::torsion_spring;
 }
 
-bool NaturalJoint::angular(int row) const { return terms_[static_cast<std::size_t>(row)].angular; }
+bool NaturalJoint::angular(int row) const { return terms_[row].angular; }
 
 NaturalJoint::Sides NaturalJoint::sides(const NaturalBodies& bodies) const {
   Sides s;
   for (std::size_t k = 0; k < 2; ++k) {
     const bool world = body_[k] == kNoIndex;
-    s.place[k] = world ? &world_place() : &bodies.place[at(body_[k])];
-    s.rate[k] = world ? &world_rate() : &bodies.rate[at(body_[k])];
-    s.correction[k] = world ? &world_rate() : &bodies.correction[at(body_[k])];
+    s.place[k] = world ? &world_place() : &bodies.place[body_[k]];
+    s.rate[k] = world ? &world_rate() : &bodies.rate[body_[k]];
+    s.correction[k] = world ? &world_rate() : &bodies.correction[body_[k]];
     s.arm[k] = s.place[k]->a * joint_->frame[k].p;
   }
   s.d = (s.place[1]->r - s.place[0]->r) + (s.arm[1] - s.arm[0]);
@@ -269,15 +267,13 @@ NaturalJoint::Sides NaturalJoint::sides(const NaturalBodies& bodies) const {
 }
 
 std::array<double, 2> NaturalJoint::target(int axis, const NaturalTime& time) const {
-  const JointAxis& motor = joint_->axis[static_cast<std::size_t>(axis)];
+  const JointAxis& motor = joint_->axis[axis];
   if (motor.motor == MotorKind::velocity) {
-    const double rate = motor.table < 0
-                            ? motor.target
-                            : model_->tables[static_cast<std::size_t>(motor.table)].at(time.t);
+    const double rate = motor.table < 0 ? motor.target : model_->tables[motor.table].at(time.t);
     return {0.0, rate};
   }
   if (motor.table < 0) return {motor.target, 0.0};
-  const ValueTable& table = model_->tables[static_cast<std::size_t>(motor.table)];
+  const ValueTable& table = model_->tables[motor.table];
   const TablePoint point = evaluate(table.rows(), time.t, time.inside());
   return {point.value, point.slope};
 }
@@ -420,8 +416,8 @@ void NaturalJoint::hold(const NaturalBodies& bodies, const NaturalTime& time, co
   const Vec3 dd = (db.r - da.r) + (db.a * c[1] - da.a * c[0]);
   std::array<Hold, 2> side{};
   for (std::size_t k = 0; k < 2; ++k) {
-    if (body_[k] == kNoIndex || bodies.dynamic[at(body_[k])] == 0) continue;
-    side[k] = {&load[at(body_[k])].hold, &load[at(body_[k])].rate};
+    if (body_[k] == kNoIndex || bodies.dynamic[body_[k]] == 0) continue;
+    side[k] = {&load[body_[k]].hold, &load[body_[k]].rate};
   }
   for (const Term& term : terms_) {
     const double m = *mu++;
@@ -507,7 +503,7 @@ void NaturalJoint::as_rows(const NaturalBodies& bodies, const double* lambda,
   const std::size_t first = joint_->type == JointType::fixed ? 3 : 2;
   const Mat3 axes = sides(bodies).place[0]->a * frame_[0];
   const Vec3 couple = axes * Vec3(lambda[first], lambda[first + 1], lambda[first + 2]);
-  for (int k = 0; k < 3; ++k) rows[first + static_cast<std::size_t>(k)] = couple[k];
+  for (int k = 0; k < 3; ++k) rows[first + k] = couple[k];
 }
 
 double NaturalJoint::pull(const NaturalBodies& bodies, double angle, std::vector<NaturalLoad>& load,
@@ -515,7 +511,7 @@ double NaturalJoint::pull(const NaturalBodies& bodies, double angle, std::vector
   const Sides s = sides(bodies);
   const NaturalCoordinates &da = *s.rate[0], &db = *s.rate[1];
   const auto moves = [&](std::size_t k) {
-    return body_[k] != kNoIndex && bodies.dynamic[at(body_[k])] != 0;
+    return body_[k] != kNoIndex && bodies.dynamic[body_[k]] != 0;
   };
   if (joint_->type == JointType::spring) {
     const double length = s.d.norm();
@@ -532,7 +528,7 @@ double NaturalJoint::pull(const NaturalBodies& bodies, double angle, std::vector
         power_on_prescribed += force[k].dot(speed[k]);
         continue;
       }
-      NaturalCoordinates& on = load[at(body_[k])].rate;
+      NaturalCoordinates& on = load[body_[k]].rate;
       on.r += force[k];
       on.a += force[k] * joint_->frame[k].p.transpose();
     }
@@ -545,7 +541,7 @@ double NaturalJoint::pull(const NaturalBodies& bodies, double angle, std::vector
                                 b.col(0).dot(a.col(0)) + b.col(1).dot(a.col(1)));
   const double now = raw + kTurn * std::round((angle - raw) / kTurn);
   const auto omega = [&](std::size_t k) {
-    return body_[k] == kNoIndex ? Vec3(Vec3::Zero()) : bodies.twist[at(body_[k])].w;
+    return body_[k] == kNoIndex ? Vec3(Vec3::Zero()) : bodies.twist[body_[k]].w;
   };
   const double torque =
       -joint_->stiffness * (now - joint_->length) - joint_->damping * z.dot(omega(1) - omega(0));
@@ -554,7 +550,7 @@ double NaturalJoint::pull(const NaturalBodies& bodies, double angle, std::vector
     const Vec3 couple = (k == 1 ? torque : -torque) * z;
     power += couple.dot(omega(k));
     if (moves(k))
-      add_couple(bodies.mass[at(body_[k])], s.place[k]->a, couple, load[at(body_[k])].rate.a);
+      add_couple(bodies.mass[body_[k]], s.place[k]->a, couple, load[body_[k]].rate.a);
     else
       power_on_prescribed += couple.dot(omega(k));
   }

@@ -55,13 +55,13 @@ class NaturalJoint {
   NaturalJoint(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
                const NaturalBodies& bodies, const Model& model);
 
-  int rows() const { return static_cast<int>(terms_.size()); }
+  int rows() const { return narrow<int>(terms_.size()); }
   bool is_spring() const;
   bool is_driven() const { return driven_; }
   /// Whether a row is a motor's.
-  bool is_driver(int row) const { return terms_[static_cast<std::size_t>(row)].driver >= 0; }
+  bool is_driver(int row) const { return terms_[row].driver >= 0; }
   /// The axis of a driver's row.
-  int driven_axis(int row) const { return terms_[static_cast<std::size_t>(row)].driver; }
+  int driven_axis(int row) const { return terms_[row].driver; }
   const JointConstants& constants() const { return *joint_; }
   const std::array<Index, 2>& body() const { return body_; }
   bool angular(int row) const;

@@ -67,7 +67,7 @@ void NaturalStepper::Impl::set_masses() {
     InternalConstraints rows(mass, a);
     on.correction[b].a = rows.correction(alpha);
     complete_rates(mass, on.place[b], on.correction[b]);
-    if (static_cast<Index>(b) < bodies.n_owned) internal.push_back(rows);
+    if (to_index(b) < bodies.n_owned) internal.push_back(rows);
   }
 }
 
@@ -82,7 +82,7 @@ void NaturalStepper::Impl::set_free(std::size_t b, const Vec3& linear, const Vec
 
 void NaturalStepper::Impl::set_free_velocities(std::span<const double> state) {
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
-    const auto b = at(dynamic[i]);
+    const std::size_t b = dynamic[i];
     const double* s = state.data() + kWidth * i;
     set_free(b, vector_at(s + 12), spin_of(on.mass[b], on.place[b].a, axes_at(s + 15)));
   }
@@ -92,8 +92,8 @@ void NaturalStepper::Impl::set_free_velocities(std::span<const double> state) {
 /// targets.
 JointMisfit NaturalStepper::Impl::misfit_of(std::size_t j) const {
   JointMisfit largest;
-  for (auto r = at(row[j]); r < at(row[j + 1]); ++r) {
-    if (joints[j].is_driver(static_cast<int>(r - at(row[j])))) continue;
+  for (auto r = row[j]; r < row[j + 1]; ++r) {
+    if (joints[j].is_driver(narrow<int>(r - row[j]))) continue;
     double& of_kind = problem.blocks.angular[r] != 0 ? largest.angular : largest.linear;
     of_kind = std::max(of_kind, std::abs(misfit[r]));
   }
@@ -143,12 +143,12 @@ void NaturalStepper::Impl::set_rows(double t) {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (joints[j].rows() == 0) continue;
     std::array<double*, 2> jacobian{};
-    auto reference = at(blocks.body_begin[block++]);
+    std::size_t reference = blocks.body_begin[block++];
     for (std::size_t s = 0; s < 2; ++s) {
       if (joints[j].body()[s] == kNoIndex) continue;
       jacobian[s] = blocks.jacobian.data() + blocks.jacobian_begin[reference++];
     }
-    const auto first = at(row[j]);
+    const std::size_t first = row[j];
     joints[j].state(on, now, alpha, jacobian, blocks.q.data() + first, misfit.data() + first);
     largest = std::max(largest, relative_misfit(j));
   }
@@ -193,8 +193,8 @@ void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
       continue;
     }
     if (i == 0) continue;  // mu = 0
-    const auto first = at(row[j]);
-    const auto rows = static_cast<std::size_t>(joints[j].rows());
+    const std::size_t first = row[j];
+    const std::size_t rows = joints[j].rows();
     for (std::size_t r = 0; r < rows; ++r) mu[r] = -impulses[first + r];
     joints[j].hold(on, now, mu.data(), on.load);
   }
@@ -207,7 +207,7 @@ void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
     to_owners->begin(numbers(on.load));
     to_owners->end(numbers(slots));
     for (std::size_t s = 0; s < slot_item.size(); ++s) {
-      NaturalLoad& owned = on.load[at(slot_item[s])];
+      NaturalLoad& owned = on.load[slot_item[s]];
       owned.hold.r += slots[s].hold.r;
       owned.hold.a += slots[s].hold.a;
       owned.rate.r += slots[s].rate.r;
@@ -215,22 +215,21 @@ void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
     }
   }
   for (const auto& [b, f] : forces) {
-    const Mat3& a = on.place[at(b)].a;
-    const double factor =
-        f->table < 0 ? 1.0 : model.tables[static_cast<std::size_t>(f->table)].at(t);
+    const Mat3& a = on.place[b].a;
+    const double factor = f->table < 0 ? 1.0 : model.tables[f->table].at(t);
     const Vec3 force = factor * (f->body_frame ? Vec3(a * f->force) : f->force);
     const Vec3 couple =
         factor * (f->body_frame ? Vec3(a * f->torque) : f->torque) + (a * f->at).cross(force);
-    on.load[at(b)].rate.r += force;
-    add_couple(on.mass[at(b)], a, couple, on.load[at(b)].rate.a);
-    sum.external += force.dot(on.twist[at(b)].v) + couple.dot(on.twist[at(b)].w);
+    on.load[b].rate.r += force;
+    add_couple(on.mass[b], a, couple, on.load[b].rate.a);
+    sum.external += force.dot(on.twist[b].v) + couple.dot(on.twist[b].w);
   }
 }
 
 /// (s', p*') of owned bodies at their coordinates and momenta `state`.
 void NaturalStepper::Impl::set_change(std::span<const double> state, std::span<double> change) {
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
-    const auto b = at(dynamic[i]);
+    const std::size_t b = dynamic[i];
     const NaturalMass& mass = on.mass[b];
     NaturalLoad& load = on.load[b];
     double* out = change.data() + kWidth * i;
@@ -247,7 +246,7 @@ void NaturalStepper::Impl::set_change(std::span<const double> state, std::span<d
 void NaturalStepper::Impl::begin(double length) {
   dt = length;
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
-    const auto b = at(dynamic[i]);
+    const std::size_t b = dynamic[i];
     const NaturalMass& mass = on.mass[b];
     const Mat3 a = axes_of(mass, pose[b].q);
     double* s = y.data() + kWidth * i;
@@ -263,7 +262,7 @@ void NaturalStepper::Impl::begin(double length) {
 void NaturalStepper::Impl::place_bodies(double t, std::span<const double> state) {
   for (std::size_t n = 0; n < dynamic.size(); ++n) {
     const double* s = state.data() + kWidth * n;
-    on.place[at(dynamic[n])] = {vector_at(s), axes_at(s + 3)};
+    on.place[dynamic[n]] = {vector_at(s), axes_at(s + 3)};
   }
   place_prescribed(t);
   share_places();
@@ -319,15 +318,14 @@ void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
     for (Index r = 0; r < joints[j].rows(); ++r) {
       double speed = 0.0;
       for (Index n = blocks.body_begin[block]; n < blocks.body_begin[block + 1]; ++n) {
-        const auto b = at(blocks.body[at(n)]);
+        const std::size_t b = blocks.body[n];
         if (is_dynamic(b)) continue;
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(n)] + 6 * r;
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[n] + 6 * r;
         for (std::size_t d = 0; d < 6; ++d) speed += g[d] * problem.bodies.free_velocity[6 * b + d];
       }
       // a driver also takes its row back to the target
-      const double back =
-          joints[j].is_driver(static_cast<int>(r)) ? alpha * misfit[at(row[j] + r)] : 0.0;
-      visit(at(row[j] + r), rates[at(r)] - back, speed);
+      const double back = joints[j].is_driver(narrow<int>(r)) ? alpha * misfit[row[j] + r] : 0.0;
+      visit(row[j] + r, rates[r] - back, speed);
     }
     ++block;
   }
@@ -337,7 +335,7 @@ void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
 std::array<double, 2> NaturalStepper::Impl::error_of(std::size_t i) const {
   std::array<double, 2> largest = {0.0, 0.0};
   const double relative = settings.relative_tolerance, absolute = settings.absolute_tolerance;
-  const NaturalMass& mass = on.mass[at(dynamic[i])];
+  const NaturalMass& mass = on.mass[dynamic[i]];
   for (std::size_t part = 0; part < 8; ++part) {
     // r, three axes, m v, three J a'
     double inertia = 1.0;
@@ -387,7 +385,7 @@ void NaturalStepper::Impl::finish() {
   }
   std::vector<Vec3> spin(dynamic.size());
   for (std::size_t n = 0; n < dynamic.size(); ++n) {
-    const auto b = at(dynamic[n]);
+    const std::size_t b = dynamic[n];
     const double* s = y.data() + kWidth * n;
     NaturalCoordinates& place = on.place[b];
     place = {vector_at(s), axes_at(s + 3)};
@@ -401,13 +399,13 @@ void NaturalStepper::Impl::finish() {
   share_places();
   set_masses();
   for (std::size_t n = 0; n < dynamic.size(); ++n)
-    set_free(at(dynamic[n]), vector_at(y.data() + kWidth * n + 12), spin[n]);
+    set_free(dynamic[n], vector_at(y.data() + kWidth * n + 12), spin[n]);
   set_rows(t);
   solve();
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (!is_dynamic(b)) continue;
     on.twist[b] = twist[b] = solved_twist(b);
-    if (static_cast<Index>(b) < problem.bodies.n_owned) continue;
+    if (to_index(b) < problem.bodies.n_owned) continue;
     pose[b].p = on.place[b].r;
     pose[b].q = orientation_of(on.mass[b], on.place[b].a, pose[b].q);
   }
@@ -427,9 +425,9 @@ void NaturalStepper::Impl::finish() {
     for (std::size_t s = 0; s < 2; ++s) {
       const Index b = joints[j].body()[s];
       if (b == kNoIndex) continue;
-      poses.pose[s] = pose[at(b)];
-      if (!is_dynamic(at(b)))
-        poses.pose[s] = prescribed_state(model, set.bodies.constants[at(b)], pose[at(b)], t).pose;
+      poses.pose[s] = pose[b];
+      if (!is_dynamic(b))
+        poses.pose[s] = prescribed_state(model, set.bodies.constants[b], pose[b], t).pose;
     }
     angle[j] = joint_angles(joints[j].constants(), poses, angle[j], model);
   }

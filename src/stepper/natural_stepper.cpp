@@ -77,7 +77,7 @@ NaturalStepper::Impl::Impl(const Communicator& communicator, const Model& m, dou
 
 void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   const LocalBodies& local = set.bodies;
-  const auto n = at(local.size());
+  const auto n = local.size();
   time = state.time;
   sub_steps = 0;
   audit = {};
@@ -97,7 +97,7 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   pose.resize(n);
   twist.resize(n);
   dynamic.clear();
-  for (std::size_t b = 0; b < n; ++b) {
+  for (Index b = 0; b < n; ++b) {
     const BodyConstants& body = local.constants[b];
     pose[b] = local.state[b].pose;
     twist[b] = local.state[b].twist;
@@ -111,13 +111,13 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
       throw Error("body " + model.names.name_of(body.id) + ": " + error.found(),
                   place.empty() ? "time.stepper: natural" : place, error.fix());
     }
-    if (b < bodies.constants.size()) dynamic.push_back(static_cast<Index>(b));
+    if (b < std::ssize(bodies.constants)) dynamic.push_back(to_index(b));
   }
   forces.clear();
   for (const AppliedForce& f : model.forces)
     for (const Index b : dynamic) {
-      if (local.constants[at(b)].id != f.body) continue;
-      check_force(f, on.mass[at(b)], pose[at(b)].p, model);
+      if (local.constants[b].id != f.body) continue;
+      check_force(f, on.mass[b], pose[b].p, model);
       forces.emplace_back(b, &f);
     }
   joints.clear();
@@ -133,8 +133,8 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
     angle[j] = state.joints[j].angle;
     driven = driven || joints[j].is_driven();
     for (const Index b : joints[j].body())
-      driven = driven || (b != kNoIndex && !is_dynamic(at(b)) &&
-                          local.constants[at(b)].kind == BodyKind::kinematic);
+      driven = driven ||
+               (b != kNoIndex && !is_dynamic(b) && local.constants[b].kind == BodyKind::kinematic);
   }
   const std::size_t size = kWidth * dynamic.size();
   y.resize(size);
@@ -162,15 +162,15 @@ void NaturalStepper::Impl::refuse_contacts(double t) const {
 
 /// The structure of the joints' problem; numbers come at each stage.
 void NaturalStepper::Impl::make_problem() {
-  driven = comm.max(static_cast<std::int64_t>(driven ? 1 : 0)) == 1;
+  driven = comm.max(std::int64_t{driven ? 1 : 0}) == 1;
   const LocalBodies& local = set.bodies;
-  const auto n = at(local.size());
+  const auto n = local.size();
   problem.ghosts = set.ghosts;
   ProblemBodies& bodies = problem.bodies;
   bodies.clear();
   bodies.reserve(n);
   bodies.n_owned = local.n_owned;
-  for (std::size_t b = 0; b < n; ++b) {
+  for (Index b = 0; b < n; ++b) {
     if (is_dynamic(b))
       bodies.add_rigid(local.constants[b].id, 0.0, Mat3::Zero(), {});
     else
@@ -189,12 +189,12 @@ void NaturalStepper::Impl::make_problem() {
       blocks.body.push_back(b);
       blocks.jacobian_begin.push_back(blocks.jacobian_begin.back() + 6 * rows);
     }
-    blocks.body_begin.push_back(static_cast<Index>(blocks.body.size()));
+    blocks.body_begin.push_back(to_index(blocks.body.size()));
     for (int r = 0; r < rows; ++r) blocks.angular.push_back(joints[j].angular(r) ? 1 : 0);
   }
-  const std::size_t rows = at(blocks.n_rows());
-  blocks.friction.assign(at(blocks.size()), 0.0);
-  blocks.jacobian.assign(static_cast<std::size_t>(blocks.jacobian_begin.back()), 0.0);
+  const std::size_t rows = blocks.n_rows();
+  blocks.friction.assign(blocks.size(), 0.0);
+  blocks.jacobian.assign(blocks.jacobian_begin.back(), 0.0);
   blocks.q.assign(rows, 0.0);
   blocks.compliance.assign(rows, 0.0);
   blocks.lower.assign(rows, 0.0);
@@ -204,7 +204,7 @@ void NaturalStepper::Impl::make_problem() {
   total.assign(rows, 0.0);
   driver.assign(rows, 0.0);
   carried.assign(rows, 0.0);
-  velocities.assign(at(bodies.n_dofs()), 0.0);
+  velocities.assign(bodies.n_dofs(), 0.0);
   op.emplace(problem);
   to_ghosts.emplace(comm, set.ghosts, kPlaceWidth, kTagPlaces);
   HaloPlan back = set.ghosts.reversed_into_slots(slot_item);
@@ -324,14 +324,14 @@ void NaturalStepper::Impl::refuse_small_steps(bool finite) {
   std::vector<double> of_body(on.place.size(), 0.0);
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
     const double own = error_of(i)[0];
-    of_body[at(dynamic[i])] = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
+    of_body[dynamic[i]] = std::isnan(own) ? std::numeric_limits<double>::infinity() : own;
   }
   double worst = -1.0;
   GlobalId id = kLast;
   for (const NaturalJoint& joint : joints) {
     double own = 0.0;
     for (const Index b : joint.body())
-      if (b != kNoIndex) own = std::max(own, of_body[at(b)]);
+      if (b != kNoIndex) own = std::max(own, of_body[b]);
     if (own > worst || (own == worst && joint.constants().id < id)) id = joint.constants().id;
     worst = std::max(worst, own);
   }
@@ -374,8 +374,8 @@ void NaturalStepper::Impl::note_forbidden() {
   GlobalId id = std::numeric_limits<GlobalId>::max();
   for (std::size_t j = 0; j < joints.size(); ++j)
     for (Index r = 0; r < joints[j].rows(); ++r) {
-      const double own = std::abs(impulses[at(row[j] + r)]);
-      if (joints[j].is_driver(static_cast<int>(r)) || own < worst) continue;
+      const double own = std::abs(impulses[row[j] + r]);
+      if (joints[j].is_driver(narrow<int>(r)) || own < worst) continue;
       const GlobalId name = joints[j].constants().id;
       id = own > worst ? name : std::min(id, name);
       worst = own;
@@ -392,15 +392,15 @@ void NaturalStepper::Impl::add_work_of_impact() {
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (joints[j].rows() == 0) continue;
     for (Index n = blocks.body_begin[block]; n < blocks.body_begin[block + 1]; ++n) {
-      const auto b = at(blocks.body[at(n)]);
+      const std::size_t b = blocks.body[n];
       const Twist mean = is_dynamic(b) ? Twist{0.5 * (twist[b].v + solved_twist(b).v),
                                                0.5 * (twist[b].w + solved_twist(b).w)}
                                        : on.twist[b];
       for (Index r = 0; r < joints[j].rows(); ++r) {
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(n)] + 6 * r;
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[n] + 6 * r;
         const double work =
-            impulses[at(row[j] + r)] * (vector_at(g).dot(mean.v) + vector_at(g + 3).dot(mean.w));
-        (joints[j].is_driver(static_cast<int>(r)) ? audit.motor_work : audit.joint_work) += work;
+            impulses[row[j] + r] * (vector_at(g).dot(mean.v) + vector_at(g + 3).dot(mean.w));
+        (joints[j].is_driver(narrow<int>(r)) ? audit.motor_work : audit.joint_work) += work;
         if (!is_dynamic(b)) audit.external_work -= work;
       }
     }
@@ -416,7 +416,7 @@ void NaturalStepper::Impl::refuse_contradictions() {
   double largest = 0.0;
   std::size_t worst = 0;
   for (std::size_t j = 0; j < joints.size(); ++j)
-    for (auto r = at(row[j]); r < at(row[j + 1]); ++r) {
+    for (auto r = row[j]; r < row[j + 1]; ++r) {
       // after misfits that the start has, rows ask for large velocities
       const double miss = std::abs(w[r]) / std::max(1.0, std::abs(problem.blocks.q[r]));
       if (miss <= largest) continue;
@@ -453,7 +453,7 @@ void NaturalStepper::Impl::check(const Bodies& bodies, const State& state) const
   const auto sound = [&](std::size_t i) { return !is_dynamic(i) || is_sound({pose[i], twist[i]}); };
   bool all = true;
   for (std::size_t i = 0; i < bodies.constants.size() && all; ++i) all = sound(i);
-  if (comm.min(static_cast<std::int64_t>(all ? 1 : 0)) == 1) return;
+  if (comm.min(std::int64_t{all ? 1 : 0}) == 1) return;
   const GlobalId id = worst_body(
       comm, bodies, [&](std::size_t i) { return sound(i) ? -1.0 : speed_ratio(state.body[i]); });
   throw BlowUp("step " + std::to_string(state.step + 1) + ": the state of body " +
@@ -482,8 +482,7 @@ void NaturalStepper::Impl::store(const Bodies& bodies, State& state) {
     }
     joints[j].as_rows(on, total.data() + row[j], joint.impulse);
     for (int r = 0; r < joints[j].rows(); ++r)
-      if (joints[j].is_driver(r))
-        joint.drive[at(joints[j].driven_axis(r))][kMotor] = joint.impulse[at(r)];
+      if (joints[j].is_driver(r)) joint.drive[joints[j].driven_axis(r)][kMotor] = joint.impulse[r];
   }
 }
 

@@ -24,8 +24,6 @@ inline constexpr int kTagPlaces = 351, kTagLoads = 352;
 inline constexpr int kPlaceWidth = 12;
 inline constexpr std::size_t kWidth = 24;
 
-inline std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 static_assert(sizeof(NaturalCoordinates) == kPlaceWidth * sizeof(double));
 static_assert(sizeof(NaturalLoad) == 2 * kPlaceWidth * sizeof(double));
 

@@ -76,7 +76,7 @@ void Stepper::project_joints(const Bodies& bodies, State& state) {
   report_.projected = {};
   report_.projection_momentum = Vec3::Zero();
   if (std::isnan(settings_.projection)) return;
-  if (comm_.max(static_cast<std::int64_t>(bodies.joints.size())) == 0) return;
+  if (comm_.max(std::ssize(bodies.joints)) == 0) return;
   const ScopedTimer timer(report_.times.advance);
   const Vec3 momentum = total_energy_and_momentum(comm_, model_, bodies, state).angular;
   std::vector<double> rhs(impulses_.size()), changes(velocities_.size());

@@ -16,8 +16,7 @@ void Stepper::note_forbidden(const Bodies& bodies, const State& state) {
   report_.forbidding_joint = kNoBody;
   if (state.step != 0 || model_.joint_names.size() == 0) return;
   const LocalBodies& local = contact_set_.bodies;
-  std::vector<double> rhs(problem_->n_rows()),
-      changes(static_cast<std::size_t>(problem_->bodies.n_dofs()));
+  std::vector<double> rhs(problem_->n_rows()), changes(problem_->bodies.n_dofs());
   double largest = 0.0;
   const GlobalId id = joints_.start_slips(bodies, local, *problem_, rhs, largest);
   const double over_all = comm_.max(largest);
@@ -29,7 +28,7 @@ void Stepper::note_forbidden(const Bodies& bodies, const State& state) {
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic) continue;
-    const Twist& before = local.twist(static_cast<Index>(i));
+    const Twist& before = local.twist(to_index(i));
     const double* d = changes.data() + 6 * i;
     const Vec3 dv(d[0], d[1], d[2]), dw(d[3], d[4], d[5]);
     const Quat& q = local.state[i].pose.q;

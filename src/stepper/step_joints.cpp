@@ -9,13 +9,11 @@
 namespace catena {
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 /// What limit, motor and friction are called in JointState::drive.
-std::size_t drive_of(JointPart part) { return static_cast<std::size_t>(part) - 1; }
+std::size_t drive_of(JointPart part) { return ordinal(part) - 1; }
 
 bool is_prescribed(const ConstraintProblem& problem, Index b) {
-  return problem.bodies.mass_kind[at(b)] == MassKind::prescribed;
+  return problem.bodies.mass_kind[b] == MassKind::prescribed;
 }
 
 /// Damping of a spring in this step. SPOOK's step of an undamped spring that its bodies, free
@@ -30,11 +28,11 @@ double spring_damping(const JointConstants& joint, const JointGeometry& geometry
   double n = 0.0;  // G M^-1 G^T of the row
   for (std::size_t b = 0; b < 2; ++b) {
     if (body[b] == kNoIndex) continue;
-    const BodyConstants& constants = local.constants[at(body[b])];
+    const BodyConstants& constants = local.constants[body[b]];
     if (constants.kind != BodyKind::dynamic) continue;
     const JointGeometry::Row& row = geometry.jacobian[b][0];
     const Vec3 push(row[0], row[1], row[2]), turn(row[3], row[4], row[5]);
-    const Vec3 on_axes = local.state[at(body[b])].pose.q.conjugate() * turn;
+    const Vec3 on_axes = local.state[body[b]].pose.q.conjugate() * turn;
     n +=
         push.squaredNorm() / constants.mass + on_axes.dot(on_axes.cwiseQuotient(constants.inertia));
   }
@@ -59,7 +57,7 @@ double joint_length(const JointConstants& joint, const std::array<Index, kJointB
   for (std::size_t i = 0; i < 2; ++i) {
     // an arm to the world is a place, not a length
     if (body[i] == kNoIndex) continue;
-    length = std::max({length, joint.frame[i].p.norm(), gyration_of(local.constants[at(body[i])])});
+    length = std::max({length, joint.frame[i].p.norm(), gyration_of(local.constants[body[i]])});
   }
   return length;
 }
@@ -69,7 +67,7 @@ JointPoses StepJoints::poses_of(const std::array<Index, kJointBodies>& body,
   JointPoses poses;
   for (std::size_t i = 0; i < kJointBodies; ++i) {
     if (body[i] == kNoIndex) continue;
-    poses.pose[i] = local.state[at(body[i])].pose;
+    poses.pose[i] = local.state[body[i]].pose;
     poses.twist[i] = local.twist(body[i]);
   }
   return poses;
@@ -108,7 +106,7 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     for (std::size_t i = 0; i < 2; ++i) {
       if (body[i] == kNoIndex) continue;
       arm = std::max(arm, joint.frame[i].p.norm());
-      size = std::max(size, gyration_of(set.bodies.constants[at(body[i])]));
+      size = std::max(size, gyration_of(set.bodies.constants[body[i]]));
     }
     if (arm <= kNoArm * size) arm = 0.0;
     note_drift(joint, own, joint_length(joint, body, set.bodies));
@@ -118,13 +116,11 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     if (damping > joint.damping) {
       JointConstants damped = joint;
       damped.damping = damping;
-      add_joint_blocks(damped, geometry, poses, body, static_cast<Index>(j), step, model_, blocks,
-                       made_);
+      add_joint_blocks(damped, geometry, poses, body, to_index(j), step, model_, blocks, made_);
     } else {
-      add_joint_blocks(joint, geometry, poses, body, static_cast<Index>(j), step, model_, blocks,
-                       made_);
+      add_joint_blocks(joint, geometry, poses, body, to_index(j), step, model_, blocks, made_);
     }
-    begin_.push_back(static_cast<Index>(made_.size()));
+    begin_.push_back(to_index(made_.size()));
     across_.push_back(step.across && geometry.across > 0 ? 1 : 0);
     slack_.push_back(geometry.unilateral ? geometry.misfit[0] : 0.0);
     rows_.push_back(static_cast<std::uint8_t>(geometry.rows + (step.across ? geometry.across : 0)));
@@ -132,7 +128,7 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
                              joint.compliance == 0.0 && joint.angular_compliance == 0.0
                          ? 1
                          : 0);
-    for (std::size_t i = 0; i < at(geometry.axes); ++i) {
+    for (Index i = 0; i < geometry.axes; ++i) {
       const JointAxis& axis = joint.axis[i];
       motor_row_[j][i] = axis.motor != MotorKind::none && std::isinf(axis.max_force) ? 1 : 0;
     }
@@ -142,8 +138,8 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
     // the home body is owned
     const Index home = body[1] != kNoIndex && body[1] < set.bodies.n_owned ? body[1] : body[0];
     const Index owned = home != kNoIndex && home < set.bodies.n_owned ? home : body[2];
-    problem.block_subdomain.insert(problem.block_subdomain.end(), at(begin_[j + 1] - begin_[j]),
-                                   state.subdomain[at(owned)]);
+    problem.block_subdomain.insert(problem.block_subdomain.end(), begin_[j + 1] - begin_[j],
+                                   state.subdomain[owned]);
   }
 }
 
@@ -159,7 +155,7 @@ void StepJoints::note_drift(const JointConstants& joint, const JointMisfit& own,
 }
 
 Index StepJoints::block_of(std::size_t j, JointPart part) const {
-  for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m)
+  for (auto m = begin_[j]; m < begin_[j + 1]; ++m)
     if (made_[m].part == part && made_[m].axis == 0) return block_of(m);
   return kNoIndex;
 }
@@ -170,12 +166,12 @@ void StepJoints::first_guess(const State& state, const ConstraintProblem& proble
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t m = 0; m < made_.size(); ++m) {
     const JointBlock& block = made_[m];
-    const JointState& joint = state.joints[at(block.joint)];
-    const auto k = at(block_of(m));
-    double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+    const JointState& joint = state.joints[block.joint];
+    const std::size_t k = block_of(m);
+    double* lambda = impulses.data() + first + blocks.row_begin[k];
     if (block.part == JointPart::rows)
       row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
-        for (int r = 0; r < rows; ++r) lambda[r] = joint.impulse[static_cast<std::size_t>(r)];
+        for (int r = 0; r < rows; ++r) lambda[r] = joint.impulse[r];
       });
     else if (block.part == JointPart::rope)
       lambda[0] = 0.0;  // its tension is with its rows
@@ -192,9 +188,9 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
     JointState& joint = state.joints[j];
     joint.impulse = {};
     joint.drive = {};
-    for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m) {
-      const auto k = at(block_of(m));
-      const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+    for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
+      const std::size_t k = block_of(m);
+      const double* lambda = impulses.data() + first + blocks.row_begin[k];
       if (made_[m].part == JointPart::rope) {
         joint.impulse[0] += lambda[0];
         continue;
@@ -204,7 +200,7 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
         continue;
       }
       row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
-        for (int r = 0; r < rows; ++r) joint.impulse[static_cast<std::size_t>(r)] = lambda[r];
+        for (int r = 0; r < rows; ++r) joint.impulse[r] = lambda[r];
       });
       // motors without a bound are its last rows
       const double* motor = lambda + rows_[j];
@@ -222,21 +218,21 @@ PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<con
   for (JointState& joint : state.joints) joint.work *= 1.0 - 1.0 / kWorkWindow;
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t m = 0; m < made_.size(); ++m) {
-    const auto k = at(block_of(m));
-    const auto rows = at(blocks.row_begin[k + 1] - blocks.row_begin[k]);
-    const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
+    const std::size_t k = block_of(m);
+    const std::size_t rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
+    const double* lambda = impulses.data() + first + blocks.row_begin[k];
     std::array<double, kJointRows> row_work{};
-    for (auto j = at(blocks.body_begin[k]); j < at(blocks.body_begin[k + 1]); ++j) {
+    for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
       const Twist& before = local.twist(blocks.body[j]);
-      const double* after = twists.data() + 6 * at(blocks.body[j]);
+      const double* after = twists.data() + Offset{6} * blocks.body[j];
       std::array<double, 6> mean;
       for (int d = 0; d < 3; ++d) {
-        mean[static_cast<std::size_t>(d)] = 0.5 * (before.v[d] + after[d]);
-        mean[static_cast<std::size_t>(d + 3)] = 0.5 * (before.w[d] + after[d + 3]);
+        mean[d] = 0.5 * (before.v[d] + after[d]);
+        mean[d + 3] = 0.5 * (before.w[d] + after[d + 3]);
       }
       std::array<double, kJointRows> u{};
-      row_kernels::with_rows(static_cast<int>(rows),
+      row_kernels::with_rows(narrow<int>(rows),
                              [&](auto n) { row_kernels::add_slip(n, g, mean.data(), u.data()); });
       double on_body = 0.0;
       for (std::size_t r = 0; r < rows; ++r) {
@@ -245,14 +241,14 @@ PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<con
       }
       if (is_prescribed(problem, blocks.body[j])) audit.external_work -= on_body;
     }
-    const auto geometric = static_cast<std::size_t>(rows_[at(made_[m].joint)]);
+    const std::size_t geometric = rows_[made_[m].joint];
     for (std::size_t r = 0; r < rows; ++r) {
       switch (made_[m].part) {
         case JointPart::rope:
         case JointPart::rows:
           (r < geometric ? audit.joint_work : audit.motor_work) += row_work[r];
-          if (r < geometric && rigid_[at(made_[m].joint)] != 0) {
-            state.joints[at(made_[m].joint)].work += row_work[r];
+          if (r < geometric && rigid_[made_[m].joint] != 0) {
+            state.joints[made_[m].joint].work += row_work[r];
             passive.work += row_work[r];
             passive.impulses += std::abs(lambda[r]);
           }
@@ -298,19 +294,18 @@ JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const 
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const JointConstants& joint = bodies.joints[j];
-    const auto m = at(begin_[j]);
-    if (m == at(begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
+    const std::size_t m = begin_[j];
+    if (std::cmp_equal(m, begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
     const JointGeometry geometry = joint_geometry(joint, poses_of(set.joint_bodies[j], set.bodies),
                                                   state.joints[j].angle, model_);
     if (geometry.spring) continue;
-    double* out = rhs.data() + first + at(problem.blocks.row_begin[at(block_of(m))]);
-    for (std::size_t r = 0; r < static_cast<std::size_t>(geometry.rows); ++r) {
+    double* out = rhs.data() + first + problem.blocks.row_begin[block_of(m)];
+    for (Index r = 0; r < geometry.rows; ++r) {
       const bool soft = (geometry.angular[r] ? joint.angular_compliance : joint.compliance) > 0.0 ||
                         joint.erp != JointConstants::kNotOde;
       // a rope that is not taut has no part in the joints' factors
-      const bool slack =
-          geometry.unilateral &&
-          problem.blocks.compliance[at(problem.blocks.row_begin[at(block_of(m))]) + r] > 0.0;
+      const bool slack = geometry.unilateral &&
+                         problem.blocks.compliance[problem.blocks.row_begin[block_of(m)] + r] > 0.0;
       if (geometry.velocity[r] || soft || slack) continue;
       out[r] = -rigid_misfit(geometry, r);
       double& largest = geometry.angular[r] ? worst.angular : worst.linear;
@@ -332,17 +327,18 @@ GlobalId StepJoints::start_slips(const Bodies& bodies, const LocalBodies& local,
   GlobalId worst = kNoBody;
   largest = 0.0;
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
-    const auto m = at(begin_[j]);
-    if (rigid_[j] == 0 || m == at(begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
-    const auto k = at(block_of(m));
-    for (std::size_t r = 0; r < static_cast<std::size_t>(rows_[j]); ++r) {
+    const std::size_t m = begin_[j];
+    if (rigid_[j] == 0 || std::cmp_equal(m, begin_[j + 1]) || made_[m].part != JointPart::rows)
+      continue;
+    const std::size_t k = block_of(m);
+    for (Index r = 0; r < rows_[j]; ++r) {
       double u = 0.0;
-      for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+      for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i] + 6 * r;
         const Twist& twist = local.twist(blocks.body[i]);
         u += Eigen::Map<const Vec3>(g).dot(twist.v) + Eigen::Map<const Vec3>(g + 3).dot(twist.w);
       }
-      rhs[first + at(blocks.row_begin[k]) + r] = -u;
+      rhs[first + blocks.row_begin[k] + r] = -u;
       if (!(std::abs(u) > largest)) continue;
       largest = std::abs(u);
       worst = bodies.joints[j].id;
@@ -360,10 +356,10 @@ JointReaction StepJoints::reaction(std::size_t j, const ConstraintProblem& probl
   const Index on = body[1] != kNoIndex ? body[1] : body[0];
   const double sign = body[1] != kNoIndex ? 1.0 : -1.0;
   JointReaction sum;
-  for (auto m = at(begin_[j]); m < at(begin_[j + 1]); ++m) {
-    const auto k = at(block_of(m));
-    const double* lambda = impulses.data() + first + at(blocks.row_begin[k]);
-    for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+  for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
+    const std::size_t k = block_of(m);
+    const double* lambda = impulses.data() + first + blocks.row_begin[k];
+    for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
       if (blocks.body[i] != on) continue;
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i];
       for (Index r = 0; r < blocks.row_begin[k + 1] - blocks.row_begin[k]; ++r, g += 6) {
@@ -393,12 +389,12 @@ std::vector<std::pair<GlobalId, double>> StepJoints::missed_drives(
   std::vector<std::pair<GlobalId, double>> missed;
   for (std::size_t m = 0; m < made_.size(); ++m) {
     if (made_[m].part != JointPart::rows) continue;
-    const std::size_t j = at(made_[m].joint);
-    const auto k = at(block_of(m));
+    const std::size_t j = made_[m].joint;
+    const std::size_t k = block_of(m);
     double largest = 0.0;
     for (Index r = blocks.row_begin[k] + rows_[j]; r < blocks.row_begin[k + 1]; ++r) {
       const double miss = row_slip(problem, k, r, impulses, twists);
-      if (std::abs(miss) > std::max(kLeast, kShare * std::abs(blocks.q[at(r)])))
+      if (std::abs(miss) > std::max(kLeast, kShare * std::abs(blocks.q[r])))
         largest = std::max(largest, std::abs(miss));
     }
     if (largest > 0.0) missed.emplace_back(bodies.joints[j].id, largest);
@@ -411,11 +407,11 @@ double StepJoints::row_slip(const ConstraintProblem& problem, std::size_t k, Ind
                             std::span<const double> impulses, std::span<const double> twists) {
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
-  double w = blocks.compliance[at(r)] * impulses[first + at(r)] - blocks.q[at(r)];
-  for (auto i = at(blocks.body_begin[k]); i < at(blocks.body_begin[k + 1]); ++i) {
+  double w = blocks.compliance[r] * impulses[first + r] - blocks.q[r];
+  for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
     const double* g =
         blocks.jacobian.data() + blocks.jacobian_begin[i] + 6 * (r - blocks.row_begin[k]);
-    for (std::size_t d = 0; d < 6; ++d) w += g[d] * twists[6 * at(blocks.body[i]) + d];
+    for (std::size_t d = 0; d < 6; ++d) w += g[d] * twists[Offset{6} * blocks.body[i] + d];
   }
   return w;
 }
@@ -427,7 +423,7 @@ Index StepJoints::worst(const ConstraintProblem& problem, std::span<const double
   slip = -1.0;
   for (std::size_t m = 0; m < made_.size(); ++m) {
     if (made_[m].part != JointPart::rows) continue;
-    const auto k = at(block_of(m));
+    const std::size_t k = block_of(m);
     for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
       const double w = std::abs(row_slip(problem, k, r, impulses, twists));
       if (w <= slip) continue;

@@ -112,7 +112,7 @@ void Stepper::assemble_problem(const Bodies& bodies, const State& state) {
                      {settings_.kind, state.time, settings_.step, across}, *problem_);
   problem_->joint_misfit = 0.0;
   if (model_.joint_names.size() > 0) problem_->joint_misfit = comm_.max(joints_.relative_misfit());
-  recovering_.resize(static_cast<std::size_t>(problem_->n_blocks()), 0);
+  recovering_.resize(problem_->n_blocks(), 0);
   // from here on the problem and places_ say all that is needed of the contacts
   clear_large(contact_set_.contacts);
   first_guess(state);
@@ -129,15 +129,15 @@ void Stepper::raise_inertia() {
 
 void Stepper::fill_bodies() {
   const LocalBodies& local = contact_set_.bodies;
-  const auto n = static_cast<std::size_t>(local.size());
+  const auto n = local.size();
   const double h = settings_.step;
   ProblemBodies& out = problem_->bodies;
   out.clear();
   out.reserve(n);
   out.n_owned = local.n_owned;
-  for (std::size_t i = 0; i < n; ++i) {
+  for (Index i = 0; i < n; ++i) {
     const BodyConstants& body = local.constants[i];
-    const Twist& twist = local.twist(static_cast<Index>(i));
+    const Twist& twist = local.twist(to_index(i));
     if (body.kind != BodyKind::dynamic) {
       out.add_prescribed(body.id, twist);
       continue;
@@ -167,15 +167,14 @@ void Stepper::apply_forces(const State& state) {
   const LocalBodies& local = contact_set_.bodies;
   ProblemBodies& out = problem_->bodies;
   for (Index i = 0; i < local.n_owned; ++i) {
-    const auto k = static_cast<std::size_t>(i);
+    const std::size_t k = i;
     if (local.constants[k].kind != BodyKind::dynamic) continue;
     Twist sum;
     bool any = false;
     for (const AppliedForce& f : model_.forces) {
       if (f.body != local.constants[k].id) continue;
       const Quat& q = local.state[k].pose.q;
-      const double factor =
-          f.table < 0 ? 1.0 : model_.tables[static_cast<std::size_t>(f.table)].mean(state.time, h);
+      const double factor = f.table < 0 ? 1.0 : model_.tables[f.table].mean(state.time, h);
       const Vec3 force = factor * (f.body_frame ? Vec3(q * f.force) : f.force);
       sum.v += force;
       sum.w += factor * (f.body_frame ? Vec3(q * f.torque) : f.torque) + (q * f.at).cross(force);
@@ -194,11 +193,11 @@ void Stepper::apply_forces(const State& state) {
 
 RigidContact Stepper::rows_of(const Contact& c, const PairMaterial& pair) const {
   const LocalBodies& local = contact_set_.bodies;
-  Vec3 p_b = local.state[static_cast<std::size_t>(c.body_b)].pose.p;
+  Vec3 p_b = local.state[c.body_b].pose.p;
   if (const int image = image_of(c.key); image != kNoImage) p_b += model_.periodic.shift(image);
-  RigidContact rows = make_contact_rows(c, local.state[static_cast<std::size_t>(c.body_a)].pose.p,
-                                        p_b, local.twist(c.body_a), local.twist(c.body_b), pair,
-                                        settings_.kind, settings_.step, model_.contact);
+  RigidContact rows = make_contact_rows(c, local.state[c.body_a].pose.p, p_b, local.twist(c.body_a),
+                                        local.twist(c.body_b), pair, settings_.kind, settings_.step,
+                                        model_.contact);
   if (model_.planar) make_planar(rows);
   return rows;
 }
@@ -224,8 +223,8 @@ void Stepper::fill_contacts(const State& state) {
   std::vector<char> block_recovering;
   for (std::size_t k = 0; k < n_contacts; ++k) {
     const Contact& c = contact_set_.contacts[k];
-    const auto a = static_cast<std::size_t>(c.body_a);
-    const auto b = static_cast<std::size_t>(c.body_b);
+    const std::size_t a = c.body_a;
+    const std::size_t b = c.body_b;
     const PairMaterial& pair =
         one_pair ? model_.materials.pair(0, 0)
                  : model_.materials.pair(local.constants[a].material, local.constants[b].material);
@@ -237,14 +236,14 @@ void Stepper::fill_contacts(const State& state) {
     if (!one_subdomain) {
       home = home_of(local.constants[a], local.constants[b]) == c.key.a ? c.body_a : c.body_b;
     }
-    const Index subdomain = state.subdomain[static_cast<std::size_t>(home)];
+    const Index subdomain = state.subdomain[home];
     penetration_ = std::max(penetration_, -c.gap);
     places_.push_back({c.point, c.gap});
 
     const bool couples = (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) &&
                          model_.contact.law != ContactLaw::frictionless;
     if (couples && first_row_.empty()) {
-      for (std::size_t j = 0; j < k; ++j) first_row_.push_back(static_cast<Index>(3 * j));
+      for (std::size_t j = 0; j < k; ++j) first_row_.push_back(to_index(3 * j));
     }
     if (couples) {
       // counted from the first row of general blocks, which is not known yet: below zero
@@ -257,13 +256,13 @@ void Stepper::fill_contacts(const State& state) {
       continue;
     }
     if (!first_row_.empty()) {
-      first_row_.push_back(static_cast<Index>(3 * problem_->contacts.size()));
+      first_row_.push_back(to_index(3 * problem_->contacts.size()));
     }
     problem_->contacts.push_back(rows);
     problem_->block_subdomain.push_back(subdomain);
     recovering_.push_back(recovering ? 1 : 0);
   }
-  const auto n_rigid_rows = static_cast<Index>(3 * problem_->contacts.size());
+  const auto n_rigid_rows = to_index(3 * problem_->contacts.size());
   for (Index& row : first_row_) {
     if (row < 0) row = n_rigid_rows - 1 - row;
   }
@@ -282,30 +281,30 @@ Index Stepper::directions(std::size_t k, std::array<Vec3, 6>& d) const {
     return 3;
   }
   const GeneralBlocks& blocks = problem_->blocks;
-  const Index row = first - static_cast<Index>(3 * problem_->contacts.size());
-  const auto block = static_cast<std::size_t>(
+  const Index row = first - to_index(3 * problem_->contacts.size());
+  const std::size_t block =
       std::upper_bound(blocks.row_begin.begin(), blocks.row_begin.end(), row) -
-      blocks.row_begin.begin() - 1);
+      blocks.row_begin.begin() - 1;
   const Index n = blocks.row_begin[block + 1] - row;
   // of body b, the second: force rows begin with their direction, couples end with it
-  const auto body_b = static_cast<std::size_t>(blocks.body_begin[block]) + 1;
+  const auto body_b = blocks.body_begin[block] + 1;
   const double* jacobian = blocks.jacobian.data() + blocks.jacobian_begin[body_b];
   for (Index i = 0; i < n; ++i) {
     const double* at = jacobian + 6 * i + (i < 3 ? 0 : 3);
-    d[static_cast<std::size_t>(i)] = Vec3(at[0], at[1], at[2]);
+    d[i] = Vec3(at[0], at[1], at[2]);
   }
   return n;
 }
 
 const ContactKey& Stepper::contact_key(std::size_t k) const {
-  const auto row = static_cast<std::size_t>(contact_row(k));
+  const std::size_t row = contact_row(k);
   const std::size_t n_rigid = problem_->contacts.size();
   if (row < 3 * n_rigid) return problem_->contacts[row / 3].key;
   const GeneralBlocks& blocks = problem_->blocks;
   const auto block = std::upper_bound(blocks.row_begin.begin(), blocks.row_begin.end(),
-                                      static_cast<Index>(row - 3 * n_rigid)) -
+                                      to_index(row - 3 * n_rigid)) -
                      blocks.row_begin.begin() - 1;
-  return blocks.key[static_cast<std::size_t>(block)];
+  return blocks.key[block];
 }
 
 StepContact Stepper::contact(std::size_t k) const {
@@ -320,12 +319,12 @@ ContactForce Stepper::contact_force(std::size_t k) const {
   const double* lambda = impulses_.data() + contact_row(k);
   ContactForce force;
   force.impulse = lambda[0] * d[0] + lambda[1] * d[1] + lambda[2] * d[2];
-  for (Index i = 3; i < n; ++i) force.couple += lambda[i] * d[static_cast<std::size_t>(i)];
+  for (Index i = 3; i < n; ++i) force.couple += lambda[i] * d[i];
   return force;
 }
 
 void Stepper::first_guess(const State& state) {
-  impulses_.assign(static_cast<std::size_t>(problem_->n_rows()), 0.0);
+  impulses_.assign(problem_->n_rows(), 0.0);
   // tension is the last step's, warm start or not
   joints_.first_guess(state, *problem_, impulses_);
   if (!settings_.warm_start) return;
@@ -346,10 +345,10 @@ void Stepper::first_guess(const State& state) {
     if (!pressed && !turned) continue;
     const Index n = directions(k, d);
     for (Index i = 0; pressed && i < 3; ++i) {
-      lambda[i] = old->impulse.dot(d[static_cast<std::size_t>(i)]);
+      lambda[i] = old->impulse.dot(d[i]);
     }
     for (Index i = 3; turned && i < n; ++i) {
-      lambda[i] = old_couple->couple.dot(d[static_cast<std::size_t>(i)]);
+      lambda[i] = old_couple->couple.dot(d[i]);
     }
     // a pair may touch in two images
     if (pressed) ++old;
@@ -359,7 +358,7 @@ void Stepper::first_guess(const State& state) {
 
 void Stepper::solve_impulses() {
   const ScopedTimer timer(report_.times.solve);
-  velocities_.resize(static_cast<std::size_t>(problem_->bodies.n_dofs()));
+  velocities_.resize(problem_->bodies.n_dofs());
   int iterations = 0, linear_iterations = 0;
   double wall = 0.0, setup = 0.0;
   do {
@@ -409,7 +408,7 @@ void Stepper::check_solution(const Bodies& bodies, const State& state) const {
   for (std::size_t i = 0; i < bodies.constants.size() && sound; ++i) {
     sound = bodies.constants[i].kind != BodyKind::dynamic || is_sound(solved(state, i));
   }
-  const bool all_sound = comm_.min(static_cast<std::int64_t>(sound ? 1 : 0)) == 1;
+  const bool all_sound = comm_.min(std::int64_t{sound ? 1 : 0}) == 1;
   if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
   if (state.step == 0) refuse_contradictions(bodies);
 }
@@ -425,8 +424,7 @@ void Stepper::refuse_contradictions(const Bodies& bodies) const {
   const double largest = comm_.max(slip);
   if (!(largest > kMet)) return;
   constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
-  const GlobalId id = comm_.min(
-      j != kNoIndex && slip == largest ? bodies.joints[static_cast<std::size_t>(j)].id : kLast);
+  const GlobalId id = comm_.min(j != kNoIndex && slip == largest ? bodies.joints[j].id : kLast);
   const auto place_of = [&](GlobalId joint) {
     const std::string place = model_.joint_places.text_of(joint);
     return place.empty() ? std::string("joints") : place;
@@ -499,7 +497,7 @@ void Stepper::apply_impulses(State& state) {
   tension_.subtract_work(contact_set_.bodies, velocities_, raised);
   passive_.work += raised.value();
   for (const auto& [body, force] : applied_) {
-    const auto k = static_cast<std::size_t>(body);
+    const std::size_t k = body;
     const Twist before = contact_set_.bodies.twist(body), after = get_twist(velocities_, k);
     audit_.external_work +=
         0.5 * settings_.step * (force.v.dot(before.v + after.v) + force.w.dot(before.w + after.w));
@@ -579,7 +577,7 @@ void Stepper::note_passive_work(const Bodies& bodies, const State& state) {
 
 void Stepper::record(const Bodies& bodies, State& state) {
   record_energies(comm_, model_, bodies, audit_, state, report_);
-  std::array<std::int64_t, 3> counts = {static_cast<std::int64_t>(n_contacts()), tension_.raised(),
+  std::array<std::int64_t, 3> counts = {narrow<std::int64_t>(n_contacts()), tension_.raised(),
                                         cords_.held()};
   comm_.sum(counts);
   report_.contacts = counts[0];

@@ -16,8 +16,6 @@ constexpr double kRaise = 0.35;    ///< h^2 K / I^ stays below 1/kRaise < 4
 constexpr int kTagBack = 341, kTagForth = 342;
 constexpr int kWidth = 6;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 void add_packed(const double* from, Mat3& to) {
   to(0, 0) += from[0];
   to(1, 1) += from[1];
@@ -49,15 +47,14 @@ void pack(const Mat3& from, double* to) {
 static bool stiffness_of(const ConstraintProblem& problem, std::span<const double> impulses,
                          Index k, Index j, Mat3& stiffness) {
   const GeneralBlocks& blocks = problem.blocks;
-  const Index row = blocks.row_begin[at(k)];
-  const Index rows = blocks.row_begin[at(k) + 1] - row;
+  const Index row = blocks.row_begin[k];
+  const Index rows = blocks.row_begin[k + 1] - row;
   // three linear rows hold two points together; what slides has its force across the way
-  if (rows < 3 ||
-      blocks.angular[at(row)] + blocks.angular[at(row + 1)] + blocks.angular[at(row + 2)] != 0)
+  if (rows < 3 || blocks.angular[row] + blocks.angular[row + 1] + blocks.angular[row + 2] != 0)
     return false;
-  if (problem.bodies.mass_kind[at(blocks.body[at(j)])] != MassKind::rigid) return false;
-  const double* lambda = impulses.data() + 3 * problem.contacts.size() + at(row);
-  const double* g = blocks.jacobian.data() + blocks.jacobian_begin[at(j)];
+  if (problem.bodies.mass_kind[blocks.body[j]] != MassKind::rigid) return false;
+  const double* lambda = impulses.data() + 3 * problem.contacts.size() + row;
+  const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
   Vec3 force = Vec3::Zero(), arm = Vec3::Zero();
   for (int i = 0; i < 3; ++i) {
     const Vec3 n(g[6 * i], g[6 * i + 1], g[6 * i + 2]);
@@ -72,12 +69,12 @@ static bool stiffness_of(const ConstraintProblem& problem, std::span<const doubl
 
 void Tension::add_stiffness(const ConstraintProblem& problem, std::span<const double> impulses) {
   const GeneralBlocks& blocks = problem.blocks;
-  stiffness_.assign(at(problem.bodies.size()), Mat3::Zero());
+  stiffness_.assign(problem.bodies.size(), Mat3::Zero());
   Mat3 term;
   for (Index k = 0; k < blocks.size(); ++k) {
-    if (blocks.kind[at(k)] != BlockKind::bilateral) continue;
-    for (Index j = blocks.body_begin[at(k)]; j < blocks.body_begin[at(k) + 1]; ++j)
-      if (stiffness_of(problem, impulses, k, j, term)) stiffness_[at(blocks.body[at(j)])] += term;
+    if (blocks.kind[k] != BlockKind::bilateral) continue;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
+      if (stiffness_of(problem, impulses, k, j, term)) stiffness_[blocks.body[j]] += term;
   }
 }
 
@@ -102,7 +99,7 @@ void Tension::share(const ConstraintProblem& problem, std::span<const double> im
 
 void Tension::add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
                            std::span<double> lines) {
-  const auto n_contacts = static_cast<Index>(problem.contacts.size());
+  const auto n_contacts = to_index(problem.contacts.size());
   OrderedSums sums(problem, OrderedSums::Blocks::bilateral, kTagBack);
   sums.complete(lines, [&](const OrderedSums::Term& term, OrderedSums::Numbers& numbers) {
     Mat3 stiffness;
@@ -121,7 +118,7 @@ void Tension::add_by_rank(const ConstraintProblem& problem, std::span<double> li
   to_owners.end(heard);
   for (std::size_t s = 0; s < slot.size(); ++s)
     for (std::size_t d = 0; d < kWidth; ++d)
-      lines[kWidth * at(slot[s]) + d] += heard[kWidth * s + d];
+      lines[kWidth * Offset{slot[s]} + d] += heard[kWidth * s + d];
 }
 
 void Tension::clear() {
@@ -137,16 +134,16 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
   share(problem, impulses);
   ProblemBodies& bodies = problem.bodies;
   for (Index b = 0; b < bodies.size(); ++b) {
-    if (bodies.mass_kind[at(b)] != MassKind::rigid) continue;
-    const Mat3 stiffness = h * stiffness_[at(b)];  // h^2 K, kg m^2
-    const BodyConstants& body = local.constants[at(b)];
+    if (bodies.mass_kind[b] != MassKind::rigid) continue;
+    const Mat3 stiffness = h * stiffness_[b];  // h^2 K, kg m^2
+    const BodyConstants& body = local.constants[b];
     const double bound = stiffness.cwiseAbs().rowwise().sum().maxCoeff();
     if (!(bound > kFollowed * body.inertia.minCoeff())) {
       largest_ = std::max(largest_, bound / body.inertia.minCoeff());
       continue;
     }
     // on the principal axes, scaled by the inertia's root: h^2 K relative to I
-    const Mat3 axes = local.state[at(b)].pose.q.toRotationMatrix();
+    const Mat3 axes = local.state[b].pose.q.toRotationMatrix();
     const Vec3 root = body.inertia.cwiseSqrt();
     const Mat3 relative = root.cwiseInverse().asDiagonal() * (axes.transpose() * stiffness * axes) *
                           root.cwiseInverse().asDiagonal();
@@ -161,12 +158,12 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
     const Mat3 back = axes * root.cwiseInverse().asDiagonal() * modes.eigenvectors();
     const Mat3 inverse =
         back * (Vec3::Ones() + raise).cwiseInverse().asDiagonal() * back.transpose();
-    const Mat3 inertia = rotate_diagonal(local.state[at(b)].pose.q, body.inertia);
-    double* m = bodies.inverse_mass.data() + bodies.mass_begin[at(b)];
+    const Mat3 inertia = rotate_diagonal(local.state[b].pose.q, body.inertia);
+    double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
     const double packed[6] = {inverse(0, 0), inverse(0, 1), inverse(0, 2),
                               inverse(1, 1), inverse(1, 2), inverse(2, 2)};
     std::copy_n(packed, 6, m + 1);
-    Eigen::Map<Vec3> free(bodies.free_velocity.data() + bodies.dof_begin[at(b)] + 3);
+    Eigen::Map<Vec3> free(bodies.free_velocity.data() + bodies.dof_begin[b] + 3);
     const Vec3 before = local.twist(b).w;
     free = before + inverse * (inertia * (free - before));
     if (b >= bodies.n_owned) continue;
@@ -178,7 +175,7 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
 void Tension::subtract_work(const LocalBodies& local, std::span<const double> twists,
                             Sum& work) const {
   for (const auto& [b, added] : added_) {
-    const Eigen::Map<const Vec3> after(twists.data() + 6 * at(b) + 3);
+    const Eigen::Map<const Vec3> after(twists.data() + Offset{6} * b + 3);
     const Vec3 before = local.twist(b).w;
     work -= 0.5 * (before + after).dot(added * (after - before));
   }

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "catena/base/index.hpp"
+
 namespace catena {
 
 /// Marks a number that is not set.

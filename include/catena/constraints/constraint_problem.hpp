@@ -44,7 +44,7 @@ struct ProblemBodies {
   /// empty for bodies made otherwise.
   std::vector<std::int64_t> file_velocity;
 
-  Index size() const { return static_cast<Index>(id.size()); }
+  Index size() const { return to_index(id.size()); }
   Index n_dofs() const { return dof_begin.back(); }
   /// Room for n rigid bodies.
   void reserve(std::size_t n);
@@ -122,7 +122,7 @@ struct AssembledOperator {
   /// In blocks of 3 rows: own blocks to halo blocks, which are numbered as the columns
   /// are (halo block j is n_rows()/3 + j).
   HaloPlan halo;
-  Index n_rows() const { return static_cast<Index>(row_begin.size()) - 1; }
+  Index n_rows() const { return to_index(row_begin.size()) - 1; }
 };
 
 /// This rank's part of one step's problem:
@@ -159,12 +159,10 @@ struct ConstraintProblem {
   bool ordered = false;
 
   Index n_blocks() const {
-    return assembled ? assembled->n_rows() / 3
-                     : static_cast<Index>(contacts.size()) + blocks.size();
+    return assembled ? assembled->n_rows() / 3 : to_index(contacts.size()) + blocks.size();
   }
   Index n_rows() const {
-    return assembled ? assembled->n_rows()
-                     : 3 * static_cast<Index>(contacts.size()) + blocks.n_rows();
+    return assembled ? assembled->n_rows() : 3 * to_index(contacts.size()) + blocks.n_rows();
   }
 };
 

@@ -57,9 +57,9 @@ class Sum {
     const std::uint64_t low = (fraction & 0xffffffffU) << shift;
     const std::uint64_t high = (fraction >> 32) << shift;
     std::int64_t* digit = digits_.data() + place / 32;
-    const auto first = static_cast<std::int64_t>(low & 0xffffffffU);
-    const auto second = static_cast<std::int64_t>((low >> 32) + (high & 0xffffffffU));
-    const auto third = static_cast<std::int64_t>(high >> 32);
+    const std::int64_t first = low & 0xffffffffU;
+    const std::int64_t second = (low >> 32) + (high & 0xffffffffU);
+    const std::int64_t third = high >> 32;
     if (bits >> 63 != 0) {
       digit[0] -= first;
       digit[1] -= second;

@@ -38,7 +38,7 @@ void for_each_overlap(const BoxTree& tree, std::span<const Aabb> boxes, const Aa
   std::size_t depth = 0;
   stack[depth++] = 0;
   while (depth > 0) {
-    const BoxTree::Node& node = tree.nodes[static_cast<std::size_t>(stack[--depth])];
+    const BoxTree::Node& node = tree.nodes[stack[--depth]];
     if (!node.box.overlaps(box)) continue;
     if (node.child >= 0) {
       stack[depth++] = node.child + 1;
@@ -46,8 +46,8 @@ void for_each_overlap(const BoxTree& tree, std::span<const Aabb> boxes, const Aa
       continue;
     }
     for (std::int32_t k = node.first; k < node.first + node.count; ++k) {
-      const std::int32_t item = tree.order[static_cast<std::size_t>(k)];
-      if (boxes[static_cast<std::size_t>(item)].overlaps(box)) visit(item);
+      const std::int32_t item = tree.order[k];
+      if (boxes[item].overlaps(box)) visit(item);
     }
   }
 }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "catena/base/index.hpp"
+
 namespace catena {
 
 struct Material {
@@ -34,9 +36,7 @@ class MaterialTable {
   void set_pair(int a, int b, const PairMaterial& pair);
 
   const std::vector<Material>& materials() const { return materials_; }
-  const PairMaterial& pair(int a, int b) const {
-    return pairs_[static_cast<std::size_t>(a) * materials_.size() + static_cast<std::size_t>(b)];
-  }
+  const PairMaterial& pair(int a, int b) const { return pairs_[Offset{a} * materials_.size() + b]; }
   /// Index of the material of that name, or -1.
   int find(const std::string& name) const;
 

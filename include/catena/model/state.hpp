@@ -134,7 +134,7 @@ struct Bodies {
   std::vector<BodyConstants> constants;
   std::vector<JointConstants> joints;
   JointLinks links;
-  Index size() const { return static_cast<Index>(constants.size()); }
+  Index size() const { return to_index(constants.size()); }
 };
 
 /// The one of a pair whose owner holds their contacts: the dynamic one; of two dynamic

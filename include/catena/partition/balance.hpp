@@ -68,7 +68,7 @@ std::vector<int> partition_by_curve(const Communicator& comm, const Bodies& bodi
 
 /// Rank that owns part (subdomain) `part` of n_parts.
 inline int rank_of_part(int part, int n_parts, int n_ranks) {
-  return static_cast<int>(static_cast<std::int64_t>(part) * n_ranks / n_parts);
+  return static_cast<int>(std::int64_t{part} * n_ranks / n_parts);
 }
 
 /// Collective. Renumbers parts so that the fewest bodies change owner; of more than 512 parts few

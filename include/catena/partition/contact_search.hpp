@@ -51,10 +51,10 @@ struct LocalBodies {
   std::vector<std::pair<Index, Twist>> moving;
   Index n_owned = 0;
   Index n_ghost = 0;
-  Index size() const { return static_cast<Index>(constants.size()); }
+  Index size() const { return to_index(constants.size()); }
   /// The twist that body i starts the step with: of a prescribed one the mean over the step.
   const Twist& twist(Index i) const {
-    return moving.empty() ? state[static_cast<std::size_t>(i)].twist : twist_among_moving(i);
+    return moving.empty() ? state[i].twist : twist_among_moving(i);
   }
 
  private:

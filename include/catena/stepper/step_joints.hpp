@@ -98,7 +98,7 @@ class StepJoints {
   static double row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
                          std::span<const double> impulses, std::span<const double> twists);
   void note_drift(const JointConstants& joint, const JointMisfit& own, double length);
-  Index block_of(std::size_t made) const { return first_block_ + static_cast<Index>(made); }
+  Index block_of(std::size_t made) const { return first_block_ + to_index(made); }
 
   const Model& model_;
   Index first_block_ = 0;           ///< of the joints among the general blocks

@@ -86,7 +86,7 @@ class Stepper : public TimeStepper {
   /// First row of contact k in the problem; those with rolling or spinning friction come after all
   /// others there.
   Index contact_row(std::size_t k) const {
-    return first_row_.empty() ? static_cast<Index>(3 * k) : first_row_[k];
+    return first_row_.empty() ? to_index(3 * k) : first_row_[k];
   }
   const ContactKey& contact_key(std::size_t k) const;
   /// What contact k does to its body b.
