@@ -21,8 +21,8 @@
 #include "catena/base/timer.hpp"
 #include "catena/comm/communicator.hpp"
 #include "solvers/chain_cases.hpp"
-#include "solvers/chain_elimination.hpp"
-#include "solvers/chain_model.hpp"
+#include "solvers/joints/chain/chain_factor.hpp"
+#include "solvers/joints/chain/cost.hpp"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "bench_problems.hpp"
 #include "catena/base/huge_pages.hpp"
 #include "catena/simulation/simulation.hpp"
-#include "catena/solvers/sweep_scenes.hpp"
 
 namespace {
 

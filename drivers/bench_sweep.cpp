@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "bench_problems.hpp"
 #include "catena/base/huge_pages.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "catena/solvers/sweep_scenes.hpp"
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 
+#include "bench_problems.hpp"
 #include "catena/base/huge_pages.hpp"
 #include "catena/base/log.hpp"
 #include "catena/base/timer.hpp"
@@ -18,7 +19,6 @@
 #include "catena/comm/message_timing.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "catena/solvers/sweep_scenes.hpp"
 #include "commands.hpp"
 
 namespace catena::cli {

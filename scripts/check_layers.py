@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Checks that modules include only what lies below them, and libraries' headers only where
-they belong (docs/design/0001-module-map.md). Prints a line for each include that may not be.
+"""Checks that modules and their rooms include only what they may, private headers by their path below src,
+and libraries' headers only where they belong (docs/design/0001-module-map.md), and that no folder of src grows
+beyond MOST_FILES. Prints a line for each violation.
 
     scripts/check_layers.py [ROOT]
 """
@@ -17,7 +18,8 @@ NEEDS = {
     "collision": "model",
     "constraints": "comm model collision",
     "metrics": "constraints",
-    "partition": "constraints",
+    "search": "comm model collision",
+    "partition": "constraints search",
     "solvers": "metrics partition",
     "stepper": "solvers",
     "io": "constraints",
@@ -25,6 +27,33 @@ NEEDS = {
     "simulation": "stepper scenarios",
 }
 DRIVERS = "drivers"
+
+# Rooms of a module, and what each may include of the module's other rooms; its own files and those that
+# stand in the module's folder itself ("") are named, too. Rooms that are not named may include nothing of it.
+ROOMS = {
+    "collision": {"": "convex", "convex": ""},
+    "partition": {"graph": "ownership", "balance": "graph", "ownership": "graph", "mechanisms": "ownership"},
+    "solvers": {
+        "": "newton",
+        "gauss_seidel": "gauss_seidel/simd joints",
+        "gauss_seidel/simd": "",
+        "first_order": "joints",
+        "newton": "petsc",
+        "interior_point": "newton interior_point/fang",
+        "interior_point/fang": "newton",
+        "pivoting": "",
+        "joints": "joints/chain petsc",
+        "joints/chain": "joints",
+        "petsc": "",
+    },
+    "io": {"": "yaml hdf5 result checkpoint fclib", "yaml": "", "hdf5": "", "result": "hdf5", "checkpoint": "hdf5",
+           "fclib": "hdf5"},
+    "scenarios": {"": "make", "describe": "", "make": ""},
+    "stepper": {"": "", "natural": ""},
+    "simulation": {"": "", "run": "diagnosis", "diagnosis": "run", "flow": ""},
+}
+
+MOST_FILES = 20
 
 # header (by pattern) -> places whose sources may include it; none may in include/
 LIBRARIES = [
@@ -56,6 +85,22 @@ def module_of_include(path):
     return parts[0] if len(parts) > 1 and parts[0] in NEEDS else None
 
 
+def room_violations(root, file, module, path, where):
+    """What is wrong with a private include of a source file, by rooms."""
+    if "/" not in path:
+        yield f'{where}: "{path}" needs its path below src'
+    elif path.split("/")[0] == module and module in ROOMS:
+        own, other = (str(pathlib.PurePath(p).parent.relative_to(module)).replace(".", "")
+                      for p in (file.relative_to(root / "src"), pathlib.PurePath(path)))
+        rooms = ROOMS[module]
+        for room in (own, other):
+            if room not in rooms:
+                yield f"{where}: {module}/{room} is not a room of the map"
+                return
+        if other not in ("", own) and other not in rooms[own].split():
+            yield f"{where}: room {own or 'of ' + module + ' itself'} may not include room {other}"
+
+
 def violations(root):
     allowed = {module: reachable(module) for module in NEEDS}
     allowed[DRIVERS] = set(NEEDS)
@@ -72,12 +117,18 @@ def violations(root):
                 target = module_of_include(path)
                 if target and target not in allowed[module]:
                     yield f"{where}: {module} may not include {target}"
+                if match.group(1) == '"' and not public and module != DRIVERS and not path.startswith("catena/"):
+                    yield from room_violations(root, file, module, path, where)
                 for pattern, homes in LIBRARIES:
                     if re.match(pattern, path):
                         if public:
                             yield f"{where}: public headers may not include {path}"
                         elif module not in homes:
                             yield f"{where}: {module} may not include {path}"
+    for folder in sorted(p for p in (root / "src").rglob("*") if p.is_dir()):
+        count = sum(1 for p in folder.iterdir() if p.suffix in (".cpp", ".hpp", ".inl"))
+        if count > MOST_FILES:
+            yield f"{folder.relative_to(root)}: {count} source files, {MOST_FILES} at most: split it by job"
     for base in ("include/catena", "src"):
         for folder in sorted((root / base).iterdir()):
             if folder.is_dir() and folder.name not in NEEDS:

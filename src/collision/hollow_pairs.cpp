@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "catena/math/rotation.hpp"
-#include "manifold.hpp"
-#include "pairs.hpp"
+#include "collision/convex/manifold.hpp"
+#include "collision/pairs.hpp"
 
 namespace catena {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "box_box.hpp"
 #include "catena/collision/contact.hpp"
-#include "pairs.hpp"
+#include "collision/convex/box_box.hpp"
+#include "collision/pairs.hpp"
 
 namespace catena {
 

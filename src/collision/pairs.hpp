@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catena/collision/contact.hpp"
-#include "convex.hpp"
+#include "collision/convex/convex.hpp"
 
 namespace catena {
 

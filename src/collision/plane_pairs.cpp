@@ -2,9 +2,9 @@
 #include <array>
 #include <cmath>
 
-#include "box_box.hpp"
-#include "manifold.hpp"
-#include "pairs.hpp"
+#include "collision/convex/box_box.hpp"
+#include "collision/convex/manifold.hpp"
+#include "collision/pairs.hpp"
 
 namespace catena {
 

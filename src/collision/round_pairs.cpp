@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "catena/collision/sphere_pair.hpp"
-#include "pairs.hpp"
+#include "collision/pairs.hpp"
 
 namespace catena {
 

@@ -1,4 +1,4 @@
-#include "surface.hpp"
+#include "collision/surface.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <limits>
 
-#include "convex_query.hpp"
-#include "manifold.hpp"
-#include "pairs.hpp"
-#include "surface.hpp"
+#include "collision/convex/convex_query.hpp"
+#include "collision/convex/manifold.hpp"
+#include "collision/pairs.hpp"
+#include "collision/surface.hpp"
 
 namespace catena {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "io/checkpoint_info.hpp"
-#include "io/fclib_file.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/checkpoint/info.hpp"
+#include "io/fclib/file.hpp"
+#include "io/hdf5/file.hpp"
 
 namespace catena {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "io/atomic_file.hpp"
+#include "io/hdf5/atomic_file.hpp"
 
 namespace catena {
 

@@ -1,4 +1,4 @@
-#include "cone_energies.hpp"
+#include "metrics/cone_energies.hpp"
 
 #include <cmath>
 

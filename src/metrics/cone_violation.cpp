@@ -1,4 +1,4 @@
-#include "cone_violation.hpp"
+#include "metrics/cone_violation.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "catena/math/cone.hpp"
-#include "disc_errors.hpp"
+#include "metrics/disc_errors.hpp"
 
 namespace catena {
 namespace {

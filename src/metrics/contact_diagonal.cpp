@@ -1,4 +1,4 @@
-#include "contact_diagonal.hpp"
+#include "metrics/contact_diagonal.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "disc_errors.hpp"
+#include "metrics/disc_errors.hpp"
 
 namespace catena::row_errors {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "catena/math/disc_cone.hpp"
-#include "row_errors.hpp"
+#include "metrics/row_errors.hpp"
 
 namespace catena::row_errors {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "catena/comm/sums.hpp"
-#include "cone_energies.hpp"
-#include "cone_violation.hpp"
-#include "contact_diagonal.hpp"
-#include "disc_errors.hpp"
-#include "row_errors.hpp"
+#include "metrics/cone_energies.hpp"
+#include "metrics/cone_violation.hpp"
+#include "metrics/contact_diagonal.hpp"
+#include "metrics/disc_errors.hpp"
+#include "metrics/row_errors.hpp"
 
 namespace catena {
 namespace {

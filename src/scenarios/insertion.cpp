@@ -6,9 +6,9 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
-#include "flow_parts.hpp"
-#include "geometry_plan.hpp"
-#include "scene_parts.hpp"
+#include "scenarios/flow_parts.hpp"
+#include "scenarios/make/geometry_plan.hpp"
+#include "scenarios/scene_parts.hpp"
 
 namespace catena {
 

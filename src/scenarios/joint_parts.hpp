@@ -10,7 +10,7 @@
 
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/scenarios/scene.hpp"
-#include "chain_curve.hpp"
+#include "scenarios/make/chain_curve.hpp"
 
 namespace catena::joint_parts {
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <numbers>
 
-#include "body_maker.hpp"
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
-#include "flow_parts.hpp"
-#include "geometry_plan.hpp"
-#include "joint_maker.hpp"
-#include "scene_parts.hpp"
+#include "scenarios/flow_parts.hpp"
+#include "scenarios/make/body_maker.hpp"
+#include "scenarios/make/geometry_plan.hpp"
+#include "scenarios/make/joint_maker.hpp"
+#include "scenarios/scene_parts.hpp"
 
 namespace catena {
 

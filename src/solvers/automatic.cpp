@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "catena/base/timer.hpp"
-#include "proximal_newton.hpp"
-#include "work_estimate.hpp"
+#include "solvers/newton/proximal_newton.hpp"
+#include "solvers/work_estimate.hpp"
 
 namespace catena {
 namespace {

@@ -1,4 +1,4 @@
-#include "solve_watch.hpp"
+#include "solvers/solve_watch.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "stop_monitor.hpp"
+#include "solvers/stop_monitor.hpp"
 
 #include <algorithm>
 #include <array>

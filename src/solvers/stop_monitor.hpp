@@ -10,7 +10,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
 #include "catena/solvers/solver.hpp"
-#include "solve_watch.hpp"
+#include "solvers/solve_watch.hpp"
 
 namespace catena {
 

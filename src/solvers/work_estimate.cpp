@@ -1,4 +1,4 @@
-#include "work_estimate.hpp"
+#include "solvers/work_estimate.hpp"
 
 #include <algorithm>
 #include <array>

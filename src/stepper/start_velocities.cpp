@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "catena/stepper/stepper.hpp"
-#include "solvers/joint_system.hpp"
+#include "solvers/joints/joint_system.hpp"
 
 namespace catena {
 

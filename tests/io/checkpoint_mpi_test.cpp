@@ -12,7 +12,7 @@
 #include "catena/base/random.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "catena/partition/state_hash.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 
 namespace catena {
 namespace {

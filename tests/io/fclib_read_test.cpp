@@ -10,7 +10,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
-#include "io/fclib_file.hpp"
+#include "io/fclib/file.hpp"
 
 namespace catena {
 namespace {

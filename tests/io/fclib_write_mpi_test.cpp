@@ -12,7 +12,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "support/hand_problems.hpp"
 #include "support/scene.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 
 namespace catena {
 namespace {

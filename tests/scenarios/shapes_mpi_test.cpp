@@ -12,7 +12,7 @@
 #include "catena/io/yaml_settings.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/scenarios/scene.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "scenarios/body_records.hpp"
 
 namespace catena {

@@ -6,7 +6,7 @@
 
 #include "catena/simulation/simulation.hpp"
 #include "catena/simulation/start_check.hpp"
-#include "simulation/start_overlaps.hpp"
+#include "simulation/diagnosis/start_overlaps.hpp"
 
 namespace catena {
 namespace {

@@ -9,7 +9,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
 #include "catena/solvers/dantzig.hpp"
-#include "solvers/components.hpp"
+#include "solvers/pivoting/components.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"

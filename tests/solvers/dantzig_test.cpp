@@ -8,7 +8,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
-#include "solvers/dantzig_rows.hpp"
+#include "solvers/pivoting/sparse_operator.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"

@@ -10,7 +10,7 @@
 #include "catena/io/fclib.hpp"
 #include "catena/solvers/apgd.hpp"
 #include "catena/solvers/jacobi.hpp"
-#include "solvers/first_order_rows.hpp"
+#include "solvers/first_order/scaled_problem.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joint_blocks.hpp"
+#include "solvers/joints/elimination.hpp"
 
 namespace catena::test {
 

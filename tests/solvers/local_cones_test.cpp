@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "solvers/choose_kernels.hpp"
-#include "solvers/first_order_kernels.hpp"
-#include "solvers/local_solve.hpp"
-#include "solvers/wide_contact.hpp"
+#include "solvers/first_order/contact_groups.hpp"
+#include "solvers/gauss_seidel/local_solve.hpp"
+#include "solvers/gauss_seidel/rolling_contact.hpp"
+#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "support/cone_distance.hpp"
 #include "support/sanitized.hpp"
 

@@ -1,6 +1,6 @@
 // Proximal Newton: the law's function and its derivatives, problems solved by hand, the dense
 // reference, published problems.
-#include "solvers/proximal_newton.hpp"
+#include "solvers/newton/proximal_newton.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "catena/base/error.hpp"
 #include "catena/io/fclib.hpp"
 #include "catena/math/cone.hpp"
-#include "solvers/proximal_newton_rows.hpp"
+#include "solvers/newton/law_function.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 

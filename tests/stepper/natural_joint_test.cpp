@@ -1,6 +1,6 @@
 // Equations of joints in natural coordinates: rows, forces and their rates beside differences of
 // the constraints, and every joint beside its rows in JointGeometry.
-#include "stepper/natural_joint.hpp"
+#include "stepper/natural/natural_joint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include "catena/base/settings.hpp"
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
-#include "catena/partition/contact_search.hpp"
-#include "catena/partition/work.hpp"
+#include "catena/partition/cost_model.hpp"
+#include "catena/search/contact_search.hpp"
 
 namespace catena {
 

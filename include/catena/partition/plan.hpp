@@ -6,7 +6,7 @@
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
 #include "catena/partition/balance.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 
 namespace catena {
 

@@ -12,7 +12,7 @@
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/scenarios/scene.hpp"
-#include "catena/solvers/method.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "catena/stepper/natural_stepper.hpp"
 
 namespace catena {

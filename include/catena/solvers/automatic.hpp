@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "catena/solvers/method.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace catena {
 

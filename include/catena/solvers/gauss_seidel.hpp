@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "catena/solvers/joint_settings.hpp"
+#include "catena/solvers/joint_solver_settings.hpp"
 #include "catena/solvers/solver.hpp"
 
 namespace catena {

@@ -7,7 +7,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/model/state.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 #include "catena/stepper/step_joints.hpp"
 
 namespace catena {

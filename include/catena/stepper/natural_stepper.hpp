@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "catena/base/settings.hpp"
-#include "catena/solvers/joint_settings.hpp"
+#include "catena/solvers/joint_solver_settings.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {

@@ -9,7 +9,7 @@
 
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/model/state.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {

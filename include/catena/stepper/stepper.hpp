@@ -8,7 +8,7 @@
 
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/model/state.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
 #include "catena/stepper/cords.hpp"
 #include "catena/stepper/step_joints.hpp"

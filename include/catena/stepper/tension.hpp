@@ -8,7 +8,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/math/sum.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 
 namespace catena {
 

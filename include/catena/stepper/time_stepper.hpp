@@ -10,7 +10,7 @@
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/model/state.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
 #include "catena/stepper/energy.hpp"
 

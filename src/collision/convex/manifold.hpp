@@ -1,0 +1,33 @@
+// Contact points between two convex bodies from the features that face each other.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "catena/collision/contact.hpp"
+#include "collision/convex/convex.hpp"
+#include "collision/convex/convex_query.hpp"
+
+namespace catena {
+
+/// Appends up to 4 points of A and B that are closest along `gap`; see collide for the rules.
+void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double margin,
+                  std::vector<ContactPoint>& out);
+
+/// Appends up to 4 points between face `face` of A (0: the front of a triangle; others as numbered
+/// by face_towards) and what of B is turned against it, with the normal of the face.
+void add_face_points(const Convex& a, int face, const Convex& b, double margin,
+                     std::vector<ContactPoint>& out);
+
+/// Unit outward normal of a face.
+Vec3 face_normal(const Convex& body, int face);
+
+/// The face that is turned most towards `direction`; -1 for a body without flat faces.
+int face_towards(const Convex& body, const Vec3& direction);
+
+/// Keeps of the points from `first` on with one normal the deepest (gaps that differ by less than
+/// `level` are equal) and up to three others with which it spans as large an area as any; of
+/// points in a line the ends.
+void keep_four(std::vector<ContactPoint>& points, std::size_t first, double level);
+
+}  // namespace catena

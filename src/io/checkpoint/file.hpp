@@ -1,0 +1,173 @@
+// The format of checkpoint files: what writer, reader and `catena info` agree on.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "catena/base/error.hpp"
+#include "catena/io/result_writer.hpp"
+#include "io/checkpoint/records.hpp"
+#include "io/hdf5/checksum.hpp"
+#include "io/hdf5/file.hpp"
+
+namespace catena::checkpoint_file {
+
+inline constexpr const char* kFormat = "catena-checkpoint";
+inline constexpr std::int64_t kVersion = 1;
+
+/// Rows of one rank, or of all ranks before it.
+enum Count : std::size_t { kBodies, kJoints, kImpulses, kCouples, kKeptWords, kCounts };
+using Counts = std::array<std::int64_t, kCounts>;
+
+/// Calls visit(name, count, column) for everything that has a row per body, joint, impulse or
+/// couple.
+template <class Visit, class SomeBodies, class SomeState>
+void for_each_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
+  for_each_body_column(
+      [&](const char* name, auto& column) {
+        visit("/bodies/" + std::string(name), kBodies, column);
+      },
+      bodies, state);
+  for_each_joint_column(
+      [&](const char* name, auto& column) {
+        visit("/joints/" + std::string(name), kJoints, column);
+      },
+      bodies, state);
+  visit("/impulses", kImpulses, state.impulses);
+  visit("/couples", kCouples, state.couples);
+}
+
+/// The same for all scalars of a state.
+template <class Visit, class SomeState>
+void for_each_number(Visit&& visit, SomeState& state) {
+  for_each_scalar(visit, state);
+  for_each_balance_scalar(visit, state);
+}
+
+/// Words that the scalars take.
+inline std::size_t scalar_words(const State& state) {
+  std::size_t words = 0;
+  for_each_number(
+      [&](const char*, const auto& value) {
+        static_assert(sizeof value % 8 == 0, "scalars are made of whole words");
+        words += sizeof value / 8;
+      },
+      state);
+  return words;
+}
+
+/// Names and widths of all that a file holds: two builds understand each other where it is equal.
+inline std::string layout() {
+  static_assert(std::endian::native == std::endian::little);
+  Bodies bodies;
+  State state;
+  state.inflow.resize(1);
+  state.outflow.resize(1);
+  std::string text;
+  for_each_column(
+      [&](const std::string& name, Count, const auto& column) {
+        using Record = typename std::decay_t<decltype(column)>::value_type;
+        text += name + " " + std::to_string(records::width_of<Record>()) + "\n";
+      },
+      bodies, state);
+  for_each_number(
+      [&](const char* name, const auto& value) {
+        text += std::string(name) + " " + std::to_string(sizeof value) + "\n";
+      },
+      state);
+  return text;
+}
+
+/// Numbers, texts and bytes one after the other, each text with its length.
+class Packer {
+ public:
+  void add(std::int64_t value) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + sizeof value);
+    std::memcpy(bytes_.data() + at, &value, sizeof value);
+  }
+  void add(std::span<const std::byte> value) {
+    add(std::ssize(value));
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+  }
+  void add(const std::string& text) { add(std::as_bytes(std::span(text))); }
+  /// Filled up to whole words.
+  std::vector<std::byte> take() {
+    bytes_.resize(records::whole_words(bytes_.size()));
+    return std::move(bytes_);
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+class Unpacker {
+ public:
+  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::int64_t number() {
+    std::int64_t value = 0;
+    const std::span<const std::byte> at = next(sizeof value);
+    std::memcpy(&value, at.data(), sizeof value);
+    return value;
+  }
+  std::vector<std::byte> bytes() {
+    const auto at = next(static_cast<std::uint64_t>(number()));
+    return {at.begin(), at.end()};
+  }
+  std::string text() {
+    const auto at = next(static_cast<std::uint64_t>(number()));
+    return {reinterpret_cast<const char*>(at.data()), at.size()};
+  }
+
+ private:
+  std::span<const std::byte> next(std::uint64_t n) {
+    if (n > bytes_.size()) throw Error("ends too early", "checkpoint", {}, ExitCode::input_output);
+    const auto at = bytes_.first(n);
+    bytes_ = bytes_.subspan(n);
+    return at;
+  }
+  std::span<const std::byte> bytes_;
+};
+
+/// What stands in the dataset /head.
+struct Head {
+  std::string layout;
+  std::int64_t ranks = 0, n_parts = 0, n_inflow = 0, n_outflow = 0;
+  std::string config;
+  Provenance provenance;
+
+  std::vector<std::byte> packed() const {
+    Packer out;
+    out.add(layout);
+    for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow}) out.add(n);
+    out.add(config);
+    out.add(std::ssize(provenance));
+    for (const auto& [name, value] : provenance) {
+      out.add(name);
+      out.add(value);
+    }
+    return out.take();
+  }
+  static Head unpacked(std::span<const std::byte> bytes) {
+    Unpacker in(bytes);
+    Head head;
+    head.layout = in.text();
+    for (std::int64_t* n : {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow})
+      *n = in.number();
+    head.config = in.text();
+    for (std::int64_t n = in.number(); n > 0; --n) {
+      std::string name = in.text();
+      head.provenance.emplace_back(std::move(name), in.text());
+    }
+    return head;
+  }
+};
+
+}  // namespace catena::checkpoint_file

@@ -1,0 +1,449 @@
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "catena/io/result_writer.hpp"
+#include "io/hdf5/atomic_file.hpp"
+#include "io/hdf5/columns.hpp"
+#include "io/hdf5/file.hpp"
+#include "io/hdf5/ordered_rows.hpp"
+#include "io/hdf5/write_together.hpp"
+#include "io/result/directory.hpp"
+#include "io/result/geometry.hpp"
+#include "io/result/joint_rows.hpp"
+
+namespace catena {
+namespace {
+
+/// A body's row on its way to the rank that writes it.
+struct BodyRow {
+  GlobalId id = kNoBody;
+  std::array<double, 3> position{};
+  std::array<double, 4> orientation{};
+  std::array<double, 3> velocity{};
+  std::array<double, 3> angular_velocity{};
+  std::int64_t rank = 0;
+  double mass = 0.0;  ///< these where bodies come and go
+  double radius = 0.0;
+  std::array<double, 3> size{};
+};
+
+struct ConstantsRow {
+  GlobalId id = kNoBody;
+  std::int32_t kind = 0;
+  std::int32_t shape = 0;
+  std::int32_t material = 0;
+  std::int32_t geometry = -1;
+  double mass = 0.0;
+  std::array<double, 3> inertia{};
+  std::array<double, 3> size{};  ///< in the file's measure
+  std::int32_t closed_ends = 0;
+  std::int32_t written = 0;  ///< 1: of the last bodies.h5
+};
+// checkpoints keep rows as they are: no byte of them may be by chance
+static_assert(sizeof(ConstantsRow) == 88 && sizeof(JointRow) == 40);
+
+std::array<double, 3> array_of(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
+
+double radius_of(ShapeType type, const std::array<double, 3>& size) {
+  return type == ShapeType::sphere ? size[0] : 0.0;
+}
+
+/// The orientation is that of the frame in which the shape was written.
+BodyRow body_row(const Model& model, const BodyConstants& body, const BodyMotionState& state,
+                 int rank) {
+  Quat q = state.pose.q;
+  if (body.shape.geometry >= 0) {
+    const Geometry& geometry = model.geometries[body.shape.geometry];
+    q = (q * geometry.written.q).normalized();
+  }
+  return {body.id,
+          array_of(state.pose.p),
+          {q.w(), q.x(), q.y(), q.z()},
+          array_of(state.twist.v),
+          array_of(state.twist.w),
+          rank,
+          body.mass,
+          radius_of(body.shape.type, array_of(body.shape.size)),
+          size_in_file(body.shape)};
+}
+
+ConstantsRow constants_row(const BodyConstants& body) {
+  return {body.id,
+          static_cast<std::int32_t>(body.kind),
+          static_cast<std::int32_t>(body.shape.type),
+          body.material,
+          body.shape.geometry,
+          body.mass,
+          array_of(body.inertia),
+          size_in_file(body.shape),
+          body.shape.closed_ends,
+          0};
+}
+
+std::string series_header(const std::vector<SeriesColumn>& columns) {
+  std::string line;
+  for (const SeriesColumn& c : columns) {
+    if (!line.empty()) line += ',';
+    line += c.unit.empty() ? c.name : c.name + " [" + c.unit + "]";
+  }
+  return line + "\n";
+}
+
+constexpr std::array<const char*, 3> kKindNames = {"dynamic", "fixed", "kinematic"};
+constexpr std::size_t kWordLength = 10;
+
+}  // namespace
+
+struct ResultWriter::Impl {
+  Communicator comm;
+  std::string directory;
+  Provenance provenance;
+  std::vector<SeriesColumn> columns;
+  std::FILE* series = nullptr;  ///< on rank 0
+  bool flow = false;            ///< bodies come and go
+  std::vector<ConstantsRow>
+      written;  ///< this rank's rows of bodies.h5, if it is to be written anew
+  std::vector<JointRow> written_joints;  ///< and those of joints
+  bool jointed = false;                  ///< bodies.h5 has joints, and so have all snapshots
+
+  Impl(const Communicator& communicator, std::string dir, Provenance p, std::vector<SeriesColumn> c)
+      : comm(communicator),
+        directory(std::move(dir)),
+        provenance(std::move(p)),
+        columns(std::move(c)) {}
+  ~Impl() {
+    if (series != nullptr) std::fclose(series);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  /// Rows of bodies.h5 as kept() gave them.
+  void restore(std::span<const std::vector<std::byte>> kept) {
+    for (const std::vector<std::byte>& bytes : kept) {
+      std::size_t at = 0;
+      const auto take = [&](void* to, std::size_t size) {
+        CATENA_CHECK(size <= bytes.size() - at, "rows of bodies.h5 in a checkpoint");
+        if (size > 0) std::memcpy(to, bytes.data() + at, size);
+        at += size;
+      };
+      const auto take_rows = [&](auto& rows) {
+        std::uint64_t n = 0;
+        take(&n, sizeof n);
+        CATENA_CHECK(n <= bytes.size(), "rows of bodies.h5 in a checkpoint");
+        const std::size_t old = rows.size();
+        rows.resize(old + n);
+        take(rows.data() + old, n * sizeof rows[0]);
+      };
+      take_rows(written);
+      take_rows(written_joints);
+    }
+  }
+
+  void append(const std::string& line) {
+    const std::string path = directory + "/series.csv";
+    if (std::fwrite(line.data(), 1, line.size(), series) != line.size() || std::fflush(series) != 0)
+      fail_with_errno(path, "cannot be written");
+  }
+};
+
+ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
+                           std::vector<SeriesColumn> columns, bool force)
+    : impl_(std::make_unique<Impl>(comm, std::move(directory), std::move(provenance),
+                                   std::move(columns))) {
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    prepare_directory(impl_->directory, force);
+    const std::string path = impl_->directory + "/series.csv";
+    impl_->series = std::fopen(path.c_str(), "w");
+    if (impl_->series == nullptr) fail_with_errno(path, "cannot be created");
+    impl_->append(series_header(impl_->columns));
+    sync_to_disk(path);
+  });
+}
+
+ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
+                           std::vector<SeriesColumn> columns, std::int64_t step,
+                           std::span<const std::vector<std::byte>> kept)
+    : impl_(std::make_unique<Impl>(comm, std::move(directory), std::move(provenance),
+                                   std::move(columns))) {
+  all_or_none(comm, [&] {
+    impl_->restore(kept);
+    if (comm.rank() != 0) return;
+    resume_directory(impl_->directory, step);
+    const std::string path = impl_->directory + "/series.csv";
+    cut_series(path, series_header(impl_->columns), step);
+    impl_->series = std::fopen(path.c_str(), "a");
+    if (impl_->series == nullptr) fail_with_errno(path, "cannot be appended to");
+  });
+}
+
+ResultWriter::~ResultWriter() = default;
+
+const std::string& ResultWriter::directory() const { return impl_->directory; }
+const Provenance& ResultWriter::provenance() const { return impl_->provenance; }
+
+std::vector<std::byte> ResultWriter::kept() const {
+  std::vector<std::byte> bytes;
+  if (!impl_->flow) return bytes;
+  const auto add = [&](const void* data, std::size_t size) {
+    const std::size_t at = bytes.size();
+    bytes.resize(at + size);
+    if (size > 0) std::memcpy(bytes.data() + at, data, size);
+  };
+  const auto add_rows = [&](const auto& rows) {
+    const auto n = static_cast<std::uint64_t>(rows.size());
+    add(&n, sizeof n);
+    add(rows.data(), rows.size() * sizeof rows[0]);
+  };
+  add_rows(impl_->written);
+  add_rows(impl_->written_joints);
+  return bytes;
+}
+
+namespace {
+
+std::string material_of(const Model& model, const ConstantsRow& row) {
+  const std::vector<Material>& materials = model.materials.materials();
+  const std::size_t m = row.material;
+  return row.material >= 0 && m < materials.size() ? materials[m].name : std::string();
+}
+
+/// Text datasets of bodies.h5; the lengths are those of the longest text, on all ranks.
+void write_constant_texts(hdf5::File& file, const Model& model,
+                          const std::vector<ConstantsRow>& rows, const hdf5::RowRange& range,
+                          std::size_t name_length, std::size_t material_length) {
+  const auto write = [&](const char* dataset, std::size_t length, auto get) {
+    file.write_text_rows(dataset, text_column(rows, length, get), length, range);
+  };
+  write("/bodies/name", name_length, [&](auto& r) { return model.names.name_of(r.id); });
+  write("/bodies/kind", kWordLength, [](auto& r) { return std::string(kKindNames[r.kind]); });
+  write("/bodies/shape", kShapeNameLength,
+        [](auto& r) { return std::string(shape_name(static_cast<ShapeType>(r.shape))); });
+  write("/bodies/material", material_length, [&](auto& r) { return material_of(model, r); });
+}
+
+/// Numbers of bodies.h5.
+void write_constant_numbers(hdf5::File& file, const std::vector<ConstantsRow>& rows,
+                            const hdf5::RowRange& range) {
+  file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
+                  "");
+  file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
+                  "kg");
+  file.write_rows("/bodies/inertia", column<double>(rows, [](auto& r) { return r.inertia; }), range,
+                  3, "kg m^2");
+  const auto radius = [](auto& r) { return radius_of(static_cast<ShapeType>(r.shape), r.size); };
+  file.write_rows("/bodies/radius", column<double>(rows, radius), range, 0, "m");
+  file.write_rows("/bodies/size", column<double>(rows, [](auto& r) { return r.size; }), range, 3,
+                  "m");
+  file.write_rows("/bodies/geometry",
+                  column<std::int64_t>(rows, [](auto& r) { return r.geometry; }), range, 0, "");
+  file.write_rows("/bodies/closed_ends",
+                  column<std::int64_t>(rows, [](auto& r) { return r.closed_ends; }), range, 0, "");
+}
+
+}  // namespace
+
+void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool flow) {
+  const Communicator& comm = impl_->comm;
+  impl_->flow = flow;
+  std::vector<ConstantsRow> rows;
+  for (const BodyConstants& body : bodies.constants) rows.push_back(constants_row(body));
+  if (comm.rank() == 0)
+    for (const BodyRecord& body : model.unbounded) rows.push_back(constants_row(body.constants));
+  rows.insert(rows.end(), impl_->written.begin(), impl_->written.end());
+  hdf5::RowRange range;
+  rows = order_rows(
+      comm, std::move(rows),
+      [](const ConstantsRow& row) {
+        return std::array<std::int64_t, 2>{row.id, row.written};
+      },
+      range);
+  drop_doubles(comm, rows, range);
+  impl_->written.clear();
+  if (flow) impl_->written = rows;
+  for (ConstantsRow& row : impl_->written) row.written = 1;
+  const JointRows joints = joint_rows(comm, model, bodies, impl_->written_joints);
+  impl_->jointed = joints.range.total > 0;
+  impl_->written_joints.clear();
+  if (flow) impl_->written_joints = joints.rows;
+  for (JointRow& row : impl_->written_joints) row.written = 1;
+
+  std::size_t longest = 1;
+  for (const ConstantsRow& row : rows)
+    longest = std::max(longest, model.names.name_of(row.id).size());
+  longest = comm.max(narrow<std::int64_t>(longest));
+  std::size_t material_length = 1;
+  for (const Material& m : model.materials.materials())
+    material_length = std::max(material_length, m.name.size());
+  std::size_t bytes =
+      range.total * (kWordLength + kShapeNameLength + longest + material_length + 96) +
+      bytes_of_geometries(model.geometries) + joints.bytes();
+  for (const auto& [name, value] : impl_->provenance) bytes += name.size() + value.size();
+  write_together(comm, impl_->directory + "/bodies.h5", bytes, [&](hdf5::File& file) {
+    file.set_attribute("/", "format", std::string("catena-bodies"));
+    file.set_attribute("/", "format_version", std::int64_t{1});
+    file.make_group("/provenance");
+    for (const auto& [name, value] : impl_->provenance)
+      file.set_attribute("/provenance", name, value);
+    write_constant_numbers(file, rows, range);
+    write_constant_texts(file, model, rows, range, longest, material_length);
+    if (impl_->jointed) write_joint_constants(file, model, joints);
+    write_geometries(file, comm, model.geometries);
+  });
+}
+
+namespace {
+
+void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
+                     const hdf5::RowRange& range, bool flow) {
+  // XDMF wants the points of its grid listed.
+  std::vector<std::int64_t> row(rows.size());
+  std::iota(row.begin(), row.end(), narrow<std::int64_t>(range.first));
+  file.write_rows("/bodies/row", row, range, 0, "");
+  file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
+                  "");
+  file.write_rows("/bodies/position", column<double>(rows, [](auto& r) { return r.position; }),
+                  range, 3, "m");
+  file.write_rows("/bodies/orientation",
+                  column<double>(rows, [](auto& r) { return r.orientation; }), range, 4, "");
+  file.write_rows("/bodies/velocity", column<double>(rows, [](auto& r) { return r.velocity; }),
+                  range, 3, "m/s");
+  file.write_rows("/bodies/angular_velocity",
+                  column<double>(rows, [](auto& r) { return r.angular_velocity; }), range, 3,
+                  "rad/s");
+  file.write_rows("/bodies/rank", column<std::int64_t>(rows, [](auto& r) { return r.rank; }), range,
+                  0, "");
+  if (!flow) return;  // bodies.h5 has the same rows
+  file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
+                  "kg");
+  file.write_rows("/bodies/radius", column<double>(rows, [](auto& r) { return r.radius; }), range,
+                  0, "m");
+  file.write_rows("/bodies/size", column<double>(rows, [](auto& r) { return r.size; }), range, 3,
+                  "m");
+}
+
+/// Whether any two materials have rolling or spinning friction.
+bool has_couples(const Model& model) {
+  const int n = narrow<int>(model.materials.materials().size());
+  for (int a = 0; a < n; ++a) {
+    for (int b = a; b < n; ++b) {
+      const PairMaterial& pair = model.materials.pair(a, b);
+      if (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) return true;
+    }
+  }
+  return false;
+}
+
+void write_contact_rows(hdf5::File& file, const std::vector<ContactRecord>& rows,
+                        const hdf5::RowRange& range, bool couples) {
+  file.write_rows("/contacts/bodies",
+                  column<std::int64_t>(rows,
+                                       [](auto& r) {
+                                         return std::array<std::int64_t, 2>{r.key.a, r.key.b};
+                                       }),
+                  range, 2, "");
+  file.write_rows("/contacts/feature",
+                  column<std::int64_t>(rows, [](auto& r) { return r.key.feature; }), range, 0, "");
+  file.write_rows("/contacts/part", column<std::int64_t>(rows, [](auto& r) { return r.key.part; }),
+                  range, 0, "");
+  file.write_rows("/contacts/point", column<double>(rows, [](auto& r) { return r.point; }), range,
+                  3, "m");
+  file.write_rows("/contacts/normal", column<double>(rows, [](auto& r) { return r.normal; }), range,
+                  3, "");
+  file.write_rows("/contacts/gap", column<double>(rows, [](auto& r) { return r.gap; }), range, 0,
+                  "m");
+  file.write_rows("/contacts/impulse", column<double>(rows, [](auto& r) { return r.impulse; }),
+                  range, 3, "N s");
+  if (!couples) return;
+  file.write_rows("/contacts/couple", column<double>(rows, [](auto& r) { return r.couple; }), range,
+                  3, "N m s");
+}
+
+}  // namespace
+
+namespace {
+
+/// Collective. Rows of all bodies, this rank's part of them in the order of ids.
+std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, const Bodies& bodies,
+                               const State& state, hdf5::RowRange& range) {
+  std::vector<BodyRow> rows;
+  rows.reserve(bodies.constants.size() + model.unbounded.size());
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i)
+    rows.push_back(body_row(model, bodies.constants[i], state.body[i], comm.rank()));
+  if (comm.rank() == 0)
+    for (const BodyRecord& body : model.unbounded)
+      rows.push_back(body_row(model, body.constants,
+                              prescribed_state(model, body.constants, body.state.pose, state.time),
+                              0));
+  return order_rows(
+      comm, std::move(rows), [](const BodyRow& row) { return row.id; }, range);
+}
+
+}  // namespace
+
+void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
+                                  std::vector<ContactRecord> contacts,
+                                  std::vector<JointRecord> joints) {
+  const Communicator& comm = impl_->comm;
+  hdf5::RowRange contact_range;
+  contacts = order_rows(
+      comm, std::move(contacts), [](const ContactRecord& row) { return row.key; }, contact_range);
+  hdf5::RowRange joint_range;
+  joints = order_rows(
+      comm, std::move(joints), [](const JointRecord& row) { return row.id; }, joint_range);
+  const std::int64_t n_bodies = comm.sum(std::ssize(bodies)) + std::ssize(model.unbounded);
+
+  const std::uint64_t bytes = 168 * static_cast<std::uint64_t>(n_bodies) +
+                              136 * contact_range.total + kJointRecordBytes * joint_range.total;
+  write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
+    file.set_attribute("/", "format", std::string("catena-snapshot"));
+    file.set_attribute("/", "format_version", std::int64_t{1});
+    file.set_attribute("/", "time", state.time);
+    file.set_attribute("/", "step", state.step);
+    write_contact_rows(file, contacts, contact_range, has_couples(model));
+    if (impl_->jointed || joint_range.total > 0) write_joint_records(file, joints, joint_range);
+    // their memory is free for the rows of bodies
+    std::vector<ContactRecord>().swap(contacts);
+    std::vector<JointRecord>().swap(joints);
+    hdf5::RowRange body_range;
+    const std::vector<BodyRow> rows = body_rows(comm, model, bodies, state, body_range);
+    write_body_rows(file, rows, body_range, impl_->flow);
+  });
+  // The series up to this snapshot is as safe as the snapshot.
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0) sync_to_disk(impl_->directory + "/series.csv");
+  });
+}
+
+void ResultWriter::append_series(std::span<const double> values) {
+  all_or_none(impl_->comm, [&] {
+    if (impl_->comm.rank() != 0) return;
+    CATENA_CHECK(values.size() == impl_->columns.size(), "a series row has other columns");
+    std::string line;
+    std::array<char, 32> number{};
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      std::snprintf(number.data(), number.size(), "%.17g", values[k]);
+      line += number.data();
+      line += k + 1 < values.size() ? ',' : '\n';
+    }
+    impl_->append(line);
+  });
+}
+
+std::vector<std::string> ResultWriter::finish() {
+  std::vector<std::string> unreadable;
+  all_or_none(impl_->comm, [&] {
+    if (impl_->comm.rank() != 0) return;
+    sync_to_disk(impl_->directory + "/series.csv");
+    unreadable = rebuild_index(impl_->directory);
+  });
+  return unreadable;
+}
+
+}  // namespace catena

@@ -1,0 +1,189 @@
+#include "catena/partition/balance.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "partition/graph/cell_graph.hpp"
+#include "partition/graph/contact_graph.hpp"
+#include "partition/graph/curve.hpp"
+
+namespace catena {
+
+using partition_detail::CellGraphShare;
+using partition_detail::CellParts;
+using partition_detail::CurvePlace;
+using partition_detail::for_each_edge;
+using partition_detail::is_dynamic;
+using partition_detail::with_ghosts;
+
+void describe(SettingsVisitor& visit, BalanceSettings& s) {
+  visit.visit("rebalance_steps", s.rebalance_steps,
+              {.min = 0,
+               .help = "steps between looks at the balance, in which moving bodies must pay; looks "
+                       "come earlier where more was lost than a move costs; 0: only at the start"});
+  visit.visit("imbalance", s.imbalance,
+              {.min = 1,
+               .min_open = true,
+               .help = "largest rank's work over the mean, above which bodies may move"});
+  visit.visit("move_price", s.move_price,
+              {.min = 0,
+               .help = "factor on the counted price of splitting the graph and moving bodies; 0: "
+                       "they move at every look that finds them uneven"});
+  visit.choose(
+      "weights", s.weights, kWorkWeightsNames,
+      {.help = "what bodies weigh: `counted`, rows times sweeps and a share for the rest "
+               "of a step; `measured`, that times the clock time of their rank's steps "
+               "over its count, for scenes in which some contacts take much longer than others: "
+               "runs are then not repeatable"});
+  visit.visit("max_graph", s.max_graph,
+              {.min = 100,
+               .max = 1e8,
+               .help = "vertices of the graph that one rank may hold; above, cells are split"});
+  visit.visit("deterministic", s.deterministic,
+              {.help = "the same bits on any number of ranks, for about twice the time "
+                       "(docs/determinism.md)"});
+  visit.visit("tile_bodies", s.tile_bodies,
+              {.min = 1,
+               .max = 1e6,
+               .help = "bodies of a tile, of which deterministic runs consist; larger ones take "
+                       "fewer sweeps, smaller ones can be dealt to more ranks"});
+  visit.visit(
+      "subdomains", s.subdomains,
+      {.min = 1, .max = 1e6, .word = "per_rank", .word_value = 0, .help = "over all ranks"});
+}
+
+namespace {
+
+constexpr std::int64_t kLeastBodiesPerPart = 4;   // fewer: METIS leaves parts empty
+constexpr std::int64_t kLeastCellsPerPart = 100;  // fewer: cells are too coarse to balance
+
+// The owned dynamic bodies as the graph sees them.
+struct DynamicBodies {
+  std::vector<std::size_t> index;  // among the owned
+  std::vector<CurvePlace> place;
+  std::vector<std::int64_t> weight;
+
+  DynamicBodies(const Bodies& bodies, std::span<const CurvePlace> places,
+                std::span<const std::int64_t> weights) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (!is_dynamic(bodies.constants[i])) continue;
+      index.push_back(i);
+      place.push_back(places[i]);
+      weight.push_back(weights[i]);
+    }
+  }
+};
+
+// Collective. Parts of the dynamic bodies from the graph on n_cells cells.
+CellParts split_graph(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+                      const DynamicBodies& dynamic, std::int64_t n_dynamic, std::int64_t n_cells,
+                      int n_parts) {
+  CellGraphShare share;
+  share.n_cells = n_cells;
+  std::vector<std::int64_t> cell(set.bodies.n_owned, -1);
+  const std::vector<std::int64_t> position = partition_detail::curve_positions(comm, dynamic.place);
+  for (std::size_t k = 0; k < position.size(); ++k) {
+    // floor(position n_cells / n_dynamic); the product is exact below 9e10 bodies.
+    cell[dynamic.index[k]] = position[k] * n_cells / n_dynamic;
+    share.weights.push_back({cell[dynamic.index[k]], dynamic.weight[k]});
+  }
+  cell = with_ghosts(comm, set, cell);
+  for_each_edge(bodies, set, [&](Index body_a, Index body_b, std::int64_t rows) {
+    const std::int64_t a = cell[body_a];
+    const std::int64_t b = cell[body_b];
+    CATENA_CHECK(a >= 0 && b >= 0, "the halo plan reaches every dynamic ghost in contact");
+    if (a != b) share.edges.push_back({a, b, rows});
+  });
+  return partition_detail::split_cells(comm, std::move(share), n_parts);
+}
+
+// Collective. Prescribed bodies follow the dynamic one nearest along the curve here.
+void place_prescribed(const Communicator& comm, const Bodies& bodies,
+                      std::span<const CurvePlace> places, const DynamicBodies& dynamic,
+                      std::vector<int>& part, int n_parts) {
+  const std::vector<std::int64_t> ones(places.size(), 1);
+  const std::vector<int> cut = partition_detail::split_curve(comm, places, ones, n_parts);
+  std::vector<std::pair<CurvePlace, int>> known;
+  for (std::size_t k = 0; k < dynamic.index.size(); ++k) {
+    known.emplace_back(dynamic.place[k], part[dynamic.index[k]]);
+  }
+  std::sort(known.begin(), known.end());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (is_dynamic(bodies.constants[i])) continue;
+    const auto after = std::lower_bound(known.begin(), known.end(), std::pair(places[i], 0));
+    if (known.empty()) {
+      part[i] = cut[i];
+    } else if (after == known.begin()) {
+      part[i] = after->second;
+    } else {
+      const auto before = std::prev(after);
+      const bool nearer = after != known.end() &&
+                          after->first.key - places[i].key < places[i].key - before->first.key;
+      part[i] = nearer ? after->second : before->second;
+    }
+  }
+}
+
+// Collective. Cut and balance of `part`.
+void measure(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+             std::span<const int> part, std::span<const std::int64_t> weight, int n_parts,
+             PartitionQuality& quality) {
+  const std::vector<std::int64_t> all = with_ghosts(comm, set, {part.begin(), part.end()});
+  std::int64_t cut = 0;
+  for_each_edge(bodies, set, [&](Index a, Index b, std::int64_t rows) {
+    if (all[a] != all[b]) cut += rows;
+  });
+  std::vector<std::int64_t> work(n_parts, 0);
+  for (std::size_t i = 0; i < part.size(); ++i) work[part[i]] += weight[i];
+  comm.sum(work);
+  std::int64_t total = 0;
+  for (const std::int64_t w : work) total += w;
+  quality.edge_cut = comm.sum(cut);
+  quality.imbalance = total > 0 ? static_cast<double>(*std::max_element(work.begin(), work.end())) *
+                                      n_parts / static_cast<double>(total)
+                                : 1.0;
+}
+
+}  // namespace
+
+std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
+                                  const State& state, const ContactSet& contacts, int n_parts,
+                                  const BalanceSettings& settings, PartitionQuality& quality,
+                                  const WorkRate& rate) {
+  quality = {};
+  CATENA_CHECK(contacts.bodies.n_owned == bodies.size() &&
+                   contacts.joint_bodies.size() == bodies.joints.size(),
+               "contacts of the same bodies");
+  const Aabb box = partition_detail::curve_box(comm, state);
+  const std::vector<CurvePlace> places = partition_detail::curve_places(bodies, state, box);
+  const std::vector<std::int64_t> weight = partition_detail::body_weights(bodies, contacts, rate);
+  const DynamicBodies dynamic(bodies, places, weight);
+
+  const std::int64_t n_dynamic = comm.sum(std::ssize(dynamic.index));
+  const std::int64_t n_cells = std::min(n_dynamic, settings.max_graph);
+  const bool aggregated = n_cells < n_dynamic;
+  std::int64_t joined = 0;
+  for_each_edge(bodies, contacts, [&joined](Index, Index, std::int64_t) { ++joined; });
+  const bool any_edges = comm.sum(joined) > 0;
+  const std::int64_t least = aggregated ? kLeastCellsPerPart : kLeastBodiesPerPart;
+
+  std::vector<int> part(places.size(), 0);
+  CellParts split;
+  if (n_parts > 1 && any_edges && n_cells >= least * n_parts) {
+    split = split_graph(comm, bodies, contacts, dynamic, n_dynamic, n_cells, n_parts);
+  }
+  if (split.valid) {
+    quality.vertices = n_cells;
+    quality.edges = split.n_edges;
+    quality.aggregated = aggregated;
+  } else {
+    split.part = partition_detail::split_curve(comm, dynamic.place, dynamic.weight, n_parts);
+  }
+  for (std::size_t k = 0; k < dynamic.index.size(); ++k) part[dynamic.index[k]] = split.part[k];
+  place_prescribed(comm, bodies, places, dynamic, part, n_parts);
+  measure(comm, bodies, contacts, part, weight, n_parts, quality);
+  return part;
+}
+
+}  // namespace catena

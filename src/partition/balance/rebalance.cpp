@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <numeric>
+
+#include "catena/partition/balance.hpp"
+#include "partition/graph/contact_graph.hpp"
+
+namespace catena {
+
+namespace {
+
+/// What a split leaves of imbalance: METIS may leave 0.5 % a bisection, or 3 %.
+constexpr double kLeft = 1.02;
+constexpr double kMostPatience = 64.0;
+/// Part of the price that must be lost before bodies move between looks: an imbalance of a few
+/// steps moves nothing.
+constexpr double kSoon = 0.25;
+
+int parts_of(const Communicator& comm, const BalanceSettings& settings) {
+  return settings.subdomains > 0 ? settings.subdomains : comm.size();
+}
+
+/// What splitting and moving cost, with their factor.
+double price_of(const BalanceSums& sums, const BalanceSettings& settings, int n_ranks) {
+  const WorkSize size{sums.bodies, sums.rows, settings.max_graph, n_ranks};
+  return settings.move_price * (price_of_split(size) + price_of_move(size));
+}
+
+/// Work that the busiest rank has above what a split would leave it.
+double above(const BalanceSums& sums) {
+  return std::max(0.0, sums.largest_work - kLeft * sums.mean_work);
+}
+
+}  // namespace
+
+PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& state,
+                           const ContactSet& contacts, const BalanceSettings& settings) {
+  const int n_parts = parts_of(comm, settings);
+  PartitionQuality quality;
+  std::vector<int> part =
+      partition_bodies(comm, bodies, state, contacts, n_parts, settings, quality);
+  relabel_parts(comm, part, n_parts);
+  quality.moved = migrate(comm, bodies, state, part, n_parts);
+  return quality;
+}
+
+void note_work(const Communicator& comm, std::int64_t rows, std::int64_t bodies, double sweeps,
+               double factor, BalanceSums& sums) {
+  const double work = factor * counted_work(rows, sweeps, bodies);
+  sums.largest_work = comm.max(work);
+  std::array<double, 3> all = {work, static_cast<double>(rows), static_cast<double>(bodies)};
+  comm.sum(all);
+  sums.mean_work = all[0] / comm.size();
+  sums.rows = static_cast<std::int64_t>(all[1]);
+  sums.bodies = static_cast<std::int64_t>(all[2]);
+  sums.lost += above(sums);
+  sums.sweeps += sweeps;
+  ++sums.steps;
+}
+
+double imbalance_of(const BalanceSums& sums) {
+  return sums.mean_work > 0.0 ? sums.largest_work / sums.mean_work : 1.0;
+}
+
+bool split_pays(const BalanceSums& sums, const BalanceSettings& settings, int n_ranks, bool due) {
+  if (!(imbalance_of(sums) > settings.imbalance)) return false;
+  if (settings.move_price == 0.0) return due;
+  const double price = sums.patience * price_of(sums, settings, n_ranks);
+  if (sums.lost > price) return true;
+  const bool will_save = above(sums) * settings.rebalance_steps > price;
+  return will_save && (due || sums.lost > kSoon * price);
+}
+
+BalanceLook rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State& state,
+                                 const ContactSet& contacts, const BalanceSettings& settings,
+                                 const WorkRate& rate) {
+  const int n_parts = parts_of(comm, settings);
+  BalanceSums& sums = state.balance;
+  BalanceLook look;
+  look.step = state.step;
+  std::vector<int> part =
+      partition_bodies(comm, bodies, state, contacts, n_parts, settings, look.quality, rate);
+
+  const auto weights = partition_detail::body_weights(bodies, contacts, rate);
+  const auto own =
+      static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
+  const double mean = comm.sum(own) / comm.size();
+  const double largest = comm.max(own);
+  look.imbalance = mean > 0.0 ? largest / mean : 1.0;
+  look.gain = (look.imbalance - look.quality.imbalance) * mean * settings.rebalance_steps;
+  look.price = price_of(sums, settings, comm.size());
+
+  const WorkSize size{sums.bodies, sums.rows, settings.max_graph, comm.size()};
+  // the split is paid for already
+  look.taken = settings.move_price == 0.0 || n_parts > comm.size() ||
+               look.gain > settings.move_price * price_of_move(size);
+  if (look.taken) {
+    relabel_parts(comm, part, n_parts);
+  } else {
+    part.assign(state.subdomain.begin(), state.subdomain.end());
+  }
+  look.quality.moved = migrate(comm, bodies, state, part, n_parts);
+  const bool of_use = look.taken && look.quality.imbalance <= settings.imbalance;
+  sums.patience = of_use ? 1.0 : std::min(2.0 * sums.patience, kMostPatience);
+  sums.lost = 0.0;
+  return look;
+}
+
+}  // namespace catena

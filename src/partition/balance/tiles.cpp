@@ -1,0 +1,66 @@
+#include "catena/partition/tiles.hpp"
+
+#include <algorithm>
+
+#include "partition/graph/contact_graph.hpp"
+
+namespace catena {
+
+int count_tiles(const Communicator& comm, const Bodies& bodies, int tile_bodies) {
+  const std::int64_t n = comm.sum(std::ssize(bodies));
+  return narrow<int>(std::max<std::int64_t>((n - 1) / tile_bodies + 1, 1));
+}
+
+std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks) {
+  std::int64_t total = 0;
+  for (const std::int64_t w : weight) total += w;
+  const auto n_tiles = narrow<int>(weight.size());
+  std::vector<int> first(n_ranks + 1, n_tiles);
+  first.front() = 0;
+  std::int64_t before = 0;
+  int tile = 0;
+  for (int r = 1; r < n_ranks; ++r) {
+    const std::int64_t target = total / n_ranks * r + total % n_ranks * r / n_ranks;
+    // a tile belongs to the rank in whose share its middle lies
+    while (tile < n_tiles && 2 * (target - before) > weight[tile]) before += weight[tile++];
+    first[r] = tile;
+  }
+  return first;
+}
+
+std::vector<int> deal_tiles(const Communicator& comm, const Bodies& bodies,
+                            const ContactSet& contacts, std::span<const int> tile, int n_tiles,
+                            PartitionQuality& quality) {
+  const std::vector<std::int64_t> own = partition_detail::body_weights(bodies, contacts);
+  std::vector<std::int64_t> weight(n_tiles, 0);
+  for (std::size_t i = 0; i < own.size(); ++i) weight[tile[i]] += own[i];
+  comm.sum(weight);
+  const std::vector<int> first = cut_tiles(weight, comm.size());
+
+  std::vector<int> rank(tile.size());
+  for (std::size_t i = 0; i < rank.size(); ++i) {
+    const auto after = std::upper_bound(first.begin(), first.end(), tile[i]);
+    rank[i] = std::min(narrow<int>(after - first.begin()), comm.size()) - 1;
+  }
+  quality = {};
+  quality.vertices = n_tiles;
+  std::int64_t total = 0, largest = 0;
+  for (int r = 0; r < comm.size(); ++r) {
+    std::int64_t work = 0;
+    for (int t = first[r]; t < first[r + 1]; ++t) work += weight[t];
+    total += work;
+    largest = std::max(largest, work);
+  }
+  if (total > 0)
+    quality.imbalance = static_cast<double>(largest) * comm.size() / static_cast<double>(total);
+  const std::vector<std::int64_t> all =
+      partition_detail::with_ghosts(comm, contacts, {rank.begin(), rank.end()});
+  std::int64_t cut = 0;
+  partition_detail::for_each_edge(bodies, contacts, [&](Index a, Index b, std::int64_t rows) {
+    if (all[a] != all[b]) cut += rows;
+  });
+  quality.edge_cut = comm.sum(cut);
+  return rank;
+}
+
+}  // namespace catena

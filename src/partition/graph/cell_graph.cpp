@@ -1,0 +1,197 @@
+#include "partition/graph/cell_graph.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
+#include "catena/comm/bytes.hpp"
+
+namespace catena::partition_detail {
+
+namespace {
+
+// Cells are dealt to ranks in equal ranges, where the shares of all ranks are added up; so
+// no rank holds more than its range, however the bodies lie.
+struct Dealing {
+  std::int64_t n_cells;
+  std::int64_t n_ranks;
+  std::int64_t first(std::int64_t rank) const {
+    return n_cells / n_ranks * rank + n_cells % n_ranks * rank / n_ranks;
+  }
+  int holder(std::int64_t cell) const {
+    auto rank = static_cast<std::int64_t>(static_cast<double>(cell) / static_cast<double>(n_cells) *
+                                          static_cast<double>(n_ranks));
+    rank = std::clamp(rank, std::int64_t{0}, n_ranks - 1);
+    while (cell < first(rank)) --rank;
+    while (cell >= first(rank + 1)) ++rank;
+    return narrow<int>(rank);
+  }
+};
+
+// What one rank tells the holder of a range.
+struct Contribution {
+  std::vector<CellGraphShare::Weight> weights;
+  std::vector<CellEdge> edges;
+
+  std::vector<std::byte> pack() const {
+    std::vector<std::byte> bytes;
+    put(bytes, std::ssize(weights));
+    put(bytes, weights.data(), weights.size());
+    put(bytes, edges.data(), edges.size());
+    return bytes;
+  }
+  static Contribution unpack(std::span<const std::byte> bytes) {
+    Contribution c;
+    c.weights.resize(take<std::int64_t>(bytes));
+    take(bytes, c.weights.data(), c.weights.size());
+    c.edges = from_bytes<CellEdge>(bytes);
+    return c;
+  }
+};
+
+// Adds up equal cells. `entry[i]` tells where weights[i] went.
+std::vector<CellGraphShare::Weight> merge_weights(
+    const std::vector<CellGraphShare::Weight>& weights, std::vector<std::size_t>& entry) {
+  std::vector<std::size_t> order(weights.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(weights[a].cell, a) < std::pair(weights[b].cell, b);
+  });
+  entry.resize(weights.size());
+  std::vector<CellGraphShare::Weight> merged;
+  for (const std::size_t i : order) {
+    if (merged.empty() || merged.back().cell != weights[i].cell) {
+      merged.push_back({weights[i].cell, 0});
+    }
+    merged.back().weight += weights[i].weight;
+    entry[i] = merged.size() - 1;
+  }
+  return merged;
+}
+
+// The graph summed over ranks, this rank's range of cells.
+struct HeldGraph {
+  std::vector<std::int64_t> weights;  // of the cells of the range
+  std::vector<CellEdge> edges;        // whose lower cell is in the range
+  std::int64_t n_edges = 0;           // without links
+  std::vector<std::pair<int, std::vector<std::int64_t>>> askers;  // rank, cells in its order
+};
+
+HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
+                         const std::vector<CellGraphShare::Weight>& weights,
+                         const std::vector<CellEdge>& edges) {
+  std::vector<Contribution> sent(comm.size());
+  for (const auto& w : weights) {
+    sent[dealing.holder(w.cell)].weights.push_back(w);
+  }
+  for (const CellEdge& e : edges) {
+    sent[dealing.holder(e.a)].edges.push_back(e);
+  }
+  std::vector<Parcel> out;
+  for (int r = 0; r < comm.size(); ++r) {
+    const Contribution& c = sent[r];
+    if (!c.weights.empty() || !c.edges.empty()) out.push_back({r, c.pack()});
+  }
+
+  const std::int64_t first = dealing.first(comm.rank());
+  const std::int64_t end = dealing.first(comm.rank() + 1);
+  HeldGraph held;
+  held.weights.resize(end - first, 0);
+  for (const Parcel& parcel : comm.exchange(std::move(out))) {
+    const Contribution c = Contribution::unpack(parcel.bytes);
+    auto& asker = held.askers.emplace_back(parcel.rank, std::vector<std::int64_t>{});
+    for (const auto& w : c.weights) {
+      held.weights[w.cell - first] += w.weight;
+      asker.second.push_back(w.cell - first);
+    }
+    held.edges.insert(held.edges.end(), c.edges.begin(), c.edges.end());
+  }
+  merge_edges(held.edges);
+  held.n_edges = std::ssize(held.edges);
+  for (CellEdge& e : held.edges) e.weight *= 2;
+  for (std::int64_t c = first; c < end && c + 1 < dealing.n_cells; ++c) {
+    held.edges.push_back({c, c + 1, 1});
+  }
+  merge_edges(held.edges);
+  return held;
+}
+
+// Collective. Parts of the range's cells, from rank 0; empty if the graph was not split.
+std::vector<std::int32_t> split_on_root(const Communicator& comm, const Dealing& dealing,
+                                        const HeldGraph& held, int n_parts) {
+  std::vector<std::byte> weight_bytes = comm.gather_bytes(0, to_bytes(held.weights));
+  std::vector<std::byte> edge_bytes = comm.gather_bytes(0, to_bytes(held.edges));
+  std::vector<Parcel> out;
+  std::int64_t split = 0;
+  if (comm.rank() == 0) {
+    const auto weights = from_bytes<std::int64_t>(std::exchange(weight_bytes, {}));
+    const auto edges = from_bytes<CellEdge>(std::exchange(edge_bytes, {}));
+    std::vector<std::int32_t> part = path_parts(weights, edges, n_parts);
+    if (part.empty()) part = metis_parts(weights, edges, n_parts);
+    split = part.empty() ? 0 : 1;
+    for (int r = 0; split == 1 && r < comm.size(); ++r) {
+      const auto begin = part.begin() + dealing.first(r);
+      const auto end = part.begin() + dealing.first(r + 1);
+      if (begin != end) out.push_back({r, to_bytes(std::vector<std::int32_t>(begin, end))});
+    }
+  }
+  split = comm.max(split);
+  const std::vector<Parcel> in = comm.exchange(std::move(out));
+  if (split == 0) return {};
+  return in.empty() ? std::vector<std::int32_t>{} : from_bytes<std::int32_t>(in.front().bytes);
+}
+
+}  // namespace
+
+void merge_edges(std::vector<CellEdge>& edges) {
+  for (CellEdge& e : edges) {
+    if (e.a > e.b) std::swap(e.a, e.b);
+  }
+  std::sort(edges.begin(), edges.end(), [](const CellEdge& x, const CellEdge& y) {
+    return std::tie(x.a, x.b) < std::tie(y.a, y.b);
+  });
+  std::size_t n = 0;
+  for (const CellEdge& e : edges) {
+    if (n > 0 && edges[n - 1].a == e.a && edges[n - 1].b == e.b) {
+      edges[n - 1].weight += e.weight;
+    } else {
+      edges[n++] = e;
+    }
+  }
+  edges.resize(n);
+}
+
+CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_parts) {
+  const Dealing dealing{share.n_cells, comm.size()};
+  std::vector<std::size_t> entry;
+  const std::vector<CellGraphShare::Weight> weights = merge_weights(share.weights, entry);
+  merge_edges(share.edges);
+  const HeldGraph held = sum_over_ranks(comm, dealing, weights, share.edges);
+  const std::vector<std::int32_t> range = split_on_root(comm, dealing, held, n_parts);
+
+  CellParts result;
+  result.n_edges = comm.sum(held.n_edges);
+  result.valid = comm.max(std::ssize(range)) > 0;
+  if (!result.valid) return result;
+  std::vector<Parcel> answers;
+  for (const auto& [rank, cells] : held.askers) {
+    std::vector<std::int32_t> parts;
+    parts.reserve(cells.size());
+    for (const std::int64_t c : cells) parts.push_back(range[c]);
+    answers.push_back({rank, to_bytes(parts)});
+  }
+  // A holder's cells come back in the order in which they were sent: ascending, so the
+  // holders' answers in rank order are the parts of `weights`.
+  std::vector<std::int32_t> merged_part;
+  for (const Parcel& parcel : comm.exchange(std::move(answers))) {
+    const auto parts = from_bytes<std::int32_t>(parcel.bytes);
+    merged_part.insert(merged_part.end(), parts.begin(), parts.end());
+  }
+  CATENA_CHECK(merged_part.size() == weights.size(), "a part for each cell");
+  for (const std::size_t e : entry) result.part.push_back(merged_part[e]);
+  return result;
+}
+
+}  // namespace catena::partition_detail

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "catena/base/error.hpp"
+#include "catena/comm/bytes.hpp"
+#include "catena/partition/balance.hpp"
+#include "partition/graph/curve.hpp"
+#include "partition/ownership/id_index.hpp"
+#include "partition/ownership/joint_homes.hpp"
+
+namespace catena {
+
+namespace {
+
+using partition_detail::IdIndex;
+using partition_detail::put;
+using partition_detail::take;
+
+// The owned body at whose owner an impulse is kept. Impulses are held where their home is
+// owned: if only one of the two is owned, it is the home, and nothing need be known of the
+// other.
+std::size_t home_among_owned(const ContactKey& key, const IdIndex& index,
+                             const std::vector<BodyConstants>& bodies) {
+  const Index at_a = index.find(key.a), at_b = index.find(key.b);
+  const std::size_t a = at_a, b = at_b;
+  CATENA_CHECK(at_a != kNoIndex || at_b != kNoIndex,
+               "an impulse is held by the owner of its home body");
+  if (at_b == kNoIndex) return a;
+  if (at_a == kNoIndex) return b;
+  return home_of(bodies[a], bodies[b]) == key.a ? a : b;
+}
+
+// What leaves for one rank: indices of bodies, impulses and couples.
+struct Departure {
+  std::vector<std::size_t> bodies;
+  std::vector<std::size_t> impulses, couples;
+};
+
+std::vector<Departure> departures(const Bodies& bodies, const State& state,
+                                  std::span<const int> rank, int n_ranks) {
+  const auto target = [&](std::size_t body) { return rank[body]; };
+  std::vector<Departure> to(n_ranks);
+  for (std::size_t i = 0; i < rank.size(); ++i) to[target(i)].bodies.push_back(i);
+  const IdIndex index(bodies.constants);
+  const auto target_of = [&](const ContactKey& key) {
+    return target(home_among_owned(key, index, bodies.constants));
+  };
+  for (std::size_t k = 0; k < state.impulses.size(); ++k) {
+    to[target_of(state.impulses[k].key)].impulses.push_back(k);
+  }
+  for (std::size_t k = 0; k < state.couples.size(); ++k) {
+    to[target_of(state.couples[k].key)].couples.push_back(k);
+  }
+  return to;
+}
+
+// Number of bodies, each column's values, number of impulses, impulses, then the couples.
+std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, const State& state) {
+  std::vector<std::byte> bytes;
+  put(bytes, static_cast<std::uint64_t>(departure.bodies.size()));
+  for_each_body_column(
+      [&](const char*, const auto& column) {
+        for (const std::size_t i : departure.bodies) put(bytes, column[i]);
+      },
+      bodies, state);
+  put(bytes, static_cast<std::uint64_t>(departure.impulses.size()));
+  for (const std::size_t k : departure.impulses) put(bytes, state.impulses[k]);
+  for (const std::size_t k : departure.couples) put(bytes, state.couples[k]);
+  return bytes;
+}
+
+void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
+  const std::size_t n = take<std::uint64_t>(bytes);
+  for_each_body_column(
+      [&](const char*, auto& column) {
+        const std::size_t old = column.size();
+        column.resize(old + n);
+        take(bytes, column.data() + old, n);
+      },
+      bodies, state);
+  const std::size_t n_impulses = take<std::uint64_t>(bytes);
+  const std::size_t old = state.impulses.size();
+  state.impulses.resize(old + n_impulses);
+  take(bytes, state.impulses.data() + old, n_impulses);
+  const auto couples = partition_detail::from_bytes<KeyedCouple>(bytes);
+  state.couples.insert(state.couples.end(), couples.begin(), couples.end());
+}
+
+// Brings every column into the order `from`: new[i] = old[from[i]].
+void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state) {
+  for_each_body_column(
+      [&](const char*, auto& column) {
+        std::remove_reference_t<decltype(column)> ordered;
+        ordered.reserve(from.size());
+        for (const std::size_t i : from) ordered.push_back(column[i]);
+        column = std::move(ordered);
+      },
+      bodies, state);
+}
+
+// Collective. Bodies along the curve, impulses and couples by key.
+void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
+  const Aabb box = partition_detail::curve_box(comm, state);
+  const auto places = partition_detail::curve_places(bodies, state, box);
+  std::vector<std::size_t> from(places.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::sort(from.begin(), from.end(),
+            [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  reorder(from, bodies, state);
+  const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
+  std::sort(state.impulses.begin(), state.impulses.end(), by_key);
+  std::sort(state.couples.begin(), state.couples.end(), by_key);
+}
+
+// Collective. Joints follow the bodies that they are held with.
+void take_joints_along(const Communicator& comm, Bodies& bodies, State& state) {
+  bodies.links = {};
+  if (comm.sum(std::ssize(bodies.joints)) == 0) return;
+  partition_detail::JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
+  partition_detail::bring_joints_home(comm, bodies, state, where);
+  partition_detail::connect_joints(comm, bodies, where);
+}
+
+}  // namespace
+
+std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
+                     std::span<const int> part, int n_parts) {
+  std::vector<int> rank(part.size());
+  std::transform(part.begin(), part.end(), rank.begin(),
+                 [&](int p) { return rank_of_part(p, n_parts, comm.size()); });
+  return migrate(comm, bodies, state, part, rank);
+}
+
+std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
+                     std::span<const int> part, std::span<const int> rank) {
+  std::vector<Parcel> out;
+  std::int64_t leaving = 0;
+  all_or_none(comm, [&] {
+    CATENA_CHECK(part.size() == bodies.constants.size() && rank.size() == part.size(),
+                 "a part and a rank for each body");
+    state.subdomain.assign(part.begin(), part.end());
+    for_each_body_column(
+        [&](const char* name, const auto& column) {
+          CATENA_CHECK(column.size() == part.size(), name);
+        },
+        bodies, state);
+    CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
+    const auto to = departures(bodies, state, rank, comm.size());
+    for (int r = 0; r < comm.size(); ++r) {
+      const Departure& departure = to[r];
+      if (departure.bodies.empty()) continue;
+      if (r != comm.rank()) leaving += std::ssize(departure.bodies);
+      out.push_back({r, pack(departure, bodies, state)});
+    }
+  });
+  // Those that stay travel through a parcel to oneself: one path for all.
+  for_each_body_column([](const char*, auto& column) { column.clear(); }, bodies, state);
+  state.impulses.clear();
+  state.couples.clear();
+  for (const Parcel& parcel : comm.exchange(std::move(out))) unpack(parcel.bytes, bodies, state);
+  put_in_order(comm, bodies, state);
+  take_joints_along(comm, bodies, state);
+  return comm.sum(leaving);
+}
+
+}  // namespace catena

@@ -1,0 +1,236 @@
+// The description of chains and nets, besides their bodies' name, material and shape.
+#include <cmath>
+
+#include "catena/base/error.hpp"
+#include "scenarios/joint_parts.hpp"
+
+namespace catena::joint_parts {
+
+namespace {
+
+constexpr std::string_view kChainJoints[] = {"fixed",     "spherical", "revolute",
+                                             "universal", "distance",  "rope"};
+constexpr JointType kChainTypes[] = {JointType::fixed,    JointType::spherical,
+                                     JointType::revolute, JointType::universal,
+                                     JointType::distance, JointType::rope};
+constexpr std::string_view kNetJoints[] = {"distance", "rope", "spherical"};
+/// `one` is another word for `first`.
+constexpr std::string_view kChainAnchors[] = {"none", "first", "last", "both", "one"};
+constexpr std::string_view kNetAnchors[] = {"none", "corners", "edge", "all"};
+
+bool given(double value) { return !std::isnan(value); }
+
+/// The word of `value` among `types`.
+template <std::size_t kSize>
+void describe_type(SettingsVisitor& visit, JointType& value, const std::string_view (&names)[kSize],
+                   const JointType (&types)[kSize], const SettingInfo& info) {
+  int index = 0;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    if (types[i] == value) index = narrow<int>(i);
+  }
+  visit.choice("joint", index, names, info);
+  value = types[index];
+}
+
+void describe_joints_of(SettingsVisitor& visit, ChainJointEntry& s) {
+  visit.visit("compliance", s.compliance,
+              {.unit = "m/N", .min = 0, .help = "of every joint, as in `joints`"});
+  visit.visit("damping_time", s.damping_time,
+              {.unit = "s", .min = 0, .help = "of every joint, as in `joints`"});
+  visit.visit("joined_collide", s.collide,
+              {.help = "whether bodies that are joined make contacts"});
+}
+
+void describe_curl(SettingsVisitor& visit, ChainPathEntry& s, bool& present) {
+  visit.optional_section("curl", present, {.help = "wound up in a helix about an axis"}, [&] {
+    visit.visit("radius", s.radius,
+                {.unit = "m",
+                 .min = 0,
+                 .min_open = true,
+                 .required = true,
+                 .help = "of the circle on which the joints stand"});
+    visit.visit("pitch", s.pitch, {.unit = "m", .help = "advance along the axis per turn"});
+    visit.visit("length", s.length,
+                {.unit = "m",
+                 .min = 0,
+                 .min_open = true,
+                 .required = true,
+                 .help = "of the chain: links times the length of a link"});
+    visit.visit("centre", numbers(s.centre),
+                {.unit = "m", .help = "of the circle of the first joint"});
+    visit.visit("axis", numbers(s.axis), {.help = "of the helix, world frame"});
+    if (!(s.axis.norm() > 0.0)) {
+      visit.reject("axis", "the axis has no length", "give a direction such as [0, 0, 1]");
+    }
+  });
+}
+
+void describe_catenary(SettingsVisitor& visit, ChainPathEntry& s, bool& present) {
+  visit.optional_section(
+      "catenary", present, {.help = "as its links hang at rest, of equal mass and uniform"}, [&] {
+        visit.visit("from", numbers(s.from),
+                    {.unit = "m", .required = true, .help = "first joint"});
+        visit.visit("to", numbers(s.to), {.unit = "m", .required = true, .help = "last joint"});
+        visit.visit("length", s.length,
+                    {.unit = "m",
+                     .min = 0,
+                     .min_open = true,
+                     .required = true,
+                     .help = "of the chain: links times the length of a link"});
+      });
+}
+
+/// True if where the joints stand is given in exactly one way.
+bool describe_path(SettingsVisitor& visit, ChainPathEntry& s) {
+  Vec3 from = Vec3::Constant(kNone), to = from;
+  if (s.kind == ChainPath::straight) {
+    from = s.from;
+    to = s.to;
+  }
+  visit.visit("from", numbers(from), {.unit = "m", .help = "first joint of a straight chain"});
+  visit.visit("to", numbers(to), {.unit = "m", .help = "its last joint"});
+  std::size_t width = 3;
+  visit.rows("path", s.path, width,
+             {.unit = "m",
+              .help = "corners of a polyline on which the joints stand, all links equally long"});
+  visit.visit("closed", s.closed,
+              {.help = "of a path: the last link is joined to the first (a loop, a track); three "
+                       "rows of a loop of hinges hang on the others, which a little "
+                       "angular_compliance gives reactions of their own"});
+  bool hangs = s.kind == ChainPath::catenary, winds = s.kind == ChainPath::curl;
+  describe_catenary(visit, s, hangs);
+  describe_curl(visit, s, winds);
+  const bool ends = is_set(from) || is_set(to);
+  const int ways = (ends ? 1 : 0) + (s.path.empty() ? 0 : 1) + (hangs ? 1 : 0) + (winds ? 1 : 0);
+  if (ways != 1) {
+    visit.reject("", ways == 0 ? "says nothing of where the chain is" : "has several courses",
+                 "give from and to, or path, or catenary, or curl");
+    return false;
+  }
+  if (ends && !(is_set(from) && is_set(to))) {
+    visit.reject(is_set(from) ? "to" : "from", "missing", "a straight chain has both ends");
+    return false;
+  }
+  s.kind = hangs   ? ChainPath::catenary
+           : winds ? ChainPath::curl
+           : ends  ? ChainPath::straight
+                   : ChainPath::polyline;
+  if (ends) {
+    s.from = from;
+    s.to = to;
+  }
+  if (s.closed && s.kind != ChainPath::polyline) {
+    visit.reject("closed", "only a path can be closed", "give the corners of the loop as path");
+    return false;
+  }
+  if (!s.path.empty() && s.path.size() < (s.closed ? 9U : 6U)) {
+    visit.reject("path", "too few points", s.closed ? "a loop has three" : "a path has two");
+    return false;
+  }
+  return true;
+}
+
+void check_chain(SettingsVisitor& visit, const SceneSettings& scene, const ChainEntry& s) {
+  if (s.path.closed && s.links < 3) {
+    visit.reject("links", "a loop has three links at least", "");
+    return;
+  }
+  if (s.path.closed && s.anchored != ChainAnchors::none) {
+    visit.reject("anchored", "a loop has no ends", "hold it by a joint in `joints`");
+  }
+  const bool hinged = s.joint == JointType::revolute || s.joint == JointType::universal;
+  if (is_set(s.axis) && !hinged) {
+    visit.reject("axis", "is for revolute and universal joints", "remove it");
+  } else if (is_set(s.axis) && !(s.axis.norm() > 0.0)) {
+    visit.reject("axis", "the axis has no length", "give a direction such as [0, 1, 0]");
+  }
+  if (given(s.joints.friction) && !hinged) {
+    visit.reject("friction", "is for revolute and universal joints", "remove it");
+  }
+  const bool turns = s.joint == JointType::spherical || s.joint == JointType::distance ||
+                     s.joint == JointType::rope;
+  if (given(s.joints.angular_compliance) && turns) {
+    visit.reject("angular_compliance", "these joints hold no directions", "remove it");
+  }
+  try {
+    const ChainCurve curve(s.path, s.links, scene.gravity);
+    if (scene.dimension == 2 && s.joint == JointType::revolute) {
+      const Vec3 axis = is_set(s.axis) ? Vec3(s.axis.normalized()) : curve.normal();
+      if (std::abs(axis[1]) < 1.0 - 1e-12) {
+        visit.reject("axis", "two dimensions have hinges about y only", "give [0, 1, 0]");
+      }
+    }
+  } catch (const Error& e) {
+    visit.reject("", e.found(), e.fix());
+  }
+}
+
+}  // namespace
+
+void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEntry& s) {
+  constexpr int kMostLinks = 1'000'000'000;
+  visit.visit("links", s.links,
+              {.min = 1, .max = kMostLinks, .required = true, .help = "number of bodies"});
+  describe_type(visit, s.joint, kChainJoints, kChainTypes,
+                {.help = "between neighbours; `distance`, `rope`: rods or ropes between the "
+                         "links' centres, `rope` never pushes"});
+  const bool placed = describe_path(visit, s.path);
+  int anchored = static_cast<int>(s.anchored);
+  visit.choice("anchored", anchored, kChainAnchors,
+               {.help = "ends that are joined to the world; `one`: the first"});
+  s.anchored = anchored == 4 ? ChainAnchors::first : static_cast<ChainAnchors>(anchored);
+  visit.visit("axis", numbers(s.axis),
+              {.help = "of revolute joints and the first of universal ones, world frame at the "
+                       "start; else that of the curl, normal to a closed path, or horizontal and "
+                       "normal to the way from end to end"});
+  visit.visit(
+      "mass", s.mass,
+      {.unit = "kg", .min = 0, .min_open = true, .help = "of a link; else volume times density"});
+  visit.visit("inertia", numbers(s.inertia),
+              {.unit = "kg m^2",
+               .min = 0,
+               .help = "of a link, principal moments on the axes of its shape; else of the "
+                       "uniform shape"});
+  visit.visit("velocity", numbers(s.velocity),
+              {.unit = "m/s", .help = "of every link at the start"});
+  describe_joints_of(visit, s.joints);
+  visit.visit("angular_compliance", s.joints.angular_compliance,
+              {.unit = "rad/(N m)", .min = 0, .help = "of every joint, as in `joints`"});
+  visit.visit("friction", s.joints.friction,
+              {.unit = "N m", .min = 0, .help = "torque of dry friction of every hinge"});
+  s.place = visit.where("");
+  if (s.links > 0 && placed) check_chain(visit, scene, s);
+}
+
+void describe_net(SettingsVisitor& visit, NetEntry& s) {
+  constexpr JointType kTypes[] = {JointType::distance, JointType::rope, JointType::spherical};
+  visit.visit("count", s.count,
+              {.min = 1, .required = true, .help = "knots along both directions"});
+  visit.visit("from", numbers(s.from), {.unit = "m", .help = "centre of the first knot"});
+  std::size_t width = 3;
+  SettingInfo spacing{.unit = "m", .required = true};
+  spacing.help = "two vectors, from knot to knot along both directions";
+  visit.rows("spacing", s.spacing, width, spacing);
+  describe_type(
+      visit, s.joint, kNetJoints, kTypes,
+      {.help = "`distance`: rods of fixed length between the centres of knots, which push "
+               "as well as pull; `rope`: the same that only pull; "
+               "`spherical`: arms of the knots that meet half-way"});
+  visit.choose("anchored", s.anchored, kNetAnchors,
+               {.help = "knots that are joined to the world by spherical joints: none, the four "
+                        "corners, those of the first row, or all around"});
+  describe_joints_of(visit, s.joints);
+  s.place = visit.where("");
+  if (s.spacing.empty()) return;
+  if (s.spacing.size() != 6) {
+    visit.reject("spacing", "needs two vectors", "for example [[0.1, 0, 0], [0, 0.1, 0]]");
+    return;
+  }
+  const Vec3 a(s.spacing[0], s.spacing[1], s.spacing[2]);
+  const Vec3 b(s.spacing[3], s.spacing[4], s.spacing[5]);
+  if (!(a.cross(b).norm() > 1e-9 * a.norm() * b.norm())) {
+    visit.reject("spacing", "both vectors have one direction or no length", "they span the net");
+  }
+}
+
+}  // namespace catena::joint_parts

@@ -1,0 +1,250 @@
+// The description of the keys of motions, insertion, outflow and the periodic box, and what may
+// not be combined.
+#include <algorithm>
+#include <cmath>
+
+#include "scenarios/flow_parts.hpp"
+
+namespace catena {
+
+namespace {
+
+/// Bodies that one generator may make; ids and memory end before.
+constexpr double kMostBodies = 1e12;
+
+std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+
+bool all_set(std::span<const double> values) {
+  return std::none_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+}
+
+void describe_harmonic(SettingsVisitor& visit, Harmonic& s) {
+  visit.visit("amplitude", numbers(s.amplitude), {.unit = "m", .help = "of the translation"});
+  visit.visit("angle_amplitude", numbers(s.angle_amplitude),
+              {.unit = "rad", .help = "of the rotation vector"});
+  visit.visit("frequency", s.frequency, {.unit = "Hz", .min = 0, .required = true, .help = "f"});
+  visit.visit("phase", s.phase,
+              {.unit = "rad", .help = "adds amplitude (sin(2 pi f t + phase) - sin(phase))"});
+}
+
+void describe_sizes(SettingsVisitor& visit, SizeSettings& s) {
+  using Kind = SizeSettings::Kind;
+  visit.section("sizes", {.help = "factor on all lengths of a body, drawn for each; else 1"}, [&] {
+    visit.visit("uniform", s.uniform, {.min = 0, .min_open = true, .help = "from, to"});
+    bool normal = s.kind == Kind::normal;
+    visit.optional_section("normal", normal, {.help = "cut off at min and max"}, [&] {
+      visit.visit("mean", s.mean, {.min = 0, .min_open = true, .help = "before it is cut off"});
+      visit.visit("deviation", s.deviation,
+                  {.min = 0, .min_open = true, .required = true, .help = "standard deviation"});
+      visit.visit("min", s.min, {.min = 0, .min_open = true, .required = true, .help = "smallest"});
+      visit.visit("max", s.max, {.min = 0, .min_open = true, .required = true, .help = "largest"});
+      constexpr double kReach = 5.0;  // beyond, the distribution is its tail alone
+      if (s.min > s.max) visit.reject("max", "is below min", "");
+      if (s.min > s.mean + kReach * s.deviation || s.max < s.mean - kReach * s.deviation) {
+        visit.reject("mean", "lies more than five deviations beside min .. max", "move the range");
+      }
+    });
+    visit.list(
+        "table", s.table.size(), {.help = "a few sizes; weights are shares of the number"},
+        [&](std::size_t n) { s.table.assign(n, {}); },
+        [&](std::size_t i) {
+          visit.visit("factor", s.table[i].factor,
+                      {.min = 0, .min_open = true, .required = true, .help = "on all lengths"});
+          visit.visit("weight", s.table[i].weight, {.min = 0, .min_open = true, .help = "share"});
+        });
+    const bool uniform = all_set(s.uniform);
+    if (uniform && s.uniform[0] > s.uniform[1]) visit.reject("uniform", "does not ascend", "");
+    const int given = (uniform ? 1 : 0) + (normal ? 1 : 0) + (s.table.empty() ? 0 : 1);
+    if (given > 1) visit.reject("", "more than one distribution is given", "keep one of them");
+    s.kind = uniform            ? Kind::uniform
+             : normal           ? Kind::normal
+             : !s.table.empty() ? Kind::table
+                                : Kind::none;
+  });
+}
+
+/// A box between two corners.
+void describe_region(SettingsVisitor& visit, Vec3& lower, Vec3& upper, bool finite) {
+  const SettingInfo info{.unit = "m", .required = true, .finite = finite, .help = "corner"};
+  visit.visit("lower", numbers(lower), info);
+  visit.visit("upper", numbers(upper), info);
+  if (!(lower.array() <= upper.array()).all() && !lower.hasNaN() && !upper.hasNaN()) {
+    visit.reject("upper", "lies below `lower`", "give the lower corner first");
+  }
+}
+
+void describe_rates(SettingsVisitor& visit, InflowSettings& s) {
+  visit.visit("number_rate", s.number_rate,
+              {.unit = "1/s", .min = 0, .min_open = true, .help = "bodies per second"});
+  visit.visit("mass_rate", s.mass_rate,
+              {.unit = "kg/s", .min = 0, .min_open = true, .help = "in place of number_rate"});
+  const bool by_number = !std::isnan(s.number_rate), by_mass = !std::isnan(s.mass_rate);
+  if (!by_number && !by_mass) {
+    visit.reject("", "has no rate", "give number_rate or mass_rate");
+  } else if (by_number && by_mass) {
+    visit.reject("mass_rate", "stands beside number_rate", "give one of the two");
+  }
+  visit.visit("count", s.count,
+              {.min = 1,
+               .max = kMostBodies,
+               .required = true,
+               .help = "most bodies; their ids are reserved from the start"});
+  visit.visit("start", s.start, {.unit = "s", .min = 0, .help = "of the inflow"});
+  visit.visit("end", s.end,
+              {.unit = "s",
+               .min = 0,
+               .finite = false,
+               .help = "of the inflow; bodies still due come when there is room"});
+  if (s.end < s.start) visit.reject("end", "lies before `start`", "");
+}
+
+}  // namespace
+
+double SizeSettings::largest() const {
+  if (kind == Kind::uniform) return uniform[1];
+  if (kind == Kind::normal) return max;
+  double most = kind == Kind::table ? table.front().factor : 1.0;
+  for (const Entry& entry : table) most = std::max(most, entry.factor);
+  return most;
+}
+
+namespace flow_parts {
+
+void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation) {
+  visit.choose(
+      "interpolation", interpolation, kInterpolationNames,
+      {.help = "between the rows: `monotone`: smooth, never beyond the two rows around; "
+               "`linear`: straight, speeds jump at the rows; `cubic`: smooth, may overshoot "
+               "(see \"Tables over time\" above)"});
+}
+
+namespace {
+
+constexpr std::string_view kMotionValues[] = {"displacement", "absolute"};
+
+void describe_motion_table(SettingsVisitor& visit, BodySettings& s) {
+  visit.visit(
+      "file", s.motion_file,
+      {.required = true,
+       .help = "CSV with the columns t, x, y, z and optionally rx, ry, rz; before the first "
+               "and after the last row the body rests there"});
+  int values = s.motion_absolute ? 1 : 0;
+  visit.choice("values", values, kMotionValues,
+               {.help = "`displacement`: from the body's position and orientation at the start; "
+                        "`absolute`: its position itself, m, and, where the file has rx, ry, rz, "
+                        "its orientation as a rotation vector, rad"});
+  s.motion_absolute = values == 1;
+  describe_interpolation(visit, s.motion.table.interpolation);
+  if (!s.motion_absolute) return;
+  if (!s.motion.about_origin) {
+    visit.reject("values", "`absolute` stands beside `about`, which moves the body as well",
+                 "leave out about, or give displacements");
+  } else if (!s.position.isZero(0.0)) {
+    visit.reject("values", "`absolute` stands beside the body's `position`, which it replaces",
+                 "leave out position, or give displacements");
+  }
+}
+
+}  // namespace
+
+void describe_motion(SettingsVisitor& visit, BodySettings& s) {
+  visit.optional_section(
+      "motion", s.kinematic,
+      {.help = "makes the body kinematic: it moves as told, whatever pushes; the parts add up"},
+      [&] {
+        visit.visit("velocity", numbers(s.motion.velocity), {.unit = "m/s", .help = "constant"});
+        visit.visit("angular_velocity", numbers(s.motion.angular_velocity),
+                    {.unit = "rad/s", .help = "constant, world frame"});
+        Vec3 about = s.motion.about_origin ? Vec3::Constant(kNone) : s.motion.about;
+        visit.visit("about", numbers(about),
+                    {.unit = "m",
+                     .help = "point that the body turns about, which the translation takes "
+                             "along; else its position"});
+        s.motion.about_origin = !all_set(numbers(about));
+        if (!s.motion.about_origin) s.motion.about = about;
+        visit.list(
+            "harmonics", s.motion.harmonics.size(), {.help = "shakers and swings"},
+            [&](std::size_t n) { s.motion.harmonics.assign(n, {}); },
+            [&](std::size_t i) { describe_harmonic(visit, s.motion.harmonics[i]); });
+        bool has_table = !s.motion_file.empty();
+        visit.optional_section("table", has_table, {.help = "motion from a file"},
+                               [&] { describe_motion_table(visit, s); });
+      });
+}
+
+void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InflowSettings& s) {
+  describe_sizes(visit, s.sizes);
+  visit.section("region", {.required = true, .help = "box that new bodies lie in whole"},
+                [&] { describe_region(visit, s.lower, s.upper, true); });
+  describe_rates(visit, s);
+  visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "of every new body"});
+  visit.visit("angular_velocity", numbers(s.angular_velocity),
+              {.unit = "rad/s", .help = "of every new body, world frame"});
+  visit.visit("random_orientation", s.random_orientation,
+              {.help = "uniform over all orientations; in two dimensions over all turns"});
+  visit.visit("attempts", s.attempts,
+              {.min = 1,
+               .max = 1000,
+               .help = "places drawn for a body in a step; if all are taken it waits"});
+  visit.visit("seed", s.seed,
+              {.min = 0,
+               .word = "case",
+               .word_value = -1,
+               .help = "of sizes and places; `case`: follows from the case's seed"});
+  if (scene.dimension == 2 &&
+      (s.velocity[1] != 0.0 || s.angular_velocity[0] != 0.0 || s.angular_velocity[2] != 0.0)) {
+    visit.reject(s.velocity[1] != 0.0 ? "velocity" : "angular_velocity",
+                 "leaves the plane of two dimensions", "move along x and z, turn about y");
+  }
+}
+
+}  // namespace flow_parts
+
+void describe_space(SettingsVisitor& visit, SceneSettings& s) {
+  visit.visit("dimension", s.dimension,
+              {.min = 2, .max = 3, .help = "2: bodies move in the x-z plane and turn about y"});
+  visit.visit("gravity", numbers(s.gravity), {.unit = "m/s^2", .help = "world frame"});
+  if (s.dimension == 2 && s.gravity[1] != 0.0) {
+    visit.reject("gravity", "has a component along y, out of the plane of two dimensions",
+                 "set it to zero, or dimension to 3");
+  }
+  visit.optional_section(
+      "periodic", s.periodic.present,
+      {.help = "the scene repeats itself; bodies that start outside are put to their place inside"},
+      [&] {
+        visit.visit("x", s.periodic.x, {.unit = "m", .help = "lower and upper side"});
+        visit.visit("y", s.periodic.y, {.unit = "m", .help = "lower and upper side"});
+        const bool x = all_set(s.periodic.x), y = all_set(s.periodic.y);
+        if (x && !(s.periodic.x[0] < s.periodic.x[1])) {
+          visit.reject("x", "does not ascend", "give the lower side first");
+        }
+        if (y && !(s.periodic.y[0] < s.periodic.y[1])) {
+          visit.reject("y", "does not ascend", "give the lower side first");
+        }
+        if (!x && !y) visit.reject("", "names no direction", "give x, y or both");
+        if (y && s.dimension == 2) visit.reject("y", "two dimensions have no y", "remove it");
+      });
+}
+
+void describe_outflow(SettingsVisitor& visit, SceneSettings& s) {
+  visit.list(
+      "outflow", s.outflow.size(),
+      {.help =
+           "dynamic bodies whose centre lies in one of these boxes leave the scene; bodies that "
+           "joints or springs connect leave together, with these, once the centre of each has "
+           "been in a box, and stay if a joint or spring holds any of them to the world or to "
+           "a fixed or moved body"},
+      [&](std::size_t n) { s.outflow.assign(n, {}); },
+      [&](std::size_t i) {
+        OutflowSettings& region = s.outflow[i];
+        visit.visit("name", region.name, {.required = true, .help = "unique among outflows"});
+        describe_region(visit, region.lower, region.upper, false);
+        for (std::size_t k = 0; k < i; ++k) {
+          if (!region.name.empty() && s.outflow[k].name == region.name) {
+            visit.reject("name", "the name '" + region.name + "' is taken", "choose another");
+          }
+        }
+      });
+}
+
+}  // namespace catena

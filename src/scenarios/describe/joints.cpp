@@ -1,0 +1,542 @@
+// The description of `joints:` and what its types do not use.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <initializer_list>
+#include <limits>
+#include <numbers>
+#include <set>
+
+#include "catena/base/error.hpp"
+#include "catena/base/index.hpp"
+#include "scenarios/flow_parts.hpp"
+#include "scenarios/joint_parts.hpp"
+
+namespace catena {
+
+namespace joint_parts {
+
+namespace {
+
+constexpr std::string_view kTableValues[] = {"factor", "position", "velocity"};
+
+/// Unit of the rows' values.
+std::string_view unit_of(TableValues values, bool angular) {
+  if (values == TableValues::position) return angular ? "rad" : "m";
+  if (values == TableValues::velocity) return angular ? "rad/s" : "m/s";
+  return {};
+}
+
+void describe_rows(SettingsVisitor& visit, std::string_view unit, FactorEntry& s) {
+  std::size_t width = 2;
+  visit.visit("file", s.file, {.help = "CSV with the columns t, value, in SI"});
+  visit.rows("rows", s.rows, width,
+             {.unit = unit, .first_unit = "s", .help = "t in s, ascending, and the value"});
+  Interpolation interpolation = s.interpolation_or_default();
+  flow_parts::describe_interpolation(visit, interpolation);
+  s.interpolation = interpolation;
+  if (s.file.empty() == s.rows.empty()) {
+    visit.reject("", s.file.empty() ? "nothing is given" : "has a file and rows",
+                 "give rows or file");
+  }
+  for (std::size_t i = 2; i < s.rows.size(); i += 2) {
+    if (s.rows[i] > s.rows[i - 2]) continue;
+    visit.reject("rows", "times do not ascend", "sort the rows by time");
+    return;
+  }
+}
+
+}  // namespace
+
+void describe_factor(SettingsVisitor& visit, FactorEntry& s) {
+  visit.optional_section("table", s.present,
+                         {.help = "factor over time; constant before and after its rows"},
+                         [&] { describe_rows(visit, {}, s); });
+}
+
+void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s) {
+  visit.optional_section(
+      "table", s.present,
+      {.help = "target over time, or a factor on it; constant before and after its rows"}, [&] {
+        visit.choose("values", s.values, kTableValues,
+                     {.help = "`factor`: on velocity or position; `position`, `velocity`: the rows "
+                              "are the target itself, in m or rad (m/s, rad/s), in their place"});
+        describe_rows(visit, unit_of(s.values, angular), s);
+      });
+}
+
+}  // namespace joint_parts
+
+Interpolation FactorEntry::interpolation_or_default() const {
+  return interpolation.value_or(values == TableValues::position ? Interpolation::monotone
+                                                                : Interpolation::linear);
+}
+
+namespace {
+
+using joint_parts::BodyNames;
+using joint_parts::is_set;
+using joint_parts::numbers;
+
+/// In the order of JointType, without springs: these stand under forces.
+constexpr std::string_view kTypes[] = {
+    "fixed",         "spherical", "revolute", "prismatic",  "cylindrical", "universal", "planar",
+    "point_on_line", "distance",  "gear",     "knife_edge", "rolling",     "rope"};
+
+/// Words of other programs for these types.
+constexpr Synonym kSynonyms[] = {
+    {"hinge", "revolute"},
+    {"pin", "revolute"},
+    {"pivot", "revolute"},
+    {"rotational", "revolute"},
+    {"continuous", "revolute"},
+    {"slider", "prismatic"},
+    {"slide", "prismatic"},
+    {"sliding", "prismatic"},
+    {"piston", "prismatic"},
+    {"translational", "prismatic"},
+    {"ball", "spherical"},
+    {"ball_and_socket", "spherical"},
+    {"socket", "spherical"},
+    {"point", "spherical"},
+    {"weld", "fixed"},
+    {"welded", "fixed"},
+    {"rigid", "fixed"},
+    {"lock", "fixed"},
+    {"cardan", "universal"},
+    {"hooke", "universal"},
+    {"wheel", "rolling"},
+    {"rod", "distance"},
+    {"link", "distance"},
+    {"cable", "rope"},
+    {"cord", "rope"},
+    {"string", "rope"},
+    {"tether", "rope"},
+    {"free", "bodies move freely without a joint: leave it out"},
+    {"floating", "bodies move freely without a joint: leave it out"},
+    {"spring", "springs and dampers stand under forces"},
+    {"damper", "springs and dampers stand under forces"},
+    {"motor", "a motor is a key of a joint that can move, such as revolute"},
+};
+
+using Types = std::uint32_t;  ///< a set of joint types
+
+constexpr Types set_of(std::initializer_list<JointType> types) {
+  Types set = 0;
+  for (const JointType t : types) set |= 1U << static_cast<unsigned>(t);
+  return set;
+}
+constexpr bool has(Types set, JointType type) {
+  return (set >> static_cast<unsigned>(type) & 1U) != 0;
+}
+
+using enum JointType;
+constexpr Types kLinear = set_of({fixed, spherical, revolute, prismatic, cylindrical, universal,
+                                  planar, point_on_line, distance, rolling, rope});
+constexpr Types kAngular =
+    set_of({fixed, revolute, prismatic, cylindrical, universal, planar, gear});
+constexpr Types kAxis =
+    set_of({revolute, prismatic, cylindrical, universal, planar, point_on_line, gear, rolling});
+constexpr Types kAxisB =
+    set_of({revolute, cylindrical, universal, planar, gear, knife_edge, rolling});
+constexpr Types kNeedsAxisB = set_of({universal, knife_edge, rolling});
+constexpr Types kPlaced = ~set_of({gear});
+constexpr Types kFree = set_of({revolute, prismatic, cylindrical, universal, point_on_line});
+constexpr Types kTwoFree = set_of({cylindrical, universal});
+
+std::string words(Types set) {
+  std::string text;
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+    if (has(set, static_cast<JointType>(i)))
+      text += (text.empty() ? "" : ", ") + std::string(kTypes[i]);
+  }
+  return text;
+}
+
+/// Rejects a key that the type has no use for.
+void check_use(SettingsVisitor& visit, JointType type, std::string_view key, bool given,
+               Types uses) {
+  if (!given || has(uses, type)) return;
+  visit.reject(key, "the type " + std::string(kTypes[ordinal(type)]) + " has no use for it",
+               "it is for " + words(uses));
+}
+
+void check_needed(SettingsVisitor& visit, JointType type, std::string_view key, bool given,
+                  Types needs, const std::string& what) {
+  if (given || !has(needs, type)) return;
+  visit.reject(key, "missing", "the type " + std::string(kTypes[ordinal(type)]) + " needs " + what);
+}
+
+bool given(double value) { return !std::isnan(value); }
+
+/// Exactly one target; angles beyond some turns are hardly meant.
+void check_target(SettingsVisitor& visit, bool angular, const MotorEntry& s) {
+  const bool velocity = given(s.velocity), position = given(s.position);
+  const bool own = s.table.present && s.table.values != TableValues::factor;
+  if (own && (velocity || position)) {
+    visit.reject(velocity ? "velocity" : "position", "stands beside a table of targets",
+                 "leave it out, or give table.values: factor");
+  } else if (!own && velocity == position) {
+    visit.reject("", velocity ? "has a velocity and a position" : "has no target",
+                 "give velocity or position, or a table with values: position");
+  }
+  if (!angular || !position || own) return;
+  double most = 0.0;
+  for (std::size_t i = 1; i < s.table.rows.size(); i += 2)
+    most = std::max(most, std::abs(s.table.rows[i]));
+  constexpr double kTurn = 2.0 * std::numbers::pi, kMostTurns = 2.0;
+  if (most <= 1.0 || std::abs(s.position) > kMostTurns * kTurn ||
+      most * std::abs(s.position) <= kMostTurns * kTurn)
+    return;
+  char text[120];
+  std::snprintf(text, sizeof text,
+                "times position is up to %.3g rad, %.3g turns; write position: 1 deg if degrees "
+                "are meant",
+                most * std::abs(s.position), most * std::abs(s.position) / kTurn);
+  visit.hint("table", text);
+}
+
+void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
+  visit.optional_section(
+      "motor", s.present, {.help = "drives the coordinate to a velocity or to a position"}, [&] {
+        visit.visit("velocity", s.velocity,
+                    {.unit = angular ? "rad/s" : "m/s", .help = "of the coordinate"});
+        visit.visit("position", s.position,
+                    {.unit = angular ? "rad" : "m", .help = "of the coordinate, a servo"});
+        joint_parts::describe_motor_table(visit, angular, s.table);
+        visit.visit("max_force", s.max_force,
+                    {.unit = angular ? "N m" : "N",
+                     .min = 0,
+                     .min_open = true,
+                     .help = "bound of force or torque; else there is none"});
+        visit.visit("viscosity", s.viscosity,
+                    {.unit = angular ? "N m s/rad" : "N s/m",
+                     .min = 0,
+                     .min_open = true,
+                     .help = "of a velocity motor: force per lag; else it is held exactly"});
+        visit.visit("compliance", s.compliance,
+                    {.unit = angular ? "rad/(N m)" : "m/N",
+                     .min = 0,
+                     .help = "of a position motor: lag per force; else 0"});
+        visit.visit("damping_time", s.damping_time,
+                    {.unit = "s", .min = 0, .help = "of a position motor; else two time steps"});
+        check_target(visit, angular, s);
+        const bool velocity = s.drives_velocity(), position = !velocity;
+        if (position && given(s.viscosity)) {
+          visit.reject("viscosity", "is for velocity motors", "give compliance and damping_time");
+        }
+        if (velocity && (given(s.compliance) || given(s.damping_time))) {
+          visit.reject(given(s.compliance) ? "compliance" : "damping_time",
+                       "is for position motors", "give viscosity");
+        }
+      });
+}
+
+void describe_axis(SettingsVisitor& visit, bool angular, AxisEntry& s) {
+  visit.visit("limits", s.limits,
+              {.unit = angular ? "rad" : "m",
+               .finite = false,
+               .help = "of the coordinate, lower and upper; .inf for none"});
+  visit.visit("restitution", s.restitution, {.min = 0, .max = 1, .help = "at the limits; else 0"});
+  describe_motor(visit, angular, s.motor);
+  visit.visit("friction", s.friction,
+              {.unit = angular ? "N m" : "N",
+               .min = 0,
+               .help = "largest force or torque of dry friction; else 0"});
+  const bool limited = given(s.limits[0]);
+  if (limited && !(s.limits[0] < s.limits[1])) {
+    visit.reject("limits", "the lower is not below the upper",
+                 "for a coordinate that cannot move take another type of joint");
+  }
+  if (given(s.restitution) && !limited) {
+    visit.reject("restitution", "there are no limits", "give limits, or remove it");
+  }
+}
+
+void check_direction(SettingsVisitor& visit, std::string_view key, const Vec3& axis) {
+  if (is_set(axis) && !(axis.norm() > 0.0)) {
+    visit.reject(key, "the axis has no length", "give a direction such as [0, 0, 1]");
+  }
+}
+
+void describe_place(SettingsVisitor& visit, JointEntry& s) {
+  std::size_t width = 3;
+  visit.rows(
+      "at", s.at, width,
+      {.unit = "m",
+       .row_alone = true,
+       .help = "where the joint is at the start, world frame: one point, or two, one of "
+               "each body (distance, rope: its ends; rolling: the wheel's centre, or a point of "
+               "the plane and the centre)"});
+  visit.visit("axis", numbers(s.axis),
+              {.help = "direction at the start, world frame: of the hinge or guide, of universal "
+                       "joints and gears that of a, the normal of a plane"});
+  visit.visit("axis_b", numbers(s.axis_b),
+              {.help = "the same of b: second axis of a universal joint, axle of a wheel or gear; "
+                       "of a knife edge the direction in which it does not slide"});
+  if (s.at.size() > 6) visit.reject("at", "more than two points", "give one, or one of each body");
+  check_direction(visit, "axis", s.axis);
+  check_direction(visit, "axis_b", s.axis_b);
+}
+
+void describe_softness(SettingsVisitor& visit, JointEntry& s) {
+  visit.visit("compliance", s.compliance,
+              {.unit = "m/N", .min = 0, .help = "of what holds points together; else 0"});
+  visit.visit("angular_compliance", s.angular_compliance,
+              {.unit = "rad/(N m)", .min = 0, .help = "of what holds directions; else 0"});
+  visit.visit("damping_time", s.damping_time,
+              {.unit = "s",
+               .min = 0,
+               .help = "in which misfits fade away; else two time steps. Without compliance "
+                       "at least a quarter of a step"});
+  visit.visit("erp", s.erp,
+              {.min = 0,
+               .max = 1,
+               .help = "ODE's error reduction per step, with cfm, in place of compliance and "
+                       "damping time; 0: velocities only"});
+  visit.visit("cfm", s.cfm, {.min = 0, .help = "ODE's constraint force mixing, SI"});
+  if (given(s.erp) != given(s.cfm)) {
+    visit.reject(given(s.erp) ? "erp" : "cfm", "stands alone", "give erp and cfm, or neither");
+  } else if (given(s.erp) &&
+             (given(s.compliance) || given(s.angular_compliance) || given(s.damping_time))) {
+    visit.reject("erp", "stands beside compliance or damping_time", "give one or the other");
+  }
+}
+
+void check_keys(SettingsVisitor& visit, const JointEntry& s) {
+  const JointType type = s.type;
+  check_use(visit, type, "at", !s.at.empty(), kPlaced);
+  check_use(visit, type, "axis", is_set(s.axis), kAxis);
+  check_use(visit, type, "axis_b", is_set(s.axis_b), kAxisB);
+  check_use(visit, type, "compliance", given(s.compliance), kLinear);
+  check_use(visit, type, "angular_compliance", given(s.angular_compliance), kAngular);
+  check_use(visit, type, "damping_time", given(s.damping_time), kLinear | kAngular);
+  check_use(visit, type, "erp", given(s.erp), kLinear | kAngular);
+  check_use(visit, type, "length", given(s.length), set_of({distance, rope}));
+  check_use(visit, type, "radius", given(s.radius), set_of({rolling}));
+  check_use(visit, type, "ratio", given(s.ratio), set_of({gear}));
+  check_use(visit, type, "carrier", !s.carrier.empty(), set_of({gear}));
+  check_use(visit, type, "limits", given(s.first.limits[0]), kFree);
+  check_use(visit, type, "motor", s.first.motor.present, kFree);
+  check_use(visit, type, "friction", given(s.first.friction), kFree);
+  check_use(visit, type, "second", s.has_second, kTwoFree);
+  check_needed(visit, type, "at", !s.at.empty(), kPlaced, "a point, at");
+  check_needed(visit, type, "axis", is_set(s.axis), kAxis, "a direction, axis");
+  check_needed(visit, type, "axis_b", is_set(s.axis_b), kNeedsAxisB, "a direction, axis_b");
+  check_needed(visit, type, "radius", given(s.radius), set_of({rolling}), "the wheel's radius");
+  check_needed(visit, type, "ratio", given(s.ratio), set_of({gear}), "ratio");
+  if ((type == distance || type == rope) && s.at.size() == 3) {
+    visit.reject("at", "one point is at no distance from itself", "give two, one of each body");
+  }
+}
+
+/// Of a joint in the x-z plane of two dimensions.
+void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const JointEntry& s) {
+  if (scene.dimension != 2 || !is_set(s.axis)) return;
+  const Vec3 axis = s.axis.normalized();
+  if (s.type == revolute && std::abs(axis[1]) < 1.0 - 1e-12) {
+    visit.reject("axis", "two dimensions have hinges about y only", "give [0, 1, 0]");
+  } else if (has(set_of({prismatic, point_on_line}), s.type) && axis[1] != 0.0) {
+    visit.reject("axis", "leaves the plane of two dimensions", "choose it in x and z");
+  }
+}
+
+void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
+                    JointEntry& s) {
+  visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
+  visit.choose("type", s.type, kTypes,
+               {.required = true, .synonyms = kSynonyms, .help = "see \"Joints\" above"});
+  joint_parts::describe_between(visit, names, s.between);
+  describe_place(visit, s);
+  describe_softness(visit, s);
+  visit.visit("collide", s.collide, {.help = "whether both bodies make contacts"});
+  visit.visit(
+      "length", s.length,
+      {.unit = "m",
+       .min = 0,
+       .min_open = true,
+       .help = "of a rod (`distance`), or the largest one of a rope; else as at the start"});
+  visit.visit("radius", s.radius,
+              {.unit = "m", .min = 0, .min_open = true, .help = "of a rolling wheel"});
+  visit.visit("ratio", s.ratio,
+              {.help = "of a gear: angle of a + ratio * angle of b stays the same"});
+  visit.visit("carrier", s.carrier,
+              {.help = "of a gear: body to which its angles are relative; else the world"});
+  // the first coordinate of these is a displacement
+  describe_axis(visit, !has(set_of({prismatic, cylindrical, point_on_line}), s.type), s.first);
+  visit.optional_section("second", s.has_second,
+                         {.help = "the second coordinate: the angle of a cylindrical joint, that "
+                                  "about axis_b of a universal one"},
+                         [&] { describe_axis(visit, true, s.second); });
+  s.place = visit.where("");
+  check_keys(visit, s);
+  check_in_plane(visit, scene, s);
+  if (given(s.ratio) && s.ratio == 0.0) visit.reject("ratio", "is zero", "a gear couples two");
+  if (s.carrier.empty() || s.carrier == joint_parts::kWorld) return;
+  joint_parts::check_body_name(visit, names, "carrier", s.carrier, true);
+  for (const std::string& name : s.between) {
+    if (name == s.carrier) visit.reject("carrier", "is one of the gear's two bodies", "");
+  }
+}
+
+/// Among joints and forces, those of chains and nets included.
+void check_unique(SettingsVisitor& visit, const SceneSettings& scene, std::set<std::string>& names,
+                  const std::string& name) {
+  if (name.empty()) return;
+  if (!names.insert(name).second) {
+    visit.reject("name", "the name '" + name + "' is taken", "choose another");
+    return;
+  }
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    const GeneratorSettings& g = scene.generators[i];
+    const std::string stem = joint_parts::stem_of(g, i);
+    const GlobalId number = joint_parts::number_in(name, stem);
+    if (number < 0 || number >= joint_parts::n_joints(g)) continue;
+    visit.reject("name", "the name '" + name + "' is taken by a joint of generator " + stem,
+                 "choose another");
+    return;
+  }
+}
+
+/// Whether rows of this kind are damped too fast.
+bool too_fast(double damping_time, double compliance, double step) {
+  return damping_time < 0.25 * step && !(compliance > 0.0);
+}
+
+void refuse_damping(const std::string& place, double step) {
+  throw Error("less than a quarter of the time step, without compliance: marginally unstable",
+              place, "give at least " + std::to_string(0.25 * step) + " s, or a compliance");
+}
+
+}  // namespace
+
+void check_damping_times(const SceneSettings& scene, double step) {
+  for (const JointEntry& s : scene.joints) {
+    if ((has(kLinear, s.type) && too_fast(s.damping_time, s.compliance, step)) ||
+        (has(kAngular, s.type) && too_fast(s.damping_time, s.angular_compliance, step)))
+      refuse_damping(s.place + ".damping_time", step);
+    for (const AxisEntry* axis : {&s.first, &s.second}) {
+      if (too_fast(axis->motor.damping_time, axis->motor.compliance, step))
+        refuse_damping(s.place + ".motor.damping_time", step);
+    }
+  }
+  for (const GeneratorSettings& g : scene.generators) {
+    const bool chain = g.type == GeneratorType::chain;
+    if (!chain && g.type != GeneratorType::net) continue;
+    const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
+    const JointType type = chain ? g.chain.joint : g.net.joint;
+    if (too_fast(s.damping_time, s.compliance, step) ||
+        (has(kAngular, type) && too_fast(s.damping_time, s.angular_compliance, step)))
+      refuse_damping((chain ? g.chain.place : g.net.place) + ".damping_time", step);
+  }
+}
+
+void check_inertias(const SceneSettings& scene) {
+  const auto refuse = [](const std::string& place) {
+    throw Error("a moment of inertia is 0: a rod or a point", place,
+                "use time.stepper: natural, or give all three moments");
+  };
+  for (const BodySettings& s : scene.bodies)
+    if (s.inertia.minCoeff() == 0.0) refuse(s.inertia_place);
+  for (const GeneratorSettings& g : scene.generators)
+    if (g.type == GeneratorType::chain && g.chain.inertia.minCoeff() == 0.0)
+      refuse(g.chain.place + ".inertia");
+}
+
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr const char* kSpook = "remove it, or use time.stepper: spook";
+
+void check_smooth(const AxisEntry& axis, const std::string& place) {
+  const auto refuse = [&](const char* key, const char* what) {
+    throw Error(std::string(what) + ", which time.stepper: natural does not have", place + key,
+                kSpook);
+  };
+  if (axis.limits[0] > -kUnlimited || axis.limits[1] < kUnlimited)
+    refuse(".limits", "limits are inequalities");
+  if (axis.friction > 0.0) refuse(".friction", "dry friction is an inequality");
+  const MotorEntry& motor = axis.motor;
+  if (!motor.present) return;
+  if (motor.max_force < kUnlimited) refuse(".motor.max_force", "a bound is an inequality");
+  if (given(motor.viscosity) || motor.compliance > 0.0)
+    throw Error("motors hold their coordinate exactly with time.stepper: natural",
+                place + (given(motor.viscosity) ? ".motor.viscosity" : ".motor.compliance"),
+                "remove it, or give a spring, damper or torsional_spring in forces");
+}
+
+void refuse_rope(const std::string& place) {
+  throw Error("a rope is an inequality, which time.stepper: natural does not have", place,
+              "use distance, or time.stepper: spook");
+}
+
+void check_smooth(double compliance, double angular, double erp, const std::string& place) {
+  const char* key = nullptr;
+  if (compliance > 0.0) key = ".compliance";
+  if (angular > 0.0) key = ".angular_compliance";
+  if (given(erp)) key = ".erp";
+  if (key == nullptr) return;
+  throw Error("joints hold exactly with time.stepper: natural", place + key,
+              "remove it, give a spring in forces, or use time.stepper: spook");
+}
+
+}  // namespace
+
+void check_smooth(const SceneSettings& scene) {
+  const BodyNames names(scene);
+  for (const JointEntry& s : scene.joints) {
+    if (s.type == JointType::gear || s.type == JointType::rolling)
+      throw Error(std::string(s.type == JointType::gear ? "gear" : "rolling") +
+                      " is not for time.stepper: natural: its equation is neither linear nor "
+                      "quadratic in natural coordinates",
+                  s.place + ".type", "use time.stepper: spook");
+    if (s.type == JointType::knife_edge && names.dynamic(names.find(s.between[0])))
+      throw Error(
+          "with time.stepper: natural a knife edge slides on the world or on a body with a "
+          "given motion",
+          s.place + ".between", "name one of these first, or use time.stepper: spook");
+    if (s.type == JointType::rope) refuse_rope(s.place + ".type");
+    check_smooth(s.compliance, s.angular_compliance, s.erp, s.place);
+    check_smooth(s.first, s.place);
+    check_smooth(s.second, s.place + ".second");
+  }
+  for (const GeneratorSettings& g : scene.generators) {
+    const bool chain = g.type == GeneratorType::chain;
+    if (!chain && g.type != GeneratorType::net) continue;
+    const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
+    const std::string& place = chain ? g.chain.place : g.net.place;
+    if ((chain ? g.chain.joint : g.net.joint) == JointType::rope) refuse_rope(place + ".joint");
+    check_smooth(s.compliance, s.angular_compliance, kNone, place);
+    if (s.friction > 0.0)
+      throw Error("dry friction is an inequality, which time.stepper: natural does not have",
+                  place + ".friction", kSpook);
+  }
+}
+
+void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
+  const BodyNames bodies(s);
+  std::set<std::string> names;
+  visit.list(
+      "joints", s.joints.size(), {.help = "what holds bodies together"},
+      [&](std::size_t n) { s.joints.assign(n, {}); },
+      [&](std::size_t i) {
+        describe_joint(visit, s, bodies, s.joints[i]);
+        check_unique(visit, s, names, s.joints[i].name);
+      });
+}
+
+void describe_forces(SettingsVisitor& visit, SceneSettings& s) {
+  const BodyNames bodies(s);
+  std::set<std::string> names;
+  for (const JointEntry& joint : s.joints) names.insert(joint.name);
+  visit.list(
+      "forces", s.forces.size(), {.help = "springs, dampers, given forces and torques"},
+      [&](std::size_t n) { s.forces.assign(n, {}); },
+      [&](std::size_t i) {
+        joint_parts::describe_force(visit, s, bodies, s.forces[i]);
+        check_unique(visit, s, names, s.forces[i].name);
+      });
+}
+
+}  // namespace catena

@@ -1,0 +1,470 @@
+// The description of a scene's keys, and what may not be combined.
+#include "catena/scenarios/scene.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "catena/base/suggest.hpp"
+#include "scenarios/flow_parts.hpp"
+#include "scenarios/joint_parts.hpp"
+#include "scenarios/scene_parts.hpp"
+
+namespace catena {
+
+namespace {
+
+constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
+constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
+constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
+                                            "insertion", "chain",   "net"};
+/// Bodies that one generator may make; ids and memory end before.
+constexpr double kMostBodies = 1e12;
+
+std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+
+bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
+
+/// Rejects a material that is not listed, or a missing one where it is needed.
+void check_material(SettingsVisitor& visit, const SceneSettings& scene, const std::string& material,
+                    std::string_view key, bool needed) {
+  if (material.empty()) {
+    if (needed) visit.reject(key, "missing", "a body with a shape needs a material");
+    return;
+  }
+  std::vector<std::string> known;
+  for (const MaterialSettings& m : scene.materials) known.push_back(m.name);
+  if (std::count(known.begin(), known.end(), material) > 0) return;
+  const std::string near = nearest_word(material, known);
+  visit.reject(key, "there is no material '" + material + "'",
+               near.empty() ? "list it under materials" : "did you mean " + near + "?");
+}
+
+void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
+  const bool has_mass = !std::isnan(s.mass);
+  const bool has_inertia = any_set(s.inertia);
+  if (scene_parts::kind_of(s) != BodyKind::dynamic) {
+    if (has_mass || has_inertia) {
+      visit.reject(has_mass ? "mass" : "inertia", "a fixed or kinematic body has no use for it",
+                   "remove the key, or `fixed`, `motion` or the plane");
+    }
+    return;
+  }
+  if (s.shape.type == ShapeType::none && !(has_mass && has_inertia)) {
+    visit.reject(has_mass ? "inertia" : "mass", "missing",
+                 "a body without shape needs its mass and inertia");
+    return;
+  }
+  if (has_inertia) {
+    const double sum = s.inertia.sum();
+    if (2.0 * s.inertia.maxCoeff() > sum * (1.0 + 1e-9)) {
+      visit.reject("inertia", "no body has these moments",
+                   "the largest may not exceed the sum of the two others");
+    }
+    return;
+  }
+  // what needs a geometry is checked where that is made
+  if (s.shape.type == ShapeType::none || s.shape.type == ShapeType::hull ||
+      s.shape.type == ShapeType::compound)
+    return;
+  const MaterialTable table = scene_parts::material_table(scene);
+  const int material = table.find(s.material);
+  if (material < 0) return;
+  const Shape shape = scene_parts::shape_of(s.shape);
+  const double density = table.materials()[material].density;
+  const double mass = has_mass ? s.mass : density * volume_of(shape);
+  const Vec3 inertia = mass * inertia_per_mass(shape);
+  if (!(std::isnormal(mass) && inertia.array().isFinite().all() &&
+        std::isnormal(inertia.minCoeff()))) {
+    visit.reject("shape", "mass or inertia leave the range of numbers", "check sizes and density");
+  }
+}
+
+bool is_surface(ShapeType type) {
+  return type == ShapeType::mesh || type == ShapeType::heightfield;
+}
+
+/// Refuses a motion that leaves the plane of two dimensions.
+void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Vec3& velocity,
+                    const Vec3& angular_velocity) {
+  if (scene.dimension != 2) return;
+  const char* fix = "move along x and z, turn about y";
+  if (velocity[1] != 0.0) {
+    visit.reject("velocity", "leaves the plane of two dimensions", fix);
+  } else if (angular_velocity[0] != 0.0 || angular_velocity[2] != 0.0) {
+    visit.reject("angular_velocity", "leaves the plane of two dimensions", fix);
+  }
+}
+
+void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
+  check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
+  if (!is_surface(s.shape.type)) check_mass(visit, scene, s);
+  if (s.fixed && s.kinematic) {
+    visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
+  }
+  if (scene_parts::kind_of(s) == BodyKind::dynamic) {
+    scene_parts::check_shape_moves(visit, s.shape);
+    check_in_plane(visit, scene, s.velocity, s.angular_velocity);
+    return;
+  }
+  const char* why = s.kinematic ? "give it in the body's motion" : "a fixed body does not move";
+  if (!s.velocity.isZero(0.0)) visit.reject("velocity", "has no effect here", why);
+  if (!s.angular_velocity.isZero(0.0)) visit.reject("angular_velocity", "has no effect here", why);
+}
+
+void describe_collision(SettingsVisitor& visit, bool& collide, std::string& group) {
+  visit.visit("collide", collide, {.help = "`false`: no contacts with anything"});
+  visit.visit("group", group,
+              {.help = "for contact.no_collisions; bodies without one are together"});
+}
+
+void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySettings& s) {
+  visit.visit("name", s.name, {.required = true, .help = "unique among bodies and generators"});
+  visit.visit("material", s.material,
+              {.help = "one of the materials; needed where there is a shape"});
+  if (s.name == joint_parts::kWorld) {
+    visit.reject("name", "'world' stands for what never moves", "choose another");
+  }
+  scene_parts::describe_shape(visit, s.shape);
+  visit.visit("mass", s.mass,
+              {.unit = "kg", .min = 0, .min_open = true, .help = "else volume times density"});
+  visit.visit("inertia", numbers(s.inertia),
+              {.unit = "kg m^2",
+               .min = 0,
+               .help = "principal moments on the body's axes; else of the uniform shape; rods "
+                       "and points, with moments of 0, need time.stepper: natural"});
+  s.place = visit.where("");
+  s.inertia_place = visit.where("inertia");
+  visit.visit(
+      "position", numbers(s.position),
+      {.unit = "m",
+       .help = "of a dynamic body that of its centre of mass, of others that of the shape's "
+               "origin, such as a point of a plane"});
+  visit.choose("position_of", s.position_of, kPositionOf,
+               {.help = "what `position` of a dynamic body is; `shape_origin` suits vertices "
+                        "in world coordinates"});
+  scene_parts::describe_orientation(visit, s.orientation);
+  visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "at the start"});
+  visit.visit("angular_velocity", numbers(s.angular_velocity),
+              {.unit = "rad/s", .help = "at the start, world frame"});
+  describe_collision(visit, s.collide, s.group);
+  visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
+  flow_parts::describe_motion(visit, s);
+  check_body(visit, scene, s);
+}
+
+/// The name of a generator's bodies, and their material.
+void describe_name(SettingsVisitor& visit, std::string& name) {
+  visit.visit("name", name, {.help = "unique; its bodies are called NAME-0, NAME-1, ..."});
+}
+
+void describe_material(SettingsVisitor& visit, const SceneSettings& scene, std::string& material) {
+  visit.visit("material", material, {.required = true, .help = "one of the materials"});
+  check_material(visit, scene, material, "material", false);
+}
+
+void describe_container(SettingsVisitor& visit, const SceneSettings& scene, ContainerSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  visit.visit("size", numbers(s.size),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .finite = false,
+               .help = "inside; .inf leaves out the upper wall of that direction (z: the lid)"});
+  visit.visit("origin", numbers(s.origin), {.unit = "m", .help = "lower corner"});
+}
+
+void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scene_parts::describe_bounded_shape(visit, s.shape);
+  visit.visit("radius_jitter", s.radius_jitter,
+              {.min = 0, .max = 0.99, .help = "fraction of the size, uniform +-"});
+  scene_parts::describe_orientation(visit, s.orientation);
+  visit.visit("random_orientation", s.random_orientation,
+              {.help = "each body turned at random, uniformly over all rotations"});
+  visit.visit("count", s.count, {.min = 1, .help = "bodies along x, y and z"});
+  visit.visit("spacing", numbers(s.spacing),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .scalar_fills = true,
+               .help = "between centres along x, y and z"});
+  visit.visit("origin", numbers(s.origin), {.unit = "m", .help = "centre of the first body"});
+  visit.visit("position_jitter", s.position_jitter,
+              {.unit = "m", .min = 0, .help = "uniform +- in each direction"});
+  visit.visit("velocity", numbers(s.velocity),
+              {.unit = "m/s", .help = "of every body at the start"});
+  visit.visit("seed", s.seed,
+              {.min = 0,
+               .word = "case",
+               .word_value = -1,
+               .help = "of jitters and orientations; `case`: follows from the case's seed"});
+  check_in_plane(visit, scene, s.velocity, Vec3::Zero());
+  const double n = 1.0 * s.count[0] * s.count[1] * s.count[2];
+  if (n > kMostBodies) visit.reject("count", "more than 1e12 bodies", "");
+}
+
+void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  visit.visit("brick", numbers(s.brick),
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .help = "length along the wall, thickness, height of a brick"});
+  visit.visit("along", s.along, {.min = 1, .help = "whole bricks in the lowest course"});
+  visit.visit("height", s.height, {.min = 1, .help = "courses"});
+  visit.visit("gap", s.gap, {.unit = "m", .min = 0, .help = "between the bricks of a course"});
+  visit.visit("origin", numbers(s.origin),
+              {.unit = "m", .help = "lower corner where the wall starts"});
+  visit.visit("direction", numbers(s.direction), {.help = "along the wall, horizontal"});
+  if (s.direction[2] != 0.0 || !(s.direction.norm() > 0.0)) {
+    visit.reject("direction", "not a horizontal direction", "for example [1, 0, 0]");
+  }
+  if (s.gap >= s.brick[0]) visit.reject("gap", "the half bricks have no length left", "");
+  if (1.0 * s.along * s.height > kMostBodies) visit.reject("height", "more than 1e12 bricks", "");
+}
+
+void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  visit.visit("file", s.file,
+              {.required = true,
+               .help = "CSV, or a snapshot of a result (.h5); relative to the case file"});
+}
+
+void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scene_parts::describe_bounded_shape(visit, s.shape);
+  flow_parts::describe_inflow(visit, scene, s);
+  // what needs a geometry is looked at where that is made
+  if (s.shape.type == ShapeType::hull || s.shape.type == ShapeType::compound ||
+      is_surface(s.shape.type))
+    return;
+  Model space;
+  space.periodic = flow_parts::periodic_box(scene.periodic);
+  space.planar = scene.dimension == 2;
+  const std::string shortfall =
+      flow_parts::region_shortfall(s, scene_parts::shape_of(s.shape), Quat::Identity(), space);
+  if (!shortfall.empty()) visit.reject("region", shortfall, flow_parts::kRegionRemedy);
+}
+
+/// As the body that a link is, which need not have a shape.
+void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s) {
+  describe_name(visit, s.name);
+  visit.visit("material", s.material,
+              {.help = "one of the materials; needed where there is a shape"});
+  scene_parts::describe_shape(visit, s.shape);
+  joint_parts::describe_chain(visit, scene, s);
+  check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
+  scene_parts::check_shape_moves(visit, s.shape);
+  if (s.shape.type == ShapeType::plane) {
+    visit.reject("shape", "planes do not move", "give a shape that is bounded");
+    return;
+  }
+  if (is_surface(s.shape.type)) return;
+  BodySettings link;
+  link.material = s.material;
+  link.shape = s.shape;
+  link.mass = s.mass;
+  link.inertia = s.inertia;
+  check_mass(visit, scene, link);
+  check_in_plane(visit, scene, s.velocity, Vec3::Zero());
+}
+
+void describe_net(SettingsVisitor& visit, const SceneSettings& scene, NetSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scene_parts::describe_bounded_shape(visit, s.shape);
+  joint_parts::describe_net(visit, s);
+}
+
+/// Names of generator `i` and of its bodies, against those before it and those of `bodies`.
+void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t i) {
+  const GeneratorSettings& g = scene.generators[i];
+  const std::string stem = joint_parts::stem_of(g, i);
+  bool taken = false;
+  for (std::size_t k = 0; k < i; ++k)
+    taken = taken || joint_parts::stem_of(scene.generators[k], k) == stem;
+  for (const BodySettings& body : scene.bodies) {
+    taken = taken || body.name == stem;
+    const GlobalId number = joint_parts::number_in(body.name, stem);
+    const GlobalId count = joint_parts::count_of(g);  // unknown of tables: any number may be there
+    if (number < 0 || (count >= 0 && number >= count)) continue;
+    visit.reject("name",
+                 "the body '" + body.name + "' has the name of " + (count < 0 ? "a row" : "one") +
+                     " of these bodies, " + stem + "-0, " + stem + "-1, ...",
+                 "give the body or the generator another name");
+    return;
+  }
+  if (taken) visit.reject("name", "the name '" + stem + "' is taken", "choose another");
+}
+
+}  // namespace
+
+void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
+  std::vector<std::string> names;
+  for (const MaterialSettings& m : s.materials) names.push_back(m.name);
+  visit.named(
+      "materials", names,
+      {.help = "by name; the numbers of a pair are the geometric means of both"},
+      [&](std::span<const std::string> found) {
+        s.materials.assign(found.size(), {});
+        for (std::size_t i = 0; i < found.size(); ++i) s.materials[i].name = found[i];
+      },
+      [&](std::size_t i) {
+        MaterialSettings& m = s.materials[i];
+        visit.visit("density", m.density,
+                    {.unit = "kg/m^3", .min = 0, .min_open = true, .help = "of uniform bodies"});
+        visit.visit("friction", m.friction, {.min = 0, .help = "Coulomb's coefficient"});
+        visit.visit("restitution", m.restitution, {.min = 0, .max = 1, .help = "Newton's e"});
+        visit.visit("rolling_friction", m.rolling_friction,
+                    {.unit = "m", .min = 0, .help = "largest rolling couple per normal force"});
+        visit.visit(
+            "spinning_friction", m.spinning_friction,
+            {.unit = "m", .min = 0, .help = "largest couple about the normal per normal force"});
+        visit.visit("cohesion", m.cohesion,
+                    {.unit = "N", .min = 0, .help = "largest tension of a contact"});
+      });
+}
+
+namespace {
+
+void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i,
+                   PairSettings& pair) {
+  visit.visit("between", pair.between, {.required = true, .help = "two materials"});
+  visit.visit("friction", pair.friction,
+              {.min = 0, .help = "Coulomb's coefficient; else the geometric mean"});
+  visit.visit("restitution", pair.restitution,
+              {.min = 0, .max = 1, .help = "Newton's e; else the geometric mean"});
+  visit.visit("rolling_friction", pair.rolling_friction,
+              {.unit = "m", .min = 0, .help = "else the geometric mean"});
+  visit.visit("spinning_friction", pair.spinning_friction,
+              {.unit = "m", .min = 0, .help = "else the geometric mean"});
+  visit.visit("cohesion", pair.cohesion,
+              {.unit = "N", .min = 0, .help = "else the geometric mean"});
+  if (pair.between.size() != 2) {
+    visit.reject("between", "needs two materials, found " + std::to_string(pair.between.size()),
+                 "");
+    return;
+  }
+  for (const std::string& material : pair.between) {
+    check_material(visit, s, material, "between", true);
+  }
+  for (std::size_t k = 0; k < i; ++k) {
+    std::vector<std::string> other = s.pairs[k].between;
+    if (other == pair.between ||
+        (std::reverse(other.begin(), other.end()), other == pair.between)) {
+      visit.reject("between", "this pair has been given before", "");
+    }
+  }
+}
+
+}  // namespace
+
+void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
+  visit.section("contact", {.help = "how bodies touch"}, [&] {
+    visit.choose("law", s.contact.law, kLaws,
+                 {.help = "`ccp`: convex complementarity; `box`: friction bounds per direction"});
+    visit.list(
+        "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
+        [&](std::size_t n) { s.pairs.assign(n, {}); },
+        [&](std::size_t i) { describe_pair(visit, s, i, s.pairs[i]); });
+    visit.visit(
+        "margin", s.contact.margin,
+        {.unit = "m", .min = 0, .min_open = true, .help = "contacts are made below this gap"});
+    visit.visit(
+        "recovery_speed", s.contact.recovery_speed,
+        {.unit = "m/s", .min = 0, .finite = false, .help = "penetrations are undone no faster"});
+    visit.visit(
+        "rest_speed", s.contact.rest_speed,
+        {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});
+    visit.visit("cohesion_range", s.contact.cohesion_range,
+                {.unit = "m", .min = 0, .help = "cohesion acts where the gap is at most this"});
+    if (s.contact.cohesion_range > s.contact.margin) {
+      visit.reject("cohesion_range", "larger than margin: there are no contacts that far",
+                   "raise margin");
+    }
+    visit.list(
+        "no_collisions", s.no_collisions.size(), {.help = "groups of bodies that make no contacts"},
+        [&](std::size_t n) { s.no_collisions.assign(n, {}); },
+        [&](std::size_t i) {
+          std::vector<std::string>& between = s.no_collisions[i].between;
+          visit.visit("between", between,
+                      {.required = true, .help = "two groups; the same twice: within it"});
+          if (between.size() != 2) {
+            visit.reject("between", "needs two groups, found " + std::to_string(between.size()),
+                         "");
+          }
+        });
+  });
+}
+
+void describe_bodies(SettingsVisitor& visit, SceneSettings& s) {
+  std::vector<std::string> names;  // sorted, so that thousands of bodies are checked quickly
+  visit.list(
+      "bodies", s.bodies.size(), {.help = "one by one"},
+      [&](std::size_t n) { s.bodies.assign(n, {}); },
+      [&](std::size_t i) {
+        describe_body(visit, s, s.bodies[i]);
+        const std::string& name = s.bodies[i].name;
+        const auto at = std::lower_bound(names.begin(), names.end(), name);
+        if (!name.empty() && at != names.end() && *at == name) {
+          visit.reject("name", "the name '" + name + "' is taken", "choose another");
+        }
+        names.insert(at, name);
+      });
+}
+
+namespace {
+
+/// Groups that stand in no_collisions are those of some body; a body's group is held in a byte.
+void check_groups(SettingsVisitor& visit, const SceneSettings& s) {
+  const std::vector<std::string> known = scene_parts::group_names(s);
+  if (known.size() > 256) {
+    visit.reject("bodies", "more than 256 groups", "groups are for kinds of bodies");
+  }
+  for (const NoCollisionSettings& pair : s.no_collisions) {
+    for (const std::string& group : pair.between) {
+      if (std::count(known.begin(), known.end(), group) > 0) continue;
+      const std::string near = nearest_word(group, known);
+      visit.reject(
+          "contact", "no_collisions: no body is in the group '" + group + "'",
+          near.empty() ? "give bodies or generators this group" : "did you mean " + near + "?");
+    }
+  }
+}
+
+}  // namespace
+
+void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
+  visit.list(
+      "generators", s.generators.size(), {.help = "many bodies at once; each rank makes its share"},
+      [&](std::size_t n) { s.generators.assign(n, {}); },
+      [&](std::size_t i) {
+        GeneratorSettings& g = s.generators[i];
+        int type = static_cast<int>(g.type);
+        visit.one_of("", type, kGenerators, {}, [&](int k) {
+          g.type = static_cast<GeneratorType>(k);
+          if (g.type == GeneratorType::container) describe_container(visit, s, g.container);
+          if (g.type == GeneratorType::lattice) describe_lattice(visit, s, g.lattice);
+          if (g.type == GeneratorType::wall) describe_wall(visit, s, g.wall);
+          if (g.type == GeneratorType::table) describe_table(visit, s, g.table);
+          if (g.type == GeneratorType::insertion) describe_insertion(visit, s, g.insertion);
+          if (g.type == GeneratorType::chain) describe_chain(visit, s, g.chain);
+          if (g.type == GeneratorType::net) describe_net(visit, s, g.net);
+          describe_collision(visit, g.collide, g.group);
+          g.place = visit.where("");
+          check_names(visit, s, i);
+        });
+      });
+  check_groups(visit, s);
+}
+
+}  // namespace catena

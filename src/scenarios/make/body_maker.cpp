@@ -1,0 +1,362 @@
+#include "scenarios/make/body_maker.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "catena/base/error.hpp"
+#include "catena/base/random.hpp"
+#include "scenarios/flow_parts.hpp"
+#include "scenarios/scene_parts.hpp"
+
+namespace catena {
+
+GlobalId joint_parts::count_of(const GeneratorSettings& g) {
+  switch (g.type) {
+    case GeneratorType::container:
+      return static_cast<GlobalId>(scene_parts::walls_of(g.container).size());
+    case GeneratorType::lattice:
+      return GlobalId{1} * g.lattice.count[0] * g.lattice.count[1] * g.lattice.count[2];
+    case GeneratorType::wall:  // every second course has a brick more: two halves for one
+      return GlobalId{1} * g.wall.height * g.wall.along + g.wall.height / 2;
+    case GeneratorType::insertion:
+      return g.insertion.count;
+    case GeneratorType::chain:
+      return g.chain.links;
+    case GeneratorType::net:
+      return GlobalId{1} * g.net.count[0] * g.net.count[1];
+    case GeneratorType::table:
+      break;
+  }
+  return -1;
+}
+
+namespace scene_parts {
+
+std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s) {
+  std::vector<std::pair<Vec3, Vec3>> walls = {
+      {s.origin, Vec3::UnitZ()}, {s.origin, Vec3::UnitX()}, {s.origin, Vec3::UnitY()}};
+  for (int i = 0; i < 3; ++i) {
+    if (!std::isfinite(s.size[i])) continue;
+    Vec3 far = s.origin;
+    far[i] += s.size[i];
+    walls.emplace_back(far, -Vec3::Unit(i));
+  }
+  return walls;
+}
+
+std::uint8_t group_of(const std::vector<std::string>& groups, const std::string& name) {
+  return static_cast<std::uint8_t>(std::find(groups.begin(), groups.end(), name) - groups.begin());
+}
+
+namespace {
+
+GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
+  GlobalId rows = 0;
+  all_or_none(comm, [&] {
+    if (comm.rank() != 0) return;
+    with_place(g.place, [&] { rows = scene_parts::count_rows(g.table.file); });
+  });
+  return comm.sum(rows);
+}
+
+BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int motion,
+                   const std::vector<std::string>& groups, const Model& model) {
+  const MaterialTable& materials = model.materials;
+  const int material = std::max(0, materials.find(s.material));
+  const BodyKind kind = scene_parts::kind_of(s);
+  BodyRecord body;
+  body.constants.id = id;
+  body.constants.kind = kind;
+  body.constants.collides = s.collide;
+  body.constants.group = group_of(groups, s.group);
+  body.constants.shape = shape;
+  body.constants.material = material;
+  body.state.pose = {s.position, scene_parts::body_rotation(shape, scene_parts::orientation_of(s),
+                                                            model.geometries)};
+  if (kind == BodyKind::kinematic) {
+    body.constants.motion = motion;
+  } else if (kind == BodyKind::dynamic) {
+    if (s.position_of == PositionOf::shape_origin && shape.geometry >= 0) {
+      const Geometry& geometry = model.geometries[shape.geometry];
+      body.state.pose.p -= body.state.pose.q * geometry.written.p;
+    }
+    double& mass = body.constants.mass;
+    mass = s.mass;
+    if (std::isnan(mass)) {
+      mass = volume_of(shape, model.geometries) * materials.materials()[material].density;
+    }
+    body.constants.inertia = std::isnan(s.inertia[0])
+                                 ? Vec3(mass * inertia_per_mass(shape, model.geometries))
+                                 : s.inertia;
+    body.state.twist = {s.velocity, s.angular_velocity};
+  }
+  return body;
+}
+
+/// Body k of a lattice; its jitters depend on the seed and k alone.
+BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, std::uint64_t seed,
+                        GlobalId first, GlobalId k, int material, const Model& model) {
+  const GlobalId nx = s.count[0];
+  const GlobalId ny = s.count[1];
+  const GlobalId layer = k / nx / ny;
+  const Vec3 cell(static_cast<double>(k % nx), static_cast<double>(k / nx % ny),
+                  static_cast<double>(layer));
+  const auto number = static_cast<std::uint64_t>(k);
+  const Shape shape = scaled(whole, 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0));
+  Vec3 position = s.origin + s.spacing.cwiseProduct(cell);
+  for (int i = 0; i < 3; ++i) {
+    position[i] += s.position_jitter * uniform_pm1(seed, number, static_cast<std::uint64_t>(i) + 1);
+  }
+  const double density = model.materials.materials()[material].density;
+  BodyRecord body = make_body(first + k, shape, material, density, position, model.geometries);
+  const Quat written =
+      s.random_orientation ? scene_parts::random_rotation(seed, number, 4) : s.orientation.value();
+  body.state.pose.q = scene_parts::body_rotation(shape, written, model.geometries);
+  body.state.twist.v = s.velocity;
+  return body;
+}
+
+/// Brick k of a wall, course by course from below. Courses come in pairs: `along` whole
+/// bricks, then a half, along - 1 whole ones and a half.
+BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int material,
+                      double density) {
+  const GlobalId pair = k / (2 * s.along + 1);
+  GlobalId place = k % (2 * s.along + 1);
+  const bool shifted = place >= s.along;
+  if (shifted) place -= s.along;
+  const auto course = static_cast<double>(2 * pair + (shifted ? 1 : 0));
+  const double half = 0.5 * (s.brick[0] - s.gap);
+  const bool is_half = shifted && (place == 0 || place == s.along);
+  const double pitch = s.brick[0] + s.gap;
+  double start = static_cast<double>(place) * pitch;
+  if (shifted && place > 0) start -= pitch - half - s.gap;
+
+  const double length = is_half ? half : s.brick[0];
+  const Vec3 along = s.direction.normalized();
+  const Vec3 left = Vec3::UnitZ().cross(along);
+  const Vec3 centre = s.origin + (start + 0.5 * length) * along + 0.5 * s.brick[1] * left +
+                      (course + 0.5) * s.brick[2] * Vec3::UnitZ();
+  const Shape shape{ShapeType::box, 0.5 * Vec3(length, s.brick[1], s.brick[2])};
+  BodyRecord body = make_body(first + k, shape, material, density, centre);
+  body.state.pose.q =
+      Quat(Eigen::AngleAxisd(std::atan2(s.direction[1], s.direction[0]), Vec3::UnitZ()));
+  return body;
+}
+
+std::unique_ptr<joint_parts::ChainCurve> curve_of(const ChainSettings& s,
+                                                  const SceneSettings& scene) {
+  try {
+    return std::make_unique<joint_parts::ChainCurve>(s.path, s.links, scene.gravity);
+  } catch (const Error& e) {
+    throw Error(e.found(), s.place, e.fix());
+  }
+}
+
+}  // namespace
+
+std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm) {
+  std::vector<Block> blocks;
+  auto first = static_cast<GlobalId>(scene.bodies.size());
+  for (const GeneratorSettings& g : scene.generators) {
+    Block block{first, 0};
+    block.count =
+        g.type == GeneratorType::table ? rows_of_table(comm, g) : joint_parts::count_of(g);
+    blocks.push_back(block);
+    first += block.count;
+  }
+  return blocks;
+}
+
+BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model)
+    : scene_(scene),
+      model_(model),
+      blocks_(std::move(blocks)),
+      plan_(scene),
+      groups_(group_names(scene)) {
+  int motion = -1;
+  for (const BodySettings& s : scene.bodies) motions_.push_back(s.kinematic ? ++motion : motion);
+  auto geometry = narrow<std::int32_t>(plan_.size());
+  for (const GeneratorSettings& g : scene.generators) {
+    table_geometry_.push_back(geometry);
+    if (g.type == GeneratorType::table) geometry += count_table_geometries(g.table.file);
+    curves_.push_back(g.type == GeneratorType::chain ? curve_of(g.chain, scene) : nullptr);
+  }
+}
+
+double BodyMaker::density_of(int material) const {
+  if (material < 0) return 0.0;
+  return model_.materials.materials()[material].density;
+}
+
+Quat BodyMaker::written(const Shape& shape) const {
+  if (shape.geometry < 0) return Quat::Identity();
+  return model_.geometries[shape.geometry].written.q;
+}
+
+BodyRecord BodyMaker::finished(BodyRecord body) const {
+  if (body.constants.kind == BodyKind::kinematic)
+    body.state = prescribed_state(model_, body.constants, body.state.pose, 0.0);
+  body.state.pose.p = model_.periodic.wrapped(body.state.pose.p);
+  return body;
+}
+
+BodyRecord BodyMaker::listed(std::size_t i) const {
+  const BodySettings& s = scene_.bodies[i];
+  const Shape shape =
+      s.shape.type == ShapeType::plane ? shape_of(s.shape) : plan_.shape_of_body(i, model_);
+  return body_of(static_cast<GlobalId>(i), s, shape, motions_[i], groups_, model_);
+}
+
+void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
+  const auto n_listed = static_cast<GlobalId>(scene_.bodies.size());
+  for (GlobalId i = first; i < std::min(last, n_listed); ++i) {
+    const std::size_t at = i;
+    if (scene_.bodies[at].shape.type != ShapeType::plane) take(finished(listed(at)));
+  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const GlobalId from = std::max(first - blocks_[i].first, GlobalId{0});
+    const GlobalId to = std::min(last - blocks_[i].first, blocks_[i].count);
+    if (from >= to) continue;
+    const GeneratorSettings& g = scene_.generators[i];
+    const std::uint8_t group = group_of(groups_, g.group);
+    make_generated(i, from, to, [&](BodyRecord body) {
+      body.constants.collides = g.collide;
+      body.constants.group = group;
+      take(finished(body));
+    });
+  }
+}
+
+void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to,
+                               const Take& take) const {
+  const GeneratorSettings& g = scene_.generators[generator];
+  const Block& block = blocks_[generator];
+  const joint_parts::JointedBlock jointed{block.first, block.count, 0};
+  if (g.type == GeneratorType::lattice) {
+    const Shape shape = plan_.shape_of_generator(generator, model_);
+    const int material = material_of(g.lattice.material);
+    const std::uint64_t seed = flow_parts::seed_of(scene_, generator);
+    for (GlobalId k = from; k < to; ++k)
+      take(lattice_body(g.lattice, shape, seed, block.first, k, material, model_));
+  } else if (g.type == GeneratorType::wall) {
+    const int material = material_of(g.wall.material);
+    for (GlobalId k = from; k < to; ++k)
+      take(wall_brick(g.wall, block.first, k, material, density_of(material)));
+  } else if (g.type == GeneratorType::table) {
+    make_table(generator, from, to, take);
+  } else if (g.type == GeneratorType::chain) {
+    const BodyRecord prototype = link(generator);
+    joint_parts::make_links(g.chain, *curves_[generator], prototype,
+                            written(prototype.constants.shape), jointed, from, to, take);
+  } else if (g.type == GeneratorType::net) {
+    const int material = material_of(g.net.material);
+    const Shape shape = plan_.shape_of_generator(generator, model_);
+    for (GlobalId k = from; k < to; ++k) {
+      BodyRecord body = make_body(block.first + k, shape, material, density_of(material),
+                                  joint_parts::knot_place(g.net, k), model_.geometries);
+      body.constants.jointed = joint_parts::n_joints(g.net) > 0;
+      take(body);
+    }
+  }
+}
+
+void BodyMaker::make_table(std::size_t generator, GlobalId from, GlobalId to,
+                           const Take& take) const {
+  const TableSettings& table = scene_.generators[generator].table;
+  const int material = material_of(table.material);
+  read_table(table.file, from, to, [&](GlobalId k, const TableRow& row) {
+    Shape own = row.shape;
+    if (own.geometry >= 0) {
+      own.geometry += table_geometry_[generator];
+      own.geometry_radius = model_.geometries.at(own.geometry).radius;
+    }
+    BodyRecord body = make_body(blocks_[generator].first + k, own, material, density_of(material),
+                                row.pose.p, model_.geometries);
+    body.state = {row.pose, row.twist};
+    body.state.pose.q = body_rotation(own, row.pose.q, model_.geometries);
+    take(body);
+  });
+}
+
+/// A link of a chain at the origin.
+BodyRecord BodyMaker::link(std::size_t generator) const {
+  const ChainSettings& s = scene_.generators[generator].chain;
+  const int material = material_of(s.material);
+  const Shape shape = plan_.shape_of_generator(generator, model_);
+  BodyRecord body = make_body(0, shape, std::max(0, material), density_of(material), Vec3::Zero(),
+                              model_.geometries);
+  BodyConstants& c = body.constants;
+  if (!std::isnan(s.mass)) {
+    c.inertia = s.mass * inertia_per_mass(shape, model_.geometries);
+    c.mass = s.mass;
+  }
+  if (!std::isnan(s.inertia[0])) c.inertia = s.inertia;
+  return body;
+}
+
+std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const {
+  std::vector<BodyRecord> out;
+  const auto n_listed = static_cast<GlobalId>(scene_.bodies.size());
+  for (std::size_t i = 0; i < ids.size();) {
+    GlobalId last = ids[i] + 1;
+    std::size_t next = i + 1;
+    // rows of a table that are wanted: from the first to the last in one go
+    for (std::size_t g = 0; g < blocks_.size() && ids[i] >= n_listed; ++g) {
+      const Block& block = blocks_[g];
+      if (scene_.generators[g].type != GeneratorType::table || ids[i] < block.first ||
+          ids[i] >= block.first + block.count)
+        continue;
+      while (next < ids.size() && ids[next] < block.first + block.count) last = ids[next++] + 1;
+    }
+    if (ids[i] < n_listed) {
+      BodyRecord body = listed(ids[i]);
+      if (body.constants.shape.type != ShapeType::plane) {
+        body = finished(body);
+      } else if (body.constants.kind == BodyKind::kinematic) {
+        body.state = prescribed_state(model_, body.constants, body.state.pose, 0.0);
+      }
+      out.push_back(body);
+    } else {
+      std::size_t wanted = i;
+      make(ids[i], last, [&](const BodyRecord& body) {
+        if (wanted < next && body.constants.id == ids[wanted]) {
+          out.push_back(body);
+          ++wanted;
+        }
+      });
+      // planes of a container
+      if (wanted == i) {
+        for (const BodyRecord& body : model_.unbounded) {
+          if (body.constants.id == ids[i]) out.push_back(body);
+        }
+      }
+    }
+    i = next;
+  }
+  CATENA_CHECK(out.size() == ids.size(), "a body of the case is missing");
+  return out;
+}
+
+std::vector<JointConstants> BodyMaker::joints_of_generators(
+    const std::vector<GlobalId>& first_joint, GlobalId first, GlobalId last) const {
+  std::vector<JointConstants> joints;
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const GlobalId from = std::max(first - blocks_[i].first, GlobalId{0});
+    const GlobalId to = std::min(last - blocks_[i].first, blocks_[i].count);
+    const GeneratorSettings& g = scene_.generators[i];
+    if (from >= to || (g.type != GeneratorType::chain && g.type != GeneratorType::net)) continue;
+    const joint_parts::JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
+    const Shape shape = plan_.shape_of_generator(i, model_);
+    if (g.type == GeneratorType::chain) {
+      joint_parts::make_chain_joints(g.chain, *curves_[i], written(shape), block, from, to, joints);
+    } else {
+      joint_parts::make_net_joints(g.net, body_rotation(shape, Quat::Identity(), model_.geometries),
+                                   block, from, to, joints);
+    }
+  }
+  return joints;
+}
+
+}  // namespace scene_parts
+
+}  // namespace catena

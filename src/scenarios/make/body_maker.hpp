@@ -1,0 +1,75 @@
+// Bodies of a case as pure functions of their ids.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catena/scenarios/scene.hpp"
+#include "scenarios/joint_parts.hpp"
+#include "scenarios/make/geometry_plan.hpp"
+
+namespace catena::scene_parts {
+
+/// Ids of the bodies of one generator.
+struct Block {
+  GlobalId first = 0;
+  GlobalId count = 0;
+};
+
+/// Collective. Ids of each generator; those of the bodies stand before.
+std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm);
+
+/// The planes of a container: a point and the inward normal.
+std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s);
+
+/// Number of a group in Model::group_pairs.
+std::uint8_t group_of(const std::vector<std::string>& groups, const std::string& name);
+
+/// Makes any body of a case from its id. The settings and the model, which has its geometries and
+/// motions, must outlive it. Does not communicate.
+class BodyMaker {
+ public:
+  BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model);
+
+  const std::vector<Block>& blocks() const { return blocks_; }
+
+  /// Bodies of ids first .. last-1, ascending, at t = 0 and within the periodic box, but not the
+  /// unbounded ones. Throws Error for bad rows of a table.
+  void make(GlobalId first, GlobalId last,
+            const std::function<void(const BodyRecord&)>& take) const;
+  /// One of `bodies`, planes too, where the case puts it.
+  BodyRecord listed(std::size_t i) const;
+  /// Bodies of these ids (ascending, no one twice) in their order; a table is read once.
+  std::vector<BodyRecord> some(const std::vector<GlobalId>& ids) const;
+
+  /// Joints whose home is a body that chains and nets make with an id of first .. last-1, ascending
+  /// in id; `first_joint` is the first one's of each generator.
+  std::vector<JointConstants> joints_of_generators(const std::vector<GlobalId>& first_joint,
+                                                   GlobalId first, GlobalId last) const;
+
+  /// Rotation of a body's frame in that of its shape as written.
+  Quat written(const Shape& shape) const;
+
+ private:
+  using Take = std::function<void(const BodyRecord&)>;
+  void make_generated(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
+  void make_table(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
+  BodyRecord link(std::size_t generator) const;
+  /// As its owner holds it at the start.
+  BodyRecord finished(BodyRecord body) const;
+  int material_of(const std::string& name) const { return model_.materials.find(name); }
+  double density_of(int material) const;
+
+  const SceneSettings& scene_;
+  const Model& model_;
+  std::vector<Block> blocks_;
+  GeometryPlan plan_;
+  std::vector<std::string> groups_;
+  std::vector<int> motions_;                                      ///< per listed body
+  std::vector<std::int32_t> table_geometry_;                      ///< per generator
+  std::vector<std::unique_ptr<joint_parts::ChainCurve>> curves_;  ///< per generator
+};
+
+}  // namespace catena::scene_parts

@@ -1,0 +1,104 @@
+// Bodies of a case by their names.
+#include <algorithm>
+#include <charconv>
+
+#include "catena/base/suggest.hpp"
+#include "scenarios/joint_parts.hpp"
+#include "scenarios/scene_parts.hpp"
+
+namespace catena::joint_parts {
+
+std::string stem_of(const GeneratorSettings& generator, std::size_t place) {
+  const std::string& name = generator.name();
+  return name.empty() ? "generator" + std::to_string(place) : name;
+}
+
+GlobalId number_in(const std::string& name, const std::string& stem) {
+  const std::size_t dash = stem.size();
+  if (name.size() < dash + 2 || !name.starts_with(stem) || name[dash] != '-') return -1;
+  if (name[dash + 1] == '0' && name.size() > dash + 2) return -1;  // 01 is no number here
+  GlobalId number = -1;
+  const char* end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + dash + 1, end, number);
+  return error == std::errc() && stop == end ? number : -1;
+}
+
+BodyNames::BodyNames(const SceneSettings& scene) : scene_(scene) {
+  for (std::size_t i = 0; i < scene.bodies.size(); ++i) bodies_.emplace(scene.bodies[i].name, i);
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    generators_.emplace(stem_of(scene.generators[i], i), i);
+  }
+}
+
+NamedBody BodyNames::find(const std::string& name) const {
+  using Kind = NamedBody::Kind;
+  if (const auto at = bodies_.find(name); at != bodies_.end()) return {Kind::body, at->second, 0};
+  if (name == kWorld) return {Kind::world, 0, 0};
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string::npos) return {};
+  const auto generator = generators_.find(name.substr(0, dash));
+  if (generator == generators_.end()) return {};
+  const GlobalId number = number_in(name, generator->first);
+  if (number < 0) return {};
+  const GlobalId count = count_of(scene_.generators[generator->second]);
+  if (count >= 0 && number >= count) return {};
+  return {Kind::generated, generator->second, number};
+}
+
+std::string BodyNames::nearest(const std::string& name) const {
+  std::vector<std::string> known;
+  for (const auto& [body, index] : bodies_) known.push_back(body);
+  for (const auto& [generator, index] : generators_) known.push_back(generator + "-0");
+  std::sort(known.begin(), known.end());
+  return nearest_word(name, known);
+}
+
+bool BodyNames::dynamic(const NamedBody& body) const {
+  if (body.kind == NamedBody::Kind::body)
+    return scene_parts::kind_of(scene_.bodies[body.index]) == BodyKind::dynamic;
+  return body.kind == NamedBody::Kind::generated &&
+         scene_.generators[body.index].type != GeneratorType::container;
+}
+
+bool BodyNames::comes_later(const NamedBody& body) const {
+  return body.kind == NamedBody::Kind::generated &&
+         scene_.generators[body.index].type == GeneratorType::insertion;
+}
+
+void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string_view key,
+                     const std::string& name, bool world_too) {
+  const NamedBody body = names.find(name);
+  if (body.kind == NamedBody::Kind::world && !world_too) {
+    visit.reject(key, "the world does not move", "name a body");
+  } else if (body.kind == NamedBody::Kind::unknown) {
+    const std::string near = names.nearest(name);
+    visit.reject(key, "there is no body '" + name + "'",
+                 !near.empty() ? "did you mean " + near + "?"
+                 : world_too   ? "name a body, NAME-12 of a generator, or world"
+                               : "name a body, or NAME-12 of a generator");
+  } else if (body.kind == NamedBody::Kind::generated && names.comes_later(body)) {
+    visit.reject(key, "'" + name + "' comes in after the start",
+                 "joints and forces are for bodies that are there at the start");
+  }
+}
+
+void describe_between(SettingsVisitor& visit, const BodyNames& names,
+                      std::vector<std::string>& between) {
+  visit.visit("between", between,
+              {.required = true,
+               .help = "two bodies, a and b; NAME-12 of a generator, `world` for one of them"});
+  if (between.size() != 2) {
+    visit.reject("between", "needs two bodies, found " + std::to_string(between.size()),
+                 "for example [world, arm]");
+    return;
+  }
+  for (const std::string& name : between) check_body_name(visit, names, "between", name, true);
+  if (between[0] == between[1]) {
+    visit.reject("between", "names '" + between[0] + "' twice", "name two bodies");
+  } else if (!names.dynamic(names.find(between[0])) && !names.dynamic(names.find(between[1]))) {
+    visit.reject("between", "neither of both can move freely",
+                 "one of them must be neither the world, nor fixed, nor given a motion");
+  }
+}
+
+}  // namespace catena::joint_parts

@@ -1,0 +1,352 @@
+#include "scenarios/make/geometry_plan.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "catena/base/error.hpp"
+#include "catena/collision/hull_builder.hpp"
+#include "catena/io/read_bytes.hpp"
+#include "catena/io/surface_file.hpp"
+#include "catena/io/yaml_settings.hpp"
+#include "scenarios/scene_parts.hpp"
+
+namespace catena::scene_parts {
+
+namespace {
+
+/// A hull whose volume exceeds that of the file's surface by more has a dent that is no rounding.
+constexpr double kConvex = 1e-4;
+
+bool has_one_closed_end(const ShapeSettings& s) {
+  return s.type == ShapeType::hollow_cylinder && (s.ends == kLowerEnd || s.ends == kUpperEnd);
+}
+
+bool needs_geometry(const ShapeSettings& s, GeometryFrame frame) {
+  switch (s.type) {
+    case ShapeType::hull:
+    case ShapeType::mesh:
+    case ShapeType::heightfield:
+    case ShapeType::compound:
+      return true;
+    default:
+      // its centre of mass is not in the middle: it becomes the only part of a compound
+      return has_one_closed_end(s) && frame != GeometryFrame::as_written;
+  }
+}
+
+std::string text_of(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.6g", value);
+  return buffer;
+}
+
+std::string text_of(const Vec3& v) {
+  return "(" + text_of(v[0]) + ", " + text_of(v[1]) + ", " + text_of(v[2]) + ")";
+}
+
+std::string count_of(std::int64_t n, const std::string& one, const std::string& many) {
+  return n == 1 ? "1 " + one : std::to_string(n) + " " + many;
+}
+
+std::string place_of(const Surface& surface, const EdgeFaults& edges) {
+  const Vec3& a = surface.vertices[edges.first[0]];
+  const Vec3& b = surface.vertices[edges.first[1]];
+  return "; the first is from " + text_of(a) + " to " + text_of(b) + " m";
+}
+
+/// Rejects what is no surface of a body.
+void check_edges(const Surface& surface, const SurfaceEdges& edges, const std::string& where,
+                 bool may_be_open) {
+  if (edges.crowded.count > 0) {
+    throw Error(count_of(edges.crowded.count, "edge has", "edges have") + " more than two faces" +
+                    place_of(surface, edges.crowded),
+                where, "remove inner walls and double faces, so that two faces meet at each edge");
+  }
+  if (edges.disagreed.count > 0) {
+    throw Error("inverted faces: neighbours disagree about outside at " +
+                    count_of(edges.disagreed.count, "edge", "edges") +
+                    place_of(surface, edges.disagreed),
+                where,
+                "make all faces counter-clockwise seen from outside (Blender: Mesh, Normals, "
+                "Recalculate Outside)");
+  }
+  if (edges.open.count > 0 && !may_be_open) {
+    throw Error("open: " + count_of(edges.open.count, "edge has", "edges have") + " only one face" +
+                    place_of(surface, edges.open),
+                where, "close the holes, or, for a mesh that is a sheet, add `open: true`");
+  }
+}
+
+/// Volume of a closed surface; rejects one that has none or is turned inside out.
+double closed_volume(const Surface& surface, const std::string& where) {
+  const double volume = mass_properties(surface.vertices, surface.triangles).volume;
+  Aabb box;
+  for (const Vec3& v : surface.vertices) box.merge({v, v});
+  const double size = (box.hi - box.lo).maxCoeff();
+  if (!(std::abs(volume) > 1e-12 * size * size * size)) {
+    throw Error("the surface encloses no volume", where, "give a body with thickness");
+  }
+  if (volume < 0.0) {
+    throw Error("turned inside out: all faces point inwards (volume " + text_of(volume) + " m^3)",
+                where,
+                "reverse the order of the corners of every face (Blender: Mesh, Normals, "
+                "Flip)");
+  }
+  return volume;
+}
+
+/// The surface of a file in m, without triangles that have no area.
+Surface surface_of(const ShapeSettings& s, const std::string& content, Model& model) {
+  Surface surface = parse_surface(content, s.file);
+  const double factor = unit_in_metres(s.unit) * s.scale;
+  for (Vec3& v : surface.vertices) v *= factor;
+  const std::int64_t flat = drop_flat_triangles(surface);
+  if (flat > 0) {
+    model.warnings.push_back(s.file + ": " + count_of(flat, "triangle", "triangles") +
+                             " without area left out");
+    if (surface.triangles.empty())
+      throw Error("no triangle has an area", s.file, "check unit and scale, or export it again");
+    weld(surface);
+  }
+  return surface;
+}
+
+Geometry hull_of(std::span<const Vec3> points, const std::string& where, std::int64_t* n_inside) {
+  HullFaces faces;
+  try {
+    faces = build_hull(points);
+  } catch (const Error& e) {
+    throw Error(e.found(), e.where().empty() ? where : where + ": " + e.where(), e.fix());
+  }
+  *n_inside = faces.n_inside;
+  Geometry hull;
+  hull.type = ShapeType::hull;
+  hull.vertices = std::move(faces.vertices);
+  hull.face_begin = std::move(faces.face_begin);
+  hull.face_corners = std::move(faces.face_corners);
+  hull.face_normals = std::move(faces.face_normals);
+  hull.face_offsets = std::move(faces.face_offsets);
+  return hull;
+}
+
+Geometry hull_of_points(const std::vector<Vec3>& points, const std::string& where, Model& model) {
+  std::int64_t n_inside = 0;
+  Geometry hull = hull_of(points, where, &n_inside);
+  if (n_inside > 0) {
+    model.warnings.push_back(where + ": " + std::to_string(n_inside) + " of " +
+                             std::to_string(points.size()) +
+                             " vertices lie inside the hull or on its faces and are left out");
+  }
+  return hull;
+}
+
+Geometry hull_from_file(const ShapeSettings& s, const std::string& content, Model& model) {
+  const Surface surface = surface_of(s, content, model);
+  if (surface.triangles.empty()) return hull_of_points(surface.vertices, s.file, model);
+  check_edges(surface, edges_of(surface), s.file, false);
+  const double volume = closed_volume(surface, s.file);
+  std::int64_t ignored = 0;  // points on flat faces are a matter of how these were cut up
+  Geometry hull = hull_of(surface.vertices, s.file, &ignored);
+  complete_geometry(hull, GeometryFrame::as_written);
+  const double excess = hull.volume / volume - 1.0;
+  if (excess > kConvex) {
+    throw Error("not convex: its hull has " + text_of(100.0 * excess) + " % more volume", s.file,
+                "split it into convex pieces and list them under shapes, or, if it does not move, "
+                "use it as a mesh");
+  }
+  return hull;
+}
+
+Geometry hull_geometry(const ShapeSettings& s, const std::string& name, const std::string& content,
+                       Model& model) {
+  if (!s.file.empty()) return hull_from_file(s, content, model);
+  std::vector<Vec3> points;
+  for (std::size_t i = 0; i + 3 <= s.vertices.size(); i += 3)
+    points.emplace_back(s.vertices[i], s.vertices[i + 1], s.vertices[i + 2]);
+  return hull_of_points(points, name, model);
+}
+
+Geometry mesh_geometry(const ShapeSettings& s, const std::string& content, Model& model) {
+  Surface surface = surface_of(s, content, model);
+  if (surface.triangles.empty()) {
+    throw Error("has vertices but no faces", s.file, "export it with faces");
+  }
+  SurfaceEdges edges = edges_of(surface);
+  check_edges(surface, edges, s.file, s.open);
+  Geometry mesh;
+  mesh.type = ShapeType::mesh;
+  mesh.two_sided = edges.open.count > 0;
+  if (mesh.two_sided) {
+    model.warnings.push_back(s.file + ": open, " +
+                             count_of(edges.open.count, "edge has", "edges have") +
+                             " only one face: bodies touch it from both sides");
+  } else {
+    closed_volume(surface, s.file);
+  }
+  mesh.vertices = std::move(surface.vertices);
+  mesh.triangles = std::move(surface.triangles);
+  mesh.neighbours = std::move(edges.neighbours);
+  return mesh;
+}
+
+Geometry heightfield_geometry(const ShapeSettings& s, const std::string& content) {
+  Geometry field;
+  field.type = ShapeType::heightfield;
+  field.heights = s.heights;
+  std::size_t columns = s.columns;
+  if (!s.file.empty()) {
+    field.heights = parse_number_rows(content, s.file, columns);
+    if (columns < 2 || field.heights.size() < 2 * columns)
+      throw Error("fewer than two rows or columns", s.file, "a surface needs two of each");
+    for (double& z : field.heights) z *= unit_in_metres(s.unit);
+  }
+  field.n_x = narrow<std::int32_t>(columns);
+  field.n_y = narrow<std::int32_t>(field.heights.size() / columns);
+  field.dx = s.spacing[0];
+  field.dy = s.spacing[1];
+  return field;
+}
+
+/// What parts of a compound and bodies share is told by the settings that are described.
+std::string key_of(const ShapeSettings& shape, GeometryFrame frame) {
+  ShapeSettings copy = shape;
+  return std::to_string(static_cast<int>(frame)) +
+         print_json([&](SettingsVisitor& visit) { describe_shape(visit, copy); });
+}
+
+}  // namespace
+
+const ShapeSettings* shape_settings_of(const GeneratorSettings& generator) {
+  if (generator.type == GeneratorType::lattice) return &generator.lattice.shape;
+  if (generator.type == GeneratorType::insertion) return &generator.insertion.shape;
+  if (generator.type == GeneratorType::chain) return &generator.chain.shape;
+  if (generator.type == GeneratorType::net) return &generator.net.shape;
+  return nullptr;
+}
+
+GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
+  for (const BodySettings& s : scene.bodies) {
+    GeometryFrame frame = GeometryFrame::as_written;
+    if (kind_of(s) == BodyKind::dynamic) {
+      frame = std::isnan(s.inertia[0]) ? GeometryFrame::principal : GeometryFrame::centred;
+    }
+    of_body_.push_back(add(s.shape, frame, "bodies." + s.name));
+  }
+  for (const GeneratorSettings& g : scene.generators) {
+    const ShapeSettings* shape = shape_settings_of(g);
+    const bool has_inertia = g.type == GeneratorType::chain && !std::isnan(g.chain.inertia[0]);
+    const GeometryFrame frame = has_inertia ? GeometryFrame::centred : GeometryFrame::principal;
+    of_generator_.push_back(shape == nullptr ? -1 : add(*shape, frame, "generators." + g.name()));
+  }
+}
+
+int GeometryPlan::add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name) {
+  if (!needs_geometry(shape, frame)) return -1;
+  const std::string key = key_of(shape, frame);
+  if (const auto at = known_.find(key); at != known_.end()) return at->second;
+  Item item{&shape, frame, name, shape.place.empty() ? name : shape.place, {}};
+  for (std::size_t i = 0; i < shape.parts.size(); ++i) {
+    const ShapeSettings& part = shape.parts[i].shape;
+    // parts come in their own principal frames; only surfaces and whole shapes stay as written
+    const bool has_frame = part.type == ShapeType::hull;
+    item.parts.push_back(add(part, has_frame ? GeometryFrame::principal : GeometryFrame::as_written,
+                             name + ".shapes." + std::to_string(i)));
+  }
+  items_.push_back(std::move(item));
+  const int number = narrow<int>(items_.size()) - 1;
+  known_.emplace(key, number);
+  return number;
+}
+
+Shape GeometryPlan::shape_at(const ShapeSettings& shape, int geometry, const Model& model) {
+  if (geometry < 0) return shape_of(shape);
+  return shape_of_geometry(model.geometries[geometry], geometry);
+}
+
+Shape GeometryPlan::shape_of_body(std::size_t body, const Model& model) const {
+  return shape_at(scene_.bodies[body].shape, of_body_[body], model);
+}
+
+Shape GeometryPlan::shape_of_generator(std::size_t generator, const Model& model) const {
+  const ShapeSettings* shape = shape_settings_of(scene_.generators[generator]);
+  return shape == nullptr ? Shape{} : shape_at(*shape, of_generator_[generator], model);
+}
+
+Geometry GeometryPlan::make(const Item& item, const std::string& content, Model& model) const {
+  const ShapeSettings& s = *item.shape;
+  Geometry geometry;
+  if (s.type == ShapeType::hull) {
+    geometry = hull_geometry(s, item.place, content, model);
+  } else if (s.type == ShapeType::mesh) {
+    geometry = mesh_geometry(s, content, model);
+  } else if (s.type == ShapeType::heightfield) {
+    geometry = heightfield_geometry(s, content);
+  } else {
+    geometry.type = ShapeType::compound;
+    for (std::size_t i = 0; i < s.parts.size(); ++i) {
+      const PartSettings& part = s.parts[i];
+      CompoundPart placed{shape_at(part.shape, item.parts[i], model),
+                          {part.at, part.orientation.value()}};
+      if (item.parts[i] >= 0) {
+        const Pose& written = model.geometries[item.parts[i]].written;
+        placed.pose.q = placed.pose.q * written.q.conjugate();
+        placed.pose.p -= placed.pose.q * written.p;
+      }
+      geometry.parts.push_back(placed);
+    }
+    if (s.parts.empty()) geometry.parts.push_back({shape_of(s), {}});
+  }
+  geometry.name = s.file.empty() ? item.name : s.file;
+  complete_geometry(geometry, item.frame, model.geometries);
+  if (item.frame != GeometryFrame::as_written) {
+    const Vec3 inertia = geometry.volume * geometry.inertia_per_mass;
+    if (!(geometry.volume > 0.0 && std::isnormal(geometry.volume) &&
+          std::isnormal(inertia.minCoeff()) && std::isfinite(inertia.maxCoeff()))) {
+      throw Error("volume or inertia are zero or leave the range of numbers", item.place,
+                  "check sizes, unit and scale");
+    }
+  }
+  return geometry;
+}
+
+namespace {
+
+/// Keys of contacts number the pairs of parts and the periodic image in 32 bits.
+void check_numbers_of_parts(const Model& model) {
+  const Geometry* most = nullptr;
+  std::int64_t moving = 1;  // parts of the largest shape of a dynamic body
+  for (const Geometry& g : model.geometries) {
+    if (most == nullptr || g.n_items() > most->n_items()) most = &g;
+    if (g.type == ShapeType::compound) moving = std::max(moving, g.n_items());
+  }
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max() / kImages;
+  if (most == nullptr || most->n_items() <= kMost / moving) return;
+  throw Error("has " + std::to_string(most->n_items()) +
+                  " triangles or parts, too many to be touched by bodies of " +
+                  std::to_string(moving) + " part" + (moving == 1 ? "" : "s"),
+              most->name, "use a coarser surface, or clumps of fewer parts");
+}
+
+}  // namespace
+
+void GeometryPlan::build(const Communicator& comm, Model& model) const {
+  std::vector<std::string> contents(items_.size());
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const std::string& file = items_[i].shape->file;
+    if (file.empty()) continue;
+    all_or_none(comm, [&] {
+      if (comm.rank() == 0) with_place(items_[i].place, [&] { contents[i] = read_bytes(file); });
+    });
+    comm.broadcast(0, contents[i]);
+  }
+  all_or_none(comm, [&] {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      with_place(items_[i].place,
+                 [&] { model.geometries.push_back(make(items_[i], contents[i], model)); });
+    }
+    check_numbers_of_parts(model);
+  });
+}
+
+}  // namespace catena::scene_parts

@@ -1,0 +1,73 @@
+// The making of what `joints` and `forces` list.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "catena/constraints/joint_rows.hpp"
+#include "catena/scenarios/scene.hpp"
+#include "scenarios/joint_parts.hpp"
+#include "scenarios/make/body_maker.hpp"
+
+namespace catena::joint_parts {
+
+/// Joints and springs of a case in the order of their ids. A spring or damper is one of `forces`.
+/// Settings, model and bodies must outlive it. Does not communicate.
+class JointMaker {
+ public:
+  JointMaker(const SceneSettings& scene, const scene_parts::BodyMaker& bodies, const Model& model);
+
+  GlobalId n_listed() const {
+    return static_cast<GlobalId>(scene_.joints.size() + springs_.size());
+  }
+  /// First joint of each generator; of what would follow the last one.
+  std::vector<GlobalId> first_of_generators() const;
+  GlobalId n_joints() const { return first_of_generators().back(); }
+
+  /// Ids a, b, carrier of a listed joint; kNoBody: the world.
+  std::array<GlobalId, kJointBodies> bodies_of(GlobalId joint) const;
+  /// Body whose owner holds the joint.
+  GlobalId home_of(GlobalId joint) const;
+
+  struct Made {
+    JointConstants constants;
+    JointState state;
+  };
+  /// These listed joints (ascending), as they are at the start.
+  std::vector<Made> make(const std::vector<GlobalId>& joints) const;
+  /// Throws Error with place and misfit if frames of one of these joints disagree at the start by
+  /// more than 1e-6 rad, or 1e-6 of 1 m or of its longer arm, or if it starts outside its limits.
+  void check(const std::vector<GlobalId>& joints) const;
+
+  /// Forces and torques.
+  std::vector<AppliedForce> applied_forces() const;
+
+  /// For every `table` of joints, then of forces: itself, what it multiplies, its place.
+  struct Factor {
+    const FactorEntry* entry;
+    double times;
+    std::string place;
+  };
+  static std::vector<Factor> factors(const SceneSettings& scene);
+
+ private:
+  GlobalId id_of(const std::string& name, const std::string& place) const;
+  const JointEntry* joint_entry(GlobalId joint) const;
+  const ForceEntry& spring_entry(GlobalId joint) const;
+  const std::string& place_of(GlobalId joint) const;
+  JointConstants constants_of(GlobalId joint, const JointPoses& at) const;
+  std::vector<JointPoses> poses_of(const std::vector<GlobalId>& joints) const;
+
+  const SceneSettings& scene_;
+  const scene_parts::BodyMaker& bodies_;
+  const Model& model_;
+  BodyNames names_;
+  std::vector<std::size_t> springs_;        ///< in `forces`
+  std::vector<std::array<int, 2>> tables_;  ///< of the motors of each of `joints`
+  std::vector<int> force_tables_;           ///< of each of `forces`
+};
+
+/// Collective. Model::tables of the case; rank 0 reads files.
+std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm);
+
+}  // namespace catena::joint_parts

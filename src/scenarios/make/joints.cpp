@@ -1,0 +1,345 @@
+// Listed joints and springs: their frames, what acts along them, and whether they fit.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "catena/base/error.hpp"
+#include "scenarios/make/joint_maker.hpp"
+#include "scenarios/scene_parts.hpp"
+
+namespace catena::joint_parts {
+
+namespace {
+
+std::string text_of(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.3g", value);
+  return buffer;
+}
+
+bool is_spring(const ForceEntry& s) {
+  return s.type == ForceType::spring || s.type == ForceType::damper ||
+         s.type == ForceType::torsional_spring;
+}
+
+void set_if_given(double& value, double setting) {
+  if (!std::isnan(setting)) value = setting;
+}
+
+JointAxis axis_of(const AxisEntry& s, int table) {
+  JointAxis axis;
+  set_if_given(axis.lower, s.limits[0]);
+  set_if_given(axis.upper, s.limits[1]);
+  set_if_given(axis.restitution, s.restitution);
+  set_if_given(axis.friction, s.friction);
+  if (!s.motor.present) return axis;
+  const bool velocity = s.motor.drives_velocity();
+  axis.motor = velocity ? MotorKind::velocity : MotorKind::position;
+  set_if_given(axis.target, velocity ? s.motor.velocity : s.motor.position);
+  axis.table = table;
+  set_if_given(axis.max_force, s.motor.max_force);
+  if (!std::isnan(s.motor.viscosity)) axis.motor_compliance = 1.0 / s.motor.viscosity;
+  set_if_given(axis.motor_compliance, s.motor.compliance);
+  set_if_given(axis.motor_damping_time, s.motor.damping_time);
+  return axis;
+}
+
+/// Points and frames of a joint in the world.
+struct Frames {
+  std::array<Vec3, 2> point = {Vec3::Zero(), Vec3::Zero()};
+  std::array<Quat, 2> axes = {Quat::Identity(), Quat::Identity()};
+};
+
+std::array<Vec3, 2> points_of(const std::vector<double>& at) {
+  if (at.empty()) return {Vec3::Zero(), Vec3::Zero()};
+  const Vec3 a(at[0], at[1], at[2]);
+  return {a, at.size() > 3 ? Vec3(at[3], at[4], at[5]) : a};
+}
+
+Frames frames_of(const JointEntry& s) {
+  Frames f;
+  f.point = points_of(s.at);
+  const Vec3 z_a = is_set(s.axis) ? Vec3(s.axis.normalized()) : Vec3::UnitZ();
+  const Vec3 z_b = is_set(s.axis_b) ? Vec3(s.axis_b.normalized()) : z_a;
+  const Vec3 x_a = perpendicular(z_a);
+  switch (s.type) {
+    case JointType::fixed:
+    case JointType::spherical:
+    case JointType::distance:
+    case JointType::rope:
+      break;
+    case JointType::universal:
+      f.axes = {frame_of(z_a, z_b), frame_of(z_b, z_a)};
+      break;
+    case JointType::knife_edge: {
+      const Vec3 z = perpendicular(z_b);  // z_b is the direction y_B across the edge
+      const Quat q = frame_of(z, z_b.cross(z));
+      f.axes = {q, q};
+      break;
+    }
+    case JointType::rolling: {
+      f.axes = {frame_of(z_a, x_a), frame_of(z_b, z_a)};
+      // one point is the wheel's centre: the plane goes through the lowest point of its rim
+      const Vec3 up = z_a - z_a.dot(z_b) * z_b;
+      if (s.at.size() == 3) f.point[0] -= s.radius * up.normalized();
+      break;
+    }
+    default:
+      f.axes = {frame_of(z_a, x_a), frame_of(z_b, x_a)};
+  }
+  return f;
+}
+
+/// A point of the world and axes as a frame of a body at `pose`, which may be an image of where it
+/// is meant.
+Pose local(const Pose& pose, const Vec3& point, const Quat& axes, const PeriodicBox& box) {
+  Vec3 arm = point - pose.p;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Eigen::Index i = k;
+    const double period = box.hi[k] - box.lo[k];
+    if (box.active[k]) arm[i] -= period * std::round(arm[i] / period);
+  }
+  return {pose.q.conjugate() * arm, (pose.q.conjugate() * axes).normalized()};
+}
+
+void set_joint(const JointEntry& s, JointConstants& joint) {
+  joint.type = s.type;
+  joint.collide = s.collide;
+  set_if_given(joint.compliance, s.compliance);
+  set_if_given(joint.angular_compliance, s.angular_compliance);
+  set_if_given(joint.damping_time, s.damping_time);
+  set_if_given(joint.erp, s.erp);
+  set_if_given(joint.cfm, s.cfm);
+  set_if_given(joint.ratio, s.ratio);
+  set_if_given(joint.length, s.radius);
+}
+
+void set_spring(const ForceEntry& s, JointConstants& joint) {
+  joint.type =
+      s.type == ForceType::torsional_spring ? JointType::torsion_spring : JointType::spring;
+  joint.collide = true;
+  set_if_given(joint.stiffness, s.stiffness);
+  set_if_given(joint.damping, s.damping);
+  set_if_given(joint.length, s.angle);
+}
+
+}  // namespace
+
+JointMaker::JointMaker(const SceneSettings& scene, const scene_parts::BodyMaker& bodies,
+                       const Model& model)
+    : scene_(scene), bodies_(bodies), model_(model), names_(scene) {
+  int table = 0;
+  const auto next = [&](const FactorEntry& entry) { return entry.present ? table++ : -1; };
+  for (const JointEntry& s : scene.joints) {
+    const int first = next(s.first.motor.table);
+    tables_.push_back({first, next(s.second.motor.table)});
+  }
+  for (std::size_t i = 0; i < scene.forces.size(); ++i) {
+    if (is_spring(scene.forces[i])) springs_.push_back(i);
+    force_tables_.push_back(next(scene.forces[i].table));
+  }
+}
+
+std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) {
+  std::vector<Factor> out;
+  const auto add = [&](const FactorEntry& entry, double times, const std::string& place) {
+    if (entry.present) out.push_back({&entry, times, place});
+  };
+  for (const JointEntry& s : scene.joints) {
+    for (const AxisEntry* axis : {&s.first, &s.second}) {
+      const MotorEntry& motor = axis->motor;
+      const double target = std::isnan(motor.velocity) ? motor.position : motor.velocity;
+      add(motor.table, motor.table.values == TableValues::factor ? target : 1.0, s.place);
+    }
+  }
+  for (const ForceEntry& s : scene.forces) add(s.table, 1.0, s.place);
+  return out;
+}
+
+GlobalId n_joints(const GeneratorSettings& g) {
+  if (g.type == GeneratorType::chain) return n_joints(g.chain);
+  return g.type == GeneratorType::net ? n_joints(g.net) : 0;
+}
+
+std::vector<GlobalId> JointMaker::first_of_generators() const {
+  std::vector<GlobalId> first = {n_listed()};
+  for (const GeneratorSettings& g : scene_.generators) {
+    first.push_back(first.back() + joint_parts::n_joints(g));
+  }
+  return first;
+}
+
+const JointEntry* JointMaker::joint_entry(GlobalId joint) const {
+  const std::size_t i = joint;
+  return i < scene_.joints.size() ? &scene_.joints[i] : nullptr;
+}
+
+const ForceEntry& JointMaker::spring_entry(GlobalId joint) const {
+  return scene_.forces[springs_[joint - scene_.joints.size()]];
+}
+
+const std::string& JointMaker::place_of(GlobalId joint) const {
+  const JointEntry* s = joint_entry(joint);
+  return s != nullptr ? s->place : spring_entry(joint).place;
+}
+
+GlobalId JointMaker::id_of(const std::string& name, const std::string& place) const {
+  const NamedBody body = names_.find(name);
+  switch (body.kind) {
+    case NamedBody::Kind::world:
+      return kNoBody;
+    case NamedBody::Kind::body:
+      return static_cast<GlobalId>(body.index);
+    case NamedBody::Kind::generated: {
+      const scene_parts::Block& block = bodies_.blocks()[body.index];
+      if (body.number < block.count) return block.first + body.number;
+      throw Error("there is no body '" + name + "'", place,
+                  "the table has " + std::to_string(block.count) + " rows");
+    }
+    case NamedBody::Kind::unknown:
+      break;
+  }
+  throw Error("there is no body '" + name + "'", place, "name a body of the case, or world");
+}
+
+std::array<GlobalId, kJointBodies> JointMaker::bodies_of(GlobalId joint) const {
+  const JointEntry* s = joint_entry(joint);
+  const std::string& place = place_of(joint);
+  const std::vector<std::string>& between = s != nullptr ? s->between : spring_entry(joint).between;
+  const bool carried = s != nullptr && !s->carrier.empty();
+  return {id_of(between[0], place), id_of(between[1], place),
+          carried ? id_of(s->carrier, place) : kNoBody};
+}
+
+GlobalId JointMaker::home_of(GlobalId joint) const {
+  const JointEntry* s = joint_entry(joint);
+  const std::vector<std::string>& between = s != nullptr ? s->between : spring_entry(joint).between;
+  JointConstants ends;
+  ends.body = bodies_of(joint);
+  return joint_home(ends, names_.dynamic(names_.find(between[1])));
+}
+
+std::vector<JointPoses> JointMaker::poses_of(const std::vector<GlobalId>& joints) const {
+  std::vector<GlobalId> ids;
+  for (const GlobalId joint : joints) {
+    for (const GlobalId id : bodies_of(joint)) {
+      if (id != kNoBody) ids.push_back(id);
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  const std::vector<BodyRecord> bodies = bodies_.some(ids);
+  std::vector<JointPoses> poses(joints.size());
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    const std::array<GlobalId, kJointBodies> of = bodies_of(joints[i]);
+    for (std::size_t k = 0; k < kJointBodies; ++k) {
+      if (of[k] == kNoBody) continue;
+      const auto at = std::lower_bound(ids.begin(), ids.end(), of[k]) - ids.begin();
+      poses[i].pose[k] = bodies[at].state.pose;
+    }
+  }
+  return poses;
+}
+
+JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) const {
+  JointConstants out;
+  out.id = joint;
+  out.body = bodies_of(joint);
+  Frames frames;
+  double length = kNone;
+  const JointEntry* s = joint_entry(joint);
+  if (s != nullptr) {
+    set_joint(*s, out);
+    const std::array<int, 2>& tables = tables_[joint];
+    out.axis = {axis_of(s->first, tables[0]), axis_of(s->second, tables[1])};
+    frames = frames_of(*s);
+    length = s->length;
+  } else {
+    const ForceEntry& spring = spring_entry(joint);
+    set_spring(spring, out);
+    frames.point = points_of(spring.at);
+    if (is_set(spring.axis)) {
+      const Quat q = frame_of(spring.axis, perpendicular(spring.axis));
+      frames.axes = {q, q};
+    }
+    length = spring.length;
+  }
+  if (out.type == JointType::distance || out.type == JointType::rope ||
+      out.type == JointType::spring) {
+    out.length = std::isnan(length) ? (frames.point[1] - frames.point[0]).norm() : length;
+  }
+  for (std::size_t k = 0; k < 2; ++k) {
+    out.frame[k] = out.body[k] == kNoBody
+                       ? Pose{frames.point[k], frames.axes[k]}
+                       : local(at.pose[k], frames.point[k], frames.axes[k], model_.periodic);
+  }
+  if (out.type == JointType::gear) zero_gear_angles(out, at);
+  return out;
+}
+
+std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& joints) const {
+  const std::vector<JointPoses> poses = poses_of(joints);
+  std::vector<Made> made;
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    Made one;
+    one.constants = constants_of(joints[i], poses[i]);
+    one.state.angle = joint_angles(one.constants, poses[i], {0.0, 0.0}, model_);
+    made.push_back(one);
+  }
+  return made;
+}
+
+void JointMaker::check(const std::vector<GlobalId>& joints) const {
+  constexpr double kTolerance = 1e-6;
+  const std::vector<JointPoses> poses = poses_of(joints);
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    const JointConstants joint = constants_of(joints[i], poses[i]);
+    const std::string& place = place_of(joints[i]);
+    const std::array<double, 2> angle = joint_angles(joint, poses[i], {0.0, 0.0}, model_);
+    const JointGeometry geometry = joint_geometry(joint, poses[i], angle, model_);
+    double arm = 1.0;
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (joint.body[k] != kNoBody) arm = std::max(arm, joint.frame[k].p.norm());
+    }
+    const JointMisfit misfit = joint_misfit(geometry);
+    if (!(misfit.linear <= kTolerance * arm && misfit.angular <= kTolerance)) {
+      throw Error("its frames disagree at the start by " + text_of(misfit.linear) + " m and " +
+                      text_of(misfit.angular) + " rad",
+                  place, "place the bodies, or the joint, so that they meet");
+    }
+    for (Index k = 0; k < geometry.axes; ++k) {
+      const JointAxis& axis = joint.axis[k];
+      const double x = geometry.coordinate[k];
+      if (!axis.limited() || (x >= axis.lower - kTolerance && x <= axis.upper + kTolerance))
+        continue;
+      throw Error("its coordinate is " + text_of(x) + (geometry.axis_angular[k] ? " rad" : " m") +
+                      " at the start, outside its limits of " + text_of(axis.lower) + " and " +
+                      text_of(axis.upper),
+                  place, "move a limit, or the bodies");
+    }
+  }
+}
+
+std::vector<AppliedForce> JointMaker::applied_forces() const {
+  std::vector<AppliedForce> out;
+  for (std::size_t i = 0; i < scene_.forces.size(); ++i) {
+    const ForceEntry& s = scene_.forces[i];
+    if (is_spring(s)) continue;
+    AppliedForce force;
+    force.name = s.name;
+    force.body = id_of(s.body, s.place);
+    const BodyRecord body = bodies_.some({force.body}).front();
+    const Quat turn = s.body_frame ? bodies_.written(body.constants.shape) : Quat::Identity();
+    force.body_frame = s.body_frame;
+    force.table = force_tables_[i];
+    if (is_set(s.force)) force.force = turn * s.force;
+    if (is_set(s.torque)) force.torque = turn * s.torque;
+    if (!s.at.empty()) {
+      force.at = local(body.state.pose, points_of(s.at)[0], Quat::Identity(), model_.periodic).p;
+    }
+    out.push_back(force);
+  }
+  return out;
+}
+
+}  // namespace catena::joint_parts

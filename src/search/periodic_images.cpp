@@ -1,0 +1,68 @@
+#include "search/periodic_images.hpp"
+
+namespace catena::partition_detail {
+
+PeriodicImages::PeriodicImages(const PeriodicBox& box) {
+  for (int code = 0; code < kImages; ++code) {
+    shift_[code] = box.shift(code);
+    const bool along_x = code / 3 != 1, along_y = code % 3 != 1;
+    if (code == kNoImage || (along_x && !box.active[0]) || (along_y && !box.active[1])) continue;
+    all_.push_back(code);
+    if (code > kNoImage) half_.push_back(code);  // +y, +x-y, +x, +x+y
+  }
+}
+
+Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vector<Aabb>& grid,
+                            std::vector<ImageOf>& of) const {
+  Aabb whole;
+  for (const Aabb& box : boxes) {
+    if ((box.lo.array() <= box.hi.array()).all()) whole.merge(box);
+  }
+  grid.clear();
+  of.clear();
+  const auto place_range = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      grid.push_back(boxes[i]);
+      of.push_back({to_index(i), kNoImage});
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      for (const int code : half_) {
+        const Aabb image{boxes[i].lo + shift(code), boxes[i].hi + shift(code)};
+        if (!image.overlaps(whole)) continue;
+        grid.push_back(image);
+        of.push_back({to_index(i), code});
+      }
+    }
+  };
+  place_range(0, n_owned);
+  const auto n_first = to_index(grid.size());
+  place_range(n_owned, boxes.size());
+  return n_first;
+}
+
+BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& state) {
+  const PeriodicBox& periodic = model.periodic;
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    const BodyConstants& body = bodies.constants[i];
+    const Pose& pose = state.body[i].pose;
+    const Aabb box = bounds_of(body.shape, pose, model.geometries);
+    for (int axis = 0; axis < 2; ++axis) {
+      const std::size_t k = axis;
+      if (!periodic.active[k]) continue;
+      const double period = periodic.hi[k] - periodic.lo[k];
+      const bool dynamic = body.kind == BodyKind::dynamic;
+      const auto name = [&] { return "body " + model.names.name_of(body.id); };
+      const std::string along = axis == 0 ? " along x" : " along y";
+      if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
+        return {body.id, name() + " is longer than " + (dynamic ? "half " : "") +
+                             "the periodic box" + along};
+      }
+      if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
+        return {body.id, name() + " lies outside of the periodic box" + along};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace catena::partition_detail

@@ -1,0 +1,54 @@
+// Bodies near the sides of a periodic box, as boxes at the other side.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/model/state.hpp"
+#include "search/body_fault.hpp"
+
+namespace catena::partition_detail {
+
+/// A box of the broad phase: of a local body, displaced by whole periods.
+struct ImageOf {
+  Index body = kNoIndex;
+  int code = kNoImage;  ///< PeriodicBox::shift
+};
+
+/// Code of the opposite displacement.
+inline int opposite_image(int code) { return kImages - 1 - code; }
+
+/// ContactKey::part of item pair `part` with b in image `code`.
+inline std::int32_t part_in_image(std::int32_t part, int code) {
+  return part * kImages + (code - kNoImage + kImages) % kImages;
+}
+
+/// The images of a periodic box; none where nothing is periodic.
+class PeriodicImages {
+ public:
+  explicit PeriodicImages(const PeriodicBox& box);
+
+  bool any() const { return !all_.empty(); }
+  const Vec3& shift(int code) const { return shift_[code]; }
+  /// Codes of all images but the body itself.
+  std::span<const int> all() const { return all_; }
+
+  /// Fills `grid` and `of`: the first n_owned boxes, their images, the other boxes, their images;
+  /// only images that reach one of the boxes. Of two opposite displacements one is made, so that a
+  /// pair (box, image) stands for each relation once. Returns how many belong to owned bodies.
+  Index place(std::span<const Aabb> boxes, Index n_owned, std::vector<Aabb>& grid,
+              std::vector<ImageOf>& of) const;
+
+ private:
+  std::array<Vec3, kImages> shift_;
+  std::vector<int> all_, half_;
+};
+
+/// Why this rank's bodies do not fit into the periodic box: the first that does not; none if they
+/// do. A dynamic body is at most half as long as the box, another one as long, and lies in it.
+BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& state);
+
+}  // namespace catena::partition_detail

@@ -1,0 +1,112 @@
+#include "search/rank_boxes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace catena::partition_detail {
+
+namespace {
+
+/// Half extent relative to the median above which a body is oversized.
+constexpr double kOversized = 4.0;
+
+Aabb box_at(std::span<const double> values, std::size_t k) {
+  const double* v = values.data() + 6 * k;
+  return {Vec3(v[0], v[1], v[2]), Vec3(v[3], v[4], v[5])};
+}
+
+}  // namespace
+
+void RankBoxes::split(std::span<Index> places, std::span<const Member> members,
+                      std::span<const Aabb> boxes, int parts) {
+  if (places.empty()) return;
+  const auto box_of = [&](Index i) -> const Aabb& { return boxes[i]; };
+  Aabb whole, dynamic, centres;
+  for (const Index i : places) {
+    whole.merge(box_of(i));
+    if (members[i].dynamic) dynamic.merge(box_of(i));
+    const Vec3 centre = 0.5 * (box_of(i).lo + box_of(i).hi);
+    centres.merge({centre, centre});
+  }
+  if (parts == 1 || places.size() == 1) {
+    groups_.push_back({whole, dynamic, {places.begin(), places.end()}});
+    return;
+  }
+  Eigen::Index axis = 0;
+  (centres.hi - centres.lo).maxCoeff(&axis);
+  const std::size_t half = places.size() / 2;
+  std::nth_element(places.begin(), places.begin() + half, places.end(), [&](Index i, Index j) {
+    const double a = box_of(i).lo[axis] + box_of(i).hi[axis],
+                 b = box_of(j).lo[axis] + box_of(j).hi[axis];
+    return a != b ? a < b : i < j;
+  });
+  split(places.first(half), members, boxes, parts / 2);
+  split(places.subspan(half), members, boxes, parts - parts / 2);
+}
+
+void RankBoxes::group(std::span<const Member> members, std::span<const Aabb> boxes) {
+  groups_.clear();
+  std::vector<Index> usual, oversized;
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    // not where it is empty or not a number
+    if (!(boxes[i].lo.array() <= boxes[i].hi.array()).all()) continue;
+    usual.push_back(to_index(i));
+    sizes.push_back(members[i].extent);
+  }
+  if (!usual.empty()) {
+    const auto middle = sizes.begin() + (sizes.size() / 2);
+    std::nth_element(sizes.begin(), middle, sizes.end());
+    const double limit = kOversized * *middle;
+    const auto is_usual = [&](Index i) { return members[i].extent <= limit; };
+    const auto first_oversized = std::stable_partition(usual.begin(), usual.end(), is_usual);
+    oversized.assign(first_oversized, usual.end());
+    usual.erase(first_oversized, usual.end());
+  }
+  split(oversized, members, boxes, kBoxes / 2);
+  split(usual, members, boxes, kBoxes / 2);
+  for (std::size_t k = 0; k < kBoxes; ++k) {
+    const Aabb box = k < groups_.size() ? groups_[k].dynamic : Aabb{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      published_[6 * k + axis] = box.lo[axis];
+      published_[6 * k + 3 + axis] = box.hi[axis];
+    }
+  }
+}
+
+void RankBoxes::select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
+                       const PeriodicImages& images,
+                       std::vector<std::pair<int, std::vector<Index>>>& out) const {
+  out.clear();
+  const std::size_t n_ranks = all.size() / kDoubles;
+  std::vector<Index> chosen;
+  std::vector<Aabb> near;
+  for (std::size_t rank = 0; rank < n_ranks; ++rank) {
+    if (narrow<int>(rank) == own_rank) continue;
+    chosen.clear();
+    for (const Group& own : groups_) {
+      near.clear();
+      for (std::size_t k = 0; k < kBoxes; ++k) {
+        const Aabb box = box_at(all, rank * kBoxes + k);
+        if (own.box.overlaps(box)) near.push_back(box);
+        for (const int code : images.all()) {
+          const Aabb image{box.lo + images.shift(code), box.hi + images.shift(code)};
+          if (own.box.overlaps(image)) near.push_back(image);
+        }
+      }
+      if (near.empty()) continue;
+      for (const Index i : own.members) {
+        const Aabb& box = boxes[i];
+        if (std::any_of(near.begin(), near.end(),
+                        [&box](const Aabb& other) { return box.overlaps(other); })) {
+          chosen.push_back(i);
+        }
+      }
+    }
+    if (chosen.empty()) continue;
+    std::sort(chosen.begin(), chosen.end());
+    out.emplace_back(narrow<int>(rank), chosen);
+  }
+}
+
+}  // namespace catena::partition_detail

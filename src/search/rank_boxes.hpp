@@ -1,0 +1,55 @@
+// The few boxes by which ranks tell each other where their bodies are.
+#pragma once
+
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "catena/base/index.hpp"
+#include "catena/math/types.hpp"
+#include "search/periodic_images.hpp"
+
+namespace catena::partition_detail {
+
+/// This rank's bodies in at most 8 groups with a box each: up to 4 of oversized bodies
+/// (half extent above 4 times the median), so that one of them does not blow up the box
+/// of the small ones, and up to 4 of the rest, split at medians along the longest axis.
+class RankBoxes {
+ public:
+  static constexpr int kBoxes = 8;
+  static constexpr int kDoubles = 6 * kBoxes;  ///< published by each rank
+
+  /// An owned body that collides.
+  struct Member {
+    double extent;  ///< half, of its shape
+    bool dynamic;
+  };
+
+  /// `boxes` of the members, swept over the step; empty boxes are left out.
+  void group(std::span<const Member> members, std::span<const Aabb> boxes);
+  /// Lower and upper corners of boxes around the groups' dynamic bodies; the rest are empty boxes.
+  /// Contacts with other bodies are the dynamic ones' (home_of), whose ranks ask for them: what
+  /// lies on a terrain does not go to the terrain's rank.
+  const std::array<double, kDoubles>& published() const { return published_; }
+
+  /// Which of `boxes` overlap a box of another rank: (rank, boxes) ascending in both. `all` holds
+  /// what every rank published; in a periodic box all images of it count.
+  void select(std::span<const double> all, int own_rank, std::span<const Aabb> boxes,
+              const PeriodicImages& images,
+              std::vector<std::pair<int, std::vector<Index>>>& out) const;
+
+ private:
+  void split(std::span<Index> places, std::span<const Member> members, std::span<const Aabb> boxes,
+             int parts);
+
+  struct Group {
+    Aabb box;      ///< of all
+    Aabb dynamic;  ///< of the dynamic ones
+    std::vector<Index> members;
+  };
+  std::vector<Group> groups_;
+  std::array<double, kDoubles> published_{};
+};
+
+}  // namespace catena::partition_detail

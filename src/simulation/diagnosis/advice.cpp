@@ -1,0 +1,434 @@
+#include "simulation/diagnosis/advice.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace catena {
+
+namespace {
+
+constexpr double kMuchMotion = 0.5;
+/// Iterations missing, over those done, up to which more of them are the answer.
+constexpr double kWithinReach = 20.0;
+/// A change of the step is to blame for the error where it leaves a tenth of it at most.
+constexpr double kExplains = 0.1;
+/// Masses whose squares are near the end of the range of numbers, kg.
+constexpr double kHugeMass = 1e100;
+/// Energy errors up to so many times what round-off leaves cannot be made much smaller.
+constexpr double kNearRoundOff = 10.0;
+constexpr std::size_t kMostReasons = 3;
+
+std::string text_of(double value, const char* format = "%.3g") {
+  char text[32];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+/// Two digits, upwards.
+double rounded_up(double value) {
+  const double unit = std::pow(10.0, std::floor(std::log10(std::max(value, 1.0))) - 1.0);
+  return std::ceil(value / unit) * unit;
+}
+
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : between) + part;
+  return text;
+}
+
+bool is_direct(const std::string& method) {
+  return method == "interior_point" || method == "dantzig";
+}
+
+bool missed(const FailureMeasures& m) {
+  return !m.blow_up && m.finite && m.convergence.error > m.convergence.wanted;
+}
+
+/// Whether a body has to do with the failure: it blew up, or has much of the error.
+bool concerns(const FailureMeasures& m, GlobalId body) {
+  return m.blow_up || std::find(m.worst.begin(), m.worst.end(), body) != m.worst.end();
+}
+
+const Trial* trial_of(const FailureMeasures& m, TrialChange change) {
+  const auto found = std::find_if(m.trials.begin(), m.trials.end(),
+                                  [&](const Trial& t) { return t.change == change; });
+  return found == m.trials.end() ? nullptr : &*found;
+}
+
+/// Whether the step with one thing changed leaves much less of its error, by the same iterations.
+bool explains(const FailureMeasures& m, TrialChange change) {
+  const Trial* trial = trial_of(m, change);
+  if (trial == nullptr || !(m.start_energy > 0.0)) return false;
+  return trial->met || trial->over_start <= kExplains * m.energy / m.start_energy;
+}
+
+std::string with_trial(const FailureMeasures& m, TrialChange change, const std::string& changed) {
+  const Trial& trial = *trial_of(m, change);
+  return "with " + changed + " the same solver " +
+         (trial.met ? "meets the tolerance of this step"
+                    : "leaves " + text_of(trial.over_start) + " of the error at the start, not " +
+                          text_of(m.energy / m.start_energy));
+}
+
+// A finding: when it speaks, how far the measure is beyond the usual, and what it says.
+
+bool contradicts(const FailureMeasures& m) {
+  /// Of the error at the start: what round-off alone makes of bodies that fit exactly.
+  constexpr double kNothing = 1e-9;
+  const Contradiction& c = m.contradiction.measured;
+  if (!c.found) return false;
+  if (m.blow_up) return c.least_error > kNothing * m.start_energy;
+  return missed(m) && (m.metric == "energy" ? c.least_error > m.convergence.wanted
+                                            : c.least_error > kExplains * m.energy);
+}
+bool holds_no_solution(const FailureMeasures& m) {
+  return contradicts(m) && (!m.contradiction.measured.friction || m.law == ContactLaw::ccp);
+}
+bool holds_jammed(const FailureMeasures& m) {
+  /// Of the error: cones that could jam are everywhere where walls shear what is between them.
+  constexpr double kMost = 0.5;
+  return contradicts(m) && m.contradiction.measured.error >= kMost * m.energy &&
+         m.contradiction.measured.friction && m.law != ContactLaw::ccp;
+}
+double weight_contradiction(const FailureMeasures&) { return 1e300; }
+double weight_jammed(const FailureMeasures&) { return 1e3; }
+
+std::string opposed_text(const FailureMeasures& m) {
+  const NamedContradiction& c = m.contradiction;
+  std::string text =
+      c.holders.size() >= 2
+          ? c.holders.front() + " against " + joined({c.holders.begin() + 1, c.holders.end()}, ", ")
+          : joined(c.holders, ", ");
+  if (!text.empty()) text += ", by way of ";
+  text += joined(c.constraints, ", ");
+  const std::size_t more =
+      c.measured.n_constraints - std::min(c.measured.n_constraints, c.constraints.size());
+  if (more > 0) text += " and " + std::to_string(more) + " others";
+  return text;
+}
+
+std::string text_no_solution(const FailureMeasures& m) {
+  const Contradiction& c = m.contradiction.measured;
+  return "no solution exists: " + opposed_text(m) + "; they ask for " + text_of(c.closing) +
+         " m/s more than the bodies between them can do, so that every impulse leaves an error "
+         "of " +
+         text_of(c.least_error) + " J or more, whatever the solver; " + m.contradiction.cause;
+}
+
+std::string text_jammed(const FailureMeasures& m) {
+  const Contradiction& c = m.contradiction.measured;
+  return "friction jams: " + opposed_text(m) + "; they approach by " + text_of(c.closing) +
+         " m/s while friction can hold the bodies between them by impulses that nothing bounds, so "
+         "that a solution exists only where these contacts slide all the same, and none was "
+         "found; " +
+         m.contradiction.cause;
+}
+
+bool holds_overlap(const FailureMeasures& m) {
+  /// Who is deeper in another than its own size has run away already.
+  constexpr double kSunk = 2.0;
+  if (!(m.overlap.value > kMuchOverlap)) return false;
+  if (!m.blow_up) return explains(m, TrialChange::no_overlaps);
+  return (m.step_number == 1 || m.overlap.value < kSunk) && !m.body.empty() &&
+         (m.body == m.overlap.name_a || m.body == m.overlap.name_b);
+}
+double weight_overlap(const FailureMeasures& m) { return m.overlap.value / kMuchOverlap; }
+std::string text_overlap(const FailureMeasures& m) {
+  std::string text = "bodies " + m.overlap.name_a + " and " + m.overlap.name_b + " overlap by " +
+                     text_of(100.0 * m.overlap.value) +
+                     " % of the smaller one's radius (deepest penetration " +
+                     text_of(m.penetration) + " m)";
+  if (!m.blow_up)
+    text += ", and " + with_trial(m, TrialChange::no_overlaps, "deep overlaps left as they are");
+  return text + (m.step_number == 1 ? ": place them apart (" + m.overlap_keys + ")"
+                                    : ": they ran into each other in an earlier step");
+}
+
+bool holds_strong_force(const FailureMeasures& m) {
+  return m.force.value > kMuchMotion && concerns(m, m.force.a);
+}
+double weight_strong_force(const FailureMeasures& m) { return 2.0 * m.force.value / kMuchMotion; }
+std::string text_strong_force(const FailureMeasures& m) {
+  return "force " + m.force.name_b + " (forces." + m.force.name_b + ") makes body " +
+         m.force.name_a + " faster by " + text_of(m.force_speed) + " m/s in one step of " +
+         text_of(m.step) + " s and so moves it by " + text_of(m.force.value) +
+         " of its radius: its size, or the body's mass, is not what a step of this length can "
+         "follow";
+}
+
+bool holds_fast_motion(const FailureMeasures& m) {
+  return m.motion.value > kMuchMotion && concerns(m, m.motion.a);
+}
+double weight_fast_motion(const FailureMeasures& m) { return m.motion.value / kMuchMotion; }
+std::string text_fast_motion(const FailureMeasures& m) {
+  /// Speeds that no shorter step makes sense for.
+  constexpr double kSenseless = 1e4;
+  const std::string text = "body " + m.motion.name_a + " moves by " + text_of(m.motion.value) +
+                           " of its radius (or rad) within a step of " + text_of(m.step) + " s";
+  if (!(m.motion.value < kSenseless))
+    return text + (m.step_number == 1 ? ": it starts with that velocity" : "");
+  return text + ": a time.step below " + text_of(m.step * 0.2 / m.motion.value) +
+         " s would follow it";
+}
+
+bool holds_mass_ratio(const FailureMeasures& m) {
+  return missed(m) && m.mass_ratio.value > kMuchRatio && !is_direct(m.method) &&
+         explains(m, TrialChange::equal_masses);
+}
+double weight_mass_ratio(const FailureMeasures& m) { return m.mass_ratio.value / kMuchRatio; }
+std::string text_mass_ratio(const FailureMeasures& m) {
+  return "body " + m.mass_ratio.name_a + " is " + text_of(m.mass_ratio.value) +
+         " times as heavy as " + m.mass_ratio.name_b + ", which it acts on, and " +
+         with_trial(m, TrialChange::equal_masses, "equal masses") +
+         ": bring the masses closer together";
+}
+
+bool holds_iterative_joints(const FailureMeasures& m) {
+  return missed(m) && m.joints_swept && static_cast<double>(m.longest_chain) > kLongChain &&
+         explains(m, TrialChange::exact_joints);
+}
+double weight_iterative_joints(const FailureMeasures& m) {
+  return static_cast<double>(m.longest_chain) / kLongChain;
+}
+std::string text_iterative_joints(const FailureMeasures& m) {
+  return "joints are swept (solver.joints.method: iterative) along chains of up to " +
+         std::to_string(m.longest_chain) + " joints, and " +
+         with_trial(m, TrialChange::exact_joints, "solver.joints.method: auto");
+}
+
+bool holds_singular(const FailureMeasures& m) {
+  return m.explicit_stepper && m.blow_up && !m.singular_joint.empty();
+}
+double weight_singular(const FailureMeasures&) { return 1e3; }
+std::string text_singular(const FailureMeasures& m) {
+  return "sub-steps of any length lead to no one motion at joint " + m.singular_joint +
+         ", as where a mechanism passes a singular position (links of a loop in one line, a dead "
+         "point): shorter steps are no way past it; another time.step may miss it" +
+         (m.error_controlled ? ", scheme: rk4 may step over it" : "") +
+         ", and time.stepper: spook with a compliance of the loop's joints passes it";
+}
+
+bool holds_explicit_stepper(const FailureMeasures& m) {
+  return m.explicit_stepper && m.blow_up && !holds_singular(m);
+}
+double weight_one(const FailureMeasures&) { return 1.0; }
+std::string text_explicit_stepper(const FailureMeasures& m) {
+  return "stepper natural is explicit: its step has to follow the fastest motion of springs and "
+         "tension; " +
+         std::string(m.error_controlled
+                         ? "error control has shortened it as far as it may: look at the stiffest "
+                           "springs and the lightest bodies, or take time.stepper: spook"
+                         : "take a smaller time.step, error control (time.natural.scheme: "
+                           "dop853), or time.stepper: spook");
+}
+
+bool near_round_off(const FailureMeasures& m) {
+  return missed(m) && m.round_off > 0.0 && m.energy <= kNearRoundOff * m.round_off;
+}
+bool holds_round_off(const FailureMeasures& m) { return near_round_off(m); }
+double weight_round_off(const FailureMeasures&) { return 1.1; }
+std::string text_round_off(const FailureMeasures& m) {
+  return "the energy error of " + text_of(m.energy) + " J is what round-off leaves (" +
+         text_of(m.round_off) + " J): a smaller tolerance cannot be met; ask for " +
+         text_of(rounded_up(2.0 * m.convergence.error / m.convergence.wanted)) +
+         " times the present one";
+}
+
+std::string error_text(const FailureMeasures& m) {
+  const Convergence& c = m.convergence;
+  return "the error (" + m.metric + ") stood at " + text_of(c.error) + " " + m.unit + ", wanted " +
+         text_of(c.wanted) + ", after " + std::to_string(c.iterations) + " iterations";
+}
+
+bool holds_too_few(const FailureMeasures& m) {
+  return missed(m) && !near_round_off(m) &&
+         m.convergence.missing <= kWithinReach * m.convergence.iterations;
+}
+std::string text_too_few(const FailureMeasures& m) {
+  const Convergence& c = m.convergence;
+  return error_text(m) + " and fell by " + text_of(100.0 * (1.0 - c.factor), "%.2g") +
+         " % in each: at this rate solver.max_iterations: " +
+         text_of(rounded_up(1.2 * (c.missing + c.iterations)), "%.0f") + " would be about enough";
+}
+
+bool holds_slow(const FailureMeasures& m) {
+  return missed(m) && !near_round_off(m) && !holds_too_few(m);
+}
+double weight_slow(const FailureMeasures&) { return 0.9; }
+
+/// What the other methods did with the step.
+std::string tried_text(const FailureMeasures& m) {
+  std::vector<std::string> met, failed;
+  double longest = 0.0;
+  for (const Trial& t : m.trials) {
+    if (t.change != TrialChange::method) continue;
+    if (t.met) {
+      met.push_back("solver.method: " + t.method + " met it in " + text_of(t.wall_s, "%.2g") +
+                    " s");
+    } else {
+      failed.push_back(t.method);
+      longest = std::max(longest, t.wall_s);
+    }
+  }
+  if (!met.empty())
+    return "; tried on this step, " + joined(met, ", ") + " (this solve took " +
+           text_of(m.wall_s, "%.2g") + " s)";
+  if (failed.empty()) return {};
+  return "; tried on this step, " + joined(failed, ", ") + " missed it, too, in up to " +
+         text_of(longest, "%.2g") + " s each";
+}
+
+std::string text_slow(const FailureMeasures& m) {
+  const Convergence& c = m.convergence;
+  std::string text = error_text(m);
+  if (!(c.factor < 0.9999)) {
+    text += " and hardly falls any more";
+  } else {
+    text += ", falling by " + text_of(100.0 * (1.0 - c.factor), "%.2g") + " % in each, so that " +
+            text_of(rounded_up(c.missing)) + " more were needed";
+  }
+  if (!m.stuck.empty()) text += ": " + m.stuck;
+  return text + tried_text(m);
+}
+
+bool holds_hyperstatic(const FailureMeasures& m) {
+  return missed(m) && m.contacts_per_body > kManyContacts &&
+         explains(m, TrialChange::one_point_each);
+}
+double weight_hyperstatic(const FailureMeasures& m) {
+  return 0.5 * m.contacts_per_body / kManyContacts;
+}
+std::string text_hyperstatic(const FailureMeasures& m) {
+  return "bodies touch at " + text_of(m.contacts_per_body) + " points on average (up to " +
+         std::to_string(m.most_contacts) + "), more than their motion can tell apart (" +
+         std::to_string(m.rows) + " rows for " + std::to_string(6 * m.bodies) +
+         " velocities), and " +
+         with_trial(m, TrialChange::one_point_each, "one point for each pair") +
+         ": shapes that touch at fewer points do that";
+}
+
+/// What was not looked at, of a body that blew up.
+std::string unmeasured(const FailureMeasures& m) {
+  if (!m.blow_up || m.body.empty()) return {};
+  return "; not measured are springs, motors and materials that act on " + m.body;
+}
+
+bool has_huge_mass(const FailureMeasures& m) { return m.heaviest.value > kHugeMass; }
+bool holds_not_finite(const FailureMeasures& m) {
+  if (has_huge_mass(m)) return m.blow_up || !m.finite;
+  return !m.finite && !holds_fast_motion(m) && !holds_strong_force(m);
+}
+double weight_not_finite(const FailureMeasures& m) { return has_huge_mass(m) ? 1e300 : 0.5; }
+std::string text_not_finite(const FailureMeasures& m) {
+  if (has_huge_mass(m))
+    return "numbers overflow: body " + m.heaviest.name_a + " has a mass of " +
+           text_of(m.heaviest.value) + " kg (" + m.heaviest.name_b + ")";
+  return "the step's numbers are not finite, and masses are not the reason (at most " +
+         text_of(m.heaviest.value) + " kg)" + unmeasured(m);
+}
+
+struct Finding {
+  std::string_view name;
+  bool (*holds)(const FailureMeasures&);
+  double (*weight)(const FailureMeasures&);  ///< measured over what is usual
+  std::string (*text)(const FailureMeasures&);
+};
+
+constexpr Finding kFindings[] = {
+    {kNoSolution, holds_no_solution, weight_contradiction, text_no_solution},
+    {kJammed, holds_jammed, weight_jammed, text_jammed},
+    {"overlap", holds_overlap, weight_overlap, text_overlap},
+    {"strong_force", holds_strong_force, weight_strong_force, text_strong_force},
+    {"fast_motion", holds_fast_motion, weight_fast_motion, text_fast_motion},
+    {"mass_ratio", holds_mass_ratio, weight_mass_ratio, text_mass_ratio},
+    {"iterative_joints", holds_iterative_joints, weight_iterative_joints, text_iterative_joints},
+    {"singular_position", holds_singular, weight_singular, text_singular},
+    {"explicit_stepper", holds_explicit_stepper, weight_one, text_explicit_stepper},
+    {"round_off", holds_round_off, weight_round_off, text_round_off},
+    {"too_few_iterations", holds_too_few, weight_one, text_too_few},
+    {"slow_convergence", holds_slow, weight_slow, text_slow},
+    {"hyperstatic", holds_hyperstatic, weight_hyperstatic, text_hyperstatic},
+    {"not_finite", holds_not_finite, weight_not_finite, text_not_finite},
+};
+constexpr std::string_view kUnknown = "unknown";
+
+std::string text_unknown(const FailureMeasures& m) {
+  return "nothing that was measured is out of the ordinary: mass ratios up to " +
+         text_of(m.mass_ratio.value) + ", overlaps up to " + text_of(100.0 * m.overlap.value) +
+         " % of a radius, motion up to " + text_of(m.motion.value) +
+         " of a radius (or rad) in a step" + unmeasured(m);
+}
+
+}  // namespace
+
+Convergence convergence_of(const SolveReport& report) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  Convergence c;
+  c.iterations = report.iterations;
+  c.error = value_of(report.errors, report.metric);
+  c.wanted = report.threshold;
+  c.factor = std::numeric_limits<double>::quiet_NaN();
+  c.missing = c.condition = kInfinity;
+  const auto& history = report.history;
+  if (history.size() < 2) return c;
+  const HistoryEntry& last = history.back();
+  // the later half, but two evaluations at least
+  auto first = history.end() - 2;
+  while (first != history.begin() && 2 * std::prev(first)->iteration >= last.iteration) --first;
+  const double before = value_of(first->errors, report.metric);
+  const double after = value_of(last.errors, report.metric);
+  const int iterations = last.iteration - first->iteration;
+  if (!(before > 0.0) || !(after > 0.0) || iterations <= 0) return c;
+  c.factor = std::pow(after / before, 1.0 / iterations);
+  if (!(c.factor < 1.0)) return c;
+  c.condition = 1.0 / (1.0 - c.factor);
+  if (c.wanted > 0.0) c.missing = std::max(0.0, std::log(c.wanted / c.error) / std::log(c.factor));
+  return c;
+}
+
+std::vector<std::string_view> finding_names() {
+  std::vector<std::string_view> names;
+  for (const Finding& finding : kFindings) names.push_back(finding.name);
+  names.push_back(kUnknown);
+  return names;
+}
+
+TrialChoice trials_wanted(const FailureMeasures& m) {
+  if (!missed(m) || m.explicit_stepper || holds_no_solution(m) || near_round_off(m)) return {};
+  TrialChoice choice;
+  choice.methods = holds_slow(m);
+  choice.no_overlaps = m.overlap.value > kMuchOverlap;
+  choice.equal_masses = m.mass_ratio.value > kMuchRatio && !is_direct(m.method);
+  choice.exact_joints = m.joints_swept && static_cast<double>(m.longest_chain) > kLongChain;
+  choice.one_point_each = m.contacts_per_body > kManyContacts;
+  return choice;
+}
+
+Advice advise(const FailureMeasures& m) {
+  std::vector<const Finding*> found;
+  for (const Finding& finding : kFindings) {
+    if (finding.holds(m)) found.push_back(&finding);
+  }
+  // where no solution exists nothing else is to blame for the error
+  if (!found.empty() && found.front()->name == kNoSolution) found.resize(1);
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Finding* a, const Finding* b) { return a->weight(m) > b->weight(m); });
+  if (found.size() > kMostReasons) found.resize(kMostReasons);
+  const Finding unknown{kUnknown, nullptr, nullptr, text_unknown};
+  if (found.empty()) found.push_back(&unknown);
+  Advice advice;
+  for (const Finding* finding : found) {
+    std::string text = finding->text(m);
+    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+    advice.text += (advice.text.empty() ? "" : ". ") + text;
+    advice.reasons.emplace_back(finding->name);
+  }
+  advice.text += ".";
+  return advice;
+}
+
+}  // namespace catena

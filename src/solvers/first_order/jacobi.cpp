@@ -1,0 +1,47 @@
+#include "catena/solvers/jacobi.hpp"
+
+#include "solvers/first_order/first_order_solver.hpp"
+
+namespace catena {
+namespace {
+
+using namespace first_order;
+
+/// x <- P(x - omega g) in rows scaled so that N <= 1.
+class Jacobi final : public Method {
+ public:
+  explicit Jacobi(const JacobiSettings& settings)
+      : Method(settings.stop, settings.joints, 1.0), relaxation_(settings.relaxation) {}
+  std::string_view name() const override { return "jacobi"; }
+
+ private:
+  std::string iterate(Run& run, std::vector<double>& x, std::vector<double>& g) override {
+    ScaledProblem& rows = run.rows();
+    std::vector<double> y(rows.size()), g_y(rows.size()), next(rows.size());
+    std::vector<double> shift(rows.n_shifts(), 0.0);
+    const StepWeights weights{1.0, 0.0, relaxation_, run.coulomb()};
+    for (int sweep = 1;; ++sweep) {
+      const StepSums sums = rows.step(weights, {x, g, y, g_y, shift, next});
+      x.swap(next);
+      rows.slips(x, g);
+      const bool last = run.is_last(sweep);
+      if (!last && !run.due(sweep)) continue;
+      if (run.evaluate(sweep, x, sums.moved, last)) return {};
+    }
+  }
+
+  double relaxation_;
+};
+
+}  // namespace
+
+void describe(SettingsVisitor& visit, JacobiSettings& s) {
+  visit.visit("relaxation", s.relaxation,
+              {.min = 0.01, .max = 1.99, .help = "part of the safe step; descent up to 1"});
+}
+
+std::unique_ptr<Solver> make_jacobi(const JacobiSettings& settings) {
+  return std::make_unique<Jacobi>(settings);
+}
+
+}  // namespace catena

@@ -1,0 +1,196 @@
+// How first-order methods scale rows, and how far N is from its diagonal.
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "catena/comm/halo_exchange.hpp"
+#include "catena/math/cone.hpp"
+#include "catena/math/disc_cone.hpp"
+#include "solvers/first_order/scaled_problem.hpp"
+
+namespace catena::first_order {
+namespace {
+
+constexpr int kTagCounts = 401;
+constexpr int kTagCountsBack = 402;
+constexpr int kTagScales = 403;
+
+/// Calls visit(body, G) for the bodies of a block that can be moved, G row by row.
+template <class Visit>
+void each_body(const ConstraintProblem& problem, Index block, const Visit& visit) {
+  const auto n_contacts = to_index(problem.contacts.size());
+  const auto moves = [&](Index b) { return problem.bodies.mass_kind[b] != MassKind::prescribed; };
+  if (block < n_contacts) {
+    const RigidContact& c = problem.contacts[block];
+    std::array<double, 18> g_a, g_b;
+    contact_jacobian(c, g_a, g_b);
+    if (moves(c.body_a)) visit(c.body_a, g_a.data());
+    if (moves(c.body_b)) visit(c.body_b, g_b.data());
+    return;
+  }
+  const GeneralBlocks& blocks = problem.blocks;
+  const std::size_t k = block - n_contacts;
+  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
+    if (moves(blocks.body[j]))
+      visit(blocks.body[j], blocks.jacobian.data() + blocks.jacobian_begin[j]);
+}
+
+/// Neighbours. n_b: how many blocks of all ranks touch each local body.
+std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayout& layout) {
+  std::vector<double> count(problem.bodies.size(), 0.0);
+  for (const Place& place : layout.places)
+    each_body(problem, place.block, [&](Index b, const double*) { count[b] += 1.0; });
+  std::vector<Index> item;
+  HaloPlan back = problem.ghosts.reversed_into_slots(item);
+  std::vector<double> heard(item.size(), 0.0);
+  HaloExchange to_owners(problem.comm, std::move(back), 1, kTagCounts);
+  to_owners.begin(count);
+  to_owners.end(heard);
+  for (std::size_t s = 0; s < item.size(); ++s) count[item[s]] += heard[s];
+  HaloExchange to_ghosts(problem.comm, problem.ghosts, 1, kTagCountsBack);
+  to_ghosts.begin(count);
+  to_ghosts.end(count);
+  return count;
+}
+
+/// sum_b n_b G_b M_b^-1 G_b^T + Sigma of a block, rows x rows; no counts: N_kk.
+void weighted_diagonal(const ConstraintProblem& problem, const Place& place,
+                       std::span<const double> count, Eigen::MatrixXd& d) {
+  const std::size_t rows = place.rows;
+  const ProblemBodies& bodies = problem.bodies;
+  d.setZero(to_index(rows), to_index(rows));
+  std::vector<double> y;
+  each_body(problem, place.block, [&](Index b, const double* g) {
+    const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+    const double weight = count.empty() ? 1.0 : count[b];
+    y.resize(dofs);
+    for (std::size_t c = 0; c < rows; ++c) {
+      apply_inverse_mass(bodies, b, {g + c * dofs, dofs}, y);
+      for (std::size_t r = 0; r < rows; ++r) {
+        double sum = 0.0;
+        for (std::size_t i = 0; i < dofs; ++i) sum += g[r * dofs + i] * y[i];
+        d(to_index(r), to_index(c)) += weight * sum;
+      }
+    }
+  });
+  const auto n_contacts = to_index(problem.contacts.size());
+  if (place.block < n_contacts) return;
+  const Index first = problem.blocks.row_begin[place.block - n_contacts];
+  for (Index r = 0; r < to_index(rows); ++r) d(r, r) += problem.blocks.compliance[first + r];
+}
+
+/// D of a block from the diagonal of N_kk: means over the discs of a contact. A contact whose
+/// normal nothing moves has no rows that move.
+void mean_diagonal(const BlockView& view, const std::vector<double>& own, double* d) {
+  if (view.kind != BlockKind::contact) {
+    std::copy(own.begin(), own.end(), d);
+    return;
+  }
+  d[0] = own[0];
+  const std::array<int, 6> row = full_places(view);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t begin = kDiscBegin[i];
+    const std::size_t last = begin + kDiscRows[i] - 1;
+    if (row[begin] < 0) continue;
+    const std::size_t r = row[begin], s = row[last];
+    d[r] = d[s] = own[0] > 0.0 ? 0.5 * (own[r] + own[s]) : 0.0;
+  }
+}
+
+/// Largest eigenvalue, or, of blocks that are no contacts of three rows, its bound by row sums.
+double largest(const Eigen::MatrixXd& d) {
+  if (d.rows() == 3) return largest_eigenvalue(d);
+  return d.cwiseAbs().rowwise().sum().maxCoeff();
+}
+
+/// s <- s c^(splitting/2) of a block, given as 1/s.
+void widen(const Place& place, double c, double splitting, std::vector<double>& by_scale) {
+  // no block is beyond its own diagonal by less than nothing: round-off
+  const double by = std::pow(std::max(c, 1.0), -0.5 * splitting);
+  for (std::size_t r = 0; r < place.rows; ++r) by_scale[place.first + r * place.stride] *= by;
+}
+
+void set_scales(const Place& place, const std::vector<double>& d, std::vector<double>& by_scale) {
+  for (std::size_t r = 0; r < place.rows; ++r)
+    by_scale[place.first + r * place.stride] = d[r] > 0.0 ? 1.0 / std::sqrt(d[r]) : 0.0;
+}
+
+void scale_body_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
+  std::vector<double> count;
+  if (splitting > 0.0) count = count_blocks(problem, layout);
+  std::vector<double> own, d;
+  Eigen::MatrixXd block;
+  for (const Place& place : layout.places) {
+    weighted_diagonal(problem, place, {}, block);
+    own.assign(place.rows, 0.0);
+    d.assign(place.rows, 0.0);
+    for (std::size_t r = 0; r < place.rows; ++r) own[r] = block(to_index(r), to_index(r));
+    mean_diagonal(block_view(problem, place.block), own, d.data());
+    set_scales(place, d, layout.by_scale);
+    if (!(splitting > 0.0)) continue;
+    weighted_diagonal(problem, place, count, block);
+    const auto by = [&](Index r) {
+      return layout.by_scale[place.first + Offset{r} * place.stride];
+    };
+    for (Index r = 0; r < block.rows(); ++r)
+      for (Index c = 0; c < block.cols(); ++c) block(r, c) *= by(r) * by(c);
+    widen(place, largest(block), splitting, layout.by_scale);
+  }
+}
+
+/// The blocks D_k^-1/2 N_kj D_j^-1/2 of contact k's rows, summed by their norms.
+double sum_of_norms(const AssembledOperator& n, Index k, std::span<const double> by) {
+  // the rows of a block name the same columns, but not all of them need be there
+  std::vector<std::pair<Index, Mat3>> blocks;
+  for (Index i = 0; i < 3; ++i)
+    for (std::size_t e = n.row_begin[3 * k + i];
+         e < static_cast<std::size_t>(n.row_begin[(3 * k + i) + 1]); ++e) {
+      const Index j = n.column[e] / 3;
+      auto found = std::find_if(blocks.begin(), blocks.end(),
+                                [j](const auto& entry) { return entry.first == j; });
+      if (found == blocks.end()) found = blocks.insert(blocks.end(), {j, Mat3::Zero()});
+      found->second(i, n.column[e] % 3) += n.value[e] * by[3 * k + i] * by[n.column[e]];
+    }
+  double sum = 0.0;
+  for (const auto& [j, block] : blocks)
+    sum += std::sqrt(largest_eigenvalue(block.transpose() * block));
+  return sum;
+}
+
+void scale_assembled_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
+  const AssembledOperator& n = *problem.assembled;
+  std::vector<double> by(n.n_rows() + n.n_halo_rows, 0.0);
+  std::vector<double> own, d;
+  for (const Place& place : layout.places) {
+    own.assign(3, 0.0);
+    d.assign(3, 0.0);
+    for (Index i = 0; i < 3; ++i)
+      for (std::size_t e = n.row_begin[3 * place.block + i];
+           e < static_cast<std::size_t>(n.row_begin[(3 * place.block + i) + 1]); ++e)
+        if (n.column[e] == 3 * place.block + i) own[i] += n.value[e];
+    mean_diagonal(block_view(problem, place.block), own, d.data());
+    set_scales(place, d, layout.by_scale);
+    for (std::size_t r = 0; r < 3; ++r)
+      by[(3 * place.block) + r] = layout.by_scale[place.first + r * place.stride];
+  }
+  if (!(splitting > 0.0)) return;
+  HaloExchange halo(problem.comm, n.halo, 3, kTagScales);
+  halo.begin(by);
+  halo.end(by);
+  for (const Place& place : layout.places)
+    widen(place, sum_of_norms(n, place.block, by), splitting, layout.by_scale);
+}
+
+}  // namespace
+
+void scale_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
+  layout.by_scale.assign(layout.size, 0.0);
+  if (problem.assembled)
+    scale_assembled_rows(problem, splitting, layout);
+  else
+    scale_body_rows(problem, splitting, layout);
+}
+
+}  // namespace catena::first_order

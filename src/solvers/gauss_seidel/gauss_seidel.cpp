@@ -1,0 +1,170 @@
+#include "catena/solvers/gauss_seidel.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "catena/base/error.hpp"
+#include "catena/base/timer.hpp"
+#include "solvers/gauss_seidel/simd/dispatch.hpp"
+#include "solvers/gauss_seidel/sweep_engine.hpp"
+#include "solvers/stop_monitor.hpp"
+
+namespace catena {
+namespace {
+
+std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, DelassusOperator& op,
+                                         const GaussSeidelSettings& settings, JointSystem* joints,
+                                         std::span<const double> impulses) {
+  const LocalRules rules{problem.law, settings.local, settings.relaxation};
+  check_local_rules(rules);
+  if (problem.assembled) {
+    if (settings.formulation != Formulation::velocity)
+      throw Error("an assembled operator has no velocities", "solver.formulation",
+                  "use formulation: velocity");
+    return make_assembled_engine(problem, rules, impulses);
+  }
+  if (joints != nullptr && settings.formulation != Formulation::velocity)
+    throw Error("joints are solved on their own in formulation velocity only", "solver.formulation",
+                "use formulation: velocity, or solver.joints.method: iterative");
+  if (settings.formulation == Formulation::residual)
+    return make_residual_engine(problem, op, rules, impulses);
+  return make_hybrid_engine(problem, op,
+                            {rules, settings.formulation, choose_kernels(settings.kernels)}, joints,
+                            impulses);
+}
+
+/// Solves of a problem of joints alone: a second one, from recomputed velocities, if the first
+/// missed the tolerance.
+constexpr int kJointSolves = 2;
+
+/// Collective. Whether every block of every rank is bilateral.
+bool only_joints(const ConstraintProblem& problem) {
+  const auto others = std::ssize(problem.contacts) +
+                      std::count_if(problem.blocks.kind.begin(), problem.blocks.kind.end(),
+                                    [](BlockKind kind) { return kind != BlockKind::bilateral; });
+  return problem.comm.max(std::int64_t{others}) == 0;
+}
+
+class GaussSeidel final : public Solver {
+ public:
+  explicit GaussSeidel(const GaussSeidelSettings& settings)
+      : settings_(settings), joints_(settings.joints) {}
+  std::string_view name() const override { return "gauss_seidel"; }
+
+  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
+                    std::span<double> velocities) override {
+    const double started = wall_seconds();
+    obey(problem.comm, settings_.stop.watch);  // a factor of joints may take long
+    JointSystem* joints = nullptr;
+    if (settings_.joints.method != JointMethod::iterative && !problem.assembled &&
+        joints_.prepare(problem))
+      joints = &joints_;
+    if (joints != nullptr && only_joints(problem))
+      return solve_joints(problem, impulses, velocities, started);
+    DelassusOperator op(problem);
+    const std::unique_ptr<SweepEngine> engine =
+        make_engine(problem, op, settings_, joints, impulses);
+    engine->store_impulses(impulses);  // the guess, made admissible
+    StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
+    const bool over = monitor.start();
+    monitor.set_setup_seconds(wall_seconds() - started);
+    if (!over) iterate(*engine, monitor, impulses);
+    SolveReport report = monitor.finish(engine->remark());
+    if (joints != nullptr) report.joints = joints->report();
+    return report;
+  }
+
+  void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
+                   std::span<double> changes) override {
+    if (settings_.joints.method == JointMethod::iterative)
+      return Solver::move_joints(problem, rhs, changes);
+    joints_.move(problem, rhs, changes);
+  }
+
+ private:
+  bool goes_forward(int sweep) const {
+    switch (settings_.order) {
+      case SweepOrder::forward:
+        return true;
+      case SweepOrder::backward:
+        return false;
+      case SweepOrder::symmetric:
+        return sweep % 2 == 1;
+    }
+    return true;
+  }
+
+  /// A problem of joints alone: one exact solve, refined while that helps.
+  SolveReport solve_joints(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities, double started) {
+    DelassusOperator op(problem);
+    // the solve needs no guess
+    std::fill(impulses.begin(), impulses.end(), 0.0);
+    StopRule stop = settings_.stop;
+    stop.max_iterations = std::min(stop.max_iterations, kJointSolves);
+    stop.keep_best = false;
+    StopMonitor monitor(problem, op, stop, impulses, velocities, started);
+    // an absolute tolerance may be met by no impulses at all, which would let light or nearly
+    // unloaded joints drift; their solve costs no more than it has already
+    bool over = monitor.start(false);
+    monitor.set_setup_seconds(wall_seconds() - started);
+    for (int iteration = 1; !over; ++iteration) {
+      joints_.solve_refined(problem, op, impulses, velocities);
+      monitor.begin(iteration, 0.0, true, true);
+      over = monitor.end();
+    }
+    SolveReport report = monitor.finish("");
+    report.joints = joints_.report();
+    return report;
+  }
+
+  /// Sweeps until the monitor has seen enough. Errors posted after sweep s travel during
+  /// sweep s + 1 and are judged after it, whenever they arrived.
+  void iterate(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) const {
+    const StopRule& stop = settings_.stop;
+    for (int sweep = 1;; ++sweep) {
+      const double running_error = engine.sweep(goes_forward(sweep));
+      if (monitor.pending() && monitor.end()) return;
+      // evaluations look at the clock themselves
+      const bool late = !monitor.due(sweep) && monitor.out_of_time(sweep);
+      if (!monitor.due(sweep) && !late) continue;
+      const bool last = late || sweep >= stop.max_iterations;
+      engine.store_impulses(impulses);
+      monitor.begin(sweep, running_error, last);
+      if (last && monitor.end()) return;
+    }
+  }
+
+  GaussSeidelSettings settings_;
+  JointSystem joints_;
+};
+
+constexpr std::array<std::string_view, 5> kLocalNames = {"exact", "cone", "project", "sliding",
+                                                         "scalar"};
+constexpr std::array<std::string_view, 3> kFormulationNames = {"velocity", "residual",
+                                                               "acceleration"};
+constexpr std::array<std::string_view, 4> kKernelNames = {"auto", "plain", "avx2", "avx512"};
+constexpr std::array<std::string_view, 3> kOrderNames = {"forward", "backward", "symmetric"};
+
+}  // namespace
+
+void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
+  describe(visit, s.stop);
+  visit.choose("local", s.local, kLocalNames,
+               {.help = "how one contact is solved; cone is for law ccp, project, sliding and "
+                        "scalar for the others"});
+  visit.choose("formulation", s.formulation, kFormulationNames,
+               {.help = "what is carried from block to block; the iterates are the same"});
+  visit.choose("order", s.order, kOrderNames,
+               {.help = "direction of the sweeps; symmetric alternates, each counting as one"});
+  visit.visit("relaxation", s.relaxation,
+              {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
+  visit.choose("kernels", s.kernels, kKernelNames,
+               {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
+}
+
+std::unique_ptr<Solver> make_gauss_seidel(const GaussSeidelSettings& settings) {
+  return std::make_unique<GaussSeidel>(settings);
+}
+
+}  // namespace catena

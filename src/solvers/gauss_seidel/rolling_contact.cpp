@@ -1,0 +1,177 @@
+#include "solvers/gauss_seidel/rolling_contact.hpp"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace catena {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// The disc of each row in full; the normal has none.
+constexpr std::array<std::size_t, 6> kDiscOf = {3, 0, 0, 1, 1, 2};
+
+/// Every disc cut to its radius mu_i z_n, directions kept.
+Vec6 cut_discs(const DiscCone& cone, Vec6 z) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double limit = cone.bound[i] * z[0];
+    const double length = disc_length(z, i);
+    if (length <= limit) continue;
+    for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row)
+      z[row] *= limit / length;
+  }
+  return z;
+}
+
+/// Rows one after the other, w carried along; friction rows within bounds where the law is box.
+Vec6 solve_rows_of(const LocalRules& rules, const WideContact& c, Vec6 w, Vec6 z) {
+  const int rows = rules.law == ContactLaw::frictionless ? 1 : 6;
+  for (int i = 0; i < rows; ++i) {
+    const double bound =
+        rules.law == ContactLaw::box && i > 0 ? c.cone.bound[kDiscOf[i]] * z[0] : kInfinity;
+    const double lower = i == 0 ? 0.0 : -bound;
+    const double next = std::clamp(z[i] - rules.omega * w[i] / c.problem.d(i, i), lower, bound);
+    w += c.problem.d.col(i) * (next - z[i]);
+    z[i] = next;
+  }
+  if (rules.law == ContactLaw::frictionless) z.tail<5>().setZero();
+  return rules.law == ContactLaw::box ? z : cut_discs(c.cone, z);
+}
+
+Vec6 solve_sliding(const WideContact& c, const Vec6& w, const Vec6& lambda) {
+  const Vec6 z = lambda - c.problem.inverse * w;
+  if (z[0] <= 0.0) return Vec6::Zero();
+  // w_n = 0 with z_n times `along` for the discs that slide and z itself for the others
+  double slope = c.problem.d(0, 0);
+  double load = c.problem.d.row(0).dot(lambda) - w[0];
+  Vec6 along = Vec6::Zero();
+  bool any = false;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double length = disc_length(z, i);
+    const bool slides = length > c.cone.bound[i] * z[0];
+    any = any || slides;
+    for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) {
+      if (slides) along[row] = c.cone.bound[i] * z[row] / length;
+      slope += c.problem.d(0, row) * along[row];
+      if (!slides) load -= c.problem.d(0, row) * z[row];
+    }
+  }
+  if (!any) return z;
+  if (slope <= 0.0 || load <= 0.0) return Vec6::Zero();
+  const double normal = load / slope;
+  Vec6 next = z;
+  next[0] = normal;
+  for (int row = 1; row < 6; ++row)
+    if (along[row] != 0.0) next[row] = normal * along[row];
+  return cut_discs(c.cone, next);
+}
+
+Vec6 solve_full(const LocalRules& rules, const WideContact& c, const Vec6& w, const Vec6& lambda) {
+  if (rules.law == ContactLaw::box || rules.law == ContactLaw::frictionless ||
+      rules.local == LocalSolve::scalar)
+    return solve_rows_of(rules, c, w, lambda);
+  Vec6 z;
+  switch (rules.local) {
+    case LocalSolve::cone:
+      return project_disc_cone(c.cone, lambda - (rules.omega / c.problem.largest) * w);
+    case LocalSolve::project:
+      z = lambda - c.problem.inverse * w;
+      z = z[0] <= 0.0 ? Vec6(Vec6::Zero()) : cut_discs(c.cone, z);
+      break;
+    case LocalSolve::sliding:
+      z = solve_sliding(c, w, lambda);
+      break;
+    default:
+      z = solve_disc_contact(c.problem, w - c.problem.d * lambda, c.cone,
+                             rules.law == ContactLaw::coulomb, lambda);
+  }
+  if (rules.omega == 1.0) return z;
+  return project_disc_cone(c.cone, lambda + rules.omega * (z - lambda));
+}
+
+/// The block's rows in full, times (impulses) or over (slips) the scale; 0 for rows it has not.
+Vec6 scaled_rows(const WideContact& c, std::span<const double> rows, bool impulses) {
+  Vec6 out = Vec6::Zero();
+  for (int i = 0; i < 6; ++i) {
+    if (c.place[i] < 0) continue;
+    const double value = rows[c.place[i]];
+    out[i] = impulses ? value * c.scale[i] : value / c.scale[i];
+  }
+  return out;
+}
+
+void store_impulses(const WideContact& c, const Vec6& z, std::span<double> lambda) {
+  std::fill(lambda.begin(), lambda.end(), 0.0);
+  for (int i = 0; i < 6; ++i)
+    if (c.place[i] >= 0) lambda[c.place[i]] = z[i] / c.scale[i];
+}
+
+void shift_and_invert(DiscProblem& problem) {
+  Eigen::LLT<Mat6> factor(problem.d);
+  const auto pivots = factor.matrixLLT().diagonal();
+  if (factor.info() != Eigen::Success || !(pivots.minCoeff() > 1e-6)) {
+    problem.d.diagonal().array() += 1e-10 * problem.d.trace();
+    factor.compute(problem.d);
+  }
+  problem.inverse = factor.solve(Mat6::Identity());
+  // a safe overestimate of the largest eigenvalue, of the size of round-off
+  const Eigen::SelfAdjointEigenSolver<Mat6> eigen(problem.d, Eigen::EigenvaluesOnly);
+  problem.largest = eigen.eigenvalues().maxCoeff() * (1.0 + 1e-14);
+}
+
+}  // namespace
+
+WideContact make_wide_contact(const BlockView& view, std::span<const double> d) {
+  WideContact c;
+  c.place = full_places(view);
+  const std::size_t rows = narrow<int>(view.rows);
+  const auto entry = [&](int i, int j) { return d[Offset{c.place[i]} * rows + c.place[j]]; };
+  c.scale.setOnes();
+  c.problem.d.setIdentity();
+  c.problem.inverse.setIdentity();
+  if (!(entry(0, 0) > 0.0)) return c;
+  c.scale[0] = std::sqrt(entry(0, 0));
+  const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const int first = kDiscBegin[i], last = kDiscBegin[i] + kDiscRows[i] - 1;
+    if (c.place[first] < 0) continue;
+    const double mean = 0.5 * (entry(first, first) + entry(last, last));
+    for (int row = first; row <= last; ++row)
+      if (!(entry(row, row) > 0.0)) c.place[row] = -1;
+    if (!(mean > 0.0)) continue;
+    c.scale[first] = c.scale[last] = std::sqrt(mean);
+    c.cone.bound[i] = bounds[i] * c.scale[first] / c.scale[0];
+  }
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 6; ++j)
+      if (c.place[i] >= 0 && c.place[j] >= 0)
+        c.problem.d(i, j) = entry(i, j) / (c.scale[i] * c.scale[j]);
+  shift_and_invert(c.problem);
+  return c;
+}
+
+void solve_wide_contact(const LocalRules& rules, const WideContact& contact,
+                        std::span<const double> w, std::span<double> lambda) {
+  const Vec6 z = solve_full(rules, contact, scaled_rows(contact, w, false),
+                            scaled_rows(contact, lambda, true));
+  store_impulses(contact, z, lambda);
+}
+
+void make_admissible(ContactLaw law, const WideContact& contact, std::span<double> lambda) {
+  Vec6 z = scaled_rows(contact, lambda, true);
+  if (law == ContactLaw::coulomb || law == ContactLaw::ccp) {
+    z = project_disc_cone(contact.cone, z);
+  } else {
+    z[0] = std::max(z[0], 0.0);
+    for (int i = 1; i < 6; ++i) {
+      const double bound = law == ContactLaw::box ? contact.cone.bound[kDiscOf[i]] * z[0] : 0.0;
+      z[i] = std::clamp(z[i], -bound, bound);
+    }
+  }
+  store_impulses(contact, z, lambda);
+}
+
+}  // namespace catena

@@ -1,0 +1,46 @@
+// Local solves of contacts with rolling and spinning rows.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/math/disc_cone.hpp"
+#include "solvers/gauss_seidel/local_solve.hpp"
+
+namespace catena {
+
+/// A contact of 4 to 6 rows, in full (DiscCone's rows) and free of units: with
+/// s = (N_nn, a_t, a_t, a_r, a_r, a_s)^(1/2), a the mean diagonal of each disc's rows,
+///   z = s lambda, w/s, D_ij / (s_i s_j), bounds mu_i s_i/s_n.
+/// Rows that the contact does not have, or that nothing moves, have a unit diagonal and no
+/// impulse.
+struct WideContact {
+  DiscProblem problem;  ///< largest = 0: nothing moves
+  DiscCone cone;
+  Vec6 scale;                ///< s
+  std::array<int, 6> place;  ///< of the row in full among the block's; -1: none that moves
+};
+
+/// `d`: the block's D, rows x rows. Shifted as a ContactBlock's where it is singular.
+WideContact make_wide_contact(const BlockView& view, std::span<const double> d);
+
+/// solve_contact for a wide contact: new impulses in place of `lambda` (cohesion already
+/// added to its normal), given w at lambda. In the scaled rows:
+///
+///   exact    the law met to round-off (solve_disc_contact)
+///   cone     z = P_K(lambda - omega w/a), a the largest eigenvalue of D        (ccp)
+///   project  z = lambda - D^-1 w, every disc cut to its radius mu_i z_n
+///   sliding  directions of the discs that slide by (18) and the impulses of the others
+///            kept, z_n solved again, all discs cut to the new radius
+///   scalar   rows one after the other, then every disc cut
+///
+/// Law box bounds each row by its coefficient times the normal impulse; frictionless keeps
+/// the normal row only.
+void solve_wide_contact(const LocalRules& rules, const WideContact& contact,
+                        std::span<const double> w, std::span<double> lambda);
+
+/// Nearest admissible impulses in the scaled rows, in place (cohesion already added).
+void make_admissible(ContactLaw law, const WideContact& contact, std::span<double> lambda);
+
+}  // namespace catena

@@ -1,0 +1,318 @@
+#include "solvers/gauss_seidel/shared_bodies.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "catena/base/error.hpp"
+#include "solvers/joints/joint_limits_and_motors.hpp"
+
+namespace catena {
+namespace {
+
+constexpr int kWidth = 6;         ///< velocities per item
+constexpr int kReverseTag = 321;  ///< changes to owners
+constexpr int kForwardTag = 322;  ///< new velocities to copies
+
+Index items_of(Index dofs) { return (dofs + kWidth - 1) / kWidth; }
+
+std::vector<std::byte> to_bytes(const std::vector<std::int64_t>& values) {
+  std::vector<std::byte> bytes(values.size() * sizeof(std::int64_t));
+  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+std::vector<std::int64_t> to_numbers(const std::vector<std::byte>& bytes) {
+  std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));
+  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+/// A subdomain elsewhere that sweeps an owned body.
+struct Remote {
+  std::int64_t number;  ///< of the subdomain
+  int rank;
+  std::int64_t place;  ///< of the body in the plan's list between the two ranks
+};
+
+/// What a rank says to the owners of its ghosts, and what it hears as owner: groups of
+/// (place in the plan's list, count, subdomain numbers...).
+std::vector<Parcel> tell_owners(const ConstraintProblem& problem,
+                                std::span<const std::vector<std::int64_t>> sweeps) {
+  std::vector<Parcel> out;
+  for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
+    std::vector<std::int64_t> words;
+    for (std::size_t k = 0; k < neighbour.receive.size(); ++k) {
+      const std::vector<std::int64_t>& numbers = sweeps[neighbour.receive[k]];
+      if (numbers.empty()) continue;
+      words.push_back(narrow<std::int64_t>(k));
+      words.push_back(std::ssize(numbers));
+      words.insert(words.end(), numbers.begin(), numbers.end());
+    }
+    if (!words.empty()) out.push_back({neighbour.rank, to_bytes(words)});
+  }
+  return problem.comm.exchange(std::move(out));
+}
+
+const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
+  const auto found = std::find_if(plan.neighbours.begin(), plan.neighbours.end(),
+                                  [&](const auto& n) { return n.rank == rank; });
+  CATENA_CHECK(found != plan.neighbours.end(), "ghosts' plan does not know the sender");
+  return *found;
+}
+
+}  // namespace
+
+SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
+                            const JointDrives* drives) {
+  std::map<Index, std::vector<Index>> blocks;
+  const auto n_contacts = to_index(problem.contacts.size());
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    if (!with_joints && k >= n_contacts &&
+        problem.blocks.kind[k - n_contacts] == BlockKind::bilateral)
+      continue;
+    if (drives != nullptr && drives->has(k)) continue;
+    blocks[problem.block_subdomain.empty() ? to_index(problem.comm.rank())
+                                           : problem.block_subdomain[k]]
+        .push_back(k);
+  }
+  SubdomainMap map;
+  for (auto& [number, list] : blocks) {
+    map.number.push_back(number);
+    map.blocks.push_back(std::move(list));
+  }
+  return map;
+}
+
+/// Set-up's view: who sweeps what, by body, and the messages' lists in the making.
+struct SharedBodies::Setup {
+  const ConstraintProblem& problem;
+  const SubdomainMap& map;
+  std::span<const std::vector<Index>> touched;
+  std::span<const char> jointed;
+  std::vector<std::vector<std::int64_t>> sweeps;  ///< local subdomain numbers per body
+  std::vector<std::vector<Remote>> remotes;       ///< per owned body
+  std::map<int, HaloPlan::Neighbour> reverse, forward;
+  Index n_values = 0, n_outgoing = 0, n_incoming = 0;
+
+  bool dynamic(Index b) const { return problem.bodies.mass_kind[b] != MassKind::prescribed; }
+
+  bool is_jointed(Index b) const { return !jointed.empty() && jointed[b] != 0; }
+
+  void find_sweeps() {
+    sweeps.resize(problem.bodies.size());
+    for (std::size_t i = 0; i < touched.size(); ++i)
+      for (const Index b : touched[i])
+        if (dynamic(b)) sweeps[b].push_back(map.number[i]);
+  }
+
+  /// Collective. Fills multiplicity of owned and touched bodies.
+  void agree(std::vector<Index>& multiplicity) {
+    const std::vector<Parcel> heard = tell_owners(problem, sweeps);
+    remotes.resize(problem.bodies.size());
+    for (const Parcel& parcel : heard) {
+      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, parcel.rank);
+      const std::vector<std::int64_t> words = to_numbers(parcel.bytes);
+      for (std::size_t i = 0; i < words.size(); i += 2 + words[i + 1])
+        for (std::int64_t j = 0; j < words[i + 1]; ++j)
+          remotes[neighbour.send[words[i]]].push_back({words[i + 2 + j], parcel.rank, words[i]});
+    }
+    for (Index b = 0; b < problem.bodies.size(); ++b)
+      multiplicity[b] = to_index(sweeps[b].size() + remotes[b].size());
+    std::vector<Parcel> answers;
+    for (const Parcel& parcel : heard) {
+      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, parcel.rank);
+      const std::vector<std::int64_t> words = to_numbers(parcel.bytes);
+      std::vector<std::int64_t> answer;
+      for (std::size_t i = 0; i < words.size(); i += 2 + words[i + 1]) {
+        const std::size_t place = words[i];
+        answer.push_back(words[i]);
+        answer.push_back(multiplicity[neighbour.send[place]]);
+      }
+      answers.push_back({parcel.rank, to_bytes(answer)});
+    }
+    for (const Parcel& parcel : problem.comm.exchange(std::move(answers))) {
+      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, parcel.rank);
+      const std::vector<std::int64_t> words = to_numbers(parcel.bytes);
+      for (std::size_t i = 0; i < words.size(); i += 2)
+        multiplicity[neighbour.receive[words[i]]] = to_index(words[i + 1]);
+    }
+  }
+
+  Shared make_shared_body(Index b) {
+    Shared shared{b,        problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b],
+                  n_values, is_jointed(b),
+                  {},       {}};
+    n_values += items_of(shared.dofs);
+    for (std::size_t i = 0; i < touched.size(); ++i) {
+      const auto found = std::lower_bound(touched[i].begin(), touched[i].end(), b);
+      if (found != touched[i].end() && *found == b)
+        shared.copies.push_back(
+            {i, static_cast<std::size_t>(found - touched[i].begin()), kNoIndex});
+    }
+    return shared;
+  }
+
+  static void add_items(std::vector<Index>& list, Index first, Index count) {
+    for (Index i = 0; i < count; ++i) list.push_back(first + i);
+  }
+
+  /// Ghosts: each local copy's change is sent, the new velocities come back. Both lists
+  /// go by (place in the plan, subdomain), which the owner walks in the same order.
+  void connect_ghosts(std::span<Shared> bodies, std::span<const Index> shared_of) {
+    for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
+      for (const Index b : neighbour.receive) {
+        if (shared_of[b] == kNoIndex) continue;
+        Shared& shared = bodies[shared_of[b]];
+        for (Copy& copy : shared.copies) {
+          copy.item = n_outgoing;
+          add_items(reverse[neighbour.rank].send, n_outgoing, items_of(shared.dofs));
+          n_outgoing += items_of(shared.dofs);
+        }
+        add_items(forward[neighbour.rank].receive, shared.item, items_of(shared.dofs));
+      }
+    }
+  }
+
+  void connect_owned(std::span<Shared> bodies, std::span<const Index> shared_of) {
+    // where each remote's change will lie, in the order in which its rank sends
+    std::map<std::pair<int, std::int64_t>, std::vector<std::pair<std::int64_t, Index>>> by_place;
+    for (const Shared& shared : bodies)
+      for (const Remote& remote : remotes[shared.body])
+        by_place[{remote.rank, remote.place}].push_back({remote.number, shared.body});
+    std::map<Index, std::vector<std::pair<std::int64_t, Index>>> received;  // body: (number, item)
+    for (auto& [key, list] : by_place) {
+      std::sort(list.begin(), list.end());
+      const Shared& shared = bodies[shared_of[list.front().second]];
+      const Index items = items_of(shared.dofs);
+      for (const auto& [number, body] : list) {
+        add_items(reverse[key.first].receive, n_incoming, items);
+        received[body].push_back({number, n_incoming});
+        n_incoming += items;
+      }
+      add_items(forward[key.first].send, shared.item, items);
+    }
+    for (Shared& shared : bodies) {
+      if (shared.body >= problem.bodies.n_owned) continue;
+      std::vector<std::pair<std::int64_t, Contribution>> all;
+      for (std::size_t i = 0; i < shared.copies.size(); ++i)
+        all.push_back({map.number[shared.copies[i].subdomain], {true, i}});
+      for (const auto& [number, item] : received[shared.body])
+        all.push_back({number, {false, narrow<std::size_t>(item)}});
+      std::sort(all.begin(), all.end(),
+                [](const auto& x, const auto& y) { return x.first < y.first; });
+      for (const auto& [number, contribution] : all) shared.contributions.push_back(contribution);
+    }
+  }
+
+  static HaloPlan plan_of(std::map<int, HaloPlan::Neighbour>& lists) {
+    HaloPlan plan;
+    for (auto& [rank, neighbour] : lists) {
+      neighbour.rank = rank;
+      plan.neighbours.push_back(std::move(neighbour));
+    }
+    return plan;
+  }
+};
+
+SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
+                           std::span<const std::vector<Index>> touched,
+                           std::span<const char> jointed)
+    : multiplicity_(problem.bodies.size(), 0), shared_(problem.bodies.size(), 0) {
+  Setup setup{problem, map, touched, jointed, {}, {}, {}, {}};
+  setup.find_sweeps();
+  setup.agree(multiplicity_);
+  std::vector<Index> shared_of(multiplicity_.size(), kNoIndex);
+  for (Index b = 0; b < problem.bodies.size(); ++b) {
+    const bool here = b < problem.bodies.n_owned || !setup.sweeps[b].empty();
+    if (!here || (multiplicity_[b] < 2 && !setup.is_jointed(b))) continue;
+    shared_[b] = 1;
+    shared_of[b] = to_index(bodies_.size());
+    bodies_.push_back(setup.make_shared_body(b));
+  }
+  setup.connect_ghosts(bodies_, shared_of);
+  setup.connect_owned(bodies_, shared_of);
+  values_.assign(Offset{setup.n_values} * kWidth, 0.0);
+  outgoing_.assign(Offset{setup.n_outgoing} * kWidth, 0.0);
+  incoming_.assign(Offset{setup.n_incoming} * kWidth, 0.0);
+  Index most = 0;
+  for (const Shared& shared : bodies_) most = std::max(most, shared.dofs);
+  change_.resize(most);
+  sum_.resize(most);
+  reverse_.emplace_back(problem.comm, Setup::plan_of(setup.reverse), kWidth, kReverseTag);
+  forward_.emplace_back(problem.comm, Setup::plan_of(setup.forward), kWidth, kForwardTag);
+}
+
+SharedBodies::~SharedBodies() = default;
+
+void SharedBodies::start(const ConstraintProblem& problem, std::span<const double> velocities) {
+  for (const Shared& shared : bodies_)
+    std::copy_n(velocities.begin() + problem.bodies.dof_begin[shared.body], shared.dofs,
+                values_.begin() + shared.item * kWidth);
+}
+
+void SharedBodies::write_change(std::span<Subdomain> subdomains, const Shared& shared,
+                                const Copy& copy, std::span<double> change) const {
+  const std::span<const double> v = subdomains[copy.subdomain].velocity(copy.body);
+  const double* old = values_.data() + Offset{shared.item} * kWidth;
+  const double share = 1.0 / static_cast<double>(multiplicity_[shared.body]);
+  for (std::size_t m = 0; m < v.size(); ++m) change[m] = (v[m] - old[m]) * share;
+}
+
+void SharedBodies::post_changes(std::span<Subdomain> subdomains) {
+  for (const Shared& shared : bodies_)
+    for (const Copy& copy : shared.copies)
+      if (copy.item != kNoIndex)
+        write_change(subdomains, shared, copy,
+                     std::span(outgoing_).subspan(Offset{copy.item} * kWidth, shared.dofs));
+  reverse_.front().begin(outgoing_);
+}
+
+void SharedBodies::add_changes(std::span<Subdomain> subdomains) {
+  reverse_.front().end(incoming_);
+  for (const Shared& shared : bodies_) {
+    if (shared.contributions.empty()) continue;
+    const std::size_t dofs = shared.dofs;
+    std::fill_n(sum_.begin(), dofs, 0.0);
+    for (const Contribution& part : shared.contributions) {
+      const double* change = incoming_.data() + part.index * kWidth;
+      if (part.local) {
+        write_change(subdomains, shared, shared.copies[part.index], change_);
+        change = change_.data();
+      }
+      for (std::size_t m = 0; m < dofs; ++m) sum_[m] += change[m];
+    }
+    double* value = values_.data() + Offset{shared.item} * kWidth;
+    for (std::size_t m = 0; m < dofs; ++m) value[m] += sum_[m];
+  }
+  forward_.front().begin(values_);
+}
+
+void SharedBodies::finish(std::span<Subdomain> subdomains) {
+  forward_.front().end(values_);
+  for (const Shared& shared : bodies_) {
+    const double* value = values_.data() + Offset{shared.item} * kWidth;
+    for (const Copy& copy : shared.copies)
+      std::copy_n(value, shared.dofs, subdomains[copy.subdomain].velocity(copy.body).data());
+  }
+}
+
+void SharedBodies::read(const ConstraintProblem& problem, std::span<double> velocities) const {
+  for (const Shared& shared : bodies_)
+    if (shared.jointed)
+      std::copy_n(values_.begin() + shared.item * kWidth, shared.dofs,
+                  velocities.begin() + problem.bodies.dof_begin[shared.body]);
+}
+
+void SharedBodies::write(const ConstraintProblem& problem, std::span<const double> velocities,
+                         std::span<Subdomain> subdomains) {
+  for (const Shared& shared : bodies_) {
+    if (!shared.jointed) continue;
+    const double* v = velocities.data() + problem.bodies.dof_begin[shared.body];
+    std::copy_n(v, shared.dofs, values_.begin() + shared.item * kWidth);
+    for (const Copy& copy : shared.copies)
+      std::copy_n(v, shared.dofs, subdomains[copy.subdomain].velocity(copy.body).data());
+  }
+}
+
+}  // namespace catena

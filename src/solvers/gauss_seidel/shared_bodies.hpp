@@ -1,0 +1,93 @@
+// Bodies that several subdomains sweep: how many, and the exchange that adds their parts.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/constraint_problem.hpp"
+#include "solvers/gauss_seidel/subdomain.hpp"
+
+namespace catena {
+
+class JointDrives;
+
+/// The subdomains of this rank: their global numbers, ascending, and the problem's blocks
+/// of each in the problem's order. A rank without blocks has none.
+struct SubdomainMap {
+  std::vector<Index> number;
+  std::vector<std::vector<Index>> blocks;
+};
+/// Bilateral blocks are left out where joints are solved on their own, and what `drives` solves.
+SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
+                            const JointDrives* drives = nullptr);
+
+/// For every dynamic body, which subdomains (over all ranks) sweep it: the multiplicity
+/// n_b of mass splitting, agreed once at set-up, and the exchange after a sweep.
+///
+/// Each copy was swept with n_b M^-1. Its change (V_copy - V_old)/n_b = M^-1 G^T dlambda
+/// with the true mass goes to the body's owner, which adds all changes in ascending
+/// subdomain number and sends the new V to every rank that holds copies: two messages per
+/// neighbour and sweep, and V = V_free + M^-1 G^T lambda holds after them.
+///
+/// Bodies that joints hold are kept here however few subdomains sweep them, so that their owners
+/// know their velocities: read and write connect them to the joints' solve.
+class SharedBodies {
+ public:
+  /// Collective. `touched[i]`: the bodies that the map's i-th subdomain touches, ascending.
+  /// `jointed`: per local body, whether a joint acts on it; the same on all ranks; empty: none.
+  SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
+               std::span<const std::vector<Index>> touched, std::span<const char> jointed);
+  ~SharedBodies();
+
+  /// n_b per local body; 0 where no block here or elsewhere touches it (bodies that this
+  /// rank neither owns nor touches: 0).
+  std::span<const Index> multiplicity() const { return multiplicity_; }
+  /// Per local body: whether its velocities are kept here.
+  std::span<const char> shared() const { return shared_; }
+
+  /// Local. Takes what the copies hold of all shared bodies from a vector in the problem's
+  /// places.
+  void start(const ConstraintProblem& problem, std::span<const double> velocities);
+  /// Neighbours. Sends the changes of ghosts' copies to their owners.
+  void post_changes(std::span<Subdomain> subdomains);
+  /// Neighbours. Waits for the changes, adds them, sends the new velocities.
+  void add_changes(std::span<Subdomain> subdomains);
+  /// Neighbours. Waits for the new velocities and writes them into the copies.
+  void finish(std::span<Subdomain> subdomains);
+  /// Local. Writes the velocities of jointed bodies, as far as known here, in the problem's places.
+  void read(const ConstraintProblem& problem, std::span<double> velocities) const;
+  /// Local. Takes those of jointed bodies, for the copies, too.
+  void write(const ConstraintProblem& problem, std::span<const double> velocities,
+             std::span<Subdomain> subdomains);
+
+ private:
+  struct Copy {                   ///< of a shared body in a local subdomain
+    std::size_t subdomain, body;  ///< positions in the map and in its bodies
+    Index item;                   ///< first item of its change: outgoing if the body is a ghost
+  };
+  struct Contribution {  ///< to a shared owned body, in ascending subdomain number
+    bool local;
+    std::size_t index;  ///< into the body's copies, or first item received
+  };
+  struct Shared {
+    Index body;
+    Index dofs;
+    Index item;  ///< first item of its velocities
+    bool jointed;
+    std::vector<Copy> copies;
+    std::vector<Contribution> contributions;  ///< empty unless owned
+  };
+  struct Setup;
+  void write_change(std::span<Subdomain> subdomains, const Shared& shared, const Copy& copy,
+                    std::span<double> change) const;
+
+  std::vector<Index> multiplicity_;
+  std::vector<char> shared_;
+  std::vector<Shared> bodies_;
+  std::vector<double> values_, outgoing_, incoming_, change_, sum_;
+  std::vector<HaloExchange> reverse_, forward_;  ///< one of each
+};
+
+}  // namespace catena

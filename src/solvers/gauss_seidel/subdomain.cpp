@@ -1,0 +1,309 @@
+#include "solvers/gauss_seidel/subdomain.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "catena/base/index.hpp"
+
+namespace catena {
+namespace {
+
+Index dofs_of(const ProblemBodies& bodies, Index b) {
+  return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+}
+
+/// Calls visit(body) for each body of a block.
+template <class Visit>
+void for_each_body(const ConstraintProblem& problem, Index block, Visit&& visit) {
+  const auto n_contacts = to_index(problem.contacts.size());
+  if (block < n_contacts) {
+    visit(problem.contacts[block].body_a);
+    visit(problem.contacts[block].body_b);
+    return;
+  }
+  const GeneralBlocks& general = problem.blocks;
+  for (Index j = general.body_begin[block - n_contacts];
+       j < general.body_begin[(block - n_contacts) + 1]; ++j)
+    visit(general.body[j]);
+}
+
+void put3(const Vec3& from, double (&to)[3][kLanes], int lane) {
+  for (int i = 0; i < 3; ++i) to[i][lane] = from[i];
+}
+
+Vec3 get3(const double (&from)[3][kLanes], int lane) {
+  return {from[0][lane], from[1][lane], from[2][lane]};
+}
+
+/// First guess of a contact in its frame, shifted by cohesion and made admissible.
+Vec3 guess_of(const LocalRules& rules, const RigidContact& c, std::span<const double> impulses,
+              Index block) {
+  const double* guess = impulses.data() + 3 * block;
+  return admissible_contact(rules.law, {guess[0] + c.cohesion, guess[1], guess[2]}, c.friction);
+}
+
+/// One contact of an ArmBatch by the general local solve (BatchRules::solve).
+void solve_one(const void* context, const double* d, const double* w, const double* lambda,
+               double friction, double* z) {
+  Mat3 full;
+  full << d[0], d[1], d[2], d[1], d[3], d[4], d[2], d[4], d[5];
+  const Vec3 solved =
+      solve_contact(*static_cast<const LocalRules*>(context), make_contact_block(full),
+                    {w[0], w[1], w[2]}, {lambda[0], lambda[1], lambda[2]}, friction);
+  std::copy_n(solved.data(), 3, z);
+}
+
+BatchRules batch_rules_of(const LocalRules& rules) {
+  BatchRules out;
+  out.law = rules.law == ContactLaw::frictionless ? BatchLaw::frictionless
+            : rules.law == ContactLaw::ccp        ? BatchLaw::ccp
+                                                  : BatchLaw::coulomb;
+  out.omega = rules.omega;
+  out.solve = solve_one;
+  out.vector_solve =
+      rules.law == ContactLaw::coulomb && rules.local == LocalSolve::exact && rules.omega == 1.0;
+  return out;
+}
+
+}  // namespace
+
+std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks) {
+  std::vector<char> touched(problem.bodies.size(), 0);
+  for (const Index k : blocks) for_each_body(problem, k, [&](Index b) { touched[b] = 1; });
+  std::vector<Index> bodies;
+  for (Index b = 0; b < problem.bodies.size(); ++b)
+    if (touched[b] != 0) bodies.push_back(b);
+  return bodies;
+}
+
+Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
+                     std::span<const Index> multiplicity, std::span<const char> shared,
+                     const PackRules& rules, std::span<const double> impulses)
+    : rules_(rules),
+      batch_rules_(batch_rules_of(rules.local)),
+      bodies_(touched_bodies(problem, blocks)) {
+  SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
+  if (rules.formulation == Formulation::acceleration)
+    for (PartPlan& part : plan) part = {{}, {}, flatten({part, {}, {}})};
+  const bool arms = std::any_of(plan.begin(), plan.end(),
+                                [](const PartPlan& part) { return !part.arms.empty(); });
+  place_bodies(problem, multiplicity, arms);
+  std::size_t n_spheres = 0, n_arms = 0;
+  for (const PartPlan& part : plan) {
+    n_spheres += part.spheres.size();
+    n_arms += part.arms.size();
+  }
+  spheres_.reserve(n_spheres / kLanes);
+  sphere_origin_.reserve(n_spheres);
+  arms_.reserve(n_arms / kLanes);
+  arm_origin_.reserve(n_arms);
+  for (std::size_t part = 0; part < kSweepParts; ++part) {
+    PartRanges& range = ranges_[part];
+    range = {{spheres_.size(), 0}, {arms_.size(), 0}, {narrow<std::size_t>(general_.size()), 0}};
+    pack_spheres(problem, plan[part].spheres, impulses);
+    pack_arms(problem, plan[part].arms, impulses);
+    pack_general(problem, plan[part].general, impulses);
+    range.spheres.end = spheres_.size();
+    range.arms.end = arms_.size();
+    range.general.end = general_.size();
+  }
+  std::vector<Index>().swap(line_of_body_);
+  scratch_.resize(Offset{2} * general_.most_rows);
+}
+
+void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
+                             bool with_inertia) {
+  const ProblemBodies& bodies = problem.bodies;
+  const std::size_t n = bodies_.size();
+  line_.reserve(n);
+  dofs_.reserve(n);
+  multiplicity_.reserve(n);
+  line_of_body_.resize(bodies.size());
+  Index lines = 1;
+  for (const Index b : bodies_) {
+    line_.push_back(lines);
+    line_of_body_[b] = lines;
+    dofs_.push_back(dofs_of(bodies, b));
+    multiplicity_.push_back(static_cast<double>(std::max<Index>(1, multiplicity[b])));
+    lines += bodies.mass_kind[b] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
+  }
+  lines_.assign(lines, BodyLine{});
+  if (with_inertia) inertia_.assign(lines, InertiaLine{});
+  for (std::size_t i = 0; i < n; ++i) {
+    const Index b = bodies_[i];
+    if (bodies.mass_kind[b] != MassKind::rigid) continue;
+    const double* mass = bodies.inverse_mass.data() + bodies.mass_begin[b];
+    BodyLine& line = lines_[line_[i]];
+    line.x[kInverseMass] = multiplicity_[i] * mass[0];
+    line.x[kInverseInertia] = multiplicity_[i] * (mass[1] + mass[4] + mass[6]) / 3.0;
+    if (!with_inertia) continue;
+    for (std::size_t j = 0; j < 6; ++j) inertia_[line_[i]].x[j] = multiplicity_[i] * mass[j + 1];
+  }
+}
+
+void Subdomain::pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
+                             std::span<const double> impulses) {
+  for (std::size_t first = 0; first < plan.size(); first += kLanes) {
+    SphereBatch& batch = spheres_.emplace_back();
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index block = plan[first + lane];
+      sphere_origin_.push_back(block);
+      if (block != kNoIndex) pack_sphere(problem, block, impulses, batch, lane);
+    }
+  }
+}
+
+void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
+                            std::span<const double> impulses, SphereBatch& batch, int lane) {
+  const RigidContact& c = problem.contacts[block];
+  const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
+  const double* a = lines_[line_a].x;
+  const double* b = lines_[line_b].x;
+  const double arm_a = c.arm_a.dot(c.normal), arm_b = c.arm_b.dot(c.normal);
+  const double d_n = a[kInverseMass] + b[kInverseMass];
+  const double d_t = d_n + arm_a * arm_a * a[kInverseInertia] + arm_b * arm_b * b[kInverseInertia];
+  batch.a[lane] = line_a;
+  batch.b[lane] = line_b;
+  batch.arm_a[lane] = arm_a;
+  batch.arm_b[lane] = arm_b;
+  batch.bias[lane] = c.bias;
+  batch.friction[lane] = c.friction;
+  batch.inverse_d_n[lane] = d_n > 0.0 ? 1.0 / d_n : 0.0;
+  batch.inverse_d_t[lane] = d_t > 0.0 ? 1.0 / d_t : 0.0;
+  const Vec3 z = d_n > 0.0 ? guess_of(rules_.local, c, impulses, block) : Vec3(Vec3::Zero());
+  put3(c.normal, batch.n, lane);
+  put3(z[0] * c.normal + z[1] * c.tangent + z[2] * c.normal.cross(c.tangent), batch.p, lane);
+}
+
+void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
+                          std::span<const double> impulses) {
+  for (std::size_t first = 0; first < plan.size(); first += kLanes) {
+    ArmBatch& batch = arms_.emplace_back();
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index block = plan[first + lane];
+      arm_origin_.push_back(block);
+      // an empty lane solves w = D lambda: zero stays zero
+      for (const int i : {0, 3, 5}) batch.d[i][lane] = 1.0;
+      if (block != kNoIndex) pack_arm(problem, block, impulses, batch, lane);
+    }
+  }
+}
+
+void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
+                         std::span<const double> impulses, ArmBatch& batch, int lane) {
+  const RigidContact& c = problem.contacts[block];
+  const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
+  const Vec3 rows[3] = {c.normal, c.tangent, c.normal.cross(c.tangent)};
+  Mat3 d = (lines_[line_a].x[kInverseMass] + lines_[line_b].x[kInverseMass]) * Mat3::Identity();
+  for (const auto& [line, arm] : {std::pair(line_a, &c.arm_a), std::pair(line_b, &c.arm_b)}) {
+    const double* i = inertia_[line].x;
+    Mat3 inverse;
+    inverse << i[0], i[1], i[2], i[1], i[3], i[4], i[2], i[4], i[5];
+    Mat3 turns;
+    for (int j = 0; j < 3; ++j) turns.col(j) = arm->cross(rows[j]);
+    d += turns.transpose() * inverse * turns;
+  }
+  if (!(d.trace() > 0.0)) return;  // nothing moves: left empty
+  d = make_contact_block(d).d;
+  batch.a[lane] = line_a;
+  batch.b[lane] = line_b;
+  put3(c.normal, batch.n, lane);
+  put3(c.tangent, batch.t, lane);
+  put3(c.arm_a, batch.arm_a, lane);
+  put3(c.arm_b, batch.arm_b, lane);
+  put3(guess_of(rules_.local, c, impulses, block), batch.lambda, lane);
+  batch.bias[lane] = c.bias;
+  batch.friction[lane] = c.friction;
+  const double packed[6] = {d(0, 0), d(0, 1), d(0, 2), d(1, 1), d(1, 2), d(2, 2)};
+  for (int i = 0; i < 6; ++i) batch.d[i][lane] = packed[i];
+}
+
+void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
+                             std::span<const double> impulses) {
+  for (const Index block : plan) {
+    append_block(general_, problem, block, rules_.local.law, impulses, [this](Index body) {
+      const std::size_t i =
+          std::lower_bound(bodies_.begin(), bodies_.end(), body) - bodies_.begin();
+      return BodyPlace{Offset{8} * line_[i], multiplicity_[i]};
+    });
+    if (rules_.formulation == Formulation::acceleration) subtract_free_motion(problem);
+  }
+}
+
+void Subdomain::subtract_free_motion(const ConstraintProblem& problem) {
+  const ExplicitBlocks::Block& block = general_.blocks.back();
+  for (Index j = block.reference_begin; j < block.reference_end; ++j) {
+    const ExplicitBlocks::Reference& ref = general_.references[j];
+    const auto line = to_index(ref.velocity / 8);
+    const std::size_t i = std::lower_bound(line_.begin(), line_.end(), line) - line_.begin();
+    const double* v = problem.bodies.free_velocity.data() + problem.bodies.dof_begin[bodies_[i]];
+    for (Index row = 0; row < block.rows; ++row)
+      for (Index m = 0; m < ref.dofs; ++m)
+        general_.q[block.row + row] -= general_.g[ref.g + (row * ref.dofs + m)] * v[m];
+  }
+}
+
+void Subdomain::load_velocities(const ConstraintProblem& problem,
+                                std::span<const double> velocities) {
+  for (std::size_t i = 0; i < bodies_.size(); ++i) {
+    const std::span<double> copy = velocity(i);
+    std::copy_n(velocities.begin() + problem.bodies.dof_begin[bodies_[i]], copy.size(),
+                copy.begin());
+  }
+}
+
+double Subdomain::sweep(SweepPart part, bool forward) {
+  const PartRanges& range = ranges_[ordinal(part)];
+  batch_rules_.context = &rules_.local;
+  const auto spheres = [&] {
+    return rules_.kernels.sphere(spheres_.data() + range.spheres.begin,
+                                 range.spheres.end - range.spheres.begin, lines_.data(),
+                                 batch_rules_, forward);
+  };
+  const auto arms = [&] {
+    return rules_.kernels.arm(arms_.data() + range.arms.begin, range.arms.end - range.arms.begin,
+                              lines_.data(), inertia_.data(), batch_rules_, forward);
+  };
+  const auto general = [&] {
+    return sweep_explicit_blocks(general_, to_index(range.general.begin),
+                                 to_index(range.general.end), {line_data(), 8 * lines_.size()},
+                                 rules_.local, forward, scratch_);
+  };
+  double residual = 0.0;
+  if (forward) {
+    residual += spheres();
+    residual += arms();
+    residual += general();
+  } else {
+    residual += general();
+    residual += arms();
+    residual += spheres();
+  }
+  return residual;
+}
+
+void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const {
+  for (std::size_t i = 0; i < sphere_origin_.size(); ++i) {
+    if (sphere_origin_[i] == kNoIndex) continue;
+    const RigidContact& c = problem.contacts[sphere_origin_[i]];
+    const Vec3 p = get3(spheres_[i / kLanes].p, narrow<int>(i % kLanes));
+    double* out = impulses.data() + 3 * sphere_origin_[i];
+    out[0] = c.normal.dot(p) - c.cohesion;
+    out[1] = c.tangent.dot(p);
+    out[2] = c.normal.cross(c.tangent).dot(p);
+  }
+  for (std::size_t i = 0; i < arm_origin_.size(); ++i) {
+    if (arm_origin_[i] == kNoIndex) continue;
+    const Vec3 lambda = get3(arms_[i / kLanes].lambda, narrow<int>(i % kLanes));
+    double* out = impulses.data() + 3 * arm_origin_[i];
+    out[0] = lambda[0] - problem.contacts[arm_origin_[i]].cohesion;
+    out[1] = lambda[1];
+    out[2] = lambda[2];
+  }
+  for (const ExplicitBlocks::Block& block : general_.blocks)
+    std::copy_n(general_.lambda.data() + block.row, block.rows,
+                impulses.data() + block.problem_row);
+}
+
+}  // namespace catena

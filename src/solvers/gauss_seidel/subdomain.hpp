@@ -1,0 +1,97 @@
+// What one Gauss-Seidel sweep runs over: the blocks of a subdomain and its own copies of
+// their bodies, packed.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "catena/base/huge_pages.hpp"
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/solvers/gauss_seidel.hpp"
+#include "solvers/gauss_seidel/explicit_blocks.hpp"
+#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/gauss_seidel/sweep_order.hpp"
+
+namespace catena {
+
+/// The bodies (ascending) that `blocks` of the problem touch.
+std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks);
+
+/// How subdomains are packed, the same for all of them.
+struct PackRules {
+  LocalRules local;
+  Formulation formulation = Formulation::velocity;
+  BatchKernels kernels = plain_kernels();
+};
+
+/// One subdomain. Each part of a sweep goes in the order of plan_sweep.
+///
+/// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
+/// allows, else ArmBatch); general blocks with explicit ones. Formulation
+/// `acceleration` holds a_c = M^-1 G^T lambda in place of V, with q - G V_free in place of
+/// q ([ODE] quickstep), and all blocks explicit. M^-1 of a body is multiplied by its
+/// multiplicity (mass splitting), also in D. Batches hold lambda + c n in place of lambda where
+/// a contact has cohesion c.
+class Subdomain {
+ public:
+  /// `blocks` in the problem's order; `multiplicity` and `shared` per local body of the problem:
+  /// blocks at shared bodies make the boundary part. The first guess is made admissible from
+  /// `impulses`.
+  Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
+            std::span<const Index> multiplicity, std::span<const char> shared,
+            const PackRules& rules, std::span<const double> impulses);
+
+  /// Bodies touched, ascending in the problem's local order.
+  std::span<const Index> bodies() const { return bodies_; }
+  /// Velocities of this subdomain's copy of its i-th body.
+  std::span<double> velocity(std::size_t i) {
+    return {line_data() + Offset{8} * line_[i], static_cast<std::size_t>(dofs_[i])};
+  }
+  /// Sets all copies from a vector in the problem's places: V, or M^-1 G^T lambda in the
+  /// acceleration formulation.
+  void load_velocities(const ConstraintProblem& problem, std::span<const double> velocities);
+  /// Sweeps one part; returns the sum of |D dlambda|^2 over its blocks.
+  double sweep(SweepPart part, bool forward);
+  /// Writes lambda of this subdomain's blocks to their place in the problem's rows.
+  void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
+
+ private:
+  /// Where a part's blocks are packed.
+  struct Range {
+    std::size_t begin = 0, end = 0;
+  };
+  struct PartRanges {
+    Range spheres, arms, general;
+  };
+  double* line_data() { return reinterpret_cast<double*>(lines_.data()); }
+  void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
+                    bool with_inertia);
+  Index line_of(Index body) const { return line_of_body_[body]; }
+  void pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
+                    std::span<const double> impulses);
+  void pack_sphere(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
+                   SphereBatch& batch, int lane);
+  void pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
+                 std::span<const double> impulses);
+  void pack_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
+                ArmBatch& batch, int lane);
+  void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
+                    std::span<const double> impulses);
+  void subtract_free_motion(const ConstraintProblem& problem);
+
+  PackRules rules_;
+  BatchRules batch_rules_;
+  std::vector<Index> bodies_, line_, dofs_;
+  std::vector<Index> line_of_body_;  ///< per body of the problem, while packing
+  std::vector<double> multiplicity_;
+  HugeVector<BodyLine> lines_;  ///< line 0 is still and belongs to no body
+  HugeVector<InertiaLine> inertia_;
+  HugeVector<SphereBatch> spheres_;
+  HugeVector<ArmBatch> arms_;
+  std::vector<Index> sphere_origin_, arm_origin_;  ///< block per lane
+  ExplicitBlocks general_;
+  std::vector<double> scratch_;
+  std::array<PartRanges, kSweepParts> ranges_;
+};
+
+}  // namespace catena

@@ -1,0 +1,124 @@
+#include <array>
+#include <vector>
+
+#include "solvers/gauss_seidel/shared_bodies.hpp"
+#include "solvers/gauss_seidel/sweep_engine.hpp"
+#include "solvers/joints/joint_limits_and_motors.hpp"
+
+namespace catena {
+namespace {
+
+class HybridEngine final : public SweepEngine {
+ public:
+  HybridEngine(const ConstraintProblem& problem, DelassusOperator& op, const PackRules& rules,
+               JointSystem* joints, std::span<const double> impulses)
+      : problem_(problem),
+        joints_(joints),
+        drives_(joints == nullptr ? nullptr : std::make_unique<JointDrives>(problem, op, *joints)),
+        map_(map_subdomains(problem, joints == nullptr, drives_.get())),
+        shared_(problem, map_, touched_by(problem, map_),
+                joints == nullptr ? std::span<const char>() : joints->touched()) {
+    for (const std::vector<Index>& blocks : map_.blocks)
+      subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), shared_.shared(), rules,
+                               impulses);
+    // V of the guess as it was made admissible
+    if (joints_ != nullptr) {
+      joint_impulses_.assign(impulses.begin(), impulses.end());
+      drives_->admit(joint_impulses_);
+      // the first solve finds them whatever they are; of redundant rows it would keep what a guess
+      // brings along
+      for_joint_rows([&](std::size_t row) { joint_impulses_[row] = 0.0; });
+    }
+    std::vector<double> guess(problem.n_rows(), 0.0);
+    store_impulses(guess);
+    std::vector<double> velocities(problem.bodies.n_dofs());
+    if (rules.formulation == Formulation::acceleration)
+      op.velocity_changes(guess, velocities);
+    else
+      op.velocities(guess, velocities);
+    if (joints_ != nullptr) {
+      // twice: what regularisation leaves of the first is taken out by the second
+      for (int turn = 0; turn < 2; ++turn) joints_->solve(problem, joint_impulses_, velocities);
+      drives_->solve(joint_impulses_, velocities);
+      velocities_ = velocities;
+    }
+    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem, velocities);
+    shared_.start(problem, velocities);
+  }
+
+  double sweep(bool forward) override {
+    // Backward, the interior's halves change places too: without shared bodies the sweep
+    // is then exactly the forward one's reverse.
+    const std::array<SweepPart, 2> interior =
+        forward ? std::array{SweepPart::first_interior, SweepPart::second_interior}
+                : std::array{SweepPart::second_interior, SweepPart::first_interior};
+    double residual = sweep_part(SweepPart::boundary, forward);
+    shared_.post_changes(subdomains_);
+    residual += sweep_part(interior[0], forward);
+    shared_.add_changes(subdomains_);
+    residual += sweep_part(interior[1], forward);
+    shared_.finish(subdomains_);
+    if (joints_ != nullptr) {
+      shared_.read(problem_, velocities_);
+      joints_->solve(problem_, joint_impulses_, velocities_);
+      drives_->solve(joint_impulses_, velocities_);
+      shared_.write(problem_, velocities_, subdomains_);
+    }
+    return residual;
+  }
+
+  void store_impulses(std::span<double> impulses) const override {
+    for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
+    if (joints_ == nullptr) return;
+    drives_->store(joint_impulses_, impulses);
+    for_joint_rows([&](std::size_t row) { impulses[row] = joint_impulses_[row]; });
+  }
+
+ private:
+  /// Calls visit(row) for the rows of bilateral blocks.
+  template <class Visit>
+  void for_joint_rows(const Visit& visit) const {
+    const GeneralBlocks& blocks = problem_.blocks;
+    const std::size_t first = 3 * problem_.contacts.size();
+    for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+      if (blocks.kind[k] != BlockKind::bilateral) continue;
+      for (std::size_t row = first + blocks.row_begin[k]; row < first + blocks.row_begin[k + 1];
+           ++row)
+        visit(row);
+    }
+  }
+
+  static std::vector<std::vector<Index>> touched_by(const ConstraintProblem& problem,
+                                                    const SubdomainMap& map) {
+    std::vector<std::vector<Index>> touched;
+    for (const std::vector<Index>& blocks : map.blocks)
+      touched.push_back(touched_bodies(problem, blocks));
+    return touched;
+  }
+
+  double sweep_part(SweepPart part, bool forward) {
+    double residual = 0.0;
+    for (Subdomain& subdomain : subdomains_) residual += subdomain.sweep(part, forward);
+    return residual;
+  }
+
+  const ConstraintProblem& problem_;
+  JointSystem* joints_;
+  std::unique_ptr<JointDrives> drives_;  ///< where there are joints
+  SubdomainMap map_;
+  SharedBodies shared_;
+  std::vector<Subdomain> subdomains_;
+  std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
+  std::vector<double> velocities_;      ///< of jointed bodies, in the problem's places
+};
+
+}  // namespace
+
+std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
+                                                DelassusOperator& op, const PackRules& rules,
+                                                JointSystem* joints,
+                                                std::span<const double> impulses) {
+  return std::make_unique<HybridEngine>(problem, op, rules, joints, impulses);
+}
+
+}  // namespace catena

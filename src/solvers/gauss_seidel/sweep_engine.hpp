@@ -1,0 +1,55 @@
+// What carries out Gauss-Seidel's sweeps for one problem.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "catena/constraints/delassus.hpp"
+#include "solvers/gauss_seidel/subdomain.hpp"
+#include "solvers/joints/joint_system.hpp"
+
+namespace catena {
+
+/// A problem packed for sweeping, with its iterate.
+class SweepEngine {
+ public:
+  virtual ~SweepEngine() = default;
+  /// Neighbours. One sweep over all blocks. Returns this rank's sum of |D dlambda|^2, the
+  /// squares of the blocks' own residuals just before their turn.
+  virtual double sweep(bool forward) = 0;
+  /// Local. Writes the iterate, in the problem's order.
+  virtual void store_impulses(std::span<double> impulses) const = 0;
+  /// What the report should say of the method; may be empty.
+  virtual std::string remark() const { return {}; }
+};
+
+/// Collective. The hybrid over subdomains: each sweeps its own blocks by Gauss-Seidel on
+/// copies of shared bodies with n_b M^-1; then their changes are added with the true mass
+/// (SharedBodies). Interior blocks are swept while the messages travel. Formulations
+/// velocity and acceleration. `impulses`: the first guess.
+///
+/// `joints`, if not null, are prepared for the problem and outlive the engine: bilateral blocks are
+/// then not swept, but solved exactly with true masses at the start and after each sweep
+/// (formulation velocity).
+std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
+                                                DelassusOperator& op, const PackRules& rules,
+                                                JointSystem* joints,
+                                                std::span<const double> impulses);
+
+/// Collective. [L11] Algorithm 2.1: keeps the residuals of all rows up to date through
+/// lists of the blocks at each body. Throws Error(bad_input) on more than one subdomain.
+std::unique_ptr<SweepEngine> make_residual_engine(const ConstraintProblem& problem,
+                                                  DelassusOperator& op, const LocalRules& rules,
+                                                  std::span<const double> impulses);
+
+/// Collective. By rows of an assembled N. On several ranks block-Jacobi between ranks,
+/// Gauss-Seidel inside: the diagonal of each block is raised by the row sums of the
+/// off-rank part |N_ij|, so that for symmetric N
+///   N <= N_inside + diag(row sums)
+/// and every sweep descends for the convex laws.
+std::unique_ptr<SweepEngine> make_assembled_engine(const ConstraintProblem& problem,
+                                                   const LocalRules& rules,
+                                                   std::span<const double> impulses);
+
+}  // namespace catena

@@ -1,0 +1,40 @@
+// The order in which a subdomain's blocks are swept.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/solvers/gauss_seidel.hpp"
+#include "solvers/gauss_seidel/local_solve.hpp"
+#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+
+namespace catena {
+
+/// Parts of a sweep: blocks that touch a body shared with another subdomain, then the
+/// others in two halves of about equal work, so that two messages can travel meanwhile.
+enum class SweepPart { boundary, first_interior, second_interior };
+inline constexpr int kSweepParts = 3;
+
+/// Blocks of the problem in the order of a forward sweep: batches of rigid contacts that are
+/// seen as spheres, batches of the other rigid contacts, then blocks with explicit Jacobians. A
+/// batch is kLanes places, kNoIndex where empty; no two of its contacts share a body that moves.
+struct PartPlan {
+  std::vector<Index> spheres, arms;  ///< kLanes a batch
+  std::vector<Index> general;
+};
+using SweepPlan = std::array<PartPlan, kSweepParts>;
+
+/// Plans a sweep over `blocks` (in the problem's order). Rigid contacts go by their smaller local
+/// body, then the other one, prescribed ones counting as last; batches are filled from the next
+/// few contacts in that order, which each keep their place as far as they are disjoint. General
+/// blocks follow in the problem's order. `shared` per local body: whether it is kept up to date
+/// between subdomains or with the joints' solve.
+SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
+                     std::span<const char> shared, const LocalRules& rules);
+
+/// The plan as a plain list of blocks.
+std::vector<Index> flatten(const SweepPlan& plan);
+
+}  // namespace catena

@@ -1,0 +1,255 @@
+#include "solvers/joints/joint_limits_and_motors.hpp"
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace catena {
+namespace {
+
+/// Turns of sweeps over the dense rows, and sweeps in each.
+constexpr int kTurns = 20, kSweeps = 10;
+/// Square of the relative change that counts as none.
+constexpr double kRest = 1e-28;
+/// Of the diagonal, so that rows on the same axis can be free together.
+constexpr double kSoft = 1e-12;
+/// Share of N_ff below which what the joints leave of a row is taken for round-off.
+constexpr double kLeast = 1e-6;
+
+}  // namespace
+
+JointDrives::JointDrives(const ConstraintProblem& problem, DelassusOperator& op,
+                         JointSystem& joints)
+    : problem_(problem) {
+  list_rows(joints);
+  if (total_ > 0) make_columns(op, joints);
+}
+
+void JointDrives::list_rows(JointSystem& joints) {
+  const GeneralBlocks& blocks = problem_.blocks;
+  const std::size_t n_contacts = problem_.contacts.size();
+  const std::span<const char> touched = joints.touched();
+  for (Index k = 0; k < blocks.size(); ++k) {
+    if (blocks.kind[k] != BlockKind::unilateral && blocks.kind[k] != BlockKind::boxed) continue;
+    bool held = blocks.row_begin[k + 1] - blocks.row_begin[k] == 1;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const std::size_t b = blocks.body[j];
+      held = held && (problem_.bodies.mass_kind[b] == MassKind::prescribed || touched[b] != 0);
+    }
+    if (!held) continue;
+    block_.push_back(k);
+    row_.push_back(3 * n_contacts + blocks.row_begin[k]);
+  }
+  total_ = problem_.comm.sum(std::ssize(block_));
+  if (total_ == 0) return;
+  for (Index b = 0; b < problem_.bodies.size(); ++b) {
+    if (touched[b] == 0) continue;
+    for (Index d = problem_.bodies.dof_begin[b]; d < problem_.bodies.dof_begin[b + 1]; ++d)
+      dofs_.push_back(d);
+  }
+  for (Index k = 0; k < blocks.size(); ++k) {
+    if (blocks.kind[k] != BlockKind::bilateral) continue;
+    for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r)
+      rows_.push_back(3 * n_contacts + r);
+  }
+  // of ordered problems what does not depend on the ranks
+  const std::int64_t numbers =
+      total_ * (problem_.ordered ? 2 * rows_.size() : dofs_.size() + rows_.size());
+  const std::int64_t most =
+      problem_.ordered ? problem_.comm.sum(numbers) : problem_.comm.max(numbers);
+  if (total_ > kMost || most > std::int64_t{kMostNumbers}) total_ = 0;
+  if (total_ == 0) return;
+  find_places();
+  has_.assign(n_contacts + blocks.size(), 0);
+  for (const Index k : block_) has_[n_contacts + k] = 1;
+}
+
+/// Collective. Rows stand in the order of their joints.
+void JointDrives::find_places() {
+  std::vector<std::int64_t> names;
+  names.reserve(block_.size());
+  for (const Index k : block_) names.push_back(problem_.blocks.name[k]);
+  const std::vector<std::byte> bytes =
+      problem_.comm.all_gather_bytes(std::as_bytes(std::span(names)));
+  std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
+  std::memcpy(all.data(), bytes.data(), bytes.size());
+  std::sort(all.begin(), all.end());
+  own_.assign(total_, kNoIndex);
+  // a joint's rows lie on one rank, together and in their order
+  for (std::size_t g = 0; g < names.size(); ++g) {
+    const bool same = g > 0 && names[g] == names[g - 1];
+    place_.push_back(same ? place_.back() + 1
+                          : static_cast<std::size_t>(
+                                std::lower_bound(all.begin(), all.end(), names[g]) - all.begin()));
+    own_[place_.back()] = to_index(g);
+  }
+}
+
+/// w of an own row.
+double JointDrives::slip(std::size_t own, std::span<const double> impulses,
+                         std::span<const double> velocities) const {
+  const GeneralBlocks& blocks = problem_.blocks;
+  const std::size_t k = block_[own];
+  const std::size_t row = blocks.row_begin[k];
+  double w = blocks.compliance[row] * impulses[row_[own]] - blocks.q[row];
+  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    const std::size_t b = blocks.body[j];
+    const double* v = velocities.data() + problem_.bodies.dof_begin[b];
+    const Index dofs = problem_.bodies.dof_begin[b + 1] - problem_.bodies.dof_begin[b];
+    for (Index d = 0; d < dofs; ++d) w += g[d] * v[d];
+  }
+  return w;
+}
+
+void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
+  const std::size_t n_rows = problem_.n_rows(), n_dofs = problem_.bodies.n_dofs();
+  const std::size_t first_general = 3 * problem_.contacts.size();
+  std::vector<double> unit(n_rows, 0.0), reaction(n_rows, 0.0), rhs(n_rows, 0.0);
+  std::vector<double> velocities(n_dofs), changes(n_dofs), zero(n_dofs, 0.0);
+  std::vector<double> slips(n_rows - first_general), bias(n_rows - first_general);
+  op.general_slips(zero, {}, bias);
+  const std::size_t line = dofs_.size() + rows_.size();
+  columns_.assign(total_ * line, 0.0);
+  matrix_.assign(total_ * total_, 0.0);
+  std::vector<double> own_diagonal(total_, 0.0);
+  for (std::size_t f = 0; f < total_; ++f) {
+    const bool own = own_[f] != kNoIndex;
+    const std::size_t row = own ? row_[own_[f]] : 0;
+    if (own) unit[row] = 1.0;
+    op.velocity_changes(unit, velocities);
+    op.general_slips(velocities, std::span(unit).subspan(first_general), slips);
+    if (own) own_diagonal[f] = slips[row - first_general] - bias[row - first_general];
+    for (const std::size_t r : rows_) rhs[r] = bias[r - first_general] - slips[r - first_general];
+    joints.move(problem_, rhs, changes, reaction);
+    for (std::size_t d = 0; d < n_dofs; ++d) velocities[d] += changes[d];
+    for (std::size_t g = 0; g < block_.size(); ++g)
+      matrix_[place_[g] * total_ + f] =
+          slip(g, unit, velocities) + problem_.blocks.q[row_[g] - first_general];
+    double* column = columns_.data() + f * line;
+    for (const std::size_t d : dofs_) *column++ = velocities[d];
+    for (const std::size_t r : rows_) *column++ = reaction[r];
+    if (own) unit[row] = 0.0;
+  }
+  problem_.comm.sum(matrix_);
+  problem_.comm.sum(own_diagonal);
+  step_.resize(total_);
+  for (std::size_t f = 0; f < total_; ++f)
+    step_[f] = std::max(matrix_[f * total_ + f], kLeast * own_diagonal[f]);
+  state_.resize(4 * total_);
+  change_.resize(total_);
+}
+
+void JointDrives::admit(std::span<double> impulses) const {
+  if (total_ == 0) return;
+  const GeneralBlocks& blocks = problem_.blocks;
+  for (std::size_t g = 0; g < block_.size(); ++g) {
+    double& lambda = impulses[row_[g]];
+    const std::size_t row = blocks.row_begin[block_[g]];
+    const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
+    lambda =
+        limit ? std::max(lambda, 0.0) : std::clamp(lambda, blocks.lower[row], blocks.upper[row]);
+  }
+}
+
+/// One projected sweep; true if nothing moves beyond round-off.
+bool JointDrives::sweep_rows() {
+  double* w = state_.data();
+  double* lambda = w + total_;
+  const double* lower = lambda + total_;
+  const double* upper = lower + total_;
+  double moved = 0.0, size = 0.0;
+  for (std::size_t f = 0; f < total_; ++f) {
+    if (!(step_[f] > 0.0)) continue;
+    const double d = std::clamp(lambda[f] - w[f] / step_[f], lower[f], upper[f]) - lambda[f];
+    moved += d * d * step_[f];
+    size += lambda[f] * lambda[f] * step_[f];
+    if (d != 0.0) move_row(f, d);
+  }
+  return !(moved > kRest * size);
+}
+
+void JointDrives::move_row(std::size_t f, double d) {
+  state_[total_ + f] += d;
+  change_[f] += d;
+  for (std::size_t g = 0; g < total_; ++g) state_[g] += matrix_[f * total_ + g] * d;
+}
+
+/// Least of the rows between their bounds, as far along the way to it as all stay between; false
+/// where there is nothing to gain.
+bool JointDrives::free_rows() {
+  const double* w = state_.data();
+  const double* lambda = w + total_;
+  const double* lower = lambda + total_;
+  const double* upper = lower + total_;
+  std::vector<std::size_t> free;
+  for (std::size_t f = 0; f < total_; ++f)
+    if (step_[f] > 0.0 && lambda[f] > lower[f] && lambda[f] < upper[f]) free.push_back(f);
+  if (free.size() < 2) return !free.empty();
+  const Eigen::Index n = free.size();
+  Eigen::MatrixXd a(n, n);
+  Eigen::VectorXd d(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const std::size_t f = free[i];
+    for (Eigen::Index j = 0; j < n; ++j) a(i, j) = matrix_[f * total_ + free[j]];
+    a(i, i) += kSoft * step_[f] + (step_[f] - matrix_[f * total_ + f]);
+    d(i) = -w[f];
+  }
+  const Eigen::LLT<Eigen::MatrixXd> factor(a);
+  if (factor.info() != Eigen::Success) return false;
+  d = factor.solve(d);
+  double share = 1.0;
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const std::size_t f = free[i];
+    const double room = d(i) > 0.0 ? upper[f] - lambda[f] : lower[f] - lambda[f];
+    if (std::abs(d(i)) > std::abs(room)) share = std::min(share, room / d(i));
+  }
+  for (Eigen::Index i = 0; i < n; ++i) move_row(free[i], share * d(i));
+  return true;
+}
+
+void JointDrives::solve(std::span<double> impulses, std::span<double> velocities) {
+  if (total_ == 0) return;
+  const GeneralBlocks& blocks = problem_.blocks;
+  std::fill(state_.begin(), state_.end(), 0.0);
+  double* w = state_.data();
+  double* lambda = w + total_;
+  double* lower = lambda + total_;
+  double* upper = lower + total_;
+  for (std::size_t g = 0; g < block_.size(); ++g) {
+    const std::size_t f = place_[g];
+    const std::size_t row = blocks.row_begin[block_[g]];
+    const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
+    w[f] = slip(g, impulses, velocities);
+    lambda[f] = impulses[row_[g]];
+    lower[f] = limit ? 0.0 : blocks.lower[row];
+    upper[f] = limit ? std::numeric_limits<double>::infinity() : blocks.upper[row];
+  }
+  problem_.comm.sum(state_);
+  std::fill(change_.begin(), change_.end(), 0.0);
+  for (int turn = 0; turn < kTurns; ++turn) {
+    bool at_rest = false;
+    for (int sweep = 0; sweep < kSweeps && !at_rest; ++sweep) at_rest = sweep_rows();
+    if (at_rest || !free_rows()) break;
+  }
+  const std::size_t line = dofs_.size() + rows_.size();
+  for (std::size_t f = 0; f < total_; ++f) {
+    const double d = change_[f];
+    if (d == 0.0) continue;
+    const double* column = columns_.data() + f * line;
+    for (const std::size_t i : dofs_) velocities[i] += *column++ * d;
+    for (const std::size_t r : rows_) impulses[r] += *column++ * d;
+  }
+  // a row taken to its bound by a part of a step has it to round-off only
+  for (std::size_t g = 0; g < block_.size(); ++g)
+    impulses[row_[g]] = std::clamp(lambda[place_[g]], lower[place_[g]], upper[place_[g]]);
+}
+
+void JointDrives::store(std::span<const double> from, std::span<double> to) const {
+  if (total_ == 0) return;
+  for (const std::size_t row : row_) to[row] = from[row];
+}
+
+}  // namespace catena

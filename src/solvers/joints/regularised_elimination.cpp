@@ -1,0 +1,513 @@
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "catena/base/error.hpp"
+#include "solvers/joints/tree_factor.hpp"
+
+namespace catena {
+namespace {
+
+/// Of every row where redundant rows are too many to be told from small pivots by null vectors.
+constexpr double kLargeRegularisation = 1e-9;
+/// The same once they have been told, in misfits of the joints (JointBlocks::misfit).
+constexpr double kRegularisationOfMisfit = 1e-3;
+/// Rows with pivots (over the diagonal) below this may be redundant.
+constexpr double kSuspicious = 1e-7;
+/// n^T A n of unit vectors, a sum of squares and therefore known far below round-off of A: null.
+/// Bodies that miss their places by a part m of a length, though, turn a null vector's into some
+/// m^2: taken for genuine, such rows lock the mechanism, and their reactions have no bound. How
+/// many m^2 depends on the mechanism (a ring of 12 hinges on a bump: more than 100), so up to
+/// kNullOfMisfit m^2 the widest gap in the spectrum decides (count_null). Above kSoftest nothing is
+/// null whatever the misfit: a direction that is taken for null holds nothing together, one that is
+/// taken for genuine stops the mechanism for a step.
+constexpr double kNull = 1e-18;
+constexpr double kNullOfMisfit = 1e4;
+constexpr double kSoftest = 1e-4;
+/// Least ratio that is a gap: the softest values of a chain of N hinges, all of them genuine,
+/// follow each other as 1, 16, 81, 256, ...
+constexpr double kGap = 30.0;
+/// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
+constexpr double kMostWork = 1e6;
+/// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
+/// growth and all of it between the two epsilons.
+const double kGrowth = std::sqrt(kLargeRegularisation / kJointRegularisation);
+constexpr double kDriveWeight = 1e3;
+/// Naming redundant rows may cost a factorisation in a poor order up to this size.
+constexpr Index kMostRowsNamed = 20000;
+constexpr int kRefinements = 8;
+constexpr std::size_t kNamed = 100;
+
+/// How many of the values of n^T A n, ascending, are null where joints miss their places by
+/// `misfit`: all up to kNull, and beyond, up to what the misfit allows, those below the widest gap
+/// (as a ratio), if there is one; `above` is the value that bounds the last gap. Values are over
+/// the diagonal and misfits over arms, so that units do not count.
+Eigen::Index count_null(const Eigen::VectorXd& values, double misfit, double above) {
+  const double expected = std::max(kNull, misfit * misfit);
+  const double most = std::max(kNull, std::min(kNullOfMisfit * misfit * misfit, kSoftest));
+  Eigen::Index least = 0;
+  while (least < values.size() && values[least] <= kNull) ++least;
+  // beyond that a misfit says nothing of which values are null
+  if (least == values.size() || expected > kSoftest) return least;
+  Eigen::Index null = least;
+  double widest = std::max(kGap, values[least] / expected);
+  for (Eigen::Index n = least + 1; n <= values.size() && values[n - 1] <= most; ++n) {
+    const double gap = (n < values.size() ? values[n] : above) / std::max(values[n - 1], expected);
+    if (!(gap > widest)) continue;
+    widest = gap;
+    null = n;
+  }
+  return null;
+}
+
+/// diag(G M^-1 G^T + Sigma); 1 where a row is empty.
+void diagonal(const JointBlocks& joints, std::span<double> out) {
+  const GeneralBlocks& blocks = joints.blocks;
+  const ProblemBodies& bodies = joints.bodies;
+  std::vector<double> f;
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    const std::size_t first = blocks.row_begin[k];
+    const auto rows = blocks.row_begin[k + 1] - first;
+    for (std::size_t r = 0; r < rows; ++r) out[first + r] = blocks.compliance[first + r];
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index body = blocks.body[j];
+      const std::size_t b = body;
+      const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
+      if (bodies.mass_kind[b] == MassKind::rigid) {
+        for (std::size_t r = 0; r < rows; ++r, g += 6) {
+          out[first + r] += m[0] * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) + m[1] * g[3] * g[3] +
+                            m[4] * g[4] * g[4] + m[6] * g[5] * g[5] +
+                            2.0 * (m[2] * g[3] * g[4] + m[3] * g[3] * g[5] + m[5] * g[4] * g[5]);
+        }
+        continue;
+      }
+      f.resize(dofs);
+      for (std::size_t r = 0; r < rows; ++r, g += dofs) {
+        apply_inverse_mass(bodies, body, {g, dofs}, f);
+        out[first + r] += std::inner_product(f.begin(), f.end(), g, 0.0);
+      }
+    }
+  }
+  for (double& d : out) d = d == 0.0 ? 1.0 : d;
+}
+
+/// Per row, which mechanism it belongs to, 0 .. n-1.
+std::vector<Index> mechanism_of_rows(const JointBlocks& structure, Index& n) {
+  const GeneralBlocks& blocks = structure.blocks;
+  std::vector<Index> up(structure.bodies.size());
+  std::iota(up.begin(), up.end(), 0);
+  const auto root = [&](Index b) {
+    while (up[b] != b) {
+      b = up[b] = up[up[b]];
+    }
+    return b;
+  };
+  const auto first_body = [&](std::size_t k) { return blocks.body[blocks.body_begin[k]]; };
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    CATENA_CHECK(blocks.body_begin[k + 1] > blocks.body_begin[k], "joints have bodies");
+    for (Index j = blocks.body_begin[k] + 1; j < blocks.body_begin[k + 1]; ++j) {
+      up[root(blocks.body[j])] = root(first_body(k));
+    }
+  }
+  std::vector<Index> number(up.size(), kNoIndex);
+  std::vector<Index> of_row;
+  n = 0;
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    Index& mechanism = number[root(first_body(k))];
+    if (mechanism == kNoIndex) mechanism = n++;
+    of_row.resize(blocks.row_begin[k + 1], mechanism);
+  }
+  return of_row;
+}
+
+/// product[m] (i, j) += n_i^T A n_j over the rows of mechanism m, as (G^T n_i)^T M^-1 (G^T n_j) and
+/// Sigma's part.
+void add_products(const JointBlocks& joints, const std::vector<std::vector<double>>& n,
+                  std::span<const Index> mechanism, std::vector<Eigen::MatrixXd>& product) {
+  const GeneralBlocks& blocks = joints.blocks;
+  const ProblemBodies& bodies = joints.bodies;
+  const std::size_t dofs = bodies.n_dofs();
+  std::vector<std::vector<double>> f(n.size(), std::vector<double>(dofs, 0.0)), v = f;
+  std::vector<Index> of_body(bodies.size(), kNoIndex);
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const std::size_t body = blocks.body[j];
+      const std::size_t first = bodies.dof_begin[body];
+      const std::size_t end = bodies.dof_begin[body + 1];
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+      of_body[body] = mechanism[blocks.row_begin[k]];
+      for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
+        for (std::size_t d = first; d < end; ++d, ++g) {
+          for (std::size_t i = 0; i < n.size(); ++i) f[i][d] += *g * n[i][r];
+        }
+      }
+    }
+  }
+  const auto add = [&](Index m, auto&& term) {
+    if (m == kNoIndex) return;
+    Eigen::MatrixXd& p = product[m];
+    for (Eigen::Index i = 0; i < p.rows(); ++i) {
+      for (Eigen::Index k = 0; k < p.cols(); ++k) {
+        p(i, k) += term(i, k);
+      }
+    }
+  };
+  for (std::size_t b = 0; b < of_body.size(); ++b) {
+    const std::size_t first = bodies.dof_begin[b];
+    const auto count = bodies.dof_begin[b + 1] - first;
+    for (std::size_t i = 0; i < n.size(); ++i) {
+      apply_inverse_mass(bodies, to_index(b), {f[i].data() + first, count},
+                         {v[i].data() + first, count});
+    }
+    add(of_body[b], [&](std::size_t i, std::size_t k) {
+      return std::inner_product(f[i].begin() + first, f[i].begin() + (first + count),
+                                v[k].begin() + first, 0.0);
+    });
+  }
+  for (std::size_t r = 0; r < mechanism.size(); ++r) {
+    add(mechanism[r],
+        [&](std::size_t i, std::size_t k) { return n[i][r] * blocks.compliance[r] * n[k][r]; });
+  }
+}
+
+class RegularisedElimination final : public JointElimination {
+ public:
+  RegularisedElimination(const JointBlocks& structure, std::unique_ptr<CholeskyFactor> factor)
+      : factor_(std::move(factor)),
+        name_(structure.blocks.name),
+        row_begin_(structure.blocks.row_begin),
+        drive_(structure.drive) {
+    if (std::find(drive_.begin(), drive_.end(), 1) == drive_.end()) drive_.clear();
+    mechanism_ = mechanism_of_rows(structure, n_mechanisms_);
+    const std::size_t n = structure.blocks.n_rows();
+    for (auto* v : {&diagonal_, &added_, &pivot_, &second_pivot_, &change_}) v->resize(n, 1.0);
+    sum_.resize(n_mechanisms_);
+  }
+
+  void factor(const JointBlocks& joints) override;
+  void solve(std::span<const double> b, std::span<double> lambda) override;
+  const FactorReport& report() const override { return report_; }
+
+ private:
+  void factor_with(const JointBlocks& joints, double epsilon);
+  void find_candidates();
+  void find_null_vectors(const JointBlocks& joints);
+  void iterate_towards_null(std::size_t most);
+  void separate_null(const JointBlocks& joints);
+  void keep_growing_candidates(const JointBlocks& joints);
+  void name_redundant_rows();
+  void make_report();
+  void sums(std::span<const double> a, std::span<const double> b);
+  void add(std::span<const double> n, bool weighted, std::span<double> x);
+  void remove_reactions_at_rest(std::span<double> x);
+  void find_yielding_drives();
+  void yield_drives(std::span<double> b);
+
+  std::unique_ptr<CholeskyFactor> factor_;
+  std::vector<std::int64_t> name_;
+  std::vector<Index> row_begin_;
+  std::vector<char> drive_;  ///< per row: JointBlocks::drive; empty: there are none
+  Index n_mechanisms_ = 0;
+  std::vector<Index> mechanism_;  ///< per row
+  FactorReport report_;
+  double epsilon_ = 0.0;
+  double smallest_pivot_ = 1.0;   ///< when pivots were last looked at
+  double misfit_ = 0.0;           ///< JointBlocks::misfit
+  double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
+  bool looked_ = false;           ///< pivots were looked at; costly ones are once
+  bool grown_ = false;  ///< redundant rows were told by their growing pivots, once for all
+  std::vector<Index> redundant_;  ///< rows, ascending
+  /// Per mechanism the rows that may be redundant, those with the smallest pivots first.
+  std::vector<std::vector<Index>> candidates_;
+  /// N: null vectors of A, D-orthonormal within each mechanism; vector i of all mechanisms in one.
+  std::vector<std::vector<double>> null_;
+  /// Per mechanism what its drives give way by, D^(1/2) b of its drives' rows, for N^T b = 1.
+  std::vector<Eigen::MatrixXd> yield_;
+  std::vector<std::vector<Index>> drives_;  ///< per mechanism: rows
+  std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
+};
+
+void RegularisedElimination::factor_with(const JointBlocks& joints, double epsilon) {
+  epsilon_ = epsilon;
+  for (std::size_t i = 0; i < added_.size(); ++i) added_[i] = epsilon * diagonal_[i];
+  // without null vectors what contradicts is shared by these weights, for the most part by drives
+  for (std::size_t i = 0; grown_ && i < drive_.size(); ++i)
+    if (drive_[i] != 0) added_[i] *= kDriveWeight;
+  if (factor_->factor(joints, added_)) return;
+  if (epsilon < kLargeRegularisation) return factor_with(joints, kLargeRegularisation);
+  throw Error("the matrix of " + std::to_string(added_.size()) +
+                  " joint rows is not positive definite, though regularised",
+              "joints", "look for joints with very different masses or lengths",
+              ExitCode::runtime_error);
+}
+
+/// Reads the pivots.
+void RegularisedElimination::find_candidates() {
+  factor_->pivots(pivot_);
+  smallest_pivot_ = 1.0;
+  for (std::size_t i = 0; i < pivot_.size(); ++i) {
+    pivot_[i] /= diagonal_[i];
+    smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
+  }
+  candidates_.assign(n_mechanisms_, {});
+  const double suspicious =
+      std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
+  if (!(smallest_pivot_ < genuine_)) return;
+  for (std::size_t i = 0; i < pivot_.size(); ++i) {
+    if (pivot_[i] < suspicious) {
+      candidates_[mechanism_[i]].push_back(to_index(i));
+    }
+  }
+  for (std::vector<Index>& rows : candidates_) {
+    std::stable_sort(rows.begin(), rows.end(),
+                     [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
+  }
+}
+
+void RegularisedElimination::factor(const JointBlocks& joints) {
+  report_ = {};
+  misfit_ = joints.misfit;
+  diagonal(joints, diagonal_);
+  if (grown_) {
+    // misfits contradict each other on redundant rows by about their size, which 1/epsilon
+    // magnifies
+    factor_with(joints, std::clamp(kRegularisationOfMisfit * joints.misfit, kJointRegularisation,
+                                   kLargeRegularisation));
+    make_report();
+    return;
+  }
+  factor_with(joints, kJointRegularisation);
+  if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMostRowsNamed)) {
+    looked_ = true;
+    find_candidates();
+  }
+  find_null_vectors(joints);
+  make_report();
+}
+
+void RegularisedElimination::make_report() {
+  report_.smallest_pivot = smallest_pivot_;
+  report_.regularisation = epsilon_;
+  report_.raised = factor_->raised();
+  report_.flops = factor_->flops();
+  name_redundant_rows();
+}
+
+/// Too many candidates for null vectors: those are redundant whose pivots grow with epsilon, looked
+/// for once. Reactions are of least norm as far as velocities do not contradict
+/// each other.
+void RegularisedElimination::keep_growing_candidates(const JointBlocks& joints) {
+  grown_ = true;
+  factor_with(joints, kLargeRegularisation);
+  factor_->pivots(second_pivot_);
+  for (const std::vector<Index>& rows : candidates_) {
+    for (const Index row : rows) {
+      const std::size_t i = row;
+      // round-off may have taken the first pivot
+      const double first = std::max(pivot_[i], kPivotFloor * kJointRegularisation);
+      if (second_pivot_[i] > kGrowth * first * diagonal_[i]) redundant_.push_back(row);
+    }
+  }
+}
+
+void RegularisedElimination::name_redundant_rows() {
+  for (const Index row : redundant_) {
+    if (report_.redundant.size() == kNamed) return;
+    const auto above = std::upper_bound(row_begin_.begin(), row_begin_.end(), row);
+    const auto k = (above - row_begin_.begin()) - 1;
+    report_.redundant.push_back({name_[k], narrow<int>(row - row_begin_[k])});
+  }
+}
+
+/// sum_[m] = a . b over the rows of mechanism m.
+void RegularisedElimination::sums(std::span<const double> a, std::span<const double> b) {
+  std::fill(sum_.begin(), sum_.end(), 0.0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum_[mechanism_[i]] += a[i] * b[i];
+  }
+}
+
+/// x <- x - [D] n sum_, mechanism by mechanism.
+void RegularisedElimination::add(std::span<const double> n, bool weighted, std::span<double> x) {
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] -= (weighted ? diagonal_[i] : 1.0) * n[i] * sum_[mechanism_[i]];
+  }
+}
+
+/// x <- x - N N^T D x: what is left is of least norm in the metric of D.
+void RegularisedElimination::remove_reactions_at_rest(std::span<double> x) {
+  for (const std::vector<double>& n : null_) {
+    for (std::size_t i = 0; i < x.size(); ++i) change_[i] = diagonal_[i] * x[i];
+    sums(n, change_);
+    add(n, false, x);
+  }
+}
+
+void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
+  null_.clear();
+  yield_.clear();
+  redundant_.clear();
+  std::size_t most = 0;
+  for (const std::vector<Index>& rows : candidates_) most = std::max(most, rows.size());
+  if (most == 0) return;
+  const auto k = static_cast<double>(most);
+  if (k * k * static_cast<double>(diagonal_.size()) > kMostWork) {
+    keep_growing_candidates(joints);
+  } else {
+    iterate_towards_null(most);
+    separate_null(joints);
+    find_yielding_drives();
+  }
+  std::sort(redundant_.begin(), redundant_.end());
+  if (redundant_.empty()) genuine_ = 0.3 * smallest_pivot_;
+}
+
+/// Inverse iteration from the candidates: (A + epsilon D)^-1 D multiplies null vectors by
+/// 1/epsilon and others by 1/(epsilon + sigma).
+void RegularisedElimination::iterate_towards_null(std::size_t most) {
+  std::vector<double> x(diagonal_.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    std::fill(x.begin(), x.end(), 0.0);
+    for (const std::vector<Index>& rows : candidates_) {
+      if (i < rows.size()) x[rows[i]] = 1.0;
+    }
+    for (int round = 0; round < 4; ++round) {
+      for (std::size_t r = 0; r < x.size(); ++r) x[r] *= added_[r];
+      factor_->solve(x);
+      remove_reactions_at_rest(x);
+      remove_reactions_at_rest(x);
+      for (std::size_t r = 0; r < x.size(); ++r) change_[r] = x[r] * diagonal_[r];
+      sums(x, change_);
+      for (std::size_t r = 0; r < x.size(); ++r) {
+        const double square = sum_[mechanism_[r]];
+        if (square > 0.0) x[r] /= std::sqrt(square);
+      }
+    }
+    null_.push_back(x);
+  }
+}
+
+/// Rayleigh and Ritz: the null vectors among the combinations of those in null_, mechanism by
+/// mechanism, and how many rows are redundant.
+void RegularisedElimination::separate_null(const JointBlocks& joints) {
+  const Eigen::Index most = null_.size();
+  std::vector<Eigen::MatrixXd> product(candidates_.size());
+  for (std::size_t m = 0; m < candidates_.size(); ++m) {
+    const Eigen::Index k = candidates_[m].size();
+    product[m].setZero(k, k);
+  }
+  add_products(joints, null_, mechanism_, product);
+  std::vector<Eigen::MatrixXd> combination(candidates_.size());
+  Eigen::Index kept = 0;
+  for (std::size_t m = 0; m < candidates_.size(); ++m) {
+    if (product[m].size() == 0) continue;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(product[m]);
+    // what is not among the candidates is stiffer than they are, by 1 at most
+    const Eigen::Index null = count_null(eigen.eigenvalues(), misfit_, 1.0);
+    combination[m] = eigen.eigenvectors().leftCols(null);
+    redundant_.insert(redundant_.end(), candidates_[m].begin(), candidates_[m].begin() + null);
+    kept = std::max(kept, null);
+  }
+  Eigen::VectorXd old(most);
+  for (std::size_t r = 0; r < diagonal_.size(); ++r) {
+    const Eigen::MatrixXd& u = combination[mechanism_[r]];
+    for (Eigen::Index i = 0; i < most; ++i) old[i] = null_[i][r];
+    for (Eigen::Index i = 0; i < kept; ++i) {
+      null_[i][r] = i < u.cols() ? u.col(i).dot(old.head(u.rows())) : 0.0;
+    }
+  }
+  null_.resize(kept);
+}
+
+/// Drives that contradict the rest of their mechanism are to give way, not the joints of its loop:
+/// b is made possible by changing the drives' rows alone as far as they take part. With P the
+/// drives' rows of D^(1/2) N, P^T P tells by how much a combination of null vectors is one of
+/// drives; as A n = 0, that is also n^T A n of its other rows: where it counts as null for them,
+/// the joints are redundant without the drives, which are right then and must not give way.
+void RegularisedElimination::find_yielding_drives() {
+  if (drive_.empty() || null_.empty()) return;
+  const std::size_t n_mechanisms = n_mechanisms_;
+  drives_.assign(n_mechanisms, {});
+  for (std::size_t r = 0; r < drive_.size(); ++r)
+    if (drive_[r] != 0) drives_[mechanism_[r]].push_back(to_index(r));
+  yield_.resize(n_mechanisms);
+  for (std::size_t m = 0; m < n_mechanisms; ++m) {
+    const std::vector<Index>& rows = drives_[m];
+    Eigen::MatrixXd p(rows.size(), null_.size());
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const std::size_t row = rows[r];
+      for (std::size_t i = 0; i < null_.size(); ++i)
+        p(r, i) = std::sqrt(diagonal_[row]) * null_[i][row];
+    }
+    if (p.size() == 0) continue;
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(p.transpose() * p);
+    const Eigen::Index null = count_null(eigen.eigenvalues(), misfit_, 1.0);
+    const Eigen::Index held = eigen.eigenvalues().size() - null;
+    const auto u = eigen.eigenvectors().rightCols(held);
+    yield_[m] = p * u * eigen.eigenvalues().tail(held).cwiseInverse().asDiagonal() * u.transpose();
+  }
+}
+
+/// b of contradictory drives becomes what the joints allow.
+void RegularisedElimination::yield_drives(std::span<double> b) {
+  if (yield_.empty()) return;
+  Eigen::MatrixXd contradiction(null_.size(), n_mechanisms_);
+  for (std::size_t i = 0; i < null_.size(); ++i) {
+    sums(null_[i], b);
+    contradiction.row(i) = Eigen::Map<const Eigen::RowVectorXd>(sum_.data(), n_mechanisms_);
+  }
+  for (std::size_t m = 0; m < yield_.size(); ++m) {
+    if (yield_[m].size() == 0) continue;
+    const Eigen::VectorXd change = yield_[m] * contradiction.col(m);
+    for (std::size_t r = 0; r < drives_[m].size(); ++r) {
+      const std::size_t row = drives_[m][r];
+      b[row] -= std::sqrt(diagonal_[row]) * change[r];
+    }
+  }
+}
+
+/// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
+/// regularised system is epsilon D x, exactly: no product with A is needed to refine.
+void RegularisedElimination::solve(std::span<const double> b, std::span<double> lambda) {
+  if (lambda.data() != b.data()) std::copy(b.begin(), b.end(), lambda.begin());
+  yield_drives(lambda);
+  for (const std::vector<double>& n : null_) {
+    sums(n, lambda);
+    add(n, true, lambda);
+  }
+  factor_->solve(lambda);
+  remove_reactions_at_rest(lambda);
+  std::vector<double>& delta = second_pivot_;
+  std::copy(lambda.begin(), lambda.end(), delta.begin());
+  double before = 0.0;
+  for (int round = 0; round < kRefinements; ++round) {
+    for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= added_[i];
+    factor_->solve(delta);
+    remove_reactions_at_rest(delta);
+    double change = 0.0, size = 0.0;
+    for (std::size_t i = 0; i < delta.size(); ++i) {
+      change += diagonal_[i] * delta[i] * delta[i];
+      size += diagonal_[i] * lambda[i] * lambda[i];
+    }
+    // contradictory rows that were not found: their reactions would grow without end
+    if (round > 0 && !(change < 0.81 * before)) {
+      looked_ = false;
+      return;
+    }
+    for (std::size_t i = 0; i < delta.size(); ++i) lambda[i] += delta[i];
+    before = change;
+    if (epsilon_ * std::sqrt(change) <= 1e-16 * std::sqrt(size)) return;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<JointElimination> make_regularised(const JointBlocks& structure,
+                                                   std::unique_ptr<CholeskyFactor> factor) {
+  return std::make_unique<RegularisedElimination>(structure, std::move(factor));
+}
+
+}  // namespace catena

@@ -1,0 +1,98 @@
+// Cholesky factors of A = G M^-1 G^T + Sigma for eliminations of joints, and what they share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "solvers/joints/elimination.hpp"
+
+namespace catena {
+
+/// Factor of A + diag(added) for a fixed structure; one way of elimination each. No ranks take
+/// part but this one.
+class CholeskyFactor {
+ public:
+  virtual ~CholeskyFactor() = default;
+  /// False: the matrix was not positive definite to round-off; then solve() may not be called.
+  /// Numbers that are not finite are passed on to the solution.
+  virtual bool factor(const JointBlocks& joints, std::span<const double> added) = 0;
+  /// x = (A + diag(added))^-1 x.
+  virtual void solve(std::span<double> x) = 0;
+  /// Pivots of the last factor(), per row, before they were raised.
+  virtual void pivots(std::span<double> out) = 0;
+  /// Whether pivots() costs more than a factorisation.
+  virtual bool costly_pivots() const { return false; }
+  virtual std::int64_t raised() const = 0;  ///< rows whose pivot was raised in the last factor()
+  virtual std::int64_t flops() const = 0;   ///< multiply-adds of the last factor()
+};
+
+/// The elimination that a factor makes (docs/theory.md, "Trees and loops"): chooses epsilon, finds
+/// and names redundant rows, keeps the reactions free of what they cannot decide, and refines, so
+/// that w of the unregularised A is at round-off.
+std::unique_ptr<JointElimination> make_regularised(const JointBlocks& structure,
+                                                   std::unique_ptr<CholeskyFactor> factor);
+
+/// Pivots below this part of `added` are raised to `added`.
+inline constexpr double kPivotFloor = 0.01;
+
+/// A forest's factor, joints from the leaves to the roots. With W_b the inverse mass of body b as
+/// the joints eliminated so far leave it (M_b^-1 at first), joint j from child c to parent p has
+///
+///   T_j = Sigma_j + G_c W_c G_c^T + G_p W_p G_p^T = L_j L_j^T,
+///   X_j = L_j^-1 G_p W_p,   W_p <- W_p - X_j^T X_j,
+///
+/// which is the Cholesky factorisation of A in that order; L's entries between joints at p are
+/// G_kp X_j^T and are never formed. Joints to the world have no child.
+class TreeFactor final : public CholeskyFactor {
+ public:
+  /// Blocks with in_forest != 0 (empty: all). Throws std::logic_error where they close a loop, or
+  /// are not of rigid bodies, one or two per block, and 1 to 6 rows.
+  TreeFactor(const JointBlocks& structure, std::span<const char> in_forest);
+
+  bool factor(const JointBlocks& joints, std::span<const double> added) override;
+  void solve(std::span<double> x) override {
+    forward(x);
+    backward(x);
+  }
+  void pivots(std::span<double> out) override;
+  std::int64_t raised() const override { return raised_; }
+  std::int64_t flops() const override { return flops_; }
+
+  /// x = L^-1 x and x = L^-T x; rows that are not of the forest stay as they are.
+  void forward(std::span<double> x);
+  void backward(std::span<double> x);
+
+ private:
+  struct Joint {
+    Index block;
+    Index parent, child;          ///< places in body_; child -1: none
+    Index parent_ref, child_ref;  ///< of the block's bodies
+    Index row;
+    int rows;
+    std::int64_t data;  ///< G_p, G_c, X: 6 rows each (G_c if there is a child), L: rows x rows
+  };
+  void order(const JointBlocks& structure, std::span<const char> in_forest);
+  void visit(const JointBlocks& structure, Index root, std::span<char> state,
+             std::vector<Index>& place);
+  Joint joint_at(const JointBlocks& structure, Index block, Index parent_ref) const;
+  void list_blocks_of_bodies(const JointBlocks& structure, std::span<const char> in_forest);
+  template <int M>
+  void factor_joint(const Joint& joint, const JointBlocks& joints, std::span<const double> added);
+  template <int M>
+  void forward_joint(const Joint& joint, std::span<double> x);
+  template <int M>
+  void backward_joint(const Joint& joint, std::span<double> x);
+
+  std::vector<Joint> joints_;  ///< in pivot order
+  std::vector<Index> body_;    ///< local bodies, by place
+  std::vector<double> data_, pivot_;
+  std::vector<std::array<double, 36>> w_;  ///< per place
+  std::vector<std::array<double, 6>> u_;   ///< per place: velocities (forward), impulses (backward)
+  std::vector<Index> block_begin_, block_of_body_;
+  std::int64_t raised_ = 0, flops_ = 0;
+};
+
+}  // namespace catena

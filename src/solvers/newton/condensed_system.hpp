@@ -1,0 +1,65 @@
+// How a Newton system is brought into the form whose matrix is factored.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/delassus.hpp"
+#include "solvers/newton/newton_system.hpp"
+
+namespace catena {
+
+/// A square matrix over all ranks as a list of entries; what stands at the same place adds up.
+/// Every rank owns consecutive rows; its entries may lie in rows of others.
+struct MatrixPattern {
+  std::int64_t first = 0;  ///< this rank's first unknown
+  Index owned = 0;         ///< unknowns of this rank
+  std::int64_t total = 0;  ///< over all ranks
+  int block_size = 1;      ///< that all unknowns come in
+  std::vector<Index> row, column;
+};
+
+/// What factor and right-hand side a system C dlambda + B N dlambda = g leads to. N is taken with
+/// `regularisation` times its diagonal added, so that C + B Sigma has an inverse.
+class NewtonForm {
+ public:
+  virtual ~NewtonForm() = default;
+
+  const MatrixPattern& pattern() const { return pattern_; }
+  /// The pattern's lists are not needed any more.
+  void forget_entries();
+  /// Local. Takes the numbers and writes the matrix, an entry after the other. False: a block has
+  /// no inverse (in the symmetric kind: is not positive definite), or is not finite.
+  virtual bool take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+                    std::span<double> values) = 0;
+  /// Neighbours. The right-hand side (owned unknowns) that residual r (rows) asks for.
+  virtual void condense(std::span<const double> r, std::span<double> right) = 0;
+  /// Neighbours. dlambda (rows) of the unknowns z.
+  virtual void expand(std::span<const double> r, std::span<const double> z,
+                      std::span<double> dlambda) = 0;
+  /// Collective. How much larger than a residual of the unknowns the residual of the rows can be:
+  /// about |residual of rows| / |residual of unknowns|, 2-norms; after take().
+  virtual double gain() { return 1.0; }
+  /// The matrix of the symmetric kind is symmetric to round-off.
+  virtual bool is_symmetric() const { return true; }
+  /// Collective. Motions as one rigid body, in owned unknowns; none if they make no sense.
+  virtual std::vector<std::vector<double>> rigid_motions() { return {}; }
+
+ protected:
+  MatrixPattern pattern_;
+};
+
+/// Collective. Velocities: (I + Y^T E Y) z = Y^T e with Y = G L, M^-1 = L L^T, dV = L z.
+std::unique_ptr<NewtonForm> make_body_form(const ConstraintProblem& problem);
+/// Collective. Rows of an assembled operator: C + B N as it stands.
+std::unique_ptr<NewtonForm> make_row_form(const ConstraintProblem& problem);
+
+/// Local. out = (C + B (Sigma + regularisation D))^-1 of one block of m rows, D: `diagonal`;
+/// false if there is none. `b` null: symmetric, by Cholesky.
+bool invert_regularised(int m, const double* c, const double* b, const double* sigma,
+                        const double* diagonal, double regularisation, double* out);
+
+}  // namespace catena

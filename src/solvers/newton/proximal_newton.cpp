@@ -1,0 +1,53 @@
+#include "solvers/newton/proximal_newton.hpp"
+
+#include <optional>
+
+#include "catena/base/timer.hpp"
+#include "solvers/newton/proximal_newton_steps.hpp"
+
+namespace catena {
+namespace {
+
+class ProximalNewton final : public Solver {
+ public:
+  explicit ProximalNewton(const ProximalNewtonSettings& settings) : settings_(settings) {}
+  std::string_view name() const override { return "proximal_newton"; }
+
+  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
+                    std::span<double> velocities) override {
+    const double started = wall_seconds();
+    DelassusOperator op(problem);
+    const LawFunction law(problem, op);
+    law.make_admissible(impulses);
+    std::optional<ProximalNewtonSteps> steps;
+    StopRule rule = settings_.stop;
+    rule.give_up = [&](std::span<const HistoryEntry> history, double threshold) {
+      return (steps && steps->stuck()) ||
+             (settings_.stop.give_up && settings_.stop.give_up(history, threshold));
+    };
+    StopMonitor monitor(problem, op, rule, impulses, velocities, started);
+    if (monitor.start()) return monitor.finish("");
+    NewtonSystem system(problem, op, settings_.linear, "solver.interior_point");
+    system.watch(monitor.watch());
+    steps.emplace(problem, op, law, system, rule, impulses);
+    monitor.set_setup_seconds(wall_seconds() - started);
+    steps->run(monitor);
+    SolveReport report = monitor.finish(
+        steps->remark() + (steps->stuck() ? "; Newton's method found no way on" : "") +
+        "; linear systems of " + std::to_string(system.unknowns()) + " unknowns by " +
+        system.description());
+    report.linear_iterations = steps->linear_iterations();
+    return report;
+  }
+
+ private:
+  ProximalNewtonSettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_proximal_newton(const ProximalNewtonSettings& settings) {
+  return std::make_unique<ProximalNewton>(settings);
+}
+
+}  // namespace catena

@@ -1,0 +1,445 @@
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "catena/comm/halo_exchange.hpp"
+#include "solvers/newton/condensed_system.hpp"
+#include "solvers/newton/rigid_modes.hpp"
+
+namespace catena {
+namespace {
+
+// Message tags of this file's exchanges.
+constexpr int kTagForces = 411;
+constexpr int kTagVelocities = 412;
+
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using MutMatrix = Eigen::Map<RowMatrix>;
+using ConstMatrix = Eigen::Map<const RowMatrix>;
+template <int kRows, int kColumns>
+using FixedMatrix = Eigen::Map<const Eigen::Matrix<double, kRows, kColumns, Eigen::RowMajor>>;
+
+/// L of M^-1 = L L^T; zero where M^-1 is. Columns of directions without mobility are zero.
+Eigen::MatrixXd root_of_inverse_mass(const ProblemBodies& bodies, Index b) {
+  const Index n = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+  Eigen::MatrixXd inverse(n, n);
+  std::vector<double> unit(n, 0.0), column(n);
+  for (Index j = 0; j < n; ++j) {
+    unit[j] = 1.0;
+    apply_inverse_mass(bodies, b, unit, column);
+    unit[j] = 0.0;
+    for (Index i = 0; i < n; ++i) inverse(i, j) = column[i];
+  }
+  if (inverse.isDiagonal(0.0)) return inverse.cwiseMax(0.0).cwiseSqrt();
+  const Eigen::LLT<Eigen::MatrixXd> factor(inverse);
+  if (factor.info() == Eigen::Success) return factor.matrixL();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(inverse);
+  return eigen.eigenvectors() * eigen.eigenvalues().cwiseMax(0.0).cwiseSqrt().asDiagonal();
+}
+
+/// target += a^T e b of row-major blocks: m x n_a, m x m, m x n_b.
+void add_congruence(Index m, Index n_a, Index n_b, const double* a, const double* e,
+                    const double* b, double* target) {
+  if (m == 3 && n_a == 6 && n_b == 6) {
+    using Target = Eigen::Map<Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>;
+    const Eigen::Matrix<double, 3, 6> right = FixedMatrix<3, 3>(e) * FixedMatrix<3, 6>(b);
+    Target(target).noalias() += FixedMatrix<3, 6>(a).transpose() * right;
+    return;
+  }
+  MutMatrix(target, n_a, n_b).noalias() +=
+      ConstMatrix(a, m, n_a).transpose() * (ConstMatrix(e, m, m) * ConstMatrix(b, m, n_b));
+}
+
+class BodyForm : public NewtonForm {
+ public:
+  explicit BodyForm(const ConstraintProblem& problem);
+
+  bool take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+            std::span<double> values) override;
+  void condense(std::span<const double> r, std::span<double> right) override;
+  void expand(std::span<const double> r, std::span<const double> z,
+              std::span<double> dlambda) override;
+  double gain() override;
+  std::vector<std::vector<double>> rigid_motions() override;
+
+ private:
+  /// A pair of bodies (first <= second) with entries; its block stands at `value`, the mirrored one
+  /// (second, first), if they are different, behind it.
+  struct Pair {
+    Index first, second;
+    std::size_t value;
+  };
+
+  Index n_blocks() const { return to_index(row_begin_.size()) - 1; }
+  Index rows_of(Index k) const { return row_begin_[k + 1] - row_begin_[k]; }
+  Index dofs_of(Index b) const {
+    const auto& begin = problem_.bodies.dof_begin;
+    return begin[b + 1] - begin[b];
+  }
+  void take_jacobians();
+  void append_reference(Index b, Index rows, const double* g,
+                        const std::vector<Eigen::MatrixXd>& roots);
+  void find_diagonals();
+  void number_unknowns();
+  void find_pairs();
+  void list_entries();
+  void add_block(Index k, const double* e, bool symmetric, std::span<double> values) const;
+  void add_forces(Index k, const double* e);
+  void add_slips(Index k, double* u) const;
+  void add_ghosts();
+  void gather_forces(std::span<double> owned);
+  void spread(std::span<const double> owned);
+  void share(std::span<double> z) {
+    velocities_->begin(z);
+    velocities_->end(z);
+  }
+
+  const ConstraintProblem& problem_;
+  std::vector<Index> row_begin_ = {0};
+  std::vector<double> sigma_, diagonal_;  ///< Sigma and the diagonal of N, per row
+  // references of block k to dynamic bodies, ascending in body: Y = G L, rows x velocities
+  std::vector<Index> reference_begin_ = {0};
+  std::vector<Index> body_;
+  std::vector<std::size_t> y_begin_;
+  std::vector<double> y_;
+  std::vector<double> number_;  ///< per local velocity its unknown over all ranks; -1: none
+  std::vector<Pair> pairs_;
+  std::vector<Index> pair_of_;  ///< per block, per pair of its references (i <= j)
+  std::vector<std::size_t> pair_begin_ = {0};
+  BlockMatrices inverse_, b_;
+  bool symmetric_ = true;
+  double length_ = 0.0;  ///< norm of Y, once asked for
+  int width_ = 6;
+  std::vector<Index> slot_item_;
+  std::vector<double> slots_, z_;
+  std::optional<HaloExchange> forces_, velocities_;
+};
+
+BodyForm::BodyForm(const ConstraintProblem& problem)
+    : problem_(problem), inverse_(problem), b_(problem) {
+  const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
+  HaloPlan backward = forward.reversed_into_slots(slot_item_);
+  slots_.resize(slot_item_.size() * Offset{width_});
+  forces_.emplace(problem.comm, std::move(backward), width_, kTagForces);
+  velocities_.emplace(problem.comm, forward, width_, kTagVelocities);
+  z_.resize(problem.bodies.n_dofs());
+  take_jacobians();
+  find_diagonals();
+  number_unknowns();
+  find_pairs();
+  list_entries();
+}
+
+void BodyForm::append_reference(Index b, Index rows, const double* g,
+                                const std::vector<Eigen::MatrixXd>& roots) {
+  if (problem_.bodies.mass_kind[b] == MassKind::prescribed) return;
+  const Index n = dofs_of(b);
+  body_.push_back(b);
+  y_begin_.push_back(y_.size());
+  y_.resize(y_.size() + (rows * n));
+  MutMatrix(y_.data() + y_begin_.back(), rows, n) = ConstMatrix(g, rows, n) * roots[b];
+}
+
+void BodyForm::take_jacobians() {
+  std::vector<Eigen::MatrixXd> roots;
+  for (Index b = 0; b < problem_.bodies.size(); ++b)
+    roots.push_back(root_of_inverse_mass(problem_.bodies, b));
+  std::array<double, 18> g_a, g_b;
+  for (const RigidContact& c : problem_.contacts) {
+    contact_jacobian(c, g_a, g_b);
+    const bool a_first = c.body_a < c.body_b;
+    append_reference(a_first ? c.body_a : c.body_b, 3, a_first ? g_a.data() : g_b.data(), roots);
+    append_reference(a_first ? c.body_b : c.body_a, 3, a_first ? g_b.data() : g_a.data(), roots);
+    reference_begin_.push_back(to_index(body_.size()));
+    row_begin_.push_back(row_begin_.back() + 3);
+  }
+  const GeneralBlocks& blocks = problem_.blocks;
+  std::vector<Index> order;
+  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+    order.clear();
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) order.push_back(j);
+    std::sort(order.begin(), order.end(),
+              [&](Index i, Index j) { return blocks.body[i] < blocks.body[j]; });
+    const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
+    for (const Index j : order)
+      append_reference(blocks.body[j], rows, blocks.jacobian.data() + blocks.jacobian_begin[j],
+                       roots);
+    reference_begin_.push_back(to_index(body_.size()));
+    row_begin_.push_back(row_begin_.back() + rows);
+  }
+}
+
+/// Sigma, and the diagonal of N = Y Y^T + Sigma; where that is 0, the block's largest, or 1.
+void BodyForm::find_diagonals() {
+  sigma_.assign(3 * problem_.contacts.size(), 0.0);
+  sigma_.insert(sigma_.end(), problem_.blocks.compliance.begin(), problem_.blocks.compliance.end());
+  diagonal_ = sigma_;
+  for (Index k = 0; k < n_blocks(); ++k) {
+    double largest = 0.0;
+    for (Index i = 0; i < rows_of(k); ++i) {
+      double& d = diagonal_[row_begin_[k] + i];
+      for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
+        const Index n = dofs_of(body_[j]);
+        const double* y = y_.data() + y_begin_[j] + (i * n);
+        for (Index v = 0; v < n; ++v) d += y[v] * y[v];
+      }
+      largest = std::max(largest, d);
+    }
+    for (Index i = 0; i < rows_of(k); ++i) {
+      double& d = diagonal_[row_begin_[k] + i];
+      if (d == 0.0) d = largest > 0.0 ? largest : 1.0;
+    }
+  }
+}
+
+/// Owned bodies that a block of any rank touches, in their order.
+void BodyForm::number_unknowns() {
+  const ProblemBodies& bodies = problem_.bodies;
+  std::fill(z_.begin(), z_.end(), 0.0);
+  for (const Index b : body_)
+    for (Index d = bodies.dof_begin[b]; d < bodies.dof_begin[b + 1]; ++d) z_[d] = 1.0;
+  add_ghosts();
+  const std::size_t owned = bodies.dof_begin[bodies.n_owned];
+  number_.assign(z_.size(), -1.0);
+  pattern_.owned =
+      to_index(std::count_if(z_.begin(), z_.begin() + owned, [](double t) { return t > 0; }));
+  pattern_.first = problem_.comm.exclusive_sum(std::int64_t{pattern_.owned});
+  pattern_.total = problem_.comm.sum(std::int64_t{pattern_.owned});
+  auto next = static_cast<double>(pattern_.first);
+  for (std::size_t d = 0; d < owned; ++d)
+    if (z_[d] > 0.0) number_[d] = next++;
+  share(number_);
+  pattern_.block_size =
+      problem_.comm.min(std::int64_t{width_}) == 6 ? 6 : 1;  // the same on every rank
+}
+
+void BodyForm::find_pairs() {
+  struct Wanted {
+    Index first, second;
+    std::size_t place;
+  };
+  std::vector<Wanted> wanted;
+  for (Index k = 0; k < n_blocks(); ++k) {
+    const Index end = reference_begin_[k + 1];
+    for (Index i = reference_begin_[k]; i < end; ++i)
+      for (Index j = i; j < end; ++j) wanted.push_back({body_[i], body_[j], wanted.size()});
+    pair_begin_.push_back(wanted.size());
+  }
+  pair_of_.resize(wanted.size());
+  // owned bodies that only others touch have the identity's entry
+  const ProblemBodies& bodies = problem_.bodies;
+  for (Index b = 0; b < bodies.n_owned; ++b)
+    if (number_[bodies.dof_begin[b]] >= 0.0) wanted.push_back({b, b, pair_of_.size()});
+  std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
+    return a.first != b.first     ? a.first < b.first
+           : a.second != b.second ? a.second < b.second
+                                  : a.place < b.place;
+  });
+  std::size_t value = 0;
+  for (const Wanted& w : wanted) {
+    if (pairs_.empty() || pairs_.back().first != w.first || pairs_.back().second != w.second) {
+      pairs_.push_back({w.first, w.second, value});
+      value += dofs_of(w.first) * dofs_of(w.second) * (w.first == w.second ? 1 : 2);
+    }
+    if (w.place < pair_of_.size()) pair_of_[w.place] = to_index(pairs_.size()) - 1;
+  }
+}
+
+void BodyForm::list_entries() {
+  const auto list_block = [&](Index a, Index b) {
+    const std::vector<Index>& dof = problem_.bodies.dof_begin;
+    for (Index r = 0; r < dofs_of(a); ++r)
+      for (Index c = 0; c < dofs_of(b); ++c) {
+        pattern_.row.push_back(static_cast<Index>(number_[dof[a] + r]));
+        pattern_.column.push_back(static_cast<Index>(number_[dof[b] + c]));
+      }
+  };
+  for (const Pair& p : pairs_) {
+    list_block(p.first, p.second);
+    if (p.first != p.second) list_block(p.second, p.first);
+  }
+}
+
+/// values += Y^T E Y of one block; of the mirrored blocks only in the general kind.
+void BodyForm::add_block(Index k, const double* e, bool symmetric, std::span<double> values) const {
+  const Index m = rows_of(k);
+  std::size_t pair = pair_begin_[k];
+  const Index end = reference_begin_[k + 1];
+  for (Index i = reference_begin_[k]; i < end; ++i)
+    for (Index j = i; j < end; ++j, ++pair) {
+      const Pair& p = pairs_[pair_of_[pair]];
+      const Index n_i = dofs_of(p.first), n_j = dofs_of(p.second);
+      const double* y_i = y_.data() + y_begin_[i];
+      const double* y_j = y_.data() + y_begin_[j];
+      add_congruence(m, n_i, n_j, y_i, e, y_j, values.data() + p.value);
+      if (i != j && !symmetric)
+        add_congruence(m, n_j, n_i, y_j, e, y_i, values.data() + p.value + (n_i * n_j));
+    }
+}
+
+bool BodyForm::take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+                    std::span<double> values) {
+  std::fill(values.begin(), values.end(), 0.0);
+  symmetric_ = b == nullptr;
+  if (b != nullptr) b_.value = b->value;
+  RowMatrix product;
+  for (Index k = 0; k < n_blocks(); ++k) {
+    const Index m = rows_of(k);
+    const std::size_t row = row_begin_[k];
+    double* inverse = inverse_.block(k);
+    if (!invert_regularised(m, c.block(k), symmetric_ ? nullptr : b_.block(k), sigma_.data() + row,
+                            diagonal_.data() + row, regularisation, inverse))
+      return false;
+    if (symmetric_) {
+      add_block(k, inverse, true, values);
+    } else {
+      product.noalias() = ConstMatrix(inverse, m, m) * ConstMatrix(b_.block(k), m, m);
+      add_block(k, product.data(), false, values);
+    }
+  }
+  for (const Pair& p : pairs_) {
+    const Index n = dofs_of(p.first), n_2 = dofs_of(p.second);
+    const bool owned = p.first < problem_.bodies.n_owned;
+    double* block = values.data() + p.value;
+    if (p.first == p.second && owned)
+      for (Index d = 0; d < n; ++d) block[d * n + d] += 1.0;
+    if (p.first != p.second && symmetric_)
+      MutMatrix(block + n * n_2, n_2, n) = ConstMatrix(block, n, n_2).transpose();
+  }
+  return true;
+}
+
+/// What ghosts hold in z_ is added at their owners.
+void BodyForm::add_ghosts() {
+  forces_->begin(z_);
+  forces_->end(slots_);
+  const std::size_t width = width_;
+  for (std::size_t s = 0; s < slot_item_.size(); ++s)
+    for (std::size_t d = 0; d < width; ++d)
+      z_[Offset{slot_item_[s]} * width + d] += slots_[s * width + d];
+}
+
+void BodyForm::gather_forces(std::span<double> owned) {
+  add_ghosts();
+  std::size_t next = 0;
+  for (Index d = 0; d < problem_.bodies.dof_begin[problem_.bodies.n_owned]; ++d)
+    if (number_[d] >= 0.0) owned[next++] = z_[d];
+}
+
+void BodyForm::spread(std::span<const double> owned) {
+  std::fill(z_.begin(), z_.end(), 0.0);
+  std::size_t next = 0;
+  for (Index d = 0; d < problem_.bodies.dof_begin[problem_.bodies.n_owned]; ++d)
+    if (number_[d] >= 0.0) z_[d] = owned[next++];
+  share(z_);
+}
+
+/// z_ += Y^T e of block k's rows.
+void BodyForm::add_forces(Index k, const double* e) {
+  for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
+    const Index n = dofs_of(body_[j]);
+    const double* y = y_.data() + y_begin_[j];
+    double* f = z_.data() + problem_.bodies.dof_begin[body_[j]];
+    for (Index i = 0; i < rows_of(k); ++i, y += n)
+      for (Index d = 0; d < n; ++d) f[d] += y[d] * e[i];
+  }
+}
+
+/// u += Y z_ of block k's rows.
+void BodyForm::add_slips(Index k, double* u) const {
+  for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
+    const Index n = dofs_of(body_[j]);
+    const double* y = y_.data() + y_begin_[j];
+    const double* v = z_.data() + problem_.bodies.dof_begin[body_[j]];
+    for (Index i = 0; i < rows_of(k); ++i, y += n)
+      for (Index d = 0; d < n; ++d) u[i] += y[d] * v[d];
+  }
+}
+
+/// Y^T C'^-1 r
+void BodyForm::condense(std::span<const double> r, std::span<double> right) {
+  std::fill(z_.begin(), z_.end(), 0.0);
+  Eigen::VectorXd e;
+  for (Index k = 0; k < n_blocks(); ++k) {
+    const Index m = rows_of(k);
+    e.noalias() = ConstMatrix(inverse_.block(k), m, m) *
+                  Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[k], m);
+    add_forces(k, e.data());
+  }
+  gather_forces(right);
+}
+
+/// C'^-1 (r - B Y z): the difference first, which is small where C' is
+void BodyForm::expand(std::span<const double> r, std::span<const double> z,
+                      std::span<double> dlambda) {
+  spread(z);
+  Eigen::VectorXd u;
+  for (Index k = 0; k < n_blocks(); ++k) {
+    const Index m = rows_of(k);
+    u.setZero(m);
+    add_slips(k, u.data());
+    if (!symmetric_) u = (ConstMatrix(b_.block(k), m, m) * u).eval();
+    u = Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[k], m) - u;
+    Eigen::Map<Eigen::VectorXd>(dlambda.data() + row_begin_[k], m).noalias() =
+        ConstMatrix(inverse_.block(k), m, m) * u;
+  }
+}
+
+/// The residual of rows is B Y times that of the unknowns: power iterations for the norm of Y,
+/// times the largest entry of B.
+double BodyForm::gain() {
+  if (length_ == 0.0) {
+    std::vector<double> z(pattern_.owned, 1.0), r(sigma_.size());
+    for (int i = 0; i < 6; ++i) {
+      const double size =
+          std::sqrt(problem_.comm.sum(std::inner_product(z.begin(), z.end(), z.begin(), 0.0)));
+      if (!(size > 0.0)) break;
+      length_ = i == 0 ? 0.0 : std::sqrt(size);
+      for (double& x : z) x /= size;
+      spread(z);
+      std::fill(r.begin(), r.end(), 0.0);
+      for (Index k = 0; k < n_blocks(); ++k) add_slips(k, r.data() + row_begin_[k]);
+      std::fill(z_.begin(), z_.end(), 0.0);
+      for (Index k = 0; k < n_blocks(); ++k) add_forces(k, r.data() + row_begin_[k]);
+      gather_forces(z);
+    }
+    if (length_ == 0.0) length_ = 1.0;
+  }
+  double scale = 1.0;
+  if (!symmetric_) {
+    double largest = 0.0;
+    for (const double v : b_.value) largest = std::max(largest, std::abs(v));
+    scale = problem_.comm.max(largest);
+  }
+  return length_ * scale;
+}
+
+std::vector<std::vector<double>> BodyForm::rigid_motions() {
+  if (pattern_.block_size != 6) return {};
+  const std::vector<Vec3> position = contact_positions(problem_);
+  std::vector<std::vector<double>> fields(6);
+  const ProblemBodies& bodies = problem_.bodies;
+  for (Index b = 0; b < bodies.n_owned; ++b) {
+    if (number_[bodies.dof_begin[b]] < 0.0) continue;
+    // columns: velocities (v + w x position, w) of the six motions
+    Eigen::Matrix<double, 6, 6> v = Eigen::Matrix<double, 6, 6>::Identity();
+    for (int i = 0; i < 3; ++i) v.block<3, 1>(0, 3 + i) = Vec3::Unit(i).cross(position[b]);
+    const Eigen::MatrixXd z =
+        root_of_inverse_mass(bodies, b).completeOrthogonalDecomposition().solve(v);
+    for (std::size_t i = 0; i < 6; ++i)
+      for (Eigen::Index d = 0; d < 6; ++d) fields[i].push_back(z(d, i));
+  }
+  return fields;
+}
+
+}  // namespace
+
+std::unique_ptr<NewtonForm> make_body_form(const ConstraintProblem& problem) {
+  return std::make_unique<BodyForm>(problem);
+}
+
+}  // namespace catena

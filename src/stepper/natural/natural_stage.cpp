@@ -1,0 +1,437 @@
+// A sub-step of the natural stepper, stage by stage.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "catena/base/timer.hpp"
+#include "stepper/natural/natural_stepper_impl.hpp"
+
+namespace catena {
+
+namespace {
+
+bool has_angle(JointType type) {
+  return type == JointType::revolute || type == JointType::cylindrical ||
+         type == JointType::universal || type == JointType::planar ||
+         type == JointType::torsion_spring;
+}
+
+}  // namespace
+
+void NaturalStepper::Impl::place_prescribed(double t) {
+  const LocalBodies& local = set.bodies;
+  for (std::size_t b = 0; b < on.place.size(); ++b) {
+    if (is_dynamic(b)) continue;
+    const BodyMotionState s =
+        prescribed_state(model, local.constants[b], pose[b], t, at_time(t).inside());
+    on.place[b] = {s.pose.p, s.pose.q.toRotationMatrix()};
+    on.twist[b] = s.twist;
+    double* v = problem.bodies.free_velocity.data() + 6 * b;
+    put_vector(s.twist.v, v);
+    put_vector(s.twist.w, v + 3);
+  }
+}
+
+/// Owned dynamic bodies' coordinates to their ghosts; then the third axes of laminae.
+void NaturalStepper::Impl::share_places() {
+  if (comm.size() > 1 && !on.place.empty()) {
+    const std::span<double> numbers(on.place.front().r.data(), kPlaceWidth * on.place.size());
+    to_ghosts->begin(numbers);
+    to_ghosts->end(numbers);
+  } else if (comm.size() > 1) {
+    to_ghosts->begin({});
+    to_ghosts->end({});
+  }
+  for (std::size_t b = 0; b < on.place.size(); ++b)
+    if (is_dynamic(b)) complete_axes(on.mass[b], on.place[b]);
+}
+
+/// Inverse masses and what internal constraints ask for, at on.place.
+void NaturalStepper::Impl::set_masses() {
+  ProblemBodies& bodies = problem.bodies;
+  internal.clear();
+  internal.reserve(dynamic.size());
+  for (std::size_t b = 0; b < on.place.size(); ++b) {
+    if (!is_dynamic(b)) continue;
+    const NaturalMass& mass = on.mass[b];
+    const Mat3& a = on.place[b].a;
+    double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
+    const Mat3 inverse = inverse_inertia(mass, a);
+    m[0] = 1.0 / mass.mass;
+    m[1] = inverse(0, 0);
+    m[2] = 0.5 * (inverse(0, 1) + inverse(1, 0));
+    m[3] = 0.5 * (inverse(0, 2) + inverse(2, 0));
+    m[4] = inverse(1, 1);
+    m[5] = 0.5 * (inverse(1, 2) + inverse(2, 1));
+    m[6] = inverse(2, 2);
+    InternalConstraints rows(mass, a);
+    on.correction[b].a = rows.correction(alpha);
+    complete_rates(mass, on.place[b], on.correction[b]);
+    if (to_index(b) < bodies.n_owned) internal.push_back(rows);
+  }
+}
+
+void NaturalStepper::Impl::set_free(std::size_t b, const Vec3& linear, const Vec3& spin) {
+  const double* m = problem.bodies.inverse_mass.data() + problem.bodies.mass_begin[b];
+  double* v = problem.bodies.free_velocity.data() + 6 * b;
+  put_vector(m[0] * linear, v);
+  v[3] = m[1] * spin[0] + m[2] * spin[1] + m[3] * spin[2];
+  v[4] = m[2] * spin[0] + m[4] * spin[1] + m[5] * spin[2];
+  v[5] = m[3] * spin[0] + m[5] * spin[1] + m[6] * spin[2];
+}
+
+void NaturalStepper::Impl::set_free_velocities(std::span<const double> state) {
+  for (std::size_t i = 0; i < dynamic.size(); ++i) {
+    const std::size_t b = dynamic[i];
+    const double* s = state.data() + kWidth * i;
+    set_free(b, vector_at(s + 12), spin_of(on.mass[b], on.place[b].a, axes_at(s + 15)));
+  }
+}
+
+/// Largest misfits of joint j's rows, m and rad; not of its drivers, which may start off their
+/// targets.
+JointMisfit NaturalStepper::Impl::misfit_of(std::size_t j) const {
+  JointMisfit largest;
+  for (auto r = row[j]; r < row[j + 1]; ++r) {
+    if (joints[j].is_driver(narrow<int>(r - row[j]))) continue;
+    double& of_kind = problem.blocks.angular[r] != 0 ? largest.angular : largest.linear;
+    of_kind = std::max(of_kind, std::abs(misfit[r]));
+  }
+  return largest;
+}
+
+/// The same as one number, rad, or over the longer arm: ConstraintProblem::joint_misfit.
+double NaturalStepper::Impl::relative_misfit(std::size_t j) const {
+  double arm = 0.0;
+  for (std::size_t s = 0; s < 2; ++s) {
+    if (joints[j].body()[s] != kNoIndex)
+      arm = std::max(arm, joints[j].constants().frame[s].p.norm());
+  }
+  // a round-off in a joint's place is no arm
+  constexpr double kNoArm = 1e-6;
+  if (arm <= kNoArm * joint_size[j]) arm = 0.0;
+  const JointMisfit largest = misfit_of(j);
+  return std::max(largest.angular, arm > 0.0 ? largest.linear / arm : 0.0);
+}
+
+/// The same over the joint's length.
+double NaturalStepper::Impl::drift_of(std::size_t j) const {
+  const JointMisfit largest = misfit_of(j);
+  return std::max(largest.angular, joint_size[j] > 0.0 ? largest.linear / joint_size[j] : 0.0);
+}
+
+/// Collective. The largest of all joints.
+double NaturalStepper::Impl::drift() const {
+  double largest = 0.0;
+  for (std::size_t j = 0; j < joints.size(); ++j) largest = std::max(largest, drift_of(j));
+  return comm.max(largest);
+}
+
+/// Collective. The joint that has it, the lowest of equals.
+GlobalId NaturalStepper::Impl::drifting_joint(double largest) const {
+  GlobalId id = std::numeric_limits<GlobalId>::max();
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    if (drift_of(j) == largest) id = std::min(id, joints[j].constants().id);
+  return comm.min(id);
+}
+
+void NaturalStepper::Impl::set_rows(double t) {
+  GeneralBlocks& blocks = problem.blocks;
+  const NaturalTime now = at_time(t);
+  std::size_t block = 0;
+  double largest = 0.0;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (joints[j].rows() == 0) continue;
+    std::array<double*, 2> jacobian{};
+    std::size_t reference = blocks.body_begin[block++];
+    for (std::size_t s = 0; s < 2; ++s) {
+      if (joints[j].body()[s] == kNoIndex) continue;
+      jacobian[s] = blocks.jacobian.data() + blocks.jacobian_begin[reference++];
+    }
+    const std::size_t first = row[j];
+    joints[j].state(on, now, alpha, jacobian, blocks.q.data() + first, misfit.data() + first);
+    largest = std::max(largest, relative_misfit(j));
+  }
+  problem.joint_misfit = comm.max(largest);
+}
+
+void NaturalStepper::Impl::solve() {
+  const ScopedTimer timer(report.times.solve);
+  std::fill(impulses.begin(), impulses.end(), 0.0);
+  if (system.prepare(problem)) {
+    system.solve_refined(problem, *op, impulses, velocities);
+    return;
+  }
+  const std::span<const double> free = op->free_velocities();
+  std::copy(free.begin(), free.end(), velocities.begin());
+}
+
+/// s' = T V + correction, from on.twist.
+void NaturalStepper::Impl::set_rates() {
+  for (std::size_t b = 0; b < on.place.size(); ++b) {
+    const Twist& now = on.twist[b];
+    NaturalCoordinates& rate = on.rate[b];
+    rate.r = now.v;
+    for (int c = 0; c < 3; ++c) rate.a.col(c) = now.w.cross(on.place[b].a.col(c));
+    if (!is_dynamic(b)) continue;
+    rate.a += on.correction[b].a;
+  }
+}
+
+/// Loads of joints' multipliers, springs and forces on owned bodies, into stage i's sums.
+void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
+  const NaturalTime now = at_time(t);
+  std::fill(on.load.begin(), on.load.end(), NaturalLoad{});
+  Powers& sum = power[i];
+  sum = {};
+  std::array<double, kJointRows> mu{};
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (joints[j].is_spring()) {
+      double on_prescribed = 0.0;
+      spring[i][j] = joints[j].pull(on, angle[j][0], on.load, sum.springs, on_prescribed);
+      sum.external -= on_prescribed;
+      continue;
+    }
+    if (i == 0) continue;  // mu = 0
+    const std::size_t first = row[j];
+    const std::size_t rows = joints[j].rows();
+    for (std::size_t r = 0; r < rows; ++r) mu[r] = -impulses[first + r];
+    joints[j].hold(on, now, mu.data(), on.load);
+  }
+  if (comm.size() > 1) {
+    const auto numbers = [](std::vector<NaturalLoad>& loads) {
+      return loads.empty()
+                 ? std::span<double>()
+                 : std::span<double>(loads.front().hold.r.data(), 2 * kPlaceWidth * loads.size());
+    };
+    to_owners->begin(numbers(on.load));
+    to_owners->end(numbers(slots));
+    for (std::size_t s = 0; s < slot_item.size(); ++s) {
+      NaturalLoad& owned = on.load[slot_item[s]];
+      owned.hold.r += slots[s].hold.r;
+      owned.hold.a += slots[s].hold.a;
+      owned.rate.r += slots[s].rate.r;
+      owned.rate.a += slots[s].rate.a;
+    }
+  }
+  for (const auto& [b, f] : forces) {
+    const Mat3& a = on.place[b].a;
+    const double factor = f->table < 0 ? 1.0 : model.tables[f->table].at(t);
+    const Vec3 force = factor * (f->body_frame ? Vec3(a * f->force) : f->force);
+    const Vec3 couple =
+        factor * (f->body_frame ? Vec3(a * f->torque) : f->torque) + (a * f->at).cross(force);
+    on.load[b].rate.r += force;
+    add_couple(on.mass[b], a, couple, on.load[b].rate.a);
+    sum.external += force.dot(on.twist[b].v) + couple.dot(on.twist[b].w);
+  }
+}
+
+/// (s', p*') of owned bodies at their coordinates and momenta `state`.
+void NaturalStepper::Impl::set_change(std::span<const double> state, std::span<double> change) {
+  for (std::size_t i = 0; i < dynamic.size(); ++i) {
+    const std::size_t b = dynamic[i];
+    const NaturalMass& mass = on.mass[b];
+    NaturalLoad& load = on.load[b];
+    double* out = change.data() + kWidth * i;
+    put_vector(on.rate[b].r, out);
+    put_axes(on.rate[b].a, out + 3);
+    put_vector(load.rate.r + mass.mass * model.gravity, out + 12);
+    fold_axes(mass, on.place[b], on.rate[b], load.hold.a, load.rate.a);
+    const Mat3 p = axes_at(state.data() + kWidth * i + 15) - load.hold.a;
+    put_axes(load.rate.a + internal[i].force(alpha, p, on.rate[b].a), out + 15);
+  }
+}
+
+/// y: coordinates and momenta p* = M s' of the poses and twists.
+void NaturalStepper::Impl::begin(double length) {
+  dt = length;
+  for (std::size_t i = 0; i < dynamic.size(); ++i) {
+    const std::size_t b = dynamic[i];
+    const NaturalMass& mass = on.mass[b];
+    const Mat3 a = axes_of(mass, pose[b].q);
+    double* s = y.data() + kWidth * i;
+    put_vector(pose[b].p, s);
+    put_axes(a, s + 3);
+    put_vector(mass.mass * twist[b].v, s + 12);
+    for (int c = 0; c < 3; ++c) put_vector(mass.j[c] * twist[b].w.cross(a.col(c)), s + 15 + 3 * c);
+  }
+}
+
+/// All bodies at time t, the owned ones at the coordinates of `state`; and what follows from
+/// places.
+void NaturalStepper::Impl::place_bodies(double t, std::span<const double> state) {
+  for (std::size_t n = 0; n < dynamic.size(); ++n) {
+    const double* s = state.data() + kWidth * n;
+    on.place[dynamic[n]] = {vector_at(s), axes_at(s + 3)};
+  }
+  place_prescribed(t);
+  share_places();
+  set_masses();
+}
+
+/// Change at stage i; at stage 0, where mu = 0, velocities are those that the step starts with.
+void NaturalStepper::Impl::stage(std::size_t i) {
+  const double t = time + tableau.c[i] * dt;
+  std::span<const double> state = y;
+  if (i > 0) {
+    std::copy(y.begin(), y.end(), y_stage.begin());
+    for (std::size_t m = 0; m < i; ++m) {
+      const double weight = dt * tableau.a[i - 1][m];
+      if (weight == 0.0) continue;
+      for (std::size_t d = 0; d < y.size(); ++d) y_stage[d] += weight * k[m][d];
+    }
+    state = y_stage;
+  }
+  place_bodies(t, state);
+  if (i == 0) {
+    for (std::size_t b = 0; b < on.place.size(); ++b)
+      if (is_dynamic(b)) on.twist[b] = twist[b];
+  }
+  if (i == 0 && driven) {
+    set_rows(t);
+    each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
+      driver[r] = own;
+      carried[r] = by_prescribed;
+    });
+  }
+  if (i > 0) {
+    set_free_velocities(state);
+    set_rows(t);
+    solve();
+    for (std::size_t b = 0; b < on.place.size(); ++b)
+      if (is_dynamic(b)) on.twist[b] = solved_twist(b);
+  }
+  set_rates();
+  set_loads(t, i);
+  set_change(state, k[i]);
+}
+
+/// Calls visit(row, rate of its driver, G V of its prescribed bodies) at the stage's numbers.
+template <class Visit>
+void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  std::array<double, kJointRows> rates{};
+  std::size_t block = 0;
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (joints[j].rows() == 0) continue;
+    joints[j].driver_rates(on, at_time(t), rates.data());
+    for (Index r = 0; r < joints[j].rows(); ++r) {
+      double speed = 0.0;
+      for (Index n = blocks.body_begin[block]; n < blocks.body_begin[block + 1]; ++n) {
+        const std::size_t b = blocks.body[n];
+        if (is_dynamic(b)) continue;
+        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[n] + 6 * r;
+        for (std::size_t d = 0; d < 6; ++d) speed += g[d] * problem.bodies.free_velocity[6 * b + d];
+      }
+      // a driver also takes its row back to the target
+      const double back = joints[j].is_driver(narrow<int>(r)) ? alpha * misfit[row[j] + r] : 0.0;
+      visit(row[j] + r, rates[r] - back, speed);
+    }
+    ++block;
+  }
+}
+
+/// Estimates of orders 5 and 3 of owned dynamic body i's error in the sub-step, over the tolerance.
+std::array<double, 2> NaturalStepper::Impl::error_of(std::size_t i) const {
+  std::array<double, 2> largest = {0.0, 0.0};
+  const double relative = settings.relative_tolerance, absolute = settings.absolute_tolerance;
+  const NaturalMass& mass = on.mass[dynamic[i]];
+  for (std::size_t part = 0; part < 8; ++part) {
+    // r, three axes, m v, three J a'
+    double inertia = 1.0;
+    if (part == 4) inertia = mass.mass;
+    if (part > 4) inertia = mass.j[static_cast<int>(part) - 5];
+    if (!(inertia > 0.0)) continue;
+    const std::size_t first = kWidth * i + 3 * part;
+    Vec3 fifth = Vec3::Zero(), third = Vec3::Zero();
+    for (std::size_t n = 0; n < k.size(); ++n) {
+      const Vec3 rate = vector_at(k[n].data() + first);
+      fifth += tableau.fifth[n] * rate;
+      third += tableau.third[n] * rate;
+    }
+    const double size = vector_at(y.data() + first).norm() / inertia;
+    const double scale = dt / ((absolute + relative * size) * inertia);
+    const std::array<double, 2> own = {scale * fifth.norm(), scale * third.norm()};
+    for (std::size_t e = 0; e < 2; ++e)
+      if (!(own[e] <= largest[e])) largest[e] = own[e];  // NaN stays
+  }
+  return largest;
+}
+
+/// Error estimate of the sub-step over the tolerance, the largest of all bodies' coordinates.
+double NaturalStepper::Impl::error() const {
+  std::array<double, 2> largest = {0.0, 0.0};
+  for (std::size_t i = 0; i < dynamic.size(); ++i) {
+    const std::array<double, 2> own = error_of(i);
+    for (std::size_t e = 0; e < 2; ++e)
+      if (!(own[e] <= largest[e])) largest[e] = own[e];
+  }
+  comm.max(largest);
+  const double square = largest[0] * largest[0];
+  if (square == 0.0) return 0.0;
+  return square / std::sqrt(square + 0.01 * largest[1] * largest[1]);
+}
+
+/// Takes the sub-step: new poses with orthonormal axes, the velocities of p* there, and mu.
+void NaturalStepper::Impl::finish() {
+  const double t = time + dt;
+  for (std::size_t m = 0; m < tableau.stages(); ++m) {
+    const double weight = dt * tableau.b[m];
+    if (weight == 0.0) continue;
+    for (std::size_t d = 0; d < y.size(); ++d) y[d] += weight * k[m][d];
+    audit.joint_work += weight * power[m].springs;
+    audit.external_work += weight * power[m].external;
+    for (std::size_t j = 0; j < joints.size(); ++j) spring_total[j] += weight * spring[m][j];
+  }
+  std::vector<Vec3> spin(dynamic.size());
+  for (std::size_t n = 0; n < dynamic.size(); ++n) {
+    const std::size_t b = dynamic[n];
+    const double* s = y.data() + kWidth * n;
+    NaturalCoordinates& place = on.place[b];
+    place = {vector_at(s), axes_at(s + 3)};
+    complete_axes(on.mass[b], place);
+    spin[n] = spin_of(on.mass[b], place.a, axes_at(s + 15));
+    pose[b].p = place.r;
+    pose[b].q = orientation_of(on.mass[b], place.a, pose[b].q);
+    place.a = axes_of(on.mass[b], pose[b].q);
+  }
+  place_prescribed(t);
+  share_places();
+  set_masses();
+  for (std::size_t n = 0; n < dynamic.size(); ++n)
+    set_free(dynamic[n], vector_at(y.data() + kWidth * n + 12), spin[n]);
+  set_rows(t);
+  solve();
+  for (std::size_t b = 0; b < on.place.size(); ++b) {
+    if (!is_dynamic(b)) continue;
+    on.twist[b] = twist[b] = solved_twist(b);
+    if (to_index(b) < problem.bodies.n_owned) continue;
+    pose[b].p = on.place[b].r;
+    pose[b].q = orientation_of(on.mass[b], on.place[b].a, pose[b].q);
+  }
+  for (std::size_t r = 0; r < total.size(); ++r) {
+    total[r] += impulses[r];
+    slack += alpha * std::abs(impulses[r] * misfit[r]);
+  }
+  if (driven) {
+    each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
+      audit.motor_work += 0.5 * impulses[r] * (driver[r] + own);
+      audit.external_work -= 0.5 * impulses[r] * (carried[r] + by_prescribed);
+    });
+  }
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    if (!has_angle(joints[j].constants().type)) continue;
+    JointPoses poses;
+    for (std::size_t s = 0; s < 2; ++s) {
+      const Index b = joints[j].body()[s];
+      if (b == kNoIndex) continue;
+      poses.pose[s] = pose[b];
+      if (!is_dynamic(b))
+        poses.pose[s] = prescribed_state(model, set.bodies.constants[b], pose[b], t).pose;
+    }
+    angle[j] = joint_angles(joints[j].constants(), poses, angle[j], model);
+  }
+  time = t;
+}
+
+}  // namespace catena

@@ -1,0 +1,188 @@
+// What a natural stepper holds, and its work: steps (natural_stepper.cpp), whether their results
+// can be trusted (natural_guard.cpp), and the sub-steps and stages they are made of
+// (natural_stage.cpp).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "catena/stepper/natural_stepper.hpp"
+#include "catena/stepper/step_joints.hpp"
+#include "solvers/joints/joint_system.hpp"
+#include "stepper/natural/natural_joint.hpp"
+#include "stepper/natural/tableau.hpp"
+
+namespace catena {
+
+// Message tags.
+inline constexpr int kTagPlaces = 351, kTagLoads = 352;
+
+/// Numbers of one body's coordinates, and of its coordinates and momenta.
+inline constexpr int kPlaceWidth = 12;
+inline constexpr std::size_t kWidth = 24;
+
+static_assert(sizeof(NaturalCoordinates) == kPlaceWidth * sizeof(double));
+static_assert(sizeof(NaturalLoad) == 2 * kPlaceWidth * sizeof(double));
+
+/// Vectors and axes as they lie in a list of numbers.
+inline Vec3 vector_at(const double* x) { return Eigen::Map<const Vec3>(x); }
+inline Mat3 axes_at(const double* x) { return Eigen::Map<const Mat3>(x); }
+inline void put_vector(const Vec3& v, double* x) { Eigen::Map<Vec3>{x} = v; }
+inline void put_axes(const Mat3& a, double* x) { Eigen::Map<Mat3>{x} = a; }
+
+/// Powers of a stage on this rank, W.
+struct Powers {
+  double springs = 0.0;
+  double external = 0.0;
+};
+
+/// All that a step leaves behind, before it is taken over into the state.
+struct NaturalOutcome {
+  std::vector<Pose> pose;
+  std::vector<Twist> twist;
+  std::vector<std::array<double, 2>> angle;
+  std::vector<double> total, spring_total;
+  AuditSums audit;
+  double slack = 0.0;
+  double time = 0.0, dt = 0.0;
+  double next = 0.0;  ///< sub-step that error control tries next, s
+  int sub_steps = 0;
+  // the last solve
+  NaturalBodies on;
+  std::vector<double> jacobian, q, inverse_mass, free_velocity;
+  std::vector<double> misfit, impulses, velocities;
+  double joint_misfit = 0.0;
+};
+
+/// How well a step's result can be trusted; the same on every rank.
+struct StepDoubt {
+  double scale = 0.0;   ///< J, of what moves and is exchanged in the step
+  double energy = 0.0;  ///< J, energy that works do not account for
+  double slack = 0.0;   ///< J, of it what bringing misfits back may cost
+  double noise = 0.0;   ///< J, of it what weights do by the round-off of velocities
+  double apart = 0.0;   ///< distance of two results, in velocities over those of `scale`
+};
+
+struct NaturalStepper::Impl {
+  Impl(const Communicator& communicator, const Model& m, double step, const NaturalSettings& s,
+       const JointSettings& joint_settings);
+
+  // ---- once a step
+  void set_up(const Bodies& bodies, const State& state);
+  void refuse_contacts(double time) const;
+  void make_problem();
+  std::vector<double> pieces() const;
+  bool starts_at_row() const;
+  void settle(double length);
+  void add_work_of_impact();
+  void note_forbidden();
+  void refuse_contradictions();
+  double take_pieces(const State& state, int parts);
+  void integrate_fixed(double end, int parts);
+  double integrate_controlled(double piece_end, double first, int parts);
+  [[noreturn]] void refuse_small_steps(bool finite);
+  void check(const Bodies& bodies, const State& state) const;
+  void refuse_drift(std::int64_t step);
+  JointMisfit misfit_of(std::size_t j) const;
+  double relative_misfit(std::size_t j) const;
+  double drift_of(std::size_t j) const;
+  double drift() const;
+  GlobalId drifting_joint(double largest) const;
+  void store(const Bodies& bodies, State& state);
+  void make_report();
+
+  // ---- whether a step can be trusted
+  double take_trusted(const Bodies& bodies, const State& state);
+  bool is_doubtful(const State& state);
+  StepDoubt doubt(const NaturalOutcome* other) const;
+  double energy_of_impulse(std::size_t joint) const;
+  double apart_of(std::size_t body, const NaturalOutcome& other) const;
+  void keep_start();
+  void back_to_start(double t);
+  NaturalOutcome outcome(double next) const;
+  void take_over(NaturalOutcome&& kept);
+  bool all_sound() const;
+  GlobalId doubtful_joint(const NaturalOutcome& other) const;
+  [[noreturn]] void give_up(const Bodies& bodies, const State& state, const NaturalOutcome& coarse,
+                            double before);
+
+  // ---- a sub-step from (pose, twist) at `time` to those at `time + dt`
+  void begin(double length);
+  void stage(std::size_t i);
+  double error() const;
+  std::array<double, 2> error_of(std::size_t i) const;
+  void finish();
+
+  // ---- a stage
+  void place_bodies(double t, std::span<const double> state);
+  void place_prescribed(double t);
+  void share_places();
+  void set_masses();
+  void set_free_velocities(std::span<const double> state);
+  void set_free(std::size_t b, const Vec3& linear, const Vec3& spin);
+  void set_rows(double t);
+  void solve();
+  void set_rates();
+  void set_loads(double t, std::size_t i);
+  void set_change(std::span<const double> state, std::span<double> change);
+  NaturalTime at_time(double t) const { return {t, time, time + dt}; }
+  Twist solved_twist(std::size_t b) const {
+    return {vector_at(velocities.data() + 6 * b), vector_at(velocities.data() + 6 * b + 3)};
+  }
+  bool is_dynamic(std::size_t b) const { return on.dynamic[b] != 0; }
+  template <class Visit>
+  void each_driven_row(double t, const Visit& visit) const;
+
+  Communicator comm;
+  const Model& model;
+  double h;
+  NaturalSettings settings;
+  double alpha;
+  const Tableau& tableau;
+  const Watch* watch = nullptr;  ///< at which sub-steps look
+  ContactSearch search;
+  ContactSet set;
+  JointSystem system;
+  StepJoints angles;
+  ConstraintProblem problem;
+  std::optional<DelassusOperator> op;
+  std::optional<HaloExchange> to_ghosts, to_owners;
+  std::vector<Index> slot_item;
+  std::vector<NaturalLoad> slots;
+  StepReport report;
+
+  NaturalBodies on;
+  std::vector<Pose> pose;  ///< of local bodies, at the sub-step's start, and their twists
+  std::vector<Twist> twist;
+  std::vector<Index> dynamic;                 ///< owned
+  std::vector<InternalConstraints> internal;  ///< of these, at the stage's axes
+  std::vector<std::pair<Index, const AppliedForce*>> forces;
+  std::vector<NaturalJoint> joints;          ///< of Bodies::joints
+  std::vector<double> joint_size;            ///< of each (joint_length), m
+  std::vector<Index> row;                    ///< first of each joint; one more at the end
+  bool driven = false;                       ///< prescribed bodies or drivers act on joints here
+  std::vector<std::array<double, 2>> angle;  ///< per joint, unwrapped
+
+  double time = 0.0, dt = 0.0;  ///< of the sub-step
+  std::vector<double> y, y_stage;
+  std::vector<std::vector<double>> k;       ///< per stage
+  std::vector<Powers> power;                ///< per stage
+  std::vector<std::vector<double>> spring;  ///< per stage and joint: force or torque
+  std::vector<double> misfit;               ///< per row
+  std::vector<double> impulses, velocities;
+  std::vector<double> total;            ///< impulses of all sub-steps, per row
+  std::vector<double> spring_total;     ///< per joint, N s or N m s
+  std::vector<double> driver, carried;  ///< per row at the sub-step's start: drivers' rate, G V of
+                                        ///< prescribed bodies
+  AuditSums audit;                      ///< what the step adds
+  double slack = 0.0;                   ///< J, that misfits may cost in the step
+  int sub_steps = 0;
+  std::vector<Pose> start_pose;  ///< of the step, and what belongs to it
+  std::vector<Twist> start_twist;
+  std::vector<std::array<double, 2>> start_angle;
+};
+
+}  // namespace catena
