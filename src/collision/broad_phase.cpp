@@ -14,7 +14,7 @@ using Pair = std::pair<Index, Index>;
 
 /// Cells per axis that a key has room for. What lies outside is put into the outermost
 /// cells: a map that keeps neighbours neighbours, so nothing is lost, only slower.
-constexpr std::int64_t kMostCells = std::int64_t{1} << 19;
+constexpr std::int64_t kMaxCells = std::int64_t{1} << 19;
 /// Boxes larger than this are not in the grid but tested against all.
 constexpr double kUnbounded = 1e150;
 
@@ -52,7 +52,7 @@ struct Level {
   std::int64_t coordinate(double x, int axis) const {
     const double scaled = std::floor((x - origin[axis]) / width);
     return static_cast<std::int64_t>(
-        std::clamp(scaled, -static_cast<double>(kMostCells), static_cast<double>(kMostCells)));
+        std::clamp(scaled, -static_cast<double>(kMaxCells), static_cast<double>(kMaxCells)));
   }
   /// Key of cell coordinates that lie in [first - 1, last + 1].
   std::uint64_t key(std::int64_t x, std::int64_t y, std::int64_t z) const {
@@ -202,9 +202,9 @@ void BroadPhase::Impl::choose_cells(Level& level, std::span<const Index> members
   }
   // wider than the largest by what the rounding of coordinates may add; and wide enough
   // that the bulk fits into the key even if all boxes are points
-  const double width = std::max(largest, 4.0 * spread / static_cast<double>(kMostCells));
+  const double width = std::max(largest, 4.0 * spread / static_cast<double>(kMaxCells));
   farthest = std::min(
-      farthest, level.origin.cwiseAbs().maxCoeff() + 2.0 * static_cast<double>(kMostCells) * width);
+      farthest, level.origin.cwiseAbs().maxCoeff() + 2.0 * static_cast<double>(kMaxCells) * width);
   const double rounding = 16.0 * std::numeric_limits<double>::epsilon() * farthest;
   level.width = std::max(width * (1.0 + 1e-9) + rounding, 1e-300);
 }

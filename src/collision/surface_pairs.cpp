@@ -6,7 +6,7 @@
 #include "collision/convex/convex_query.hpp"
 #include "collision/convex/manifold.hpp"
 #include "collision/pairs.hpp"
-#include "collision/surface.hpp"
+#include "collision/placed_surface.hpp"
 
 namespace catena {
 
@@ -29,7 +29,7 @@ struct Touch {
 };
 
 struct Touches {
-  const Surface& surface;
+  const PlacedSurface& surface;
   const std::vector<SurfaceTriangle>& triangles;
   double margin, size;
   std::vector<Touch> found;
@@ -249,7 +249,7 @@ void keep_four_per_plane(const Touches& touches, ContactPoints& out) {
 }
 
 /// A body wholly below a heightfield is pushed up through the triangle over its centre.
-void push_up(const Convex& body, const Surface& surface, const Vec3& centre, Touches& out,
+void push_up(const Convex& body, const PlacedSurface& surface, const Vec3& centre, Touches& out,
              std::vector<SurfaceTriangle>& triangles) {
   const std::int32_t item = surface.item_over(centre);
   if (item < 0) return;
@@ -270,7 +270,7 @@ void convex_surface(const Shape& a, const Pose& pose_a, const Shape& b, const Po
   Pose pose = pose_a;
   if (a.type == ShapeType::hollow_cylinder) shape = outer_cylinder(a, pose_a, pose);
   const Vec3 origin = pose.p;
-  const Surface surface(context.geometries[b.geometry], pose_b, origin);
+  const PlacedSurface surface(context.geometries[b.geometry], pose_b, origin);
   Pose seen;  // the body in the surface's frame
   seen.q = pose_b.q.conjugate() * pose.q;
   seen.p = pose_b.q.conjugate() * (pose.p - pose_b.p);

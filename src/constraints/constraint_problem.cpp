@@ -320,7 +320,7 @@ BlockView block_view(const ConstraintProblem& problem, Index block) {
           value(blocks.cohesion, 0.0)};
 }
 
-std::array<int, 6> full_places(const BlockView& contact) {
+std::array<int, 6> standard_row_slots(const BlockView& contact) {
   std::array<int, 6> place = {0, 1, 2, -1, -1, -1};
   int next = 3;
   if (contact.rolling >= 0.0) {

@@ -350,8 +350,8 @@ void DelassusOperator::velocity_changes(std::span<const double> impulses,
   impl_->share_velocities(changes);
 }
 
-void DelassusOperator::slips(std::span<const double> velocities, std::span<const double> impulses,
-                             std::span<double> w) {
+void DelassusOperator::residual_velocities(std::span<const double> velocities,
+                                           std::span<const double> impulses, std::span<double> w) {
   const ConstraintProblem& problem = impl_->problem;
   if (problem.assembled) {
     impl_->assembled_multiply(impulses, w);
@@ -372,14 +372,14 @@ void DelassusOperator::multiply(std::span<const double> impulses, std::span<doub
   impl_->body_slips(impl_->scratch, impulses, 0.0, y);
 }
 
-void DelassusOperator::free_slips(std::span<double> r) {
+void DelassusOperator::free_residual(std::span<double> r) {
   const ConstraintProblem& problem = impl_->problem;
   if (problem.assembled) {
     std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), r.begin());
     return;
   }
   const std::vector<double> zero(r.size(), 0.0);
-  slips(free_velocities(), zero, r);
+  residual_velocities(free_velocities(), zero, r);
 }
 
 std::span<const double> DelassusOperator::free_velocities() {
@@ -390,8 +390,9 @@ std::span<const double> DelassusOperator::free_velocities() {
   return impl_->scratch;
 }
 
-void DelassusOperator::general_slips(std::span<const double> velocities,
-                                     std::span<const double> impulses, std::span<double> w) const {
+void DelassusOperator::general_residual_velocities(std::span<const double> velocities,
+                                                   std::span<const double> impulses,
+                                                   std::span<double> w) const {
   block_slips(impl_->problem, velocities, impulses, 1.0, w);
 }
 
@@ -488,7 +489,7 @@ ConstraintProblem assembled_problem(const ConstraintProblem& problem) {
     a.row_begin.push_back(std::ssize(a.value));
   }
   a.r.resize(n);
-  DelassusOperator(problem).free_slips(a.r);
+  DelassusOperator(problem).free_residual(a.r);
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     a.friction.push_back(block_view(problem, k).friction);
     a.name.push_back(k);

@@ -57,7 +57,7 @@ double row_speed(const Row& row, const Twist& twist) {
 class BlockWriter {
  public:
   BlockWriter(const std::array<Index, kJointBodies>& body, std::int64_t name, Index joint,
-              GeneralBlocks& blocks, std::vector<JointBlock>& made)
+              GeneralBlocks& blocks, std::vector<JointBlockRef>& made)
       : body_(body), name_(name), joint_(joint), blocks_(blocks), made_(made) {}
 
   void row(const RowTerms& terms, bool angular, double lower = 0.0, double upper = 0.0) {
@@ -70,7 +70,7 @@ class BlockWriter {
   }
   /// The rows since the last block become a block; part j of `jacobian` appends those of body j.
   template <class Jacobian>
-  void block(BlockKind kind, JointPart part, std::size_t axis, Jacobian&& jacobian) {
+  void block(BlockKind kind, JointRowKind part, std::size_t axis, Jacobian&& jacobian) {
     for (std::size_t j = 0; j < kJointBodies; ++j) {
       if (body_[j] == kNoIndex) continue;
       jacobian(j, blocks_.jacobian);
@@ -104,7 +104,7 @@ class BlockWriter {
   std::int64_t name_;
   Index joint_;
   GeneralBlocks& blocks_;
-  std::vector<JointBlock>& made_;
+  std::vector<JointBlockRef>& made_;
   // rows of the next block
   std::size_t rows_ = 0;
   std::array<double, kJointRows> q_, sigma_, lower_, upper_;
@@ -206,7 +206,7 @@ void add_bilateral_rows(const Joint& j, BlockWriter& write) {
     motor[motors++] = i;
   }
   if (rows + motors == 0) return;
-  write.block(BlockKind::bilateral, JointPart::rows, 0,
+  write.block(BlockKind::bilateral, JointRowKind::rows, 0,
               [&](std::size_t b, std::vector<double>& jacobian) {
                 const double* first = g.jacobian[b].front().data();
                 jacobian.insert(jacobian.end(), first, first + 6 * rows);
@@ -219,14 +219,14 @@ void add_bilateral_rows(const Joint& j, BlockWriter& write) {
 
 void add_rope_block(const Joint& j, BlockWriter& write) {
   write_own_rows(j, write);
-  write.block(BlockKind::unilateral, JointPart::rope, 0,
+  write.block(BlockKind::unilateral, JointRowKind::rope, 0,
               [&](std::size_t b, std::vector<double>& jacobian) {
                 const Row& row = j.geometry.jacobian[b].front();
                 jacobian.insert(jacobian.end(), row.begin(), row.end());
               });
 }
 
-void add_axis_block(const Joint& j, std::size_t i, BlockKind kind, JointPart part, double sign,
+void add_axis_block(const Joint& j, std::size_t i, BlockKind kind, JointRowKind part, double sign,
                     BlockWriter& write) {
   write.block(kind, part, i, [&](std::size_t b, std::vector<double>& jacobian) {
     for (const double value : j.geometry.axis_jacobian[b][i]) jacobian.push_back(sign * value);
@@ -251,7 +251,7 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
       axis.restitution > 0.0 && speed < -j.model.contact.rest_speed && g + h * speed <= 0.0;
   if (impact) terms.q = std::max(terms.q, -axis.restitution * speed);
   write.row(terms, angular);
-  add_axis_block(j, i, BlockKind::unilateral, JointPart::limit, sign, write);
+  add_axis_block(j, i, BlockKind::unilateral, JointRowKind::limit, sign, write);
 }
 
 }  // namespace
@@ -259,7 +259,7 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
 void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry,
                       const JointPoses& at, const std::array<Index, kJointBodies>& body,
                       Index joint_index, const JointStep& step, const Model& model,
-                      GeneralBlocks& blocks, std::vector<JointBlock>& made) {
+                      GeneralBlocks& blocks, std::vector<JointBlockRef>& made) {
   const Joint j{joint, geometry, at, step, model};
   BlockWriter write(body, joint.id, joint_index, blocks, made);
   add_bilateral_rows(j, write);
@@ -272,13 +272,13 @@ void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry
     if (axis.motor == MotorKind::none || !has_bound(axis)) continue;
     const double bound = step.h * axis.max_force;
     write.row(motor_terms(j, i), geometry.axis_angular[i], -bound, bound);
-    add_axis_block(j, i, BlockKind::boxed, JointPart::motor, 1.0, write);
+    add_axis_block(j, i, BlockKind::boxed, JointRowKind::motor, 1.0, write);
   }
   for (std::size_t i = 0; i < axes; ++i) {
     if (!(joint.axis[i].friction > 0.0)) continue;
     const double bound = step.h * joint.axis[i].friction;
     write.row({}, geometry.axis_angular[i], -bound, bound);
-    add_axis_block(j, i, BlockKind::boxed, JointPart::friction, 1.0, write);
+    add_axis_block(j, i, BlockKind::boxed, JointRowKind::friction, 1.0, write);
   }
 }
 

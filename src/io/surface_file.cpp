@@ -68,7 +68,7 @@ class Lines {
   std::int64_t number_ = 0;
 };
 
-std::int32_t add_vertex(Surface& surface, const Vec3& v) {
+std::int32_t add_vertex(TriangleMesh& surface, const Vec3& v) {
   surface.vertices.push_back(v);
   return narrow<std::int32_t>(surface.vertices.size()) - 1;
 }
@@ -96,7 +96,7 @@ bool is_whole_binary_stl(std::string_view content) {
          content.size() == kBinaryHead + kBinaryTriangle * binary_count(content);
 }
 
-Surface parse_binary_stl(std::string_view content, const std::string& name) {
+TriangleMesh parse_binary_stl(std::string_view content, const std::string& name) {
   if (content.size() < kBinaryHead) {
     throw Error("neither an STL text (solid ...) nor a binary STL: only " +
                     std::to_string(content.size()) + " bytes",
@@ -109,7 +109,7 @@ Surface parse_binary_stl(std::string_view content, const std::string& name) {
                     " bytes, this has " + std::to_string(content.size()),
                 name, "it is cut off or no STL: export it again");
   }
-  Surface surface;
+  TriangleMesh surface;
   for (std::uint32_t t = 0; t < n; ++t) {
     const char* at = content.data() + kBinaryHead + kBinaryTriangle * std::size_t{t} + 12;
     std::array<std::int32_t, 3> triangle{};
@@ -126,8 +126,8 @@ Surface parse_binary_stl(std::string_view content, const std::string& name) {
   return surface;
 }
 
-Surface parse_text_stl(std::string_view content, const std::string& name) {
-  Surface surface;
+TriangleMesh parse_text_stl(std::string_view content, const std::string& name) {
+  TriangleMesh surface;
   Lines lines(content, name);
   std::vector<std::int32_t> corners;
   bool in_facet = false, ended = false;
@@ -176,7 +176,7 @@ std::int32_t obj_corner(const Lines& lines, std::string_view word, std::size_t n
 
 /// Whether a polygon can be cut into a fan from its first corner: all its triangles look the same
 /// way.
-bool is_fan(const Surface& surface, std::span<const std::int32_t> corners) {
+bool is_fan(const TriangleMesh& surface, std::span<const std::int32_t> corners) {
   const auto at = [&](std::size_t k) { return surface.vertices[corners[k]]; };
   Vec3 normal = Vec3::Zero();  // twice the area of the polygon
   for (std::size_t k = 1; k + 1 < corners.size(); ++k)
@@ -189,8 +189,8 @@ bool is_fan(const Surface& surface, std::span<const std::int32_t> corners) {
   return true;
 }
 
-Surface parse_obj(std::string_view content, const std::string& name) {
-  Surface surface;
+TriangleMesh parse_obj(std::string_view content, const std::string& name) {
+  TriangleMesh surface;
   Lines lines(content, name);
   while (lines.next()) {
     const std::string_view word = lines.word();
@@ -221,8 +221,8 @@ bool ends_with(const std::string& name, std::string_view ending) {
 
 }  // namespace
 
-Surface parse_surface(std::string_view content, const std::string& name) {
-  Surface surface;
+TriangleMesh parse_surface(std::string_view content, const std::string& name) {
+  TriangleMesh surface;
   if (ends_with(name, ".obj")) {
     surface = parse_obj(content, name);
   } else if (!ends_with(name, ".stl")) {

@@ -48,7 +48,7 @@ void add_wide_contact(ContactLaw law, const BlockView& view, const double* lambd
       {{view.friction, std::max(view.rolling, 0.0), std::max(view.spinning, 0.0)}},
       false};
   if (law == ContactLaw::frictionless) c.cone = {};
-  const std::array<int, 6> place = full_places(view);
+  const std::array<int, 6> place = standard_row_slots(view);
   for (int row = 0; row < 6; ++row) {
     const int from = place[row];
     if (from < 0) continue;

@@ -198,7 +198,7 @@ struct ErrorEvaluator::Impl {
         {{view.friction, std::max(view.rolling, 0.0), std::max(view.spinning, 0.0)}},
         problem.law == ContactLaw::coulomb};
     row_errors::DiscContact free = c;
-    const std::array<int, 6> place = full_places(view);
+    const std::array<int, 6> place = standard_row_slots(view);
     for (int row = 0; row < 6; ++row) {
       const int from = place[row];
       if (from < 0) continue;
@@ -367,7 +367,7 @@ struct ErrorEvaluator::Impl {
     if (impulses.empty()) none.assign(blocks.n_rows(), 0.0);
     const double* lambda = impulses.empty() ? none.data() : impulses.data();
     r.assign(blocks.n_rows(), 0.0);
-    if constexpr (kSet == ErrorSet::all) op.general_slips(free, {}, r);
+    if constexpr (kSet == ErrorSet::all) op.general_residual_velocities(free, {}, r);
     const auto n_contacts = to_index(problem.contacts.size());
     for (Index k = 0; k < blocks.size(); ++k) {
       const std::size_t row = blocks.row_begin[k];
@@ -402,7 +402,7 @@ struct ErrorEvaluator::Impl {
       if (impulses.empty())
         std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), w_rows.begin());
       else
-        op.slips(velocities, impulses, w_rows);
+        op.residual_velocities(velocities, impulses, w_rows);
       walk_assembled<kSet>(impulses, t);
     } else {
       std::span<const double> free;
@@ -411,7 +411,7 @@ struct ErrorEvaluator::Impl {
       if (problem.blocks.size() > 0) {
         const std::span<const double> theirs =
             impulses.empty() ? impulses : impulses.subspan(3 * problem.contacts.size());
-        op.general_slips(velocities, theirs, w_rows);
+        op.general_residual_velocities(velocities, theirs, w_rows);
         walk_general<kSet>(theirs, free, t);
       }
     }

@@ -6,7 +6,7 @@
 
 #include "catena/scenarios/scene.hpp"
 
-namespace catena::flow_parts {
+namespace catena::scenarios {
 
 /// The key `interpolation` of a table.
 void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation);
@@ -37,4 +37,4 @@ std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator);
 /// Collective. First id of each generator's bodies.
 std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm);
 
-}  // namespace catena::flow_parts
+}  // namespace catena::scenarios

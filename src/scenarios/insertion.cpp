@@ -12,7 +12,7 @@
 
 namespace catena {
 
-namespace flow_parts {
+namespace scenarios {
 
 PeriodicBox periodic_box(const PeriodicSettings& s) {
   PeriodicBox box;
@@ -27,7 +27,7 @@ PeriodicBox periodic_box(const PeriodicSettings& s) {
   return box;
 }
 
-}  // namespace flow_parts
+}  // namespace scenarios
 
 namespace {
 
@@ -65,7 +65,7 @@ Aabb centres_in(const InflowSettings& s, const Aabb& box, const Model& model) {
 
 }  // namespace
 
-namespace flow_parts {
+namespace scenarios {
 
 std::string region_shortfall(const InflowSettings& s, const Shape& shape, const Quat& orientation,
                              const Model& model) {
@@ -84,31 +84,31 @@ std::string region_shortfall(const InflowSettings& s, const Shape& shape, const 
   return {};
 }
 
-}  // namespace flow_parts
+}  // namespace scenarios
 
 Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId first,
                      const Model& model)
     : settings_(scene.generators[generator].insertion),
       model_(model),
       first_(first),
-      seed_(flow_parts::seed_of(scene, generator)) {
+      seed_(scenarios::seed_of(scene, generator)) {
   const int material = model.materials.find(settings_.material);
   const double density = model.materials.materials()[material].density;
-  const Shape shape = scene_parts::GeometryPlan(scene).shape_of_generator(generator, model);
+  const Shape shape = scenarios::GeometryPlan(scene).shape_of_generator(generator, model);
   prototype_ =
-      scene_parts::make_body(first, shape, material, density, Vec3::Zero(), model.geometries);
-  const std::vector<std::string> groups = scene_parts::group_names(scene);
+      scenarios::make_body(first, shape, material, density, Vec3::Zero(), model.geometries);
+  const std::vector<std::string> groups = scenarios::group_names(scene);
   const GeneratorSettings& g = scene.generators[generator];
   prototype_.constants.collides = g.collide;
   prototype_.constants.group =
       static_cast<std::uint8_t>(std::find(groups.begin(), groups.end(), g.group) - groups.begin());
 
-  const std::string shortfall = flow_parts::region_shortfall(settings_, prototype_.constants.shape,
-                                                             prototype_.state.pose.q, model);
+  const std::string shortfall = scenarios::region_shortfall(settings_, prototype_.constants.shape,
+                                                            prototype_.state.pose.q, model);
   if (shortfall.empty()) return;
   const std::string name = settings_.name.empty() ? std::to_string(generator) : settings_.name;
   throw Error(shortfall, (g.place.empty() ? "generators." + name : g.place) + ".region",
-              flow_parts::kRegionRemedy);
+              scenarios::kRegionRemedy);
 }
 
 double Insertion::largest_radius() const {
@@ -157,7 +157,7 @@ BodyMotionState Insertion::place(const BodyConstants& body, std::int64_t number,
     const double angle = 2.0 * std::numbers::pi * uniform01(seed_, n, stream + kOrientationStream);
     state.pose.q = Quat(Eigen::AngleAxisd(angle, Vec3::UnitY())) * state.pose.q;
   } else if (settings_.random_orientation) {
-    state.pose.q = scene_parts::random_rotation(seed_, n, stream + kOrientationStream);
+    state.pose.q = scenarios::random_rotation(seed_, n, stream + kOrientationStream);
   }
   const Aabb range =
       centres_in(settings_, bounds_of(body.shape, state.pose, model_.geometries), model_);
@@ -173,7 +173,7 @@ BodyMotionState Insertion::place(const BodyConstants& body, std::int64_t number,
 std::vector<Insertion> make_insertions(const SceneSettings& scene, const Communicator& comm,
                                        const Model& model) {
   std::vector<Insertion> insertions;
-  const std::vector<GlobalId> first = flow_parts::first_ids(scene, comm);
+  const std::vector<GlobalId> first = scenarios::first_ids(scene, comm);
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
     if (scene.generators[i].type != GeneratorType::insertion) continue;
     insertions.emplace_back(scene, i, first[i], model);

@@ -12,7 +12,7 @@
 #include "catena/scenarios/scene.hpp"
 #include "scenarios/make/chain_curve.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 inline constexpr std::string_view kWorld = "world";
 
@@ -94,4 +94,4 @@ Vec3 knot_place(const NetEntry& s, GlobalId k);
 void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& block, GlobalId first,
                      GlobalId last, std::vector<JointConstants>& joints);
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

@@ -41,7 +41,7 @@ const std::string& GeneratorSettings::name() const {
   return table.name;
 }
 
-namespace scene_parts {
+namespace scenarios {
 
 BodyKind kind_of(const BodySettings& s) {
   if (s.kinematic) return BodyKind::kinematic;
@@ -120,16 +120,16 @@ BodyRecord make_body(GlobalId id, const Shape& shape, int material, double densi
   return body;
 }
 
-}  // namespace scene_parts
+}  // namespace scenarios
 
 namespace {
 
-using joint_parts::JointMaker;
-using scene_parts::Block;
-using scene_parts::blocks_of;
-using scene_parts::BodyMaker;
-using scene_parts::group_of;
-using scene_parts::walls_of;
+using scenarios::Block;
+using scenarios::blocks_of;
+using scenarios::BodyMaker;
+using scenarios::group_of;
+using scenarios::JointMaker;
+using scenarios::walls_of;
 
 /// Turns z into `normal`, a coordinate direction.
 Quat turn_z_to(const Vec3& normal) {
@@ -151,7 +151,7 @@ void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
 }
 
 void set_materials(const SceneSettings& scene, Model& model) {
-  model.materials = scene_parts::material_table(scene);
+  model.materials = scenarios::material_table(scene);
   for (const PairSettings& p : scene.pairs) {
     const int a = model.materials.find(p.between[0]);
     const int b = model.materials.find(p.between[1]);
@@ -170,7 +170,7 @@ void add_table_geometries(const SceneSettings& scene, const Communicator& comm, 
     for (const GeneratorSettings& g : scene.generators) {
       if (g.type != GeneratorType::table) continue;
       const auto first = narrow<std::int32_t>(model.geometries.size());
-      for (Geometry& geometry : scene_parts::table_geometries(g.table.file, first))
+      for (Geometry& geometry : scenarios::table_geometries(g.table.file, first))
         model.geometries.push_back(std::move(geometry));
     }
   });
@@ -216,7 +216,7 @@ void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& mo
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
     const GeneratorSettings& g = scene.generators[i];
     const GlobalId count = first[i + 1] - first[i];
-    model.joint_names.add(first[i], count, joint_parts::stem_of(g, i), true);
+    model.joint_names.add(first[i], count, scenarios::stem_of(g, i), true);
     model.joint_places.add(first[i], count, g.place, false);
   }
 }
@@ -224,7 +224,7 @@ void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& mo
 /// Collective. Planes among the bodies, joints' names, tables and forces; checks listed joints.
 void add_joints(const SceneSettings& scene, const Communicator& comm,
                 const std::vector<Block>& blocks, Model& model) {
-  model.tables = joint_parts::factor_tables(scene, comm);
+  model.tables = scenarios::factor_tables(scene, comm);
   all_or_none(comm, [&] {
     const BodyMaker maker(scene, blocks, model);
     std::vector<BodyRecord> planes;
@@ -251,7 +251,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
 
 }  // namespace
 
-namespace flow_parts {
+namespace scenarios {
 
 std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
   const GeneratorSettings& g = scene.generators[generator];
@@ -266,7 +266,7 @@ std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& 
   return first;
 }
 
-}  // namespace flow_parts
+}  // namespace scenarios
 
 GlobalId bodies_at_start(const SceneSettings& scene, const Model& model) {
   GlobalId bodies = total_bodies(model);
@@ -280,24 +280,24 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
   model.warnings = scene.hints;
   model.gravity = scene.gravity;
   model.planar = scene.dimension == 2;
-  model.periodic = flow_parts::periodic_box(scene.periodic);
+  model.periodic = scenarios::periodic_box(scene.periodic);
   model.contact = scene.contact;
   set_materials(scene, model);
-  const std::vector<std::string> groups = scene_parts::group_names(scene);
+  const std::vector<std::string> groups = scenarios::group_names(scene);
   set_groups(scene, groups, model);
-  scene_parts::GeometryPlan(scene).build(comm, model);
+  scenarios::GeometryPlan(scene).build(comm, model);
   add_table_geometries(scene, comm, model);
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
     const BodySettings& s = scene.bodies[i];
     const auto id = static_cast<GlobalId>(i);
-    if (s.kinematic) model.motions.push_back(flow_parts::motion_of(s, comm));
+    if (s.kinematic) model.motions.push_back(scenarios::motion_of(s, comm));
     model.names.add(id, 1, s.name, false);
     model.places.add(id, 1, s.place, false);
   }
   const std::vector<Block> blocks = blocks_of(scene, comm);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const GeneratorSettings& g = scene.generators[i];
-    model.names.add(blocks[i].first, blocks[i].count, joint_parts::stem_of(g, i), true);
+    model.names.add(blocks[i].first, blocks[i].count, scenarios::stem_of(g, i), true);
     model.places.add(blocks[i].first, blocks[i].count, g.place, false);
     if (g.type != GeneratorType::container) continue;
     const std::size_t before = model.unbounded.size();

@@ -6,7 +6,7 @@
 #include "catena/base/error.hpp"
 #include "catena/scenarios/scene.hpp"
 
-namespace catena::scene_parts {
+namespace catena::scenarios {
 
 BodyKind kind_of(const BodySettings& s);
 /// Of a shape that its numbers describe whole.
@@ -71,4 +71,4 @@ void read_table(const std::string& file, std::int64_t first, std::int64_t last,
 std::int32_t count_table_geometries(const std::string& file);
 std::vector<Geometry> table_geometries(const std::string& file, std::int32_t first);
 
-}  // namespace catena::scene_parts
+}  // namespace catena::scenarios

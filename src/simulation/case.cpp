@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view kSteppers[] = {"spook", "dvi", "natural"};
 constexpr std::string_view kAnswers[] = {"warn", "stop"};
 /// Steps that one run may do: counters and file names stop there.
-constexpr double kMostSteps = 1e15;
+constexpr double kMaxSteps = 1e15;
 
 void describe_name(SettingsVisitor& visit, CaseSettings& s) {
   visit.visit("name", s.name, {.required = true, .help = "of the case; the result goes to ./NAME"});
@@ -83,7 +83,7 @@ void describe_time(SettingsVisitor& visit, TimeSettings& s) {
       visit.reject("end", "less than half a time step: the run would do nothing",
                    "set end to 0 for the initial state only, or to a step at least");
     }
-    if (s.end / s.step > kMostSteps) visit.reject("end", "more than 1e15 steps", "");
+    if (s.end / s.step > kMaxSteps) visit.reject("end", "more than 1e15 steps", "");
     hint_at_steps(visit, s);
     s.natural_given = s.stepper == StepperKind::natural;
     visit.optional_section("natural", s.natural_given, {.help = "of the stepper `natural`"}, [&] {

@@ -8,7 +8,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/partition/tiles.hpp"
 #include "catena/simulation/memory_check.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena {
 
@@ -29,7 +29,7 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
   if (s.time.stepper == StepperKind::natural)
     return std::make_unique<NaturalStepper>(comm_, model_, s.time.step, s.time.natural,
                                             s.solver.gauss_seidel.joints, &watch_);
-  return std::make_unique<Stepper>(
+  return std::make_unique<SemiImplicitStepper>(
       comm_, model_,
       StepperSettings{s.time.stepper, s.time.step, s.solver.warm_start, s.solver.projection,
                       s.solver.geometric_stiffness},
@@ -103,7 +103,7 @@ void Simulation::distribute_tiles() {
 void Simulation::deal_present_tiles(const std::vector<int>& tile, int n_tiles) {
   stepper_->find_contacts(bodies_, state_);
   const std::vector<int> rank =
-      deal_tiles(comm_, bodies_, stepper_->contacts(), tile, n_tiles, quality_);
+      assign_tiles(comm_, bodies_, stepper_->contacts(), tile, n_tiles, quality_);
   quality_.moved = migrate(comm_, bodies_, state_, tile, rank);
 }
 
@@ -112,7 +112,7 @@ void Simulation::renew_order() {
   migrate(comm_, bodies_, state_, part, number_of_parts());
 }
 
-void Simulation::let_flow() {
+void Simulation::apply_inflow_outflow() {
   const ScopedTimer timer(loop_times_.flow);
   std::int64_t& flowed = state_.balance.flowed;
   flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_, &staying_);
@@ -120,9 +120,9 @@ void Simulation::let_flow() {
   flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
 }
 
-void Simulation::look_at_balance() {
+void Simulation::maybe_rebalance() {
   /// Part of the bodies that may come or go before the balance is looked at early.
-  constexpr double kMostFlow = 0.2;
+  constexpr double kMaxFlow = 0.2;
   const ScopedTimer timer(loop_times_.balance);
   const BalanceSettings& settings = settings_.parallel;
   BalanceSums& sums = state_.balance;
@@ -133,8 +133,7 @@ void Simulation::look_at_balance() {
     return;
   }
   const int n_parts = number_of_parts();
-  const bool grown =
-      static_cast<double>(sums.flowed) > kMostFlow * static_cast<double>(sums.bodies);
+  const bool grown = static_cast<double>(sums.flowed) > kMaxFlow * static_cast<double>(sums.bodies);
   // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
   const bool flowed = sums.flowed > 0 && (due || grown) &&
                       (n_parts > comm_.size() || (grown && imbalance() > settings.imbalance));
@@ -177,8 +176,8 @@ const StepReport& Simulation::step() {
   loop_times_ = {};
   // a step that was broken off and is made again
   if (state_.prepared != state_.step) {
-    let_flow();
-    look_at_balance();
+    apply_inflow_outflow();
+    maybe_rebalance();
     state_.prepared = state_.step;
   }
   const double start = wall_seconds() - comm_.traffic().waited_s;

@@ -24,11 +24,11 @@ constexpr double kHedge = 0.5;
 constexpr double kAccurate = 1e-6, kScaledTolerance = 100.0;
 /// Newton steps that a solve is taken to need, and that it may take at most.
 constexpr double kNewtonSteps = 15.0;
-constexpr int kMostNewtonSteps = 300;
+constexpr int kMaxNewtonSteps = 300;
 /// A method that factors is not begun with fewer steps than these left: they would be in vain.
-constexpr double kLeastNewtonSteps = 5.0;
+constexpr double kMinNewtonSteps = 5.0;
 /// Unknowns up to which a method that needs a factor is tried.
-constexpr std::int64_t kMostUnknowns = 60000;
+constexpr std::int64_t kMaxUnknowns = 60000;
 /// A method that gained less than this factor in its last `kStallChecks` evaluations is stuck.
 constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
@@ -104,7 +104,7 @@ class Automatic final : public Solver {
   double product_unit() const { return work_.sweep > 0.0 ? work_.product / work_.sweep : 1.0; }
   double newton_unit() const { return std::max(1.0, work_.newton_step / work_.sweep); }
   double sweeps_left() const { return goal_.max_iterations - used_; }
-  bool newton_fits() const { return sweeps_left() >= kLeastNewtonSteps * newton_unit(); }
+  bool newton_fits() const { return sweeps_left() >= kMinNewtonSteps * newton_unit(); }
   bool spent() const { return sweeps_left() < std::max(1.0, product_unit()); }
   bool over() const {
     return total_.status == SolveStatus::converged || total_.status == SolveStatus::time_limit;
@@ -225,7 +225,7 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
     ProximalNewtonSettings settings;
     settings.stop = stop_of_rest(problem);
     settings.stop.max_iterations =
-        std::min(iterations_in(sweeps_left(), newton_unit()), kMostNewtonSteps);
+        std::min(iterations_in(sweeps_left(), newton_unit()), kMaxNewtonSteps);
     settings.stop.give_up = give_up;
     settings.linear = settings_.interior_point.linear;
     run(*make_proximal_newton(settings), newton_unit(), problem, impulses, velocities);
@@ -235,7 +235,7 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
   settings.form = InteriorPointForm::cone;
   settings.stop = stop_of_rest(problem);
   settings.stop.max_iterations =
-      std::min(iterations_in(sweeps_left(), newton_unit()), kMostNewtonSteps);
+      std::min(iterations_in(sweeps_left(), newton_unit()), kMaxNewtonSteps);
   settings.stop.give_up = give_up;
   run(*make_interior_point(settings), newton_unit(), problem, impulses, velocities);
 }
@@ -245,7 +245,7 @@ void Automatic::climb(const ConstraintProblem& problem, std::span<double> impuls
                       std::span<double> velocities) {
   if (spent()) return;
   const bool known = problem.law != ContactLaw::box &&
-                     (problem.law == ContactLaw::ccp || work_.unknowns <= kMostUnknowns);
+                     (problem.law == ContactLaw::ccp || work_.unknowns <= kMaxUnknowns);
   const bool factors = known && newton_fits();
   try_products(problem, !factors, impulses, velocities);
   if (over()) return;

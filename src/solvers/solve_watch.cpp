@@ -11,8 +11,8 @@ namespace {
 /// Between looks in loops, s: the half second promised leaves room for turns that get slower.
 constexpr double kLookInterval = 0.25;
 /// The same short of a time limit: a part of what is left, s.
-constexpr double kLate = 0.1, kLeastInterval = 1e-5;
-constexpr double kMostTurns = 1e6;
+constexpr double kLate = 0.1, kMinInterval = 1e-5;
+constexpr double kMaxTurns = 1e6;
 /// Between lines on the progress, s.
 constexpr double kProgressInterval = 5.0;
 
@@ -41,8 +41,8 @@ void SolveWatch::note(int turn, double wall, double asked) {
   asked_ = asked_ || asked > 0.0;
   if (const int turns = turn - last_turn_; turns > 0) {
     const double each = (wall - last_wall_) / turns;
-    const double wait = std::clamp(kLate * (time_limit_ - wall), kLeastInterval, kLookInterval);
-    interval_ = each > 0.0 ? static_cast<int>(std::clamp(wait / each, 1.0, kMostTurns)) : 1;
+    const double wait = std::clamp(kLate * (time_limit_ - wall), kMinInterval, kLookInterval);
+    interval_ = each > 0.0 ? static_cast<int>(std::clamp(wait / each, 1.0, kMaxTurns)) : 1;
   }
   last_turn_ = turn;
   last_wall_ = wall;

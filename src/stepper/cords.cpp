@@ -12,7 +12,7 @@ constexpr double kFollowed = 0.25;  ///< k that the step follows as it is
 /// misfit would swing for ever.
 constexpr double kReturned = 0.95;
 /// Solves after which ropes that change sides become unilateral.
-constexpr int kMostPasses = 8;
+constexpr int kMaxPasses = 8;
 /// Solves more, of which one that missed its tolerance still makes swept ropes that pull bilateral;
 /// after them no row is held back any more.
 constexpr int kMoreSolves = 4;
@@ -58,8 +58,8 @@ bool Cords::need_rows(const Communicator& comm, const Bodies& bodies, const Stat
   return comm.max(std::int64_t{any ? 1 : 0}) > 0;
 }
 
-void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& joints, double h,
-                 bool guarded, std::span<double> impulses, ConstraintProblem& problem) {
+void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembler& joints,
+                 double h, bool guarded, std::span<double> impulses, ConstraintProblem& problem) {
   cords_.clear();
   saved_.clear();
   passes_ = 0;
@@ -68,8 +68,8 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const StepJoints& 
     const JointConstants& joint = bodies.joints[j];
     if (joint.type != JointType::distance && joint.type != JointType::rope) continue;
     Cord cord{};
-    cord.block = joints.block_of(j, JointPart::rows);
-    cord.rope_block = joints.block_of(j, JointPart::rope);
+    cord.block = joints.block_of(j, JointRowKind::rows);
+    cord.rope_block = joints.block_of(j, JointRowKind::rope);
     cord.jacobian = saved_.size();
     const std::size_t k = cord.block;
     const std::size_t row = blocks.row_begin[k];
@@ -190,10 +190,10 @@ bool Cords::revise_rope(bool solved, std::span<double> impulses, std::span<const
     taut = 0.0;
     cord.taut = cord.held = false;
     cord.inertia = 0.0;
-    cord.swept = passes_ > kMostPasses;
+    cord.swept = passes_ > kMaxPasses;
   } else {
     double& swept = impulses[impulse_at(cord.rope_block, problem)];
-    if (cord.swept && !solved && swept > 0.0 && passes_ <= kMostPasses + kMoreSolves) {
+    if (cord.swept && !solved && swept > 0.0 && passes_ <= kMaxPasses + kMoreSolves) {
       std::swap(taut, swept);
       cord.taut = true;
       cord.swept = false;
@@ -201,7 +201,7 @@ bool Cords::revise_rope(bool solved, std::span<double> impulses, std::span<const
       return true;
     }
     if (cord.swept || !(speed(cord, velocities, problem) < cord.q - cord.tolerance)) return false;
-    cord.taut = passes_ <= kMostPasses;
+    cord.taut = passes_ <= kMaxPasses;
     cord.swept = !cord.taut;
   }
   pose(cord, problem);
@@ -215,7 +215,7 @@ bool Cords::revise(bool solved, std::span<double> impulses, std::span<const doub
   for (Cord& cord : cords_) {
     bool now =
         cord.rope_block != kNoIndex && revise_rope(solved, impulses, velocities, cord, problem);
-    if (!now && passes_ <= kMostPasses + kMoreSolves)
+    if (!now && passes_ <= kMaxPasses + kMoreSolves)
       now = revise_tension(impulses[impulse_at(cord.block, problem)], cord, velocities, problem);
     changed += now ? 1 : 0;
   }

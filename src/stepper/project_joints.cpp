@@ -4,14 +4,14 @@
 
 #include "catena/base/timer.hpp"
 #include "catena/math/rotation.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena {
 namespace {
 
-constexpr int kMostTurns = 10;
+constexpr int kMaxTurns = 10;
 /// Halvings of a move that does not lessen the misfit.
-constexpr int kMostHalvings = 4;
+constexpr int kMaxHalvings = 4;
 
 double largest(const JointMisfit& misfit) { return std::max(misfit.linear, misfit.angular); }
 
@@ -21,22 +21,24 @@ Twist in_plane(const Twist& t) { return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, 
 }  // namespace
 
 /// Collective. Misfits at the present poses.
-JointMisfit Stepper::misfits(const Bodies& bodies, const State& state,
-                             std::span<double> rhs) const {
+JointMisfit SemiImplicitStepper::misfits(const Bodies& bodies, const State& state,
+                                         std::span<double> rhs) const {
   const JointMisfit own = joints_.misfits(bodies, state, contact_set_, rhs, *problem_);
   return {comm_.max(own.linear), comm_.max(own.angular)};
 }
 
 /// A share of what `changes` have for body i; in planar motion what stays in the plane.
-Twist Stepper::move_of(std::span<const double> changes, std::size_t i, double share) const {
+Twist SemiImplicitStepper::move_of(std::span<const double> changes, std::size_t i,
+                                   double share) const {
   const double* d = changes.data() + 6 * i;
   const Twist move{share * Vec3(d[0], d[1], d[2]), share * Vec3(d[3], d[4], d[5])};
   return model_.planar ? in_plane(move) : move;
 }
 
 /// Moves jointed bodies from the poses `from` by a share of `changes`.
-void Stepper::move_jointed(const Bodies& bodies, std::span<const Pose> from,
-                           std::span<const double> changes, double share, State& state) {
+void SemiImplicitStepper::move_jointed(const Bodies& bodies, std::span<const Pose> from,
+                                       std::span<const double> changes, double share,
+                                       State& state) {
   LocalBodies& local = contact_set_.bodies;
   for (std::size_t i = 0; i < local.constants.size(); ++i) {
     const BodyConstants& body = local.constants[i];
@@ -51,8 +53,8 @@ void Stepper::move_jointed(const Bodies& bodies, std::span<const Pose> from,
 
 /// What gravity's potential gains by such a move, body by body, so that the sum does not depend on
 /// who owns them.
-void Stepper::note_projection_work(const Bodies& bodies, std::span<const double> changes,
-                                   double share) {
+void SemiImplicitStepper::note_projection_work(const Bodies& bodies,
+                                               std::span<const double> changes, double share) {
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic || !body.jointed) continue;
@@ -60,7 +62,7 @@ void Stepper::note_projection_work(const Bodies& bodies, std::span<const double>
   }
 }
 
-void Stepper::put_back(const Bodies& bodies, std::span<const Pose> from, State& state) {
+void SemiImplicitStepper::put_back(const Bodies& bodies, std::span<const Pose> from, State& state) {
   for (std::size_t i = 0; i < from.size(); ++i)
     (i < bodies.constants.size() ? state.body[i] : contact_set_.bodies.state.other(i)).pose =
         from[i];
@@ -70,7 +72,7 @@ void Stepper::put_back(const Bodies& bodies, std::span<const Pose> from, State& 
 /// nearly dependent it overshoots, the more the softer the direction: its square then weighs more
 /// than the misfit that it is to remove, and the next move more again. So a move counts only if the
 /// largest misfit falls.
-void Stepper::project_joints(const Bodies& bodies, State& state) {
+void SemiImplicitStepper::project_joints(const Bodies& bodies, State& state) {
   report_.projections = report_.projection_cuts = 0;
   report_.projection_dropped = false;
   report_.projected = {};
@@ -82,7 +84,7 @@ void Stepper::project_joints(const Bodies& bodies, State& state) {
   std::vector<double> rhs(impulses_.size()), changes(velocities_.size());
   std::vector<Pose> from(contact_set_.bodies.constants.size());
   report_.projected = misfits(bodies, state, rhs);
-  while (largest(report_.projected) > settings_.projection && report_.projections < kMostTurns) {
+  while (largest(report_.projected) > settings_.projection && report_.projections < kMaxTurns) {
     solver_->move_joints(*problem_, rhs, changes);
     for (std::size_t i = 0; i < from.size(); ++i)
       from[i] = i < bodies.constants.size() ? state.body[i].pose
@@ -96,7 +98,7 @@ void Stepper::project_joints(const Bodies& bodies, State& state) {
         report_.projected = after;
         break;
       }
-      if (halvings == kMostHalvings) {
+      if (halvings == kMaxHalvings) {
         put_back(bodies, from, state);
         report_.projection_dropped = true;
         break;

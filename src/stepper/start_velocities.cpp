@@ -2,14 +2,14 @@
 #include <cmath>
 #include <limits>
 
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 #include "solvers/joints/joint_system.hpp"
 
 namespace catena {
 
 /// The nearest velocities that rigid rows allow, in the metric of M, are those after a plastic
 /// impact; the step makes it, whatever else it does.
-void Stepper::note_forbidden(const Bodies& bodies, const State& state) {
+void SemiImplicitStepper::note_forbidden(const Bodies& bodies, const State& state) {
   /// Slips that velocities typed with nine digits have, m/s or rad/s.
   constexpr double kTyped = 1e-7;
   report_.forbidden_energy = 0.0;

@@ -26,7 +26,8 @@ CaseSettings net(const std::string& joints, const std::string& solver) {
       "net.yaml", ".", {});
 }
 
-/// Tension as it is: with its guard a net is nowhere so far off that a move would not help.
+/// GeometricStiffness as it is: with its guard a net is nowhere so far off that a move would not
+/// help.
 const std::string kUnguarded = "{joints: {geometric_stiffness: false";
 
 struct Watched {

@@ -11,7 +11,7 @@
 
 namespace catena::test {
 
-/// Builds JointBlocks: rigid bodies of any mass at any place, joints by their axes.
+/// Builds MechanismRows: rigid bodies of any mass at any place, joints by their axes.
 class MechanismMaker {
  public:
   explicit MechanismMaker(unsigned seed) : random_(seed) {}
@@ -76,7 +76,7 @@ class MechanismMaker {
     finish(n, compliance, -1);
   }
 
-  JointBlocks made;
+  MechanismRows made;
   std::vector<Vec3> centre;
 
  private:
@@ -101,7 +101,7 @@ class MechanismMaker {
 /// G and M^-1 as dense matrices, written down from the blocks.
 struct DenseJoints {
   Eigen::MatrixXd g, inverse_mass, a;
-  explicit DenseJoints(const JointBlocks& joints) {
+  explicit DenseJoints(const MechanismRows& joints) {
     const ProblemBodies& bodies = joints.bodies;
     const GeneralBlocks& blocks = joints.blocks;
     inverse_mass.setZero(bodies.n_dofs(), bodies.n_dofs());

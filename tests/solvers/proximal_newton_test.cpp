@@ -84,20 +84,20 @@ Scene furnished_sphere(ContactLaw law) {
 double siconos_error(const ConstraintProblem& problem, const std::vector<double>& lambda) {
   const AssembledOperator& n = *problem.assembled;
   double map = 0.0, r = 0.0, l = 0.0, w = 0.0;
-  std::vector<double> slips(n.r);
-  for (std::size_t i = 0; i < slips.size(); ++i) {
+  std::vector<double> residual(n.r);
+  for (std::size_t i = 0; i < residual.size(); ++i) {
     for (auto k = static_cast<std::size_t>(n.row_begin[i]);
          k < static_cast<std::size_t>(n.row_begin[i + 1]); ++k)
-      slips[i] += n.value[k] * lambda[static_cast<std::size_t>(n.column[k])];
+      residual[i] += n.value[k] * lambda[static_cast<std::size_t>(n.column[k])];
     r += n.r[i] * n.r[i];
     l += lambda[i] * lambda[i];
-    w += slips[i] * slips[i];
+    w += residual[i] * residual[i];
   }
   for (std::size_t k = 0; k < n.friction.size(); ++k) {
     Vec3 x(lambda[3 * k], lambda[3 * k + 1], lambda[3 * k + 2]);
     const Vec3 z = x;
-    const double slip = n.friction[k] * std::hypot(slips[3 * k + 1], slips[3 * k + 2]);
-    x -= Vec3(slips[3 * k] + slip, slips[3 * k + 1], slips[3 * k + 2]);
+    const double slip = n.friction[k] * std::hypot(residual[3 * k + 1], residual[3 * k + 2]);
+    x -= Vec3(residual[3 * k] + slip, residual[3 * k + 1], residual[3 * k + 2]);
     map += (z - project_cone(x, n.friction[k])).squaredNorm();
   }
   return std::sqrt(map / std::max({r, l, w}));

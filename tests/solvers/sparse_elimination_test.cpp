@@ -157,7 +157,7 @@ TEST(PetscCholesky, FailedFactorIsNotSolvedWith) {
 }
 
 TEST(SparseElimination, NothingToEliminateIsFine) {
-  const JointBlocks none;
+  const MechanismRows none;
   std::unique_ptr<JointElimination> all[] = {
       make_sparse_elimination(none), make_tree_elimination(none), make_bordered_elimination(none)};
   for (const auto& elimination : all) {

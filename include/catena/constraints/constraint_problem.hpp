@@ -180,7 +180,7 @@ BlockView block_view(const ConstraintProblem& problem, Index block);
 
 /// Where the rows in full of a contact (normal, two tangents, two rolling rows, spinning row)
 /// stand among its own rows; -1: it has no such row.
-std::array<int, 6> full_places(const BlockView& contact);
+std::array<int, 6> standard_row_slots(const BlockView& contact);
 
 /// Explicit Jacobian of a rigid contact for its two bodies, 3 x 6 each, row by row.
 void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,

@@ -25,19 +25,19 @@ class DelassusOperator {
   void velocity_changes(std::span<const double> impulses, std::span<double> changes);
   /// Local, no messages. w = G V + Sigma lambda - q from given velocities. With an
   /// assembled operator: neighbours; w = N lambda + r, velocities ignored.
-  void slips(std::span<const double> velocities, std::span<const double> impulses,
-             std::span<double> w);
+  void residual_velocities(std::span<const double> velocities, std::span<const double> impulses,
+                           std::span<double> w);
   /// Neighbours. y = N lambda.
   void multiply(std::span<const double> impulses, std::span<double> y);
   /// Neighbours. V at zero impulses: V_free, ghosts included. The problem's own or of this
   /// object's scratch, which the next call of multiply overwrites.
   std::span<const double> free_velocities();
   /// Neighbours. r: w at zero impulses.
-  void free_slips(std::span<double> r);
+  void free_residual(std::span<double> r);
   /// Local. w of the general blocks' rows alone, in their order; `impulses` are theirs, empty:
   /// zeros.
-  void general_slips(std::span<const double> velocities, std::span<const double> impulses,
-                     std::span<double> w) const;
+  void general_residual_velocities(std::span<const double> velocities,
+                                   std::span<const double> impulses, std::span<double> w) const;
 
   /// Local. Diagonal block N_kk (rows x rows, row by row) of block k.
   void diagonal_block(Index block, std::span<double> out) const;

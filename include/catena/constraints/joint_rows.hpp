@@ -84,12 +84,12 @@ struct JointMisfit {
 JointMisfit joint_misfit(const JointGeometry& geometry);
 
 /// What one general block of a joint is.
-enum class JointPart : std::uint8_t { rows, limit, motor, friction, rope };
+enum class JointRowKind : std::uint8_t { rows, limit, motor, friction, rope };
 
 /// Where the blocks of a joint stand in the problem.
-struct JointBlock {
+struct JointBlockRef {
   Index joint;  ///< of Bodies::joints
-  JointPart part;
+  JointRowKind part;
   std::uint8_t axis;  ///< of limit, motor and friction
 };
 
@@ -132,6 +132,6 @@ struct JointStep {
 void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry,
                       const JointPoses& at, const std::array<Index, kJointBodies>& body,
                       Index joint_index, const JointStep& step, const Model& model,
-                      GeneralBlocks& blocks, std::vector<JointBlock>& made);
+                      GeneralBlocks& blocks, std::vector<JointBlockRef>& made);
 
 }  // namespace catena

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "catena/model/surface.hpp"
+#include "catena/model/triangle_mesh.hpp"
 
 namespace catena {
 
@@ -16,7 +16,7 @@ namespace catena {
 /// and f (polygons become fans of triangles) count, an OBJ without faces gives points only.
 /// Throws Error(bad_input) naming the line, or the triangle of a binary file, for what is cut off,
 /// malformed, not finite or empty.
-Surface parse_surface(std::string_view content, const std::string& name);
+TriangleMesh parse_surface(std::string_view content, const std::string& name);
 
 /// Rows of numbers separated by commas, semicolons or blanks, all of the same length; lines that
 /// are empty or start with # do not count. `columns` receives that length.

@@ -40,7 +40,7 @@ class Sum {
   static constexpr std::size_t kDigits = 68;
   static constexpr std::int64_t kBase = std::int64_t{1} << 32;
   /// Terms after which digits are carried on, lest they overflow.
-  static constexpr std::int32_t kMostTerms = 1 << 29;
+  static constexpr std::int32_t kMaxTerms = 1 << 29;
 
   void add_exactly(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -69,7 +69,7 @@ class Sum {
       digit[1] += second;
       digit[2] += third;
     }
-    if (++terms_ == kMostTerms) carry();
+    if (++terms_ == kMaxTerms) carry();
   }
   void carry();
 

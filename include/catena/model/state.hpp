@@ -97,8 +97,9 @@ struct BalanceSums {
   /// Of the last step, in row sweeps (partition/work.hpp): a rank's mean work, and the largest.
   double mean_work = 0.0, largest_work = 0.0;
   std::int64_t rows = 0, bodies = 0;  ///< of the last step, over all ranks
-  double lost = 0.0;        ///< work of the busiest ranks above the mean since the last split
-  double patience = 1.0;    ///< how many times the price of a split is lost before the next one
+  double lost = 0.0;  ///< work of the busiest ranks above the mean since the last split
+  double split_price_factor =
+      1.0;                  ///< how many times the price of a split is lost before the next one
   double sweeps = 0.0;      ///< since the last look
   std::int64_t steps = 0;   ///< the same
   std::int64_t flowed = 0;  ///< bodies that came or left since then
@@ -197,7 +198,7 @@ void for_each_balance_scalar(Visit&& visit, SomeState& state) {
   visit("balance_rows", state.balance.rows);
   visit("balance_bodies", state.balance.bodies);
   visit("balance_lost", state.balance.lost);
-  visit("balance_patience", state.balance.patience);
+  visit("balance_patience", state.balance.split_price_factor);
   visit("balance_sweeps", state.balance.sweeps);
   visit("balance_steps", state.balance.steps);
   visit("balance_flowed", state.balance.flowed);

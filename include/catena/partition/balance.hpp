@@ -94,7 +94,7 @@ PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& stat
                            const ContactSet& contacts, const BalanceSettings& settings);
 
 /// What a look at the balance found and did; the same on every rank.
-struct BalanceLook {
+struct RebalanceDecision {
   std::int64_t step = -1;  ///< State::step; -1: no graph was split yet
   double imbalance = 1.0;  ///< of the work as bodies lie, at the present contacts
   /// Row sweeps that the new parts spare the busiest rank in rebalance_steps steps.
@@ -116,15 +116,16 @@ double imbalance_of(const BalanceSums& sums);
 /// busiest rank does above the mean would cost more in rebalance_steps steps than a split and a
 /// move (at a `due` look; between looks once a quarter of that was lost since the last split), or
 /// has cost more already (so that, whatever the load does next, moving never costs much more than
-/// it could have saved). Splits that were of no use raise the price (BalanceSums::patience).
-/// Without a price: whenever the imbalance is above, at due looks.
+/// it could have saved). Splits that were of no use raise the price
+/// (BalanceSums::split_price_factor). Without a price: whenever the imbalance is above, at due
+/// looks.
 bool split_pays(const BalanceSums& sums, const BalanceSettings& settings, int n_ranks, bool due);
 
 /// Collective. As rebalance, but bodies stay where the new parts do not spare more work until the
 /// next look than moving costs. Sets `sums` back.
-BalanceLook rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State& state,
-                                 const ContactSet& contacts, const BalanceSettings& settings,
-                                 const WorkRate& rate);
+RebalanceDecision rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State& state,
+                                       const ContactSet& contacts, const BalanceSettings& settings,
+                                       const WorkRate& rate);
 
 /// Key of a point on the Hilbert curve of a fixed grid over `box`: cubic cells, 2^21 along
 /// the longest edge, from box.lo. Points outside, and NaN, go to the grid's border.

@@ -58,7 +58,7 @@ MechanismCount count_mechanisms(const Communicator& comm, std::span<const JointP
 /// the rank that holds most of their joints (the lowest of equals). Chains stand in the order of
 /// the rank that holds their first joint, then of components, so that joints stay where they are
 /// held as far as balance allows.
-struct JointDeal {
+struct JointAssignment {
   std::vector<int> rank;            ///< per local joint: who eliminates it
   std::vector<std::int64_t> place;  ///< per local joint: its place if in a chain, else -1
   std::vector<std::int64_t> first;  ///< n_ranks + 1: places [first[r], first[r+1]) are rank r's
@@ -66,8 +66,8 @@ struct JointDeal {
 
 /// Collective. `as_chain[i]`: joint i belongs to a mechanism that is eliminated as a chain (all
 /// joints of a mechanism agree; kind chain).
-JointDeal deal_joints(const Communicator& comm, std::span<const JointEdge> edges,
-                      std::span<const JointPlace> places, std::span<const char> as_chain,
-                      std::int64_t split = 500);
+JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdge> edges,
+                              std::span<const JointPlace> places, std::span<const char> as_chain,
+                              std::int64_t split = 500);
 
 }  // namespace catena

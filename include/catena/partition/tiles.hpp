@@ -19,9 +19,9 @@ int count_tiles(const Communicator& comm, const Bodies& bodies, int tile_bodies)
 /// Collective. The rank of each owned body, of which `tile` is the tile: each rank gets a run of
 /// whole tiles of about equal counted work (rows of contacts and joints + 1 per body). Memory
 /// O(tiles).
-std::vector<int> deal_tiles(const Communicator& comm, const Bodies& bodies,
-                            const ContactSet& contacts, std::span<const int> tile, int n_tiles,
-                            PartitionQuality& quality);
+std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
+                              const ContactSet& contacts, std::span<const int> tile, int n_tiles,
+                              PartitionQuality& quality);
 
 /// The first tile of each rank, and one past the last tile: ranks' runs as near to equal shares of
 /// the weight as whole tiles allow.

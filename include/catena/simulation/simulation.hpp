@@ -82,7 +82,7 @@ class Simulation {
   /// Largest rank's work of the last step over the mean.
   double imbalance() const { return imbalance_of(state_.balance); }
   /// The last look that split the graph.
-  const BalanceLook& last_look() const { return look_; }
+  const RebalanceDecision& last_look() const { return look_; }
   const Inflow& inflow() const { return *inflow_; }
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
@@ -99,9 +99,9 @@ class Simulation {
   void begin();
   std::unique_ptr<TimeStepper> make_stepper() const;
   /// Collective. Removes and inserts what is due before a step.
-  void let_flow();
+  void apply_inflow_outflow();
   /// Collective. Where a look at the balance is due, and what follows from it.
-  void look_at_balance();
+  void maybe_rebalance();
   const StepReport& take_step();
   /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.
   void note_balance(const StepReport& report, double own_seconds);
@@ -124,7 +124,7 @@ class Simulation {
   Watch watch_;
   std::unique_ptr<TimeStepper> stepper_;
   PartitionQuality quality_;
-  BalanceLook look_;
+  RebalanceDecision look_;
   WorkRate rate_;  ///< its factor: smoothed over steps
   double own_seconds_ = 0.0, own_work_ = 0.0;
   std::unique_ptr<Inflow> inflow_;

@@ -38,10 +38,10 @@ void describe(SettingsVisitor& visit, DantzigSettings& s);
 /// assembled operator is split: the skew half acts on the last pass's impulses.
 ///
 /// Throws Error(bad_input) on every rank: several ranks, law ccp, a component of more than
-/// kMostDantzigRows.
+/// kMaxDantzigRows.
 std::unique_ptr<Solver> make_dantzig(const DantzigSettings& settings);
 
 /// Of a component: a factor of so many free rows takes 2 GB.
-inline constexpr Index kMostDantzigRows = 16000;
+inline constexpr Index kMaxDantzigRows = 16000;
 
 }  // namespace catena

@@ -70,7 +70,7 @@ struct RedundantJointRow {
 };
 
 /// Rows that a report names.
-inline constexpr std::size_t kMostRedundantNamed = 100;
+inline constexpr std::size_t kMaxRedundantNamed = 100;
 
 /// How the joints of a problem were solved; equal on all ranks.
 struct JointReport {
@@ -100,7 +100,7 @@ struct SolvedApart {
 };
 
 /// Components that a report names.
-inline constexpr std::size_t kMostApartNamed = 100;
+inline constexpr std::size_t kMaxApartNamed = 100;
 
 /// What a solve did; equal on all ranks.
 struct SolveReport {

@@ -8,7 +8,7 @@
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
-#include "catena/stepper/step_joints.hpp"
+#include "catena/stepper/joint_assembler.hpp"
 
 namespace catena {
 
@@ -20,8 +20,8 @@ namespace catena {
 /// too long, it changes sides and the step is solved again (block principal pivoting: Judice and
 /// Pires 1994). What goes on after some solves is unilateral, and left to the solver's sweeps.
 ///
-/// Tension. Between its ends a rod or rope has the stiffness T/L across its direction, where
-/// k = h^2 T/(m L) tells whether a step can follow it. Where k is above a quarter
+/// GeometricStiffness. Between its ends a rod or rope has the stiffness T/L across its direction,
+/// where k = h^2 T/(m L) tells whether a step can follow it. Where k is above a quarter
 ///
 ///   - two rows across take the force along the direction that it has at the step's end: they are
 ///     compliant, w = u + lambda/b with b = h^2 T/L (times 1 - 1/(4 k), so that they begin at 0);
@@ -29,8 +29,8 @@ namespace catena {
 ///     with lambda (u0 + u1)/2 > 0 (u0, u1: the row's velocity before and after) gives energy that
 ///     no rod has. There u1 = -u0, or -0.95 u0 where the rod was being driven apart.
 ///
-/// Tension is that of the last step; where it was far less than what the solve finds, or what the
-/// solve finds does work, the step is solved again.
+/// GeometricStiffness is that of the last step; where it was far less than what the solve finds, or
+/// what the solve finds does work, the step is solved again.
 class Cords {
  public:
   /// Collective. Whether the tension of the last step asks for rows across any rod or rope.
@@ -38,7 +38,7 @@ class Cords {
                         const ContactSet& set, double h);
   /// Local. Looks at the joints' blocks in `problem`; `impulses` are the first guess, the last
   /// step's. `guarded`: whether tension is looked at.
-  void find(const Bodies& bodies, const ContactSet& set, const StepJoints& joints, double h,
+  void find(const Bodies& bodies, const ContactSet& set, const JointAssembler& joints, double h,
             bool guarded, std::span<double> impulses, ConstraintProblem& problem);
   /// Collective. After a solve: whether the problem was changed, so that it is to be solved again
   /// from `impulses`. `solved`: whether the solve met its tolerance.

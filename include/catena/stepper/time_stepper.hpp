@@ -52,9 +52,9 @@ struct StepReport {
   /// of the step, of stepper natural after it. From kNotableDrift on, whose it is.
   double drift = 0.0;
   GlobalId drift_joint = kNoBody;
-  /// Stepper natural: sub-steps that the step was taken in, since fewer could not be trusted, and
-  /// the joint at which these differed most (kNoBody: none); if the step failed, whether because
-  /// shorter ones lead to no one result.
+  /// Stepper natural: sub-steps that the step was taken in, since fewer could not be
+  /// trusted, and the joint at which these differed most (kNoBody: none); if the step failed,
+  /// whether because shorter ones lead to no one result.
   int parts = 1;
   GlobalId doubtful_joint = kNoBody;
   bool singular = false;
@@ -72,7 +72,7 @@ struct StepReport {
   std::vector<GlobalId> held_drives;
   double drive_miss = 0.0;
   std::int64_t stiffened = 0;   ///< bodies whose inertia tension has raised
-  double tension = 0.0;         ///< largest h^2 K over I (Tension)
+  double tension = 0.0;         ///< largest h^2 K over I (GeometricStiffness)
   std::int64_t cords_held = 0;  ///< rods and ropes whose tension was held back (Cords)
   /// Work of rigid passive joints over the last steps (kWorkWindow), J, which should be none, and,
   /// where it is more than round-off and kNotableWork of the largest kinetic energy so far, the

@@ -59,13 +59,13 @@ class SupportShape final : public btConvexInternalShape {
 
 /// Rounds of a climb. A hundred are usual; on an edge of the separation, which is not smooth, steps
 /// get short before the top is reached, and the rest of the way would take millions.
-constexpr int kMostRounds = 500;
+constexpr int kMaxRounds = 500;
 
 /// Climbs to a local maximum of the separation over the sphere of normals.
 double climb(const Convex& a, const Convex& b, Vec3& n) {
   double best = separation(a, b, n);
   double step = 0.1;
-  for (int round = 0; round < kMostRounds && step > 1e-10; ++round) {
+  for (int round = 0; round < kMaxRounds && step > 1e-10; ++round) {
     const Vec3 u = n.unitOrthogonal(), v = n.cross(u);
     bool better = false;
     for (int k = 0; k < 8; ++k) {

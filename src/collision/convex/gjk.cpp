@@ -11,7 +11,7 @@ namespace catena {
 
 namespace {
 
-constexpr int kMostIterations = 100;
+constexpr int kMaxIterations = 100;
 /// Upper and lower bound of the squared distance agree to this part.
 constexpr double kAgree = 1e-13;
 /// Cores nearer than this part of the pair's extent overlap: the direction between them is noise.
@@ -140,7 +140,7 @@ bool query(const Convex& a, const Convex& b, double margin, ConvexGap& out) {
   Simplex simplex;
   double extent2 = 0.0, last = std::numeric_limits<double>::infinity();
   out.cores_overlap = false;
-  for (int k = 0; k < kMostIterations; ++k) {
+  for (int k = 0; k < kMaxIterations; ++k) {
     const Vec3 on_a = support(a, v), on_b = support(b, -v);
     const Vec3 w = on_b - on_a;
     const double vw = v.dot(w), vv = v.squaredNorm();

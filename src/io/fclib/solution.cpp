@@ -54,7 +54,7 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
   std::vector<double> v(bodies.n_dofs());
   std::vector<double> w(problem.n_rows());
   op.velocities(impulses, v);
-  op.slips(v, impulses, w);
+  op.residual_velocities(v, impulses, w);
 
   Scattered file_v, file_u, file_r, file_l, box_u, box_lambda;
   Scattered couple_count, couple_u, couple_lambda;  // up to 3 rows beyond a contact's own

@@ -129,7 +129,7 @@ struct Outcome {
     if (!known) return;
     DelassusOperator op(problem);
     op.velocities(impulses, v);
-    op.slips(v, impulses, slip);
+    op.residual_velocities(v, impulses, slip);
   }
 
   /// The parts that belong to the rows from `row` on; zeros if nothing is known.

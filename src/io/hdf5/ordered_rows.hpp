@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
 #include "io/hdf5/file.hpp"
 

@@ -70,8 +70,8 @@ std::string sense_hint(const Sense& sense, std::string_view text, double value, 
 std::string number_hint(std::string_view text, double value, std::string_view unit) {
   if (!std::isfinite(value)) return {};
   const bool plain = is_plain(text);
-  constexpr double kTurn = 2.0 * std::numbers::pi, kMostTurns = 2.0;
-  if (unit == "rad" && plain && std::abs(value) > kMostTurns * kTurn)
+  constexpr double kTurn = 2.0 * std::numbers::pi, kMaxTurns = 2.0;
+  if (unit == "rad" && plain && std::abs(value) > kMaxTurns * kTurn)
     return number_text(value) + " rad is " + number_text(std::abs(value) / kTurn) +
            " turns; write " + std::string(text) + " deg if degrees are meant";
   for (const Sense& sense : kSense)

@@ -17,7 +17,7 @@ namespace catena::yaml {
 namespace {
 
 /// Nodes that aliases may expand to: enough for any scene, too few to fill memory.
-constexpr std::size_t kMostNodes = 20'000'000;
+constexpr std::size_t kMaxNodes = 20'000'000;
 
 std::size_t count_nodes(const Node& node) {
   std::size_t n = 1;
@@ -111,7 +111,7 @@ class Builder : public YAML::EventHandler {
     add(std::move(last.node), last.anchor, last.mark);
   }
   void add(Node node, YAML::anchor_t anchor, const YAML::Mark& mark) {
-    if (++nodes_ > kMostNodes) fail("aliases expand to too much", mark, "");
+    if (++nodes_ > kMaxNodes) fail("aliases expand to too much", mark, "");
     if (anchor != 0) anchors_[anchor] = node;
     if (open_.empty()) {
       root = std::move(node);

@@ -55,8 +55,8 @@ void describe(SettingsVisitor& visit, BalanceSettings& s) {
 
 namespace {
 
-constexpr std::int64_t kLeastBodiesPerPart = 4;   // fewer: METIS leaves parts empty
-constexpr std::int64_t kLeastCellsPerPart = 100;  // fewer: cells are too coarse to balance
+constexpr std::int64_t kMinBodiesPerPart = 4;   // fewer: METIS leaves parts empty
+constexpr std::int64_t kMinCellsPerPart = 100;  // fewer: cells are too coarse to balance
 
 // The owned dynamic bodies as the graph sees them.
 struct DynamicBodies {
@@ -166,7 +166,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   std::int64_t joined = 0;
   for_each_edge(bodies, contacts, [&joined](Index, Index, std::int64_t) { ++joined; });
   const bool any_edges = comm.sum(joined) > 0;
-  const std::int64_t least = aggregated ? kLeastCellsPerPart : kLeastBodiesPerPart;
+  const std::int64_t least = aggregated ? kMinCellsPerPart : kMinBodiesPerPart;
 
   std::vector<int> part(places.size(), 0);
   CellParts split;

@@ -10,7 +10,7 @@ namespace {
 
 /// What a split leaves of imbalance: METIS may leave 0.5 % a bisection, or 3 %.
 constexpr double kLeft = 1.02;
-constexpr double kMostPatience = 64.0;
+constexpr double kMaxPatience = 64.0;
 /// Part of the price that must be lost before bodies move between looks: an imbalance of a few
 /// steps moves nothing.
 constexpr double kSoon = 0.25;
@@ -64,18 +64,18 @@ double imbalance_of(const BalanceSums& sums) {
 bool split_pays(const BalanceSums& sums, const BalanceSettings& settings, int n_ranks, bool due) {
   if (!(imbalance_of(sums) > settings.imbalance)) return false;
   if (settings.move_price == 0.0) return due;
-  const double price = sums.patience * price_of(sums, settings, n_ranks);
+  const double price = sums.split_price_factor * price_of(sums, settings, n_ranks);
   if (sums.lost > price) return true;
   const bool will_save = above(sums) * settings.rebalance_steps > price;
   return will_save && (due || sums.lost > kSoon * price);
 }
 
-BalanceLook rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State& state,
-                                 const ContactSet& contacts, const BalanceSettings& settings,
-                                 const WorkRate& rate) {
+RebalanceDecision rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State& state,
+                                       const ContactSet& contacts, const BalanceSettings& settings,
+                                       const WorkRate& rate) {
   const int n_parts = parts_of(comm, settings);
   BalanceSums& sums = state.balance;
-  BalanceLook look;
+  RebalanceDecision look;
   look.step = state.step;
   std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_parts, settings, look.quality, rate);
@@ -100,7 +100,7 @@ BalanceLook rebalance_if_it_pays(const Communicator& comm, Bodies& bodies, State
   }
   look.quality.moved = migrate(comm, bodies, state, part, n_parts);
   const bool of_use = look.taken && look.quality.imbalance <= settings.imbalance;
-  sums.patience = of_use ? 1.0 : std::min(2.0 * sums.patience, kMostPatience);
+  sums.split_price_factor = of_use ? 1.0 : std::min(2.0 * sums.split_price_factor, kMaxPatience);
   sums.lost = 0.0;
   return look;
 }

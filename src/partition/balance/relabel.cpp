@@ -14,7 +14,7 @@ using partition_detail::to_bytes;
 
 /// Parts up to which the best numbering is found; beyond, its n^3 operations take longer than the
 /// bodies that it spares.
-constexpr int kMostOptimal = 512;
+constexpr int kMaxOptimal = 512;
 
 // How many bodies of a new part lie on a rank now.
 struct Overlap {
@@ -37,7 +37,7 @@ std::vector<Overlap> overlaps_of(std::span<const int> part, int n_parts, int ran
     if (overlaps.empty() || overlaps.back().part != p) overlaps.push_back({0, p, rank});
     ++overlaps.back().count;
   }
-  if (n_parts <= kMostOptimal) return overlaps;
+  if (n_parts <= kMaxOptimal) return overlaps;
   std::sort(overlaps.begin(), overlaps.end(), larger);
   constexpr int kSpare = 8;
   const std::size_t most = kSpare * ((n_parts + n_ranks - 1) / n_ranks + 1);
@@ -97,8 +97,8 @@ void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts) {
   std::vector<std::byte> bytes;
   if (comm.rank() == 0) {
     const auto overlaps = from_bytes<Overlap>(all);
-    bytes = to_bytes(n_parts <= kMostOptimal ? best_numbers(overlaps, n_parts, comm.size())
-                                             : choose_numbers(overlaps, n_parts, comm.size()));
+    bytes = to_bytes(n_parts <= kMaxOptimal ? best_numbers(overlaps, n_parts, comm.size())
+                                            : choose_numbers(overlaps, n_parts, comm.size()));
   }
   comm.broadcast(0, bytes);
   const auto number = from_bytes<std::int32_t>(bytes);

@@ -28,9 +28,9 @@ std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks) {
   return first;
 }
 
-std::vector<int> deal_tiles(const Communicator& comm, const Bodies& bodies,
-                            const ContactSet& contacts, std::span<const int> tile, int n_tiles,
-                            PartitionQuality& quality) {
+std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
+                              const ContactSet& contacts, std::span<const int> tile, int n_tiles,
+                              PartitionQuality& quality) {
   const std::vector<std::int64_t> own = partition_detail::body_weights(bodies, contacts);
   std::vector<std::int64_t> weight(n_tiles, 0);
   for (std::size_t i = 0; i < own.size(); ++i) weight[tile[i]] += own[i];

@@ -173,10 +173,10 @@ void deal_whole(const Communicator& comm, std::span<const JointPlace> places,
 
 }  // namespace
 
-JointDeal deal_joints(const Communicator& comm, std::span<const JointEdge> edges,
-                      std::span<const JointPlace> places, std::span<const char> as_chain,
-                      std::int64_t split) {
-  JointDeal deal;
+JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdge> edges,
+                              std::span<const JointPlace> places, std::span<const char> as_chain,
+                              std::int64_t split) {
+  JointAssignment deal;
   deal.rank.assign(edges.size(), comm.rank());
   deal.place.assign(edges.size(), -1);
   const std::vector<std::int64_t> start = chain_starts(comm, places, as_chain);

@@ -4,7 +4,7 @@
 #include "catena/base/error.hpp"
 #include "scenarios/joint_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -168,9 +168,9 @@ void check_chain(SettingsVisitor& visit, const SceneSettings& scene, const Chain
 }  // namespace
 
 void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEntry& s) {
-  constexpr int kMostLinks = 1'000'000'000;
+  constexpr int kMaxLinks = 1'000'000'000;
   visit.visit("links", s.links,
-              {.min = 1, .max = kMostLinks, .required = true, .help = "number of bodies"});
+              {.min = 1, .max = kMaxLinks, .required = true, .help = "number of bodies"});
   describe_type(visit, s.joint, kChainJoints, kChainTypes,
                 {.help = "between neighbours; `distance`, `rope`: rods or ropes between the "
                          "links' centres, `rope` never pushes"});
@@ -233,4 +233,4 @@ void describe_net(SettingsVisitor& visit, NetEntry& s) {
   }
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

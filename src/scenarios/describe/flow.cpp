@@ -10,7 +10,7 @@ namespace catena {
 namespace {
 
 /// Bodies that one generator may make; ids and memory end before.
-constexpr double kMostBodies = 1e12;
+constexpr double kMaxBodies = 1e12;
 
 std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
@@ -86,7 +86,7 @@ void describe_rates(SettingsVisitor& visit, InflowSettings& s) {
   }
   visit.visit("count", s.count,
               {.min = 1,
-               .max = kMostBodies,
+               .max = kMaxBodies,
                .required = true,
                .help = "most bodies; their ids are reserved from the start"});
   visit.visit("start", s.start, {.unit = "s", .min = 0, .help = "of the inflow"});
@@ -108,7 +108,7 @@ double SizeSettings::largest() const {
   return most;
 }
 
-namespace flow_parts {
+namespace scenarios {
 
 void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation) {
   visit.choose(
@@ -198,7 +198,7 @@ void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InflowS
   }
 }
 
-}  // namespace flow_parts
+}  // namespace scenarios
 
 void describe_space(SettingsVisitor& visit, SceneSettings& s) {
   visit.visit("dimension", s.dimension,

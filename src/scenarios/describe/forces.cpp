@@ -4,7 +4,7 @@
 #include "catena/base/index.hpp"
 #include "scenarios/joint_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -136,4 +136,4 @@ void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   check_force(visit, scene, names, s);
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

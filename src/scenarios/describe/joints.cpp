@@ -15,7 +15,7 @@
 
 namespace catena {
 
-namespace joint_parts {
+namespace scenarios {
 
 namespace {
 
@@ -34,7 +34,7 @@ void describe_rows(SettingsVisitor& visit, std::string_view unit, FactorEntry& s
   visit.rows("rows", s.rows, width,
              {.unit = unit, .first_unit = "s", .help = "t in s, ascending, and the value"});
   Interpolation interpolation = s.interpolation_or_default();
-  flow_parts::describe_interpolation(visit, interpolation);
+  scenarios::describe_interpolation(visit, interpolation);
   s.interpolation = interpolation;
   if (s.file.empty() == s.rows.empty()) {
     visit.reject("", s.file.empty() ? "nothing is given" : "has a file and rows",
@@ -66,7 +66,7 @@ void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s) 
       });
 }
 
-}  // namespace joint_parts
+}  // namespace scenarios
 
 Interpolation FactorEntry::interpolation_or_default() const {
   return interpolation.value_or(values == TableValues::position ? Interpolation::monotone
@@ -75,9 +75,9 @@ Interpolation FactorEntry::interpolation_or_default() const {
 
 namespace {
 
-using joint_parts::BodyNames;
-using joint_parts::is_set;
-using joint_parts::numbers;
+using scenarios::BodyNames;
+using scenarios::is_set;
+using scenarios::numbers;
 
 /// In the order of JointType, without springs: these stand under forces.
 constexpr std::string_view kTypes[] = {
@@ -185,9 +185,9 @@ void check_target(SettingsVisitor& visit, bool angular, const MotorEntry& s) {
   double most = 0.0;
   for (std::size_t i = 1; i < s.table.rows.size(); i += 2)
     most = std::max(most, std::abs(s.table.rows[i]));
-  constexpr double kTurn = 2.0 * std::numbers::pi, kMostTurns = 2.0;
-  if (most <= 1.0 || std::abs(s.position) > kMostTurns * kTurn ||
-      most * std::abs(s.position) <= kMostTurns * kTurn)
+  constexpr double kTurn = 2.0 * std::numbers::pi, kMaxTurns = 2.0;
+  if (most <= 1.0 || std::abs(s.position) > kMaxTurns * kTurn ||
+      most * std::abs(s.position) <= kMaxTurns * kTurn)
     return;
   char text[120];
   std::snprintf(text, sizeof text,
@@ -204,7 +204,7 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
                     {.unit = angular ? "rad/s" : "m/s", .help = "of the coordinate"});
         visit.visit("position", s.position,
                     {.unit = angular ? "rad" : "m", .help = "of the coordinate, a servo"});
-        joint_parts::describe_motor_table(visit, angular, s.table);
+        scenarios::describe_motor_table(visit, angular, s.table);
         visit.visit("max_force", s.max_force,
                     {.unit = angular ? "N m" : "N",
                      .min = 0,
@@ -347,7 +347,7 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
   visit.choose("type", s.type, kTypes,
                {.required = true, .synonyms = kSynonyms, .help = "see \"Joints\" above"});
-  joint_parts::describe_between(visit, names, s.between);
+  scenarios::describe_between(visit, names, s.between);
   describe_place(visit, s);
   describe_softness(visit, s);
   visit.visit("collide", s.collide, {.help = "whether both bodies make contacts"});
@@ -373,8 +373,8 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   check_keys(visit, s);
   check_in_plane(visit, scene, s);
   if (given(s.ratio) && s.ratio == 0.0) visit.reject("ratio", "is zero", "a gear couples two");
-  if (s.carrier.empty() || s.carrier == joint_parts::kWorld) return;
-  joint_parts::check_body_name(visit, names, "carrier", s.carrier, true);
+  if (s.carrier.empty() || s.carrier == scenarios::kWorld) return;
+  scenarios::check_body_name(visit, names, "carrier", s.carrier, true);
   for (const std::string& name : s.between) {
     if (name == s.carrier) visit.reject("carrier", "is one of the gear's two bodies", "");
   }
@@ -390,9 +390,9 @@ void check_unique(SettingsVisitor& visit, const SceneSettings& scene, std::set<s
   }
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
     const GeneratorSettings& g = scene.generators[i];
-    const std::string stem = joint_parts::stem_of(g, i);
-    const GlobalId number = joint_parts::number_in(name, stem);
-    if (number < 0 || number >= joint_parts::n_joints(g)) continue;
+    const std::string stem = scenarios::stem_of(g, i);
+    const GlobalId number = scenarios::number_in(name, stem);
+    if (number < 0 || number >= scenarios::n_joints(g)) continue;
     visit.reject("name", "the name '" + name + "' is taken by a joint of generator " + stem,
                  "choose another");
     return;
@@ -534,7 +534,7 @@ void describe_forces(SettingsVisitor& visit, SceneSettings& s) {
       "forces", s.forces.size(), {.help = "springs, dampers, given forces and torques"},
       [&](std::size_t n) { s.forces.assign(n, {}); },
       [&](std::size_t i) {
-        joint_parts::describe_force(visit, s, bodies, s.forces[i]);
+        scenarios::describe_force(visit, s, bodies, s.forces[i]);
         check_unique(visit, s, names, s.forces[i].name);
       });
 }

@@ -19,7 +19,7 @@ constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
 constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
                                             "insertion", "chain",   "net"};
 /// Bodies that one generator may make; ids and memory end before.
-constexpr double kMostBodies = 1e12;
+constexpr double kMaxBodies = 1e12;
 
 std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
@@ -43,7 +43,7 @@ void check_material(SettingsVisitor& visit, const SceneSettings& scene, const st
 void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
   const bool has_mass = !std::isnan(s.mass);
   const bool has_inertia = any_set(s.inertia);
-  if (scene_parts::kind_of(s) != BodyKind::dynamic) {
+  if (scenarios::kind_of(s) != BodyKind::dynamic) {
     if (has_mass || has_inertia) {
       visit.reject(has_mass ? "mass" : "inertia", "a fixed or kinematic body has no use for it",
                    "remove the key, or `fixed`, `motion` or the plane");
@@ -67,10 +67,10 @@ void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   if (s.shape.type == ShapeType::none || s.shape.type == ShapeType::hull ||
       s.shape.type == ShapeType::compound)
     return;
-  const MaterialTable table = scene_parts::material_table(scene);
+  const MaterialTable table = scenarios::material_table(scene);
   const int material = table.find(s.material);
   if (material < 0) return;
-  const Shape shape = scene_parts::shape_of(s.shape);
+  const Shape shape = scenarios::shape_of(s.shape);
   const double density = table.materials()[material].density;
   const double mass = has_mass ? s.mass : density * volume_of(shape);
   const Vec3 inertia = mass * inertia_per_mass(shape);
@@ -102,8 +102,8 @@ void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   if (s.fixed && s.kinematic) {
     visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
   }
-  if (scene_parts::kind_of(s) == BodyKind::dynamic) {
-    scene_parts::check_shape_moves(visit, s.shape);
+  if (scenarios::kind_of(s) == BodyKind::dynamic) {
+    scenarios::check_shape_moves(visit, s.shape);
     check_in_plane(visit, scene, s.velocity, s.angular_velocity);
     return;
   }
@@ -122,10 +122,10 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
   visit.visit("name", s.name, {.required = true, .help = "unique among bodies and generators"});
   visit.visit("material", s.material,
               {.help = "one of the materials; needed where there is a shape"});
-  if (s.name == joint_parts::kWorld) {
+  if (s.name == scenarios::kWorld) {
     visit.reject("name", "'world' stands for what never moves", "choose another");
   }
-  scene_parts::describe_shape(visit, s.shape);
+  scenarios::describe_shape(visit, s.shape);
   visit.visit("mass", s.mass,
               {.unit = "kg", .min = 0, .min_open = true, .help = "else volume times density"});
   visit.visit("inertia", numbers(s.inertia),
@@ -143,13 +143,13 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
   visit.choose("position_of", s.position_of, kPositionOf,
                {.help = "what `position` of a dynamic body is; `shape_origin` suits vertices "
                         "in world coordinates"});
-  scene_parts::describe_orientation(visit, s.orientation);
+  scenarios::describe_orientation(visit, s.orientation);
   visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "at the start"});
   visit.visit("angular_velocity", numbers(s.angular_velocity),
               {.unit = "rad/s", .help = "at the start, world frame"});
   describe_collision(visit, s.collide, s.group);
   visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
-  flow_parts::describe_motion(visit, s);
+  scenarios::describe_motion(visit, s);
   check_body(visit, scene, s);
 }
 
@@ -179,10 +179,10 @@ void describe_container(SettingsVisitor& visit, const SceneSettings& scene, Cont
 void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
-  scene_parts::describe_bounded_shape(visit, s.shape);
+  scenarios::describe_bounded_shape(visit, s.shape);
   visit.visit("radius_jitter", s.radius_jitter,
               {.min = 0, .max = 0.99, .help = "fraction of the size, uniform +-"});
-  scene_parts::describe_orientation(visit, s.orientation);
+  scenarios::describe_orientation(visit, s.orientation);
   visit.visit("random_orientation", s.random_orientation,
               {.help = "each body turned at random, uniformly over all rotations"});
   visit.visit("count", s.count, {.min = 1, .help = "bodies along x, y and z"});
@@ -205,7 +205,7 @@ void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, Lattic
                .help = "of jitters and orientations; `case`: follows from the case's seed"});
   check_in_plane(visit, scene, s.velocity, Vec3::Zero());
   const double n = 1.0 * s.count[0] * s.count[1] * s.count[2];
-  if (n > kMostBodies) visit.reject("count", "more than 1e12 bodies", "");
+  if (n > kMaxBodies) visit.reject("count", "more than 1e12 bodies", "");
 }
 
 void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSettings& s) {
@@ -227,7 +227,7 @@ void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSetti
     visit.reject("direction", "not a horizontal direction", "for example [1, 0, 0]");
   }
   if (s.gap >= s.brick[0]) visit.reject("gap", "the half bricks have no length left", "");
-  if (1.0 * s.along * s.height > kMostBodies) visit.reject("height", "more than 1e12 bricks", "");
+  if (1.0 * s.along * s.height > kMaxBodies) visit.reject("height", "more than 1e12 bricks", "");
 }
 
 void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSettings& s) {
@@ -241,18 +241,18 @@ void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSet
 void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
-  scene_parts::describe_bounded_shape(visit, s.shape);
-  flow_parts::describe_inflow(visit, scene, s);
+  scenarios::describe_bounded_shape(visit, s.shape);
+  scenarios::describe_inflow(visit, scene, s);
   // what needs a geometry is looked at where that is made
   if (s.shape.type == ShapeType::hull || s.shape.type == ShapeType::compound ||
       is_surface(s.shape.type))
     return;
   Model space;
-  space.periodic = flow_parts::periodic_box(scene.periodic);
+  space.periodic = scenarios::periodic_box(scene.periodic);
   space.planar = scene.dimension == 2;
   const std::string shortfall =
-      flow_parts::region_shortfall(s, scene_parts::shape_of(s.shape), Quat::Identity(), space);
-  if (!shortfall.empty()) visit.reject("region", shortfall, flow_parts::kRegionRemedy);
+      scenarios::region_shortfall(s, scenarios::shape_of(s.shape), Quat::Identity(), space);
+  if (!shortfall.empty()) visit.reject("region", shortfall, scenarios::kRegionRemedy);
 }
 
 /// As the body that a link is, which need not have a shape.
@@ -260,10 +260,10 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
   describe_name(visit, s.name);
   visit.visit("material", s.material,
               {.help = "one of the materials; needed where there is a shape"});
-  scene_parts::describe_shape(visit, s.shape);
-  joint_parts::describe_chain(visit, scene, s);
+  scenarios::describe_shape(visit, s.shape);
+  scenarios::describe_chain(visit, scene, s);
   check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
-  scene_parts::check_shape_moves(visit, s.shape);
+  scenarios::check_shape_moves(visit, s.shape);
   if (s.shape.type == ShapeType::plane) {
     visit.reject("shape", "planes do not move", "give a shape that is bounded");
     return;
@@ -281,21 +281,21 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
 void describe_net(SettingsVisitor& visit, const SceneSettings& scene, NetSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
-  scene_parts::describe_bounded_shape(visit, s.shape);
-  joint_parts::describe_net(visit, s);
+  scenarios::describe_bounded_shape(visit, s.shape);
+  scenarios::describe_net(visit, s);
 }
 
 /// Names of generator `i` and of its bodies, against those before it and those of `bodies`.
 void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t i) {
   const GeneratorSettings& g = scene.generators[i];
-  const std::string stem = joint_parts::stem_of(g, i);
+  const std::string stem = scenarios::stem_of(g, i);
   bool taken = false;
   for (std::size_t k = 0; k < i; ++k)
-    taken = taken || joint_parts::stem_of(scene.generators[k], k) == stem;
+    taken = taken || scenarios::stem_of(scene.generators[k], k) == stem;
   for (const BodySettings& body : scene.bodies) {
     taken = taken || body.name == stem;
-    const GlobalId number = joint_parts::number_in(body.name, stem);
-    const GlobalId count = joint_parts::count_of(g);  // unknown of tables: any number may be there
+    const GlobalId number = scenarios::number_in(body.name, stem);
+    const GlobalId count = scenarios::count_of(g);  // unknown of tables: any number may be there
     if (number < 0 || (count >= 0 && number >= count)) continue;
     visit.reject("name",
                  "the body '" + body.name + "' has the name of " + (count < 0 ? "a row" : "one") +
@@ -426,7 +426,7 @@ namespace {
 
 /// Groups that stand in no_collisions are those of some body; a body's group is held in a byte.
 void check_groups(SettingsVisitor& visit, const SceneSettings& s) {
-  const std::vector<std::string> known = scene_parts::group_names(s);
+  const std::vector<std::string> known = scenarios::group_names(s);
   if (known.size() > 256) {
     visit.reject("bodies", "more than 256 groups", "groups are for kinds of bodies");
   }

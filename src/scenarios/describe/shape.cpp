@@ -5,7 +5,7 @@
 #include "catena/base/suggest.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::scene_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -263,4 +263,4 @@ void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s) {
   check_shape_moves(visit, s);
 }
 
-}  // namespace catena::scene_parts
+}  // namespace catena::scenarios

@@ -10,10 +10,10 @@
 
 namespace catena {
 
-GlobalId joint_parts::count_of(const GeneratorSettings& g) {
+GlobalId scenarios::count_of(const GeneratorSettings& g) {
   switch (g.type) {
     case GeneratorType::container:
-      return static_cast<GlobalId>(scene_parts::walls_of(g.container).size());
+      return static_cast<GlobalId>(scenarios::walls_of(g.container).size());
     case GeneratorType::lattice:
       return GlobalId{1} * g.lattice.count[0] * g.lattice.count[1] * g.lattice.count[2];
     case GeneratorType::wall:  // every second course has a brick more: two halves for one
@@ -30,7 +30,7 @@ GlobalId joint_parts::count_of(const GeneratorSettings& g) {
   return -1;
 }
 
-namespace scene_parts {
+namespace scenarios {
 
 std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s) {
   std::vector<std::pair<Vec3, Vec3>> walls = {
@@ -54,7 +54,7 @@ GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
   GlobalId rows = 0;
   all_or_none(comm, [&] {
     if (comm.rank() != 0) return;
-    with_place(g.place, [&] { rows = scene_parts::count_rows(g.table.file); });
+    with_place(g.place, [&] { rows = scenarios::count_rows(g.table.file); });
   });
   return comm.sum(rows);
 }
@@ -63,7 +63,7 @@ BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int m
                    const std::vector<std::string>& groups, const Model& model) {
   const MaterialTable& materials = model.materials;
   const int material = std::max(0, materials.find(s.material));
-  const BodyKind kind = scene_parts::kind_of(s);
+  const BodyKind kind = scenarios::kind_of(s);
   BodyRecord body;
   body.constants.id = id;
   body.constants.kind = kind;
@@ -71,8 +71,8 @@ BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int m
   body.constants.group = group_of(groups, s.group);
   body.constants.shape = shape;
   body.constants.material = material;
-  body.state.pose = {s.position, scene_parts::body_rotation(shape, scene_parts::orientation_of(s),
-                                                            model.geometries)};
+  body.state.pose = {
+      s.position, scenarios::body_rotation(shape, scenarios::orientation_of(s), model.geometries)};
   if (kind == BodyKind::kinematic) {
     body.constants.motion = motion;
   } else if (kind == BodyKind::dynamic) {
@@ -110,8 +110,8 @@ BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, std::uint6
   const double density = model.materials.materials()[material].density;
   BodyRecord body = make_body(first + k, shape, material, density, position, model.geometries);
   const Quat written =
-      s.random_orientation ? scene_parts::random_rotation(seed, number, 4) : s.orientation.value();
-  body.state.pose.q = scene_parts::body_rotation(shape, written, model.geometries);
+      s.random_orientation ? scenarios::random_rotation(seed, number, 4) : s.orientation.value();
+  body.state.pose.q = scenarios::body_rotation(shape, written, model.geometries);
   body.state.twist.v = s.velocity;
   return body;
 }
@@ -143,10 +143,10 @@ BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int mat
   return body;
 }
 
-std::unique_ptr<joint_parts::ChainCurve> curve_of(const ChainSettings& s,
-                                                  const SceneSettings& scene) {
+std::unique_ptr<scenarios::ChainCurve> curve_of(const ChainSettings& s,
+                                                const SceneSettings& scene) {
   try {
-    return std::make_unique<joint_parts::ChainCurve>(s.path, s.links, scene.gravity);
+    return std::make_unique<scenarios::ChainCurve>(s.path, s.links, scene.gravity);
   } catch (const Error& e) {
     throw Error(e.found(), s.place, e.fix());
   }
@@ -159,8 +159,7 @@ std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& com
   auto first = static_cast<GlobalId>(scene.bodies.size());
   for (const GeneratorSettings& g : scene.generators) {
     Block block{first, 0};
-    block.count =
-        g.type == GeneratorType::table ? rows_of_table(comm, g) : joint_parts::count_of(g);
+    block.count = g.type == GeneratorType::table ? rows_of_table(comm, g) : scenarios::count_of(g);
     blocks.push_back(block);
     first += block.count;
   }
@@ -231,11 +230,11 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
                                const Take& take) const {
   const GeneratorSettings& g = scene_.generators[generator];
   const Block& block = blocks_[generator];
-  const joint_parts::JointedBlock jointed{block.first, block.count, 0};
+  const scenarios::JointedBlock jointed{block.first, block.count, 0};
   if (g.type == GeneratorType::lattice) {
     const Shape shape = plan_.shape_of_generator(generator, model_);
     const int material = material_of(g.lattice.material);
-    const std::uint64_t seed = flow_parts::seed_of(scene_, generator);
+    const std::uint64_t seed = scenarios::seed_of(scene_, generator);
     for (GlobalId k = from; k < to; ++k)
       take(lattice_body(g.lattice, shape, seed, block.first, k, material, model_));
   } else if (g.type == GeneratorType::wall) {
@@ -246,15 +245,15 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
     make_table(generator, from, to, take);
   } else if (g.type == GeneratorType::chain) {
     const BodyRecord prototype = link(generator);
-    joint_parts::make_links(g.chain, *curves_[generator], prototype,
-                            written(prototype.constants.shape), jointed, from, to, take);
+    scenarios::make_links(g.chain, *curves_[generator], prototype,
+                          written(prototype.constants.shape), jointed, from, to, take);
   } else if (g.type == GeneratorType::net) {
     const int material = material_of(g.net.material);
     const Shape shape = plan_.shape_of_generator(generator, model_);
     for (GlobalId k = from; k < to; ++k) {
       BodyRecord body = make_body(block.first + k, shape, material, density_of(material),
-                                  joint_parts::knot_place(g.net, k), model_.geometries);
-      body.constants.jointed = joint_parts::n_joints(g.net) > 0;
+                                  scenarios::knot_place(g.net, k), model_.geometries);
+      body.constants.jointed = scenarios::n_joints(g.net) > 0;
       take(body);
     }
   }
@@ -345,18 +344,18 @@ std::vector<JointConstants> BodyMaker::joints_of_generators(
     const GlobalId to = std::min(last - blocks_[i].first, blocks_[i].count);
     const GeneratorSettings& g = scene_.generators[i];
     if (from >= to || (g.type != GeneratorType::chain && g.type != GeneratorType::net)) continue;
-    const joint_parts::JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
+    const scenarios::JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
     const Shape shape = plan_.shape_of_generator(i, model_);
     if (g.type == GeneratorType::chain) {
-      joint_parts::make_chain_joints(g.chain, *curves_[i], written(shape), block, from, to, joints);
+      scenarios::make_chain_joints(g.chain, *curves_[i], written(shape), block, from, to, joints);
     } else {
-      joint_parts::make_net_joints(g.net, body_rotation(shape, Quat::Identity(), model_.geometries),
-                                   block, from, to, joints);
+      scenarios::make_net_joints(g.net, body_rotation(shape, Quat::Identity(), model_.geometries),
+                                 block, from, to, joints);
     }
   }
   return joints;
 }
 
-}  // namespace scene_parts
+}  // namespace scenarios
 
 }  // namespace catena

@@ -10,7 +10,7 @@
 #include "scenarios/joint_parts.hpp"
 #include "scenarios/make/geometry_plan.hpp"
 
-namespace catena::scene_parts {
+namespace catena::scenarios {
 
 /// Ids of the bodies of one generator.
 struct Block {
@@ -67,9 +67,9 @@ class BodyMaker {
   std::vector<Block> blocks_;
   GeometryPlan plan_;
   std::vector<std::string> groups_;
-  std::vector<int> motions_;                                      ///< per listed body
-  std::vector<std::int32_t> table_geometry_;                      ///< per generator
-  std::vector<std::unique_ptr<joint_parts::ChainCurve>> curves_;  ///< per generator
+  std::vector<int> motions_;                                    ///< per listed body
+  std::vector<std::int32_t> table_geometry_;                    ///< per generator
+  std::vector<std::unique_ptr<scenarios::ChainCurve>> curves_;  ///< per generator
 };
 
-}  // namespace catena::scene_parts
+}  // namespace catena::scenarios

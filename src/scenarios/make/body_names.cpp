@@ -6,7 +6,7 @@
 #include "scenarios/joint_parts.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 std::string stem_of(const GeneratorSettings& generator, std::size_t place) {
   const std::string& name = generator.name();
@@ -55,7 +55,7 @@ std::string BodyNames::nearest(const std::string& name) const {
 
 bool BodyNames::dynamic(const NamedBody& body) const {
   if (body.kind == NamedBody::Kind::body)
-    return scene_parts::kind_of(scene_.bodies[body.index]) == BodyKind::dynamic;
+    return scenarios::kind_of(scene_.bodies[body.index]) == BodyKind::dynamic;
   return body.kind == NamedBody::Kind::generated &&
          scene_.generators[body.index].type != GeneratorType::container;
 }
@@ -101,4 +101,4 @@ void describe_between(SettingsVisitor& visit, const BodyNames& names,
   }
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

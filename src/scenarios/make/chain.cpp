@@ -3,7 +3,7 @@
 
 #include "scenarios/joint_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -162,4 +162,4 @@ void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Qu
   }
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

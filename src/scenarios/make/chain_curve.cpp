@@ -8,7 +8,7 @@
 
 #include "catena/base/error.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -344,4 +344,4 @@ Vec3 ChainCurve::curl_point(GlobalId k) const {
          static_cast<double>(pitch_ * turns) * axis_;
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

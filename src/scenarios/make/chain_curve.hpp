@@ -7,7 +7,7 @@
 #include "catena/base/index.hpp"
 #include "catena/scenarios/joint_settings.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 /// Unit vector normal to `z`, a fixed function of it.
 Vec3 perpendicular(const Vec3& z);
@@ -79,4 +79,4 @@ class ChainCurve {
   double radius_ = 0.0, pitch_ = 0.0;
 };
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

@@ -7,7 +7,7 @@
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -75,12 +75,11 @@ std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communic
     if (!file.empty()) {
       std::string text;
       all_or_none(comm, [&] {
-        if (comm.rank() == 0)
-          scene_parts::with_place(factor.place, [&] { text = read_bytes(file); });
+        if (comm.rank() == 0) scenarios::with_place(factor.place, [&] { text = read_bytes(file); });
       });
       comm.broadcast(0, text);
       all_or_none(comm, [&] {
-        scene_parts::with_place(factor.place, [&] { rows = parse_factor(text, file); });
+        scenarios::with_place(factor.place, [&] { rows = parse_factor(text, file); });
       });
     }
     ValueTable table;
@@ -94,4 +93,4 @@ std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communic
   return tables;
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

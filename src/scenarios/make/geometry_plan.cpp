@@ -11,7 +11,7 @@
 #include "catena/io/yaml_settings.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::scene_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -49,14 +49,14 @@ std::string count_of(std::int64_t n, const std::string& one, const std::string& 
   return n == 1 ? "1 " + one : std::to_string(n) + " " + many;
 }
 
-std::string place_of(const Surface& surface, const EdgeFaults& edges) {
+std::string place_of(const TriangleMesh& surface, const EdgeFaults& edges) {
   const Vec3& a = surface.vertices[edges.first[0]];
   const Vec3& b = surface.vertices[edges.first[1]];
   return "; the first is from " + text_of(a) + " to " + text_of(b) + " m";
 }
 
 /// Rejects what is no surface of a body.
-void check_edges(const Surface& surface, const SurfaceEdges& edges, const std::string& where,
+void check_edges(const TriangleMesh& surface, const SurfaceEdges& edges, const std::string& where,
                  bool may_be_open) {
   if (edges.crowded.count > 0) {
     throw Error(count_of(edges.crowded.count, "edge has", "edges have") + " more than two faces" +
@@ -79,7 +79,7 @@ void check_edges(const Surface& surface, const SurfaceEdges& edges, const std::s
 }
 
 /// Volume of a closed surface; rejects one that has none or is turned inside out.
-double closed_volume(const Surface& surface, const std::string& where) {
+double closed_volume(const TriangleMesh& surface, const std::string& where) {
   const double volume = mass_properties(surface.vertices, surface.triangles).volume;
   Aabb box;
   for (const Vec3& v : surface.vertices) box.merge({v, v});
@@ -97,8 +97,8 @@ double closed_volume(const Surface& surface, const std::string& where) {
 }
 
 /// The surface of a file in m, without triangles that have no area.
-Surface surface_of(const ShapeSettings& s, const std::string& content, Model& model) {
-  Surface surface = parse_surface(content, s.file);
+TriangleMesh surface_of(const ShapeSettings& s, const std::string& content, Model& model) {
+  TriangleMesh surface = parse_surface(content, s.file);
   const double factor = unit_in_metres(s.unit) * s.scale;
   for (Vec3& v : surface.vertices) v *= factor;
   const std::int64_t flat = drop_flat_triangles(surface);
@@ -142,7 +142,7 @@ Geometry hull_of_points(const std::vector<Vec3>& points, const std::string& wher
 }
 
 Geometry hull_from_file(const ShapeSettings& s, const std::string& content, Model& model) {
-  const Surface surface = surface_of(s, content, model);
+  const TriangleMesh surface = surface_of(s, content, model);
   if (surface.triangles.empty()) return hull_of_points(surface.vertices, s.file, model);
   check_edges(surface, edges_of(surface), s.file, false);
   const double volume = closed_volume(surface, s.file);
@@ -168,7 +168,7 @@ Geometry hull_geometry(const ShapeSettings& s, const std::string& name, const st
 }
 
 Geometry mesh_geometry(const ShapeSettings& s, const std::string& content, Model& model) {
-  Surface surface = surface_of(s, content, model);
+  TriangleMesh surface = surface_of(s, content, model);
   if (surface.triangles.empty()) {
     throw Error("has vertices but no faces", s.file, "export it with faces");
   }
@@ -349,4 +349,4 @@ void GeometryPlan::build(const Communicator& comm, Model& model) const {
   });
 }
 
-}  // namespace catena::scene_parts
+}  // namespace catena::scenarios

@@ -7,7 +7,7 @@
 
 #include "catena/scenarios/scene.hpp"
 
-namespace catena::scene_parts {
+namespace catena::scenarios {
 
 /// The geometries of a scene's bodies and generators, equal ones once, in the order of the case
 /// (parts before their compound): a pure function of the settings, which must outlive it. Files
@@ -48,4 +48,4 @@ class GeometryPlan {
 /// The shape settings of a generator's bodies; nullptr where it has none.
 const ShapeSettings* shape_settings_of(const GeneratorSettings& generator);
 
-}  // namespace catena::scene_parts
+}  // namespace catena::scenarios

@@ -9,13 +9,13 @@
 #include "scenarios/joint_parts.hpp"
 #include "scenarios/make/body_maker.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 /// Joints and springs of a case in the order of their ids. A spring or damper is one of `forces`.
 /// Settings, model and bodies must outlive it. Does not communicate.
 class JointMaker {
  public:
-  JointMaker(const SceneSettings& scene, const scene_parts::BodyMaker& bodies, const Model& model);
+  JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& bodies, const Model& model);
 
   GlobalId n_listed() const {
     return static_cast<GlobalId>(scene_.joints.size() + springs_.size());
@@ -59,7 +59,7 @@ class JointMaker {
   std::vector<JointPoses> poses_of(const std::vector<GlobalId>& joints) const;
 
   const SceneSettings& scene_;
-  const scene_parts::BodyMaker& bodies_;
+  const scenarios::BodyMaker& bodies_;
   const Model& model_;
   BodyNames names_;
   std::vector<std::size_t> springs_;        ///< in `forces`
@@ -70,4 +70,4 @@ class JointMaker {
 /// Collective. Model::tables of the case; rank 0 reads files.
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm);
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

@@ -7,7 +7,7 @@
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -125,7 +125,7 @@ void set_spring(const ForceEntry& s, JointConstants& joint) {
 
 }  // namespace
 
-JointMaker::JointMaker(const SceneSettings& scene, const scene_parts::BodyMaker& bodies,
+JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& bodies,
                        const Model& model)
     : scene_(scene), bodies_(bodies), model_(model), names_(scene) {
   int table = 0;
@@ -164,7 +164,7 @@ GlobalId n_joints(const GeneratorSettings& g) {
 std::vector<GlobalId> JointMaker::first_of_generators() const {
   std::vector<GlobalId> first = {n_listed()};
   for (const GeneratorSettings& g : scene_.generators) {
-    first.push_back(first.back() + joint_parts::n_joints(g));
+    first.push_back(first.back() + scenarios::n_joints(g));
   }
   return first;
 }
@@ -191,7 +191,7 @@ GlobalId JointMaker::id_of(const std::string& name, const std::string& place) co
     case NamedBody::Kind::body:
       return static_cast<GlobalId>(body.index);
     case NamedBody::Kind::generated: {
-      const scene_parts::Block& block = bodies_.blocks()[body.index];
+      const scenarios::Block& block = bodies_.blocks()[body.index];
       if (body.number < block.count) return block.first + body.number;
       throw Error("there is no body '" + name + "'", place,
                   "the table has " + std::to_string(block.count) + " rows");
@@ -342,4 +342,4 @@ std::vector<AppliedForce> JointMaker::applied_forces() const {
   return out;
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

@@ -9,7 +9,7 @@
 #include "scenarios/flow_parts.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::flow_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -129,17 +129,17 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 
 Motion motion_of(const BodySettings& s, const Communicator& comm) {
   Motion motion = s.motion;
-  motion.start = {s.position, scene_parts::orientation_of(s)};
+  motion.start = {s.position, scenarios::orientation_of(s)};
   if (s.motion_file.empty()) return motion;
   const std::string& file = s.motion_file;
   const std::string place = s.place.empty() ? std::string() : s.place + ".motion.table";
   std::string text;
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) scene_parts::with_place(place, [&] { text = read_bytes(file); });
+    if (comm.rank() == 0) scenarios::with_place(place, [&] { text = read_bytes(file); });
   });
   comm.broadcast(0, text);
   all_or_none(comm, [&] {
-    scene_parts::with_place(place, [&] { motion.table = parse_motion_table(text, file); });
+    scenarios::with_place(place, [&] { motion.table = parse_motion_table(text, file); });
   });
   motion.table.interpolation = s.motion.table.interpolation;
   if (!s.motion_absolute) return motion;
@@ -149,4 +149,4 @@ Motion motion_of(const BodySettings& s, const Communicator& comm) {
   return motion;
 }
 
-}  // namespace catena::flow_parts
+}  // namespace catena::scenarios

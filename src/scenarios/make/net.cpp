@@ -4,7 +4,7 @@
 
 #include "scenarios/joint_parts.hpp"
 
-namespace catena::joint_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -107,4 +107,4 @@ void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& bl
             [](const JointConstants& a, const JointConstants& b) { return a.id < b.id; });
 }
 
-}  // namespace catena::joint_parts
+}  // namespace catena::scenarios

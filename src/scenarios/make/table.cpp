@@ -11,7 +11,7 @@
 #include "catena/io/snapshot_table.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::scene_parts {
+namespace catena::scenarios {
 
 namespace {
 
@@ -231,4 +231,4 @@ std::vector<Geometry> table_geometries(const std::string& file, std::int32_t fir
   return geometries;
 }
 
-}  // namespace catena::scene_parts
+}  // namespace catena::scenarios

@@ -20,7 +20,7 @@ constexpr double kExplains = 0.1;
 constexpr double kHugeMass = 1e100;
 /// Energy errors up to so many times what round-off leaves cannot be made much smaller.
 constexpr double kNearRoundOff = 10.0;
-constexpr std::size_t kMostReasons = 3;
+constexpr std::size_t kMaxReasons = 3;
 
 std::string text_of(double value, const char* format = "%.3g") {
   char text[32];
@@ -417,7 +417,7 @@ Advice advise(const FailureMeasures& m) {
   if (!found.empty() && found.front()->name == kNoSolution) found.resize(1);
   std::stable_sort(found.begin(), found.end(),
                    [&](const Finding* a, const Finding* b) { return a->weight(m) > b->weight(m); });
-  if (found.size() > kMostReasons) found.resize(kMostReasons);
+  if (found.size() > kMaxReasons) found.resize(kMaxReasons);
   const Finding unknown{kUnknown, nullptr, nullptr, text_unknown};
   if (found.empty()) found.push_back(&unknown);
   Advice advice;

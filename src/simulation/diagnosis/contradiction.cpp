@@ -15,8 +15,8 @@ namespace catena {
 
 namespace {
 
-constexpr std::size_t kMostBlocks = 300;
-constexpr std::size_t kMostNamed = 8;
+constexpr std::size_t kMaxBlocks = 300;
+constexpr std::size_t kMaxNamed = 8;
 /// Velocities that met all constraints would be at least so many times what is asked for too much:
 /// where they are a thousand times as large, levers and wedges are no way out any more.
 constexpr double kBalanced = 1e4;
@@ -251,7 +251,7 @@ class Proof {
     c.n_constraints = c.constraints.size();
     std::stable_sort(c.constraints.begin(), c.constraints.end(),
                      [](const Opposed& x, const Opposed& y) { return x.share > y.share; });
-    if (c.constraints.size() > kMostNamed) c.constraints.resize(kMostNamed);
+    if (c.constraints.size() > kMaxNamed) c.constraints.resize(kMaxNamed);
   }
 
   void name_holders(const std::vector<double>& lambda, double most, Contradiction& c) const {
@@ -282,7 +282,7 @@ class Proof {
     }
     std::stable_sort(c.holders.begin(), c.holders.end(),
                      [](const Holder& x, const Holder& y) { return x.moves && !y.moves; });
-    if (c.holders.size() > kMostNamed) c.holders.resize(kMostNamed);
+    if (c.holders.size() > kMaxNamed) c.holders.resize(kMaxNamed);
   }
 
   /// Whose part of the work r^T lambda is the largest.
@@ -350,8 +350,7 @@ Contradiction search(const Communicator& comm, const std::vector<SuspectBlock>& 
 Contradiction find_contradiction(const ConstraintProblem& problem,
                                  const std::vector<double>& energies,
                                  std::span<const double> impulses) {
-  const std::vector<SuspectBlock> blocks =
-      gather_suspects(problem, energies, impulses, kMostBlocks);
+  const std::vector<SuspectBlock> blocks = gather_suspects(problem, energies, impulses, kMaxBlocks);
   Contradiction found = search(problem.comm, blocks, false);
   const bool friction = problem.law != ContactLaw::frictionless &&
                         std::any_of(blocks.begin(), blocks.end(), [](const SuspectBlock& block) {

@@ -19,7 +19,7 @@ namespace catena {
 
 namespace {
 
-constexpr std::size_t kMostListed = 10;
+constexpr std::size_t kMaxListed = 10;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The largest of something on this rank.
@@ -80,10 +80,11 @@ class Examination {
     m.energy = comm_.sum(own);
     m.start_energy = evaluator.evaluate_zero(ErrorSet::energy).energy;
     m.round_off = evaluator.energy_round_off();
-    general_slips_.resize(problem_.blocks.n_rows());
-    if (!general_slips_.empty()) {
-      op.general_slips(velocities_, stepper_.impulses().subspan(3 * problem_.contacts.size()),
-                       general_slips_);
+    general_residual_velocities_.resize(problem_.blocks.n_rows());
+    if (!general_residual_velocities_.empty()) {
+      op.general_residual_velocities(velocities_,
+                                     stepper_.impulses().subspan(3 * problem_.contacts.size()),
+                                     general_residual_velocities_);
     }
     return merged(own_worst(energies_));
   }
@@ -187,7 +188,7 @@ class Examination {
   std::vector<BlockRecord> own_worst(const std::vector<double>& energies) const {
     std::vector<Index> order(energies.size());
     for (std::size_t k = 0; k < order.size(); ++k) order[k] = to_index(k);
-    const std::size_t n = std::min(order.size(), kMostListed);
+    const std::size_t n = std::min(order.size(), kMaxListed);
     std::partial_sort(order.begin(), order.begin() + n, order.end(), [&](Index a, Index b) {
       const double e_a = rank_of(energies[a]), e_b = rank_of(energies[b]);
       return e_a > e_b || (e_a == e_b && a < b);
@@ -221,9 +222,9 @@ class Examination {
     }
     const GeneralBlocks& blocks = problem_.blocks;
     const std::size_t k = block - n_rigid;
-    r.slip =
-        Eigen::Map<const Eigen::VectorXd>(general_slips_.data() + blocks.row_begin[k], view.rows)
-            .stableNorm();
+    r.slip = Eigen::Map<const Eigen::VectorXd>(
+                 general_residual_velocities_.data() + blocks.row_begin[k], view.rows)
+                 .stableNorm();
     r.kind = static_cast<std::int32_t>(blocks.kind[k]);
     if (blocks.kind[k] == BlockKind::contact) {
       r.a = blocks.key[k].a;
@@ -256,7 +257,7 @@ class Examination {
     std::stable_sort(all.begin(), all.end(), [](const BlockRecord& x, const BlockRecord& y) {
       return rank_of(x.energy) > rank_of(y.energy);
     });
-    if (all.size() > kMostListed) all.resize(kMostListed);
+    if (all.size() > kMaxListed) all.resize(kMaxListed);
     std::vector<WorstConstraint> worst;
     for (const BlockRecord& r : all) {
       const bool contact = r.kind == 3;
@@ -305,7 +306,7 @@ class Examination {
   const ConstraintProblem& problem_;
   const LocalBodies& local_;
   std::vector<double> energies_;  ///< of this rank's blocks
-  std::vector<double> velocities_, general_slips_;
+  std::vector<double> velocities_, general_residual_velocities_;
 };
 
 /// Collective. The heaviest dynamic body and the key of its mass.
@@ -537,13 +538,13 @@ std::string to_json(const PostMortem& p) {
 }
 
 std::string to_text(const PostMortem& p) {
-  constexpr std::size_t kMostTold = 3;
+  constexpr std::size_t kMaxTold = 3;
   std::string text = "post-mortem of step " + std::to_string(p.step) + ": ";
   if (!p.worst.empty()) {
     text += "energy error " + short_text(p.measures.energy) + " J, worst of " +
             std::to_string(p.measures.rows) + " rows: ";
   }
-  for (std::size_t i = 0; i < std::min(p.worst.size(), kMostTold); ++i) {
+  for (std::size_t i = 0; i < std::min(p.worst.size(), kMaxTold); ++i) {
     const WorstConstraint& w = p.worst[i];
     text += (i > 0 ? "; " : "") + w.kind + " " + w.name + (w.other.empty() ? "" : " / " + w.other) +
             " with " + short_text(w.energy) + " J";

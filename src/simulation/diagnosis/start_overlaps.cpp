@@ -14,7 +14,7 @@ namespace catena {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 3;
+constexpr std::size_t kMaxNamed = 3;
 /// Of the smaller half extent.
 constexpr double kMuchOverlap = 0.05;
 
@@ -41,14 +41,14 @@ class OverlapList {
   StartOverlaps over_all(const Communicator& comm) {
     StartOverlaps all;
     all.pairs = comm.sum(std::ssize(pairs_));
-    const std::size_t n = std::min(kMostNamed, pairs_.size());
+    const std::size_t n = std::min(kMaxNamed, pairs_.size());
     std::partial_sort(pairs_.begin(), pairs_.begin() + n, pairs_.end(), deeper);
     pairs_.resize(n);
     const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(pairs_)));
     all.worst.resize(bytes.size() / sizeof(PairOverlap));
     if (!bytes.empty()) std::memcpy(all.worst.data(), bytes.data(), bytes.size());
     std::sort(all.worst.begin(), all.worst.end(), deeper);
-    if (all.worst.size() > kMostNamed) all.worst.resize(kMostNamed);
+    if (all.worst.size() > kMaxNamed) all.worst.resize(kMaxNamed);
     return all;
   }
 

@@ -14,8 +14,8 @@ namespace catena {
 
 namespace {
 
-constexpr std::int64_t kMostRows = 300000, kMostAutomatic = 20000, kMostFactored = 6000,
-                       kMostPivoted = 300;
+constexpr std::int64_t kMaxRows = 300000, kMaxAutomatic = 20000, kMaxFactored = 6000,
+                       kMaxPivoted = 300;
 
 using Pair = std::pair<GlobalId, GlobalId>;
 Pair pair_of(const ContactKey& key) { return {key.a, key.b}; }
@@ -27,7 +27,7 @@ class StepTrials {
     rows_ = sim.communicator().sum(std::int64_t{problem_.n_rows()});
   }
 
-  bool small_enough() const { return rows_ > 0 && rows_ <= kMostRows; }
+  bool small_enough() const { return rows_ > 0 && rows_ <= kMaxRows; }
 
   void try_methods() {
     for (const SolverMethod method :
@@ -116,10 +116,10 @@ class StepTrials {
  private:
   bool fits(SolverMethod method) const {
     if (sim_.settings().parallel.deterministic) return method == SolverMethod::gauss_seidel;
-    if (method == SolverMethod::automatic) return rows_ <= kMostAutomatic;
-    if (method == SolverMethod::interior_point) return rows_ <= kMostFactored;
+    if (method == SolverMethod::automatic) return rows_ <= kMaxAutomatic;
+    if (method == SolverMethod::interior_point) return rows_ <= kMaxFactored;
     if (method == SolverMethod::dantzig)
-      return rows_ <= kMostPivoted && sim_.communicator().size() == 1;
+      return rows_ <= kMaxPivoted && sim_.communicator().size() == 1;
     return true;
   }
 

@@ -239,7 +239,7 @@ class SuspectSearch {
     } else {
       out.a = blocks.name[k];
     }
-    const std::array<int, 6> places = contact ? full_places(view) : std::array<int, 6>{};
+    const std::array<int, 6> places = contact ? standard_row_slots(view) : std::array<int, 6>{};
     const Index first_body = blocks.body_begin[k];
     out.n_bodies = blocks.body_begin[k + 1] - first_body;
     for (Index j = 0; j < out.n_bodies; ++j) out.body[j] = body_of(blocks.body[first_body + j]);

@@ -20,7 +20,7 @@ constexpr std::size_t kFirstBatch = 16;
 constexpr std::size_t kLargestBatch = 256;
 /// Part of a body that may be missing from what is owed: round-off of rates times steps.
 constexpr double kRoundOff = 1e-9;
-constexpr int kMostCells = 32;  ///< of the grid, along each direction
+constexpr int kMaxCells = 32;  ///< of the grid, along each direction
 
 /// A body, or an image of one, with what tells quickly that it is apart from another.
 struct Obstacle {
@@ -94,7 +94,7 @@ struct Inflow::Search {
     const double size = 2.0 * insertion.largest_radius();
     for (int i = 0; i < 3; ++i) {
       const double extent = region.hi[i] - region.lo[i];
-      n[i] = static_cast<int>(std::clamp(extent / size, 1.0, 1.0 * kMostCells));
+      n[i] = static_cast<int>(std::clamp(extent / size, 1.0, 1.0 * kMaxCells));
       cell[i] = extent / n[i];
     }
     cells.resize(Offset{n[0]} * Offset{n[1]} * Offset{n[2]});

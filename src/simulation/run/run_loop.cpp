@@ -25,7 +25,7 @@ namespace {
 /// FCLIB dumps that one run makes at most.
 constexpr int kMaxDumps = 20;
 /// Contacts of a problem that is written unasked, at most: about 1 GB on rank 0.
-constexpr std::int64_t kMostDumped = 1000000;
+constexpr std::int64_t kMaxDumped = 1000000;
 /// Name of the result writer's bytes in a checkpoint.
 constexpr const char* kKeptRows = "rows of bodies.h5";
 
@@ -252,7 +252,7 @@ class RunLoop {
     const std::int64_t rows = sim_.stepper().problem().n_rows();
     if (sim_.communicator().sum(rows) == 0) return;
     const std::int64_t n = sim_.communicator().sum(std::ssize(sim_.stepper().problem().contacts));
-    if (n <= kMostDumped) return dump(stem);
+    if (n <= kMaxDumped) return dump(stem);
     log_.warning("the step's problem is not written: " + std::to_string(n) +
                  " contacts are too many for one rank");
   }

@@ -119,7 +119,7 @@ void RunNotes::keep_advice(const StepReport& r) {
 
 /// Bodies that moved, or might have, before the last step.
 void RunNotes::note_balance() {
-  const BalanceLook& look = sim_.last_look();
+  const RebalanceDecision& look = sim_.last_look();
   if (look.step < 0 || look.step + 1 != sim_.state().step) return;
   ++splits_;
   if (look.taken) ++moves_;
@@ -362,16 +362,16 @@ void RunNotes::note_forbidden(const StepReport& r) {
 }
 
 void RunNotes::note_redundant(const JointReport& joints) {
-  constexpr std::size_t kMostNamed = 10;
+  constexpr std::size_t kMaxNamed = 10;
   std::string names;
-  for (std::size_t i = 0; i < std::min(joints.redundant.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(joints.redundant.size(), kMaxNamed); ++i) {
     names += (i > 0 ? ", " : "") + sim_.model().joint_names.name_of(joints.redundant[i].name) +
              " row " + std::to_string(joints.redundant[i].row);
   }
   log_.info(std::to_string(joints.redundant.size()) +
-            (joints.redundant.size() == kMostRedundantNamed ? " or more" : "") +
+            (joints.redundant.size() == kMaxRedundantNamed ? " or more" : "") +
             " rows of joints hang on others and share their reactions by least norm: " + names +
-            (joints.redundant.size() > kMostNamed ? ", ..." : ""));
+            (joints.redundant.size() > kMaxNamed ? ", ..." : ""));
 }
 
 /// Tells once of each insertion that finds no room.
@@ -391,10 +391,10 @@ void RunNotes::note_waiting() {
 
 /// Once of each mechanism whose bodies come into an outflow and that does not leave.
 void RunNotes::note_staying() {
-  constexpr int kMostNamed = 10;
+  constexpr int kMaxNamed = 10;
   const Model& model = sim_.model();
   for (const StayingMechanism& m : sim_.staying()) {
-    if (++staying_ > kMostNamed) return;
+    if (++staying_ > kMaxNamed) return;
     const bool held = m.anchor != kNoBody;
     const std::string mechanism = "its mechanism (" + std::to_string(m.n_bodies) + " bodies, " +
                                   std::to_string(m.n_joints) + " joints, the first is " +
@@ -408,7 +408,7 @@ void RunNotes::note_staying() {
                  "step " + std::to_string(sim_.state().step) + ": body " +
                      model.names.name_of(m.body) + " is in outflow " +
                      sim_.settings().outflow[m.region].name + " and stays: " + mechanism + why +
-                     (staying_ == kMostNamed ? "; further mechanisms are not named" : ""),
+                     (staying_ == kMaxNamed ? "; further mechanisms are not named" : ""),
                  {{"step", std::to_string(sim_.state().step)},
                   {"body", std::to_string(m.body)},
                   {"joint", std::to_string(m.component)}});

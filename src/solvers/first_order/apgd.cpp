@@ -66,7 +66,7 @@ class Apgd final : public Method {
   /// One product.
   static Step advance(Run& run, const StepWeights& weights, Vectors& v) {
     const StepSums sums = run.rows().step(weights, {v.x, v.g, v.y, v.g_y, v.shift, v.next});
-    run.rows().slips(v.next, v.g_next);
+    run.rows().residual_velocities(v.next, v.g_next);
     std::array<double, 4> all = {
         sums.moved, sums.along, sums.size,
         curvature(v.next.size(), v.next.data(), v.y.data(), v.g_next.data(), v.g_y.data())};
@@ -107,7 +107,8 @@ class Apgd final : public Method {
         curvature.raise(step.curved / step.moved);
         ++raised;
         if (!last) continue;
-        run.rows().slips(v.x, v.g);  // nothing follows: back to the last point that was good
+        run.rows().residual_velocities(
+            v.x, v.g);  // nothing follows: back to the last point that was good
       } else {
         accept(v);
         ++steps;

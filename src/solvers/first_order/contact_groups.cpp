@@ -73,7 +73,7 @@ inline void project_boxes(const ConeGroup& cones, const double* y, double* out) 
 
 }  // namespace
 
-void add_forces(const ArmGroup& c, const double* x, double* forces) {
+void add_forces(const GeneralContactGroup& c, const double* x, double* forces) {
   const Three second = cross(c.normal, c.tangent);
   Three p;
   for (std::size_t d = 0; d < 3; ++d)
@@ -94,7 +94,7 @@ void add_forces(const ArmGroup& c, const double* x, double* forces) {
   scatter(c.b, f_b.data(), forces);
 }
 
-void slips(const ArmGroup& c, const double* velocities, double* g) {
+void residual_velocities(const GeneralContactGroup& c, const double* velocities, double* g) {
   std::array<Three, 2> v_a, v_b;
   gather(c.a, velocities, v_a[0].data());
   gather(c.b, velocities, v_b[0].data());
@@ -124,7 +124,7 @@ void add_forces(const RowGroup& c, const double* x, double* forces) {
   scatter(c.b, f.data() + 6, forces);
 }
 
-void slips(const RowGroup& c, const double* velocities, const double* x, double* g) {
+void residual_velocities(const RowGroup& c, const double* velocities, const double* x, double* g) {
   std::array<Lanes, 12> v;
   gather(c.a, velocities, v.data());
   gather(c.b, velocities, v.data() + 6);

@@ -22,7 +22,7 @@ struct alignas(64) ConeGroup {
 };
 
 /// Rigid contacts, from whose geometry G is made in the product: x / s in the problem's rows.
-struct alignas(64) ArmGroup {
+struct alignas(64) GeneralContactGroup {
   std::array<Lanes, 3> normal{}, tangent{}, arm_a{}, arm_b{};
   Lanes bias{};                        ///< of the scaled normal row
   Lanes by_normal{}, by_tangent{};     ///< 1/s
@@ -37,11 +37,12 @@ struct alignas(64) RowGroup {
 };
 
 /// f += G^T x of a group.
-void add_forces(const ArmGroup& group, const double* x, double* forces);
+void add_forces(const GeneralContactGroup& group, const double* x, double* forces);
 void add_forces(const RowGroup& group, const double* x, double* forces);
 /// g = G V + offset + Sigma x of a group.
-void slips(const ArmGroup& group, const double* velocities, double* g);
-void slips(const RowGroup& group, const double* velocities, const double* x, double* g);
+void residual_velocities(const GeneralContactGroup& group, const double* velocities, double* g);
+void residual_velocities(const RowGroup& group, const double* velocities, const double* x,
+                         double* g);
 
 /// One projected step of a group, the rows of a vector of each kind:
 ///

@@ -104,8 +104,8 @@ struct ScaledBlocks {
       }
   }
 
-  void slips(std::span<const double> velocities, std::span<const double> x,
-             std::span<double> w) const {
+  void residual_velocities(std::span<const double> velocities, std::span<const double> x,
+                           std::span<double> w) const {
     std::size_t row = 0;
     for (const Block& b : block)
       for (std::size_t r = 0; r < b.place.rows; ++r, ++row) {
@@ -145,19 +145,19 @@ class BodyProduct final : public RowProduct {
     if (joints != nullptr || problem.ordered) impulses_.assign(problem.n_rows(), 0.0);
   }
 
-  void slips(std::span<const double> x, std::span<double> g) override {
+  void residual_velocities(std::span<const double> x, std::span<double> g) override {
     if (problem_.ordered)
       move_bodies_in_order(x);
     else
       move_bodies(x);
     const std::size_t first_rows = arms_.size() * kGroupRows;
     for (std::size_t k = 0; k < arms_.size(); ++k)
-      first_order::slips(arms_[k], velocities_.data(), g.data() + k * kGroupRows);
+      first_order::residual_velocities(arms_[k], velocities_.data(), g.data() + k * kGroupRows);
     for (std::size_t k = 0; k < rows_.size(); ++k) {
       const std::size_t i = first_rows + k * kGroupRows;
-      first_order::slips(rows_[k], velocities_.data(), x.data() + i, g.data() + i);
+      first_order::residual_velocities(rows_[k], velocities_.data(), x.data() + i, g.data() + i);
     }
-    blocks_.slips(velocities_, x, g);
+    blocks_.residual_velocities(velocities_, x, g);
   }
 
   std::span<const double> velocities() const override { return {velocities_.data(), n_dofs_}; }
@@ -241,7 +241,7 @@ class BodyProduct final : public RowProduct {
 
   void pack(const RowLayout& layout) {
     const auto nowhere = to_index(n_dofs_);
-    ArmGroup empty_arms;
+    GeneralContactGroup empty_arms;
     RowGroup empty_rows;
     empty_arms.a.fill(nowhere);
     empty_arms.b.fill(nowhere);
@@ -260,7 +260,7 @@ class BodyProduct final : public RowProduct {
     }
   }
 
-  void pack_arm(const RowLayout& layout, const Place& place, ArmGroup& group,
+  void pack_arm(const RowLayout& layout, const Place& place, GeneralContactGroup& group,
                 std::size_t lane) const {
     const RigidContact& c = problem_.contacts[place.block];
     for (int d = 0; d < 3; ++d) {
@@ -335,7 +335,7 @@ class BodyProduct final : public RowProduct {
   std::size_t n_dofs_;
   InverseMasses masses_;
   std::vector<double> free_, velocities_, forces_;  ///< n_dofs and six more
-  HugeVector<ArmGroup> arms_;
+  HugeVector<GeneralContactGroup> arms_;
   HugeVector<RowGroup> rows_;
   ScaledBlocks blocks_;
   std::vector<double> impulses_;  ///< all rows: of joints solved on their own; if ordered, of all
@@ -373,7 +373,7 @@ class AssembledProduct final : public RowProduct {
     }
   }
 
-  void slips(std::span<const double> x, std::span<double> g) override {
+  void residual_velocities(std::span<const double> x, std::span<double> g) override {
     for (const Place& p : places_)
       for (std::size_t r = 0; r < 3; ++r) {
         const std::size_t i = p.first + r * p.stride;

@@ -32,7 +32,7 @@ SolveReport Method::solve(const ConstraintProblem& problem, std::span<double> im
   std::vector<double> x(rows.size()), g(rows.size());
   rows.load(impulses, x);
   // twice where there are joints: what regularisation leaves of the first the second takes out
-  for (int turn = joints != nullptr ? 0 : 1; turn < 2; ++turn) rows.slips(x, g);
+  for (int turn = joints != nullptr ? 0 : 1; turn < 2; ++turn) rows.residual_velocities(x, g);
   rows.store(x, impulses);
   StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
   const bool over = monitor.start();

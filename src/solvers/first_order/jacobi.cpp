@@ -23,7 +23,7 @@ class Jacobi final : public Method {
     for (int sweep = 1;; ++sweep) {
       const StepSums sums = rows.step(weights, {x, g, y, g_y, shift, next});
       x.swap(next);
-      rows.slips(x, g);
+      rows.residual_velocities(x, g);
       const bool last = run.is_last(sweep);
       if (!last && !run.due(sweep)) continue;
       if (run.evaluate(sweep, x, sums.moved, last)) return {};

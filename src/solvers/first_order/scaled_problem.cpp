@@ -117,7 +117,7 @@ void ScaledProblem::add_contact(const BlockView& view, const Place& place) {
     group.inverse[lane] = 1.0 / (1.0 + group.mu[lane] * group.mu[lane]);
     return;
   }
-  Wide wide{place, full_places(view), {}};
+  Wide wide{place, standard_row_slots(view), {}};
   const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
   for (std::size_t i = 0; i < 3; ++i) {
     const int row = wide.row[kDiscBegin[i]];

@@ -48,7 +48,7 @@ class RowProduct {
  public:
   virtual ~RowProduct() = default;
   /// Neighbours, and what the joints say.
-  virtual void slips(std::span<const double> x, std::span<double> g) = 0;
+  virtual void residual_velocities(std::span<const double> x, std::span<double> g) = 0;
   /// V of the last slips, ghosts included; empty for an assembled operator.
   virtual std::span<const double> velocities() const { return {}; }
   /// Local. Writes the impulses of joints solved on their own as of the last slips.
@@ -79,7 +79,9 @@ class ScaledProblem {
   /// Local. Impulses of x, those of joints as of the last slips.
   void store(std::span<const double> x, std::span<double> impulses) const;
   /// Neighbours. One product with N.
-  void slips(std::span<const double> x, std::span<double> g) { product_->slips(x, g); }
+  void residual_velocities(std::span<const double> x, std::span<double> g) {
+    product_->residual_velocities(x, g);
+  }
   std::span<const double> velocities() const { return product_->velocities(); }
 
   struct Iterate {
@@ -96,7 +98,7 @@ class ScaledProblem {
   };
   struct Wide {
     Place place;
-    std::array<int, 6> row;  ///< full_places
+    std::array<int, 6> row;  ///< standard_row_slots
     DiscCone cone;
   };
   void add_contact(const BlockView& view, const Place& place);

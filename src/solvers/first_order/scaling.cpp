@@ -89,7 +89,7 @@ void mean_diagonal(const BlockView& view, const std::vector<double>& own, double
     return;
   }
   d[0] = own[0];
-  const std::array<int, 6> row = full_places(view);
+  const std::array<int, 6> row = standard_row_slots(view);
   for (std::size_t i = 0; i < 3; ++i) {
     const std::size_t begin = kDiscBegin[i];
     const std::size_t last = begin + kDiscRows[i] - 1;

@@ -7,11 +7,11 @@ namespace catena {
 namespace {
 
 constexpr int kImpulseTag = 311;
-constexpr int kMostPasses = 20;  ///< over a slightly unsymmetric block; 2 or 3 are usual
+constexpr int kMaxPasses = 20;  ///< over a slightly unsymmetric block; 2 or 3 are usual
 
 class AssembledEngine final : public SweepEngine {
  public:
-  AssembledEngine(const ConstraintProblem& problem, const LocalRules& rules,
+  AssembledEngine(const ConstraintProblem& problem, const LocalSolveOptions& rules,
                   std::span<const double> impulses)
       : n_(*problem.assembled),
         rules_(rules),
@@ -39,7 +39,7 @@ class AssembledEngine final : public SweepEngine {
     for (Index step = 0; step < n_contacts; ++step) {
       const Index k = forward ? step : n_contacts - 1 - step;
       const Vec3 old(lambda_[3 * k], lambda_[3 * k + 1], lambda_[3 * k + 2]);
-      const Vec3 z = solve(k, slip(k), old);
+      const Vec3 z = solve(k, residual_velocity(k), old);
       for (int i = 0; i < 3; ++i) lambda_[3 * k + i] = z[i];
       residual += (blocks_[k].d * (z - old)).squaredNorm();
     }
@@ -78,7 +78,7 @@ class AssembledEngine final : public SweepEngine {
   /// settles.
   Vec3 solve(Index k, const Vec3& w, const Vec3& old) const {
     Vec3 z = solve_contact(rules_, blocks_[k], w, old, n_.friction[k]);
-    for (int pass = 1; pass < kMostPasses && !skew_[k].isZero(0.0); ++pass) {
+    for (int pass = 1; pass < kMaxPasses && !skew_[k].isZero(0.0); ++pass) {
       const Vec3 true_w = w + (blocks_[k].d + skew_[k]) * (z - old);
       const Vec3 next = solve_contact(rules_, blocks_[k], true_w, z, n_.friction[k]);
       const bool settled = !((next - z).norm() > 1e-15 * next.norm());
@@ -89,7 +89,7 @@ class AssembledEngine final : public SweepEngine {
   }
 
   /// w_k = (N lambda + r)_k, halo impulses as of the last exchange.
-  Vec3 slip(Index k) const {
+  Vec3 residual_velocity(Index k) const {
     Vec3 w;
     for (Index i = 0; i < 3; ++i) {
       double sum = n_.r[3 * k + i];
@@ -106,7 +106,7 @@ class AssembledEngine final : public SweepEngine {
   }
 
   const AssembledOperator& n_;
-  LocalRules rules_;
+  LocalSolveOptions rules_;
   bool several_;
   std::vector<double> lambda_;  ///< local rows, then halo rows
   std::vector<ContactBlock> blocks_;
@@ -117,7 +117,7 @@ class AssembledEngine final : public SweepEngine {
 }  // namespace
 
 std::unique_ptr<SweepEngine> make_assembled_engine(const ConstraintProblem& problem,
-                                                   const LocalRules& rules,
+                                                   const LocalSolveOptions& rules,
                                                    std::span<const double> impulses) {
   return std::make_unique<AssembledEngine>(problem, rules, impulses);
 }

@@ -123,7 +123,8 @@ void set_guess(ExplicitBlocks& out, const ExplicitBlocks::Block& block, ContactL
 
 /// A contact's new impulses in place, with w at the old ones.
 void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& block,
-                  const LocalRules& rules, std::span<const double> w, std::span<double> lambda) {
+                  const LocalSolveOptions& rules, std::span<const double> w,
+                  std::span<double> lambda) {
   lambda[0] += block.cohesion;
   if (block.rows == 3) {
     const ContactBlock& contact = blocks.contact[block.contact];
@@ -132,7 +133,7 @@ void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& blo
     std::copy_n(z.data(), 3, lambda.begin());
     if (contact.largest == 0.0) lambda[0] = block.cohesion;
   } else {
-    const WideContact& wide = blocks.wide[block.contact];
+    const RollingContact& wide = blocks.wide[block.contact];
     solve_wide_contact(rules, wide, w, lambda);
     if (wide.problem.largest == 0.0) lambda[0] = block.cohesion;
   }
@@ -179,8 +180,8 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
   out.blocks.push_back(block);
 }
 
-double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std::span<double> w,
-                  std::span<double> change) {
+double update_block(ExplicitBlocks& blocks, Index k, const LocalSolveOptions& rules,
+                    std::span<double> w, std::span<double> change) {
   const ExplicitBlocks::Block& block = blocks.blocks[k];
   const std::size_t rows = block.rows;
   const std::span<double> lambda = std::span(blocks.lambda).subspan(block.row, rows);
@@ -213,8 +214,8 @@ double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std:
 }
 
 double sweep_explicit_blocks(ExplicitBlocks& blocks, Index first, Index last,
-                             std::span<double> velocities, const LocalRules& rules, bool forward,
-                             std::span<double> scratch) {
+                             std::span<double> velocities, const LocalSolveOptions& rules,
+                             bool forward, std::span<double> scratch) {
   double residual = 0.0;
   for (Index step = first; step < last; ++step) {
     const Index k = forward ? step : last - 1 - (step - first);
@@ -231,7 +232,7 @@ double sweep_explicit_blocks(ExplicitBlocks& blocks, Index first, Index last,
       for (std::size_t i = 0; i < rows; ++i)
         for (Index m = 0; m < ref.dofs; ++m) w[i] += g[i * Offset{ref.dofs} + m] * v[m];
     }
-    residual += turn_block(blocks, k, rules, w, change);
+    residual += update_block(blocks, k, rules, w, change);
     for (Index j = block.reference_begin; j < block.reference_end; ++j) {
       const ExplicitBlocks::Reference& ref = blocks.references[j];
       const double* y = blocks.y.data() + ref.g;

@@ -35,7 +35,7 @@ struct ExplicitBlocks {
   std::vector<Reference> references;
   std::vector<double> g, y, d, d_inverse;
   std::vector<ContactBlock> contact;
-  std::vector<WideContact> wide;
+  std::vector<RollingContact> wide;
   std::vector<double> lambda, q, sigma, lower, upper;
   Index most_rows = 0;
 
@@ -59,14 +59,14 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
 ///   bilateral   change = -omega D^-1 w
 ///   unilateral, boxed   rows one after the other (solve_rows)
 ///   contact     solve_contact, solve_wide_contact for lambda + c on the normal row
-double turn_block(ExplicitBlocks& blocks, Index k, const LocalRules& rules, std::span<double> w,
-                  std::span<double> change);
+double update_block(ExplicitBlocks& blocks, Index k, const LocalSolveOptions& rules,
+                    std::span<double> w, std::span<double> change);
 
 /// Gauss-Seidel on velocities over blocks [first, last), in order or backward ([L11]
-/// Algorithms 2.2 and 3.1): w = G V + Sigma lambda - q; turn_block; V += Y^T change.
-/// `scratch` holds 2 x most_rows numbers. Returns the sum of turn_block.
+/// Algorithms 2.2 and 3.1): w = G V + Sigma lambda - q; update_block; V += Y^T change.
+/// `scratch` holds 2 x most_rows numbers. Returns the sum of update_block.
 double sweep_explicit_blocks(ExplicitBlocks& blocks, Index first, Index last,
-                             std::span<double> velocities, const LocalRules& rules, bool forward,
-                             std::span<double> scratch);
+                             std::span<double> velocities, const LocalSolveOptions& rules,
+                             bool forward, std::span<double> scratch);
 
 }  // namespace catena

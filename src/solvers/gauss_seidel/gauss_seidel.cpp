@@ -15,7 +15,7 @@ namespace {
 std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, DelassusOperator& op,
                                          const GaussSeidelSettings& settings, JointSystem* joints,
                                          std::span<const double> impulses) {
-  const LocalRules rules{problem.law, settings.local, settings.relaxation};
+  const LocalSolveOptions rules{problem.law, settings.local, settings.relaxation};
   check_local_rules(rules);
   if (problem.assembled) {
     if (settings.formulation != Formulation::velocity)

@@ -29,7 +29,7 @@ bool sticks(const Vec3& z, double friction) {
   return z[0] > 0.0 && z[1] * z[1] + z[2] * z[2] <= friction * friction * z[0] * z[0];
 }
 
-Vec3 solve_exact(const LocalRules& rules, const ContactBlock& block, const Vec3& w,
+Vec3 solve_exact(const LocalSolveOptions& rules, const ContactBlock& block, const Vec3& w,
                  const Vec3& lambda, double friction) {
   const Vec3 q = w - block.d * lambda;  // w at z = 0
   const bool coulomb = rules.law == ContactLaw::coulomb;
@@ -64,7 +64,7 @@ double step_row(const Mat3& d, int i, double omega, double lower, double upper, 
   return next;
 }
 
-Vec3 solve_scalar(const LocalRules& rules, const Mat3& d, Vec3 w, Vec3 z, double friction) {
+Vec3 solve_scalar(const LocalSolveOptions& rules, const Mat3& d, Vec3 w, Vec3 z, double friction) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double normal = step_row(d, 0, rules.omega, 0.0, kInfinity, w, z);
   if (rules.law == ContactLaw::frictionless) return {normal, 0.0, 0.0};
@@ -76,7 +76,7 @@ Vec3 solve_scalar(const LocalRules& rules, const Mat3& d, Vec3 w, Vec3 z, double
 
 }  // namespace
 
-void check_local_rules(const LocalRules& rules) {
+void check_local_rules(const LocalSolveOptions& rules) {
   const bool cone = rules.local == LocalSolve::cone;
   if (cone && rules.law != ContactLaw::ccp)
     throw Error("local solve 'cone' is for law 'ccp' only", "solver.local", "use local: exact");
@@ -97,7 +97,7 @@ ContactBlock make_contact_block(const Mat3& d) {
   return block;
 }
 
-Vec3 solve_contact(const LocalRules& rules, const ContactBlock& block, const Vec3& w,
+Vec3 solve_contact(const LocalSolveOptions& rules, const ContactBlock& block, const Vec3& w,
                    const Vec3& lambda, double friction) {
   if (block.largest == 0.0) return Vec3::Zero();
   if (rules.law == ContactLaw::box || rules.law == ContactLaw::frictionless ||

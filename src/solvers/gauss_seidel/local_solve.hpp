@@ -8,7 +8,7 @@
 namespace catena {
 
 /// What every block's solve depends on besides its own data.
-struct LocalRules {
+struct LocalSolveOptions {
   ContactLaw law = ContactLaw::coulomb;
   LocalSolve local = LocalSolve::exact;
   double omega = 1.0;  ///< relaxation, (0, 2)
@@ -17,7 +17,7 @@ struct LocalRules {
 /// Throws Error(bad_input) if the local solve does not fit the law: `cone` is for ccp
 /// only, `project`, `sliding` and `scalar` solve Coulomb's law and would not settle on
 /// ccp's solution.
-void check_local_rules(const LocalRules& rules);
+void check_local_rules(const LocalSolveOptions& rules);
 
 /// Diagonal block of a contact and what its solve needs of it.
 struct ContactBlock {
@@ -40,7 +40,7 @@ ContactBlock make_contact_block(const Mat3& d);
 ///
 /// Laws box and frictionless are rows one after the other. Relaxation: rows one after
 /// the other take omega on their step, the others z <- P_K(lambda + omega (z - lambda)).
-Vec3 solve_contact(const LocalRules& rules, const ContactBlock& block, const Vec3& w,
+Vec3 solve_contact(const LocalSolveOptions& rules, const ContactBlock& block, const Vec3& w,
                    const Vec3& lambda, double friction);
 
 /// Nearest admissible impulse: what a first guess is made of.

@@ -20,8 +20,8 @@ bool one_subdomain(const ConstraintProblem& problem) {
 
 class ResidualEngine final : public SweepEngine {
  public:
-  ResidualEngine(const ConstraintProblem& problem, DelassusOperator& op, const LocalRules& rules,
-                 std::span<const double> impulses)
+  ResidualEngine(const ConstraintProblem& problem, DelassusOperator& op,
+                 const LocalSolveOptions& rules, std::span<const double> impulses)
       : rules_(rules), at_body_(problem.bodies.size()) {
     std::vector<Index> blocks(problem.n_blocks());
     std::iota(blocks.begin(), blocks.end(), 0);
@@ -56,7 +56,7 @@ class ResidualEngine final : public SweepEngine {
       const std::span<double> w = std::span(scratch_).subspan(0, rows);
       const std::span<double> change = std::span(scratch_).subspan(rows, rows);
       std::copy_n(r_.begin() + block.row, rows, w.begin());
-      residual += turn_block(blocks_, k, rules_, w, change);
+      residual += update_block(blocks_, k, rules_, w, change);
       for (std::size_t i = 0; i < rows; ++i)
         r_[block.row + i] += blocks_.sigma[block.row + i] * change[i];
       for (Index j = block.reference_begin; j < block.reference_end; ++j)
@@ -82,7 +82,7 @@ class ResidualEngine final : public SweepEngine {
     store_impulses(guess);
     std::vector<double> velocities(problem.bodies.n_dofs());
     op.velocities(guess, velocities);
-    op.slips(velocities, guess, w);
+    op.residual_velocities(velocities, guess, w);
     r_.resize(w.size());
     for (const ExplicitBlocks::Block& block : blocks_.blocks)
       std::copy_n(w.data() + block.problem_row, block.rows, r_.data() + block.row);
@@ -107,7 +107,7 @@ class ResidualEngine final : public SweepEngine {
     }
   }
 
-  LocalRules rules_;
+  LocalSolveOptions rules_;
   ExplicitBlocks blocks_;
   std::vector<Index> body_of_;               ///< per reference
   std::vector<std::vector<Place>> at_body_;  ///< the constraints c_b1, c_b2, ... of each body
@@ -117,7 +117,8 @@ class ResidualEngine final : public SweepEngine {
 }  // namespace
 
 std::unique_ptr<SweepEngine> make_residual_engine(const ConstraintProblem& problem,
-                                                  DelassusOperator& op, const LocalRules& rules,
+                                                  DelassusOperator& op,
+                                                  const LocalSolveOptions& rules,
                                                   std::span<const double> impulses) {
   if (!one_subdomain(problem))
     throw Error("formulation 'residual' runs on one subdomain only", "solver.formulation",

@@ -27,7 +27,7 @@ Vec6 cut_discs(const DiscCone& cone, Vec6 z) {
 }
 
 /// Rows one after the other, w carried along; friction rows within bounds where the law is box.
-Vec6 solve_rows_of(const LocalRules& rules, const WideContact& c, Vec6 w, Vec6 z) {
+Vec6 solve_rows_of(const LocalSolveOptions& rules, const RollingContact& c, Vec6 w, Vec6 z) {
   const int rows = rules.law == ContactLaw::frictionless ? 1 : 6;
   for (int i = 0; i < rows; ++i) {
     const double bound =
@@ -41,7 +41,7 @@ Vec6 solve_rows_of(const LocalRules& rules, const WideContact& c, Vec6 w, Vec6 z
   return rules.law == ContactLaw::box ? z : cut_discs(c.cone, z);
 }
 
-Vec6 solve_sliding(const WideContact& c, const Vec6& w, const Vec6& lambda) {
+Vec6 solve_sliding(const RollingContact& c, const Vec6& w, const Vec6& lambda) {
   const Vec6 z = lambda - c.problem.inverse * w;
   if (z[0] <= 0.0) return Vec6::Zero();
   // w_n = 0 with z_n times `along` for the discs that slide and z itself for the others
@@ -69,7 +69,8 @@ Vec6 solve_sliding(const WideContact& c, const Vec6& w, const Vec6& lambda) {
   return cut_discs(c.cone, next);
 }
 
-Vec6 solve_full(const LocalRules& rules, const WideContact& c, const Vec6& w, const Vec6& lambda) {
+Vec6 solve_full(const LocalSolveOptions& rules, const RollingContact& c, const Vec6& w,
+                const Vec6& lambda) {
   if (rules.law == ContactLaw::box || rules.law == ContactLaw::frictionless ||
       rules.local == LocalSolve::scalar)
     return solve_rows_of(rules, c, w, lambda);
@@ -93,7 +94,7 @@ Vec6 solve_full(const LocalRules& rules, const WideContact& c, const Vec6& w, co
 }
 
 /// The block's rows in full, times (impulses) or over (slips) the scale; 0 for rows it has not.
-Vec6 scaled_rows(const WideContact& c, std::span<const double> rows, bool impulses) {
+Vec6 scaled_rows(const RollingContact& c, std::span<const double> rows, bool impulses) {
   Vec6 out = Vec6::Zero();
   for (int i = 0; i < 6; ++i) {
     if (c.place[i] < 0) continue;
@@ -103,7 +104,7 @@ Vec6 scaled_rows(const WideContact& c, std::span<const double> rows, bool impuls
   return out;
 }
 
-void store_impulses(const WideContact& c, const Vec6& z, std::span<double> lambda) {
+void store_impulses(const RollingContact& c, const Vec6& z, std::span<double> lambda) {
   std::fill(lambda.begin(), lambda.end(), 0.0);
   for (int i = 0; i < 6; ++i)
     if (c.place[i] >= 0) lambda[c.place[i]] = z[i] / c.scale[i];
@@ -124,9 +125,9 @@ void shift_and_invert(DiscProblem& problem) {
 
 }  // namespace
 
-WideContact make_wide_contact(const BlockView& view, std::span<const double> d) {
-  WideContact c;
-  c.place = full_places(view);
+RollingContact make_wide_contact(const BlockView& view, std::span<const double> d) {
+  RollingContact c;
+  c.place = standard_row_slots(view);
   const std::size_t rows = narrow<int>(view.rows);
   const auto entry = [&](int i, int j) { return d[Offset{c.place[i]} * rows + c.place[j]]; };
   c.scale.setOnes();
@@ -153,14 +154,14 @@ WideContact make_wide_contact(const BlockView& view, std::span<const double> d) 
   return c;
 }
 
-void solve_wide_contact(const LocalRules& rules, const WideContact& contact,
+void solve_wide_contact(const LocalSolveOptions& rules, const RollingContact& contact,
                         std::span<const double> w, std::span<double> lambda) {
   const Vec6 z = solve_full(rules, contact, scaled_rows(contact, w, false),
                             scaled_rows(contact, lambda, true));
   store_impulses(contact, z, lambda);
 }
 
-void make_admissible(ContactLaw law, const WideContact& contact, std::span<double> lambda) {
+void make_admissible(ContactLaw law, const RollingContact& contact, std::span<double> lambda) {
   Vec6 z = scaled_rows(contact, lambda, true);
   if (law == ContactLaw::coulomb || law == ContactLaw::ccp) {
     z = project_disc_cone(contact.cone, z);

@@ -15,7 +15,7 @@ namespace catena {
 ///   z = s lambda, w/s, D_ij / (s_i s_j), bounds mu_i s_i/s_n.
 /// Rows that the contact does not have, or that nothing moves, have a unit diagonal and no
 /// impulse.
-struct WideContact {
+struct RollingContact {
   DiscProblem problem;  ///< largest = 0: nothing moves
   DiscCone cone;
   Vec6 scale;                ///< s
@@ -23,7 +23,7 @@ struct WideContact {
 };
 
 /// `d`: the block's D, rows x rows. Shifted as a ContactBlock's where it is singular.
-WideContact make_wide_contact(const BlockView& view, std::span<const double> d);
+RollingContact make_wide_contact(const BlockView& view, std::span<const double> d);
 
 /// solve_contact for a wide contact: new impulses in place of `lambda` (cohesion already
 /// added to its normal), given w at lambda. In the scaled rows:
@@ -37,10 +37,10 @@ WideContact make_wide_contact(const BlockView& view, std::span<const double> d);
 ///
 /// Law box bounds each row by its coefficient times the normal impulse; frictionless keeps
 /// the normal row only.
-void solve_wide_contact(const LocalRules& rules, const WideContact& contact,
+void solve_wide_contact(const LocalSolveOptions& rules, const RollingContact& contact,
                         std::span<const double> w, std::span<double> lambda);
 
 /// Nearest admissible impulses in the scaled rows, in place (cohesion already added).
-void make_admissible(ContactLaw law, const WideContact& contact, std::span<double> lambda);
+void make_admissible(ContactLaw law, const RollingContact& contact, std::span<double> lambda);
 
 }  // namespace catena

@@ -64,7 +64,7 @@ const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
 }  // namespace
 
 SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
-                            const JointDrives* drives) {
+                            const JointLimitsAndMotors* drives) {
   std::map<Index, std::vector<Index>> blocks;
   const auto n_contacts = to_index(problem.contacts.size());
   for (Index k = 0; k < problem.n_blocks(); ++k) {

@@ -11,7 +11,7 @@
 
 namespace catena {
 
-class JointDrives;
+class JointLimitsAndMotors;
 
 /// The subdomains of this rank: their global numbers, ascending, and the problem's blocks
 /// of each in the problem's order. A rank without blocks has none.
@@ -21,7 +21,7 @@ struct SubdomainMap {
 };
 /// Bilateral blocks are left out where joints are solved on their own, and what `drives` solves.
 SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
-                            const JointDrives* drives = nullptr);
+                            const JointLimitsAndMotors* drives = nullptr);
 
 /// For every dynamic body, which subdomains (over all ranks) sweep it: the multiplicity
 /// n_b of mass splitting, agreed once at set-up, and the exchange after a sweep.

@@ -37,25 +37,25 @@ Vec3 get3(const double (&from)[3][kLanes], int lane) {
 }
 
 /// First guess of a contact in its frame, shifted by cohesion and made admissible.
-Vec3 guess_of(const LocalRules& rules, const RigidContact& c, std::span<const double> impulses,
-              Index block) {
+Vec3 guess_of(const LocalSolveOptions& rules, const RigidContact& c,
+              std::span<const double> impulses, Index block) {
   const double* guess = impulses.data() + 3 * block;
   return admissible_contact(rules.law, {guess[0] + c.cohesion, guess[1], guess[2]}, c.friction);
 }
 
-/// One contact of an ArmBatch by the general local solve (BatchRules::solve).
+/// One contact of an GeneralContactBatch by the general local solve (KernelOptions::solve).
 void solve_one(const void* context, const double* d, const double* w, const double* lambda,
                double friction, double* z) {
   Mat3 full;
   full << d[0], d[1], d[2], d[1], d[3], d[4], d[2], d[4], d[5];
   const Vec3 solved =
-      solve_contact(*static_cast<const LocalRules*>(context), make_contact_block(full),
+      solve_contact(*static_cast<const LocalSolveOptions*>(context), make_contact_block(full),
                     {w[0], w[1], w[2]}, {lambda[0], lambda[1], lambda[2]}, friction);
   std::copy_n(solved.data(), 3, z);
 }
 
-BatchRules batch_rules_of(const LocalRules& rules) {
-  BatchRules out;
+KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
+  KernelOptions out;
   out.law = rules.law == ContactLaw::frictionless ? BatchLaw::frictionless
             : rules.law == ContactLaw::ccp        ? BatchLaw::ccp
                                                   : BatchLaw::coulomb;
@@ -79,7 +79,7 @@ std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<co
 
 Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const Index> multiplicity, std::span<const char> shared,
-                     const PackRules& rules, std::span<const double> impulses)
+                     const SweepOptions& rules, std::span<const double> impulses)
     : rules_(rules),
       batch_rules_(batch_rules_of(rules.local)),
       bodies_(touched_bodies(problem, blocks)) {
@@ -179,7 +179,7 @@ void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
 void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
                           std::span<const double> impulses) {
   for (std::size_t first = 0; first < plan.size(); first += kLanes) {
-    ArmBatch& batch = arms_.emplace_back();
+    GeneralContactBatch& batch = arms_.emplace_back();
     for (int lane = 0; lane < kLanes; ++lane) {
       const Index block = plan[first + lane];
       arm_origin_.push_back(block);
@@ -191,7 +191,7 @@ void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Inde
 }
 
 void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
-                         std::span<const double> impulses, ArmBatch& batch, int lane) {
+                         std::span<const double> impulses, GeneralContactBatch& batch, int lane) {
   const RigidContact& c = problem.contacts[block];
   const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
   const Vec3 rows[3] = {c.normal, c.tangent, c.normal.cross(c.tangent)};

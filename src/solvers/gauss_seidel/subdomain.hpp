@@ -18,8 +18,8 @@ namespace catena {
 std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks);
 
 /// How subdomains are packed, the same for all of them.
-struct PackRules {
-  LocalRules local;
+struct SweepOptions {
+  LocalSolveOptions local;
   Formulation formulation = Formulation::velocity;
   BatchKernels kernels = plain_kernels();
 };
@@ -27,7 +27,7 @@ struct PackRules {
 /// One subdomain. Each part of a sweep goes in the order of plan_sweep.
 ///
 /// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
-/// allows, else ArmBatch); general blocks with explicit ones. Formulation
+/// allows, else GeneralContactBatch); general blocks with explicit ones. Formulation
 /// `acceleration` holds a_c = M^-1 G^T lambda in place of V, with q - G V_free in place of
 /// q ([ODE] quickstep), and all blocks explicit. M^-1 of a body is multiplied by its
 /// multiplicity (mass splitting), also in D. Batches hold lambda + c n in place of lambda where
@@ -39,7 +39,7 @@ class Subdomain {
   /// `impulses`.
   Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
             std::span<const Index> multiplicity, std::span<const char> shared,
-            const PackRules& rules, std::span<const double> impulses);
+            const SweepOptions& rules, std::span<const double> impulses);
 
   /// Bodies touched, ascending in the problem's local order.
   std::span<const Index> bodies() const { return bodies_; }
@@ -74,20 +74,20 @@ class Subdomain {
   void pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
                  std::span<const double> impulses);
   void pack_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
-                ArmBatch& batch, int lane);
+                GeneralContactBatch& batch, int lane);
   void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   void subtract_free_motion(const ConstraintProblem& problem);
 
-  PackRules rules_;
-  BatchRules batch_rules_;
+  SweepOptions rules_;
+  KernelOptions batch_rules_;
   std::vector<Index> bodies_, line_, dofs_;
   std::vector<Index> line_of_body_;  ///< per body of the problem, while packing
   std::vector<double> multiplicity_;
   HugeVector<BodyLine> lines_;  ///< line 0 is still and belongs to no body
   HugeVector<InertiaLine> inertia_;
   HugeVector<SphereBatch> spheres_;
-  HugeVector<ArmBatch> arms_;
+  HugeVector<GeneralContactBatch> arms_;
   std::vector<Index> sphere_origin_, arm_origin_;  ///< block per lane
   ExplicitBlocks general_;
   std::vector<double> scratch_;

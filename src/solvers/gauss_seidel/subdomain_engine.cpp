@@ -10,11 +10,12 @@ namespace {
 
 class HybridEngine final : public SweepEngine {
  public:
-  HybridEngine(const ConstraintProblem& problem, DelassusOperator& op, const PackRules& rules,
+  HybridEngine(const ConstraintProblem& problem, DelassusOperator& op, const SweepOptions& rules,
                JointSystem* joints, std::span<const double> impulses)
       : problem_(problem),
         joints_(joints),
-        drives_(joints == nullptr ? nullptr : std::make_unique<JointDrives>(problem, op, *joints)),
+        drives_(joints == nullptr ? nullptr
+                                  : std::make_unique<JointLimitsAndMotors>(problem, op, *joints)),
         map_(map_subdomains(problem, joints == nullptr, drives_.get())),
         shared_(problem, map_, touched_by(problem, map_),
                 joints == nullptr ? std::span<const char>() : joints->touched()) {
@@ -104,7 +105,7 @@ class HybridEngine final : public SweepEngine {
 
   const ConstraintProblem& problem_;
   JointSystem* joints_;
-  std::unique_ptr<JointDrives> drives_;  ///< where there are joints
+  std::unique_ptr<JointLimitsAndMotors> drives_;  ///< where there are joints
   SubdomainMap map_;
   SharedBodies shared_;
   std::vector<Subdomain> subdomains_;
@@ -115,7 +116,7 @@ class HybridEngine final : public SweepEngine {
 }  // namespace
 
 std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
-                                                DelassusOperator& op, const PackRules& rules,
+                                                DelassusOperator& op, const SweepOptions& rules,
                                                 JointSystem* joints,
                                                 std::span<const double> impulses) {
   return std::make_unique<HybridEngine>(problem, op, rules, joints, impulses);

@@ -33,14 +33,15 @@ class SweepEngine {
 /// then not swept, but solved exactly with true masses at the start and after each sweep
 /// (formulation velocity).
 std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
-                                                DelassusOperator& op, const PackRules& rules,
+                                                DelassusOperator& op, const SweepOptions& rules,
                                                 JointSystem* joints,
                                                 std::span<const double> impulses);
 
 /// Collective. [L11] Algorithm 2.1: keeps the residuals of all rows up to date through
 /// lists of the blocks at each body. Throws Error(bad_input) on more than one subdomain.
 std::unique_ptr<SweepEngine> make_residual_engine(const ConstraintProblem& problem,
-                                                  DelassusOperator& op, const LocalRules& rules,
+                                                  DelassusOperator& op,
+                                                  const LocalSolveOptions& rules,
                                                   std::span<const double> impulses);
 
 /// Collective. By rows of an assembled N. On several ranks block-Jacobi between ranks,
@@ -49,7 +50,7 @@ std::unique_ptr<SweepEngine> make_residual_engine(const ConstraintProblem& probl
 ///   N <= N_inside + diag(row sums)
 /// and every sweep descends for the convex laws.
 std::unique_ptr<SweepEngine> make_assembled_engine(const ConstraintProblem& problem,
-                                                   const LocalRules& rules,
+                                                   const LocalSolveOptions& rules,
                                                    std::span<const double> impulses);
 
 }  // namespace catena

@@ -149,7 +149,7 @@ class Batcher {
 /// Which of the kernels can solve a rigid contact.
 class Sorter {
  public:
-  Sorter(const ConstraintProblem& problem, const LocalRules& rules) : problem_(problem) {
+  Sorter(const ConstraintProblem& problem, const LocalSolveOptions& rules) : problem_(problem) {
     closed_ = rules.law != ContactLaw::box && rules.local != LocalSolve::cone &&
               (rules.local != LocalSolve::scalar || rules.omega == 1.0 ||
                rules.law == ContactLaw::frictionless);
@@ -193,7 +193,7 @@ bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shar
 }  // namespace
 
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const char> shared, const LocalRules& rules) {
+                     std::span<const char> shared, const LocalSolveOptions& rules) {
   std::vector<Index> order = contacts_by_body(problem, blocks);
   order.insert(order.end(), blocks.begin() + order.size(), blocks.end());
   const auto n_contacts = to_index(problem.contacts.size());

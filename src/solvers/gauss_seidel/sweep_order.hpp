@@ -32,7 +32,7 @@ using SweepPlan = std::array<PartPlan, kSweepParts>;
 /// blocks follow in the problem's order. `shared` per local body: whether it is kept up to date
 /// between subdomains or with the joints' solve.
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const char> shared, const LocalRules& rules);
+                     std::span<const char> shared, const LocalSolveOptions& rules);
 
 /// The plan as a plain list of blocks.
 std::vector<Index> flatten(const SweepPlan& plan);

@@ -60,7 +60,7 @@ void ConicRows::find_scales(const DelassusOperator& op) {
         scale_[view.row + i] = mean > 0.0 ? 1.0 / std::sqrt(mean) : other;
     };
     if (view.kind == BlockKind::contact) {
-      const std::array<int, 6> place = full_places(view);
+      const std::array<int, 6> place = standard_row_slots(view);
       set_scale(0, 3);
       if (place[3] >= 0) set_scale(place[3], place[4] + 1);
       if (place[5] >= 0) set_scale(place[5], place[5] + 1);
@@ -73,7 +73,7 @@ void ConicRows::find_scales(const DelassusOperator& op) {
 void ConicRows::add_contact(Index block, const BlockView& view) {
   const bool smooth = problem_.law == ContactLaw::frictionless;
   const std::array<double, 3> bound = {view.friction, view.rolling, view.spinning};
-  const std::array<int, 6> place = full_places(view);
+  const std::array<int, 6> place = standard_row_slots(view);
   const double normal_scale = scale_[view.row];
   bool bounded = false;  // lambda_n + c >= 0 by a cone
   for (std::size_t disc = 0; disc < bound.size(); ++disc) {

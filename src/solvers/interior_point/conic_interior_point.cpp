@@ -35,7 +35,7 @@ constexpr double kToBoundary = 0.995;  ///< of the way that is taken at most
 /// Gondzio's correctors per stage, what each aims at beyond the present step, the band of s o z
 /// around its target, and the least gain that keeps one.
 constexpr int kCorrectors = 2;
-constexpr double kAimFactor = 1.3, kAimMore = 0.1, kBand = 10.0, kLeastGain = 1.01;
+constexpr double kAimFactor = 1.3, kAimMore = 0.1, kBand = 10.0, kMinGain = 1.01;
 /// Linear iterations of a solve beyond which correctors cost more than they bring.
 constexpr int kCheapIterations = 25;
 /// Stages without a fall of the merit to kProgress of it that end a solve: once its merit is below
@@ -47,7 +47,7 @@ constexpr int kPatience = 4, kLongPatience = 20;
 /// direction without end.
 constexpr double kNoResistance = 1e-6, kGain = 1e-3, kNoEnd = 1e5;
 /// Relative residual asked of a linear system: this part of the gap, in these bounds.
-constexpr double kLinear = 0.1, kLeastLinear = 1e-12, kMostLinear = 1e-2;
+constexpr double kLinear = 0.1, kMinLinear = 1e-12, kMaxLinear = 1e-2;
 /// Energies that the gap is relative to are at least this part of |r|^2; round-off of N lambda.
 constexpr double kNoEnergy = 1e-12, kRoundOff = 1e-15;
 /// mu of a guess over the product of what is wrong with it and its size; the stages in which it has
@@ -166,7 +166,7 @@ ConicInteriorPoint::Impl::Impl(const ConstraintProblem& p, DelassusOperator& o, 
 
 /// r' = D (r + shift)
 void ConicInteriorPoint::Impl::set_free_slips(std::span<const double> shift) {
-  op.free_slips(r);
+  op.free_residual(r);
   for (std::size_t i = 0; i < r.size(); ++i)
     r[i] = rows.scale()[i] * (r[i] + (shift.empty() ? 0.0 : shift[i]));
   r_norm = std::sqrt(problem.comm.sum(squared(r)));
@@ -210,7 +210,7 @@ bool ConicInteriorPoint::Impl::start_cold() {
   fill_diagonal(kStartWeight);
   if (!system.factor(matrix)) return false;
   for (std::size_t i = 0; i < r.size(); ++i) right[i] = rows.is_fixed(i) ? 0.0 : -r[i] / scale[i];
-  last_iterations = system.solve(right, lambda, {}, kMostLinear).iterations;
+  last_iterations = system.solve(right, lambda, {}, kMaxLinear).iterations;
   linear_iterations += last_iterations;
   double largest = 0.0;
   std::array<double, 2> sums = {};
@@ -426,7 +426,7 @@ bool ConicInteriorPoint::Impl::correct(double tolerance) {
                             target_mu / kBand, target_mu * kBand);
     if (!direct(trial_products, tolerance, trial)) break;
     const double longer = step_length(trial);
-    if (longer < kLeastGain * step) break;
+    if (longer < kMinGain * step) break;
     step = longer;
     std::swap(direction, trial);
     std::swap(products, trial_products);
@@ -455,7 +455,7 @@ bool ConicInteriorPoint::Impl::move() {
 
 /// One stage; false if its linear systems cannot be solved or no step is left.
 bool ConicInteriorPoint::Impl::advance() {
-  const double tolerance = std::clamp(kLinear * now.gap, kLeastLinear, kMostLinear);
+  const double tolerance = std::clamp(kLinear * now.gap, kMinLinear, kMaxLinear);
   if (!factor() || !predict(tolerance) || !correct(tolerance) || !move()) return false;
   now = measure();
   return std::isfinite(now.merit());

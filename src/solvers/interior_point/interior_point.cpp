@@ -22,7 +22,7 @@ namespace {
 constexpr double kSettles = 0.1;
 /// Relative gap of the first convex problem, and of the others: this part of |F|^2 over the
 /// energy, in these bounds.
-constexpr double kFirstGap = 1e-4, kGapPart = 1e-2, kLeastGap = 1e-13;
+constexpr double kFirstGap = 1e-4, kGapPart = 1e-2, kMinGap = 1e-13;
 /// Asked of a convex problem that the monitor is to end: out of reach.
 constexpr double kNoGap = 1e-18;
 
@@ -115,7 +115,7 @@ bool Solve::start() {
   system_->watch(monitor_.watch());
   conic_.emplace(problem_, op_, *system_);
   for (std::vector<double>* v : {&w_, &free_, &f_}) v->assign(impulses_.size(), 0.0);
-  op_.free_slips(free_);
+  op_.free_residual(free_);
   monitor_.set_setup_seconds(wall_seconds() - started_);
   return false;
 }
@@ -190,7 +190,7 @@ bool Solve::solve_outer() {
     if (!(now < kSettles * before) || last_.outcome != Outcome::target) return false;
     before = now;
     gap = std::clamp(kGapPart * now * now / std::max(energy_, std::numeric_limits<double>::min()),
-                     kLeastGap, kFirstGap);
+                     kMinGap, kFirstGap);
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 /// Joins bodies by joints in ascending order of names.
 class SpanningForest {
  public:
-  explicit SpanningForest(const JointBlocks& structure) : up_(structure.bodies.size()) {
+  explicit SpanningForest(const MechanismRows& structure) : up_(structure.bodies.size()) {
     std::iota(up_.begin(), up_.end(), 0);
     const GeneralBlocks& blocks = structure.blocks;
     in_forest.assign(blocks.size(), 1);
@@ -46,10 +46,10 @@ class SpanningForest {
 /// A = [T B; B^T D] with the forest's T = L L^T: Y = L^-1 B, S = D - Y^T Y.
 class BorderedFactor final : public CholeskyFactor {
  public:
-  explicit BorderedFactor(const JointBlocks& structure)
+  explicit BorderedFactor(const MechanismRows& structure)
       : BorderedFactor(structure, SpanningForest(structure)) {}
 
-  bool factor(const JointBlocks& joints, std::span<const double> added) override;
+  bool factor(const MechanismRows& joints, std::span<const double> added) override;
   void solve(std::span<double> x) override;
   void pivots(std::span<double> out) override;
   std::int64_t raised() const override { return raised_; }
@@ -61,10 +61,10 @@ class BorderedFactor final : public CholeskyFactor {
     Eigen::MatrixXd y;  ///< forest rows x border rows
     Eigen::MatrixXd s;  ///< its Cholesky factor, lower
   };
-  BorderedFactor(const JointBlocks& structure, SpanningForest forest);
-  void list_couplings(const JointBlocks& structure);
-  void add_couplings(const JointBlocks& joints, Index row, std::span<double> column) const;
-  void factor_border(const JointBlocks& joints, Mechanism& mechanism,
+  BorderedFactor(const MechanismRows& structure, SpanningForest forest);
+  void list_couplings(const MechanismRows& structure);
+  void add_couplings(const MechanismRows& joints, Index row, std::span<double> column) const;
+  void factor_border(const MechanismRows& joints, Mechanism& mechanism,
                      std::span<const double> added);
 
   TreeFactor tree_;
@@ -78,7 +78,7 @@ class BorderedFactor final : public CholeskyFactor {
   std::int64_t raised_ = 0, flops_ = 0;
 };
 
-BorderedFactor::BorderedFactor(const JointBlocks& structure, SpanningForest forest)
+BorderedFactor::BorderedFactor(const MechanismRows& structure, SpanningForest forest)
     : tree_(structure, forest.in_forest), in_forest_(forest.in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   std::vector<Index> number(structure.bodies.size(), kNoIndex);
@@ -111,7 +111,7 @@ BorderedFactor::BorderedFactor(const JointBlocks& structure, SpanningForest fore
   list_couplings(structure);
 }
 
-void BorderedFactor::list_couplings(const JointBlocks& structure) {
+void BorderedFactor::list_couplings(const MechanismRows& structure) {
   const GeneralBlocks& blocks = structure.blocks;
   ref_begin_.assign(structure.bodies.size() + 1, 0);
   block_of_ref_.resize(blocks.body.size());
@@ -129,7 +129,7 @@ void BorderedFactor::list_couplings(const JointBlocks& structure) {
 }
 
 /// column += G M^-1 g^T of all rows that share a body with `row`, whose Jacobian is g.
-void BorderedFactor::add_couplings(const JointBlocks& joints, Index row,
+void BorderedFactor::add_couplings(const MechanismRows& joints, Index row,
                                    std::span<double> column) const {
   const GeneralBlocks& blocks = joints.blocks;
   const std::size_t k = block_of_row_[row];
@@ -152,7 +152,7 @@ void BorderedFactor::add_couplings(const JointBlocks& joints, Index row,
   }
 }
 
-bool BorderedFactor::factor(const JointBlocks& joints, std::span<const double> added) {
+bool BorderedFactor::factor(const MechanismRows& joints, std::span<const double> added) {
   tree_.factor(joints, added);
   raised_ = tree_.raised();
   tree_.pivots(pivot_);
@@ -182,7 +182,7 @@ bool BorderedFactor::factor(const JointBlocks& joints, std::span<const double> a
 }
 
 /// Cholesky of S in ascending order of rows.
-void BorderedFactor::factor_border(const JointBlocks& joints, Mechanism& mechanism,
+void BorderedFactor::factor_border(const MechanismRows& joints, Mechanism& mechanism,
                                    std::span<const double> added) {
   Eigen::MatrixXd& s = mechanism.s;
   s.selfadjointView<Eigen::Lower>().rankUpdate(mechanism.y.transpose(), -1.0);
@@ -235,7 +235,7 @@ void BorderedFactor::solve(std::span<double> x) {
 
 }  // namespace
 
-Index border_rows(const JointBlocks& structure) {
+Index border_rows(const MechanismRows& structure) {
   const SpanningForest forest(structure);
   Index rows = 0;
   for (std::size_t k = 0; k < forest.in_forest.size(); ++k) {
@@ -245,7 +245,7 @@ Index border_rows(const JointBlocks& structure) {
   return rows;
 }
 
-std::unique_ptr<JointElimination> make_bordered_elimination(const JointBlocks& structure) {
+std::unique_ptr<JointElimination> make_bordered_elimination(const MechanismRows& structure) {
   return make_regularised(structure, std::make_unique<BorderedFactor>(structure));
 }
 

@@ -15,7 +15,7 @@ namespace catena {
 /// name, with the inverse masses of the dynamic bodies they act on: G, Sigma and M^-1 of a step.
 /// `bodies.free_velocity` and `blocks.q` are not used. Bodies are rigid or dense, never prescribed
 /// (a block does not name those); a block has one to four bodies.
-struct JointBlocks {
+struct MechanismRows {
   ProblemBodies bodies;
   GeneralBlocks blocks;
   double misfit = 0.0;  ///< ConstraintProblem::joint_misfit
@@ -47,7 +47,7 @@ class JointElimination {
  public:
   virtual ~JointElimination() = default;
   /// Local. New numbers for the structure that it was made with.
-  virtual void factor(const JointBlocks& joints) = 0;
+  virtual void factor(const MechanismRows& joints) = 0;
   /// Local. lambda = A^-1 b, with A as regularised; rows of all blocks in order. May alias.
   virtual void solve(std::span<const double> b, std::span<double> lambda) = 0;
   virtual const FactorReport& report() const = 0;
@@ -57,14 +57,14 @@ inline constexpr double kJointRegularisation = 1e-12;
 
 /// Forests: leaf to root over bodies and joints, no fill (docs/theory.md, "Trees and loops"). Rigid
 /// bodies, blocks of one or two bodies.
-std::unique_ptr<JointElimination> make_tree_elimination(const JointBlocks& structure);
+std::unique_ptr<JointElimination> make_tree_elimination(const MechanismRows& structure);
 /// Few closed loops: the joints that close them (those with the largest names, by a spanning forest
 /// in ascending names) border a forest; dense Schur complement of their rows, in ascending order,
 /// which also names redundant rows. Rigid bodies, blocks of one or two bodies.
-std::unique_ptr<JointElimination> make_bordered_elimination(const JointBlocks& structure);
+std::unique_ptr<JointElimination> make_bordered_elimination(const MechanismRows& structure);
 /// Rows that the border of a structure would have.
-Index border_rows(const JointBlocks& structure);
+Index border_rows(const MechanismRows& structure);
 /// Anything: PETSc's sparse Cholesky (MUMPS) of A. Its symbolic analysis is made once.
-std::unique_ptr<JointElimination> make_sparse_elimination(const JointBlocks& structure);
+std::unique_ptr<JointElimination> make_sparse_elimination(const MechanismRows& structure);
 
 }  // namespace catena

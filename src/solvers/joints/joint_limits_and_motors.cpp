@@ -20,14 +20,14 @@ constexpr double kLeast = 1e-6;
 
 }  // namespace
 
-JointDrives::JointDrives(const ConstraintProblem& problem, DelassusOperator& op,
-                         JointSystem& joints)
+JointLimitsAndMotors::JointLimitsAndMotors(const ConstraintProblem& problem, DelassusOperator& op,
+                                           JointSystem& joints)
     : problem_(problem) {
   list_rows(joints);
   if (total_ > 0) make_columns(op, joints);
 }
 
-void JointDrives::list_rows(JointSystem& joints) {
+void JointLimitsAndMotors::list_rows(JointSystem& joints) {
   const GeneralBlocks& blocks = problem_.blocks;
   const std::size_t n_contacts = problem_.contacts.size();
   const std::span<const char> touched = joints.touched();
@@ -59,7 +59,7 @@ void JointDrives::list_rows(JointSystem& joints) {
       total_ * (problem_.ordered ? 2 * rows_.size() : dofs_.size() + rows_.size());
   const std::int64_t most =
       problem_.ordered ? problem_.comm.sum(numbers) : problem_.comm.max(numbers);
-  if (total_ > kMost || most > std::int64_t{kMostNumbers}) total_ = 0;
+  if (total_ > kMost || most > std::int64_t{kMaxNumbers}) total_ = 0;
   if (total_ == 0) return;
   find_places();
   has_.assign(n_contacts + blocks.size(), 0);
@@ -67,7 +67,7 @@ void JointDrives::list_rows(JointSystem& joints) {
 }
 
 /// Collective. Rows stand in the order of their joints.
-void JointDrives::find_places() {
+void JointLimitsAndMotors::find_places() {
   std::vector<std::int64_t> names;
   names.reserve(block_.size());
   for (const Index k : block_) names.push_back(problem_.blocks.name[k]);
@@ -88,8 +88,8 @@ void JointDrives::find_places() {
 }
 
 /// w of an own row.
-double JointDrives::slip(std::size_t own, std::span<const double> impulses,
-                         std::span<const double> velocities) const {
+double JointLimitsAndMotors::residual_velocity(std::size_t own, std::span<const double> impulses,
+                                               std::span<const double> velocities) const {
   const GeneralBlocks& blocks = problem_.blocks;
   const std::size_t k = block_[own];
   const std::size_t row = blocks.row_begin[k];
@@ -104,13 +104,13 @@ double JointDrives::slip(std::size_t own, std::span<const double> impulses,
   return w;
 }
 
-void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
+void JointLimitsAndMotors::make_columns(DelassusOperator& op, JointSystem& joints) {
   const std::size_t n_rows = problem_.n_rows(), n_dofs = problem_.bodies.n_dofs();
   const std::size_t first_general = 3 * problem_.contacts.size();
   std::vector<double> unit(n_rows, 0.0), reaction(n_rows, 0.0), rhs(n_rows, 0.0);
   std::vector<double> velocities(n_dofs), changes(n_dofs), zero(n_dofs, 0.0);
-  std::vector<double> slips(n_rows - first_general), bias(n_rows - first_general);
-  op.general_slips(zero, {}, bias);
+  std::vector<double> residual(n_rows - first_general), bias(n_rows - first_general);
+  op.general_residual_velocities(zero, {}, bias);
   const std::size_t line = dofs_.size() + rows_.size();
   columns_.assign(total_ * line, 0.0);
   matrix_.assign(total_ * total_, 0.0);
@@ -120,14 +120,15 @@ void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
     const std::size_t row = own ? row_[own_[f]] : 0;
     if (own) unit[row] = 1.0;
     op.velocity_changes(unit, velocities);
-    op.general_slips(velocities, std::span(unit).subspan(first_general), slips);
-    if (own) own_diagonal[f] = slips[row - first_general] - bias[row - first_general];
-    for (const std::size_t r : rows_) rhs[r] = bias[r - first_general] - slips[r - first_general];
+    op.general_residual_velocities(velocities, std::span(unit).subspan(first_general), residual);
+    if (own) own_diagonal[f] = residual[row - first_general] - bias[row - first_general];
+    for (const std::size_t r : rows_)
+      rhs[r] = bias[r - first_general] - residual[r - first_general];
     joints.move(problem_, rhs, changes, reaction);
     for (std::size_t d = 0; d < n_dofs; ++d) velocities[d] += changes[d];
     for (std::size_t g = 0; g < block_.size(); ++g)
       matrix_[place_[g] * total_ + f] =
-          slip(g, unit, velocities) + problem_.blocks.q[row_[g] - first_general];
+          residual_velocity(g, unit, velocities) + problem_.blocks.q[row_[g] - first_general];
     double* column = columns_.data() + f * line;
     for (const std::size_t d : dofs_) *column++ = velocities[d];
     for (const std::size_t r : rows_) *column++ = reaction[r];
@@ -142,7 +143,7 @@ void JointDrives::make_columns(DelassusOperator& op, JointSystem& joints) {
   change_.resize(total_);
 }
 
-void JointDrives::admit(std::span<double> impulses) const {
+void JointLimitsAndMotors::admit(std::span<double> impulses) const {
   if (total_ == 0) return;
   const GeneralBlocks& blocks = problem_.blocks;
   for (std::size_t g = 0; g < block_.size(); ++g) {
@@ -155,7 +156,7 @@ void JointDrives::admit(std::span<double> impulses) const {
 }
 
 /// One projected sweep; true if nothing moves beyond round-off.
-bool JointDrives::sweep_rows() {
+bool JointLimitsAndMotors::sweep_rows() {
   double* w = state_.data();
   double* lambda = w + total_;
   const double* lower = lambda + total_;
@@ -171,7 +172,7 @@ bool JointDrives::sweep_rows() {
   return !(moved > kRest * size);
 }
 
-void JointDrives::move_row(std::size_t f, double d) {
+void JointLimitsAndMotors::move_row(std::size_t f, double d) {
   state_[total_ + f] += d;
   change_[f] += d;
   for (std::size_t g = 0; g < total_; ++g) state_[g] += matrix_[f * total_ + g] * d;
@@ -179,7 +180,7 @@ void JointDrives::move_row(std::size_t f, double d) {
 
 /// Least of the rows between their bounds, as far along the way to it as all stay between; false
 /// where there is nothing to gain.
-bool JointDrives::free_rows() {
+bool JointLimitsAndMotors::free_rows() {
   const double* w = state_.data();
   const double* lambda = w + total_;
   const double* lower = lambda + total_;
@@ -210,7 +211,7 @@ bool JointDrives::free_rows() {
   return true;
 }
 
-void JointDrives::solve(std::span<double> impulses, std::span<double> velocities) {
+void JointLimitsAndMotors::solve(std::span<double> impulses, std::span<double> velocities) {
   if (total_ == 0) return;
   const GeneralBlocks& blocks = problem_.blocks;
   std::fill(state_.begin(), state_.end(), 0.0);
@@ -222,7 +223,7 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
     const std::size_t f = place_[g];
     const std::size_t row = blocks.row_begin[block_[g]];
     const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
-    w[f] = slip(g, impulses, velocities);
+    w[f] = residual_velocity(g, impulses, velocities);
     lambda[f] = impulses[row_[g]];
     lower[f] = limit ? 0.0 : blocks.lower[row];
     upper[f] = limit ? std::numeric_limits<double>::infinity() : blocks.upper[row];
@@ -247,7 +248,7 @@ void JointDrives::solve(std::span<double> impulses, std::span<double> velocities
     impulses[row_[g]] = std::clamp(lambda[place_[g]], lower[place_[g]], upper[place_[g]]);
 }
 
-void JointDrives::store(std::span<const double> from, std::span<double> to) const {
+void JointLimitsAndMotors::store(std::span<const double> from, std::span<double> to) const {
   if (total_ == 0) return;
   for (const std::size_t row : row_) to[row] = from[row];
 }

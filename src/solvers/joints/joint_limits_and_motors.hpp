@@ -19,14 +19,14 @@ namespace catena {
 /// with w_f of velocities that meet the joints, by projected Gauss-Seidel on the dense N~, which
 /// every rank holds, and Cholesky factors of the rows between their bounds. d moves bodies and
 /// joints by stored columns, so that the joints stay met. Up to kMost rows over all ranks and
-/// kMostNumbers stored; else they are swept as other blocks are.
-class JointDrives {
+/// kMaxNumbers stored; else they are swept as other blocks are.
+class JointLimitsAndMotors {
  public:
   static constexpr std::size_t kMost = 128;
-  static constexpr std::size_t kMostNumbers = 4'000'000;  ///< on a rank
+  static constexpr std::size_t kMaxNumbers = 4'000'000;  ///< on a rank
 
   /// Collective. `joints` is prepared for the problem. One solve of the joints per row.
-  JointDrives(const ConstraintProblem& problem, DelassusOperator& op, JointSystem& joints);
+  JointLimitsAndMotors(const ConstraintProblem& problem, DelassusOperator& op, JointSystem& joints);
 
   /// Whether block k of the problem is solved here.
   bool has(Index block) const { return !has_.empty() && has_[block] != 0; }
@@ -45,8 +45,8 @@ class JointDrives {
   bool sweep_rows();
   bool free_rows();
   void move_row(std::size_t f, double d);
-  double slip(std::size_t own, std::span<const double> impulses,
-              std::span<const double> velocities) const;
+  double residual_velocity(std::size_t own, std::span<const double> impulses,
+                           std::span<const double> velocities) const;
 
   const ConstraintProblem& problem_;
   std::vector<char> has_;           ///< per block

@@ -147,7 +147,7 @@ void JointSystem::lay_out_rows() {
   place_.assign(block_.size(), 0);
   received_place_.assign(received_.size() / static_cast<std::size_t>(width_), 0);
   std::size_t row = 0;
-  const auto put = [&](const Dealt& d) {
+  const auto put = [&](const AssignedBlock& d) {
     (d.local ? place_ : received_place_)[d.index] = row;
     row += d.rows;
   };
@@ -201,15 +201,15 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
                       : 0;
   }
   // chains that are not cut are eliminated alike wherever they are
-  const JointDeal dealing =
-      deal_joints(comm, edges, places, as_chain,
-                  problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
+  const JointAssignment dealing =
+      assign_joints(comm, edges, places, as_chain,
+                    problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
   first_place_ = dealing.first;
 
   // each block says to whom eliminates it what it is
   std::map<int, std::vector<std::int64_t>> words;
   for (std::size_t i = 0; i < block_.size(); ++i) {
-    Dealt dealt;
+    AssignedBlock dealt;
     dealt.local = dealing.rank[i] == comm.rank();
     dealt.index = i;
     dealt.name = edges[i].key;
@@ -248,15 +248,15 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
   }
   std::sort(sent_.begin(), sent_.end());
   receive_blocks(problem, words);
-  const auto order = [](const Dealt& x, const Dealt& y) {
+  const auto order = [](const AssignedBlock& x, const AssignedBlock& y) {
     const bool chain_x = x.position >= 0, chain_y = y.position >= 0;
     if (chain_x != chain_y) return chain_x;
     if (chain_x) return x.position < y.position;
     return std::pair(x.place.component, x.name) < std::pair(y.place.component, y.name);
   };
   std::sort(dealt_.begin(), dealt_.end(), order);
-  n_chain_ =
-      std::count_if(dealt_.begin(), dealt_.end(), [](const Dealt& d) { return d.position >= 0; });
+  n_chain_ = std::count_if(dealt_.begin(), dealt_.end(),
+                           [](const AssignedBlock& d) { return d.position >= 0; });
 }
 
 /// Takes what other ranks deal here, and connects the paths of w and dlambda.
@@ -277,7 +277,7 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
     std::vector<std::int64_t> in(parcel.bytes.size() / sizeof(std::int64_t));
     std::memcpy(in.data(), parcel.bytes.data(), parcel.bytes.size());
     for (std::size_t k = 0; k < in.size();) {
-      Dealt d;
+      AssignedBlock d;
       d.local = false;
       d.index = received++;
       d.name = in[k];
@@ -317,7 +317,7 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
   to_dealt_.emplace(problem.comm, std::move(plan), width_, kTagToDealt);
 }
 
-std::size_t JointSystem::numbers_of(const Dealt& dealt, std::size_t body) {
+std::size_t JointSystem::numbers_of(const AssignedBlock& dealt, std::size_t body) {
   const std::size_t dofs = dealt.dofs[body];
   return Offset{dealt.rows} * dofs + (dealt.mass_kind[body] == MassKind::rigid ? 7 : dofs * dofs);
 }
@@ -359,7 +359,8 @@ void JointSystem::send_numbers(const ConstraintProblem& problem) {
   CATENA_CHECK(done == payload_.size(), "joints' numbers as announced");
 }
 
-JointSystem::View JointSystem::view_of(const ConstraintProblem& problem, const Dealt& dealt) const {
+JointSystem::View JointSystem::view_of(const ConstraintProblem& problem,
+                                       const AssignedBlock& dealt) const {
   View view{};
   if (dealt.local) {
     const GeneralBlocks& blocks = problem.blocks;

@@ -64,7 +64,7 @@ class JointSystem {
 
  private:
   /// A block that this rank eliminates.
-  struct Dealt {
+  struct AssignedBlock {
     bool local;
     std::size_t index;  ///< of the local block, or of those received
     std::int64_t name = 0;
@@ -85,7 +85,7 @@ class JointSystem {
   /// Mechanisms that are no chains, with their elimination.
   struct Group {
     std::vector<std::size_t> dealt;  ///< in the order of blocks
-    JointBlocks joints;
+    MechanismRows joints;
     std::unique_ptr<JointElimination> elimination;
     std::size_t first_row = 0, n_rows = 0;                       ///< among rows_
     std::vector<std::pair<std::size_t, std::size_t>> mass_from;  ///< per body: block, its body
@@ -99,11 +99,11 @@ class JointSystem {
   void receive_blocks(const ConstraintProblem& problem,
                       const std::map<int, std::vector<std::int64_t>>& words);
   /// Numbers of G and M^-1 of one body of a block.
-  static std::size_t numbers_of(const Dealt& dealt, std::size_t body);
+  static std::size_t numbers_of(const AssignedBlock& dealt, std::size_t body);
   void refuse(const Communicator& comm, std::span<const JointPlace> places) const;
   void send_numbers(const ConstraintProblem& problem);
   void connect_velocities(const ConstraintProblem& problem);
-  View view_of(const ConstraintProblem& problem, const Dealt& dealt) const;
+  View view_of(const ConstraintProblem& problem, const AssignedBlock& dealt) const;
   void make_chain(const ConstraintProblem& problem);
   void fill_chain(const ConstraintProblem& problem);
   int previous_rank(const Communicator& comm) const;
@@ -115,7 +115,7 @@ class JointSystem {
   void factor_groups(const ConstraintProblem& problem);
   static void fill_group(const std::vector<View>& views, Group& group);
   template <class Visit>
-  void each_received(const Visit& visit) const;
+  void for_each_received(const Visit& visit) const;
   void eliminate(const ConstraintProblem& problem);
   double residual(const ConstraintProblem& problem, std::span<const double> impulses,
                   std::span<const double> velocities);
@@ -143,7 +143,7 @@ class JointSystem {
   std::vector<Signature> signature_;             ///< of this problem ...
   std::optional<std::vector<Signature>> known_;  ///< ... and of the structure kept
   bool any_ = false;
-  std::vector<Dealt> dealt_;  ///< chains by position, then the others by mechanism and name
+  std::vector<AssignedBlock> dealt_;  ///< chains by position, then the others by mechanism and name
   std::size_t n_chain_ = 0;
   std::vector<std::pair<int, std::vector<std::size_t>>> sent_;  ///< local blocks per rank
   std::vector<double> payload_;                                 ///< numbers of received blocks
@@ -163,7 +163,7 @@ class JointSystem {
   std::vector<double> received_;             ///< width_ numbers per received block
   ChainPart chain_;
   std::optional<ChainFactor> chain_factor_;
-  std::vector<std::int64_t> first_place_;  ///< JointDeal::first
+  std::vector<std::int64_t> first_place_;  ///< JointAssignment::first
   int next_rows_ = 0;               ///< rows of the next rank's first block, if it couples; else 0
   std::vector<double> next_first_;  ///< G M^-1 of that block at the body that both hold
   std::vector<Group> groups_;

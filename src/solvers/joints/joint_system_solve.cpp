@@ -21,7 +21,7 @@ using row_kernels::with_rows;
 
 /// What refinement leaves in w at most, m/s or rad/s, unless round-off is above.
 constexpr double kRefined = 1e-12;
-constexpr int kMostRefinements = 3;
+constexpr int kMaxRefinements = 3;
 
 using Line = std::array<double, 6 * kJointRows>;
 
@@ -63,7 +63,7 @@ void JointSystem::send_first(const ConstraintProblem& problem) {
   if (problem.comm.size() == 1) return;
   std::vector<Parcel> out;
   if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0) {
-    const Dealt& first = dealt_.front();
+    const AssignedBlock& first = dealt_.front();
     const View view = view_of(problem, first);
     const std::size_t j = first.place.previous_body;
     std::vector<std::byte> bytes(Offset{6 * first.rows} * sizeof(double));
@@ -83,7 +83,7 @@ void JointSystem::make_chain(const ConstraintProblem& problem) {
   connect_first(problem);
   if (comm.sum(narrow<std::int64_t>(n_chain_)) == 0) return;
   for (std::size_t i = 0; i < n_chain_; ++i) {
-    const Dealt& d = dealt_[i];
+    const AssignedBlock& d = dealt_[i];
     chain_.name.push_back(d.name);
     chain_.row_begin.push_back(chain_.row_begin.back() + d.rows);
     chain_.diagonal_begin.push_back(chain_.diagonal_begin.back() + d.rows * d.rows);
@@ -107,7 +107,7 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
   std::fill(chain_.coupling.begin(), chain_.coupling.end(), 0.0);
   View before{};
   for (std::size_t i = 0; i < n_chain_; ++i) {
-    const Dealt& d = dealt_[i];
+    const AssignedBlock& d = dealt_[i];
     const View view = view_of(problem, d);
     double* a = chain_.diagonal.data() + chain_.diagonal_begin[i];
     with_rows(d.rows, [&](auto rows) {
@@ -115,7 +115,7 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
       for (std::size_t j = 0; j < d.body.size(); ++j) {
         add_diagonal(rows, view.jacobian[j], view.inverse_mass[j], y, a);
         if (i == 0 || narrow<int>(j) != d.place.previous_body) continue;
-        const Dealt& last = dealt_[i - 1];
+        const AssignedBlock& last = dealt_[i - 1];
         add_product(last.rows, static_cast<int>(rows), before.jacobian[last.place.next_body],
                     y.data(), chain_.coupling.data() + chain_.coupling_begin[i - 1]);
       }
@@ -124,7 +124,7 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
     before = view;
   }
   if (n_chain_ > 0 && next_rows_ > 0) {
-    const Dealt& last = dealt_[n_chain_ - 1];
+    const AssignedBlock& last = dealt_[n_chain_ - 1];
     add_product(last.rows, next_rows_, before.jacobian[last.place.next_body], next_first_.data(),
                 chain_.coupling.data() + chain_.coupling_begin[n_chain_ - 1]);
   }
@@ -133,7 +133,7 @@ void JointSystem::fill_chain(const ConstraintProblem& problem) {
 namespace {
 
 /// Rows of a border up to which a looped mechanism is a bordered forest.
-constexpr Index kMostBorderRows = 200;
+constexpr Index kMaxBorderRows = 200;
 
 }  // namespace
 
@@ -142,7 +142,7 @@ void JointSystem::make_groups(const ConstraintProblem& problem) {
   // problems each on its own
   std::map<std::int64_t, std::size_t> group_of;
   for (std::size_t i = n_chain_; i < dealt_.size(); ++i) {
-    const Dealt& d = dealt_[i];
+    const AssignedBlock& d = dealt_[i];
     const bool tree = d.place.kind == MechanismKind::tree || d.place.kind == MechanismKind::chain;
     // of ordered problems a mechanism's factor must not know which others lie on its rank
     const bool together = !problem.ordered && (settings_.method == JointMethod::direct || tree);
@@ -152,14 +152,14 @@ void JointSystem::make_groups(const ConstraintProblem& problem) {
     groups_[entry->second].dealt.push_back(i);
   }
   bool rigid = true;
-  for (const Dealt& d : dealt_) {
+  for (const AssignedBlock& d : dealt_) {
     rigid &= d.rows <= narrow<int>(kJointRows);
     for (const MassKind kind : d.mass_kind) rigid &= kind == MassKind::rigid;
   }
   all_or_none(problem.comm, [&] {
     for (Group& group : groups_) {
       lay_out_group(group);
-      const Dealt& first = dealt_[group.dealt.front()];
+      const AssignedBlock& first = dealt_[group.dealt.front()];
       const bool small_blocks = std::all_of(group.dealt.begin(), group.dealt.end(),
                                             [&](auto d) { return dealt_[d].body.size() <= 2; });
       const bool tree =
@@ -168,7 +168,7 @@ void JointSystem::make_groups(const ConstraintProblem& problem) {
       group.sparse = false;
       if (simple && tree) {
         group.elimination = make_tree_elimination(group.joints);
-      } else if (simple && border_rows(group.joints) <= kMostBorderRows) {
+      } else if (simple && border_rows(group.joints) <= kMaxBorderRows) {
         group.elimination = make_bordered_elimination(group.joints);
       } else {
         group.elimination = make_sparse_elimination(group.joints);
@@ -180,11 +180,11 @@ void JointSystem::make_groups(const ConstraintProblem& problem) {
 
 /// The group's blocks and bodies, without their numbers.
 void JointSystem::lay_out_group(Group& group) const {
-  JointBlocks& joints = group.joints;
+  MechanismRows& joints = group.joints;
   GeneralBlocks& blocks = joints.blocks;
   std::map<GlobalId, Index> number;
   for (std::size_t n = 0; n < group.dealt.size(); ++n) {
-    const Dealt& d = dealt_[group.dealt[n]];
+    const AssignedBlock& d = dealt_[group.dealt[n]];
     blocks.kind.push_back(BlockKind::bilateral);
     blocks.name.push_back(d.name);
     blocks.row_begin.push_back(blocks.row_begin.back() + d.rows);
@@ -240,8 +240,8 @@ void JointSystem::fill_group(const std::vector<View>& views, Group& group) {
 
 /// Calls visit(number, first row, rows) for each block received from other ranks.
 template <class Visit>
-void JointSystem::each_received(const Visit& visit) const {
-  for (const Dealt& d : dealt_)
+void JointSystem::for_each_received(const Visit& visit) const {
+  for (const AssignedBlock& d : dealt_)
     if (!d.local) visit(d.index, received_place_[d.index], d.rows);
 }
 
@@ -253,7 +253,7 @@ void JointSystem::eliminate(const ConstraintProblem& problem) {
   if (!alone) {
     to_dealt_->begin(remote);
     to_dealt_->end(received_);
-    each_received([&](std::size_t r, std::size_t row, std::size_t n) {
+    for_each_received([&](std::size_t r, std::size_t row, std::size_t n) {
       std::copy_n(received_.data() + r * width, n, rows_.data() + row);
     });
   }
@@ -263,7 +263,7 @@ void JointSystem::eliminate(const ConstraintProblem& problem) {
     group.elimination->solve(x, x);
   }
   if (alone) return;
-  each_received([&](std::size_t r, std::size_t row, std::size_t n) {
+  for_each_received([&](std::size_t r, std::size_t row, std::size_t n) {
     std::copy_n(rows_.data() + row, n, received_.data() + r * width);
   });
   from_dealt_->begin(received_);
@@ -415,7 +415,7 @@ void JointSystem::solve_refined(const ConstraintProblem& problem, DelassusOperat
     }
     const double largest = problem.comm.max(residual(problem, impulses, velocities));
     // no better than half: what is left is round-off; NaN ends here, too
-    if (largest <= kRefined || !(largest < 0.5 * last) || turn > kMostRefinements) return;
+    if (largest <= kRefined || !(largest < 0.5 * last) || turn > kMaxRefinements) return;
     last = largest;
     eliminate(problem);
     add_impulses(problem, impulses.data() + 3 * problem.contacts.size());
@@ -485,7 +485,7 @@ void JointSystem::make_report(const ConstraintProblem& problem) {
   std::sort(report_.redundant.begin(), report_.redundant.end(), [](const auto& x, const auto& y) {
     return std::pair(x.name, x.row) < std::pair(y.name, y.row);
   });
-  if (report_.redundant.size() > kMostRedundantNamed) report_.redundant.resize(kMostRedundantNamed);
+  if (report_.redundant.size() > kMaxRedundantNamed) report_.redundant.resize(kMaxRedundantNamed);
 }
 
 }  // namespace catena

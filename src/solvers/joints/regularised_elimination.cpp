@@ -11,7 +11,7 @@ namespace {
 
 /// Of every row where redundant rows are too many to be told from small pivots by null vectors.
 constexpr double kLargeRegularisation = 1e-9;
-/// The same once they have been told, in misfits of the joints (JointBlocks::misfit).
+/// The same once they have been told, in misfits of the joints (MechanismRows::misfit).
 constexpr double kRegularisationOfMisfit = 1e-3;
 /// Rows with pivots (over the diagonal) below this may be redundant.
 constexpr double kSuspicious = 1e-7;
@@ -29,13 +29,13 @@ constexpr double kSoftest = 1e-4;
 /// follow each other as 1, 16, 81, 256, ...
 constexpr double kGap = 30.0;
 /// candidates^2 rows up to which null vectors are sought anew at every factorisation: some 10 ms.
-constexpr double kMostWork = 1e6;
+constexpr double kMaxWork = 1e6;
 /// A redundant row's pivot is proportional to epsilon, any other's is not: geometric mean of no
 /// growth and all of it between the two epsilons.
 const double kGrowth = std::sqrt(kLargeRegularisation / kJointRegularisation);
 constexpr double kDriveWeight = 1e3;
 /// Naming redundant rows may cost a factorisation in a poor order up to this size.
-constexpr Index kMostRowsNamed = 20000;
+constexpr Index kMaxRowsNamed = 20000;
 constexpr int kRefinements = 8;
 constexpr std::size_t kNamed = 100;
 
@@ -62,7 +62,7 @@ Eigen::Index count_null(const Eigen::VectorXd& values, double misfit, double abo
 }
 
 /// diag(G M^-1 G^T + Sigma); 1 where a row is empty.
-void diagonal(const JointBlocks& joints, std::span<double> out) {
+void diagonal(const MechanismRows& joints, std::span<double> out) {
   const GeneralBlocks& blocks = joints.blocks;
   const ProblemBodies& bodies = joints.bodies;
   std::vector<double> f;
@@ -95,7 +95,7 @@ void diagonal(const JointBlocks& joints, std::span<double> out) {
 }
 
 /// Per row, which mechanism it belongs to, 0 .. n-1.
-std::vector<Index> mechanism_of_rows(const JointBlocks& structure, Index& n) {
+std::vector<Index> mechanism_of_rows(const MechanismRows& structure, Index& n) {
   const GeneralBlocks& blocks = structure.blocks;
   std::vector<Index> up(structure.bodies.size());
   std::iota(up.begin(), up.end(), 0);
@@ -125,7 +125,7 @@ std::vector<Index> mechanism_of_rows(const JointBlocks& structure, Index& n) {
 
 /// product[m] (i, j) += n_i^T A n_j over the rows of mechanism m, as (G^T n_i)^T M^-1 (G^T n_j) and
 /// Sigma's part.
-void add_products(const JointBlocks& joints, const std::vector<std::vector<double>>& n,
+void add_products(const MechanismRows& joints, const std::vector<std::vector<double>>& n,
                   std::span<const Index> mechanism, std::vector<Eigen::MatrixXd>& product) {
   const GeneralBlocks& blocks = joints.blocks;
   const ProblemBodies& bodies = joints.bodies;
@@ -175,7 +175,7 @@ void add_products(const JointBlocks& joints, const std::vector<std::vector<doubl
 
 class RegularisedElimination final : public JointElimination {
  public:
-  RegularisedElimination(const JointBlocks& structure, std::unique_ptr<CholeskyFactor> factor)
+  RegularisedElimination(const MechanismRows& structure, std::unique_ptr<CholeskyFactor> factor)
       : factor_(std::move(factor)),
         name_(structure.blocks.name),
         row_begin_(structure.blocks.row_begin),
@@ -187,17 +187,17 @@ class RegularisedElimination final : public JointElimination {
     sum_.resize(n_mechanisms_);
   }
 
-  void factor(const JointBlocks& joints) override;
+  void factor(const MechanismRows& joints) override;
   void solve(std::span<const double> b, std::span<double> lambda) override;
   const FactorReport& report() const override { return report_; }
 
  private:
-  void factor_with(const JointBlocks& joints, double epsilon);
+  void factor_with(const MechanismRows& joints, double epsilon);
   void find_candidates();
-  void find_null_vectors(const JointBlocks& joints);
+  void find_null_vectors(const MechanismRows& joints);
   void iterate_towards_null(std::size_t most);
-  void separate_null(const JointBlocks& joints);
-  void keep_growing_candidates(const JointBlocks& joints);
+  void separate_null(const MechanismRows& joints);
+  void keep_growing_candidates(const MechanismRows& joints);
   void name_redundant_rows();
   void make_report();
   void sums(std::span<const double> a, std::span<const double> b);
@@ -209,13 +209,13 @@ class RegularisedElimination final : public JointElimination {
   std::unique_ptr<CholeskyFactor> factor_;
   std::vector<std::int64_t> name_;
   std::vector<Index> row_begin_;
-  std::vector<char> drive_;  ///< per row: JointBlocks::drive; empty: there are none
+  std::vector<char> drive_;  ///< per row: MechanismRows::drive; empty: there are none
   Index n_mechanisms_ = 0;
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
   double epsilon_ = 0.0;
   double smallest_pivot_ = 1.0;   ///< when pivots were last looked at
-  double misfit_ = 0.0;           ///< JointBlocks::misfit
+  double misfit_ = 0.0;           ///< MechanismRows::misfit
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
   bool looked_ = false;           ///< pivots were looked at; costly ones are once
   bool grown_ = false;  ///< redundant rows were told by their growing pivots, once for all
@@ -230,7 +230,7 @@ class RegularisedElimination final : public JointElimination {
   std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
 };
 
-void RegularisedElimination::factor_with(const JointBlocks& joints, double epsilon) {
+void RegularisedElimination::factor_with(const MechanismRows& joints, double epsilon) {
   epsilon_ = epsilon;
   for (std::size_t i = 0; i < added_.size(); ++i) added_[i] = epsilon * diagonal_[i];
   // without null vectors what contradicts is shared by these weights, for the most part by drives
@@ -267,7 +267,7 @@ void RegularisedElimination::find_candidates() {
   }
 }
 
-void RegularisedElimination::factor(const JointBlocks& joints) {
+void RegularisedElimination::factor(const MechanismRows& joints) {
   report_ = {};
   misfit_ = joints.misfit;
   diagonal(joints, diagonal_);
@@ -280,7 +280,7 @@ void RegularisedElimination::factor(const JointBlocks& joints) {
     return;
   }
   factor_with(joints, kJointRegularisation);
-  if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMostRowsNamed)) {
+  if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMaxRowsNamed)) {
     looked_ = true;
     find_candidates();
   }
@@ -299,7 +299,7 @@ void RegularisedElimination::make_report() {
 /// Too many candidates for null vectors: those are redundant whose pivots grow with epsilon, looked
 /// for once. Reactions are of least norm as far as velocities do not contradict
 /// each other.
-void RegularisedElimination::keep_growing_candidates(const JointBlocks& joints) {
+void RegularisedElimination::keep_growing_candidates(const MechanismRows& joints) {
   grown_ = true;
   factor_with(joints, kLargeRegularisation);
   factor_->pivots(second_pivot_);
@@ -346,7 +346,7 @@ void RegularisedElimination::remove_reactions_at_rest(std::span<double> x) {
   }
 }
 
-void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
+void RegularisedElimination::find_null_vectors(const MechanismRows& joints) {
   null_.clear();
   yield_.clear();
   redundant_.clear();
@@ -354,7 +354,7 @@ void RegularisedElimination::find_null_vectors(const JointBlocks& joints) {
   for (const std::vector<Index>& rows : candidates_) most = std::max(most, rows.size());
   if (most == 0) return;
   const auto k = static_cast<double>(most);
-  if (k * k * static_cast<double>(diagonal_.size()) > kMostWork) {
+  if (k * k * static_cast<double>(diagonal_.size()) > kMaxWork) {
     keep_growing_candidates(joints);
   } else {
     iterate_towards_null(most);
@@ -392,7 +392,7 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
 
 /// Rayleigh and Ritz: the null vectors among the combinations of those in null_, mechanism by
 /// mechanism, and how many rows are redundant.
-void RegularisedElimination::separate_null(const JointBlocks& joints) {
+void RegularisedElimination::separate_null(const MechanismRows& joints) {
   const Eigen::Index most = null_.size();
   std::vector<Eigen::MatrixXd> product(candidates_.size());
   for (std::size_t m = 0; m < candidates_.size(); ++m) {
@@ -505,7 +505,7 @@ void RegularisedElimination::solve(std::span<const double> b, std::span<double> 
 
 }  // namespace
 
-std::unique_ptr<JointElimination> make_regularised(const JointBlocks& structure,
+std::unique_ptr<JointElimination> make_regularised(const MechanismRows& structure,
                                                    std::unique_ptr<CholeskyFactor> factor) {
   return std::make_unique<RegularisedElimination>(structure, std::move(factor));
 }

@@ -15,9 +15,9 @@ namespace {
 /// they share a body.
 class SparseFactor final : public CholeskyFactor {
  public:
-  explicit SparseFactor(const JointBlocks& structure);
+  explicit SparseFactor(const MechanismRows& structure);
 
-  bool factor(const JointBlocks& joints, std::span<const double> added) override;
+  bool factor(const MechanismRows& joints, std::span<const double> added) override;
   void solve(std::span<double> x) override;
   void pivots(std::span<double> out) override;
   bool costly_pivots() const override { return true; }
@@ -30,10 +30,10 @@ class SparseFactor final : public CholeskyFactor {
   struct Product {
     Index k, l, ref_k, ref_l, column;
   };
-  void find_pattern(const JointBlocks& structure);
-  void list_products(const JointBlocks& structure, std::span<const Index> neighbor_begin,
+  void find_pattern(const MechanismRows& structure);
+  void list_products(const MechanismRows& structure, std::span<const Index> neighbor_begin,
                      std::span<const Index> neighbor);
-  void assemble(const JointBlocks& joints, std::span<const double> added);
+  void assemble(const MechanismRows& joints, std::span<const double> added);
 
   std::vector<std::vector<Index>> refs_of_body_;
   std::vector<Index> block_of_ref_;
@@ -44,14 +44,14 @@ class SparseFactor final : public CholeskyFactor {
   bool finite_ = true;
 };
 
-SparseFactor::SparseFactor(const JointBlocks& structure) {
+SparseFactor::SparseFactor(const MechanismRows& structure) {
   find_pattern(structure);
   value_.resize(column_.size());
   jacobian_times_mass_.resize(structure.blocks.jacobian.size());
   if (!value_.empty()) petsc_ = std::make_unique<PetscCholesky>(row_begin_, column_);
 }
 
-void SparseFactor::find_pattern(const JointBlocks& structure) {
+void SparseFactor::find_pattern(const MechanismRows& structure) {
   const GeneralBlocks& blocks = structure.blocks;
   refs_of_body_.resize(structure.bodies.size());
   const auto n_blocks = blocks.size();
@@ -96,7 +96,7 @@ void SparseFactor::find_pattern(const JointBlocks& structure) {
   list_products(structure, neighbor_begin, neighbor);
 }
 
-void SparseFactor::list_products(const JointBlocks& structure,
+void SparseFactor::list_products(const MechanismRows& structure,
                                  std::span<const Index> neighbor_begin,
                                  std::span<const Index> neighbor) {
   const std::vector<Index>& row_begin = structure.blocks.row_begin;
@@ -120,7 +120,7 @@ void SparseFactor::list_products(const JointBlocks& structure,
   }
 }
 
-void SparseFactor::assemble(const JointBlocks& joints, std::span<const double> added) {
+void SparseFactor::assemble(const MechanismRows& joints, std::span<const double> added) {
   const GeneralBlocks& blocks = joints.blocks;
   const auto dofs_of = [&](Index ref) {
     const std::size_t b = blocks.body[ref];
@@ -157,7 +157,7 @@ void SparseFactor::assemble(const JointBlocks& joints, std::span<const double> a
   }
 }
 
-bool SparseFactor::factor(const JointBlocks& joints, std::span<const double> added) {
+bool SparseFactor::factor(const MechanismRows& joints, std::span<const double> added) {
   assemble(joints, added);
   // MUMPS is not to see NaN; the solution is NaN then, as of every other elimination
   finite_ = std::all_of(value_.begin(), value_.end(), [](double v) { return std::isfinite(v); });
@@ -186,7 +186,7 @@ void SparseFactor::pivots(std::span<double> out) {
 
 }  // namespace
 
-std::unique_ptr<JointElimination> make_sparse_elimination(const JointBlocks& structure) {
+std::unique_ptr<JointElimination> make_sparse_elimination(const MechanismRows& structure) {
   return make_regularised(structure, std::make_unique<SparseFactor>(structure));
 }
 

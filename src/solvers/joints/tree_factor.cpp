@@ -94,7 +94,7 @@ std::int64_t joint_flops(std::int64_t m, bool child) {
 
 }  // namespace
 
-TreeFactor::TreeFactor(const JointBlocks& structure, std::span<const char> in_forest) {
+TreeFactor::TreeFactor(const MechanismRows& structure, std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   pivot_.assign(blocks.n_rows(), 1.0);
   order(structure, in_forest);
@@ -110,7 +110,7 @@ TreeFactor::TreeFactor(const JointBlocks& structure, std::span<const char> in_fo
   data_.resize(size);
 }
 
-void TreeFactor::list_blocks_of_bodies(const JointBlocks& structure,
+void TreeFactor::list_blocks_of_bodies(const MechanismRows& structure,
                                        std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   const auto in = [&](Index k) { return in_forest.empty() || in_forest[k] != 0; };
@@ -131,7 +131,7 @@ void TreeFactor::list_blocks_of_bodies(const JointBlocks& structure,
   each([&](Index k, std::size_t b) { block_of_body_[next[b]++] = k; });
 }
 
-void TreeFactor::order(const JointBlocks& structure, std::span<const char> in_forest) {
+void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_forest) {
   const GeneralBlocks& blocks = structure.blocks;
   list_blocks_of_bodies(structure, in_forest);
   std::vector<char> done(blocks.size(), 0);
@@ -153,7 +153,7 @@ void TreeFactor::order(const JointBlocks& structure, std::span<const char> in_fo
 }
 
 /// Depth first from `root`: appends the joints of its tree.
-void TreeFactor::visit(const JointBlocks& structure, Index root, std::span<char> done,
+void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<char> done,
                        std::vector<Index>& place) {
   const GeneralBlocks& blocks = structure.blocks;
   const auto enter = [&](Index body) {
@@ -190,7 +190,7 @@ void TreeFactor::visit(const JointBlocks& structure, Index root, std::span<char>
   }
 }
 
-TreeFactor::Joint TreeFactor::joint_at(const JointBlocks& structure, Index block,
+TreeFactor::Joint TreeFactor::joint_at(const MechanismRows& structure, Index block,
                                        Index parent_ref) const {
   const std::size_t s = block;
   const std::vector<Index>& row_begin = structure.blocks.row_begin;
@@ -205,7 +205,7 @@ TreeFactor::Joint TreeFactor::joint_at(const JointBlocks& structure, Index block
 }
 
 template <int M>
-void TreeFactor::factor_joint(const Joint& joint, const JointBlocks& joints,
+void TreeFactor::factor_joint(const Joint& joint, const MechanismRows& joints,
                               std::span<const double> added) {
   const GeneralBlocks& blocks = joints.blocks;
   const auto jacobian = [&](Index ref) {
@@ -245,7 +245,7 @@ void TreeFactor::factor_joint(const Joint& joint, const JointBlocks& joints,
   l = t;
 }
 
-bool TreeFactor::factor(const JointBlocks& joints, std::span<const double> added) {
+bool TreeFactor::factor(const MechanismRows& joints, std::span<const double> added) {
   raised_ = 0;
   for (std::size_t i = 0; i < body_.size(); ++i) set_inverse_mass(joints.bodies, body_[i], w_[i]);
   for (const Joint& joint : joints_) {
@@ -312,7 +312,7 @@ void TreeFactor::backward(std::span<double> x) {
   }
 }
 
-std::unique_ptr<JointElimination> make_tree_elimination(const JointBlocks& structure) {
+std::unique_ptr<JointElimination> make_tree_elimination(const MechanismRows& structure) {
   return make_regularised(structure,
                           std::make_unique<TreeFactor>(structure, std::span<const char>{}));
 }

@@ -18,7 +18,7 @@ class CholeskyFactor {
   virtual ~CholeskyFactor() = default;
   /// False: the matrix was not positive definite to round-off; then solve() may not be called.
   /// Numbers that are not finite are passed on to the solution.
-  virtual bool factor(const JointBlocks& joints, std::span<const double> added) = 0;
+  virtual bool factor(const MechanismRows& joints, std::span<const double> added) = 0;
   /// x = (A + diag(added))^-1 x.
   virtual void solve(std::span<double> x) = 0;
   /// Pivots of the last factor(), per row, before they were raised.
@@ -32,7 +32,7 @@ class CholeskyFactor {
 /// The elimination that a factor makes (docs/theory.md, "Trees and loops"): chooses epsilon, finds
 /// and names redundant rows, keeps the reactions free of what they cannot decide, and refines, so
 /// that w of the unregularised A is at round-off.
-std::unique_ptr<JointElimination> make_regularised(const JointBlocks& structure,
+std::unique_ptr<JointElimination> make_regularised(const MechanismRows& structure,
                                                    std::unique_ptr<CholeskyFactor> factor);
 
 /// Pivots below this part of `added` are raised to `added`.
@@ -50,9 +50,9 @@ class TreeFactor final : public CholeskyFactor {
  public:
   /// Blocks with in_forest != 0 (empty: all). Throws std::logic_error where they close a loop, or
   /// are not of rigid bodies, one or two per block, and 1 to 6 rows.
-  TreeFactor(const JointBlocks& structure, std::span<const char> in_forest);
+  TreeFactor(const MechanismRows& structure, std::span<const char> in_forest);
 
-  bool factor(const JointBlocks& joints, std::span<const double> added) override;
+  bool factor(const MechanismRows& joints, std::span<const double> added) override;
   void solve(std::span<double> x) override {
     forward(x);
     backward(x);
@@ -74,13 +74,13 @@ class TreeFactor final : public CholeskyFactor {
     int rows;
     std::int64_t data;  ///< G_p, G_c, X: 6 rows each (G_c if there is a child), L: rows x rows
   };
-  void order(const JointBlocks& structure, std::span<const char> in_forest);
-  void visit(const JointBlocks& structure, Index root, std::span<char> state,
+  void order(const MechanismRows& structure, std::span<const char> in_forest);
+  void visit(const MechanismRows& structure, Index root, std::span<char> state,
              std::vector<Index>& place);
-  Joint joint_at(const JointBlocks& structure, Index block, Index parent_ref) const;
-  void list_blocks_of_bodies(const JointBlocks& structure, std::span<const char> in_forest);
+  Joint joint_at(const MechanismRows& structure, Index block, Index parent_ref) const;
+  void list_blocks_of_bodies(const MechanismRows& structure, std::span<const char> in_forest);
   template <int M>
-  void factor_joint(const Joint& joint, const JointBlocks& joints, std::span<const double> added);
+  void factor_joint(const Joint& joint, const MechanismRows& joints, std::span<const double> added);
   template <int M>
   void forward_joint(const Joint& joint, std::span<double> x);
   template <int M>

@@ -39,7 +39,7 @@ bool invert(int m, const double* c, const double* b, const double* sigma, const 
 
 }  // namespace
 
-void NewtonForm::forget_entries() {
+void CondensedSystem::forget_entries() {
   std::vector<Index>().swap(pattern_.row);
   std::vector<Index>().swap(pattern_.column);
 }

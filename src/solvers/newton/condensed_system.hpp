@@ -24,24 +24,24 @@ struct MatrixPattern {
 
 /// What factor and right-hand side a system C dlambda + B N dlambda = g leads to. N is taken with
 /// `regularisation` times its diagonal added, so that C + B Sigma has an inverse.
-class NewtonForm {
+class CondensedSystem {
  public:
-  virtual ~NewtonForm() = default;
+  virtual ~CondensedSystem() = default;
 
   const MatrixPattern& pattern() const { return pattern_; }
   /// The pattern's lists are not needed any more.
   void forget_entries();
   /// Local. Takes the numbers and writes the matrix, an entry after the other. False: a block has
   /// no inverse (in the symmetric kind: is not positive definite), or is not finite.
-  virtual bool take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
-                    std::span<double> values) = 0;
+  virtual bool set_values(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+                          std::span<double> values) = 0;
   /// Neighbours. The right-hand side (owned unknowns) that residual r (rows) asks for.
-  virtual void condense(std::span<const double> r, std::span<double> right) = 0;
+  virtual void reduce(std::span<const double> r, std::span<double> right) = 0;
   /// Neighbours. dlambda (rows) of the unknowns z.
-  virtual void expand(std::span<const double> r, std::span<const double> z,
-                      std::span<double> dlambda) = 0;
+  virtual void recover(std::span<const double> r, std::span<const double> z,
+                       std::span<double> dlambda) = 0;
   /// Collective. How much larger than a residual of the unknowns the residual of the rows can be:
-  /// about |residual of rows| / |residual of unknowns|, 2-norms; after take().
+  /// about |residual of rows| / |residual of unknowns|, 2-norms; after set_values().
   virtual double gain() { return 1.0; }
   /// The matrix of the symmetric kind is symmetric to round-off.
   virtual bool is_symmetric() const { return true; }
@@ -53,9 +53,9 @@ class NewtonForm {
 };
 
 /// Collective. Velocities: (I + Y^T E Y) z = Y^T e with Y = G L, M^-1 = L L^T, dV = L z.
-std::unique_ptr<NewtonForm> make_body_form(const ConstraintProblem& problem);
+std::unique_ptr<CondensedSystem> make_velocity_system(const ConstraintProblem& problem);
 /// Collective. Rows of an assembled operator: C + B N as it stands.
-std::unique_ptr<NewtonForm> make_row_form(const ConstraintProblem& problem);
+std::unique_ptr<CondensedSystem> make_row_system(const ConstraintProblem& problem);
 
 /// Local. out = (C + B (Sigma + regularisation D))^-1 of one block of m rows, D: `diagonal`;
 /// false if there is none. `b` null: symmetric, by Cholesky.

@@ -12,7 +12,7 @@ namespace catena {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kMostRows = 6;  ///< of a contact
+constexpr int kMaxRows = 6;  ///< of a contact
 
 double length_of(const double* x, int rows) {
   double sum = 0.0;
@@ -60,7 +60,7 @@ LawFunction::LawFunction(const ConstraintProblem& problem, const DelassusOperato
 void LawFunction::add_contact(Block& block, const DelassusOperator& op, Index k) {
   const BlockView& view = block.view;
   const std::size_t m = view.rows;
-  std::array<double, kMostRows * kMostRows> matrix{};
+  std::array<double, kMaxRows * kMaxRows> matrix{};
   op.diagonal_block(k, std::span(matrix).first(m * m));
   double* const scale = scale_.data() + view.row;
   block.moves = matrix[0] > 0.0;
@@ -236,7 +236,7 @@ void LawFunction::differentiate_convex(const Block& block, const Full& full, dou
     for (std::size_t i = 0; i < m; ++i) put(i, i, 0.0);
     return;
   }
-  std::array<double, kMostRows> slope{}, unit{};  // dz_n/dx; e, 0 where nothing slides
+  std::array<double, kMaxRows> slope{}, unit{};  // dz_n/dx; e, 0 where nothing slides
   double sum = scale[0];
   slope[0] = scale[0];
   for (Index d = 0; d < block.n_discs; ++d) {

@@ -31,7 +31,7 @@ std::unique_ptr<NewtonMatrix> make_small_matrix(const MatrixPattern& pattern);
 
 /// Collective. PETSc on `comm`: MUMPS if `direct`, else a Krylov method with `settings`'
 /// preconditioner; options catena_contact_ change both. Throws Error at `where`.
-std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, NewtonForm& form,
+std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, CondensedSystem& form,
                                                 const LinearSettings& settings, bool direct,
                                                 std::string where);
 

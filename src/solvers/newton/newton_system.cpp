@@ -46,7 +46,7 @@ BlockMatrices::BlockMatrices(const ConstraintProblem& problem) {
 struct NewtonSystem::Impl {
   Impl(const ConstraintProblem& p, DelassusOperator& o, const LinearSettings& s, std::string user)
       : problem(p), op(o), settings(s), where(std::move(user)), c(p), b(p), krylov(p.comm) {
-    form = problem.assembled ? make_row_form(problem) : make_body_form(problem);
+    form = problem.assembled ? make_row_system(problem) : make_velocity_system(problem);
     values.resize(form->pattern().row.size());
     unknowns.resize(form->pattern().owned);
     const std::int64_t total = form->pattern().total;
@@ -105,11 +105,11 @@ struct NewtonSystem::Impl {
 
   bool precondition(std::span<const double> r, double goal, std::span<double> z) {
     if (watch != nullptr) watch->call();
-    form->condense(r, unknowns);
+    form->reduce(r, unknowns);
     const int iterations = matrix->solve(unknowns, direct ? 0.0 : goal / form->gain());
     if (iterations < 0) return false;
     inner_iterations += iterations;
-    form->expand(r, unknowns, z);
+    form->recover(r, unknowns, z);
     return true;
   }
 
@@ -119,7 +119,7 @@ struct NewtonSystem::Impl {
   std::string where;
   BlockMatrices c, b;
   bool symmetric = true, factored = false;
-  std::unique_ptr<NewtonForm> form;
+  std::unique_ptr<CondensedSystem> form;
   std::unique_ptr<NewtonMatrix> matrix;
   std::vector<double> values, unknowns;
   bool direct = true;
@@ -144,7 +144,8 @@ bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
   for (; s.attempt < kAttempts.size(); ++s.attempt) {
     const Attempt& a = kAttempts[s.attempt];
     if (a.cholesky && !(s.symmetric && s.form->is_symmetric())) continue;
-    const bool taken = s.form->take(s.c, b == nullptr ? nullptr : &s.b, a.regularisation, s.values);
+    const bool taken =
+        s.form->set_values(s.c, b == nullptr ? nullptr : &s.b, a.regularisation, s.values);
     if (s.problem.comm.sum(std::int64_t{taken ? 0 : 1}) > 0) continue;
     s.factored = s.factor_once(a.cholesky);
     if (s.factored) return true;

@@ -39,7 +39,7 @@ class DefaultOption {
 
 class PetscMatrix : public NewtonMatrix {
  public:
-  PetscMatrix(const Communicator& comm, NewtonForm& form, const LinearSettings& settings,
+  PetscMatrix(const Communicator& comm, CondensedSystem& form, const LinearSettings& settings,
               bool direct, std::string where);
   ~PetscMatrix() override;
 
@@ -52,7 +52,7 @@ class PetscMatrix : public NewtonMatrix {
 
  private:
   void check(PetscErrorCode code, const char* call) const { petsc::check(code, call, place_); }
-  void set_near_null(NewtonForm& form);
+  void set_near_null(CondensedSystem& form);
   void make_solver(bool symmetric);
   void set_defaults(KSP ksp) const;
   bool set_up();
@@ -67,8 +67,8 @@ class PetscMatrix : public NewtonMatrix {
   int fresh_ = 0, last_ = 0;  ///< iterations with it when it was new, and of the last solve
 };
 
-PetscMatrix::PetscMatrix(const Communicator& comm, NewtonForm& form, const LinearSettings& settings,
-                         bool direct, std::string where)
+PetscMatrix::PetscMatrix(const Communicator& comm, CondensedSystem& form,
+                         const LinearSettings& settings, bool direct, std::string where)
     : place_{std::move(where),
              direct ? "set linear_system to cg, or use more ranks" : "set linear_system to direct"},
       settings_(settings),
@@ -110,7 +110,7 @@ PetscMatrix::~PetscMatrix() {
 }
 
 /// The fields that an elastic solid's multigrid keeps: motions of the whole as a rigid body.
-void PetscMatrix::set_near_null(NewtonForm& form) {
+void PetscMatrix::set_near_null(CondensedSystem& form) {
   const std::vector<std::vector<double>> fields = form.rigid_motions();
   if (fields.empty()) return;
   std::vector<Vec> vectors(fields.size(), nullptr);
@@ -230,7 +230,7 @@ int PetscMatrix::solve(std::span<double> x, double absolute) {
 
 }  // namespace
 
-std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, NewtonForm& form,
+std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, CondensedSystem& form,
                                                 const LinearSettings& settings, bool direct,
                                                 std::string where) {
   return std::make_unique<PetscMatrix>(comm, form, settings, direct, std::move(where));

@@ -8,7 +8,7 @@
 namespace catena {
 namespace {
 
-constexpr double kFirstWeight = 1e-3, kLeastWeight = 1e-11, kLargestWeight = 1e4;
+constexpr double kFirstWeight = 1e-3, kMinWeight = 1e-11, kLargestWeight = 1e4;
 /// Newton steps that a proximal problem gets.
 constexpr int kStepsEach = 25;
 /// A proximal problem is solved when |F| has fallen by this factor.
@@ -45,7 +45,7 @@ ProximalNewtonSteps::ProximalNewtonSteps(const ConstraintProblem& problem, Delas
       weight_(kFirstWeight),
       fall_(kQuick),
       steps_(first) {
-  for (std::vector<double>* v : {&w_, &centre_, &centre_w_, &lambda_0_, &w_0_, &free_slips_, &f_,
+  for (std::vector<double>* v : {&w_, &centre_, &centre_w_, &lambda_0_, &w_0_, &free_residual_, &f_,
                                  &right_, &direction_, &slope_})
     v->resize(impulses.size());
 }
@@ -66,7 +66,7 @@ double ProximalNewtonSteps::norm(double local_square) const {
 /// w at lambda; |F| there.
 double ProximalNewtonSteps::renew_slips() {
   op_.multiply(lambda_, w_);
-  for (std::size_t i = 0; i < w_.size(); ++i) w_[i] += free_slips_[i];
+  for (std::size_t i = 0; i < w_.size(); ++i) w_[i] += free_residual_[i];
   return norm(law_.evaluate(lambda_, w_, f_));
 }
 
@@ -80,7 +80,7 @@ void ProximalNewtonSteps::run(StopMonitor& monitor) {
 }
 
 void ProximalNewtonSteps::iterate(StopMonitor& monitor) {
-  op_.free_slips(free_slips_);
+  op_.free_residual(free_residual_);
   double before = renew_slips();
   while (true) {
     const int steps = steps_;
@@ -119,10 +119,10 @@ void ProximalNewtonSteps::adapt(Approach outcome, int steps, double before, doub
   if (outcome == Approach::reached) {
     failures_ = 0;
     if (steps <= kQuickSteps) {
-      weight_ = std::max(weight_ * fall_, kLeastWeight);
+      weight_ = std::max(weight_ * fall_, kMinWeight);
       fall_ = std::max(kQuick, kTrust * fall_);
     } else if (steps <= kSlowSteps) {
-      weight_ = std::max(weight_ * std::max(kSlow, fall_), kLeastWeight);
+      weight_ = std::max(weight_ * std::max(kSlow, fall_), kMinWeight);
     }
   } else if (after < 0.5 * before) {
     failures_ = 0;

@@ -59,7 +59,7 @@ class ProximalNewtonSteps {
   BlockMatrices a_, b_, c_;
   /// lambda and w at it, and where the proximal problem and the line search start from.
   std::vector<double> lambda_, w_, centre_, centre_w_, lambda_0_, w_0_;
-  std::vector<double> free_slips_, f_, right_, direction_, slope_;
+  std::vector<double> free_residual_, f_, right_, direction_, slope_;
   std::vector<double> past_;  ///< |F| of the proximal problem so far
   double weight_, fall_;      ///< alpha, and what a quick success multiplies it by
   int steps_, linear_iterations_ = 0, problems_ = 0, failures_ = 0;

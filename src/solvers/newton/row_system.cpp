@@ -12,18 +12,18 @@ constexpr int kTagNumbers = 413;
 constexpr double kRoundOff = 1e-12;
 
 /// C + B (N + regularisation D), rows of three per contact.
-class RowForm : public NewtonForm {
+class RowSystem : public CondensedSystem {
  public:
-  explicit RowForm(const ConstraintProblem& problem);
+  explicit RowSystem(const ConstraintProblem& problem);
 
-  bool take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
-            std::span<double> values) override;
+  bool set_values(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+                  std::span<double> values) override;
   bool is_symmetric() const override { return symmetric_; }
-  void condense(std::span<const double> r, std::span<double> right) override {
+  void reduce(std::span<const double> r, std::span<double> right) override {
     std::copy(r.begin(), r.end(), right.begin());
   }
-  void expand(std::span<const double>, std::span<const double> z,
-              std::span<double> dlambda) override {
+  void recover(std::span<const double>, std::span<const double> z,
+               std::span<double> dlambda) override {
     std::copy(z.begin(), z.end(), dlambda.begin());
   }
 
@@ -56,7 +56,7 @@ bool equals_its_transpose(const AssembledOperator& op) {
   return difference <= kRoundOff * largest;
 }
 
-RowForm::RowForm(const ConstraintProblem& problem) {
+RowSystem::RowSystem(const ConstraintProblem& problem) {
   const AssembledOperator& op = *problem.assembled;
   pattern_.owned = op.n_rows();
   pattern_.first = problem.comm.exclusive_sum(std::int64_t{pattern_.owned});
@@ -96,8 +96,8 @@ RowForm::RowForm(const ConstraintProblem& problem) {
   }
 }
 
-bool RowForm::take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
-                   std::span<double> values) {
+bool RowSystem::set_values(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+                           std::span<double> values) {
   using Mat3Rows = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
   for (std::size_t k = 0; k < own_.size(); ++k) {
     const auto block = to_index(k);
@@ -119,8 +119,8 @@ bool RowForm::take(const BlockMatrices& c, const BlockMatrices* b, double regula
 
 }  // namespace
 
-std::unique_ptr<NewtonForm> make_row_form(const ConstraintProblem& problem) {
-  return std::make_unique<RowForm>(problem);
+std::unique_ptr<CondensedSystem> make_row_system(const ConstraintProblem& problem) {
+  return std::make_unique<RowSystem>(problem);
 }
 
 }  // namespace catena

@@ -54,15 +54,15 @@ void add_congruence(Index m, Index n_a, Index n_b, const double* a, const double
       ConstMatrix(a, m, n_a).transpose() * (ConstMatrix(e, m, m) * ConstMatrix(b, m, n_b));
 }
 
-class BodyForm : public NewtonForm {
+class VelocitySystem : public CondensedSystem {
  public:
-  explicit BodyForm(const ConstraintProblem& problem);
+  explicit VelocitySystem(const ConstraintProblem& problem);
 
-  bool take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
-            std::span<double> values) override;
-  void condense(std::span<const double> r, std::span<double> right) override;
-  void expand(std::span<const double> r, std::span<const double> z,
-              std::span<double> dlambda) override;
+  bool set_values(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
+                  std::span<double> values) override;
+  void reduce(std::span<const double> r, std::span<double> right) override;
+  void recover(std::span<const double> r, std::span<const double> z,
+               std::span<double> dlambda) override;
   double gain() override;
   std::vector<std::vector<double>> rigid_motions() override;
 
@@ -89,7 +89,7 @@ class BodyForm : public NewtonForm {
   void list_entries();
   void add_block(Index k, const double* e, bool symmetric, std::span<double> values) const;
   void add_forces(Index k, const double* e);
-  void add_slips(Index k, double* u) const;
+  void add_residual_velocities(Index k, double* u) const;
   void add_ghosts();
   void gather_forces(std::span<double> owned);
   void spread(std::span<const double> owned);
@@ -119,7 +119,7 @@ class BodyForm : public NewtonForm {
   std::optional<HaloExchange> forces_, velocities_;
 };
 
-BodyForm::BodyForm(const ConstraintProblem& problem)
+VelocitySystem::VelocitySystem(const ConstraintProblem& problem)
     : problem_(problem), inverse_(problem), b_(problem) {
   const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
   HaloPlan backward = forward.reversed_into_slots(slot_item_);
@@ -134,8 +134,8 @@ BodyForm::BodyForm(const ConstraintProblem& problem)
   list_entries();
 }
 
-void BodyForm::append_reference(Index b, Index rows, const double* g,
-                                const std::vector<Eigen::MatrixXd>& roots) {
+void VelocitySystem::append_reference(Index b, Index rows, const double* g,
+                                      const std::vector<Eigen::MatrixXd>& roots) {
   if (problem_.bodies.mass_kind[b] == MassKind::prescribed) return;
   const Index n = dofs_of(b);
   body_.push_back(b);
@@ -144,7 +144,7 @@ void BodyForm::append_reference(Index b, Index rows, const double* g,
   MutMatrix(y_.data() + y_begin_.back(), rows, n) = ConstMatrix(g, rows, n) * roots[b];
 }
 
-void BodyForm::take_jacobians() {
+void VelocitySystem::take_jacobians() {
   std::vector<Eigen::MatrixXd> roots;
   for (Index b = 0; b < problem_.bodies.size(); ++b)
     roots.push_back(root_of_inverse_mass(problem_.bodies, b));
@@ -174,7 +174,7 @@ void BodyForm::take_jacobians() {
 }
 
 /// Sigma, and the diagonal of N = Y Y^T + Sigma; where that is 0, the block's largest, or 1.
-void BodyForm::find_diagonals() {
+void VelocitySystem::find_diagonals() {
   sigma_.assign(3 * problem_.contacts.size(), 0.0);
   sigma_.insert(sigma_.end(), problem_.blocks.compliance.begin(), problem_.blocks.compliance.end());
   diagonal_ = sigma_;
@@ -197,7 +197,7 @@ void BodyForm::find_diagonals() {
 }
 
 /// Owned bodies that a block of any rank touches, in their order.
-void BodyForm::number_unknowns() {
+void VelocitySystem::number_unknowns() {
   const ProblemBodies& bodies = problem_.bodies;
   std::fill(z_.begin(), z_.end(), 0.0);
   for (const Index b : body_)
@@ -217,7 +217,7 @@ void BodyForm::number_unknowns() {
       problem_.comm.min(std::int64_t{width_}) == 6 ? 6 : 1;  // the same on every rank
 }
 
-void BodyForm::find_pairs() {
+void VelocitySystem::find_pairs() {
   struct Wanted {
     Index first, second;
     std::size_t place;
@@ -249,7 +249,7 @@ void BodyForm::find_pairs() {
   }
 }
 
-void BodyForm::list_entries() {
+void VelocitySystem::list_entries() {
   const auto list_block = [&](Index a, Index b) {
     const std::vector<Index>& dof = problem_.bodies.dof_begin;
     for (Index r = 0; r < dofs_of(a); ++r)
@@ -265,7 +265,8 @@ void BodyForm::list_entries() {
 }
 
 /// values += Y^T E Y of one block; of the mirrored blocks only in the general kind.
-void BodyForm::add_block(Index k, const double* e, bool symmetric, std::span<double> values) const {
+void VelocitySystem::add_block(Index k, const double* e, bool symmetric,
+                               std::span<double> values) const {
   const Index m = rows_of(k);
   std::size_t pair = pair_begin_[k];
   const Index end = reference_begin_[k + 1];
@@ -281,8 +282,8 @@ void BodyForm::add_block(Index k, const double* e, bool symmetric, std::span<dou
     }
 }
 
-bool BodyForm::take(const BlockMatrices& c, const BlockMatrices* b, double regularisation,
-                    std::span<double> values) {
+bool VelocitySystem::set_values(const BlockMatrices& c, const BlockMatrices* b,
+                                double regularisation, std::span<double> values) {
   std::fill(values.begin(), values.end(), 0.0);
   symmetric_ = b == nullptr;
   if (b != nullptr) b_.value = b->value;
@@ -314,7 +315,7 @@ bool BodyForm::take(const BlockMatrices& c, const BlockMatrices* b, double regul
 }
 
 /// What ghosts hold in z_ is added at their owners.
-void BodyForm::add_ghosts() {
+void VelocitySystem::add_ghosts() {
   forces_->begin(z_);
   forces_->end(slots_);
   const std::size_t width = width_;
@@ -323,14 +324,14 @@ void BodyForm::add_ghosts() {
       z_[Offset{slot_item_[s]} * width + d] += slots_[s * width + d];
 }
 
-void BodyForm::gather_forces(std::span<double> owned) {
+void VelocitySystem::gather_forces(std::span<double> owned) {
   add_ghosts();
   std::size_t next = 0;
   for (Index d = 0; d < problem_.bodies.dof_begin[problem_.bodies.n_owned]; ++d)
     if (number_[d] >= 0.0) owned[next++] = z_[d];
 }
 
-void BodyForm::spread(std::span<const double> owned) {
+void VelocitySystem::spread(std::span<const double> owned) {
   std::fill(z_.begin(), z_.end(), 0.0);
   std::size_t next = 0;
   for (Index d = 0; d < problem_.bodies.dof_begin[problem_.bodies.n_owned]; ++d)
@@ -339,7 +340,7 @@ void BodyForm::spread(std::span<const double> owned) {
 }
 
 /// z_ += Y^T e of block k's rows.
-void BodyForm::add_forces(Index k, const double* e) {
+void VelocitySystem::add_forces(Index k, const double* e) {
   for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
     const Index n = dofs_of(body_[j]);
     const double* y = y_.data() + y_begin_[j];
@@ -350,7 +351,7 @@ void BodyForm::add_forces(Index k, const double* e) {
 }
 
 /// u += Y z_ of block k's rows.
-void BodyForm::add_slips(Index k, double* u) const {
+void VelocitySystem::add_residual_velocities(Index k, double* u) const {
   for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
     const Index n = dofs_of(body_[j]);
     const double* y = y_.data() + y_begin_[j];
@@ -361,7 +362,7 @@ void BodyForm::add_slips(Index k, double* u) const {
 }
 
 /// Y^T C'^-1 r
-void BodyForm::condense(std::span<const double> r, std::span<double> right) {
+void VelocitySystem::reduce(std::span<const double> r, std::span<double> right) {
   std::fill(z_.begin(), z_.end(), 0.0);
   Eigen::VectorXd e;
   for (Index k = 0; k < n_blocks(); ++k) {
@@ -374,14 +375,14 @@ void BodyForm::condense(std::span<const double> r, std::span<double> right) {
 }
 
 /// C'^-1 (r - B Y z): the difference first, which is small where C' is
-void BodyForm::expand(std::span<const double> r, std::span<const double> z,
-                      std::span<double> dlambda) {
+void VelocitySystem::recover(std::span<const double> r, std::span<const double> z,
+                             std::span<double> dlambda) {
   spread(z);
   Eigen::VectorXd u;
   for (Index k = 0; k < n_blocks(); ++k) {
     const Index m = rows_of(k);
     u.setZero(m);
-    add_slips(k, u.data());
+    add_residual_velocities(k, u.data());
     if (!symmetric_) u = (ConstMatrix(b_.block(k), m, m) * u).eval();
     u = Eigen::Map<const Eigen::VectorXd>(r.data() + row_begin_[k], m) - u;
     Eigen::Map<Eigen::VectorXd>(dlambda.data() + row_begin_[k], m).noalias() =
@@ -391,7 +392,7 @@ void BodyForm::expand(std::span<const double> r, std::span<const double> z,
 
 /// The residual of rows is B Y times that of the unknowns: power iterations for the norm of Y,
 /// times the largest entry of B.
-double BodyForm::gain() {
+double VelocitySystem::gain() {
   if (length_ == 0.0) {
     std::vector<double> z(pattern_.owned, 1.0), r(sigma_.size());
     for (int i = 0; i < 6; ++i) {
@@ -402,7 +403,7 @@ double BodyForm::gain() {
       for (double& x : z) x /= size;
       spread(z);
       std::fill(r.begin(), r.end(), 0.0);
-      for (Index k = 0; k < n_blocks(); ++k) add_slips(k, r.data() + row_begin_[k]);
+      for (Index k = 0; k < n_blocks(); ++k) add_residual_velocities(k, r.data() + row_begin_[k]);
       std::fill(z_.begin(), z_.end(), 0.0);
       for (Index k = 0; k < n_blocks(); ++k) add_forces(k, r.data() + row_begin_[k]);
       gather_forces(z);
@@ -418,7 +419,7 @@ double BodyForm::gain() {
   return length_ * scale;
 }
 
-std::vector<std::vector<double>> BodyForm::rigid_motions() {
+std::vector<std::vector<double>> VelocitySystem::rigid_motions() {
   if (pattern_.block_size != 6) return {};
   const std::vector<Vec3> position = contact_positions(problem_);
   std::vector<std::vector<double>> fields(6);
@@ -438,8 +439,8 @@ std::vector<std::vector<double>> BodyForm::rigid_motions() {
 
 }  // namespace
 
-std::unique_ptr<NewtonForm> make_body_form(const ConstraintProblem& problem) {
-  return std::make_unique<BodyForm>(problem);
+std::unique_ptr<CondensedSystem> make_velocity_system(const ConstraintProblem& problem) {
+  return std::make_unique<VelocitySystem>(problem);
 }
 
 }  // namespace catena

@@ -18,7 +18,7 @@ constexpr Eigen::Index kColumns = 64;
 /// A residual above this is no round-off any more: rows contradict each other.
 constexpr double kContradicts = 1e-7;
 /// Proximal steps; each without new pivots costs one solve with the factor.
-constexpr int kMostRefinements = 30;
+constexpr int kMaxRefinements = 30;
 /// Such steps in a row that may not halve the residual.
 constexpr int kPatience = 4;
 
@@ -209,7 +209,7 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
   Vector best = x_;
   double least = std::numeric_limits<double>::infinity();
   int in_vain = 0;
-  for (int step = 0; step <= kMostRefinements && !result.stopped; ++step) {
+  for (int step = 0; step <= kMaxRefinements && !result.stopped; ++step) {
     shift_ = b_ - settings_.regularisation * x_;
     // w is rounded to this much whatever x is
     const double rounding = kEps * (4.0 * size + 8.0 * x_.cwiseAbs().maxCoeff());

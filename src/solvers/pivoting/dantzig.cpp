@@ -29,7 +29,7 @@ constexpr double kSettled = 1e-13;
 /// Passes after which the best error must have fallen by a factor of two, or they wander.
 constexpr std::size_t kPatience = 12;
 /// Passes in a row whose pivots may fail.
-constexpr int kMostFailures = 2;
+constexpr int kMaxFailures = 2;
 /// Sweeps' worth of work that the method in place of passes gets for one pass: as many sweeps guess
 /// at a pass's start which rows are free.
 constexpr int kSweepsPerPass = 50;
@@ -52,9 +52,9 @@ void check(const ConstraintProblem& problem) {
 void check_sizes(const std::vector<Component>& components) {
   Index most = 0;
   for (const Component& c : components) most = std::max(most, c.rows);
-  if (most <= kMostDantzigRows) return;
+  if (most <= kMaxDantzigRows) return;
   throw Error("dantzig keeps a dense factor, too large for " + std::to_string(most) +
-                  " rows that are connected (at most " + std::to_string(kMostDantzigRows) + ")",
+                  " rows that are connected (at most " + std::to_string(kMaxDantzigRows) + ")",
               "solver.method", "use gauss_seidel, apgd or interior_point");
 }
 
@@ -144,7 +144,7 @@ bool ConnectedSolve::is_over(const Vector& before, const Vector& x, const Fricti
                              std::span<const HistoryEntry> history) {
   const LcpResult& last = passes.total();
   failures_ = why_stuck(last).empty() ? 0 : failures_ + 1;
-  if (failures_ >= kMostFailures) {
+  if (failures_ >= kMaxFailures) {
     stuck_ = why_stuck(last);
     return true;
   }
@@ -316,7 +316,7 @@ class Dantzig final : public Solver {
   static void note(const ConstraintProblem& part, std::span<const double> impulses,
                    const SolveReport& of_part, SolveReport& report) {
     ++report.n_apart;
-    if (report.apart.size() < kMostApartNamed)
+    if (report.apart.size() < kMaxApartNamed)
       report.apart.push_back(describe_apart(part, impulses, of_part));
   }
   SolveReport solve_apart(const ConstraintProblem& problem,

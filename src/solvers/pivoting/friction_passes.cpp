@@ -12,7 +12,7 @@ constexpr double kNearby = 0.3;
 /// Radii are the same if they differ by no more than this part of the largest.
 constexpr double kSame = 1e-12;
 /// Newton's step for more discs at their bounds takes too much memory.
-constexpr std::size_t kMostNewtonDiscs = 2000;
+constexpr std::size_t kMaxNewtonDiscs = 2000;
 
 }  // namespace
 
@@ -20,11 +20,11 @@ FrictionPasses::FrictionPasses(const ConstraintProblem& problem, DelassusOperato
                                const RowBounds& bounds, const LcpSettings& settings)
     : bounds_(bounds),
       operator_(sparse_operator(problem)),
-      free_slips_(problem.n_rows()),
+      free_residual_(problem.n_rows()),
       diagonal_(Vector::Zero(problem.n_rows())),
       discs_(problem.law == ContactLaw::coulomb),
       axes_(bounds.discs.size()) {
-  op.free_slips(std::span(free_slips_.data(), free_slips_.size()));
+  op.free_residual(std::span(free_residual_.data(), free_residual_.size()));
   const SymmetricRows& n = operator_.symmetric;
   for (Eigen::Index i = 0; i < n.size(); ++i)
     for (std::int64_t e = n.row_begin[i]; e < n.row_begin[i + 1]; ++e)
@@ -64,8 +64,8 @@ void FrictionPasses::from_axes(Vector& v) const {
   }
 }
 
-FrictionPasses::Vector FrictionPasses::slips(const Vector& x) const {
-  Vector w = multiply(operator_.symmetric.value, x) + free_slips_;
+FrictionPasses::Vector FrictionPasses::residual_velocities(const Vector& x) const {
+  Vector w = multiply(operator_.symmetric.value, x) + free_residual_;
   if (!operator_.skew.empty()) w += multiply(operator_.skew, x);
   return w;
 }
@@ -73,7 +73,7 @@ FrictionPasses::Vector FrictionPasses::slips(const Vector& x) const {
 /// Axes along the friction of sliding discs, by the trial impulse z = x_t - w_t/a (Alart and
 /// Curnier): there x_t = radius z/|z|, whose derivative across z is the stiffness.
 void FrictionPasses::find_axes(const Vector& x, const Vector& radii) {
-  const Vector w = slips(x);
+  const Vector w = residual_velocities(x);
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const FrictionDisc& d = bounds_.discs[i];
     Axes& axes = axes_[i];
@@ -116,7 +116,7 @@ void FrictionPasses::turn_operator() {
 }
 
 void FrictionPasses::solve_bounds(Vector& x, const Vector& lower, const Vector& upper) {
-  Vector r = free_slips_;
+  Vector r = free_residual_;
   if (!operator_.skew.empty()) r += multiply(operator_.skew, x);
   if (discs_) {
     to_axes(r);
@@ -151,7 +151,7 @@ FrictionPasses::Vector FrictionPasses::newton_radii(const Vector& x) const {
     moving.push_back(i);
     moves.push_back(std::move(rows));
   }
-  if (moves.empty() || moves.size() > kMostNewtonDiscs) return found;
+  if (moves.empty() || moves.size() > kMaxNewtonDiscs) return found;
   const Eigen::MatrixXd response = lcp_->response(moves);
   if (response.rows() == 0) return found;  // out of time
   const Eigen::Index m = moving.size();

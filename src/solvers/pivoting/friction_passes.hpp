@@ -34,7 +34,7 @@ class FrictionPasses {
   };
 
   Vector newton_radii(const Vector& x) const;
-  Vector slips(const Vector& x) const;
+  Vector residual_velocities(const Vector& x) const;
   void solve_bounds(Vector& x, const Vector& lower, const Vector& upper);
   void find_axes(const Vector& x, const Vector& radii);
   void turn_operator();
@@ -44,7 +44,7 @@ class FrictionPasses {
 
   const RowBounds& bounds_;
   SparseOperator operator_;
-  Vector free_slips_;  ///< r
+  Vector free_residual_;  ///< r
   Vector diagonal_;
   bool discs_;  ///< law coulomb
   bool first_ = true;

@@ -18,7 +18,7 @@ constexpr int kBlockPatience = 6;
 /// Single pivots after which x and w are made anew.
 constexpr std::int64_t kRefreshInterval = 64;
 /// Rounds of single pivots; one is enough but for rounding.
-constexpr int kMostRounds = 6;
+constexpr int kMaxRounds = 6;
 
 }  // namespace
 
@@ -279,7 +279,7 @@ bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
 bool BoundedLcp::single_pivots(LcpResult& result) {
   // no more than a few times what nearly all problems take
   const std::int64_t most = result.pivots + 50 * n_ + 1000;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (!settle_free(result)) return false;
     bool wrong = false;
     for (Eigen::Index i = 0; i < n_; ++i) {

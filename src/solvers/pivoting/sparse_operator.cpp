@@ -199,7 +199,7 @@ RowBounds row_bounds(const ConstraintProblem& problem) {
     }
     out.lower[view.row] = -view.cohesion;
     out.upper[view.row] = kInfinity;
-    const std::array<int, 6> places = full_places(view);
+    const std::array<int, 6> places = standard_row_slots(view);
     const std::array<double, 3> coefficients = {view.friction, view.rolling, view.spinning};
     for (std::size_t d = 0; d < 3; ++d) {
       const int place = places[kDiscBegin[d]];

@@ -267,9 +267,9 @@ Quat orientation_of(const NaturalMass& mass, const Mat3& a, const Quat& before) 
     return (Quat::FromTwoVectors(old, a.col(mass.axis[0])) * before).normalized();
   }
   // Newton's iteration for the orthogonal factor of the polar decomposition (Higham 1986)
-  constexpr int kMostTurns = 20;
+  constexpr int kMaxTurns = 20;
   Mat3 q = a;
-  for (int turn = 0; turn < kMostTurns; ++turn) {
+  for (int turn = 0; turn < kMaxTurns; ++turn) {
     const Mat3 next = 0.5 * (q + q.inverse().transpose());
     const double change = (next - q).cwiseAbs().maxCoeff();
     q = next;

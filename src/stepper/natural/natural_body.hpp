@@ -66,8 +66,8 @@ class InternalConstraints {
   Mat3 force(double alpha, const Mat3& p, const Mat3& da) const;
 
  private:
-  static constexpr int kMostRows = 6;
-  using Rows = std::array<double, kMostRows>;
+  static constexpr int kMaxRows = 6;
+  using Rows = std::array<double, kMaxRows>;
   /// x = (R M^-1 R^T)^-1 b.
   Rows solve(const Rows& b) const;
   /// R x of a vector on the axes.
@@ -79,7 +79,7 @@ class InternalConstraints {
   Mat3 a_;
   Rows f_{};
   /// Lower factor of R M^-1 R^T, row by row without what is above, diagonal inverted.
-  std::array<double, kMostRows*(kMostRows + 1) / 2> factor_{};
+  std::array<double, kMaxRows*(kMaxRows + 1) / 2> factor_{};
 };
 
 /// Axes of an orientation; those of a rod or a point that are no coordinates are zero.

@@ -27,7 +27,7 @@ constexpr double kAgree = 1e-3;
 /// is neither.
 constexpr double kFalls = 0.6;
 /// Times that a step is halved.
-constexpr int kMostHalvings = 6;
+constexpr int kMaxHalvings = 6;
 /// Below these velocities motion is round-off, m/s and rad/s: of long taut chains, for one. Weights
 /// work by it over the step.
 constexpr double kRest = 1e-6;
@@ -254,7 +254,7 @@ double NaturalStepper::Impl::take_trusted(const Bodies& bodies, const State& sta
   const double agree = std::max(
       kAgree, settings.scheme == NaturalScheme::dop853 ? settings.relative_tolerance : 0.0);
   double energy = doubt(nullptr).energy, apart = std::numeric_limits<double>::infinity();
-  for (int level = 1; level <= kMostHalvings; ++level) {
+  for (int level = 1; level <= kMaxHalvings; ++level) {
     back_to_start(state.time);
     next = take_pieces(state, 1 << level);
     const StepDoubt d = doubt(&coarse);
@@ -271,7 +271,7 @@ double NaturalStepper::Impl::take_trusted(const Bodies& bodies, const State& sta
       report.doubtful_joint = doubtful_joint(coarse);
       return next;
     }
-    if (level == kMostHalvings) break;
+    if (level == kMaxHalvings) break;
     energy = d.energy;
     apart = d.apart;
     coarse = outcome(next);
@@ -289,7 +289,7 @@ void NaturalStepper::Impl::give_up(const Bodies& bodies, const State& state,
   const bool unstable = !(d.apart < kFar);
   // results that agree but leave energy unexplained do not converge to a motion either
   report.singular = !unstable && (d.apart > kConverges * before || d.apart <= kAgree);
-  const std::string parts = std::to_string(1 << kMostHalvings);
+  const std::string parts = std::to_string(1 << kMaxHalvings);
   const std::string at_joint =
       report.doubtful_joint == kNoBody
           ? std::string("bodies' motion")

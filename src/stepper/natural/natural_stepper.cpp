@@ -412,7 +412,7 @@ void NaturalStepper::Impl::add_work_of_impact() {
 void NaturalStepper::Impl::refuse_contradictions() {
   constexpr double kMet = 1e-6;
   std::vector<double> w(impulses.size());
-  op->general_slips(velocities, impulses, w);
+  op->general_residual_velocities(velocities, impulses, w);
   double largest = 0.0;
   std::size_t worst = 0;
   for (std::size_t j = 0; j < joints.size(); ++j)

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "catena/stepper/joint_assembler.hpp"
 #include "catena/stepper/natural_stepper.hpp"
-#include "catena/stepper/step_joints.hpp"
 #include "solvers/joints/joint_system.hpp"
 #include "stepper/natural/natural_joint.hpp"
 #include "stepper/natural/tableau.hpp"
@@ -146,7 +146,7 @@ struct NaturalStepper::Impl {
   ContactSearch search;
   ContactSet set;
   JointSystem system;
-  StepJoints angles;
+  JointAssembler angles;
   ConstraintProblem problem;
   std::optional<DelassusOperator> op;
   std::optional<HaloExchange> to_ghosts, to_owners;

@@ -42,7 +42,7 @@ struct alignas(64) SphereBatch {
 };
 
 /// Contacts of any two rigid bodies: 192 bytes each.
-struct alignas(64) ArmBatch {
+struct alignas(64) GeneralContactBatch {
   std::int32_t a[kLanes], b[kLanes];
   double n[3][kLanes], t[3][kLanes];  ///< normal and first tangent; the second is n x t
   double arm_a[3][kLanes], arm_b[3][kLanes];
@@ -54,12 +54,12 @@ struct alignas(64) ArmBatch {
 enum class BatchLaw : std::int8_t { coulomb, ccp, frictionless };
 
 /// What every contact's solve depends on besides its own data.
-struct BatchRules {
+struct KernelOptions {
   BatchLaw law = BatchLaw::coulomb;
   double omega = 1.0;  ///< relaxation, (0, 2)
-  /// Solves one contact of an ArmBatch: d as there, w = w(lambda), z receives the new impulse.
-  /// Called for all of them, or with `vector_solve` for those that slide and do not settle in a
-  /// few Newton steps.
+  /// Solves one contact of an GeneralContactBatch: d as there, w = w(lambda), z receives the new
+  /// impulse. Called for all of them, or with `vector_solve` for those that slide and do not settle
+  /// in a few Newton steps.
   void (*solve)(const void* context, const double* d, const double* w, const double* lambda,
                 double friction, double* z) = nullptr;
   const void* context = nullptr;
@@ -76,12 +76,12 @@ struct BatchKernels {
   ///   p <- exact solution of the law for this contact alone
   ///   v_b += (1/m_b) dp,  w_b += (arm_b/I_b) n x dp;  a with the other sign
   /// About 100 flops and 104 bytes a contact, and one line per body.
-  double (*sphere)(SphereBatch* first, std::size_t n, BodyLine* bodies, const BatchRules& rules,
+  double (*sphere)(SphereBatch* first, std::size_t n, BodyLine* bodies, const KernelOptions& rules,
                    bool forward);
   /// The same for general arms and inertias. About 300 flops and 192 bytes a contact, and two
   /// lines per body.
-  double (*arm)(ArmBatch* first, std::size_t n, BodyLine* bodies, const InertiaLine* inertia,
-                const BatchRules& rules, bool forward);
+  double (*arm)(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
+                const InertiaLine* inertia, const KernelOptions& rules, bool forward);
 };
 
 /// The same arithmetic in the same order for every path, one lane at a time, 4 or 8: all

@@ -124,8 +124,8 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
 }
 
 template <bool kVectorSolve>
-inline void arm_update(ArmBatch& c, int lane, BodyLine* bodies, const InertiaLine* inertia,
-                       const BatchRules& rules, LaneSums& sums) {
+inline void arm_update(GeneralContactBatch& c, int lane, BodyLine* bodies,
+                       const InertiaLine* inertia, const KernelOptions& rules, LaneSums& sums) {
   Lines a, b;
   load_lines(bodies, c.a + lane, a);
   load_lines(bodies, c.b + lane, b);
@@ -162,7 +162,7 @@ inline void arm_update(ArmBatch& c, int lane, BodyLine* bodies, const InertiaLin
   sums.add(lane, dot(r, r));
 }
 
-double sphere_sweep(SphereBatch* first, std::size_t n, BodyLine* bodies, const BatchRules& rules,
+double sphere_sweep(SphereBatch* first, std::size_t n, BodyLine* bodies, const KernelOptions& rules,
                     bool forward) {
   LaneSums sums;
   const D omega = broadcast(rules.omega);
@@ -189,15 +189,17 @@ double sphere_sweep(SphereBatch* first, std::size_t n, BodyLine* bodies, const B
   return sums.total();
 }
 
-double arm_sweep(ArmBatch* first, std::size_t n, BodyLine* bodies, const InertiaLine* inertia,
-                 const BatchRules& rules, bool forward) {
+double arm_sweep(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
+                 const InertiaLine* inertia, const KernelOptions& rules, bool forward) {
   LaneSums sums;
   if (rules.vector_solve)
-    walk(first, n, bodies, forward,
-         [&](ArmBatch& c, int lane) { arm_update<true>(c, lane, bodies, inertia, rules, sums); });
+    walk(first, n, bodies, forward, [&](GeneralContactBatch& c, int lane) {
+      arm_update<true>(c, lane, bodies, inertia, rules, sums);
+    });
   else
-    walk(first, n, bodies, forward,
-         [&](ArmBatch& c, int lane) { arm_update<false>(c, lane, bodies, inertia, rules, sums); });
+    walk(first, n, bodies, forward, [&](GeneralContactBatch& c, int lane) {
+      arm_update<false>(c, lane, bodies, inertia, rules, sums);
+    });
   return sums.total();
 }
 

@@ -69,7 +69,7 @@ class Iterate {
     for (auto* v : {&x_, &dx_, &trial_x_, &r_, &nx_, &ndx_, &r_d_, &weighted_, &gradient_})
       v->assign(rows, 0.0);
     for (auto* v : {&y_, &dy_, &trial_y_, &c_, &trial_c_, &r_g_}) v->assign(multipliers, 0.0);
-    op.free_slips(r_);
+    op.free_residual(r_);
     for (std::size_t i = 0; i < rows; ++i)
       r_[i] = cones.fixed()[i] != 0 ? 0.0 : cones.scale()[i] * r_[i];
     place();

@@ -13,7 +13,7 @@ namespace catena::fang {
 namespace {
 
 /// out = B^T C^-1 r_g - r_d.
-void condense(const Cones& cones, const Stage& stage, std::span<double> out) {
+void reduce(const Cones& cones, const Stage& stage, std::span<double> out) {
   std::vector<double> scaled(stage.r_g.size());
   for (std::size_t i = 0; i < scaled.size(); ++i)
     scaled[i] = stage.y[i] / stage.c[i] * stage.r_g[i];
@@ -23,8 +23,8 @@ void condense(const Cones& cones, const Stage& stage, std::span<double> out) {
 }
 
 /// dy = -C^-1 (r_g + B dx).
-void expand(const Cones& cones, const Stage& stage, std::span<const double> dx,
-            std::span<double> dy) {
+void recover(const Cones& cones, const Stage& stage, std::span<const double> dx,
+             std::span<double> dy) {
   cones.gradients(stage.x, dx, dy);
   for (std::size_t i = 0; i < dy.size(); ++i)
     dy[i] = -stage.y[i] / stage.c[i] * (stage.r_g[i] + dy[i]);
@@ -57,14 +57,14 @@ bool is_symmetric(const ConstraintProblem& problem, ScaledOperator& op) {
 }
 
 /// A pattern for those who factor it.
-class PatternOnly final : public NewtonForm {
+class PatternOnly final : public CondensedSystem {
  public:
   explicit PatternOnly(MatrixPattern pattern) { pattern_ = std::move(pattern); }
-  bool take(const BlockMatrices&, const BlockMatrices*, double, std::span<double>) override {
+  bool set_values(const BlockMatrices&, const BlockMatrices*, double, std::span<double>) override {
     return false;
   }
-  void condense(std::span<const double>, std::span<double>) override {}
-  void expand(std::span<const double>, std::span<const double>, std::span<double>) override {}
+  void reduce(std::span<const double>, std::span<double>) override {}
+  void recover(std::span<const double>, std::span<const double>, std::span<double>) override {}
 };
 
 /// A matrix of constant entries, those of N', and others that change: both are listed in `pattern`
@@ -158,9 +158,9 @@ class SchurSystem final : public StageSystem {
       for (int i = 0; i < cones_.units()[k].rows(); ++i)
         for (int j = 0; j < cones_.units()[k].rows(); ++j) *out++ = stage.barriers[k](i, j);
     std::fill(out, direct_.changing().end(), 1.0);
-    condense(cones_, stage, dx);
+    reduce(cones_, stage, dx);
     if (!direct_.solve(symmetric_, dx)) return false;
-    expand(cones_, stage, dx, dy);
+    recover(cones_, stage, dx, dy);
     return true;
   }
 
@@ -288,7 +288,7 @@ class PcgSystem final : public StageSystem {
   bool solve(const Stage& stage, std::span<double> dx, std::span<double> dy) override {
     weight_.factor(stage.barriers, cones_.diagonal());
     if (kind_ == FangPreconditioner::barrier) barrier_.factor(stage.barriers, {});
-    condense(cones_, stage, r_);
+    reduce(cones_, stage, r_);
     std::fill(dx.begin(), dx.end(), 0.0);
     std::fill(p_.begin(), p_.end(), 0.0);
     double rz_before = 0.0, target = 0.0;
@@ -314,7 +314,7 @@ class PcgSystem final : public StageSystem {
       rz_before = rz;
       ++iterations_;
     }
-    expand(cones_, stage, dx, dy);
+    recover(cones_, stage, dx, dy);
     return true;
   }
 

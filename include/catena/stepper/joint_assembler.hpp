@@ -29,16 +29,16 @@ struct PassiveWork {
 
 /// Rows of this rank's joints in the problem, and what becomes of their impulses. Joints are those
 /// of Bodies::joints, ContactSet::joint_bodies says where their bodies are.
-class StepJoints {
+class JointAssembler {
  public:
-  explicit StepJoints(const Model& model) : model_(model) {}
+  explicit JointAssembler(const Model& model) : model_(model) {}
 
   /// Local. Appends the joints' general blocks, and their subdomains if the problem lists them.
   void add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
                   const JointStep& step, ConstraintProblem& problem);
   /// The general block of joint j (of Bodies::joints) that is `part` of it (of its first axis);
   /// kNoIndex: it has none.
-  Index block_of(std::size_t j, JointPart part) const;
+  Index block_of(std::size_t j, JointRowKind part) const;
   /// Whether joint j's block has rows across (JointStep::across).
   bool has_rows_across(std::size_t j) const { return across_[j] != 0; }
   /// What a rope's length leaves it, m, at the start of the step; < 0: it is too long.
@@ -101,13 +101,13 @@ class StepJoints {
   Index block_of(std::size_t made) const { return first_block_ + to_index(made); }
 
   const Model& model_;
-  Index first_block_ = 0;           ///< of the joints among the general blocks
-  std::vector<JointBlock> made_;    ///< from first_block_ on
-  std::vector<Index> begin_;        ///< per joint: its first entry of made_; one more at the end
-  std::vector<std::uint8_t> rows_;  ///< per joint: rows of its geometry, without motors
-  std::vector<char> rigid_;         ///< per joint: neither a spring nor compliant
-  std::vector<double> slack_;       ///< per joint; of ropes
-  std::vector<char> across_;        ///< per joint: it has rows across
+  Index first_block_ = 0;            ///< of the joints among the general blocks
+  std::vector<JointBlockRef> made_;  ///< from first_block_ on
+  std::vector<Index> begin_;         ///< per joint: its first entry of made_; one more at the end
+  std::vector<std::uint8_t> rows_;   ///< per joint: rows of its geometry, without motors
+  std::vector<char> rigid_;          ///< per joint: neither a spring nor compliant
+  std::vector<double> slack_;        ///< per joint; of ropes
+  std::vector<char> across_;         ///< per joint: it has rows across
   std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
   JointMisfit misfit_;
   double relative_misfit_ = 0.0;

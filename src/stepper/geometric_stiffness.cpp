@@ -1,4 +1,4 @@
-#include "catena/stepper/tension.hpp"
+#include "catena/stepper/geometric_stiffness.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -67,7 +67,8 @@ static bool stiffness_of(const ConstraintProblem& problem, std::span<const doubl
   return true;
 }
 
-void Tension::add_stiffness(const ConstraintProblem& problem, std::span<const double> impulses) {
+void GeometricStiffness::add_stiffness(const ConstraintProblem& problem,
+                                       std::span<const double> impulses) {
   const GeneralBlocks& blocks = problem.blocks;
   stiffness_.assign(problem.bodies.size(), Mat3::Zero());
   Mat3 term;
@@ -79,7 +80,7 @@ void Tension::add_stiffness(const ConstraintProblem& problem, std::span<const do
 }
 
 /// Neighbours. Adds up what several ranks know of a body.
-void Tension::share(const ConstraintProblem& problem, std::span<const double> impulses) {
+void GeometricStiffness::share(const ConstraintProblem& problem, std::span<const double> impulses) {
   if (problem.comm.size() == 1) return;
   std::vector<double> lines(stiffness_.size() * kWidth);
   for (std::size_t b = 0; b < stiffness_.size(); ++b)
@@ -97,8 +98,8 @@ void Tension::share(const ConstraintProblem& problem, std::span<const double> im
   }
 }
 
-void Tension::add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
-                           std::span<double> lines) {
+void GeometricStiffness::add_in_order(const ConstraintProblem& problem,
+                                      std::span<const double> impulses, std::span<double> lines) {
   const auto n_contacts = to_index(problem.contacts.size());
   OrderedSums sums(problem, OrderedSums::Blocks::bilateral, kTagBack);
   sums.complete(lines, [&](const OrderedSums::Term& term, OrderedSums::Numbers& numbers) {
@@ -109,7 +110,7 @@ void Tension::add_in_order(const ConstraintProblem& problem, std::span<const dou
   });
 }
 
-void Tension::add_by_rank(const ConstraintProblem& problem, std::span<double> lines) {
+void GeometricStiffness::add_by_rank(const ConstraintProblem& problem, std::span<double> lines) {
   std::vector<Index> slot;
   HaloPlan back = problem.ghosts.reversed_into_slots(slot);
   std::vector<double> heard(slot.size() * kWidth, 0.0);
@@ -121,14 +122,14 @@ void Tension::add_by_rank(const ConstraintProblem& problem, std::span<double> li
       lines[kWidth * Offset{slot[s]} + d] += heard[kWidth * s + d];
 }
 
-void Tension::clear() {
+void GeometricStiffness::clear() {
   added_.clear();
   raised_owned_ = 0;
   largest_ = 0.0;
 }
 
-void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const double> impulses,
-                            ConstraintProblem& problem) {
+void GeometricStiffness::apply(const LocalBodies& local, double h, std::span<const double> impulses,
+                               ConstraintProblem& problem) {
   clear();
   add_stiffness(problem, impulses);
   share(problem, impulses);
@@ -172,8 +173,8 @@ void Tension::raise_inertia(const LocalBodies& local, double h, std::span<const 
   }
 }
 
-void Tension::subtract_work(const LocalBodies& local, std::span<const double> twists,
-                            Sum& work) const {
+void GeometricStiffness::subtract_work(const LocalBodies& local, std::span<const double> twists,
+                                       Sum& work) const {
   for (const auto& [b, added] : added_) {
     const Eigen::Map<const Vec3> after(twists.data() + Offset{6} * b + 3);
     const Vec3 before = local.twist(b).w;

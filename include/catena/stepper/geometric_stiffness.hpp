@@ -21,14 +21,14 @@ namespace catena {
 ///
 /// which keeps h^2 K < 4 I^ and neither damps nor drives the motion (linearly implicit leapfrog,
 /// Zhang and Skeel 1997; the geometric stiffness of joints as in Andrews, Teichmann and Koevecses
-/// 2017). Tension is that of the last step. Angular momentum of bodies with raised inertia is not
-/// exact then (docs/theory.md, "Tension").
-class Tension {
+/// 2017). The tension is that of the last step. Angular momentum of bodies with raised inertia is
+/// not exact then (docs/theory.md, "Tension").
+class GeometricStiffness {
  public:
   /// Collective. Raises the inverse inertia and the free velocity of the problem's bodies.
   /// `impulses`: first guess of all rows, the last step's for bilateral blocks; `local` has V0.
-  void raise_inertia(const LocalBodies& local, double h, std::span<const double> impulses,
-                     ConstraintProblem& problem);
+  void apply(const LocalBodies& local, double h, std::span<const double> impulses,
+             ConstraintProblem& problem);
   /// No body is raised.
   void clear();
   /// Local. Takes off the energy that raised inertia has taken from owned bodies by the step to

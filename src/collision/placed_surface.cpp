@@ -1,4 +1,4 @@
-#include "collision/surface.hpp"
+#include "collision/placed_surface.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,10 +29,10 @@ void SurfaceTriangle::turn_over() {
   turned = !turned;
 }
 
-Surface::Surface(const Geometry& geometry, const Pose& pose, const Vec3& origin)
+PlacedSurface::PlacedSurface(const Geometry& geometry, const Pose& pose, const Vec3& origin)
     : g_(geometry), r_(pose.q.toRotationMatrix()), shift_(pose.p - origin) {}
 
-Surface::Corners Surface::corners(std::int32_t item) const {
+PlacedSurface::Corners PlacedSurface::corners(std::int32_t item) const {
   Corners out;
   if (!is_heightfield()) {
     out.vertex = g_.triangles[item];
@@ -55,7 +55,7 @@ Surface::Corners Surface::corners(std::int32_t item) const {
   return out;
 }
 
-std::array<std::int32_t, 3> Surface::neighbours(std::int32_t item) const {
+std::array<std::int32_t, 3> PlacedSurface::neighbours(std::int32_t item) const {
   if (!is_heightfield()) {
     return item < std::ssize(g_.neighbours) ? g_.neighbours[item]
                                             : std::array<std::int32_t, 3>{-1, -1, -1};
@@ -67,7 +67,7 @@ std::array<std::int32_t, 3> Surface::neighbours(std::int32_t item) const {
   return {item - 1, j + 2 < g_.n_y ? 2 * (cell + n) : -1, i > 0 ? 2 * (cell - 1) : -1};
 }
 
-SurfaceTriangle Surface::triangle(std::int32_t item) const {
+SurfaceTriangle PlacedSurface::triangle(std::int32_t item) const {
   SurfaceTriangle t;
   const Corners own = corners(item);
   t.item = item;
@@ -77,7 +77,7 @@ SurfaceTriangle Surface::triangle(std::int32_t item) const {
   return t;
 }
 
-Neighbourhood Surface::around(const SurfaceTriangle& t) const {
+Neighbourhood PlacedSurface::around(const SurfaceTriangle& t) const {
   Neighbourhood out;
   const Corners own = corners(t.item);
   const std::array<std::int32_t, 3> items = neighbours(t.item);
@@ -99,7 +99,7 @@ Neighbourhood Surface::around(const SurfaceTriangle& t) const {
   return out;
 }
 
-void Surface::collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
+void PlacedSurface::collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
   const auto add = [&](std::int32_t item) {
     SurfaceTriangle t = triangle(item);
     if (!t.normal.isZero(0.0)) out.push_back(t);
@@ -111,7 +111,7 @@ void Surface::collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const 
   collect_cells(box, out);
 }
 
-void Surface::collect_cells(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
+void PlacedSurface::collect_cells(const Aabb& box, std::vector<SurfaceTriangle>& out) const {
   const auto cell_of = [](double x, double dx, std::int32_t n) {
     return static_cast<std::int32_t>(std::clamp(std::floor(x / dx), -1.0, static_cast<double>(n)));
   };
@@ -133,7 +133,7 @@ void Surface::collect_cells(const Aabb& box, std::vector<SurfaceTriangle>& out) 
   }
 }
 
-std::int32_t Surface::item_over(const Vec3& p) const {
+std::int32_t PlacedSurface::item_over(const Vec3& p) const {
   const double x = (p.x() - g_.origin.x()) / g_.dx, y = (p.y() - g_.origin.y()) / g_.dy;
   if (!(x >= 0.0 && y >= 0.0 && x < g_.n_x - 1 && y < g_.n_y - 1)) return -1;
   const auto i = static_cast<std::int32_t>(x), j = static_cast<std::int32_t>(y);

@@ -33,9 +33,9 @@ struct Neighbourhood {
 
 /// A mesh or heightfield at its place. Cells of a heightfield are cut from their lowest to their
 /// highest corner in (x, y): triangles 2 c and 2 c + 1 of cell c, the first one at lower y.
-class Surface {
+class PlacedSurface {
  public:
-  Surface(const Geometry& geometry, const Pose& pose, const Vec3& origin);
+  PlacedSurface(const Geometry& geometry, const Pose& pose, const Vec3& origin);
 
   bool is_heightfield() const { return g_.type == ShapeType::heightfield; }
   bool two_sided() const { return g_.two_sided; }

@@ -9,18 +9,18 @@
 
 namespace catena {
 
-struct Surface {
+struct TriangleMesh {
   std::vector<Vec3> vertices;
   std::vector<std::array<std::int32_t, 3>> triangles;  ///< counter-clockwise seen from outside
 };
 
 /// Makes vertices with equal coordinates one, in the order of their first use; leaves out those
 /// that no triangle uses.
-void weld(Surface& surface);
+void weld(TriangleMesh& surface);
 
 /// Removes triangles without area: two equal corners, or a height below 1e-12 of the longest
 /// edge. Returns how many.
-std::int64_t drop_flat_triangles(Surface& surface);
+std::int64_t drop_flat_triangles(TriangleMesh& surface);
 
 /// An edge that is not shared by exactly two faces that agree about outside.
 struct EdgeFaults {
@@ -36,6 +36,6 @@ struct SurfaceEdges {
   /// Across edge k (from corner k to k + 1) of each triangle; -1 where there is not exactly one.
   std::vector<std::array<std::int32_t, 3>> neighbours;
 };
-SurfaceEdges edges_of(const Surface& surface);
+SurfaceEdges edges_of(const TriangleMesh& surface);
 
 }  // namespace catena

@@ -1,4 +1,4 @@
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 #include <algorithm>
 #include <array>
@@ -62,8 +62,9 @@ void turn(const BodyConstants& body, const Vec3& before, double h, Pose& pose, V
 
 }  // namespace
 
-Stepper::Stepper(const Communicator& comm, const Model& model, const StepperSettings& settings,
-                 std::unique_ptr<Solver> solver)
+SemiImplicitStepper::SemiImplicitStepper(const Communicator& comm, const Model& model,
+                                         const StepperSettings& settings,
+                                         std::unique_ptr<Solver> solver)
     : comm_(comm),
       model_(model),
       settings_(settings),
@@ -75,9 +76,9 @@ Stepper::Stepper(const Communicator& comm, const Model& model, const StepperSett
   problem_->ordered = model.deterministic;
 }
 
-Stepper::~Stepper() = default;
+SemiImplicitStepper::~SemiImplicitStepper() = default;
 
-const StepReport& Stepper::step(const Bodies& bodies, State& state) {
+const StepReport& SemiImplicitStepper::step(const Bodies& bodies, State& state) {
   find_contacts(bodies, state);
   assemble_problem(bodies, state);
   note_forbidden(bodies, state);
@@ -91,7 +92,7 @@ const StepReport& Stepper::step(const Bodies& bodies, State& state) {
   return report_;
 }
 
-void Stepper::find_contacts(const Bodies& bodies, const State& state) {
+void SemiImplicitStepper::find_contacts(const Bodies& bodies, const State& state) {
   report_.times = {};
   const ScopedTimer timer(report_.times.find);
   clear_large(problem_->contacts);  // the last step's
@@ -99,7 +100,7 @@ void Stepper::find_contacts(const Bodies& bodies, const State& state) {
   search_.find(bodies, state, settings_.step, contact_set_);
 }
 
-void Stepper::assemble_problem(const Bodies& bodies, const State& state) {
+void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& state) {
   const ScopedTimer timer(report_.times.assemble);
   problem_->law = model_.contact.law;
   problem_->ghosts = contact_set_.ghosts;
@@ -118,16 +119,16 @@ void Stepper::assemble_problem(const Bodies& bodies, const State& state) {
   first_guess(state);
   cords_.find(bodies, contact_set_, joints_, settings_.step, settings_.geometric_stiffness,
               impulses_, *problem_);
-  raise_inertia();
+  add_geometric_stiffness();
 }
 
-void Stepper::raise_inertia() {
+void SemiImplicitStepper::add_geometric_stiffness() {
   tension_.clear();
   if (settings_.geometric_stiffness && model_.joint_names.size() > 0)
-    tension_.raise_inertia(contact_set_.bodies, settings_.step, impulses_, *problem_);
+    tension_.apply(contact_set_.bodies, settings_.step, impulses_, *problem_);
 }
 
-void Stepper::fill_bodies() {
+void SemiImplicitStepper::fill_bodies() {
   const LocalBodies& local = contact_set_.bodies;
   const auto n = local.size();
   const double h = settings_.step;
@@ -160,7 +161,7 @@ void Stepper::fill_bodies() {
   }
 }
 
-void Stepper::apply_forces(const State& state) {
+void SemiImplicitStepper::apply_forces(const State& state) {
   applied_.clear();
   if (model_.forces.empty()) return;
   const double h = settings_.step;
@@ -191,7 +192,7 @@ void Stepper::apply_forces(const State& state) {
   }
 }
 
-RigidContact Stepper::rows_of(const Contact& c, const PairMaterial& pair) const {
+RigidContact SemiImplicitStepper::rows_of(const Contact& c, const PairMaterial& pair) const {
   const LocalBodies& local = contact_set_.bodies;
   Vec3 p_b = local.state[c.body_b].pose.p;
   if (const int image = image_of(c.key); image != kNoImage) p_b += model_.periodic.shift(image);
@@ -202,7 +203,7 @@ RigidContact Stepper::rows_of(const Contact& c, const PairMaterial& pair) const 
   return rows;
 }
 
-void Stepper::fill_contacts(const State& state) {
+void SemiImplicitStepper::fill_contacts(const State& state) {
   const LocalBodies& local = contact_set_.bodies;
   const std::size_t n_contacts = contact_set_.contacts.size();
   const double h = settings_.step;
@@ -271,7 +272,7 @@ void Stepper::fill_contacts(const State& state) {
   recovering_.insert(recovering_.end(), block_recovering.begin(), block_recovering.end());
 }
 
-Index Stepper::directions(std::size_t k, std::array<Vec3, 6>& d) const {
+Index SemiImplicitStepper::directions(std::size_t k, std::array<Vec3, 6>& d) const {
   const Index first = contact_row(k);
   if (static_cast<std::size_t>(first) < 3 * problem_->contacts.size()) {
     const RigidContact& c = problem_->contacts[static_cast<std::size_t>(first) / 3];
@@ -296,7 +297,7 @@ Index Stepper::directions(std::size_t k, std::array<Vec3, 6>& d) const {
   return n;
 }
 
-const ContactKey& Stepper::contact_key(std::size_t k) const {
+const ContactKey& SemiImplicitStepper::contact_key(std::size_t k) const {
   const std::size_t row = contact_row(k);
   const std::size_t n_rigid = problem_->contacts.size();
   if (row < 3 * n_rigid) return problem_->contacts[row / 3].key;
@@ -307,13 +308,13 @@ const ContactKey& Stepper::contact_key(std::size_t k) const {
   return blocks.key[block];
 }
 
-StepContact Stepper::contact(std::size_t k) const {
+StepContact SemiImplicitStepper::contact(std::size_t k) const {
   std::array<Vec3, 6> d;
   directions(k, d);
   return {contact_key(k), places_[k].point, d[0], places_[k].gap, contact_force(k)};
 }
 
-ContactForce Stepper::contact_force(std::size_t k) const {
+ContactForce SemiImplicitStepper::contact_force(std::size_t k) const {
   std::array<Vec3, 6> d;
   const Index n = directions(k, d);
   const double* lambda = impulses_.data() + contact_row(k);
@@ -323,7 +324,7 @@ ContactForce Stepper::contact_force(std::size_t k) const {
   return force;
 }
 
-void Stepper::first_guess(const State& state) {
+void SemiImplicitStepper::first_guess(const State& state) {
   impulses_.assign(problem_->n_rows(), 0.0);
   // tension is the last step's, warm start or not
   joints_.first_guess(state, *problem_, impulses_);
@@ -356,7 +357,7 @@ void Stepper::first_guess(const State& state) {
   }
 }
 
-void Stepper::solve_impulses() {
+void SemiImplicitStepper::solve_impulses() {
   const ScopedTimer timer(report_.times.solve);
   velocities_.resize(problem_->bodies.n_dofs());
   int iterations = 0, linear_iterations = 0;
@@ -377,12 +378,12 @@ void Stepper::solve_impulses() {
   report_.solve.setup_s = setup;
 }
 
-BodyMotionState Stepper::solved(const State& state, std::size_t i) const {
+BodyMotionState SemiImplicitStepper::solved(const State& state, std::size_t i) const {
   return {state.body[i].pose, get_twist(velocities_, i)};
 }
 
-void Stepper::find_held_drives(const Bodies& bodies) {
-  constexpr std::size_t kMostNamed = 10;
+void SemiImplicitStepper::find_held_drives(const Bodies& bodies) {
+  constexpr std::size_t kMaxNamed = 10;
   report_.held_drives.clear();
   report_.drive_miss = 0.0;
   // swept joints may just have had too few sweeps
@@ -399,11 +400,11 @@ void Stepper::find_held_drives(const Bodies& bodies) {
   ids.resize(bytes.size() / sizeof(std::int64_t));
   std::memcpy(ids.data(), bytes.data(), bytes.size());
   std::sort(ids.begin(), ids.end());
-  ids.resize(std::min(ids.size(), kMostNamed));
+  ids.resize(std::min(ids.size(), kMaxNamed));
   report_.held_drives.assign(ids.begin(), ids.end());
 }
 
-void Stepper::check_solution(const Bodies& bodies, const State& state) const {
+void SemiImplicitStepper::check_solution(const Bodies& bodies, const State& state) const {
   bool sound = true;
   for (std::size_t i = 0; i < bodies.constants.size() && sound; ++i) {
     sound = bodies.constants[i].kind != BodyKind::dynamic || is_sound(solved(state, i));
@@ -413,7 +414,7 @@ void Stepper::check_solution(const Bodies& bodies, const State& state) const {
   if (state.step == 0) refuse_contradictions(bodies);
 }
 
-void Stepper::refuse_contradictions(const Bodies& bodies) const {
+void SemiImplicitStepper::refuse_contradictions(const Bodies& bodies) const {
   // what exact solves of consistent joints leave is round-off; sweeps may just have been too few
   constexpr double kMet = 1e-6;
   if (report_.solve.joints.joints == 0) return;
@@ -445,7 +446,7 @@ void Stepper::refuse_contradictions(const Bodies& bodies) const {
               "look at the joints of the loop that it belongs to: motors, lengths, axes");
 }
 
-void Stepper::blow_up(const Bodies& bodies, const State& state) const {
+void SemiImplicitStepper::blow_up(const Bodies& bodies, const State& state) const {
   // One bad body spoils all that it touches within the step: of the unsound ones the one
   // that was fastest before is named.
   const GlobalId unsound = worst_body(comm_, bodies, [&](std::size_t i) {
@@ -467,7 +468,7 @@ void Stepper::blow_up(const Bodies& bodies, const State& state) const {
                (heaviest == kNoBody ? "" : "; the heaviest is " + name(heaviest)));
 }
 
-void Stepper::apply_impulses(State& state) {
+void SemiImplicitStepper::apply_impulses(State& state) {
   const ScopedTimer timer(report_.times.apply);
   const auto clear_for = [](auto& list, std::size_t n) {
     list.clear();
@@ -504,8 +505,8 @@ void Stepper::apply_impulses(State& state) {
   }
 }
 
-double Stepper::advance(const BodyConstants& body, std::size_t i, double t_new,
-                        BodyMotionState& s) const {
+double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, double t_new,
+                                    BodyMotionState& s) const {
   const double h = settings_.step;
   const bool periodic = model_.periodic.any();
   if (body.kind != BodyKind::dynamic) {
@@ -530,7 +531,7 @@ double Stepper::advance(const BodyConstants& body, std::size_t i, double t_new,
   return wrap;
 }
 
-void Stepper::advance_poses(const Bodies& bodies, State& state) {
+void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times.advance);
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
@@ -548,7 +549,7 @@ void Stepper::advance_poses(const Bodies& bodies, State& state) {
   state.time = static_cast<double>(state.step) * settings_.step;
 }
 
-void Stepper::note_passive_work(const Bodies& bodies, const State& state) {
+void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& state) {
   // a velocity is round-off below this share of what gravity adds in a step
   constexpr double kRoundOff = 1e-6;
   report_.passive_work = 0.0;
@@ -575,7 +576,7 @@ void Stepper::note_passive_work(const Bodies& bodies, const State& state) {
       comm_.min(id != kNoBody && most == over_all ? id : std::numeric_limits<GlobalId>::max());
 }
 
-void Stepper::record(const Bodies& bodies, State& state) {
+void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   record_energies(comm_, model_, bodies, audit_, state, report_);
   std::array<std::int64_t, 3> counts = {narrow<std::int64_t>(n_contacts()), tension_.raised(),
                                         cords_.held()};

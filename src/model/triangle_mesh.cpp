@@ -1,4 +1,4 @@
-#include "catena/model/surface.hpp"
+#include "catena/model/triangle_mesh.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -21,7 +21,7 @@ struct Side {
   bool upward;         ///< the triangle runs from low to high
 };
 
-std::vector<Side> sides_of(const Surface& surface) {
+std::vector<Side> sides_of(const TriangleMesh& surface) {
   std::vector<Side> sides;
   sides.reserve(3 * surface.triangles.size());
   for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
@@ -43,7 +43,7 @@ void count(EdgeFaults& faults, const Side& side) {
 
 }  // namespace
 
-void weld(Surface& surface) {
+void weld(TriangleMesh& surface) {
   const std::size_t n = surface.vertices.size();
   std::vector<std::int32_t> order(n);
   std::iota(order.begin(), order.end(), 0);
@@ -72,7 +72,7 @@ void weld(Surface& surface) {
   surface.vertices = std::move(kept);
 }
 
-std::int64_t drop_flat_triangles(Surface& surface) {
+std::int64_t drop_flat_triangles(TriangleMesh& surface) {
   constexpr double kFlat = 1e-12;
   const auto flat = [&](const std::array<std::int32_t, 3>& t) {
     const Vec3& a = surface.vertices[t[0]];
@@ -85,7 +85,7 @@ std::int64_t drop_flat_triangles(Surface& surface) {
   return std::erase_if(surface.triangles, flat);
 }
 
-SurfaceEdges edges_of(const Surface& surface) {
+SurfaceEdges edges_of(const TriangleMesh& surface) {
   SurfaceEdges edges;
   edges.neighbours.assign(surface.triangles.size(), {-1, -1, -1});
   const std::vector<Side> sides = sides_of(surface);

@@ -1,4 +1,4 @@
-#include "catena/stepper/step_joints.hpp"
+#include "catena/stepper/joint_assembler.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace catena {
 namespace {
 
 /// What limit, motor and friction are called in JointState::drive.
-std::size_t drive_of(JointPart part) { return ordinal(part) - 1; }
+std::size_t drive_of(JointRowKind part) { return ordinal(part) - 1; }
 
 bool is_prescribed(const ConstraintProblem& problem, Index b) {
   return problem.bodies.mass_kind[b] == MassKind::prescribed;
@@ -62,8 +62,8 @@ double joint_length(const JointConstants& joint, const std::array<Index, kJointB
   return length;
 }
 
-JointPoses StepJoints::poses_of(const std::array<Index, kJointBodies>& body,
-                                const LocalBodies& local) {
+JointPoses JointAssembler::poses_of(const std::array<Index, kJointBodies>& body,
+                                    const LocalBodies& local) {
   JointPoses poses;
   for (std::size_t i = 0; i < kJointBodies; ++i) {
     if (body[i] == kNoIndex) continue;
@@ -73,8 +73,8 @@ JointPoses StepJoints::poses_of(const std::array<Index, kJointBodies>& body,
   return poses;
 }
 
-void StepJoints::add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
-                            const JointStep& step, ConstraintProblem& problem) {
+void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
+                                const JointStep& step, ConstraintProblem& problem) {
   GeneralBlocks& blocks = problem.blocks;
   first_block_ = blocks.size();
   made_.clear();
@@ -143,7 +143,8 @@ void StepJoints::add_blocks(const Bodies& bodies, const State& state, const Cont
   }
 }
 
-void StepJoints::note_drift(const JointConstants& joint, const JointMisfit& own, double length) {
+void JointAssembler::note_drift(const JointConstants& joint, const JointMisfit& own,
+                                double length) {
   // what is compliant by intent does not come apart
   const bool ode = joint.erp != JointConstants::kNotOde;
   const double linear = ode || joint.compliance > 0.0 ? 0.0 : own.linear;
@@ -154,34 +155,34 @@ void StepJoints::note_drift(const JointConstants& joint, const JointMisfit& own,
   drift_joint_ = joint.id;
 }
 
-Index StepJoints::block_of(std::size_t j, JointPart part) const {
+Index JointAssembler::block_of(std::size_t j, JointRowKind part) const {
   for (auto m = begin_[j]; m < begin_[j + 1]; ++m)
     if (made_[m].part == part && made_[m].axis == 0) return block_of(m);
   return kNoIndex;
 }
 
-void StepJoints::first_guess(const State& state, const ConstraintProblem& problem,
-                             std::span<double> impulses) const {
+void JointAssembler::first_guess(const State& state, const ConstraintProblem& problem,
+                                 std::span<double> impulses) const {
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t m = 0; m < made_.size(); ++m) {
-    const JointBlock& block = made_[m];
+    const JointBlockRef& block = made_[m];
     const JointState& joint = state.joints[block.joint];
     const std::size_t k = block_of(m);
     double* lambda = impulses.data() + first + blocks.row_begin[k];
-    if (block.part == JointPart::rows)
+    if (block.part == JointRowKind::rows)
       row_kernels::with_rows(blocks.row_begin[k + 1] - blocks.row_begin[k], [&](auto rows) {
         for (int r = 0; r < rows; ++r) lambda[r] = joint.impulse[r];
       });
-    else if (block.part == JointPart::rope)
+    else if (block.part == JointRowKind::rope)
       lambda[0] = 0.0;  // its tension is with its rows
     else
       lambda[0] = joint.drive[block.axis][drive_of(block.part)];
   }
 }
 
-void StepJoints::store(const ConstraintProblem& problem, std::span<const double> impulses,
-                       State& state) const {
+void JointAssembler::store(const ConstraintProblem& problem, std::span<const double> impulses,
+                           State& state) const {
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t j = 0; j + 1 < begin_.size(); ++j) {
@@ -191,11 +192,11 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
     for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
       const std::size_t k = block_of(m);
       const double* lambda = impulses.data() + first + blocks.row_begin[k];
-      if (made_[m].part == JointPart::rope) {
+      if (made_[m].part == JointRowKind::rope) {
         joint.impulse[0] += lambda[0];
         continue;
       }
-      if (made_[m].part != JointPart::rows) {
+      if (made_[m].part != JointRowKind::rows) {
         joint.drive[made_[m].axis][drive_of(made_[m].part)] = lambda[0];
         continue;
       }
@@ -205,14 +206,15 @@ void StepJoints::store(const ConstraintProblem& problem, std::span<const double>
       // motors without a bound are its last rows
       const double* motor = lambda + rows_[j];
       for (std::size_t i = 0; i < kJointAxes; ++i)
-        if (motor_row_[j][i] != 0) joint.drive[i][drive_of(JointPart::motor)] = *motor++;
+        if (motor_row_[j][i] != 0) joint.drive[i][drive_of(JointRowKind::motor)] = *motor++;
     }
   }
 }
 
-PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                                 const LocalBodies& local, std::span<const double> twists,
-                                 AuditTerms& audit, State& state) const {
+PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
+                                     std::span<const double> impulses, const LocalBodies& local,
+                                     std::span<const double> twists, AuditTerms& audit,
+                                     State& state) const {
   const GeneralBlocks& blocks = problem.blocks;
   PassiveWork passive;
   for (JointState& joint : state.joints) joint.work *= 1.0 - 1.0 / kWorkWindow;
@@ -244,8 +246,8 @@ PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<con
     const std::size_t geometric = rows_[made_[m].joint];
     for (std::size_t r = 0; r < rows; ++r) {
       switch (made_[m].part) {
-        case JointPart::rope:
-        case JointPart::rows:
+        case JointRowKind::rope:
+        case JointRowKind::rows:
           (r < geometric ? audit.joint_work : audit.motor_work) += row_work[r];
           if (r < geometric && rigid_[made_[m].joint] != 0) {
             state.joints[made_[m].joint].work += row_work[r];
@@ -253,13 +255,13 @@ PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<con
             passive.impulses += std::abs(lambda[r]);
           }
           break;
-        case JointPart::limit:
+        case JointRowKind::limit:
           audit.dissipation_impact -= row_work[r];
           break;
-        case JointPart::motor:
+        case JointRowKind::motor:
           audit.motor_work += row_work[r];
           break;
-        case JointPart::friction:
+        case JointRowKind::friction:
           audit.dissipation_friction -= row_work[r];
           break;
       }
@@ -268,7 +270,8 @@ PassiveWork StepJoints::add_work(const ConstraintProblem& problem, std::span<con
   return passive;
 }
 
-void StepJoints::update_angles(const Bodies& bodies, const ContactSet& set, State& state) const {
+void JointAssembler::update_angles(const Bodies& bodies, const ContactSet& set,
+                                   State& state) const {
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const JointConstants& joint = bodies.joints[j];
     switch (joint.type) {
@@ -287,15 +290,15 @@ void StepJoints::update_angles(const Bodies& bodies, const ContactSet& set, Stat
   }
 }
 
-JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const ContactSet& set,
-                                std::span<double> rhs, const ConstraintProblem& problem) const {
+JointMisfit JointAssembler::misfits(const Bodies& bodies, const State& state, const ContactSet& set,
+                                    std::span<double> rhs, const ConstraintProblem& problem) const {
   std::fill(rhs.begin(), rhs.end(), 0.0);
   JointMisfit worst;
   const std::size_t first = 3 * problem.contacts.size();
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const JointConstants& joint = bodies.joints[j];
     const std::size_t m = begin_[j];
-    if (std::cmp_equal(m, begin_[j + 1]) || made_[m].part != JointPart::rows) continue;
+    if (std::cmp_equal(m, begin_[j + 1]) || made_[m].part != JointRowKind::rows) continue;
     const JointGeometry geometry = joint_geometry(joint, poses_of(set.joint_bodies[j], set.bodies),
                                                   state.joints[j].angle, model_);
     if (geometry.spring) continue;
@@ -318,9 +321,9 @@ JointMisfit StepJoints::misfits(const Bodies& bodies, const State& state, const 
   return worst;
 }
 
-GlobalId StepJoints::start_slips(const Bodies& bodies, const LocalBodies& local,
-                                 const ConstraintProblem& problem, std::span<double> rhs,
-                                 double& largest) const {
+GlobalId JointAssembler::start_slips(const Bodies& bodies, const LocalBodies& local,
+                                     const ConstraintProblem& problem, std::span<double> rhs,
+                                     double& largest) const {
   std::fill(rhs.begin(), rhs.end(), 0.0);
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
@@ -328,7 +331,7 @@ GlobalId StepJoints::start_slips(const Bodies& bodies, const LocalBodies& local,
   largest = 0.0;
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const std::size_t m = begin_[j];
-    if (rigid_[j] == 0 || std::cmp_equal(m, begin_[j + 1]) || made_[m].part != JointPart::rows)
+    if (rigid_[j] == 0 || std::cmp_equal(m, begin_[j + 1]) || made_[m].part != JointRowKind::rows)
       continue;
     const std::size_t k = block_of(m);
     for (Index r = 0; r < rows_[j]; ++r) {
@@ -347,8 +350,9 @@ GlobalId StepJoints::start_slips(const Bodies& bodies, const LocalBodies& local,
   return worst;
 }
 
-JointReaction StepJoints::reaction(std::size_t j, const ConstraintProblem& problem,
-                                   std::span<const double> impulses, const ContactSet& set) const {
+JointReaction JointAssembler::reaction(std::size_t j, const ConstraintProblem& problem,
+                                       std::span<const double> impulses,
+                                       const ContactSet& set) const {
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
   const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
@@ -372,14 +376,14 @@ JointReaction StepJoints::reaction(std::size_t j, const ConstraintProblem& probl
   return sum;
 }
 
-std::array<double, 3> StepJoints::coordinates(const Bodies& bodies, const State& state,
-                                              const ContactSet& set, std::size_t j) const {
+std::array<double, 3> JointAssembler::coordinates(const Bodies& bodies, const State& state,
+                                                  const ContactSet& set, std::size_t j) const {
   const JointConstants& joint = bodies.joints[j];
   return joint_coordinates(joint, poses_of(set.joint_bodies[j], set.bodies), state.joints[j].angle,
                            model_);
 }
 
-std::vector<std::pair<GlobalId, double>> StepJoints::missed_drives(
+std::vector<std::pair<GlobalId, double>> JointAssembler::missed_drives(
     const Bodies& bodies, const ConstraintProblem& problem, std::span<const double> impulses,
     std::span<const double> twists) const {
   // of what is asked for; exact solves leave round-off
@@ -388,7 +392,7 @@ std::vector<std::pair<GlobalId, double>> StepJoints::missed_drives(
   const GeneralBlocks& blocks = problem.blocks;
   std::vector<std::pair<GlobalId, double>> missed;
   for (std::size_t m = 0; m < made_.size(); ++m) {
-    if (made_[m].part != JointPart::rows) continue;
+    if (made_[m].part != JointRowKind::rows) continue;
     const std::size_t j = made_[m].joint;
     const std::size_t k = block_of(m);
     double largest = 0.0;
@@ -403,8 +407,8 @@ std::vector<std::pair<GlobalId, double>> StepJoints::missed_drives(
 }
 
 /// w of row r of block k.
-double StepJoints::row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
-                            std::span<const double> impulses, std::span<const double> twists) {
+double JointAssembler::row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
+                                std::span<const double> impulses, std::span<const double> twists) {
   const GeneralBlocks& blocks = problem.blocks;
   const std::size_t first = 3 * problem.contacts.size();
   double w = blocks.compliance[r] * impulses[first + r] - blocks.q[r];
@@ -416,13 +420,13 @@ double StepJoints::row_slip(const ConstraintProblem& problem, std::size_t k, Ind
   return w;
 }
 
-Index StepJoints::worst(const ConstraintProblem& problem, std::span<const double> impulses,
-                        std::span<const double> twists, double& slip) const {
+Index JointAssembler::worst(const ConstraintProblem& problem, std::span<const double> impulses,
+                            std::span<const double> twists, double& slip) const {
   const GeneralBlocks& blocks = problem.blocks;
   Index worst = kNoIndex;
   slip = -1.0;
   for (std::size_t m = 0; m < made_.size(); ++m) {
-    if (made_[m].part != JointPart::rows) continue;
+    if (made_[m].part != JointRowKind::rows) continue;
     const std::size_t k = block_of(m);
     for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
       const double w = std::abs(row_slip(problem, k, r, impulses, twists));

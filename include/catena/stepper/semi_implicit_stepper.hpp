@@ -11,8 +11,8 @@
 #include "catena/search/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
 #include "catena/stepper/cords.hpp"
-#include "catena/stepper/step_joints.hpp"
-#include "catena/stepper/tension.hpp"
+#include "catena/stepper/geometric_stiffness.hpp"
+#include "catena/stepper/joint_assembler.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
@@ -23,19 +23,19 @@ struct StepperSettings {
   bool warm_start = true;  ///< first guess from the last step's impulses
   /// Largest misfit of rigid joints after the step, m and rad; kNone: positions are not projected.
   double projection = kNone;
-  bool geometric_stiffness = true;  ///< what tension asks for is done (Tension, Cords)
+  bool geometric_stiffness = true;  ///< what tension asks for is done (GeometricStiffness, Cords)
 };
 
 /// SPOOK and DVI: semi-implicit, velocity level (docs/theory.md).
 ///
 ///   V_free = V0 + h M^-1 (f - omega x I omega),  solve contacts,  x += h v,
 ///   L = L0 + h tau + (G^T lambda)_omega,  omega = (R_new I R_new^T)^-1 L
-class Stepper : public TimeStepper {
+class SemiImplicitStepper : public TimeStepper {
  public:
   /// Collective. References must outlive the stepper.
-  Stepper(const Communicator& comm, const Model& model, const StepperSettings& settings,
-          std::unique_ptr<Solver> solver);
-  ~Stepper() override;
+  SemiImplicitStepper(const Communicator& comm, const Model& model, const StepperSettings& settings,
+                      std::unique_ptr<Solver> solver);
+  ~SemiImplicitStepper() override;
 
   /// Collective. One step of `settings.step`; the stages below in order.
   /// Throws BlowUp on every rank if any body's state would not be finite or would run away; the
@@ -95,7 +95,7 @@ class Stepper : public TimeStepper {
   /// Given forces and torques: V_free += h M^-1 f of owned bodies.
   void apply_forces(const State& state);
   /// Collective where there are joints.
-  void raise_inertia();
+  void add_geometric_stiffness();
   /// Body of the local bodies to its pose and twist at the step's end; returns m g . (wrap).
   double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
@@ -133,8 +133,8 @@ class Stepper : public TimeStepper {
   std::vector<Index> first_row_;    ///< of each contact; empty: 3 k
   std::vector<Place> places_;       ///< of each contact
   double penetration_ = 0.0;        ///< deepest of this rank, m
-  StepJoints joints_;
-  Tension tension_;
+  JointAssembler joints_;
+  GeometricStiffness tension_;
   Cords cords_;
   double passive_work_ = 0.0;                     ///< StepReport::passive_work
   double passive_floor_ = 0.0;                    ///< of it, what is round-off
