@@ -2,7 +2,7 @@
 """Lays a chain of 100 spheres in a serpentine over a pile of spheres in a box: tables and a case.
 
     scripts/chain_on_pile.py s1000.txt configs/studies/        writes mixed.yaml and its tables
-    scripts/chain_on_pile.py --measure s1000.txt RESULT/       looks at the last state of a result
+    scripts/chain_on_pile.py --measure s1000.txt RESULT/       measures the last state of a result
 
 The scene's format is that of scene_to_table.py. The chain's spheres have a radius of 4 cm, lie 10 cm
 apart, 6 cm above the highest sphere, and are joined half-way between their centres. The last one is

@@ -395,7 +395,7 @@ class Sums:
             self.noise[name] = max(self.noise[name], float(np.max(noise)))
 
     def add_distances(self, outside, size):
-        """Of impulses from their cones or bounds; `size`: of impulses and cohesions."""
+        """Takes distances of impulses from their cones or bounds; `size`: of impulses and cohesions."""
         if np.size(outside):
             self.outside = max(self.outside, float(np.max(outside)))
             self.impulse_size = max(self.impulse_size, float(np.max(size)))

@@ -333,7 +333,7 @@ def groups_of(study, entries):
 
 
 def contacts_of(row):
-    """Of a problem, from the solvers that took it; 0 if none did."""
+    """Contacts of a problem, from the solvers that took it; 0 if none did."""
     return max(e["contacts"] or 0 for e in row.values())
 
 

@@ -82,7 +82,7 @@ def predict(base_load, base_phases, load, ranks, machine, slowdown):
 
 
 def ghosts_of(bodies):
-    """Of a compact part, where no plan is at hand."""
+    """Ghosts of a compact part, where no plan is at hand."""
     return GHOSTS_FACTOR * bodies ** (2.0 / 3.0)
 
 

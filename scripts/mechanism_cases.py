@@ -176,7 +176,7 @@ def four_bars(result, ref, reference):
 
 
 def E0_four_bars(n):
-    """Of n parallelograms of rods of 1 m and 1 kg, upright, with 1 m/s at the top."""
+    """Energy of n parallelograms of rods of 1 m and 1 kg, upright, with 1 m/s at the top."""
     return 0.5 * ((n + 1) / 3.0 + n) + G * (0.5 * (n + 1) + n)
 
 

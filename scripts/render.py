@@ -38,7 +38,7 @@ def parse_arguments():
     parser.add_argument("--elevation", type=float, default=20.0, help="view from above, degrees")
     parser.add_argument("--zoom", type=float, default=1.0)
     parser.add_argument("--focus", nargs=3, type=float, metavar=("X", "Y", "Z"),
-                        help="point looked at; default: the middle of the bodies")
+                        help="point that the camera faces; default: the middle of the bodies")
     parser.add_argument("--no-planes", action="store_true", help="leave planes out")
     parser.add_argument("--lines", type=float, default=0.0, metavar="PIXELS",
                         help="draw lines from body to body where joints hold them: chains that are "
@@ -113,7 +113,7 @@ def hollow_cylinder(inner, length, thickness, ends):
 
 
 def outer_radius(shape, size, geometry, geometries):
-    """Of a sphere about the body's position that holds it; 0 for planes."""
+    """Radius of a sphere about the body's position that holds it; 0 for planes."""
     if shape == "sphere":
         return size[0]
     if shape == "box":

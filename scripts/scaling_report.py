@@ -9,7 +9,7 @@ import statistics
 import cost_model
 
 PHASES = ["contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance"]
-CACHED_CONTACTS = 50000  # of a rank, below which a sweep's data stay in cache
+CACHED_CONTACTS = 50000  # contacts of a rank, below which a sweep's data stay in cache
 
 
 # --- what was measured ----------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def base_of(rows, run):
 
 
 def add_efficiency(row, base, kind):
-    """Of time per step, of sweeps and of contact updates per second and rank, against the base."""
+    """Efficiency of time per step, of sweeps and of contact updates per second and rank, against the base."""
     growth = row["ranks"] / base["ranks"] if kind == "strong" else 1.0
     row["speed_up"] = base["step_s"] / row["step_s"] * (1.0 if kind == "strong" else row["ranks"] / base["ranks"])
     row["efficiency"] = base["step_s"] / row["step_s"] / growth
@@ -104,7 +104,7 @@ def best_constants(calibration):
 
 
 def slowdown(calibrations, base, row):
-    """Of a contact update with as many ranks at work as the row has."""
+    """Slowdown of a contact update with as many ranks at work as the row has."""
     name = "update_spheres_cached" if row["contacts"] / row["ranks"] < CACHED_CONTACTS else "update_spheres"
     here, there = (best_constants(calibrations.get(r["ranks"])).get(name) for r in (row, base))
     return here["value"] / there["value"] if here and there else 1.0

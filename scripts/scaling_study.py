@@ -364,7 +364,7 @@ def file_text(path):
 
 
 def keep_profile(path):
-    """Of a point's result only profile and series are kept."""
+    """Keeps profile and series of a point's result, nothing else."""
     result = os.path.join(path, "result")
     for name in ("series.csv", "profile.json"):
         os.replace(os.path.join(result, name), os.path.join(path, name))

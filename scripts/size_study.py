@@ -98,7 +98,7 @@ def disk_seconds(directory, size):
 
 
 def phases_of(out, steps):
-    """Name of each phase and what tells that it is over, in the order of a run."""
+    """Name of each phase and what shows that it is over, in the order of a run."""
     def started():
         try:
             return '"start: ' in (out / "log.jsonl").read_text()
@@ -154,9 +154,9 @@ def run_once(options, edge, steps, directory):
     row["split s"] = 0.0
     for line in open(out / "log.jsonl"):
         row["split s"] = json.loads(line).get("setup_s", row["split s"])
-        told = re.match(r"checkpoint \S+ in (\S+) s", json.loads(line)["text"])
-        if told:
-            row["checkpoint s"] = float(told.group(1))
+        written = re.match(r"checkpoint \S+ in (\S+) s", json.loads(line)["text"])
+        if written:
+            row["checkpoint s"] = float(written.group(1))
     for name in ("bodies.h5", "first snapshot", "checkpoint", "last snapshot"):
         path = {"bodies.h5": "bodies.h5", "first snapshot": "snapshots/00000000.h5",
                 "checkpoint": "checkpoint-%08d.h5" % steps, "last snapshot": "snapshots/%08d.h5" % steps}[name]

@@ -1,4 +1,4 @@
-"""Reading of study files: YAML whose mistakes are told as `file:line:column: key: what; remedy`.
+"""Reading of study files: YAML whose mistakes are reported as `file:line:column: key: what; remedy`.
 
 Used by the scripts that take a study. Needs python3-yaml.
 """

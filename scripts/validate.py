@@ -28,7 +28,7 @@ import numpy as np  # noqa: E402
 from mechanism_cases import CASES, ROOT, Result, read_reference  # noqa: E402
 
 CONFIGS = os.path.join(ROOT, "configs", "validation")
-THRESHOLD = 1e-3  # of the benchmark library's error measure
+THRESHOLD = 1e-3  # the benchmark library's error measure
 
 
 # --- runs ------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def stored(args):
 
 
 def exponent(points):
-    """Of the growth over the upper half of the sizes."""
+    """Exponent of the growth over the upper half of the sizes."""
     upper = np.log(np.array(sorted(points)[len(points) // 2:]))
     return np.polyfit(upper[:, 0], upper[:, 1], 1)[0] if len(upper) > 1 else float("nan")
 

@@ -62,7 +62,7 @@ PUBLISHED_BLOCK = {"jacobi": "500,000 in 24,300 s, not there", "gauss_seidel": "
 
 
 def cpu_seconds():
-    """Of all programs run so far."""
+    """CPU time of all programs run so far."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
