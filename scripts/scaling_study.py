@@ -51,8 +51,9 @@ import sys
 
 import yaml
 
-import study_file
-from study_file import StudyError
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "studies"))
+import study_file  # noqa: E402
+from study_file import StudyError  # noqa: E402
 
 RUNS = ["fixed", "tolerance"]
 

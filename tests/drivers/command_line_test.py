@@ -184,7 +184,7 @@ class CommandLine(unittest.TestCase):
         (self.path / "two.txt").write_text(
             "# N W mu rho g h\n2 1.0 0.5 2500 9.81 0.005\n"
             "0.1 0 0 0.1 1 0 0 0 0 0 0 0 0 0\n0.2 0.3 0 0.2 1 0 0 0 0 0 1 0 0 2\n")
-        subprocess.run([f"{SOURCE}/scripts/scene_to_table.py", "two.txt", "out"], cwd=self.path, check=True)
+        subprocess.run([f"{SOURCE}/scripts/user/scene_to_table.py", "two.txt", "out"], cwd=self.path, check=True)
         printed = self.catena("check", "out/two.yaml")
         self.assertIn("size: [1, 1, .inf]", printed)
         self.assertIn("bodies 2,", self.catena("plan", "out/two.yaml", "-n", "2"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""scripts/compare_solvers.py on two problems and two solvers.
+"""scripts/studies/compare_solvers.py on two problems and two solvers.
 
     compare_solvers_test.py CATENA SOURCE_DIRECTORY
 """
@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 CATENA, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-SCRIPT = pathlib.Path(SOURCE, "scripts", "compare_solvers.py")
+SCRIPT = pathlib.Path(SOURCE, "scripts", "studies", "compare_solvers.py")
 sys.path.insert(0, str(SCRIPT.parent))
 import compare_solvers  # noqa: E402
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every solver's errors are what scripts/check_solution.py finds in the files that it leaves.
+"""Every solver's errors are what scripts/user/check_solution.py finds in the files that it leaves.
 
     solve_errors_test.py CATENA SOURCE_DIRECTORY
 """
@@ -44,7 +44,7 @@ output: {snapshot_interval: .inf, dump_interval: 20 ms}
 
 
 def load_script(name):
-    spec = importlib.util.spec_from_file_location(name, pathlib.Path(SOURCE, "scripts", name + ".py"))
+    spec = importlib.util.spec_from_file_location(name, pathlib.Path(SOURCE, "scripts", "user", name + ".py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -118,7 +118,7 @@ class SolveErrors(unittest.TestCase):
         for iterations, report in ((1, "one.json"), (2, "two.json")):
             self.call("solve", problem, "--solver", "gauss_seidel", "--max-iterations", iterations, "--report", report,
                       "--solution", "last.hdf5", "--force", "--quiet", codes=[0, 4])
-        script = pathlib.Path(SOURCE, "scripts", "check_solution.py")
+        script = pathlib.Path(SOURCE, "scripts", "user", "check_solution.py")
         codes = []
         for report in ("one.json", "two.json", "none.json"):
             done = subprocess.run([script, problem, self.path / "last.hdf5", "--report", self.path / report],

@@ -97,7 +97,7 @@ def check_chains(report, run, path):
     whole, parts = (series_of(path / name)["removed_1"] for name in ("chains1", "chains-part"))
     report.expect(np.array_equal(whole, parts), "the chain leaves in the same step")
     # the joint that left is drawn up to then
-    plot = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "plot_series.py"
+    plot = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "user" / "plot_series.py"
     done = subprocess.run([sys.executable, plot, path / "chains1", "--joint", "stays-2"],
                           capture_output=True, text=True)
     report.expect(done.returncode in (0, 77) or "matplotlib" in done.stderr, "plot of a joint", done)

@@ -2,7 +2,7 @@
 """Judges the solution of a contact problem from the two files alone: every error of docs/theory.md
 ("Errors"), by this file's own implementation.
 
-    scripts/check_solution.py PROBLEM.hdf5 SOLUTION.hdf5 [--law coulomb|ccp|box|frictionless]
+    scripts/user/check_solution.py PROBLEM.hdf5 SOLUTION.hdf5 [--law coulomb|ccp|box|frictionless]
                               [--report REPORT.json] [--tolerance 1e-6]
 
 PROBLEM is a local or global problem in FCLIB's layout or a step that a run dumped; SOLUTION what

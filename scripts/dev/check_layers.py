@@ -3,7 +3,7 @@
 and libraries' headers only where they belong (docs/design/0001-module-map.md), and that no folder of src grows
 beyond MOST_FILES. Prints a line for each violation.
 
-    scripts/check_layers.py [ROOT]
+    scripts/dev/check_layers.py [ROOT]
 """
 import pathlib
 import re
@@ -136,7 +136,7 @@ def violations(root):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1])
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2])
     found = list(violations(root))
     print("\n".join(found) if found else "layers: clean")
     return 1 if found else 0

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Time, memory and file rates of a case by phase over its size.
 
-    scripts/size_study.py [CASE.yaml] [--edges 63 100 171] [--ranks 2] [--catena PROGRAM] [-o DIR] [--csv FILE]
+    scripts/studies/size_study.py [CASE.yaml] [--edges 63 100 171] [--ranks 2] [--catena PROGRAM] [-o DIR] [--csv FILE]
 
 Runs the case (configs/studies/million.yaml if not given) with a lattice `grains` of edge^3 bodies for each
 edge, and prints a Markdown table. Memory is the peak of the largest rank in that phase alone. Files are
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MEGABYTE = 1e6
 
 

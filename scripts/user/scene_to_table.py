@@ -6,7 +6,7 @@ A scene is text: comment lines (#), a line `N W mu rho g h`, then N lines
 SCENE.block beside it (a line `mass size_x size_y size_z`, then a line as of a sphere, its r unused)
 becomes a body of the case.
 
-    scripts/scene_to_table.py s4000.txt out/      ->  out/s4000.csv, out/s4000.yaml
+    scripts/user/scene_to_table.py s4000.txt out/      ->  out/s4000.csv, out/s4000.yaml
 """
 import argparse
 import pathlib

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Plots the series of a result: energies, dissipation, errors, contacts, iterations, time per step.
 
-    scripts/plot_series.py RESULT_DIR [-o series.png]
-    scripts/plot_series.py RESULT_DIR --joint NAME    coordinates and reactions of a joint
+    scripts/user/plot_series.py RESULT_DIR [-o series.png]
+    scripts/user/plot_series.py RESULT_DIR --joint NAME    coordinates and reactions of a joint
 
 Reads series.csv, so it also works while the run is going on; what joints do is in the snapshots.
 Needs python3-numpy and python3-matplotlib, and for joints python3-h5py.

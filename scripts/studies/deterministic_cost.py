@@ -2,7 +2,7 @@
 """What parallel.deterministic costs: sweeps and solver time to the same tolerance beside a default run
 of the same case on the same ranks.
 
-    scripts/deterministic_cost.py CASE.yaml --catena build/release/drivers/catena -n 2 --tiles 500 1000
+    scripts/studies/deterministic_cost.py CASE.yaml --catena build/release/drivers/catena -n 2 --tiles 500 1000
 """
 
 import argparse

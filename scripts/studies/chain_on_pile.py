@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Lays a chain of 100 spheres in a serpentine over a pile of spheres in a box: tables and a case.
 
-    scripts/chain_on_pile.py s1000.txt configs/studies/        writes mixed.yaml and its tables
-    scripts/chain_on_pile.py --measure s1000.txt RESULT/       measures the last state of a result
+    scripts/studies/chain_on_pile.py s1000.txt configs/studies/        writes mixed.yaml and its tables
+    scripts/studies/chain_on_pile.py --measure s1000.txt RESULT/       measures the last state of a result
 
 The scene's format is that of scene_to_table.py. The chain's spheres have a radius of 4 cm, lie 10 cm
 apart, 6 cm above the highest sphere, and are joined half-way between their centres. The last one is
@@ -21,7 +21,7 @@ import numpy as np
 
 LINKS, PER_ROW, SPACING, RADIUS, ABOVE = 100, 10, 0.1, 0.04, 0.06
 
-CASE = """# A chain of 100 spheres dropped on 1,000 settled ones; written by scripts/chain_on_pile.py.
+CASE = """# A chain of 100 spheres dropped on 1,000 settled ones; written by scripts/studies/chain_on_pile.py.
 # A last link 100 times heavier: --set bodies.load.mass={heavy_mass} --set
 # 'bodies.load.inertia=[{heavy_inertia}, {heavy_inertia}, {heavy_inertia}]'
 catena: 1
@@ -61,7 +61,7 @@ def write(path, out):
     (_, width, friction, density, gravity, step), grains = scene(path)
     height = (grains[:, 3] + grains[:, 0]).max() + ABOVE
     centres = [centre(i, height) for i in range(LINKS)]
-    subprocess.run([pathlib.Path(__file__).parent / "scene_to_table.py", path, out], check=True)
+    subprocess.run([pathlib.Path(__file__).parents[1] / "user" / "scene_to_table.py", path, out], check=True)
     table = out / "mixed_pile.csv"
     (out / f"{path.stem}.csv").rename(table)
     (out / f"{path.stem}.yaml").unlink()

@@ -1,4 +1,4 @@
-"""The cases of scripts/validate.py: what is read of a run, how it is compared, and the bounds.
+"""The cases of scripts/studies/validate.py: what is read of a run, how it is compared, and the bounds.
 
 References are in tests/data/validation; nothing in them comes from Catena.
 """
@@ -9,7 +9,7 @@ import os
 import h5py
 import numpy as np
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REFERENCES = os.path.join(ROOT, "tests", "data", "validation")
 G = 9.81
 

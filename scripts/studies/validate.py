@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Runs the smooth mechanisms of configs/validation with stepper natural beside their references.
 
-    scripts/validate.py --catena build/release/drivers/catena -o validation
-    scripts/validate.py --cases A03,A04 --catena ...    some cases only
-    scripts/validate.py --quick --catena ...            a few cases with coarse steps, in seconds
-    scripts/validate.py --stepper spook --catena ...    another stepper, without bounds
+    scripts/studies/validate.py --catena build/release/drivers/catena -o validation
+    scripts/studies/validate.py --cases A03,A04 --catena ...    some cases only
+    scripts/studies/validate.py --quick --catena ...            a few cases with coarse steps, in seconds
+    scripts/studies/validate.py --stepper spook --catena ...    another stepper, without bounds
 
-Each case (scripts/mechanism_cases.py) is run with rk4 at several steps and with dop853. Writes
+Each case (scripts/studies/mechanism_cases.py) is run with rk4 at several steps and with dop853. Writes
 DIR/validation.md, DIR/validation.csv (a row per run and quantity) and DIR/CASE.png (curve over
 reference, errors below), and ends with 1 if a case misses its bound. Runs stay in DIR/runs;
 --no-run measures those that are there. A run writes hundreds of snapshots: a DIR in memory, such as

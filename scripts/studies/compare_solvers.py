@@ -2,7 +2,7 @@
 """Compares solvers on contact problems: runs `catena solve` for every problem and solver of a study,
 and writes tables and performance profiles.
 
-    scripts/compare_solvers.py STUDY.yaml [-o DIR] [--problems FOLDER]... [--catena PATH]
+    scripts/studies/compare_solvers.py STUDY.yaml [-o DIR] [--problems FOLDER]... [--catena PATH]
                                [--jobs 1] [--judge] [--force]
 
 A study (configs/studies/fclib.yaml is one) has the keys
@@ -23,7 +23,7 @@ A study (configs/studies/fclib.yaml is one) has the keys
 
 DIR holds one report per run in runs/, results.csv, results.md and profile-COMPARISON-TOLERANCE.png. A study that
 was stopped goes on where it was: what was done with the same program, problem and settings is not
-done again (--force does it again). --judge checks every solution with scripts/check_solution.py
+done again (--force does it again). --judge checks every solution with scripts/user/check_solution.py
 besides. Times are `wall_s` of the reports: a whole solve with its set-up, without start of the
 program and reading of the file. With --jobs above 1 they disturb each other.
 
@@ -172,6 +172,7 @@ class Runner:
         self.version = done.stdout
         self.judge = None
         if args.judge:
+            sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
             import check_solution  # needs python3-h5py
             self.judge = check_solution.judge
 
@@ -462,7 +463,7 @@ def draw_profile(study, comparison, tolerance, table, path):
 
 
 def default_catena():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     built = os.path.join(root, "build", "release", "drivers", "catena")
     if os.path.exists(built):
         return built

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Renders snapshots of a result with VTK, without a window.
 
-    scripts/render.py RESULT_DIR [--frame N] [-o picture.png]      one picture (default: the last)
-    scripts/render.py RESULT_DIR --movie out.mp4 [--fps 25]        all snapshots
+    scripts/user/render.py RESULT_DIR [--frame N] [-o picture.png]      one picture (default: the last)
+    scripts/user/render.py RESULT_DIR --movie out.mp4 [--fps 25]        all snapshots
 
 All shapes are drawn; planes only where they lie below or behind the bodies; open meshes and fixed
 and kinematic hollow cylinders (drums, silos) so that one sees through them. Needs python3-vtk9,
