@@ -107,7 +107,7 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
     refuse("all solvers but gauss_seidel and jacobi", "set solver.method to gauss_seidel");
   if (s.solver.gauss_seidel.formulation == Formulation::residual)
     refuse("solver.formulation: residual", "set it to velocity");
-  if (!std::isnan(s.solver.gauss_seidel.stop.time_limit))
+  if (!std::isnan(s.solver.stop.time_limit))
     refuse("solver.time_limit", "limit solver.max_iterations instead");
   if (s.time.stepper == StepperKind::natural)
     refuse("time.stepper: natural", "use time.stepper: spook");
@@ -163,14 +163,14 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s, const TimeSettin
 }
 
 /// Ways to treat joints that stepper `natural` has no use for, in the section `solver`.
-void refuse_for_natural(SettingsVisitor& visit, const SolverSettings& s) {
-  if (s.gauss_seidel.joints.method == JointMethod::iterative) {
+void refuse_for_natural(SettingsVisitor& visit, const CaseSettings& s) {
+  if (s.solver.joints.method == JointMethod::iterative) {
     visit.reject("joints.method",
                  "`iterative` does not solve joints exactly, as time.stepper: "
                  "natural needs",
                  "set it to auto, chain or direct");
   }
-  if (!std::isnan(s.projection)) {
+  if (!std::isnan(s.step_solve.projection)) {
     visit.reject("joints.projection", "is not for time.stepper: natural",
                  "time.natural.baumgarte holds positions");
   }
@@ -207,14 +207,13 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
   for (ForceEntry& force : s.forces) resolve_file(force.table.file, directory);
 }
 
-}  // namespace
-
-void describe(SettingsVisitor& visit, SolverSettings& s) {
-  visit.choose("method", s.method, kSolverNames,
+/// The keys of `solver:`.
+void describe_solver(SettingsVisitor& visit, SolverSettings& solver, StepSolveSettings& s) {
+  visit.choose("method", solver.method, kSolverNames,
                {.help = "how contacts are solved (docs/choosing-a-solver.md)"});
-  describe(visit, static_cast<MethodSettings&>(s));
+  describe(visit, solver);
   visit.section("joints", {.help = "how joints are solved"}, [&] {
-    describe(visit, s.gauss_seidel.joints);
+    describe(visit, solver.joints);
     visit.visit("projection", s.projection,
                 {.unit = "m",
                  .min = 0,
@@ -233,6 +232,8 @@ void describe(SettingsVisitor& visit, SolverSettings& s) {
   visit.choose("on_missed_tolerance", s.on_missed_tolerance, kAnswers,
                {.help = "when a step misses its tolerance: `stop` ends the run with exit code 4"});
 }
+
+}  // namespace
 
 void describe(SettingsVisitor& visit, CaseSettings& s) {
   int schema = 1;
@@ -254,8 +255,8 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
                                   : "leave it out, or use time.stepper: spook");
   }
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
-    describe(visit, s.solver);
-    if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s.solver);
+    describe_solver(visit, s.solver, s.step_solve);
+    if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s);
     const LocalSolve local = s.solver.gauss_seidel.local;
     const bool ccp = s.contact.law == ContactLaw::ccp;
     if (local == LocalSolve::cone && !ccp) {

@@ -39,7 +39,7 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
   // what a first step refuses shows whatever its accuracy
   constexpr int kSweeps = 50;
   CaseSettings tried = settings;
-  int& sweeps = tried.solver.stop().max_iterations;
+  int& sweeps = tried.solver.stop.max_iterations;
   sweeps = std::min(sweeps, kSweeps);
   Simulation simulation(comm, tried);
   if (simulation.n_steps() > 0) {

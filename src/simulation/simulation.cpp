@@ -14,11 +14,11 @@ namespace catena {
 
 namespace {
 
-std::unique_ptr<Solver> make_step_solver(MethodSettings settings, const Watch& watch) {
-  settings.stop().watch = &watch;
+std::unique_ptr<Solver> make_step_solver(SolverSettings settings, const Watch& watch) {
+  settings.stop.watch = &watch;
   // what a step shows of its errors
-  settings.stop().history_set = ErrorSet::energy;
-  settings.stop().report_set = ErrorSet::natural_map;
+  settings.stop.history_set = ErrorSet::energy;
+  settings.stop.report_set = ErrorSet::natural_map;
   return make_solver(settings);
 }
 
@@ -28,11 +28,11 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
   const CaseSettings& s = settings_;
   if (s.time.stepper == StepperKind::natural)
     return std::make_unique<NaturalStepper>(comm_, model_, s.time.step, s.time.natural,
-                                            s.solver.gauss_seidel.joints, &watch_);
+                                            s.solver.joints, &watch_);
   return std::make_unique<SemiImplicitStepper>(
       comm_, model_,
-      StepperSettings{s.time.stepper, s.time.step, s.solver.warm_start, s.solver.projection,
-                      s.solver.geometric_stiffness},
+      StepperSettings{s.time.stepper, s.time.step, s.step_solve.warm_start, s.step_solve.projection,
+                      s.step_solve.geometric_stiffness},
       make_step_solver(s.solver, watch_));
 }
 

@@ -85,9 +85,9 @@ TEST(Case, ReadsValuesInSi) {
   EXPECT_EQ(s.generators[3].table.file, "/data/bodies.csv");
   EXPECT_EQ(s.time.stepper, StepperKind::dvi);
   EXPECT_DOUBLE_EQ(s.time.step, 2e-3);
-  EXPECT_DOUBLE_EQ(s.solver.gauss_seidel.stop.absolute_tolerance, 1e-6);
-  EXPECT_DOUBLE_EQ(s.solver.gauss_seidel.stop.time_limit, 90.0);
-  EXPECT_EQ(s.solver.on_missed_tolerance, OnMissedTolerance::stop);
+  EXPECT_DOUBLE_EQ(s.solver.stop.absolute_tolerance, 1e-6);
+  EXPECT_DOUBLE_EQ(s.solver.stop.time_limit, 90.0);
+  EXPECT_EQ(s.step_solve.on_missed_tolerance, OnMissedTolerance::stop);
   EXPECT_EQ(s.parallel.subdomains, 0);
   EXPECT_FALSE(s.output.contacts);
   EXPECT_EQ(s.seed, 3);
@@ -97,8 +97,8 @@ TEST(Case, AbsentKeysKeepTheirDefaults) {
   const CaseSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
 
   EXPECT_EQ(s.gravity, Vec3(0, 0, -9.81));
-  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, kUsualIterations);
-  EXPECT_TRUE(std::isnan(s.solver.gauss_seidel.stop.time_limit));
+  EXPECT_EQ(s.solver.stop.max_iterations, kUsualIterations);
+  EXPECT_TRUE(std::isnan(s.solver.stop.time_limit));
   EXPECT_TRUE(s.bodies.empty());
 }
 
@@ -121,7 +121,7 @@ TEST(Case, SetOverridesByPathIndexAndName) {
               "materials.glass.friction=0.25", "output.series_steps=4", "solver.max_iterations=11",
               "bodies.block.shape={sphere: {radius: 10 cm}}", "contact.pairs=[]"});
 
-  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, 11);
+  EXPECT_EQ(s.solver.stop.max_iterations, 11);
   EXPECT_DOUBLE_EQ(s.bodies[1].mass, 5.0);
   EXPECT_EQ(s.bodies[0].position, Vec3(1, 2, 3));
   EXPECT_EQ(s.generators[1].lattice.count[0], 8);

@@ -60,11 +60,11 @@ TEST(JointCase, ReadsJointsForcesAndGenerators) {
   EXPECT_EQ(s.generators[2].chain.path.kind, ChainPath::catenary);
   EXPECT_EQ(s.generators[3].chain.path.kind, ChainPath::curl);
   EXPECT_EQ(s.generators[4].net.anchored, NetAnchors::edge);
-  EXPECT_EQ(s.solver.gauss_seidel.joints.method, JointMethod::chain);
-  EXPECT_EQ(s.solver.gauss_seidel.joints.grouping, ChainGrouping::rank);
-  EXPECT_EQ(s.solver.gauss_seidel.joints.cholesky_limit, 10);
-  EXPECT_DOUBLE_EQ(s.solver.projection, 1e-9);
-  EXPECT_TRUE(std::isnan(parse(kCase, {"solver.joints.projection=none"}).solver.projection));
+  EXPECT_EQ(s.solver.joints.method, JointMethod::chain);
+  EXPECT_EQ(s.solver.joints.grouping, ChainGrouping::rank);
+  EXPECT_EQ(s.solver.joints.cholesky_limit, 10);
+  EXPECT_DOUBLE_EQ(s.step_solve.projection, 1e-9);
+  EXPECT_TRUE(std::isnan(parse(kCase, {"solver.joints.projection=none"}).step_solve.projection));
 }
 
 TEST(JointCase, PrintedCaseReadsBackToTheSamePrint) {

@@ -27,8 +27,8 @@ struct TimeSettings {
   bool natural_given = false;  ///< whether the case has the section
 };
 
-/// `solver:`
-struct SolverSettings : MethodSettings {
+/// Keys of `solver:` that are the step's, whatever the method.
+struct StepSolveSettings {
   /// m, to which positions of joints are projected after each step; kNone: not at all. Key
   /// `joints.projection`.
   double projection = kNone;
@@ -51,6 +51,7 @@ struct OutputSettings {
 struct CaseSettings : SceneSettings {
   TimeSettings time;
   SolverSettings solver;
+  StepSolveSettings step_solve;
   BalanceSettings parallel;
   OutputSettings output;
   /// Where a key stands in the case's file (YamlDocument::place_of); none for cases made otherwise.
@@ -63,9 +64,6 @@ Error with_place(const CaseSettings& settings, const Error& error);
 
 /// The whole description of a case file, `catena: 1` included.
 void describe(SettingsVisitor& visit, CaseSettings& s);
-
-/// The keys of `solver:` in the section being visited (also `catena solve --set`).
-void describe(SettingsVisitor& visit, SolverSettings& s);
 
 /// Collective. Reads and checks a case file; `overrides` are `path=value` texts of --set.
 /// Rank 0 reads, every rank parses the same text. Throws Error on every rank: bad_input

@@ -70,7 +70,7 @@ class RunLoop {
       wall_steps_ += wall;
       after_step(wall);
       if (notes_.missed_last() &&
-          sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
+          sim_.settings().step_solve.on_missed_tolerance == OnMissedTolerance::stop) {
         finish("tolerance_missed");
         attempt([&] { checkpoint(good_->first, good_->second, "the step after it"); });
         attempt([&] { dump_failure("step"); });
@@ -167,7 +167,7 @@ class RunLoop {
 
   /// Where a step that misses its tolerance ends the run, the state before it is to be had.
   void keep_good_state() {
-    if (sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop)
+    if (sim_.settings().step_solve.on_missed_tolerance == OnMissedTolerance::stop)
       good_.emplace(sim_.bodies(), sim_.state());
   }
 

@@ -35,7 +35,7 @@ std::string number(double value) {
 /// One solve in form cone.
 class Solve {
  public:
-  Solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+  Solve(const ConstraintProblem& problem, const StopRule& stop, const LinearSettings& linear,
         std::span<double> impulses, std::span<double> velocities);
 
   SolveReport run();
@@ -53,7 +53,7 @@ class Solve {
   SolveReport finish();
 
   const ConstraintProblem& problem_;
-  const InteriorPointSettings& settings_;
+  const LinearSettings& linear_;
   double started_ = wall_seconds();
   std::span<double> impulses_;
   DelassusOperator op_;
@@ -71,20 +71,20 @@ class Solve {
   ConicInteriorPoint::Report last_;
 };
 
-Solve::Solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+Solve::Solve(const ConstraintProblem& problem, const StopRule& stop, const LinearSettings& linear,
              std::span<double> impulses, std::span<double> velocities)
     : problem_(problem),
-      settings_(settings),
+      linear_(linear),
       impulses_(impulses),
       op_(problem),
       law_(problem, op_),
-      rule_(settings.stop),
+      rule_(stop),
       monitor_(
           problem, op_,
           [this] {
-            StopRule rule = settings_.stop;
+            StopRule rule = rule_;
             rule.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
-              const auto& asked = settings_.stop.give_up;
+              const auto& asked = rule_.give_up;
               return over_ || (newton_ && newton_->stuck()) || (asked && asked(history, threshold));
             };
             return rule;
@@ -111,7 +111,7 @@ bool Solve::start() {
       std::all_of(impulses_.begin(), impulses_.end(), [](double x) { return x == 0.0; });
   warm_ = problem_.comm.max(std::int64_t{zero ? 0 : 1}) > 0;
   if (monitor_.start()) return true;
-  system_.emplace(problem_, op_, settings_.linear, "solver.interior_point");
+  system_.emplace(problem_, op_, linear_, "solver.interior_point");
   system_->watch(monitor_.watch());
   conic_.emplace(problem_, op_, *system_);
   for (std::vector<double>* v : {&w_, &free_, &f_}) v->assign(impulses_.size(), 0.0);
@@ -226,7 +226,8 @@ SolveReport Solve::finish() {
 
 class InteriorPoint final : public Solver {
  public:
-  explicit InteriorPoint(const InteriorPointSettings& settings) : settings_(settings) {}
+  InteriorPoint(const StopRule& stop, const LinearSettings& linear)
+      : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "interior_point"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -234,11 +235,12 @@ class InteriorPoint final : public Solver {
     if (problem.law == ContactLaw::box)
       throw Error("interior point does not know law 'box'", "contact.law",
                   "use law coulomb, or solver.method: gauss_seidel or dantzig");
-    return Solve(problem, settings_, impulses, velocities).run();
+    return Solve(problem, stop_, linear_, impulses, velocities).run();
   }
 
  private:
-  InteriorPointSettings settings_;
+  StopRule stop_;
+  LinearSettings linear_;
 };
 
 constexpr std::array<std::string_view, 4> kForms = {"cone", "kkt", "schur", "schur_pcg"};
@@ -262,9 +264,10 @@ void describe(SettingsVisitor& visit, InteriorPointSettings& s) {
   describe(visit, s.linear);
 }
 
-std::unique_ptr<Solver> make_interior_point(const InteriorPointSettings& settings) {
-  if (settings.form != InteriorPointForm::cone) return make_fang_interior_point(settings);
-  return std::make_unique<InteriorPoint>(settings);
+std::unique_ptr<Solver> make_interior_point(const StopRule& stop,
+                                            const InteriorPointSettings& settings) {
+  if (settings.form != InteriorPointForm::cone) return make_fang_interior_point(stop, settings);
+  return std::make_unique<InteriorPoint>(stop, settings.linear);
 }
 
 }  // namespace catena

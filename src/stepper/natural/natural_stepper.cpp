@@ -63,7 +63,7 @@ void describe(SettingsVisitor& visit, NaturalSettings& s) {
 }
 
 NaturalStepper::Impl::Impl(const Communicator& communicator, const Model& m, double step,
-                           const NaturalSettings& s, const JointSettings& joint_settings)
+                           const NaturalSettings& s, const JointSolverSettings& joint_settings)
     : comm(communicator),
       model(m),
       h(step),
@@ -505,7 +505,7 @@ void NaturalStepper::Impl::make_report() {
 }
 
 NaturalStepper::NaturalStepper(const Communicator& comm, const Model& model, double step,
-                               const NaturalSettings& settings, const JointSettings& joints,
+                               const NaturalSettings& settings, const JointSolverSettings& joints,
                                const Watch* watch)
     : impl_(std::make_unique<Impl>(comm, model, step, settings, joints)) {
   impl_->watch = watch;

@@ -266,7 +266,8 @@ class ChangeMonitor {
 
 class FangInteriorPoint final : public Solver {
  public:
-  explicit FangInteriorPoint(const InteriorPointSettings& settings) : settings_(settings) {}
+  FangInteriorPoint(const StopRule& stop, const InteriorPointSettings& settings)
+      : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "interior_point"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -279,7 +280,7 @@ class FangInteriorPoint final : public Solver {
     std::unique_ptr<Cones> cones;
     all_or_none(problem.comm, [&] { cones = std::make_unique<Cones>(problem, op); });
     project(*cones, impulses);
-    StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
+    StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
     if (monitor.start()) {
       monitor.set_setup_seconds(wall_seconds() - started);
       return monitor.finish("");
@@ -312,7 +313,7 @@ class FangInteriorPoint final : public Solver {
           return "the step of stage " + std::to_string(stage) + " is not finite";
       }
       iterate.store_impulses(impulses);
-      monitor.begin(stage, iterate.gap(), stage >= settings_.stop.max_iterations);
+      monitor.begin(stage, iterate.gap(), stage >= stop_.max_iterations);
       if (monitor.end()) return {};
       if (change.over(iterate, impulses)) return change.reason(stage);
     }
@@ -329,13 +330,15 @@ class FangInteriorPoint final : public Solver {
     }
   }
 
+  StopRule stop_;
   InteriorPointSettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_fang_interior_point(const InteriorPointSettings& settings) {
-  return std::make_unique<FangInteriorPoint>(settings);
+std::unique_ptr<Solver> make_fang_interior_point(const StopRule& stop,
+                                                 const InteriorPointSettings& settings) {
+  return std::make_unique<FangInteriorPoint>(stop, settings);
 }
 
 }  // namespace catena
