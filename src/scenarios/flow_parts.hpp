@@ -15,7 +15,7 @@ void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation
 void describe_motion(SettingsVisitor& visit, BodySettings& s);
 
 /// The keys of an insertion beside name, material and shape.
-void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InflowSettings& s);
+void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s);
 
 /// A table of a motion from CSV text with a header: t, x, y, z and optionally rx, ry, rz, SI.
 /// Throws Error(bad_input) naming `source` and line.
@@ -25,8 +25,8 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 Motion motion_of(const BodySettings& s, const Communicator& comm);
 
 /// What tells that the region cannot hold the largest body; empty if it can.
-std::string region_shortfall(const InflowSettings& s, const Shape& shape, const Quat& orientation,
-                             const Model& model);
+std::string region_shortfall(const InsertionSettings& s, const Shape& shape,
+                             const Quat& orientation, const Model& model);
 inline constexpr const char* kRegionRemedy = "make the region larger, or the bodies smaller";
 
 PeriodicBox periodic_box(const PeriodicSettings& s);

@@ -115,7 +115,7 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
     refuse("parallel.weights: measured", "set it to counted");
   if (s.parallel.subdomains > 0) refuse("parallel.subdomains", "set parallel.tile_bodies instead");
   if (std::any_of(s.generators.begin(), s.generators.end(),
-                  [](const GeneratorSettings& g) { return g.type == GeneratorType::insertion; }))
+                  [](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
     refuse("insertions, which follow what ranks own", "let all bodies be there from the start");
 }
 
@@ -194,17 +194,18 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(body.motion_file, directory);
   }
   for (GeneratorSettings& g : s.generators) {
-    resolve_file(g.table.file, directory);
-    resolve_files(g.lattice.shape, directory);
-    resolve_files(g.insertion.shape, directory);
-    resolve_files(g.chain.shape, directory);
-    resolve_files(g.net.shape, directory);
+    std::visit(
+        [&](auto& kind) {
+          if constexpr (requires { kind.file; }) resolve_file(kind.file, directory);
+          if constexpr (requires { kind.shape; }) resolve_files(kind.shape, directory);
+        },
+        g.kind);
   }
-  for (JointEntry& joint : s.joints) {
+  for (JointSettings& joint : s.joints) {
     resolve_file(joint.first.motor.table.file, directory);
     resolve_file(joint.second.motor.table.file, directory);
   }
-  for (ForceEntry& force : s.forces) resolve_file(force.table.file, directory);
+  for (ForceSettings& force : s.forces) resolve_file(force.table.file, directory);
 }
 
 /// The keys of `solver:`.

@@ -79,10 +79,10 @@ TEST(Case, ReadsValuesInSi) {
   EXPECT_TRUE(s.bodies[2].kinematic);
   EXPECT_DOUBLE_EQ(s.bodies[3].orientation.value().w(), 1.0);
   ASSERT_EQ(s.generators.size(), 4U);
-  EXPECT_TRUE(std::isinf(s.generators[0].container.size[2]));
-  EXPECT_EQ(s.generators[1].lattice.count[2], 5);
-  EXPECT_EQ(s.generators[1].lattice.spacing, Vec3::Constant(0.235));
-  EXPECT_EQ(s.generators[3].table.file, "/data/bodies.csv");
+  EXPECT_TRUE(std::isinf(std::get<ContainerSettings>(s.generators[0].kind).size[2]));
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).count[2], 5);
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).spacing, Vec3::Constant(0.235));
+  EXPECT_EQ(std::get<TableSettings>(s.generators[3].kind).file, "/data/bodies.csv");
   EXPECT_EQ(s.time.stepper, StepperKind::dvi);
   EXPECT_DOUBLE_EQ(s.time.step, 2e-3);
   EXPECT_DOUBLE_EQ(s.solver.stop.absolute_tolerance, 1e-6);
@@ -111,7 +111,7 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
   }
   const CaseSettings again = parse(print_case(parse(kCase)));
   EXPECT_EQ(again.bodies[0].orientation.angle, parse(kCase).bodies[0].orientation.angle);
-  EXPECT_EQ(again.generators[3].table.file, "/data/bodies.csv");
+  EXPECT_EQ(std::get<TableSettings>(again.generators[3].kind).file, "/data/bodies.csv");
 }
 
 TEST(Case, SetOverridesByPathIndexAndName) {
@@ -124,8 +124,8 @@ TEST(Case, SetOverridesByPathIndexAndName) {
   EXPECT_EQ(s.solver.stop.max_iterations, 11);
   EXPECT_DOUBLE_EQ(s.bodies[1].mass, 5.0);
   EXPECT_EQ(s.bodies[0].position, Vec3(1, 2, 3));
-  EXPECT_EQ(s.generators[1].lattice.count[0], 8);
-  EXPECT_EQ(s.generators[1].lattice.seed, 9);
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).count[0], 8);
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).seed, 9);
   EXPECT_DOUBLE_EQ(s.materials[0].friction, 0.25);
   EXPECT_EQ(s.output.series_steps, 4);
   EXPECT_EQ(s.bodies[0].shape.type, ShapeType::sphere);

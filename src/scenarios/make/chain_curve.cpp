@@ -60,7 +60,7 @@ Quat frame_of(const Vec3& z, const Vec3& x) {
   return Quat(r).normalized();
 }
 
-ChainCurve::ChainCurve(const ChainPathEntry& path, int links, const Vec3& gravity)
+ChainCurve::ChainCurve(const ChainPathSettings& path, int links, const Vec3& gravity)
     : kind_(path.kind), links_(links) {
   if (gravity.norm() > 0.0) up_ = -gravity.normalized();
   switch (kind_) {
@@ -114,7 +114,7 @@ Vec3 ChainCurve::straight_point(GlobalId k) const {
 
 // -- polyline
 
-void ChainCurve::set_polyline(const ChainPathEntry& path) {
+void ChainCurve::set_polyline(const ChainPathSettings& path) {
   std::vector<Vec3> corners;
   for (std::size_t i = 0; 3 * i < path.path.size(); ++i) corners.push_back(point_of(path.path, i));
   if (path.closed && corners.front() != corners.back()) corners.push_back(corners.front());
@@ -217,7 +217,7 @@ std::array<ChainCurve::Real, 2> ChainCurve::step(GlobalId link) const {
   return {static_cast<Real>(length_) * h_ / r, static_cast<Real>(length_) * w / r};
 }
 
-void ChainCurve::set_catenary(const ChainPathEntry& path) {
+void ChainCurve::set_catenary(const ChainPathSettings& path) {
   from_ = path.from;
   to_ = path.to;
   const Vec3 way = to_ - from_;
@@ -311,7 +311,7 @@ ChainCurve::Real ChainCurve::improve(T d, T r) {
 
 // -- helix
 
-void ChainCurve::set_curl(const ChainPathEntry& path) {
+void ChainCurve::set_curl(const ChainPathSettings& path) {
   length_ = path.length / static_cast<double>(links_);
   radius_ = path.radius;
   pitch_ = path.pitch;

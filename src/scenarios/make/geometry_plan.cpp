@@ -217,14 +217,6 @@ std::string key_of(const ShapeSettings& shape, GeometryFrame frame) {
 
 }  // namespace
 
-const ShapeSettings* shape_settings_of(const GeneratorSettings& generator) {
-  if (generator.type == GeneratorType::lattice) return &generator.lattice.shape;
-  if (generator.type == GeneratorType::insertion) return &generator.insertion.shape;
-  if (generator.type == GeneratorType::chain) return &generator.chain.shape;
-  if (generator.type == GeneratorType::net) return &generator.net.shape;
-  return nullptr;
-}
-
 GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
   for (const BodySettings& s : scene.bodies) {
     GeometryFrame frame = GeometryFrame::as_written;
@@ -234,8 +226,9 @@ GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
     of_body_.push_back(add(s.shape, frame, "bodies." + s.name));
   }
   for (const GeneratorSettings& g : scene.generators) {
-    const ShapeSettings* shape = shape_settings_of(g);
-    const bool has_inertia = g.type == GeneratorType::chain && !std::isnan(g.chain.inertia[0]);
+    const ShapeSettings* shape = g.shape();
+    const auto* chain = std::get_if<ChainSettings>(&g.kind);
+    const bool has_inertia = chain != nullptr && !std::isnan(chain->inertia[0]);
     const GeometryFrame frame = has_inertia ? GeometryFrame::centred : GeometryFrame::principal;
     of_generator_.push_back(shape == nullptr ? -1 : add(*shape, frame, "generators." + g.name()));
   }
@@ -269,7 +262,7 @@ Shape GeometryPlan::shape_of_body(std::size_t body, const Model& model) const {
 }
 
 Shape GeometryPlan::shape_of_generator(std::size_t generator, const Model& model) const {
-  const ShapeSettings* shape = shape_settings_of(scene_.generators[generator]);
+  const ShapeSettings* shape = scene_.generators[generator].shape();
   return shape == nullptr ? Shape{} : shape_at(*shape, of_generator_[generator], model);
 }
 
