@@ -325,8 +325,8 @@ TEST(FangInteriorPoint, EndsWhenNothingChangesAnyMore) {
   const double optimum = solve(problem, to_gap(1e-10)).report.errors.objective;
   for (const FangStop stop : {FangStop::objective, FangStop::force}) {
     SolverSettings settings = to_gap(0.0);
-    settings.interior_point.fang_stop = stop;
-    settings.interior_point.fang_tolerance = 1e-5;
+    settings.interior_point.fang.stop = stop;
+    settings.interior_point.fang.tolerance = 1e-5;
 
     const Solved s = solve(problem, settings);
 

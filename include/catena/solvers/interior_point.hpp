@@ -18,12 +18,17 @@ enum class FangPreconditioner { barrier, diagonal };
 /// force magnitude.
 enum class FangStop { none, objective, force };
 
+/// `solver.interior_point.fang:`
+struct FangSettings {
+  FangStop stop = FangStop::none;
+  double tolerance = 1e-6;  ///< relative change that counts as none
+};
+
 /// `solver.interior_point:`
 struct InteriorPointSettings {
   InteriorPointForm form = InteriorPointForm::cone;
   FangPreconditioner preconditioner = FangPreconditioner::diagonal;
-  FangStop fang_stop = FangStop::none;
-  double fang_tolerance = 1e-6;  ///< relative change that counts as none
+  FangSettings fang;
   LinearSettings linear;
 };
 void describe(SettingsVisitor& visit, InteriorPointSettings& s);

@@ -256,12 +256,16 @@ void describe(SettingsVisitor& visit, InteriorPointSettings& s) {
                         "conjugate gradients): the forms of [F14], for law ccp"});
   visit.choose("preconditioner", s.preconditioner, kPreconditioners,
                {.help = "of schur_pcg: the barrier's blocks, or these with the diagonal of N"});
-  visit.choose("fang_stop", s.fang_stop, kStops,
-               {.help = "[F14]'s stop criteria, beside the solver's own: no more change of the "
-                        "objective, or of the contact force magnitude"});
-  visit.visit("fang_tolerance", s.fang_tolerance,
-              {.min = 0, .help = "relative change that counts as none"});
   describe(visit, s.linear);
+  visit.section("fang", {.help = "of the forms of [F14]"}, [&] {
+    visit.choose("stop", s.fang.stop, kStops,
+                 {.help = "[F14]'s stop criteria, beside the solver's own: no more change of the "
+                          "objective, or of the contact force magnitude"});
+    visit.visit("tolerance", s.fang.tolerance,
+                {.min = 0, .help = "relative change that counts as none"});
+  });
+  visit.renamed("fang_stop", "fang.stop");
+  visit.renamed("fang_tolerance", "fang.tolerance");
 }
 
 std::unique_ptr<Solver> make_interior_point(const StopRule& stop,

@@ -211,22 +211,22 @@ Outcome Iterate::advance() {
 /// however far the solution is.)
 class ChangeMonitor {
  public:
-  ChangeMonitor(const Communicator& comm, const Cones& cones, FangStop kind, double tolerance)
-      : comm_(comm), cones_(cones), kind_(kind), tolerance_(tolerance) {}
+  ChangeMonitor(const Communicator& comm, const Cones& cones, const FangSettings& settings)
+      : comm_(comm), cones_(cones), settings_(settings) {}
 
   /// Collective. Whether nothing changes any more; takes the iterate for the next comparison.
   bool over(const Iterate& iterate, std::span<const double> impulses) {
-    if (kind_ == FangStop::none) return false;
+    if (settings_.stop == FangStop::none) return false;
     const bool first = last_.empty();
     const std::array<double, 2> now =
-        kind_ == FangStop::objective ? objective_change(iterate) : force_change(impulses);
+        settings_.stop == FangStop::objective ? objective_change(iterate) : force_change(impulses);
     change_ = now[0] / (now[1] * iterate.step());
-    return !first && change_ <= tolerance_;
+    return !first && change_ <= settings_.tolerance;
   }
   std::string reason(int stages) const {
     return std::string("no more change of the ") +
-           (kind_ == FangStop::objective ? "objective" : "contact force magnitude") + " (" +
-           number(change_) + " relative in a full step) after " + std::to_string(stages) +
+           (settings_.stop == FangStop::objective ? "objective" : "contact force magnitude") +
+           " (" + number(change_) + " relative in a full step) after " + std::to_string(stages) +
            " stages";
   }
 
@@ -258,8 +258,7 @@ class ChangeMonitor {
 
   const Communicator& comm_;
   const Cones& cones_;
-  FangStop kind_;
-  double tolerance_;
+  const FangSettings& settings_;
   double change_ = 0.0;
   std::vector<double> last_;  ///< the objective, or the magnitudes
 };
@@ -299,7 +298,7 @@ class FangInteriorPoint final : public Solver {
   /// to be won.
   std::string run(const Communicator& comm, const Cones& cones, Iterate& iterate,
                   StopMonitor& monitor, std::span<double> impulses) const {
-    ChangeMonitor change(comm, cones, settings_.fang_stop, settings_.fang_tolerance);
+    ChangeMonitor change(comm, cones, settings_.fang);
     for (int stage = 1;; ++stage) {
       switch (advance(iterate, monitor, stage - 1)) {
         case Outcome::stepped:
