@@ -277,8 +277,9 @@ GlobalId bodies_at_start(const SceneSettings& scene, const Model& model) {
   return bodies;
 }
 
-Model make_model(const SceneSettings& scene, const Communicator& comm) {
+Model make_model(const SceneSettings& scene, const Communicator& comm, bool deterministic) {
   Model model;
+  model.deterministic = deterministic;
   model.warnings = scene.hints;
   model.gravity = scene.gravity;
   model.planar = scene.dimension == 2;

@@ -179,8 +179,9 @@ void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
 /// listed, then springs and dampers, then each generator's.
 /// Throws Error for a table that cannot be read, for listed joints whose frames disagree at the
 /// start (place, misfit), and for chains that no path can hold. Collective: rank 0 counts tables'
-/// rows, joints are checked by all ranks, each its share.
-Model make_model(const SceneSettings& scene, const Communicator& comm);
+/// rows, joints are checked by all ranks, each its share. The model is not changed afterwards;
+/// `deterministic` is Model::deterministic.
+Model make_model(const SceneSettings& scene, const Communicator& comm, bool deterministic = false);
 
 /// Number of ids, unbounded bodies included.
 inline GlobalId total_bodies(const Model& model) { return model.names.size(); }

@@ -206,7 +206,7 @@ class RunLoop {
   std::int64_t count_bodies() const { return sim_.communicator().sum(std::ssize(sim_.bodies())); }
 
   void write_bodies() {
-    const bool flow = !sim_.inflow().none() || !sim_.settings().outflow.empty();
+    const bool flow = !sim_.changes().inflow().none() || !sim_.settings().outflow.empty();
     writer_.write_bodies(sim_.model(), sim_.bodies(), flow);
     written_ = sim_.state().flow.inserted;
   }
@@ -225,7 +225,7 @@ class RunLoop {
       attempt([&] { post_mortem(&what); });
       // the state is that of the step's start, whose contacts are gone
       // what came in at the step's start would come in twice
-      if (sim_.inflow().none()) attempt([&] { checkpoint("the step after it"); });
+      if (sim_.changes().inflow().none()) attempt([&] { checkpoint("the step after it"); });
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       attempt([&] { profile_.write(writer_.directory(), "blow_up"); });

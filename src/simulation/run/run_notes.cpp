@@ -39,7 +39,7 @@ std::string short_text(double value) {
 }
 
 void RunNotes::start(const std::string& directory, std::int64_t bodies) {
-  for (const std::string& warning : sim_.model().warnings) log_.warning(warning);
+  for (const std::string& warning : sim_.warnings()) log_.warning(warning);
   const TimeSettings& time = sim_.settings().time;
   if (time.natural_given && time.stepper != StepperKind::natural)
     log_.warning("time.natural is not used: it is for time.stepper: natural");
@@ -376,7 +376,7 @@ void RunNotes::note_redundant(const JointReport& joints) {
 
 /// Tells once of each insertion that finds no room.
 void RunNotes::note_waiting() {
-  const std::vector<Insertion>& insertions = sim_.inflow().insertions();
+  const std::vector<Insertion>& insertions = sim_.changes().inflow().insertions();
   waited_.resize(insertions.size(), 0);
   for (std::size_t i = 0; i < insertions.size(); ++i) {
     const InflowProgress& progress = sim_.state().inflow[i];
@@ -393,7 +393,7 @@ void RunNotes::note_waiting() {
 void RunNotes::note_staying() {
   constexpr int kMaxNamed = 10;
   const Model& model = sim_.model();
-  for (const StayingMechanism& m : sim_.staying()) {
+  for (const StayingMechanism& m : sim_.changes().staying()) {
     if (++staying_ > kMaxNamed) return;
     const bool held = m.anchor != kNoBody;
     const std::string mechanism = "its mechanism (" + std::to_string(m.n_bodies) + " bodies, " +
@@ -416,14 +416,14 @@ void RunNotes::note_staying() {
 }
 
 std::string RunNotes::name_of(std::size_t insertion) const {
-  const std::string& name = sim_.inflow().insertions()[insertion].settings().name;
+  const std::string& name = sim_.changes().inflow().insertions()[insertion].settings().name;
   return name.empty() ? std::to_string(insertion) : name;
 }
 
 /// What came in and what left.
 void RunNotes::summarise_flow() {
   const State& state = sim_.state();
-  const std::vector<Insertion>& insertions = sim_.inflow().insertions();
+  const std::vector<Insertion>& insertions = sim_.changes().inflow().insertions();
   for (std::size_t i = 0; i < insertions.size(); ++i) {
     const InflowProgress& progress = state.inflow[i];
     const bool by_mass = std::isnan(insertions[i].settings().number_rate);
