@@ -21,7 +21,6 @@ namespace catena::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kLaws = {"coulomb", "ccp", "box", "frictionless"};
 /// A problem solved alone may take longer than one step of a run.
 constexpr int kMaxIterations = 10000;
 constexpr double kTolerance = 1e-6;
@@ -135,7 +134,7 @@ void write_text(const Communicator& comm, const std::string& file, const std::st
   });
 }
 
-std::string law_name(ContactLaw law) { return std::string(kLaws[ordinal(law)]); }
+std::string law_name(ContactLaw law) { return std::string(kContactLawNames[ordinal(law)]); }
 
 std::string solver_name(const SolverSettings& settings) {
   return std::string(kSolverNames[ordinal(settings.method)]);
@@ -339,7 +338,7 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   solved.settings = settings_of(arguments);
   solved.settings.petsc.verbatim = arguments.petsc;
   set_petsc_options(comm, solved.settings.petsc);
-  const int law = arguments.law.empty() ? -1 : index_of(kLaws, arguments.law, "--law");
+  const int law = arguments.law.empty() ? -1 : index_of(kContactLawNames, arguments.law, "--law");
   refuse_existing(comm, arguments);
 
   ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);

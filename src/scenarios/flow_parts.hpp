@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "catena/scenarios/scene.hpp"
+#include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {
 

@@ -11,12 +11,12 @@
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "scenarios/make/chain_curve.hpp"
+#include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {
 
 inline constexpr std::string_view kWorld = "world";
 
-inline std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 inline bool is_set(const Vec3& v) { return !v.array().isNaN().any(); }
 
 /// Which body of the case a name means.

@@ -22,6 +22,7 @@ namespace catena {
 /// What `position` of a dynamic body names.
 enum class PositionOf { centre_of_mass, shape_origin };
 
+/// One of `bodies:`; world frame.
 struct BodySettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
   std::string material;     ///< needed where there is a shape
@@ -92,7 +93,8 @@ struct TableSettings {
 using GeneratorKind = std::variant<ContainerSettings, LatticeSettings, WallSettings, TableSettings,
                                    InsertionSettings, ChainSettings, NetSettings>;
 
-/// One of `generators:`: bodies of consecutive ids, and the joints between them.
+/// One of `generators:`: bodies of consecutive ids, and the joints between them; SI units, world
+/// frame. All that it makes is a function of these settings, the case's seed and a body's number.
 struct GeneratorSettings {
   GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
@@ -111,6 +113,7 @@ struct GeneratorSettings {
   const ShapeSettings* shape() const;
 };
 
+/// One of `materials:`, with the units of Material.
 struct MaterialSettings {
   std::string name;
   double density = 1000.0;
@@ -136,6 +139,8 @@ struct NoCollisionSettings {
   std::vector<std::string> between;
 };
 
+/// What a case says of its scene, SI units, world frame; equal on all ranks. make_model and
+/// generate_bodies make the scene of it.
 struct SceneSettings {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);

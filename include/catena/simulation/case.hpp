@@ -17,8 +17,10 @@
 
 namespace catena {
 
+/// What a run does about a step whose solve misses its tolerance: warn in the log, or end.
 enum class OnMissedTolerance { warn, stop };
 
+/// `time:`
 struct TimeSettings {
   StepperKind stepper = StepperKind::spook;
   double step = kNone;  ///< s, required
@@ -38,6 +40,7 @@ struct StepSolveSettings {
   OnMissedTolerance on_missed_tolerance = OnMissedTolerance::warn;
 };
 
+/// `output:`
 struct OutputSettings {
   double snapshot_interval = 0.05;  ///< s; .inf: only the first and the last state
   int series_steps = 1;             ///< steps per row of the series
@@ -48,6 +51,8 @@ struct OutputSettings {
   std::int64_t checkpoint_steps = 0;            ///< steps between checkpoints besides; 0: none
 };
 
+/// A case file as read and checked: SI units, files absolute, every key not given at its default.
+/// Equal on all ranks.
 struct CaseSettings : SceneSettings {
   TimeSettings time;
   SolverSettings solver;

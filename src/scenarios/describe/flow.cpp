@@ -9,10 +9,8 @@ namespace catena {
 
 namespace {
 
-/// Bodies that one generator may make; ids and memory end before.
-constexpr double kMaxBodies = 1e12;
-
-std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+using scenarios::kMaxBodies;
+using scenarios::numbers;
 
 bool all_set(std::span<const double> values) {
   return std::none_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });

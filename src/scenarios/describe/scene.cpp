@@ -16,15 +16,13 @@ namespace catena {
 
 namespace {
 
-constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
+using scenarios::kMaxBodies;
+using scenarios::numbers;
+
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
 /// In the order of GeneratorKind.
 constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
                                             "insertion", "chain",   "net"};
-/// Bodies that one generator may make; ids and memory end before.
-constexpr double kMaxBodies = 1e12;
-
-std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
 
@@ -380,7 +378,7 @@ void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i
 
 void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
   visit.section("contact", {.help = "how bodies touch"}, [&] {
-    visit.choose("law", s.contact.law, kLaws,
+    visit.choose("law", s.contact.law, kContactLawNames,
                  {.help = "`ccp`: convex complementarity; `box`: friction bounds per direction"});
     visit.list(
         "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
