@@ -32,8 +32,9 @@ inline constexpr const char* kRegionRemedy = "make the region larger, or the bod
 
 PeriodicBox periodic_box(const PeriodicSettings& s);
 
-/// Seed of a generator: its own, or one that follows from the case's and its place.
-std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator);
+/// Seed of a generator: its `own`, or, where that is negative, one that follows from the case's and
+/// its place.
+std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator, std::int64_t own);
 
 /// Collective. First id of each generator's bodies.
 std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm);

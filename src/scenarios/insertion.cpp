@@ -91,7 +91,7 @@ Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId
     : settings_(std::get<InsertionSettings>(scene.generators[generator].kind)),
       model_(model),
       first_(first),
-      seed_(scenarios::seed_of(scene, generator)) {
+      seed_(scenarios::seed_of(scene, generator, settings_.seed)) {
   const int material = model.materials.find(settings_.material);
   const double density = model.materials.materials()[material].density;
   const Shape shape = scenarios::GeometryPlan(scene).shape_of_generator(generator, model);

@@ -251,13 +251,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
 
 namespace scenarios {
 
-std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
-  const std::int64_t own = std::visit(
-      [](const auto& s) -> std::int64_t {
-        if constexpr (requires { s.seed; }) return s.seed;
-        return -1;
-      },
-      scene.generators[generator].kind);
+std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator, std::int64_t own) {
   if (own >= 0) return static_cast<std::uint64_t>(own);
   return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
 }

@@ -232,7 +232,7 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
   const int material = material_of(scene_.generators[generator].material());
   if (const auto* lattice = std::get_if<LatticeSettings>(&kind)) {
     const Shape shape = plan_.shape_of_generator(generator, model_);
-    const std::uint64_t seed = scenarios::seed_of(scene_, generator);
+    const std::uint64_t seed = seed_of(scene_, generator, lattice->seed);
     for (GlobalId k = from; k < to; ++k)
       take(lattice_body(*lattice, shape, seed, block.first, k, material, model_));
   } else if (const auto* wall = std::get_if<WallSettings>(&kind)) {
