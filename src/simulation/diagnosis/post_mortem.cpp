@@ -9,11 +9,11 @@
 #include <unordered_map>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/metrics/errors.hpp"
 #include "simulation/case_keys.hpp"
-#include "simulation/run/run_notes.hpp"
 
 namespace catena {
 

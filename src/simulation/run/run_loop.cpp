@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
