@@ -42,7 +42,7 @@ struct Options {
 
 struct Case {
   test::RodChain chain;
-  JointSettings settings;
+  JointSolverSettings settings;
   std::string grouping;
 };
 

@@ -20,8 +20,7 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "catena/solvers/dantzig.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace {
 
@@ -134,9 +133,9 @@ ConstraintProblem problem_of(const Spheres& s) {
 
 void settle(Spheres& s) {
   constexpr int kSteps = 600;
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.max_iterations = 100;
-  const std::unique_ptr<Solver> solver = make_gauss_seidel(settings);
+  const std::unique_ptr<Solver> solver = make_solver(settings);
   for (int step = 0; step < kSteps; ++step) {
     const ConstraintProblem problem = problem_of(s);
     std::vector<double> impulses(problem.n_rows(), 0.0);
@@ -151,11 +150,11 @@ void settle(Spheres& s) {
 }
 
 void one_pass(benchmark::State& state, const ConstraintProblem& problem) {
-  DantzigSettings settings;
+  SolverSettings settings{.method = SolverMethod::dantzig};
   settings.stop.max_iterations = 1;
   settings.stop.relative_tolerance = settings.stop.absolute_tolerance = 0.0;
   settings.stop.history_set = settings.stop.report_set = ErrorSet::energy;
-  const std::unique_ptr<Solver> solver = make_dantzig(settings);
+  const std::unique_ptr<Solver> solver = make_solver(settings);
   std::vector<double> impulses(problem.n_rows());
   std::vector<double> velocities(problem.bodies.n_dofs());
   for (auto _ : state) {

@@ -59,8 +59,9 @@ void time_sweep(benchmark::State& bench, const std::string& path) {
   for (int i = 0; i < 3; ++i) sim.step();
   const catena::ConstraintProblem& problem = sim.stepper().problem();
   const auto solve = [&](int sweeps) {
-    catena::GaussSeidelSettings settings = with_sweeps(path, sweeps).solver.gauss_seidel;
-    const std::unique_ptr<catena::Solver> solver = catena::make_gauss_seidel(settings);
+    catena::SolverSettings settings = with_sweeps(path, sweeps).solver;
+    settings.method = catena::SolverMethod::gauss_seidel;
+    const std::unique_ptr<catena::Solver> solver = catena::make_solver(settings);
     std::vector<double> impulses(sim.stepper().impulses().begin(), sim.stepper().impulses().end());
     std::vector<double> velocities(problem.bodies.n_dofs());
     const double start = cpu_seconds();

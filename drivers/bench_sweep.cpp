@@ -22,7 +22,7 @@
 
 #include "bench_problems.hpp"
 #include "catena/base/huge_pages.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace {
 
@@ -58,8 +58,8 @@ double triad() {
 
 double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int sweeps,
                   std::vector<double>& velocities) {
-  GaussSeidelSettings settings;
-  settings.kernels = kernels;
+  SolverSettings settings;
+  settings.gauss_seidel.kernels = kernels;
   settings.stop.max_iterations = sweeps;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
@@ -67,7 +67,7 @@ double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int swee
   settings.stop.check_interval = 1 << 30;
   std::vector<double> impulses(problem.n_rows(), 0.0);
   const double start = cpu_seconds();
-  make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+  make_solver(settings)->solve(problem, impulses, velocities);
   return cpu_seconds() - start;
 }
 

@@ -18,7 +18,7 @@
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/comm/message_timing.hpp"
 #include "catena/io/text_file.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "commands.hpp"
 
 namespace catena::cli {
@@ -137,7 +137,7 @@ class Calibration {
   }
 
   static void sweep(const ConstraintProblem& problem, int sweeps) {
-    GaussSeidelSettings settings;
+    SolverSettings settings;
     settings.stop.max_iterations = sweeps;
     settings.stop.relative_tolerance = settings.stop.absolute_tolerance = 0.0;
     settings.stop.keep_best = false;
@@ -145,7 +145,7 @@ class Calibration {
     settings.stop.history_set = settings.stop.report_set = ErrorSet::energy;
     std::vector<double> impulses(problem.n_rows(), 0.0);
     std::vector<double> velocities(problem.bodies.n_dofs());
-    make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+    make_solver(settings)->solve(problem, impulses, velocities);
   }
 
   /// a = b + s c.

@@ -117,7 +117,7 @@ ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
 
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks) {
   const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
-  Model model = make_model(settings, comm);
+  const Model model = make_model(settings, comm, settings.parallel.deterministic);
   tell_warnings(comm, model.warnings);
   refuse_beyond_memory(memory_need(comm, settings, model));  // this command makes all bodies, too
   Bodies bodies;
@@ -131,8 +131,9 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   const double reach = 0.5 * mean_half_extent(comm, bodies);
   if (2 * comm.sum(std::ssize(contacts.contacts)) < comm.sum(std::ssize(bodies)) &&
       reach > model.contact.margin) {
-    model.contact.margin = reach;
-    ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);
+    Model wider = model;
+    wider.contact.margin = reach;
+    ContactSearch(comm, wider).find(bodies, state, settings.time.step, contacts);
     char line[120];
     std::snprintf(line, sizeof line,
                   "few bodies touch yet: pairs closer than %.3g m count as contacts\n", reach);

@@ -21,7 +21,6 @@ namespace catena::cli {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kLaws = {"coulomb", "ccp", "box", "frictionless"};
 /// A problem solved alone may take longer than one step of a run.
 constexpr int kMaxIterations = 10000;
 constexpr double kTolerance = 1e-6;
@@ -54,10 +53,10 @@ double number_of(const std::string& text, std::string_view unit, const std::stri
 }
 
 /// Options first, then --set, which has the last word.
-MethodSettings settings_of(const SolveArguments& arguments) {
-  MethodSettings settings;
+SolverSettings settings_of(const SolveArguments& arguments) {
+  SolverSettings settings;
   settings.method = static_cast<SolverMethod>(index_of(kSolverNames, arguments.solver, "--solver"));
-  StopRule& stop = settings.stop();
+  StopRule& stop = settings.stop;
   if (!arguments.metric.empty()) {
     stop.metric = static_cast<Metric>(index_of(kMetricNames, arguments.metric, "--metric"));
   }
@@ -135,9 +134,9 @@ void write_text(const Communicator& comm, const std::string& file, const std::st
   });
 }
 
-std::string law_name(ContactLaw law) { return std::string(kLaws[ordinal(law)]); }
+std::string law_name(ContactLaw law) { return std::string(kContactLawNames[ordinal(law)]); }
 
-std::string solver_name(const MethodSettings& settings) {
+std::string solver_name(const SolverSettings& settings) {
   return std::string(kSolverNames[ordinal(settings.method)]);
 }
 
@@ -149,12 +148,12 @@ struct Solved {
   bool guessed = false;    ///< started from the file's guess
   bool as_in_run = false;  ///< a dumped step, on the way that the run took
   int ranks = 1;
-  MethodSettings settings;
+  SolverSettings settings;
   SolveReport report;
 };
 
 std::string report_json(const Solved& s) {
-  MethodSettings settings = s.settings;
+  SolverSettings settings = s.settings;
   std::string errors, units;
   for (const ErrorColumn& c : columns_of(s.report.errors)) {
     const std::string comma = errors.empty() ? "" : ", ";
@@ -281,9 +280,9 @@ ConstraintProblem smallest_problem(const ConstraintProblem& like) {
 
 /// Collective. Solves a problem of one contact per rank, so that the times reported are those of
 /// the method and not of the program's first touch of its code.
-void warm_up(const ConstraintProblem& like, MethodSettings settings) {
-  settings.stop().max_iterations = 2;
-  settings.stop().time_limit = kNone;
+void warm_up(const ConstraintProblem& like, SolverSettings settings) {
+  settings.stop.max_iterations = 2;
+  settings.stop.time_limit = kNone;
   const ConstraintProblem problem = smallest_problem(like);
   std::vector<double> impulses(problem.n_rows(), 0.0);
   std::vector<double> velocities(problem.bodies.n_dofs(), 0.0);
@@ -304,14 +303,14 @@ std::vector<double> start_of(const SolveArguments& arguments, const ConstraintPr
 }
 
 /// Collective. Solves `problem`; `impulses` holds the start and receives the solution.
-SolveReport solve_from(const ConstraintProblem& problem, const MethodSettings& settings,
+SolveReport solve_from(const ConstraintProblem& problem, const SolverSettings& settings,
                        std::vector<double>& impulses) {
   std::vector<double> velocities(problem.bodies.n_dofs(), 0.0);
   return make_solver(settings)->solve(problem, impulses, velocities);
 }
 
 /// The same on the step as the run held it, whose rows stand in another order.
-SolveReport solve_as_in_run(const DumpedStep& step, const MethodSettings& settings,
+SolveReport solve_as_in_run(const DumpedStep& step, const SolverSettings& settings,
                             std::vector<double>& impulses) {
   std::vector<double> own(impulses.size());
   for (std::size_t i = 0; i < own.size(); ++i) own[step.row[i]] = impulses[i];
@@ -339,7 +338,7 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   solved.settings = settings_of(arguments);
   solved.settings.petsc.verbatim = arguments.petsc;
   set_petsc_options(comm, solved.settings.petsc);
-  const int law = arguments.law.empty() ? -1 : index_of(kLaws, arguments.law, "--law");
+  const int law = arguments.law.empty() ? -1 : index_of(kContactLawNames, arguments.law, "--law");
   refuse_existing(comm, arguments);
 
   ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);
@@ -355,12 +354,12 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   Watch watch;
   if (comm.rank() == 0 && !arguments.quiet)
     watch.progress = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
-  solved.settings.stop().watch = &watch;
+  solved.settings.stop.watch = &watch;
   const std::optional<DumpedStep> step = step_of(arguments, problem);
   solved.as_in_run = step.has_value();
   solved.report = step ? solve_as_in_run(*step, solved.settings, impulses)
                        : solve_from(problem, solved.settings, impulses);
-  solved.settings.stop().watch = nullptr;
+  solved.settings.stop.watch = nullptr;
   refuse_unused_options(comm, solved.settings.petsc);
 
   if (comm.rank() == 0 && !arguments.quiet) print_summary(solved);

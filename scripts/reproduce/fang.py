@@ -189,7 +189,7 @@ def forms_table(args):
         if problem is None:
             continue
         stages, pdip, apgd = PUBLISHED[name]
-        stop = ["interior_point.fang_stop=objective", f"interior_point.fang_tolerance={CHANGE}"]
+        stop = ["interior_point.fang.stop=objective", f"interior_point.fang.tolerance={CHANGE}"]
         runs = {}
         for form, sets in FORMS.items():
             if args.quick and form == "schur_pcg, barrier":

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "catena/scenarios/scene.hpp"
+#include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {
 
@@ -15,7 +16,7 @@ void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation
 void describe_motion(SettingsVisitor& visit, BodySettings& s);
 
 /// The keys of an insertion beside name, material and shape.
-void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InflowSettings& s);
+void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s);
 
 /// A table of a motion from CSV text with a header: t, x, y, z and optionally rx, ry, rz, SI.
 /// Throws Error(bad_input) naming `source` and line.
@@ -25,14 +26,15 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 Motion motion_of(const BodySettings& s, const Communicator& comm);
 
 /// What tells that the region cannot hold the largest body; empty if it can.
-std::string region_shortfall(const InflowSettings& s, const Shape& shape, const Quat& orientation,
-                             const Model& model);
+std::string region_shortfall(const InsertionSettings& s, const Shape& shape,
+                             const Quat& orientation, const Model& model);
 inline constexpr const char* kRegionRemedy = "make the region larger, or the bodies smaller";
 
 PeriodicBox periodic_box(const PeriodicSettings& s);
 
-/// Seed of a generator: its own, or one that follows from the case's and its place.
-std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator);
+/// Seed of a generator: its `own`, or, where that is negative, one that follows from the case's and
+/// its place.
+std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator, std::int64_t own);
 
 /// Collective. First id of each generator's bodies.
 std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm);

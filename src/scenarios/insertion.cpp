@@ -50,7 +50,7 @@ double normal_quantile(double lo, double hi, double u) {
 }
 
 /// Range of centres along each direction for a body with bounds `box` about its centre.
-Aabb centres_in(const InflowSettings& s, const Aabb& box, const Model& model) {
+Aabb centres_in(const InsertionSettings& s, const Aabb& box, const Model& model) {
   Aabb range{s.lower - box.lo, s.upper - box.hi};
   for (std::size_t i = 0; i < 2; ++i) {
     const int k = narrow<int>(i);
@@ -67,8 +67,8 @@ Aabb centres_in(const InflowSettings& s, const Aabb& box, const Model& model) {
 
 namespace scenarios {
 
-std::string region_shortfall(const InflowSettings& s, const Shape& shape, const Quat& orientation,
-                             const Model& model) {
+std::string region_shortfall(const InsertionSettings& s, const Shape& shape,
+                             const Quat& orientation, const Model& model) {
   const Shape largest = scaled(shape, s.sizes.largest());
   const double radius = bounding_radius(largest);
   Aabb box{Vec3::Constant(-radius), Vec3::Constant(radius)};
@@ -88,10 +88,10 @@ std::string region_shortfall(const InflowSettings& s, const Shape& shape, const 
 
 Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId first,
                      const Model& model)
-    : settings_(scene.generators[generator].insertion),
+    : settings_(std::get<InsertionSettings>(scene.generators[generator].kind)),
       model_(model),
       first_(first),
-      seed_(scenarios::seed_of(scene, generator)) {
+      seed_(scenarios::seed_of(scene, generator, settings_.seed)) {
   const int material = model.materials.find(settings_.material);
   const double density = model.materials.materials()[material].density;
   const Shape shape = scenarios::GeometryPlan(scene).shape_of_generator(generator, model);
@@ -175,7 +175,7 @@ std::vector<Insertion> make_insertions(const SceneSettings& scene, const Communi
   std::vector<Insertion> insertions;
   const std::vector<GlobalId> first = scenarios::first_ids(scene, comm);
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
-    if (scene.generators[i].type != GeneratorType::insertion) continue;
+    if (!scene.generators[i].is<InsertionSettings>()) continue;
     insertions.emplace_back(scene, i, first[i], model);
   }
   return insertions;

@@ -11,12 +11,12 @@
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "scenarios/make/chain_curve.hpp"
+#include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {
 
 inline constexpr std::string_view kWorld = "world";
 
-inline std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 inline bool is_set(const Vec3& v) { return !v.array().isNaN().any(); }
 
 /// Which body of the case a name means.
@@ -56,15 +56,15 @@ void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string
 /// The key `between`: two different bodies, one of them dynamic.
 void describe_between(SettingsVisitor& visit, const BodyNames& names,
                       std::vector<std::string>& between);
-void describe_factor(SettingsVisitor& visit, FactorEntry& s);
+void describe_factor(SettingsVisitor& visit, FactorSettings& s);
 /// The same of a motor, whose rows may be the target itself.
-void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s);
+void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& s);
 /// One of `forces`.
 void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
-                    ForceEntry& s);
+                    ForceSettings& s);
 
-void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEntry& s);
-void describe_net(SettingsVisitor& visit, NetEntry& s);
+void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s);
+void describe_net(SettingsVisitor& visit, NetSettings& s);
 
 /// Ids of a generator's bodies and of its joints.
 struct JointedBlock {
@@ -72,8 +72,8 @@ struct JointedBlock {
   GlobalId first_joint = 0;
 };
 
-GlobalId n_joints(const ChainEntry& s);
-GlobalId n_joints(const NetEntry& s);
+GlobalId n_joints(const ChainSettings& s);
+GlobalId n_joints(const NetSettings& s);
 /// Of any generator: 0 for those without joints.
 GlobalId n_joints(const GeneratorSettings& g);
 
@@ -89,9 +89,9 @@ void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Qu
                        std::vector<JointConstants>& joints);
 
 /// Centre of knot k.
-Vec3 knot_place(const NetEntry& s, GlobalId k);
+Vec3 knot_place(const NetSettings& s, GlobalId k);
 /// Joints whose home is one of these knots; `body` is the rotation of each knot to the world.
-void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& block, GlobalId first,
-                     GlobalId last, std::vector<JointConstants>& joints);
+void make_net_joints(const NetSettings& s, const Quat& body, const JointedBlock& block,
+                     GlobalId first, GlobalId last, std::vector<JointConstants>& joints);
 
 }  // namespace catena::scenarios

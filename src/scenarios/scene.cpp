@@ -22,23 +22,20 @@ Quat OrientationSettings::value() const {
 }
 
 const std::string& GeneratorSettings::name() const {
-  switch (type) {
-    case GeneratorType::container:
-      return container.name;
-    case GeneratorType::lattice:
-      return lattice.name;
-    case GeneratorType::wall:
-      return wall.name;
-    case GeneratorType::insertion:
-      return insertion.name;
-    case GeneratorType::chain:
-      return chain.name;
-    case GeneratorType::net:
-      return net.name;
-    case GeneratorType::table:
-      break;
-  }
-  return table.name;
+  return std::visit([](const auto& s) -> const std::string& { return s.name; }, kind);
+}
+
+const std::string& GeneratorSettings::material() const {
+  return std::visit([](const auto& s) -> const std::string& { return s.material; }, kind);
+}
+
+const ShapeSettings* GeneratorSettings::shape() const {
+  return std::visit(
+      [](const auto& s) -> const ShapeSettings* {
+        if constexpr (requires { s.shape; }) return &s.shape;
+        return nullptr;
+      },
+      kind);
 }
 
 namespace scenarios {
@@ -168,9 +165,10 @@ void set_materials(const SceneSettings& scene, Model& model) {
 void add_table_geometries(const SceneSettings& scene, const Communicator& comm, Model& model) {
   all_or_none(comm, [&] {
     for (const GeneratorSettings& g : scene.generators) {
-      if (g.type != GeneratorType::table) continue;
+      const auto* table = std::get_if<TableSettings>(&g.kind);
+      if (table == nullptr) continue;
       const auto first = narrow<std::int32_t>(model.geometries.size());
-      for (Geometry& geometry : scenarios::table_geometries(g.table.file, first))
+      for (Geometry& geometry : scenarios::table_geometries(table->file, first))
         model.geometries.push_back(std::move(geometry));
     }
   });
@@ -207,8 +205,8 @@ void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& mo
     model.joint_names.add(id, 1, name, false);
     model.joint_places.add(id++, 1, place, false);
   };
-  for (const JointEntry& s : scene.joints) add(s.name, s.place);
-  for (const ForceEntry& s : scene.forces) {
+  for (const JointSettings& s : scene.joints) add(s.name, s.place);
+  for (const ForceSettings& s : scene.forces) {
     const bool is_joint = s.type != ForceType::force && s.type != ForceType::torque;
     if (is_joint) add(s.name, s.place);
   }
@@ -253,9 +251,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
 
 namespace scenarios {
 
-std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator) {
-  const GeneratorSettings& g = scene.generators[generator];
-  const std::int64_t own = g.type == GeneratorType::insertion ? g.insertion.seed : g.lattice.seed;
+std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator, std::int64_t own) {
   if (own >= 0) return static_cast<std::uint64_t>(own);
   return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
 }
@@ -271,12 +267,13 @@ std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& 
 GlobalId bodies_at_start(const SceneSettings& scene, const Model& model) {
   GlobalId bodies = total_bodies(model);
   for (const GeneratorSettings& g : scene.generators)
-    if (g.type == GeneratorType::insertion) bodies -= g.insertion.count;
+    if (g.is<InsertionSettings>()) bodies -= scenarios::count_of(g);
   return bodies;
 }
 
-Model make_model(const SceneSettings& scene, const Communicator& comm) {
+Model make_model(const SceneSettings& scene, const Communicator& comm, bool deterministic) {
   Model model;
+  model.deterministic = deterministic;
   model.warnings = scene.hints;
   model.gravity = scene.gravity;
   model.planar = scene.dimension == 2;
@@ -299,9 +296,10 @@ Model make_model(const SceneSettings& scene, const Communicator& comm) {
     const GeneratorSettings& g = scene.generators[i];
     model.names.add(blocks[i].first, blocks[i].count, scenarios::stem_of(g, i), true);
     model.places.add(blocks[i].first, blocks[i].count, g.place, false);
-    if (g.type != GeneratorType::container) continue;
+    const auto* container = std::get_if<ContainerSettings>(&g.kind);
+    if (container == nullptr) continue;
     const std::size_t before = model.unbounded.size();
-    add_walls(g.container, blocks[i].first, model);
+    add_walls(*container, blocks[i].first, model);
     for (std::size_t k = before; k < model.unbounded.size(); ++k) {
       model.unbounded[k].constants.collides = g.collide;
       model.unbounded[k].constants.group = group_of(groups, g.group);

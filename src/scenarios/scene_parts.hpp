@@ -2,11 +2,17 @@
 #pragma once
 
 #include <functional>
+#include <span>
 
 #include "catena/base/error.hpp"
 #include "catena/scenarios/scene.hpp"
 
 namespace catena::scenarios {
+
+/// Bodies that one generator may make; ids and memory end before.
+inline constexpr double kMaxBodies = 1e12;
+
+inline std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
 BodyKind kind_of(const BodySettings& s);
 /// Of a shape that its numbers describe whole.

@@ -1,13 +1,12 @@
 #include "catena/simulation/case.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "catena/io/yaml_settings.hpp"
 
@@ -27,12 +26,6 @@ void describe_name(SettingsVisitor& visit, CaseSettings& s) {
   }
 }
 
-std::string number_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
 /// Whether `whole` is `step` times a whole number, but for round-off.
 bool is_multiple(double whole, double step) {
   const double times = whole / step;
@@ -43,26 +36,25 @@ bool is_multiple(double whole, double step) {
 void hint_at_steps(SettingsVisitor& visit, const TimeSettings& s) {
   constexpr double kLongest = 1.0, kManySteps = 1e9, kDay = 86400.0, kQuick = 1e-6;
   if (s.step > kLongest)
-    visit.hint("step", "bodies fall by " + number_text(9.81 * s.step * s.step) +
-                           " m in the first step; write " + number_text(s.step) + " ms or " +
-                           number_text(s.step) + " us if that is meant");
+    visit.hint("step", "bodies fall by " + short_text(9.81 * s.step * s.step) +
+                           " m in the first step; write " + short_text(s.step) + " ms or " +
+                           short_text(s.step) + " us if that is meant");
   const double steps = s.end / s.step;
   if (steps > kManySteps)
-    visit.hint("end", "the run has " + number_text(steps) + " steps of " + number_text(s.step) +
-                          " s, " + number_text(kQuick * steps / kDay) +
+    visit.hint("end", "the run has " + short_text(steps) + " steps of " + short_text(s.step) +
+                          " s, " + short_text(kQuick * steps / kDay) +
                           " days at 1 us a step; numbers without unit are in s: write " +
-                          number_text(s.end) + " ms or " + number_text(s.end) +
+                          short_text(s.end) + " ms or " + short_text(s.end) +
                           " us if that is meant");
   else if (s.end > 0.0 && !is_multiple(s.end, s.step))
-    visit.hint("end", "is no multiple of time.step: the run does " +
-                          number_text(std::round(steps)) + " steps and ends at " +
-                          number_text(std::round(steps) * s.step) + " s");
+    visit.hint("end", "is no multiple of time.step: the run does " + short_text(std::round(steps)) +
+                          " steps and ends at " + short_text(std::round(steps) * s.step) + " s");
 }
 
 /// What becomes of an interval of the output that is no multiple of the step.
 void hint_at_interval(SettingsVisitor& visit, const char* key, double interval, double step) {
   if (!std::isfinite(interval) || is_multiple(interval, step)) return;
-  visit.hint(key, "is no multiple of time.step (" + number_text(step) + " s): " +
+  visit.hint(key, "is no multiple of time.step (" + short_text(step) + " s): " +
                       (interval < step ? "output comes with every step"
                                        : "output comes with the first step at or after each "
                                          "multiple of it"));
@@ -107,7 +99,7 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
     refuse("all solvers but gauss_seidel and jacobi", "set solver.method to gauss_seidel");
   if (s.solver.gauss_seidel.formulation == Formulation::residual)
     refuse("solver.formulation: residual", "set it to velocity");
-  if (!std::isnan(s.solver.gauss_seidel.stop.time_limit))
+  if (!std::isnan(s.solver.stop.time_limit))
     refuse("solver.time_limit", "limit solver.max_iterations instead");
   if (s.time.stepper == StepperKind::natural)
     refuse("time.stepper: natural", "use time.stepper: spook");
@@ -115,7 +107,7 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
     refuse("parallel.weights: measured", "set it to counted");
   if (s.parallel.subdomains > 0) refuse("parallel.subdomains", "set parallel.tile_bodies instead");
   if (std::any_of(s.generators.begin(), s.generators.end(),
-                  [](const GeneratorSettings& g) { return g.type == GeneratorType::insertion; }))
+                  [](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
     refuse("insertions, which follow what ranks own", "let all bodies be there from the start");
 }
 
@@ -163,14 +155,14 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s, const TimeSettin
 }
 
 /// Ways to treat joints that stepper `natural` has no use for, in the section `solver`.
-void refuse_for_natural(SettingsVisitor& visit, const SolverSettings& s) {
-  if (s.gauss_seidel.joints.method == JointMethod::iterative) {
+void refuse_for_natural(SettingsVisitor& visit, const CaseSettings& s) {
+  if (s.solver.joints.method == JointMethod::iterative) {
     visit.reject("joints.method",
                  "`iterative` does not solve joints exactly, as time.stepper: "
                  "natural needs",
                  "set it to auto, chain or direct");
   }
-  if (!std::isnan(s.projection)) {
+  if (!std::isnan(s.step_solve.projection)) {
     visit.reject("joints.projection", "is not for time.stepper: natural",
                  "time.natural.baumgarte holds positions");
   }
@@ -194,27 +186,27 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(body.motion_file, directory);
   }
   for (GeneratorSettings& g : s.generators) {
-    resolve_file(g.table.file, directory);
-    resolve_files(g.lattice.shape, directory);
-    resolve_files(g.insertion.shape, directory);
-    resolve_files(g.chain.shape, directory);
-    resolve_files(g.net.shape, directory);
+    std::visit(
+        [&](auto& kind) {
+          if constexpr (requires { kind.file; }) resolve_file(kind.file, directory);
+          if constexpr (requires { kind.shape; }) resolve_files(kind.shape, directory);
+        },
+        g.kind);
   }
-  for (JointEntry& joint : s.joints) {
+  for (JointSettings& joint : s.joints) {
     resolve_file(joint.first.motor.table.file, directory);
     resolve_file(joint.second.motor.table.file, directory);
   }
-  for (ForceEntry& force : s.forces) resolve_file(force.table.file, directory);
+  for (ForceSettings& force : s.forces) resolve_file(force.table.file, directory);
 }
 
-}  // namespace
-
-void describe(SettingsVisitor& visit, SolverSettings& s) {
-  visit.choose("method", s.method, kSolverNames,
+/// The keys of `solver:`.
+void describe_solver(SettingsVisitor& visit, SolverSettings& solver, StepSolveSettings& s) {
+  visit.choose("method", solver.method, kSolverNames,
                {.help = "how contacts are solved (docs/choosing-a-solver.md)"});
-  describe(visit, static_cast<MethodSettings&>(s));
+  describe(visit, solver);
   visit.section("joints", {.help = "how joints are solved"}, [&] {
-    describe(visit, s.gauss_seidel.joints);
+    describe(visit, solver.joints);
     visit.visit("projection", s.projection,
                 {.unit = "m",
                  .min = 0,
@@ -233,6 +225,8 @@ void describe(SettingsVisitor& visit, SolverSettings& s) {
   visit.choose("on_missed_tolerance", s.on_missed_tolerance, kAnswers,
                {.help = "when a step misses its tolerance: `stop` ends the run with exit code 4"});
 }
+
+}  // namespace
 
 void describe(SettingsVisitor& visit, CaseSettings& s) {
   int schema = 1;
@@ -254,8 +248,8 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
                                   : "leave it out, or use time.stepper: spook");
   }
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
-    describe(visit, s.solver);
-    if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s.solver);
+    describe_solver(visit, s.solver, s.step_solve);
+    if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s);
     const LocalSolve local = s.solver.gauss_seidel.local;
     const bool ccp = s.contact.law == ContactLaw::ccp;
     if (local == LocalSolve::cone && !ccp) {

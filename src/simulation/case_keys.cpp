@@ -25,39 +25,14 @@ const GeneratorSettings* generator_of(const CaseSettings& settings, const Model&
   return nullptr;
 }
 
-const std::string& material_of(const GeneratorSettings& g) {
-  switch (g.type) {
-    case GeneratorType::container:
-      return g.container.material;
-    case GeneratorType::lattice:
-      return g.lattice.material;
-    case GeneratorType::wall:
-      return g.wall.material;
-    case GeneratorType::table:
-      return g.table.material;
-    case GeneratorType::insertion:
-      return g.insertion.material;
-    case GeneratorType::chain:
-      return g.chain.material;
-    case GeneratorType::net:
-      break;
-  }
-  return g.net.material;
-}
-
-const char* place_of(GeneratorType type) {
-  switch (type) {
-    case GeneratorType::container:
-      return ".origin";
-    case GeneratorType::lattice:
-      return ".spacing";
-    case GeneratorType::wall:
-      return ".gap";
-    case GeneratorType::table:
-      return ".file";
-    default:
-      return "";
-  }
+/// The key under a generator that says where its bodies stand.
+const char* place_of(const ContainerSettings&) { return ".origin"; }
+const char* place_of(const LatticeSettings&) { return ".spacing"; }
+const char* place_of(const WallSettings&) { return ".gap"; }
+const char* place_of(const TableSettings&) { return ".file"; }
+template <class Kind>
+const char* place_of(const Kind&) {
+  return "";
 }
 
 }  // namespace
@@ -73,7 +48,10 @@ std::string place_key(const CaseSettings& settings, const Model& model, GlobalId
   std::string path;
   if (listed(settings, body) != nullptr) return body_key(settings, model, body) + ".position";
   const GeneratorSettings* generator = generator_of(settings, model, body, path);
-  return body_key(settings, model, body) + (generator != nullptr ? place_of(generator->type) : "");
+  return body_key(settings, model, body) +
+         (generator == nullptr
+              ? ""
+              : std::visit([](const auto& s) { return place_of(s); }, generator->kind));
 }
 
 std::string place_keys(const CaseSettings& settings, const Model& model, GlobalId a, GlobalId b) {
@@ -88,7 +66,7 @@ std::string mass_key(const CaseSettings& settings, const Model& model, GlobalId 
   const GeneratorSettings* generator =
       s != nullptr ? nullptr : generator_of(settings, model, body, path);
   const std::string material =
-      s != nullptr ? s->material : (generator != nullptr ? material_of(*generator) : "");
+      s != nullptr ? s->material : (generator != nullptr ? generator->material() : "");
   return material.empty() ? body_key(settings, model, body) : "materials." + material + ".density";
 }
 

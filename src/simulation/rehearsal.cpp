@@ -21,7 +21,7 @@ void refuse_unused_options(const Communicator& comm, const CaseSettings& setting
 std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& settings,
                                   GlobalId most_bodies) {
   {
-    const Model model = make_model(settings, comm);
+    const Model model = make_model(settings, comm, settings.parallel.deterministic);
     const GlobalId bodies = bodies_at_start(settings, model);
     if (bodies > most_bodies * comm.size()) {
       make_insertions(settings, comm, model);
@@ -39,14 +39,14 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
   // what a first step refuses shows whatever its accuracy
   constexpr int kSweeps = 50;
   CaseSettings tried = settings;
-  int& sweeps = tried.solver.stop().max_iterations;
+  int& sweeps = tried.solver.stop.max_iterations;
   sweeps = std::min(sweeps, kSweeps);
   Simulation simulation(comm, tried);
   if (simulation.n_steps() > 0) {
     simulation.step();
     refuse_unused_options(comm, settings);
   }
-  std::vector<std::string> remarks = simulation.model().warnings;
+  std::vector<std::string> remarks = simulation.warnings();
   const std::string overlaps = overlaps_at_start(comm, settings, simulation.model());
   if (!overlaps.empty()) remarks.push_back(overlaps);
   const std::string few = few_bodies_warning(

@@ -14,11 +14,11 @@ namespace catena {
 
 namespace {
 
-std::unique_ptr<Solver> make_step_solver(MethodSettings settings, const Watch& watch) {
-  settings.stop().watch = &watch;
+std::unique_ptr<Solver> make_step_solver(SolverSettings settings, const Watch& watch) {
+  settings.stop.watch = &watch;
   // what a step shows of its errors
-  settings.stop().history_set = ErrorSet::energy;
-  settings.stop().report_set = ErrorSet::natural_map;
+  settings.stop.history_set = ErrorSet::energy;
+  settings.stop.report_set = ErrorSet::natural_map;
   return make_solver(settings);
 }
 
@@ -28,37 +28,38 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
   const CaseSettings& s = settings_;
   if (s.time.stepper == StepperKind::natural)
     return std::make_unique<NaturalStepper>(comm_, model_, s.time.step, s.time.natural,
-                                            s.solver.gauss_seidel.joints, &watch_);
+                                            s.solver.joints, &watch_);
   return std::make_unique<SemiImplicitStepper>(
       comm_, model_,
-      StepperSettings{s.time.stepper, s.time.step, s.solver.warm_start, s.solver.projection,
-                      s.solver.geometric_stiffness},
+      StepperSettings{s.time.stepper, s.time.step, s.step_solve.warm_start, s.step_solve.projection,
+                      s.step_solve.geometric_stiffness},
       make_step_solver(s.solver, watch_));
 }
 
 void Simulation::begin() {
-  model_.deterministic = settings_.parallel.deterministic;
   if (settings_.solver.method == SolverMethod::gauss_seidel &&
       settings_.solver.gauss_seidel.formulation == Formulation::residual && number_of_parts() > 1) {
     throw Error("`residual` runs on one subdomain only", "solver.formulation",
                 "use formulation: velocity, or set parallel.subdomains to 1");
   }
   set_petsc_options(comm_, settings_.solver.petsc);
-  inflow_ = std::make_unique<Inflow>(comm_, settings_, model_);
 }
 
 Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) try
-    : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
+    : comm_(comm),
+      settings_(settings),
+      model_(make_model(settings, comm, settings.parallel.deterministic)),
+      warnings_(model_.warnings),
+      changes_(comm_, settings_, model_) {
   const double start_wall = wall_seconds();
   begin();
   const MemoryNeed need = memory_need(comm_, settings_, model_);
   refuse_beyond_memory(need);
   if (std::string warning = memory_warning(need); !warning.empty())
-    model_.warnings.push_back(std::move(warning));
+    warnings_.push_back(std::move(warning));
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
-  state_.inflow.resize(inflow_->insertions().size());
-  state_.outflow.resize(settings_.outflow.size());
+  changes_.begin(state_);
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
   state_.audit.initial_energy = start.kinetic + start.potential;
 
@@ -85,7 +86,7 @@ std::int64_t Simulation::n_steps() const {
 
 int Simulation::number_of_parts() const {
   if (model_.deterministic) return count_tiles(comm_, bodies_, settings_.parallel.tile_bodies);
-  return settings_.parallel.subdomains > 0 ? settings_.parallel.subdomains : comm_.size();
+  return subdomains_of(settings_.parallel, comm_.size());
 }
 
 void Simulation::distribute() {
@@ -112,12 +113,9 @@ void Simulation::renew_order() {
   migrate(comm_, bodies_, state_, part, number_of_parts());
 }
 
-void Simulation::apply_inflow_outflow() {
+void Simulation::apply_changes() {
   const ScopedTimer timer(loop_times_.flow);
-  std::int64_t& flowed = state_.balance.flowed;
-  flowed += remove_outflow(comm_, model_, settings_.outflow, bodies_, state_, &staying_);
-  if (inflow_->none()) return;
-  flowed += inflow_->insert(settings_.time.step, number_of_parts(), bodies_, state_);
+  changes_.apply(bodies_, state_);
 }
 
 void Simulation::maybe_rebalance() {
@@ -176,7 +174,7 @@ const StepReport& Simulation::step() {
   loop_times_ = {};
   // a step that was broken off and is made again
   if (state_.prepared != state_.step) {
-    apply_inflow_outflow();
+    apply_changes();
     maybe_rebalance();
     state_.prepared = state_.step;
   }

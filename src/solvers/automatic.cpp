@@ -1,12 +1,11 @@
 #include "catena/solvers/automatic.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <vector>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "solvers/work_estimate.hpp"
@@ -34,12 +33,6 @@ constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
 /// Of sums of iterations that are parts of a sweep.
 constexpr double kRounding = 1e-6;
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 /// Iterations that bring the metric from its last value to `threshold` at the rate of the last half
 /// of the history; infinite where it does not fall.
@@ -71,10 +64,11 @@ bool stuck(std::span<const HistoryEntry> history, Metric metric) {
 
 class Automatic final : public Solver {
  public:
-  explicit Automatic(const MethodSettings& settings)
+  explicit Automatic(const SolverSettings& settings)
       : settings_(settings),
-        goal_(settings.stop()),
-        gauss_seidel_(make_gauss_seidel(watched_gauss_seidel())) {}
+        goal_(settings.stop_rule()),
+        gauss_seidel_(make_gauss_seidel(stop_of_sweeps(), settings.joints, settings.gauss_seidel)) {
+  }
   std::string_view name() const override { return "auto"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -86,7 +80,7 @@ class Automatic final : public Solver {
   }
 
  private:
-  GaussSeidelSettings watched_gauss_seidel();
+  StopRule stop_of_sweeps();
   bool give_up_sweeps(std::span<const HistoryEntry> history, double threshold) const;
   bool give_up_products(std::span<const HistoryEntry> history, double threshold) const;
   StopRule stop_of_rest(const ConstraintProblem& problem) const;
@@ -110,7 +104,7 @@ class Automatic final : public Solver {
     return total_.status == SolveStatus::converged || total_.status == SolveStatus::time_limit;
   }
 
-  MethodSettings settings_;
+  SolverSettings settings_;
   StopRule goal_;  ///< of the solve under way
   std::unique_ptr<Solver> gauss_seidel_;
   // of the solve under way
@@ -121,12 +115,12 @@ class Automatic final : public Solver {
   std::vector<double> best_;  ///< impulses of total_.errors
 };
 
-GaussSeidelSettings Automatic::watched_gauss_seidel() {
-  GaussSeidelSettings settings = settings_.gauss_seidel;
-  settings.stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
+StopRule Automatic::stop_of_sweeps() {
+  StopRule stop = goal_;
+  stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
     return give_up_sweeps(history, threshold);
   };
-  return settings;
+  return stop;
 }
 
 /// Sweeps are for what a few of them solve; the methods that come after them have to be worth it.
@@ -202,42 +196,38 @@ void Automatic::run(Solver& solver, double unit, const ConstraintProblem& proble
 
 void Automatic::try_products(const ConstraintProblem& problem, bool to_the_end,
                              std::span<double> impulses, std::span<double> velocities) {
-  ApgdSettings settings = settings_.apgd;
-  settings.joints = settings_.gauss_seidel.joints;
-  settings.stop = stop_of_rest(problem);
-  settings.stop.max_iterations = iterations_in(sweeps_left(), product_unit());
-  settings.stop.check_interval *= 2;  // an evaluation takes as long as several products
+  StopRule stop = stop_of_rest(problem);
+  stop.max_iterations = iterations_in(sweeps_left(), product_unit());
+  stop.check_interval *= 2;  // an evaluation takes as long as several products
   if (!to_the_end) {
-    settings.stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
+    stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
       return give_up_products(history, threshold);
     };
   }
-  run(*make_apgd(settings), product_unit(), problem, impulses, velocities);
+  run(*make_apgd(stop, settings_.joints, settings_.apgd), product_unit(), problem, impulses,
+      velocities);
 }
 
 void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> impulses,
                             std::span<double> velocities) {
   const Metric metric = goal_.metric;
-  const auto give_up = [metric](std::span<const HistoryEntry> history, double) {
-    return stuck(history, metric);
+  const auto stop_of_steps = [&] {
+    StopRule stop = stop_of_rest(problem);
+    stop.max_iterations = std::min(iterations_in(sweeps_left(), newton_unit()), kMaxNewtonSteps);
+    stop.give_up = [metric](std::span<const HistoryEntry> history, double) {
+      return stuck(history, metric);
+    };
+    return stop;
   };
+  InteriorPointSettings settings = settings_.interior_point;
   if (problem.law != ContactLaw::ccp) {
-    ProximalNewtonSettings settings;
-    settings.stop = stop_of_rest(problem);
-    settings.stop.max_iterations =
-        std::min(iterations_in(sweeps_left(), newton_unit()), kMaxNewtonSteps);
-    settings.stop.give_up = give_up;
-    settings.linear = settings_.interior_point.linear;
-    run(*make_proximal_newton(settings), newton_unit(), problem, impulses, velocities);
+    run(*make_proximal_newton(stop_of_steps(), settings.linear), newton_unit(), problem, impulses,
+        velocities);
     if (over() || !newton_fits()) return;
   }
-  InteriorPointSettings settings = settings_.interior_point;
   settings.form = InteriorPointForm::cone;
-  settings.stop = stop_of_rest(problem);
-  settings.stop.max_iterations =
-      std::min(iterations_in(sweeps_left(), newton_unit()), kMaxNewtonSteps);
-  settings.stop.give_up = give_up;
-  run(*make_interior_point(settings), newton_unit(), problem, impulses, velocities);
+  run(*make_interior_point(stop_of_steps(), settings), newton_unit(), problem, impulses,
+      velocities);
 }
 
 /// Collective. The methods after the sweeps in turn, from the cheapest, until the goal is met.
@@ -273,7 +263,7 @@ void Automatic::reach_scaled(const ConstraintProblem& problem, std::span<double>
   goal_.relative_tolerance = 0.0;
   goal_.absolute_tolerance = kScaledTolerance * asked;
   total_.status = SolveStatus::iteration_limit;
-  total_.reason += "; scaled is still " + number(found.scaled);
+  total_.reason += "; scaled is still " + short_text(found.scaled, 3);
   climb(problem, impulses, velocities);
   total_.status = SolveStatus::converged;
   if (total_.errors.siconos <= std::max(asked, found.siconos)) return;
@@ -286,7 +276,7 @@ SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double>
   started_ = wall_seconds();
   total_ = {};
   work_ = estimate_work(problem);
-  goal_ = settings_.stop();
+  goal_ = settings_.stop_rule();
   used_ = 0.0;
   run(*gauss_seidel_, 1.0, problem, impulses, velocities);
   if (!over() && total_.status != SolveStatus::breakdown) climb(problem, impulses, velocities);
@@ -302,7 +292,7 @@ SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double>
 
 }  // namespace
 
-std::unique_ptr<Solver> make_automatic(const MethodSettings& settings) {
+std::unique_ptr<Solver> make_automatic(const SolverSettings& settings) {
   return std::make_unique<Automatic>(settings);
 }
 

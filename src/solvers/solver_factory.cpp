@@ -5,7 +5,8 @@
 
 namespace catena {
 
-void describe(SettingsVisitor& visit, MethodSettings& s) {
+void describe(SettingsVisitor& visit, SolverSettings& s) {
+  describe(visit, s.stop);
   describe(visit, s.gauss_seidel);
   describe(visit, s.petsc);
   visit.section("jacobi", {.help = "of method jacobi"}, [&] { describe(visit, s.jacobi); });
@@ -15,24 +16,25 @@ void describe(SettingsVisitor& visit, MethodSettings& s) {
   visit.section("dantzig", {.help = "of method dantzig"}, [&] { describe(visit, s.dantzig); });
 }
 
-std::unique_ptr<Solver> make_solver(const MethodSettings& settings) {
-  // one stop rule and one way to solve joints, whatever the method
-  MethodSettings s = settings;
-  if (s.stop().max_iterations == kUsualIterations)
-    s.stop().max_iterations = s.method == SolverMethod::automatic ? kUsualAutomatic : kUsualSweeps;
-  s.jacobi.stop = s.apgd.stop = s.interior_point.stop = s.dantzig.stop = s.stop();
-  s.jacobi.joints = s.apgd.joints = s.gauss_seidel.joints;
+StopRule SolverSettings::stop_rule() const {
+  StopRule rule = stop;
+  if (rule.max_iterations == kUsualIterations)
+    rule.max_iterations = method == SolverMethod::automatic ? kUsualAutomatic : kUsualSweeps;
+  return rule;
+}
+
+std::unique_ptr<Solver> make_solver(const SolverSettings& s) {
   switch (s.method) {
     case SolverMethod::gauss_seidel:
-      return make_gauss_seidel(s.gauss_seidel);
+      return make_gauss_seidel(s.stop_rule(), s.joints, s.gauss_seidel);
     case SolverMethod::jacobi:
-      return make_jacobi(s.jacobi);
+      return make_jacobi(s.stop_rule(), s.joints, s.jacobi);
     case SolverMethod::apgd:
-      return make_apgd(s.apgd);
+      return make_apgd(s.stop_rule(), s.joints, s.apgd);
     case SolverMethod::interior_point:
-      return make_interior_point(s.interior_point);
+      return make_interior_point(s.stop_rule(), s.interior_point);
     case SolverMethod::dantzig:
-      return make_dantzig(s.dantzig);
+      return make_dantzig(s.stop_rule(), s.dantzig);
     case SolverMethod::automatic:
       return make_automatic(s);
   }

@@ -21,7 +21,7 @@ void SemiImplicitStepper::note_forbidden(const Bodies& bodies, const State& stat
   const GlobalId id = joints_.start_slips(bodies, local, *problem_, rhs, largest);
   const double over_all = comm_.max(largest);
   if (!(over_all > kTyped)) return;
-  JointSystem system{JointSettings{}};
+  JointSystem system{JointSolverSettings{}};
   if (!system.prepare(*problem_)) return;
   system.move(*problem_, rhs, changes);
   double lost = 0.0;

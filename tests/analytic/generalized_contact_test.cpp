@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/hand_problems.hpp"
 #include "support/method_under_test.hpp"
 #include "support/reference.hpp"
@@ -18,7 +18,7 @@ using test::Scene;
 using test::Solved;
 
 Solved solve(const ConstraintProblem& problem, std::vector<double> guess = {}) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 1e-13;

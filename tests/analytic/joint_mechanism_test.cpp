@@ -175,7 +175,7 @@ void expect_momenta_kept(Simulation& sim, int n_steps, double linear_scale, doub
               linear / linear_scale, angular / angular_scale, told.norm() / angular_scale);
   EXPECT_LT(linear / linear_scale, 1e-12);
   EXPECT_LT(angular / angular_scale, 1e-12);
-  if (std::isnan(sim.settings().solver.projection)) {
+  if (std::isnan(sim.settings().step_solve.projection)) {
     EXPECT_EQ(told.norm(), 0.0);
   } else {
     EXPECT_GT(told.norm() / angular_scale, 1e-6);

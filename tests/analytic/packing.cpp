@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace catena::testing {
 
@@ -19,14 +19,14 @@ constexpr double kDiameter = 1.0;  // m, mean
 double sphere_volume(double r) { return 4.0 / 3.0 * M_PI * r * r * r; }
 
 std::unique_ptr<Solver> solver_with(int sweeps) {
-  GaussSeidelSettings s;
+  SolverSettings s;
   s.stop.metric = Metric::natural_map;
   s.stop.relative_tolerance = 1e-9;
   s.stop.absolute_tolerance = 0.0;
   s.stop.max_iterations = sweeps;
   s.stop.check_interval = std::max(10, sweeps / 10);
   s.stop.keep_best = false;
-  return make_gauss_seidel(s);
+  return make_solver(s);
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ TEST(Table, LegForcesBalanceTheLoadWithinTheirIndeterminacy) {
       contact.friction = 0.3;
       problem.contacts.push_back(contact);
     }
-    GaussSeidelSettings settings;
+    SolverSettings settings;
     settings.stop.metric = Metric::natural_map;
     settings.stop.relative_tolerance = 0.0;
     settings.stop.absolute_tolerance = 1e-13;

@@ -3,19 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace catena {
 namespace {
 
 SolveReport sweep(const ConstraintProblem& problem, int sweeps) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.max_iterations = sweeps;
   settings.stop.relative_tolerance = settings.stop.absolute_tolerance = 0.0;
   settings.stop.check_interval = 1 << 30;
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  return make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+  return make_solver(settings)->solve(problem, impulses, velocities);
 }
 
 TEST(SweepCounts, SolvesOfBothNumbersEvaluateTheErrorEquallyOften) {

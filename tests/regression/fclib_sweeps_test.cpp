@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catena/io/fclib.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace catena {
 namespace {
@@ -39,7 +39,7 @@ SolveReport solve(const std::string& name, double tolerance, int max_sweeps) {
   FclibInfo info;
   const ConstraintProblem problem = read_fclib(
       Communicator::self(), std::string(CATENA_TEST_DATA) + "/fclib/" + name + ".hdf5", info);
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.metric = Metric::siconos;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = tolerance;
@@ -47,7 +47,7 @@ SolveReport solve(const std::string& name, double tolerance, int max_sweeps) {
   settings.stop.check_interval = 1;
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()));
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  return make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+  return make_solver(settings)->solve(problem, impulses, velocities);
 }
 
 TEST(FclibProblems, GaussSeidelNeedsAtMostHalfAsManySweepsMoreThanSiconosNsgs) {

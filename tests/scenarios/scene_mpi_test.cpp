@@ -17,20 +17,19 @@ class SceneTest : public testing::Test {
  protected:
   SceneTest() { scene_.materials = {{"glass", kDensity, 0.4, 0.5}, {"steel", 7800.0, 0.9, 0.5}}; }
 
-  GeneratorSettings& add(GeneratorType type) {
-    scene_.generators.emplace_back();
-    scene_.generators.back().type = type;
-    return scene_.generators.back();
+  template <class Kind>
+  Kind& add() {
+    return scene_.generators.emplace_back().kind.emplace<Kind>();
   }
   void add_container() {
-    ContainerSettings& c = add(GeneratorType::container).container;
+    ContainerSettings& c = add<ContainerSettings>();
     c.name = "bin";
     c.material = "steel";
     c.size = Vec3(2, 3, std::numeric_limits<double>::infinity());
     c.origin = Vec3(-1, 0, 0.5);
   }
   LatticeSettings& add_lattice() {
-    LatticeSettings& l = add(GeneratorType::lattice).lattice;
+    LatticeSettings& l = add<LatticeSettings>();
     l.name = "grains";
     l.material = "glass";
     l.shape.type = ShapeType::sphere;
@@ -107,7 +106,7 @@ TEST_F(SceneTest, ContainerHasAFloorAndFourWallsFacingInwards) {
 
 TEST_F(SceneTest, FiniteHeightMakesALid) {
   add_container();
-  scene_.generators[0].container.size[2] = 4.0;
+  std::get<ContainerSettings>(scene_.generators[0].kind).size[2] = 4.0;
 
   generate();
 
@@ -171,7 +170,7 @@ TEST_F(SceneTest, JittersStayWithinTheirBoundsFillThemAndDependOnTheSeedAlone) {
   ASSERT_EQ(again.size(), all.size() + 1);
   EXPECT_EQ(again[500].state.pose.p, all[499].state.pose.p);
 
-  scene_.generators[0].lattice.seed = 6;
+  std::get<LatticeSettings>(scene_.generators[0].kind).seed = 6;
   bodies_ = {};
   state_ = {};
   generate();
@@ -179,7 +178,7 @@ TEST_F(SceneTest, JittersStayWithinTheirBoundsFillThemAndDependOnTheSeedAlone) {
 }
 
 TEST_F(SceneTest, WallIsARunningBondWithFlushEnds) {
-  WallSettings& w = add(GeneratorType::wall).wall;
+  WallSettings& w = add<WallSettings>();
   w.name = "wall";
   w.material = "glass";
   w.brick = Vec3(0.2, 0.1, 0.06);
@@ -220,7 +219,7 @@ TEST_F(SceneTest, WallIsARunningBondWithFlushEnds) {
 }
 
 TEST_F(SceneTest, WallTurnsWithItsDirection) {
-  WallSettings& w = add(GeneratorType::wall).wall;
+  WallSettings& w = add<WallSettings>();
   w.material = "glass";
   w.brick = Vec3(0.2, 0.1, 0.06);
   w.along = 2;
@@ -276,7 +275,7 @@ class TableTest : public SceneTest {
     if (comm_.rank() == 0) std::ofstream(file_) << text;
     comm_.barrier();
     scene_.generators.clear();
-    TableSettings& t = add(GeneratorType::table).table;
+    TableSettings& t = add<TableSettings>();
     t.material = "glass";
     t.file = file_;
     bodies_ = {};
@@ -343,7 +342,7 @@ TEST_F(TableTest, ErrorsNameFileAndLineOnEveryRank) {
 }
 
 TEST_F(SceneTest, MissingTableIsAnInputError) {
-  TableSettings& t = add(GeneratorType::table).table;
+  TableSettings& t = add<TableSettings>();
   t.material = "glass";
   t.file = "no/such/table.csv";
 

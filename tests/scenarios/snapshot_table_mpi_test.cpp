@@ -30,6 +30,11 @@ class SnapshotTable : public testing::Test {
     if (comm_.rank() == 0) fs::remove_all(directory_);
   }
 
+  template <class Kind>
+  static Kind& add(SceneSettings& scene) {
+    return scene.generators.emplace_back().kind.emplace<Kind>();
+  }
+
   /// Planes, a fixed box and a kinematic sphere among and before more spheres and bricks than are
   /// read at once.
   static SceneSettings first_scene(int layers) {
@@ -47,27 +52,21 @@ class SnapshotTable : public testing::Test {
       b.mass = i == 2 ? 99.0 : kNone;
       scene.bodies.push_back(b);
     }
-    GeneratorSettings grains;
-    grains.type = GeneratorType::lattice;
-    grains.lattice.material = "glass";
-    grains.lattice.shape.type = ShapeType::sphere;
-    grains.lattice.shape.radius = 0.1;
-    grains.lattice.radius_jitter = 0.3;
-    grains.lattice.count = {20, 20, layers};
-    grains.lattice.spacing = Vec3(0.3, 0.3, 0.3);
-    scene.generators.push_back(grains);
-    GeneratorSettings bin;
-    bin.type = GeneratorType::container;
-    bin.container.material = "glass";
-    bin.container.size = Vec3(1, 1, 1);
-    scene.generators.push_back(bin);
-    GeneratorSettings wall;
-    wall.type = GeneratorType::wall;
-    wall.wall.material = "glass";
-    wall.wall.brick = Vec3(0.2, 0.1, 0.06);
-    wall.wall.along = 3;
-    wall.wall.height = 3;
-    scene.generators.push_back(wall);
+    auto& grains = add<LatticeSettings>(scene);
+    grains.material = "glass";
+    grains.shape.type = ShapeType::sphere;
+    grains.shape.radius = 0.1;
+    grains.radius_jitter = 0.3;
+    grains.count = {20, 20, layers};
+    grains.spacing = Vec3(0.3, 0.3, 0.3);
+    auto& bin = add<ContainerSettings>(scene);
+    bin.material = "glass";
+    bin.size = Vec3(1, 1, 1);
+    auto& wall = add<WallSettings>(scene);
+    wall.material = "glass";
+    wall.brick = Vec3(0.2, 0.1, 0.06);
+    wall.along = 3;
+    wall.height = 3;
     return scene;
   }
 
@@ -100,11 +99,9 @@ class SnapshotTable : public testing::Test {
     scene.bodies[0].material = "steel";
     scene.bodies[0].shape.type = ShapeType::sphere;
     scene.bodies[0].shape.radius = 1.0;
-    GeneratorSettings table;
-    table.type = GeneratorType::table;
-    table.table.material = "glass";
-    table.table.file = file;
-    scene.generators.push_back(table);
+    auto& table = add<TableSettings>(scene);
+    table.material = "glass";
+    table.file = file;
     return scene;
   }
 

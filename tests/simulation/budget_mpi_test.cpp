@@ -17,8 +17,8 @@ CaseSettings heavy_plates(SolverMethod method, int iterations) {
   CaseSettings settings = read_case(
       Communicator::self(), std::string(CATENA_TEST_DATA) + "/trials/box_heavy_plates.yaml");
   settings.solver.method = method;
-  settings.solver.stop().max_iterations = iterations;
-  settings.solver.stop().relative_tolerance = 1e-12;
+  settings.solver.stop.max_iterations = iterations;
+  settings.solver.stop.relative_tolerance = 1e-12;
   return settings;
 }
 
@@ -82,8 +82,8 @@ TEST(Budget, TheUsualNumberDependsOnTheMethod) {
   const Communicator comm = Communicator::world();
   for (const SolverMethod method : {SolverMethod::gauss_seidel, SolverMethod::automatic}) {
     CaseSettings settings = heavy_plates(method, kUsualIterations);
-    settings.solver.stop().relative_tolerance = 0.0;
-    settings.solver.stop().absolute_tolerance = 0.0;
+    settings.solver.stop.relative_tolerance = 0.0;
+    settings.solver.stop.absolute_tolerance = 0.0;
     Simulation sim(comm, settings);
     int most = 0;
     for (int step = 0; step < 9; ++step) most = std::max(most, sim.step().solve.iterations);

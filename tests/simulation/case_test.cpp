@@ -79,15 +79,15 @@ TEST(Case, ReadsValuesInSi) {
   EXPECT_TRUE(s.bodies[2].kinematic);
   EXPECT_DOUBLE_EQ(s.bodies[3].orientation.value().w(), 1.0);
   ASSERT_EQ(s.generators.size(), 4U);
-  EXPECT_TRUE(std::isinf(s.generators[0].container.size[2]));
-  EXPECT_EQ(s.generators[1].lattice.count[2], 5);
-  EXPECT_EQ(s.generators[1].lattice.spacing, Vec3::Constant(0.235));
-  EXPECT_EQ(s.generators[3].table.file, "/data/bodies.csv");
+  EXPECT_TRUE(std::isinf(std::get<ContainerSettings>(s.generators[0].kind).size[2]));
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).count[2], 5);
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).spacing, Vec3::Constant(0.235));
+  EXPECT_EQ(std::get<TableSettings>(s.generators[3].kind).file, "/data/bodies.csv");
   EXPECT_EQ(s.time.stepper, StepperKind::dvi);
   EXPECT_DOUBLE_EQ(s.time.step, 2e-3);
-  EXPECT_DOUBLE_EQ(s.solver.gauss_seidel.stop.absolute_tolerance, 1e-6);
-  EXPECT_DOUBLE_EQ(s.solver.gauss_seidel.stop.time_limit, 90.0);
-  EXPECT_EQ(s.solver.on_missed_tolerance, OnMissedTolerance::stop);
+  EXPECT_DOUBLE_EQ(s.solver.stop.absolute_tolerance, 1e-6);
+  EXPECT_DOUBLE_EQ(s.solver.stop.time_limit, 90.0);
+  EXPECT_EQ(s.step_solve.on_missed_tolerance, OnMissedTolerance::stop);
   EXPECT_EQ(s.parallel.subdomains, 0);
   EXPECT_FALSE(s.output.contacts);
   EXPECT_EQ(s.seed, 3);
@@ -97,8 +97,8 @@ TEST(Case, AbsentKeysKeepTheirDefaults) {
   const CaseSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
 
   EXPECT_EQ(s.gravity, Vec3(0, 0, -9.81));
-  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, kUsualIterations);
-  EXPECT_TRUE(std::isnan(s.solver.gauss_seidel.stop.time_limit));
+  EXPECT_EQ(s.solver.stop.max_iterations, kUsualIterations);
+  EXPECT_TRUE(std::isnan(s.solver.stop.time_limit));
   EXPECT_TRUE(s.bodies.empty());
 }
 
@@ -111,7 +111,7 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
   }
   const CaseSettings again = parse(print_case(parse(kCase)));
   EXPECT_EQ(again.bodies[0].orientation.angle, parse(kCase).bodies[0].orientation.angle);
-  EXPECT_EQ(again.generators[3].table.file, "/data/bodies.csv");
+  EXPECT_EQ(std::get<TableSettings>(again.generators[3].kind).file, "/data/bodies.csv");
 }
 
 TEST(Case, SetOverridesByPathIndexAndName) {
@@ -121,11 +121,11 @@ TEST(Case, SetOverridesByPathIndexAndName) {
               "materials.glass.friction=0.25", "output.series_steps=4", "solver.max_iterations=11",
               "bodies.block.shape={sphere: {radius: 10 cm}}", "contact.pairs=[]"});
 
-  EXPECT_EQ(s.solver.gauss_seidel.stop.max_iterations, 11);
+  EXPECT_EQ(s.solver.stop.max_iterations, 11);
   EXPECT_DOUBLE_EQ(s.bodies[1].mass, 5.0);
   EXPECT_EQ(s.bodies[0].position, Vec3(1, 2, 3));
-  EXPECT_EQ(s.generators[1].lattice.count[0], 8);
-  EXPECT_EQ(s.generators[1].lattice.seed, 9);
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).count[0], 8);
+  EXPECT_EQ(std::get<LatticeSettings>(s.generators[1].kind).seed, 9);
   EXPECT_DOUBLE_EQ(s.materials[0].friction, 0.25);
   EXPECT_EQ(s.output.series_steps, 4);
   EXPECT_EQ(s.bodies[0].shape.type, ShapeType::sphere);

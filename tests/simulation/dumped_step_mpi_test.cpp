@@ -54,7 +54,7 @@ struct Dump {
   std::string path;
   SolveReport report;
   std::vector<double> impulses;  ///< of this rank
-  MethodSettings settings;
+  SolverSettings settings;
 };
 
 /// Collective. Some steps of the scene, the last one dumped.
@@ -70,8 +70,8 @@ Dump dump_of(const Communicator& comm, const std::string& scene, const std::stri
   const auto impulses = sim.stepper().impulses();
   dump.impulses.assign(impulses.begin(), impulses.end());
   dump.settings = settings.solver;
-  dump.settings.stop().history_set = ErrorSet::energy;
-  dump.settings.stop().report_set = ErrorSet::natural_map;
+  dump.settings.stop.history_set = ErrorSet::energy;
+  dump.settings.stop.report_set = ErrorSet::natural_map;
   EXPECT_EQ(sim.stepper().guess().size(), impulses.size());
   write_fclib(dump.path, sim.stepper().problem(), "a step", impulses, sim.stepper().guess());
   return dump;

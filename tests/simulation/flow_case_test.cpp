@@ -70,17 +70,18 @@ TEST(FlowCase, ReadsMotionsInsertionsOutflowAndPeriods) {
   EXPECT_DOUBLE_EQ(motion.harmonics[0].angle_amplitude[1], M_PI / 60);
   EXPECT_DOUBLE_EQ(motion.harmonics[0].frequency, 5.0);
   EXPECT_DOUBLE_EQ(motion.harmonics[0].phase, M_PI / 2);
-  const InsertionSettings& rain = s.generators[0].insertion;
+  const InsertionSettings& rain = std::get<InsertionSettings>(s.generators[0].kind);
   EXPECT_EQ(rain.sizes.kind, SizeSettings::Kind::uniform);
   EXPECT_EQ(rain.sizes.largest(), 1.2);
   EXPECT_EQ(rain.count, 1000);
   EXPECT_EQ(rain.number_rate, 100.0);
   EXPECT_TRUE(std::isnan(rain.mass_rate));
   EXPECT_EQ(rain.lower, Vec3(-0.5, 0.5, 3));
-  EXPECT_EQ(s.generators[1].insertion.sizes.kind, SizeSettings::Kind::normal);
-  EXPECT_EQ(s.generators[1].insertion.mass_rate, 2.0);
-  EXPECT_TRUE(std::isinf(s.generators[1].insertion.end));
-  EXPECT_EQ(s.generators[2].insertion.sizes.table.front().factor, 0.5);
+  EXPECT_EQ(std::get<InsertionSettings>(s.generators[1].kind).sizes.kind,
+            SizeSettings::Kind::normal);
+  EXPECT_EQ(std::get<InsertionSettings>(s.generators[1].kind).mass_rate, 2.0);
+  EXPECT_TRUE(std::isinf(std::get<InsertionSettings>(s.generators[1].kind).end));
+  EXPECT_EQ(std::get<InsertionSettings>(s.generators[2].kind).sizes.table.front().factor, 0.5);
   ASSERT_EQ(s.outflow.size(), 1U);
   EXPECT_EQ(s.outflow[0].upper[2], -1.0);
   const Model model = make_model(s, Communicator::self());

@@ -440,8 +440,8 @@ TEST(Flow, ChainsLongerThanTheOutflowLeaveWithTheSameBitsOnAnyNumberOfRanks) {
     if (removed.empty() || removed.back() != sim->state().flow.removed)
       removed.push_back(sim->state().flow.removed);
     EXPECT_EQ(sim->state().flow.removed, alone->state().flow.removed) << step;
-    EXPECT_EQ(sim->staying().size(), alone->staying().size()) << step;
-    for (const StayingMechanism& m : sim->staying()) ++named[m.component];
+    EXPECT_EQ(sim->changes().staying().size(), alone->changes().staying().size()) << step;
+    for (const StayingMechanism& m : sim->changes().staying()) ++named[m.component];
   }
 
   EXPECT_EQ(removed, (std::vector<std::int64_t>{0, 8, 16}));
@@ -465,7 +465,7 @@ TEST(Flow, AMechanismThatHasPartlyLeftIsKnownToACheckpoint) {
   bool partly = false;  // links of the low chain have been in the outflow, others not
   while (!partly && sim->state().step < 150) {
     sim->step();
-    for (const StayingMechanism& m : sim->staying()) partly = partly || m.component == 0;
+    for (const StayingMechanism& m : sim->changes().staying()) partly = partly || m.component == 0;
   }
   EXPECT_TRUE(partly);
   for (int step = 0; step < 3; ++step) sim->step();
@@ -480,7 +480,7 @@ TEST(Flow, AMechanismThatHasPartlyLeftIsKnownToACheckpoint) {
   for (int step = 0; step < 60; ++step) {
     sim->step();
     resumed.step();
-    for (const StayingMechanism& m : resumed.staying()) again = again || m.component == 0;
+    for (const StayingMechanism& m : resumed.changes().staying()) again = again || m.component == 0;
   }
 
   EXPECT_EQ(sim->state().flow.removed, 8);

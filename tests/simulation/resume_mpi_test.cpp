@@ -225,7 +225,7 @@ TEST(Resume, FromAStepThatWasBrokenOffGivesTheSameBitsAsTheUninterruptedRun) {
       ++broken_off;
     }
     EXPECT_EQ(sim.state().step, c.steps) << c.name;
-    const bool flows = !sim.inflow().none() || !sim.settings().outflow.empty();
+    const bool flows = !sim.changes().inflow().none() || !sim.settings().outflow.empty();
     if (!flows) {
       EXPECT_EQ(state_hash(comm, sim.bodies(), sim.state()), before) << c.name;
     }

@@ -15,7 +15,7 @@ struct Solved {
   Errors recomputed;  ///< of the impulses returned
 };
 
-Solved solve(const std::string& file, ContactLaw law, MethodSettings settings) {
+Solved solve(const std::string& file, ContactLaw law, SolverSettings settings) {
   FclibInfo info;
   ConstraintProblem problem =
       read_fclib(Communicator::world(), std::string(CATENA_TEST_DATA) + "/fclib/" + file, info);
@@ -38,12 +38,12 @@ Solved solve(const std::string& file, ContactLaw law, MethodSettings settings) {
   return s;
 }
 
-MethodSettings to_siconos(double tolerance) {
-  MethodSettings settings;
-  settings.stop().metric = Metric::siconos;
-  settings.stop().relative_tolerance = 0.0;
-  settings.stop().absolute_tolerance = tolerance;
-  settings.stop().max_iterations = 10000;
+SolverSettings to_siconos(double tolerance) {
+  SolverSettings settings;
+  settings.stop.metric = Metric::siconos;
+  settings.stop.relative_tolerance = 0.0;
+  settings.stop.absolute_tolerance = tolerance;
+  settings.stop.max_iterations = 10000;
   return settings;
 }
 
@@ -80,9 +80,9 @@ TEST(Automatic, AccurateInSiconosIsAccurateInConsistentUnits) {
 }
 
 TEST(Automatic, ReachesATightGapOfTheConvexLaw) {
-  MethodSettings settings = to_siconos(0.0);
-  settings.stop().metric = Metric::gap;
-  settings.stop().absolute_tolerance = 1e-11;
+  SolverSettings settings = to_siconos(0.0);
+  settings.stop.metric = Metric::gap;
+  settings.stop.absolute_tolerance = 1e-11;
   const Solved s = solve("Spheres-i099-356-679.hdf5", ContactLaw::ccp, settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
@@ -90,8 +90,8 @@ TEST(Automatic, ReachesATightGapOfTheConvexLaw) {
 }
 
 TEST(Automatic, TimeLimitEndsAllMethods) {
-  MethodSettings settings = to_siconos(1e-30);
-  settings.stop().time_limit = 0.05;
+  SolverSettings settings = to_siconos(1e-30);
+  settings.stop.time_limit = 0.05;
   const Solved s = solve("Capsules-i101-404.hdf5", ContactLaw::coulomb, settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;

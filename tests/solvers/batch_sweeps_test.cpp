@@ -10,7 +10,7 @@
 
 #include "catena/base/random.hpp"
 #include "catena/math/rotation.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
 
@@ -87,7 +87,7 @@ struct Result {
   std::vector<double> impulses, velocities;
 };
 
-Result sweep(const ConstraintProblem& problem, GaussSeidelSettings settings, int sweeps) {
+Result sweep(const ConstraintProblem& problem, SolverSettings settings, int sweeps) {
   settings.stop.max_iterations = sweeps;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
@@ -95,7 +95,7 @@ Result sweep(const ConstraintProblem& problem, GaussSeidelSettings settings, int
   Result result;
   result.impulses.resize(static_cast<std::size_t>(problem.n_rows()));
   result.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  make_gauss_seidel(settings)->solve(problem, result.impulses, result.velocities);
+  make_solver(settings)->solve(problem, result.impulses, result.velocities);
   return result;
 }
 
@@ -112,14 +112,14 @@ TEST(BatchSweeps, EveryInstructionSetGivesTheSame) {
       for (const SweepOrder order : {SweepOrder::forward, SweepOrder::symmetric}) {
         ConstraintProblem problem = grid(5, 3, 0.4, law == ContactLaw::ccp ? 0.01 : 0.0);
         problem.law = law;
-        GaussSeidelSettings settings;
-        settings.relaxation = omega;
-        settings.order = order;
-        settings.kernels = KernelPath::plain;
+        SolverSettings settings;
+        settings.gauss_seidel.relaxation = omega;
+        settings.gauss_seidel.order = order;
+        settings.gauss_seidel.kernels = KernelPath::plain;
         const Result plain = sweep(problem, settings, 25);
 
         for (const KernelPath path : paths()) {
-          settings.kernels = path;
+          settings.gauss_seidel.kernels = path;
           const Result other = sweep(problem, settings, 25);
 
           EXPECT_LE(largest_difference(plain.impulses, other.impulses), kPathTolerance)
@@ -198,8 +198,8 @@ TEST(BatchSweeps, OneTurnMeetsCoulombsLawToRoundOff) {
       for (const double friction : {0.0, 0.05, 0.4, 1.5})
         for (std::uint64_t seed = 1; seed <= 300; ++seed) {
           const ConstraintProblem problem = pair(seed, round, friction);
-          GaussSeidelSettings settings;
-          settings.kernels = path;
+          SolverSettings settings;
+          settings.gauss_seidel.kernels = path;
 
           const Result result = sweep(problem, settings, 1);
 
@@ -220,11 +220,11 @@ TEST(BatchSweeps, NotANumberIsNotSweptUnderTheCone) {
     for (const bool round : {true, false}) {
       ConstraintProblem problem = pair(2, round, 0.4);
       problem.bodies.free_velocity[0] = std::nan("");
-      GaussSeidelSettings settings;
-      settings.kernels = path;
+      SolverSettings settings;
+      settings.gauss_seidel.kernels = path;
       std::vector<double> impulses(3), velocities(12);
 
-      const SolveReport report = make_gauss_seidel(settings)->solve(problem, impulses, velocities);
+      const SolveReport report = make_solver(settings)->solve(problem, impulses, velocities);
 
       EXPECT_EQ(report.status, SolveStatus::breakdown);
     }

@@ -114,8 +114,8 @@ inline Eigen::MatrixXd dense(const ChainPart& a, double epsilon) {
   return result;
 }
 
-inline JointSettings settings_of(ChainGrouping grouping, int limit) {
-  JointSettings settings;
+inline JointSolverSettings settings_of(ChainGrouping grouping, int limit) {
+  JointSolverSettings settings;
   settings.grouping = grouping;
   settings.cholesky_limit = limit;
   return settings;

@@ -47,7 +47,7 @@ struct Solved {
 
 /// Factors and solves over all ranks, `times` over.
 Solved solve(const Communicator& comm, const ChainPart& whole, const std::vector<double>& b,
-             int how, const JointSettings& settings, int times = 1) {
+             int how, const JointSolverSettings& settings, int times = 1) {
   const std::vector<std::int64_t> begin = deal(whole.size(), comm.size(), how);
   const std::int64_t first = begin[place(comm.rank())];
   const std::int64_t end = begin[place(comm.rank()) + 1];

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
@@ -18,8 +18,8 @@ using test::Scene;
 using test::solve;
 using test::Solved;
 
-GaussSeidelSettings to_tolerance(double tolerance) {
-  GaussSeidelSettings settings;
+SolverSettings to_tolerance(double tolerance) {
+  SolverSettings settings;
   settings.stop.metric = Metric::energy;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = tolerance;
@@ -27,14 +27,14 @@ GaussSeidelSettings to_tolerance(double tolerance) {
   return settings;
 }
 
-GaussSeidelSettings sweeps(int n, Formulation formulation) {
-  GaussSeidelSettings settings;
+SolverSettings sweeps(int n, Formulation formulation) {
+  SolverSettings settings;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.metric = Metric::natural_map;
   settings.stop.max_iterations = n;
   settings.stop.keep_best = false;
-  settings.formulation = formulation;
+  settings.gauss_seidel.formulation = formulation;
   return settings;
 }
 
@@ -63,10 +63,10 @@ Scene sphere_on_plane(const Twist& twist, double friction, double rolling, doubl
 
 class EveryFormulation : public testing::TestWithParam<Formulation> {
  protected:
-  GaussSeidelSettings settings() const {
-    GaussSeidelSettings s = to_tolerance(1e-30);
+  SolverSettings settings() const {
+    SolverSettings s = to_tolerance(1e-30);
     s.stop.max_iterations = 50;
-    s.formulation = GetParam();
+    s.gauss_seidel.formulation = GetParam();
     return s;
   }
 };
@@ -181,8 +181,8 @@ TEST(Couples, RigidContactsWithCohesionAgreeWithTheDenseReference) {
     const test::DenseSolution dense = test::solve_dense(problem, 1e-11, 3000);
     ASSERT_LE(dense.residual, 1e-11);
     for (const Formulation formulation : {Formulation::residual, Formulation::acceleration}) {
-      GaussSeidelSettings settings = to_tolerance(1e-26);
-      settings.formulation = formulation;
+      SolverSettings settings = to_tolerance(1e-26);
+      settings.gauss_seidel.formulation = formulation;
       const Solved s = solve(problem, settings);
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LT(distance(s.velocities, dense.velocities), 1e-9);
@@ -218,8 +218,8 @@ TEST(Couples, LocalSolvesOfThePapersApproachTheSolutionOfSpheres) {
   // a small part of the error at zero impulses must be left
   const Scene scene = test::with_couples(test::sphere_pile(12, 22, 0.4, kStep, 5), 4e-3, 2e-3);
   for (const LocalSolve local : {LocalSolve::project, LocalSolve::sliding, LocalSolve::scalar}) {
-    GaussSeidelSettings settings = to_tolerance(0.0);
-    settings.local = local;
+    SolverSettings settings = to_tolerance(0.0);
+    settings.gauss_seidel.local = local;
     settings.stop.max_iterations = 500;
     const Solved s = solve(test::whole(scene), settings);
     EXPECT_LT(s.report.errors.energy, 2e-2 * s.report.initial.energy) << static_cast<int>(local);
@@ -230,8 +230,8 @@ TEST(Couples, ProjectedGradientOfTheConvexLawReachesTheExactSolvesSolution) {
   Scene scene = test::with_couples(test::sphere_pile(6, 11, 0.4, kStep, 7), 4e-3, 2e-3, 1e-3);
   scene.law = ContactLaw::ccp;
   const ConstraintProblem problem = test::whole(scene);
-  GaussSeidelSettings cone = to_tolerance(1e-24);
-  cone.local = LocalSolve::cone;
+  SolverSettings cone = to_tolerance(1e-24);
+  cone.gauss_seidel.local = LocalSolve::cone;
   const Solved a = solve(problem, cone);
   const Solved b = solve(problem, to_tolerance(1e-26));
   EXPECT_EQ(a.report.status, SolveStatus::converged) << a.report.reason;
@@ -242,9 +242,9 @@ TEST(Couples, ConvexObjectiveFallsInEverySweepAlsoOverRelaxed) {
   for (const double omega : {1.0, 1.5}) {
     Scene scene = test::with_couples(test::sphere_pile(20, 40, 0.4, kStep, 3), 4e-3, 2e-3);
     scene.law = ContactLaw::ccp;
-    GaussSeidelSettings settings = sweeps(40, Formulation::velocity);
+    SolverSettings settings = sweeps(40, Formulation::velocity);
     settings.stop.check_interval = 1;
-    settings.relaxation = omega;
+    settings.gauss_seidel.relaxation = omega;
     const Solved s = solve(test::whole(scene), settings);
     for (std::size_t i = 1; i < s.report.history.size() && omega == 1.0; ++i)
       EXPECT_LE(s.report.history[i].errors.objective,

@@ -8,7 +8,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
-#include "catena/solvers/dantzig.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/pivoting/components.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
@@ -20,8 +20,8 @@ namespace {
 using test::Scene;
 using test::Solved;
 
-DantzigSettings to_tolerance(double natural_map, int passes = 200) {
-  DantzigSettings settings;
+SolverSettings to_tolerance(double natural_map, int passes = 200) {
+  SolverSettings settings{.method = SolverMethod::dantzig};
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = natural_map;
@@ -29,13 +29,13 @@ DantzigSettings to_tolerance(double natural_map, int passes = 200) {
   return settings;
 }
 
-Solved solve(const ConstraintProblem& problem, const DantzigSettings& settings,
+Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
              std::vector<double> guess = {}) {
   Solved s;
   s.impulses = std::move(guess);
   s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_dantzig(settings)->solve(problem, s.impulses, s.velocities);
+  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
   return s;
 }
 
@@ -88,7 +88,7 @@ TEST(DantzigComponents, FortyEightPainleveRodsInOneSceneEqualTheRodsAlone) {
       scene.add_prescribed();
       add_rod(rod, h, scene);
       add_rod(rod, h, together);
-      const Solved s = solve(whole(scene), DantzigSettings{});
+      const Solved s = solve(whole(scene), SolverSettings{.method = SolverMethod::dantzig});
       EXPECT_EQ(s.report.status, SolveStatus::converged)
           << "mu " << rod.mu << " theta " << rod.theta << " omega " << rod.omega << ": "
           << s.report.reason;
@@ -99,7 +99,7 @@ TEST(DantzigComponents, FortyEightPainleveRodsInOneSceneEqualTheRodsAlone) {
     }
     EXPECT_GT(paradoxes, 5);
 
-    const Solved s = solve(whole(together), DantzigSettings{});
+    const Solved s = solve(whole(together), SolverSettings{.method = SolverMethod::dantzig});
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LE(test::distance(s.impulses, alone), 1e-10 * largest(alone)) << "h " << h;
@@ -117,7 +117,8 @@ TEST(DantzigComponents, RodsAreSolvedFromGuessesFarTooLarge) {
   for (const RodState& rod : rod_states()) add_rod(rod, 1e-3, scene);
   const ConstraintProblem problem = whole(scene);
   for (const double factor : {0.01, 3.0, 100.0}) {
-    std::vector<double> guess = solve(problem, DantzigSettings{}).impulses;
+    std::vector<double> guess =
+        solve(problem, SolverSettings{.method = SolverMethod::dantzig}).impulses;
     for (double& v : guess) v *= factor;
 
     const Solved s = solve(problem, to_tolerance(1e-11), guess);
@@ -154,7 +155,7 @@ TEST(DantzigComponents, OneThatHasNoSolutionLeavesTheOthersAloneAndIsNamed) {
     add_falling_point(Vec3(3.0, 0.0, -1.0), 0.3, scene);
     const GlobalId pressed = add_pressed_point(0.3, scene);
     add_falling_point(Vec3(0.0, 0.1, -2.0), 0.3, scene);
-    DantzigSettings settings = to_tolerance(1e-12, 20);
+    SolverSettings settings = to_tolerance(1e-12, 20);
 
     const Solved s = solve(whole(scene), settings);
 
@@ -257,7 +258,7 @@ TEST(DantzigComponents, JointsAndContactsOfOneComponentEqualGaussSeidel) {
   EXPECT_EQ(components[0].rows, 6);
 
   const Solved s = solve(problem, to_tolerance(1e-12));
-  GaussSeidelSettings sweeps;
+  SolverSettings sweeps;
   sweeps.joints.method = JointMethod::iterative;
   sweeps.stop = to_tolerance(1e-12, 100000).stop;
   const Solved expected = test::solve(problem, sweeps);
@@ -307,7 +308,7 @@ TEST(DantzigComponents, TheLimitOnRowsIsThatOfAComponent) {
   const int n = kMaxDantzigRows / 3 + 7;
   for (int k = 0; k < n; ++k) add_falling_point(Vec3(3.0, 0.0, -1.0 - 1e-4 * k), 0.3, scene);
 
-  const Solved s = solve(whole(scene), DantzigSettings{});
+  const Solved s = solve(whole(scene), SolverSettings{.method = SolverMethod::dantzig});
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   for (int k = 0; k < n; k += 97) {

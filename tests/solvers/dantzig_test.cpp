@@ -1,13 +1,12 @@
 // The pivoting solver: hand problems, friction boxes in closed form, Gauss-Seidel's converged
 // answers, and what it refuses. On several ranks every rank solves problems of its own.
-#include "catena/solvers/dantzig.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/pivoting/sparse_operator.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
@@ -19,8 +18,8 @@ namespace {
 using test::Scene;
 using test::Solved;
 
-DantzigSettings to_tolerance(double natural_map, int passes = 200) {
-  DantzigSettings settings;
+SolverSettings to_tolerance(double natural_map, int passes = 200) {
+  SolverSettings settings{.method = SolverMethod::dantzig};
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = natural_map;
@@ -29,16 +28,16 @@ DantzigSettings to_tolerance(double natural_map, int passes = 200) {
 }
 
 Solved solve(const ConstraintProblem& problem,
-             const DantzigSettings& settings = to_tolerance(1e-12)) {
+             const SolverSettings& settings = to_tolerance(1e-12)) {
   Solved s;
   s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_dantzig(settings)->solve(problem, s.impulses, s.velocities);
+  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
   return s;
 }
 
 Solved by_gauss_seidel(const ConstraintProblem& problem) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.joints.method = JointMethod::iterative;
   settings.stop = to_tolerance(1e-11, 100000).stop;
   return test::solve(problem, settings);
@@ -106,7 +105,7 @@ TEST(Dantzig, JointLimitAndMotorInClosedForm) {
   const double h = 0.01;
   const Solved joint = solve(test::whole(test::pendulum(2.0, 0.5, 0.8, h)));
   const Solved stop = solve(test::whole(test::limit(2.0, 0.0005, h)));
-  DantzigSettings energy;  // natural_map does not see angular rows
+  SolverSettings energy{.method = SolverMethod::dantzig};  // natural_map does not see angular rows
   energy.stop.relative_tolerance = 1e-20;
   const Solved motor = solve(test::whole(test::motor(0.5, 4.0, 1.5)), energy);
 
@@ -174,7 +173,7 @@ TEST(Dantzig, SaysThatRowsHangOnEachOther) {
 TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
   const ConstraintProblem problem =
       with_law(test::sphere_pile(20, 50, 0.8, 0.005, 7), ContactLaw::coulomb);
-  DantzigSettings one = to_tolerance(1e-12, 1);
+  SolverSettings one = to_tolerance(1e-12, 1);
   one.stop.keep_best = false;
   const Solved s = solve(problem, one);
 
@@ -186,7 +185,7 @@ TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
               (1.0 + 1e-12) * 0.8 * s.impulses[3 * k]);
   }
 
-  DantzigSettings late = to_tolerance(1e-12);
+  SolverSettings late = to_tolerance(1e-12);
   late.stop.time_limit = 0.0;
   EXPECT_EQ(solve(problem, late).report.status, SolveStatus::time_limit);
 }

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "catena/base/error.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/interior_point/fang/delassus_entries.hpp"
-#include "solvers/interior_point/fang/fang_interior_point.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
@@ -20,9 +20,9 @@ using test::Scene;
 
 constexpr double kStep = 0.005;
 
-InteriorPointSettings to_gap(double gap, InteriorPointForm form) {
-  InteriorPointSettings settings;
-  settings.form = form;
+SolverSettings to_gap(double gap, InteriorPointForm form) {
+  SolverSettings settings{.method = SolverMethod::interior_point};
+  settings.interior_point.form = form;
   settings.stop.metric = Metric::gap;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = gap;
@@ -35,11 +35,11 @@ struct Solved {
   std::vector<double> velocities;  ///< of the whole scene
 };
 
-Solved solve(const LocalScene& local, const InteriorPointSettings& settings) {
+Solved solve(const LocalScene& local, const SolverSettings& settings) {
   std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
   Solved s;
-  s.report = make_fang_interior_point(settings)->solve(local.problem, impulses, velocities);
+  s.report = make_solver(settings)->solve(local.problem, impulses, velocities);
   s.velocities = gather_velocities(local, velocities);
   return s;
 }
@@ -108,7 +108,7 @@ TEST_F(FangMpi, EveryFormHasTheVelocitiesOfOneRank) {
 
 TEST_F(FangMpi, DirectFormsTakeTheSameStagesOnAnyNumberOfRanks) {
   const Scene scene = pile();
-  const InteriorPointSettings settings = to_gap(1e-3, InteriorPointForm::schur);
+  const SolverSettings settings = to_gap(1e-3, InteriorPointForm::schur);
 
   const Solved one =
       solve(distribute(scene, Communicator::self(), [](GlobalId) { return 0; }), settings);

@@ -1,6 +1,4 @@
 // [F14]'s interior point on one rank: its constraints, its linear systems, its solutions.
-#include "solvers/interior_point/fang/fang_interior_point.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/interior_point/fang/stage_system.hpp"
 #include "solvers/solve_watch.hpp"
 #include "support/dense_reference.hpp"
@@ -25,9 +24,9 @@ using test::Solved;
 
 constexpr double kStep = 0.005;
 
-InteriorPointSettings to_gap(double gap, InteriorPointForm form = InteriorPointForm::schur) {
-  InteriorPointSettings settings;
-  settings.form = form;
+SolverSettings to_gap(double gap, InteriorPointForm form = InteriorPointForm::schur) {
+  SolverSettings settings{.method = SolverMethod::interior_point};
+  settings.interior_point.form = form;
   settings.stop.metric = Metric::gap;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = gap;
@@ -35,13 +34,13 @@ InteriorPointSettings to_gap(double gap, InteriorPointForm form = InteriorPointF
   return settings;
 }
 
-Solved solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
              std::vector<double> guess = {}) {
   Solved s;
   s.impulses = std::move(guess);
   s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_fang_interior_point(settings)->solve(problem, s.impulses, s.velocities);
+  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
   return s;
 }
 
@@ -215,8 +214,8 @@ TEST(FangSystems, AllFormsSolveNewtonsEquations) {
   for (const InteriorPointForm form :
        {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg}) {
     std::vector<double> dx(s.x.size()), dy(s.y.size());
-    const auto system =
-        fang::make_stage_system(s.problem, s.cones, s.scaled, to_gap(0.0, form), watch);
+    const auto system = fang::make_stage_system(s.problem, s.cones, s.scaled,
+                                                to_gap(0.0, form).interior_point, watch);
 
     ASSERT_TRUE(system->solve({s.x, s.y, s.c, s.r_d, s.r_g, s.barriers}, dx, dy));
 
@@ -270,16 +269,17 @@ TEST(FangInteriorPoint, FormsAndPreconditionersAgreeWithTheDenseSolution) {
   const ConstraintProblem problem = convex(
       test::sphere_pile(test::kSanitized ? 12 : 30, test::kSanitized ? 30 : 75, 0.5, kStep, 3));
   const test::DenseSolution exact = test::solve_dense(problem, 1e-10);
-  InteriorPointSettings barrier = to_gap(1e-9, InteriorPointForm::schur_pcg);
-  barrier.preconditioner = FangPreconditioner::barrier;
-  for (const InteriorPointSettings& settings :
+  SolverSettings barrier = to_gap(1e-9, InteriorPointForm::schur_pcg);
+  barrier.interior_point.preconditioner = FangPreconditioner::barrier;
+  for (const SolverSettings& settings :
        {to_gap(1e-9, InteriorPointForm::kkt), to_gap(1e-9, InteriorPointForm::schur),
         to_gap(1e-9, InteriorPointForm::schur_pcg), barrier}) {
     const Solved s = solve(problem, settings);
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, exact.velocities), 1e-4);
-    EXPECT_EQ(s.report.linear_iterations > 0, settings.form == InteriorPointForm::schur_pcg);
+    EXPECT_EQ(s.report.linear_iterations > 0,
+              settings.interior_point.form == InteriorPointForm::schur_pcg);
     EXPECT_LE(s.report.iterations, 75);  // what [F14] needs for its spheres
   }
 }
@@ -324,9 +324,9 @@ TEST(FangInteriorPoint, EndsWhenNothingChangesAnyMore) {
   const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
   const double optimum = solve(problem, to_gap(1e-10)).report.errors.objective;
   for (const FangStop stop : {FangStop::objective, FangStop::force}) {
-    InteriorPointSettings settings = to_gap(0.0);
-    settings.fang_stop = stop;
-    settings.fang_tolerance = 1e-5;
+    SolverSettings settings = to_gap(0.0);
+    settings.interior_point.fang.stop = stop;
+    settings.interior_point.fang.tolerance = 1e-5;
 
     const Solved s = solve(problem, settings);
 
@@ -339,7 +339,7 @@ TEST(FangInteriorPoint, EndsWhenNothingChangesAnyMore) {
 
 TEST(FangInteriorPoint, StoppedEarlyItsImpulsesAreInsideTheCones) {
   const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
-  InteriorPointSettings settings = to_gap(1e-9);
+  SolverSettings settings = to_gap(1e-9);
   settings.stop.max_iterations = 4;
 
   const Solved s = solve(problem, settings);
@@ -351,7 +351,7 @@ TEST(FangInteriorPoint, StoppedEarlyItsImpulsesAreInsideTheCones) {
 }
 
 TEST(FangInteriorPoint, SeesTheTimeLimitAfterAStage) {
-  InteriorPointSettings settings = to_gap(0.0, InteriorPointForm::schur_pcg);
+  SolverSettings settings = to_gap(0.0, InteriorPointForm::schur_pcg);
   settings.stop.time_limit = 0.0;
 
   const Solved s = solve(convex(test::sphere_pile(30, 75, 0.5, kStep, 3)), settings);

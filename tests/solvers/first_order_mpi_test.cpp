@@ -5,8 +5,7 @@
 #include <limits>
 
 #include "catena/io/fclib.hpp"
-#include "catena/solvers/apgd.hpp"
-#include "catena/solvers/jacobi.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
 
@@ -44,13 +43,13 @@ StopRule iterations(int n, double natural_map = 0.0) {
 }
 
 std::vector<std::unique_ptr<Solver>> both(const StopRule& stop) {
-  JacobiSettings jacobi;
+  SolverSettings jacobi{.method = SolverMethod::jacobi};
   jacobi.stop = stop;
-  ApgdSettings apgd;
+  SolverSettings apgd{.method = SolverMethod::apgd};
   apgd.stop = stop;
   std::vector<std::unique_ptr<Solver>> solvers;
-  solvers.push_back(make_jacobi(jacobi));
-  solvers.push_back(make_apgd(apgd));
+  solvers.push_back(make_solver(jacobi));
+  solvers.push_back(make_solver(apgd));
   return solvers;
 }
 
@@ -113,12 +112,12 @@ TEST_F(FirstOrderMpi, JointsAcrossRanksAreMetInEveryIterate) {
 TEST_F(FirstOrderMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
   Scene scene = test::mixed_ring(13, 11);
   scene.law = ContactLaw::ccp;
-  ApgdSettings settings;
+  SolverSettings settings{.method = SolverMethod::apgd};
   settings.stop = iterations(20000, 1e-11);
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
     settings.joints.method = method;
-    const Solved one = solve(*make_apgd(settings), on_one_rank(scene));
-    const Solved many = solve(*make_apgd(settings), distribute(scene, comm_, test::deal(comm_)));
+    const Solved one = solve(*make_solver(settings), on_one_rank(scene));
+    const Solved many = solve(*make_solver(settings), distribute(scene, comm_, test::deal(comm_)));
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);

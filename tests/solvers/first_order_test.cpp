@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "catena/io/fclib.hpp"
-#include "catena/solvers/apgd.hpp"
-#include "catena/solvers/jacobi.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
@@ -34,15 +33,15 @@ StopRule to_natural_map(double tolerance, int max_iterations = 200000) {
   return stop;
 }
 
-JacobiSettings jacobi(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
-  JacobiSettings settings;
+SolverSettings jacobi(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
+  SolverSettings settings{.method = SolverMethod::jacobi};
   settings.stop = stop;
   settings.joints.method = joints;
   return settings;
 }
 
-ApgdSettings apgd(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
-  ApgdSettings settings;
+SolverSettings apgd(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
+  SolverSettings settings{.method = SolverMethod::apgd};
   settings.stop = stop;
   settings.joints.method = joints;
   return settings;
@@ -60,8 +59,8 @@ test::Solved run(Solver& solver, const ConstraintProblem& problem, std::vector<d
 /// By Jacobi and by accelerated gradients.
 std::vector<test::Solved> run_both(const ConstraintProblem& problem, const StopRule& stop,
                                    JointMethod joints = JointMethod::automatic) {
-  return {run(*make_jacobi(jacobi(stop, joints)), problem),
-          run(*make_apgd(apgd(stop, joints)), problem)};
+  return {run(*make_solver(jacobi(stop, joints)), problem),
+          run(*make_solver(apgd(stop, joints)), problem)};
 }
 
 TEST(FirstOrder, BlockOnInclineSticksOrSlidesAsItsFrictionSays) {
@@ -135,7 +134,7 @@ TEST(FirstOrder, ObjectiveFallsInEveryJacobiSweep) {
   stop.check_interval = 1;
   for (const ConstraintProblem& problem : convex_problems())
     for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
-      const test::Solved s = run(*make_jacobi(jacobi(stop, method)), problem);
+      const test::Solved s = run(*make_solver(jacobi(stop, method)), problem);
 
       ASSERT_EQ(s.report.history.size(), 101U) << s.report.reason;
       const double scale = std::abs(s.report.errors.objective);
@@ -148,11 +147,11 @@ TEST(FirstOrder, ObjectiveFallsInEveryJacobiSweep) {
 
 TEST(FirstOrder, RelaxationLengthensTheStep) {
   const ConstraintProblem problem = test::block_on_incline(1.0, 0.4, 0.6, kStep);
-  JacobiSettings half = jacobi(to_natural_map(0.0, 1));
-  half.relaxation = 0.5;
+  SolverSettings half = jacobi(to_natural_map(0.0, 1));
+  half.jacobi.relaxation = 0.5;
 
-  const test::Solved s = run(*make_jacobi(half), problem);
-  const test::Solved all = run(*make_jacobi(jacobi(to_natural_map(0.0, 1))), problem);
+  const test::Solved s = run(*make_solver(half), problem);
+  const test::Solved all = run(*make_solver(jacobi(to_natural_map(0.0, 1))), problem);
 
   EXPECT_NEAR(s.impulses[0], 0.5 * all.impulses[0], 1e-12);
 }
@@ -180,7 +179,7 @@ TEST(FirstOrder, RollingSpinningAndCohesionHaveTheVelocitiesOfGaussSeidel) {
     Scene scene = test::with_couples(test::sphere_pile(8, 18, 0.4, 0.005, 5), 0.02, 0.01, 1e-3);
     scene.law = law;
     const ConstraintProblem problem = test::whole(scene);
-    GaussSeidelSettings settings;
+    SolverSettings settings;
     settings.stop = to_natural_map(1e-11, 20000);
     const test::Solved reference = test::solve(problem, settings);
 
@@ -198,7 +197,7 @@ TEST(FirstOrder, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfTheDenseRe
   const ConstraintProblem problem = test::whole(scene);
   const test::DenseSolution dense = test::solve_dense(problem);
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
-    const test::Solved s = run(*make_apgd(apgd(to_natural_map(1e-11), method)), problem);
+    const test::Solved s = run(*make_solver(apgd(to_natural_map(1e-11), method)), problem);
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8);
@@ -217,7 +216,7 @@ ConstraintProblem fclib(const std::string& name, ContactLaw law) {
 TEST(FirstOrder, SettledSpheresReachTheirOptimum) {
   if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
   const test::Solved s =
-      run(*make_apgd(apgd(to_natural_map(1e-4))), fclib("s512.hdf5", ContactLaw::ccp));
+      run(*make_solver(apgd(to_natural_map(1e-4))), fclib("s512.hdf5", ContactLaw::ccp));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LT(s.report.iterations, 3000);
@@ -230,7 +229,7 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
   stop.absolute_tolerance = 1e-8;
   for (const char* name : {"Capsules-i125-1213.hdf5", "OneObject-i100000-316.hdf5",
                            "local_problem_test.hdf5", "Rover9770.hdf5", "GFC3D_TwoRods1.hdf5"}) {
-    const test::Solved s = run(*make_apgd(apgd(stop)), fclib(name, ContactLaw::coulomb));
+    const test::Solved s = run(*make_solver(apgd(stop)), fclib(name, ContactLaw::coulomb));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
   }
@@ -238,12 +237,12 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
 
 TEST(FirstOrder, RestartAndFrequentShiftsSaveProducts) {
   if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
-  const ApgdSettings settings = apgd(to_natural_map(1e-6, 20000));
-  ApgdSettings rare = settings, plain = settings;
-  rare.shift_interval = 200;
-  plain.restart = false;
-  const auto products = [](const ApgdSettings& s, ContactLaw law) {
-    return run(*make_apgd(s), fclib("Spheres-i099-356-679.hdf5", law)).report.iterations;
+  const SolverSettings settings = apgd(to_natural_map(1e-6, 20000));
+  SolverSettings rare = settings, plain = settings;
+  rare.apgd.shift_interval = 200;
+  plain.apgd.restart = false;
+  const auto products = [](const SolverSettings& s, ContactLaw law) {
+    return run(*make_solver(s), fclib("Spheres-i099-356-679.hdf5", law)).report.iterations;
   };
 
   EXPECT_GT(products(rare, ContactLaw::coulomb), 1.5 * products(settings, ContactLaw::coulomb));
@@ -257,7 +256,7 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
   scene.law = ContactLaw::ccp;
   const ConstraintProblem problem = test::whole(scene);
   // accelerated gradients do not fall in every step: stop where they have risen most
-  const test::Solved all = run(*make_apgd(apgd(stop)), problem);
+  const test::Solved all = run(*make_solver(apgd(stop)), problem);
   const auto energy = [&](std::size_t i) { return all.report.history[i].errors.energy; };
   std::size_t worst = 1;
   double best = energy(1), least = best;
@@ -271,9 +270,9 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
   ASSERT_GT(energy(worst), 1.5 * best);
   stop.max_iterations = all.report.history[worst].iteration;
 
-  const test::Solved kept = run(*make_apgd(apgd(stop)), problem);
+  const test::Solved kept = run(*make_solver(apgd(stop)), problem);
   stop.keep_best = false;
-  const test::Solved last = run(*make_apgd(apgd(stop)), problem);
+  const test::Solved last = run(*make_solver(apgd(stop)), problem);
 
   EXPECT_DOUBLE_EQ(kept.report.errors.energy, best);
   EXPECT_DOUBLE_EQ(last.report.errors.energy, energy(worst));
@@ -282,9 +281,9 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
 
 TEST(FirstOrder, SolutionAsGuessIsTheAnswer) {
   const ConstraintProblem problem = fclib("OneObject-i100000-316.hdf5", ContactLaw::coulomb);
-  const test::Solved first = run(*make_apgd(apgd(to_natural_map(1e-10))), problem);
+  const test::Solved first = run(*make_solver(apgd(to_natural_map(1e-10))), problem);
 
-  const test::Solved s = run(*make_apgd(apgd(to_natural_map(1e-9))), problem, first.impulses);
+  const test::Solved s = run(*make_solver(apgd(to_natural_map(1e-9))), problem, first.impulses);
 
   EXPECT_EQ(s.report.iterations, 0) << s.report.reason;
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
 
@@ -23,20 +23,20 @@ struct Solved {
   std::int64_t messages = 0;                 ///< sent by this rank
 };
 
-Solved solve(const LocalScene& local, const GaussSeidelSettings& settings) {
+Solved solve(const LocalScene& local, const SolverSettings& settings) {
   std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
   const std::int64_t before = local.problem.comm.traffic().messages;
   Solved s;
-  s.report = make_gauss_seidel(settings)->solve(local.problem, impulses, velocities);
+  s.report = make_solver(settings)->solve(local.problem, impulses, velocities);
   s.messages = local.problem.comm.traffic().messages - before;
   s.impulses = gather_rows(local, impulses);
   s.velocities = gather_velocities(local, velocities);
   return s;
 }
 
-GaussSeidelSettings to_tolerance(double natural_map) {
-  GaussSeidelSettings settings;
+SolverSettings to_tolerance(double natural_map) {
+  SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
@@ -46,8 +46,8 @@ GaussSeidelSettings to_tolerance(double natural_map) {
   return settings;
 }
 
-GaussSeidelSettings sweeps(int n, int check_interval = 10) {
-  GaussSeidelSettings settings;
+SolverSettings sweeps(int n, int check_interval = 10) {
+  SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
@@ -102,8 +102,8 @@ TEST_F(GaussSeidelMpi, CoulombPileConverges) {
 TEST_F(GaussSeidelMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
   const Scene scene = test::mixed_ring(13, 11);
   for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
-    GaussSeidelSettings settings = to_tolerance(1e-11);
-    settings.formulation = f;
+    SolverSettings settings = to_tolerance(1e-11);
+    settings.gauss_seidel.formulation = f;
     const Solved one = solve(on_one_rank(scene), settings);
     const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), settings);
 
@@ -223,7 +223,7 @@ TEST_F(GaussSeidelMpi, NanOnOneRankIsABreakdownOnAll) {
 
 TEST_F(GaussSeidelMpi, TimeLimitEndsAllRanksAtTheSameSweep) {
   const Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
-  GaussSeidelSettings settings = sweeps(std::numeric_limits<int>::max());
+  SolverSettings settings = sweeps(std::numeric_limits<int>::max());
   settings.stop.time_limit = 0.1;
 
   const Solved s = solve(distribute(scene, comm_, test::deal(comm_)), settings);
@@ -277,13 +277,13 @@ TEST_F(GaussSeidelMpi, AssembledOperatorHasTheSolutionOfOneRankAndSaysHow) {
   constexpr std::int64_t kContacts = 7;
   const ConstraintProblem whole_problem = assembled_clique(Communicator::self(), kContacts);
   std::vector<double> whole(static_cast<std::size_t>(3 * kContacts), 0.0);
-  make_gauss_seidel(to_tolerance(1e-12))->solve(whole_problem, whole, {});
+  make_solver(to_tolerance(1e-12))->solve(whole_problem, whole, {});
   const ConstraintProblem problem = assembled_clique(comm_, kContacts);
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  GaussSeidelSettings settings = to_tolerance(1e-12);
+  SolverSettings settings = to_tolerance(1e-12);
   settings.stop.check_interval = 1;
 
-  const SolveReport report = make_gauss_seidel(settings)->solve(problem, impulses, {});
+  const SolveReport report = make_solver(settings)->solve(problem, impulses, {});
 
   EXPECT_EQ(report.status, SolveStatus::converged) << report.reason;
   EXPECT_EQ(report.reason.find("safe diagonal") != std::string::npos, comm_.size() > 1);

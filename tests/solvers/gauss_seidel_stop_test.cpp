@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "catena/solvers/gauss_seidel.hpp"
 #include "catena/solvers/linear_algebra_version.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
@@ -19,7 +19,7 @@ using test::Solved;
 ConstraintProblem pile() { return whole(test::sphere_pile(60, 180, 0.5, 0.005, 7)); }
 
 TEST(StopRule, MetAtTheRelativeToleranceOfTheValueAtZeroImpulses) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.relative_tolerance = 1e-3;
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.max_iterations = 5000;
@@ -36,7 +36,7 @@ TEST(StopRule, MetAtTheRelativeToleranceOfTheValueAtZeroImpulses) {
 
 TEST(StopRule, ReportedErrorsAreThoseOfTheImpulsesReturned) {
   for (const int max_iterations : {7, 5000}) {
-    GaussSeidelSettings settings;
+    SolverSettings settings;
     settings.stop.relative_tolerance = 1e-4;
     settings.stop.max_iterations = max_iterations;
     const ConstraintProblem problem = pile();
@@ -59,7 +59,7 @@ TEST(StopRule, ReportedErrorsAreThoseOfTheImpulsesReturned) {
 }
 
 TEST(StopRule, EnergyAtRoundOffIsAlwaysEnough) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
 
@@ -71,7 +71,7 @@ TEST(StopRule, EnergyAtRoundOffIsAlwaysEnough) {
 }
 
 TEST(StopRule, LimitOfSweepsIsEvaluatedEvenBetweenChecks) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.max_iterations = 7;
@@ -88,7 +88,7 @@ TEST(StopRule, LimitOfSweepsIsEvaluatedEvenBetweenChecks) {
 }
 
 TEST(StopRule, TimeLimitEndsASolveThatWouldGoOn) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.max_iterations = std::numeric_limits<int>::max();
@@ -107,8 +107,8 @@ TEST(StopRule, WithALeanHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) {
   for (const Metric metric : {Metric::energy, Metric::natural_map, Metric::scaled}) {
     for (const double relaxation : {1.0, 1.9}) {
       for (const int max_iterations : {35, 3000}) {
-        GaussSeidelSettings settings;
-        settings.relaxation = relaxation;
+        SolverSettings settings;
+        settings.gauss_seidel.relaxation = relaxation;
         settings.stop.metric = metric;
         settings.stop.relative_tolerance = relaxation == 1.0 ? 1e-2 : 1e-6;
         settings.stop.max_iterations = relaxation == 1.0 ? max_iterations : 40;
@@ -137,8 +137,8 @@ TEST(StopRule, WithALeanHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) {
 
 TEST(StopRule, KeepBestReturnsTheEvaluatedIterateOfLeastEnergy) {
   // over-relaxed Coulomb friction wanders: the last iterate is not the best
-  GaussSeidelSettings settings;
-  settings.relaxation = 1.9;
+  SolverSettings settings;
+  settings.gauss_seidel.relaxation = 1.9;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
   settings.stop.max_iterations = 40;

@@ -1,7 +1,5 @@
 // Gauss-Seidel on one rank: hand problems, the dense reference, formulations, relaxation,
 // sweep orders, subdomains in one process.
-#include "catena/solvers/gauss_seidel.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
@@ -22,8 +21,8 @@ using test::solve;
 using test::Solved;
 
 /// To the natural map given, m/s; errors are looked at after every sweep.
-GaussSeidelSettings to_tolerance(double natural_map, int max_iterations = 20000) {
-  GaussSeidelSettings settings;
+SolverSettings to_tolerance(double natural_map, int max_iterations = 20000) {
+  SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
@@ -33,8 +32,8 @@ GaussSeidelSettings to_tolerance(double natural_map, int max_iterations = 20000)
 }
 
 /// Exactly that many sweeps, and the last iterate.
-GaussSeidelSettings sweeps(int n) {
-  GaussSeidelSettings settings;
+SolverSettings sweeps(int n) {
+  SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = 0.0;
@@ -84,8 +83,8 @@ TEST(GaussSeidel, PendulumsJointCarriesItsShareOfTheWeight) {
 }
 
 TEST(GaussSeidel, RelaxedJointGoesThatPartOfTheWay) {
-  GaussSeidelSettings settings = sweeps(1);
-  settings.relaxation = 0.25;
+  SolverSettings settings = sweeps(1);
+  settings.gauss_seidel.relaxation = 0.25;
 
   const Solved s = solve(whole(test::pendulum(2.0, 0.1, 0.5, 0.01)), settings);
 
@@ -99,7 +98,7 @@ TEST(GaussSeidel, LimitAndMotorMeetTheirBounds) {
   const Solved free = solve(whole(test::limit(2.0, 0.01, 0.01)), to_tolerance(1e-14));
   EXPECT_EQ(free.impulses[0], 0.0);
   // the natural map leaves angular rows out
-  GaussSeidelSettings energy;
+  SolverSettings energy;
   energy.stop.relative_tolerance = energy.stop.absolute_tolerance = 0.0;
   const Solved strong = solve(whole(test::motor(0.5, 3.0, 10.0)), energy);
   EXPECT_NEAR(strong.impulses[0], 1.5, 1e-14);
@@ -153,15 +152,15 @@ TEST(GaussSeidel, EveryLocalSolveReachesTheSameSolutionOnSpheres) {
   const ConstraintProblem problem = pile(ContactLaw::coulomb, 20);
   const Solved exact = solve(problem, to_tolerance(1e-11, 200000));
   for (const LocalSolve local : {LocalSolve::project, LocalSolve::sliding, LocalSolve::scalar}) {
-    GaussSeidelSettings settings = to_tolerance(1e-11, 200000);
-    settings.local = local;
+    SolverSettings settings = to_tolerance(1e-11, 200000);
+    settings.gauss_seidel.local = local;
     const Solved s = solve(problem, settings);
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, exact.velocities), 1e-8) << static_cast<int>(local);
   }
   const ConstraintProblem convex = pile(ContactLaw::ccp, 20);
-  GaussSeidelSettings cone = to_tolerance(1e-11, 200000);
-  cone.local = LocalSolve::cone;
+  SolverSettings cone = to_tolerance(1e-11, 200000);
+  cone.gauss_seidel.local = LocalSolve::cone;
   EXPECT_LT(distance(solve(convex, cone).velocities,
                      solve(convex, to_tolerance(1e-11, 200000)).velocities),
             1e-8);
@@ -186,14 +185,14 @@ class FormulationTest : public testing::TestWithParam<ContactLaw> {
 TEST_P(FormulationTest, VelocityResidualAndAccelerationGiveTheSameIterates) {
   for (const ConstraintProblem& problem : problems()) {
     for (const SweepOrder order : {SweepOrder::forward, SweepOrder::symmetric}) {
-      GaussSeidelSettings settings = sweeps(20);
-      settings.order = order;
-      settings.relaxation = 0.9;
+      SolverSettings settings = sweeps(20);
+      settings.gauss_seidel.order = order;
+      settings.gauss_seidel.relaxation = 0.9;
       const Solved velocity = solve(problem, settings);
       double scale = 0.0;
       for (const double x : velocity.impulses) scale = std::max(scale, std::abs(x));
       for (const Formulation f : {Formulation::residual, Formulation::acceleration}) {
-        settings.formulation = f;
+        settings.gauss_seidel.formulation = f;
         const Solved other = solve(problem, settings);
 
         EXPECT_EQ(other.report.iterations, 20);
@@ -212,8 +211,8 @@ TEST(GaussSeidel, RelaxationChangesTheSweepsNeededButNotTheSolution) {
   const ConstraintProblem problem = pile(ContactLaw::frictionless, 100);
   const Solved plain = solve(problem, to_tolerance(1e-9));
   for (const double omega : {0.7, 1.3}) {
-    GaussSeidelSettings settings = to_tolerance(1e-9);
-    settings.relaxation = omega;
+    SolverSettings settings = to_tolerance(1e-9);
+    settings.gauss_seidel.relaxation = omega;
     const Solved relaxed = solve(problem, settings);
     EXPECT_EQ(relaxed.report.status, SolveStatus::converged) << relaxed.report.reason;
     EXPECT_LT(distance(relaxed.velocities, plain.velocities), 1e-6);
@@ -228,8 +227,8 @@ TEST(GaussSeidel, RelaxedFrictionReachesTheSameSolution) {
   const ConstraintProblem problem = pile(ContactLaw::ccp, 20);
   const Solved plain = solve(problem, to_tolerance(1e-10, 200000));
   for (const double omega : {0.7, 1.3}) {
-    GaussSeidelSettings settings = to_tolerance(1e-10, 200000);
-    settings.relaxation = omega;
+    SolverSettings settings = to_tolerance(1e-10, 200000);
+    settings.gauss_seidel.relaxation = omega;
     EXPECT_LT(distance(solve(problem, settings).velocities, plain.velocities), 1e-7);
   }
 }
@@ -239,11 +238,11 @@ TEST(GaussSeidel, AllSweepOrdersReachTheSameSolutionByDifferentIterates) {
   const Solved forward = solve(problem, to_tolerance(1e-10, 200000));
   const Solved one_forward = solve(problem, sweeps(3));
   for (const SweepOrder order : {SweepOrder::backward, SweepOrder::symmetric}) {
-    GaussSeidelSettings settings = to_tolerance(1e-10, 200000);
-    settings.order = order;
+    SolverSettings settings = to_tolerance(1e-10, 200000);
+    settings.gauss_seidel.order = order;
     EXPECT_LT(distance(solve(problem, settings).velocities, forward.velocities), 1e-7);
-    GaussSeidelSettings few = sweeps(3);
-    few.order = order;
+    SolverSettings few = sweeps(3);
+    few.gauss_seidel.order = order;
     EXPECT_GT(distance(solve(problem, few).impulses, one_forward.impulses), 1e-6);
   }
 }
@@ -300,11 +299,11 @@ TEST(GaussSeidel, AssembledOperatorGivesTheBodyProblemsIterates) {
 
 TEST(GaussSeidel, RefusesWhatItCannotDo) {
   const ConstraintProblem problem = pile(ContactLaw::coulomb, 10);
-  GaussSeidelSettings cone;
-  cone.local = LocalSolve::cone;
+  SolverSettings cone;
+  cone.gauss_seidel.local = LocalSolve::cone;
   EXPECT_THROW(solve(problem, cone), Error);
-  GaussSeidelSettings residual;
-  residual.formulation = Formulation::residual;
+  SolverSettings residual;
+  residual.gauss_seidel.formulation = Formulation::residual;
   EXPECT_THROW(solve(assembled_problem(problem), residual), Error);
   const ConstraintProblem split =
       whole(test::sphere_pile(10, 20, 0.5, 0.005, 7), [](GlobalId b) { return Index(b % 2); });
@@ -333,7 +332,7 @@ TEST(Subdomains, EveryNumberOfThemReachesTheSameVelocities) {
 TEST(Subdomains, ConvexObjectiveFallsInEverySweep) {
   for (const int n : {1, 8, 64}) {
     for (const ContactLaw law : {ContactLaw::ccp, ContactLaw::frictionless}) {
-      GaussSeidelSettings settings = sweeps(60);
+      SolverSettings settings = sweeps(60);
       settings.stop.check_interval = 1;
       const Solved s = solve(pile_in(n, law, 200, 0.5), settings);
       ASSERT_EQ(s.report.history.size(), 61U);
@@ -382,8 +381,8 @@ TEST(Subdomains, DenseBodiesAndJointsAreSharedToo) {
   const ConstraintProblem many =
       whole(test::mixed_ring(9, 11), [](GlobalId b) { return static_cast<Index>(b % 4); });
   for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
-    GaussSeidelSettings settings = to_tolerance(1e-11, 200000);
-    settings.formulation = f;
+    SolverSettings settings = to_tolerance(1e-11, 200000);
+    settings.gauss_seidel.formulation = f;
     const Solved a = solve(one, settings);
     const Solved b = solve(many, settings);
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "catena/solvers/interior_point.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
@@ -43,15 +43,13 @@ StopRule to_tolerance(double natural_map) {
 }
 
 std::unique_ptr<Solver> interior_point(double natural_map) {
-  InteriorPointSettings settings;
+  SolverSettings settings{.method = SolverMethod::interior_point};
   settings.stop = to_tolerance(natural_map);
-  return make_interior_point(settings);
+  return make_solver(settings);
 }
 
 std::unique_ptr<Solver> proximal_newton(double natural_map) {
-  ProximalNewtonSettings settings;
-  settings.stop = to_tolerance(natural_map);
-  return make_proximal_newton(settings);
+  return make_proximal_newton(to_tolerance(natural_map));
 }
 
 /// A stack whose lowest cube hangs on a joint: contacts and bilateral rows.
@@ -105,11 +103,11 @@ TEST_F(InteriorPointMpi, NaNOnOneRankIsABreakdownOnAll) {
 
 TEST_F(InteriorPointMpi, TimeLimitEndsTheSolveOnAllRanks) {
   const LocalScene local = distribute(jointed_stack(), comm_, test::deal(comm_));
-  InteriorPointSettings settings;
+  SolverSettings settings{.method = SolverMethod::interior_point};
   settings.stop = to_tolerance(1e-15);
   settings.stop.time_limit = 0.0;
 
-  EXPECT_EQ(solve(local, *make_interior_point(settings)).report.status, SolveStatus::time_limit);
+  EXPECT_EQ(solve(local, *make_solver(settings)).report.status, SolveStatus::time_limit);
 }
 
 }  // namespace

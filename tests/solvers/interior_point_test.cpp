@@ -1,7 +1,5 @@
 // The solver interior_point: its way through convex problems, the outer fixed point and Newton's
 // method, its limits and what it refuses.
-#include "catena/solvers/interior_point.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/io/fclib.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 
@@ -28,21 +27,21 @@ struct Solved {
   }
 };
 
-InteriorPointSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
-  InteriorPointSettings settings;
+SolverSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  SolverSettings settings{.method = SolverMethod::interior_point};
   settings.stop.metric = metric;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = tolerance;
   return settings;
 }
 
-Solved solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
              std::vector<double> guess = {}) {
   Solved s;
   s.impulses = std::move(guess);
   s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_interior_point(settings)->solve(problem, s.impulses, s.velocities);
+  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
   return s;
 }
 
@@ -86,7 +85,7 @@ TEST(InteriorPoint, StickingNeedsNoNewtonSteps) {
 TEST(InteriorPoint, PublishedProblemsReachTheLastDigitsUnderCoulombsLaw) {
   for (const std::string name :
        {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test", "Rover1040"}) {
-    InteriorPointSettings settings = to_tolerance(1e-8, Metric::siconos);
+    SolverSettings settings = to_tolerance(1e-8, Metric::siconos);
     settings.stop.max_iterations = 300;
     const Solved s = solve(read(name + ".hdf5"), settings);
 
@@ -109,7 +108,7 @@ TEST(InteriorPoint, SolutionOfAnotherStepSavesStages) {
 
 TEST(InteriorPoint, LimitsEndTheSolve) {
   const ConstraintProblem problem = read("local_problem_test.hdf5");
-  InteriorPointSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
+  SolverSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
   few.stop.max_iterations = 3;
   late.stop.time_limit = 0.0;
 
@@ -146,8 +145,8 @@ TEST(InteriorPoint, NumbersThatAreNotFiniteAreABreakdown) {
 
 TEST(InteriorPoint, LawsThatItDoesNotKnowAreRefused) {
   ConstraintProblem problem = test::block_on_incline(2.0, 0.3, 0.5, kStep);
-  InteriorPointSettings fang = to_tolerance(1e-9);
-  fang.form = InteriorPointForm::kkt;
+  SolverSettings fang = to_tolerance(1e-9);
+  fang.interior_point.form = InteriorPointForm::kkt;
 
   EXPECT_THROW(solve(problem, fang), Error);  // [F14]'s forms: ccp only
   problem.law = ContactLaw::box;

@@ -165,8 +165,8 @@ Solved solve(Solver& solver, const LocalScene& local) {
   return s;
 }
 
-GaussSeidelSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
-  GaussSeidelSettings settings;
+SolverSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
+  SolverSettings settings;
   settings.stop.metric = Metric::natural_map;
   settings.stop.relative_tolerance = 0.0;
   settings.stop.absolute_tolerance = natural_map;
@@ -188,7 +188,7 @@ class JointSystemMpi : public testing::Test {
     const std::vector<Owner> owners = {test::slabs(comm, scene), test::deal(comm),
                                        [](GlobalId) { return 0; }};
     for (const Owner& owner : owners) {
-      const auto solver = make_gauss_seidel(to_tolerance(1e-10, method));
+      const auto solver = make_solver(to_tolerance(1e-10, method));
       const Solved s = solve(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LE(s.report.iterations, 1);
@@ -246,7 +246,7 @@ TEST_F(JointSystemMpi, MethodChainRefusesATree) {
   const Communicator comm = Communicator::world();
   const Scene scene = tree().scene;
   const LocalScene local = distribute(scene, comm, test::deal(comm));
-  const auto solver = make_gauss_seidel(to_tolerance(1e-10, JointMethod::chain));
+  const auto solver = make_solver(to_tolerance(1e-10, JointMethod::chain));
   std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
 
@@ -272,13 +272,13 @@ TEST_F(JointSystemMpi, ContactsIterateAroundTheJoints) {
   const Communicator comm = Communicator::world();
   for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp}) {
     const Scene scene = chain_on_floor(law);
-    const auto serial = make_gauss_seidel(to_tolerance(1e-11));
+    const auto serial = make_solver(to_tolerance(1e-11));
     const Solved one =
         solve(*serial, distribute(scene, Communicator::self(), [](GlobalId) { return 0; }));
     const test::DenseSolution dense = test::solve_dense(whole(scene));
     EXPECT_LT(distance(one.velocities, dense.velocities), 1e-8);
     for (const Owner& owner : {test::slabs(comm, scene), test::deal(comm)}) {
-      const auto solver = make_gauss_seidel(to_tolerance(1e-11));
+      const auto solver = make_solver(to_tolerance(1e-11));
       const Solved s = solve(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LT(distance(s.velocities, one.velocities), 1e-8);
@@ -290,11 +290,11 @@ TEST_F(JointSystemMpi, ContactsIterateAroundTheJoints) {
 TEST_F(JointSystemMpi, JointsHoldAfterEverySweepAndTheConvexObjectiveFalls) {
   const Communicator comm = Communicator::world();
   const Scene scene = chain_on_floor(ContactLaw::ccp);
-  GaussSeidelSettings settings = to_tolerance(0.0);
+  SolverSettings settings = to_tolerance(0.0);
   settings.stop.max_iterations = 60;
   settings.stop.check_interval = 1;
   settings.stop.keep_best = false;
-  const auto solver = make_gauss_seidel(settings);
+  const auto solver = make_solver(settings);
 
   const Solved s = solve(*solver, distribute(scene, comm, test::deal(comm)));
 
@@ -315,9 +315,9 @@ TEST_F(JointSystemMpi, LimitsAndMotorsIterateAroundTheJoints) {
   const test::DenseSolution dense = test::solve_dense(whole(m.scene));
   const Communicator comm = Communicator::world();
 
-  GaussSeidelSettings settings = to_tolerance(1e-26);
+  SolverSettings settings = to_tolerance(1e-26);
   settings.stop.metric = Metric::energy;  // natural_map leaves out angular rows
-  const auto solver = make_gauss_seidel(settings);
+  const auto solver = make_solver(settings);
   const Solved s = solve(*solver, distribute(m.scene, comm, test::deal(comm)));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
@@ -327,7 +327,7 @@ TEST_F(JointSystemMpi, LimitsAndMotorsIterateAroundTheJoints) {
 
 TEST_F(JointSystemMpi, OneSolverServesOtherNumbersAndOtherMechanisms) {
   const Communicator comm = Communicator::world();
-  const auto solver = make_gauss_seidel(to_tolerance(1e-10));
+  const auto solver = make_solver(to_tolerance(1e-10));
   for (const Scene& scene :
        {chain(20, true, 1).scene, chain(20, true, 5).scene, ring(6).scene, chain(3, false).scene,
         tree().scene, chain_on_floor(ContactLaw::coulomb)}) {
@@ -344,7 +344,7 @@ TEST_F(JointSystemMpi, MovedJointsTakeAGivenMisfitAway) {
   const Communicator comm = Communicator::world();
   const Scene scene = chain(15, true).scene;
   const LocalScene local = distribute(scene, comm, test::deal(comm));
-  const auto solver = make_gauss_seidel(to_tolerance(1e-10));
+  const auto solver = make_solver(to_tolerance(1e-10));
   solve(*solver, local);
   Mechanism numbers(11);
   std::vector<double> rhs(static_cast<std::size_t>(scene.n_rows()));

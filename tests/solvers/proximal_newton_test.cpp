@@ -30,19 +30,19 @@ struct Solved {
   std::vector<double> impulses, velocities;
 };
 
-ProximalNewtonSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
-  ProximalNewtonSettings settings;
-  settings.stop.metric = metric;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = tolerance;
-  return settings;
+StopRule to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  StopRule stop;
+  stop.metric = metric;
+  stop.relative_tolerance = 0.0;
+  stop.absolute_tolerance = tolerance;
+  return stop;
 }
 
-Solved solve(const ConstraintProblem& problem, const ProximalNewtonSettings& settings) {
+Solved solve(const ConstraintProblem& problem, const StopRule& stop) {
   Solved s;
   s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_proximal_newton(settings)->solve(problem, s.impulses, s.velocities);
+  s.report = make_proximal_newton(stop)->solve(problem, s.impulses, s.velocities);
   return s;
 }
 
@@ -180,8 +180,8 @@ TEST(ProximalNewton, RowsOfTheirOwnHaveTheirClosedForms) {
                 std::max(0.0, 3.0 * (test::kGravity * kStep - clearance / kStep)), 1e-12);
   }
   for (const double most : {0.05, 5.0}) {
-    ProximalNewtonSettings settings = to_tolerance(1e-13, Metric::energy);
-    const Solved motor = solve(test::whole(test::motor(0.2, -3.0, most)), settings);
+    const StopRule stop = to_tolerance(1e-13, Metric::energy);
+    const Solved motor = solve(test::whole(test::motor(0.2, -3.0, most)), stop);
     EXPECT_NEAR(motor.impulses[0], -std::min(most, 0.6), 1e-6);
   }
 }
@@ -223,9 +223,9 @@ TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
 
 TEST(ProximalNewton, LimitsReturnAdmissibleImpulses) {
   const ConstraintProblem problem = read("local_problem_test.hdf5");
-  ProximalNewtonSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
-  few.stop.max_iterations = 2;
-  late.stop.time_limit = 0.0;
+  StopRule few = to_tolerance(1e-14, Metric::siconos), late = few;
+  few.max_iterations = 2;
+  late.time_limit = 0.0;
 
   const Solved stopped = solve(problem, few);
   const Solved timed = solve(problem, late);

@@ -29,7 +29,7 @@ LocalScene pile_on(const Communicator& comm, ContactLaw law) {
 
 struct Named {
   std::string name;
-  MethodSettings settings;
+  SolverSettings settings;
   ContactLaw law = ContactLaw::coulomb;
 };
 
@@ -39,10 +39,10 @@ std::vector<Named> all_methods(const Communicator& comm) {
   const auto add = [&](SolverMethod method, ContactLaw law, InteriorPointForm form) {
     Named m;
     m.settings.method = method;
-    m.settings.stop().relative_tolerance = 0.0;
-    m.settings.stop().absolute_tolerance = 0.0;
-    m.settings.stop().metric = Metric::natural_map;
-    m.settings.stop().max_iterations = 1000000;
+    m.settings.stop.relative_tolerance = 0.0;
+    m.settings.stop.absolute_tolerance = 0.0;
+    m.settings.stop.metric = Metric::natural_map;
+    m.settings.stop.max_iterations = 1000000;
     m.settings.interior_point.form = form;
     m.law = law;
     m.name = std::string(kSolverNames[static_cast<std::size_t>(method)]) + " law " +
@@ -76,8 +76,8 @@ struct Outcome {
 
 Outcome solve(const Named& method, const ConstraintProblem& problem, const Watch* watch) {
   Outcome out;
-  MethodSettings settings = method.settings;
-  settings.stop().watch = watch;
+  SolverSettings settings = method.settings;
+  settings.stop.watch = watch;
   out.impulses.assign(static_cast<std::size_t>(problem.n_rows()), 0.0);
   std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
   const double begun = wall_seconds();
@@ -103,7 +103,7 @@ TEST(SolveWatch, EveryMethodIsBrokenOffOnAllRanksWhereOneIsAsked) {
     EXPECT_EQ(comm.sum(std::int64_t{out.broken_off ? 1 : 0}), comm.size()) << method.name;
     // nothing is left behind that the next solve would stumble over
     Named easy = method;
-    easy.settings.stop().relative_tolerance = 0.1;
+    easy.settings.stop.relative_tolerance = 0.1;
     EXPECT_EQ(solve(easy, local.problem, nullptr).report.status, SolveStatus::converged)
         << method.name;
   }
@@ -117,7 +117,7 @@ TEST(SolveWatch, LoopsLookBetweenEvaluationsThatLieFarApart) {
     Named method;
     method.name = kSolverNames[static_cast<std::size_t>(kind)];
     method.settings.method = kind;
-    StopRule& stop = method.settings.stop();
+    StopRule& stop = method.settings.stop;
     stop.metric = Metric::natural_map;
     stop.relative_tolerance = stop.absolute_tolerance = 0.0;
     stop.max_iterations = 2000000000;
@@ -150,7 +150,7 @@ TEST(SolveWatch, AWatchThatNeverAsksChangesNoBit) {
                        method.settings.method == SolverMethod::apgd;
     if (comm.size() > 1 && !swept) continue;
     const LocalScene local = pile_on(comm, method.law);
-    method.settings.stop().max_iterations = 60;
+    method.settings.stop.max_iterations = 60;
     Watch watch;
     watch.asked = [] { return false; };
     watch.seconds_left = [] { return 1e9; };
@@ -169,7 +169,7 @@ TEST(SolveWatch, EveryMethodHeedsMaxIterations) {
   for (Named method : all_methods(comm)) {
     const LocalScene local = pile_on(comm, method.law);
     for (const int most : {1, 2, 7, 30, 200}) {
-      method.settings.stop().max_iterations = most;
+      method.settings.stop.max_iterations = most;
       const Outcome out = solve(method, local.problem, nullptr);
       EXPECT_LE(out.report.iterations, most) << method.name << ": " << out.report.reason;
       EXPECT_GE(out.report.iterations, 1) << method.name;
@@ -182,7 +182,7 @@ TEST(SolveWatch, EveryMethodEndsAtATimeLimitOfZeroWithItsGuess) {
   const Communicator comm = Communicator::world();
   for (Named method : all_methods(comm)) {
     const LocalScene local = pile_on(comm, method.law);
-    method.settings.stop().time_limit = 0.0;
+    method.settings.stop.time_limit = 0.0;
     const Outcome out = solve(method, local.problem, nullptr);
     EXPECT_EQ(out.report.status, SolveStatus::time_limit) << method.name;
     EXPECT_TRUE(std::isfinite(out.report.errors.energy)) << method.name;

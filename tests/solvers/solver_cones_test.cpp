@@ -184,16 +184,16 @@ TEST(SolverCones, GaussSeidel) {
       if (law == ContactLaw::ccp) locals = {LocalSolve::exact, LocalSolve::cone};
       for (const LocalSolve local : locals)
         check("gauss_seidel", {law}, {}, kProblems, [&](const StopRule& stop, Draw& draw) {
-          GaussSeidelSettings settings;
+          SolverSettings settings;
           settings.stop = stop;
-          settings.local = local;
-          settings.formulation = formulation;
-          settings.relaxation = draw.one_of({1.0, 1.3, 0.7});
-          settings.order = draw.one_of({SweepOrder::forward, SweepOrder::symmetric});
+          settings.gauss_seidel.local = local;
+          settings.gauss_seidel.formulation = formulation;
+          settings.gauss_seidel.relaxation = draw.one_of({1.0, 1.3, 0.7});
+          settings.gauss_seidel.order = draw.one_of({SweepOrder::forward, SweepOrder::symmetric});
           settings.joints.method = formulation == Formulation::velocity && draw.one_in(2)
                                        ? JointMethod::automatic
                                        : JointMethod::iterative;
-          return make_gauss_seidel(settings);
+          return make_solver(settings);
         });
     }
 }
@@ -201,69 +201,65 @@ TEST(SolverCones, GaussSeidel) {
 TEST(SolverCones, Jacobi) {
   check("jacobi", {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box, ContactLaw::frictionless},
         {}, kProblems, [](const StopRule& stop, Draw& draw) {
-          JacobiSettings settings;
+          SolverSettings settings{.method = SolverMethod::jacobi};
           settings.stop = stop;
-          settings.relaxation = draw.one_of({1.0, 1.5, 0.5});
+          settings.jacobi.relaxation = draw.one_of({1.0, 1.5, 0.5});
           if (draw.one_in(2)) settings.joints.method = JointMethod::iterative;
-          return make_jacobi(settings);
+          return make_solver(settings);
         });
 }
 
 TEST(SolverCones, AcceleratedGradient) {
   check("apgd", {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box, ContactLaw::frictionless},
         {}, kProblems, [](const StopRule& stop, Draw& draw) {
-          ApgdSettings settings;
+          SolverSettings settings{.method = SolverMethod::apgd};
           settings.stop = stop;
-          settings.restart = draw.one_in(2);
+          settings.apgd.restart = draw.one_in(2);
           if (draw.one_in(2)) settings.joints.method = JointMethod::iterative;
-          return make_apgd(settings);
+          return make_solver(settings);
         });
 }
 
 TEST(SolverCones, InteriorPoint) {
   check("interior_point", {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::frictionless}, {},
         kProblems, [](const StopRule& stop, Draw&) {
-          InteriorPointSettings settings;
+          SolverSettings settings{.method = SolverMethod::interior_point};
           settings.stop = stop;
-          return make_interior_point(settings);
+          return make_solver(settings);
         });
 }
 
 TEST(SolverCones, InteriorPointInFangsForms) {
   check("interior_point, [F14]", {ContactLaw::ccp}, {false, false, false, false}, kProblems,
         [](const StopRule& stop, Draw& draw) {
-          InteriorPointSettings settings;
+          SolverSettings settings{.method = SolverMethod::interior_point};
           settings.stop = stop;
-          settings.form = draw.one_of(
+          settings.interior_point.form = draw.one_of(
               {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg});
-          return make_interior_point(settings);
+          return make_solver(settings);
         });
 }
 
 TEST(SolverCones, ProximalNewton) {
   check("proximal_newton", {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::frictionless}, {},
-        kProblems, [](const StopRule& stop, Draw&) {
-          ProximalNewtonSettings settings;
-          settings.stop = stop;
-          return make_proximal_newton(settings);
-        });
+        kProblems, [](const StopRule& stop, Draw&) { return make_proximal_newton(stop); });
 }
 
 TEST(SolverCones, Dantzig) {
   check("dantzig", {ContactLaw::coulomb, ContactLaw::box, ContactLaw::frictionless}, {}, kProblems,
         [](const StopRule& stop, Draw&) {
-          DantzigSettings settings;
+          SolverSettings settings{.method = SolverMethod::dantzig};
           settings.stop = stop;
-          return make_dantzig(settings);
+          return make_solver(settings);
         });
 }
 
 TEST(SolverCones, Automatic) {
   check("auto", {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box, ContactLaw::frictionless},
         {}, kProblems, [](const StopRule& stop, Draw&) {
-          MethodSettings settings;
+          SolverSettings settings;
           settings.method = SolverMethod::automatic;
-          settings.stop() = stop;
+          settings.stop = stop;
           return make_solver(settings);
         });
 }
@@ -280,7 +276,7 @@ TEST(SolverCones, ABallThatLeavesAPlaneIsNotPulledBack) {
       scene.add_rigid(2.0, Vec3::Constant(0.1), {Vec3(0, 0, 4.0), Vec3::Zero()});
       scene.add_contact(0, 1, Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, -0.1), 0.0, 0.0);
       const ConstraintProblem problem = test::whole(scene);
-      MethodSettings settings;
+      SolverSettings settings;
       settings.method = method;
       std::vector<double> impulses = {16.0, 0.0, 0.0}, velocities(12);
 
@@ -346,7 +342,7 @@ TEST(SolverCones, ARowThatNothingMovesKeepsItsBounds) {
   for (const SolverMethod method :
        {SolverMethod::gauss_seidel, SolverMethod::jacobi, SolverMethod::apgd,
         SolverMethod::interior_point, SolverMethod::dantzig, SolverMethod::automatic}) {
-    MethodSettings settings;
+    SolverSettings settings;
     settings.method = method;
     std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()), 0.0);
     std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));

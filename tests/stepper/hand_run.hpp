@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catena/partition/balance.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena::test {
@@ -57,13 +57,12 @@ class HandRun {
     migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
     const EnergyMomentum start = total_energy_and_momentum(comm, model_, bodies, state);
     state.audit.initial_energy = start.kinetic + start.potential;
-    GaussSeidelSettings settings;
+    SolverSettings settings;
     settings.stop.max_iterations = sweeps;
     settings.stop.relative_tolerance = 1e-14;
     settings.stop.absolute_tolerance = 1e-24;
     stepper_ = std::make_unique<SemiImplicitStepper>(
-        comm, model_, StepperSettings{StepperKind::spook, kStep, true},
-        make_gauss_seidel(settings));
+        comm, model_, StepperSettings{StepperKind::spook, kStep, true}, make_solver(settings));
   }
 
   const StepReport& steps(int n) {

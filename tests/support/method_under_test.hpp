@@ -41,12 +41,11 @@ inline int iterations_for(SolverMethod method, int sweeps) {
   return sweeps > 100000000 ? sweeps : times * sweeps;
 }
 
-inline std::unique_ptr<Solver> solver_under_test(const GaussSeidelSettings& settings) {
-  MethodSettings all;
-  all.method = method_under_test();
-  all.gauss_seidel = settings;
-  all.stop().max_iterations = iterations_for(all.method, settings.stop.max_iterations);
-  return make_solver(all);
+inline std::unique_ptr<Solver> solver_under_test(const SolverSettings& settings) {
+  SolverSettings tested = settings;
+  tested.method = method_under_test();
+  tested.stop.max_iterations = iterations_for(tested.method, settings.stop_rule().max_iterations);
+  return make_solver(tested);
 }
 
 }  // namespace catena::test

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace catena::test {
 
@@ -16,13 +16,13 @@ struct Solved {
 };
 
 /// From zero impulses or from a guess.
-inline Solved solve(const ConstraintProblem& problem, const GaussSeidelSettings& settings,
+inline Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
                     std::vector<double> guess = {}) {
   Solved s;
   s.impulses = std::move(guess);
   s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_gauss_seidel(settings)->solve(problem, s.impulses, s.velocities);
+  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
   return s;
 }
 

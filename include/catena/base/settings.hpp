@@ -123,10 +123,9 @@ class SettingsVisitor {
   /// scene is made. Empty where there is no source.
   virtual std::string where(std::string_view) const { return {}; }
 
-  /// Names what only a later version knows, before the keys that are known: the key itself,
-  /// or, if `words` is not empty, words for the choice or one_of of that key. Readers
-  /// refuse these as not available instead of calling them unknown.
-  virtual void unavailable(std::string_view, std::span<const std::string_view> = {}) {}
+  /// Names a key of earlier versions and the one that stands for it now, both as seen from the
+  /// section being visited. Readers refuse the former by naming the latter; others ignore it.
+  virtual void renamed(std::string_view /*key*/, std::string_view /*now*/) {}
 
   /// Convenience for enums: `names` in the order of the enumerators from 0.
   template <class E>

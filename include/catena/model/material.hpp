@@ -8,8 +8,10 @@
 
 namespace catena {
 
+/// What a body is made of. Numbers of a contact follow from those of both materials
+/// (MaterialTable::pair), those of mass from the density of a body without a mass of its own.
 struct Material {
-  std::string name;
+  std::string name;          ///< unique in a table
   double density = 1000.0;   ///< kg/m^3
   double friction = 0.5;     ///< Coulomb coefficient
   double restitution = 0.0;  ///< Newton's e

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catena/base/index.hpp"
@@ -16,9 +17,23 @@
 
 namespace catena {
 
+/// What decides where a body is: forces and constraints (dynamic), nothing (fixed: it stays where
+/// it starts), or its Motion (kinematic). The latter two have no mass and take no notice of
+/// impulses.
 enum class BodyKind : std::uint8_t { dynamic, fixed, kinematic };
 
+/// What relates impulse lambda (N s; normal n, tangents t) and velocity w (m/s) of a contact with
+/// friction mu; all but frictionless bound |lambda_t| by mu lambda_n (docs/theory.md, "The
+/// step's problem"):
+///   coulomb       0 <= w_n, lambda_n complementary; sliding friction opposes w_t
+///   ccp           the convex law, lambda in K and w in K* complementary: a sliding contact opens
+///                 with w_n = mu |w_t|
+///   box           as coulomb, but each tangent by itself: |lambda_ti| <= mu lambda_n
+///   frictionless  the normal alone, lambda_t = 0
+/// The names are those of the key `contact.law` and of dumped problems.
 enum class ContactLaw : std::uint8_t { coulomb, ccp, box, frictionless };
+inline constexpr std::array<std::string_view, 4> kContactLawNames = {"coulomb", "ccp", "box",
+                                                                     "frictionless"};
 
 /// A harmonic part of a motion: sin(2 pi frequency t + phase) - sin(phase), so that it
 /// starts from the pose at t = 0.
@@ -125,7 +140,8 @@ struct ContactParameters {
   double cohesion_range = 0.0;  ///< m; cohesion acts where the gap is at most this
 };
 
-/// Constant in a run and replicated on every rank: O(config), not O(bodies).
+/// Constant in a run from make_model on and replicated on every rank: O(config), not O(bodies).
+/// World frame, z up unless `gravity` says otherwise.
 struct Model {
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);  ///< m/s^2
   MaterialTable materials;

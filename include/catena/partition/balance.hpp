@@ -33,6 +33,11 @@ struct BalanceSettings {
 };
 void describe(SettingsVisitor& visit, BalanceSettings& s);
 
+/// Subdomains of a run that is not deterministic.
+inline int subdomains_of(const BalanceSettings& s, int ranks) {
+  return s.subdomains > 0 ? s.subdomains : ranks;
+}
+
 /// What a partition is like; the same on every rank.
 struct PartitionQuality {
   std::int64_t vertices =

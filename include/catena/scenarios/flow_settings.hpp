@@ -9,6 +9,7 @@
 
 #include "catena/base/settings.hpp"
 #include "catena/math/types.hpp"
+#include "catena/scenarios/shape_settings.hpp"
 
 namespace catena {
 
@@ -28,9 +29,12 @@ struct SizeSettings {
   double largest() const;  ///< factor
 };
 
-/// Bodies that come in over time: `rate` of them are due per second from `start` to `end`.
+/// Bodies of one material and shape that come in over time: so many are due per second, by number
+/// or by mass, from `start` to `end`.
 /// Factor, place and orientation of attempt k at body number n follow from (seed, n, k) alone.
-struct InflowSettings {
+struct InsertionSettings {
+  std::string name, material;
+  ShapeSettings shape;
   SizeSettings sizes;
   /// Box that holds every new body whole, m.
   Vec3 lower = Vec3::Constant(kNone), upper = Vec3::Constant(kNone);

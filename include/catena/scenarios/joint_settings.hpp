@@ -11,6 +11,7 @@
 #include "catena/base/settings.hpp"
 #include "catena/math/types.hpp"
 #include "catena/model/joint.hpp"
+#include "catena/scenarios/shape_settings.hpp"
 
 namespace catena {
 
@@ -18,7 +19,7 @@ namespace catena {
 enum class TableValues : std::uint8_t { factor, position, velocity };
 
 /// A number over time: from a CSV file with the columns t, value, or here.
-struct FactorEntry {
+struct FactorSettings {
   bool present = false;
   std::string file;          ///< absolute after reading a case; or empty
   std::vector<double> rows;  ///< t (s), value; ascending in t
@@ -30,11 +31,11 @@ struct FactorEntry {
 
 /// Motor along one coordinate of a joint: exactly one of velocity, position and a table of
 /// one of them is given.
-struct MotorEntry {
+struct MotorSettings {
   bool present = false;
   double velocity = kNone;      ///< m/s or rad/s
   double position = kNone;      ///< m or rad
-  FactorEntry table;            ///< of velocity or position, or in their place
+  FactorSettings table;         ///< of velocity or position, or in their place
   double max_force = kNone;     ///< N or N m; kNone: no bound
   double viscosity = kNone;     ///< velocity: N s/m or N m s; kNone: held exactly
   double compliance = kNone;    ///< position: m/N or rad/(N m); kNone: 0
@@ -46,15 +47,15 @@ struct MotorEntry {
 };
 
 /// What acts along one coordinate of a joint; numbers that are not given are kNone.
-struct AxisEntry {
+struct AxisSettings {
   std::array<double, 2> limits = {kNone, kNone};
   double restitution = kNone;
-  MotorEntry motor;
+  MotorSettings motor;
   double friction = kNone;  ///< N or N m
 };
 
 /// One of `joints:`. Numbers that are not given are kNone: their defaults depend on the type.
-struct JointEntry {
+struct JointSettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
   JointType type = JointType::revolute;
   std::vector<std::string> between;  ///< two bodies, or a body and "world"
@@ -65,15 +66,15 @@ struct JointEntry {
   bool collide = false;
   double length = kNone, radius = kNone, ratio = kNone;
   std::string carrier;
-  AxisEntry first;
+  AxisSettings first;
   bool has_second = false;
-  AxisEntry second;
+  AxisSettings second;
 };
 
 enum class ForceType { spring, damper, torsional_spring, force, torque };
 
 /// One of `forces:`.
-struct ForceEntry {
+struct ForceSettings {
   std::string name, place;
   ForceType type = ForceType::spring;
   std::vector<std::string> between;  ///< of springs and dampers
@@ -83,11 +84,11 @@ struct ForceEntry {
   double stiffness = kNone, damping = kNone, length = kNone, angle = kNone;
   Vec3 force = Vec3::Constant(kNone), torque = Vec3::Constant(kNone);
   bool body_frame = false;
-  FactorEntry table;
+  FactorSettings table;
 };
 
 /// What generators of bodies and joints say of the joints.
-struct ChainJointEntry {
+struct ChainJointSettings {
   double compliance = kNone, angular_compliance = kNone, damping_time = kNone;
   double friction = kNone;  ///< revolute, universal: N m
   bool collide = false;     ///< whether neighbours make contacts
@@ -98,7 +99,7 @@ enum class ChainPath { straight, polyline, catenary, curl };
 
 /// Where the joints of a chain stand, m: links + 1 points (those of a closed chain: links), all
 /// links equally long.
-struct ChainPathEntry {
+struct ChainPathSettings {
   ChainPath kind = ChainPath::straight;
   Vec3 from = Vec3::Constant(kNone), to = Vec3::Constant(kNone);  ///< straight, catenary
   std::vector<double> path;                                       ///< polyline: x, y, z of corners
@@ -108,18 +109,19 @@ struct ChainPathEntry {
   bool closed = false;                                            ///< polyline
 };
 
-/// What a chain is besides its bodies' material and shape.
-struct ChainEntry {
-  std::string place;
+/// Bodies joined in a row (docs/configuration.md, "Joints").
+struct ChainSettings {
+  std::string name, material;  ///< material: needed where there is a shape
+  ShapeSettings shape;
   int links = 0;
   JointType joint = JointType::spherical;
-  ChainPathEntry path;
+  ChainPathSettings path;
   ChainAnchors anchored = ChainAnchors::none;  ///< which ends are joined to the world
   Vec3 axis = Vec3::Constant(kNone);           ///< of revolute and universal joints
   double mass = kNone;                         ///< kg, of a link; else of its shape
   Vec3 inertia = Vec3::Constant(kNone);        ///< kg m^2, on the axes of the shape
   Vec3 velocity = Vec3::Zero();                ///< m/s, of all links at the start
-  ChainJointEntry joints;
+  ChainJointSettings joints;
 };
 
 enum class NetAnchors { none, corners, edge, all };
@@ -127,14 +129,15 @@ enum class NetAnchors { none, corners, edge, all };
 /// count[0] * count[1] bodies (knots) in a plane, x fastest, each joined to its neighbours along
 /// both directions by cords of fixed (distance) or largest length (rope), or by arms that meet
 /// half-way (spherical).
-struct NetEntry {
-  std::string place;
+struct NetSettings {
+  std::string name, material;
+  ShapeSettings shape;
   std::array<int, 2> count = {2, 2};
   Vec3 from = Vec3::Zero();                ///< first knot, m
   std::vector<double> spacing;             ///< two vectors, m
   JointType joint = JointType::distance;   ///< or rope, spherical
   NetAnchors anchored = NetAnchors::none;  ///< knots that are joined to the world
-  ChainJointEntry joints;
+  ChainJointSettings joints;
 };
 
 }  // namespace catena

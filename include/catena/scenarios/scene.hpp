@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "catena/base/settings.hpp"
@@ -14,52 +15,14 @@
 #include "catena/model/state.hpp"
 #include "catena/scenarios/flow_settings.hpp"
 #include "catena/scenarios/joint_settings.hpp"
+#include "catena/scenarios/shape_settings.hpp"
 
 namespace catena {
-
-struct PartSettings;
-
-/// `shape: {sphere: {radius: 0.1}}`, or `shapes: [...]`: then `parts`, and the type is compound.
-/// Lengths in m, but coordinates in a file are times `unit` and `scale`.
-struct ShapeSettings {
-  ShapeType type = ShapeType::none;
-  std::string place;                  ///< file:line:column and path, for errors
-  Vec3 normal = Vec3::UnitZ();        ///< plane: out of the half space, any length but zero
-  double radius = kNone;              ///< sphere, capsule, cylinder
-  Vec3 size = Vec3::Constant(kNone);  ///< box: full edges
-  double length = kNone;  ///< capsule: between the centres of the caps; cylinder; hollow: inner
-  double inner_radius = kNone;   ///< hollow cylinder
-  double thickness = kNone;      ///< hollow cylinder: of wall and ends
-  std::uint8_t ends = 0;         ///< hollow cylinder: kLowerEnd | kUpperEnd are closed
-  std::vector<double> vertices;  ///< hull: x, y, z of each
-  std::string file;              ///< hull, mesh, heightfield; absolute after reading a case
-  std::string unit;              ///< of the file's numbers
-  double scale = 1.0;            ///< hull and mesh from a file
-  bool open = false;             ///< mesh: may have edges with one face
-  std::vector<double> heights;   ///< heightfield: row by row along y, x fastest
-  std::size_t columns = 0;       ///< heightfield: heights per row
-  std::array<double, 2> spacing = {kNone, kNone};  ///< heightfield: along x and y
-  std::vector<PartSettings> parts;
-};
-
-/// Axis and angle, or a quaternion (w, x, y, z) in their place; body to world.
-struct OrientationSettings {
-  Vec3 axis = Vec3::UnitZ();
-  double angle = 0.0;  ///< rad
-  std::array<double, 4> quaternion = {kNone, kNone, kNone, kNone};
-  Quat value() const;  ///< unit length
-};
-
-/// One of several shapes of a body, at its place in the frame of the shapes.
-struct PartSettings {
-  ShapeSettings shape;
-  Vec3 at = Vec3::Zero();  ///< m
-  OrientationSettings orientation;
-};
 
 /// What `position` of a dynamic body names.
 enum class PositionOf { centre_of_mass, shape_origin };
 
+/// One of `bodies:`; world frame.
 struct BodySettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
   std::string material;     ///< needed where there is a shape
@@ -126,41 +89,31 @@ struct TableSettings {
   std::string file;  ///< absolute after reading a case
 };
 
-/// Bodies of one material and shape that come in over time.
-struct InsertionSettings : InflowSettings {
-  std::string name, material;
-  ShapeSettings shape;
-};
+/// What one of `generators:` makes.
+using GeneratorKind = std::variant<ContainerSettings, LatticeSettings, WallSettings, TableSettings,
+                                   InsertionSettings, ChainSettings, NetSettings>;
 
-/// Bodies joined in a row (docs/configuration.md, "Joints").
-struct ChainSettings : ChainEntry {
-  std::string name, material;
-  ShapeSettings shape;
-};
-
-/// Bodies joined to their neighbours in a plane.
-struct NetSettings : NetEntry {
-  std::string name, material;
-  ShapeSettings shape;
-};
-
-enum class GeneratorType { container, lattice, wall, table, insertion, chain, net };
-
+/// One of `generators:`: bodies of consecutive ids, and the joints between them; SI units, world
+/// frame. All that it makes is a function of these settings, the case's seed and a body's number.
 struct GeneratorSettings {
-  GeneratorType type = GeneratorType::container;
-  ContainerSettings container;
-  LatticeSettings lattice;
-  WallSettings wall;
-  TableSettings table;
-  InsertionSettings insertion;
-  ChainSettings chain;
-  NetSettings net;
+  GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
-  std::string group;
-  std::string place;  ///< file:line:column and path, for errors
+  std::string group;    ///< of all its bodies, as BodySettings::group
+  std::string place;    ///< file:line:column and path, for errors
+
+  template <class Kind>
+  bool is() const {
+    return std::holds_alternative<Kind>(kind);
+  }
+  /// The name given; empty if there is none.
   const std::string& name() const;
+  /// Of its bodies.
+  const std::string& material() const;
+  /// Of its bodies; nullptr where they are no copies of one shape.
+  const ShapeSettings* shape() const;
 };
 
+/// One of `materials:`, with the units of Material.
 struct MaterialSettings {
   std::string name;
   double density = 1000.0;
@@ -186,6 +139,8 @@ struct NoCollisionSettings {
   std::vector<std::string> between;
 };
 
+/// What a case says of its scene, SI units, world frame; equal on all ranks. make_model and
+/// generate_bodies make the scene of it.
 struct SceneSettings {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);
@@ -195,8 +150,8 @@ struct SceneSettings {
   std::vector<NoCollisionSettings> no_collisions;
   std::vector<BodySettings> bodies;
   std::vector<GeneratorSettings> generators;
-  std::vector<JointEntry> joints;
-  std::vector<ForceEntry> forces;
+  std::vector<JointSettings> joints;
+  std::vector<ForceSettings> forces;
   std::vector<OutflowSettings> outflow;
   PeriodicSettings periodic;
   int dimension = 3;  ///< 2: motion in the x-z plane
@@ -229,8 +184,9 @@ void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
 /// listed, then springs and dampers, then each generator's.
 /// Throws Error for a table that cannot be read, for listed joints whose frames disagree at the
 /// start (place, misfit), and for chains that no path can hold. Collective: rank 0 counts tables'
-/// rows, joints are checked by all ranks, each its share.
-Model make_model(const SceneSettings& scene, const Communicator& comm);
+/// rows, joints are checked by all ranks, each its share. The model is not changed afterwards;
+/// `deterministic` is Model::deterministic.
+Model make_model(const SceneSettings& scene, const Communicator& comm, bool deterministic = false);
 
 /// Number of ids, unbounded bodies included.
 inline GlobalId total_bodies(const Model& model) { return model.names.size(); }

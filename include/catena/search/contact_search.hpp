@@ -61,6 +61,9 @@ struct LocalBodies {
   const Twist& twist_among_moving(Index i) const;
 };
 
+/// What a rank knows of a step's contacts and joints: its local bodies, to which all indices refer,
+/// and the contacts and joints that it holds; over all ranks each stands once. Its own bodies are
+/// seen through those of Bodies and State: not to be used once these change.
 struct ContactSet {
   LocalBodies bodies;
   std::vector<Contact> contacts;  ///< held by this rank, ascending in key

@@ -17,8 +17,10 @@
 
 namespace catena {
 
+/// What a run does about a step whose solve misses its tolerance: warn in the log, or end.
 enum class OnMissedTolerance { warn, stop };
 
+/// `time:`
 struct TimeSettings {
   StepperKind stepper = StepperKind::spook;
   double step = kNone;  ///< s, required
@@ -27,8 +29,8 @@ struct TimeSettings {
   bool natural_given = false;  ///< whether the case has the section
 };
 
-/// `solver:`
-struct SolverSettings : MethodSettings {
+/// Keys of `solver:` that are the step's, whatever the method.
+struct StepSolveSettings {
   /// m, to which positions of joints are projected after each step; kNone: not at all. Key
   /// `joints.projection`.
   double projection = kNone;
@@ -38,6 +40,7 @@ struct SolverSettings : MethodSettings {
   OnMissedTolerance on_missed_tolerance = OnMissedTolerance::warn;
 };
 
+/// `output:`
 struct OutputSettings {
   double snapshot_interval = 0.05;  ///< s; .inf: only the first and the last state
   int series_steps = 1;             ///< steps per row of the series
@@ -48,9 +51,12 @@ struct OutputSettings {
   std::int64_t checkpoint_steps = 0;            ///< steps between checkpoints besides; 0: none
 };
 
+/// A case file as read and checked: SI units, files absolute, every key not given at its default.
+/// Equal on all ranks.
 struct CaseSettings : SceneSettings {
   TimeSettings time;
   SolverSettings solver;
+  StepSolveSettings step_solve;
   BalanceSettings parallel;
   OutputSettings output;
   /// Where a key stands in the case's file (YamlDocument::place_of); none for cases made otherwise.
@@ -63,9 +69,6 @@ Error with_place(const CaseSettings& settings, const Error& error);
 
 /// The whole description of a case file, `catena: 1` included.
 void describe(SettingsVisitor& visit, CaseSettings& s);
-
-/// The keys of `solver:` in the section being visited (also `catena solve --set`).
-void describe(SettingsVisitor& visit, SolverSettings& s);
 
 /// Collective. Reads and checks a case file; `overrides` are `path=value` texts of --set.
 /// Rank 0 reads, every rank parses the same text. Throws Error on every rank: bad_input

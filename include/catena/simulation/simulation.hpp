@@ -11,7 +11,7 @@
 #include "catena/base/timer.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "catena/simulation/case.hpp"
-#include "catena/simulation/flow.hpp"
+#include "catena/simulation/model_changes.hpp"
 #include "catena/simulation/stop_signals.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
@@ -83,23 +83,22 @@ class Simulation {
   double imbalance() const { return imbalance_of(state_.balance); }
   /// The last look that split the graph.
   const RebalanceDecision& last_look() const { return look_; }
-  const Inflow& inflow() const { return *inflow_; }
+  const ModelChanges& changes() const { return changes_; }
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
   const LoopTimes& loop_times() const { return loop_times_; }
   /// What steps look at while they last. Where it asks for an end, step() throws StopAsked on every
   /// rank and leaves the state of the step's start, from which step() may be called again.
   Watch& watch() { return watch_; }
-  /// Mechanisms of which bodies came into an outflow before the last step for the first time, and
-  /// which stay.
-  const std::vector<StayingMechanism>& staying() const { return staying_; }
+  /// Remarks on the input that do not stop the run: the model's, and that memory may get short.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
   /// Collective. What comes before any body is there.
   void begin();
   std::unique_ptr<TimeStepper> make_stepper() const;
-  /// Collective. Removes and inserts what is due before a step.
-  void apply_inflow_outflow();
+  /// Collective. What the model changes by before a step.
+  void apply_changes();
   /// Collective. Where a look at the balance is due, and what follows from it.
   void maybe_rebalance();
   const StepReport& take_step();
@@ -118,7 +117,9 @@ class Simulation {
 
   Communicator comm_;
   CaseSettings settings_;
-  Model model_;
+  const Model model_;
+  std::vector<std::string> warnings_;
+  ModelChanges changes_;
   Bodies bodies_;
   State state_;
   Watch watch_;
@@ -127,10 +128,8 @@ class Simulation {
   RebalanceDecision look_;
   WorkRate rate_;  ///< its factor: smoothed over steps
   double own_seconds_ = 0.0, own_work_ = 0.0;
-  std::unique_ptr<Inflow> inflow_;
   double setup_seconds_ = 0.0;
   LoopTimes loop_times_;
-  std::vector<StayingMechanism> staying_;
 };
 
 /// Collective. The case gone on from the checkpoint `file`, or, if that is empty, from the newest

@@ -10,8 +10,6 @@ namespace catena {
 
 /// `solver.apgd:`
 struct ApgdSettings {
-  StopRule stop;  ///< max_iterations counts products with N; not among the keys of `apgd:`
-  JointSettings joints;
   bool restart = true;      ///< of the momentum, where it points uphill
   int shift_interval = 10;  ///< law coulomb: steps between renewals of s
 };
@@ -22,7 +20,9 @@ void describe(SettingsVisitor& visit, ApgdSettings& s);
 /// curvature met on the way (docs/theory.md, "First-order methods"). Law coulomb by w_n shifted
 /// with s = mu |w_t|, renewed every shift_interval steps. Joints are solved exactly in every
 /// product, unless `joints.method: iterative`. The same iterates on any number of ranks, to
-/// round-off. Throws Error(bad_input) on every rank for settings that do not fit the problem.
-std::unique_ptr<Solver> make_apgd(const ApgdSettings& settings);
+/// round-off. stop.max_iterations counts products with N. Throws Error(bad_input) on every rank for
+/// settings that do not fit the problem.
+std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
+                                  const ApgdSettings& settings);
 
 }  // namespace catena

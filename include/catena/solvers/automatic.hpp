@@ -14,6 +14,6 @@ namespace catena {
 /// that factors as many as work_estimate.hpp says. A method gets what is left, and is not begun
 /// where that is too little for it.
 /// The report's reason and the log say what was chosen and why.
-std::unique_ptr<Solver> make_automatic(const MethodSettings& settings);
+std::unique_ptr<Solver> make_automatic(const SolverSettings& settings);
 
 }  // namespace catena

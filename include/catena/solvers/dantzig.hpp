@@ -9,7 +9,6 @@ namespace catena {
 
 /// `solver.dantzig:`
 struct DantzigSettings {
-  StopRule stop;  ///< max_iterations counts passes that renew the friction bounds
   /// epsilon in N_ii (1 + epsilon), which rows that hang on each other need; refinement takes it
   /// out again.
   double regularisation = 1e-12;
@@ -37,9 +36,11 @@ void describe(SettingsVisitor& visit, DantzigSettings& s);
 /// most. Impulses of an unfinished solve are cut back to their law's bounds. A slightly unsymmetric
 /// assembled operator is split: the skew half acts on the last pass's impulses.
 ///
+/// stop.max_iterations counts passes that renew the friction bounds.
+///
 /// Throws Error(bad_input) on every rank: several ranks, law ccp, a component of more than
 /// kMaxDantzigRows.
-std::unique_ptr<Solver> make_dantzig(const DantzigSettings& settings);
+std::unique_ptr<Solver> make_dantzig(const StopRule& stop, const DantzigSettings& settings = {});
 
 /// Of a component: a factor of so many free rows takes 2 GB.
 inline constexpr Index kMaxDantzigRows = 16000;

@@ -27,14 +27,13 @@ enum class SweepOrder { forward, backward, symmetric };
 /// same: to the last bit in a build for the CPU (-march=native, the default), else to round-off.
 enum class KernelPath { automatic, plain, avx2, avx512 };
 
+/// Keys of `solver:` beside those that all methods share.
 struct GaussSeidelSettings {
-  StopRule stop;  ///< max_iterations counts sweeps
   LocalSolve local = LocalSolve::exact;
   Formulation formulation = Formulation::velocity;
   SweepOrder order = SweepOrder::forward;
   double relaxation = 1.0;  ///< omega in (0, 2)
   KernelPath kernels = KernelPath::automatic;
-  JointSettings joints;
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 
@@ -55,7 +54,10 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 ///   there, and between them where they lie half a second apart.
 /// - The same input and rank count give the same bits (unless the time limit decides).
 ///
-/// Throws Error(bad_input) on every rank for settings that do not fit the problem.
-std::unique_ptr<Solver> make_gauss_seidel(const GaussSeidelSettings& settings);
+/// stop.max_iterations counts sweeps. Throws Error(bad_input) on every rank for settings that do
+/// not fit the problem.
+std::unique_ptr<Solver> make_gauss_seidel(const StopRule& stop,
+                                          const JointSolverSettings& joints = {},
+                                          const GaussSeidelSettings& settings = {});
 
 }  // namespace catena

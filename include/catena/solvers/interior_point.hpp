@@ -18,22 +18,27 @@ enum class FangPreconditioner { barrier, diagonal };
 /// force magnitude.
 enum class FangStop { none, objective, force };
 
+/// `solver.interior_point.fang:`
+struct FangSettings {
+  FangStop stop = FangStop::none;
+  double tolerance = 1e-6;  ///< relative change that counts as none
+};
+
 /// `solver.interior_point:`
 struct InteriorPointSettings {
-  StopRule stop;  ///< max_iterations counts stages and Newton steps; not among the keys of
-                  ///< `interior_point:`
   InteriorPointForm form = InteriorPointForm::cone;
   FangPreconditioner preconditioner = FangPreconditioner::diagonal;
-  FangStop fang_stop = FangStop::none;
-  double fang_tolerance = 1e-6;  ///< relative change that counts as none
+  FangSettings fang;
   LinearSettings linear;
 };
 void describe(SettingsVisitor& visit, InteriorPointSettings& s);
 
 /// Primal-dual interior point (docs/theory.md). Law ccp directly; law coulomb by an outer fixed
 /// point on s = mu |w_t|, then by Newton's method with proximal steps. Starts from the impulses
-/// given where they are of use. Throws Error(bad_input) on every rank for settings that do not fit
-/// the problem, Error(runtime_error) where PETSc or MUMPS fails.
-std::unique_ptr<Solver> make_interior_point(const InteriorPointSettings& settings);
+/// given where they are of use. stop.max_iterations counts stages and Newton steps. Throws
+/// Error(bad_input) on every rank for settings that do not fit the problem, Error(runtime_error)
+/// where PETSc or MUMPS fails.
+std::unique_ptr<Solver> make_interior_point(const StopRule& stop,
+                                            const InteriorPointSettings& settings = {});
 
 }  // namespace catena

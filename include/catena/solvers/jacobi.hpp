@@ -10,8 +10,6 @@ namespace catena {
 
 /// `solver.jacobi:`
 struct JacobiSettings {
-  StopRule stop;  ///< max_iterations counts sweeps; not among the keys of `jacobi:`
-  JointSettings joints;
   /// Part of the safe step; above 1 nothing guarantees descent.
   double relaxation = 1.0;
 };
@@ -22,8 +20,9 @@ void describe(SettingsVisitor& visit, JacobiSettings& s);
 /// methods"): for law ccp and frictionless the objective falls in every sweep up to omega = 1. Law
 /// coulomb with w_n shifted by s = mu |w_t| of the present w. Joints are solved exactly in every
 /// sweep, unless `joints.method: iterative`; then their rows are iterated like the others. The same
-/// iterates on any number of ranks, to round-off. Throws Error(bad_input) on every rank for
-/// settings that do not fit the problem.
-std::unique_ptr<Solver> make_jacobi(const JacobiSettings& settings);
+/// iterates on any number of ranks, to round-off. stop.max_iterations counts sweeps. Throws
+/// Error(bad_input) on every rank for settings that do not fit the problem.
+std::unique_ptr<Solver> make_jacobi(const StopRule& stop, const JointSolverSettings& joints,
+                                    const JacobiSettings& settings);
 
 }  // namespace catena

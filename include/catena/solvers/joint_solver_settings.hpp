@@ -14,11 +14,11 @@ enum class JointMethod { automatic, chain, direct, iterative };
 enum class ChainGrouping { automatic, body, rank };
 
 /// `solver.joints:`
-struct JointSettings {
+struct JointSolverSettings {
   JointMethod method = JointMethod::automatic;
   ChainGrouping grouping = ChainGrouping::automatic;
   int cholesky_limit = 1000;  ///< blocks at which odd/even elimination ends in Cholesky
 };
-void describe(SettingsVisitor& visit, JointSettings& s);
+void describe(SettingsVisitor& visit, JointSolverSettings& s);
 
 }  // namespace catena

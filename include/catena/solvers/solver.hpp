@@ -55,7 +55,7 @@ struct StopRule {
   /// Asked after every evaluation that did not end the solve, with all of them so far and the value
   /// that is to be reached (equal on all ranks but for wall_s): true ends the solve as the
   /// iteration limit does. Set by the program.
-  std::function<bool(std::span<const HistoryEntry>, double threshold)> give_up;
+  std::function<bool(std::span<const HistoryEntry>, double threshold)> give_up = {};
   /// Looked at every half second and before each call of a library: where the run is to end, the
   /// solve is broken off by StopAsked on every rank. Null: nobody asks. Must outlive the solver.
   /// Set by the program.

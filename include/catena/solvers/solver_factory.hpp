@@ -13,34 +13,34 @@
 
 namespace catena {
 
-/// `max_iterations: auto` of the stop rule of MethodSettings: what make_solver takes for it.
-inline constexpr int kUsualIterations = 0;
-inline constexpr int kUsualSweeps = 200, kUsualAutomatic = 10000;
-
 enum class SolverMethod { gauss_seidel, jacobi, apgd, interior_point, dantzig, automatic };
 inline constexpr std::array<std::string_view, 6> kSolverNames = {
     "gauss_seidel", "jacobi", "apgd", "interior_point", "dantzig", "auto"};
 
-/// A method and the settings of all: the keys of Gauss-Seidel and of the stop rule stand beside
-/// `method`, those of the others in sections of their names. `stop` and `joints` are those of
-/// `gauss_seidel`, whatever the method: make_solver hands them on.
-struct MethodSettings {
-  MethodSettings() { stop().max_iterations = kUsualIterations; }
+/// `max_iterations: auto`: what the stop rule of SolverSettings holds for it, and what it stands
+/// for.
+inline constexpr int kUsualIterations = 0;
+inline constexpr int kUsualSweeps = 200, kUsualAutomatic = 10000;
 
+/// A method, what all methods share, and what each has of its own: the keys of the stop rule and of
+/// Gauss-Seidel stand beside `method`, those of the others in sections of their names.
+struct SolverSettings {
   SolverMethod method = SolverMethod::gauss_seidel;
-  GaussSeidelSettings gauss_seidel;
-  JacobiSettings jacobi;
-  ApgdSettings apgd;
-  InteriorPointSettings interior_point;
-  DantzigSettings dantzig;
-  PetscOptions petsc;
+  StopRule stop{.max_iterations = kUsualIterations};
+  JointSolverSettings joints = {};
+  GaussSeidelSettings gauss_seidel = {};
+  JacobiSettings jacobi = {};
+  ApgdSettings apgd = {};
+  InteriorPointSettings interior_point = {};
+  DantzigSettings dantzig = {};
+  PetscOptions petsc = {};
 
-  StopRule& stop() { return gauss_seidel.stop; }
-  const StopRule& stop() const { return gauss_seidel.stop; }
+  /// `stop` with the method's number in the place of kUsualIterations.
+  StopRule stop_rule() const;
 };
 /// All keys but `method` and `joints`.
-void describe(SettingsVisitor& visit, MethodSettings& s);
+void describe(SettingsVisitor& visit, SolverSettings& s);
 
-std::unique_ptr<Solver> make_solver(const MethodSettings& settings);
+std::unique_ptr<Solver> make_solver(const SolverSettings& settings);
 
 }  // namespace catena

@@ -39,7 +39,7 @@ class NaturalStepper : public TimeStepper {
   /// Collective. `step`: h, s. References must outlive the stepper, and so must `watch`, at which
   /// sub-steps look; it may be null.
   NaturalStepper(const Communicator& comm, const Model& model, double step,
-                 const NaturalSettings& settings, const JointSettings& joints,
+                 const NaturalSettings& settings, const JointSolverSettings& joints,
                  const Watch* watch = nullptr);
   ~NaturalStepper() override;
 

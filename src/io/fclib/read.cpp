@@ -419,9 +419,8 @@ void build_local(const FclibFile& file, ConstraintProblem& problem) {
 
 ContactLaw law_of(const std::string& path, const CatenaExtras& extras) {
   if (!extras.present) return ContactLaw::coulomb;
-  constexpr std::array<const char*, 4> kNames = {"coulomb", "ccp", "box", "frictionless"};
-  for (std::size_t k = 0; k < kNames.size(); ++k)
-    if (extras.law == kNames[k]) return static_cast<ContactLaw>(k);
+  for (std::size_t k = 0; k < kContactLawNames.size(); ++k)
+    if (extras.law == kContactLawNames[k]) return static_cast<ContactLaw>(k);
   throw Error("unknown contact law '" + extras.law + "'", path + ": /catena: attribute law");
 }
 

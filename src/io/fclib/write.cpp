@@ -399,11 +399,10 @@ void write_matrix(hdf5::File& file, const std::string& group, const Triplets& ma
 }
 
 void write_extras(hdf5::File& file, ContactLaw law, const FileContent& content) {
-  constexpr std::array<const char*, 4> kNames = {"coulomb", "ccp", "box", "frictionless"};
   file.make_group("/catena");
   file.set_attribute("/catena", "format", std::string("catena-problem"));
   file.set_attribute("/catena", "format_version", std::int64_t{1});
-  file.set_attribute("/catena", "law", std::string(kNames[ordinal(law)]));
+  file.set_attribute("/catena", "law", std::string(kContactLawNames[ordinal(law)]));
   file.write("/catena/body_begin", content.body_begin);
   const std::array<std::uint64_t, 1> n_bodies = {content.body_id.size()};
   file.write("/catena/body_id", content.body_id, n_bodies);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -137,8 +138,7 @@ class Reader : public SettingsVisitor {
     if (index >= 0) {
       value = index;
     } else {
-      unknown_word(key, node->text, node->place, path_of(key), names, "unknown value ",
-                   info.synonyms);
+      unknown_word(node->text, node->place, path_of(key), names, "unknown value ", info.synonyms);
     }
   }
   void section(std::string_view key, const SettingInfo& info,
@@ -173,15 +173,11 @@ class Reader : public SettingsVisitor {
     return yaml::place_text(source_, key_place(key)) + ": " +
            (key.empty() ? frames_.back().path : path_of(key));
   }
-  void unavailable(std::string_view key, std::span<const std::string_view> words) override {
-    frames_.back().later.push_back({std::string(key), {words.begin(), words.end()}});
+  void renamed(std::string_view key, std::string_view now) override {
+    frames_.back().renamed.emplace(key, now);
   }
 
  private:
-  struct Later {
-    std::string key;
-    std::vector<std::string> words;  ///< empty: the key itself
-  };
   struct Frame {
     const Node* node;
     std::string path;
@@ -189,7 +185,7 @@ class Reader : public SettingsVisitor {
     bool skip_inner = false;  ///< a list item called by its name: one_of adds nothing
     std::vector<std::string> known;
     std::vector<char> used;  ///< per key of the node
-    std::vector<Later> later;
+    std::map<std::string, std::string> renamed;
   };
   struct Found {
     Rank rank;
@@ -236,28 +232,19 @@ class Reader : public SettingsVisitor {
   }
   void unknown_key(const Frame& frame, const yaml::Key& key) {
     const std::string path = frame.path.empty() ? key.text : frame.path + "." + key.text;
-    for (const Later& later : frame.later) {
-      if (later.words.empty() && later.key == key.text) {
-        return report(Rank::value, key.place, path, "not available in this version", "");
-      }
-    }
-    const std::string near = nearest_word(key.text, frame.known);
     const std::string prefix = frame.path.empty() ? "" : frame.path + ".";
+    if (const auto now = frame.renamed.find(key.text); now != frame.renamed.end())
+      return report(Rank::value, key.place, path, "renamed", "write " + prefix + now->second);
+    const std::string near = nearest_word(key.text, frame.known);
     std::vector<std::string_view> known(frame.known.begin(), frame.known.end());
     report(Rank::value, key.place, path, "unknown key",
            !near.empty()   ? "did you mean " + prefix + near + "?"
            : known.empty() ? "no keys belong here"
                            : "known here: " + words_text(known));
   }
-  void unknown_word(std::string_view key, const std::string& word, Place place,
-                    const std::string& path, std::span<const std::string_view> names,
-                    const std::string& what, std::span<const Synonym> synonyms = {}) {
-    for (const Later& later : frames_.back().later) {
-      if (later.key == key && std::count(later.words.begin(), later.words.end(), word) > 0) {
-        return report(Rank::value, place, path, "'" + word + "' is not available in this version",
-                      "available: " + words_text(names));
-      }
-    }
+  void unknown_word(const std::string& word, Place place, const std::string& path,
+                    std::span<const std::string_view> names, const std::string& what,
+                    std::span<const Synonym> synonyms = {}) {
     if (const std::string remedy = remedy_of(word, names, synonyms); !remedy.empty())
       return report(Rank::value, place, path, what + "'" + word + "'", remedy);
     const std::vector<std::string> candidates(names.begin(), names.end());
@@ -494,7 +481,7 @@ void Reader::one_of(std::string_view key, int& value, std::span<const std::strin
   const int index = index_in(names, word);
   const bool skip = key.empty() && frames_.back().skip_inner;
   const std::string inner_path = skip ? path : path + "." + word;
-  if (index < 0) return unknown_word(key, word, place, path, names, "unknown kind ");
+  if (index < 0) return unknown_word(word, place, path, names, "unknown kind ");
   value = index;
   if (inner->kind != Node::Kind::map && inner->kind != Node::Kind::null) {
     report(Rank::value, inner->place, inner_path, "expected a map, found " + kind_text(*inner), "");

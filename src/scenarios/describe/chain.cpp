@@ -32,7 +32,7 @@ void describe_type(SettingsVisitor& visit, JointType& value, const std::string_v
   value = types[index];
 }
 
-void describe_joints_of(SettingsVisitor& visit, ChainJointEntry& s) {
+void describe_joints_of(SettingsVisitor& visit, ChainJointSettings& s) {
   visit.visit("compliance", s.compliance,
               {.unit = "m/N", .min = 0, .help = "of every joint, as in `joints`"});
   visit.visit("damping_time", s.damping_time,
@@ -41,7 +41,7 @@ void describe_joints_of(SettingsVisitor& visit, ChainJointEntry& s) {
               {.help = "whether bodies that are joined make contacts"});
 }
 
-void describe_curl(SettingsVisitor& visit, ChainPathEntry& s, bool& present) {
+void describe_curl(SettingsVisitor& visit, ChainPathSettings& s, bool& present) {
   visit.optional_section("curl", present, {.help = "wound up in a helix about an axis"}, [&] {
     visit.visit("radius", s.radius,
                 {.unit = "m",
@@ -65,7 +65,7 @@ void describe_curl(SettingsVisitor& visit, ChainPathEntry& s, bool& present) {
   });
 }
 
-void describe_catenary(SettingsVisitor& visit, ChainPathEntry& s, bool& present) {
+void describe_catenary(SettingsVisitor& visit, ChainPathSettings& s, bool& present) {
   visit.optional_section(
       "catenary", present, {.help = "as its links hang at rest, of equal mass and uniform"}, [&] {
         visit.visit("from", numbers(s.from),
@@ -81,7 +81,7 @@ void describe_catenary(SettingsVisitor& visit, ChainPathEntry& s, bool& present)
 }
 
 /// True if where the joints stand is given in exactly one way.
-bool describe_path(SettingsVisitor& visit, ChainPathEntry& s) {
+bool describe_path(SettingsVisitor& visit, ChainPathSettings& s) {
   Vec3 from = Vec3::Constant(kNone), to = from;
   if (s.kind == ChainPath::straight) {
     from = s.from;
@@ -130,7 +130,7 @@ bool describe_path(SettingsVisitor& visit, ChainPathEntry& s) {
   return true;
 }
 
-void check_chain(SettingsVisitor& visit, const SceneSettings& scene, const ChainEntry& s) {
+void check_chain(SettingsVisitor& visit, const SceneSettings& scene, const ChainSettings& s) {
   if (s.path.closed && s.links < 3) {
     visit.reject("links", "a loop has three links at least", "");
     return;
@@ -167,7 +167,7 @@ void check_chain(SettingsVisitor& visit, const SceneSettings& scene, const Chain
 
 }  // namespace
 
-void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEntry& s) {
+void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s) {
   constexpr int kMaxLinks = 1'000'000'000;
   visit.visit("links", s.links,
               {.min = 1, .max = kMaxLinks, .required = true, .help = "number of bodies"});
@@ -198,11 +198,10 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainEnt
               {.unit = "rad/(N m)", .min = 0, .help = "of every joint, as in `joints`"});
   visit.visit("friction", s.joints.friction,
               {.unit = "N m", .min = 0, .help = "torque of dry friction of every hinge"});
-  s.place = visit.where("");
   if (s.links > 0 && placed) check_chain(visit, scene, s);
 }
 
-void describe_net(SettingsVisitor& visit, NetEntry& s) {
+void describe_net(SettingsVisitor& visit, NetSettings& s) {
   constexpr JointType kTypes[] = {JointType::distance, JointType::rope, JointType::spherical};
   visit.visit("count", s.count,
               {.min = 1, .required = true, .help = "knots along both directions"});
@@ -220,7 +219,6 @@ void describe_net(SettingsVisitor& visit, NetEntry& s) {
                {.help = "knots that are joined to the world by spherical joints: none, the four "
                         "corners, those of the first row, or all around"});
   describe_joints_of(visit, s.joints);
-  s.place = visit.where("");
   if (s.spacing.empty()) return;
   if (s.spacing.size() != 6) {
     visit.reject("spacing", "needs two vectors", "for example [[0.1, 0, 0], [0, 0.1, 0]]");

@@ -9,10 +9,8 @@ namespace catena {
 
 namespace {
 
-/// Bodies that one generator may make; ids and memory end before.
-constexpr double kMaxBodies = 1e12;
-
-std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+using scenarios::kMaxBodies;
+using scenarios::numbers;
 
 bool all_set(std::span<const double> values) {
   return std::none_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
@@ -73,7 +71,7 @@ void describe_region(SettingsVisitor& visit, Vec3& lower, Vec3& upper, bool fini
   }
 }
 
-void describe_rates(SettingsVisitor& visit, InflowSettings& s) {
+void describe_rates(SettingsVisitor& visit, InsertionSettings& s) {
   visit.visit("number_rate", s.number_rate,
               {.unit = "1/s", .min = 0, .min_open = true, .help = "bodies per second"});
   visit.visit("mass_rate", s.mass_rate,
@@ -172,7 +170,7 @@ void describe_motion(SettingsVisitor& visit, BodySettings& s) {
       });
 }
 
-void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InflowSettings& s) {
+void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
   describe_sizes(visit, s.sizes);
   visit.section("region", {.required = true, .help = "box that new bodies lie in whole"},
                 [&] { describe_region(visit, s.lower, s.upper, true); });

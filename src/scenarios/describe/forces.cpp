@@ -35,7 +35,7 @@ void check_use(SettingsVisitor& visit, ForceType type, const Use& use) {
   }
 }
 
-void check_keys(SettingsVisitor& visit, const ForceEntry& s) {
+void check_keys(SettingsVisitor& visit, const ForceSettings& s) {
   const auto given = [](double value) { return !std::isnan(value); };
   const bool acts = s.type == force || s.type == torque;
   const Use uses[] = {
@@ -55,7 +55,7 @@ void check_keys(SettingsVisitor& visit, const ForceEntry& s) {
 }
 
 /// Of what acts in the x-z plane of two dimensions.
-void check_in_plane(SettingsVisitor& visit, const ForceEntry& s) {
+void check_in_plane(SettingsVisitor& visit, const ForceSettings& s) {
   if (is_set(s.force) && s.force[1] != 0.0) {
     visit.reject("force", "leaves the plane of two dimensions", "it has x and z only");
   } else if (is_set(s.torque) && (s.torque[0] != 0.0 || s.torque[2] != 0.0)) {
@@ -64,7 +64,7 @@ void check_in_plane(SettingsVisitor& visit, const ForceEntry& s) {
 }
 
 void check_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
-                 const ForceEntry& s) {
+                 const ForceSettings& s) {
   const bool acts = s.type == force || s.type == torque;
   check_keys(visit, s);
   const std::size_t points = s.at.size() / 3;
@@ -89,7 +89,7 @@ void check_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyN
 }  // namespace
 
 void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
-                    ForceEntry& s) {
+                    ForceSettings& s) {
   visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
   visit.choose("type", s.type, kForces,
                {.required = true,

@@ -28,7 +28,7 @@ std::string_view unit_of(TableValues values, bool angular) {
   return {};
 }
 
-void describe_rows(SettingsVisitor& visit, std::string_view unit, FactorEntry& s) {
+void describe_rows(SettingsVisitor& visit, std::string_view unit, FactorSettings& s) {
   std::size_t width = 2;
   visit.visit("file", s.file, {.help = "CSV with the columns t, value, in SI"});
   visit.rows("rows", s.rows, width,
@@ -49,13 +49,13 @@ void describe_rows(SettingsVisitor& visit, std::string_view unit, FactorEntry& s
 
 }  // namespace
 
-void describe_factor(SettingsVisitor& visit, FactorEntry& s) {
+void describe_factor(SettingsVisitor& visit, FactorSettings& s) {
   visit.optional_section("table", s.present,
                          {.help = "factor over time; constant before and after its rows"},
                          [&] { describe_rows(visit, {}, s); });
 }
 
-void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s) {
+void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& s) {
   visit.optional_section(
       "table", s.present,
       {.help = "target over time, or a factor on it; constant before and after its rows"}, [&] {
@@ -68,7 +68,7 @@ void describe_motor_table(SettingsVisitor& visit, bool angular, FactorEntry& s) 
 
 }  // namespace scenarios
 
-Interpolation FactorEntry::interpolation_or_default() const {
+Interpolation FactorSettings::interpolation_or_default() const {
   return interpolation.value_or(values == TableValues::position ? Interpolation::monotone
                                                                 : Interpolation::linear);
 }
@@ -171,7 +171,7 @@ void check_needed(SettingsVisitor& visit, JointType type, std::string_view key, 
 bool given(double value) { return !std::isnan(value); }
 
 /// Exactly one target; angles beyond some turns are hardly meant.
-void check_target(SettingsVisitor& visit, bool angular, const MotorEntry& s) {
+void check_target(SettingsVisitor& visit, bool angular, const MotorSettings& s) {
   const bool velocity = given(s.velocity), position = given(s.position);
   const bool own = s.table.present && s.table.values != TableValues::factor;
   if (own && (velocity || position)) {
@@ -197,7 +197,7 @@ void check_target(SettingsVisitor& visit, bool angular, const MotorEntry& s) {
   visit.hint("table", text);
 }
 
-void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
+void describe_motor(SettingsVisitor& visit, bool angular, MotorSettings& s) {
   visit.optional_section(
       "motor", s.present, {.help = "drives the coordinate to a velocity or to a position"}, [&] {
         visit.visit("velocity", s.velocity,
@@ -233,7 +233,7 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorEntry& s) {
       });
 }
 
-void describe_axis(SettingsVisitor& visit, bool angular, AxisEntry& s) {
+void describe_axis(SettingsVisitor& visit, bool angular, AxisSettings& s) {
   visit.visit("limits", s.limits,
               {.unit = angular ? "rad" : "m",
                .finite = false,
@@ -260,7 +260,7 @@ void check_direction(SettingsVisitor& visit, std::string_view key, const Vec3& a
   }
 }
 
-void describe_place(SettingsVisitor& visit, JointEntry& s) {
+void describe_place(SettingsVisitor& visit, JointSettings& s) {
   std::size_t width = 3;
   visit.rows(
       "at", s.at, width,
@@ -280,7 +280,7 @@ void describe_place(SettingsVisitor& visit, JointEntry& s) {
   check_direction(visit, "axis_b", s.axis_b);
 }
 
-void describe_softness(SettingsVisitor& visit, JointEntry& s) {
+void describe_softness(SettingsVisitor& visit, JointSettings& s) {
   visit.visit("compliance", s.compliance,
               {.unit = "m/N", .min = 0, .help = "of what holds points together; else 0"});
   visit.visit("angular_compliance", s.angular_compliance,
@@ -304,7 +304,7 @@ void describe_softness(SettingsVisitor& visit, JointEntry& s) {
   }
 }
 
-void check_keys(SettingsVisitor& visit, const JointEntry& s) {
+void check_keys(SettingsVisitor& visit, const JointSettings& s) {
   const JointType type = s.type;
   check_use(visit, type, "at", !s.at.empty(), kPlaced);
   check_use(visit, type, "axis", is_set(s.axis), kAxis);
@@ -332,7 +332,7 @@ void check_keys(SettingsVisitor& visit, const JointEntry& s) {
 }
 
 /// Of a joint in the x-z plane of two dimensions.
-void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const JointEntry& s) {
+void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const JointSettings& s) {
   if (scene.dimension != 2 || !is_set(s.axis)) return;
   const Vec3 axis = s.axis.normalized();
   if (s.type == revolute && std::abs(axis[1]) < 1.0 - 1e-12) {
@@ -343,7 +343,7 @@ void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Jo
 }
 
 void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
-                    JointEntry& s) {
+                    JointSettings& s) {
   visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
   visit.choose("type", s.type, kTypes,
                {.required = true, .synonyms = kSynonyms, .help = "see \"Joints\" above"});
@@ -409,26 +409,34 @@ void refuse_damping(const std::string& place, double step) {
               place, "give at least " + std::to_string(0.25 * step) + " s, or a compliance");
 }
 
+/// What a chain or a net says of its joints, and their type.
+template <class Check>
+void for_joints_of(const GeneratorSettings& g, const Check& check) {
+  std::visit(
+      [&](const auto& s) {
+        if constexpr (requires { s.joints; }) check(s.joints, s.joint);
+      },
+      g.kind);
+}
+
 }  // namespace
 
 void check_damping_times(const SceneSettings& scene, double step) {
-  for (const JointEntry& s : scene.joints) {
+  for (const JointSettings& s : scene.joints) {
     if ((has(kLinear, s.type) && too_fast(s.damping_time, s.compliance, step)) ||
         (has(kAngular, s.type) && too_fast(s.damping_time, s.angular_compliance, step)))
       refuse_damping(s.place + ".damping_time", step);
-    for (const AxisEntry* axis : {&s.first, &s.second}) {
+    for (const AxisSettings* axis : {&s.first, &s.second}) {
       if (too_fast(axis->motor.damping_time, axis->motor.compliance, step))
         refuse_damping(s.place + ".motor.damping_time", step);
     }
   }
   for (const GeneratorSettings& g : scene.generators) {
-    const bool chain = g.type == GeneratorType::chain;
-    if (!chain && g.type != GeneratorType::net) continue;
-    const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
-    const JointType type = chain ? g.chain.joint : g.net.joint;
-    if (too_fast(s.damping_time, s.compliance, step) ||
-        (has(kAngular, type) && too_fast(s.damping_time, s.angular_compliance, step)))
-      refuse_damping((chain ? g.chain.place : g.net.place) + ".damping_time", step);
+    for_joints_of(g, [&](const ChainJointSettings& s, JointType type) {
+      if (too_fast(s.damping_time, s.compliance, step) ||
+          (has(kAngular, type) && too_fast(s.damping_time, s.angular_compliance, step)))
+        refuse_damping(g.place + ".damping_time", step);
+    });
   }
 }
 
@@ -439,9 +447,10 @@ void check_inertias(const SceneSettings& scene) {
   };
   for (const BodySettings& s : scene.bodies)
     if (s.inertia.minCoeff() == 0.0) refuse(s.inertia_place);
-  for (const GeneratorSettings& g : scene.generators)
-    if (g.type == GeneratorType::chain && g.chain.inertia.minCoeff() == 0.0)
-      refuse(g.chain.place + ".inertia");
+  for (const GeneratorSettings& g : scene.generators) {
+    const auto* chain = std::get_if<ChainSettings>(&g.kind);
+    if (chain != nullptr && chain->inertia.minCoeff() == 0.0) refuse(g.place + ".inertia");
+  }
 }
 
 namespace {
@@ -449,7 +458,7 @@ namespace {
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr const char* kSpook = "remove it, or use time.stepper: spook";
 
-void check_smooth(const AxisEntry& axis, const std::string& place) {
+void check_smooth(const AxisSettings& axis, const std::string& place) {
   const auto refuse = [&](const char* key, const char* what) {
     throw Error(std::string(what) + ", which time.stepper: natural does not have", place + key,
                 kSpook);
@@ -457,7 +466,7 @@ void check_smooth(const AxisEntry& axis, const std::string& place) {
   if (axis.limits[0] > -kUnlimited || axis.limits[1] < kUnlimited)
     refuse(".limits", "limits are inequalities");
   if (axis.friction > 0.0) refuse(".friction", "dry friction is an inequality");
-  const MotorEntry& motor = axis.motor;
+  const MotorSettings& motor = axis.motor;
   if (!motor.present) return;
   if (motor.max_force < kUnlimited) refuse(".motor.max_force", "a bound is an inequality");
   if (given(motor.viscosity) || motor.compliance > 0.0)
@@ -485,7 +494,7 @@ void check_smooth(double compliance, double angular, double erp, const std::stri
 
 void check_smooth(const SceneSettings& scene) {
   const BodyNames names(scene);
-  for (const JointEntry& s : scene.joints) {
+  for (const JointSettings& s : scene.joints) {
     if (s.type == JointType::gear || s.type == JointType::rolling)
       throw Error(std::string(s.type == JointType::gear ? "gear" : "rolling") +
                       " is not for time.stepper: natural: its equation is neither linear nor "
@@ -502,15 +511,13 @@ void check_smooth(const SceneSettings& scene) {
     check_smooth(s.second, s.place + ".second");
   }
   for (const GeneratorSettings& g : scene.generators) {
-    const bool chain = g.type == GeneratorType::chain;
-    if (!chain && g.type != GeneratorType::net) continue;
-    const ChainJointEntry& s = chain ? g.chain.joints : g.net.joints;
-    const std::string& place = chain ? g.chain.place : g.net.place;
-    if ((chain ? g.chain.joint : g.net.joint) == JointType::rope) refuse_rope(place + ".joint");
-    check_smooth(s.compliance, s.angular_compliance, kNone, place);
-    if (s.friction > 0.0)
-      throw Error("dry friction is an inequality, which time.stepper: natural does not have",
-                  place + ".friction", kSpook);
+    for_joints_of(g, [&](const ChainJointSettings& s, JointType type) {
+      if (type == JointType::rope) refuse_rope(g.place + ".joint");
+      check_smooth(s.compliance, s.angular_compliance, kNone, g.place);
+      if (s.friction > 0.0)
+        throw Error("dry friction is an inequality, which time.stepper: natural does not have",
+                    g.place + ".friction", kSpook);
+    });
   }
 }
 
@@ -529,7 +536,7 @@ void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
 void describe_forces(SettingsVisitor& visit, SceneSettings& s) {
   const BodyNames bodies(s);
   std::set<std::string> names;
-  for (const JointEntry& joint : s.joints) names.insert(joint.name);
+  for (const JointSettings& joint : s.joints) names.insert(joint.name);
   visit.list(
       "forces", s.forces.size(), {.help = "springs, dampers, given forces and torques"},
       [&](std::size_t n) { s.forces.assign(n, {}); },

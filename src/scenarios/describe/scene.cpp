@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+#include <variant>
 
 #include "catena/base/suggest.hpp"
 #include "scenarios/flow_parts.hpp"
@@ -14,14 +16,13 @@ namespace catena {
 
 namespace {
 
-constexpr std::string_view kLaws[] = {"coulomb", "ccp", "box", "frictionless"};
+using scenarios::kMaxBodies;
+using scenarios::numbers;
+
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
+/// In the order of GeneratorKind.
 constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
                                             "insertion", "chain",   "net"};
-/// Bodies that one generator may make; ids and memory end before.
-constexpr double kMaxBodies = 1e12;
-
-std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
 
@@ -163,7 +164,7 @@ void describe_material(SettingsVisitor& visit, const SceneSettings& scene, std::
   check_material(visit, scene, material, "material", false);
 }
 
-void describe_container(SettingsVisitor& visit, const SceneSettings& scene, ContainerSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, ContainerSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
   visit.visit("size", numbers(s.size),
@@ -176,7 +177,7 @@ void describe_container(SettingsVisitor& visit, const SceneSettings& scene, Cont
   visit.visit("origin", numbers(s.origin), {.unit = "m", .help = "lower corner"});
 }
 
-void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
   scenarios::describe_bounded_shape(visit, s.shape);
@@ -208,7 +209,7 @@ void describe_lattice(SettingsVisitor& visit, const SceneSettings& scene, Lattic
   if (n > kMaxBodies) visit.reject("count", "more than 1e12 bodies", "");
 }
 
-void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, WallSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
   visit.visit("brick", numbers(s.brick),
@@ -230,7 +231,7 @@ void describe_wall(SettingsVisitor& visit, const SceneSettings& scene, WallSetti
   if (1.0 * s.along * s.height > kMaxBodies) visit.reject("height", "more than 1e12 bricks", "");
 }
 
-void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, TableSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
   visit.visit("file", s.file,
@@ -238,7 +239,7 @@ void describe_table(SettingsVisitor& visit, const SceneSettings& scene, TableSet
                .help = "CSV, or a snapshot of a result (.h5); relative to the case file"});
 }
 
-void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
   scenarios::describe_bounded_shape(visit, s.shape);
@@ -256,7 +257,7 @@ void describe_insertion(SettingsVisitor& visit, const SceneSettings& scene, Inse
 }
 
 /// As the body that a link is, which need not have a shape.
-void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s) {
   describe_name(visit, s.name);
   visit.visit("material", s.material,
               {.help = "one of the materials; needed where there is a shape"});
@@ -278,11 +279,18 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
   check_in_plane(visit, scene, s.velocity, Vec3::Zero());
 }
 
-void describe_net(SettingsVisitor& visit, const SceneSettings& scene, NetSettings& s) {
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, NetSettings& s) {
   describe_name(visit, s.name);
   describe_material(visit, scene, s.material);
   scenarios::describe_bounded_shape(visit, s.shape);
   scenarios::describe_net(visit, s);
+}
+
+/// Makes `kind` the alternative `k`, with its defaults unless it is that already.
+template <std::size_t... kI>
+void set_kind(GeneratorKind& kind, int k, std::index_sequence<kI...>) {
+  if (!std::cmp_equal(kind.index(), k))
+    ((std::cmp_equal(kI, k) ? void(kind.emplace<kI>()) : void()), ...);
 }
 
 /// Names of generator `i` and of its bodies, against those before it and those of `bodies`.
@@ -370,7 +378,7 @@ void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i
 
 void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
   visit.section("contact", {.help = "how bodies touch"}, [&] {
-    visit.choose("law", s.contact.law, kLaws,
+    visit.choose("law", s.contact.law, kContactLawNames,
                  {.help = "`ccp`: convex complementarity; `box`: friction bounds per direction"});
     visit.list(
         "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
@@ -449,16 +457,10 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t n) { s.generators.assign(n, {}); },
       [&](std::size_t i) {
         GeneratorSettings& g = s.generators[i];
-        int type = static_cast<int>(g.type);
-        visit.one_of("", type, kGenerators, {}, [&](int k) {
-          g.type = static_cast<GeneratorType>(k);
-          if (g.type == GeneratorType::container) describe_container(visit, s, g.container);
-          if (g.type == GeneratorType::lattice) describe_lattice(visit, s, g.lattice);
-          if (g.type == GeneratorType::wall) describe_wall(visit, s, g.wall);
-          if (g.type == GeneratorType::table) describe_table(visit, s, g.table);
-          if (g.type == GeneratorType::insertion) describe_insertion(visit, s, g.insertion);
-          if (g.type == GeneratorType::chain) describe_chain(visit, s, g.chain);
-          if (g.type == GeneratorType::net) describe_net(visit, s, g.net);
+        int kind = narrow<int>(g.kind.index());
+        visit.one_of("", kind, kGenerators, {}, [&](int k) {
+          set_kind(g.kind, k, std::make_index_sequence<std::variant_size_v<GeneratorKind>>());
+          std::visit([&](auto& of_kind) { describe_kind(visit, s, of_kind); }, g.kind);
           describe_collision(visit, g.collide, g.group);
           g.place = visit.where("");
           check_names(visit, s, i);

@@ -22,7 +22,7 @@ struct Unit {
 constexpr Unit kUnits[] = {{"m", 1.0},   {"cm", 1e-2},   {"mm", 1e-3},
                            {"um", 1e-6}, {"in", 0.0254}, {"ft", 0.3048}};
 
-std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+using scenarios::numbers;
 
 void length(SettingsVisitor& visit, std::string_view key, double& value, std::string_view help,
             bool zero_allowed = false) {

@@ -10,26 +10,6 @@
 
 namespace catena {
 
-GlobalId scenarios::count_of(const GeneratorSettings& g) {
-  switch (g.type) {
-    case GeneratorType::container:
-      return static_cast<GlobalId>(scenarios::walls_of(g.container).size());
-    case GeneratorType::lattice:
-      return GlobalId{1} * g.lattice.count[0] * g.lattice.count[1] * g.lattice.count[2];
-    case GeneratorType::wall:  // every second course has a brick more: two halves for one
-      return GlobalId{1} * g.wall.height * g.wall.along + g.wall.height / 2;
-    case GeneratorType::insertion:
-      return g.insertion.count;
-    case GeneratorType::chain:
-      return g.chain.links;
-    case GeneratorType::net:
-      return GlobalId{1} * g.net.count[0] * g.net.count[1];
-    case GeneratorType::table:
-      break;
-  }
-  return -1;
-}
-
 namespace scenarios {
 
 std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s) {
@@ -50,11 +30,23 @@ std::uint8_t group_of(const std::vector<std::string>& groups, const std::string&
 
 namespace {
 
+GlobalId count(const ContainerSettings& s) { return static_cast<GlobalId>(walls_of(s).size()); }
+GlobalId count(const LatticeSettings& s) {
+  return GlobalId{1} * s.count[0] * s.count[1] * s.count[2];
+}
+/// Every second course has a brick more: two halves for one.
+GlobalId count(const WallSettings& s) { return GlobalId{1} * s.height * s.along + s.height / 2; }
+GlobalId count(const TableSettings&) { return -1; }
+GlobalId count(const InsertionSettings& s) { return s.count; }
+GlobalId count(const ChainSettings& s) { return s.links; }
+GlobalId count(const NetSettings& s) { return GlobalId{1} * s.count[0] * s.count[1]; }
+
 GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
   GlobalId rows = 0;
   all_or_none(comm, [&] {
     if (comm.rank() != 0) return;
-    with_place(g.place, [&] { rows = scenarios::count_rows(g.table.file); });
+    with_place(g.place,
+               [&] { rows = scenarios::count_rows(std::get<TableSettings>(g.kind).file); });
   });
   return comm.sum(rows);
 }
@@ -143,23 +135,29 @@ BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int mat
   return body;
 }
 
-std::unique_ptr<scenarios::ChainCurve> curve_of(const ChainSettings& s,
-                                                const SceneSettings& scene) {
+/// Of a chain; nullptr for other generators.
+std::unique_ptr<ChainCurve> curve_of(const GeneratorSettings& g, const SceneSettings& scene) {
+  const auto* chain = std::get_if<ChainSettings>(&g.kind);
+  if (chain == nullptr) return nullptr;
   try {
-    return std::make_unique<scenarios::ChainCurve>(s.path, s.links, scene.gravity);
+    return std::make_unique<ChainCurve>(chain->path, chain->links, scene.gravity);
   } catch (const Error& e) {
-    throw Error(e.found(), s.place, e.fix());
+    throw Error(e.found(), g.place, e.fix());
   }
 }
 
 }  // namespace
+
+GlobalId count_of(const GeneratorSettings& g) {
+  return std::visit([](const auto& s) { return count(s); }, g.kind);
+}
 
 std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm) {
   std::vector<Block> blocks;
   auto first = static_cast<GlobalId>(scene.bodies.size());
   for (const GeneratorSettings& g : scene.generators) {
     Block block{first, 0};
-    block.count = g.type == GeneratorType::table ? rows_of_table(comm, g) : scenarios::count_of(g);
+    block.count = g.is<TableSettings>() ? rows_of_table(comm, g) : count_of(g);
     blocks.push_back(block);
     first += block.count;
   }
@@ -177,8 +175,9 @@ BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, cons
   auto geometry = narrow<std::int32_t>(plan_.size());
   for (const GeneratorSettings& g : scene.generators) {
     table_geometry_.push_back(geometry);
-    if (g.type == GeneratorType::table) geometry += count_table_geometries(g.table.file);
-    curves_.push_back(g.type == GeneratorType::chain ? curve_of(g.chain, scene) : nullptr);
+    if (const auto* table = std::get_if<TableSettings>(&g.kind))
+      geometry += count_table_geometries(table->file);
+    curves_.push_back(curve_of(g, scene));
   }
 }
 
@@ -228,32 +227,29 @@ void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
 
 void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to,
                                const Take& take) const {
-  const GeneratorSettings& g = scene_.generators[generator];
+  const GeneratorKind& kind = scene_.generators[generator].kind;
   const Block& block = blocks_[generator];
-  const scenarios::JointedBlock jointed{block.first, block.count, 0};
-  if (g.type == GeneratorType::lattice) {
+  const int material = material_of(scene_.generators[generator].material());
+  if (const auto* lattice = std::get_if<LatticeSettings>(&kind)) {
     const Shape shape = plan_.shape_of_generator(generator, model_);
-    const int material = material_of(g.lattice.material);
-    const std::uint64_t seed = scenarios::seed_of(scene_, generator);
+    const std::uint64_t seed = seed_of(scene_, generator, lattice->seed);
     for (GlobalId k = from; k < to; ++k)
-      take(lattice_body(g.lattice, shape, seed, block.first, k, material, model_));
-  } else if (g.type == GeneratorType::wall) {
-    const int material = material_of(g.wall.material);
+      take(lattice_body(*lattice, shape, seed, block.first, k, material, model_));
+  } else if (const auto* wall = std::get_if<WallSettings>(&kind)) {
     for (GlobalId k = from; k < to; ++k)
-      take(wall_brick(g.wall, block.first, k, material, density_of(material)));
-  } else if (g.type == GeneratorType::table) {
+      take(wall_brick(*wall, block.first, k, material, density_of(material)));
+  } else if (std::holds_alternative<TableSettings>(kind)) {
     make_table(generator, from, to, take);
-  } else if (g.type == GeneratorType::chain) {
-    const BodyRecord prototype = link(generator);
-    scenarios::make_links(g.chain, *curves_[generator], prototype,
-                          written(prototype.constants.shape), jointed, from, to, take);
-  } else if (g.type == GeneratorType::net) {
-    const int material = material_of(g.net.material);
+  } else if (const auto* chain = std::get_if<ChainSettings>(&kind)) {
+    const BodyRecord prototype = link(*chain, generator);
+    make_links(*chain, *curves_[generator], prototype, written(prototype.constants.shape),
+               {block.first, block.count, 0}, from, to, take);
+  } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
     const Shape shape = plan_.shape_of_generator(generator, model_);
     for (GlobalId k = from; k < to; ++k) {
       BodyRecord body = make_body(block.first + k, shape, material, density_of(material),
-                                  scenarios::knot_place(g.net, k), model_.geometries);
-      body.constants.jointed = scenarios::n_joints(g.net) > 0;
+                                  knot_place(*net, k), model_.geometries);
+      body.constants.jointed = n_joints(*net) > 0;
       take(body);
     }
   }
@@ -261,7 +257,7 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
 
 void BodyMaker::make_table(std::size_t generator, GlobalId from, GlobalId to,
                            const Take& take) const {
-  const TableSettings& table = scene_.generators[generator].table;
+  const auto& table = std::get<TableSettings>(scene_.generators[generator].kind);
   const int material = material_of(table.material);
   read_table(table.file, from, to, [&](GlobalId k, const TableRow& row) {
     Shape own = row.shape;
@@ -278,8 +274,7 @@ void BodyMaker::make_table(std::size_t generator, GlobalId from, GlobalId to,
 }
 
 /// A link of a chain at the origin.
-BodyRecord BodyMaker::link(std::size_t generator) const {
-  const ChainSettings& s = scene_.generators[generator].chain;
+BodyRecord BodyMaker::link(const ChainSettings& s, std::size_t generator) const {
   const int material = material_of(s.material);
   const Shape shape = plan_.shape_of_generator(generator, model_);
   BodyRecord body = make_body(0, shape, std::max(0, material), density_of(material), Vec3::Zero(),
@@ -302,7 +297,7 @@ std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const 
     // rows of a table that are wanted: from the first to the last in one go
     for (std::size_t g = 0; g < blocks_.size() && ids[i] >= n_listed; ++g) {
       const Block& block = blocks_[g];
-      if (scene_.generators[g].type != GeneratorType::table || ids[i] < block.first ||
+      if (!scene_.generators[g].is<TableSettings>() || ids[i] < block.first ||
           ids[i] >= block.first + block.count)
         continue;
       while (next < ids.size() && ids[next] < block.first + block.count) last = ids[next++] + 1;
@@ -342,15 +337,15 @@ std::vector<JointConstants> BodyMaker::joints_of_generators(
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const GlobalId from = std::max(first - blocks_[i].first, GlobalId{0});
     const GlobalId to = std::min(last - blocks_[i].first, blocks_[i].count);
-    const GeneratorSettings& g = scene_.generators[i];
-    if (from >= to || (g.type != GeneratorType::chain && g.type != GeneratorType::net)) continue;
-    const scenarios::JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
+    if (from >= to) continue;
+    const GeneratorKind& kind = scene_.generators[i].kind;
+    const JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
     const Shape shape = plan_.shape_of_generator(i, model_);
-    if (g.type == GeneratorType::chain) {
-      scenarios::make_chain_joints(g.chain, *curves_[i], written(shape), block, from, to, joints);
-    } else {
-      scenarios::make_net_joints(g.net, body_rotation(shape, Quat::Identity(), model_.geometries),
-                                 block, from, to, joints);
+    if (const auto* chain = std::get_if<ChainSettings>(&kind)) {
+      make_chain_joints(*chain, *curves_[i], written(shape), block, from, to, joints);
+    } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
+      make_net_joints(*net, body_rotation(shape, Quat::Identity(), model_.geometries), block, from,
+                      to, joints);
     }
   }
   return joints;

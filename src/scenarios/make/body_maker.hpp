@@ -56,7 +56,7 @@ class BodyMaker {
   using Take = std::function<void(const BodyRecord&)>;
   void make_generated(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
   void make_table(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
-  BodyRecord link(std::size_t generator) const;
+  BodyRecord link(const ChainSettings& s, std::size_t generator) const;
   /// As its owner holds it at the start.
   BodyRecord finished(BodyRecord body) const;
   int material_of(const std::string& name) const { return model_.materials.find(name); }

@@ -57,12 +57,12 @@ bool BodyNames::dynamic(const NamedBody& body) const {
   if (body.kind == NamedBody::Kind::body)
     return scenarios::kind_of(scene_.bodies[body.index]) == BodyKind::dynamic;
   return body.kind == NamedBody::Kind::generated &&
-         scene_.generators[body.index].type != GeneratorType::container;
+         !scene_.generators[body.index].is<ContainerSettings>();
 }
 
 bool BodyNames::comes_later(const NamedBody& body) const {
   return body.kind == NamedBody::Kind::generated &&
-         scene_.generators[body.index].type == GeneratorType::insertion;
+         scene_.generators[body.index].is<InsertionSettings>();
 }
 
 void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string_view key,

@@ -60,10 +60,10 @@ std::array<Quat, 2> joint_frames(const ChainSettings& s, const Vec3& hinge, cons
   return {frame_of(z_a, z_b), frame_of(z_b, z_a)};
 }
 
-bool has_first(const ChainEntry& s) {
+bool has_first(const ChainSettings& s) {
   return s.anchored == ChainAnchors::first || s.anchored == ChainAnchors::both;
 }
-bool has_last(const ChainEntry& s) {
+bool has_last(const ChainSettings& s) {
   return s.anchored == ChainAnchors::last || s.anchored == ChainAnchors::both;
 }
 
@@ -84,7 +84,7 @@ JointConstants joint_like(const ChainSettings& s) {
 
 }  // namespace
 
-GlobalId n_joints(const ChainEntry& s) {
+GlobalId n_joints(const ChainSettings& s) {
   if (s.path.closed) return s.links;
   return GlobalId{s.links} - 1 + (has_first(s) ? 1 : 0) + (has_last(s) ? 1 : 0);
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 
 namespace catena::scenarios {
 
@@ -15,12 +16,6 @@ namespace {
 constexpr GlobalId kMarks = 256;  ///< points of a catenary from mark to mark
 /// Directions closer to parallel have no common normal.
 constexpr double kParallel = 1e-9;
-
-std::string text_of(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", value);
-  return buffer;
-}
 
 Vec3 point_of(const std::vector<double>& rows, std::size_t i) {
   return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
@@ -60,7 +55,7 @@ Quat frame_of(const Vec3& z, const Vec3& x) {
   return Quat(r).normalized();
 }
 
-ChainCurve::ChainCurve(const ChainPathEntry& path, int links, const Vec3& gravity)
+ChainCurve::ChainCurve(const ChainPathSettings& path, int links, const Vec3& gravity)
     : kind_(path.kind), links_(links) {
   if (gravity.norm() > 0.0) up_ = -gravity.normalized();
   switch (kind_) {
@@ -114,7 +109,7 @@ Vec3 ChainCurve::straight_point(GlobalId k) const {
 
 // -- polyline
 
-void ChainCurve::set_polyline(const ChainPathEntry& path) {
+void ChainCurve::set_polyline(const ChainPathSettings& path) {
   std::vector<Vec3> corners;
   for (std::size_t i = 0; 3 * i < path.path.size(); ++i) corners.push_back(point_of(path.path, i));
   if (path.closed && corners.front() != corners.back()) corners.push_back(corners.front());
@@ -217,7 +212,7 @@ std::array<ChainCurve::Real, 2> ChainCurve::step(GlobalId link) const {
   return {static_cast<Real>(length_) * h_ / r, static_cast<Real>(length_) * w / r};
 }
 
-void ChainCurve::set_catenary(const ChainPathEntry& path) {
+void ChainCurve::set_catenary(const ChainPathSettings& path) {
   from_ = path.from;
   to_ = path.to;
   const Vec3 way = to_ - from_;
@@ -225,8 +220,8 @@ void ChainCurve::set_catenary(const ChainPathEntry& path) {
   const Vec3 level = way - rise * up_;
   const double across = level.norm();
   if (!(path.length > way.norm() * (1.0 + 1e-9))) {
-    throw Error("the chain is " + text_of(path.length) + " m long, its ends are " +
-                    text_of(way.norm()) + " m apart",
+    throw Error("the chain is " + short_text(path.length) + " m long, its ends are " +
+                    short_text(way.norm()) + " m apart",
                 "", "make it longer, or straight: leave out catenary, give from and to");
   }
   if (!(across > 1e-3 * path.length)) {
@@ -311,7 +306,7 @@ ChainCurve::Real ChainCurve::improve(T d, T r) {
 
 // -- helix
 
-void ChainCurve::set_curl(const ChainPathEntry& path) {
+void ChainCurve::set_curl(const ChainPathSettings& path) {
   length_ = path.length / static_cast<double>(links_);
   radius_ = path.radius;
   pitch_ = path.pitch;
@@ -324,8 +319,8 @@ void ChainCurve::set_curl(const ChainPathEntry& path) {
     return std::hypot(2.0L * radius_ * std::sin(std::numbers::pi_v<Real> * turns), pitch_ * turns);
   };
   if (!(chord(0.5L) > length_)) {
-    throw Error("links of " + text_of(length_) + " m do not fit a helix of radius " +
-                    text_of(radius_) + " m",
+    throw Error("links of " + short_text(length_) + " m do not fit a helix of radius " +
+                    short_text(radius_) + " m",
                 "", "enlarge the radius, or take more links");
   }
   Real lo = 0.0L, hi = 0.5L;

@@ -30,7 +30,7 @@ Quat frame_of(const Vec3& z, const Vec3& x);
 class ChainCurve {
  public:
   /// Throws Error, without place, for what has no solution.
-  ChainCurve(const ChainPathEntry& path, int links, const Vec3& gravity);
+  ChainCurve(const ChainPathSettings& path, int links, const Vec3& gravity);
 
   double link_length() const { return length_; }  ///< m
   Vec3 point(GlobalId k) const { return points(k, k + 1).front(); }
@@ -52,13 +52,13 @@ class ChainCurve {
     double length;
   };
 
-  void set_polyline(const ChainPathEntry& path);
+  void set_polyline(const ChainPathSettings& path);
   double walk(double chord, std::vector<Run>* runs) const;
-  void set_catenary(const ChainPathEntry& path);
+  void set_catenary(const ChainPathSettings& path);
   void hang(double across, double rise);
   template <class T>
   Real improve(T d, T r);
-  void set_curl(const ChainPathEntry& path);
+  void set_curl(const ChainPathSettings& path);
   std::array<Real, 2> step(GlobalId link) const;
   Vec3 straight_point(GlobalId k) const;
   Vec3 run_point(GlobalId k) const;

@@ -1,10 +1,10 @@
 #include "scenarios/make/geometry_plan.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/collision/hull_builder.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "catena/io/surface_file.hpp"
@@ -35,14 +35,8 @@ bool needs_geometry(const ShapeSettings& s, GeometryFrame frame) {
   }
 }
 
-std::string text_of(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", value);
-  return buffer;
-}
-
 std::string text_of(const Vec3& v) {
-  return "(" + text_of(v[0]) + ", " + text_of(v[1]) + ", " + text_of(v[2]) + ")";
+  return "(" + short_text(v[0]) + ", " + short_text(v[1]) + ", " + short_text(v[2]) + ")";
 }
 
 std::string count_of(std::int64_t n, const std::string& one, const std::string& many) {
@@ -88,10 +82,10 @@ double closed_volume(const TriangleMesh& surface, const std::string& where) {
     throw Error("the surface encloses no volume", where, "give a body with thickness");
   }
   if (volume < 0.0) {
-    throw Error("turned inside out: all faces point inwards (volume " + text_of(volume) + " m^3)",
-                where,
-                "reverse the order of the corners of every face (Blender: Mesh, Normals, "
-                "Flip)");
+    throw Error(
+        "turned inside out: all faces point inwards (volume " + short_text(volume) + " m^3)", where,
+        "reverse the order of the corners of every face (Blender: Mesh, Normals, "
+        "Flip)");
   }
   return volume;
 }
@@ -151,7 +145,7 @@ Geometry hull_from_file(const ShapeSettings& s, const std::string& content, Mode
   complete_geometry(hull, GeometryFrame::as_written);
   const double excess = hull.volume / volume - 1.0;
   if (excess > kConvex) {
-    throw Error("not convex: its hull has " + text_of(100.0 * excess) + " % more volume", s.file,
+    throw Error("not convex: its hull has " + short_text(100.0 * excess) + " % more volume", s.file,
                 "split it into convex pieces and list them under shapes, or, if it does not move, "
                 "use it as a mesh");
   }
@@ -217,14 +211,6 @@ std::string key_of(const ShapeSettings& shape, GeometryFrame frame) {
 
 }  // namespace
 
-const ShapeSettings* shape_settings_of(const GeneratorSettings& generator) {
-  if (generator.type == GeneratorType::lattice) return &generator.lattice.shape;
-  if (generator.type == GeneratorType::insertion) return &generator.insertion.shape;
-  if (generator.type == GeneratorType::chain) return &generator.chain.shape;
-  if (generator.type == GeneratorType::net) return &generator.net.shape;
-  return nullptr;
-}
-
 GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
   for (const BodySettings& s : scene.bodies) {
     GeometryFrame frame = GeometryFrame::as_written;
@@ -234,8 +220,9 @@ GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
     of_body_.push_back(add(s.shape, frame, "bodies." + s.name));
   }
   for (const GeneratorSettings& g : scene.generators) {
-    const ShapeSettings* shape = shape_settings_of(g);
-    const bool has_inertia = g.type == GeneratorType::chain && !std::isnan(g.chain.inertia[0]);
+    const ShapeSettings* shape = g.shape();
+    const auto* chain = std::get_if<ChainSettings>(&g.kind);
+    const bool has_inertia = chain != nullptr && !std::isnan(chain->inertia[0]);
     const GeometryFrame frame = has_inertia ? GeometryFrame::centred : GeometryFrame::principal;
     of_generator_.push_back(shape == nullptr ? -1 : add(*shape, frame, "generators." + g.name()));
   }
@@ -269,7 +256,7 @@ Shape GeometryPlan::shape_of_body(std::size_t body, const Model& model) const {
 }
 
 Shape GeometryPlan::shape_of_generator(std::size_t generator, const Model& model) const {
-  const ShapeSettings* shape = shape_settings_of(scene_.generators[generator]);
+  const ShapeSettings* shape = scene_.generators[generator].shape();
   return shape == nullptr ? Shape{} : shape_at(*shape, of_generator_[generator], model);
 }
 

@@ -45,7 +45,4 @@ class GeometryPlan {
   std::vector<int> of_body_, of_generator_;
 };
 
-/// The shape settings of a generator's bodies; nullptr where it has none.
-const ShapeSettings* shape_settings_of(const GeneratorSettings& generator);
-
 }  // namespace catena::scenarios

@@ -44,7 +44,7 @@ class JointMaker {
 
   /// For every `table` of joints, then of forces: itself, what it multiplies, its place.
   struct Factor {
-    const FactorEntry* entry;
+    const FactorSettings* entry;
     double times;
     std::string place;
   };
@@ -52,8 +52,8 @@ class JointMaker {
 
  private:
   GlobalId id_of(const std::string& name, const std::string& place) const;
-  const JointEntry* joint_entry(GlobalId joint) const;
-  const ForceEntry& spring_entry(GlobalId joint) const;
+  const JointSettings* joint_entry(GlobalId joint) const;
+  const ForceSettings& spring_entry(GlobalId joint) const;
   const std::string& place_of(GlobalId joint) const;
   JointConstants constants_of(GlobalId joint, const JointPoses& at) const;
   std::vector<JointPoses> poses_of(const std::vector<GlobalId>& joints) const;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
 
@@ -11,13 +12,7 @@ namespace catena::scenarios {
 
 namespace {
 
-std::string text_of(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3g", value);
-  return buffer;
-}
-
-bool is_spring(const ForceEntry& s) {
+bool is_spring(const ForceSettings& s) {
   return s.type == ForceType::spring || s.type == ForceType::damper ||
          s.type == ForceType::torsional_spring;
 }
@@ -26,7 +21,7 @@ void set_if_given(double& value, double setting) {
   if (!std::isnan(setting)) value = setting;
 }
 
-JointAxis axis_of(const AxisEntry& s, int table) {
+JointAxis axis_of(const AxisSettings& s, int table) {
   JointAxis axis;
   set_if_given(axis.lower, s.limits[0]);
   set_if_given(axis.upper, s.limits[1]);
@@ -56,7 +51,7 @@ std::array<Vec3, 2> points_of(const std::vector<double>& at) {
   return {a, at.size() > 3 ? Vec3(at[3], at[4], at[5]) : a};
 }
 
-Frames frames_of(const JointEntry& s) {
+Frames frames_of(const JointSettings& s) {
   Frames f;
   f.point = points_of(s.at);
   const Vec3 z_a = is_set(s.axis) ? Vec3(s.axis.normalized()) : Vec3::UnitZ();
@@ -102,7 +97,7 @@ Pose local(const Pose& pose, const Vec3& point, const Quat& axes, const Periodic
   return {pose.q.conjugate() * arm, (pose.q.conjugate() * axes).normalized()};
 }
 
-void set_joint(const JointEntry& s, JointConstants& joint) {
+void set_joint(const JointSettings& s, JointConstants& joint) {
   joint.type = s.type;
   joint.collide = s.collide;
   set_if_given(joint.compliance, s.compliance);
@@ -114,7 +109,7 @@ void set_joint(const JointEntry& s, JointConstants& joint) {
   set_if_given(joint.length, s.radius);
 }
 
-void set_spring(const ForceEntry& s, JointConstants& joint) {
+void set_spring(const ForceSettings& s, JointConstants& joint) {
   joint.type =
       s.type == ForceType::torsional_spring ? JointType::torsion_spring : JointType::spring;
   joint.collide = true;
@@ -129,8 +124,8 @@ JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& b
                        const Model& model)
     : scene_(scene), bodies_(bodies), model_(model), names_(scene) {
   int table = 0;
-  const auto next = [&](const FactorEntry& entry) { return entry.present ? table++ : -1; };
-  for (const JointEntry& s : scene.joints) {
+  const auto next = [&](const FactorSettings& entry) { return entry.present ? table++ : -1; };
+  for (const JointSettings& s : scene.joints) {
     const int first = next(s.first.motor.table);
     tables_.push_back({first, next(s.second.motor.table)});
   }
@@ -142,23 +137,27 @@ JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& b
 
 std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) {
   std::vector<Factor> out;
-  const auto add = [&](const FactorEntry& entry, double times, const std::string& place) {
+  const auto add = [&](const FactorSettings& entry, double times, const std::string& place) {
     if (entry.present) out.push_back({&entry, times, place});
   };
-  for (const JointEntry& s : scene.joints) {
-    for (const AxisEntry* axis : {&s.first, &s.second}) {
-      const MotorEntry& motor = axis->motor;
+  for (const JointSettings& s : scene.joints) {
+    for (const AxisSettings* axis : {&s.first, &s.second}) {
+      const MotorSettings& motor = axis->motor;
       const double target = std::isnan(motor.velocity) ? motor.position : motor.velocity;
       add(motor.table, motor.table.values == TableValues::factor ? target : 1.0, s.place);
     }
   }
-  for (const ForceEntry& s : scene.forces) add(s.table, 1.0, s.place);
+  for (const ForceSettings& s : scene.forces) add(s.table, 1.0, s.place);
   return out;
 }
 
 GlobalId n_joints(const GeneratorSettings& g) {
-  if (g.type == GeneratorType::chain) return n_joints(g.chain);
-  return g.type == GeneratorType::net ? n_joints(g.net) : 0;
+  return std::visit(
+      [](const auto& s) -> GlobalId {
+        if constexpr (requires { s.joints; }) return n_joints(s);
+        return 0;
+      },
+      g.kind);
 }
 
 std::vector<GlobalId> JointMaker::first_of_generators() const {
@@ -169,17 +168,17 @@ std::vector<GlobalId> JointMaker::first_of_generators() const {
   return first;
 }
 
-const JointEntry* JointMaker::joint_entry(GlobalId joint) const {
+const JointSettings* JointMaker::joint_entry(GlobalId joint) const {
   const std::size_t i = joint;
   return i < scene_.joints.size() ? &scene_.joints[i] : nullptr;
 }
 
-const ForceEntry& JointMaker::spring_entry(GlobalId joint) const {
+const ForceSettings& JointMaker::spring_entry(GlobalId joint) const {
   return scene_.forces[springs_[joint - scene_.joints.size()]];
 }
 
 const std::string& JointMaker::place_of(GlobalId joint) const {
-  const JointEntry* s = joint_entry(joint);
+  const JointSettings* s = joint_entry(joint);
   return s != nullptr ? s->place : spring_entry(joint).place;
 }
 
@@ -203,7 +202,7 @@ GlobalId JointMaker::id_of(const std::string& name, const std::string& place) co
 }
 
 std::array<GlobalId, kJointBodies> JointMaker::bodies_of(GlobalId joint) const {
-  const JointEntry* s = joint_entry(joint);
+  const JointSettings* s = joint_entry(joint);
   const std::string& place = place_of(joint);
   const std::vector<std::string>& between = s != nullptr ? s->between : spring_entry(joint).between;
   const bool carried = s != nullptr && !s->carrier.empty();
@@ -212,7 +211,7 @@ std::array<GlobalId, kJointBodies> JointMaker::bodies_of(GlobalId joint) const {
 }
 
 GlobalId JointMaker::home_of(GlobalId joint) const {
-  const JointEntry* s = joint_entry(joint);
+  const JointSettings* s = joint_entry(joint);
   const std::vector<std::string>& between = s != nullptr ? s->between : spring_entry(joint).between;
   JointConstants ends;
   ends.body = bodies_of(joint);
@@ -247,7 +246,7 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   out.body = bodies_of(joint);
   Frames frames;
   double length = kNone;
-  const JointEntry* s = joint_entry(joint);
+  const JointSettings* s = joint_entry(joint);
   if (s != nullptr) {
     set_joint(*s, out);
     const std::array<int, 2>& tables = tables_[joint];
@@ -255,7 +254,7 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
     frames = frames_of(*s);
     length = s->length;
   } else {
-    const ForceEntry& spring = spring_entry(joint);
+    const ForceSettings& spring = spring_entry(joint);
     set_spring(spring, out);
     frames.point = points_of(spring.at);
     if (is_set(spring.axis)) {
@@ -303,8 +302,8 @@ void JointMaker::check(const std::vector<GlobalId>& joints) const {
     }
     const JointMisfit misfit = joint_misfit(geometry);
     if (!(misfit.linear <= kTolerance * arm && misfit.angular <= kTolerance)) {
-      throw Error("its frames disagree at the start by " + text_of(misfit.linear) + " m and " +
-                      text_of(misfit.angular) + " rad",
+      throw Error("its frames disagree at the start by " + short_text(misfit.linear, 3) +
+                      " m and " + short_text(misfit.angular, 3) + " rad",
                   place, "place the bodies, or the joint, so that they meet");
     }
     for (Index k = 0; k < geometry.axes; ++k) {
@@ -312,9 +311,10 @@ void JointMaker::check(const std::vector<GlobalId>& joints) const {
       const double x = geometry.coordinate[k];
       if (!axis.limited() || (x >= axis.lower - kTolerance && x <= axis.upper + kTolerance))
         continue;
-      throw Error("its coordinate is " + text_of(x) + (geometry.axis_angular[k] ? " rad" : " m") +
-                      " at the start, outside its limits of " + text_of(axis.lower) + " and " +
-                      text_of(axis.upper),
+      throw Error("its coordinate is " + short_text(x, 3) +
+                      (geometry.axis_angular[k] ? " rad" : " m") +
+                      " at the start, outside its limits of " + short_text(axis.lower, 3) +
+                      " and " + short_text(axis.upper, 3),
                   place, "move a limit, or the bodies");
     }
   }
@@ -323,7 +323,7 @@ void JointMaker::check(const std::vector<GlobalId>& joints) const {
 std::vector<AppliedForce> JointMaker::applied_forces() const {
   std::vector<AppliedForce> out;
   for (std::size_t i = 0; i < scene_.forces.size(); ++i) {
-    const ForceEntry& s = scene_.forces[i];
+    const ForceSettings& s = scene_.forces[i];
     if (is_spring(s)) continue;
     AppliedForce force;
     force.name = s.name;

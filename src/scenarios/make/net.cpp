@@ -8,7 +8,7 @@ namespace catena::scenarios {
 
 namespace {
 
-Vec3 spacing_of(const NetEntry& s, std::size_t direction) {
+Vec3 spacing_of(const NetSettings& s, std::size_t direction) {
   return {s.spacing[3 * direction], s.spacing[3 * direction + 1], s.spacing[3 * direction + 2]};
 }
 
@@ -16,9 +16,9 @@ Vec3 spacing_of(const NetEntry& s, std::size_t direction) {
 struct Knot {
   GlobalId i, j;
 };
-Knot knot_of(const NetEntry& s, GlobalId k) { return {k % s.count[0], k / s.count[0]}; }
+Knot knot_of(const NetSettings& s, GlobalId k) { return {k % s.count[0], k / s.count[0]}; }
 
-bool anchored(const NetEntry& s, const Knot& knot) {
+bool anchored(const NetSettings& s, const Knot& knot) {
   const bool i_end = knot.i == 0 || knot.i == s.count[0] - 1;
   const bool j_end = knot.j == 0 || knot.j == s.count[1] - 1;
   switch (s.anchored) {
@@ -35,7 +35,7 @@ bool anchored(const NetEntry& s, const Knot& knot) {
 }
 
 /// Number of anchored knots before knot k.
-GlobalId anchors_before(const NetEntry& s, GlobalId k) {
+GlobalId anchors_before(const NetSettings& s, GlobalId k) {
   const GlobalId nx = s.count[0], ny = s.count[1];
   const Knot knot = knot_of(s, k);
   // of the knot's own row, then of the rows before
@@ -54,19 +54,19 @@ GlobalId anchors_before(const NetEntry& s, GlobalId k) {
 
 }  // namespace
 
-GlobalId n_joints(const NetEntry& s) {
+GlobalId n_joints(const NetSettings& s) {
   const GlobalId nx = s.count[0], ny = s.count[1];
   return (nx - 1) * ny + nx * (ny - 1) + anchors_before(s, nx * ny);
 }
 
-Vec3 knot_place(const NetEntry& s, GlobalId k) {
+Vec3 knot_place(const NetSettings& s, GlobalId k) {
   const Knot knot = knot_of(s, k);
   return s.from + static_cast<double>(knot.i) * spacing_of(s, 0) +
          static_cast<double>(knot.j) * spacing_of(s, 1);
 }
 
-void make_net_joints(const NetEntry& s, const Quat& body, const JointedBlock& block, GlobalId first,
-                     GlobalId last, std::vector<JointConstants>& joints) {
+void make_net_joints(const NetSettings& s, const Quat& body, const JointedBlock& block,
+                     GlobalId first, GlobalId last, std::vector<JointConstants>& joints) {
   const GlobalId nx = s.count[0], ny = s.count[1];
   // frames of all joints have the world's axes
   const Quat axes = body.conjugate();

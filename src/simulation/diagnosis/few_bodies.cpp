@@ -27,10 +27,11 @@ std::int64_t bodies_of_run(const Communicator& comm, const CaseSettings& setting
                     [](const BodyConstants& body) { return body.kind == BodyKind::dynamic; })});
   std::size_t insertion = 0;
   for (const GeneratorSettings& g : settings.generators) {
-    if (g.type != GeneratorType::insertion) continue;
+    const auto* s = std::get_if<InsertionSettings>(&g.kind);
+    if (s == nullptr) continue;
     const std::int64_t made =
         insertion < state.inflow.size() ? state.inflow[insertion].made : std::int64_t{0};
-    n += still_to_come(g.insertion, made, state.time, settings.time.end);
+    n += still_to_come(*s, made, state.time, settings.time.end);
     ++insertion;
   }
   return n;

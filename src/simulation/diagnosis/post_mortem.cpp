@@ -9,11 +9,11 @@
 #include <unordered_map>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/metrics/errors.hpp"
 #include "simulation/case_keys.hpp"
-#include "simulation/run/run_notes.hpp"
 
 namespace catena {
 
@@ -488,7 +488,7 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
     m.finite = std::isfinite(m.energy) && report.status != SolveStatus::breakdown;
     if (m.blow_up) m.body = examination.fastest(sim.bodies());
     m.contradiction = examination.contradiction(settings);
-    m.joints_swept = settings.solver.gauss_seidel.joints.method == JointMethod::iterative;
+    m.joints_swept = settings.solver.joints.method == JointMethod::iterative;
     m.longest_chain = report.joints.longest_chain > 0
                           ? report.joints.longest_chain
                           : sim.communicator().sum(std::ssize(sim.bodies().joints));

@@ -8,18 +8,18 @@ namespace catena {
 
 namespace {
 
-std::string text_of(MethodSettings settings) {
+std::string text_of(SolverSettings settings) {
   settings.petsc = {};
   return print_yaml([&](SettingsVisitor& visit) { describe(visit, settings); });
 }
 
 }  // namespace
 
-std::string solve_again(const std::string& path, const MethodSettings& settings) {
+std::string solve_again(const std::string& path, const SolverSettings& settings) {
   std::string command =
       "catena solve " + path + " --solver " + std::string(kSolverNames[ordinal(settings.method)]);
   // the stop rule of `solve` is another one by default: it is always written out
-  const StopRule& stop = settings.stop();
+  const StopRule& stop = settings.stop;
   const auto set = [&](const std::string& key, const std::string& value) {
     command += " --set " + key + "=" + value;
   };

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "catena/base/text.hpp"
 #include "catena/partition/assignment.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/case_keys.hpp"
-#include "simulation/run/run_notes.hpp"
 
 namespace catena {
 

@@ -34,15 +34,15 @@ class StepTrials {
          {SolverMethod::automatic, SolverMethod::gauss_seidel, SolverMethod::apgd,
           SolverMethod::interior_point, SolverMethod::dantzig}) {
       if (method == sim_.settings().solver.method || !fits(method)) continue;
-      MethodSettings settings = sim_.settings().solver;
+      SolverSettings settings = sim_.settings().solver;
       settings.method = method;
       record(TrialChange::method, settings, problem_);
     }
   }
 
   void try_exact_joints() {
-    MethodSettings settings = sim_.settings().solver;
-    settings.gauss_seidel.joints.method = JointMethod::automatic;
+    SolverSettings settings = sim_.settings().solver;
+    settings.joints.method = JointMethod::automatic;
     record(TrialChange::exact_joints, settings, problem_);
   }
 
@@ -139,8 +139,8 @@ class StepTrials {
   }
 
   /// Collective. A solver that cannot solve the problem is left out.
-  void record(TrialChange change, MethodSettings settings, const ConstraintProblem& problem) {
-    StopRule& stop = settings.stop();
+  void record(TrialChange change, SolverSettings settings, const ConstraintProblem& problem) {
+    StopRule& stop = settings.stop;
     stop.time_limit = std::isnan(stop.time_limit) ? seconds_ : std::min(stop.time_limit, seconds_);
     std::vector<double> impulses(problem.n_rows(), 0.0);
     std::vector<double> velocities(problem.bodies.n_dofs());

@@ -203,7 +203,7 @@ bool is_owed(double cost, double owed) { return owed >= cost * (1.0 - kRoundOff)
 
 /// Adds what falls due in [t, t + h); whether there is a body to insert.
 bool fall_due(const Insertion& insertion, double t, double h, InflowProgress& progress) {
-  const InflowSettings& s = insertion.settings();
+  const InsertionSettings& s = insertion.settings();
   if (progress.made == s.count) return false;
   const double rate = std::isnan(s.mass_rate) ? s.number_rate : s.mass_rate;
   progress.owed += rate * std::max(0.0, std::min(t + h, s.end) - std::max(t, s.start));
@@ -222,7 +222,7 @@ struct Batch {
   std::vector<std::int64_t> taken;  ///< per place: by how many ranks' bodies
 
   Batch(const Insertion& insertion, const InflowProgress& progress, std::size_t most) {
-    const InflowSettings& s = insertion.settings();
+    const InsertionSettings& s = insertion.settings();
     double owed = progress.owed;
     for (std::int64_t number = progress.made; number < s.count && bodies.size() < most; ++number) {
       const BodyConstants body = insertion.constants(number);

@@ -44,15 +44,18 @@ void check_bodies(const Model& model, const Bodies& bodies) {
 
 Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
                        Checkpoint& checkpoint)
-    : comm_(comm), settings_(settings), model_(make_model(settings, comm)) {
+    : comm_(comm),
+      settings_(settings),
+      model_(make_model(settings, comm, settings.parallel.deterministic)),
+      warnings_(model_.warnings),
+      changes_(comm_, settings_, model_) {
   const double start_wall = wall_seconds();
   begin();
   bodies_ = std::move(checkpoint.bodies);
   state_ = std::move(checkpoint.state);
   all_or_none(comm_, [&] {
     check_bodies(model_, bodies_);
-    if (state_.inflow.size() != inflow_->insertions().size() ||
-        state_.outflow.size() != settings_.outflow.size())
+    if (!changes_.belongs_to(state_))
       throw Error("has other insertions or outflows than the case", kCheckpoint);
   });
   stepper_ = make_stepper();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
@@ -70,7 +71,7 @@ class RunLoop {
       wall_steps_ += wall;
       after_step(wall);
       if (notes_.missed_last() &&
-          sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop) {
+          sim_.settings().step_solve.on_missed_tolerance == OnMissedTolerance::stop) {
         finish("tolerance_missed");
         attempt([&] { checkpoint(good_->first, good_->second, "the step after it"); });
         attempt([&] { dump_failure("step"); });
@@ -167,7 +168,7 @@ class RunLoop {
 
   /// Where a step that misses its tolerance ends the run, the state before it is to be had.
   void keep_good_state() {
-    if (sim_.settings().solver.on_missed_tolerance == OnMissedTolerance::stop)
+    if (sim_.settings().step_solve.on_missed_tolerance == OnMissedTolerance::stop)
       good_.emplace(sim_.bodies(), sim_.state());
   }
 
@@ -206,7 +207,7 @@ class RunLoop {
   std::int64_t count_bodies() const { return sim_.communicator().sum(std::ssize(sim_.bodies())); }
 
   void write_bodies() {
-    const bool flow = !sim_.inflow().none() || !sim_.settings().outflow.empty();
+    const bool flow = !sim_.changes().inflow().none() || !sim_.settings().outflow.empty();
     writer_.write_bodies(sim_.model(), sim_.bodies(), flow);
     written_ = sim_.state().flow.inserted;
   }
@@ -225,7 +226,7 @@ class RunLoop {
       attempt([&] { post_mortem(&what); });
       // the state is that of the step's start, whose contacts are gone
       // what came in at the step's start would come in twice
-      if (sim_.inflow().none()) attempt([&] { checkpoint("the step after it"); });
+      if (sim_.changes().inflow().none()) attempt([&] { checkpoint("the step after it"); });
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       attempt([&] { profile_.write(writer_.directory(), "blow_up"); });

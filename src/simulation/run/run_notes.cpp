@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/diagnosis/post_mortem.hpp"
@@ -32,14 +33,8 @@ std::string duration_text(double seconds) {
 
 }  // namespace
 
-std::string short_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
 void RunNotes::start(const std::string& directory, std::int64_t bodies) {
-  for (const std::string& warning : sim_.model().warnings) log_.warning(warning);
+  for (const std::string& warning : sim_.warnings()) log_.warning(warning);
   const TimeSettings& time = sim_.settings().time;
   if (time.natural_given && time.stepper != StepperKind::natural)
     log_.warning("time.natural is not used: it is for time.stepper: natural");
@@ -376,7 +371,7 @@ void RunNotes::note_redundant(const JointReport& joints) {
 
 /// Tells once of each insertion that finds no room.
 void RunNotes::note_waiting() {
-  const std::vector<Insertion>& insertions = sim_.inflow().insertions();
+  const std::vector<Insertion>& insertions = sim_.changes().inflow().insertions();
   waited_.resize(insertions.size(), 0);
   for (std::size_t i = 0; i < insertions.size(); ++i) {
     const InflowProgress& progress = sim_.state().inflow[i];
@@ -393,7 +388,7 @@ void RunNotes::note_waiting() {
 void RunNotes::note_staying() {
   constexpr int kMaxNamed = 10;
   const Model& model = sim_.model();
-  for (const StayingMechanism& m : sim_.staying()) {
+  for (const StayingMechanism& m : sim_.changes().staying()) {
     if (++staying_ > kMaxNamed) return;
     const bool held = m.anchor != kNoBody;
     const std::string mechanism = "its mechanism (" + std::to_string(m.n_bodies) + " bodies, " +
@@ -416,14 +411,14 @@ void RunNotes::note_staying() {
 }
 
 std::string RunNotes::name_of(std::size_t insertion) const {
-  const std::string& name = sim_.inflow().insertions()[insertion].settings().name;
+  const std::string& name = sim_.changes().inflow().insertions()[insertion].settings().name;
   return name.empty() ? std::to_string(insertion) : name;
 }
 
 /// What came in and what left.
 void RunNotes::summarise_flow() {
   const State& state = sim_.state();
-  const std::vector<Insertion>& insertions = sim_.inflow().insertions();
+  const std::vector<Insertion>& insertions = sim_.changes().inflow().insertions();
   for (std::size_t i = 0; i < insertions.size(); ++i) {
     const InflowProgress& progress = state.inflow[i];
     const bool by_mass = std::isnan(insertions[i].settings().number_rate);

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
-#include "simulation/run/run_notes.hpp"
 
 namespace catena {
 

@@ -49,8 +49,8 @@ struct Curvature {
 /// and the product with the new point tells the curvature of the step as well.
 class Apgd final : public Method {
  public:
-  explicit Apgd(const ApgdSettings& settings)
-      : Method(settings.stop, settings.joints, kSplitting), settings_(settings) {}
+  Apgd(const StopRule& stop, const JointSolverSettings& joints, const ApgdSettings& settings)
+      : Method(stop, joints, kSplitting), settings_(settings) {}
   std::string_view name() const override { return "apgd"; }
 
  private:
@@ -139,8 +139,9 @@ void describe(SettingsVisitor& visit, ApgdSettings& s) {
               {.min = 1, .help = "law coulomb: steps between renewals of s = mu |w_t|"});
 }
 
-std::unique_ptr<Solver> make_apgd(const ApgdSettings& settings) {
-  return std::make_unique<Apgd>(settings);
+std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
+                                  const ApgdSettings& settings) {
+  return std::make_unique<Apgd>(stop, joints, settings);
 }
 
 }  // namespace catena

@@ -47,7 +47,7 @@ class Run {
 class Method : public Solver {
  public:
   /// `splitting`: of scale_rows.
-  Method(const StopRule& stop, const JointSettings& joints, double splitting)
+  Method(const StopRule& stop, const JointSolverSettings& joints, double splitting)
       : stop_(stop), joint_settings_(joints), joints_(joints), splitting_(splitting) {}
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -62,7 +62,7 @@ class Method : public Solver {
 
  private:
   StopRule stop_;
-  JointSettings joint_settings_;
+  JointSolverSettings joint_settings_;
   JointSystem joints_;
   double splitting_;
 };

@@ -10,8 +10,8 @@ using namespace first_order;
 /// x <- P(x - omega g) in rows scaled so that N <= 1.
 class Jacobi final : public Method {
  public:
-  explicit Jacobi(const JacobiSettings& settings)
-      : Method(settings.stop, settings.joints, 1.0), relaxation_(settings.relaxation) {}
+  Jacobi(const StopRule& stop, const JointSolverSettings& joints, const JacobiSettings& settings)
+      : Method(stop, joints, 1.0), relaxation_(settings.relaxation) {}
   std::string_view name() const override { return "jacobi"; }
 
  private:
@@ -40,8 +40,9 @@ void describe(SettingsVisitor& visit, JacobiSettings& s) {
               {.min = 0.01, .max = 1.99, .help = "part of the safe step; descent up to 1"});
 }
 
-std::unique_ptr<Solver> make_jacobi(const JacobiSettings& settings) {
-  return std::make_unique<Jacobi>(settings);
+std::unique_ptr<Solver> make_jacobi(const StopRule& stop, const JointSolverSettings& joints,
+                                    const JacobiSettings& settings) {
+  return std::make_unique<Jacobi>(stop, joints, settings);
 }
 
 }  // namespace catena

@@ -47,25 +47,27 @@ bool only_joints(const ConstraintProblem& problem) {
 
 class GaussSeidel final : public Solver {
  public:
-  explicit GaussSeidel(const GaussSeidelSettings& settings)
-      : settings_(settings), joints_(settings.joints) {}
+  GaussSeidel(const StopRule& stop, const JointSolverSettings& joints,
+              const GaussSeidelSettings& settings)
+      : stop_(stop),
+        settings_(settings),
+        joints_swept_(joints.method == JointMethod::iterative),
+        joints_(joints) {}
   std::string_view name() const override { return "gauss_seidel"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                     std::span<double> velocities) override {
     const double started = wall_seconds();
-    obey(problem.comm, settings_.stop.watch);  // a factor of joints may take long
+    obey(problem.comm, stop_.watch);  // a factor of joints may take long
     JointSystem* joints = nullptr;
-    if (settings_.joints.method != JointMethod::iterative && !problem.assembled &&
-        joints_.prepare(problem))
-      joints = &joints_;
+    if (!joints_swept_ && !problem.assembled && joints_.prepare(problem)) joints = &joints_;
     if (joints != nullptr && only_joints(problem))
       return solve_joints(problem, impulses, velocities, started);
     DelassusOperator op(problem);
     const std::unique_ptr<SweepEngine> engine =
         make_engine(problem, op, settings_, joints, impulses);
     engine->store_impulses(impulses);  // the guess, made admissible
-    StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
+    StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
     const bool over = monitor.start();
     monitor.set_setup_seconds(wall_seconds() - started);
     if (!over) iterate(*engine, monitor, impulses);
@@ -76,8 +78,7 @@ class GaussSeidel final : public Solver {
 
   void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
                    std::span<double> changes) override {
-    if (settings_.joints.method == JointMethod::iterative)
-      return Solver::move_joints(problem, rhs, changes);
+    if (joints_swept_) return Solver::move_joints(problem, rhs, changes);
     joints_.move(problem, rhs, changes);
   }
 
@@ -100,7 +101,7 @@ class GaussSeidel final : public Solver {
     DelassusOperator op(problem);
     // the solve needs no guess
     std::fill(impulses.begin(), impulses.end(), 0.0);
-    StopRule stop = settings_.stop;
+    StopRule stop = stop_;
     stop.max_iterations = std::min(stop.max_iterations, kJointSolves);
     stop.keep_best = false;
     StopMonitor monitor(problem, op, stop, impulses, velocities, started);
@@ -121,21 +122,22 @@ class GaussSeidel final : public Solver {
   /// Sweeps until the monitor has seen enough. Errors posted after sweep s travel during
   /// sweep s + 1 and are judged after it, whenever they arrived.
   void iterate(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) const {
-    const StopRule& stop = settings_.stop;
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
       if (monitor.pending() && monitor.end()) return;
       // evaluations look at the clock themselves
       const bool late = !monitor.due(sweep) && monitor.out_of_time(sweep);
       if (!monitor.due(sweep) && !late) continue;
-      const bool last = late || sweep >= stop.max_iterations;
+      const bool last = late || sweep >= stop_.max_iterations;
       engine.store_impulses(impulses);
       monitor.begin(sweep, running_error, last);
       if (last && monitor.end()) return;
     }
   }
 
+  StopRule stop_;
   GaussSeidelSettings settings_;
+  bool joints_swept_;
   JointSystem joints_;
 };
 
@@ -149,7 +151,6 @@ constexpr std::array<std::string_view, 3> kOrderNames = {"forward", "backward", 
 }  // namespace
 
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
-  describe(visit, s.stop);
   visit.choose("local", s.local, kLocalNames,
                {.help = "how one contact is solved; cone is for law ccp, project, sliding and "
                         "scalar for the others"});
@@ -163,8 +164,9 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
                {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
 }
 
-std::unique_ptr<Solver> make_gauss_seidel(const GaussSeidelSettings& settings) {
-  return std::make_unique<GaussSeidel>(settings);
+std::unique_ptr<Solver> make_gauss_seidel(const StopRule& stop, const JointSolverSettings& joints,
+                                          const GaussSeidelSettings& settings) {
+  return std::make_unique<GaussSeidel>(stop, joints, settings);
 }
 
 }  // namespace catena

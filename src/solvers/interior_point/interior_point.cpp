@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "solvers/interior_point/conic_interior_point.hpp"
 #include "solvers/interior_point/fang/fang_interior_point.hpp"
@@ -26,16 +26,10 @@ constexpr double kFirstGap = 1e-4, kGapPart = 1e-2, kMinGap = 1e-13;
 /// Asked of a convex problem that the monitor is to end: out of reach.
 constexpr double kNoGap = 1e-18;
 
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2g", value);
-  return text.data();
-}
-
 /// One solve in form cone.
 class Solve {
  public:
-  Solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+  Solve(const ConstraintProblem& problem, const StopRule& stop, const LinearSettings& linear,
         std::span<double> impulses, std::span<double> velocities);
 
   SolveReport run();
@@ -53,7 +47,7 @@ class Solve {
   SolveReport finish();
 
   const ConstraintProblem& problem_;
-  const InteriorPointSettings& settings_;
+  const LinearSettings& linear_;
   double started_ = wall_seconds();
   std::span<double> impulses_;
   DelassusOperator op_;
@@ -71,20 +65,20 @@ class Solve {
   ConicInteriorPoint::Report last_;
 };
 
-Solve::Solve(const ConstraintProblem& problem, const InteriorPointSettings& settings,
+Solve::Solve(const ConstraintProblem& problem, const StopRule& stop, const LinearSettings& linear,
              std::span<double> impulses, std::span<double> velocities)
     : problem_(problem),
-      settings_(settings),
+      linear_(linear),
       impulses_(impulses),
       op_(problem),
       law_(problem, op_),
-      rule_(settings.stop),
+      rule_(stop),
       monitor_(
           problem, op_,
           [this] {
-            StopRule rule = settings_.stop;
+            StopRule rule = rule_;
             rule.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
-              const auto& asked = settings_.stop.give_up;
+              const auto& asked = rule_.give_up;
               return over_ || (newton_ && newton_->stuck()) || (asked && asked(history, threshold));
             };
             return rule;
@@ -111,7 +105,7 @@ bool Solve::start() {
       std::all_of(impulses_.begin(), impulses_.end(), [](double x) { return x == 0.0; });
   warm_ = problem_.comm.max(std::int64_t{zero ? 0 : 1}) > 0;
   if (monitor_.start()) return true;
-  system_.emplace(problem_, op_, settings_.linear, "solver.interior_point");
+  system_.emplace(problem_, op_, linear_, "solver.interior_point");
   system_->watch(monitor_.watch());
   conic_.emplace(problem_, op_, *system_);
   for (std::vector<double>* v : {&w_, &free_, &f_}) v->assign(impulses_.size(), 0.0);
@@ -212,7 +206,7 @@ SolveReport Solve::finish() {
   if (outer_ > 0)
     remark = std::to_string(outer_) + (outer_ == 1 ? " convex problem" : " convex problems") +
              " of the outer fixed point, ";
-  remark += std::to_string(stages_) + " stages, relative gap " + number(last_.gap);
+  remark += std::to_string(stages_) + " stages, relative gap " + short_text(last_.gap, 2);
   if (!last_.remark.empty()) remark += "; " + last_.remark;
   if (newton_)
     remark += std::string(outer_ > 0 ? "; it did not settle" : "; digits ran out") +
@@ -226,7 +220,8 @@ SolveReport Solve::finish() {
 
 class InteriorPoint final : public Solver {
  public:
-  explicit InteriorPoint(const InteriorPointSettings& settings) : settings_(settings) {}
+  InteriorPoint(const StopRule& stop, const LinearSettings& linear)
+      : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "interior_point"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -234,11 +229,12 @@ class InteriorPoint final : public Solver {
     if (problem.law == ContactLaw::box)
       throw Error("interior point does not know law 'box'", "contact.law",
                   "use law coulomb, or solver.method: gauss_seidel or dantzig");
-    return Solve(problem, settings_, impulses, velocities).run();
+    return Solve(problem, stop_, linear_, impulses, velocities).run();
   }
 
  private:
-  InteriorPointSettings settings_;
+  StopRule stop_;
+  LinearSettings linear_;
 };
 
 constexpr std::array<std::string_view, 4> kForms = {"cone", "kkt", "schur", "schur_pcg"};
@@ -254,17 +250,22 @@ void describe(SettingsVisitor& visit, InteriorPointSettings& s) {
                         "conjugate gradients): the forms of [F14], for law ccp"});
   visit.choose("preconditioner", s.preconditioner, kPreconditioners,
                {.help = "of schur_pcg: the barrier's blocks, or these with the diagonal of N"});
-  visit.choose("fang_stop", s.fang_stop, kStops,
-               {.help = "[F14]'s stop criteria, beside the solver's own: no more change of the "
-                        "objective, or of the contact force magnitude"});
-  visit.visit("fang_tolerance", s.fang_tolerance,
-              {.min = 0, .help = "relative change that counts as none"});
   describe(visit, s.linear);
+  visit.section("fang", {.help = "of the forms of [F14]"}, [&] {
+    visit.choose("stop", s.fang.stop, kStops,
+                 {.help = "[F14]'s stop criteria, beside the solver's own: no more change of the "
+                          "objective, or of the contact force magnitude"});
+    visit.visit("tolerance", s.fang.tolerance,
+                {.min = 0, .help = "relative change that counts as none"});
+  });
+  visit.renamed("fang_stop", "fang.stop");
+  visit.renamed("fang_tolerance", "fang.tolerance");
 }
 
-std::unique_ptr<Solver> make_interior_point(const InteriorPointSettings& settings) {
-  if (settings.form != InteriorPointForm::cone) return make_fang_interior_point(settings);
-  return std::make_unique<InteriorPoint>(settings);
+std::unique_ptr<Solver> make_interior_point(const StopRule& stop,
+                                            const InteriorPointSettings& settings) {
+  if (settings.form != InteriorPointForm::cone) return make_fang_interior_point(stop, settings);
+  return std::make_unique<InteriorPoint>(stop, settings.linear);
 }
 
 }  // namespace catena

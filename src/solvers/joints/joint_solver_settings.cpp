@@ -10,7 +10,7 @@ constexpr std::array<std::string_view, 3> kGroupings = {"auto", "body", "rank"};
 
 }  // namespace
 
-void describe(SettingsVisitor& visit, JointSettings& s) {
+void describe(SettingsVisitor& visit, JointSolverSettings& s) {
   visit.choose(
       "method", s.method, kMethods,
       {.help = "auto: chains by elimination, trees leaf to root, few loops bordered, other "

@@ -36,7 +36,7 @@ namespace catena {
 /// same factors.
 class JointSystem {
  public:
-  explicit JointSystem(const JointSettings& settings) : settings_(settings) {}
+  explicit JointSystem(const JointSolverSettings& settings) : settings_(settings) {}
 
   /// Collective. Looks at the problem's bilateral blocks and factors them; false if there are none
   /// on any rank. Throws Error(bad_input) where the method refuses a mechanism.
@@ -127,7 +127,7 @@ class JointSystem {
   void complete_in_order(const ConstraintProblem& problem);
   void make_report(const ConstraintProblem& problem);
 
-  JointSettings settings_;
+  JointSolverSettings settings_;
   JointReport report_;
   // of this problem: the bilateral blocks held here
   std::vector<Index> block_;                     ///< number among the general blocks

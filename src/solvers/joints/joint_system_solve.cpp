@@ -93,7 +93,7 @@ void JointSystem::make_chain(const ConstraintProblem& problem) {
   }
   chain_.diagonal.resize(chain_.diagonal_begin.back());
   chain_.coupling.resize(chain_.coupling_begin.back());
-  JointSettings settings = settings_;
+  JointSolverSettings settings = settings_;
   // by body the chains' places decide, which depend on the ranks
   if (problem.ordered) settings.grouping = ChainGrouping::rank;
   chain_factor_.emplace(comm, chain_, settings);

@@ -10,7 +10,8 @@ namespace {
 
 class ProximalNewton final : public Solver {
  public:
-  explicit ProximalNewton(const ProximalNewtonSettings& settings) : settings_(settings) {}
+  ProximalNewton(const StopRule& stop, const LinearSettings& linear)
+      : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "proximal_newton"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -20,14 +21,13 @@ class ProximalNewton final : public Solver {
     const LawFunction law(problem, op);
     law.make_admissible(impulses);
     std::optional<ProximalNewtonSteps> steps;
-    StopRule rule = settings_.stop;
+    StopRule rule = stop_;
     rule.give_up = [&](std::span<const HistoryEntry> history, double threshold) {
-      return (steps && steps->stuck()) ||
-             (settings_.stop.give_up && settings_.stop.give_up(history, threshold));
+      return (steps && steps->stuck()) || (stop_.give_up && stop_.give_up(history, threshold));
     };
     StopMonitor monitor(problem, op, rule, impulses, velocities, started);
     if (monitor.start()) return monitor.finish("");
-    NewtonSystem system(problem, op, settings_.linear, "solver.interior_point");
+    NewtonSystem system(problem, op, linear_, "solver.interior_point");
     system.watch(monitor.watch());
     steps.emplace(problem, op, law, system, rule, impulses);
     monitor.set_setup_seconds(wall_seconds() - started);
@@ -41,13 +41,14 @@ class ProximalNewton final : public Solver {
   }
 
  private:
-  ProximalNewtonSettings settings_;
+  StopRule stop_;
+  LinearSettings linear_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_proximal_newton(const ProximalNewtonSettings& settings) {
-  return std::make_unique<ProximalNewton>(settings);
+std::unique_ptr<Solver> make_proximal_newton(const StopRule& stop, const LinearSettings& linear) {
+  return std::make_unique<ProximalNewton>(stop, linear);
 }
 
 }  // namespace catena

@@ -1,14 +1,13 @@
 #include "catena/solvers/dantzig.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <optional>
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/solvers/automatic.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
@@ -33,12 +32,6 @@ constexpr int kMaxFailures = 2;
 /// Sweeps' worth of work that the method in place of passes gets for one pass: as many sweeps guess
 /// at a pass's start which rows are free.
 constexpr int kSweepsPerPass = 50;
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 void check(const ConstraintProblem& problem) {
   if (problem.comm.size() > 1)
@@ -83,9 +76,11 @@ std::string why_stuck(const LcpResult& r) {
 class ConnectedSolve {
  public:
   /// `shown`: takes lines on the progress.
-  ConnectedSolve(const ConstraintProblem& problem, const DantzigSettings& settings,
-                 std::span<double> impulses, std::span<double> velocities, SolveWatch* shown)
+  ConnectedSolve(const ConstraintProblem& problem, const StopRule& stop,
+                 const DantzigSettings& settings, std::span<double> impulses,
+                 std::span<double> velocities, SolveWatch* shown)
       : problem_(problem),
+        stop_(stop),
         settings_(settings),
         impulses_(impulses),
         velocities_(velocities),
@@ -105,6 +100,7 @@ class ConnectedSolve {
   std::string remark() const;
 
   const ConstraintProblem& problem_;
+  const StopRule& stop_;
   const DantzigSettings& settings_;
   std::span<double> impulses_, velocities_;
   SolveWatch* shown_;
@@ -119,7 +115,7 @@ SolveReport ConnectedSolve::run() {
   SolveReport report = run_passes();
   const bool unsolved =
       report.status == SolveStatus::iteration_limit || report.status == SolveStatus::breakdown;
-  if (unsolved && !stuck_.empty() && passes_ < settings_.stop.max_iterations) hand_on(report);
+  if (unsolved && !stuck_.empty() && passes_ < stop_.max_iterations) hand_on(report);
   if (!is_converged(report)) report.stuck = stuck_;
   return report;
 }
@@ -156,8 +152,7 @@ bool ConnectedSolve::is_over(const Vector& before, const Vector& x, const Fricti
   if (history.size() <= kPatience) return false;
   const auto best = [&](std::span<const HistoryEntry> part) {
     double least = HUGE_VAL;
-    for (const HistoryEntry& e : part)
-      least = std::min(least, value_of(e.errors, settings_.stop.metric));
+    for (const HistoryEntry& e : part) least = std::min(least, value_of(e.errors, stop_.metric));
     return least;
   };
   if (best(history) <= 0.5 * best(history.first(history.size() - kPatience))) return false;
@@ -175,10 +170,10 @@ SolveReport ConnectedSolve::run_passes() {
   Vector before = x;
   DelassusOperator op(problem_);
   std::optional<FrictionPasses> passes;
-  StopRule rule = settings_.stop;
+  StopRule rule = stop_;
   rule.give_up = [&](std::span<const HistoryEntry> history, double threshold) {
     return (passes && is_over(before, x, *passes, history)) ||
-           (settings_.stop.give_up && settings_.stop.give_up(history, threshold));
+           (stop_.give_up && stop_.give_up(history, threshold));
   };
   StopMonitor monitor(problem_, op, rule, impulses_, velocities_, started_);
   if (shown_ == nullptr) shown_ = &monitor.watch();
@@ -206,7 +201,7 @@ std::string ConnectedSolve::remark() const {
                      std::to_string(r.exchanges) + " rows, " + std::to_string(r.pivots) +
                      " single ones";
   if (r.smallest_pivot < kRedundant)
-    text += "; rows hang on each other: regularised by " + number(settings_.regularisation) +
+    text += "; rows hang on each other: regularised by " + short_text(settings_.regularisation, 3) +
             " of the diagonal and refined " + std::to_string(r.refinements) + " times";
   if (!stuck_.empty())
     text += "; " + stuck_;
@@ -219,16 +214,15 @@ std::string ConnectedSolve::remark() const {
 void ConnectedSolve::hand_on(SolveReport& report) {
   if (report.status == SolveStatus::breakdown) std::fill(impulses_.begin(), impulses_.end(), 0.0);
   const std::vector<double> found(impulses_.begin(), impulses_.end());
-  MethodSettings settings;
+  SolverSettings settings;
   settings.method = SolverMethod::automatic;
-  settings.stop() = settings_.stop;
-  settings.stop().max_iterations = static_cast<int>(
-      std::min(1e9, double{kSweepsPerPass} * (settings_.stop.max_iterations - passes_)));
-  if (!std::isnan(settings_.stop.time_limit))
-    settings.stop().time_limit =
-        std::max(0.0, settings_.stop.time_limit - (wall_seconds() - started_));
+  settings.stop = stop_;
+  settings.stop.max_iterations =
+      static_cast<int>(std::min(1e9, double{kSweepsPerPass} * (stop_.max_iterations - passes_)));
+  if (!std::isnan(stop_.time_limit))
+    settings.stop.time_limit = std::max(0.0, stop_.time_limit - (wall_seconds() - started_));
   const SolveReport other = make_solver(settings)->solve(problem_, impulses_, velocities_);
-  const Metric metric = settings_.stop.metric;
+  const Metric metric = stop_.metric;
   const bool better = report.status == SolveStatus::breakdown ||
                       value_of(other.errors, metric) < value_of(report.errors, metric);
   other_ = other.choice;
@@ -289,7 +283,8 @@ std::string name_of(const SolvedApart& note) {
 
 class Dantzig final : public Solver {
  public:
-  explicit Dantzig(const DantzigSettings& settings) : settings_(settings) {}
+  Dantzig(const StopRule& stop, const DantzigSettings& settings)
+      : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "dantzig"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -298,7 +293,7 @@ class Dantzig final : public Solver {
     const std::vector<Component> components = connected_components(problem);
     check_sizes(components);
     if (components.size() > 1) return solve_apart(problem, components, impulses, velocities);
-    ConnectedSolve solve(problem, settings_, impulses, velocities, nullptr);
+    ConnectedSolve solve(problem, stop_, settings_, impulses, velocities, nullptr);
     SolveReport report = solve.run();
     if (solve.handed_on() || !report.stuck.empty()) note(problem, impulses, report, report);
     return report;
@@ -323,28 +318,28 @@ class Dantzig final : public Solver {
                           const std::vector<Component>& components, std::span<double> impulses,
                           std::span<double> velocities) const;
   void solve_parts(const ConstraintProblem& problem, const std::vector<Component>& components,
-                   const DantzigSettings& settings, StopMonitor& monitor,
-                   std::span<double> impulses, Progress& progress, SolveReport& notes) const;
-  static void solve_part(const ConstraintProblem& problem, const Component& component,
-                         DantzigSettings settings, SolveWatch& shown, std::span<double> impulses,
-                         Progress& progress, SolveReport& notes);
+                   const StopRule& stop, StopMonitor& monitor, std::span<double> impulses,
+                   Progress& progress, SolveReport& notes) const;
+  void solve_part(const ConstraintProblem& problem, const Component& component, StopRule stop,
+                  SolveWatch& shown, std::span<double> impulses, Progress& progress,
+                  SolveReport& notes) const;
   static std::string remark(std::size_t components, const Progress& progress,
                             const SolveReport& notes);
 
+  StopRule stop_;
   DantzigSettings settings_;
 };
 
 void Dantzig::solve_part(const ConstraintProblem& problem, const Component& component,
-                         DantzigSettings settings, SolveWatch& shown, std::span<double> impulses,
-                         Progress& progress, SolveReport& notes) {
+                         StopRule stop, SolveWatch& shown, std::span<double> impulses,
+                         Progress& progress, SolveReport& notes) const {
   const ConstraintProblem part = problem_of(problem, component);
   const std::vector<Index> rows = rows_of(problem, component);
   std::vector<double> own(rows.size()), velocities(part.bodies.n_dofs());
   for (std::size_t i = 0; i < rows.size(); ++i) own[i] = impulses[rows[i]];
-  if (!std::isnan(settings.stop.time_limit))
-    settings.stop.time_limit =
-        std::max(0.0, settings.stop.time_limit - (wall_seconds() - shown.started()));
-  ConnectedSolve solve(part, settings, own, velocities, &shown);
+  if (!std::isnan(stop.time_limit))
+    stop.time_limit = std::max(0.0, stop.time_limit - (wall_seconds() - shown.started()));
+  ConnectedSolve solve(part, stop, settings_, own, velocities, &shown);
   const SolveReport report = solve.run();
   add(solve.pivots(), progress.pivots);
   progress.iterations = std::max(progress.iterations, report.iterations);
@@ -360,7 +355,7 @@ void Dantzig::solve_part(const ConstraintProblem& problem, const Component& comp
 
 /// The small ones first: time that runs out leaves as few as can be.
 void Dantzig::solve_parts(const ConstraintProblem& problem,
-                          const std::vector<Component>& components, const DantzigSettings& settings,
+                          const std::vector<Component>& components, const StopRule& stop,
                           StopMonitor& monitor, std::span<double> impulses, Progress& progress,
                           SolveReport& notes) const {
   std::vector<std::size_t> order(components.size());
@@ -369,7 +364,7 @@ void Dantzig::solve_parts(const ConstraintProblem& problem,
     return components[i].rows < components[j].rows;
   });
   for (std::size_t i = 0; i < order.size() && !progress.late; ++i) {
-    solve_part(problem, components[order[i]], settings, monitor.watch(), impulses, progress, notes);
+    solve_part(problem, components[order[i]], stop, monitor.watch(), impulses, progress, notes);
     if (monitor.watch().shows_progress())
       monitor.watch().show(std::to_string(i + 1) + " of " + std::to_string(order.size()) +
                            " connected components done");
@@ -385,7 +380,7 @@ SolveReport Dantzig::solve_apart(const ConstraintProblem& problem,
   Vector x = Eigen::Map<const Vector>(impulses.data(), problem.n_rows());
   make_admissible(bounds, problem.law == ContactLaw::box, x);
   std::copy(x.begin(), x.end(), impulses.begin());
-  StopRule rule = settings_.stop;
+  StopRule rule = stop_;
   // every component has returned its best
   rule.keep_best = false;
   bool done = false;
@@ -395,15 +390,15 @@ SolveReport Dantzig::solve_apart(const ConstraintProblem& problem,
   monitor.set_setup_seconds(wall_seconds() - started);
   Progress progress;
   SolveReport notes;
-  solve_parts(problem, components, settings_, monitor, impulses, progress, notes);
+  solve_parts(problem, components, stop_, monitor, impulses, progress, notes);
   // errors that are each within an absolute tolerance may add up to more: once again, closer
   done = !progress.converged || progress.iterations >= rule.max_iterations;
   monitor.begin(progress.iterations, 0.0, true);
   if (!monitor.end()) {
     notes = {};
-    DantzigSettings closer = settings_;
-    closer.stop.absolute_tolerance /= static_cast<double>(components.size());
-    closer.stop.relative_tolerance /= static_cast<double>(components.size());
+    StopRule closer = stop_;
+    closer.absolute_tolerance /= static_cast<double>(components.size());
+    closer.relative_tolerance /= static_cast<double>(components.size());
     solve_parts(problem, components, closer, monitor, impulses, progress, notes);
     done = true;
     monitor.begin(progress.iterations, 0.0, true);
@@ -450,8 +445,8 @@ void describe(SettingsVisitor& visit, DantzigSettings& s) {
        .help = "part of the diagonal added for rows that hang on each other; refined away"});
 }
 
-std::unique_ptr<Solver> make_dantzig(const DantzigSettings& settings) {
-  return std::make_unique<Dantzig>(settings);
+std::unique_ptr<Solver> make_dantzig(const StopRule& stop, const DantzigSettings& settings) {
+  return std::make_unique<Dantzig>(stop, settings);
 }
 
 }  // namespace catena

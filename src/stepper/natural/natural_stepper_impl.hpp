@@ -68,7 +68,7 @@ struct StepDoubt {
 
 struct NaturalStepper::Impl {
   Impl(const Communicator& communicator, const Model& m, double step, const NaturalSettings& s,
-       const JointSettings& joint_settings);
+       const JointSolverSettings& joint_settings);
 
   // ---- once a step
   void set_up(const Bodies& bodies, const State& state);

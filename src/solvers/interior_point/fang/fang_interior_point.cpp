@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/math/cone.hpp"
 #include "solvers/interior_point/fang/stage_system.hpp"
@@ -32,12 +32,6 @@ constexpr double kDecrease = 0.01, kShorter = 0.5;
 constexpr double kSmallestStep = 1e-10;
 /// The start: this many times the sum of all |r'_k|.
 constexpr double kStart = 10.0;
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 /// A guess made admissible.
 void project(const Cones& cones, std::span<double> impulses) {
@@ -211,23 +205,23 @@ Outcome Iterate::advance() {
 /// however far the solution is.)
 class ChangeMonitor {
  public:
-  ChangeMonitor(const Communicator& comm, const Cones& cones, FangStop kind, double tolerance)
-      : comm_(comm), cones_(cones), kind_(kind), tolerance_(tolerance) {}
+  ChangeMonitor(const Communicator& comm, const Cones& cones, const FangSettings& settings)
+      : comm_(comm), cones_(cones), settings_(settings) {}
 
   /// Collective. Whether nothing changes any more; takes the iterate for the next comparison.
   bool over(const Iterate& iterate, std::span<const double> impulses) {
-    if (kind_ == FangStop::none) return false;
+    if (settings_.stop == FangStop::none) return false;
     const bool first = last_.empty();
     const std::array<double, 2> now =
-        kind_ == FangStop::objective ? objective_change(iterate) : force_change(impulses);
+        settings_.stop == FangStop::objective ? objective_change(iterate) : force_change(impulses);
     change_ = now[0] / (now[1] * iterate.step());
-    return !first && change_ <= tolerance_;
+    return !first && change_ <= settings_.tolerance;
   }
   std::string reason(int stages) const {
     return std::string("no more change of the ") +
-           (kind_ == FangStop::objective ? "objective" : "contact force magnitude") + " (" +
-           number(change_) + " relative in a full step) after " + std::to_string(stages) +
-           " stages";
+           (settings_.stop == FangStop::objective ? "objective" : "contact force magnitude") +
+           " (" + short_text(change_, 3) + " relative in a full step) after " +
+           std::to_string(stages) + " stages";
   }
 
  private:
@@ -258,15 +252,15 @@ class ChangeMonitor {
 
   const Communicator& comm_;
   const Cones& cones_;
-  FangStop kind_;
-  double tolerance_;
+  const FangSettings& settings_;
   double change_ = 0.0;
   std::vector<double> last_;  ///< the objective, or the magnitudes
 };
 
 class FangInteriorPoint final : public Solver {
  public:
-  explicit FangInteriorPoint(const InteriorPointSettings& settings) : settings_(settings) {}
+  FangInteriorPoint(const StopRule& stop, const InteriorPointSettings& settings)
+      : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "interior_point"; }
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -279,7 +273,7 @@ class FangInteriorPoint final : public Solver {
     std::unique_ptr<Cones> cones;
     all_or_none(problem.comm, [&] { cones = std::make_unique<Cones>(problem, op); });
     project(*cones, impulses);
-    StopMonitor monitor(problem, op, settings_.stop, impulses, velocities, started);
+    StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
     if (monitor.start()) {
       monitor.set_setup_seconds(wall_seconds() - started);
       return monitor.finish("");
@@ -298,7 +292,7 @@ class FangInteriorPoint final : public Solver {
   /// to be won.
   std::string run(const Communicator& comm, const Cones& cones, Iterate& iterate,
                   StopMonitor& monitor, std::span<double> impulses) const {
-    ChangeMonitor change(comm, cones, settings_.fang_stop, settings_.fang_tolerance);
+    ChangeMonitor change(comm, cones, settings_.fang);
     for (int stage = 1;; ++stage) {
       switch (advance(iterate, monitor, stage - 1)) {
         case Outcome::stepped:
@@ -312,7 +306,7 @@ class FangInteriorPoint final : public Solver {
           return "the step of stage " + std::to_string(stage) + " is not finite";
       }
       iterate.store_impulses(impulses);
-      monitor.begin(stage, iterate.gap(), stage >= settings_.stop.max_iterations);
+      monitor.begin(stage, iterate.gap(), stage >= stop_.max_iterations);
       if (monitor.end()) return {};
       if (change.over(iterate, impulses)) return change.reason(stage);
     }
@@ -329,13 +323,15 @@ class FangInteriorPoint final : public Solver {
     }
   }
 
+  StopRule stop_;
   InteriorPointSettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_fang_interior_point(const InteriorPointSettings& settings) {
-  return std::make_unique<FangInteriorPoint>(settings);
+std::unique_ptr<Solver> make_fang_interior_point(const StopRule& stop,
+                                                 const InteriorPointSettings& settings) {
+  return std::make_unique<FangInteriorPoint>(stop, settings);
 }
 
 }  // namespace catena

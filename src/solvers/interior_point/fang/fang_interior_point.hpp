@@ -8,6 +8,7 @@
 namespace catena {
 
 /// Forms kkt, schur and schur_pcg of interior_point, law ccp.
-std::unique_ptr<Solver> make_fang_interior_point(const InteriorPointSettings& settings);
+std::unique_ptr<Solver> make_fang_interior_point(const StopRule& stop,
+                                                 const InteriorPointSettings& settings);
 
 }  // namespace catena

@@ -96,7 +96,7 @@ std::vector<ChainRank> chain_ranks(const std::vector<RankEnds>& ends) {
   return ranks;
 }
 
-ChainGrouping chosen(const std::vector<RankEnds>& ends, const JointSettings& settings) {
+ChainGrouping chosen(const std::vector<RankEnds>& ends, const JointSolverSettings& settings) {
   if (settings.grouping != ChainGrouping::automatic) return settings.grouping;
   const std::vector<ChainRank> ranks = chain_ranks(ends);
   double blocks = 0.0;
@@ -118,7 +118,7 @@ ChainGrouping chosen(const std::vector<RankEnds>& ends, const JointSettings& set
 }  // namespace
 
 struct ChainFactor::Impl {
-  Impl(const Communicator& comm, const ChainPart& structure, const JointSettings& settings);
+  Impl(const Communicator& comm, const ChainPart& structure, const JointSolverSettings& settings);
   void make_rank(const Communicator& comm, const ChainPart& structure,
                  const std::vector<RankEnds>& ends, int after);
   void factor_body(const ChainPart& a, PivotGuard& guard);
@@ -139,7 +139,7 @@ struct ChainFactor::Impl {
 };
 
 ChainFactor::Impl::Impl(const Communicator& comm, const ChainPart& structure,
-                        const JointSettings& settings) {
+                        const JointSolverSettings& settings) {
   all_or_none(comm, [&] { check_part(structure); });
   const std::vector<RankEnds> ends = ends_of_all(comm, structure);
   const int before = nearest(ends, comm.rank(), -1);
@@ -265,7 +265,7 @@ void ChainFactor::Impl::solve_rank(std::span<double> x) {
 }
 
 ChainFactor::ChainFactor(const Communicator& comm, const ChainPart& structure,
-                         const JointSettings& settings)
+                         const JointSolverSettings& settings)
     : impl_(std::make_unique<Impl>(comm, structure, settings)) {}
 ChainFactor::~ChainFactor() = default;
 ChainFactor::ChainFactor(ChainFactor&&) noexcept = default;

@@ -52,7 +52,8 @@ class ChainFactor {
   /// last one before it. These go through odd/even elimination in log2(ranks) rounds, whatever the
   /// limit; on one rank it is the block Cholesky from end to end. automatic: the one with the
   /// smaller counted cost on the critical path (chain_model.hpp).
-  ChainFactor(const Communicator& comm, const ChainPart& structure, const JointSettings& settings);
+  ChainFactor(const Communicator& comm, const ChainPart& structure,
+              const JointSolverSettings& settings);
   ~ChainFactor();
   ChainFactor(ChainFactor&&) noexcept;
 

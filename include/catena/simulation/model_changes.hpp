@@ -1,0 +1,47 @@
+// What a run changes between its steps in what is constant within one.
+#pragma once
+
+#include <vector>
+
+#include "catena/simulation/case.hpp"
+#include "catena/simulation/flow.hpp"
+
+namespace catena {
+
+/// The one way by which a run changes what its steps take as constant. The model stays what
+/// make_model made of the case; of Bodies, constants and joints change here alone (migration moves
+/// them between ranks and changes none). At present the case's outflows and insertions do so.
+///
+/// Changes are made at the border of two steps, before the balance is looked at, once for each
+/// step, also where it is broken off and made again (State::prepared). A change here is collective
+/// and independent of the number of ranks, leaves ids with their bodies and joints (those that are
+/// to come have theirs from the start), makes links of joints anew where it touches them, and
+/// counts in State::balance.flowed the bodies by which the partition ages.
+class ModelChanges {
+ public:
+  /// Collective. `settings` and `model` must outlive it. Throws Error for a region of an insertion
+  /// that is too small.
+  ModelChanges(const Communicator& comm, const CaseSettings& settings, const Model& model);
+
+  /// Makes the counters of a state at the start of a run.
+  void begin(State& state) const;
+  /// Whether a state has the counters of these insertions and outflows.
+  bool belongs_to(const State& state) const;
+
+  /// Collective. What is due at state.time: bodies leave, then others come in.
+  void apply(Bodies& bodies, State& state);
+
+  const Inflow& inflow() const { return inflow_; }
+  /// Mechanisms of which bodies came into an outflow in the last apply() for the first time, and
+  /// which stay.
+  const std::vector<StayingMechanism>& staying() const { return staying_; }
+
+ private:
+  Communicator comm_;
+  const CaseSettings& settings_;
+  const Model& model_;
+  Inflow inflow_;
+  std::vector<StayingMechanism> staying_;
+};
+
+}  // namespace catena
