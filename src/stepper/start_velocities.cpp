@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/base/timer.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 #include "solvers/joints/joint_system.hpp"
 
@@ -10,6 +11,7 @@ namespace catena {
 /// The nearest velocities that rigid rows allow, in the metric of M, are those after a plastic
 /// impact; the step makes it, whatever else it does.
 void SemiImplicitStepper::note_forbidden(const Bodies& bodies, const State& state) {
+  const ScopedTimer timer(report_.times[StepStage::note_forbidden]);
   /// Slips that velocities typed with nine digits have, m/s or rad/s.
   constexpr double kTyped = 1e-7;
   report_.forbidden_energy = 0.0;

@@ -72,7 +72,7 @@ TEST(PeriodicStep, ImpulsesOfAContactAreKnownAgainInAnotherImage) {
 
   ASSERT_EQ(other.n_contacts(), 1U);
   EXPECT_NE(image_of(other.contact(0).key), kNoImage);
-  EXPECT_NEAR((other.contact(0).force.impulse - Vec3(-3.0, 0.5, 0.25)).norm(), 0.0, 1e-14);
+  EXPECT_NEAR((other.contact(0).impulse - Vec3(-3.0, 0.5, 0.25)).norm(), 0.0, 1e-14);
 }
 
 TEST(PlanarStep, NothingLeavesThePlaneInTenThousandSteps) {
@@ -143,7 +143,7 @@ TEST(CohesiveStep, ABallHangsUnderACeilingThatHoldsMoreThanItsWeight) {
     const double drop = 0.9 - run.body(0).pose.p.z();
     if (holds > kGravity) {
       EXPECT_NEAR(drop, 0.0, 1e-9);
-      EXPECT_NEAR(run.stepper().contact(0).force.impulse.z(),
+      EXPECT_NEAR(run.stepper().contact(0).impulse.z(),
                   -run.bodies.constants[0].mass * kGravity * kStep, 1e-9);
     } else {
       // pulled back while within range only
@@ -184,7 +184,7 @@ TEST(RollingStep, ARollingBallIsSlowedByTheCoupleAndASlidingOneBesideItIsNot) {
     // the plane is b: the ball pushes it down and turns it on
     const auto k = static_cast<std::size_t>(i);
     const double weight = scene[k].constants.mass * kGravity * kStep;
-    const ContactForce force = run.stepper().contact(k).force;
+    const ContactRecord force = run.stepper().contact(k);
     EXPECT_NEAR(force.impulse.z(), -weight, 1e-8 * weight);
     EXPECT_NEAR((force.couple - Vec3(0, i % 2 == 0 ? kRolling * weight : 0.0, 0)).norm(), 0.0,
                 1e-8 * weight);

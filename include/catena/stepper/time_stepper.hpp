@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "catena/base/enum_array.hpp"
 #include "catena/base/error.hpp"
 #include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/contact_record.hpp"
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
@@ -22,17 +25,28 @@ struct JointReaction {
   Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
 };
 
-/// Wall times of a step's stages, s, this rank's.
-struct StepTimes {
-  double find = 0.0, assemble = 0.0, solve = 0.0, apply = 0.0, advance = 0.0;
-  void add(const StepTimes& t) {
-    find += t.find;
-    assemble += t.assemble;
-    solve += t.solve;
-    apply += t.apply;
-    advance += t.advance;
-  }
+/// Stages of a step in their order. Stepper natural makes its sub-steps in advance_poses, but for
+/// what solve_impulses takes of them, and leaves out stages.
+enum class StepStage {
+  find_contacts,
+  assemble_problem,
+  note_forbidden,
+  solve_impulses,
+  find_held_drives,
+  check_solution,
+  keep_impulses,
+  audit_work,
+  advance_poses,
+  project_joints,
+  record
 };
+inline constexpr std::array<std::string_view, 11> kStepStageNames = {
+    "find_contacts",    "assemble_problem", "note_forbidden", "solve_impulses",
+    "find_held_drives", "check_solution",   "keep_impulses",  "audit_work",
+    "advance_poses",    "project_joints",   "record"};
+
+/// Wall times of a step's stages, s, this rank's.
+using StepTimes = EnumArray<StepStage, double, kStepStageNames.size()>;
 
 /// Misfits of joints (StepReport::drift) below this are not worth a name.
 inline constexpr double kNotableDrift = 1e-4;
@@ -87,21 +101,6 @@ struct StepReport {
   StepTimes times;
 };
 
-/// World frame, on body b.
-struct ContactForce {
-  Vec3 impulse = Vec3::Zero();  ///< N s
-  Vec3 couple = Vec3::Zero();   ///< N m s; of rolling and spinning friction
-};
-
-/// A contact of the last step as it was found at the step's start, world frame.
-struct StepContact {
-  ContactKey key;
-  Vec3 point;   ///< m
-  Vec3 normal;  ///< from body a to body b
-  double gap;   ///< m
-  ContactForce force;
-};
-
 /// A non-finite or run-away state, or a step that cannot be trusted: names the body or the joint.
 /// Exit code 6.
 class BlowUp : public Error {
@@ -122,19 +121,21 @@ class TimeStepper {
 
   /// Collective. One step of the settings' length. Throws BlowUp on every rank if any body's state
   /// would not be finite or would run away; the state is then that of the step's start. Bodies and
-  /// state must outlive the use of contacts().
+  /// state must outlive the use of local_bodies().
   virtual const StepReport& step(const Bodies& bodies, State& state) = 0;
   /// Of the last step.
   virtual const StepReport& report() const = 0;
 
-  /// Collective. Contacts and ghosts at the present poses, for the partition.
-  virtual void find_contacts(const Bodies& bodies, const State& state) = 0;
-  /// What find_contacts or the last step found.
-  virtual const ContactSet& contacts() const = 0;
+  /// Collective. Contacts and ghosts at the present poses, for the partition. Valid until the next
+  /// call or step, which takes the set's memory; the last step's contacts are forgotten.
+  virtual const ContactSet& find_contacts(const Bodies& bodies, const State& state) = 0;
 
-  /// Contacts of the last step on this rank, ascending in key.
+  /// Bodies in the numbering of problem(): owned ones as they are now, the others as the last step
+  /// found or moved them.
+  virtual const LocalBodies& local_bodies() const = 0;
+  /// Contacts of the last step on this rank, ascending in key; none after find_contacts.
   virtual std::size_t n_contacts() const = 0;
-  virtual StepContact contact(std::size_t k) const = 0;
+  virtual ContactRecord contact(std::size_t k) const = 0;
   /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
   virtual JointReaction joint_reaction(std::size_t j) const = 0;
   virtual std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,

@@ -63,7 +63,7 @@ void RunNotes::note_few_bodies() {
 }
 
 void RunNotes::after_step(const StepReport& r) {
-  times_.add(r.times);
+  times_ += r.times;
   note_overlaps(r);
   note_joints(r);
   note_tolerance(r);
@@ -484,8 +484,11 @@ void RunNotes::summary(const std::string& directory, double wall) {
               std::to_string(moved_) + " in all), the graph was split " + std::to_string(splits_) +
               " times");
   }
-  std::array<double, 5> stages = {times_.find, times_.assemble, times_.solve, times_.apply,
-                                  times_.advance};
+  std::array<double, 5> stages = {
+      times_[StepStage::find_contacts], times_[StepStage::assemble_problem],
+      times_[StepStage::solve_impulses],
+      times_[StepStage::keep_impulses] + times_[StepStage::audit_work],
+      times_[StepStage::advance_poses] + times_[StepStage::project_joints]};
   sim_.communicator().max(stages);
   log_.info("done: " + std::to_string(steps) + " steps in " + duration_text(wall) +
                 " (slowest rank: contacts " + short_text(stages[0]) + " s, rows " +

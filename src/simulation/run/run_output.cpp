@@ -34,12 +34,6 @@ std::string host_names(const Communicator& comm) {
   return text;
 }
 
-namespace {
-
-std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
-
-}  // namespace
-
 std::vector<SeriesColumn> series_columns() {
   return {{"time", "s"},
           {"step", "1"},
@@ -195,11 +189,7 @@ int count_dumps(const std::string& directory) {
 std::vector<ContactRecord> contact_records(const TimeStepper& stepper) {
   std::vector<ContactRecord> records;
   records.reserve(stepper.n_contacts());
-  for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
-    const StepContact c = stepper.contact(k);
-    records.push_back({c.key, numbers(c.point), numbers(c.normal), c.gap, numbers(c.force.impulse),
-                       numbers(c.force.couple)});
-  }
+  for (std::size_t k = 0; k < stepper.n_contacts(); ++k) records.push_back(stepper.contact(k));
   return records;
 }
 

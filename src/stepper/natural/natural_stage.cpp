@@ -156,7 +156,7 @@ void NaturalStepper::Impl::set_rows(double t) {
 }
 
 void NaturalStepper::Impl::solve() {
-  const ScopedTimer timer(report.times.solve);
+  const ScopedTimer timer(report.times[StepStage::solve_impulses]);
   std::fill(impulses.begin(), impulses.end(), 0.0);
   if (system.prepare(problem)) {
     system.solve_refined(problem, *op, impulses, velocities);

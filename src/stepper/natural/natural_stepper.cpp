@@ -513,8 +513,9 @@ NaturalStepper::NaturalStepper(const Communicator& comm, const Model& model, dou
 
 NaturalStepper::~NaturalStepper() = default;
 
-void NaturalStepper::find_contacts(const Bodies& bodies, const State& state) {
+const ContactSet& NaturalStepper::find_contacts(const Bodies& bodies, const State& state) {
   impl_->search.find(bodies, state, impl_->h, impl_->set);
+  return impl_->set;
 }
 
 void NaturalStepper::check_start(const Bodies& bodies, const State& state) {
@@ -527,12 +528,12 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
   Impl& s = *impl_;
   s.report.times = {};
   {
-    const ScopedTimer timer(s.report.times.find);
+    const ScopedTimer timer(s.report.times[StepStage::find_contacts]);
     find_contacts(bodies, state);
     s.refuse_contacts(state.time);
   }
   {
-    const ScopedTimer timer(s.report.times.assemble);
+    const ScopedTimer timer(s.report.times[StepStage::assemble_problem]);
     all_or_none(s.comm, [&] { s.set_up(bodies, state); });
     s.make_problem();
   }
@@ -542,7 +543,9 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
   s.refuse_drift(state.step + 1);
   s.store(bodies, state);
   state.sub_step = next;
-  s.report.times.advance = wall_seconds() - start - s.report.times.solve;
+  s.report.times[StepStage::advance_poses] =
+      wall_seconds() - start - s.report.times[StepStage::solve_impulses];
+  const ScopedTimer timer(s.report.times[StepStage::record]);
   s.make_report();
   AuditTerms terms(s.model.deterministic);
   terms.joint_work += s.audit.joint_work;
@@ -554,9 +557,9 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
 
 const StepReport& NaturalStepper::report() const { return impl_->report; }
 
-const ContactSet& NaturalStepper::contacts() const { return impl_->set; }
+const LocalBodies& NaturalStepper::local_bodies() const { return impl_->set.bodies; }
 
-StepContact NaturalStepper::contact(std::size_t) const {
+ContactRecord NaturalStepper::contact(std::size_t) const {
   throw std::logic_error("natural coordinates know no contacts");
 }
 
