@@ -60,7 +60,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
   state_.inflow.resize(inflow_->insertions().size());
   state_.outflow.resize(settings_.outflow.size());
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
-  state_.audit.initial_energy = start.kinetic + start.potential;
+  state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
 
   const int n_parts = number_of_parts();
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);

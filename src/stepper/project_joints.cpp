@@ -56,7 +56,8 @@ void SemiImplicitStepper::note_projection_work(const Bodies& bodies,
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic || !body.jointed) continue;
-    audit_.projection_work -= body.mass * model_.gravity.dot(move_of(changes, i, share).v);
+    audit_[EnergyTerm::projection_work] -=
+        body.mass * model_.gravity.dot(move_of(changes, i, share).v);
   }
 }
 

@@ -56,7 +56,7 @@ SemiImplicitStepper::SemiImplicitStepper(const Communicator& comm, const Model& 
       problem_(std::make_unique<ConstraintProblem>(comm)),
       contacts_(model, settings.kind, settings.step),
       joints_(model),
-      audit_(model.deterministic) {
+      audit_(Sum(model.deterministic)) {
   problem_->ordered = model.deterministic;
 }
 
@@ -210,16 +210,16 @@ void SemiImplicitStepper::keep_impulses(State& state) {
 void SemiImplicitStepper::audit_work(State& state) {
   const ScopedTimer timer(report_.times[StepStage::audit_work]);
   const LocalBodies& local = contact_set_.bodies;
-  audit_ = AuditTerms(model_.deterministic);
+  audit_ = AuditTerms(Sum(model_.deterministic));
   contacts_.add_work(*problem_, impulses_, local, velocities_, audit_);
   passive_ = joints_.add_work(*problem_, impulses_, local, velocities_, audit_, state);
-  tension_.subtract_work(local, velocities_, audit_.joint_work);
+  tension_.subtract_work(local, velocities_, audit_[EnergyTerm::joint_work]);
   Sum raised(false);
   tension_.subtract_work(local, velocities_, raised);
   passive_.work += raised.value();
   for (const auto& [body, force] : applied_) {
     const Twist before = local.twist(body), after = get_twist(velocities_, body);
-    audit_.external_work +=
+    audit_[EnergyTerm::external_work] +=
         0.5 * settings_.step * (force.v.dot(before.v + after.v) + force.w.dot(before.w + after.w));
   }
 }
@@ -255,7 +255,7 @@ void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     // -m g . x jumps with the position, which the body does no work for
-    audit_.external_work -= advance(bodies.constants[i], i, t_new, state.body[i]);
+    audit_[EnergyTerm::external_work] -= advance(bodies.constants[i], i, t_new, state.body[i]);
   }
   if (!bodies.joints.empty()) {
     // the other bodies of this rank's joints move as their owners move them

@@ -42,14 +42,14 @@ bool is_zero(const double* lambda) {
 /// pair, `after` the normal row of G V.
 void add_to_terms(double lambda_n, double normal_work, double all_work, double after,
                   bool recovering, AuditTerms& work) {
-  work.dissipation_friction -= all_work - normal_work;
+  work[EnergyTerm::dissipation_friction] -= all_work - normal_work;
   if (lambda_n < 0.0) {
-    work.cohesion_work += normal_work;
+    work[EnergyTerm::cohesion_work] += normal_work;
     return;
   }
   const double recovery = recovering ? std::max(0.0, 0.5 * lambda_n * after) : 0.0;
-  work.dissipation_impact -= normal_work - recovery;
-  work.recovery_work += recovery;
+  work[EnergyTerm::dissipation_impact] -= normal_work - recovery;
+  work[EnergyTerm::recovery_work] += recovery;
 }
 
 void add_rigid_work(const ConstraintProblem& problem, const RigidContact& c, const double* lambda,
@@ -67,8 +67,10 @@ void add_rigid_work(const ConstraintProblem& problem, const RigidContact& c, con
                c.normal.dot(after_b - after_a), recovering, work);
 
   // u holds the prescribed bodies' velocity too: what they put in is not from the dynamic ones
-  if (is_prescribed(problem, c.body_a)) work.external_work += 0.5 * impulse.dot(after_a + before_a);
-  if (is_prescribed(problem, c.body_b)) work.external_work -= 0.5 * impulse.dot(after_b + before_b);
+  if (is_prescribed(problem, c.body_a))
+    work[EnergyTerm::external_work] += 0.5 * impulse.dot(after_a + before_a);
+  if (is_prescribed(problem, c.body_b))
+    work[EnergyTerm::external_work] -= 0.5 * impulse.dot(after_b + before_b);
 }
 
 /// The same for a contact with explicit rows.
@@ -94,7 +96,7 @@ void add_block_work(const ConstraintProblem& problem, Index block, const double*
       if (row == 0) normal_work += row_work, after += after_row;
     }
     all_work += on_body;
-    if (is_prescribed(problem, blocks.body[j])) work.external_work -= on_body;
+    if (is_prescribed(problem, blocks.body[j])) work[EnergyTerm::external_work] -= on_body;
   }
   add_to_terms(lambda[0], normal_work, all_work, after, recovering, work);
 }

@@ -55,7 +55,7 @@ TEST(Trials, NetCatchesBoxesAndGivesNothingOfItsOwn) {
   while (sim->state().step < sim->n_steps()) {
     const StepReport& report = sim->step();
     kinetic = std::max(kinetic, report.kinetic);
-    work = std::max(work, report.audit.joint_work);
+    work = std::max(work, report.audit[EnergyTerm::joint_work]);
     misfit = std::max(misfit, report.misfit.linear);
     EXPECT_EQ(report.working_joint, kNoBody) << report.passive_work;
   }

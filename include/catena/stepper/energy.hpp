@@ -27,18 +27,6 @@ EnergyMomentum total_energy_and_momentum(const Communicator& comm, const Model& 
                                          const Bodies& bodies, const State& state);
 
 /// What a step adds to AuditSums, this rank's part, J.
-struct AuditTerms {
-  explicit AuditTerms(bool exact)
-      : dissipation_friction(exact),
-        dissipation_impact(exact),
-        recovery_work(exact),
-        external_work(exact),
-        cohesion_work(exact),
-        joint_work(exact),
-        motor_work(exact),
-        projection_work(exact) {}
-  Sum dissipation_friction, dissipation_impact, recovery_work, external_work, cohesion_work,
-      joint_work, motor_work, projection_work;
-};
+using AuditTerms = EnergyTerms<Sum>;
 
 }  // namespace catena

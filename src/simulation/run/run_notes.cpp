@@ -327,7 +327,8 @@ void RunNotes::note_energy(const StepReport& r) {
   if (sim_.settings().time.stepper != StepperKind::natural || energy_told_) return;
   if (std::isnan(potential_)) potential_ = r.potential;
   most_energy_ = std::max({most_energy_, r.kinetic, std::abs(r.potential - potential_),
-                           std::abs(r.audit.motor_work), std::abs(r.audit.joint_work)});
+                           std::abs(r.audit[EnergyTerm::motor_work]),
+                           std::abs(r.audit[EnergyTerm::joint_work])});
   const double off = std::abs(r.energy_residual);
   if (!(off > kMuch * most_energy_)) return;
   double mass = 0.0;

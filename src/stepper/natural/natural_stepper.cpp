@@ -369,7 +369,7 @@ void NaturalStepper::Impl::settle(double length) {
 /// Collective. What the joints took from velocities of the start, whose work is all that there is
 /// of it so far.
 void NaturalStepper::Impl::note_forbidden() {
-  report.forbidden_energy = -comm.sum(audit.joint_work);
+  report.forbidden_energy = -comm.sum(audit[EnergyTerm::joint_work]);
   double worst = 0.0;
   GlobalId id = std::numeric_limits<GlobalId>::max();
   for (std::size_t j = 0; j < joints.size(); ++j)
@@ -400,8 +400,9 @@ void NaturalStepper::Impl::add_work_of_impact() {
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[n] + 6 * r;
         const double work =
             impulses[row[j] + r] * (vector_at(g).dot(mean.v) + vector_at(g + 3).dot(mean.w));
-        (joints[j].is_driver(narrow<int>(r)) ? audit.motor_work : audit.joint_work) += work;
-        if (!is_dynamic(b)) audit.external_work -= work;
+        (joints[j].is_driver(narrow<int>(r)) ? audit[EnergyTerm::motor_work]
+                                             : audit[EnergyTerm::joint_work]) += work;
+        if (!is_dynamic(b)) audit[EnergyTerm::external_work] -= work;
       }
     }
     ++block;
@@ -547,10 +548,10 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
       wall_seconds() - start - s.report.times[StepStage::solve_impulses];
   const ScopedTimer timer(s.report.times[StepStage::record]);
   s.make_report();
-  AuditTerms terms(s.model.deterministic);
-  terms.joint_work += s.audit.joint_work;
-  terms.motor_work += s.audit.motor_work;
-  terms.external_work += s.audit.external_work;
+  AuditTerms terms(Sum(s.model.deterministic));
+  terms[EnergyTerm::joint_work] += s.audit[EnergyTerm::joint_work];
+  terms[EnergyTerm::motor_work] += s.audit[EnergyTerm::motor_work];
+  terms[EnergyTerm::external_work] += s.audit[EnergyTerm::external_work];
   record_energies(s.comm, s.model, bodies, terms, state, s.report);
   return s.report;
 }
