@@ -223,9 +223,9 @@ class RunLoop {
       attempt([&] { dump_failure("blow-up"); });
       const std::string what = blow_up.what();
       attempt([&] { post_mortem(&what); });
-      // the state is that of the step's start, whose contacts are gone
       // what came in at the step's start would come in twice
       if (sim_.inflow().none()) attempt([&] { checkpoint("the step after it"); });
+      // the state is that of the step's start, whose contacts are gone
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       attempt([&] { profile_.write(writer_.directory(), "blow_up"); });
