@@ -1,7 +1,6 @@
 // What a solve may have left: motors held back, joints that contradict each other, unsound bodies.
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "catena/base/timer.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
@@ -58,8 +57,8 @@ void SemiImplicitStepper::refuse_contradictions(const Bodies& bodies) const {
   const Index j = joints_.worst(*problem_, impulses_, velocities_, slip);
   const double largest = comm_.max(slip);
   if (!(largest > kMet)) return;
-  constexpr GlobalId kLast = std::numeric_limits<GlobalId>::max();
-  const GlobalId id = comm_.min(j != kNoIndex && slip == largest ? bodies.joints[j].id : kLast);
+  const bool here = j != kNoIndex && slip == largest;
+  const GlobalId id = least_id(comm_, here, here ? bodies.joints[j].id : kNoBody);
   const auto place_of = [&](GlobalId joint) {
     const std::string place = model_.joint_places.text_of(joint);
     return place.empty() ? std::string("joints") : place;

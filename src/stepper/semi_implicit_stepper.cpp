@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "catena/base/timer.hpp"
 #include "catena/math/rotation.hpp"
+#include "stepper/soundness.hpp"
 #include "stepper/twists.hpp"
 
 namespace catena {
@@ -291,8 +291,7 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
     id = bodies.joints[j].id;
   }
   const double over_all = comm_.max(most);
-  report_.working_joint =
-      comm_.min(id != kNoBody && most == over_all ? id : std::numeric_limits<GlobalId>::max());
+  report_.working_joint = least_id(comm_, id != kNoBody && most == over_all, id);
 }
 
 void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
@@ -314,9 +313,7 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.drift = largest[4];
   report_.drift_joint = kNoBody;
   if (report_.drift > kNotableDrift)
-    report_.drift_joint =
-        comm_.min(joints_.drift() == report_.drift ? joints_.drift_joint()
-                                                   : std::numeric_limits<GlobalId>::max());
+    report_.drift_joint = least_id(comm_, joints_.drift() == report_.drift, joints_.drift_joint());
 }
 
 }  // namespace catena
