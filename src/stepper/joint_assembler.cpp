@@ -44,7 +44,7 @@ double spring_damping(const JointConstants& joint, const JointGeometry& geometry
 /// A round-off in a joint's place: as good as none.
 constexpr double kNoArm = 1e-6;
 
-/// Of a body about its centre of mass, m.
+/// A body's largest radius of gyration about its centre of mass, m.
 double gyration_of(const BodyConstants& body) {
   return body.kind == BodyKind::dynamic ? std::sqrt(body.inertia.maxCoeff() / body.mass) : 0.0;
 }

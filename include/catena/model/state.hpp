@@ -78,7 +78,8 @@ struct FlowSums {
 /// From what the next look at the balance is decided; the same on every rank, but another on
 /// another number of ranks: checkpoints keep it, hashes leave it out.
 struct BalanceSums {
-  /// Of the last step, in row sweeps (partition/work.hpp): a rank's mean work, and the largest.
+  /// Of the last step, in row sweeps (partition/cost_model.hpp): a rank's mean work, and the
+  /// largest.
   double mean_work = 0.0, largest_work = 0.0;
   std::int64_t rows = 0, bodies = 0;  ///< of the last step, over all ranks
   double lost = 0.0;  ///< work of the busiest ranks above the mean since the last split

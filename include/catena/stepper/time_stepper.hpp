@@ -76,10 +76,10 @@ struct StepReport {
   /// joint that allows them least; of the first step alone.
   double forbidden_energy = 0.0;
   GlobalId forbidding_joint = kNoBody;
-  /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
+  /// Misfit that the projection leaves, and its iterations.
   JointMisfit projected;
   int projections = 0;
-  int projection_cuts = 0;          ///< of them, turns whose move was cut back
+  int projection_cuts = 0;          ///< iterations whose move was cut back
   bool projection_dropped = false;  ///< the last move would not lessen the misfit at any length
   /// Joints whose motors have no bound and miss their targets, since the joints do not allow them:
   /// ids, ascending, the first ten, and the largest miss, m/s or rad/s.
@@ -93,7 +93,7 @@ struct StepReport {
   /// joint that did most of it.
   double passive_work = 0.0;
   GlobalId working_joint = kNoBody;
-  Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
+  Vec3 projection_momentum = Vec3::Zero();  ///< what it changed, angular, kg m^2/s
   AuditSums audit;                          ///< since the start, over all ranks
   double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
   Vec3 linear_momentum = Vec3::Zero();
@@ -123,7 +123,7 @@ class TimeStepper {
   /// would not be finite or would run away; the state is then that of the step's start. Bodies and
   /// state must outlive the use of local_bodies().
   virtual const StepReport& step(const Bodies& bodies, State& state) = 0;
-  /// Of the last step.
+  /// Report of the last step.
   virtual const StepReport& report() const = 0;
 
   /// Collective. Contacts and ghosts at the present poses, for the partition. Valid until the next

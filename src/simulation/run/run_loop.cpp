@@ -123,7 +123,7 @@ class RunLoop {
     if (last_snapshot_ != sim_.state().step) snapshot();
   }
 
-  /// Collective. Told where a snapshot is left out.
+  /// Collective. Reports snapshots that are left out.
   void make_index() {
     for (const std::string& name : writer_.finish())
       log_.warning("snapshots/" + name + " cannot be read and is left out of the index");
@@ -257,7 +257,7 @@ class RunLoop {
                  " contacts are too many for one rank");
   }
 
-  /// Collective. Output after a blow-up: its own failure is told, but does not replace it.
+  /// Collective. Output after a blow-up: its own failure is reported, but does not replace it.
   template <class Output>
   void attempt(Output&& output) {
     try {

@@ -103,7 +103,7 @@ void RunNotes::note_tolerance(const StepReport& r) {
 }
 
 void RunNotes::keep_advice(const StepReport& r) {
-  // looked at after 1, 2, 4, ... misses: a look costs an evaluation of the error
+  // advice is sought after 1, 2, 4, ... misses: it costs an evaluation of the error
   if ((missed_ & (missed_ - 1)) != 0) return;
   const double miss = value_of(r.solve.errors, r.solve.metric) / r.solve.threshold;
   if (!(miss > worst_miss_)) return;
@@ -152,7 +152,7 @@ void RunNotes::note_choice(const StepReport& r) {
   ++choices_;
   if (choices_ > kMaxWarnings) return;
   log_.info("step " + std::to_string(sim_.state().step) + " solved by " + r.solve.reason +
-                (choices_ == kMaxWarnings ? "; further changes are not told" : ""),
+                (choices_ == kMaxWarnings ? "; further changes are not reported" : ""),
             {{"step", std::to_string(sim_.state().step)}, {"method", json_string(choice_)}});
 }
 
@@ -197,7 +197,7 @@ void RunNotes::note_joints(const StepReport& r) {
     raised_told_ = true;
     log_.warning("step " + std::to_string(sim_.state().step) + ": " +
                  std::to_string(joints.raised) +
-                 " rows of joints hang on others to round-off and were regularised further");
+                 " rows of joints depend on others to round-off and were regularised further");
   }
   note_drift(r);
   note_parts(r);
@@ -371,7 +371,7 @@ void RunNotes::note_redundant(const JointReport& joints) {
   }
   log_.info(std::to_string(joints.redundant.size()) +
             (joints.redundant.size() == kMaxRedundantNamed ? " or more" : "") +
-            " rows of joints hang on others and share their reactions by least norm: " + names +
+            " rows of joints depend on others and share their reactions by least norm: " + names +
             (joints.redundant.size() > kMaxNamed ? ", ..." : ""));
 }
 
