@@ -61,7 +61,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
   state_.subdomain.assign(bodies_.constants.size(), 0);
   changes_.begin(state_);
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
-  state_.audit.initial_energy = start.kinetic + start.potential;
+  state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
 
   const int n_parts = number_of_parts();
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
@@ -92,8 +92,8 @@ int Simulation::number_of_parts() const {
 void Simulation::distribute() {
   if (model_.deterministic) return distribute_tiles();
   if (number_of_parts() == 1) return;
-  stepper_->find_contacts(bodies_, state_);
-  quality_ = rebalance(comm_, bodies_, state_, stepper_->contacts(), settings_.parallel);
+  const ContactSet& contacts = stepper_->find_contacts(bodies_, state_);
+  quality_ = rebalance(comm_, bodies_, state_, contacts, settings_.parallel);
 }
 
 void Simulation::distribute_tiles() {
@@ -102,9 +102,8 @@ void Simulation::distribute_tiles() {
 }
 
 void Simulation::deal_present_tiles(const std::vector<int>& tile, int n_tiles) {
-  stepper_->find_contacts(bodies_, state_);
-  const std::vector<int> rank =
-      assign_tiles(comm_, bodies_, stepper_->contacts(), tile, n_tiles, quality_);
+  const ContactSet& contacts = stepper_->find_contacts(bodies_, state_);
+  const std::vector<int> rank = assign_tiles(comm_, bodies_, contacts, tile, n_tiles, quality_);
   quality_.moved = migrate(comm_, bodies_, state_, tile, rank);
 }
 
@@ -137,8 +136,8 @@ void Simulation::maybe_rebalance() {
                       (n_parts > comm_.size() || (grown && imbalance() > settings.imbalance));
   if (n_parts > 1 && (flowed || split_pays(sums, settings, comm_.size(), due))) {
     if (sums.steps > 0) rate_.sweeps = sums.sweeps / static_cast<double>(sums.steps);
-    stepper_->find_contacts(bodies_, state_);
-    look_ = rebalance_if_it_pays(comm_, bodies_, state_, stepper_->contacts(), settings, rate_);
+    const ContactSet& contacts = stepper_->find_contacts(bodies_, state_);
+    look_ = rebalance_if_it_pays(comm_, bodies_, state_, contacts, settings, rate_);
     if (look_.taken) quality_ = look_.quality;
   } else if (due) {
     renew_order();

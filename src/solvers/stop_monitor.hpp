@@ -28,9 +28,9 @@ namespace catena {
 /// the errors, so that every rank takes the same decision. The iterate returned is the
 /// one that was evaluated, so its errors are exactly those reported.
 ///
-/// An evaluation gives the errors that the stop rule asks for (ErrorSet), that of the iterate
-/// returned those of the rule's report_set. Held
-/// besides the evaluator's diagonal: the best iterate, only with keep_best.
+/// An evaluation gives the errors that the stop rule asks for (ErrorSet), and that of the iterate
+/// returned those of the rule's report_set. The memory held besides the evaluator's diagonal is the
+/// best iterate, only with keep_best.
 class StopMonitor {
  public:
   /// `op`, `impulses` (the guess) and `velocities`, the solve's own output, must outlive the

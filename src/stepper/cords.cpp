@@ -8,17 +8,17 @@ namespace catena {
 namespace {
 
 constexpr double kFollowed = 0.25;  ///< k that the step follows as it is
-/// Of the velocity that the turning row brings along, what it may shorten in a step: at 1 its
-/// misfit would swing for ever.
+/// Share of the velocity that the turning row brings along by which it may shorten in a step: at 1
+/// its misfit would swing for ever.
 constexpr double kReturned = 0.95;
 /// Solves after which ropes that change sides become unilateral.
 constexpr int kMaxPasses = 8;
 /// Solves more, of which one that missed its tolerance still makes swept ropes that pull bilateral;
 /// after them no row is held back any more.
 constexpr int kMoreSolves = 4;
-/// Of its length, by which a rope may become longer in a step without being taut.
+/// Share of its length by which a rope may become longer in a step without being taut.
 constexpr double kLonger = 1e-9;
-/// Of the inertia across that the tension found asks for, above which the step is solved again.
+/// The step is solved again where the tension found asks for so many times the inertia across.
 constexpr double kJump = 1.5;
 
 }  // namespace

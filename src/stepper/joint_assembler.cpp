@@ -44,7 +44,7 @@ double spring_damping(const JointConstants& joint, const JointGeometry& geometry
 /// A round-off in a joint's place: as good as none.
 constexpr double kNoArm = 1e-6;
 
-/// Of a body about its centre of mass, m.
+/// A body's largest radius of gyration about its centre of mass, m.
 double gyration_of(const BodyConstants& body) {
   return body.kind == BodyKind::dynamic ? std::sqrt(body.inertia.maxCoeff() / body.mass) : 0.0;
 }
@@ -241,14 +241,15 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
         row_work[r] += lambda[r] * u[r];
         on_body += lambda[r] * u[r];
       }
-      if (is_prescribed(problem, blocks.body[j])) audit.external_work -= on_body;
+      if (is_prescribed(problem, blocks.body[j])) audit[EnergyTerm::external_work] -= on_body;
     }
     const std::size_t geometric = rows_[made_[m].joint];
     for (std::size_t r = 0; r < rows; ++r) {
       switch (made_[m].part) {
         case JointRowKind::rope:
         case JointRowKind::rows:
-          (r < geometric ? audit.joint_work : audit.motor_work) += row_work[r];
+          (r < geometric ? audit[EnergyTerm::joint_work] : audit[EnergyTerm::motor_work]) +=
+              row_work[r];
           if (r < geometric && rigid_[made_[m].joint] != 0) {
             state.joints[made_[m].joint].work += row_work[r];
             passive.work += row_work[r];
@@ -256,13 +257,13 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
           }
           break;
         case JointRowKind::limit:
-          audit.dissipation_impact -= row_work[r];
+          audit[EnergyTerm::dissipation_impact] -= row_work[r];
           break;
         case JointRowKind::motor:
-          audit.motor_work += row_work[r];
+          audit[EnergyTerm::motor_work] += row_work[r];
           break;
         case JointRowKind::friction:
-          audit.dissipation_friction -= row_work[r];
+          audit[EnergyTerm::dissipation_friction] -= row_work[r];
           break;
       }
     }

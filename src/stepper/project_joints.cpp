@@ -5,6 +5,7 @@
 #include "catena/base/timer.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
+#include "stepper/twists.hpp"
 
 namespace catena {
 namespace {
@@ -14,9 +15,6 @@ constexpr int kMaxTurns = 10;
 constexpr int kMaxHalvings = 4;
 
 double largest(const JointMisfit& misfit) { return std::max(misfit.linear, misfit.angular); }
-
-/// In planar motion what leaves the plane is left out.
-Twist in_plane(const Twist& t) { return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)}; }
 
 }  // namespace
 
@@ -58,7 +56,8 @@ void SemiImplicitStepper::note_projection_work(const Bodies& bodies,
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic || !body.jointed) continue;
-    audit_.projection_work -= body.mass * model_.gravity.dot(move_of(changes, i, share).v);
+    audit_[EnergyTerm::projection_work] -=
+        body.mass * model_.gravity.dot(move_of(changes, i, share).v);
   }
 }
 
@@ -79,7 +78,7 @@ void SemiImplicitStepper::project_joints(const Bodies& bodies, State& state) {
   report_.projection_momentum = Vec3::Zero();
   if (std::isnan(settings_.projection)) return;
   if (comm_.max(std::ssize(bodies.joints)) == 0) return;
-  const ScopedTimer timer(report_.times.advance);
+  const ScopedTimer timer(report_.times[StepStage::project_joints]);
   const Vec3 momentum = total_energy_and_momentum(comm_, model_, bodies, state).angular;
   std::vector<double> rhs(impulses_.size()), changes(velocities_.size());
   std::vector<Pose> from(contact_set_.bodies.constants.size());

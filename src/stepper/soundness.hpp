@@ -27,6 +27,11 @@ inline bool is_sound(const BodyMotionState& s) {
          s.twist.v.norm() < kRunAwaySpeed && s.twist.w.norm() < kRunAwaySpin;
 }
 
+/// Collective. The least id of the ranks on which it `holds`; one of them has it.
+inline GlobalId least_id(const Communicator& comm, bool holds, GlobalId id) {
+  return comm.min(holds ? id : std::numeric_limits<GlobalId>::max());
+}
+
 /// Collective. Id of the body with the largest measure(index) >= 0, the lowest of equals;
 /// kNoBody if all are negative.
 template <class Measure>
@@ -41,7 +46,7 @@ GlobalId worst_body(const Communicator& comm, const Bodies& bodies, const Measur
     worst = value;
   }
   const double worst_of_all = comm.max(worst);
-  id = comm.min(worst == worst_of_all ? id : kLast);
+  id = least_id(comm, worst == worst_of_all, id);
   return id == kLast ? kNoBody : id;
 }
 

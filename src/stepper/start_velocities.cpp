@@ -1,15 +1,17 @@
 // What joints take from velocities that they do not allow, in the first step of spook and dvi.
 #include <cmath>
-#include <limits>
 
+#include "catena/base/timer.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 #include "solvers/joints/joint_system.hpp"
+#include "stepper/soundness.hpp"
 
 namespace catena {
 
 /// The nearest velocities that rigid rows allow, in the metric of M, are those after a plastic
 /// impact; the step makes it, whatever else it does.
 void SemiImplicitStepper::note_forbidden(const Bodies& bodies, const State& state) {
+  const ScopedTimer timer(report_.times[StepStage::note_forbidden]);
   /// Slips that velocities typed with nine digits have, m/s or rad/s.
   constexpr double kTyped = 1e-7;
   report_.forbidden_energy = 0.0;
@@ -36,8 +38,7 @@ void SemiImplicitStepper::note_forbidden(const Bodies& bodies, const State& stat
     lost -= body.mass * dv.dot(before.v + 0.5 * dv) + own.dot(body.inertia.cwiseProduct(mean));
   }
   report_.forbidden_energy = comm_.sum(lost);
-  report_.forbidding_joint =
-      comm_.min(largest == over_all && id != kNoBody ? id : std::numeric_limits<GlobalId>::max());
+  report_.forbidding_joint = least_id(comm_, largest == over_all && id != kNoBody, id);
 }
 
 }  // namespace catena

@@ -13,26 +13,17 @@ void record_energies(const Communicator& comm, const Model& model, const Bodies&
   report.angular_momentum = em.angular;
 
   SumWords added(model.deterministic);
-  for (const Sum* term : {&terms.dissipation_friction, &terms.dissipation_impact,
-                          &terms.recovery_work, &terms.external_work, &terms.cohesion_work,
-                          &terms.joint_work, &terms.motor_work, &terms.projection_work})
-    added.add(*term);
+  for (const EnergyTermEntry& e : kEnergyTerms)
+    if (e.in_steps) added.add(terms[e.term]);
   comm.sum(added.words());
-  AuditSums& all = state.audit;
-  all.dissipation_friction += added[0];
-  all.dissipation_impact += added[1];
-  all.recovery_work += added[2];
-  all.external_work += added[3];
-  all.cohesion_work += added[4];
-  all.joint_work += added[5];
-  all.motor_work += added[6];
-  all.projection_work += added[7];
-  report.audit = all;
-  report.energy_residual =
-      em.kinetic + em.potential -
-      (all.initial_energy - all.dissipation_friction - all.dissipation_impact + all.recovery_work +
-       all.external_work + all.cohesion_work + all.flow_energy + all.joint_work + all.motor_work +
-       all.projection_work);
+  std::size_t i = 0;
+  double explained = state.audit[EnergyTerm::initial_energy];
+  for (const EnergyTermEntry& e : kEnergyTerms) {
+    if (e.in_steps) state.audit[e.term] += added[i++];
+    if (e.term != EnergyTerm::initial_energy) explained += e.sign * state.audit[e.term];
+  }
+  report.audit = state.audit;
+  report.energy_residual = em.kinetic + em.potential - explained;
 }
 
 }  // namespace catena

@@ -22,7 +22,7 @@ ReleaseErrors release(const std::string& name, const std::vector<double>& theta,
   const Rods rods = hanging_rods(theta, m, l);
   const auto sim = simulate(rods.yaml(time_of(h)));
   const std::size_t last = theta.size() - 1;
-  const double energy = sim->state().audit.initial_energy;
+  const double energy = sim->state().audit[EnergyTerm::initial_energy];
   ReleaseErrors e;
   for (std::size_t row = 1; row < ref.rows.size(); ++row) {
     const double t = ref.at(row, "t");

@@ -63,7 +63,7 @@ TEST(Conservation, LinearAndAngularMomentumStayToRoundOffWithoutExternalForces) 
         EXPECT_NEAR(r.linear_momentum[k], before[k], tolerance) << stepper << " " << law;
         EXPECT_NEAR(r.angular_momentum[k], before[3 + k], 2.0 * tolerance) << stepper << " " << law;
       }
-      EXPECT_GT(r.audit.dissipation_impact, 0.0);
+      EXPECT_GT(r.audit[EnergyTerm::dissipation_impact], 0.0);
     }
   }
 }
@@ -80,7 +80,7 @@ TEST(Conservation, AuditExplainsTheEnergyOfFrictionlessInelasticImpact) {
   for (int i = 0; i < 30; ++i) sim->step();
   const StepReport& r = sim->stepper().report();
   EXPECT_NEAR(r.kinetic, 0.25, 1e-12);
-  EXPECT_NEAR(r.audit.dissipation_impact, 0.25, 1e-12);
+  EXPECT_NEAR(r.audit[EnergyTerm::dissipation_impact], 0.25, 1e-12);
   EXPECT_NEAR(r.energy_residual, 0.0, 1e-12);
 }
 

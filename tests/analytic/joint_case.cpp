@@ -24,7 +24,7 @@ JointRun run_beside(const std::string& name, double h, const ReferenceSeries& re
     if (t <= 0.0 || t > end + 0.5 * h) continue;
     for (const std::int64_t last = std::llround(t / h); sim->state().step < last;) {
       const StepReport& r = sim->step();
-      run.energy_end = r.kinetic + r.potential - r.audit.initial_energy;
+      run.energy_end = r.kinetic + r.potential - r.audit[EnergyTerm::initial_energy];
       run.energy = std::max(run.energy, std::abs(run.energy_end));
       run.energy_gain = std::max(run.energy_gain, run.energy_end);
       run.misfit = std::max(run.misfit, r.misfit.linear);

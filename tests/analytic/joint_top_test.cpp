@@ -87,7 +87,7 @@ TEST(PointPendulum, HasErrorsEnergyAndDriftOfTheTableH01) {
       by_hand.step();
       const Vec3 p = body_of(*sim, 0).pose.p;
       apart = std::max(apart, (p - by_hand.x).norm());
-      energy = r.kinetic + r.potential - r.audit.initial_energy;
+      energy = r.kinetic + r.potential - r.audit[EnergyTerm::initial_energy];
       gain = std::max(gain, energy);
       drift = std::max(drift, std::abs(p.norm() - 1.0));
       if (sim->state().step * 10 == n_steps) error = std::abs(std::atan2(p.x(), -p.y()) - theta_1s);

@@ -29,8 +29,8 @@ void advance(Simulation& sim, double t, LinkageErrors& e) {
     const std::size_t redundant = r.solve.joints.redundant.size();
     e.fewest_redundant = std::min(e.fewest_redundant, redundant);
     e.most_redundant = std::max(e.most_redundant, redundant);
-    e.energy =
-        std::max(e.energy, std::abs(r.kinetic + r.potential - sim.state().audit.initial_energy));
+    e.energy = std::max(e.energy, std::abs(r.kinetic + r.potential -
+                                           sim.state().audit[EnergyTerm::initial_energy]));
     e.gap = std::max(e.gap, r.misfit.linear);
     for (std::size_t j = 0; j < sim.bodies().joints.size(); ++j)
       e.force = std::max(e.force, sim.stepper().joint_reaction(j).impulse.norm() / h);

@@ -75,12 +75,12 @@ Kept kept_energy(Simulation& sim, double gravity, int steps) {
     const double after = momentum(sim);
     // a contact that is pushed out of an overlap counts half of its work as recovery, whatever its
     // speed before: the other half may be as large
-    kept.made = std::max(kept.made,
-                         impact - r.audit.dissipation_impact - (r.audit.recovery_work - recovery));
+    kept.made = std::max(kept.made, impact - r.audit[EnergyTerm::dissipation_impact] -
+                                        (r.audit[EnergyTerm::recovery_work] - recovery));
     const double left = 0.5 * gravity * h * (after - before);
     kept.unexplained = std::max(kept.unexplained, std::abs(r.energy_residual - residual - left));
-    impact = r.audit.dissipation_impact;
-    recovery = r.audit.recovery_work;
+    impact = r.audit[EnergyTerm::dissipation_impact];
+    recovery = r.audit[EnergyTerm::recovery_work];
     residual = r.energy_residual;
     before = after;
     for (std::size_t c = 0; c < sim.stepper().n_contacts(); ++c)

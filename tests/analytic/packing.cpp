@@ -173,7 +173,7 @@ void Packing::count_contacts(PackingMeasures& m) const {
   std::vector<std::pair<std::size_t, std::size_t>> pairs;
   for (std::size_t k = 0; k < stepper_->n_contacts(); ++k) {
     if (stepper_->impulses()[3 * k] <= 1e-3 * mean) continue;
-    const StepContact contact = stepper_->contact(k);
+    const ContactRecord contact = stepper_->contact(k);
     pairs.emplace_back(contact.key.a, contact.key.b);
     m.max_overlap = std::max(m.max_overlap, -contact.gap / kDiameter);
   }

@@ -149,7 +149,7 @@ TEST(Stack, InterfacesCarryTheWeightAboveAndTheStackStands) {
         double force = 0.0;
         double moment = 0.0;
         for (std::size_t k = 0; k < sim->stepper().n_contacts(); ++k) {
-          const StepContact contact = sim->stepper().contact(k);
+          const ContactRecord contact = sim->stepper().contact(k);
           if (contact.key.b != upper) continue;
           const double n = sim->stepper().impulses()[3 * k] / h * contact.normal[2];
           force += n;

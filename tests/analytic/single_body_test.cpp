@@ -166,7 +166,7 @@ TEST(SlipToRoll, FinalSpeedIsExactAndRollingStartsWithinAStep) {
     EXPECT_NEAR(body_of(*sim, 1).twist.v[0], values.at(name + "_v_final"), 1e-10);
     EXPECT_NEAR(body_of(*sim, 1).twist.w[1], values.at(name + "_omega_final"), 1e-9);
     // the energy lost is what friction dissipated, to the step's order
-    EXPECT_NEAR(sim->stepper().report().audit.dissipation_friction,
+    EXPECT_NEAR(sim->stepper().report().audit[EnergyTerm::dissipation_friction],
                 values.at(name + "_energy_lost_over_m"), 1e-9);
   }
 }

@@ -28,6 +28,8 @@ output: {snapshot_interval: 10 ms}
 """
 PHASES = ["setup", "contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance", "output",
           "checkpoint"]
+STAGES = ["find_contacts", "assemble_problem", "note_forbidden", "solve_impulses", "find_held_drives",
+          "check_solution", "keep_impulses", "audit_work", "advance_poses", "project_joints", "record"]
 
 
 class RunProfile(unittest.TestCase):
@@ -62,6 +64,21 @@ class RunProfile(unittest.TestCase):
         for spread in (*profile["phases"].values(), *profile["per_rank"].values()):
             self.assertLessEqual(spread["min"], spread["mean"] * (1.0 + 1e-12))
             self.assertLessEqual(spread["mean"], spread["max"] * (1.0 + 1e-12))
+
+    def test_stages_of_the_steps_are_within_their_phases(self):
+        profile, _ = self.run_case()
+        self.assertEqual(list(profile["stages"]), STAGES)
+        stages = {name: spread["mean"] for name, spread in profile["stages"].items()}
+        phases = {name: spread["mean"] for name, spread in profile["phases"].items()}
+        self.assertAlmostEqual(stages["find_contacts"], phases["contacts"], 9)
+        self.assertAlmostEqual(stages["assemble_problem"], phases["rows"], 9)
+        self.assertAlmostEqual(stages["solve_impulses"], phases["solver_setup"] + phases["sweeps"], 9)
+        motion = ("keep_impulses", "audit_work", "advance_poses", "project_joints")
+        self.assertAlmostEqual(sum(stages[name] for name in motion), phases["motion"], 9)
+        for name in ("check_solution", "record"):
+            self.assertGreater(stages[name], 0.0)
+        self.assertLess(stages["note_forbidden"] + stages["find_held_drives"] + stages["check_solution"]
+                        + stages["record"], phases["checks"])
 
     def test_counts_are_those_of_the_series(self):
         profile, series = self.run_case()

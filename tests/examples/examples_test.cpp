@@ -63,7 +63,8 @@ TEST(SettledSpheres, ComeToRestInTheBinAndCarryTheBlock) {
   EXPECT_LT(r.penetration, 2e-4);
 
   // the audit explains the 80 kJ that the fall set free
-  const double dissipated = r.audit.dissipation_friction + r.audit.dissipation_impact;
+  const double dissipated =
+      r.audit[EnergyTerm::dissipation_friction] + r.audit[EnergyTerm::dissipation_impact];
   EXPECT_GT(dissipated, 5e4);
   EXPECT_LT(std::abs(r.energy_residual), 1e-4 * dissipated);
 }

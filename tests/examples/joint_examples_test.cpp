@@ -106,8 +106,8 @@ TEST(Crane, LiftsAThousandTimesTheMassOfALink) {
   EXPECT_LT(misfit, 1e-5);
   EXPECT_LT(missed, 0.2);
   const StepReport& r = sim->stepper().report();
-  EXPECT_LT(std::abs(r.energy_residual), 1e-3 * r.audit.motor_work);
-  EXPECT_GT(r.audit.motor_work, load * kG * 3.5);
+  EXPECT_LT(std::abs(r.energy_residual), 1e-3 * r.audit[EnergyTerm::motor_work]);
+  EXPECT_GT(r.audit[EnergyTerm::motor_work], load * kG * 3.5);
   std::printf("crane: misfit %.1e m, load at %.3f m, steps missed %.0f %%\n", misfit,
               named(*sim, "load").pose.p.z(), 100.0 * missed);
 }
@@ -137,7 +137,7 @@ TEST(ChainOnPile, HoldsTogetherAndLiesOnTheGrains) {
   std::sort(heights.begin(), heights.end());
   EXPECT_LT(speeds[speeds.size() / 2], 5e-3);
   EXPECT_GT(heights[50], 0.3);  // five layers of grains below
-  EXPECT_LT(std::abs(r.energy_residual), 0.01 * r.audit.dissipation_impact);
+  EXPECT_LT(std::abs(r.energy_residual), 0.01 * r.audit[EnergyTerm::dissipation_impact]);
   std::printf("chain on pile: misfit %.1e m, middle link at %.3f m, steps missed %.0f %%\n", misfit,
               heights[50], 100.0 * missed);
 }
@@ -166,7 +166,7 @@ TEST(Track, ClimbsOverBoxesByFrictionOfItsSprocket) {
   EXPECT_LT(per_radian, 0.28);
   EXPECT_LT(misfit, 2e-4);
   const StepReport& r = sim->stepper().report();
-  EXPECT_LT(std::abs(r.energy_residual), 1e-3 * r.audit.motor_work);
+  EXPECT_LT(std::abs(r.energy_residual), 1e-3 * r.audit[EnergyTerm::motor_work]);
   std::printf("track: hull at %.3f m, %.3f m per radian, misfit %.1e m, steps missed %.0f %%\n",
               hull.pose.p.x(), per_radian, misfit, 100.0 * missed);
 }

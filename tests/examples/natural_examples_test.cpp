@@ -52,7 +52,7 @@ TEST(Andrews, CrankIsWhereTheTestSetOfInitialValueProblemsHasIt) {
   EXPECT_EQ(most_redundant, 9u);
   EXPECT_EQ(least_redundant, 9u);
   const double work = 0.033 * coordinate(*sim, "o");
-  EXPECT_NEAR(sim->stepper().report().audit.external_work, work, 1e-8);
+  EXPECT_NEAR(sim->stepper().report().audit[EnergyTerm::external_work], work, 1e-8);
 }
 
 TEST(FlyballGovernor, SliderRisesAsItsReferenceAndMomentumAboutTheShaftStays) {

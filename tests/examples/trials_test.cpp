@@ -55,7 +55,7 @@ TEST(Trials, NetCatchesBoxesAndGivesNothingOfItsOwn) {
   while (sim->state().step < sim->n_steps()) {
     const StepReport& report = sim->step();
     kinetic = std::max(kinetic, report.kinetic);
-    work = std::max(work, report.audit.joint_work);
+    work = std::max(work, report.audit[EnergyTerm::joint_work]);
     misfit = std::max(misfit, report.misfit.linear);
     EXPECT_EQ(report.working_joint, kNoBody) << report.passive_work;
   }
@@ -142,7 +142,7 @@ TEST(Trials, RollingFrictionSlowsTheHeapDown) {
       kinetic[with] = report.kinetic;
       EXPECT_LT(std::abs(report.energy_residual), 1e-3);
       for (std::size_t k = 0; k < sim->stepper().n_contacts(); ++k)
-        couples = std::max(couples, sim->stepper().contact(k).force.couple.norm());
+        couples = std::max(couples, sim->stepper().contact(k).couple.norm());
     }
     EXPECT_EQ(couples > 0.0, with == 1);
   }

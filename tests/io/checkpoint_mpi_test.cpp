@@ -99,7 +99,7 @@ struct Scene {
     state.step = step;
     state.sub_step = 1e-3;
     state.prepared = step;
-    state.audit.initial_energy = 5.5;
+    state.audit[EnergyTerm::initial_energy] = 5.5;
     state.inflow = {{7, 0.25, 3, 1}, {9, 0.5, 0, 0}};
     state.outflow = {4, 5, 6};
     state.flow = {16, 15, 2.5, 2.25};

@@ -75,8 +75,7 @@ struct SmallRun {
       for (int feature = 1; feature >= 0; --feature) {
         ContactRecord c;
         c.key = {0, id, feature, 0};
-        const Vec3 point = position_of(id);
-        c.point = {point.x(), point.y(), point.z()};
+        c.point = position_of(id);
         c.normal = {0.0, 0.0, 1.0};
         c.gap = -1e-3 * static_cast<double>(id);
         c.impulse = {0.0, 0.0, static_cast<double>(id)};

@@ -26,7 +26,7 @@ TEST(StateHash, IsTheSameOnAnyNumberOfRanksAndForAnySubdomains) {
   const auto hash = state_hash(comm, scene.bodies, scene.state);
   EXPECT_EQ(hash, state_hash(Communicator::self(), serial.bodies, serial.state));
   for (auto& s : scene.state.subdomain) s = 5;
-  scene.state.audit.recovery_work = 3.0;
+  scene.state.audit[EnergyTerm::recovery_work] = 3.0;
   EXPECT_EQ(hash, state_hash(comm, scene.bodies, scene.state));
 }
 

@@ -44,7 +44,7 @@ Watched watch(const CaseSettings& settings, int steps) {
   for (int i = 0; i < steps; ++i) {
     const StepReport& r = sim.step();
     if (i == 0) start = r.kinetic + r.potential;
-    w.work = r.audit.joint_work;
+    w.work = r.audit[EnergyTerm::joint_work];
     w.most_work = std::max(w.most_work, w.work);
     w.kinetic = std::max(w.kinetic, r.kinetic);
     w.misfit = std::max(w.misfit, r.misfit.linear);

@@ -77,11 +77,11 @@ TEST(JointFriction, BrakesAFlywheelEvenlyAndHoldsIt) {
 
   run.steps(100);
   EXPECT_NEAR(run.body(0).twist.w.y(), 3.0 - 4.0 / 0.5 * 0.2, 1e-11);
-  EXPECT_NEAR(run.report().audit.dissipation_friction,
+  EXPECT_NEAR(run.report().audit[EnergyTerm::dissipation_friction],
               0.5 * 0.5 * (9.0 - std::pow(run.body(0).twist.w.y(), 2)), 1e-10);
   run.steps(100);  // 3 rad/s are gone after 0.375 s
   EXPECT_NEAR(run.body(0).twist.w.y(), 0.0, 1e-12);
-  EXPECT_NEAR(run.report().audit.dissipation_friction, 2.25, 1e-10);
+  EXPECT_NEAR(run.report().audit[EnergyTerm::dissipation_friction], 2.25, 1e-10);
   EXPECT_LT(run.unexplained(), kRoundOff);
 }
 
@@ -159,7 +159,7 @@ TEST(Motor, AtItsBoundAcceleratesAFlywheelEvenlyThenHoldsTheSpeed) {
   EXPECT_NEAR(run.body(0).twist.w.y(), 3.0 + 2.0 / 0.5 * 0.2, 1e-11);
   run.steps(300);
   EXPECT_NEAR(run.body(0).twist.w.y(), 5.0, 1e-11);
-  EXPECT_NEAR(run.report().audit.motor_work, 0.25 * (25.0 - 9.0), 1e-9);
+  EXPECT_NEAR(run.report().audit[EnergyTerm::motor_work], 0.25 * (25.0 - 9.0), 1e-9);
   EXPECT_LT(run.unexplained(), kRoundOff);
 }
 
@@ -191,7 +191,7 @@ TEST(Limit, ThrowsAWheelBackByItsRestitution) {
   run.steps(100);
 
   EXPECT_NEAR(run.body(0).twist.w.y(), -1.8, 1e-11);
-  EXPECT_NEAR(run.report().audit.dissipation_impact, 0.25 * 9.0 * (1.0 - 0.36), 1e-10);
+  EXPECT_NEAR(run.report().audit[EnergyTerm::dissipation_impact], 0.25 * 9.0 * (1.0 - 0.36), 1e-10);
   EXPECT_LT(run.unexplained(), kRoundOff);
 }
 

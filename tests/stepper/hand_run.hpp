@@ -56,7 +56,7 @@ class HandRun {
     }
     migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
     const EnergyMomentum start = total_energy_and_momentum(comm, model_, bodies, state);
-    state.audit.initial_energy = start.kinetic + start.potential;
+    state.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
     SolverSettings settings;
     settings.stop.max_iterations = sweeps;
     settings.stop.relative_tolerance = 1e-14;

@@ -71,10 +71,12 @@ End expect_alike(const std::string& text, const std::string& step, int steps, do
   }
   const double scale = 1.0 + std::abs(alone.report.kinetic) + std::abs(alone.report.potential);
   EXPECT_NEAR(alone.report.energy_residual, together.report.energy_residual, tolerance * scale);
-  EXPECT_NEAR(alone.report.audit.motor_work, together.report.audit.motor_work, tolerance * scale);
-  EXPECT_NEAR(alone.report.audit.joint_work, together.report.audit.joint_work, tolerance * scale);
-  EXPECT_NEAR(alone.report.audit.external_work, together.report.audit.external_work,
-              tolerance * scale);
+  EXPECT_NEAR(alone.report.audit[EnergyTerm::motor_work],
+              together.report.audit[EnergyTerm::motor_work], tolerance * scale);
+  EXPECT_NEAR(alone.report.audit[EnergyTerm::joint_work],
+              together.report.audit[EnergyTerm::joint_work], tolerance * scale);
+  EXPECT_NEAR(alone.report.audit[EnergyTerm::external_work],
+              together.report.audit[EnergyTerm::external_work], tolerance * scale);
   EXPECT_LT(std::abs(together.report.misfit.linear - alone.report.misfit.linear), tolerance);
   EXPECT_LT(std::abs(together.report.misfit.angular - alone.report.misfit.angular), tolerance);
   EXPECT_EQ(alone.most_steps, together.most_steps);
@@ -182,7 +184,7 @@ TEST(NaturalOverRanks, SpringsPullAlikeWithoutAnyJoint) {
     forces += line;
   }
   const End end = expect_alike(text + forces, "2 ms", 100, 1e-12);
-  EXPECT_LT(end.report.audit.joint_work, -1e-3);  // dampers
+  EXPECT_LT(end.report.audit[EnergyTerm::joint_work], -1e-3);  // dampers
   EXPECT_LT(std::abs(end.report.energy_residual), 1e-6);
 }
 
@@ -217,8 +219,8 @@ TEST(NaturalOverRanks, DriversAndMovingBasesDoTheirWorkAlike) {
       "stiffness: "
       "20, damping: 1}]\n";
   const End end = expect_alike(text, "2 ms", 60, 1e-11);
-  EXPECT_GT(std::abs(end.report.audit.motor_work), 0.1);
-  EXPECT_GT(std::abs(end.report.audit.external_work), 0.1);
+  EXPECT_GT(std::abs(end.report.audit[EnergyTerm::motor_work]), 0.1);
+  EXPECT_GT(std::abs(end.report.audit[EnergyTerm::external_work]), 0.1);
 }
 
 TEST(NaturalOverRanks, FewBodiesLeaveRanksEmpty) {

@@ -25,7 +25,7 @@ TEST(PeriodicStep, AGasKeepsItsMomentumAndStaysInTheBox) {
 
   const StepReport& r = run.steps(200);
 
-  EXPECT_GT(r.audit.dissipation_impact, 1.0);  // they did meet
+  EXPECT_GT(r.audit[EnergyTerm::dissipation_impact], 1.0);  // they did meet
   EXPECT_NEAR((r.linear_momentum - momentum).norm(), 0.0, 1e-12);
   EXPECT_NEAR(r.energy_residual, 0.0, 1e-11);
   for (const BodyMotionState& s : run.state.body) {

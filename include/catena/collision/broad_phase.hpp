@@ -24,8 +24,8 @@ class BroadPhase {
   BroadPhase(BroadPhase&&) noexcept;
   BroadPhase& operator=(BroadPhase&&) noexcept;
 
-  /// `wanted(i, j)` of the caller may drop pairs before they are stored: here all
-  /// pairs with both indices >= n_first are dropped (ghost against ghost).
+  /// Pairs with both indices >= n_first are left out (ghost against ghost); the result is valid
+  /// until the next call.
   const std::vector<std::pair<Index, Index>>& find(std::span<const Aabb> boxes, Index n_first);
   /// The same pairs (i < j), in an order of their own.
   const std::vector<std::pair<Index, Index>>& find_unsorted(std::span<const Aabb> boxes,

@@ -1,5 +1,5 @@
-// A group of ranks and the few collective operations that Catena uses. The only
-// module that includes mpi.h; nothing of MPI appears in public headers.
+// A group of ranks and the few collective operations that Catena uses. Of the other
+// modules only io includes mpi.h, for HDF5; nothing of MPI appears in public headers.
 #pragma once
 
 #include <cstddef>

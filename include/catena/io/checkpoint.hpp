@@ -18,7 +18,7 @@ struct CheckpointNotes {
   std::string config;     ///< the resolved case, as print_case gives it
   Provenance provenance;  ///< of the run from its start, with what was resumed
   int n_parts = 0;        ///< subdomains over all ranks: what State::subdomain counts
-  /// This rank's bytes, by name: what result files and solvers keep. On another number of ranks
+  /// This rank's bytes, by name: what the result writer keeps (kept()). On another number of ranks
   /// those of a rank come to one rank as they are, so that a name may be there more than once.
   std::vector<std::pair<std::string, std::vector<std::byte>>> kept;
 };

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "catena/collision/contact.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/constraints/contact_record.hpp"
 #include "catena/model/state.hpp"
 
 namespace catena {
@@ -24,17 +24,6 @@ using Provenance = std::vector<std::pair<std::string, std::string>>;
 struct SeriesColumn {
   std::string name;
   std::string unit;
-};
-
-/// A contact as a snapshot holds it: held by one rank, world frame. Plain data that travels to the
-/// rank that writes it.
-struct ContactRecord {
-  ContactKey key;
-  std::array<double, 3> point{};    ///< m
-  std::array<double, 3> normal{};   ///< from body a to body b
-  double gap = 0.0;                 ///< m
-  std::array<double, 3> impulse{};  ///< on body b, N s
-  std::array<double, 3> couple{};   ///< of rolling and spinning friction, on body b, N m s
 };
 
 /// A joint as a snapshot holds it: held by one rank.

@@ -22,8 +22,8 @@ namespace catena {
 ///   revolute       d = 0 (3), z_B = z_A (2)                       coordinate: angle
 ///   prismatic      d along z_A (2), orientation equal (3)         coordinate: displacement
 ///   cylindrical    d along z_A (2), z_B = z_A (2)                 coordinates: displacement, angle
-///   universal      d = 0 (3), z_A . z_B = 0 (1)                   coordinates: angle about z_A,
-///   z_B planar         z_A . d = 0 (1), z_B = z_A (2)                 coordinates: x, y, angle
+///   universal      d = 0 (3), z_A . z_B = 0 (1)             coordinates: angles about z_A and z_B
+///   planar         z_A . d = 0 (1), z_B = z_A (2)                 coordinates: x, y, angle
 ///   point_on_line  d along z_A (2)                                coordinate: displacement
 ///   distance       |d| = length (1)                               coordinate: |d|
 ///   gear           angle of a about z_A + ratio * angle of b about z_B = its value at the start

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catena/base/index.hpp"
+#include "catena/model/energy_terms.hpp"
 #include "catena/model/model.hpp"
 
 namespace catena {
@@ -30,7 +31,8 @@ struct ContactKey {
 /// Code of the periodic image of body b in a key (PeriodicBox::shift).
 inline int image_of(const ContactKey& key) { return (key.part + kNoImage) % kImages; }
 
-/// Impulse of a contact of the last step, kept for the next one's first guess.
+/// Impulse of a contact of the last step, kept for the next one's first guess: in world
+/// coordinates, since each step has frames of its own.
 struct KeyedImpulse {
   ContactKey key;
   Vec3 impulse = Vec3::Zero();  ///< world frame, on body b, N s
@@ -59,24 +61,6 @@ struct JointLinks {
   std::vector<std::pair<GlobalId, GlobalId>> apart;
 };
 
-/// Sums of the energy audit since the start over all ranks, J; the same on every rank.
-/// total = initial - dissipated + recovery + external + cohesion + flow + joint + motor
-///         + projection + residual.
-struct AuditSums {
-  double dissipation_friction = 0.0;
-  double dissipation_impact = 0.0;
-  double recovery_work = 0.0;
-  /// By kinematic bodies, and what potential energy gains where a periodic box puts a body back.
-  double external_work = 0.0;
-  double initial_energy = 0.0;  ///< kinetic + potential at the start
-  double cohesion_work = 0.0;   ///< by the tension of cohesive contacts
-  double flow_energy = 0.0;     ///< of bodies inserted, less that of bodies removed
-  /// By bilateral rows of joints, springs included: what they store, damp and lose.
-  double joint_work = 0.0;
-  double motor_work = 0.0;       ///< by motors of joints
-  double projection_work = 0.0;  ///< potential energy gained where positions are projected
-};
-
 /// How far an insertion has come; the same on every rank.
 struct InflowProgress {
   std::int64_t made = 0;     ///< bodies inserted so far; the next one is number `made`
@@ -94,7 +78,8 @@ struct FlowSums {
 /// From what the next look at the balance is decided; the same on every rank, but another on
 /// another number of ranks: checkpoints keep it, hashes leave it out.
 struct BalanceSums {
-  /// Of the last step, in row sweeps (partition/work.hpp): a rank's mean work, and the largest.
+  /// Of the last step, in row sweeps (partition/cost_model.hpp): a rank's mean work, and the
+  /// largest.
   double mean_work = 0.0, largest_work = 0.0;
   std::int64_t rows = 0, bodies = 0;  ///< of the last step, over all ranks
   double lost = 0.0;  ///< work of the busiest ranks above the mean since the last split
@@ -167,16 +152,7 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("step", state.step);
   visit("sub_step", state.sub_step);
   visit("prepared", state.prepared);
-  visit("dissipation_friction", state.audit.dissipation_friction);
-  visit("dissipation_impact", state.audit.dissipation_impact);
-  visit("recovery_work", state.audit.recovery_work);
-  visit("external_work", state.audit.external_work);
-  visit("initial_energy", state.audit.initial_energy);
-  visit("cohesion_work", state.audit.cohesion_work);
-  visit("flow_energy", state.audit.flow_energy);
-  visit("joint_work", state.audit.joint_work);
-  visit("motor_work", state.audit.motor_work);
-  visit("projection_work", state.audit.projection_work);
+  for (const EnergyTermEntry& e : kEnergyTerms) visit(e.name, state.audit[e.term]);
   visit("inserted", state.flow.inserted);
   visit("removed", state.flow.removed);
   visit("inserted_mass", state.flow.inserted_mass);

@@ -49,9 +49,9 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 ///   messages per neighbour and sweep, hidden behind blocks that touch no shared body.
 /// - An assembled operator on several ranks: block-Jacobi between them with a safe
 ///   diagonal; the report's reason says so.
-/// - Errors are posted after 1, 2, 4, ... sweeps, then every check_interval sweeps, and judged
-///   after the next sweep; the iterate returned is the one that was judged. The time limit is seen
-///   there, and between them where they lie half a second apart.
+/// - The evaluation of errors is begun after 1, 2, 4, ... sweeps, then every check_interval sweeps,
+///   and judged after the next sweep; the iterate returned is the one that was judged. The time
+///   limit is checked there, and between them where they lie half a second apart.
 /// - The same input and rank count give the same bits (unless the time limit decides).
 ///
 /// stop.max_iterations counts sweeps. Throws Error(bad_input) on every rank for settings that do

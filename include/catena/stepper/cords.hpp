@@ -36,8 +36,8 @@ class Cords {
   /// Collective. Whether the tension of the last step asks for rows across any rod or rope.
   static bool need_rows(const Communicator& comm, const Bodies& bodies, const State& state,
                         const ContactSet& set, double h);
-  /// Local. Looks at the joints' blocks in `problem`; `impulses` are the first guess, the last
-  /// step's. `guarded`: whether tension is looked at.
+  /// Local. Finds them among the joints' blocks in `problem`; `impulses` are the first guess, the
+  /// last step's. `guarded`: whether tension is bounded.
   void find(const Bodies& bodies, const ContactSet& set, const JointAssembler& joints, double h,
             bool guarded, std::span<double> impulses, ConstraintProblem& problem);
   /// Collective. After a solve: whether the problem was changed, so that it is to be solved again

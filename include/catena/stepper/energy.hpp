@@ -1,13 +1,9 @@
 // Energies, momenta, and where a step's energy went.
 #pragma once
 
-#include <span>
-
 #include "catena/comm/communicator.hpp"
-#include "catena/constraints/constraint_problem.hpp"
 #include "catena/math/sum.hpp"
 #include "catena/model/state.hpp"
-#include "catena/search/contact_search.hpp"
 
 namespace catena {
 
@@ -31,32 +27,6 @@ EnergyMomentum total_energy_and_momentum(const Communicator& comm, const Model& 
                                          const Bodies& bodies, const State& state);
 
 /// What a step adds to AuditSums, this rank's part, J.
-struct AuditTerms {
-  explicit AuditTerms(bool exact)
-      : dissipation_friction(exact),
-        dissipation_impact(exact),
-        recovery_work(exact),
-        external_work(exact),
-        cohesion_work(exact),
-        joint_work(exact),
-        motor_work(exact),
-        projection_work(exact) {}
-  Sum dissipation_friction, dissipation_impact, recovery_work, external_work, cohesion_work,
-      joint_work, motor_work, projection_work;
-};
-
-/// Adds the work of one step's contact impulses, this rank's contacts. With u- = G V0 and u+ = G V
-/// the impulse lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step
-/// V0 -> V with M constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling
-/// and spinning couples), an impact -lambda_n (u_n- + u_n+)/2 less the recovery work lambda_n
-/// u_n+/2 where a penetration is pushed out; cohesion does lambda_n (u_n- + u_n+)/2 where lambda_n
-/// < 0. What prescribed bodies do on the contacts is external work.
-///
-/// Local. `bodies` have V0, `twists` are V of all bodies of the problem, 6 numbers each.
-/// `recovering[k]` is nonzero where block k, a contact, is pushed out of penetration (b < 0 from
-/// the gap and not from restitution).
-void add_contact_work(const ConstraintProblem& problem, std::span<const double> impulses,
-                      const LocalBodies& bodies, std::span<const double> twists,
-                      std::span<const char> recovering, AuditTerms& audit);
+using AuditTerms = EnergyTerms<Sum>;
 
 }  // namespace catena

@@ -21,7 +21,7 @@ namespace catena {
 double joint_length(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
                     const LocalBodies& local);
 
-/// Of the rigid rows of this rank's joints that nothing drives.
+/// What the rigid rows of this rank's joints did that nothing drives.
 struct PassiveWork {
   double work = 0.0;      ///< J
   double impulses = 0.0;  ///< sum of |lambda|, N s (N m s)

@@ -46,10 +46,10 @@ class NaturalStepper : public TimeStepper {
   void check_start(const Bodies& bodies, const State& state) override;
   const StepReport& step(const Bodies& bodies, State& state) override;
   const StepReport& report() const override;
-  void find_contacts(const Bodies& bodies, const State& state) override;
-  const ContactSet& contacts() const override;
+  const ContactSet& find_contacts(const Bodies& bodies, const State& state) override;
+  const LocalBodies& local_bodies() const override;
   std::size_t n_contacts() const override { return 0; }
-  StepContact contact(std::size_t k) const override;
+  ContactRecord contact(std::size_t k) const override;
   JointReaction joint_reaction(std::size_t j) const override;
   std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                           std::size_t j) const override;

@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "catena/constraints/contact_rows.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
 #include "catena/stepper/cords.hpp"
 #include "catena/stepper/geometric_stiffness.hpp"
 #include "catena/stepper/joint_assembler.hpp"
+#include "catena/stepper/step_contacts.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
@@ -38,21 +38,20 @@ class SemiImplicitStepper : public TimeStepper {
   ~SemiImplicitStepper() override;
 
   /// Collective. One step of `settings.step`; the stages below in order.
-  /// Throws BlowUp on every rank if any body's state would not be finite or would run away; the
-  /// state is then that of the step's start. Bodies and state must outlive the use of contacts().
   const StepReport& step(const Bodies& bodies, State& state) override;
 
-  // The stages, for tests; each reads what the ones before left.
-  void find_contacts(const Bodies& bodies, const State& state) override;  ///< collective
-  void assemble_problem(const Bodies& bodies, const State& state);        ///< local
+  // The stages, for tests; each reads what the ones before left and has its clock (StepStage).
+  const ContactSet& find_contacts(const Bodies& bodies, const State& state) override;
+  void assemble_problem(const Bodies& bodies, const State& state);  ///< local
   /// Collective. Of the first step: what joints take from velocities that they do not allow.
   void note_forbidden(const Bodies& bodies, const State& state);
   void solve_impulses();  ///< collective
   /// Collective. Names the motors that the joints hold back (StepReport::held_drives).
   void find_held_drives(const Bodies& bodies);
   /// Collective. Throws BlowUp where the solution would spoil a body.
-  void check_solution(const Bodies& bodies, const State& state) const;
-  void apply_impulses(State& state);                       ///< local: kept impulses, audit
+  void check_solution(const Bodies& bodies, const State& state);
+  void keep_impulses(State& state);  ///< local: for the next step's first guess and for results
+  void audit_work(State& state);     ///< local: where the step's energy went
   void advance_poses(const Bodies& bodies, State& state);  ///< local: twists, then poses
   /// Collective. Brings the joints' misfits below settings.projection with the factors of the
   /// step's solve; velocities stay. A move that does not lessen the largest misfit is halved, or
@@ -61,10 +60,11 @@ class SemiImplicitStepper : public TimeStepper {
   void record(const Bodies& bodies, State& state);  ///< collective
 
   const StepReport& report() const override { return report_; }
-  /// assemble_problem empties the list of contacts.
-  const ContactSet& contacts() const override { return contact_set_; }
-  std::size_t n_contacts() const override { return places_.size(); }
-  StepContact contact(std::size_t k) const override;
+  const LocalBodies& local_bodies() const override { return contact_set_.bodies; }
+  std::size_t n_contacts() const override { return contacts_.size(); }
+  ContactRecord contact(std::size_t k) const override {
+    return contacts_.record(k, *problem_, impulses_);
+  }
   JointReaction joint_reaction(std::size_t j) const override {
     return joints_.reaction(j, *problem_, impulses_, contact_set_);
   }
@@ -78,19 +78,6 @@ class SemiImplicitStepper : public TimeStepper {
   Solver& solver() { return *solver_; }
 
  private:
-  /// Where a contact lies: what the problem does not know of it.
-  struct Place {
-    Vec3 point;
-    double gap;
-  };
-  /// First row of contact k in the problem; those with rolling or spinning friction come after all
-  /// others there.
-  Index contact_row(std::size_t k) const {
-    return first_row_.empty() ? to_index(3 * k) : first_row_[k];
-  }
-  const ContactKey& contact_key(std::size_t k) const;
-  /// What contact k does to its body b.
-  ContactForce contact_force(std::size_t k) const;
   void fill_bodies();
   /// Given forces and torques: V_free += h M^-1 f of owned bodies.
   void apply_forces(const State& state);
@@ -106,12 +93,6 @@ class SemiImplicitStepper : public TimeStepper {
                     std::span<const double> changes, double share, State& state);
   void note_projection_work(const Bodies& bodies, std::span<const double> changes, double share);
   void put_back(const Bodies& bodies, std::span<const Pose> from, State& state);
-  void fill_contacts(const State& state);
-  RigidContact rows_of(const Contact& c, const PairMaterial& pair) const;
-  /// Impulses of the last step in the new contact frames; solvers make them admissible.
-  void first_guess(const State& state);
-  /// Directions of the rows of contact k: of the force, then of the couple; their number.
-  Index directions(std::size_t k, std::array<Vec3, 6>& d) const;
   /// Collective. Sums up what passive joints did.
   void note_passive_work(const Bodies& bodies, const State& state);
   /// The state that dynamic body i has after the solve, at the pose before.
@@ -129,10 +110,7 @@ class SemiImplicitStepper : public TimeStepper {
   std::vector<double> impulses_;
   std::vector<double> guess_;       ///< impulses_ as the solve found them
   std::vector<double> velocities_;  ///< V
-  std::vector<char> recovering_;    ///< block k of the problem is pushed out of penetration
-  std::vector<Index> first_row_;    ///< of each contact; empty: 3 k
-  std::vector<Place> places_;       ///< of each contact
-  double penetration_ = 0.0;        ///< deepest of this rank, m
+  StepContacts contacts_;
   JointAssembler joints_;
   GeometricStiffness tension_;
   Cords cords_;

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
+#include "catena/base/enum_array.hpp"
 #include "catena/base/error.hpp"
 #include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/contact_record.hpp"
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
@@ -22,17 +25,28 @@ struct JointReaction {
   Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
 };
 
-/// Wall times of a step's stages, s, this rank's.
-struct StepTimes {
-  double find = 0.0, assemble = 0.0, solve = 0.0, apply = 0.0, advance = 0.0;
-  void add(const StepTimes& t) {
-    find += t.find;
-    assemble += t.assemble;
-    solve += t.solve;
-    apply += t.apply;
-    advance += t.advance;
-  }
+/// Stages of a step in their order. Stepper natural makes its sub-steps in advance_poses, but for
+/// what solve_impulses takes of them, and leaves out stages.
+enum class StepStage {
+  find_contacts,
+  assemble_problem,
+  note_forbidden,
+  solve_impulses,
+  find_held_drives,
+  check_solution,
+  keep_impulses,
+  audit_work,
+  advance_poses,
+  project_joints,
+  record
 };
+inline constexpr std::array<std::string_view, 11> kStepStageNames = {
+    "find_contacts",    "assemble_problem", "note_forbidden", "solve_impulses",
+    "find_held_drives", "check_solution",   "keep_impulses",  "audit_work",
+    "advance_poses",    "project_joints",   "record"};
+
+/// Wall times of a step's stages, s, this rank's.
+using StepTimes = EnumArray<StepStage, double, kStepStageNames.size()>;
 
 /// Misfits of joints (StepReport::drift) below this are not worth a name.
 inline constexpr double kNotableDrift = 1e-4;
@@ -62,10 +76,10 @@ struct StepReport {
   /// joint that allows them least; of the first step alone.
   double forbidden_energy = 0.0;
   GlobalId forbidding_joint = kNoBody;
-  /// Of the projection: what is left, its turns, and what it changed of the angular momentum.
+  /// Misfit that the projection leaves, and its iterations.
   JointMisfit projected;
   int projections = 0;
-  int projection_cuts = 0;          ///< of them, turns whose move was cut back
+  int projection_cuts = 0;          ///< iterations whose move was cut back
   bool projection_dropped = false;  ///< the last move would not lessen the misfit at any length
   /// Joints whose motors have no bound and miss their targets, since the joints do not allow them:
   /// ids, ascending, the first ten, and the largest miss, m/s or rad/s.
@@ -79,27 +93,12 @@ struct StepReport {
   /// joint that did most of it.
   double passive_work = 0.0;
   GlobalId working_joint = kNoBody;
-  Vec3 projection_momentum = Vec3::Zero();  ///< kg m^2/s
+  Vec3 projection_momentum = Vec3::Zero();  ///< what it changed, angular, kg m^2/s
   AuditSums audit;                          ///< since the start, over all ranks
   double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
   Vec3 linear_momentum = Vec3::Zero();
   Vec3 angular_momentum = Vec3::Zero();
   StepTimes times;
-};
-
-/// World frame, on body b.
-struct ContactForce {
-  Vec3 impulse = Vec3::Zero();  ///< N s
-  Vec3 couple = Vec3::Zero();   ///< N m s; of rolling and spinning friction
-};
-
-/// A contact of the last step as it was found at the step's start, world frame.
-struct StepContact {
-  ContactKey key;
-  Vec3 point;   ///< m
-  Vec3 normal;  ///< from body a to body b
-  double gap;   ///< m
-  ContactForce force;
 };
 
 /// A non-finite or run-away state, or a step that cannot be trusted: names the body or the joint.
@@ -122,19 +121,21 @@ class TimeStepper {
 
   /// Collective. One step of the settings' length. Throws BlowUp on every rank if any body's state
   /// would not be finite or would run away; the state is then that of the step's start. Bodies and
-  /// state must outlive the use of contacts().
+  /// state must outlive the use of local_bodies().
   virtual const StepReport& step(const Bodies& bodies, State& state) = 0;
-  /// Of the last step.
+  /// Report of the last step.
   virtual const StepReport& report() const = 0;
 
-  /// Collective. Contacts and ghosts at the present poses, for the partition.
-  virtual void find_contacts(const Bodies& bodies, const State& state) = 0;
-  /// What find_contacts or the last step found.
-  virtual const ContactSet& contacts() const = 0;
+  /// Collective. Contacts and ghosts at the present poses, for the partition. Valid until the next
+  /// call or step, which takes the set's memory; the last step's contacts are forgotten.
+  virtual const ContactSet& find_contacts(const Bodies& bodies, const State& state) = 0;
 
-  /// Contacts of the last step on this rank, ascending in key.
+  /// Bodies in the numbering of problem(): owned ones as they are now, the others as the last step
+  /// found or moved them.
+  virtual const LocalBodies& local_bodies() const = 0;
+  /// Contacts of the last step on this rank, ascending in key; none after find_contacts.
   virtual std::size_t n_contacts() const = 0;
-  virtual StepContact contact(std::size_t k) const = 0;
+  virtual ContactRecord contact(std::size_t k) const = 0;
   /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
   virtual JointReaction joint_reaction(std::size_t j) const = 0;
   virtual std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,

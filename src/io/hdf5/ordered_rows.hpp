@@ -113,7 +113,8 @@ template <class Row, class KeyOf>
 std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, KeyOf key_of,
                             hdf5::RowRange& range) {
   using Key = decltype(key_of(rows[0]));
-  static_assert(std::is_trivially_copyable_v<Row> && std::is_trivially_copyable_v<Key>);
+  // Eigen's fixed-size types have copies of their own, which copy bytes
+  static_assert(std::is_trivially_destructible_v<Row> && std::is_trivially_copyable_v<Key>);
   constexpr std::size_t kRound = std::size_t{2} << 20;  // bytes
   const auto n_ranks = comm.size();
   const std::size_t total = comm.sum(std::ssize(rows));

@@ -67,7 +67,7 @@ class Examination {
         stepper_(sim.stepper()),
         model_(sim.model()),
         problem_(sim.stepper().problem()),
-        local_(sim.stepper().contacts().bodies) {}
+        local_(sim.stepper().local_bodies()) {}
 
   /// Collective. The worst blocks over all ranks; the energy errors of all into `m`.
   std::vector<WorstConstraint> worst(FailureMeasures& m) {
@@ -132,7 +132,7 @@ class Examination {
     std::vector<std::int64_t> touches(local_.size(), 0);
     double deepest = 0.0;
     for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
-      const StepContact contact = stepper_.contact(k);
+      const ContactRecord contact = stepper_.contact(k);
       const Index a = index.at(contact.key.a), b = index.at(contact.key.b);
       ++touches[a];
       ++touches[b];
@@ -241,7 +241,7 @@ class Examination {
       if (r.kind == 3) r.gap = kInfinity;
     }
     for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
-      const StepContact contact = stepper_.contact(k);
+      const ContactRecord contact = stepper_.contact(k);
       for (BlockRecord& r : records) {
         if (r.kind == 3 && r.a == contact.key.a && r.b == contact.key.b)
           r.gap = std::min(r.gap, contact.gap);
@@ -282,7 +282,7 @@ class Examination {
       case ContradictionCause::overlap: {
         double gap = 0.0;
         for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
-          const StepContact contact = stepper_.contact(k);
+          const ContactRecord contact = stepper_.contact(k);
           if (contact.key.a == c.cause_a && contact.key.b == c.cause_b)
             gap = std::min(gap, contact.gap);
         }

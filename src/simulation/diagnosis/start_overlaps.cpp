@@ -69,12 +69,12 @@ std::string remark(const PairOverlap& pair) {
 
 StartOverlaps overlaps_of_step(const Communicator& comm, const Model& model,
                                const TimeStepper& stepper) {
-  const LocalBodies& local = stepper.contacts().bodies;
+  const LocalBodies& local = stepper.local_bodies();
   std::unordered_map<GlobalId, std::size_t> index;
   for (Index i = 0; i < local.size(); ++i) index.emplace(local.constants[i].id, i);
   OverlapList list(model.contact.margin);
   for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
-    const StepContact contact = stepper.contact(k);
+    const ContactRecord contact = stepper.contact(k);
     if (contact.gap >= 0.0) continue;
     list.add(local.constants[index.at(contact.key.a)], local.constants[index.at(contact.key.b)],
              contact.gap);

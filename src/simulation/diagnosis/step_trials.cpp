@@ -125,12 +125,12 @@ class StepTrials {
 
   /// Pairs of this rank's contacts that overlap by more than `overlap` of the smaller one.
   std::set<Pair> deep_pairs(double overlap) const {
-    const LocalBodies& local = stepper_.contacts().bodies;
+    const LocalBodies& local = stepper_.local_bodies();
     std::unordered_map<GlobalId, std::size_t> index;
     for (Index i = 0; i < local.size(); ++i) index.emplace(local.constants[i].id, i);
     std::set<Pair> deep;
     for (std::size_t k = 0; k < stepper_.n_contacts(); ++k) {
-      const StepContact contact = stepper_.contact(k);
+      const ContactRecord contact = stepper_.contact(k);
       const double size = std::min(half_extent(local.constants[index.at(contact.key.a)].shape),
                                    half_extent(local.constants[index.at(contact.key.b)].shape));
       if (-contact.gap > overlap * size) deep.insert(pair_of(contact.key));

@@ -343,7 +343,7 @@ std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state)
       own_state.body.push_back(own[k].state);
     }
     const EnergyMomentum energy = total_energy_and_momentum(comm_, model_, own_bodies, own_state);
-    state.audit.flow_energy += energy.kinetic + energy.potential;
+    state.audit[EnergyTerm::flow_energy] += energy.kinetic + energy.potential;
   }
   return inserted;
 }

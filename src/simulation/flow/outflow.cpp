@@ -106,7 +106,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   }
   state.flow.removed += std::ssize(gone);
   const EnergyMomentum energy = total_energy_and_momentum(comm, model, out, out_state);
-  state.audit.flow_energy -= energy.kinetic + energy.potential;
+  state.audit[EnergyTerm::flow_energy] -= energy.kinetic + energy.potential;
 
   drop_rows(departures, bodies, state);
   drop_contacts(gone, state.impulses);

@@ -124,7 +124,7 @@ class RunLoop {
     if (last_snapshot_ != sim_.state().step) snapshot();
   }
 
-  /// Collective. Told where a snapshot is left out.
+  /// Collective. Reports snapshots that are left out.
   void make_index() {
     for (const std::string& name : writer_.finish())
       log_.warning("snapshots/" + name + " cannot be read and is left out of the index");
@@ -224,9 +224,9 @@ class RunLoop {
       attempt([&] { dump_failure("blow-up"); });
       const std::string what = blow_up.what();
       attempt([&] { post_mortem(&what); });
-      // the state is that of the step's start, whose contacts are gone
       // what came in at the step's start would come in twice
       if (sim_.changes().inflow().none()) attempt([&] { checkpoint("the step after it"); });
+      // the state is that of the step's start, whose contacts are gone
       if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
       attempt([&] { writer_.finish(); });
       attempt([&] { profile_.write(writer_.directory(), "blow_up"); });
@@ -258,7 +258,7 @@ class RunLoop {
                  " contacts are too many for one rank");
   }
 
-  /// Collective. Output after a blow-up: its own failure is told, but does not replace it.
+  /// Collective. Output after a blow-up: its own failure is reported, but does not replace it.
   template <class Output>
   void attempt(Output&& output) {
     try {

@@ -58,7 +58,7 @@ void RunNotes::note_few_bodies() {
 }
 
 void RunNotes::after_step(const StepReport& r) {
-  times_.add(r.times);
+  times_ += r.times;
   note_overlaps(r);
   note_joints(r);
   note_tolerance(r);
@@ -98,7 +98,7 @@ void RunNotes::note_tolerance(const StepReport& r) {
 }
 
 void RunNotes::keep_advice(const StepReport& r) {
-  // looked at after 1, 2, 4, ... misses: a look costs an evaluation of the error
+  // advice is sought after 1, 2, 4, ... misses: it costs an evaluation of the error
   if ((missed_ & (missed_ - 1)) != 0) return;
   const double miss = value_of(r.solve.errors, r.solve.metric) / r.solve.threshold;
   if (!(miss > worst_miss_)) return;
@@ -147,7 +147,7 @@ void RunNotes::note_choice(const StepReport& r) {
   ++choices_;
   if (choices_ > kMaxWarnings) return;
   log_.info("step " + std::to_string(sim_.state().step) + " solved by " + r.solve.reason +
-                (choices_ == kMaxWarnings ? "; further changes are not told" : ""),
+                (choices_ == kMaxWarnings ? "; further changes are not reported" : ""),
             {{"step", std::to_string(sim_.state().step)}, {"method", json_string(choice_)}});
 }
 
@@ -192,7 +192,7 @@ void RunNotes::note_joints(const StepReport& r) {
     raised_told_ = true;
     log_.warning("step " + std::to_string(sim_.state().step) + ": " +
                  std::to_string(joints.raised) +
-                 " rows of joints hang on others to round-off and were regularised further");
+                 " rows of joints depend on others to round-off and were regularised further");
   }
   note_drift(r);
   note_parts(r);
@@ -322,7 +322,8 @@ void RunNotes::note_energy(const StepReport& r) {
   if (sim_.settings().time.stepper != StepperKind::natural || energy_told_) return;
   if (std::isnan(potential_)) potential_ = r.potential;
   most_energy_ = std::max({most_energy_, r.kinetic, std::abs(r.potential - potential_),
-                           std::abs(r.audit.motor_work), std::abs(r.audit.joint_work)});
+                           std::abs(r.audit[EnergyTerm::motor_work]),
+                           std::abs(r.audit[EnergyTerm::joint_work])});
   const double off = std::abs(r.energy_residual);
   if (!(off > kMuch * most_energy_)) return;
   double mass = 0.0;
@@ -365,7 +366,7 @@ void RunNotes::note_redundant(const JointReport& joints) {
   }
   log_.info(std::to_string(joints.redundant.size()) +
             (joints.redundant.size() == kMaxRedundantNamed ? " or more" : "") +
-            " rows of joints hang on others and share their reactions by least norm: " + names +
+            " rows of joints depend on others and share their reactions by least norm: " + names +
             (joints.redundant.size() > kMaxNamed ? ", ..." : ""));
 }
 
@@ -479,8 +480,11 @@ void RunNotes::summary(const std::string& directory, double wall) {
               std::to_string(moved_) + " in all), the graph was split " + std::to_string(splits_) +
               " times");
   }
-  std::array<double, 5> stages = {times_.find, times_.assemble, times_.solve, times_.apply,
-                                  times_.advance};
+  std::array<double, 5> stages = {
+      times_[StepStage::find_contacts], times_[StepStage::assemble_problem],
+      times_[StepStage::solve_impulses],
+      times_[StepStage::keep_impulses] + times_[StepStage::audit_work],
+      times_[StepStage::advance_poses] + times_[StepStage::project_joints]};
   sim_.communicator().max(stages);
   log_.info("done: " + std::to_string(steps) + " steps in " + duration_text(wall) +
                 " (slowest rank: contacts " + short_text(stages[0]) + " s, rows " +

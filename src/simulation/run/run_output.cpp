@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <initializer_list>
+#include <string_view>
 
 #include "catena/base/version.hpp"
 #include "catena/io/yaml_settings.hpp"
@@ -36,98 +38,71 @@ std::string host_names(const Communicator& comm) {
 
 namespace {
 
-std::array<double, 3> numbers(const Vec3& v) { return {v.x(), v.y(), v.z()}; }
+struct SeriesValue {
+  std::string_view name, unit;
+  double value;
+};
+
+/// The columns of the series in their order.
+std::vector<SeriesValue> series_values(const StepReport& r, const State& state, std::int64_t bodies,
+                                       double wall, double imbalance) {
+  const auto number = [](auto count) { return static_cast<double>(count); };
+  const Errors& e = r.solve.errors;
+  std::vector<SeriesValue> values = {{"time", "s", state.time},
+                                     {"step", "1", number(state.step)},
+                                     {"kinetic_energy", "J", r.kinetic},
+                                     {"potential_energy", "J", r.potential}};
+  for (const EnergyTermEntry& term : kEnergyTerms)
+    if (term.in_steps) values.push_back({term.name, "J", r.audit[term.term]});
+  const std::initializer_list<SeriesValue> others = {
+      {"flow_energy", "J", r.audit[EnergyTerm::flow_energy]},
+      {"energy_residual", "J", r.energy_residual},
+      {"error_energy", "J", e.energy},
+      {"error_normal", "J", e.energy_normal},
+      {"error_friction", "J", e.energy_friction},
+      {"error_natural_map", "m/s", e.natural_map},
+      {"error_natural_map_rms", "m/s", e.natural_map_rms},
+      {"error_joint", "J", e.energy_joint},
+      {"error_limit", "J", e.energy_limit},
+      {"cone_violation", "N s", e.cone_violation},
+      {"joint_misfit", "m", r.misfit.linear},
+      {"joint_misfit_angular", "rad", r.misfit.angular},
+      {"stiffened", "1", number(r.stiffened)},
+      {"bodies", "1", number(bodies)},
+      {"inserted", "1", number(state.flow.inserted)},
+      {"removed", "1", number(state.flow.removed)},
+      {"inserted_mass", "kg", state.flow.inserted_mass},
+      {"removed_mass", "kg", state.flow.removed_mass},
+      {"contacts", "1", number(r.contacts)},
+      {"penetration", "m", r.penetration},
+      {"iterations", "1", number(r.solve.iterations)},
+      {"momentum_x", "kg m/s", r.linear_momentum[0]},
+      {"momentum_y", "kg m/s", r.linear_momentum[1]},
+      {"momentum_z", "kg m/s", r.linear_momentum[2]},
+      {"angular_momentum_x", "kg m^2/s", r.angular_momentum[0]},
+      {"angular_momentum_y", "kg m^2/s", r.angular_momentum[1]},
+      {"angular_momentum_z", "kg m^2/s", r.angular_momentum[2]},
+      {"step_wall_s", "s", wall},
+      {"imbalance", "1", imbalance}};
+  values.insert(values.end(), others.begin(), others.end());
+  return values;
+}
 
 }  // namespace
 
 std::vector<SeriesColumn> series_columns() {
-  return {{"time", "s"},
-          {"step", "1"},
-          {"kinetic_energy", "J"},
-          {"potential_energy", "J"},
-          {"dissipation_friction", "J"},
-          {"dissipation_impact", "J"},
-          {"recovery_work", "J"},
-          {"external_work", "J"},
-          {"cohesion_work", "J"},
-          {"joint_work", "J"},
-          {"motor_work", "J"},
-          {"projection_work", "J"},
-          {"flow_energy", "J"},
-          {"energy_residual", "J"},
-          {"error_energy", "J"},
-          {"error_normal", "J"},
-          {"error_friction", "J"},
-          {"error_natural_map", "m/s"},
-          {"error_natural_map_rms", "m/s"},
-          {"error_joint", "J"},
-          {"error_limit", "J"},
-          {"cone_violation", "N s"},
-          {"joint_misfit", "m"},
-          {"joint_misfit_angular", "rad"},
-          {"stiffened", "1"},
-          {"bodies", "1"},
-          {"inserted", "1"},
-          {"removed", "1"},
-          {"inserted_mass", "kg"},
-          {"removed_mass", "kg"},
-          {"contacts", "1"},
-          {"penetration", "m"},
-          {"iterations", "1"},
-          {"momentum_x", "kg m/s"},
-          {"momentum_y", "kg m/s"},
-          {"momentum_z", "kg m/s"},
-          {"angular_momentum_x", "kg m^2/s"},
-          {"angular_momentum_y", "kg m^2/s"},
-          {"angular_momentum_z", "kg m^2/s"},
-          {"step_wall_s", "s"},
-          {"imbalance", "1"}};
+  std::vector<SeriesColumn> columns;
+  for (const SeriesValue& v : series_values({}, {}, 0, 0.0, 0.0))
+    columns.push_back({std::string(v.name), std::string(v.unit)});
+  return columns;
 }
 
-std::vector<double> series_row(const StepReport& r, const State& state, std::int64_t bodies,
+std::vector<double> series_row(const StepReport& report, const State& state, std::int64_t bodies,
                                double wall, double imbalance) {
-  const Errors& e = r.solve.errors;
-  return {state.time,
-          static_cast<double>(state.step),
-          r.kinetic,
-          r.potential,
-          r.audit.dissipation_friction,
-          r.audit.dissipation_impact,
-          r.audit.recovery_work,
-          r.audit.external_work,
-          r.audit.cohesion_work,
-          r.audit.joint_work,
-          r.audit.motor_work,
-          r.audit.projection_work,
-          r.audit.flow_energy,
-          r.energy_residual,
-          e.energy,
-          e.energy_normal,
-          e.energy_friction,
-          e.natural_map,
-          e.natural_map_rms,
-          e.energy_joint,
-          e.energy_limit,
-          e.cone_violation,
-          r.misfit.linear,
-          r.misfit.angular,
-          static_cast<double>(r.stiffened),
-          static_cast<double>(bodies),
-          static_cast<double>(state.flow.inserted),
-          static_cast<double>(state.flow.removed),
-          state.flow.inserted_mass,
-          state.flow.removed_mass,
-          static_cast<double>(r.contacts),
-          r.penetration,
-          static_cast<double>(r.solve.iterations),
-          r.linear_momentum[0],
-          r.linear_momentum[1],
-          r.linear_momentum[2],
-          r.angular_momentum[0],
-          r.angular_momentum[1],
-          r.angular_momentum[2],
-          wall,
-          imbalance};
+  std::vector<double> row;
+  for (const SeriesValue& v : series_values(report, state, bodies, wall, imbalance))
+    row.push_back(v.value);
+  return row;
 }
 
 Provenance provenance(const Simulation& sim, const RunOptions& options) {
@@ -195,11 +170,7 @@ int count_dumps(const std::string& directory) {
 std::vector<ContactRecord> contact_records(const TimeStepper& stepper) {
   std::vector<ContactRecord> records;
   records.reserve(stepper.n_contacts());
-  for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
-    const StepContact c = stepper.contact(k);
-    records.push_back({c.key, numbers(c.point), numbers(c.normal), c.gap, numbers(c.force.impulse),
-                       numbers(c.force.couple)});
-  }
+  for (std::size_t k = 0; k < stepper.n_contacts(); ++k) records.push_back(stepper.contact(k));
   return records;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fstream>
+#include <span>
 
 #include "catena/base/timer.hpp"
 #include "catena/base/version.hpp"
@@ -47,7 +48,7 @@ std::string object(const std::vector<std::string>& members, const std::string& i
 }
 
 /// Least, mean and largest of entry `i` of each rank's `width` entries.
-std::string spread(const std::vector<double>& all, std::size_t width, std::size_t i) {
+std::string spread_of(const std::vector<double>& all, std::size_t width, std::size_t i) {
   double least = all[i], largest = all[i], sum = 0.0;
   for (std::size_t k = i; k < all.size(); k += width) {
     least = std::min(least, all[k]);
@@ -57,6 +58,14 @@ std::string spread(const std::vector<double>& all, std::size_t width, std::size_
   const double mean = sum / static_cast<double>(all.size() / width);
   return "{\"min\": " + json_number(least) + ", \"mean\": " + json_number(mean) +
          ", \"max\": " + json_number(largest) + "}";
+}
+
+/// An object of spreads, by name; `all`: entries of each rank in the order of the names.
+std::string spreads(std::span<const std::string_view> names, const std::vector<double>& all) {
+  std::vector<std::string> members;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    members.push_back(member(names[i], spread_of(all, names.size(), i)));
+  return object(members, "  ");
 }
 
 }  // namespace
@@ -83,18 +92,23 @@ double RunProfile::after_step() {
   steps_wall_ += passed;
   steps_cpu_ += cpu_seconds() - cpu_start_;
   // the set-up's seconds are the slowest rank's, the solve's this one's
-  const double solver_setup = std::min(report.solve.setup_s, times.solve);
-  seconds(RunPhase::contacts) += times.find;
-  seconds(RunPhase::rows) += times.assemble;
+  const double solve = times[StepStage::solve_impulses];
+  const double solver_setup = std::min(report.solve.setup_s, solve);
+  const double find = times[StepStage::find_contacts];
+  const double rows = times[StepStage::assemble_problem];
+  const double motion = times[StepStage::keep_impulses] + times[StepStage::audit_work] +
+                        times[StepStage::advance_poses] + times[StepStage::project_joints];
+  stages_ += times;
+  seconds(RunPhase::contacts) += find;
+  seconds(RunPhase::rows) += rows;
   seconds(RunPhase::solver_setup) += solver_setup;
-  seconds(RunPhase::sweeps) += times.solve - solver_setup;
-  seconds(RunPhase::motion) += times.apply + times.advance;
+  seconds(RunPhase::sweeps) += solve - solver_setup;
+  seconds(RunPhase::motion) += motion;
   seconds(RunPhase::flow) += loop.flow;
   seconds(RunPhase::balance) += loop.balance;
   // what waits for the slowest rank at the step's end counts here
-  seconds(RunPhase::checks) += wall_seconds() - step_start_ - loop.flow - loop.balance -
-                               times.find - times.assemble - times.solve - times.apply -
-                               times.advance;
+  seconds(RunPhase::checks) +=
+      wall_seconds() - step_start_ - loop.flow - loop.balance - find - rows - solve - motion;
 
   ++steps_;
   if (report.solve.status != SolveStatus::converged) ++missed_;
@@ -136,51 +150,49 @@ std::vector<RunProfile::Spread> RunProfile::rank_figures() const {
           {"peak_memory", peak_memory()}};
 }
 
-std::string RunProfile::text(std::string_view ended, const std::vector<double>& phases,
-                             const std::vector<double>& figures, const std::string& hosts) const {
+std::string RunProfile::text(std::string_view ended, const std::string& hosts,
+                             const std::vector<std::string>& spread_members) const {
   const double steps = std::max(1.0, static_cast<double>(steps_));
   const auto number = [](auto value) { return json_number(static_cast<double>(value)); };
-  std::vector<std::string> by_phase, by_figure;
-  for (std::size_t i = 0; i < kRunPhaseNames.size(); ++i)
-    by_phase.push_back(member(kRunPhaseNames[i], spread(phases, kRunPhaseNames.size(), i)));
-  const std::vector<Spread> names = rank_figures();
-  for (std::size_t i = 0; i < names.size(); ++i)
-    by_figure.push_back(member(names[i].name, spread(figures, names.size(), i)));
   const PartitionQuality& partition = sim_.partition();
-  return object({member("schema", "1"),
-                 member("case", json_string(sim_.settings().name)),
-                 member("ended", json_string(ended)),
-                 member("version", json_string(version())),
-                 member("git_hash", json_string(git_hash())),
-                 member("build", json_string(build_description())),
-                 member("hosts", json_string(hosts)),
-                 member("ranks", number(sim_.communicator().size())),
-                 member("step", number(sim_.state().step)),
-                 member("time", number(sim_.state().time)),
-                 member("steps", number(steps_)),
-                 member("steps_missed", number(missed_)),
-                 member("iterations", number(iterations_)),
-                 member("most_iterations", number(most_iterations_)),
-                 member("contacts_per_step", number(contacts_ / steps)),
-                 member("imbalance", number(imbalance_ / steps)),
-                 member("worst_imbalance", number(worst_imbalance_)),
-                 member("edge_cut", number(partition.edge_cut)),
-                 member("phases", object(by_phase, "  ")),
-                 member("per_rank", object(by_figure, "  "))},
-                "") +
-         "\n";
+  std::vector<std::string> members = {member("schema", "1"),
+                                      member("case", json_string(sim_.settings().name)),
+                                      member("ended", json_string(ended)),
+                                      member("version", json_string(version())),
+                                      member("git_hash", json_string(git_hash())),
+                                      member("build", json_string(build_description())),
+                                      member("hosts", json_string(hosts)),
+                                      member("ranks", number(sim_.communicator().size())),
+                                      member("step", number(sim_.state().step)),
+                                      member("time", number(sim_.state().time)),
+                                      member("steps", number(steps_)),
+                                      member("steps_missed", number(missed_)),
+                                      member("iterations", number(iterations_)),
+                                      member("most_iterations", number(most_iterations_)),
+                                      member("contacts_per_step", number(contacts_ / steps)),
+                                      member("imbalance", number(imbalance_ / steps)),
+                                      member("worst_imbalance", number(worst_imbalance_)),
+                                      member("edge_cut", number(partition.edge_cut))};
+  members.insert(members.end(), spread_members.begin(), spread_members.end());
+  return object(members, "") + "\n";
 }
 
 void RunProfile::write(const std::string& directory, std::string_view ended) const {
   const Communicator& comm = sim_.communicator();
+  std::vector<std::string_view> names;
   std::vector<double> own;
-  for (const Spread& figure : rank_figures()) own.push_back(figure.value);
-  const std::vector<double> figures = comm.all_gather(own);
-  const std::vector<double> phases = comm.all_gather(seconds_);
+  for (const Spread& figure : rank_figures()) {
+    names.push_back(figure.name);
+    own.push_back(figure.value);
+  }
+  const std::vector<std::string> spread_members = {
+      member("phases", spreads(kRunPhaseNames, comm.all_gather(seconds_))),
+      member("stages", spreads(kStepStageNames, comm.all_gather(stages_.values()))),
+      member("per_rank", spreads(names, comm.all_gather(own)))};
   const std::string hosts = host_names(comm);
   all_or_none(comm, [&] {
     if (comm.rank() == 0)
-      write_text_file(directory + "/profile.json", text(ended, phases, figures, hosts));
+      write_text_file(directory + "/profile.json", text(ended, hosts, spread_members));
   });
 }
 

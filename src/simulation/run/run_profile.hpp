@@ -55,11 +55,12 @@ class RunProfile {
     double value;
   };
   std::vector<Spread> rank_figures() const;
-  std::string text(std::string_view ended, const std::vector<double>& phases,
-                   const std::vector<double>& figures, const std::string& hosts) const;
+  std::string text(std::string_view ended, const std::string& hosts,
+                   const std::vector<std::string>& spread_members) const;
 
   const Simulation& sim_;
   std::array<double, kRunPhaseNames.size()> seconds_{};
+  StepTimes stages_;
   double start_;             ///< wall clock at construction, s
   double cpu_start_ = 0.0;   ///< CPU time at the start of a step, s
   double step_start_ = 0.0;  ///< wall clock there

@@ -185,9 +185,9 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
       sum[rest] += 0.5 * h * h * f->torque.squaredNorm() / body.inertia.maxCoeff();
   }
   for (std::size_t j = 0; j < joints.size(); ++j) sum[rest] += energy_of_impulse(j);
-  sum[motors] = audit.motor_work;
-  sum[springs] = audit.joint_work;
-  sum[outside] = audit.external_work;
+  sum[motors] = audit[EnergyTerm::motor_work];
+  sum[springs] = audit[EnergyTerm::joint_work];
+  sum[outside] = audit[EnergyTerm::external_work];
   sum[misfits] = slack;
   comm.sum(std::span<double>(sum));
 

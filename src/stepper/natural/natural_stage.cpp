@@ -156,7 +156,7 @@ void NaturalStepper::Impl::set_rows(double t) {
 }
 
 void NaturalStepper::Impl::solve() {
-  const ScopedTimer timer(report.times.solve);
+  const ScopedTimer timer(report.times[StepStage::solve_impulses]);
   std::fill(impulses.begin(), impulses.end(), 0.0);
   if (system.prepare(problem)) {
     system.solve_refined(problem, *op, impulses, velocities);
@@ -379,8 +379,8 @@ void NaturalStepper::Impl::finish() {
     const double weight = dt * tableau.b[m];
     if (weight == 0.0) continue;
     for (std::size_t d = 0; d < y.size(); ++d) y[d] += weight * k[m][d];
-    audit.joint_work += weight * power[m].springs;
-    audit.external_work += weight * power[m].external;
+    audit[EnergyTerm::joint_work] += weight * power[m].springs;
+    audit[EnergyTerm::external_work] += weight * power[m].external;
     for (std::size_t j = 0; j < joints.size(); ++j) spring_total[j] += weight * spring[m][j];
   }
   std::vector<Vec3> spin(dynamic.size());
@@ -415,8 +415,8 @@ void NaturalStepper::Impl::finish() {
   }
   if (driven) {
     each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
-      audit.motor_work += 0.5 * impulses[r] * (driver[r] + own);
-      audit.external_work -= 0.5 * impulses[r] * (carried[r] + by_prescribed);
+      audit[EnergyTerm::motor_work] += 0.5 * impulses[r] * (driver[r] + own);
+      audit[EnergyTerm::external_work] -= 0.5 * impulses[r] * (carried[r] + by_prescribed);
     });
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {

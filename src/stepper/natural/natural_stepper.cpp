@@ -363,7 +363,7 @@ void NaturalStepper::Impl::settle(double length) {
 /// Collective. What the joints took from velocities of the start, whose work is all that there is
 /// of it so far.
 void NaturalStepper::Impl::note_forbidden() {
-  report.forbidden_energy = -comm.sum(audit.joint_work);
+  report.forbidden_energy = -comm.sum(audit[EnergyTerm::joint_work]);
   double worst = 0.0;
   GlobalId id = std::numeric_limits<GlobalId>::max();
   for (std::size_t j = 0; j < joints.size(); ++j)
@@ -394,8 +394,9 @@ void NaturalStepper::Impl::add_work_of_impact() {
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[n] + 6 * r;
         const double work =
             impulses[row[j] + r] * (vector_at(g).dot(mean.v) + vector_at(g + 3).dot(mean.w));
-        (joints[j].is_driver(narrow<int>(r)) ? audit.motor_work : audit.joint_work) += work;
-        if (!is_dynamic(b)) audit.external_work -= work;
+        (joints[j].is_driver(narrow<int>(r)) ? audit[EnergyTerm::motor_work]
+                                             : audit[EnergyTerm::joint_work]) += work;
+        if (!is_dynamic(b)) audit[EnergyTerm::external_work] -= work;
       }
     }
     ++block;
@@ -507,8 +508,9 @@ NaturalStepper::NaturalStepper(const Communicator& comm, const Model& model, dou
 
 NaturalStepper::~NaturalStepper() = default;
 
-void NaturalStepper::find_contacts(const Bodies& bodies, const State& state) {
+const ContactSet& NaturalStepper::find_contacts(const Bodies& bodies, const State& state) {
   impl_->search.find(bodies, state, impl_->h, impl_->set);
+  return impl_->set;
 }
 
 void NaturalStepper::check_start(const Bodies& bodies, const State& state) {
@@ -521,12 +523,12 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
   Impl& s = *impl_;
   s.report.times = {};
   {
-    const ScopedTimer timer(s.report.times.find);
+    const ScopedTimer timer(s.report.times[StepStage::find_contacts]);
     find_contacts(bodies, state);
     s.refuse_contacts(state.time);
   }
   {
-    const ScopedTimer timer(s.report.times.assemble);
+    const ScopedTimer timer(s.report.times[StepStage::assemble_problem]);
     all_or_none(s.comm, [&] { s.set_up(bodies, state); });
     s.make_problem();
   }
@@ -536,21 +538,23 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
   s.refuse_drift(state.step + 1);
   s.store(bodies, state);
   state.sub_step = next;
-  s.report.times.advance = wall_seconds() - start - s.report.times.solve;
+  s.report.times[StepStage::advance_poses] =
+      wall_seconds() - start - s.report.times[StepStage::solve_impulses];
+  const ScopedTimer timer(s.report.times[StepStage::record]);
   s.make_report();
-  AuditTerms terms(s.model.deterministic);
-  terms.joint_work += s.audit.joint_work;
-  terms.motor_work += s.audit.motor_work;
-  terms.external_work += s.audit.external_work;
+  AuditTerms terms(Sum(s.model.deterministic));
+  terms[EnergyTerm::joint_work] += s.audit[EnergyTerm::joint_work];
+  terms[EnergyTerm::motor_work] += s.audit[EnergyTerm::motor_work];
+  terms[EnergyTerm::external_work] += s.audit[EnergyTerm::external_work];
   record_energies(s.comm, s.model, bodies, terms, state, s.report);
   return s.report;
 }
 
 const StepReport& NaturalStepper::report() const { return impl_->report; }
 
-const ContactSet& NaturalStepper::contacts() const { return impl_->set; }
+const LocalBodies& NaturalStepper::local_bodies() const { return impl_->set.bodies; }
 
-StepContact NaturalStepper::contact(std::size_t) const {
+ContactRecord NaturalStepper::contact(std::size_t) const {
   throw std::logic_error("natural coordinates know no contacts");
 }
 

@@ -101,7 +101,8 @@ ChainLevels::ChainLevels(const Communicator& comm, const ChainPart& structure, s
     ChainPart& part = level.blocks.part;
     const ChainPart& above = l > 0 ? levels_[l - 1].blocks.part : structure;
     const Index first = l > 0 ? 1 - levels_[l - 1].parity : 0;
-    for (Index i = first; i<above.size(); i += l> 0 ? 2 : 1) {
+    const Index stride = l > 0 ? 2 : 1;
+    for (Index i = first; i < above.size(); i += stride) {
       const std::size_t k = i;
       const Index rows = above.row_begin[k + 1] - above.row_begin[k];
       part.name.push_back(above.name[k]);

@@ -1,0 +1,94 @@
+// The contacts' part of a time step.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "catena/constraints/contact_record.hpp"
+#include "catena/constraints/contact_rows.hpp"
+#include "catena/model/state.hpp"
+#include "catena/search/contact_search.hpp"
+#include "catena/stepper/energy.hpp"
+
+namespace catena {
+
+/// Rows of this rank's contacts in the problem, and what becomes of their impulses.
+///
+/// On its way a contact has five forms: point of the narrow phase (ContactPoint), contact of the
+/// set (Contact), row of the problem (RigidContact, or a general block where it has rolling or
+/// spinning friction), lane of a kernel's batch, record of the output (ContactRecord). KeyedImpulse
+/// is what the state keeps from step to step. It is in world coordinates and has no frame, because
+/// it is moved between ranks, checkpointed, and read in the frames of another step.
+class StepContacts {
+ public:
+  /// `step`: h, s.
+  StepContacts(const Model& model, StepperKind kind, double step)
+      : model_(model), kind_(kind), step_(step) {}
+
+  /// Local. Forgets the last step's contacts.
+  void clear();
+  /// Local. The contacts of `set` become all rows of `problem`, each swept by the subdomain of its
+  /// home body.
+  void make_rows(const ContactSet& set, const State& state, ConstraintProblem& problem);
+  /// This rank's, ascending in key.
+  std::size_t size() const { return contacts_.size(); }
+  /// The deepest overlap, m; 0: there is none.
+  double penetration() const { return penetration_; }
+  /// Local. The impulses of the last step in the frames of this one, where the contact existed;
+  /// `impulses`: all rows, zero before. Solvers make them admissible.
+  void first_guess(const State& state, const ConstraintProblem& problem,
+                   std::span<double> impulses) const;
+  /// Local. Keeps the impulses that are not zero in the state.
+  void store(const ConstraintProblem& problem, std::span<const double> impulses,
+             State& state) const;
+  /// Local. Adds the work of the step's contact impulses. With u- = G V0 and u+ = G V the impulse
+  /// lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step V0 -> V with M
+  /// constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling and spinning
+  /// couples), an impact -lambda_n (u_n- + u_n+)/2 less the recovery work lambda_n u_n+/2 where a
+  /// penetration is pushed out; cohesion does lambda_n (u_n- + u_n+)/2 where lambda_n < 0. What
+  /// prescribed bodies do on the contacts is external work.
+  ///
+  /// `local` has V0, `twists` are V of all bodies of the problem, 6 numbers each.
+  void add_work(const ConstraintProblem& problem, std::span<const double> impulses,
+                const LocalBodies& local, std::span<const double> twists, AuditTerms& audit) const;
+  /// Local. Contact k with what `impulses` do.
+  ContactRecord record(std::size_t k, const ConstraintProblem& problem,
+                       std::span<const double> impulses) const;
+
+ private:
+  /// Where a contact's rows are, and what they do not say of it.
+  struct Kept {
+    Vec3 point;
+    double gap;
+    /// Place among the problem's contacts or, with `couples`, among its general blocks.
+    Index slot;
+    bool couples;     ///< it has rolling or spinning friction
+    bool recovering;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
+  };
+  /// Directions of a contact's rows, of the force, then of the couple, and their number.
+  struct Frame {
+    std::array<Vec3, 6> axis;
+    Index rows;
+  };
+  /// World frame, on body b.
+  struct Force {
+    Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero();
+  };
+  RigidContact rows_of(const Contact& contact, const PairMaterial& pair,
+                       const LocalBodies& local) const;
+  const RigidContact& rigid_rows(const Kept& kept, const ConstraintProblem& problem) const {
+    return kept.couples ? coupled_[kept.slot] : problem.contacts[kept.slot];
+  }
+  Frame frame_of(const Kept& kept, const ConstraintProblem& problem) const;
+  Force force_of(const Kept& kept, const ConstraintProblem& problem, const double* lambda) const;
+
+  const Model& model_;
+  StepperKind kind_;
+  double step_;
+  std::vector<Kept> contacts_;
+  std::vector<RigidContact> coupled_;  ///< of the general blocks: key and frame
+  double penetration_ = 0.0;
+};
+
+}  // namespace catena
