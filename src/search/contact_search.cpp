@@ -10,7 +10,7 @@
 #include "catena/base/error.hpp"
 #include "catena/collision/broad_phase.hpp"
 #include "catena/collision/sphere_pair.hpp"
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "search/joint_ghosts.hpp"
 #include "search/periodic_images.hpp"
 #include "search/planar_contacts.hpp"
@@ -233,19 +233,15 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
     choose_offers(bodies);
     std::vector<Parcel> outgoing;
     for (const auto& [rank, list] : offered) {
-      Parcel parcel{rank, {}};
-      parcel.bytes.reserve(list.size() * sizeof(BodyRecord));
-      for (const Index i : list) {
-        const std::size_t k = i;
-        partition_detail::put(
-            parcel.bytes, BodyRecord{bodies.constants[k], {state.body[k].pose, local.twist(i)}});
-      }
-      outgoing.push_back(std::move(parcel));
+      Packer out(list.size() * sizeof(BodyRecord));
+      for (const Index i : list)
+        out.put(BodyRecord{bodies.constants[i], {state.body[i].pose, local.twist(i)}});
+      outgoing.push_back({rank, out.take()});
     }
     for (const Parcel& parcel : comm.exchange(std::move(outgoing))) {
-      std::span<const std::byte> bytes(parcel.bytes);
-      for (Index place = 0; !bytes.empty(); ++place) {
-        const auto record = partition_detail::take<BodyRecord>(bytes);
+      Unpacker in(parcel.bytes);
+      for (Index place = 0; !in.empty(); ++place) {
+        const auto record = in.get<BodyRecord>();
         candidate_place.push_back(place);
         if (takes_part(record.constants)) {
           add_probe(record.constants, record.state.pose.p, record.state.twist, local.size());
@@ -524,7 +520,7 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
   if (comm.size() == 1) return;
   auto& neighbours = out.ghosts.neighbours;
   const LocalBodies& local = out.bodies;
-  std::vector<Parcel> wanted;
+  std::vector<ValueParcel<Index>> wanted;
   for (Index g = 0; g < local.n_ghost; ++g) {
     const std::size_t i = local.n_owned + g;
     if (local.constants[i].kind != BodyKind::dynamic) continue;
@@ -533,10 +529,10 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
       wanted.push_back({local.owner[i], {}});
     }
     neighbours.back().receive.push_back(local.n_owned + g);
-    partition_detail::put(wanted.back().bytes, candidate_place[g]);
+    wanted.back().values.push_back(candidate_place[g]);
   }
   const auto by_rank = [](const auto& x, int rank) { return x.rank < rank; };
-  for (const Parcel& parcel : comm.exchange(std::move(wanted))) {
+  for (const auto& parcel : exchange_values(comm, std::move(wanted))) {
     auto at = std::lower_bound(neighbours.begin(), neighbours.end(), parcel.rank, by_rank);
     if (at == neighbours.end() || at->rank != parcel.rank) {
       at = neighbours.insert(at, {parcel.rank, {}, {}});
@@ -544,9 +540,7 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
     const auto offer = std::lower_bound(offered.begin(), offered.end(), parcel.rank,
                                         [](const auto& x, int rank) { return x.first < rank; });
     CATENA_CHECK(offer != offered.end() && offer->first == parcel.rank, "what was offered");
-    for (const Index place : partition_detail::from_bytes<Index>(parcel.bytes)) {
-      at->send.push_back(offer->second[place]);
-    }
+    for (const Index place : parcel.values) at->send.push_back(offer->second[place]);
   }
 }
 

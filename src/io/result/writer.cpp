@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5/atomic_file.hpp"
 #include "io/hdf5/columns.hpp"
@@ -126,22 +126,9 @@ struct ResultWriter::Impl {
   /// Rows of bodies.h5 as kept() gave them.
   void restore(std::span<const std::vector<std::byte>> kept) {
     for (const std::vector<std::byte>& bytes : kept) {
-      std::size_t at = 0;
-      const auto take = [&](void* to, std::size_t size) {
-        CATENA_CHECK(size <= bytes.size() - at, "rows of bodies.h5 in a checkpoint");
-        if (size > 0) std::memcpy(to, bytes.data() + at, size);
-        at += size;
-      };
-      const auto take_rows = [&](auto& rows) {
-        std::uint64_t n = 0;
-        take(&n, sizeof n);
-        CATENA_CHECK(n <= bytes.size(), "rows of bodies.h5 in a checkpoint");
-        const std::size_t old = rows.size();
-        rows.resize(old + n);
-        take(rows.data() + old, n * sizeof rows[0]);
-      };
-      take_rows(written);
-      take_rows(written_joints);
+      Unpacker in(bytes);
+      in.append_to(written, in.get<std::uint64_t>());
+      in.append_to(written_joints, in.get<std::uint64_t>());
     }
   }
 
@@ -189,21 +176,12 @@ const std::string& ResultWriter::directory() const { return impl_->directory; }
 const Provenance& ResultWriter::provenance() const { return impl_->provenance; }
 
 std::vector<std::byte> ResultWriter::kept() const {
-  std::vector<std::byte> bytes;
-  if (!impl_->flow) return bytes;
-  const auto add = [&](const void* data, std::size_t size) {
-    const std::size_t at = bytes.size();
-    bytes.resize(at + size);
-    if (size > 0) std::memcpy(bytes.data() + at, data, size);
-  };
-  const auto add_rows = [&](const auto& rows) {
-    const auto n = static_cast<std::uint64_t>(rows.size());
-    add(&n, sizeof n);
-    add(rows.data(), rows.size() * sizeof rows[0]);
-  };
-  add_rows(impl_->written);
-  add_rows(impl_->written_joints);
-  return bytes;
+  Packer out;
+  if (impl_->flow) {
+    out.put_list(impl_->written);
+    out.put_list(impl_->written_joints);
+  }
+  return out.take();
 }
 
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "partition/graph/contact_graph.hpp"
 
@@ -30,21 +30,12 @@ void sort_unique(auto& values) {
 template <class T, class PartOf>
 std::vector<T> to_counters(const Communicator& comm, const std::vector<T>& values, int n_parts,
                            PartOf part_of) {
-  std::vector<std::vector<T>> sent(comm.size());
+  RankLists<T> sent(comm.size());
   for (const T& value : values) {
     const int rank = rank_of_part(static_cast<int>(part_of(value)), n_parts, comm.size());
     sent[rank].push_back(value);
   }
-  std::vector<Parcel> out;
-  for (int r = 0; r < comm.size(); ++r) {
-    const auto& some = sent[r];
-    if (!some.empty()) out.push_back({r, partition_detail::to_bytes(some)});
-  }
-  std::vector<T> all;
-  for (const Parcel& parcel : comm.exchange(std::move(out))) {
-    const auto some = partition_detail::from_bytes<T>(parcel.bytes);
-    all.insert(all.end(), some.begin(), some.end());
-  }
+  std::vector<T> all = joined(all_to_all(comm, std::move(sent)));
   sort_unique(all);
   return all;
 }

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "partition/mechanisms/mail.hpp"
+#include "catena/comm/communicator.hpp"
+#include "partition/mechanisms/address.hpp"
 
 namespace catena::partition_detail {
 

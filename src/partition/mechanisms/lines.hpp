@@ -5,7 +5,7 @@
 
 #include "catena/base/index.hpp"
 #include "catena/partition/mechanisms.hpp"
-#include "partition/mechanisms/mail.hpp"
+#include "partition/mechanisms/address.hpp"
 
 namespace catena::partition_detail {
 

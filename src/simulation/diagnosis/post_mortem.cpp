@@ -4,11 +4,11 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <unordered_map>
 
 #include "catena/base/index.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/metrics/errors.hpp"
@@ -251,9 +251,7 @@ class Examination {
 
   /// Collective. The worst of all ranks' worst.
   std::vector<WorstConstraint> merged(const std::vector<BlockRecord>& own) const {
-    const std::vector<std::byte> bytes = comm_.all_gather_bytes(std::as_bytes(std::span(own)));
-    std::vector<BlockRecord> all(bytes.size() / sizeof(BlockRecord));
-    if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+    std::vector<BlockRecord> all = all_gather_values(comm_, own);
     std::stable_sort(all.begin(), all.end(), [](const BlockRecord& x, const BlockRecord& y) {
       return rank_of(x.energy) > rank_of(y.energy);
     });
@@ -365,10 +363,7 @@ std::vector<GlobalId> bodies_of(const Simulation& sim, const std::vector<WorstCo
     for (const GlobalId body : joint.body)
       if (body != kNoBody) own.push_back(body);
   }
-  const std::vector<std::byte> bytes =
-      sim.communicator().all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<GlobalId> all(bytes.size() / sizeof(GlobalId));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  const std::vector<GlobalId> all = all_gather_values(sim.communicator(), own);
   ids.insert(ids.end(), all.begin(), all.end());
   return ids;
 }

@@ -1,10 +1,10 @@
 #include "solvers/joints/joint_system.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 
 namespace catena {
@@ -262,20 +262,14 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
 /// Takes what other ranks deal here, and connects the paths of w and dlambda.
 void JointSystem::receive_blocks(const ConstraintProblem& problem,
                                  const std::map<int, std::vector<std::int64_t>>& words) {
-  std::vector<Parcel> out;
-  for (const auto& [rank, list] : words) {
-    std::vector<std::byte> bytes(list.size() * sizeof(std::int64_t));
-    std::memcpy(bytes.data(), list.data(), bytes.size());
-    out.push_back({rank, std::move(bytes)});
-  }
+  std::vector<ValueParcel<std::int64_t>> out;
+  for (const auto& [rank, list] : words) out.push_back({rank, list});
   std::map<int, HaloPlan::Neighbour> paths;
   Index slot = 0;
   for (const auto& [rank, list] : sent_)
     for (std::size_t i = 0; i < list.size(); ++i) paths[rank].send.push_back(slot++);
   std::size_t received = 0, payload = 0;
-  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    std::vector<std::int64_t> in(parcel.bytes.size() / sizeof(std::int64_t));
-    std::memcpy(in.data(), parcel.bytes.data(), parcel.bytes.size());
+  for (const auto& [from, in] : exchange_values(problem.comm, std::move(out))) {
     for (std::size_t k = 0; k < in.size();) {
       AssignedBlock d;
       d.local = false;
@@ -302,7 +296,7 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
         d.mass_kind.push_back(static_cast<MassKind>(in[k + 2]));
         payload += numbers_of(d, j);
       }
-      paths[parcel.rank].receive.push_back(to_index(d.index));
+      paths[from].receive.push_back(to_index(d.index));
       dealt_.push_back(std::move(d));
     }
   }
@@ -344,17 +338,15 @@ void JointSystem::send_numbers(const ConstraintProblem& problem) {
         numbers.insert(numbers.end(), m + bodies.mass_begin[b], m + bodies.mass_begin[b + 1]);
       }
     }
-    std::vector<std::byte> bytes(numbers.size() * sizeof(double));
-    std::memcpy(bytes.data(), numbers.data(), bytes.size());
-    out.push_back({rank, std::move(bytes)});
+    out.push_back({rank, to_bytes(numbers)});
   }
   // parcels come by rank, as the structure's did
   std::size_t done = 0;
   for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    CATENA_CHECK(done * sizeof(double) + parcel.bytes.size() <= payload_.size() * sizeof(double),
-                 "joints' numbers as announced");
-    std::memcpy(payload_.data() + done, parcel.bytes.data(), parcel.bytes.size());
-    done += parcel.bytes.size() / sizeof(double);
+    const std::size_t n = parcel.bytes.size() / sizeof(double);
+    CATENA_CHECK(done + n <= payload_.size(), "joints' numbers as announced");
+    Unpacker(parcel.bytes).get_values(std::span(payload_).subspan(done, n));
+    done += n;
   }
   CATENA_CHECK(done == payload_.size(), "joints' numbers as announced");
 }
