@@ -2,27 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <unordered_set>
 
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 
 namespace {
 
 constexpr std::size_t kSeeds = 10;
-
-/// Collective. Every rank's list of plain data, one after the other.
-template <class T>
-std::vector<T> gathered(const Communicator& comm, const std::vector<T>& own) {
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<T> all(bytes.size() / sizeof(T));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
-  return all;
-}
 
 /// A block's value and where it is.
 struct Ranked {
@@ -44,7 +35,7 @@ std::vector<Index> largest(const Communicator& comm, const std::vector<Index>& c
   const std::size_t n = std::min(most, own.size());
   std::partial_sort(own.begin(), own.begin() + n, own.end(), comes_first);
   own.resize(n);
-  std::vector<Ranked> all = gathered(comm, own);
+  std::vector<Ranked> all = all_gather_values(comm, own);
   std::sort(all.begin(), all.end(), comes_first);
   if (all.size() > most) all.resize(most);
   std::vector<Index> mine;
@@ -75,12 +66,10 @@ class SuspectSearch {
       own.push_back(block_of(k));
       own.back().error = error_[k];
     }
-    return gathered(comm, own);
+    return all_gather_values(comm, own);
   }
 
  private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
   /// What is not finite comes first.
   static double ordered(double value) { return std::isfinite(value) ? value : kInfinity; }
 
@@ -165,7 +154,7 @@ class SuspectSearch {
         });
       }
       newest_.clear();
-      for (const GlobalId id : gathered(comm, ids)) reached.insert(id);
+      for (const GlobalId id : all_gather_values(comm, ids)) reached.insert(id);
       std::vector<Index> next;
       std::int64_t n_chosen = 0;
       for (const Index k : candidates) {

@@ -3,8 +3,9 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+
+#include "catena/comm/typed_exchange.hpp"
 
 namespace catena {
 namespace {
@@ -71,10 +72,7 @@ void JointLimitsAndMotors::find_places() {
   std::vector<std::int64_t> names;
   names.reserve(block_.size());
   for (const Index k : block_) names.push_back(problem_.blocks.name[k]);
-  const std::vector<std::byte> bytes =
-      problem_.comm.all_gather_bytes(std::as_bytes(std::span(names)));
-  std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(all.data(), bytes.data(), bytes.size());
+  std::vector<std::int64_t> all = all_gather_values(problem_.comm, names);
   std::sort(all.begin(), all.end());
   own_.assign(total_, kNoIndex);
   // a joint's rows lie on one rank, together and in their order
