@@ -7,7 +7,7 @@
 
 #include "support/method_under_test.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 std::string text_of(double value) {
   char text[40];
@@ -73,4 +73,4 @@ Vec3 contact_force_on(const Simulation& sim, GlobalId id) {
   return sum / sim.settings().time.step;
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

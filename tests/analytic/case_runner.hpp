@@ -7,7 +7,7 @@
 
 #include "catena/simulation/simulation.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 /// Shortest text that reads back as the same double.
 std::string text_of(double value);
@@ -34,4 +34,4 @@ void run_until(Simulation& sim, double t);
 /// Sum of the contact impulses on body `id` divided by the step, N.
 Vec3 contact_force_on(const Simulation& sim, GlobalId id);
 
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -9,7 +9,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/stepper/stepper.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr int kSteps = 50;
@@ -152,4 +152,4 @@ TEST(JointsOnRanks, ANetHangsFromOneCorner) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "analytic/rods.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -261,4 +261,4 @@ TEST(HangingChain, HeldAtBothEndsJointsDifferByTheWeightBetweenThem) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

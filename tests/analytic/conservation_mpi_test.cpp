@@ -6,7 +6,7 @@
 #include "analytic/case_runner.hpp"
 #include "support/method_under_test.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 std::unique_ptr<Simulation> simulate_on_all(const std::string& yaml) {
@@ -85,4 +85,4 @@ TEST(Conservation, AuditExplainsTheEnergyOfFrictionlessInelasticImpact) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -3,7 +3,7 @@
 
 #include "analytic/driven_loops.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 /// Positions of all bodies by id, and the motors that are held back, on every rank.
@@ -37,4 +37,4 @@ TEST(DrivenLoopRanks, MoveAlikeOnAnyNumberOfThem) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -5,7 +5,7 @@
 
 #include "analytic/rods.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 /// Sizes and masses of a mechanism.
 struct Scale {
@@ -123,4 +123,4 @@ inline std::string truss(const Scale& scale, const std::string& motor,
   return p.yaml();
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -11,7 +11,7 @@
 #include "support/reference.hpp"
 #include "support/solved.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 using test::Scene;
@@ -251,4 +251,4 @@ TEST(WoodpeckerToy, FollowsTheEventDrivenReferenceOverTwoPeriods) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 
 #include "analytic/joint_case.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 TEST(SliderCrank, ConvergesToItsReferenceThroughEightTurns) {
@@ -241,4 +241,4 @@ TEST(FreeMechanism, EveryKindOfJointAndForceKeepsMomenta) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

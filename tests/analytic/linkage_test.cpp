@@ -7,7 +7,7 @@
 #include "analytic/rods.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 /// Compliance that meets redundant rows: 1 mm under 1e6 N, 1e-9 rad under 1 N m.
@@ -215,4 +215,4 @@ TEST(Bricard, SoftJointsMoveItToo) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "support/method_under_test.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -282,4 +282,4 @@ TEST(Pile, StandsAboveAndCollapsesBelowTheFrictionThreshold) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -12,7 +12,7 @@
 namespace catena {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 struct TestBox {
   Vec3 half;

@@ -9,7 +9,7 @@
 namespace catena {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 Shape sphere(double radius) { return {ShapeType::sphere, {radius, 0, 0}}; }
 Shape box(const Vec3& half) { return {ShapeType::box, half}; }

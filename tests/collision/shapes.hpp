@@ -13,7 +13,7 @@
 #include "catena/model/geometry.hpp"
 #include "random_poses.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 inline Shape sphere_shape(double radius) { return {ShapeType::sphere, {radius, 0, 0}}; }
 inline Shape box_shape(const Vec3& half) { return {ShapeType::box, half}; }
@@ -199,4 +199,4 @@ inline double lowest_gap(const std::vector<ContactPoint>& points) {
   return lowest;
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -31,8 +31,8 @@ constexpr std::array<RowsOfType, 15> kTypes = {{{JointType::fixed, 6, 0},
                                                 {JointType::spring, 1, 1},
                                                 {JointType::torsion_spring, 1, 1}}};
 
-class EveryType : public ::testing::TestWithParam<RowsOfType> {};
-INSTANTIATE_TEST_SUITE_P(Joints, EveryType, ::testing::ValuesIn(kTypes), [](const auto& tested) {
+class EveryType : public testing::TestWithParam<RowsOfType> {};
+INSTANTIATE_TEST_SUITE_P(Joints, EveryType, testing::ValuesIn(kTypes), [](const auto& tested) {
   return "type" + std::to_string(static_cast<int>(tested.param.type));
 });
 

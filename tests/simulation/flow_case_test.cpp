@@ -150,7 +150,7 @@ TEST(FlowCase, SaysWhatIsWrong) {
   EXPECT_NE(without("number_rate: 100, ").find("has no rate"), std::string::npos);
 }
 
-class MotionTableFile : public ::testing::Test {
+class MotionTableFile : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
 
