@@ -2,12 +2,13 @@
 
 #include <cmath>
 
+#include "catena/math/rotation.hpp"
 #include "joint_scene.hpp"
 
 namespace catena {
 namespace {
 
-using namespace joint_test;
+using namespace test;
 using Row = JointGeometry::Row;
 
 struct RowsOfType {

@@ -10,6 +10,7 @@
 #include "solvers/chain_elimination.hpp"
 #include "solvers/chain_model.hpp"
 #include "support/sanitized.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena {
 namespace {
@@ -81,9 +82,8 @@ const std::vector<Way> kWays = {{ChainGrouping::rank, 1000},
 void expect_dense(const Communicator& comm, const ChainPart& whole, double tolerance) {
   const std::vector<double> b = test::random_vector(place(whole.row_begin.back()), 5);
   const Eigen::VectorXd expected =
-      test::dense(whole, kJointRegularisation)
-          .llt()
-          .solve(Eigen::Map<const Eigen::VectorXd>(b.data(), whole.row_begin.back()));
+      test::cholesky_solve(test::dense(whole, kJointRegularisation),
+                           Eigen::Map<const Eigen::VectorXd>(b.data(), whole.row_begin.back()));
   for (const Way& way : kWays)
     for (int how = 0; how < 4; ++how) {
       const Solved solved =

@@ -1,7 +1,6 @@
 // Projected Jacobi and accelerated projected gradient on one rank.
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "catena/solvers/apgd.hpp"
 #include "catena/solvers/jacobi.hpp"
 #include "solvers/first_order_rows.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
@@ -105,7 +105,7 @@ double largest_scaled(const ConstraintProblem& problem, double splitting) {
       by[block_view(problem, place.block).row + static_cast<Index>(r)] =
           layout.by_scale[place.first + r * place.stride];
   n = by.asDiagonal() * n * by.asDiagonal();
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(n).eigenvalues().maxCoeff();
+  return test::symmetric_eigenvalues(n).maxCoeff();
 }
 
 /// A pile, a stack, all kinds of rows, couples, and the pile's assembled operator.

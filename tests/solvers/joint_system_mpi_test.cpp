@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"
@@ -180,7 +181,7 @@ class JointSystemMpi : public testing::Test {
   /// The scene, of joints alone, on all ranks, dealt in three ways, against the dense solution.
   void expect_exact(const Scene& scene, JointMethod method = JointMethod::automatic) {
     const test::DenseProblem dense = test::dense_problem(whole(scene));
-    const Eigen::VectorXd lambda = dense.N.ldlt().solve(-dense.r);
+    const Eigen::VectorXd lambda = test::ldlt_solve(dense.N, -dense.r);
     const Eigen::VectorXd v =
         dense.free_velocity + dense.inverse_mass * dense.G.transpose() * lambda;
     const std::vector<double> expected(v.begin(), v.end());
