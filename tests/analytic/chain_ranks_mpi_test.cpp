@@ -14,10 +14,6 @@ namespace {
 
 constexpr int kSteps = 50;
 
-CaseSettings settings_of(const std::string& yaml) {
-  return parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", ".");
-}
-
 /// Poses and twists by id.
 using Motion = std::map<GlobalId, BodyMotionState>;
 
@@ -81,7 +77,7 @@ void expect_close(const Bodies& bodies, const State& state, const Motion& refere
 }
 
 void expect_as_on_one_rank(const std::string& yaml) {
-  const CaseSettings settings = settings_of(yaml);
+  const CaseSettings settings = case_of(yaml);
   const Communicator comm = Communicator::world();
   Motion start, reference;
   {

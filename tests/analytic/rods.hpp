@@ -9,10 +9,6 @@
 
 namespace catena::test {
 
-inline std::string text_of(const Vec3& v) {
-  return "[" + text_of(v[0]) + ", " + text_of(v[1]) + ", " + text_of(v[2]) + "]";
-}
-
 /// Bodies and joints of a case, both numbered in the order in which they were added.
 struct Rods {
   struct Rod {

@@ -9,6 +9,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/stepper/stepper.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -19,13 +20,12 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr GlobalId kSpoilt = 38;
 
 CaseSettings touching_spheres() {
-  return parse_case(
-      "catena: 1\nname: test\nmaterials: {m: {friction: 0.5}}\n"
+  return test::case_of(
+      "materials: {m: {friction: 0.5}}\n"
       "bodies: [{name: floor, material: m, shape: {plane: {}}}]\n"
       "generators: [{lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, "
       "count: [4, 4, 4], spacing: 0.1999, origin: [0, 0, 0.1]}}]\n"
-      "time: {step: 2 ms, end: 1}\n",
-      "test.yaml", ".");
+      "time: {step: 2 ms, end: 1}\n");
 }
 
 using Spoil = void (*)(BodyMotionState&);

@@ -24,7 +24,7 @@ TEST(Overlap, IsPushedApartAtTheRecoverySpeedAndCountedAsRecoveryWork) {
   for (const std::string stepper : {"spook", "dvi"}) {
     for (const double distance : {0.0, 1e-9, 0.05, 0.15}) {  // 0: the same centre
       const auto sim =
-          test::simulate_on(Communicator::world(), overlapping_pair(distance, stepper));
+          test::simulate(Communicator::world(), overlapping_pair(distance, stepper));
 
       const StepReport& r = sim->step();
 
@@ -45,7 +45,7 @@ TEST(Overlap, IsPushedApartAtTheRecoverySpeedAndCountedAsRecoveryWork) {
 
 TEST(Overlap, OfAWholeLatticeOnOneSpotStaysFiniteAndSlow) {
   // 27 balls with centres within 1 mm
-  const auto sim = test::simulate_on(
+  const auto sim = test::simulate(
       Communicator::world(),
       "gravity: [0, 0, 0]\nmaterials: {m: {friction: 0.5}}\ncontact: {recovery_speed: 0.5}\n"
       "generators: [{lattice: {name: heap, material: m, shape: {sphere: {radius: 0.1}}, "
@@ -91,7 +91,7 @@ Vec3 force_on(const Simulation& sim, GlobalId id) {
 }
 
 TEST(HeavyBlock, OnSixHundredSpheresIsCarriedByForcesEqualToItsWeight) {
-  const auto sim = test::simulate_on(Communicator::world(), kLoadedSpheres);
+  const auto sim = test::simulate(Communicator::world(), kLoadedSpheres);
   const GlobalId block = 0;
   std::int64_t contacts = 0;
   Vec3 force = Vec3::Zero();

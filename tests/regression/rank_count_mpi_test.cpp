@@ -25,7 +25,7 @@ std::string case_of(const std::string& law, double friction, const std::string& 
 std::vector<test::BodyTwist> alone(const Communicator& comm, const std::string& yaml) {
   std::vector<std::byte> bytes;
   if (comm.rank() == 0) {
-    const auto sim = test::simulate_on(Communicator::self(), yaml);
+    const auto sim = test::simulate(Communicator::self(), yaml);
     const StepReport& report = sim->step();
     EXPECT_EQ(report.solve.status, SolveStatus::converged) << report.solve.reason;
     const std::vector<test::BodyTwist> twists = test::twists_by_id(*sim);
@@ -39,7 +39,7 @@ std::vector<test::BodyTwist> alone(const Communicator& comm, const std::string& 
 void expect_same_velocities(const std::string& yaml, std::int64_t least_contacts) {
   const Communicator comm = Communicator::world();
   const std::vector<test::BodyTwist> expected = alone(comm, yaml);
-  const auto sim = test::simulate_on(comm, yaml);
+  const auto sim = test::simulate(comm, yaml);
 
   const StepReport& report = sim->step();
 

@@ -9,17 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena::test {
 
 inline constexpr double kRadius = 0.1;  ///< of the spheres below, m
-
-/// A simulation of `yaml` (without the lines `catena: 1` and `name`) on `comm`.
-inline std::unique_ptr<Simulation> simulate_on(const Communicator& comm, const std::string& yaml) {
-  return std::make_unique<Simulation>(
-      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
-}
 
 /// Spheres of radius 0.1 m on a body-centred lattice in a bin that just holds them: two
 /// lattices of `count`, each sphere with up to 8 neighbours that it touches, overlaps or

@@ -22,7 +22,7 @@ std::string case_of(const std::string& law, int subdomains, int sweeps) {
 double kinetic_of_one(const Communicator& comm, const std::string& law) {
   double kinetic = 0.0;
   if (comm.rank() == 0) {
-    const auto sim = test::simulate_on(Communicator::self(), case_of(law, 1, 50));
+    const auto sim = test::simulate(Communicator::self(), case_of(law, 1, 50));
     for (int i = 0; i < 20; ++i) kinetic = sim->step().kinetic;
   }
   return comm.sum(kinetic);
@@ -32,7 +32,7 @@ TEST(Subdomains, OfManyMoveACollapsingPileAsOneDoes) {
   const Communicator comm = Communicator::world();
   for (const std::string law : {"coulomb", "ccp"}) {
     const double expected = kinetic_of_one(comm, law);
-    const auto sim = test::simulate_on(comm, case_of(law, number_of_subdomains(comm), 50));
+    const auto sim = test::simulate(comm, case_of(law, number_of_subdomains(comm), 50));
 
     double largest_ratio = 0.0;
     for (int i = 0; i < 20; ++i) {
@@ -60,7 +60,7 @@ TEST(Subdomains, ErrorFallsWithMoreSweeps) {
   double previous = std::numeric_limits<double>::infinity();
   for (const int sweeps : {10, 30, 100, 300}) {
     const auto sim =
-        test::simulate_on(comm, case_of("coulomb", number_of_subdomains(comm), sweeps));
+        test::simulate(comm, case_of("coulomb", number_of_subdomains(comm), sweeps));
     const Errors& e = sim->step().solve.errors;
     if (comm.rank() == 0) {
       std::printf("%d sweeps: energy %.3g J, natural map rms %.3g m/s\n", sweeps, e.energy,

@@ -9,8 +9,9 @@
 #include "chain_cases.hpp"
 #include "solvers/chain_elimination.hpp"
 #include "solvers/chain_model.hpp"
-#include "support/sanitized.hpp"
+#include "support/all_ranks.hpp"
 #include "support/dense_algebra.hpp"
+#include "support/sanitized.hpp"
 
 namespace catena {
 namespace {
@@ -60,10 +61,8 @@ Solved solve(const Communicator& comm, const ChainPart& whole, const std::vector
     x.assign(b.begin() + whole.row_begin[place(first)], b.begin() + whole.row_begin[place(end)]);
     chain.solve(x);
   }
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(x)));
   Solved solved;
-  solved.x.resize(bytes.size() / sizeof(double));
-  if (!bytes.empty()) std::memcpy(solved.x.data(), bytes.data(), bytes.size());
+  solved.x = test::all_of(comm, x);
   solved.raised = comm.sum(chain.report().raised);
   solved.grouping = chain.grouping();
   return solved;

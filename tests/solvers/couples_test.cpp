@@ -8,7 +8,7 @@
 #include "catena/solvers/gauss_seidel.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -20,20 +20,13 @@ using test::Solved;
 
 GaussSeidelSettings to_tolerance(double tolerance) {
   GaussSeidelSettings settings;
-  settings.stop.metric = Metric::energy;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = tolerance;
-  settings.stop.max_iterations = 20000;
+  settings.stop = test::stop_at(Metric::energy, tolerance, 20000);
   return settings;
 }
 
 GaussSeidelSettings sweeps(int n, Formulation formulation) {
   GaussSeidelSettings settings;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = 0.0;
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.max_iterations = n;
-  settings.stop.keep_best = false;
+  settings.stop = test::iterations(n);
   settings.formulation = formulation;
   return settings;
 }

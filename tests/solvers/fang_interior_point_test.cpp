@@ -14,7 +14,7 @@
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {

@@ -12,43 +12,29 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "catena/io/fclib.hpp"
 #include "catena/math/cone.hpp"
 #include "solvers/proximal_newton_rows.hpp"
 #include "support/dense_reference.hpp"
+#include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
 
 using test::Scene;
+using test::Solved;
 
 constexpr double kStep = 0.005;
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-};
-
 ProximalNewtonSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
   ProximalNewtonSettings settings;
-  settings.stop.metric = metric;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = tolerance;
+  settings.stop = test::stop_at(metric, tolerance);
   return settings;
 }
 
 Solved solve(const ConstraintProblem& problem, const ProximalNewtonSettings& settings) {
-  Solved s;
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_proximal_newton(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
-
-ConstraintProblem read(const std::string& name) {
-  FclibInfo info;
-  return read_fclib(Communicator::self(), CATENA_TEST_DATA "/fclib/" + name, info);
+  return test::solve_with(*make_proximal_newton(settings), problem);
 }
 
 void expect_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
@@ -211,7 +197,7 @@ TEST(ProximalNewton, VelocitiesAreThoseOfTheDenseReference) {
 TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
   for (const std::string name : {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test",
                                  "NESpheres_10_1", "Rover1040"}) {
-    const ConstraintProblem problem = read(name + ".hdf5");
+    const ConstraintProblem problem = test::fclib_problem(name + ".hdf5");
     const Solved s = solve(problem, to_tolerance(1e-10, Metric::siconos));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
@@ -222,7 +208,7 @@ TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
 }
 
 TEST(ProximalNewton, LimitsReturnAdmissibleImpulses) {
-  const ConstraintProblem problem = read("local_problem_test.hdf5");
+  const ConstraintProblem problem = test::fclib_problem("local_problem_test.hdf5");
   ProximalNewtonSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
   few.stop.max_iterations = 2;
   late.stop.time_limit = 0.0;
