@@ -49,18 +49,25 @@ TEST(Subdomains, OfManyMoveACollapsingPileAsOneDoes) {
           expected);
     }
     EXPECT_GT(last.contacts, 900) << law;
-    // 50 sweeps leave errors of 1e-3 J a step here, which the pile remembers
+    // 50 sweeps leave errors of 1e-3 J a step here, which the pile remembers: that it is the same
+    // step is seen where it is solved, below
     EXPECT_LT(largest_ratio, 0.25) << law;
     EXPECT_NEAR(last.kinetic / expected, 1.0, 0.15) << law;
   }
+}
+
+TEST(Subdomains, OfManyConvergeToTheVelocitiesOfOne) {
+  // a few spheres to each of 64; without friction, which takes too many sweeps to settle
+  test::expect_same_velocities(
+      test::solved_spheres("ccp", 0.0, "[6, 4, 4]"), 500,
+      {"parallel.subdomains=" + std::to_string(number_of_subdomains(Communicator::world()))});
 }
 
 TEST(Subdomains, ErrorFallsWithMoreSweeps) {
   const Communicator comm = Communicator::world();
   double previous = std::numeric_limits<double>::infinity();
   for (const int sweeps : {10, 30, 100, 300}) {
-    const auto sim =
-        test::simulate(comm, case_of("coulomb", number_of_subdomains(comm), sweeps));
+    const auto sim = test::simulate(comm, case_of("coulomb", number_of_subdomains(comm), sweeps));
     const Errors& e = sim->step().solve.errors;
     if (comm.rank() == 0) {
       std::printf("%d sweeps: energy %.3g J, natural map rms %.3g m/s\n", sweeps, e.energy,
