@@ -7,7 +7,7 @@
 
 #include "analytic/case_runner.hpp"
 #include "catena/partition/balance.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena::test {
 namespace {
@@ -33,9 +33,9 @@ class DealtRun {
     for (std::size_t i = 0; i < part.size(); ++i)
       part[i] = static_cast<int>(bodies_.constants[i].id % comm.size());
     migrate(comm, bodies_, state_, part, comm.size());
-    stepper_ = std::make_unique<Stepper>(comm, model_,
-                                         StepperSettings{settings.time.stepper, settings.time.step},
-                                         make_gauss_seidel(settings.solver.gauss_seidel));
+    stepper_ = std::make_unique<SemiImplicitStepper>(
+        comm, model_, StepperSettings{settings.time.stepper, settings.time.step},
+        make_gauss_seidel(settings.solver.gauss_seidel));
   }
 
   const StepReport& step() { return stepper_->step(bodies_, state_); }
@@ -46,7 +46,7 @@ class DealtRun {
   Model model_;
   Bodies bodies_;
   State state_;
-  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<SemiImplicitStepper> stepper_;
 };
 
 struct Difference {

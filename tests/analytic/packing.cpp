@@ -89,9 +89,9 @@ void Packing::place_spheres() {
 
 void Packing::press(int steps, double carry, int sweeps, double free_radius, bool convex) {
   if (convex) model_.contact.law = ContactLaw::ccp;
-  stepper_ = std::make_unique<Stepper>(Communicator::self(), model_,
-                                       StepperSettings{StepperKind::spook, kStep, true},
-                                       solver_with(sweeps));
+  stepper_ = std::make_unique<SemiImplicitStepper>(Communicator::self(), model_,
+                                                   StepperSettings{StepperKind::spook, kStep, true},
+                                                   solver_with(sweeps));
   for (int i = 0; i < steps; ++i) {
     for (BodyMotionState& body : state_.body) {
       const Vec3& x = body.pose.p;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena::test {
 
@@ -58,7 +58,7 @@ class Packing {
   Model model_;
   Bodies bodies_;
   State state_;
-  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<SemiImplicitStepper> stepper_;
 };
 
 /// Volume of the intersection of two balls with radii R and r whose centres are d apart.

@@ -34,14 +34,14 @@ void compare_with_one_rank(const test::Scene& scene, const test::Owner& owner) {
   std::vector<double> v(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
   std::vector<double> w(mine.size()), r(mine.size()), y(mine.size());
   op.velocities(mine, v);
-  op.slips(v, mine, w);
-  op.free_slips(r);
+  op.residual_velocities(v, mine, w);
+  op.free_residual(r);
   op.multiply(mine, y);
   std::vector<double> v1(static_cast<std::size_t>(scene.n_dofs())), w1(x.size()), r1(x.size()),
       y1(x.size());
   op_one.velocities(x, v1);
-  op_one.slips(v1, x, w1);
-  op_one.free_slips(r1);
+  op_one.residual_velocities(v1, x, w1);
+  op_one.free_residual(r1);
   op_one.multiply(x, y1);
 
   expect_near(test::gather_velocities(local, v), v1);
@@ -200,12 +200,12 @@ TEST(DistributedAssembledOperator, EqualsOneRank) {
   check_problem(part);
   const std::vector<double> x = test::wave(one.n_rows());
   std::vector<double> w1(x.size());
-  DelassusOperator(one).slips({}, x, w1);
+  DelassusOperator(one).residual_velocities({}, x, w1);
   const Index first = 3 * static_cast<Index>(comm.rank() * (one.n_rows() / 3) / comm.size());
   const std::vector<double> mine(x.begin() + first, x.begin() + first + part.n_rows());
   std::vector<double> w(mine.size());
 
-  DelassusOperator(part).slips({}, mine, w);
+  DelassusOperator(part).residual_velocities({}, mine, w);
 
   for (std::size_t i = 0; i < w.size(); ++i)
     EXPECT_NEAR(w[i], w1[static_cast<std::size_t>(first) + i], 1e-13);

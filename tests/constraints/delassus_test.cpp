@@ -45,8 +45,8 @@ TEST_P(DelassusOfRandomProblems, VelocitiesAndSlipsFollowTheirDefinitions) {
   DelassusOperator op(problem_);
   op.velocities(x, v);
   op.velocity_changes(x, dv);
-  op.slips(v, x, w);
-  op.free_slips(r);
+  op.residual_velocities(v, x, w);
+  op.free_residual(r);
 
   const Eigen::Map<const Eigen::VectorXd> lambda(x.data(), problem_.n_rows());
   const Eigen::VectorXd changes = dense_.inverse_mass * dense_.G.transpose() * lambda;
@@ -92,7 +92,7 @@ TEST(Delassus, PrescribedMotionCountsInTheFreeSlips) {
   const ConstraintProblem problem = test::whole(scene);
   std::vector<double> r(3);
 
-  DelassusOperator(problem).free_slips(r);
+  DelassusOperator(problem).free_residual(r);
 
   EXPECT_DOUBLE_EQ(r[0], -2.0);
   EXPECT_DOUBLE_EQ(r[1], 0.0);
@@ -119,8 +119,8 @@ TEST(AssembledProblem, HasTheSameOperatorAndFreeSlips) {
   std::vector<double> w(x.size()), w_assembled(x.size());
   DelassusOperator op(problem), op_assembled(assembled);
   op.velocities(x, v);
-  op.slips(v, x, w);
-  op_assembled.slips({}, x, w_assembled);
+  op.residual_velocities(v, x, w);
+  op_assembled.residual_velocities({}, x, w_assembled);
   std::vector<double> block(9), block_assembled(9);
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(w[i], w_assembled[i], 1e-13);
   for (Index k = 0; k < problem.n_blocks(); ++k) {

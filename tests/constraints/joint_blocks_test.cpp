@@ -12,7 +12,7 @@ using namespace test;
 
 struct Made {
   GeneralBlocks blocks;
-  std::vector<JointBlock> list;
+  std::vector<JointBlockRef> list;
 };
 
 Made blocks_of(const Scene& s, StepperKind kind = StepperKind::spook, double time = 0.0,
@@ -186,7 +186,7 @@ TEST(JointLimits, MayBeReachedByTheEndOfTheStepAndAreLeftOutFarAway) {
   const Made lower = world_blocks(s);
 
   ASSERT_EQ(lower.blocks.size(), 2);
-  EXPECT_EQ(lower.list[1].part, JointPart::limit);
+  EXPECT_EQ(lower.list[1].part, JointRowKind::limit);
   EXPECT_EQ(lower.list[1].joint, 3);
   EXPECT_EQ(lower.blocks.kind[1], BlockKind::unilateral);
   EXPECT_EQ(lower.blocks.name[1], 5);
@@ -262,7 +262,7 @@ TEST(JointMotors, WithoutBoundAreRowsOfTheJointAndWithOneBoxed) {
   const Made bounded = world_blocks(s);
   ASSERT_EQ(bounded.blocks.size(), 2);
   EXPECT_EQ(bounded.blocks.row_begin[1], 5);
-  EXPECT_EQ(bounded.list[1].part, JointPart::motor);
+  EXPECT_EQ(bounded.list[1].part, JointRowKind::motor);
   EXPECT_EQ(bounded.blocks.kind[1], BlockKind::boxed);
   EXPECT_EQ(bounded.blocks.q[5], 1.5);
   EXPECT_DOUBLE_EQ(bounded.blocks.lower[5], -0.12);
@@ -336,7 +336,7 @@ TEST(JointFriction, IsABoxedRowOfTheVelocityAlongItsAxis) {
 
   ASSERT_EQ(made.blocks.size(), 3);
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(made.list[i + 1].part, JointPart::friction);
+    EXPECT_EQ(made.list[i + 1].part, JointRowKind::friction);
     EXPECT_EQ(made.list[i + 1].axis, i);
     EXPECT_EQ(made.blocks.kind[i + 1], BlockKind::boxed);
     EXPECT_EQ(made.blocks.q[4 + i], 0.0);
@@ -361,12 +361,12 @@ TEST(JointBlocks, StandInTheOrderRowsLimitMotorFriction) {
 
   const Made made = blocks_of(s);
 
-  const std::array<std::pair<JointPart, int>, 6> expected = {{{JointPart::rows, 0},
-                                                              {JointPart::limit, 0},
-                                                              {JointPart::limit, 1},
-                                                              {JointPart::motor, 1},
-                                                              {JointPart::friction, 0},
-                                                              {JointPart::friction, 1}}};
+  const std::array<std::pair<JointRowKind, int>, 6> expected = {{{JointRowKind::rows, 0},
+                                                                 {JointRowKind::limit, 0},
+                                                                 {JointRowKind::limit, 1},
+                                                                 {JointRowKind::motor, 1},
+                                                                 {JointRowKind::friction, 0},
+                                                                 {JointRowKind::friction, 1}}};
   ASSERT_EQ(made.list.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(made.list[i].part, expected[i].first) << i;
@@ -386,7 +386,7 @@ TEST(JointBlocks, MakeASoundProblemOfAllTypesBesideContacts) {
   contact.tangent = Vec3::UnitX();
   contact.arm_a = contact.arm_b = Vec3(0.1, 0.2, 0.3);
   Random random(38);
-  std::vector<JointBlock> made;
+  std::vector<JointBlockRef> made;
   for (int type = 0; type < 14; ++type) {
     if (type % 5 == 1) add_contact_block(contact, 0.1, -1.0, problem.blocks);
     Scene s = scene_of(static_cast<JointType>(type), random, {0.1, 0.2, 0.3});

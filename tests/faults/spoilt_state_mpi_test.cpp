@@ -8,7 +8,7 @@
 
 #include "catena/partition/balance.hpp"
 #include "catena/simulation/case.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {
@@ -40,8 +40,8 @@ std::string message_of(const Spoil spoil) {
   generate_bodies(settings, comm, model, bodies, state);
   state.subdomain.assign(bodies.constants.size(), 0);
   migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
-  Stepper stepper(comm, model, {settings.time.stepper, settings.time.step, true},
-                  make_gauss_seidel(settings.solver.gauss_seidel));
+  SemiImplicitStepper stepper(comm, model, {settings.time.stepper, settings.time.step, true},
+                              make_gauss_seidel(settings.solver.gauss_seidel));
   stepper.step(bodies, state);  // a sound one first: there are impulses to start from
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     if (bodies.constants[i].id == kSpoilt) spoil(state.body[i]);

@@ -11,7 +11,7 @@
 #include "catena/base/random.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "catena/partition/state_hash.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "support/first_ranks.hpp"
 
 namespace catena {
@@ -103,7 +103,7 @@ struct Scene {
     state.inflow = {{7, 0.25, 3, 1}, {9, 0.5, 0, 0}};
     state.outflow = {4, 5, 6};
     state.flow = {16, 15, 2.5, 2.25};
-    state.balance.patience = 3.0;
+    state.balance.split_price_factor = 3.0;
     notes.config = "catena: 1\nname: test\n";
     notes.provenance = {{"version", "0"}, {"command_line", "catena run"}};
     notes.n_parts = 6;

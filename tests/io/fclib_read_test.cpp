@@ -10,7 +10,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
-#include "io/fclib_file.hpp"
+#include "io/fclib/file.hpp"
 
 namespace catena {
 namespace {
@@ -57,7 +57,7 @@ TEST(ReadFclib, OperatorEqualsNumpysOnEveryPublicProblem) {
     std::vector<double> v(static_cast<std::size_t>(problem.bodies.n_dofs()));
     std::vector<double> w(lambda.size());
     op.velocities(lambda, v);
-    op.slips(v, lambda, w);
+    op.residual_velocities(v, lambda, w);
 
     double scale = 0.0;
     for (const double x : expected) scale = std::max(scale, std::abs(x));

@@ -12,7 +12,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "support/hand_problems.hpp"
 #include "support/scene.hpp"
 
@@ -84,7 +84,7 @@ std::vector<double> slips_of(const test::Scene& scene, const std::vector<double>
   std::vector<double> v(static_cast<std::size_t>(problem.bodies.n_dofs()));
   std::vector<double> w(lambda.size());
   op.velocities(lambda, v);
-  op.slips(v, lambda, w);
+  op.residual_velocities(v, lambda, w);
   return w;
 }
 
@@ -154,7 +154,7 @@ TEST_P(WriteFclib, ReadBackItHasTheSameOperatorAndFreeSlip) {
   std::vector<double> v(static_cast<std::size_t>(read.bodies.n_dofs()));
   std::vector<double> w(lambda.size());
   op.velocities(lambda, v);
-  op.slips(v, lambda, w);
+  op.residual_velocities(v, lambda, w);
   double scale = 0.0;
   for (const double x : expected) scale = std::max(scale, std::abs(x));
   for (std::size_t i = 0; i < w.size(); ++i)

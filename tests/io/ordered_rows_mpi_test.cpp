@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "io/columns.hpp"
-#include "io/ordered_rows.hpp"
+#include "io/hdf5/columns.hpp"
+#include "io/hdf5/ordered_rows.hpp"
 
 namespace catena {
 namespace {

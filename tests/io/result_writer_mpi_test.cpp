@@ -15,8 +15,8 @@
 #include "catena/base/error.hpp"
 #include "catena/io/info.hpp"
 #include "catena/io/result_writer.hpp"
-#include "io/hdf5_file.hpp"
-#include "io/result_directory.hpp"
+#include "io/hdf5/file.hpp"
+#include "io/result/directory.hpp"
 
 namespace catena {
 namespace {

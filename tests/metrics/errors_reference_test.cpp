@@ -160,7 +160,7 @@ TEST(ErrorsReference, ProblemsHaveThePythonOperator) {
     const ConstraintProblem problem = test::whole(c.scene);
     const std::vector<double> n = assemble_dense(problem);
     std::vector<double> r(c.r.size());
-    DelassusOperator(problem).free_slips(r);
+    DelassusOperator(problem).free_residual(r);
     for (std::size_t i = 0; i < n.size(); ++i) EXPECT_NEAR(n[i], c.n[i], 1e-13);
     for (std::size_t i = 0; i < r.size(); ++i) EXPECT_NEAR(r[i], c.r[i], 1e-13);
   }

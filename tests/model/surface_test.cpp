@@ -1,14 +1,14 @@
-#include "catena/model/surface.hpp"
-
 #include <gtest/gtest.h>
+
+#include "catena/model/triangle_mesh.hpp"
 
 namespace catena {
 namespace {
 
 /// A closed tetrahedron, each triangle with vertices of its own as an STL has them.
-Surface soup() {
+TriangleMesh soup() {
   const Vec3 p[4] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-  Surface s;
+  TriangleMesh s;
   for (const auto& t : {std::array{0, 2, 1}, {0, 1, 3}, {0, 3, 2}, {1, 2, 3}}) {
     const auto n = static_cast<std::int32_t>(s.vertices.size());
     for (const int k : t) s.vertices.push_back(p[k]);
@@ -18,7 +18,7 @@ Surface soup() {
 }
 
 TEST(Surface, EqualVerticesBecomeOneAndUnusedOnesGo) {
-  Surface s = soup();
+  TriangleMesh s = soup();
   s.vertices.emplace_back(9, 9, 9);
 
   weld(s);
@@ -29,7 +29,7 @@ TEST(Surface, EqualVerticesBecomeOneAndUnusedOnesGo) {
 }
 
 TEST(Surface, AClosedOneHasANeighbourAcrossEveryEdge) {
-  Surface s = soup();
+  TriangleMesh s = soup();
   weld(s);
 
   const SurfaceEdges edges = edges_of(s);
@@ -46,12 +46,12 @@ TEST(Surface, AClosedOneHasANeighbourAcrossEveryEdge) {
 }
 
 TEST(Surface, HolesInvertedFacesAndFinsAreCounted) {
-  Surface hole = soup(), inverted = soup(), fin = soup();
+  TriangleMesh hole = soup(), inverted = soup(), fin = soup();
   hole.triangles.pop_back();
   std::swap(inverted.triangles[2][0], inverted.triangles[2][1]);
   fin.vertices.emplace_back(5, 5, 5);
   fin.triangles.push_back({0, 1, 12});
-  for (Surface* s : {&hole, &inverted, &fin}) weld(*s);
+  for (TriangleMesh* s : {&hole, &inverted, &fin}) weld(*s);
 
   EXPECT_EQ(edges_of(hole).open.count, 3);
   EXPECT_EQ(edges_of(inverted).disagreed.count, 3);
@@ -63,7 +63,7 @@ TEST(Surface, HolesInvertedFacesAndFinsAreCounted) {
 }
 
 TEST(Surface, TrianglesWithoutAreaAreDroppedAndSliversStay) {
-  Surface s;
+  TriangleMesh s;
   s.vertices = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {1, 1e-9, 0}};
   s.triangles = {{0, 1, 2}, {0, 0, 1}, {0, 3, 2}};
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "catena/partition/contact_search.hpp"
+#include "catena/search/contact_search.hpp"
 #include "support/all_ranks.hpp"
 #include "support/error_of.hpp"
 #include "support/shapes.hpp"

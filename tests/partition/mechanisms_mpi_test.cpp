@@ -130,25 +130,25 @@ TEST(MechanismsOverRanks, RingAndTreesDealtRoundRobinTakeFewRounds) {
   }
 }
 
-struct Dealt {
+struct AssignedBlock {
   std::vector<JointEdge> edges;
   std::vector<JointPlace> places;
-  JointDeal deal;
+  JointAssignment deal;
 };
 
-Dealt deal_of(const Communicator& comm, const JointGraph& graph, const Dealing& dealing,
-              std::int64_t split) {
-  Dealt d;
+AssignedBlock deal_of(const Communicator& comm, const JointGraph& graph, const Dealing& dealing,
+                      std::int64_t split) {
+  AssignedBlock d;
   d.edges = share(comm, graph, dealing);
   d.places = find_mechanisms(comm, d.edges);
   std::vector<char> as_chain;
   for (const JointPlace& p : d.places) as_chain.push_back(p.kind == MechanismKind::chain);
-  d.deal = deal_joints(comm, d.edges, d.places, as_chain, split);
+  d.deal = assign_joints(comm, d.edges, d.places, as_chain, split);
   return d;
 }
 
 /// Values of all ranks' joints by place in the row.
-std::vector<std::int64_t> by_place(const Communicator& comm, const Dealt& d,
+std::vector<std::int64_t> by_place(const Communicator& comm, const AssignedBlock& d,
                                    const std::function<std::int64_t(std::size_t)>& value) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(d.deal.first.back()), 0);
   for (std::size_t j = 0; j < d.edges.size(); ++j)
@@ -163,7 +163,7 @@ TEST(DealOfJoints, ChainsStandOneAfterAnotherAndRanksHoldContiguousParts) {
   graph.shuffle(5);
   for (const Dealing& dealing : kDealings) {
     for (const std::int64_t split : {1, 10, 500}) {
-      const Dealt d = deal_of(comm, graph, dealing, split);
+      const AssignedBlock d = deal_of(comm, graph, dealing, split);
       EXPECT_EQ(d.deal.first.size(), static_cast<std::size_t>(comm.size()) + 1);
       EXPECT_EQ(d.deal.first.front(), 0);
       EXPECT_TRUE(std::is_sorted(d.deal.first.begin(), d.deal.first.end()));
@@ -198,7 +198,7 @@ TEST(DealOfJoints, PartsOfALongChainCostTheSame) {
   graph.chain(6000, true, false);
   for (JointEdge& edge : graph.edges) edge.rows = edge.key < 3000 ? 5 : 3;
   for (const Dealing& dealing : kDealings) {
-    const Dealt d = deal_of(comm, graph, dealing, 500);
+    const AssignedBlock d = deal_of(comm, graph, dealing, 500);
     const auto cost = by_place(comm, d, [&](std::size_t j) {
       const std::int64_t rows = d.edges[j].rows;
       return rows * rows * rows;
@@ -221,7 +221,7 @@ TEST(DealOfJoints, ManyEqualChainsStayWhereTheyAre) {
     for (std::size_t j = graph.edges.size() - 10; j < graph.edges.size(); ++j)
       graph.edges[j].rows = 3;
   }
-  const Dealt d = deal_of(comm, graph, kDealings[0], 500);
+  const AssignedBlock d = deal_of(comm, graph, kDealings[0], 500);
   for (const int rank : d.deal.rank) EXPECT_EQ(rank, comm.rank());
 }
 
@@ -235,7 +235,7 @@ TEST(DealOfJoints, OtherMechanismsGoWholeToTheRankThatHoldsMost) {
   const Dealing mostly_on_1 = [](std::size_t i, std::size_t, int n) {
     return i % 4 == 0 ? n - 1 : 1 % n;
   };
-  const Dealt d = deal_of(comm, graph, mostly_on_1, 500);
+  const AssignedBlock d = deal_of(comm, graph, mostly_on_1, 500);
   for (const int rank : d.deal.rank) EXPECT_EQ(rank, 1 % comm.size());
   for (const std::int64_t place : d.deal.place) EXPECT_EQ(place, -1);
   EXPECT_EQ(d.deal.first.back(), 0);
@@ -243,7 +243,7 @@ TEST(DealOfJoints, OtherMechanismsGoWholeToTheRankThatHoldsMost) {
   JointGraph pair;
   pair.ring(2);
   const Dealing ends = [](std::size_t i, std::size_t, int n) { return i == 0 ? n - 1 : 0; };
-  const Dealt e = deal_of(comm, pair, ends, 500);
+  const AssignedBlock e = deal_of(comm, pair, ends, 500);
   for (const int rank : e.deal.rank) EXPECT_EQ(rank, 0);
 }
 

@@ -121,7 +121,7 @@ TEST(Mechanisms, NoJointsAreNoMechanisms) {
   EXPECT_TRUE(find_mechanisms(Communicator::self(), {}).empty());
   const MechanismCount count = count_mechanisms(Communicator::self(), {});
   EXPECT_EQ(count.joints + count.chains + count.trees + count.rings + count.looped, 0);
-  const JointDeal deal = deal_joints(Communicator::self(), {}, {}, {});
+  const JointAssignment deal = assign_joints(Communicator::self(), {}, {}, {});
   EXPECT_EQ(deal.first, (std::vector<std::int64_t>{0, 0}));
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "partition/cell_graph.hpp"
+#include "partition/graph/cell_graph.hpp"
 
 namespace catena::partition_detail {
 namespace {

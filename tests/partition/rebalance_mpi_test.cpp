@@ -82,7 +82,7 @@ TEST(SplitPays, BetweenLooksOnceAsMuchWasLostAsItCosts) {
   EXPECT_FALSE(split_pays(sums, settings, 2, false));
   sums.lost = 1.01 * price(sums);
   EXPECT_TRUE(split_pays(sums, settings, 2, false));
-  sums.patience = 2.0;
+  sums.split_price_factor = 2.0;
   EXPECT_FALSE(split_pays(sums, settings, 2, false)) << "the last split was of no use";
 }
 
@@ -131,13 +131,13 @@ TEST(RebalanceIfItPays, MovesTheLeastThatEvensOutTwoPartsAndThenNothing) {
   // dearer than what is to be gained, by far and by a little
   BalanceSettings dear;
   dear.move_price = 1e12;
-  const BalanceLook too_dear = look(dear);
+  const RebalanceDecision too_dear = look(dear);
   const WorkSize size{sums.bodies, sums.rows, dear.max_graph, comm.size()};
   dear.move_price = 1.001 * too_dear.gain / price_of_move(size);
-  const BalanceLook a_bit_too_dear = look(dear);
-  const BalanceLook moving = look({});
+  const RebalanceDecision a_bit_too_dear = look(dear);
+  const RebalanceDecision moving = look({});
 
-  for (const BalanceLook& kept : {too_dear, a_bit_too_dear}) {
+  for (const RebalanceDecision& kept : {too_dear, a_bit_too_dear}) {
     EXPECT_FALSE(kept.taken);
     EXPECT_EQ(kept.quality.moved, 0);
     EXPECT_EQ(kept.gain, moving.gain);
@@ -152,10 +152,10 @@ TEST(RebalanceIfItPays, MovesTheLeastThatEvensOutTwoPartsAndThenNothing) {
   const double least = 0.5 * 960.0 * comm.size() / 2.0;
   EXPECT_GE(static_cast<double>(moving.quality.moved), 0.8 * least);
   EXPECT_LE(static_cast<double>(moving.quality.moved), 1.25 * least);
-  const BalanceLook staying = look({});
+  const RebalanceDecision staying = look({});
   EXPECT_FALSE(staying.taken);
   EXPECT_EQ(staying.quality.moved, 0);
-  EXPECT_EQ(sums.patience, 2.0);
+  EXPECT_EQ(sums.split_price_factor, 2.0);
   EXPECT_EQ(sums.lost, 0.0);
 }
 
@@ -173,7 +173,7 @@ TEST(RebalanceIfItPays, BodiesOfARankWhoseClockRunsTwiceAsLongWeighTwice) {
   settings.move_price = 0.0;
 
   const ContactSet contacts = test::contacts_of(comm, lattice, scene);
-  const BalanceLook look =
+  const RebalanceDecision look =
       rebalance_if_it_pays(comm, scene.bodies, scene.state, contacts, settings, rate);
 
   EXPECT_NEAR(look.imbalance, 2.0 * comm.size() / (comm.size() + 1.0), 0.15);

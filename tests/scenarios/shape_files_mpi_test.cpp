@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "catena/math/rotation.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "scenarios/shape_cases.hpp"
 #include "support/all_ranks.hpp"
 

@@ -8,7 +8,7 @@
 #include "catena/base/error.hpp"
 #include "catena/io/result_writer.hpp"
 #include "catena/scenarios/scene.hpp"
-#include "io/hdf5_file.hpp"
+#include "io/hdf5/file.hpp"
 #include "scenarios/body_records.hpp"
 #include "support/all_ranks.hpp"
 

@@ -1,5 +1,5 @@
 // Advice names what was measured out of the ordinary, the gravest first.
-#include "simulation/advice.hpp"
+#include "simulation/diagnosis/advice.hpp"
 
 #include <gtest/gtest.h>
 

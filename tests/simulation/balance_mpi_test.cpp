@@ -36,7 +36,7 @@ Course run(const std::string& rebalance_steps) {
     busiest += sums.largest_work;
     even += sums.mean_work;
     course.largest = std::max(course.largest, sim.imbalance());
-    const BalanceLook& look = sim.last_look();
+    const RebalanceDecision& look = sim.last_look();
     if (look.step == told || !look.taken) continue;
     told = look.step;
     ++course.moves;

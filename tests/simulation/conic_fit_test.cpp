@@ -1,6 +1,6 @@
 // The least squares fit over cones meets the conditions of its minimum, and finds a zero residual
 // exactly where one exists.
-#include "simulation/conic_fit.hpp"
+#include "simulation/diagnosis/conic_fit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "simulation/contradiction.hpp"
-#include "simulation/post_mortem.hpp"
+#include "simulation/diagnosis/contradiction.hpp"
+#include "simulation/diagnosis/post_mortem.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "catena/math/cone.hpp"
-#include "simulation/post_mortem.hpp"
+#include "simulation/diagnosis/post_mortem.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {

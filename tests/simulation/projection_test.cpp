@@ -24,7 +24,8 @@ CaseSettings net(const std::string& joints, const std::string& solver) {
       solver + "\n");
 }
 
-/// Tension as it is: with its guard a net is nowhere so far off that a move would not help.
+/// GeometricStiffness as it is: with its guard a net is nowhere so far off that a move would not
+/// help.
 const std::string kUnguarded = "{joints: {geometric_stiffness: false";
 
 struct Watched {

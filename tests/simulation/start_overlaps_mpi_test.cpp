@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "catena/simulation/start_check.hpp"
-#include "simulation/start_overlaps.hpp"
+#include "simulation/diagnosis/start_overlaps.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {

@@ -11,8 +11,8 @@
 #include "catena/base/random.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "solvers/choose_kernels.hpp"
-#include "solvers/sweep_plan.hpp"
+#include "solvers/gauss_seidel/simd/dispatch.hpp"
+#include "solvers/gauss_seidel/sweep_order.hpp"
 
 namespace catena {
 namespace {

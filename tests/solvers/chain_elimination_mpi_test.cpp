@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "chain_cases.hpp"
-#include "solvers/chain_elimination.hpp"
-#include "solvers/chain_model.hpp"
+#include "solvers/joints/chain/chain_factor.hpp"
+#include "solvers/joints/chain/cost.hpp"
 #include "support/all_ranks.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/sanitized.hpp"

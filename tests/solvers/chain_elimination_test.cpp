@@ -1,14 +1,13 @@
 // Chains on one rank: counts, accuracy, redundant rows.
-#include "solvers/chain_elimination.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "chain_cases.hpp"
-#include "solvers/chain_kernels.hpp"
-#include "solvers/chain_model.hpp"
+#include "solvers/joints/chain/block_kernels.hpp"
+#include "solvers/joints/chain/chain_factor.hpp"
+#include "solvers/joints/chain/cost.hpp"
 #include "support/sanitized.hpp"
 
 namespace catena {

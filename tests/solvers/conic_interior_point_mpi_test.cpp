@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "solvers/conic_interior_point.hpp"
+#include "solvers/interior_point/conic_interior_point.hpp"
 #include "support/hand_problems.hpp"
 
 namespace catena {

@@ -1,4 +1,4 @@
-#include "solvers/conic_interior_point.hpp"
+#include "solvers/interior_point/conic_interior_point.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
 #include "catena/solvers/dantzig.hpp"
-#include "solvers/components.hpp"
 #include "solvers/dantzig_cases.hpp"
+#include "solvers/pivoting/components.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 
@@ -287,7 +287,7 @@ TEST(DantzigComponents, TheLimitOnRowsIsThatOfAComponent) {
   Scene scene;
   scene.law = ContactLaw::box;
   scene.add_prescribed();
-  const int n = kMostDantzigRows / 3 + 7;
+  const int n = kMaxDantzigRows / 3 + 7;
   for (int k = 0; k < n; ++k) add_falling_point(Vec3(3.0, 0.0, -1.0 - 1e-4 * k), 0.3, scene);
 
   const Solved s = solve(whole(scene), DantzigSettings{});

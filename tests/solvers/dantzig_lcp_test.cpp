@@ -1,7 +1,5 @@
 // The bounded LCP by pivoting: against trying all sets, on random, contact-like and degenerate
 // problems, with block pivots and without; and its factor.
-#include "solvers/dantzig_lcp.hpp"
-
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -11,6 +9,7 @@
 #include <optional>
 
 #include "catena/base/random.hpp"
+#include "solvers/pivoting/bounded_lcp.hpp"
 #include "support/dense_algebra.hpp"
 
 namespace catena {

@@ -9,7 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "solvers/dantzig_cases.hpp"
-#include "solvers/dantzig_rows.hpp"
+#include "solvers/pivoting/sparse_operator.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
-#include "solvers/fang_interior_point.hpp"
-#include "solvers/fang_interior_point_rows.hpp"
+#include "solvers/interior_point/fang/delassus_entries.hpp"
+#include "solvers/interior_point/fang/fang_interior_point.hpp"
 #include "support/all_ranks.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"

@@ -1,5 +1,5 @@
 // [F14]'s interior point on one rank: its constraints, its linear systems, its solutions.
-#include "solvers/fang_interior_point.hpp"
+#include "solvers/interior_point/fang/fang_interior_point.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
-#include "solvers/fang_interior_point_linear.hpp"
+#include "solvers/interior_point/fang/stage_system.hpp"
 #include "solvers/solve_watch.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"

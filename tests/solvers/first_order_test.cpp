@@ -8,7 +8,7 @@
 
 #include "catena/solvers/apgd.hpp"
 #include "catena/solvers/jacobi.hpp"
-#include "solvers/first_order_rows.hpp"
+#include "solvers/first_order/scaled_problem.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/fclib_problem.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "catena/solvers/interior_point.hpp"
-#include "solvers/proximal_newton.hpp"
+#include "solvers/newton/proximal_newton.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
 

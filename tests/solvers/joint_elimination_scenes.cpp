@@ -72,7 +72,7 @@ void MechanismMaker::finish(std::size_t rows, double compliance, std::int64_t na
   }
 }
 
-DenseJoints::DenseJoints(const JointBlocks& joints) {
+DenseJoints::DenseJoints(const MechanismRows& joints) {
   const ProblemBodies& bodies = joints.bodies;
   const GeneralBlocks& blocks = joints.blocks;
   inverse_mass.setZero(bodies.n_dofs(), bodies.n_dofs());

@@ -4,12 +4,12 @@
 #include <random>
 #include <vector>
 
-#include "solvers/joint_blocks.hpp"
+#include "solvers/joints/elimination.hpp"
 #include "support/dense_algebra.hpp"
 
 namespace catena::test {
 
-/// Builds JointBlocks: rigid bodies of any mass at any place, joints by their axes.
+/// Builds MechanismRows: rigid bodies of any mass at any place, joints by their axes.
 class MechanismMaker {
  public:
   explicit MechanismMaker(unsigned seed) : random_(seed) {}
@@ -29,7 +29,7 @@ class MechanismMaker {
   /// Random rows on any bodies, dense ones too.
   void rows(const std::vector<Index>& bodies, std::size_t n, double compliance = 0.0);
 
-  JointBlocks made;
+  MechanismRows made;
   std::vector<Vec3> centre;
 
  private:
@@ -40,7 +40,7 @@ class MechanismMaker {
 /// G and M^-1 as dense matrices, written down from the blocks.
 struct DenseJoints {
   Eigen::MatrixXd g, inverse_mass, a;
-  explicit DenseJoints(const JointBlocks& joints);
+  explicit DenseJoints(const MechanismRows& joints);
 
   Eigen::VectorXd root() const;
   /// A with unit diagonal.

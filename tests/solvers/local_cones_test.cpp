@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "solvers/choose_kernels.hpp"
-#include "solvers/first_order_kernels.hpp"
-#include "solvers/local_solve.hpp"
-#include "solvers/wide_contact.hpp"
+#include "solvers/first_order/contact_groups.hpp"
+#include "solvers/gauss_seidel/local_solve.hpp"
+#include "solvers/gauss_seidel/rolling_contact.hpp"
+#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "support/cone_distance.hpp"
 #include "support/sanitized.hpp"
 
@@ -214,13 +214,13 @@ TEST(LocalCones, NoKernelOfSpheresLeavesTheCone) {
   }
 }
 
-/// What an ArmBatch asks for where it does not solve a contact itself.
+/// What an GeneralContactBatch asks for where it does not solve a contact itself.
 void solve_one(const void* context, const double* d, const double* w, const double* lambda,
                double friction, double* z) {
   Mat3 full;
   full << d[0], d[1], d[2], d[1], d[3], d[4], d[2], d[4], d[5];
   const Vec3 solved =
-      solve_contact(*static_cast<const LocalRules*>(context), make_contact_block(full),
+      solve_contact(*static_cast<const LocalSolveOptions*>(context), make_contact_block(full),
                     {w[0], w[1], w[2]}, {lambda[0], lambda[1], lambda[2]}, friction);
   std::copy_n(solved.data(), 3, z);
 }
@@ -247,14 +247,14 @@ struct Arms {
       for (int i = 0; i < 6; ++i) c.d[i][lane] = packed[i];
     }
   }
-  ArmBatch c{};
+  GeneralContactBatch c{};
   std::array<BodyLine, 2 * kLanes + 1> lines{};
   std::array<InertiaLine, 2 * kLanes + 1> inertia{};
 };
 
 TEST(LocalCones, NoKernelOfArmsLeavesTheCone) {
   const std::uint64_t batches = samples(80000, 1000000) / kLanes;
-  const LocalRules rules;
+  const LocalSolveOptions rules;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
     const Arms start(batch);
     for (const KernelPath path : paths()) {
@@ -323,11 +323,11 @@ TEST(LocalCones, NoLocalSolveLeavesTheConeOfAWideContact) {
           for (Eigen::Index e = 0; e < a.size(); ++e) a.data()[e] = draw.pm1();
           const Eigen::MatrixXd d =
               a * a.transpose() + 1e-3 * Eigen::MatrixXd::Identity(view.rows, view.rows);
-          const WideContact contact = make_wide_contact(view, {d.data(), m * m});
+          const RollingContact contact = make_wide_contact(view, {d.data(), m * m});
           const auto relative_of = [&](const std::vector<double>& lambda) {
             Outside out;
             std::array<double, 6> rows{};
-            const std::array<int, 6> place = full_places(view);
+            const std::array<int, 6> place = standard_row_slots(view);
             for (std::size_t r = 0; r < 6; ++r)
               if (place[r] >= 0) rows[r] = lambda[static_cast<std::size_t>(place[r])];
             add_contact_rows(law, rows, {view.friction, view.rolling, view.spinning}, 0.0, out);

@@ -1,5 +1,5 @@
 // One block at a time, against its own conditions and independent solutions.
-#include "solvers/local_solve.hpp"
+#include "solvers/gauss_seidel/local_solve.hpp"
 
 #include <gtest/gtest.h>
 
@@ -120,7 +120,7 @@ TEST(LocalSolve, BoxBoundsEachTangentByTheCurrentNormal) {
 
 TEST(LocalSolve, FrictionlessHasNoTangentialImpulse) {
   const Mat3 d = Vec3(2.0, 4.0, 4.0).asDiagonal();
-  const LocalRules rules{ContactLaw::frictionless, LocalSolve::exact, 1.0};
+  const LocalSolveOptions rules{ContactLaw::frictionless, LocalSolve::exact, 1.0};
 
   EXPECT_EQ(solve_contact(rules, make_contact_block(d), Vec3(-2.0, 1.0, 1.0), Vec3::Zero(), 0.5),
             Vec3(1.0, 0.0, 0.0));

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "solvers/newton_system.hpp"
+#include "solvers/newton/newton_system.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "newton_system_cases.hpp"
-#include "solvers/contact_positions.hpp"
+#include "solvers/newton/rigid_modes.hpp"
 
 namespace catena {
 namespace {

@@ -1,4 +1,4 @@
-#include "solvers/newton_system.hpp"
+#include "solvers/newton/newton_system.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Proximal Newton: the law's function and its derivatives, problems solved by hand, the dense
 // reference, published problems.
-#include "solvers/proximal_newton.hpp"
+#include "solvers/newton/proximal_newton.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/math/cone.hpp"
-#include "solvers/proximal_newton_rows.hpp"
+#include "solvers/newton/law_function.hpp"
 #include "support/dense_reference.hpp"
 #include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
@@ -70,7 +70,7 @@ Scene furnished_sphere(ContactLaw law) {
 double siconos_error(const ConstraintProblem& problem, const std::vector<double>& lambda) {
   const AssembledOperator& n = *problem.assembled;
   double map = 0.0, r = 0.0, l = 0.0, w = 0.0;
-  std::vector<double> slips(n.r);
+  std::vector<double> residual(n.r);
   for (std::size_t i = 0; i < slips.size(); ++i) {
     for (auto k = static_cast<std::size_t>(n.row_begin[i]);
          k < static_cast<std::size_t>(n.row_begin[i + 1]); ++k)

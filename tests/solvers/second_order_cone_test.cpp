@@ -1,4 +1,4 @@
-#include "solvers/second_order_cone.hpp"
+#include "solvers/interior_point/second_order_cone.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "catena/base/timer.hpp"
-#include "catena/solvers/method.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/solve_watch.hpp"
 #include "support/hand_problems.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "catena/base/random.hpp"
 #include "catena/solvers/automatic.hpp"
-#include "catena/solvers/method.hpp"
-#include "solvers/proximal_newton.hpp"
+#include "catena/solvers/solver_factory.hpp"
+#include "solvers/newton/proximal_newton.hpp"
 #include "solvers/stop_monitor.hpp"
 #include "support/cone_distance.hpp"
 #include "support/hand_problems.hpp"

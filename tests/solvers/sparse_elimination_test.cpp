@@ -2,7 +2,7 @@
 
 #include "catena/base/error.hpp"
 #include "joint_elimination_scenes.hpp"
-#include "solvers/sparse_elimination_petsc.hpp"
+#include "solvers/joints/petsc_cholesky.hpp"
 
 namespace catena {
 namespace {
@@ -154,7 +154,7 @@ TEST(PetscCholesky, FailedFactorIsNotSolvedWith) {
 }
 
 TEST(SparseElimination, NothingToEliminateIsFine) {
-  const JointBlocks none;
+  const MechanismRows none;
   std::unique_ptr<JointElimination> all[] = {
       make_sparse_elimination(none), make_tree_elimination(none), make_bordered_elimination(none)};
   for (const auto& elimination : all) {

@@ -7,7 +7,7 @@
 
 #include "catena/partition/balance.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena::test {
 
@@ -61,16 +61,16 @@ class HandRun {
     settings.stop.max_iterations = sweeps;
     settings.stop.relative_tolerance = 1e-14;
     settings.stop.absolute_tolerance = 1e-24;
-    stepper_ =
-        std::make_unique<Stepper>(comm, model_, StepperSettings{StepperKind::spook, kStep, true},
-                                  make_gauss_seidel(settings));
+    stepper_ = std::make_unique<SemiImplicitStepper>(
+        comm, model_, StepperSettings{StepperKind::spook, kStep, true},
+        make_gauss_seidel(settings));
   }
 
   const StepReport& steps(int n) {
     for (int i = 0; i < n; ++i) stepper_->step(bodies, state);
     return stepper_->report();
   }
-  const Stepper& stepper() const { return *stepper_; }
+  const SemiImplicitStepper& stepper() const { return *stepper_; }
   /// On one rank.
   const BodyMotionState& body(GlobalId id) const {
     for (std::size_t i = 0; i < state.body.size(); ++i) {
@@ -85,7 +85,7 @@ class HandRun {
  private:
   Model model_;
   Communicator comm_;
-  std::unique_ptr<Stepper> stepper_;
+  std::unique_ptr<SemiImplicitStepper> stepper_;
 };
 
 /// A box of 2 x 2 m without gravity.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "catena/simulation/simulation.hpp"
-#include "catena/stepper/step_joints.hpp"
+#include "catena/stepper/joint_assembler.hpp"
 #include "stepper/natural_run.hpp"
 
 namespace catena::test {

@@ -1,6 +1,6 @@
 // Bodies in natural coordinates beside dense algebra: every Jacobian here is made from the
 // constraints themselves, by differences that are exact for quadratic functions.
-#include "stepper/natural_body.hpp"
+#include "stepper/natural/natural_body.hpp"
 
 #include <gtest/gtest.h>
 

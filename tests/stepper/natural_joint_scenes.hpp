@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catena/constraints/joint_rows.hpp"
-#include "stepper/natural_joint.hpp"
+#include "stepper/natural/natural_joint.hpp"
 #include "stepper/natural_random.hpp"
 
 namespace catena::test {

@@ -65,8 +65,8 @@ TEST(PeriodicStep, ImpulsesOfAContactAreKnownAgainInAnotherImage) {
   while (run.body(0).pose.p.x() > 1.0) run.steps(1);
 
   run.state.impulses = {{before, Vec3(-3.0, 0.5, 0.25)}};
-  Stepper other(Communicator::self(), model, {StepperKind::spook, kStep, true},
-                make_gauss_seidel({}));
+  SemiImplicitStepper other(Communicator::self(), model, {StepperKind::spook, kStep, true},
+                            make_gauss_seidel({}));
   other.find_contacts(run.bodies, run.state);
   other.assemble_problem(run.bodies, run.state);
 

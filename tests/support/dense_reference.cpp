@@ -144,14 +144,14 @@ class Sweeper {
     }
     // all bilateral rows at once, so that chains do not slow the sweep
     if (!bilateral_.empty()) {
-      const VectorXd w = slips();
+      const VectorXd w = residual_velocities();
       lambda(bilateral_) -= factor_->solve(VectorXd(w(bilateral_)));
     }
   }
 
   /// Largest natural map over the largest |r| (or over 1 m/s where r vanishes).
   double residual() const {
-    const VectorXd w = slips();
+    const VectorXd w = residual_velocities();
     double sum = 0.0;
     for (Index k = 0; k < problem_.n_blocks(); ++k) {
       const BlockView view = block_view(problem_, k);
@@ -180,11 +180,11 @@ class Sweeper {
     return scale > 0.0 ? sum / scale : sum;
   }
 
-  VectorXd slips() const { return dense_.N * lambda + dense_.r; }
+  VectorXd residual_velocities() const { return dense_.N * lambda + dense_.r; }
 
   DenseSolution solution(int sweeps) const {
     DenseSolution out;
-    const VectorXd w = slips();
+    const VectorXd w = residual_velocities();
     out.impulses.assign(lambda.data(), lambda.data() + lambda.size());
     out.slips.assign(w.data(), w.data() + w.size());
     if (!problem_.assembled) {
@@ -406,7 +406,7 @@ DenseSolution enumerate_active_sets(const ConstraintProblem& problem) {
     }
     if (!free_rows.empty()) {
       const MatrixXd block = dense.N(free_rows, free_rows);
-      const VectorXd rhs = sweeper.slips()(free_rows);
+      const VectorXd rhs = sweeper.residual_velocities()(free_rows);
       sweeper.lambda(free_rows) = -LeastSquares(block).solve(rhs);
     }
     if (sweeper.residual() < best.residual) best = sweeper.solution(static_cast<int>(number));

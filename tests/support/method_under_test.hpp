@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "catena/solvers/method.hpp"
+#include "catena/solvers/solver_factory.hpp"
 
 namespace catena::test {
 

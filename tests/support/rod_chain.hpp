@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "solvers/chain_elimination.hpp"
+#include "solvers/joints/chain/chain_factor.hpp"
 
 namespace catena::test {
 

@@ -5,7 +5,7 @@
 #include "catena/base/version.hpp"
 #include "catena/comm/communicator.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "catena/stepper/stepper.hpp"
+#include "catena/stepper/semi_implicit_stepper.hpp"
 
 int main() {
   using namespace catena;
@@ -34,7 +34,7 @@ int main() {
   state.body.push_back(start);
   state.subdomain.push_back(0);
 
-  Stepper stepper(comm, model, StepperSettings{.step = 1e-3}, make_gauss_seidel({}));
+  SemiImplicitStepper stepper(comm, model, StepperSettings{.step = 1e-3}, make_gauss_seidel({}));
   for (int i = 0; i < 1000; ++i) stepper.step(bodies, state);
 
   const double height = state.body[0].pose.p.z();

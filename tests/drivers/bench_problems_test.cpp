@@ -1,5 +1,5 @@
 // The scenes by which sweeps are timed.
-#include "catena/solvers/sweep_scenes.hpp"
+#include "bench_problems.hpp"
 
 #include <gtest/gtest.h>
 
