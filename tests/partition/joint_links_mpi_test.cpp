@@ -13,6 +13,7 @@
 #include "catena/partition/plan.hpp"
 #include "catena/partition/state_hash.hpp"
 #include "partition/lattice_scene.hpp"
+#include "support/all_ranks.hpp"
 
 namespace catena {
 namespace {
@@ -267,9 +268,7 @@ using Pairs = std::multiset<std::pair<GlobalId, GlobalId>>;
 Pairs all_contacts(const Communicator& comm, const ContactSet& set) {
   std::vector<GlobalId> own;
   for (const Contact& c : set.contacts) own.insert(own.end(), {c.key.a, c.key.b});
-  const auto bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<GlobalId> all(bytes.size() / sizeof(GlobalId));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  const std::vector<GlobalId> all = test::all_of(comm, own);
   Pairs pairs;
   for (std::size_t i = 0; i < all.size(); i += 2) pairs.emplace(all[i], all[i + 1]);
   return pairs;

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "catena/base/random.hpp"
-#include "catena/math/types.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena {
 namespace {
@@ -173,7 +173,7 @@ std::optional<VectorXd> by_enumeration(const Problem& p) {
       possible = possible && std::isfinite(rhs[i]);
     }
     if (!possible) continue;
-    const VectorXd x = system.partialPivLu().solve(rhs);
+    const VectorXd x = test::lu_solve(system, rhs);
     if (complementarity(p, x) < 1e-12) return x;
   }
   return std::nullopt;
