@@ -8,6 +8,7 @@
 #include "catena/base/error.hpp"
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/ordered_sums.hpp"
 #include "catena/constraints/row_kernels.hpp"
 
@@ -61,20 +62,18 @@ Mat3 contact_diagonal(const ProblemBodies& bodies, const RigidContact& c) {
 void general_diagonal(const ConstraintProblem& problem, Index k, std::span<double> out) {
   const GeneralBlocks& blocks = problem.blocks;
   const Index first = blocks.row_begin[k];
-  const std::size_t rows = blocks.row_begin[k + 1] - first;
+  const std::size_t rows = blocks.rows(k);
   std::fill(out.begin(), out.end(), 0.0);
   std::vector<double> y;
-  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-    const Index b = blocks.body[j];
-    const std::size_t dofs = problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b];
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+  for_each_body(blocks, k, [&](Index b, const double* g) {
+    const std::size_t dofs = problem.bodies.dofs(b);
     y.resize(dofs);
     for (std::size_t c = 0; c < rows; ++c) {
       apply_inverse_mass(problem.bodies, b, {g + c * dofs, dofs}, y);
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t d = 0; d < dofs; ++d) out[r * rows + c] += g[r * dofs + d] * y[d];
     }
-  }
+  });
   for (std::size_t r = 0; r < rows; ++r) out[r * rows + r] += blocks.compliance[first + r];
 }
 
@@ -100,21 +99,16 @@ void add_general_forces(const ConstraintProblem& problem, std::span<const double
                         std::span<double> f) {
   const GeneralBlocks& blocks = problem.blocks;
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      const Index first = problem.bodies.dof_begin[b];
-      const Index dofs = problem.bodies.dof_begin[b + 1] - first;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      const Index row = blocks.row_begin[k];
-      if (dofs == 6) {
-        row_kernels::with_rows(blocks.row_begin[k + 1] - row, [&](auto rows) {
+    const Index row = blocks.row_begin[k];
+    for_each_body(blocks, k, [&](Index b, const double* g) {
+      const Index first = problem.bodies.dof_begin[b], dofs = problem.bodies.dofs(b);
+      if (dofs == 6)
+        return row_kernels::with_rows(blocks.rows(k), [&](auto rows) {
           row_kernels::add_force(rows, g, impulses.data() + row, f.data() + first);
         });
-        continue;
-      }
       for (Index r = row; r < blocks.row_begin[k + 1]; ++r, g += dofs)
         for (Index d = 0; d < dofs; ++d) f[first + d] += g[d] * impulses[r];
-    }
+    });
   }
 }
 
@@ -175,21 +169,16 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
   for (std::size_t r = 0; r < w.size(); ++r)
     w[r] = (impulses.empty() ? 0.0 : blocks.compliance[r] * impulses[r]) - offset * blocks.q[r];
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      const Index first = problem.bodies.dof_begin[b];
-      const Index dofs = problem.bodies.dof_begin[b + 1] - first;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      const Index row = blocks.row_begin[k];
-      if (dofs == 6) {
-        row_kernels::with_rows(blocks.row_begin[k + 1] - row, [&](auto rows) {
+    const Index row = blocks.row_begin[k];
+    for_each_body(blocks, k, [&](Index b, const double* g) {
+      const Index first = problem.bodies.dof_begin[b], dofs = problem.bodies.dofs(b);
+      if (dofs == 6)
+        return row_kernels::with_rows(blocks.rows(k), [&](auto rows) {
           row_kernels::add_slip(rows, g, velocities.data() + first, w.data() + row);
         });
-        continue;
-      }
       for (Index r = row; r < blocks.row_begin[k + 1]; ++r, g += dofs)
         for (Index d = 0; d < dofs; ++d) w[r] += g[d] * velocities[first + d];
-    }
+    });
   }
 }
 
@@ -245,7 +234,7 @@ struct DelassusOperator::Impl {
 
   /// Adds the general blocks' forces and those of other ranks.
   void complete_forces(std::span<const double> impulses, std::span<double> forces) {
-    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), forces);
+    add_general_forces(problem, impulses.subspan(problem.first_general_row()), forces);
     ghost_forces->complete(forces);
   }
 
@@ -287,7 +276,7 @@ struct DelassusOperator::Impl {
   /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
   void body_slips(std::span<const double> velocities, std::span<const double> impulses,
                   double offset, std::span<double> w) const {
-    const std::size_t first = 3 * problem.contacts.size();
+    const std::size_t first = problem.first_general_row();
     contact_slips(problem, velocities, offset, w);
     block_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
   }
@@ -389,11 +378,9 @@ void DelassusOperator::general_diagonals(std::span<double> out) const {
   std::copy(blocks.compliance.begin(), blocks.compliance.end(), out.begin());
   std::vector<double> y;
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      if (bodies.mass_kind[b] == MassKind::prescribed) continue;
-      const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    for_each_body(blocks, k, [&](Index b, const double* g) {
+      if (!bodies.moves(b)) return;
+      const std::size_t dofs = bodies.dofs(b);
       const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       const bool rigid = bodies.mass_kind[b] == MassKind::rigid;
       y.resize(dofs);
@@ -405,7 +392,7 @@ void DelassusOperator::general_diagonals(std::span<double> out) const {
         apply_inverse_mass(bodies, b, {g, dofs}, y);
         for (std::size_t d = 0; d < dofs; ++d) out[r] += g[d] * y[d];
       }
-    }
+    });
   }
 }
 

@@ -108,7 +108,7 @@ ConeViolation cone_violation_of(const ConstraintProblem& problem, std::span<cons
     add_contact(problem.law, {lambda[0] + c.cohesion, lambda[1], lambda[2]}, c.friction, c.cohesion,
                 out);
   }
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (Index k = 0; k < problem.blocks.size(); ++k) {
     const std::size_t row = problem.blocks.row_begin[k];
     add_general(problem, k, impulses.data() + first + row, row_diagonal.data() + row, out);

@@ -410,7 +410,7 @@ struct ErrorEvaluator::Impl {
       walk_contacts<kSet>(impulses, velocities, free, t);
       if (problem.blocks.size() > 0) {
         const std::span<const double> theirs =
-            impulses.empty() ? impulses : impulses.subspan(3 * problem.contacts.size());
+            impulses.empty() ? impulses : impulses.subspan(problem.first_general_row());
         op.general_residual_velocities(velocities, theirs, w_rows);
         walk_general<kSet>(theirs, free, t);
       }

@@ -53,7 +53,7 @@ static bool stiffness_of(const ConstraintProblem& problem, std::span<const doubl
   if (rows < 3 || blocks.angular[row] + blocks.angular[row + 1] + blocks.angular[row + 2] != 0)
     return false;
   if (problem.bodies.mass_kind[blocks.body[j]] != MassKind::rigid) return false;
-  const double* lambda = impulses.data() + 3 * problem.contacts.size() + row;
+  const double* lambda = impulses.data() + problem.first_general_row() + row;
   const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
   Vec3 force = Vec3::Zero(), arm = Vec3::Zero();
   for (int i = 0; i < 3; ++i) {

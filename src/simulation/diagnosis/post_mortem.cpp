@@ -81,7 +81,7 @@ class Examination {
     general_residual_velocities_.resize(problem_.blocks.n_rows());
     if (!general_residual_velocities_.empty()) {
       op.general_residual_velocities(velocities_,
-                                     stepper_.impulses().subspan(3 * problem_.contacts.size()),
+                                     stepper_.impulses().subspan(problem_.first_general_row()),
                                      general_residual_velocities_);
     }
     return merged(own_worst(energies_));

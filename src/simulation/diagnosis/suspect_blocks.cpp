@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/math/types.hpp"
 
@@ -98,7 +99,7 @@ class SuspectSearch {
       for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r)
         any = any || is_rigid(k, r);
       for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-        any = any && dofs(blocks.body[j]) == 6;
+        any = any && problem_.bodies.dofs(blocks.body[j]) == 6;
       if (any) usable.push_back(n_rigid + k);
     }
     return usable;
@@ -112,30 +113,12 @@ class SuspectSearch {
            std::isinf(blocks.upper[row]);
   }
 
-  Index dofs(Index body) const {
-    return problem_.bodies.dof_begin[body + 1] - problem_.bodies.dof_begin[body];
-  }
-
   void choose(const std::vector<Index>& blocks) {
     for (const Index k : blocks) {
       if (chosen_[k] != 0) continue;
       chosen_[k] = 1;
       newest_.push_back(k);
     }
-  }
-
-  template <class Visit>
-  void for_each_body(Index block, const Visit& visit) const {
-    const auto n_rigid = to_index(problem_.contacts.size());
-    if (block < n_rigid) {
-      const RigidContact& c = problem_.contacts[block];
-      visit(c.body_a);
-      visit(c.body_b);
-      return;
-    }
-    const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t k = block - n_rigid;
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) visit(blocks.body[j]);
   }
 
   bool is_dynamic(Index body) const {
@@ -149,7 +132,7 @@ class SuspectSearch {
     for (;;) {
       std::vector<GlobalId> ids;
       for (const Index k : newest_) {
-        for_each_body(k, [&](Index b) {
+        for_each_body_index(problem_, k, [&](Index b) {
           if (is_dynamic(b)) ids.push_back(problem_.bodies.id[b]);
         });
       }
@@ -163,7 +146,7 @@ class SuspectSearch {
           continue;
         }
         bool touches = false;
-        for_each_body(k, [&](Index b) {
+        for_each_body_index(problem_, k, [&](Index b) {
           touches = touches || (is_dynamic(b) && reached.contains(problem_.bodies.id[b]));
         });
         if (touches) next.push_back(k);

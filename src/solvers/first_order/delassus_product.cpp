@@ -5,6 +5,7 @@
 #include "catena/base/huge_pages.hpp"
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/row_kernels.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
 
@@ -167,7 +168,7 @@ class BodyProduct final : public RowProduct {
   template <class Visit>
   void each_joint(const Visit& visit) const {
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t first = 3 * problem_.contacts.size();
+    const std::size_t first = problem_.first_general_row();
     for (Index k = 0; k < blocks.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
       const Index begin = blocks.row_begin[k];
@@ -180,14 +181,12 @@ class BodyProduct final : public RowProduct {
   /// takes out again what its regularisation left.
   void add_joint_forces() {
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::vector<Index>& dof = problem_.bodies.dof_begin;
     each_joint([&](std::size_t row, Index k, Index r) {
-      for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-        const Index first = dof[blocks.body[j]];
-        const Index dofs = dof[blocks.body[j] + 1] - first;
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j] + r * dofs;
-        for (Index d = 0; d < dofs; ++d) forces_[first + d] += g[d] * impulses_[row];
-      }
+      for_each_body(blocks, k, [&](Index b, const double* g) {
+        const Index dofs = problem_.bodies.dofs(b);
+        double* f = forces_.data() + problem_.bodies.dof_begin[b];
+        for (Index d = 0; d < dofs; ++d) f[d] += g[r * dofs + d] * impulses_[row];
+      });
     });
   }
 
@@ -298,18 +297,14 @@ class BodyProduct final : public RowProduct {
   }
 
   void pack_block(const RowLayout& layout, const Place& place) {
-    const GeneralBlocks& blocks = problem_.blocks;
-    const std::vector<Index>& dof = problem_.bodies.dof_begin;
-    const std::size_t k = place.block - problem_.contacts.size();
     const std::size_t body_begin = blocks_.body.size();
-    for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index first = dof[blocks.body[j]], dofs = dof[blocks.body[j] + 1] - first;
-      blocks_.body.push_back({first, dofs, blocks_.jacobian.size()});
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    for_each_body(problem_, place.block, [&](Index b, const double* g) {
+      const Index dofs = problem_.bodies.dofs(b);
+      blocks_.body.push_back({problem_.bodies.dof_begin[b], dofs, blocks_.jacobian.size()});
       for (std::size_t r = 0; r < place.rows; ++r)
         for (Index d = 0; d < dofs; ++d)
           blocks_.jacobian.push_back(layout.by_scale[place.first + r * place.stride] * *g++);
-    }
+    });
     blocks_.block.push_back({place, body_begin, blocks_.body.size()});
     for (std::size_t r = 0; r < place.rows; ++r) {
       double& offset = blocks_.offset.emplace_back();

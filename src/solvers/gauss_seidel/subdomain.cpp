@@ -6,24 +6,10 @@
 
 #include "catena/base/index.hpp"
 #include "catena/base/release.hpp"
+#include "catena/constraints/block_rows.hpp"
 
 namespace catena {
 namespace {
-
-/// Calls visit(body) for each body of a block.
-template <class Visit>
-void for_each_body(const ConstraintProblem& problem, Index block, Visit&& visit) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (block < n_contacts) {
-    visit(problem.contacts[block].body_a);
-    visit(problem.contacts[block].body_b);
-    return;
-  }
-  const GeneralBlocks& general = problem.blocks;
-  for (Index j = general.body_begin[block - n_contacts];
-       j < general.body_begin[(block - n_contacts) + 1]; ++j)
-    visit(general.body[j]);
-}
 
 void put3(const Vec3& from, double (&to)[3][kLanes], int lane) {
   for (int i = 0; i < 3; ++i) to[i][lane] = from[i];
@@ -67,7 +53,7 @@ KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
 
 std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks) {
   std::vector<char> touched(problem.bodies.size(), 0);
-  for (const Index k : blocks) for_each_body(problem, k, [&](Index b) { touched[b] = 1; });
+  for (const Index k : blocks) for_each_body_index(problem, k, [&](Index b) { touched[b] = 1; });
   std::vector<Index> bodies;
   for (Index b = 0; b < problem.bodies.size(); ++b)
     if (touched[b] != 0) bodies.push_back(b);

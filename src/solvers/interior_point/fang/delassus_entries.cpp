@@ -184,7 +184,7 @@ void add_products(const ConstraintProblem& problem, const Touches& touches, Dela
 
 void add_compliance(const ConstraintProblem& problem, std::span<const double> scale,
                     std::span<const std::uint8_t> fixed, DelassusEntries& out) {
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (std::size_t i = 0; i < problem.blocks.compliance.size(); ++i) {
     const double sigma = problem.blocks.compliance[i];
     if (sigma == 0.0 || fixed[first + i] != 0) continue;
