@@ -113,6 +113,16 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
   EXPECT_EQ(again.generators[3].table.file, "/data/bodies.csv");
 }
 
+TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {
+  SolverSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
+
+  EXPECT_EQ(s.stop_rule().max_iterations, 200);
+  s.method = SolverMethod::automatic;
+  EXPECT_EQ(s.stop_rule().max_iterations, 10000);
+  s.stop.max_iterations = 7;
+  EXPECT_EQ(s.stop_rule().max_iterations, 7);
+}
+
 TEST(Case, SetOverridesByPathIndexAndName) {
   const CaseSettings s = whole_case(
       kCase, {"solver.max_iterations=10", "bodies.arm.mass=5 kg", "bodies.0.position=[1, 2, 3]",

@@ -256,7 +256,7 @@ TEST(Hints, AreToldByChecksAndRuns) {
   }
   // the limits and the motor's position
   EXPECT_EQ(remarks.size(), 2U);
-  EXPECT_EQ(remarks, Simulation(comm, settings).model().warnings);
+  EXPECT_EQ(remarks, Simulation(comm, settings).warnings());
   for (const std::string& remark : remarks)
     EXPECT_NE(remark.find("deg if degrees are meant"), std::string::npos) << remark;
 }
