@@ -6,18 +6,13 @@
 #include <stdexcept>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/ordered_sums.hpp"
 #include "catena/constraints/row_kernels.hpp"
 
 namespace catena {
 namespace {
-
-// Message tags of this module's exchanges.
-constexpr int kTagGhostForces = 301;
-constexpr int kTagGhostVelocities = 302;
-constexpr int kTagHaloBlocks = 303;
-constexpr int kTagOrdered = 304;
 
 using ConstVec3 = Eigen::Map<const Vec3>;
 using MutVec3 = Eigen::Map<Vec3>;
@@ -228,23 +223,19 @@ struct DelassusOperator::Impl {
 
   void set_up_bodies() {
     const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
-    ghost_velocities.emplace(problem.comm, forward, width, kTagGhostVelocities);
+    ghost_velocities.emplace(problem.comm, forward, width, Tag::delassus_velocities);
     if (problem.ordered) {
       CATENA_CHECK(width == 6, "bodies of ordered problems have six velocities");
-      ordered.emplace(problem, OrderedSums::Blocks::all, kTagOrdered);
+      ordered.emplace(problem, OrderedSums::Blocks::all, Tag::delassus_ordered_forces);
       return;
     }
-    // Several neighbours may send forces for one body: they arrive in slots of their own
-    // and are added in the order of the neighbours' ranks.
-    HaloPlan backward = forward.reversed_into_slots(slot_item);
-    slots.resize(slot_item.size() * Offset{width});
-    ghost_forces.emplace(problem.comm, std::move(backward), width, kTagGhostForces);
+    ghost_forces.emplace(problem.comm, forward, width, Tag::delassus_forces);
   }
 
   void set_up_assembled() {
     const AssembledOperator& op = *problem.assembled;
     columns.resize(op.n_rows() + op.n_halo_rows);
-    halo_blocks.emplace(problem.comm, op.halo, 3, kTagHaloBlocks);
+    halo_blocks.emplace(problem.comm, op.halo, 3, Tag::delassus_impulses);
   }
 
   void share_velocities(std::span<double> v) {
@@ -255,11 +246,7 @@ struct DelassusOperator::Impl {
   /// Adds the general blocks' forces and those of other ranks.
   void complete_forces(std::span<const double> impulses, std::span<double> forces) {
     add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), forces);
-    ghost_forces->begin(forces);
-    ghost_forces->end(slots);
-    for (std::size_t s = 0; s < slot_item.size(); ++s)
-      for (Index d = 0; d < width; ++d)
-        forces[Offset{slot_item[s]} * Offset{width} + d] += slots[s * Offset{width} + d];
+    ghost_forces->complete(forces);
   }
 
   void complete_in_order(std::span<const double> impulses, std::span<double> forces) {
@@ -320,13 +307,12 @@ struct DelassusOperator::Impl {
   }
 
   const ConstraintProblem& problem;
-  int width = 6;                 ///< velocities in an item of the halo of ghosts
-  std::vector<Index> slot_item;  ///< item that each slot of `slots` is added to
-  std::vector<double> slots;     ///< forces as they come from the neighbours
-  std::vector<double> force;     ///< of one body
-  std::vector<double> scratch;   ///< velocities, made when first asked for
-  std::vector<double> columns;   ///< assembled: local rows, then halo rows
-  std::optional<HaloExchange> ghost_forces, ghost_velocities, halo_blocks;
+  int width = 6;                ///< velocities in an item of the halo of ghosts
+  std::vector<double> force;    ///< of one body
+  std::vector<double> scratch;  ///< velocities, made when first asked for
+  std::vector<double> columns;  ///< assembled: local rows, then halo rows
+  std::optional<GhostSum> ghost_forces;
+  std::optional<HaloExchange> ghost_velocities, halo_blocks;
   std::optional<OrderedSums> ordered;
 };
 

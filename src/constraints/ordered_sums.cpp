@@ -56,7 +56,7 @@ struct OrderedSums::Setup {
   }
 };
 
-OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag) {
+OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag) {
   const Setup setup{problem, which == Blocks::bilateral};
   const std::vector<HaloPlan::Neighbour>& neighbours = problem.ghosts.neighbours;
   // where each ghost stands: its owner among the neighbours, and its place in their list

@@ -53,10 +53,9 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
 
 std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet& set,
                                       const std::vector<std::int64_t>& owned) {
-  constexpr int kTag = 71;
   std::vector<double> all(set.bodies.size(), -1.0);
   for (std::size_t i = 0; i < owned.size(); ++i) all[i] = static_cast<double>(owned[i]);
-  HaloExchange halo(comm, set.ghosts, 1, kTag);
+  HaloExchange halo(comm, set.ghosts, 1, Tag::graph_parts);
   halo.begin(all);
   halo.end(all);
   std::vector<std::int64_t> result;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/disc_cone.hpp"
@@ -12,10 +13,6 @@
 
 namespace catena::first_order {
 namespace {
-
-constexpr int kTagCounts = 401;
-constexpr int kTagCountsBack = 402;
-constexpr int kTagScales = 403;
 
 /// Calls visit(body, G) for the bodies of a block that can be moved, G row by row.
 template <class Visit>
@@ -42,16 +39,8 @@ std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayo
   std::vector<double> count(problem.bodies.size(), 0.0);
   for (const Place& place : layout.places)
     each_body(problem, place.block, [&](Index b, const double*) { count[b] += 1.0; });
-  std::vector<Index> item;
-  HaloPlan back = problem.ghosts.reversed_into_slots(item);
-  std::vector<double> heard(item.size(), 0.0);
-  HaloExchange to_owners(problem.comm, std::move(back), 1, kTagCounts);
-  to_owners.begin(count);
-  to_owners.end(heard);
-  for (std::size_t s = 0; s < item.size(); ++s) count[item[s]] += heard[s];
-  HaloExchange to_ghosts(problem.comm, problem.ghosts, 1, kTagCountsBack);
-  to_ghosts.begin(count);
-  to_ghosts.end(count);
+  sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::block_counts, Tag::whole_block_counts,
+                  count);
   return count;
 }
 
@@ -176,7 +165,7 @@ void scale_assembled_rows(const ConstraintProblem& problem, double splitting, Ro
       by[(3 * place.block) + r] = layout.by_scale[place.first + r * place.stride];
   }
   if (!(splitting > 0.0)) return;
-  HaloExchange halo(problem.comm, n.halo, 3, kTagScales);
+  HaloExchange halo(problem.comm, n.halo, 3, Tag::product_scales);
   halo.begin(by);
   halo.end(by);
   for (const Place& place : layout.places)

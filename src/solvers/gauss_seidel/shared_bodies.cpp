@@ -10,9 +10,7 @@
 namespace catena {
 namespace {
 
-constexpr int kWidth = 6;         ///< velocities per item
-constexpr int kReverseTag = 321;  ///< changes to owners
-constexpr int kForwardTag = 322;  ///< new velocities to copies
+constexpr int kWidth = 6;  ///< velocities per item
 
 Index items_of(Index dofs) { return (dofs + kWidth - 1) / kWidth; }
 
@@ -226,8 +224,9 @@ SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap&
   for (const Shared& shared : bodies_) most = std::max(most, shared.dofs);
   change_.resize(most);
   sum_.resize(most);
-  reverse_.emplace_back(problem.comm, Setup::plan_of(setup.reverse), kWidth, kReverseTag);
-  forward_.emplace_back(problem.comm, Setup::plan_of(setup.forward), kWidth, kForwardTag);
+  reverse_.emplace_back(problem.comm, Setup::plan_of(setup.reverse), kWidth, Tag::shared_changes);
+  forward_.emplace_back(problem.comm, Setup::plan_of(setup.forward), kWidth,
+                        Tag::shared_velocities);
 }
 
 SharedBodies::~SharedBodies() = default;

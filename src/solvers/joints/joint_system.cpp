@@ -12,7 +12,6 @@ namespace {
 
 /// Chains of fewer joints gain nothing from being cut.
 constexpr std::int64_t kShortChain = 500;
-constexpr int kTagToDealt = 331, kTagFromDealt = 332, kTagForward = 333, kTagBackward = 334;
 
 Index dofs_of(const ProblemBodies& bodies, Index b) {
   return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
@@ -307,8 +306,8 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
     plan.neighbours.push_back(std::move(neighbour));
   }
   received_.assign(received * Offset{width_}, 0.0);
-  from_dealt_.emplace(problem.comm, plan.reversed(), width_, kTagFromDealt);
-  to_dealt_.emplace(problem.comm, std::move(plan), width_, kTagToDealt);
+  from_dealt_.emplace(problem.comm, plan.reversed(), width_, Tag::joint_rows_from_eliminator);
+  to_dealt_.emplace(problem.comm, std::move(plan), width_, Tag::joint_rows_to_eliminator);
 }
 
 std::size_t JointSystem::numbers_of(const AssignedBlock& dealt, std::size_t body) {
@@ -384,29 +383,16 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
     for (Index j = 0; j < signature_[i].bodies; ++j)
       touched_[problem.blocks.body[reference_[i][j]]] = 1;
   ordered_.reset();
-  if (problem.ordered) ordered_.emplace(problem, OrderedSums::Blocks::bilateral, kTagBackward);
+  if (problem.ordered)
+    ordered_.emplace(problem, OrderedSums::Blocks::bilateral, Tag::joint_ordered_changes);
   if (problem.comm.size() == 1) return;
   std::vector<double> marks(touched_.begin(), touched_.end());
-  {
-    std::vector<Index> slot;
-    HaloPlan back = problem.ghosts.reversed_into_slots(slot);
-    std::vector<double> heard(slot.size(), 0.0);
-    HaloExchange halo(problem.comm, std::move(back), 1, kTagBackward);
-    halo.begin(marks);
-    halo.end(heard);
-    for (std::size_t s = 0; s < slot.size(); ++s)
-      marks[slot[s]] = std::max(marks[slot[s]], heard[s]);
-  }
-  HaloExchange halo(problem.comm, problem.ghosts, 1, kTagForward);
-  halo.begin(marks);
-  halo.end(marks);
+  sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::jointed_bodies, Tag::all_jointed_bodies,
+                  marks);
   for (std::size_t b = 0; b < touched_.size(); ++b) touched_[b] = marks[b] > 0.0 ? 1 : 0;
-  HaloPlan forward = velocity_plan(restricted(problem.ghosts, touched_), bodies, item_width_);
-  HaloPlan backward = forward.reversed_into_slots(slot_item_);
-  slots_.assign(slot_item_.size() * Offset{item_width_}, 0.0);
-  forward_.emplace(problem.comm, std::move(forward), item_width_, kTagForward);
-  if (problem.ordered) return;
-  backward_.emplace(problem.comm, std::move(backward), item_width_, kTagBackward);
+  const HaloPlan plan = velocity_plan(restricted(problem.ghosts, touched_), bodies, item_width_);
+  forward_.emplace(problem.comm, plan, item_width_, Tag::joint_velocities);
+  if (!problem.ordered) backward_.emplace(problem.comm, plan, item_width_, Tag::joint_changes);
 }
 
 }  // namespace catena

@@ -356,12 +356,7 @@ void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
   if (ordered_) {
     complete_in_order(problem);
   } else {
-    backward_->begin(change_);
-    backward_->end(slots_);
-    const std::size_t line = item_width_;
-    for (std::size_t s = 0; s < slot_item_.size(); ++s)
-      for (std::size_t d = 0; d < line; ++d)
-        change_[Offset{slot_item_[s]} * line + d] += slots_[s * line + d];
+    backward_->complete(change_);
   }
   const std::size_t owned = bodies.dof_begin[bodies.n_owned];
   for (std::size_t d = 0; d < owned; ++d) velocities[d] += change_[d];

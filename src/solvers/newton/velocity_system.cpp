@@ -6,16 +6,13 @@
 #include <numeric>
 #include <optional>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "solvers/newton/condensed_system.hpp"
 #include "solvers/newton/rigid_modes.hpp"
 
 namespace catena {
 namespace {
-
-// Message tags of this file's exchanges.
-constexpr int kTagForces = 411;
-constexpr int kTagVelocities = 412;
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using MutMatrix = Eigen::Map<RowMatrix>;
@@ -114,18 +111,16 @@ class VelocitySystem : public CondensedSystem {
   bool symmetric_ = true;
   double length_ = 0.0;  ///< norm of Y, once asked for
   int width_ = 6;
-  std::vector<Index> slot_item_;
-  std::vector<double> slots_, z_;
-  std::optional<HaloExchange> forces_, velocities_;
+  std::vector<double> z_;
+  std::optional<GhostSum> forces_;
+  std::optional<HaloExchange> velocities_;
 };
 
 VelocitySystem::VelocitySystem(const ConstraintProblem& problem)
     : problem_(problem), inverse_(problem), b_(problem) {
   const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
-  HaloPlan backward = forward.reversed_into_slots(slot_item_);
-  slots_.resize(slot_item_.size() * Offset{width_});
-  forces_.emplace(problem.comm, std::move(backward), width_, kTagForces);
-  velocities_.emplace(problem.comm, forward, width_, kTagVelocities);
+  forces_.emplace(problem.comm, forward, width_, Tag::newton_forces);
+  velocities_.emplace(problem.comm, forward, width_, Tag::newton_velocities);
   z_.resize(problem.bodies.n_dofs());
   take_jacobians();
   find_diagonals();
@@ -315,14 +310,7 @@ bool VelocitySystem::set_values(const BlockMatrices& c, const BlockMatrices* b,
 }
 
 /// What ghosts hold in z_ is added at their owners.
-void VelocitySystem::add_ghosts() {
-  forces_->begin(z_);
-  forces_->end(slots_);
-  const std::size_t width = width_;
-  for (std::size_t s = 0; s < slot_item_.size(); ++s)
-    for (std::size_t d = 0; d < width; ++d)
-      z_[Offset{slot_item_[s]} * width + d] += slots_[s * width + d];
-}
+void VelocitySystem::add_ghosts() { forces_->complete(z_); }
 
 void VelocitySystem::gather_forces(std::span<double> owned) {
   add_ghosts();

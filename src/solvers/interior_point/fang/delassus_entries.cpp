@@ -10,8 +10,6 @@
 namespace catena::fang {
 namespace {
 
-constexpr int kTagRowNumbers = 361;
-
 /// Rows of a block and their scaled Jacobian (rows x velocities) for one body.
 struct Touch {
   Index body;
@@ -207,7 +205,7 @@ void add_assembled(const ConstraintProblem& problem, std::span<const double> sca
     known[2 * i] = static_cast<double>(out.first) + static_cast<double>(i);
     known[2 * i + 1] = fixed[i] != 0 ? 0.0 : scale[i];
   }
-  HaloExchange halo(problem.comm, op.halo, 6, kTagRowNumbers);
+  HaloExchange halo(problem.comm, op.halo, 6, Tag::delassus_entry_rows);
   halo.begin(known);
   halo.end(known);
   for (std::int64_t i = 0; i < op.n_rows(); ++i) {

@@ -10,9 +10,6 @@
 namespace catena {
 namespace {
 
-constexpr int kLevelTag = 420;  ///< plus three per level
-constexpr int kGatherTag = 410;
-
 /// What every rank knows of a rank: where its blocks stand in the chain, and the first and last
 /// place behind which a chain ends.
 struct RankSpan {
@@ -178,7 +175,7 @@ void ChainLevels::make_messages(const Communicator& comm) {
   std::vector<std::int64_t> speaks(levels_.size(), 0);
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     Level& level = levels_[l];
-    level.make_messages(comm, levels_[l + 1], kLevelTag + 3 * narrow<int>(l));
+    level.make_messages(comm, levels_[l + 1], l);
     level.count(cost_);
     speaks[l] = level.forward_messages->any() ? 1 : 0;
   }
@@ -242,9 +239,9 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     factor_paths.push_back({root, to_index(numbers), 0});
     solve_paths.push_back({root, to_index(rows), 0});
   }
-  all.factor_messages.emplace(comm, factor_paths, kGatherTag);
-  all.forward_messages.emplace(comm, solve_paths, kGatherTag + 1);
-  all.backward_messages.emplace(comm, reversed(solve_paths), kGatherTag + 2);
+  all.factor_messages.emplace(comm, factor_paths, Tag::chain_gathered_factor);
+  all.forward_messages.emplace(comm, solve_paths, Tag::chain_gathered_forward);
+  all.backward_messages.emplace(comm, reversed(solve_paths), Tag::chain_gathered_backward);
   cost_.messages += all.factor_messages->sent_messages() + all.forward_messages->sent_messages() +
                     all.backward_messages->sent_messages();
   const auto holders = std::count_if(counts.begin(), counts.end(), [](auto c) { return c > 0; });
