@@ -20,12 +20,12 @@ namespace catena {
 
 namespace {
 
-using partition_detail::BodyFault;
-using partition_detail::ImageOf;
-using partition_detail::opposite_image;
-using partition_detail::part_in_image;
-using partition_detail::PeriodicImages;
-using partition_detail::RankBoxes;
+using search::BodyFault;
+using search::ImageOf;
+using search::opposite_image;
+using search::part_in_image;
+using search::PeriodicImages;
+using search::RankBoxes;
 
 /// What the pair loop needs of a body that collides, close together in memory.
 struct Probe {
@@ -91,7 +91,7 @@ struct ContactSearch::Impl {
   std::vector<Aabb> grid;        ///< periodic: the boxes and their images ...
   std::vector<ImageOf> grid_of;  ///< ... and what they are of
   /// Owned bodies sent to other ranks as candidates, ascending in rank.
-  partition_detail::Offers offered;
+  search::Offers offered;
   std::vector<Index> candidate_place;     ///< in the parcel of its owner
   std::vector<Index> by_id, place_by_id;  ///< probes in the order of ids, and back
   std::vector<IdPair> pairs, sorted_pairs;
@@ -169,12 +169,12 @@ Twist ContactSearch::Impl::in_motion(const BodyConstants& body, double time) con
 /// periodic box.
 void ContactSearch::Impl::refuse_faults(const Bodies& bodies, const State& state) const {
   if (model->planar) {
-    const BodyFault found = partition_detail::planar_fault(*model, bodies, state);
+    const BodyFault found = search::planar_fault(*model, bodies, state);
     if (found.body != kNoBody)
       throw Error(found.text, model->places.text_of(found.body), kPlanarRemedy);
   }
   if (images.any()) {
-    const BodyFault found = partition_detail::periodic_fault(*model, bodies, state);
+    const BodyFault found = search::periodic_fault(*model, bodies, state);
     if (found.body != kNoBody)
       throw Error(found.text, model->places.text_of(found.body), kPeriodicRemedy);
   }
@@ -220,7 +220,7 @@ void ContactSearch::Impl::choose_offers(const Bodies& bodies) {
   for (auto& [rank, list] : offered) {
     for (Index& i : list) i = probes[i].body;
   }
-  partition_detail::merge_offers(offered, bodies.links.offered);
+  search::merge_offers(offered, bodies.links.offered);
 }
 
 /// Collective. Owned bodies go to the ranks whose boxes they reach or whose joints need them;
@@ -470,7 +470,7 @@ void ContactSearch::Impl::finish_pair(const IdPair& pair, std::vector<Contact>& 
     const Probe& probe = probe_at(position);
     if (probe.type != ShapeType::plane) size = std::min(size, probe.radius);
   }
-  partition_detail::flatten_contacts(contacts, first, kSamePoint * size);
+  search::flatten_contacts(contacts, first, kSamePoint * size);
 }
 
 /// Drops the candidates that touch nothing here and that no joint needs, and renumbers the rest.
@@ -482,7 +482,7 @@ void ContactSearch::Impl::keep_needed(const JointLinks& links, ContactSet& out) 
   const std::size_t n_others = local.constants.size() - n_owned;
   moved_to.assign(n_others, kNoIndex);
   for (std::size_t k = 0; k < n_others; ++k) {
-    if (k >= n_candidates || partition_detail::joints_need(links, local.constants[n_owned + k])) {
+    if (k >= n_candidates || search::joints_need(links, local.constants[n_owned + k])) {
       moved_to[k] = 0;
     }
   }
@@ -579,7 +579,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   m.sort_pairs();
   m.narrow_phase(out.bodies, out.contacts);
   m.keep_needed(bodies.links, out);
-  partition_detail::find_joint_bodies(bodies, out);
+  search::find_joint_bodies(bodies, out);
   m.plan_halo(out);
   m.release_large();
 }

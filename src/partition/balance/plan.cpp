@@ -60,7 +60,7 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
              std::span<const int> part, int n_ranks) {
   Counts counts(n_ranks);
   for (const int p : part) counts.bodies[p] += 1.0;
-  const auto part_of = partition_detail::with_ghosts(comm, set, {part.begin(), part.end()});
+  const auto part_of = partition::with_ghosts(comm, set, {part.begin(), part.end()});
   std::vector<GhostNeed> needs;
   const auto need = [&](Index home, Index other) {
     const std::int64_t home_part = part_of[home];
@@ -70,13 +70,13 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
     }
   };
   for (const Contact& contact : set.contacts) {
-    const Index home = partition_detail::home_index(set, contact);
+    const Index home = partition::home_index(set, contact);
     counts.contacts[part_of[home]] += 1.0;
-    if (!partition_detail::joins_dynamic(set, contact)) continue;
+    if (!partition::joins_dynamic(set, contact)) continue;
     need(home, home == contact.body_a ? contact.body_b : contact.body_a);
   }
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
-    const auto body = partition_detail::dynamic_bodies(set, j);
+    const auto body = partition::dynamic_bodies(set, j);
     counts.joints[part_of[body[0]]] += 1.0;
     for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }

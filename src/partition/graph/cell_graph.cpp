@@ -8,7 +8,7 @@
 #include "catena/base/index.hpp"
 #include "catena/comm/typed_exchange.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 namespace {
 
@@ -174,4 +174,4 @@ CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_part
   return result;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

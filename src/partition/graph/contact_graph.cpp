@@ -6,7 +6,7 @@
 #include "catena/comm/halo_exchange.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 bool joins_dynamic(const ContactSet& set, const Contact& contact) {
   const auto& all = set.bodies.constants;
@@ -64,4 +64,4 @@ std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet
   return result;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -65,13 +65,13 @@ std::uint64_t curve_key(const Vec3& point, const Aabb& box) {
 
 std::vector<int> partition_by_curve(const Communicator& comm, const Bodies& bodies,
                                     const State& state, int n_parts) {
-  const Aabb box = partition_detail::curve_box(comm, state);
-  const auto places = partition_detail::curve_places(bodies, state, box);
+  const Aabb box = partition::curve_box(comm, state);
+  const auto places = partition::curve_places(bodies, state, box);
   const std::vector<std::int64_t> ones(places.size(), 1);
-  return partition_detail::split_curve(comm, places, ones, n_parts);
+  return partition::split_curve(comm, places, ones, n_parts);
 }
 
-namespace partition_detail {
+namespace partition {
 
 Aabb curve_box(const Communicator& comm, const State& state) {
   Aabb own;
@@ -199,5 +199,5 @@ std::vector<std::int64_t> curve_positions(const Communicator& comm,
   return result;
 }
 
-}  // namespace partition_detail
+}  // namespace partition
 }  // namespace catena

@@ -6,7 +6,7 @@
 
 #include "catena/base/index.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 /// A place in an array of some rank, in one number.
 using Address = std::int64_t;
@@ -19,4 +19,4 @@ inline Address address_of(int rank, std::size_t place) {
 inline int rank_of(Address a) { return narrow<int>(a >> kPlaceBits); }
 inline std::size_t place_of(Address a) { return a & ((Address{1} << kPlaceBits) - 1); }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -5,7 +5,7 @@
 
 #include "catena/comm/typed_exchange.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 namespace {
 
 /// A bijection that leaves no order (finaliser of splitmix64).
@@ -141,4 +141,4 @@ std::vector<Address> join_nodes(const Communicator& comm, std::size_t n_own,
   return parent;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

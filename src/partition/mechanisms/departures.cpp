@@ -11,7 +11,7 @@
 namespace catena {
 namespace {
 
-using partition_detail::JointWhereabouts;
+using partition::JointWhereabouts;
 
 /// What a rank, or all ranks, know of a mechanism.
 struct Census {
@@ -62,7 +62,7 @@ std::vector<JointEdge> edges_of(const Bodies& bodies, const JointWhereabouts& wh
 /// Which of a joint's bodies holds the others without having mass; -1: none. Of a gear the carrier
 /// may be the world, which then gives the directions from which its angles are counted.
 int anchor_of(const JointConstants& joint,
-              const std::array<partition_detail::Whereabouts, kJointBodies>& where) {
+              const std::array<partition::Whereabouts, kJointBodies>& where) {
   for (std::size_t k = 0; k < kJointBodies; ++k) {
     const bool named = k < 2 || joint.body[k] != kNoBody;
     if (named && where[k].dynamic == 0) return narrow<int>(k);
@@ -187,7 +187,7 @@ Departures find_departures(const Communicator& comm, const Bodies& bodies,
   // what is decided of a mechanism changes only where another body of it enters
   if (comm.sum(jointed) == 0) return departures;
 
-  const JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
+  const JointWhereabouts where = partition::find_joint_bodies(comm, bodies);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges_of(bodies, where));
   const std::vector<GlobalId> component = components_of_bodies(comm, bodies, where, places);
   const CensusDirectory directory(comm, own_census(bodies, where, places, component, entered));

@@ -9,7 +9,7 @@
 namespace catena {
 namespace {
 
-using namespace partition_detail;
+using namespace partition;
 
 /// An end of an own joint at a body.
 struct BodyEnd {

@@ -5,7 +5,7 @@
 #include "catena/comm/directory.hpp"
 #include "partition/mechanisms/lines.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 namespace {
 
 struct Numbered {
@@ -121,4 +121,4 @@ void order_by_key(const Communicator& comm, std::span<const JointEdge> edges,
   }
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

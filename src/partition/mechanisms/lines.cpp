@@ -4,7 +4,7 @@
 
 #include "catena/comm/typed_exchange.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 namespace {
 
 /// Joints of one line that follow one another on this rank.
@@ -179,4 +179,4 @@ void order_lines(const Communicator& comm, std::span<const JointEdge> edges, con
   lines.write(places);
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

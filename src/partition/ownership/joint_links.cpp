@@ -12,7 +12,7 @@
 
 namespace catena {
 
-namespace partition_detail {
+namespace partition {
 
 namespace {
 
@@ -226,12 +226,12 @@ void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereab
   sort_unique(links.apart);
 }
 
-}  // namespace partition_detail
+}  // namespace partition
 
 void link_joints(const Communicator& comm, Bodies& bodies) {
   bodies.links = {};
   if (comm.sum(std::ssize(bodies.joints)) == 0) return;
-  partition_detail::connect_joints(comm, bodies, partition_detail::find_joint_bodies(comm, bodies));
+  partition::connect_joints(comm, bodies, partition::find_joint_bodies(comm, bodies));
 }
 
 bool held_apart(const JointLinks& links, GlobalId low, GlobalId high) {

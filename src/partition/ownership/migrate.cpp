@@ -89,8 +89,8 @@ void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state)
 
 // Collective. Bodies along the curve, impulses and couples by key.
 void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
-  const Aabb box = partition_detail::curve_box(comm, state);
-  const auto places = partition_detail::curve_places(bodies, state, box);
+  const Aabb box = partition::curve_box(comm, state);
+  const auto places = partition::curve_places(bodies, state, box);
   std::vector<std::size_t> from(places.size());
   std::iota(from.begin(), from.end(), std::size_t{0});
   std::sort(from.begin(), from.end(),
@@ -105,9 +105,9 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
 void take_joints_along(const Communicator& comm, Bodies& bodies, State& state) {
   bodies.links = {};
   if (comm.sum(std::ssize(bodies.joints)) == 0) return;
-  partition_detail::JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
-  partition_detail::bring_joints_home(comm, bodies, state, where);
-  partition_detail::connect_joints(comm, bodies, where);
+  partition::JointWhereabouts where = partition::find_joint_bodies(comm, bodies);
+  partition::bring_joints_home(comm, bodies, state, where);
+  partition::connect_joints(comm, bodies, where);
 }
 
 }  // namespace
