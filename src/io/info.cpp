@@ -1,25 +1,19 @@
 #include "catena/io/info.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "io/checkpoint/info.hpp"
 #include "io/fclib/file.hpp"
 #include "io/hdf5/file.hpp"
 
 namespace catena {
 namespace {
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
 
 std::uint64_t rows(const hdf5::File& file, const std::string& dataset) {
   if (!file.is_dataset(dataset)) return 0;
@@ -77,13 +71,13 @@ std::string describe_bodies(const hdf5::File& file) {
   if (n == 0 || !file.is_dataset("/bodies/mass")) return text;
   double mass = 0.0;
   for (const double m : file.read_doubles("/bodies/mass")) mass += m;
-  text += line("total mass", number(mass) + " kg");
+  text += line("total mass", short_text(mass) + " kg");
   if (!file.is_dataset("/bodies/shape")) return text;
   return text + describe_words(file, "shapes", "/bodies/shape");
 }
 
 std::string describe_snapshot(const hdf5::File& file) {
-  return line("time", number(file.attribute_number("/", "time")) + " s") +
+  return line("time", short_text(file.attribute_number("/", "time")) + " s") +
          line("step", file.attribute_text("/", "step")) +
          line("bodies", std::to_string(rows(file, "/bodies/id"))) +
          line("contacts", std::to_string(rows(file, "/contacts/gap"))) + describe_joints(file);
@@ -91,7 +85,7 @@ std::string describe_snapshot(const hdf5::File& file) {
 
 std::string describe_checkpoint(const hdf5::File& file) {
   const CheckpointSummary summary = summarise_checkpoint(file);
-  return line("time", number(file.attribute_number("/", "time")) + " s") +
+  return line("time", short_text(file.attribute_number("/", "time")) + " s") +
          line("step", file.attribute_text("/", "step")) +
          line("written on", std::to_string(summary.ranks) + " ranks") +
          line("subdomains", std::to_string(summary.n_parts)) +
@@ -120,8 +114,9 @@ std::string describe_result(const hdf5::File& file) {
     if (first.empty()) first = name;
   }
   if (!first.empty())
-    text += line("time", number(file.attribute_number("/snapshots/" + first, "time")) + " .. " +
-                             number(file.attribute_number("/snapshots/" + last, "time")) + " s");
+    text +=
+        line("time", short_text(file.attribute_number("/snapshots/" + first, "time")) + " .. " +
+                         short_text(file.attribute_number("/snapshots/" + last, "time")) + " s");
   for (const std::string& name : missing)
     text += line("missing", "snapshots/" + name + ".h5 (catena info --rebuild DIR)");
   const std::vector<std::string> columns = file.members("/series");
@@ -158,7 +153,7 @@ std::string describe_problem(const std::string& path) {
   }
   if (!file.mu.empty()) {
     const auto [low, high] = std::minmax_element(file.mu.begin(), file.mu.end());
-    text += line("friction", number(*low) + " .. " + number(*high));
+    text += line("friction", short_text(*low) + " .. " + short_text(*high));
   }
   const hdf5::File raw = hdf5::File::open(path);
   text += line("solution", raw.exists("/solution/r") ? "yes" : "no");

@@ -1,13 +1,13 @@
 #include "catena/simulation/case.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "catena/io/yaml_settings.hpp"
 
@@ -27,12 +27,6 @@ void describe_name(SettingsVisitor& visit, CaseSettings& s) {
   }
 }
 
-std::string number_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
-
 /// Whether `whole` is `step` times a whole number, but for round-off.
 bool is_multiple(double whole, double step) {
   const double times = whole / step;
@@ -43,26 +37,25 @@ bool is_multiple(double whole, double step) {
 void hint_at_steps(SettingsVisitor& visit, const TimeSettings& s) {
   constexpr double kLongest = 1.0, kManySteps = 1e9, kDay = 86400.0, kQuick = 1e-6;
   if (s.step > kLongest)
-    visit.hint("step", "bodies fall by " + number_text(9.81 * s.step * s.step) +
-                           " m in the first step; write " + number_text(s.step) + " ms or " +
-                           number_text(s.step) + " us if that is meant");
+    visit.hint("step", "bodies fall by " + short_text(9.81 * s.step * s.step) +
+                           " m in the first step; write " + short_text(s.step) + " ms or " +
+                           short_text(s.step) + " us if that is meant");
   const double steps = s.end / s.step;
   if (steps > kManySteps)
-    visit.hint("end", "the run has " + number_text(steps) + " steps of " + number_text(s.step) +
-                          " s, " + number_text(kQuick * steps / kDay) +
+    visit.hint("end", "the run has " + short_text(steps) + " steps of " + short_text(s.step) +
+                          " s, " + short_text(kQuick * steps / kDay) +
                           " days at 1 us a step; numbers without unit are in s: write " +
-                          number_text(s.end) + " ms or " + number_text(s.end) +
+                          short_text(s.end) + " ms or " + short_text(s.end) +
                           " us if that is meant");
   else if (s.end > 0.0 && !is_multiple(s.end, s.step))
-    visit.hint("end", "is no multiple of time.step: the run does " +
-                          number_text(std::round(steps)) + " steps and ends at " +
-                          number_text(std::round(steps) * s.step) + " s");
+    visit.hint("end", "is no multiple of time.step: the run does " + short_text(std::round(steps)) +
+                          " steps and ends at " + short_text(std::round(steps) * s.step) + " s");
 }
 
 /// What becomes of an interval of the output that is no multiple of the step.
 void hint_at_interval(SettingsVisitor& visit, const char* key, double interval, double step) {
   if (!std::isfinite(interval) || is_multiple(interval, step)) return;
-  visit.hint(key, "is no multiple of time.step (" + number_text(step) + " s): " +
+  visit.hint(key, "is no multiple of time.step (" + short_text(step) + " s): " +
                       (interval < step ? "output comes with every step"
                                        : "output comes with the first step at or after each "
                                          "multiple of it"));

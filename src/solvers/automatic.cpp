@@ -1,12 +1,12 @@
 #include "catena/solvers/automatic.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "solvers/work_estimate.hpp"
@@ -34,12 +34,6 @@ constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
 /// Of sums of iterations that are parts of a sweep.
 constexpr double kRounding = 1e-6;
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 /// Iterations that bring the metric from its last value to `threshold` at the rate of the last half
 /// of the history; infinite where it does not fall.
@@ -273,7 +267,7 @@ void Automatic::reach_scaled(const ConstraintProblem& problem, std::span<double>
   goal_.relative_tolerance = 0.0;
   goal_.absolute_tolerance = kScaledTolerance * asked;
   total_.status = SolveStatus::iteration_limit;
-  total_.reason += "; scaled is still " + number(found.scaled);
+  total_.reason += "; scaled is still " + short_text(found.scaled, 3);
   climb(problem, impulses, velocities);
   total_.status = SolveStatus::converged;
   if (total_.errors.siconos <= std::max(asked, found.siconos)) return;

@@ -4,10 +4,10 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 
 namespace catena {
@@ -17,15 +17,9 @@ bool is_finite(const Errors& e, Metric metric) {
   return std::isfinite(e.energy) && std::isfinite(value_of(e, metric));
 }
 
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
-
 std::string with_unit(double value, Metric metric) {
   const std::string_view unit = metric_unit(metric);
-  return number(value) + (unit == "1" ? std::string() : " " + std::string(unit));
+  return short_text(value, 3) + (unit == "1" ? std::string() : " " + std::string(unit));
 }
 
 }  // namespace
@@ -173,7 +167,7 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
                    with_unit(report_.threshold, rule_.metric);
   if (met)
     report_.reason +=
-        ", but impulses leave their cones by " + number(errors_.cone_violation) + " N s";
+        ", but impulses leave their cones by " + short_text(errors_.cone_violation, 3) + " N s";
   return true;
 }
 

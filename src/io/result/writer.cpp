@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5/atomic_file.hpp"
@@ -404,10 +405,8 @@ void ResultWriter::append_series(std::span<const double> values) {
     if (impl_->comm.rank() != 0) return;
     CATENA_CHECK(values.size() == impl_->columns.size(), "a series row has other columns");
     std::string line;
-    std::array<char, 32> number{};
     for (std::size_t k = 0; k < values.size(); ++k) {
-      std::snprintf(number.data(), number.size(), "%.17g", values[k]);
-      line += number.data();
+      line += exact_text(values[k]);
       line += k + 1 < values.size() ? ',' : '\n';
     }
     impl_->append(line);

@@ -2,21 +2,15 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <numbers>
 
+#include "catena/base/text.hpp"
 #include "catena/base/units.hpp"
 
 namespace catena {
 
 namespace {
-
-std::string number_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 bool is_plain(std::string_view text) {
   return text.find_first_not_of("+-.0123456789eE") == std::string_view::npos;
@@ -54,10 +48,10 @@ std::string sense_hint(const Sense& sense, std::string_view text, double value, 
   const double size = std::abs(value);
   const bool large = size > sense.most;
   if (size == 0.0 || (!large && size >= sense.least)) return {};
-  std::string out = number_text(value) + " " + std::string(sense.unit) + " is a " +
+  std::string out = short_text(value, 3) + " " + std::string(sense.unit) + " is a " +
                     std::string(sense.what) + " beyond what double precision serves well";
   if (sense.unit == "m")
-    out += ": places there are " + number_text(size * std::numeric_limits<double>::epsilon()) +
+    out += ": places there are " + short_text(size * std::numeric_limits<double>::epsilon(), 3) +
            " m apart";
   const std::string_view likely = large ? sense.too_large : sense.too_small;
   if (plain && makes_sense(sense, text, likely))
@@ -72,7 +66,7 @@ std::string number_hint(std::string_view text, double value, std::string_view un
   const bool plain = is_plain(text);
   constexpr double kTurn = 2.0 * std::numbers::pi, kMaxTurns = 2.0;
   if (unit == "rad" && plain && std::abs(value) > kMaxTurns * kTurn)
-    return number_text(value) + " rad is " + number_text(std::abs(value) / kTurn) +
+    return short_text(value, 3) + " rad is " + short_text(std::abs(value) / kTurn, 3) +
            " turns; write " + std::string(text) + " deg if degrees are meant";
   for (const Sense& sense : kSense)
     if (sense.unit == unit) return sense_hint(sense, text, value, plain);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 
 namespace catena::scenarios {
 
@@ -15,12 +16,6 @@ namespace {
 constexpr GlobalId kMarks = 256;  ///< points of a catenary from mark to mark
 /// Directions closer to parallel have no common normal.
 constexpr double kParallel = 1e-9;
-
-std::string text_of(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", value);
-  return buffer;
-}
 
 Vec3 point_of(const std::vector<double>& rows, std::size_t i) {
   return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
@@ -225,8 +220,8 @@ void ChainCurve::set_catenary(const ChainPathEntry& path) {
   const Vec3 level = way - rise * up_;
   const double across = level.norm();
   if (!(path.length > way.norm() * (1.0 + 1e-9))) {
-    throw Error("the chain is " + text_of(path.length) + " m long, its ends are " +
-                    text_of(way.norm()) + " m apart",
+    throw Error("the chain is " + short_text(path.length) + " m long, its ends are " +
+                    short_text(way.norm()) + " m apart",
                 "", "make it longer, or straight: leave out catenary, give from and to");
   }
   if (!(across > 1e-3 * path.length)) {
@@ -324,8 +319,8 @@ void ChainCurve::set_curl(const ChainPathEntry& path) {
     return std::hypot(2.0L * radius_ * std::sin(std::numbers::pi_v<Real> * turns), pitch_ * turns);
   };
   if (!(chord(0.5L) > length_)) {
-    throw Error("links of " + text_of(length_) + " m do not fit a helix of radius " +
-                    text_of(radius_) + " m",
+    throw Error("links of " + short_text(length_) + " m do not fit a helix of radius " +
+                    short_text(radius_) + " m",
                 "", "enlarge the radius, or take more links");
   }
   Real lo = 0.0L, hi = 0.5L;

@@ -1,10 +1,10 @@
 #include "scenarios/make/geometry_plan.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/collision/hull_builder.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "catena/io/surface_file.hpp"
@@ -35,14 +35,8 @@ bool needs_geometry(const ShapeSettings& s, GeometryFrame frame) {
   }
 }
 
-std::string text_of(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", value);
-  return buffer;
-}
-
 std::string text_of(const Vec3& v) {
-  return "(" + text_of(v[0]) + ", " + text_of(v[1]) + ", " + text_of(v[2]) + ")";
+  return "(" + short_text(v[0]) + ", " + short_text(v[1]) + ", " + short_text(v[2]) + ")";
 }
 
 std::string count_of(std::int64_t n, const std::string& one, const std::string& many) {
@@ -88,10 +82,10 @@ double closed_volume(const TriangleMesh& surface, const std::string& where) {
     throw Error("the surface encloses no volume", where, "give a body with thickness");
   }
   if (volume < 0.0) {
-    throw Error("turned inside out: all faces point inwards (volume " + text_of(volume) + " m^3)",
-                where,
-                "reverse the order of the corners of every face (Blender: Mesh, Normals, "
-                "Flip)");
+    throw Error(
+        "turned inside out: all faces point inwards (volume " + short_text(volume) + " m^3)", where,
+        "reverse the order of the corners of every face (Blender: Mesh, Normals, "
+        "Flip)");
   }
   return volume;
 }
@@ -151,7 +145,7 @@ Geometry hull_from_file(const ShapeSettings& s, const std::string& content, Mode
   complete_geometry(hull, GeometryFrame::as_written);
   const double excess = hull.volume / volume - 1.0;
   if (excess > kConvex) {
-    throw Error("not convex: its hull has " + text_of(100.0 * excess) + " % more volume", s.file,
+    throw Error("not convex: its hull has " + short_text(100.0 * excess) + " % more volume", s.file,
                 "split it into convex pieces and list them under shapes, or, if it does not move, "
                 "use it as a mesh");
   }

@@ -4,18 +4,13 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {
 
 namespace {
-
-std::string text_of(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.3g", value);
-  return buffer;
-}
 
 bool is_spring(const ForceEntry& s) {
   return s.type == ForceType::spring || s.type == ForceType::damper ||
@@ -303,8 +298,8 @@ void JointMaker::check(const std::vector<GlobalId>& joints) const {
     }
     const JointMisfit misfit = joint_misfit(geometry);
     if (!(misfit.linear <= kTolerance * arm && misfit.angular <= kTolerance)) {
-      throw Error("its frames disagree at the start by " + text_of(misfit.linear) + " m and " +
-                      text_of(misfit.angular) + " rad",
+      throw Error("its frames disagree at the start by " + short_text(misfit.linear, 3) +
+                      " m and " + short_text(misfit.angular, 3) + " rad",
                   place, "place the bodies, or the joint, so that they meet");
     }
     for (Index k = 0; k < geometry.axes; ++k) {
@@ -312,9 +307,10 @@ void JointMaker::check(const std::vector<GlobalId>& joints) const {
       const double x = geometry.coordinate[k];
       if (!axis.limited() || (x >= axis.lower - kTolerance && x <= axis.upper + kTolerance))
         continue;
-      throw Error("its coordinate is " + text_of(x) + (geometry.axis_angular[k] ? " rad" : " m") +
-                      " at the start, outside its limits of " + text_of(axis.lower) + " and " +
-                      text_of(axis.upper),
+      throw Error("its coordinate is " + short_text(x, 3) +
+                      (geometry.axis_angular[k] ? " rad" : " m") +
+                      " at the start, outside its limits of " + short_text(axis.lower, 3) +
+                      " and " + short_text(axis.upper, 3),
                   place, "move a limit, or the bodies");
     }
   }

@@ -1,13 +1,13 @@
 #include "simulation/diagnosis/post_mortem.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <unordered_map>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
@@ -553,9 +553,7 @@ std::string to_text(const PostMortem& p) {
 
 std::string write_post_mortem(const Communicator& comm, const std::string& directory,
                               const PostMortem& p) {
-  std::array<char, 16> digits{};
-  std::snprintf(digits.data(), digits.size(), "%08lld", static_cast<long long>(p.step));
-  const std::string path = directory + "/post-mortem-" + digits.data() + ".json";
+  const std::string path = directory + "/post-mortem-" + step_text(p.step) + ".json";
   all_or_none(comm, [&] {
     if (comm.rank() == 0) write_text_file(path, to_json(p));
   });

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/assignment.hpp"
 #include "catena/simulation/start_check.hpp"

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/diagnosis/post_mortem.hpp"
@@ -31,12 +32,6 @@ std::string duration_text(double seconds) {
 }
 
 }  // namespace
-
-std::string short_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
 
 void RunNotes::start(const std::string& directory, std::int64_t bodies) {
   for (const std::string& warning : sim_.model().warnings) log_.warning(warning);

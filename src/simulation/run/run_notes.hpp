@@ -10,9 +10,6 @@
 
 namespace catena {
 
-/// For people: 6 digits.
-std::string short_text(double value);
-
 /// Warnings, remarks and progress of one run. All members are collective.
 class RunNotes {
  public:

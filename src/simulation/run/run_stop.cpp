@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "simulation/run/run_notes.hpp"
 

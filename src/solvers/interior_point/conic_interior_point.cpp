@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "catena/base/text.hpp"
 #include "solvers/interior_point/cone_rows.hpp"
 #include "solvers/interior_point/second_order_cone.hpp"
 
@@ -60,12 +61,6 @@ struct Direction {
   std::vector<double> lambda;
   std::vector<Vec3> s, z, s_hat, z_hat;
 };
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.2g", value);
-  return text.data();
-}
 
 double squared(std::span<const double> x) {
   double sum = 0.0;
@@ -319,8 +314,8 @@ std::string ConicInteriorPoint::Impl::unbounded() const {
     return {};
   return "no solution exists: impulses within the cones do work without end against no "
          "resistance (scaled rows: |N d| = " +
-         number(resistance / lambda_norm) + ", r.d = " + number(work / lambda_norm) +
-         " for |d| = 1, |r| = " + number(r_norm) + ")";
+         short_text(resistance / lambda_norm, 2) + ", r.d = " + short_text(work / lambda_norm, 2) +
+         " for |d| = 1, |r| = " + short_text(r_norm, 2) + ")";
 }
 
 /// Scaling of the iterate, and the factor of N + A^T (W^2 + delta)^-1 A + rho.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "solvers/interior_point/conic_interior_point.hpp"
 #include "solvers/interior_point/fang/fang_interior_point.hpp"
@@ -25,12 +26,6 @@ constexpr double kSettles = 0.1;
 constexpr double kFirstGap = 1e-4, kGapPart = 1e-2, kMinGap = 1e-13;
 /// Asked of a convex problem that the monitor is to end: out of reach.
 constexpr double kNoGap = 1e-18;
-
-std::string number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2g", value);
-  return text.data();
-}
 
 /// One solve in form cone.
 class Solve {
@@ -212,7 +207,7 @@ SolveReport Solve::finish() {
   if (outer_ > 0)
     remark = std::to_string(outer_) + (outer_ == 1 ? " convex problem" : " convex problems") +
              " of the outer fixed point, ";
-  remark += std::to_string(stages_) + " stages, relative gap " + number(last_.gap);
+  remark += std::to_string(stages_) + " stages, relative gap " + short_text(last_.gap, 2);
   if (!last_.remark.empty()) remark += "; " + last_.remark;
   if (newton_)
     remark += std::string(outer_ > 0 ? "; it did not settle" : "; digits ran out") +

@@ -1,7 +1,6 @@
 #include "catena/solvers/dantzig.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
@@ -9,6 +8,7 @@
 #include <string>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/solvers/automatic.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
@@ -33,12 +33,6 @@ constexpr int kMaxFailures = 2;
 /// Sweeps' worth of work that the method in place of passes gets for one pass: as many sweeps guess
 /// at a pass's start which rows are free.
 constexpr int kSweepsPerPass = 50;
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 void check(const ConstraintProblem& problem) {
   if (problem.comm.size() > 1)
@@ -206,7 +200,7 @@ std::string ConnectedSolve::remark() const {
                      std::to_string(r.exchanges) + " rows, " + std::to_string(r.pivots) +
                      " single ones";
   if (r.smallest_pivot < kRedundant)
-    text += "; rows hang on each other: regularised by " + number(settings_.regularisation) +
+    text += "; rows hang on each other: regularised by " + short_text(settings_.regularisation, 3) +
             " of the diagonal and refined " + std::to_string(r.refinements) + " times";
   if (!stuck_.empty())
     text += "; " + stuck_;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "catena/base/text.hpp"
 #include "stepper/natural/natural_stepper_impl.hpp"
 #include "stepper/soundness.hpp"
 
@@ -35,12 +36,6 @@ constexpr double kRest = 1e-6;
 constexpr double kConverges = 0.3;
 /// Distance beyond which results are no neighbours: an instability, which grows without bound.
 constexpr double kFar = 1e3;
-
-std::string text_of(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 }  // namespace
 
@@ -294,15 +289,15 @@ void NaturalStepper::Impl::give_up(const Bodies& bodies, const State& state,
       report.doubtful_joint == kNoBody
           ? std::string("bodies' motion")
           : "the motion at joint " + model.joint_names.name_of(report.doubtful_joint);
-  const std::string found =
-      "step " + std::to_string(state.step + 1) + ", t = " + text_of(state.time) + " s: " + at_joint;
+  const std::string found = "step " + std::to_string(state.step + 1) +
+                            ", t = " + short_text(state.time) + " s: " + at_joint;
   if (!report.singular)
     throw BlowUp(found + " cannot be followed in up to " + parts +
                      " sub-steps: the step is too long for the frequencies of tension and springs",
                  "take smaller steps, or look at the dumped step");
   throw BlowUp(found + " is not determined: shorter sub-steps, up to " + parts +
-                   ", do not bring velocities together (" + text_of(100.0 * d.apart) +
-                   " % apart) or leave " + text_of(d.energy) +
+                   ", do not bring velocities together (" + short_text(100.0 * d.apart) +
+                   " % apart) or leave " + short_text(d.energy) +
                    " J unexplained, as at a singular position, where joints lose a row",
                "look at the dumped step: shorter steps are no way past a singular position in "
                "general, another time.step may miss it; time.stepper: spook with a compliance of "

@@ -4,6 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/metrics/errors.hpp"
 #include "solvers/solve_watch.hpp"
@@ -17,12 +18,6 @@ namespace {
 /// alpha unless given, 1/s. Tied to the step, alpha h = 1 say, it would cost up to two orders:
 /// stages miss constraints by O(h^2), and alpha times that would vanish no faster than h.
 constexpr double kUsualBaumgarte = 1.0;
-
-std::string text_of(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
 
 /// Throws Error where a force acts on, or along, directions that a rod or a point does not have.
 void check_force(const AppliedForce& f, const NaturalMass& mass, const Vec3& place,
@@ -154,7 +149,7 @@ void NaturalStepper::Impl::refuse_contacts(double t) const {
   if (a == kLast) return;
   const GlobalId b = comm.min(found && touches->key.a == a ? touches->key.b : kLast);
   throw Error("bodies " + model.names.name_of(a) + " and " + model.names.name_of(b) +
-                  " touch at t = " + text_of(t) +
+                  " touch at t = " + short_text(t) +
                   " s, and natural coordinates know no "
                   "contacts",
               "time.stepper: natural", "give bodies collide: false, or use time.stepper: spook");
@@ -294,8 +289,8 @@ double NaturalStepper::Impl::integrate_controlled(double piece_end, double first
     const double length = last ? left : (2.0 * next > left ? 0.5 * left : next);
     clock.turn(++turn);
     if (clock.shows_progress())
-      clock.show("sub-step " + std::to_string(turn) + " of " + text_of(length) +
-                 " s at t = " + text_of(time) + " s");
+      clock.show("sub-step " + std::to_string(turn) + " of " + short_text(length) +
+                 " s at t = " + short_text(time) + " s");
     begin(length);
     for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
     ++sub_steps;
@@ -338,7 +333,7 @@ void NaturalStepper::Impl::refuse_small_steps(bool finite) {
   report.singular = finite;
   if (id != kLast) report.doubtful_joint = id;
   throw BlowUp(
-      "at t = " + text_of(time) + " s error control asks for sub-steps below 1e-9 of time.step" +
+      "at t = " + short_text(time) + " s error control asks for sub-steps below 1e-9 of time.step" +
           (id == kLast ? std::string()
                        : ": the motion at joint " + model.joint_names.name_of(id) +
                              (finite ? " has no smooth continuation, as at a singular position, "
@@ -427,7 +422,7 @@ void NaturalStepper::Impl::refuse_contradictions() {
   const GlobalId id = comm.min(largest == over_all ? joints[worst].constants().id : kLast);
   const std::string place = model.joint_places.text_of(id);
   throw Error("joints contradict each other: with all others met as far as possible, joint " +
-                  model.joint_names.name_of(id) + " misses its rows by " + text_of(over_all) +
+                  model.joint_names.name_of(id) + " misses its rows by " + short_text(over_all) +
                   " m/s (or rad/s) at the start",
               place.empty() ? "joints" : place,
               "look at the joints of the loop that it belongs to: motors, lengths, axes");
@@ -439,9 +434,9 @@ void NaturalStepper::Impl::refuse_drift(std::int64_t step) {
   constexpr double kApart = 0.01;
   const double largest = report.drift = drift();
   if (!(largest > kApart)) return;
-  throw BlowUp("step " + std::to_string(step) + ", t = " + text_of(time) + " s: joint " +
+  throw BlowUp("step " + std::to_string(step) + ", t = " + short_text(time) + " s: joint " +
                model.joint_names.name_of(drifting_joint(largest)) + " has come apart by " +
-               text_of(largest) +
+               short_text(largest) +
                " of its length (or rad): the step is too long for the frequencies of tension and "
                "springs");
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/math/cone.hpp"
 #include "solvers/interior_point/fang/stage_system.hpp"
@@ -32,12 +32,6 @@ constexpr double kDecrease = 0.01, kShorter = 0.5;
 constexpr double kSmallestStep = 1e-10;
 /// The start: this many times the sum of all |r'_k|.
 constexpr double kStart = 10.0;
-
-std::string number(double value) {
-  std::array<char, 32> text;
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return text.data();
-}
 
 /// A guess made admissible.
 void project(const Cones& cones, std::span<double> impulses) {
@@ -226,7 +220,7 @@ class ChangeMonitor {
   std::string reason(int stages) const {
     return std::string("no more change of the ") +
            (kind_ == FangStop::objective ? "objective" : "contact force magnitude") + " (" +
-           number(change_) + " relative in a full step) after " + std::to_string(stages) +
+           short_text(change_, 3) + " relative in a full step) after " + std::to_string(stages) +
            " stages";
   }
 
