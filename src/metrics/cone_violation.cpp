@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "catena/math/cone.hpp"
+#include "catena/math/types.hpp"
 #include "metrics/disc_errors.hpp"
 
 namespace catena {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Adds a block or a row. A comparison drops what is not a number, so that it is looked for.
 void add(double distance, double size, ConeViolation& out) {

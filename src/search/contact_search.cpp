@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "catena/collision/broad_phase.hpp"
 #include "catena/collision/sphere_pair.hpp"
 #include "catena/comm/typed_exchange.hpp"
@@ -550,11 +551,7 @@ void ContactSearch::Impl::release_large() {
                             (pairs.capacity() + sorted_pairs.capacity()) * sizeof(IdPair);
   if (bytes < kKeptScratch) return;
   broad_phase.release();
-  // an empty list would be assigned and the memory kept
-  const auto give_back = [](auto&... vectors) {
-    ((vectors = std::remove_reference_t<decltype(vectors)>()), ...);
-  };
-  give_back(probes, boxes, grid, grid_of, place_by_id, pairs, sorted_pairs, bucket);
+  release(probes, boxes, grid, grid_of, place_by_id, pairs, sorted_pairs, bucket);
 }
 
 ContactSearch::ContactSearch(const Communicator& comm, const Model& model)

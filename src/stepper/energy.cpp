@@ -69,10 +69,6 @@ Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
 
 Vec3 velocity_at(const Twist& twist, const Vec3& arm) { return twist.v + twist.w.cross(arm); }
 
-bool is_prescribed(const ConstraintProblem& problem, Index b) {
-  return problem.bodies.mass_kind[b] == MassKind::prescribed;
-}
-
 /// Puts the work of a contact where it belongs: `normal_work` and `all_work` of its impulse on the
 /// pair, `after` the normal row of G V.
 void add_work(double lambda_n, double normal_work, double all_work, double after, bool recovering,
@@ -105,10 +101,10 @@ void add_rigid_contacts(const ConstraintProblem& problem, std::span<const double
              c.normal.dot(after_b - after_a), recovering[k] != 0, work);
 
     // u holds the prescribed bodies' velocity too: what they put in is not from the dynamic ones
-    if (is_prescribed(problem, c.body_a)) {
+    if (problem.bodies.is_prescribed(c.body_a)) {
       work.external_work += 0.5 * impulse.dot(after_a + before_a);
     }
-    if (is_prescribed(problem, c.body_b)) {
+    if (problem.bodies.is_prescribed(c.body_b)) {
       work.external_work -= 0.5 * impulse.dot(after_b + before_b);
     }
   }
@@ -145,7 +141,7 @@ void add_blocks(const ConstraintProblem& problem, std::span<const double> impuls
         if (row == 0) normal_work += row_work, after += after_row;
       }
       all_work += on_body;
-      if (is_prescribed(problem, blocks.body[j])) work.external_work -= on_body;
+      if (problem.bodies.is_prescribed(blocks.body[j])) work.external_work -= on_body;
     }
     add_work(lambda[0], normal_work, all_work, after, recovering[n_contacts + block] != 0, work);
   }

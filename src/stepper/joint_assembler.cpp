@@ -12,10 +12,6 @@ namespace {
 /// What limit, motor and friction are called in JointState::drive.
 std::size_t drive_of(JointRowKind part) { return ordinal(part) - 1; }
 
-bool is_prescribed(const ConstraintProblem& problem, Index b) {
-  return problem.bodies.mass_kind[b] == MassKind::prescribed;
-}
-
 /// Damping of a spring in this step. SPOOK's step of an undamped spring that its bodies, free
 /// otherwise, would follow with s = 4/(h^2 k N) < 1 swings (x, h v) up by about 1/sqrt(s) before it
 /// turns back; the more it is too stiff for the step, the nearer its damping time comes to the
@@ -241,7 +237,7 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
         row_work[r] += lambda[r] * u[r];
         on_body += lambda[r] * u[r];
       }
-      if (is_prescribed(problem, blocks.body[j])) audit.external_work -= on_body;
+      if (problem.bodies.is_prescribed(blocks.body[j])) audit.external_work -= on_body;
     }
     const std::size_t geometric = rows_[made_[m].joint];
     for (std::size_t r = 0; r < rows; ++r) {

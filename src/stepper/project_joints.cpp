@@ -15,9 +15,6 @@ constexpr int kMaxHalvings = 4;
 
 double largest(const JointMisfit& misfit) { return std::max(misfit.linear, misfit.angular); }
 
-/// In planar motion what leaves the plane is left out.
-Twist in_plane(const Twist& t) { return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)}; }
-
 }  // namespace
 
 /// Collective. Misfits at the present poses.

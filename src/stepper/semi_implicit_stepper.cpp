@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "catena/base/release.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/math/rotation.hpp"
@@ -14,17 +15,6 @@
 namespace catena {
 
 namespace {
-
-/// Empties a list; the memory of a large one is given back for what comes next.
-template <class T>
-void clear_large(std::vector<T>& list) {
-  constexpr std::size_t kLarge = std::size_t{16} << 20;  // bytes
-  list.clear();
-  if (list.capacity() * sizeof(T) > kLarge) std::vector<T>().swap(list);
-}
-
-/// In planar motion what leaves the plane is left out.
-Twist in_plane(const Twist& t) { return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)}; }
 
 /// A contact's identity but for the periodic image, which changes where a body is wrapped; in the
 /// same order.

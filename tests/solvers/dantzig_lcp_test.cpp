@@ -5,10 +5,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "catena/base/random.hpp"
+#include "catena/math/types.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
 
 namespace catena {
@@ -16,8 +16,6 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Numbers of a seed, in [lo, hi).
 class Uniform {

@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include "catena/math/cone.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena::test {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 

@@ -46,6 +46,10 @@ struct ProblemBodies {
 
   Index size() const { return to_index(id.size()); }
   Index n_dofs() const { return dof_begin.back(); }
+  /// Velocities of body b.
+  Index dofs(Index b) const { return dof_begin[b + 1] - dof_begin[b]; }
+  /// Whether its motion is given: impulses do not change it.
+  bool is_prescribed(Index b) const { return mass_kind[b] == MassKind::prescribed; }
   /// Room for n rigid bodies.
   void reserve(std::size_t n);
   /// No bodies; the memory stays.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
@@ -388,8 +389,7 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     write_contact_rows(file, contacts, contact_range, has_couples(model));
     if (impl_->jointed || joint_range.total > 0) write_joint_records(file, joints, joint_range);
     // their memory is free for the rows of bodies
-    std::vector<ContactRecord>().swap(contacts);
-    std::vector<JointRecord>().swap(joints);
+    release(contacts, joints);
     hdf5::RowRange body_range;
     const std::vector<BodyRow> rows = body_rows(comm, model, bodies, state, body_range);
     write_body_rows(file, rows, body_range, impl_->flow);

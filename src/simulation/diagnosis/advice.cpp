@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "catena/base/text.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 
@@ -364,7 +365,6 @@ std::string text_unknown(const FailureMeasures& m) {
 }  // namespace
 
 Convergence convergence_of(const SolveReport& report) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Convergence c;
   c.iterations = report.iterations;
   c.error = value_of(report.errors, report.metric);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <unordered_map>
 
 #include "catena/base/index.hpp"
@@ -11,6 +10,7 @@
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
+#include "catena/math/types.hpp"
 #include "catena/metrics/errors.hpp"
 #include "simulation/case_keys.hpp"
 #include "simulation/run/run_notes.hpp"
@@ -20,7 +20,6 @@ namespace catena {
 namespace {
 
 constexpr std::size_t kMaxListed = 10;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The largest of something on this rank.
 struct OwnExtreme {

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <unordered_set>
 
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 
@@ -70,8 +70,6 @@ class SuspectSearch {
   }
 
  private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
   /// What is not finite comes first.
   static double ordered(double value) { return std::isfinite(value) ? value : kInfinity; }
 

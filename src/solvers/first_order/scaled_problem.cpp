@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "catena/math/types.hpp"
 
 namespace catena::first_order {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Two bodies of six velocities each, or one.
 bool fits_rows(const ConstraintProblem& problem, Index general) {

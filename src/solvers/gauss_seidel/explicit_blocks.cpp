@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
@@ -61,7 +62,6 @@ void invert(std::span<const double> d, std::size_t n, std::span<double> inverse)
 
 void append_rows(ExplicitBlocks& out, const ConstraintProblem& problem, Index k) {
   const auto n_contacts = to_index(problem.contacts.size());
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (k < n_contacts) {
     const double bias = problem.contacts[k].bias;
     out.q.insert(out.q.end(), {-bias, 0.0, 0.0});

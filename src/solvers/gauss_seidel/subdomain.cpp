@@ -5,13 +5,10 @@
 #include <utility>
 
 #include "catena/base/index.hpp"
+#include "catena/base/release.hpp"
 
 namespace catena {
 namespace {
-
-Index dofs_of(const ProblemBodies& bodies, Index b) {
-  return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-}
 
 /// Calls visit(body) for each body of a block.
 template <class Visit>
@@ -108,7 +105,7 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
     range.arms.end = arms_.size();
     range.general.end = general_.size();
   }
-  std::vector<Index>().swap(line_of_body_);
+  release(line_of_body_);
   scratch_.resize(Offset{2} * general_.most_rows);
 }
 
@@ -124,7 +121,7 @@ void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const I
   for (const Index b : bodies_) {
     line_.push_back(lines);
     line_of_body_[b] = lines;
-    dofs_.push_back(dofs_of(bodies, b));
+    dofs_.push_back(bodies.dofs(b));
     multiplicity_.push_back(static_cast<double>(std::max<Index>(1, multiplicity[b])));
     lines += bodies.mass_kind[b] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
   }

@@ -13,14 +13,6 @@ namespace {
 /// Chains of fewer joints gain nothing from being cut.
 constexpr std::int64_t kShortChain = 500;
 
-Index dofs_of(const ProblemBodies& bodies, Index b) {
-  return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-}
-
-bool is_prescribed(const ProblemBodies& bodies, Index b) {
-  return bodies.mass_kind[b] == MassKind::prescribed;
-}
-
 /// How many of a bilateral block's rows, the last ones, are motors without bound.
 int drives_of(const GeneralBlocks& blocks, Index k) {
   int n = 0;
@@ -57,7 +49,7 @@ void JointSystem::list_blocks(const ConstraintProblem& problem) {
     std::array<Index, 4> reference = {kNoIndex, kNoIndex, kNoIndex, kNoIndex};
     int n = 0;
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      if (is_prescribed(problem.bodies, blocks.body[j])) continue;
+      if (problem.bodies.is_prescribed(blocks.body[j])) continue;
       CATENA_CHECK(n < 4, "a joint acts on four bodies at most");
       reference[n++] = j;
     }
@@ -219,7 +211,7 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     for (std::int64_t j = 0; j < edges[i].n_bodies; ++j) {
       const Index b = problem.blocks.body[reference_[i][j]];
       dealt.body.push_back(bodies.id[b]);
-      dealt.dofs.push_back(dofs_of(bodies, b));
+      dealt.dofs.push_back(bodies.dofs(b));
       dealt.mass_kind.push_back(bodies.mass_kind[b]);
     }
     if (dealt.local) {

@@ -73,10 +73,7 @@ class VelocitySystem : public CondensedSystem {
 
   Index n_blocks() const { return to_index(row_begin_.size()) - 1; }
   Index rows_of(Index k) const { return row_begin_[k + 1] - row_begin_[k]; }
-  Index dofs_of(Index b) const {
-    const auto& begin = problem_.bodies.dof_begin;
-    return begin[b + 1] - begin[b];
-  }
+  Index dofs_of(Index b) const { return problem_.bodies.dofs(b); }
   void take_jacobians();
   void append_reference(Index b, Index rows, const double* g,
                         const std::vector<Eigen::MatrixXd>& roots);

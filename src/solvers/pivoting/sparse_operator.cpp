@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "catena/math/disc_cone.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A block's rows on one of its bodies: `rows` lines of G and of G M^-1.
 struct BodyRows {
