@@ -234,7 +234,7 @@ void expect_halo_both_ways(const Communicator& comm, const Scene& scene, const C
   };
   std::vector<double> values(static_cast<std::size_t>(local.size()), -1.0);
   for (Index i = 0; i < local.n_owned; ++i) values[static_cast<std::size_t>(i)] = id_of(i);
-  HaloExchange there(comm, set.ghosts, 1, 11);
+  HaloExchange there(comm, set.ghosts, 1, Tag::delassus_velocities);
   there.begin(values);
   there.end(values);
   std::vector<double> back(values.size(), -1.0);
@@ -244,7 +244,7 @@ void expect_halo_both_ways(const Communicator& comm, const Scene& scene, const C
     EXPECT_EQ(values[k], dynamic ? id_of(i) : -1.0);
     back[k] = values[k];
   }
-  HaloExchange home(comm, set.ghosts.reversed(), 1, 12);
+  HaloExchange home(comm, set.ghosts.reversed(), 1, Tag::delassus_forces);
   home.begin(back);
   home.end(back);
   std::set<Index> heard;

@@ -1,6 +1,5 @@
 // The loop of a run: cadences of output, progress, and the answers to failures.
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
