@@ -1,8 +1,8 @@
 // What a solve may have left: motors held back, joints that contradict each other, unsound bodies.
 #include <algorithm>
-#include <cstring>
 
 #include "catena/base/timer.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 #include "stepper/soundness.hpp"
 #include "stepper/twists.hpp"

@@ -14,9 +14,4 @@ inline Twist get_twist(std::span<const double> twists, std::size_t body) {
   return {Vec3(t[0], t[1], t[2]), Vec3(t[3], t[4], t[5])};
 }
 
-/// In planar motion what leaves the plane is left out.
-inline Twist in_plane(const Twist& t) {
-  return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)};
-}
-
 }  // namespace catena

@@ -10,7 +10,7 @@ namespace catena {
 namespace {
 
 SolveReport sweep(const ConstraintProblem& problem, int sweeps) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop = test::iterations(sweeps);
   settings.stop.check_interval = 1 << 30;
   return test::solve(problem, settings).report;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "support/scene.hpp"
 
 namespace catena::test {
@@ -57,10 +57,10 @@ inline Solved solve_with(Solver& solver, const LocalScene& local) {
   return s;
 }
 
-/// The same by Gauss-Seidel.
-inline Solved solve(const ConstraintProblem& problem, const GaussSeidelSettings& settings,
+/// The same by the settings' method, Gauss-Seidel unless they say otherwise.
+inline Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
                     std::vector<double> guess = {}) {
-  return solve_with(*make_gauss_seidel(settings), problem, std::move(guess));
+  return solve_with(*make_solver(settings), problem, std::move(guess));
 }
 
 /// The largest difference; infinite if they are not of the same length.

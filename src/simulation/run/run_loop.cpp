@@ -311,11 +311,10 @@ class RunLoop {
   }
 
   void dump(const std::string& stem) {
-    const std::string path =
-        writer_.directory() + "/" + stem + "-" + step_text(sim_.state().step) + ".hdf5";
-    write_fclib(path, sim_.stepper().problem(),
-                sim_.settings().name + ", " + stem + " " + number.data(), sim_.stepper().impulses(),
-                sim_.stepper().guess());
+    const std::string number = step_text(sim_.state().step);
+    const std::string path = writer_.directory() + "/" + stem + "-" + number + ".hdf5";
+    write_fclib(path, sim_.stepper().problem(), sim_.settings().name + ", " + stem + " " + number,
+                sim_.stepper().impulses(), sim_.stepper().guess());
     log_.info("contact problem written to " + path +
               "; solved as here by: " + solve_again(path, sim_.settings().solver));
   }
