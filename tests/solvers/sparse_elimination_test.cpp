@@ -2,7 +2,7 @@
 
 #include "catena/base/error.hpp"
 #include "joint_elimination_scenes.hpp"
-#include "solvers/joints/petsc_cholesky.hpp"
+#include "solvers/joints/elimination/petsc_cholesky.hpp"
 
 namespace catena {
 namespace {

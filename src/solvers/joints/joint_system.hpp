@@ -18,7 +18,7 @@
 #include "catena/solvers/joint_solver_settings.hpp"
 #include "catena/solvers/solver.hpp"
 #include "solvers/joints/chain/chain_factor.hpp"
-#include "solvers/joints/elimination.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 

@@ -6,10 +6,10 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
+#include "solvers/linear/flexible_gmres.hpp"
+#include "solvers/linear/linear_solver.hpp"
+#include "solvers/linear/petsc_options.hpp"
 #include "solvers/newton/condensed_system.hpp"
-#include "solvers/newton/flexible_gmres.hpp"
-#include "solvers/newton/linear_solver.hpp"
-#include "solvers/petsc/options.hpp"
 #include "solvers/work_estimate.hpp"
 
 namespace catena {

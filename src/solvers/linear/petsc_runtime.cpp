@@ -1,4 +1,4 @@
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 #include <dlfcn.h>
 

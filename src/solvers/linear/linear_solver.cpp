@@ -1,4 +1,4 @@
-#include "solvers/newton/linear_solver.hpp"
+#include "solvers/linear/linear_solver.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "catena/base/error.hpp"
-#include "solvers/newton/linear_solver.hpp"
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/linear_solver.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena {
 namespace {

@@ -1,4 +1,4 @@
-#include "solvers/newton/flexible_gmres.hpp"
+#include "solvers/linear/flexible_gmres.hpp"
 
 #include <Eigen/QR>
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include <petscversion.h>
 
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena {
 

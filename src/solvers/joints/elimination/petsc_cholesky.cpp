@@ -1,9 +1,9 @@
-#include "solvers/joints/petsc_cholesky.hpp"
+#include "solvers/joints/elimination/petsc_cholesky.hpp"
 
 #include <algorithm>
 
 #include "catena/base/error.hpp"
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena {
 namespace {

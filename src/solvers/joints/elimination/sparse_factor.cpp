@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
-#include "solvers/joints/petsc_cholesky.hpp"
-#include "solvers/joints/tree_factor.hpp"
+#include "solvers/joints/elimination/petsc_cholesky.hpp"
+#include "solvers/joints/elimination/tree_factor.hpp"
 
 namespace catena {
 namespace {

@@ -5,8 +5,8 @@
 #include <cctype>
 
 #include "catena/base/error.hpp"
-#include "solvers/petsc/options.hpp"
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_options.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena {
 namespace {
