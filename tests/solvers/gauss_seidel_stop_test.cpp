@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "catena/solvers/gauss_seidel.hpp"
-#include "catena/solvers/linear_algebra_version.hpp"
+#include "catena/solvers/linear_settings.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solved.hpp"

@@ -73,4 +73,16 @@ void check(PetscErrorCode code, const char* call, const Place& place) {
               place.where, place.fix, ExitCode::runtime_error);
 }
 
+bool options_given(std::string_view prefix) {
+  if (!is_running()) return false;
+  char* all = nullptr;
+  check(PetscOptionsGetAll(nullptr, &all), "PetscOptionsGetAll", {});
+  const std::string_view words(all);
+  bool given = false;
+  for (std::size_t at = words.find('-'); at != words.npos && !given; at = words.find('-', at + 1))
+    given = words.substr(at + 1).starts_with(prefix);
+  check(PetscFree(all), "PetscFree", {});
+  return given;
+}
+
 }  // namespace catena::petsc
