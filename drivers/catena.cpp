@@ -11,7 +11,7 @@
 #include "catena/base/timer.hpp"
 #include "catena/comm/leave_program.hpp"
 #include "catena/io/info.hpp"
-#include "catena/solvers/linear_algebra_version.hpp"
+#include "catena/solvers/linear_settings.hpp"
 #include "commands.hpp"
 
 namespace {

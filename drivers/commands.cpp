@@ -8,13 +8,13 @@
 #include "catena/base/version.hpp"
 #include "catena/io/info.hpp"
 #include "catena/io/result_writer.hpp"
-#include "catena/partition/metis_version.hpp"
+#include "catena/partition/balance.hpp"
 #include "catena/partition/plan.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
 #include "catena/simulation/start_check.hpp"
-#include "catena/solvers/linear_algebra_version.hpp"
+#include "catena/solvers/linear_settings.hpp"
 
 namespace catena::cli {
 

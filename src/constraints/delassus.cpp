@@ -336,7 +336,9 @@ void DelassusOperator::residual_velocities(std::span<const double> velocities,
   impl_->body_slips(velocities, impulses, 1.0, w);
 }
 
-void DelassusOperator::multiply(std::span<const double> impulses, std::span<double> y) {
+Index DelassusOperator::rows() const { return impl_->problem.n_rows(); }
+
+void DelassusOperator::apply(std::span<const double> impulses, std::span<double> y) {
   const ConstraintProblem& problem = impl_->problem;
   if (problem.assembled) {
     impl_->assembled_multiply(impulses, y);
@@ -435,7 +437,7 @@ std::vector<double> assemble_dense(const ConstraintProblem& problem) {
   std::vector<double> column(n);
   for (std::size_t j = 0; j < n; ++j) {
     unit[j] = 1.0;
-    op.multiply(unit, column);
+    op.apply(unit, column);
     unit[j] = 0.0;
     for (std::size_t i = 0; i < n; ++i) dense[i * n + j] = column[i];
   }

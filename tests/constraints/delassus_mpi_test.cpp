@@ -36,13 +36,13 @@ void compare_with_one_rank(const test::Scene& scene, const test::Owner& owner) {
   op.velocities(mine, v);
   op.residual_velocities(v, mine, w);
   op.free_residual(r);
-  op.multiply(mine, y);
+  op.apply(mine, y);
   std::vector<double> v1(static_cast<std::size_t>(scene.n_dofs())), w1(x.size()), r1(x.size()),
       y1(x.size());
   op_one.velocities(x, v1);
   op_one.residual_velocities(v1, x, w1);
   op_one.free_residual(r1);
-  op_one.multiply(x, y1);
+  op_one.apply(x, y1);
 
   expect_near(test::gather_velocities(local, v), v1);
   expect_near(test::gather_rows(local, w), w1);

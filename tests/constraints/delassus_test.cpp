@@ -29,7 +29,7 @@ class DelassusOfRandomProblems : public testing::TestWithParam<int> {
 TEST_P(DelassusOfRandomProblems, MultiplyIsDenseN) {
   const std::vector<double> x = wave(static_cast<std::size_t>(problem_.n_rows()));
   std::vector<double> y(x.size());
-  DelassusOperator(problem_).multiply(x, y);
+  DelassusOperator(problem_).apply(x, y);
 
   const Eigen::VectorXd expected =
       dense_.N * Eigen::Map<const Eigen::VectorXd>(x.data(), problem_.n_rows());
@@ -104,7 +104,7 @@ TEST(Delassus, BiasLeavesNoTraceInTheProductHoweverLarge) {
   const ConstraintProblem problem = test::whole(scene);
   std::vector<double> y(3);
 
-  DelassusOperator(problem).multiply(std::vector<double>{1e-6, 0, 0}, y);
+  DelassusOperator(problem).apply(std::vector<double>{1e-6, 0, 0}, y);
 
   EXPECT_DOUBLE_EQ(y[0], 1e-6);
 }

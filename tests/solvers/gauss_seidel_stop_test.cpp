@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "catena/solvers/linear_algebra_version.hpp"
+#include "catena/solvers/linear_settings.hpp"
 #include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"

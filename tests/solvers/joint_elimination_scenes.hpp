@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "solvers/joints/elimination.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 #include "support/dense_algebra.hpp"
 
 namespace catena::test {

@@ -2,7 +2,7 @@
 
 #include "catena/base/error.hpp"
 #include "joint_elimination_scenes.hpp"
-#include "solvers/joints/petsc_cholesky.hpp"
+#include "solvers/linear/linear_solver.hpp"
 
 namespace catena {
 namespace {
@@ -128,27 +128,38 @@ TEST(SparseElimination, NaNComesBackAsNaN) {
   EXPECT_TRUE(std::isnan(test::solve(*elimination, Eigen::VectorXd::Ones(3))[0]));
 }
 
-TEST(PetscCholesky, MatrixThatIsNotPositiveIsToldNotThrown) {
-  PetscCholesky cholesky({0, 2, 3}, {0, 1, 1});
-  EXPECT_FALSE(cholesky.factor(std::vector<double>{1.0, 2.0, 1.0}));
-  EXPECT_TRUE(cholesky.factor(std::vector<double>{4.0, 2.0, 2.0}));
+/// Two unknowns, [a b; b c] given by its upper triangle a, b, c.
+std::unique_ptr<LinearSolver> upper_triangle_of_two() {
+  MatrixPattern pattern;
+  pattern.owned = 2;
+  pattern.total = 2;
+  pattern.upper_triangle = true;
+  pattern.row = {0, 0, 1};
+  pattern.column = {0, 1, 1};
+  return make_petsc_solver(Communicator::self(), pattern, {"catena_joint_", "rows", "here", "fix"});
+}
+
+TEST(PetscSolver, MatrixThatIsNotPositiveIsReportedNotThrown) {
+  const auto cholesky = upper_triangle_of_two();
+  EXPECT_FALSE(cholesky->factor(std::vector<double>{1.0, 2.0, 1.0}, true));
+  EXPECT_TRUE(cholesky->factor(std::vector<double>{4.0, 2.0, 2.0}, true));
   std::vector<double> x = {8.0, 6.0};
-  cholesky.solve(x);
+  EXPECT_GE(cholesky->solve(x, 0.0), 0);
   EXPECT_NEAR(x[0], 1.0, 1e-14);
   EXPECT_NEAR(x[1], 2.0, 1e-14);
 }
 
-TEST(PetscCholesky, FailedFactorIsNotSolvedWith) {
-  PetscCholesky cholesky({0, 2, 3}, {0, 1, 1});
-  EXPECT_FALSE(cholesky.factor(std::vector<double>{0.0, 0.0, 0.0}));
+TEST(PetscSolver, FailedFactorIsNotSolvedWith) {
+  const auto cholesky = upper_triangle_of_two();
+  EXPECT_FALSE(cholesky->factor(std::vector<double>{0.0, 0.0, 0.0}, true));
   std::vector<double> x(2, 1.0);
 
-  EXPECT_THROW(cholesky.solve(x), std::logic_error);
+  EXPECT_THROW(cholesky->solve(x, 0.0), std::logic_error);
 
   // the next factor starts anew
-  ASSERT_TRUE(cholesky.factor(std::vector<double>{2.0, 1.0, 2.0}));
+  ASSERT_TRUE(cholesky->factor(std::vector<double>{2.0, 1.0, 2.0}, true));
   x = {3.0, 3.0};
-  cholesky.solve(x);
+  cholesky->solve(x, 0.0);
   EXPECT_NEAR(x[0], 1.0, 1e-15);
   EXPECT_NEAR(x[1], 1.0, 1e-15);
 }

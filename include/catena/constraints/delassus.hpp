@@ -6,16 +6,17 @@
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/operator.hpp"
 
 namespace catena {
 
 /// Applies the problem's operator. Holds the halo of ghosts and scratch; made once per
 /// problem, which must outlive it.
-class DelassusOperator {
+class DelassusOperator final : public Operator {
  public:
   /// Collective over neighbours.
   explicit DelassusOperator(const ConstraintProblem& problem);
-  ~DelassusOperator();
+  ~DelassusOperator() override;
   DelassusOperator(DelassusOperator&&) noexcept;
 
   /// Neighbours. V = V_free + M^-1 G^T lambda, ghosts included. Without bodies
@@ -27,10 +28,12 @@ class DelassusOperator {
   /// assembled operator: neighbours; w = N lambda + r, velocities ignored.
   void residual_velocities(std::span<const double> velocities, std::span<const double> impulses,
                            std::span<double> w);
+  Index rows() const override;
+  Index columns() const override { return rows(); }
   /// Neighbours. y = N lambda.
-  void multiply(std::span<const double> impulses, std::span<double> y);
+  void apply(std::span<const double> impulses, std::span<double> y) override;
   /// Neighbours. V at zero impulses: V_free, ghosts included. The problem's own or of this
-  /// object's scratch, which the next call of multiply overwrites.
+  /// object's scratch, which the next call of apply overwrites.
   std::span<const double> free_velocities();
   /// Neighbours. r: w at zero impulses.
   void free_residual(std::span<double> r);

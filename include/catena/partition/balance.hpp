@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,9 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
 /// vertices (at most max_graph) and edges (of a packing about 6 a vertex; cells of many
 /// bodies have about 10).
 std::int64_t partition_memory(std::int64_t vertices, std::int64_t edges, int n_parts);
+
+/// METIS' version as "5.1.0", for --version and provenance.
+std::string metis_version();
 
 /// Collective. Cuts the space-filling curve into n_parts of equal count (to within one): the
 /// start, before any contact is known. The same parts on any number of ranks.

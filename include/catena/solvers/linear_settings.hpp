@@ -1,4 +1,4 @@
-// How the linear systems of second-order solvers are solved.
+// How the linear systems of second-order solvers are solved, and by which library.
 #pragma once
 
 #include <string>
@@ -41,5 +41,12 @@ void set_petsc_options(const Communicator& comm, const PetscOptions& options);
 /// solve they are errors.
 std::vector<std::string> unused_petsc_options(const Communicator& comm,
                                               const PetscOptions& options);
+
+/// PETSc's version as "3.18.5", for --version and provenance.
+std::string petsc_version();
+
+/// Collective over the ranks that use PETSc together: finalises it, if it runs. No solver may be
+/// left. Otherwise PETSc ends within MPI_Finalize.
+void end_linear_algebra();
 
 }  // namespace catena

@@ -22,6 +22,11 @@ std::int64_t partition_memory(std::int64_t vertices, std::int64_t edges, int n_p
   return gathered + input + metis;
 }
 
+std::string metis_version() {
+  return std::to_string(METIS_VER_MAJOR) + "." + std::to_string(METIS_VER_MINOR) + "." +
+         std::to_string(METIS_VER_SUBMINOR);
+}
+
 namespace partition {
 
 namespace {

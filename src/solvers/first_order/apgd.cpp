@@ -45,90 +45,82 @@ struct Curvature {
   void lower() { l = std::max(kLower * l, kLeast * largest); }
 };
 
+struct Vectors {
+  std::vector<double>&x, &g;
+  std::vector<double> y, g_y;  ///< x_k-1, then y
+  std::vector<double> next, g_next, shift;
+};
+
+struct Step {
+  double moved, along, size, curved;  ///< sums over all ranks
+};
+
+/// One product.
+Step advance(Run& run, const StepWeights& weights, Vectors& v) {
+  const StepSums sums = run.rows().step(weights, {v.x, v.g, v.y, v.g_y, v.shift, v.next});
+  run.rows().residual_velocities(v.next, v.g_next);
+  std::array<double, 4> all = {
+      sums.moved, sums.along, sums.size,
+      curvature(v.next.size(), v.next.data(), v.y.data(), v.g_next.data(), v.g_y.data())};
+  if (run.comm().size() > 1) run.comm().sum(all);
+  return {all[0], all[1], all[2], all[3]};
+}
+
+void accept(Vectors& v) {
+  v.x.swap(v.next);
+  v.g.swap(v.g_next);
+  v.y.swap(v.next);
+  v.g_y.swap(v.g_next);
+}
+
 /// x_k+1 = P(y - g(y)/L), y = x_k + beta (x_k - x_k-1). g is affine, so that g(y) needs no product,
 /// and the product with the new point tells the curvature of the step as well.
-class Apgd final : public Method {
- public:
-  Apgd(const StopRule& stop, const JointSolverSettings& joints, const ApgdSettings& settings)
-      : Method(stop, joints, kSplitting), settings_(settings) {}
-  std::string_view name() const override { return "apgd"; }
-
- private:
-  struct Vectors {
-    std::vector<double>&x, &g;
-    std::vector<double> y, g_y;  ///< x_k-1, then y
-    std::vector<double> next, g_next, shift;
-  };
-  struct Step {
-    double moved, along, size, curved;  ///< sums over all ranks
-  };
-
-  /// One product.
-  static Step advance(Run& run, const StepWeights& weights, Vectors& v) {
-    const StepSums sums = run.rows().step(weights, {v.x, v.g, v.y, v.g_y, v.shift, v.next});
-    run.rows().residual_velocities(v.next, v.g_next);
-    std::array<double, 4> all = {
-        sums.moved, sums.along, sums.size,
-        curvature(v.next.size(), v.next.data(), v.y.data(), v.g_next.data(), v.g_y.data())};
-    if (run.comm().size() > 1) run.comm().sum(all);
-    return {all[0], all[1], all[2], all[3]};
-  }
-
-  static void accept(Vectors& v) {
-    v.x.swap(v.next);
-    v.g.swap(v.g_next);
-    v.y.swap(v.next);
-    v.g_y.swap(v.g_next);
-  }
-
-  std::string iterate(Run& run, std::vector<double>& x, std::vector<double>& g) override {
-    const std::size_t n = x.size();
-    Vectors v{x,
-              g,
-              x,
-              g,
-              std::vector<double>(n),
-              std::vector<double>(n),
-              std::vector<double>(run.rows().n_shifts(), 0.0)};
-    Momentum momentum;
-    Curvature curvature;
-    int restarts = 0, raised = 0, steps = 0;
-    bool again = false, due = false;
-    for (int product = 1;; ++product) {
-      // a step that is made again starts from the same y
-      const double beta = momentum.beta;
-      const StepWeights weights{again ? 0.0 : 1.0 + beta, again ? 1.0 : -beta, 1.0 / curvature.l,
-                                run.coulomb() && !again && steps % settings_.shift_interval == 0};
-      const Step step = advance(run, weights, v);
-      const bool last = run.is_last(product);
-      due = due || last || run.due(product);
-      again = step.moved > kRest * step.size && step.curved > curvature.l * step.moved;
-      if (again) {
-        curvature.raise(step.curved / step.moved);
-        ++raised;
-        if (!last) continue;
-        run.rows().residual_velocities(
-            v.x, v.g);  // nothing follows: back to the last point that was good
+std::string iterate(const ApgdSettings& settings, Run& run, std::vector<double>& x,
+                    std::vector<double>& g) {
+  const std::size_t n = x.size();
+  Vectors v{x,
+            g,
+            x,
+            g,
+            std::vector<double>(n),
+            std::vector<double>(n),
+            std::vector<double>(run.rows().n_shifts(), 0.0)};
+  Momentum momentum;
+  Curvature curvature;
+  int restarts = 0, raised = 0, steps = 0;
+  bool again = false, due = false;
+  for (int product = 1;; ++product) {
+    // a step that is made again starts from the same y
+    const double beta = momentum.beta;
+    const StepWeights weights{again ? 0.0 : 1.0 + beta, again ? 1.0 : -beta, 1.0 / curvature.l,
+                              run.coulomb() && !again && steps % settings.shift_interval == 0};
+    const Step step = advance(run, weights, v);
+    const bool last = run.is_last(product);
+    due = due || last || run.due(product);
+    again = step.moved > kRest * step.size && step.curved > curvature.l * step.moved;
+    if (again) {
+      curvature.raise(step.curved / step.moved);
+      ++raised;
+      if (!last) continue;
+      // nothing follows: back to the last point that was good
+      run.rows().residual_velocities(v.x, v.g);
+    } else {
+      accept(v);
+      ++steps;
+      if (settings.restart && step.along > 0.0) {
+        momentum = {};
+        ++restarts;
       } else {
-        accept(v);
-        ++steps;
-        if (settings_.restart && step.along > 0.0) {
-          momentum = {};
-          ++restarts;
-        } else {
-          momentum.grow();
-        }
-        curvature.lower();
-        if (!due) continue;
+        momentum.grow();
       }
-      due = false;
-      if (run.evaluate(product, v.x, step.moved / run.comm().size(), last)) break;
+      curvature.lower();
+      if (!due) continue;
     }
-    return std::to_string(restarts) + " restarts, " + std::to_string(raised) + " steps cut";
+    due = false;
+    if (run.evaluate(product, v.x, step.moved / run.comm().size(), last)) break;
   }
-
-  ApgdSettings settings_;
-};
+  return std::to_string(restarts) + " restarts, " + std::to_string(raised) + " steps cut";
+}
 
 }  // namespace
 
@@ -141,7 +133,9 @@ void describe(SettingsVisitor& visit, ApgdSettings& s) {
 
 std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
                                   const ApgdSettings& settings) {
-  return std::make_unique<Apgd>(stop, joints, settings);
+  return make_first_order(
+      "apgd", stop, joints, kSplitting,
+      [settings](Run& run, auto& x, auto& g) { return iterate(settings, run, x, g); });
 }
 
 }  // namespace catena

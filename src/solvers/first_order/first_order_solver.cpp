@@ -4,8 +4,74 @@
 #include <cmath>
 
 #include "catena/base/timer.hpp"
+#include "solvers/joints/joint_system.hpp"
 
 namespace catena::first_order {
+namespace {
+
+class FirstOrderSolver final : public Solver {
+ public:
+  FirstOrderSolver(std::string_view name, const StopRule& stop, const JointSolverSettings& joints,
+                   double splitting, Iterate iterate)
+      : name_(name),
+        stop_(stop),
+        joint_settings_(joints),
+        joints_(joints),
+        splitting_(splitting),
+        iterate_(std::move(iterate)) {}
+
+  std::string_view name() const override { return name_; }
+  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
+                    std::span<double> velocities) override;
+  void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
+                   std::span<double> changes) override;
+
+ private:
+  std::string_view name_;
+  StopRule stop_;
+  JointSolverSettings joint_settings_;
+  JointSystem joints_;
+  double splitting_;
+  Iterate iterate_;
+};
+
+SolveReport FirstOrderSolver::solve(const ConstraintProblem& problem, std::span<double> impulses,
+                                    std::span<double> velocities) {
+  const double started = wall_seconds();
+  obey(problem.comm, stop_.watch);  // a factor of joints may take long
+  JointSystem* joints = nullptr;
+  if (joint_settings_.method != JointMethod::iterative && !problem.assembled &&
+      joints_.prepare(problem))
+    joints = &joints_;
+  DelassusOperator op(problem);
+  ScaledProblem rows(problem, op, joints, splitting_);
+  std::vector<double> x(rows.size()), g(rows.size());
+  rows.load(impulses, x);
+  // twice where there are joints: what regularisation leaves of the first the second takes out
+  for (int product = joints != nullptr ? 0 : 1; product < 2; ++product)
+    rows.residual_velocities(x, g);
+  rows.store(x, impulses);
+  StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
+  const bool over = monitor.start();
+  monitor.set_setup_seconds(wall_seconds() - started);
+  std::string remark;
+  if (!over) {
+    Run run(problem, stop_, rows, monitor, impulses, velocities);
+    remark = iterate_(run, x, g);
+  }
+  SolveReport report = monitor.finish(remark);
+  if (joints != nullptr) report.joints = joints->report();
+  return report;
+}
+
+void FirstOrderSolver::move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
+                                   std::span<double> changes) {
+  if (joint_settings_.method == JointMethod::iterative)
+    return Solver::move_joints(problem, rhs, changes);
+  joints_.move(problem, rhs, changes);
+}
+
+}  // namespace
 
 bool Run::is_last(int iteration) const {
   return iteration >= stop_.max_iterations || monitor_.out_of_time(iteration);
@@ -19,39 +85,10 @@ bool Run::evaluate(int iteration, std::span<const double> x, double moved, bool 
   return monitor_.end();
 }
 
-SolveReport Method::solve(const ConstraintProblem& problem, std::span<double> impulses,
-                          std::span<double> velocities) {
-  const double started = wall_seconds();
-  obey(problem.comm, stop_.watch);  // a factor of joints may take long
-  JointSystem* joints = nullptr;
-  if (joint_settings_.method != JointMethod::iterative && !problem.assembled &&
-      joints_.prepare(problem))
-    joints = &joints_;
-  DelassusOperator op(problem);
-  ScaledProblem rows(problem, op, joints, splitting_);
-  std::vector<double> x(rows.size()), g(rows.size());
-  rows.load(impulses, x);
-  // twice where there are joints: what regularisation leaves of the first the second takes out
-  for (int turn = joints != nullptr ? 0 : 1; turn < 2; ++turn) rows.residual_velocities(x, g);
-  rows.store(x, impulses);
-  StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
-  const bool over = monitor.start();
-  monitor.set_setup_seconds(wall_seconds() - started);
-  std::string remark;
-  if (!over) {
-    Run run(problem, stop_, rows, monitor, impulses, velocities);
-    remark = iterate(run, x, g);
-  }
-  SolveReport report = monitor.finish(remark);
-  if (joints != nullptr) report.joints = joints->report();
-  return report;
-}
-
-void Method::move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
-                         std::span<double> changes) {
-  if (joint_settings_.method == JointMethod::iterative)
-    return Solver::move_joints(problem, rhs, changes);
-  joints_.move(problem, rhs, changes);
+std::unique_ptr<Solver> make_first_order(std::string_view name, const StopRule& stop,
+                                         const JointSolverSettings& joints, double splitting,
+                                         Iterate iterate) {
+  return std::make_unique<FirstOrderSolver>(name, stop, joints, splitting, std::move(iterate));
 }
 
 }  // namespace catena::first_order

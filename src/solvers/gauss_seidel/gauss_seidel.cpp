@@ -5,8 +5,8 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
+#include "solvers/gauss_seidel/formulations/formulations.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
-#include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "solvers/stop_monitor.hpp"
 
 namespace catena {
@@ -28,8 +28,9 @@ std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, Delas
                 "use formulation: velocity, or solver.joints.method: iterative");
   if (settings.formulation == Formulation::residual)
     return make_residual_engine(problem, op, rules, impulses);
-  return make_hybrid_engine(problem, op,
-                            {rules, settings.formulation, choose_kernels(settings.kernels)}, joints,
+  if (settings.formulation == Formulation::acceleration)
+    return make_acceleration_engine(problem, op, rules, impulses);
+  return make_hybrid_engine(problem, op, {rules, choose_kernels(settings.kernels)}, joints,
                             impulses);
 }
 

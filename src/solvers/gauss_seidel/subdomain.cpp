@@ -67,7 +67,7 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
       batch_rules_(batch_rules_of(rules.local)),
       bodies_(touched_bodies(problem, blocks)) {
   SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
-  if (rules.formulation == Formulation::acceleration)
+  if (rules.carried != nullptr)
     for (PartPlan& part : plan) part = {{}, {}, flatten({part, {}, {}})};
   const bool arms = std::any_of(plan.begin(), plan.end(),
                                 [](const PartPlan& part) { return !part.arms.empty(); });
@@ -210,21 +210,19 @@ void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const I
           std::lower_bound(bodies_.begin(), bodies_.end(), body) - bodies_.begin();
       return BodyPlace{Offset{8} * line_[i], multiplicity_[i]};
     });
-    if (rules_.formulation == Formulation::acceleration) subtract_free_motion(problem);
+    if (rules_.carried != nullptr) rules_.carried->adapt(problem, general_, bodies_of_last_block());
   }
 }
 
-void Subdomain::subtract_free_motion(const ConstraintProblem& problem) {
+/// Per reference.
+std::vector<Index> Subdomain::bodies_of_last_block() const {
   const ExplicitBlocks::Block& block = general_.blocks.back();
+  std::vector<Index> bodies;
   for (Index j = block.reference_begin; j < block.reference_end; ++j) {
-    const ExplicitBlocks::Reference& ref = general_.references[j];
-    const auto line = to_index(ref.velocity / 8);
-    const std::size_t i = std::lower_bound(line_.begin(), line_.end(), line) - line_.begin();
-    const double* v = problem.bodies.free_velocity.data() + problem.bodies.dof_begin[bodies_[i]];
-    for (Index row = 0; row < block.rows; ++row)
-      for (Index m = 0; m < ref.dofs; ++m)
-        general_.q[block.row + row] -= general_.g[ref.g + (row * ref.dofs + m)] * v[m];
+    const auto line = to_index(general_.references[j].velocity / 8);
+    bodies.push_back(bodies_[std::lower_bound(line_.begin(), line_.end(), line) - line_.begin()]);
   }
+  return bodies;
 }
 
 void Subdomain::load_velocities(const ConstraintProblem& problem,

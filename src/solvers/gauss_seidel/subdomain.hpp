@@ -7,7 +7,7 @@
 
 #include "catena/base/huge_pages.hpp"
 #include "catena/constraints/constraint_problem.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/constraints/delassus.hpp"
 #include "solvers/gauss_seidel/explicit_blocks.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
@@ -17,21 +17,32 @@ namespace catena {
 /// The bodies (ascending) that `blocks` of the problem touch.
 std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks);
 
+/// Something else than V that the copies of the bodies carry (gauss_seidel/formulations).
+class CarriedQuantity {
+ public:
+  virtual ~CarriedQuantity() = default;
+  /// Neighbours. Its values at a guess, in the problem's places.
+  virtual void start(DelassusOperator& op, std::span<const double> impulses,
+                     std::span<double> carried) const = 0;
+  /// Local. Rewrites the block that was packed last; `body` per reference of it.
+  virtual void adapt(const ConstraintProblem& problem, ExplicitBlocks& blocks,
+                     std::span<const Index> body) const = 0;
+};
+
 /// How subdomains are packed, the same for all of them.
 struct SweepOptions {
   LocalSolveOptions local;
-  Formulation formulation = Formulation::velocity;
   BatchKernels kernels = plain_kernels();
+  /// Null: V. Otherwise all blocks are explicit; outlives the sweeps.
+  const CarriedQuantity* carried = nullptr;
 };
 
 /// One subdomain. Each part of a sweep goes in the order of plan_sweep.
 ///
 /// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
-/// allows, else GeneralContactBatch); general blocks with explicit ones. Formulation
-/// `acceleration` holds a_c = M^-1 G^T lambda in place of V, with q - G V_free in place of
-/// q ([ODE] quickstep), and all blocks explicit. M^-1 of a body is multiplied by its
-/// multiplicity (mass splitting), also in D. Batches hold lambda + c n in place of lambda where
-/// a contact has cohesion c.
+/// allows, else GeneralContactBatch); general blocks with explicit ones. M^-1 of a body is
+/// multiplied by its multiplicity (mass splitting), also in D. Batches hold lambda + c n in place
+/// of lambda where a contact has cohesion c.
 class Subdomain {
  public:
   /// `blocks` in the problem's order; `multiplicity` and `shared` per local body of the problem:
@@ -47,8 +58,7 @@ class Subdomain {
   std::span<double> velocity(std::size_t i) {
     return {line_data() + Offset{8} * line_[i], static_cast<std::size_t>(dofs_[i])};
   }
-  /// Sets all copies from a vector in the problem's places: V, or M^-1 G^T lambda in the
-  /// acceleration formulation.
+  /// Sets all copies from a vector in the problem's places: V, or what is carried in its place.
   void load_velocities(const ConstraintProblem& problem, std::span<const double> velocities);
   /// Sweeps one part; returns the sum of |D dlambda|^2 over its blocks.
   double sweep(SweepPart part, bool forward);
@@ -77,7 +87,7 @@ class Subdomain {
                 GeneralContactBatch& batch, int lane);
   void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
-  void subtract_free_motion(const ConstraintProblem& problem);
+  std::vector<Index> bodies_of_last_block() const;
 
   SweepOptions rules_;
   KernelOptions batch_rules_;

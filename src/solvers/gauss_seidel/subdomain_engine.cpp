@@ -33,8 +33,8 @@ class HybridEngine final : public SweepEngine {
     std::vector<double> guess(problem.n_rows(), 0.0);
     store_impulses(guess);
     std::vector<double> velocities(problem.bodies.n_dofs());
-    if (rules.formulation == Formulation::acceleration)
-      op.velocity_changes(guess, velocities);
+    if (rules.carried != nullptr)
+      rules.carried->start(op, guess, velocities);
     else
       op.velocities(guess, velocities);
     if (joints_ != nullptr) {

@@ -26,23 +26,16 @@ class SweepEngine {
 
 /// Collective. The hybrid over subdomains: each sweeps its own blocks by Gauss-Seidel on
 /// copies of shared bodies with n_b M^-1; then their changes are added with the true mass
-/// (SharedBodies). Interior blocks are swept while the messages travel. Formulations
-/// velocity and acceleration. `impulses`: the first guess.
+/// (SharedBodies). Interior blocks are swept while the messages travel.
+/// `impulses`: the first guess.
 ///
 /// `joints`, if not null, are prepared for the problem and outlive the engine: bilateral blocks are
-/// then not swept, but solved exactly with true masses at the start and after each sweep
-/// (formulation velocity).
+/// then not swept, but solved exactly with true masses at the start and after each sweep; the
+/// bodies carry velocities then.
 std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
                                                 DelassusOperator& op, const SweepOptions& rules,
                                                 JointSystem* joints,
                                                 std::span<const double> impulses);
-
-/// Collective. [L11] Algorithm 2.1: keeps the residuals of all rows up to date through
-/// lists of the blocks at each body. Throws Error(bad_input) on more than one subdomain.
-std::unique_ptr<SweepEngine> make_residual_engine(const ConstraintProblem& problem,
-                                                  DelassusOperator& op,
-                                                  const LocalSolveOptions& rules,
-                                                  std::span<const double> impulses);
 
 /// Collective. By rows of an assembled N. On several ranks block-Jacobi between ranks,
 /// Gauss-Seidel inside: the diagonal of each block is raised by the row sums of the

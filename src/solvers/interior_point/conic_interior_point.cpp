@@ -265,7 +265,7 @@ bool ConicInteriorPoint::Impl::start_warm(std::span<const double> impulses) {
 ConicInteriorPoint::Impl::Measures ConicInteriorPoint::Impl::measure() {
   const std::span<const double> scale = rows.scale();
   for (std::size_t i = 0; i < lambda.size(); ++i) right[i] = scale[i] * lambda[i];
-  op.multiply(right, w);
+  op.apply(right, w);
   std::array<double, 8> sums = {};
   for (std::size_t i = 0; i < w.size(); ++i) {
     const double change = scale[i] * w[i];

@@ -156,7 +156,7 @@ ConicInteriorPoint::Report Solve::inner(double gap) {
 
 /// s = mu |w_t| of the impulses; returns |F| of Coulomb's law.
 double Solve::renew_shift() {
-  op_.multiply(impulses_, w_);
+  op_.apply(impulses_, w_);
   std::array<double, 2> energies{};
   for (std::size_t i = 0; i < w_.size(); ++i) {
     energies[0] += impulses_[i] * w_[i];

@@ -8,19 +8,10 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "solvers/linear/linear_solver.hpp"
 #include "solvers/newton/newton_system.hpp"
 
 namespace catena {
-
-/// A square matrix over all ranks as a list of entries; what stands at the same place adds up.
-/// Every rank owns consecutive rows; its entries may lie in rows of others.
-struct MatrixPattern {
-  std::int64_t first = 0;  ///< this rank's first unknown
-  Index owned = 0;         ///< unknowns of this rank
-  std::int64_t total = 0;  ///< over all ranks
-  int block_size = 1;      ///< that all unknowns come in
-  std::vector<Index> row, column;
-};
 
 /// What factor and right-hand side a system C dlambda + B N dlambda = g leads to. N is taken with
 /// `regularisation` times its diagonal added, so that C + B Sigma has an inverse.

@@ -6,10 +6,9 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
+#include "solvers/linear/flexible_gmres.hpp"
+#include "solvers/linear/linear_solver.hpp"
 #include "solvers/newton/condensed_system.hpp"
-#include "solvers/newton/flexible_gmres.hpp"
-#include "solvers/newton/linear_solver.hpp"
-#include "solvers/petsc/options.hpp"
 #include "solvers/work_estimate.hpp"
 
 namespace catena {
@@ -22,13 +21,59 @@ struct Attempt {
   bool cholesky;
 };
 constexpr std::array<Attempt, 3> kAttempts = {{{1e-12, true}, {1e-10, true}, {1e-12, false}}};
-/// Unknowns whose factor (three dimensions, six an item) is taken to fit into memory.
-constexpr std::int64_t kDirectUnknowns = 60000;
 /// A solution whose residual is above this part of the right-hand side is none.
 constexpr double kSolved = 0.1;
 /// Part of the work estimated that a first factor is taken to need at least: estimates are for deep
 /// packings, and a solve is not to be given up for too large a guess.
 constexpr double kHopeful = 0.1;
+
+/// C + B N, or C + N in the symmetric kind.
+class NewtonOperator final : public Operator {
+ public:
+  NewtonOperator(const ConstraintProblem& problem, DelassusOperator& op)
+      : problem_(problem), op_(op), c_(problem), b_(problem) {}
+
+  void take(const BlockMatrices& c, const BlockMatrices* b) {
+    c_.value = c.value;
+    symmetric_ = b == nullptr;
+    if (!symmetric_) b_.value = b->value;
+  }
+  bool is_symmetric() const { return symmetric_; }
+  const BlockMatrices& c() const { return c_; }
+  const BlockMatrices* b() const { return symmetric_ ? nullptr : &b_; }
+
+  Index rows() const override { return op_.rows(); }
+  Index columns() const override { return op_.columns(); }
+  void apply(std::span<const double> x, std::span<double> y) override {
+    op_.apply(x, y);
+    const Index n = problem_.n_blocks();
+    std::size_t row = 0;
+    std::array<double, 6> small;
+    std::vector<double> large;
+    for (Index k = 0; k < n; ++k) {
+      const auto first = c_.begin[k];
+      const std::size_t m = block_view(problem_, k).rows;
+      if (m > small.size()) large.resize(m);
+      double* const u = m > small.size() ? large.data() : small.data();
+      for (std::size_t i = 0; i < m; ++i) u[i] = y[row + i];
+      for (std::size_t i = 0; i < m; ++i) {
+        double sum = symmetric_ ? u[i] : 0.0;
+        for (std::size_t j = 0; j < m; ++j) {
+          sum += c_.value[first + i * m + j] * x[row + j];
+          if (!symmetric_) sum += b_.value[first + i * m + j] * u[j];
+        }
+        y[row + i] = sum;
+      }
+      row += m;
+    }
+  }
+
+ private:
+  const ConstraintProblem& problem_;
+  DelassusOperator& op_;
+  BlockMatrices c_, b_;
+  bool symmetric_ = true;
+};
 
 }  // namespace
 
@@ -44,69 +89,32 @@ BlockMatrices::BlockMatrices(const ConstraintProblem& problem) {
 }
 
 struct NewtonSystem::Impl {
-  Impl(const ConstraintProblem& p, DelassusOperator& o, const LinearSettings& s, std::string user)
-      : problem(p), op(o), settings(s), where(std::move(user)), c(p), b(p), krylov(p.comm) {
+  Impl(const ConstraintProblem& p, DelassusOperator& o, const LinearSettings& settings,
+       std::string where)
+      : problem(p), op(o), matrix(p, o), krylov(p.comm) {
     form = problem.assembled ? make_row_system(problem) : make_velocity_system(problem);
     values.resize(form->pattern().row.size());
     unknowns.resize(form->pattern().owned);
-    const std::int64_t total = form->pattern().total;
-    const bool options = petsc_options_given("catena_contact_");
-    const bool one_rank = problem.comm.size() == 1;
-    if (total == 0 || (one_rank && !options && settings.method != LinearMethod::cg))
-      matrix = make_small_matrix(form->pattern());
-    if (!matrix) {
-      direct = settings.method == LinearMethod::direct ||
-               (settings.method == LinearMethod::automatic && total <= kDirectUnknowns);
-      matrix = make_petsc_matrix(problem.comm, *form, settings, direct, where);
-    }
+    solver = make_contact_solver(problem.comm, form->pattern(), settings, std::move(where),
+                                 [&] { return form->rigid_motions(); });
+    direct = solver->is_direct();
     form->forget_entries();
-    if (direct) factor_seconds = kHopeful * estimate_factor(total);
+    if (direct) factor_seconds = kHopeful * estimate_factor(form->pattern().total);
   }
 
   /// Collective.
   bool factor_once(bool cholesky) {
     if (watch != nullptr) watch->call(factor_seconds);
     const double begun = wall_seconds();
-    const bool done = matrix->factor(values, cholesky);
+    const bool done = solver->factor(values, cholesky);
     factor_seconds = wall_seconds() - begun;
     return done;
-  }
-
-  void take(const BlockMatrices& c_new, const BlockMatrices* b_new) {
-    c.value = c_new.value;
-    symmetric = b_new == nullptr;
-    if (!symmetric) b.value = b_new->value;
-  }
-
-  /// y = C x + B N x
-  void multiply(std::span<const double> x, std::span<double> y) {
-    op.multiply(x, y);
-    const Index n = problem.n_blocks();
-    std::size_t row = 0;
-    std::array<double, 6> small;
-    std::vector<double> large;
-    for (Index k = 0; k < n; ++k) {
-      const auto first = c.begin[k];
-      const std::size_t m = block_view(problem, k).rows;
-      if (m > small.size()) large.resize(m);
-      double* const u = m > small.size() ? large.data() : small.data();
-      for (std::size_t i = 0; i < m; ++i) u[i] = y[row + i];
-      for (std::size_t i = 0; i < m; ++i) {
-        double sum = symmetric ? u[i] : 0.0;
-        for (std::size_t j = 0; j < m; ++j) {
-          sum += c.value[first + i * m + j] * x[row + j];
-          if (!symmetric) sum += b.value[first + i * m + j] * u[j];
-        }
-        y[row + i] = sum;
-      }
-      row += m;
-    }
   }
 
   bool precondition(std::span<const double> r, double goal, std::span<double> z) {
     if (watch != nullptr) watch->call();
     form->reduce(r, unknowns);
-    const int iterations = matrix->solve(unknowns, direct ? 0.0 : goal / form->gain());
+    const int iterations = solver->solve(unknowns, direct ? 0.0 : goal / form->gain());
     if (iterations < 0) return false;
     inner_iterations += iterations;
     form->recover(r, unknowns, z);
@@ -115,12 +123,10 @@ struct NewtonSystem::Impl {
 
   const ConstraintProblem& problem;
   DelassusOperator& op;
-  LinearSettings settings;
-  std::string where;
-  BlockMatrices c, b;
-  bool symmetric = true, factored = false;
+  NewtonOperator matrix;
+  bool factored = false;
   std::unique_ptr<CondensedSystem> form;
-  std::unique_ptr<NewtonMatrix> matrix;
+  std::unique_ptr<LinearSolver> solver;
   std::vector<double> values, unknowns;
   bool direct = true;
   SolveWatch* watch = nullptr;
@@ -139,13 +145,12 @@ void NewtonSystem::watch(SolveWatch& watch) { impl_->watch = &watch; }
 
 bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
   Impl& s = *impl_;
-  s.take(c, b);
+  s.matrix.take(c, b);
   s.factored = false;
   for (; s.attempt < kAttempts.size(); ++s.attempt) {
     const Attempt& a = kAttempts[s.attempt];
-    if (a.cholesky && !(s.symmetric && s.form->is_symmetric())) continue;
-    const bool taken =
-        s.form->set_values(s.c, b == nullptr ? nullptr : &s.b, a.regularisation, s.values);
+    if (a.cholesky && !(s.matrix.is_symmetric() && s.form->is_symmetric())) continue;
+    const bool taken = s.form->set_values(s.matrix.c(), s.matrix.b(), a.regularisation, s.values);
     if (s.problem.comm.sum(std::int64_t{taken ? 0 : 1}) > 0) continue;
     s.factored = s.factor_once(a.cholesky);
     if (s.factored) return true;
@@ -154,25 +159,27 @@ bool NewtonSystem::factor(const BlockMatrices& c, const BlockMatrices* b) {
   return false;
 }
 
-void NewtonSystem::renew(const BlockMatrices& c, const BlockMatrices* b) { impl_->take(c, b); }
+void NewtonSystem::renew(const BlockMatrices& c, const BlockMatrices* b) {
+  impl_->matrix.take(c, b);
+}
 
 LinearReport NewtonSystem::solve(std::span<const double> g, std::span<double> dlambda,
                                  std::span<double> change, double tolerance) {
   Impl& s = *impl_;
   CATENA_CHECK(s.factored, "factor() comes before solve()");
   s.inner_iterations = 0;
-  const FlexibleGmres::Report found =
-      s.krylov.solve([&](std::span<const double> x, std::span<double> y) { s.multiply(x, y); },
-                     [&](std::span<const double> r, double goal, std::span<double> z) {
-                       return s.precondition(r, goal, z);
-                     },
-                     g, dlambda, tolerance);
+  const FlexibleGmres::Report found = s.krylov.solve(
+      s.matrix,
+      [&](std::span<const double> r, double goal, std::span<double> z) {
+        return s.precondition(r, goal, z);
+      },
+      g, dlambda, tolerance);
   if (!change.empty()) s.op.velocity_changes(dlambda, change);
   return {found.finite && found.residual <= std::max(tolerance, kSolved),
           s.direct ? found.iterations : s.inner_iterations, found.residual};
 }
 
-std::string NewtonSystem::description() const { return impl_->matrix->description(); }
+std::string NewtonSystem::description() const { return impl_->solver->description(); }
 
 std::int64_t NewtonSystem::unknowns() const { return impl_->form->pattern().total; }
 

@@ -65,7 +65,7 @@ double ProximalNewtonSteps::norm(double local_square) const {
 
 /// w at lambda; |F| there.
 double ProximalNewtonSteps::renew_slips() {
-  op_.multiply(lambda_, w_);
+  op_.apply(lambda_, w_);
   for (std::size_t i = 0; i < w_.size(); ++i) w_[i] += free_residual_[i];
   return norm(law_.evaluate(lambda_, w_, f_));
 }
@@ -168,7 +168,7 @@ bool ProximalNewtonSteps::find_direction() {
   const LinearReport report = system_.solve(right_, direction_, {}, kLinearTolerance);
   linear_iterations_ += report.iterations;
   if (!report.ok) return false;
-  op_.multiply(direction_, slope_);
+  op_.apply(direction_, slope_);
   for (std::size_t i = 0; i < slope_.size(); ++i) slope_[i] += weight_ * scales[i] * direction_[i];
   return true;
 }

@@ -127,7 +127,7 @@ void Iterate::place() {
 
 /// Neighbours. Residuals, barriers and the weights of the merit at x, y.
 void Iterate::prepare(double t) {
-  operator_.multiply(x_, nx_);
+  operator_.apply(x_, nx_);
   residual(x_, y_, 0.0);
   for (std::size_t i = 0; i < y_.size(); ++i) r_g_[i] = c_[i] + 1.0 / (t * y_[i]);
   cones_.barriers(x_, y_, barriers_);
@@ -180,7 +180,7 @@ Outcome Iterate::advance() {
   prepare(t);
   const double before = merit(c_, y_, t);
   if (!system_->solve({x_, y_, c_, r_d_, r_g_, barriers_}, dx_, dy_)) return Outcome::stalled;
-  operator_.multiply(dx_, ndx_);
+  operator_.apply(dx_, ndx_);
   double norm = 0.0;
   for (const double v : dx_) norm += v * v;
   for (const double v : dy_) norm += v * v;

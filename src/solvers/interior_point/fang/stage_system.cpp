@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
 #include "solvers/interior_point/fang/delassus_entries.hpp"
-#include "solvers/newton/linear_solver.hpp"
+#include "solvers/linear/linear_solver.hpp"
 
 namespace catena::fang {
 namespace {
@@ -35,7 +36,7 @@ constexpr double kSymmetric = 1e-9;
 
 /// Collective. Whether x.N'y = y.N'x for two vectors without pattern. Published assembled operators
 /// differ in the fourth digit; Cholesky, which reads one triangle, then ends early.
-bool is_symmetric(const ConstraintProblem& problem, ScaledOperator& op) {
+bool is_symmetric(const ConstraintProblem& problem, Operator& op) {
   if (!problem.assembled) return true;
   const std::size_t n = problem.n_rows();
   std::vector<double> x(n), y(n), nx(n), ny(n);
@@ -44,8 +45,8 @@ bool is_symmetric(const ConstraintProblem& problem, ScaledOperator& op) {
     x[i] = std::cos(1.7 * place);
     y[i] = std::cos(2.3 * place);
   }
-  op.multiply(x, nx);
-  op.multiply(y, ny);
+  op.apply(x, nx);
+  op.apply(y, ny);
   std::array<double, 3> sums = {};
   for (std::size_t i = 0; i < n; ++i) {
     sums[0] += y[i] * nx[i] - x[i] * ny[i];
@@ -55,17 +56,6 @@ bool is_symmetric(const ConstraintProblem& problem, ScaledOperator& op) {
   problem.comm.sum(sums);
   return std::abs(sums[0]) <= kSymmetric * (std::abs(sums[1]) + std::abs(sums[2]));
 }
-
-/// A pattern for those who factor it.
-class PatternOnly final : public CondensedSystem {
- public:
-  explicit PatternOnly(MatrixPattern pattern) { pattern_ = std::move(pattern); }
-  bool set_values(const BlockMatrices&, const BlockMatrices*, double, std::span<double>) override {
-    return false;
-  }
-  void reduce(std::span<const double>, std::span<double>) override {}
-  void recover(std::span<const double>, std::span<const double>, std::span<double>) override {}
-};
 
 /// A matrix of constant entries, those of N', and others that change: both are listed in `pattern`
 /// once; the numbers follow in the same order.
@@ -86,12 +76,12 @@ class DirectMatrix {
     value.resize(pattern.row.size(), 0.0);
     total_ = pattern.total = comm.sum(std::int64_t{pattern.owned});
     if (comm.size() == 1 && total_ <= kDenseUnknowns) {
-      matrix_ = make_dense_matrix(pattern);
+      solver_ = make_dense_solver(pattern);
       return;
     }
     guarded([&] {
-      PatternOnly form(std::move(pattern));
-      matrix_ = make_petsc_matrix(comm, form, {}, true, kWhere);
+      solver_ = make_petsc_solver(comm, std::exchange(pattern, {}),
+                                  {"catena_contact_", "unknowns", kWhere, kFix});
     });
   }
   std::span<double> changing() { return std::span<double>(value).subspan(constant_); }
@@ -101,17 +91,18 @@ class DirectMatrix {
     bool solved = false;
     watch_.call(seconds_);
     const double begun = wall_seconds();
-    guarded([&] { solved = matrix_->factor(value, symmetric) && matrix_->solve(x, 0.0) >= 0; });
+    guarded([&] { solved = solver_->factor(value, symmetric) && solver_->solve(x, 0.0) >= 0; });
     seconds_ = wall_seconds() - begun;
     return solved;
   }
   /// Collective.
   std::string description() const {
-    return std::to_string(total_) + " unknowns, " + matrix_->description();
+    return std::to_string(total_) + " unknowns, " + solver_->description();
   }
 
  private:
   static constexpr const char* kWhere = "solver.interior_point.form";
+  static constexpr const char* kFix = "use form: schur_pcg or cone";
   static constexpr std::int64_t kDenseUnknowns = 300;
 
   /// What cannot be factored here may be solved by other forms.
@@ -120,7 +111,7 @@ class DirectMatrix {
     try {
       work();
     } catch (const Error& e) {
-      throw Error(e.found(), kWhere, "use form: schur_pcg or cone", e.code());
+      throw Error(e.found(), kWhere, kFix, e.code());
     }
   }
 
@@ -128,13 +119,12 @@ class DirectMatrix {
   double seconds_ = 0.0;  ///< of the last solve
   std::size_t constant_ = 0;
   std::int64_t total_ = 0;
-  std::unique_ptr<NewtonMatrix> matrix_;
+  std::unique_ptr<LinearSolver> solver_;
 };
 
 class SchurSystem final : public StageSystem {
  public:
-  SchurSystem(const ConstraintProblem& problem, const Cones& cones, ScaledOperator& op,
-              SolveWatch& watch)
+  SchurSystem(const ConstraintProblem& problem, const Cones& cones, Operator& op, SolveWatch& watch)
       : cones_(cones), symmetric_(is_symmetric(problem, op)), direct_(watch) {
     DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
@@ -272,7 +262,7 @@ class KktSystem final : public StageSystem {
 /// latter's inverse: where contacts open the barrier is steep and a residual says little.
 class PcgSystem final : public StageSystem {
  public:
-  PcgSystem(const ConstraintProblem& problem, const Cones& cones, ScaledOperator& op,
+  PcgSystem(const ConstraintProblem& problem, const Cones& cones, Operator& op,
             const InteriorPointSettings& settings, SolveWatch& watch)
       : comm_(problem.comm),
         cones_(cones),
@@ -360,7 +350,7 @@ class PcgSystem final : public StageSystem {
 
   /// q = (N' + M - B^T C^-1 B) p.
   void multiply(const Stage& stage) {
-    op_.multiply(p_, q_);
+    op_.apply(p_, q_);
     for (std::size_t k = 0; k < cones_.units().size(); ++k) {
       const Unit& u = cones_.units()[k];
       for (int i = 0; i < u.rows(); ++i)
@@ -370,7 +360,7 @@ class PcgSystem final : public StageSystem {
 
   const Communicator& comm_;
   const Cones& cones_;
-  ScaledOperator& op_;
+  Operator& op_;
   FangPreconditioner kind_;
   SolveWatch& watch_;
   UnitInverse weight_, barrier_;
@@ -384,17 +374,16 @@ class PcgSystem final : public StageSystem {
 ScaledOperator::ScaledOperator(const Cones& cones, DelassusOperator& op)
     : cones_(cones), op_(op), impulses_(cones.scale().size()) {}
 
-void ScaledOperator::multiply(std::span<const double> x, std::span<double> y) {
+void ScaledOperator::apply(std::span<const double> x, std::span<double> y) {
   for (std::size_t i = 0; i < x.size(); ++i)
     impulses_[i] = cones_.fixed()[i] != 0 ? 0.0 : cones_.scale()[i] * x[i];
-  op_.multiply(impulses_, y);
+  op_.apply(impulses_, y);
   for (std::size_t i = 0; i < y.size(); ++i)
     y[i] = cones_.fixed()[i] != 0 ? 0.0 : cones_.scale()[i] * y[i];
 }
 
 std::unique_ptr<StageSystem> make_stage_system(const ConstraintProblem& problem, const Cones& cones,
-                                               ScaledOperator& op,
-                                               const InteriorPointSettings& settings,
+                                               Operator& op, const InteriorPointSettings& settings,
                                                SolveWatch& watch) {
   switch (settings.form) {
     case InteriorPointForm::kkt:

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "catena/solvers/interior_point.hpp"
 #include "solvers/interior_point/fang/smooth_cones.hpp"
@@ -20,12 +21,13 @@ struct Stage {
   std::span<const Mat3> barriers;
 };
 
-/// N', the problem's operator between scaled impulses; rows that stand still are left out.
-class ScaledOperator {
+/// N', the problem's operator between scaled impulses; rows that are held fixed are left out.
+class ScaledOperator final : public Operator {
  public:
   ScaledOperator(const Cones& cones, DelassusOperator& op);
-  /// Neighbours. y = N' x.
-  void multiply(std::span<const double> x, std::span<double> y);
+  Index rows() const override { return op_.rows(); }
+  Index columns() const override { return op_.columns(); }
+  void apply(std::span<const double> x, std::span<double> y) override;
 
  private:
   const Cones& cones_;
@@ -53,12 +55,11 @@ class StageSystem {
 };
 
 /// Collective. kkt: the whole system, direct; schur: dy eliminated, direct; schur_pcg: the same by
-/// conjugate gradients without N' itself. All must outlive it. `watch`: conjugate
+/// conjugate gradients without N' itself. `op`: N'. All must outlive it. `watch`: conjugate
 /// gradients look at it every 50 iterations, and a factor is not begun where it would take too long
 /// (solve() then throws OutOfTime).
 std::unique_ptr<StageSystem> make_stage_system(const ConstraintProblem& problem, const Cones& cones,
-                                               ScaledOperator& op,
-                                               const InteriorPointSettings& settings,
+                                               Operator& op, const InteriorPointSettings& settings,
                                                SolveWatch& watch);
 
 }  // namespace catena::fang

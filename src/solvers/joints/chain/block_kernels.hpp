@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "catena/base/index.hpp"
-#include "solvers/joints/elimination.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 

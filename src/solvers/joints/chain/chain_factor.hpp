@@ -10,7 +10,7 @@
 #include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
 #include "catena/solvers/joint_solver_settings.hpp"
-#include "solvers/joints/elimination.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 

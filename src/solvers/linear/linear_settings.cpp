@@ -5,8 +5,7 @@
 #include <cctype>
 
 #include "catena/base/error.hpp"
-#include "solvers/petsc/options.hpp"
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena {
 namespace {
@@ -104,16 +103,11 @@ std::vector<std::string> unused_petsc_options(const Communicator& comm,
   return unused;
 }
 
-bool petsc_options_given(std::string_view prefix) {
-  if (!petsc::is_running()) return false;
-  char* all = nullptr;
-  petsc::check(PetscOptionsGetAll(nullptr, &all), "PetscOptionsGetAll", {});
-  const std::string_view words(all);
-  bool given = false;
-  for (std::size_t at = words.find('-'); at != words.npos && !given; at = words.find('-', at + 1))
-    given = words.substr(at + 1).starts_with(prefix);
-  petsc::check(PetscFree(all), "PetscFree", {});
-  return given;
+std::string petsc_version() {
+  return std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) + "." +
+         std::to_string(PETSC_VERSION_SUBMINOR);
 }
+
+void end_linear_algebra() { petsc::end(); }
 
 }  // namespace catena

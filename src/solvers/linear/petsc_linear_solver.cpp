@@ -1,17 +1,16 @@
-// Newton systems on PETSc: any number of ranks, direct or by conjugate gradients.
+// Linear systems on PETSc: any number of ranks, direct or by Krylov methods.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "catena/base/error.hpp"
-#include "solvers/newton/linear_solver.hpp"
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/linear_solver.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena {
 namespace {
 
-/// Options of contact systems begin with this.
-constexpr const char* kPrefix = "catena_contact_";
 /// Krylov iterations of one inner solve, at most: what begins anew converges worse than what goes
 /// on.
 constexpr int kMaxIterations = 5000;
@@ -37,11 +36,13 @@ class DefaultOption {
   PetscBool given_ = PETSC_FALSE;
 };
 
-class PetscMatrix : public NewtonMatrix {
+class PetscLinearSolver final : public LinearSolver {
  public:
-  PetscMatrix(const Communicator& comm, CondensedSystem& form, const LinearSettings& settings,
-              bool direct, std::string where);
-  ~PetscMatrix() override;
+  PetscLinearSolver(const Communicator& comm, const MatrixPattern& pattern, PetscUser user,
+                    bool direct, LinearPreconditioner preconditioner, const RigidMotions& motions);
+  ~PetscLinearSolver() override;
+  PetscLinearSolver(const PetscLinearSolver&) = delete;
+  PetscLinearSolver& operator=(const PetscLinearSolver&) = delete;
 
   bool factor(std::span<const double> values, bool symmetric) override;
   int solve(std::span<double> x, double absolute) override;
@@ -49,17 +50,26 @@ class PetscMatrix : public NewtonMatrix {
     make_solver(symmetric_);
     return solver_->description();
   }
+  bool is_direct() const override { return direct_; }
+  std::int64_t flops() const override { return solver_ ? solver_->flops() / 2 : 0; }
 
  private:
   void check(PetscErrorCode code, const char* call) const { petsc::check(code, call, place_); }
-  void set_near_null(CondensedSystem& form);
+  void make_matrix(MPI_Comm ranks, const MatrixPattern& pattern);
+  void make_upper_triangle(const MatrixPattern& pattern);
+  void set_values(std::span<const double> values);
+  void set_near_null(const std::vector<std::vector<double>>& fields);
   void make_solver(bool symmetric);
   void set_defaults(KSP ksp) const;
   bool set_up();
 
+  PetscUser user_;
   petsc::Place place_;
-  LinearSettings settings_;
   bool direct_, symmetric_ = true;
+  LinearPreconditioner preconditioner_;
+  /// An upper triangle, which the matrix reads in place; empty otherwise.
+  std::vector<PetscInt> row_begin_, column_;
+  std::vector<double> value_;
   Mat matrix_ = nullptr;
   Vec right_ = nullptr, solution_ = nullptr;
   std::optional<petsc::Solver> solver_;
@@ -67,20 +77,35 @@ class PetscMatrix : public NewtonMatrix {
   int fresh_ = 0, last_ = 0;  ///< iterations with it when it was new, and of the last solve
 };
 
-PetscMatrix::PetscMatrix(const Communicator& comm, CondensedSystem& form,
-                         const LinearSettings& settings, bool direct, std::string where)
-    : place_{std::move(where),
-             direct ? "set linear_system to cg, or use more ranks" : "set linear_system to direct"},
-      settings_(settings),
-      direct_(direct) {
+PetscLinearSolver::PetscLinearSolver(const Communicator& comm, const MatrixPattern& pattern,
+                                     PetscUser user, bool direct,
+                                     LinearPreconditioner preconditioner,
+                                     const RigidMotions& motions)
+    : user_(std::move(user)),
+      place_{user_.where, user_.fix},
+      direct_(direct),
+      preconditioner_(preconditioner) {
   petsc::initialize();
   const petsc::QuietErrors quiet;
-  const MatrixPattern& pattern = form.pattern();
   if (pattern.total > std::numeric_limits<PetscInt>::max()) {
     throw Error(std::to_string(pattern.total) + " unknowns are more than PETSc counts",
                 place_.where, "use gauss_seidel or apgd", ExitCode::runtime_error);
   }
-  const MPI_Comm ranks = MPI_Comm_f2c(comm.fortran_handle());
+  const MPI_Comm ranks =
+      pattern.upper_triangle ? PETSC_COMM_SELF : MPI_Comm_f2c(comm.fortran_handle());
+  if (pattern.upper_triangle)
+    make_upper_triangle(pattern);
+  else
+    make_matrix(ranks, pattern);
+  const auto total = static_cast<PetscInt>(pattern.total);
+  check(VecCreateMPIWithArray(ranks, 1, pattern.owned, total, nullptr, &right_),
+        "VecCreateMPIWithArray");
+  check(MatCreateVecs(matrix_, &solution_, nullptr), "MatCreateVecs");
+  if (!direct_ && preconditioner_ == LinearPreconditioner::gamg && motions)
+    set_near_null(motions());
+}
+
+void PetscLinearSolver::make_matrix(MPI_Comm ranks, const MatrixPattern& pattern) {
   const auto total = static_cast<PetscInt>(pattern.total);
   check(MatCreate(ranks, &matrix_), "MatCreate");
   check(MatSetSizes(matrix_, pattern.owned, pattern.owned, total, total), "MatSetSizes");
@@ -91,17 +116,33 @@ PetscMatrix::PetscMatrix(const Communicator& comm, CondensedSystem& form,
   check(MatSetPreallocationCOO(matrix_, static_cast<PetscCount>(row.size()), row.data(),
                                column.data()),
         "MatSetPreallocationCOO");
-  // the rank's own part does not inherit it, and the bodies' own blocks are looked for there
+  // the rank's own part does not inherit it, and the bodies' own blocks are sought there
   Mat own = nullptr;
   check(MatGetDiagonalBlock(matrix_, &own), "MatGetDiagonalBlock");
   check(MatSetBlockSize(own, pattern.block_size), "MatSetBlockSize");
-  check(VecCreateMPIWithArray(ranks, 1, pattern.owned, total, nullptr, &right_),
-        "VecCreateMPIWithArray");
-  check(MatCreateVecs(matrix_, &solution_, nullptr), "MatCreateVecs");
-  if (!direct_ && settings_.preconditioner == LinearPreconditioner::gamg) set_near_null(form);
 }
 
-PetscMatrix::~PetscMatrix() {
+void PetscLinearSolver::make_upper_triangle(const MatrixPattern& pattern) {
+  row_begin_.assign(Offset{pattern.owned} + 1, 0);
+  for (const Index row : pattern.row) ++row_begin_[row + 1];
+  std::partial_sum(row_begin_.begin(), row_begin_.end(), row_begin_.begin());
+  column_.assign(pattern.column.begin(), pattern.column.end());
+  value_.assign(column_.size(), 0.0);
+  check(MatCreateSeqSBAIJWithArrays(PETSC_COMM_SELF, 1, pattern.owned, pattern.owned,
+                                    row_begin_.data(), column_.data(), value_.data(), &matrix_),
+        "MatCreateSeqSBAIJWithArrays");
+}
+
+void PetscLinearSolver::set_values(std::span<const double> values) {
+  if (row_begin_.empty())
+    return check(MatSetValuesCOO(matrix_, values.data(), INSERT_VALUES), "MatSetValuesCOO");
+  std::copy(values.begin(), values.end(), value_.begin());
+  // the matrix reads the array; this tells it that the numbers are new
+  check(MatAssemblyBegin(matrix_, MAT_FINAL_ASSEMBLY), "MatAssemblyBegin");
+  check(MatAssemblyEnd(matrix_, MAT_FINAL_ASSEMBLY), "MatAssemblyEnd");
+}
+
+PetscLinearSolver::~PetscLinearSolver() {
   solver_.reset();
   if (!petsc::is_running()) return;
   VecDestroy(&right_);
@@ -110,8 +151,7 @@ PetscMatrix::~PetscMatrix() {
 }
 
 /// The fields that an elastic solid's multigrid keeps: motions of the whole as a rigid body.
-void PetscMatrix::set_near_null(CondensedSystem& form) {
-  const std::vector<std::vector<double>> fields = form.rigid_motions();
+void PetscLinearSolver::set_near_null(const std::vector<std::vector<double>>& fields) {
   if (fields.empty()) return;
   std::vector<Vec> vectors(fields.size(), nullptr);
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -145,7 +185,7 @@ void PetscMatrix::set_near_null(CondensedSystem& form) {
   for (Vec& v : vectors) check(VecDestroy(&v), "VecDestroy");
 }
 
-void PetscMatrix::set_defaults(KSP ksp) const {
+void PetscLinearSolver::set_defaults(KSP ksp) const {
   PC pc = nullptr;
   check(KSPGetPC(ksp, &pc), "KSPGetPC");
   check(KSPSetType(ksp, symmetric_ ? KSPCG : KSPBCGS), "KSPSetType");
@@ -153,7 +193,7 @@ void PetscMatrix::set_defaults(KSP ksp) const {
         "KSPSetNormType");
   check(KSPSetTolerances(ksp, kRelative, PETSC_DEFAULT, PETSC_DEFAULT, kMaxIterations),
         "KSPSetTolerances");
-  switch (settings_.preconditioner) {
+  switch (preconditioner_) {
     case LinearPreconditioner::gamg:
       check(PCSetType(pc, PCGAMG), "PCSetType");
       // stiff contacts beside soft ones: smoothed prolongation costs more than it saves
@@ -177,19 +217,19 @@ void PetscMatrix::set_defaults(KSP ksp) const {
   }
 }
 
-void PetscMatrix::make_solver(bool symmetric) {
+void PetscLinearSolver::make_solver(bool symmetric) {
   if (solver_ && symmetric == symmetric_) return;
   symmetric_ = symmetric;
   petsc::Defaults defaults;
   if (!direct_) defaults = [this](KSP ksp) { set_defaults(ksp); };
-  solver_.emplace(matrix_,
-                  petsc::Solver::Settings{symmetric, kPrefix, "unknowns", place_, defaults});
+  solver_.emplace(
+      matrix_, petsc::Solver::Settings{symmetric, user_.prefix, user_.unknowns, place_, defaults});
   lagged_ = false;
 }
 
-bool PetscMatrix::factor(std::span<const double> values, bool symmetric) {
+bool PetscLinearSolver::factor(std::span<const double> values, bool symmetric) {
   const petsc::QuietErrors quiet;
-  check(MatSetValuesCOO(matrix_, values.data(), INSERT_VALUES), "MatSetValuesCOO");
+  set_values(values);
   check(MatSetOption(matrix_, MAT_SPD, symmetric ? PETSC_TRUE : PETSC_FALSE), "MatSetOption");
   const bool first = !solver_ || symmetric != symmetric_;
   make_solver(symmetric);
@@ -199,12 +239,13 @@ bool PetscMatrix::factor(std::span<const double> values, bool symmetric) {
 }
 
 /// Symmetric Gauss-Seidel within each rank smooths: half the iterations of the diagonal.
-bool PetscMatrix::set_up() {
-  const DefaultOption smoother(std::string(kPrefix) + "mg_levels_pc_type", PCSOR);
+bool PetscLinearSolver::set_up() {
+  if (!row_begin_.empty()) return solver_->factor();  // half a matrix leaves it to the options
+  const DefaultOption smoother(user_.prefix + "mg_levels_pc_type", PCSOR);
   return solver_->factor();
 }
 
-int PetscMatrix::solve(std::span<double> x, double absolute) {
+int PetscLinearSolver::solve(std::span<double> x, double absolute) {
   const petsc::QuietErrors quiet;
   for (;;) {
     check(VecPlaceArray(right_, x.data()), "VecPlaceArray");
@@ -230,10 +271,12 @@ int PetscMatrix::solve(std::span<double> x, double absolute) {
 
 }  // namespace
 
-std::unique_ptr<NewtonMatrix> make_petsc_matrix(const Communicator& comm, CondensedSystem& form,
-                                                const LinearSettings& settings, bool direct,
-                                                std::string where) {
-  return std::make_unique<PetscMatrix>(comm, form, settings, direct, std::move(where));
+std::unique_ptr<LinearSolver> make_petsc_solver(const Communicator& comm,
+                                                const MatrixPattern& pattern, PetscUser user,
+                                                bool direct, LinearPreconditioner preconditioner,
+                                                const RigidMotions& motions) {
+  return std::make_unique<PetscLinearSolver>(comm, pattern, std::move(user), direct, preconditioner,
+                                             motions);
 }
 
 }  // namespace catena

@@ -4,7 +4,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 namespace catena::petsc {
 namespace {

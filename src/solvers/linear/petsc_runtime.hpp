@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "catena/comm/communicator.hpp"
 
@@ -22,7 +23,10 @@ void initialize(const Communicator& comm);
 /// Collective over the ranks that began it together. Finalises PETSc now, if it runs.
 void end();
 
-/// Whom an error of PETSc is told, and what to do about it.
+/// Not collective. Some option in PETSc's database begins with `prefix`.
+bool options_given(std::string_view prefix);
+
+/// Where an error of PETSc is reported, and what to do about it.
 struct Place {
   std::string where, fix;
 };

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
+#include "catena/constraints/operator.hpp"
 
 namespace catena {
 
 /// Saad's FGMRES, restarted, for A x = g on distributed vectors. Keeps its memory between solves.
 class FlexibleGmres {
  public:
-  /// y = A x; collective.
-  using Product = std::function<void(std::span<const double> x, std::span<double> y)>;
   /// z = P^-1 r, whose residual should fall below `goal` (2-norm); collective. False: failed.
   using Precondition =
       std::function<bool(std::span<const double> r, double goal, std::span<double> z)>;
@@ -26,13 +25,13 @@ class FlexibleGmres {
   explicit FlexibleGmres(const Communicator& comm) : comm_(comm) {}
 
   /// Collective. x from zero until the residual is below `tolerance` or no longer falls.
-  Report solve(const Product& product, const Precondition& precondition, std::span<const double> g,
+  Report solve(Operator& a, const Precondition& precondition, std::span<const double> g,
                std::span<double> x, double tolerance);
 
  private:
   double norm(std::span<const double> v) const;
-  bool cycle(const Product& product, const Precondition& precondition, double goal,
-             std::span<double> x, Report& report);
+  bool cycle(Operator& a, const Precondition& precondition, double goal, std::span<double> x,
+             Report& report);
 
   Communicator comm_;
   std::vector<std::vector<double>> basis_, directions_;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "solvers/gauss_seidel/sweep_engine.hpp"
+#include "solvers/gauss_seidel/formulations/formulations.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
 
 namespace catena {

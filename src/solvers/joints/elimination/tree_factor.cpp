@@ -1,4 +1,4 @@
-#include "solvers/joints/tree_factor.hpp"
+#include "solvers/joints/elimination/tree_factor.hpp"
 
 #include <Eigen/Core>
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "solvers/newton/linear_solver.hpp"
+#include "solvers/linear/linear_solver.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
@@ -8,13 +8,15 @@
 #include <cmath>
 #include <optional>
 
+#include "solvers/linear/petsc_runtime.hpp"
+
 namespace catena {
 namespace {
 
 /// Operations of a dense factor that take as long as one of a sparse one, and as what a sparse one
 /// spends on a column beside its operations.
 constexpr double kSparsePrice = 20.0, kColumnPrice = 2000.0;
-/// Part of the entries that are not 0 from which on a sparse factor is not looked at.
+/// Part of the entries that are not 0 from which on a sparse factor is not tried.
 constexpr double kFull = 0.25;
 /// Unknowns of a dense factor, at most.
 constexpr Index kDenseUnknowns = 500;
@@ -22,10 +24,14 @@ constexpr Index kDenseUnknowns = 500;
 /// MUMPS is quicker.
 constexpr Index kSparseUnknowns = 6000;
 constexpr double kSparseWork = 5e6;
+/// Unknowns whose factor (three dimensions, six an item) is taken to fit into memory.
+constexpr std::int64_t kDirectUnknowns = 60000;
+/// Options of contact systems begin with this.
+constexpr const char* kPrefix = "catena_contact_";
 
-class DenseMatrix : public NewtonMatrix {
+class DenseSolver final : public LinearSolver {
  public:
-  explicit DenseMatrix(const MatrixPattern& pattern)
+  explicit DenseSolver(const MatrixPattern& pattern)
       : row_(pattern.row), column_(pattern.column), a_(pattern.owned, pattern.owned) {}
 
   bool factor(std::span<const double> values, bool symmetric) override {
@@ -62,9 +68,9 @@ class DenseMatrix : public NewtonMatrix {
 };
 
 /// Eigen's factors; the pattern is analysed once.
-class SparseMatrix : public NewtonMatrix {
+class SparseSolver final : public LinearSolver {
  public:
-  explicit SparseMatrix(const MatrixPattern& pattern)
+  explicit SparseSolver(const MatrixPattern& pattern)
       : a_(pattern.owned, pattern.owned), place_(pattern.row.size()) {
     std::vector<Eigen::Triplet<double, int>> entries;
     entries.reserve(place_.size());
@@ -124,24 +130,43 @@ class SparseMatrix : public NewtonMatrix {
   bool symmetric_ = true;
 };
 
-}  // namespace
-
-std::unique_ptr<NewtonMatrix> make_dense_matrix(const MatrixPattern& pattern) {
-  return std::make_unique<DenseMatrix>(pattern);
-}
-
-std::unique_ptr<NewtonMatrix> make_small_matrix(const MatrixPattern& pattern) {
+/// One rank, few unknowns; null if either factor would take more than MUMPS.
+std::unique_ptr<LinearSolver> make_small_solver(const MatrixPattern& pattern) {
   const auto n = static_cast<double>(pattern.owned);
   if (pattern.owned > kSparseUnknowns) return nullptr;
   const double dense = n * n * n / 6.0;
   if (dense > kColumnPrice * n && static_cast<double>(pattern.row.size()) < kFull * n * n) {
-    auto sparse = std::make_unique<SparseMatrix>(pattern);
+    auto sparse = std::make_unique<SparseSolver>(pattern);
     const double work = sparse->work();
     const bool worth = kSparsePrice * work + kColumnPrice * n < dense;
     if (worth && work <= kSparseWork) return sparse;
   }
   if (pattern.owned > kDenseUnknowns) return nullptr;
-  return make_dense_matrix(pattern);
+  return make_dense_solver(pattern);
+}
+
+}  // namespace
+
+std::unique_ptr<LinearSolver> make_dense_solver(const MatrixPattern& pattern) {
+  return std::make_unique<DenseSolver>(pattern);
+}
+
+std::unique_ptr<LinearSolver> make_contact_solver(const Communicator& comm,
+                                                  const MatrixPattern& pattern,
+                                                  const LinearSettings& settings, std::string where,
+                                                  const RigidMotions& motions) {
+  const bool options = petsc::options_given(kPrefix);
+  if (pattern.total == 0 || (comm.size() == 1 && !options && settings.method != LinearMethod::cg)) {
+    std::unique_ptr<LinearSolver> small = make_small_solver(pattern);
+    if (small) return small;
+  }
+  const bool direct =
+      settings.method == LinearMethod::direct ||
+      (settings.method == LinearMethod::automatic && pattern.total <= kDirectUnknowns);
+  const char* fix =
+      direct ? "set linear_system to cg, or use more ranks" : "set linear_system to direct";
+  return make_petsc_solver(comm, pattern, {kPrefix, "unknowns", std::move(where), fix}, direct,
+                           settings.preconditioner, motions);
 }
 
 }  // namespace catena

@@ -1,4 +1,4 @@
-#include "solvers/petsc/runtime.hpp"
+#include "solvers/linear/petsc_runtime.hpp"
 
 #include <dlfcn.h>
 
@@ -71,6 +71,18 @@ void check(PetscErrorCode code, const char* call, const Place& place) {
   throw Error(std::string(call) + " failed: " + (text != nullptr ? text : "unknown error") +
                   " (PETSc's error " + std::to_string(code) + ")",
               place.where, place.fix, ExitCode::runtime_error);
+}
+
+bool options_given(std::string_view prefix) {
+  if (!is_running()) return false;
+  char* all = nullptr;
+  check(PetscOptionsGetAll(nullptr, &all), "PetscOptionsGetAll", {});
+  const std::string_view words(all);
+  bool given = false;
+  for (std::size_t at = words.find('-'); at != words.npos && !given; at = words.find('-', at + 1))
+    given = words.substr(at + 1).starts_with(prefix);
+  check(PetscFree(all), "PetscFree", {});
+  return given;
 }
 
 }  // namespace catena::petsc

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joints/elimination.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 

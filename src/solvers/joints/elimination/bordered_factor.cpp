@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
-#include "solvers/joints/tree_factor.hpp"
+#include "solvers/joints/elimination/tree_factor.hpp"
 
 namespace catena {
 namespace {

@@ -1,4 +1,4 @@
-#include "solvers/newton/flexible_gmres.hpp"
+#include "solvers/linear/flexible_gmres.hpp"
 
 #include <Eigen/QR>
 #include <algorithm>
@@ -20,7 +20,7 @@ double FlexibleGmres::norm(std::span<const double> v) const {
 }
 
 /// x += what `kRestart` steps from residual_ give. False: the preconditioner failed.
-bool FlexibleGmres::cycle(const Product& product, const Precondition& precondition, double goal,
+bool FlexibleGmres::cycle(Operator& a, const Precondition& precondition, double goal,
                           std::span<double> x, Report& report) {
   const std::size_t n = x.size();
   basis_.resize(kRestart + 1);
@@ -41,7 +41,7 @@ bool FlexibleGmres::cycle(const Product& product, const Precondition& preconditi
     // the basis vector stands for a residual of the size still left
     if (!precondition(basis_[j], goal / estimate.back(), directions_[j])) return false;
     std::vector<double>& w = basis_[j + 1];
-    product(directions_[j], w);
+    a.apply(directions_[j], w);
     for (int pass = 0; pass < 2; ++pass) {  // twice is enough
       projections.assign(j + 1, 0.0);
       for (std::size_t i = 0; i <= j; ++i)
@@ -71,7 +71,7 @@ bool FlexibleGmres::cycle(const Product& product, const Precondition& preconditi
   return true;
 }
 
-FlexibleGmres::Report FlexibleGmres::solve(const Product& product, const Precondition& precondition,
+FlexibleGmres::Report FlexibleGmres::solve(Operator& a, const Precondition& precondition,
                                            std::span<const double> g, std::span<double> x,
                                            double tolerance) {
   Report report;
@@ -83,12 +83,12 @@ FlexibleGmres::Report FlexibleGmres::solve(const Product& product, const Precond
   residual_.assign(g.begin(), g.end());
   std::vector<double> best(x.begin(), x.end());
   for (int i = 0; i < kCycles; ++i) {
-    if (!cycle(product, precondition, tolerance * size, x, report)) {
+    if (!cycle(a, precondition, tolerance * size, x, report)) {
       report.finite = false;
       break;
     }
     trial_.resize(x.size());
-    product(x, trial_);
+    a.apply(x, trial_);
     for (std::size_t k = 0; k < g.size(); ++k) residual_[k] = g[k] - trial_[k];
     const double left = norm(residual_) / size;
     if (!(left < report.residual)) break;

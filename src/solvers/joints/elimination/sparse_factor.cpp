@@ -5,11 +5,13 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
-#include "solvers/joints/petsc_cholesky.hpp"
-#include "solvers/joints/tree_factor.hpp"
+#include "solvers/joints/elimination/tree_factor.hpp"
+#include "solvers/linear/linear_solver.hpp"
 
 namespace catena {
 namespace {
+
+constexpr const char* kWhere = "sparse elimination of joints";
 
 /// A as a sparse matrix: upper triangle in CSR, row by row of blocks; blocks are coupled where
 /// they share a body.
@@ -22,7 +24,7 @@ class SparseFactor final : public CholeskyFactor {
   void pivots(std::span<double> out) override;
   bool costly_pivots() const override { return true; }
   std::int64_t raised() const override { return 0; }
-  std::int64_t flops() const override { return petsc_ ? petsc_->flops() : 0; }
+  std::int64_t flops() const override { return solver_ ? solver_->flops() : 0; }
 
  private:
   /// G_k M_b^-1 G_l^T, l >= k, of references of k and l to body b; `column`: where block l starts
@@ -30,6 +32,7 @@ class SparseFactor final : public CholeskyFactor {
   struct Product {
     Index k, l, ref_k, ref_l, column;
   };
+  void make_solver();
   void find_pattern(const MechanismRows& structure);
   void list_products(const MechanismRows& structure, std::span<const Index> neighbor_begin,
                      std::span<const Index> neighbor);
@@ -40,7 +43,7 @@ class SparseFactor final : public CholeskyFactor {
   std::vector<int> row_begin_, column_;
   std::vector<Product> products_;
   std::vector<double> value_, jacobian_times_mass_;
-  std::unique_ptr<PetscCholesky> petsc_;
+  std::unique_ptr<LinearSolver> solver_;  ///< MUMPS; null without rows
   bool finite_ = true;
 };
 
@@ -48,7 +51,20 @@ SparseFactor::SparseFactor(const MechanismRows& structure) {
   find_pattern(structure);
   value_.resize(column_.size());
   jacobian_times_mass_.resize(structure.blocks.jacobian.size());
-  if (!value_.empty()) petsc_ = std::make_unique<PetscCholesky>(row_begin_, column_);
+  if (!value_.empty()) make_solver();
+}
+
+void SparseFactor::make_solver() {
+  MatrixPattern pattern;
+  pattern.owned = to_index(row_begin_.size()) - 1;
+  pattern.total = pattern.owned;
+  pattern.upper_triangle = true;
+  for (Index row = 0; row < pattern.owned; ++row) pattern.row.resize(row_begin_[row + 1], row);
+  pattern.column = column_;
+  solver_ = make_petsc_solver(
+      Communicator::self(), pattern,
+      {"catena_joint_", "joint rows", kWhere,
+       "use solver.joints.method: iterative, or break the mechanism into smaller ones"});
 }
 
 void SparseFactor::find_pattern(const MechanismRows& structure) {
@@ -87,8 +103,8 @@ void SparseFactor::find_pattern(const MechanismRows& structure) {
       }
       entries = std::ssize(column_);
       if (entries > std::numeric_limits<int>::max() / 2) {
-        throw Error("the matrix of the joints has more than 10^9 entries",
-                    "sparse elimination of joints", "use solver.joints.method: iterative");
+        throw Error("the matrix of the joints has more than 10^9 entries", kWhere,
+                    "use solver.joints.method: iterative");
       }
       row_begin_.push_back(narrow<int>(entries));
     }
@@ -161,13 +177,17 @@ bool SparseFactor::factor(const MechanismRows& joints, std::span<const double> a
   assemble(joints, added);
   // MUMPS is not to see NaN; the solution is NaN then, as of every other elimination
   finite_ = std::all_of(value_.begin(), value_.end(), [](double v) { return std::isfinite(v); });
-  return !finite_ || !petsc_ || petsc_->factor(value_);
+  return !finite_ || !solver_ || solver_->factor(value_, true);
 }
 
 void SparseFactor::solve(std::span<double> x) {
   if (x.empty()) return;
-  if (finite_) return petsc_->solve(x);
-  std::fill(x.begin(), x.end(), std::numeric_limits<double>::quiet_NaN());
+  if (!finite_) {
+    std::fill(x.begin(), x.end(), std::numeric_limits<double>::quiet_NaN());
+  } else if (solver_->solve(x, 0.0) < 0) {
+    throw Error("the solver that the options name did not settle", kWhere,
+                "change solver.petsc's joint_ options", ExitCode::runtime_error);
+  }
 }
 
 /// In the order of Eigen's AMD, which depends on the structure alone.

@@ -1,0 +1,197 @@
+#include "solvers/joints/joint_layout.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
+#include "catena/model/joint.hpp"
+
+namespace catena {
+namespace {
+
+/// Chains of fewer joints gain nothing from being cut.
+constexpr std::int64_t kShortChain = 500;
+
+/// How many of a bilateral block's rows, the last ones, are motors without bound.
+int drives_of(const GeneralBlocks& blocks, Index k) {
+  int n = 0;
+  for (Index r = blocks.row_begin[k + 1]; r > blocks.row_begin[k]; --r, ++n)
+    if (!(blocks.upper[r - 1] > blocks.lower[r - 1])) break;
+  return n;
+}
+
+std::vector<JointEdge> edges_of(const ConstraintProblem& problem, std::span<const HeldJoint> held) {
+  std::vector<JointEdge> edges(held.size());
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    edges[i].key = held[i].name;
+    edges[i].rows = held[i].rows;
+    edges[i].n_bodies = held[i].bodies;
+    for (Index j = 0; j < held[i].bodies; ++j)
+      edges[i].body[j] = problem.bodies.id[held[i].body(problem, j)];
+  }
+  return edges;
+}
+
+void refuse_all_but_chains(const Communicator& comm, std::span<const JointPlace> places) {
+  all_or_none(comm, [&] {
+    for (const JointPlace& place : places) {
+      if (place.kind == MechanismKind::chain) continue;
+      throw Error("the mechanism of joint " + std::to_string(place.component) +
+                      " is no chain: it branches or closes a loop",
+                  "solver.joints.method", "use method: auto");
+    }
+  });
+}
+
+/// Collective. Per joint: whether its mechanism is eliminated as a chain.
+std::vector<char> eliminated_as_chain(const ConstraintProblem& problem,
+                                      std::span<const HeldJoint> held,
+                                      std::span<const JointPlace> places, JointMethod method,
+                                      int width) {
+  // the short ways are for rigid bodies and at most six rows
+  bool rigid = width <= narrow<int>(kJointRows);
+  for (const HeldJoint& joint : held)
+    for (Index j = 0; j < joint.bodies; ++j)
+      rigid &= problem.bodies.mass_kind[joint.body(problem, j)] == MassKind::rigid;
+  const bool all_rigid = problem.comm.min(std::int64_t{rigid ? 1 : 0}) == 1;
+  std::vector<char> as_chain(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const JointPlace& p = places[i];
+    // held at both ends: rows may depend on others, as a four-bar's do, or those of a taut chain,
+    // and the elimination of trees finds those
+    const bool may_be_redundant =
+        p.n_joints > p.n_bodies && (p.n_rows > 3 * p.n_joints || p.n_joints <= kShortChain);
+    as_chain[i] = all_rigid && method != JointMethod::direct && p.kind == MechanismKind::chain &&
+                  !may_be_redundant;
+  }
+  return as_chain;
+}
+
+AssignedJoint assigned_joint(const ConstraintProblem& problem, const HeldJoint& held,
+                             std::size_t index, const JointPlace& place, std::int64_t position) {
+  AssignedJoint joint;
+  joint.holder = problem.comm.rank();
+  joint.index = index;
+  joint.name = held.name;
+  joint.rows = held.rows;
+  joint.drives = held.drives;
+  joint.place = place;
+  joint.position = position;
+  joint.bodies = held.bodies;
+  for (Index j = 0; j < held.bodies; ++j) {
+    const Index b = held.body(problem, j);
+    joint.body[j] = problem.bodies.id[b];
+    joint.dofs[j] = problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b];
+    joint.mass_kind[j] = problem.bodies.mass_kind[b];
+  }
+  return joint;
+}
+
+/// Collective. Every holder says to whom eliminates a joint what it is.
+void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
+            std::span<const JointPlace> places, const JointAssignment& assignment,
+            JointLayout& layout) {
+  const Communicator& comm = problem.comm;
+  std::map<int, std::vector<AssignedJoint>> elsewhere;
+  std::map<int, std::vector<std::size_t>> sent;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    const int rank = assignment.rank[i];
+    std::vector<AssignedJoint>& list = rank == comm.rank() ? layout.assigned : elsewhere[rank];
+    list.push_back(assigned_joint(problem, held[i], i, places[i], assignment.place[i]));
+    if (rank != comm.rank()) sent[rank].push_back(i);
+  }
+  layout.sent.assign(sent.begin(), sent.end());
+  std::vector<Parcel> out;
+  for (const auto& [rank, list] : elsewhere)
+    out.push_back({rank, to_bytes(list)});
+  for (const Parcel& parcel : comm.exchange(std::move(out)))
+    for (AssignedJoint& joint : from_bytes<AssignedJoint>(parcel.bytes)) {
+      joint.index = layout.n_received++;
+      layout.assigned.push_back(joint);
+    }
+}
+
+/// Trees together; each looped mechanism on its own; with method direct all in one. Of ordered
+/// problems each mechanism on its own: its factor must not know which others lie on its rank.
+void sort_by_group(bool ordered, JointMethod method, JointLayout& layout) {
+  for (AssignedJoint& joint : layout.assigned) {
+    const bool tree =
+        joint.place.kind == MechanismKind::tree || joint.place.kind == MechanismKind::chain;
+    const bool together = !ordered && (method == JointMethod::direct || tree);
+    if (!together && !joint.is_chain()) joint.group = joint.place.component;
+    layout.n_chain += joint.is_chain() ? 1 : 0;
+  }
+  std::sort(layout.assigned.begin(), layout.assigned.end(),
+            [](const AssignedJoint& x, const AssignedJoint& y) {
+              if (x.is_chain() != y.is_chain()) return x.is_chain();
+              if (x.is_chain()) return x.position < y.position;
+              return std::tie(x.group, x.place.component, x.name) <
+                     std::tie(y.group, y.place.component, y.name);
+            });
+}
+
+void lay_out_rows(int rank, std::size_t n_held, JointLayout& layout) {
+  layout.held_row.assign(n_held, 0);
+  for (AssignedJoint& joint : layout.assigned) {
+    joint.first_row = layout.n_assigned_rows;
+    if (joint.holder == rank) layout.held_row[joint.index] = joint.first_row;
+    layout.n_assigned_rows += joint.rows;
+  }
+  layout.n_rows = layout.n_assigned_rows;
+  for (const auto& [other, list] : layout.sent)
+    for (const std::size_t i : list) {
+      layout.held_row[i] = layout.n_rows;
+      layout.n_rows += layout.width;
+    }
+}
+
+}  // namespace
+
+std::vector<HeldJoint> held_joints(const ConstraintProblem& problem) {
+  const GeneralBlocks& blocks = problem.blocks;
+  std::vector<HeldJoint> held;
+  for (Index k = 0; k < blocks.size(); ++k) {
+    if (blocks.kind[k] != BlockKind::bilateral) continue;
+    HeldJoint joint;
+    joint.block = k;
+    joint.reference.fill(kNoIndex);
+    joint.name = blocks.name[k];
+    joint.rows = narrow<int>(blocks.row_begin[k + 1] - blocks.row_begin[k]);
+    joint.drives = drives_of(blocks, k);
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      if (problem.bodies.mass_kind[blocks.body[j]] == MassKind::prescribed) continue;
+      CATENA_CHECK(joint.bodies < 4, "a joint acts on four bodies at most");
+      joint.reference[joint.bodies++] = j;
+    }
+    held.push_back(joint);
+  }
+  return held;
+}
+
+JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,
+                           JointMethod method) {
+  const Communicator& comm = problem.comm;
+  JointLayout layout;
+  if (comm.sum(std::ssize(held)) == 0) return layout;
+  std::int64_t most = layout.width;
+  for (const HeldJoint& joint : held) most = std::max(most, std::int64_t{joint.rows});
+  layout.width = narrow<int>(comm.max(most));
+  const std::vector<JointEdge> edges = edges_of(problem, held);
+  const std::vector<JointPlace> places = find_mechanisms(comm, edges);
+  if (method == JointMethod::chain) refuse_all_but_chains(comm, places);
+  layout.count = count_mechanisms(comm, places);
+  // chains that are not cut are eliminated alike wherever they are
+  const JointAssignment assignment = assign_joints(
+      comm, edges, places, eliminated_as_chain(problem, held, places, method, layout.width),
+      problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
+  layout.chain_begin = assignment.first;
+  assign(problem, held, places, assignment, layout);
+  sort_by_group(problem.ordered, method, layout);
+  lay_out_rows(comm.rank(), held.size(), layout);
+  return layout;
+}
+
+}  // namespace catena

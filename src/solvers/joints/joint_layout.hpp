@@ -1,0 +1,83 @@
+// Which rank eliminates which joint, and where its rows stand there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "catena/constraints/constraint_problem.hpp"
+#include "catena/partition/mechanisms.hpp"
+#include "catena/solvers/joint_solver_settings.hpp"
+
+namespace catena {
+
+/// A bilateral block of a problem, as the rank that holds it sees it.
+struct HeldJoint {
+  Index block = 0;                 ///< number among the general blocks
+  std::array<Index, 4> reference;  ///< of its dynamic bodies: places in GeneralBlocks::body
+  std::int64_t name = 0;
+  int rows = 0;
+  int bodies = 0;  ///< dynamic ones
+  int drives = 0;  ///< of the rows, the last ones: motors without bound
+
+  Index body(const ConstraintProblem& problem, Index j) const {
+    return problem.blocks.body[reference[j]];
+  }
+  /// Whether a layout made with one of the two serves the other.
+  bool is_like(const HeldJoint& other) const {
+    return name == other.name && rows == other.rows && bodies == other.bodies &&
+           drives == other.drives;
+  }
+};
+
+/// Local. All of a problem's bilateral blocks, in their order.
+std::vector<HeldJoint> held_joints(const ConstraintProblem& problem);
+
+/// A joint as the rank that eliminates it sees it; travels there as it is.
+struct AssignedJoint {
+  int holder = 0;         ///< rank that holds it
+  std::size_t index = 0;  ///< of the joints held here, or of those received
+  std::int64_t name = 0;
+  int rows = 0;
+  int drives = 0;  ///< of them, the last ones: motors without bound
+  JointPlace place;
+  std::int64_t position = -1;  ///< among the chains of all ranks; -1: in none
+  std::int64_t group = -1;     ///< of the others: -1, or the mechanism if it stands alone
+  int bodies = 0;              ///< dynamic ones
+  std::array<GlobalId, 4> body = {};
+  std::array<Index, 4> dofs = {};  ///< of each
+  std::array<MassKind, 4> mass_kind = {};
+  std::size_t first_row = 0;  ///< its first place among the rows of a JointLayout
+
+  bool is_chain() const { return position >= 0; }
+  /// Numbers of G and M^-1 of its j-th body.
+  std::size_t numbers_of(int j) const {
+    const std::size_t n = dofs[j];
+    return Offset{rows} * n + (mass_kind[j] == MassKind::rigid ? 7 : n * n);
+  }
+};
+
+/// Who eliminates what, as long as the same blocks stand in the same order on every rank. A vector
+/// of its rows has those of all assigned joints in their order, then `width` places for each joint
+/// that is held here and eliminated by another rank.
+struct JointLayout {
+  MechanismCount count;  ///< the same on every rank
+  int width = 6;         ///< most rows of a block, of all ranks
+  /// Chains by position, then the others by group, mechanism and name.
+  std::vector<AssignedJoint> assigned;
+  std::size_t n_chain = 0;                ///< of them: in chains
+  std::size_t n_received = 0;             ///< of them: held by other ranks
+  std::vector<std::int64_t> chain_begin;  ///< JointAssignment::first
+  /// Per rank that eliminates some of them: joints held here, ascending in both.
+  std::vector<std::pair<int, std::vector<std::size_t>>> sent;
+  std::vector<std::size_t> held_row;  ///< per joint held here: its first row
+  std::size_t n_assigned_rows = 0, n_rows = 0;
+};
+
+/// Collective. Throws Error(bad_input) where `method` refuses a mechanism.
+JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,
+                           JointMethod method);
+
+}  // namespace catena
