@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catena/base/timer.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "solvers/work_estimate.hpp"
 
@@ -221,7 +222,7 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
   const auto give_up = [metric](std::span<const HistoryEntry> history, double) {
     return stuck(history, metric);
   };
-  if (problem.law != ContactLaw::ccp) {
+  if (!law_form(problem.law).is_associated()) {
     ProximalNewtonSettings settings;
     settings.stop = stop_of_rest(problem);
     settings.stop.max_iterations =
@@ -244,8 +245,8 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
 void Automatic::climb(const ConstraintProblem& problem, std::span<double> impulses,
                       std::span<double> velocities) {
   if (spent()) return;
-  const bool known = problem.law != ContactLaw::box &&
-                     (problem.law == ContactLaw::ccp || work_.unknowns <= kMaxUnknowns);
+  const LawForm form = law_form(problem.law);
+  const bool known = !form.box && (form.is_associated() || work_.unknowns <= kMaxUnknowns);
   const bool factors = known && newton_fits();
   try_products(problem, !factors, impulses, velocities);
   if (over()) return;
