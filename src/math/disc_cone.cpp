@@ -46,16 +46,9 @@ class Solve {
   Vec6 image(const Vec6& z, double rho) const {
     const Vec6 y = z - rho * (p_.d * z + r_);
     if (!coulomb_) return project_disc_cone(cone_, y);
-    Vec6 out = Vec6::Zero();
+    Vec6 out = y;
     out[0] = std::max(0.0, y[0]);
-    for (std::size_t i = 0; i < 3; ++i) {
-      const double limit = cone_.bound[i] * out[0];
-      const double length = disc_length(y, i);
-      const double scale = length <= limit ? 1.0 : limit / length;
-      for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row)
-        out[row] = scale * y[row];
-    }
-    return out;
+    return cut_discs(cone_, out);
   }
 
   double norm_at(const Vec6& z) const { return (z - image(z, 1.0)).norm(); }
@@ -158,11 +151,26 @@ Vec6 project_disc_cone(const DiscCone& cone, const Vec6& x, const std::array<dou
   }
   Vec6 z = x;
   z[0] = normal;
+  return cut_discs(cone, z);
+}
+
+Vec6 cut_discs(const DiscCone& cone, Vec6 z) {
   for (std::size_t i = 0; i < 3; ++i) {
-    const double limit = cone.bound[i] * normal;
-    if (length[i] <= limit) continue;
-    const double scale = limit / length[i];
+    const double limit = cone.bound[i] * z[0];
+    const double length = disc_length(z, i);
+    if (length <= limit) continue;
+    const double scale = limit / length;
     for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) z[row] *= scale;
+  }
+  return z;
+}
+
+Vec6 clamp_rows(const DiscCone& cone, Vec6 z) {
+  z[0] = std::max(z[0], 0.0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double bound = cone.bound[i] * z[0];
+    for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row)
+      z[row] = std::clamp(z[row], -bound, bound);
   }
   return z;
 }

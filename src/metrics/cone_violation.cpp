@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/types.hpp"
 #include "metrics/disc_errors.hpp"
@@ -23,41 +24,35 @@ void add_row(double lambda, double lower, double upper, ConeViolation& out) {
   add(std::isnan(lambda) ? lambda : outside, std::abs(lambda), out);
 }
 
-/// `lambda` with cohesion added. Law box: each row with its own bounds.
-void add_contact(ContactLaw law, const Vec3& lambda, double friction, double cohesion,
+/// Law box: each row with its own bounds.
+void add_contact(const LawForm& form, const ContactCone& cone, const double* impulses,
                  ConeViolation& out) {
-  if (law == ContactLaw::box) {
-    const double bound = friction * std::max(lambda[0], 0.0);
+  const Vec3 lambda(impulses[0] + cone.cohesion, impulses[1], impulses[2] * cone.axis[2]);
+  const double mu = cone.discs.bound[0];
+  if (form.box) {
+    const double bound = mu * std::max(lambda[0], 0.0);
     add_row(lambda[0], 0.0, kInfinity, out);
     for (int i = 1; i < 3; ++i) add_row(lambda[i], -bound, bound, out);
     return;
   }
-  const double mu = law == ContactLaw::frictionless ? 0.0 : friction;
-  add((lambda - project_cone(lambda, mu)).norm(), std::max(lambda.norm(), cohesion), out);
+  add((lambda - project_cone(lambda, mu)).norm(), std::max(lambda.norm(), cone.cohesion), out);
 }
 
 /// A contact with rolling or spinning rows: all of them in N s, as in its other errors.
-void add_wide_contact(ContactLaw law, const BlockView& view, const double* lambda,
+void add_wide_contact(const LawForm& form, const ContactCone& cone, const double* lambda,
                       const double* diagonal, ConeViolation& out) {
-  row_errors::DiscContact c{
-      Vec6::Zero(),
-      Vec6::Zero(),
-      Vec6::Zero(),
-      {{view.friction, std::max(view.rolling, 0.0), std::max(view.spinning, 0.0)}},
-      false};
-  if (law == ContactLaw::frictionless) c.cone = {};
-  const std::array<int, 6> place = standard_row_slots(view);
+  row_errors::DiscContact c{Vec6::Zero(), Vec6::Zero(), Vec6::Zero(), cone.discs, false};
   for (int row = 0; row < 6; ++row) {
-    const int from = place[row];
+    const int from = cone.row[row];
     if (from < 0) continue;
-    c.lambda[row] = lambda[from];
-    c.diagonal[row] = diagonal[from];
+    c.lambda[row] = lambda[from] * cone.axis[row];
+    c.diagonal[row] = diagonal[from] / (cone.axis[row] * cone.axis[row]);
   }
-  c.lambda[0] += view.cohesion;
+  c.lambda[0] += cone.cohesion;
   const row_errors::LinearRows rows = linear_rows(c);
-  if (law != ContactLaw::box)
+  if (!form.box)
     return add((rows.lambda - project_disc_cone(rows.cone, rows.lambda)).norm(),
-               std::max(rows.lambda.norm(), view.cohesion), out);
+               std::max(rows.lambda.norm(), cone.cohesion), out);
   add_row(rows.lambda[0], 0.0, kInfinity, out);
   for (std::size_t i = 0; i < 3; ++i) {
     const double bound = rows.cone.bound[i] * std::max(rows.lambda[0], 0.0);
@@ -69,12 +64,14 @@ void add_wide_contact(ContactLaw law, const BlockView& view, const double* lambd
 void add_general(const ConstraintProblem& problem, Index k, const double* lambda,
                  const double* diagonal, ConeViolation& out) {
   const GeneralBlocks& blocks = problem.blocks;
-  const BlockView view = block_view(problem, to_index(problem.contacts.size()) + k);
-  if (view.kind == BlockKind::contact && view.rows > 3)
-    return add_wide_contact(problem.law, view, lambda, diagonal, out);
-  if (view.kind == BlockKind::contact)
-    return add_contact(problem.law, {lambda[0] + view.cohesion, lambda[1], lambda[2]},
-                       view.friction, view.cohesion, out);
+  const Index block = to_index(problem.contacts.size()) + k;
+  const BlockView view = block_view(problem, block);
+  if (view.kind == BlockKind::contact) {
+    const ContactCone cone = contact_cone(problem, block);
+    const LawForm form = law_form(problem.law);
+    return view.rows > 3 ? add_wide_contact(form, cone, lambda, diagonal, out)
+                         : add_contact(form, cone, lambda, out);
+  }
   const std::size_t row = blocks.row_begin[k];
   for (Index i = 0; i < view.rows; ++i) {
     const bool boxed = view.kind == BlockKind::boxed;
@@ -95,19 +92,10 @@ ConeViolation cone_violation_of(const ConstraintProblem& problem, std::span<cons
     zeros.assign(problem.n_rows(), 0.0);
     impulses = zeros;
   }
-  if (problem.assembled) {
-    const std::vector<double>& friction = problem.assembled->friction;
-    for (std::size_t k = 0; k < friction.size(); ++k)
-      add_contact(problem.law, Eigen::Map<const Vec3>(impulses.data() + 3 * k), friction[k], 0.0,
-                  out);
-    return out;
-  }
-  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
-    const RigidContact& c = problem.contacts[k];
-    const double* lambda = impulses.data() + 3 * k;
-    add_contact(problem.law, {lambda[0] + c.cohesion, lambda[1], lambda[2]}, c.friction, c.cohesion,
+  const Index of_three = problem.n_blocks() - problem.blocks.size();
+  for (Index k = 0; k < of_three; ++k)
+    add_contact(law_form(problem.law), contact_cone(problem, k), impulses.data() + Offset{3} * k,
                 out);
-  }
   const std::size_t first = problem.first_general_row();
   for (Index k = 0; k < problem.blocks.size(); ++k) {
     const std::size_t row = problem.blocks.row_begin[k];

@@ -1,18 +1,14 @@
 #include "metrics/disc_errors.hpp"
 
+#include "catena/constraints/contact_cone.hpp"
+
 namespace catena::row_errors {
 namespace {
 
-/// Mean diagonal of a disc's rows.
-double mean_of(const DiscContact& c, std::size_t i) {
-  const int first = kDiscBegin[i];
-  return 0.5 * (c.diagonal[first] + c.diagonal[first + kDiscRows[i] - 1]);
-}
-
 /// Energy error: the metric of D = diag(N_nn, a_t, a_t, a_r, a_r, a_s).
 void add_energy(const DiscContact& c, const Vec6& shifted, Part& part) {
-  const std::array<double, 4> weights = {c.diagonal[0], mean_of(c, 0), mean_of(c, 1),
-                                         mean_of(c, 2)};
+  const std::array<double, 4> weights = {c.diagonal[0], disc_mean(c.diagonal, 0),
+                                         disc_mean(c.diagonal, 1), disc_mean(c.diagonal, 2)};
   DiscCone cone = c.cone;
   Vec6 weight = Vec6::Zero(), y = c.lambda;
   weight[0] = weights[0];
@@ -33,7 +29,7 @@ void add_energy(const DiscContact& c, const Vec6& shifted, Part& part) {
 /// couples' discs (ccp); each couple's disc by x = (mu_i y_n, y_i), y = (|z_i|, z_i), which says
 /// that it dissipates most.
 double fischer_of(const DiscContact& c) {
-  const double a_t = mean_of(c, 0);
+  const double a_t = disc_mean(c.diagonal, 0);
   const double tangent_shift = c.cone.bound[0] * disc_length(c.w, 0);
   const double couple_shift = c.cone.shift(c.w) - tangent_shift;
   Vec3 w = c.w.head<3>();
@@ -42,7 +38,7 @@ double fischer_of(const DiscContact& c) {
       cone_contact<ErrorSet::all>(c.lambda.head<3>(), w, c.diagonal[0], a_t, c.cone.bound[0])
           .fischer;
   for (std::size_t i = 1; i < 3; ++i) {
-    const double a = mean_of(c, i);
+    const double a = disc_mean(c.diagonal, i);
     if (a <= 0.0) continue;
     const double root = std::sqrt(a);
     const int first = kDiscBegin[i], second = kDiscRows[i] == 2 ? first + 1 : -1;
@@ -69,7 +65,7 @@ LinearRows linear_rows(const DiscContact& c) {
   out.cone = c.cone;
   out.a = (c.diagonal[0] + c.diagonal[1] + c.diagonal[2]) / 3.0;
   for (std::size_t i = 1; i < 3; ++i) {
-    const double a = mean_of(c, i);
+    const double a = disc_mean(c.diagonal, i);
     const bool moves = a > 0.0 && out.a > 0.0;
     const double length = moves ? std::sqrt(out.a / a) : 0.0;
     out.cone.bound[i] = moves ? c.cone.bound[i] / length : 0.0;

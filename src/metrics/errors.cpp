@@ -7,6 +7,7 @@
 
 #include "catena/comm/sums.hpp"
 #include "catena/math/types.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
 #include "metrics/contact_diagonal.hpp"
@@ -57,6 +58,7 @@ struct ThreeRows {
   Vec3 lambda, w, r;  ///< r in ErrorSet::all only
   double d_n, d_1, d_2;
   double friction, cohesion;
+  double axis = 1.0;  ///< of the second tangent
 };
 
 struct ErrorEvaluator::Impl {
@@ -64,8 +66,8 @@ struct ErrorEvaluator::Impl {
       : problem(p),
         op(o),
         reduction(p.comm),
-        cone_law(p.law == ContactLaw::coulomb || p.law == ContactLaw::ccp),
-        width(cone_law ? 2 : 3),
+        form(law_form(p.law)),
+        width(form.is_cone() && has_kernels(p) ? 2 : 3),
         contact_scales(p.ordered),
         words(p.ordered) {
     if (p.assembled)
@@ -88,7 +90,7 @@ struct ErrorEvaluator::Impl {
     diagonal.reserve(width * problem.contacts.size());
     for (Index k = 0; k < std::ssize(problem.contacts); ++k) {
       double d_n, d_1, d_2;
-      if (cone_law) {
+      if (width == 2) {
         const std::array<double, 2> d = cone_diagonal(problem, op, k);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
         d_n = d[0];
@@ -158,25 +160,24 @@ struct ErrorEvaluator::Impl {
   template <ErrorSet kSet>
   double add_contact(const ThreeRows& c, Totals& t) const {
     for (int i = 0; i < 3; ++i) add_row<kSet>(c.lambda[i], c.w[i], c.r[i], t);
-    const Vec3 lambda(c.lambda[0] + c.cohesion, c.lambda[1], c.lambda[2]);
-    if (cone_law) {
-      Vec3 w_hat = c.w;
-      if (problem.law == ContactLaw::coulomb)
-        w_hat[0] += c.friction * row_errors::length_of(c.w[1], c.w[2]);
-      const double a_t = 0.5 * (c.d_1 + c.d_2);
+    const Vec3 lambda(c.lambda[0] + c.cohesion, c.lambda[1], c.lambda[2] * c.axis);
+    if (form.is_cone()) {
+      Vec3 w_hat(c.w[0], c.w[1], c.w[2] / c.axis);
+      if (form.shifted) w_hat[0] += c.friction * row_errors::length_of(w_hat[1], w_hat[2]);
+      const double a_t = 0.5 * (c.d_1 + c.d_2 / (c.axis * c.axis));
       Part part = row_errors::cone_contact<kSet>(lambda, w_hat, c.d_n, a_t, c.friction);
       if constexpr (kSet != ErrorSet::energy) {
         // the gap and the norm of slips speak of w itself
         const double a = (c.d_n + c.d_1 + c.d_2) / 3.0;
         part.slip = a > 0.0 ? c.w.squaredNorm() / (a * a) : 0.0;
-        part.work = lambda.dot(c.w);
+        part.work = lambda.dot(Vec3(c.w[0], c.w[1], c.w[2] / c.axis));
         if (a > 0.0) t.sums[kCount] += 1.0;
         if constexpr (kSet == ErrorSet::all)
           if (a > 0.0) t.sums[kScaledFreeSlip] += c.r.squaredNorm() / (a * a);
       }
       return add<kSet>(part, kNormal, false, t);
     }
-    const bool box = problem.law == ContactLaw::box;
+    const bool box = form.box;
     const double bound = box ? c.friction * std::max(lambda[0], 0.0) : 0.0;
     double energy =
         add_scalar<kSet>(lambda[0], c.w[0], c.r[0], 0.0, kInfinity, c.d_n, kNormal, false, true, t);
@@ -189,23 +190,23 @@ struct ErrorEvaluator::Impl {
 
   /// A contact of the general blocks with rolling or spinning rows; pointers to its rows.
   template <ErrorSet kSet>
-  double add_disc_contact(const BlockView& view, const double* lambda, const double* w,
-                          const double* r, const double* d, Totals& t) const {
-    row_errors::DiscContact c{
-        Vec6::Zero(),
-        Vec6::Zero(),
-        Vec6::Zero(),
-        {{view.friction, std::max(view.rolling, 0.0), std::max(view.spinning, 0.0)}},
-        problem.law == ContactLaw::coulomb};
+  double add_disc_contact(Index block, const double* lambda, const double* w, const double* r,
+                          const double* d, Totals& t) const {
+    const ContactCone cone = contact_cone(problem, block);
+    // rows of a frictionless contact are counted as those of a rough one
+    const DiscCone discs =
+        form.frictionless ? friction_coefficients(block_view(problem, block)) : cone.discs;
+    row_errors::DiscContact c{Vec6::Zero(), Vec6::Zero(), Vec6::Zero(), discs, form.shifted};
     row_errors::DiscContact free = c;
-    const std::array<int, 6> place = standard_row_slots(view);
+    const std::array<int, 6>& place = cone.row;
     for (int row = 0; row < 6; ++row) {
       const int from = place[row];
       if (from < 0) continue;
-      c.lambda[row] = lambda[from];
-      c.w[row] = w[from];
-      free.w[row] = r[from];
-      c.diagonal[row] = free.diagonal[row] = d[from];
+      const double axis = cone.axis[row];
+      c.lambda[row] = lambda[from] * axis;
+      c.w[row] = w[from] / axis;
+      free.w[row] = r[from] / axis;
+      c.diagonal[row] = free.diagonal[row] = d[from] / (axis * axis);
     }
     const row_errors::LinearRows rows = linear_rows(c);
     const row_errors::LinearRows free_rows = linear_rows(free);
@@ -216,15 +217,15 @@ struct ErrorEvaluator::Impl {
       t.sums[kFreeWork] += c.lambda[i] * free.w[i];
       t.sums[kQuadratic] += c.lambda[i] * (c.w[i] - free.w[i]);
     }
-    c.lambda[0] += view.cohesion;
-    if (cone_law) {
+    c.lambda[0] += cone.cohesion;
+    if (form.is_cone()) {
       if (rows.a > 0.0) {
         t.sums[kCount] += 1.0;
         t.sums[kScaledFreeSlip] += free_rows.w.squaredNorm() / (rows.a * rows.a);
       }
       return add<kSet>(row_errors::disc_contact(c), kNormal, false, t);
     }
-    const bool box = problem.law == ContactLaw::box;
+    const bool box = form.box;
     double energy = add_scalar<kSet>(c.lambda[0], c.w[0], free.w[0], 0.0, kInfinity, c.diagonal[0],
                                      kNormal, false, true, t);
     for (std::size_t i = 0; i < 3; ++i)
@@ -252,13 +253,16 @@ struct ErrorEvaluator::Impl {
     const std::size_t row = blocks.row_begin[k];
     const double* w = w_rows.data() + row;
     const double* d = row_diagonal.data() + row;
+    const Index block = to_index(problem.contacts.size()) + k;
     if (view.kind == BlockKind::contact && view.rows > 3)
-      return add_disc_contact<kSet>(view, lambda, w, r, d, t);
-    if (view.kind == BlockKind::contact)
+      return add_disc_contact<kSet>(block, lambda, w, r, d, t);
+    if (view.kind == BlockKind::contact) {
+      const ContactCone cone = contact_cone(problem, block);
       return add_contact<kSet>(
           {Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]),
-           d[0], d[1], d[2], view.friction, view.cohesion},
+           d[0], d[1], d[2], cone.discs.bound[0], cone.cohesion, cone.axis[2]},
           t);
+    }
     double energy = 0.0;
     for (Index i = 0; i < view.rows; ++i) {
       double lo = -kInfinity;
@@ -313,9 +317,9 @@ struct ErrorEvaluator::Impl {
     for (std::size_t first = 0; first < n; first += ConeGroup::kSize) {
       const std::size_t size = std::min(ConeGroup::kSize, n - first);
       for (std::size_t i = 0; i < size; ++i) gather(first + i, impulses, velocities, group, i, t);
-      cone_energies(group, problem.law == ContactLaw::coulomb);
+      cone_energies(group, form.shifted);
       if constexpr (kSet == ErrorSet::natural_map) {
-        cone_natural_maps(group, problem.law == ContactLaw::coulomb);
+        cone_natural_maps(group, form.shifted);
         for (std::size_t i = 0; i < size; ++i) {
           double& largest = t.maxima[kNaturalLinear];
           largest = std::max(largest, group.natural[i]);
@@ -336,7 +340,7 @@ struct ErrorEvaluator::Impl {
   void walk_contacts(std::span<const double> impulses, std::span<const double> velocities,
                      std::span<const double> free, Totals& t) {
     if constexpr (kSet != ErrorSet::all)
-      if (cone_law) return walk_cones<kSet>(impulses, velocities, t);
+      if (width == 2) return walk_cones<kSet>(impulses, velocities, t);
     const Index* dof = problem.bodies.dof_begin.data();
     const double* d = diagonal.data();
     const std::size_t n = problem.contacts.size();
@@ -344,6 +348,11 @@ struct ErrorEvaluator::Impl {
       const RigidContact& c = problem.contacts[k];
       ThreeRows rows{Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), d[0],
                      d[1],         d[width - 1], c.friction,   c.cohesion};
+      if (!has_kernels(problem)) {
+        const ContactCone cone = contact_cone(problem, to_index(k));
+        rows.friction = cone.discs.bound[0];
+        rows.axis = cone.axis[2];
+      }
       if (!impulses.empty()) {
         const double* l = impulses.data() + 3 * k;
         rows.lambda = Vec3(l[0], l[1], l[2]);
@@ -484,7 +493,7 @@ struct ErrorEvaluator::Impl {
   const ConstraintProblem& problem;
   DelassusOperator& op;
   PendingReduction reduction;
-  bool cone_law;
+  LawForm form;
   std::size_t width;                 ///< numbers of `diagonal` per rigid contact
   std::vector<double> diagonal;      ///< of N: N_nn and a_t, or three; assembled: per row
   Sum contact_scales;                ///< rigid contacts' part of round_off_scales

@@ -7,6 +7,7 @@
 
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "solvers/work_estimate.hpp"
 
@@ -220,7 +221,7 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
     return stop;
   };
   InteriorPointSettings settings = settings_.interior_point;
-  if (problem.law != ContactLaw::ccp) {
+  if (!law_form(problem.law).is_associated()) {
     run(*make_proximal_newton(stop_of_steps(), settings.linear), newton_unit(), problem, impulses,
         velocities);
     if (over() || !newton_fits()) return;
@@ -234,8 +235,8 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
 void Automatic::climb(const ConstraintProblem& problem, std::span<double> impulses,
                       std::span<double> velocities) {
   if (spent()) return;
-  const bool known = problem.law != ContactLaw::box &&
-                     (problem.law == ContactLaw::ccp || work_.unknowns <= kMaxUnknowns);
+  const LawForm form = law_form(problem.law);
+  const bool known = !form.box && (form.is_associated() || work_.unknowns <= kMaxUnknowns);
   const bool factors = known && newton_fits();
   try_products(problem, !factors, impulses, velocities);
   if (over()) return;

@@ -323,7 +323,8 @@ TEST(LocalCones, NoLocalSolveLeavesTheConeOfAWideContact) {
           for (Eigen::Index e = 0; e < a.size(); ++e) a.data()[e] = draw.pm1();
           const Eigen::MatrixXd d =
               a * a.transpose() + 1e-3 * Eigen::MatrixXd::Identity(view.rows, view.rows);
-          const RollingContact contact = make_wide_contact(view, {d.data(), m * m});
+          const RollingContact contact =
+              make_wide_contact(contact_cone(law, view), view.rows, {d.data(), m * m});
           const auto relative_of = [&](const std::vector<double>& lambda) {
             Outside out;
             std::array<double, 6> rows{};

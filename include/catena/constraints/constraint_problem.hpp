@@ -133,6 +133,8 @@ struct AssembledOperator {
   Index n_rows() const { return to_index(row_begin.size()) - 1; }
 };
 
+class FrictionLaw;
+
 /// This rank's part of one step's problem:
 ///
 ///   V = V_free + M^-1 G^T lambda,   w = G V + Sigma lambda - q,
@@ -147,6 +149,9 @@ struct ConstraintProblem {
 
   Communicator comm;
   ContactLaw law = ContactLaw::coulomb;
+  /// A law that ContactLaw does not list, which changes the contacts' cones from those of `law`;
+  /// must outlive the problem. nullptr: none.
+  const FrictionLaw* friction_law = nullptr;
   ProblemBodies bodies;
   std::vector<RigidContact> contacts;
   GeneralBlocks blocks;

@@ -38,6 +38,12 @@ double disc_length(const Vec6& x, std::size_t i);
 Vec6 project_disc_cone(const DiscCone& cone, const Vec6& x,
                        const std::array<double, 4>& weights = {1.0, 1.0, 1.0, 1.0});
 
+/// z with every disc cut to its radius mu_i z_n, directions kept.
+Vec6 cut_discs(const DiscCone& cone, Vec6 z);
+
+/// z with z_n >= 0 and every row of a disc within +- mu_i z_n.
+Vec6 clamp_rows(const DiscCone& cone, Vec6 z);
+
 /// The one-contact problem: z with w = D z + r and
 ///
 ///   coulomb  0 <= w_n _|_ z_n >= 0 and maximum dissipation on each disc of radius mu_i z_n

@@ -270,6 +270,11 @@ class BodyProduct final : public RowProduct {
   /// Of a row: -q, and what is left of Sigma (lambda + c n) where c holds, both scaled; Sigma.
   void constants(Index block, std::size_t r, double by, double& offset, double& compliance) const {
     const auto n_contacts = to_index(problem_.contacts.size());
+    if (block < n_contacts) {
+      offset = r == 0 ? by * problem_.contacts[block].bias : 0.0;
+      compliance = 0.0;
+      return;
+    }
     const BlockView view = block_view(problem_, block);
     const std::size_t row = problem_.blocks.row_begin[block - n_contacts] + r;
     const double cohesion = r == 0 ? view.cohesion : 0.0;

@@ -29,7 +29,7 @@ class Run {
 
   ScaledProblem& rows() { return rows_; }
   const Communicator& comm() const { return problem_.comm; }
-  bool coulomb() const { return problem_.law == ContactLaw::coulomb; }
+  bool coulomb() const { return law_form(problem_.law).shifted; }
   bool due(int iteration) const { return monitor_.due(iteration); }
   /// Collective where the clock is checked. Whether no iteration after this one may be begun.
   bool is_last(int iteration) const;

@@ -34,7 +34,7 @@ RowLayout lay_out(const ConstraintProblem& problem, bool with_joints) {
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     if (view.kind == BlockKind::bilateral && !with_joints) continue;
-    if (view.kind != BlockKind::contact || view.rows != 3)
+    if (view.kind != BlockKind::contact || view.rows != 3 || !has_kernels(problem))
       single.push_back(k);
     else if (problem.assembled)
       other.push_back(k);
@@ -70,7 +70,7 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
     for (std::size_t r = 0; r < place.rows; ++r)
       row_[place.first + r * place.stride] = view.row + to_index(r);
     if (view.kind == BlockKind::contact) {
-      add_contact(view, place);
+      add_contact(place);
       cohesion_[place.first] = view.cohesion;
       cohesive |= view.cohesion > 0.0;
       continue;
@@ -93,6 +93,7 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
     }
   }
   if (problem.assembled) {
+    require_kernels(problem, "a first-order method on an assembled operator");
     product_ = make_assembled_product(problem, layout_);
     return;
   }
@@ -104,24 +105,22 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
   product_ = make_body_product(problem, layout_, joints, op, free);
 }
 
-void ScaledProblem::add_contact(const BlockView& view, const Place& place) {
+void ScaledProblem::add_contact(const Place& place) {
+  const ContactCone own = contact_cone(problem_, place.block);
   const double by_normal = layout_.by_scale[place.first];
-  const bool smooth = problem_.law == ContactLaw::frictionless;
-  if (place.rows == 3) {
+  if (place.stride == kLanes) {
     ConeGroup& group = cones_[place.first / kGroupRows];
     const std::size_t lane = place.first % kGroupRows;
     const double by_tangent = layout_.by_scale[place.first + kLanes];
-    group.mu[lane] = by_tangent > 0.0 && !smooth ? view.friction * by_normal / by_tangent : 0.0;
+    group.mu[lane] = by_tangent > 0.0 ? own.discs.bound[0] * by_normal / by_tangent : 0.0;
     group.inverse[lane] = 1.0 / (1.0 + group.mu[lane] * group.mu[lane]);
     return;
   }
-  Wide wide{place, standard_row_slots(view), {}};
-  const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
+  Wide wide{place, own.row, {}};
   for (std::size_t i = 0; i < 3; ++i) {
-    const int row = wide.row[kDiscBegin[i]];
-    if (row < 0 || smooth) continue;
-    const double by_disc = layout_.by_scale[place.first + row];
-    if (by_disc > 0.0) wide.cone.bound[i] = bounds[i] * by_normal / by_disc;
+    if (!own.has(i)) continue;
+    const double by_disc = layout_.by_scale[place.first + own.row[kDiscBegin[i]]];
+    if (by_disc > 0.0) wide.cone.bound[i] = own.discs.bound[i] * by_normal / by_disc;
   }
   wide_.push_back(wide);
 }
@@ -136,13 +135,7 @@ Vec6 ScaledProblem::full(const Wide& wide, std::span<const double> x) const {
 }
 
 Vec6 ScaledProblem::projected(const Wide& wide, const Vec6& y) const {
-  if (problem_.law != ContactLaw::box) return project_disc_cone(wide.cone, y);
-  Vec6 z = y;
-  z[0] = std::max(y[0], 0.0);
-  for (std::size_t i = 0; i < 3; ++i)
-    for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row)
-      z[row] = std::clamp(y[row], -wide.cone.bound[i] * z[0], wide.cone.bound[i] * z[0]);
-  return z;
+  return law_form(problem_.law).box ? clamp_rows(wide.cone, y) : project_disc_cone(wide.cone, y);
 }
 
 void ScaledProblem::load(std::span<const double> impulses, std::span<double> x) const {

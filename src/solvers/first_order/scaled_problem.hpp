@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/first_order/contact_groups.hpp"
@@ -98,10 +98,10 @@ class ScaledProblem {
   };
   struct Wide {
     Place place;
-    std::array<int, 6> row;  ///< standard_row_slots
+    std::array<int, 6> row;  ///< ContactCone::row
     DiscCone cone;
   };
-  void add_contact(const BlockView& view, const Place& place);
+  void add_contact(const Place& place);
   void step_others(const StepWeights& weights, const Iterate& iterate, StepSums& sums) const;
   Vec6 projected(const Wide& wide, const Vec6& y) const;
   Vec6 full(const Wide& wide, std::span<const double> x) const;

@@ -8,6 +8,7 @@
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/block_rows.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
@@ -91,6 +92,12 @@ void set_scales(const Place& place, const std::vector<double>& d, std::vector<do
     by_scale[place.first + r * place.stride] = d[r] > 0.0 ? 1.0 / std::sqrt(d[r]) : 0.0;
 }
 
+/// s times the axes of a cone that is no disc.
+void stretch(const ContactCone& cone, const Place& place, std::vector<double>& by_scale) {
+  for (std::size_t i = 1; i < 6; ++i)
+    if (cone.row[i] >= 0) by_scale[place.first + cone.row[i] * place.stride] /= cone.axis[i];
+}
+
 void scale_body_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
   std::vector<double> count;
   if (splitting > 0.0) count = count_blocks(problem, layout);
@@ -103,6 +110,8 @@ void scale_body_rows(const ConstraintProblem& problem, double splitting, RowLayo
     for (std::size_t r = 0; r < place.rows; ++r) own[r] = block(to_index(r), to_index(r));
     mean_diagonal(block_view(problem, place.block), own, d.data());
     set_scales(place, d, layout.by_scale);
+    if (block_view(problem, place.block).kind == BlockKind::contact)
+      stretch(contact_cone(problem, place.block), place, layout.by_scale);
     if (!(splitting > 0.0)) continue;
     weighted_diagonal(problem, place, count, block);
     const auto by = [&](Index r) {

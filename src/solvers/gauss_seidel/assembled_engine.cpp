@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "catena/constraints/contact_cone.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 
 namespace catena {
@@ -118,6 +119,7 @@ class AssembledEngine final : public SweepEngine {
 std::unique_ptr<SweepEngine> make_assembled_engine(const ConstraintProblem& problem,
                                                    const LocalSolveOptions& rules,
                                                    std::span<const double> impulses) {
+  require_kernels(problem, "gauss_seidel on an assembled operator");
   return std::make_unique<AssembledEngine>(problem, rules, impulses);
 }
 

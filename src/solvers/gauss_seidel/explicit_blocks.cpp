@@ -93,7 +93,7 @@ void set_guess(ExplicitBlocks& out, const ExplicitBlocks::Block& block, ContactL
     lambda[i] = std::clamp(guess[i], out.lower[block.row + i], out.upper[block.row + i]);
   if (block.kind != BlockKind::contact) return;
   lambda[0] += block.cohesion;
-  if (block.rows == 3) {
+  if (!block.wide) {
     const Vec3 z = admissible_contact(law, {lambda[0], lambda[1], lambda[2]}, block.friction);
     std::copy_n(z.data(), 3, lambda.begin());
   } else {
@@ -107,7 +107,7 @@ void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& blo
                   const LocalSolveOptions& rules, std::span<const double> w,
                   std::span<double> lambda) {
   lambda[0] += block.cohesion;
-  if (block.rows == 3) {
+  if (!block.wide) {
     const ContactBlock& contact = blocks.contact[block.contact];
     const Vec3 z = solve_contact(rules, contact, {w[0], w[1], w[2]},
                                  {lambda[0], lambda[1], lambda[2]}, block.friction);
@@ -149,10 +149,10 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
 
   out.d_inverse.resize(out.d.size(), 0.0);
   if (view.kind == BlockKind::contact) {
-    const bool wide = view.rows > 3;
-    block.contact = to_index(wide ? out.wide.size() : out.contact.size());
-    if (wide)
-      out.wide.push_back(make_wide_contact(view, d));
+    block.wide = view.rows > 3 || !has_kernels(problem);
+    block.contact = to_index(block.wide ? out.wide.size() : out.contact.size());
+    if (block.wide)
+      out.wide.push_back(make_wide_contact(contact_cone(problem, k), view.rows, d));
     else
       out.contact.push_back(make_contact_block(Eigen::Map<const Mat3>(d.data())));  // symmetric
   } else if (view.kind == BlockKind::bilateral) {

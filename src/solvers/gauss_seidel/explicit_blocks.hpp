@@ -22,9 +22,10 @@ struct ExplicitBlocks {
     Index problem_row;  ///< first row in the problem
     Index reference_begin, reference_end;
     std::size_t d;  ///< rows x rows numbers of D; for a bilateral block, of D's inverse beside
-    Index contact;  ///< place in `contact`, of more than 3 rows in `wide`; kNoIndex if no contact
+    Index contact;  ///< place in `contact` or, if `wide`, in that; kNoIndex if no contact
     double friction;
     double cohesion;  ///< c: the law holds for lambda + c on the normal row
+    bool wide = false;
   };
   struct Reference {
     Offset velocity;  ///< place of the body's first velocity

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/types.hpp"
 
@@ -32,7 +33,7 @@ bool sticks(const Vec3& z, double friction) {
 Vec3 solve_exact(const LocalSolveOptions& rules, const ContactBlock& block, const Vec3& w,
                  const Vec3& lambda, double friction) {
   const Vec3 q = w - block.d * lambda;  // w at z = 0
-  const bool coulomb = rules.law == ContactLaw::coulomb;
+  const bool coulomb = law_form(rules.law).shifted;
   const double slip = coulomb ? 0.0 : friction * std::hypot(q[1], q[2]);
   if (q[0] >= slip) return Vec3::Zero();
   Vec3 z = lambda - block.d_inverse * w;
@@ -66,20 +67,22 @@ double step_row(const Mat3& d, int i, double omega, double lower, double upper, 
 
 Vec3 solve_scalar(const LocalSolveOptions& rules, const Mat3& d, Vec3 w, Vec3 z, double friction) {
   const double normal = step_row(d, 0, rules.omega, 0.0, kInfinity, w, z);
-  if (rules.law == ContactLaw::frictionless) return {normal, 0.0, 0.0};
-  const double bound = rules.law == ContactLaw::box ? friction * normal : kInfinity;
+  const LawForm form = law_form(rules.law);
+  if (form.frictionless) return {normal, 0.0, 0.0};
+  const double bound = form.box ? friction * normal : kInfinity;
   step_row(d, 1, rules.omega, -bound, bound, w, z);
   step_row(d, 2, rules.omega, -bound, bound, w, z);
-  return rules.law == ContactLaw::box ? z : cut_tangents(z, friction);
+  return form.box ? z : cut_tangents(z, friction);
 }
 
 }  // namespace
 
 void check_local_rules(const LocalSolveOptions& rules) {
   const bool cone = rules.local == LocalSolve::cone;
-  if (cone && rules.law != ContactLaw::ccp)
+  const bool associated = law_form(rules.law).is_associated();
+  if (cone && !associated)
     throw Error("local solve 'cone' is for law 'ccp' only", "solver.local", "use local: exact");
-  if (!cone && rules.local != LocalSolve::exact && rules.law == ContactLaw::ccp)
+  if (!cone && rules.local != LocalSolve::exact && associated)
     throw Error("local solves 'project', 'sliding' and 'scalar' solve Coulomb's law, not 'ccp'",
                 "solver.local", "use local: exact or cone");
 }
@@ -99,8 +102,7 @@ ContactBlock make_contact_block(const Mat3& d) {
 Vec3 solve_contact(const LocalSolveOptions& rules, const ContactBlock& block, const Vec3& w,
                    const Vec3& lambda, double friction) {
   if (block.largest == 0.0) return Vec3::Zero();
-  if (rules.law == ContactLaw::box || rules.law == ContactLaw::frictionless ||
-      rules.local == LocalSolve::scalar)
+  if (!law_form(rules.law).is_cone() || rules.local == LocalSolve::scalar)
     return solve_scalar(rules, block.d, w, lambda, friction);
   switch (rules.local) {
     case LocalSolve::cone:
@@ -118,17 +120,12 @@ Vec3 solve_contact(const LocalSolveOptions& rules, const ContactBlock& block, co
 }
 
 Vec3 admissible_contact(ContactLaw law, const Vec3& lambda, double friction) {
+  const LawForm form = law_form(law);
+  if (form.is_cone()) return project_cone(lambda, friction);
   const double normal = std::max(lambda[0], 0.0);
-  switch (law) {
-    case ContactLaw::frictionless:
-      return {normal, 0.0, 0.0};
-    case ContactLaw::box: {
-      const double bound = friction * normal;
-      return {normal, std::clamp(lambda[1], -bound, bound), std::clamp(lambda[2], -bound, bound)};
-    }
-    default:
-      return project_cone(lambda, friction);
-  }
+  if (form.frictionless) return {normal, 0.0, 0.0};
+  const double bound = friction * normal;
+  return {normal, std::clamp(lambda[1], -bound, bound), std::clamp(lambda[2], -bound, bound)};
 }
 
 void solve_rows(std::span<const double> d, double omega, std::span<const double> lower,

@@ -13,31 +13,19 @@ namespace {
 /// The disc of each row in full; the normal has none.
 constexpr std::array<std::size_t, 6> kDiscOf = {3, 0, 0, 1, 1, 2};
 
-/// Every disc cut to its radius mu_i z_n, directions kept.
-Vec6 cut_discs(const DiscCone& cone, Vec6 z) {
-  for (std::size_t i = 0; i < 3; ++i) {
-    const double limit = cone.bound[i] * z[0];
-    const double length = disc_length(z, i);
-    if (length <= limit) continue;
-    for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row)
-      z[row] *= limit / length;
-  }
-  return z;
-}
-
 /// Rows one after the other, w carried along; friction rows within bounds where the law is box.
 Vec6 solve_rows_of(const LocalSolveOptions& rules, const RollingContact& c, Vec6 w, Vec6 z) {
-  const int rows = rules.law == ContactLaw::frictionless ? 1 : 6;
+  const LawForm form = law_form(rules.law);
+  const int rows = form.frictionless ? 1 : 6;
   for (int i = 0; i < rows; ++i) {
-    const double bound =
-        rules.law == ContactLaw::box && i > 0 ? c.cone.bound[kDiscOf[i]] * z[0] : kInfinity;
+    const double bound = form.box && i > 0 ? c.cone.bound[kDiscOf[i]] * z[0] : kInfinity;
     const double lower = i == 0 ? 0.0 : -bound;
     const double next = std::clamp(z[i] - rules.omega * w[i] / c.problem.d(i, i), lower, bound);
     w += c.problem.d.col(i) * (next - z[i]);
     z[i] = next;
   }
-  if (rules.law == ContactLaw::frictionless) z.tail<5>().setZero();
-  return rules.law == ContactLaw::box ? z : cut_discs(c.cone, z);
+  if (form.frictionless) z.tail<5>().setZero();
+  return form.box ? z : cut_discs(c.cone, z);
 }
 
 Vec6 solve_sliding(const RollingContact& c, const Vec6& w, const Vec6& lambda) {
@@ -70,8 +58,8 @@ Vec6 solve_sliding(const RollingContact& c, const Vec6& w, const Vec6& lambda) {
 
 Vec6 solve_full(const LocalSolveOptions& rules, const RollingContact& c, const Vec6& w,
                 const Vec6& lambda) {
-  if (rules.law == ContactLaw::box || rules.law == ContactLaw::frictionless ||
-      rules.local == LocalSolve::scalar)
+  const LawForm form = law_form(rules.law);
+  if (!form.is_cone() || rules.local == LocalSolve::scalar)
     return solve_rows_of(rules, c, w, lambda);
   Vec6 z;
   switch (rules.local) {
@@ -85,8 +73,7 @@ Vec6 solve_full(const LocalSolveOptions& rules, const RollingContact& c, const V
       z = solve_sliding(c, w, lambda);
       break;
     default:
-      z = solve_disc_contact(c.problem, w - c.problem.d * lambda, c.cone,
-                             rules.law == ContactLaw::coulomb, lambda);
+      z = solve_disc_contact(c.problem, w - c.problem.d * lambda, c.cone, form.shifted, lambda);
   }
   if (rules.omega == 1.0) return z;
   return project_disc_cone(c.cone, lambda + rules.omega * (z - lambda));
@@ -124,26 +111,24 @@ void shift_and_invert(DiscProblem& problem) {
 
 }  // namespace
 
-RollingContact make_wide_contact(const BlockView& view, std::span<const double> d) {
+RollingContact make_wide_contact(const ContactCone& cone, Index rows, std::span<const double> d) {
   RollingContact c;
-  c.place = standard_row_slots(view);
-  const std::size_t rows = narrow<int>(view.rows);
+  c.place = cone.row;
   const auto entry = [&](int i, int j) { return d[Offset{c.place[i]} * rows + c.place[j]]; };
   c.scale.setOnes();
   c.problem.d.setIdentity();
   c.problem.inverse.setIdentity();
   if (!(entry(0, 0) > 0.0)) return c;
   c.scale[0] = std::sqrt(entry(0, 0));
-  const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
   for (std::size_t i = 0; i < 3; ++i) {
     const int first = kDiscBegin[i], last = kDiscBegin[i] + kDiscRows[i] - 1;
-    if (c.place[first] < 0) continue;
+    if (!cone.has(i)) continue;
     const double mean = 0.5 * (entry(first, first) + entry(last, last));
     for (int row = first; row <= last; ++row)
       if (!(entry(row, row) > 0.0)) c.place[row] = -1;
     if (!(mean > 0.0)) continue;
-    c.scale[first] = c.scale[last] = std::sqrt(mean);
-    c.cone.bound[i] = bounds[i] * c.scale[first] / c.scale[0];
+    for (int row = first; row <= last; ++row) c.scale[row] = std::sqrt(mean) * cone.axis[row];
+    c.cone.bound[i] = cone.discs.bound[i] * c.scale[first] / c.scale[0];
   }
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
@@ -161,17 +146,11 @@ void solve_wide_contact(const LocalSolveOptions& rules, const RollingContact& co
 }
 
 void make_admissible(ContactLaw law, const RollingContact& contact, std::span<double> lambda) {
-  Vec6 z = scaled_rows(contact, lambda, true);
-  if (law == ContactLaw::coulomb || law == ContactLaw::ccp) {
-    z = project_disc_cone(contact.cone, z);
-  } else {
-    z[0] = std::max(z[0], 0.0);
-    for (int i = 1; i < 6; ++i) {
-      const double bound = law == ContactLaw::box ? contact.cone.bound[kDiscOf[i]] * z[0] : 0.0;
-      z[i] = std::clamp(z[i], -bound, bound);
-    }
-  }
-  store_impulses(contact, z, lambda);
+  const Vec6 z = scaled_rows(contact, lambda, true);
+  store_impulses(
+      contact,
+      law_form(law).is_cone() ? project_disc_cone(contact.cone, z) : clamp_rows(contact.cone, z),
+      lambda);
 }
 
 }  // namespace catena

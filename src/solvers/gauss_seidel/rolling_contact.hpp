@@ -4,15 +4,16 @@
 #include <array>
 #include <span>
 
-#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/gauss_seidel/local_solve.hpp"
 
 namespace catena {
 
-/// A contact of 4 to 6 rows, in full (DiscCone's rows) and free of units: with
-/// s = (N_nn, a_t, a_t, a_r, a_r, a_s)^(1/2), a the mean diagonal of each disc's rows,
-///   z = s lambda, w/s, D_ij / (s_i s_j), bounds mu_i s_i/s_n.
+/// A contact of 4 to 6 rows, or of a law without kernels, in full (DiscCone's rows) and free of
+/// units: with s = (N_nn, a_t, a_t, a_r, a_r, a_s)^(1/2), a the mean diagonal of each disc's rows,
+///   z = s lambda, w/s, D_ij / (s_i s_j), bounds mu_i s_i/s_n,
+/// and s times the axes of the cone.
 /// Rows that the contact does not have, or that nothing moves, have a unit diagonal and no
 /// impulse.
 struct RollingContact {
@@ -23,7 +24,7 @@ struct RollingContact {
 };
 
 /// `d`: the block's D, rows x rows. Shifted as a ContactBlock's where it is singular.
-RollingContact make_wide_contact(const BlockView& view, std::span<const double> d);
+RollingContact make_wide_contact(const ContactCone& cone, Index rows, std::span<const double> d);
 
 /// solve_contact for a wide contact: new impulses in place of `lambda` (cohesion already
 /// added to its normal), given w at lambda. In the scaled rows:

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "catena/constraints/block_rows.hpp"
+#include "catena/constraints/contact_cone.hpp"
 
 namespace catena {
 namespace {
@@ -152,9 +153,9 @@ class Batcher {
 class Sorter {
  public:
   Sorter(const ConstraintProblem& problem, const LocalSolveOptions& rules) : problem_(problem) {
-    closed_ = rules.law != ContactLaw::box && rules.local != LocalSolve::cone &&
-              (rules.local != LocalSolve::scalar || rules.omega == 1.0 ||
-               rules.law == ContactLaw::frictionless);
+    const LawForm form = law_form(rules.law);
+    closed_ = !form.box && rules.local != LocalSolve::cone &&
+              (rules.local != LocalSolve::scalar || rules.omega == 1.0 || form.frictionless);
     round_.resize(problem.bodies.size());
     for (Index b = 0; b < problem.bodies.size(); ++b) round_[b] = roundness_of(problem.bodies, b);
   }
@@ -164,7 +165,7 @@ class Sorter {
             std::vector<Index>& general) const {
     const RigidContact& c = problem_.contacts[k];
     const auto dense = [&](Index b) { return problem_.bodies.mass_kind[b] == MassKind::dense; };
-    if (dense(c.body_a) || dense(c.body_b))
+    if (dense(c.body_a) || dense(c.body_b) || !has_kernels(problem_))
       general.push_back(k);
     else if (closed_ && is_unit(c.normal) && seen_as_sphere(round_[c.body_a], c.arm_a, c.normal) &&
              seen_as_sphere(round_[c.body_b], c.arm_b, c.normal))

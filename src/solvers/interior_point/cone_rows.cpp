@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
-#include "catena/math/disc_cone.hpp"
+#include "catena/constraints/contact_cone.hpp"
 
 namespace catena {
 
 ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& op)
     : problem_(problem) {
-  if (problem.law == ContactLaw::box)
+  if (law_form(problem.law).box)
     throw Error(
         "interior point needs a convex law, and the bounds of law box move with the normal "
         "impulse",
@@ -31,7 +31,7 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     if (view.kind == BlockKind::contact) {
-      add_contact(k, view);
+      add_contact(k);
       continue;
     }
     for (Index i = view.row; i < view.row + view.rows; ++i) {
@@ -60,42 +60,42 @@ void ConicRows::find_scales(const DelassusOperator& op) {
         scale_[view.row + i] = mean > 0.0 ? 1.0 / std::sqrt(mean) : other;
     };
     if (view.kind == BlockKind::contact) {
-      const std::array<int, 6> place = standard_row_slots(view);
+      const ContactCone cone = contact_cone(problem_, k);
       set_scale(0, 3);
-      if (place[3] >= 0) set_scale(place[3], place[4] + 1);
-      if (place[5] >= 0) set_scale(place[5], place[5] + 1);
+      for (std::size_t disc = 1; disc < 3; ++disc)
+        if (cone.has(disc))
+          set_scale(cone.row[kDiscBegin[disc]], cone.row[kDiscBegin[disc]] + kDiscRows[disc]);
+      for (std::size_t i = 1; i < 6; ++i)
+        if (cone.row[i] >= 0) scale_[view.row + cone.row[i]] /= cone.axis[i];
     } else {
       for (Index i = 0; i < view.rows; ++i) set_scale(i, i + 1);
     }
   }
 }
 
-void ConicRows::add_contact(Index block, const BlockView& view) {
-  const bool smooth = problem_.law == ContactLaw::frictionless;
-  const std::array<double, 3> bound = {view.friction, view.rolling, view.spinning};
-  const std::array<int, 6> place = standard_row_slots(view);
-  const double normal_scale = scale_[view.row];
+void ConicRows::add_contact(Index block) {
+  const ContactCone cone = contact_cone(problem_, block);
+  const Index normal = first_row_[block];
+  const double normal_scale = scale_[normal];
   bool bounded = false;  // lambda_n + c >= 0 by a cone
-  for (std::size_t disc = 0; disc < bound.size(); ++disc) {
+  for (std::size_t disc = 0; disc < 3; ++disc) {
+    if (!cone.has(disc)) continue;
     std::array<Index, 2> row = {-1, -1};
-    for (int i = 0; i < kDiscRows[disc]; ++i) {
-      const int from = place[kDiscBegin[disc] + i];
-      if (from >= 0) row[i] = view.row + from;
-    }
-    if (row[0] < 0) continue;
-    if (smooth || bound[disc] <= 0.0) {
+    for (int i = 0; i < kDiscRows[disc]; ++i) row[i] = normal + cone.row[kDiscBegin[disc] + i];
+    const double bound = cone.discs.bound[disc];
+    if (bound <= 0.0) {
       for (const Index i : row)
         if (i >= 0) fix(i, 0.0);
       continue;
     }
     const double scale = scale_[row[0]];
     cones_.push_back({block,
-                      {view.row, row[0], row[1]},
-                      bound[disc] * normal_scale / scale,
-                      bound[disc] * view.cohesion / scale});
+                      {normal, row[0], row[1]},
+                      bound * normal_scale / scale,
+                      bound * cone.cohesion / scale});
     bounded = true;
   }
-  if (!bounded) add_scalar(block, view.row, 1.0, view.cohesion / normal_scale);
+  if (!bounded) add_scalar(block, normal, 1.0, cone.cohesion / normal_scale);
 }
 
 void ConicRows::add_scalar(Index block, Index row, double a, double b) {

@@ -65,7 +65,7 @@ class ConicRows {
 
  private:
   void find_scales(const DelassusOperator& op);
-  void add_contact(Index block, const BlockView& view);
+  void add_contact(Index block);
   void add_scalar(Index block, Index row, double a, double b);
   void add_boxed(Index block, Index row, double lower, double upper);
   void fix(Index row, double value);

@@ -10,6 +10,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "solvers/interior_point/conic_interior_point.hpp"
 #include "solvers/interior_point/fang/fang_interior_point.hpp"
 #include "solvers/newton/proximal_newton_steps.hpp"
@@ -88,7 +89,7 @@ Solve::Solve(const ConstraintProblem& problem, const StopRule& stop, const Linea
 SolveReport Solve::run() {
   if (start()) return monitor_.finish("");
   try {
-    const bool over = problem_.law == ContactLaw::coulomb ? solve_outer() : solve_convex();
+    const bool over = law_form(problem_.law).shifted ? solve_outer() : solve_convex();
     if (!over) polish();
   } catch (const OutOfTime&) {
     // the iterate is that of the last stage
@@ -226,7 +227,7 @@ class InteriorPoint final : public Solver {
 
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                     std::span<double> velocities) override {
-    if (problem.law == ContactLaw::box)
+    if (law_form(problem.law).box)
       throw Error("interior point does not know law 'box'", "contact.law",
                   "use law coulomb, or solver.method: gauss_seidel or dantzig");
     return Solve(problem, stop_, linear_, impulses, velocities).run();

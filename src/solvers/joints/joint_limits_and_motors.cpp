@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 
 namespace catena {
 namespace {
@@ -35,10 +36,9 @@ void JointLimitsAndMotors::list_rows(JointSystem& joints) {
   for (Index k = 0; k < blocks.size(); ++k) {
     if (blocks.kind[k] != BlockKind::unilateral && blocks.kind[k] != BlockKind::boxed) continue;
     bool held = blocks.row_begin[k + 1] - blocks.row_begin[k] == 1;
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const std::size_t b = blocks.body[j];
-      held = held && (problem_.bodies.mass_kind[b] == MassKind::prescribed || touched[b] != 0);
-    }
+    for_each_body(blocks, k, [&](Index b, const double*) {
+      held = held && (!problem_.bodies.moves(b) || touched[b] != 0);
+    });
     if (!held) continue;
     block_.push_back(k);
     row_.push_back(problem_.first_general_row() + blocks.row_begin[k]);
@@ -92,13 +92,10 @@ double JointLimitsAndMotors::residual_velocity(std::size_t own, std::span<const 
   const std::size_t k = block_[own];
   const std::size_t row = blocks.row_begin[k];
   double w = blocks.compliance[row] * impulses[row_[own]] - blocks.q[row];
-  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-    const std::size_t b = blocks.body[j];
+  for_each_body(blocks, to_index(k), [&](Index b, const double* g) {
     const double* v = velocities.data() + problem_.bodies.dof_begin[b];
-    const Index dofs = problem_.bodies.dof_begin[b + 1] - problem_.bodies.dof_begin[b];
-    for (Index d = 0; d < dofs; ++d) w += g[d] * v[d];
-  }
+    for (Index d = 0; d < problem_.bodies.dofs(b); ++d) w += g[d] * v[d];
+  });
   return w;
 }
 

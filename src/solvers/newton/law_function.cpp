@@ -23,7 +23,7 @@ double length_of(const double* x, int rows) {
 
 LawFunction::LawFunction(const ConstraintProblem& problem, const DelassusOperator& op)
     : problem_(problem) {
-  if (problem.law == ContactLaw::box)
+  if (law_form(problem.law).box)
     throw Error("Newton's method does not know law 'box'", "contact.law",
                 "use law coulomb, or solver.method: gauss_seidel or dantzig");
   const std::size_t n = problem.n_rows();
@@ -65,17 +65,20 @@ void LawFunction::add_contact(Block& block, const DelassusOperator& op, Index k)
   block.moves = matrix[0] > 0.0;
   if (!block.moves) return;
   scale[0] = matrix[0];
-  const std::array<double, 3> bounds = {view.friction, view.rolling, view.spinning};
-  int row = 1;
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
-    if (bounds[i] < 0.0) continue;
+  const ContactCone cone = contact_cone(problem_, k);
+  block.axis.fill(1.0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!cone.has(i)) continue;
     Disc& disc = block.disc[block.n_discs++];
-    disc = {row, kDiscRows[i], bounds[i]};
+    disc = {cone.row[kDiscBegin[i]], kDiscRows[i], cone.discs.bound[i], i};
     double sum = 0.0;
-    for (int j = row; j < row + disc.rows; ++j) sum += matrix[Offset{j} * (m + 1)];
-    // rows that nothing moves stay as they are; any scale will do
-    for (int j = row; j < row + disc.rows; ++j) scale[j] = sum > 0.0 ? sum / disc.rows : matrix[0];
-    row += disc.rows;
+    for (int j = disc.first; j < disc.first + disc.rows; ++j) sum += matrix[Offset{j} * (m + 1)];
+    for (int j = disc.first; j < disc.first + disc.rows; ++j) {
+      const double axis = cone.axis[kDiscBegin[i] + j - disc.first];
+      block.axis[j] = axis;
+      // rows that nothing moves stay as they are; any scale will do
+      scale[j] = (sum > 0.0 ? sum / disc.rows : matrix[0]) * (axis * axis);
+    }
   }
 }
 
@@ -93,6 +96,7 @@ double LawFunction::differentiate(std::span<const double> lambda, std::span<cons
 
 double LawFunction::walk(std::span<const double> lambda, std::span<const double> w,
                          std::span<double> f, BlockMatrices* a, BlockMatrices* b) const {
+  const LawForm form = law_form(problem_.law);
   double sum = 0.0;
   for (std::size_t k = 0; k < blocks_.size(); ++k) {
     const Block& block = blocks_[k];
@@ -100,10 +104,9 @@ double LawFunction::walk(std::span<const double> lambda, std::span<const double>
     const Place place{&lambda[row], &w[row], &f[row],
                       a == nullptr ? nullptr : &a->value[a->begin[k]],
                       b == nullptr ? nullptr : &b->value[b->begin[k]]};
-    if (block.view.kind != BlockKind::contact || !block.moves ||
-        problem_.law == ContactLaw::frictionless)
+    if (block.view.kind != BlockKind::contact || !block.moves || form.frictionless)
       rows(block, place);
-    else if (problem_.law == ContactLaw::coulomb)
+    else if (form.shifted)
       coulomb(block, place);
     else
       convex(block, place);
@@ -159,9 +162,12 @@ void LawFunction::coulomb(const Block& block, const Place& p) const {
   if (p.b != nullptr) p.b[0] = by_n;
   for (int d = 0; d < block.n_discs; ++d) {
     const Disc& disc = block.disc[d];
-    const double by = 1.0 / scale[disc.first];
-    std::array<double, 2> x{};
-    for (int i = 0; i < disc.rows; ++i) x[i] = p.lambda[disc.first + i] - by * p.w[disc.first + i];
+    const double* const axis = &block.axis[disc.first];
+    std::array<double, 2> x{}, by{};
+    for (int i = 0; i < disc.rows; ++i) {
+      by[i] = 1.0 / scale[disc.first + i];
+      x[i] = axis[i] * (p.lambda[disc.first + i] - by[i] * p.w[disc.first + i]);
+    }
     const double length = length_of(x.data(), disc.rows);
     const double radius = disc.bound * x_n;
     const bool sticks = length <= radius && radius > 0.0;
@@ -169,18 +175,18 @@ void LawFunction::coulomb(const Block& block, const Place& p) const {
     for (int i = 0; i < disc.rows; ++i) {
       const std::size_t row = disc.first + i;
       const double e_i = sticks || length == 0.0 ? 0.0 : x[i] / length;
-      p.f[row] = sticks ? by * p.w[row] : p.lambda[row] - radius * e_i;
+      p.f[row] = sticks ? by[i] * p.w[row] : p.lambda[row] - radius * e_i / axis[i];
       if (p.a == nullptr) continue;
-      // dP/dx = part (1 - e e^T), dP/dx_n = mu e
-      p.a[row * m] = -disc.bound * e_i;
-      p.b[row * m] = disc.bound * e_i * by_n;
+      // dP/dx = part (1 - e e^T), dP/dx_n = mu e, in rows times their axes
+      p.a[row * m] = -disc.bound * e_i / axis[i];
+      p.b[row * m] = disc.bound * e_i / axis[i] * by_n;
       for (int j = 0; j < disc.rows; ++j) {
         const double e_j = sticks || length == 0.0 ? 0.0 : x[j] / length;
         const double unit = i == j ? 1.0 : 0.0;
-        const double turn = part * (unit - e_i * e_j);
+        const double turn = part * (unit - e_i * e_j) * axis[j] / axis[i];
         const std::size_t column = disc.first + j;
         p.a[row * m + column] = unit - turn;
-        p.b[row * m + column] = turn * by;
+        p.b[row * m + column] = turn * by[j];
       }
     }
   }
@@ -192,17 +198,13 @@ LawFunction::Full LawFunction::in_full(const Block& block, const Place& p) const
   Full full;
   full.weights = {scale[0], 1.0, 1.0, 1.0};
   full.x[0] = p.lambda[0] + block.view.cohesion - p.w[0] / scale[0];
-  const std::array<double, 3> bounds = {block.view.friction, block.view.rolling,
-                                        block.view.spinning};
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (bounds[i] < 0.0) continue;
-    const Disc& disc = block.disc[next];
-    full.kind[next++] = i;
-    full.cone.bound[i] = disc.bound;
-    full.weights[i + 1] = scale[disc.first];
+  for (int d = 0; d < block.n_discs; ++d) {
+    const Disc& disc = block.disc[d];
+    full.cone.bound[disc.kind] = disc.bound;
+    full.weights[disc.kind + 1] = scale[disc.first];
     for (int j = disc.first; j < disc.first + disc.rows; ++j)
-      full.x[kDiscBegin[i] + j - disc.first] = p.lambda[j] - p.w[j] / scale[j];
+      full.x[kDiscBegin[disc.kind] + j - disc.first] =
+          block.axis[j] * (p.lambda[j] - p.w[j] / scale[j]);
   }
   return full;
 }
@@ -214,7 +216,7 @@ void LawFunction::convex(const Block& block, const Place& p) const {
   for (Index d = 0; d < block.n_discs; ++d)
     for (int j = 0; j < block.disc[d].rows; ++j) {
       const int row = block.disc[d].first + j;
-      p.f[row] = p.lambda[row] - z[kDiscBegin[full.kind[d]] + j];
+      p.f[row] = p.lambda[row] - z[kDiscBegin[block.disc[d].kind] + j] / block.axis[row];
     }
   if (p.a != nullptr) differentiate_convex(block, full, z[0], p);
 }
@@ -222,12 +224,13 @@ void LawFunction::convex(const Block& block, const Place& p) const {
 /// With S the discs that slide, z = P_K(x) has
 ///   (d_n + sum_S mu^2 d) dz_n = d_n dx_n + sum_S mu d e . dx_t,
 ///   dz_t = mu e dz_n + (mu z_n/|x_t|) (1 - e e^T) dx_t on S, dx_t elsewhere;
-/// A = 1 - dz/dx, B = dz/dx D^-1.
+/// A = 1 - dz/dx, B = dz/dx D^-1, x and z in rows times their axes.
 void LawFunction::differentiate_convex(const Block& block, const Full& full, double z_n,
                                        const Place& p) const {
   const std::size_t m = block.view.rows;
   const double* const scale = scale_.data() + block.view.row;
   const auto put = [&](std::size_t i, std::size_t j, double derivative) {
+    derivative = derivative * block.axis[j] / block.axis[i];
     p.a[i * m + j] = (i == j ? 1.0 : 0.0) - derivative;
     p.b[i * m + j] = derivative / scale[j];
   };
@@ -240,19 +243,19 @@ void LawFunction::differentiate_convex(const Block& block, const Full& full, dou
   slope[0] = scale[0];
   for (Index d = 0; d < block.n_discs; ++d) {
     const Disc& disc = block.disc[d];
-    const double length = disc_length(full.x, full.kind[d]);
+    const double length = disc_length(full.x, disc.kind);
     if (length <= disc.bound * z_n) continue;
     sum += disc.bound * disc.bound * scale[disc.first];
     for (int j = 0; j < disc.rows; ++j) {
       const std::size_t row = disc.first + j;
-      unit[row] = full.x[kDiscBegin[full.kind[d]] + j] / length;
+      unit[row] = full.x[kDiscBegin[disc.kind] + j] / length;
       slope[row] = disc.bound * scale[disc.first] * unit[row];
     }
   }
   for (std::size_t j = 0; j < m; ++j) put(0, j, slope[j] / sum);
   for (Index d = 0; d < block.n_discs; ++d) {
     const Disc& disc = block.disc[d];
-    const double length = disc_length(full.x, full.kind[d]), radius = disc.bound * z_n;
+    const double length = disc_length(full.x, disc.kind), radius = disc.bound * z_n;
     const double part = length > radius ? radius / length : radius > 0.0 ? 1.0 : 0.0;
     const std::size_t first = disc.first;
     const std::size_t end = first + disc.rows;
@@ -272,7 +275,10 @@ void LawFunction::shift(std::span<const double> w, std::span<double> s) const {
     const std::size_t row = block.view.row;
     for (int d = 0; d < block.n_discs; ++d) {
       const Disc& disc = block.disc[d];
-      s[row] += disc.bound * length_of(&w[row + disc.first], disc.rows);
+      std::array<double, 2> slip{};
+      for (int i = disc.first; i < disc.first + disc.rows; ++i)
+        slip[i - disc.first] = w[row + i] / block.axis[i];
+      s[row] += disc.bound * length_of(slip.data(), disc.rows);
     }
   }
 }
@@ -292,7 +298,7 @@ void LawFunction::make_admissible(std::span<double> lambda) const {
 void LawFunction::admissible_contact(const Block& block, double* lambda) const {
   const double cohesion = block.view.cohesion;
   const std::size_t m = block.view.rows;
-  if (!block.moves || problem_.law == ContactLaw::frictionless) {
+  if (!block.moves || law_form(problem_.law).frictionless) {
     const double normal = block.moves ? std::max(lambda[0], -cohesion) : 0.0;
     std::fill(lambda, lambda + m, 0.0);
     lambda[0] = normal;
@@ -302,7 +308,10 @@ void LawFunction::admissible_contact(const Block& block, double* lambda) const {
   lambda[0] = normal - cohesion;
   for (int d = 0; d < block.n_discs; ++d) {
     const Disc& disc = block.disc[d];
-    const double length = length_of(lambda + disc.first, disc.rows);
+    std::array<double, 2> along{};
+    for (int i = disc.first; i < disc.first + disc.rows; ++i)
+      along[i - disc.first] = block.axis[i] * lambda[i];
+    const double length = length_of(along.data(), disc.rows);
     const double radius = disc.bound * normal;
     if (length <= radius) continue;
     for (int i = disc.first; i < disc.first + disc.rows; ++i) lambda[i] *= radius / length;

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "catena/constraints/constraint_problem.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/newton/newton_system.hpp"
@@ -29,7 +29,8 @@ class LawFunction {
   /// Local. Throws Error(bad_input) for law box; both must outlive it.
   LawFunction(const ConstraintProblem& problem, const DelassusOperator& op);
 
-  /// D, per row, > 0: N_ii, its mean over the rows of a disc of friction; kg^-1 or (kg m^2)^-1.
+  /// D, per row, > 0: N_ii, its mean over the rows of a disc of friction (times the square of the
+  /// row's axis); kg^-1 or (kg m^2)^-1.
   std::span<const double> scales() const { return scale_; }
   /// Local. F (n_rows); returns |F|^2 of this rank, J.
   double evaluate(std::span<const double> lambda, std::span<const double> w,
@@ -49,12 +50,14 @@ class LawFunction {
   struct Disc {
     int first = 0, rows = 0;
     double bound = 0.0;
+    std::size_t kind = 0;
   };
   struct Block {
     BlockView view;
     bool moves = true;
     int n_discs = 0;
     std::array<Disc, 3> disc;
+    std::array<double, 6> axis;  ///< ContactCone's, of the block's own rows
   };
   /// One block: pointers to its own numbers; a and b null: not wanted.
   struct Place {
@@ -64,12 +67,11 @@ class LawFunction {
     double* a;
     double* b;
   };
-  /// A contact with all kinds of discs; `kind` of each of its own.
+  /// A contact with all kinds of discs, its rows times their axes.
   struct Full {
     Vec6 x = Vec6::Zero();
     DiscCone cone;
     std::array<double, 4> weights{};
-    std::array<std::size_t, 3> kind{};
   };
 
   void add_contact(Block& block, const DelassusOperator& op, Index k);

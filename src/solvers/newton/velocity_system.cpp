@@ -22,7 +22,7 @@ using FixedMatrix = Eigen::Map<const Eigen::Matrix<double, kRows, kColumns, Eige
 
 /// L of M^-1 = L L^T; zero where M^-1 is. Columns of directions without mobility are zero.
 Eigen::MatrixXd root_of_inverse_mass(const ProblemBodies& bodies, Index b) {
-  const Index n = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+  const Index n = bodies.dofs(b);
   Eigen::MatrixXd inverse(n, n);
   std::vector<double> unit(n, 0.0), column(n);
   for (Index j = 0; j < n; ++j) {
@@ -73,7 +73,6 @@ class VelocitySystem : public CondensedSystem {
 
   Index n_blocks() const { return to_index(row_begin_.size()) - 1; }
   Index rows_of(Index k) const { return row_begin_[k + 1] - row_begin_[k]; }
-  Index dofs_of(Index b) const { return problem_.bodies.dofs(b); }
   void take_jacobians();
   void append_reference(Index b, Index rows, const double* g,
                         const std::vector<Eigen::MatrixXd>& roots);
@@ -128,8 +127,8 @@ VelocitySystem::VelocitySystem(const ConstraintProblem& problem)
 
 void VelocitySystem::append_reference(Index b, Index rows, const double* g,
                                       const std::vector<Eigen::MatrixXd>& roots) {
-  if (problem_.bodies.mass_kind[b] == MassKind::prescribed) return;
-  const Index n = dofs_of(b);
+  if (!problem_.bodies.moves(b)) return;
+  const Index n = problem_.bodies.dofs(b);
   body_.push_back(b);
   y_begin_.push_back(y_.size());
   y_.resize(y_.size() + (rows * n));
@@ -175,7 +174,7 @@ void VelocitySystem::find_diagonals() {
     for (Index i = 0; i < rows_of(k); ++i) {
       double& d = diagonal_[row_begin_[k] + i];
       for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
-        const Index n = dofs_of(body_[j]);
+        const Index n = problem_.bodies.dofs(body_[j]);
         const double* y = y_.data() + y_begin_[j] + (i * n);
         for (Index v = 0; v < n; ++v) d += y[v] * y[v];
       }
@@ -235,7 +234,8 @@ void VelocitySystem::find_pairs() {
   for (const Wanted& w : wanted) {
     if (pairs_.empty() || pairs_.back().first != w.first || pairs_.back().second != w.second) {
       pairs_.push_back({w.first, w.second, value});
-      value += dofs_of(w.first) * dofs_of(w.second) * (w.first == w.second ? 1 : 2);
+      value += problem_.bodies.dofs(w.first) * problem_.bodies.dofs(w.second) *
+               (w.first == w.second ? 1 : 2);
     }
     if (w.place < pair_of_.size()) pair_of_[w.place] = to_index(pairs_.size()) - 1;
   }
@@ -244,8 +244,8 @@ void VelocitySystem::find_pairs() {
 void VelocitySystem::list_entries() {
   const auto list_block = [&](Index a, Index b) {
     const std::vector<Index>& dof = problem_.bodies.dof_begin;
-    for (Index r = 0; r < dofs_of(a); ++r)
-      for (Index c = 0; c < dofs_of(b); ++c) {
+    for (Index r = 0; r < problem_.bodies.dofs(a); ++r)
+      for (Index c = 0; c < problem_.bodies.dofs(b); ++c) {
         pattern_.row.push_back(static_cast<Index>(number_[dof[a] + r]));
         pattern_.column.push_back(static_cast<Index>(number_[dof[b] + c]));
       }
@@ -265,7 +265,7 @@ void VelocitySystem::add_block(Index k, const double* e, bool symmetric,
   for (Index i = reference_begin_[k]; i < end; ++i)
     for (Index j = i; j < end; ++j, ++pair) {
       const Pair& p = pairs_[pair_of_[pair]];
-      const Index n_i = dofs_of(p.first), n_j = dofs_of(p.second);
+      const Index n_i = problem_.bodies.dofs(p.first), n_j = problem_.bodies.dofs(p.second);
       const double* y_i = y_.data() + y_begin_[i];
       const double* y_j = y_.data() + y_begin_[j];
       add_congruence(m, n_i, n_j, y_i, e, y_j, values.data() + p.value);
@@ -295,7 +295,7 @@ bool VelocitySystem::set_values(const BlockMatrices& c, const BlockMatrices* b,
     }
   }
   for (const Pair& p : pairs_) {
-    const Index n = dofs_of(p.first), n_2 = dofs_of(p.second);
+    const Index n = problem_.bodies.dofs(p.first), n_2 = problem_.bodies.dofs(p.second);
     const bool owned = p.first < problem_.bodies.n_owned;
     double* block = values.data() + p.value;
     if (p.first == p.second && owned)
@@ -327,7 +327,7 @@ void VelocitySystem::spread(std::span<const double> owned) {
 /// z_ += Y^T e of block k's rows.
 void VelocitySystem::add_forces(Index k, const double* e) {
   for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
-    const Index n = dofs_of(body_[j]);
+    const Index n = problem_.bodies.dofs(body_[j]);
     const double* y = y_.data() + y_begin_[j];
     double* f = z_.data() + problem_.bodies.dof_begin[body_[j]];
     for (Index i = 0; i < rows_of(k); ++i, y += n)
@@ -338,7 +338,7 @@ void VelocitySystem::add_forces(Index k, const double* e) {
 /// u += Y z_ of block k's rows.
 void VelocitySystem::add_residual_velocities(Index k, double* u) const {
   for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
-    const Index n = dofs_of(body_[j]);
+    const Index n = problem_.bodies.dofs(body_[j]);
     const double* y = y_.data() + y_begin_[j];
     const double* v = z_.data() + problem_.bodies.dof_begin[body_[j]];
     for (Index i = 0; i < rows_of(k); ++i, y += n)

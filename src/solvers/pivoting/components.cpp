@@ -156,7 +156,6 @@ std::vector<Component> connected_components(const ConstraintProblem& problem) {
 ConstraintProblem problem_of(const ConstraintProblem& problem, const Component& component) {
   ConstraintProblem part(problem.comm);
   part.law = problem.law;
-
   part.joint_misfit = problem.joint_misfit;
   part.ordered = problem.ordered;
   if (problem.assembled) {

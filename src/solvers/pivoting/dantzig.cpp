@@ -9,6 +9,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/solvers/automatic.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
 #include "solvers/pivoting/components.hpp"
@@ -37,7 +38,8 @@ void check(const ConstraintProblem& problem) {
   if (problem.comm.size() > 1)
     throw Error("dantzig runs on one rank, not on " + std::to_string(problem.comm.size()),
                 "solver.method", "use gauss_seidel, apgd or interior_point, or one rank");
-  if (problem.law == ContactLaw::ccp)
+  require_kernels(problem, "dantzig");
+  if (law_form(problem.law).is_associated())
     throw Error("dantzig does not know law ccp", "solver.method",
                 "use interior_point or apgd, or law coulomb, box or frictionless");
 }
@@ -163,7 +165,7 @@ bool ConnectedSolve::is_over(const Vector& before, const Vector& x, const Fricti
 
 SolveReport ConnectedSolve::run_passes() {
   const RowBounds bounds = row_bounds(problem_);
-  const bool box = problem_.law == ContactLaw::box;
+  const bool box = law_form(problem_.law).box;
   Vector x = Eigen::Map<const Vector>(impulses_.data(), problem_.n_rows());
   make_admissible(bounds, box, x);
   std::copy(x.begin(), x.end(), impulses_.begin());
@@ -378,7 +380,7 @@ SolveReport Dantzig::solve_apart(const ConstraintProblem& problem,
   DelassusOperator op(problem);
   const RowBounds bounds = row_bounds(problem);
   Vector x = Eigen::Map<const Vector>(impulses.data(), problem.n_rows());
-  make_admissible(bounds, problem.law == ContactLaw::box, x);
+  make_admissible(bounds, law_form(problem.law).box, x);
   std::copy(x.begin(), x.end(), impulses.begin());
   StopRule rule = stop_;
   // every component has returned its best

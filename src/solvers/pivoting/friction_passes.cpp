@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catena/constraints/contact_cone.hpp"
+
 namespace catena {
 namespace {
 
@@ -22,7 +24,7 @@ FrictionPasses::FrictionPasses(const ConstraintProblem& problem, DelassusOperato
       operator_(sparse_operator(problem)),
       free_residual_(problem.n_rows()),
       diagonal_(Vector::Zero(problem.n_rows())),
-      discs_(problem.law == ContactLaw::coulomb),
+      discs_(law_form(problem.law).shifted),
       axes_(bounds.discs.size()) {
   op.free_residual(std::span(free_residual_.data(), free_residual_.size()));
   const SymmetricRows& n = operator_.symmetric;

@@ -7,6 +7,8 @@
 
 #include "catena/math/disc_cone.hpp"
 #include "catena/math/types.hpp"
+#include "catena/constraints/block_rows.hpp"
+#include "catena/constraints/contact_cone.hpp"
 
 namespace catena {
 namespace {
@@ -27,8 +29,8 @@ struct Incidence {
 void add_body_rows(const ConstraintProblem& problem, Index block, Index row, Index rows, Index body,
                    const double* jacobian, Incidence& out) {
   const ProblemBodies& bodies = problem.bodies;
-  if (bodies.mass_kind[body] == MassKind::prescribed) return;
-  const std::size_t dofs = bodies.dof_begin[body + 1] - bodies.dof_begin[body];
+  if (!bodies.moves(body)) return;
+  const std::size_t dofs = bodies.dofs(body);
   const std::size_t begin = out.g.size();
   out.g.insert(out.g.end(), jacobian, jacobian + Offset{rows} * dofs);
   out.y.resize(out.g.size());
@@ -43,21 +45,11 @@ Incidence incidence_of(const ConstraintProblem& problem) {
   Incidence out;
   out.of_body.resize(problem.bodies.size());
   out.of_block.resize(problem.n_blocks());
-  const auto n_contacts = to_index(problem.contacts.size());
-  std::array<double, 18> g_a{}, g_b{};
-  for (Index k = 0; k < n_contacts; ++k) {
-    const RigidContact& c = problem.contacts[k];
-    contact_jacobian(c, g_a, g_b);
-    add_body_rows(problem, k, 3 * k, 3, c.body_a, g_a.data(), out);
-    add_body_rows(problem, k, 3 * k, 3, c.body_b, g_b.data(), out);
-  }
-  const GeneralBlocks& blocks = problem.blocks;
-  for (Index k = 0; k < blocks.size(); ++k) {
-    const Index row = blocks.row_begin[k];
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-      add_body_rows(problem, n_contacts + k, problem.first_general_row() + row,
-                    blocks.row_begin[k + 1] - row, blocks.body[j],
-                    blocks.jacobian.data() + blocks.jacobian_begin[j], out);
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    for_each_body(problem, k, [&](Index body, const double* jacobian) {
+      add_body_rows(problem, k, view.row, view.rows, body, jacobian, out);
+    });
   }
   return out;
 }
@@ -121,7 +113,7 @@ SparseOperator from_bodies(const ConstraintProblem& problem) {
       for (Index r = 0; r < view.rows; ++r)
         own[r * view.rows + r] = problem.blocks.compliance[first + r];
     for (const auto& [body, place] : incidence.of_block[k]) {
-      const Index dofs = problem.bodies.dof_begin[body + 1] - problem.bodies.dof_begin[body];
+      const Index dofs = problem.bodies.dofs(body);
       const BodyRows& mine = incidence.of_body[body][place];
       for (const BodyRows& other : incidence.of_body[body]) {
         double* to = row.block(other.block, other.rows);
@@ -199,15 +191,11 @@ RowBounds row_bounds(const ConstraintProblem& problem) {
     }
     out.lower[view.row] = -view.cohesion;
     out.upper[view.row] = kInfinity;
-    const std::array<int, 6> places = standard_row_slots(view);
-    const std::array<double, 3> coefficients = {view.friction, view.rolling, view.spinning};
-    for (std::size_t d = 0; d < 3; ++d) {
-      const int place = places[kDiscBegin[d]];
-      if (place < 0) continue;
-      const bool free = problem.law == ContactLaw::frictionless;
-      out.discs.push_back({view.row, view.row + place, kDiscRows[d],
-                           free ? 0.0 : std::max(coefficients[d], 0.0), view.cohesion});
-    }
+    const ContactCone cone = contact_cone(problem, k);
+    for (std::size_t d = 0; d < 3; ++d)
+      if (cone.has(d))
+        out.discs.push_back({view.row, view.row + cone.row[kDiscBegin[d]], kDiscRows[d],
+                             cone.discs.bound[d], cone.cohesion});
   }
   return out;
 }

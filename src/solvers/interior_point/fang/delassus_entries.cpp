@@ -6,6 +6,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 
 namespace catena::fang {
 namespace {
@@ -36,15 +37,13 @@ class Touches {
     return {list_.data() + begin_[body], begin_[body + 1] - begin_[body]};
   }
   const double* jacobian(const Touch& t) const { return number_.data() + t.jacobian; }
-  std::size_t dofs(Index body) const {
-    return problem_.bodies.dof_begin[body + 1] - problem_.bodies.dof_begin[body];
-  }
+  std::size_t dofs(Index body) const { return problem_.bodies.dofs(body); }
 
  private:
   /// With the rows' scale, and zero where fixed.
   void add(Index body, Index row, Index rows, const double* g, std::span<const double> scale,
            std::span<const std::uint8_t> fixed) {
-    if (problem_.bodies.mass_kind[body] == MassKind::prescribed) return;
+    if (!problem_.bodies.moves(body)) return;
     list_.push_back({body, first_row_ + row, rows, number_.size()});
     for (Index r = 0; r < rows; ++r)
       for (std::size_t d = 0; d < dofs(body); ++d, ++g)
@@ -52,20 +51,12 @@ class Touches {
   }
 
   void gather(std::span<const double> scale, std::span<const std::uint8_t> fixed) {
-    std::array<double, 18> g_a, g_b;
-    Index row = 0;
-    for (const RigidContact& c : problem_.contacts) {
-      contact_jacobian(c, g_a, g_b);
-      add(c.body_a, row, 3, g_a.data(), scale, fixed);
-      add(c.body_b, row, 3, g_b.data(), scale, fixed);
-      row += 3;
+    for (Index k = 0; k < problem_.n_blocks(); ++k) {
+      const BlockView view = block_view(problem_, k);
+      for_each_body(problem_, k, [&](Index body, const double* g) {
+        add(body, view.row, view.rows, g, scale, fixed);
+      });
     }
-    const GeneralBlocks& blocks = problem_.blocks;
-    for (Index k = 0; k < blocks.size(); ++k)
-      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-        add(blocks.body[j], row + blocks.row_begin[k],
-            blocks.row_begin[k + 1] - blocks.row_begin[k],
-            blocks.jacobian.data() + blocks.jacobian_begin[j], scale, fixed);
     own_ = list_;
   }
 

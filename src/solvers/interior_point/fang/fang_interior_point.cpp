@@ -8,6 +8,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
 #include "solvers/interior_point/fang/stage_system.hpp"
 #include "solvers/stop_monitor.hpp"
@@ -266,7 +267,8 @@ class FangInteriorPoint final : public Solver {
   SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
                     std::span<double> velocities) override {
     const double started = wall_seconds();
-    if (problem.law != ContactLaw::ccp)
+    require_kernels(problem, "[F14]'s form");
+    if (!law_form(problem.law).is_associated())
       throw Error("[F14]'s forms solve the law ccp only", "solver.interior_point.form",
                   "use form: cone, or law ccp");
     DelassusOperator op(problem);

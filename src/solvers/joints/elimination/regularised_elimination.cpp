@@ -5,6 +5,7 @@
 
 #include "catena/base/error.hpp"
 #include "solvers/joints/elimination/tree_factor.hpp"
+#include "catena/constraints/block_rows.hpp"
 
 namespace catena {
 namespace {
@@ -70,11 +71,8 @@ void diagonal(const MechanismRows& joints, std::span<double> out) {
     const std::size_t first = blocks.row_begin[k];
     const auto rows = blocks.row_begin[k + 1] - first;
     for (std::size_t r = 0; r < rows; ++r) out[first + r] = blocks.compliance[first + r];
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index body = blocks.body[j];
-      const std::size_t b = body;
-      const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    for_each_body(blocks, to_index(k), [&](Index b, const double* g) {
+      const std::size_t dofs = bodies.dofs(b);
       const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       if (bodies.mass_kind[b] == MassKind::rigid) {
         for (std::size_t r = 0; r < rows; ++r, g += 6) {
@@ -82,14 +80,14 @@ void diagonal(const MechanismRows& joints, std::span<double> out) {
                             m[4] * g[4] * g[4] + m[6] * g[5] * g[5] +
                             2.0 * (m[2] * g[3] * g[4] + m[3] * g[3] * g[5] + m[5] * g[4] * g[5]);
         }
-        continue;
+        return;
       }
       f.resize(dofs);
       for (std::size_t r = 0; r < rows; ++r, g += dofs) {
-        apply_inverse_mass(bodies, body, {g, dofs}, f);
+        apply_inverse_mass(bodies, b, {g, dofs}, f);
         out[first + r] += std::inner_product(f.begin(), f.end(), g, 0.0);
       }
-    }
+    });
   }
   for (double& d : out) d = d == 0.0 ? 1.0 : d;
 }
