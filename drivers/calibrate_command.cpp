@@ -220,7 +220,7 @@ class Calibration {
   /// The exchange of a sweep's ghosts between two ranks, which the model must predict from the
   /// constants above.
   void measure_halo() {
-    constexpr int kWidth = 6, kTag = 900;
+    constexpr int kWidth = 6;
     const int other = comm_.rank() ^ 1;
     for (const int items : {1, 1000, 10000}) {
       HaloPlan plan;
@@ -232,7 +232,7 @@ class Calibration {
         }
         plan.neighbours.push_back(std::move(neighbour));
       }
-      HaloExchange halo(comm_, std::move(plan), kWidth, kTag);
+      HaloExchange halo(comm_, std::move(plan), kWidth, Tag::calibration);
       std::vector<double> values(Offset{7 * items + 1} * kWidth, 1.0);
       add("halo_" + std::to_string(items), "s",
           "exchange of " + std::to_string(items) + " bodies' velocities between pairs of ranks",

@@ -10,6 +10,7 @@
 #include "catena/base/index.hpp"
 #include "catena/base/log.hpp"
 #include "catena/base/suggest.hpp"
+#include "catena/base/text.hpp"
 #include "catena/base/units.hpp"
 #include "catena/base/version.hpp"
 #include "catena/io/fclib.hpp"
@@ -194,11 +195,7 @@ std::string history_csv(const SolveReport& report) {
   std::string text = "iteration,wall_s (s)";
   for (const ErrorColumn& c : columns_of({})) text += "," + c.name + " (" + c.unit + ")";
   text += ",running_error\n";
-  char number[40];
-  const auto append = [&](double value) {
-    std::snprintf(number, sizeof number, ",%.17g", value);
-    text += number;
-  };
+  const auto append = [&](double value) { text += "," + exact_text(value); };
   for (const HistoryEntry& entry : report.history) {
     text += std::to_string(entry.iteration);
     append(entry.wall_s);

@@ -4,11 +4,23 @@
 #include <cstdio>
 
 namespace catena {
+namespace {
 
-std::string short_text(double value, int digits) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*g", digits, value);
+/// A number's text; longest is the largest double without exponent.
+template <class Number>
+std::string formatted(const char* format, int digits, Number value) {
+  std::array<char, 320> text{};
+  std::snprintf(text.data(), text.size(), format, digits, value);
   return text.data();
+}
+
+}  // namespace
+
+std::string short_text(double value, int digits) { return formatted("%.*g", digits, value); }
+std::string whole_text(double value) { return formatted("%.*f", 0, value); }
+std::string exact_text(double value) { return short_text(value, 17); }
+std::string step_text(std::int64_t step) {
+  return formatted("%0*lld", 8, static_cast<long long>(step));
 }
 
 }  // namespace catena

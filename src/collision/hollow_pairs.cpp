@@ -12,7 +12,6 @@ namespace catena {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Names of contacts with the ends and of cut edges; corners have their numbers.
 constexpr std::int32_t kLowerFeature = 1 << 24, kUpperFeature = 2 << 24, kCutFeature = 3 << 24;
 

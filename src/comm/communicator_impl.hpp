@@ -6,13 +6,11 @@
 
 #include "catena/base/timer.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/tags.hpp"
 
 namespace catena {
 
-/// Tags on the duplicated communicator.
-inline constexpr int kExchangeTag = 1;   ///< and the next: two exchanges in turn
-inline constexpr int kReduceTag = 3;     ///< ordered reductions
-inline constexpr int kHaloTagBase = 16;  ///< plus the halo's own tag
+inline constexpr int kReduceTag = static_cast<int>(Tag::reduction);
 
 /// Throws Error(runtime_error) naming the call where `code` is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);

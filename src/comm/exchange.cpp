@@ -51,7 +51,7 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
   check_parcels(outgoing, impl.rank, impl.size);
   // A rank may leave this exchange and post the next one while another still probes
   // for this one, but no rank is ever two ahead: two tags in turn keep them apart.
-  const int tag = kExchangeTag + impl.exchanges;
+  const auto tag = static_cast<int>(impl.exchanges == 0 ? Tag::exchange : Tag::next_exchange);
   impl.exchanges = 1 - impl.exchanges;
 
   std::vector<Parcel> incoming;

@@ -43,10 +43,10 @@ HaloPlan HaloPlan::reversed_into_slots(std::vector<Index>& item) const {
 }
 
 struct HaloExchange::Impl {
-  Impl(const Communicator& owner, HaloPlan paths, int items_width, int tag)
+  Impl(const Communicator& owner, HaloPlan paths, int items_width, Tag tag)
       : comm(owner), plan(std::move(paths)), width(items_width) {
     Communicator::Impl& mpi = *comm.impl();
-    CATENA_CHECK(width > 0 && tag >= 0, "halo without width or with a negative tag");
+    CATENA_CHECK(width > 0, "halo without width");
     std::size_t n_send = 0;
     std::size_t n_receive = 0;
     int last = -1;
@@ -62,7 +62,7 @@ struct HaloExchange::Impl {
     const std::size_t w = width;
     outgoing.resize(n_send * w);
     incoming.resize(n_receive * w);
-    make_requests(mpi, kHaloTagBase + tag);
+    make_requests(mpi, static_cast<int>(tag));
   }
 
   ~Impl() {
@@ -117,7 +117,7 @@ struct HaloExchange::Impl {
   bool active = false;
 };
 
-HaloExchange::HaloExchange(const Communicator& comm, HaloPlan plan, int width, int tag)
+HaloExchange::HaloExchange(const Communicator& comm, HaloPlan plan, int width, Tag tag)
     : impl_(std::make_unique<Impl>(comm, std::move(plan), width, tag)) {}
 HaloExchange::~HaloExchange() = default;
 HaloExchange::HaloExchange(HaloExchange&&) noexcept = default;

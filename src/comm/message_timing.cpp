@@ -10,7 +10,7 @@
 namespace catena {
 namespace {
 
-constexpr int kTimingTag = 8;
+constexpr int kTimingTag = static_cast<int>(Tag::timing);
 
 /// Collective. Rank `a`'s value on all ranks.
 double from_rank(const Communicator& comm, int a, double value) {

@@ -312,7 +312,7 @@ BlockView block_view(const ConstraintProblem& problem, Index block) {
     return values.empty() ? none : values[g];
   };
   return {blocks.kind[g],
-          3 * n_contacts + blocks.row_begin[g],
+          problem.first_general_row() + blocks.row_begin[g],
           blocks.row_begin[g + 1] - blocks.row_begin[g],
           blocks.friction[g],
           value(blocks.rolling, -1.0),

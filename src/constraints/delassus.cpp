@@ -6,18 +6,14 @@
 #include <stdexcept>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/ordered_sums.hpp"
 #include "catena/constraints/row_kernels.hpp"
 
 namespace catena {
 namespace {
-
-// Message tags of this module's exchanges.
-constexpr int kTagGhostForces = 301;
-constexpr int kTagGhostVelocities = 302;
-constexpr int kTagHaloBlocks = 303;
-constexpr int kTagOrdered = 304;
 
 using ConstVec3 = Eigen::Map<const Vec3>;
 using MutVec3 = Eigen::Map<Vec3>;
@@ -66,20 +62,18 @@ Mat3 contact_diagonal(const ProblemBodies& bodies, const RigidContact& c) {
 void general_diagonal(const ConstraintProblem& problem, Index k, std::span<double> out) {
   const GeneralBlocks& blocks = problem.blocks;
   const Index first = blocks.row_begin[k];
-  const std::size_t rows = blocks.row_begin[k + 1] - first;
+  const std::size_t rows = blocks.rows(k);
   std::fill(out.begin(), out.end(), 0.0);
   std::vector<double> y;
-  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-    const Index b = blocks.body[j];
-    const std::size_t dofs = problem.bodies.dof_begin[b + 1] - problem.bodies.dof_begin[b];
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+  for_each_body(blocks, k, [&](Index b, const double* g) {
+    const std::size_t dofs = problem.bodies.dofs(b);
     y.resize(dofs);
     for (std::size_t c = 0; c < rows; ++c) {
       apply_inverse_mass(problem.bodies, b, {g + c * dofs, dofs}, y);
       for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t d = 0; d < dofs; ++d) out[r * rows + c] += g[r * dofs + d] * y[d];
     }
-  }
+  });
   for (std::size_t r = 0; r < rows; ++r) out[r * rows + r] += blocks.compliance[first + r];
 }
 
@@ -105,21 +99,16 @@ void add_general_forces(const ConstraintProblem& problem, std::span<const double
                         std::span<double> f) {
   const GeneralBlocks& blocks = problem.blocks;
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      const Index first = problem.bodies.dof_begin[b];
-      const Index dofs = problem.bodies.dof_begin[b + 1] - first;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      const Index row = blocks.row_begin[k];
-      if (dofs == 6) {
-        row_kernels::with_rows(blocks.row_begin[k + 1] - row, [&](auto rows) {
+    const Index row = blocks.row_begin[k];
+    for_each_body(blocks, k, [&](Index b, const double* g) {
+      const Index first = problem.bodies.dof_begin[b], dofs = problem.bodies.dofs(b);
+      if (dofs == 6)
+        return row_kernels::with_rows(blocks.rows(k), [&](auto rows) {
           row_kernels::add_force(rows, g, impulses.data() + row, f.data() + first);
         });
-        continue;
-      }
       for (Index r = row; r < blocks.row_begin[k + 1]; ++r, g += dofs)
         for (Index d = 0; d < dofs; ++d) f[first + d] += g[d] * impulses[r];
-    }
+    });
   }
 }
 
@@ -180,21 +169,16 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
   for (std::size_t r = 0; r < w.size(); ++r)
     w[r] = (impulses.empty() ? 0.0 : blocks.compliance[r] * impulses[r]) - offset * blocks.q[r];
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      const Index first = problem.bodies.dof_begin[b];
-      const Index dofs = problem.bodies.dof_begin[b + 1] - first;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      const Index row = blocks.row_begin[k];
-      if (dofs == 6) {
-        row_kernels::with_rows(blocks.row_begin[k + 1] - row, [&](auto rows) {
+    const Index row = blocks.row_begin[k];
+    for_each_body(blocks, k, [&](Index b, const double* g) {
+      const Index first = problem.bodies.dof_begin[b], dofs = problem.bodies.dofs(b);
+      if (dofs == 6)
+        return row_kernels::with_rows(blocks.rows(k), [&](auto rows) {
           row_kernels::add_slip(rows, g, velocities.data() + first, w.data() + row);
         });
-        continue;
-      }
       for (Index r = row; r < blocks.row_begin[k + 1]; ++r, g += dofs)
         for (Index d = 0; d < dofs; ++d) w[r] += g[d] * velocities[first + d];
-    }
+    });
   }
 }
 
@@ -228,23 +212,19 @@ struct DelassusOperator::Impl {
 
   void set_up_bodies() {
     const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
-    ghost_velocities.emplace(problem.comm, forward, width, kTagGhostVelocities);
+    ghost_velocities.emplace(problem.comm, forward, width, Tag::delassus_velocities);
     if (problem.ordered) {
       CATENA_CHECK(width == 6, "bodies of ordered problems have six velocities");
-      ordered.emplace(problem, OrderedSums::Blocks::all, kTagOrdered);
+      ordered.emplace(problem, OrderedSums::Blocks::all, Tag::delassus_ordered_forces);
       return;
     }
-    // Several neighbours may send forces for one body: they arrive in slots of their own
-    // and are added in the order of the neighbours' ranks.
-    HaloPlan backward = forward.reversed_into_slots(slot_item);
-    slots.resize(slot_item.size() * Offset{width});
-    ghost_forces.emplace(problem.comm, std::move(backward), width, kTagGhostForces);
+    ghost_forces.emplace(problem.comm, forward, width, Tag::delassus_forces);
   }
 
   void set_up_assembled() {
     const AssembledOperator& op = *problem.assembled;
     columns.resize(op.n_rows() + op.n_halo_rows);
-    halo_blocks.emplace(problem.comm, op.halo, 3, kTagHaloBlocks);
+    halo_blocks.emplace(problem.comm, op.halo, 3, Tag::delassus_impulses);
   }
 
   void share_velocities(std::span<double> v) {
@@ -254,12 +234,8 @@ struct DelassusOperator::Impl {
 
   /// Adds the general blocks' forces and those of other ranks.
   void complete_forces(std::span<const double> impulses, std::span<double> forces) {
-    add_general_forces(problem, impulses.subspan(3 * problem.contacts.size()), forces);
-    ghost_forces->begin(forces);
-    ghost_forces->end(slots);
-    for (std::size_t s = 0; s < slot_item.size(); ++s)
-      for (Index d = 0; d < width; ++d)
-        forces[Offset{slot_item[s]} * Offset{width} + d] += slots[s * Offset{width} + d];
+    add_general_forces(problem, impulses.subspan(problem.first_general_row()), forces);
+    ghost_forces->complete(forces);
   }
 
   void complete_in_order(std::span<const double> impulses, std::span<double> forces) {
@@ -300,7 +276,7 @@ struct DelassusOperator::Impl {
   /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
   void body_slips(std::span<const double> velocities, std::span<const double> impulses,
                   double offset, std::span<double> w) const {
-    const std::size_t first = 3 * problem.contacts.size();
+    const std::size_t first = problem.first_general_row();
     contact_slips(problem, velocities, offset, w);
     block_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
   }
@@ -320,13 +296,12 @@ struct DelassusOperator::Impl {
   }
 
   const ConstraintProblem& problem;
-  int width = 6;                 ///< velocities in an item of the halo of ghosts
-  std::vector<Index> slot_item;  ///< item that each slot of `slots` is added to
-  std::vector<double> slots;     ///< forces as they come from the neighbours
-  std::vector<double> force;     ///< of one body
-  std::vector<double> scratch;   ///< velocities, made when first asked for
-  std::vector<double> columns;   ///< assembled: local rows, then halo rows
-  std::optional<HaloExchange> ghost_forces, ghost_velocities, halo_blocks;
+  int width = 6;                ///< velocities in an item of the halo of ghosts
+  std::vector<double> force;    ///< of one body
+  std::vector<double> scratch;  ///< velocities, made when first asked for
+  std::vector<double> columns;  ///< assembled: local rows, then halo rows
+  std::optional<GhostSum> ghost_forces;
+  std::optional<HaloExchange> ghost_velocities, halo_blocks;
   std::optional<OrderedSums> ordered;
 };
 
@@ -403,11 +378,9 @@ void DelassusOperator::general_diagonals(std::span<double> out) const {
   std::copy(blocks.compliance.begin(), blocks.compliance.end(), out.begin());
   std::vector<double> y;
   for (Index k = 0; k < blocks.size(); ++k) {
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      if (bodies.mass_kind[b] == MassKind::prescribed) continue;
-      const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    for_each_body(blocks, k, [&](Index b, const double* g) {
+      if (!bodies.moves(b)) return;
+      const std::size_t dofs = bodies.dofs(b);
       const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       const bool rigid = bodies.mass_kind[b] == MassKind::rigid;
       y.resize(dofs);
@@ -419,7 +392,7 @@ void DelassusOperator::general_diagonals(std::span<double> out) const {
         apply_inverse_mass(bodies, b, {g, dofs}, y);
         for (std::size_t d = 0; d < dofs; ++d) out[r] += g[d] * y[d];
       }
-    }
+    });
   }
 }
 

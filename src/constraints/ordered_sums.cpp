@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <compare>
-#include <cstring>
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 
 namespace catena {
 namespace {
@@ -56,7 +56,7 @@ struct OrderedSums::Setup {
   }
 };
 
-OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag) {
+OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag) {
   const Setup setup{problem, which == Blocks::bilateral};
   const std::vector<HaloPlan::Neighbour>& neighbours = problem.ghosts.neighbours;
   // where each ghost stands: its owner among the neighbours, and its place in their list
@@ -66,24 +66,22 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag
       ghost[neighbours[n].receive[p]] = {to_index(n), to_index(p)};
 
   std::vector<std::vector<Term>> terms(neighbours.size());
-  std::vector<std::vector<Announced>> announced(neighbours.size());
+  std::vector<ValueParcel<Announced>> announced(neighbours.size());
   setup.each_term([&](const Term& term) {
     const auto [n, place] = ghost[term.body];
     if (n == kNoIndex) return;
     terms[n].push_back(term);
-    announced[n].push_back({place, order_of(problem, term.block)});
+    announced[n].values.push_back({place, order_of(problem, term.block)});
   });
-  std::vector<Parcel> out;
   HaloPlan plan;
   for (std::size_t n = 0; n < neighbours.size(); ++n) {
     plan.neighbours.push_back({neighbours[n].rank, {}, {}});
     for (std::size_t i = 0; i < terms[n].size(); ++i)
       plan.neighbours[n].send.push_back(to_index(outgoing_.size() + i));
     outgoing_.insert(outgoing_.end(), terms[n].begin(), terms[n].end());
-    if (terms[n].empty()) continue;
-    const auto bytes = std::as_bytes(std::span(announced[n]));
-    out.push_back({neighbours[n].rank, {bytes.begin(), bytes.end()}});
+    announced[n].rank = neighbours[n].rank;
   }
+  std::erase_if(announced, [](const auto& parcel) { return parcel.values.empty(); });
 
   struct Sorted {
     Index body;
@@ -92,12 +90,10 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, int tag
   };
   std::vector<Sorted> all;
   std::vector<char> heard_of(problem.bodies.size(), 0);
-  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    std::vector<Announced> list(parcel.bytes.size() / sizeof(Announced));
-    if (!list.empty()) std::memcpy(list.data(), parcel.bytes.data(), parcel.bytes.size());
+  for (const auto& [rank, list] : exchange_values(problem.comm, std::move(announced))) {
     const std::size_t n =
         std::find_if(neighbours.begin(), neighbours.end(),
-                     [&](const auto& neighbour) { return neighbour.rank == parcel.rank; }) -
+                     [from = rank](const auto& neighbour) { return neighbour.rank == from; }) -
         neighbours.begin();
     CATENA_CHECK(n < neighbours.size(), "terms come from a neighbour");
     for (const Announced& a : list) {

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "catena/math/cone.hpp"
+#include "catena/math/types.hpp"
 #include "metrics/disc_errors.hpp"
 
 namespace catena {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Adds a block or a row. A comparison drops what is not a number, so that it is looked for.
 void add(double distance, double size, ConeViolation& out) {
@@ -110,7 +108,7 @@ ConeViolation cone_violation_of(const ConstraintProblem& problem, std::span<cons
     add_contact(problem.law, {lambda[0] + c.cohesion, lambda[1], lambda[2]}, c.friction, c.cohesion,
                 out);
   }
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (Index k = 0; k < problem.blocks.size(); ++k) {
     const std::size_t row = problem.blocks.row_begin[k];
     add_general(problem, k, impulses.data() + first + row, row_diagonal.data() + row, out);

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <span>
 
+#include "catena/constraints/block_rows.hpp"
+
 namespace catena {
 namespace {
 
@@ -81,15 +83,12 @@ void row_scales(const ConstraintProblem& problem, Index k, std::vector<double>& 
   const std::size_t first = blocks.row_begin[k];
   scale.assign(blocks.row_begin[k + 1] - first, 0.0);
   for (std::size_t i = 0; i < scale.size(); ++i) scale[i] = std::abs(blocks.q[first + i]);
-  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-    const std::size_t body = blocks.body[j];
-    const std::size_t begin = bodies.dof_begin[body];
-    const std::size_t dofs = bodies.dof_begin[body + 1] - begin;
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+  for_each_body(blocks, k, [&](Index body, const double* g) {
+    const std::size_t begin = bodies.dof_begin[body], dofs = bodies.dofs(body);
     for (std::size_t i = 0; i < scale.size(); ++i)
       for (std::size_t d = 0; d < dofs; ++d)
         scale[i] += std::abs(g[i * dofs + d] * bodies.free_velocity[begin + d]);
-  }
+  });
 }
 
 }  // namespace catena

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/comm/sums.hpp"
+#include "catena/math/types.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
 #include "metrics/contact_diagonal.hpp"
@@ -18,7 +19,6 @@ namespace {
 using row_errors::Part;
 using row_errors::scalar_row;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// The sums that go over all ranks, in this order.
@@ -410,7 +410,7 @@ struct ErrorEvaluator::Impl {
       walk_contacts<kSet>(impulses, velocities, free, t);
       if (problem.blocks.size() > 0) {
         const std::span<const double> theirs =
-            impulses.empty() ? impulses : impulses.subspan(3 * problem.contacts.size());
+            impulses.empty() ? impulses : impulses.subspan(problem.first_general_row());
         op.general_residual_velocities(velocities, theirs, w_rows);
         walk_general<kSet>(theirs, free, t);
       }

@@ -1,16 +1,15 @@
 #include "catena/model/shape.hpp"
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
+#include "catena/math/types.hpp"
 #include "catena/model/geometry.hpp"
 
 namespace catena {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kPi = std::numbers::pi;
 
 /// A body of revolution about z, centred on `z`.

@@ -5,11 +5,11 @@
 
 #include "catena/base/index.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 struct BodyFault {
   GlobalId body = kNoBody;  ///< kNoBody: there is no fault
   std::string text;
 };
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "catena/collision/broad_phase.hpp"
 #include "catena/collision/sphere_pair.hpp"
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "search/joint_ghosts.hpp"
 #include "search/periodic_images.hpp"
 #include "search/planar_contacts.hpp"
@@ -20,12 +21,12 @@ namespace catena {
 
 namespace {
 
-using partition_detail::BodyFault;
-using partition_detail::ImageOf;
-using partition_detail::opposite_image;
-using partition_detail::part_in_image;
-using partition_detail::PeriodicImages;
-using partition_detail::RankBoxes;
+using search::BodyFault;
+using search::ImageOf;
+using search::opposite_image;
+using search::part_in_image;
+using search::PeriodicImages;
+using search::RankBoxes;
 
 /// What the pair loop needs of a body that collides, close together in memory.
 struct Probe {
@@ -91,7 +92,7 @@ struct ContactSearch::Impl {
   std::vector<Aabb> grid;        ///< periodic: the boxes and their images ...
   std::vector<ImageOf> grid_of;  ///< ... and what they are of
   /// Owned bodies sent to other ranks as candidates, ascending in rank.
-  partition_detail::Offers offered;
+  search::Offers offered;
   std::vector<Index> candidate_place;     ///< in the parcel of its owner
   std::vector<Index> by_id, place_by_id;  ///< probes in the order of ids, and back
   std::vector<IdPair> pairs, sorted_pairs;
@@ -169,12 +170,12 @@ Twist ContactSearch::Impl::in_motion(const BodyConstants& body, double time) con
 /// periodic box.
 void ContactSearch::Impl::refuse_faults(const Bodies& bodies, const State& state) const {
   if (model->planar) {
-    const BodyFault found = partition_detail::planar_fault(*model, bodies, state);
+    const BodyFault found = search::planar_fault(*model, bodies, state);
     if (found.body != kNoBody)
       throw Error(found.text, model->places.text_of(found.body), kPlanarRemedy);
   }
   if (images.any()) {
-    const BodyFault found = partition_detail::periodic_fault(*model, bodies, state);
+    const BodyFault found = search::periodic_fault(*model, bodies, state);
     if (found.body != kNoBody)
       throw Error(found.text, model->places.text_of(found.body), kPeriodicRemedy);
   }
@@ -220,7 +221,7 @@ void ContactSearch::Impl::choose_offers(const Bodies& bodies) {
   for (auto& [rank, list] : offered) {
     for (Index& i : list) i = probes[i].body;
   }
-  partition_detail::merge_offers(offered, bodies.links.offered);
+  search::merge_offers(offered, bodies.links.offered);
 }
 
 /// Collective. Owned bodies go to the ranks whose boxes they reach or whose joints need them;
@@ -233,19 +234,15 @@ void ContactSearch::Impl::add_candidates(const Bodies& bodies, const State& stat
     choose_offers(bodies);
     std::vector<Parcel> outgoing;
     for (const auto& [rank, list] : offered) {
-      Parcel parcel{rank, {}};
-      parcel.bytes.reserve(list.size() * sizeof(BodyRecord));
-      for (const Index i : list) {
-        const std::size_t k = i;
-        partition_detail::put(
-            parcel.bytes, BodyRecord{bodies.constants[k], {state.body[k].pose, local.twist(i)}});
-      }
-      outgoing.push_back(std::move(parcel));
+      Packer out(list.size() * sizeof(BodyRecord));
+      for (const Index i : list)
+        out.put(BodyRecord{bodies.constants[i], {state.body[i].pose, local.twist(i)}});
+      outgoing.push_back({rank, out.take()});
     }
     for (const Parcel& parcel : comm.exchange(std::move(outgoing))) {
-      std::span<const std::byte> bytes(parcel.bytes);
-      for (Index place = 0; !bytes.empty(); ++place) {
-        const auto record = partition_detail::take<BodyRecord>(bytes);
+      Unpacker in(parcel.bytes);
+      for (Index place = 0; !in.empty(); ++place) {
+        const auto record = in.get<BodyRecord>();
         candidate_place.push_back(place);
         if (takes_part(record.constants)) {
           add_probe(record.constants, record.state.pose.p, record.state.twist, local.size());
@@ -474,7 +471,7 @@ void ContactSearch::Impl::finish_pair(const IdPair& pair, std::vector<Contact>& 
     const Probe& probe = probe_at(position);
     if (probe.type != ShapeType::plane) size = std::min(size, probe.radius);
   }
-  partition_detail::flatten_contacts(contacts, first, kSamePoint * size);
+  search::flatten_contacts(contacts, first, kSamePoint * size);
 }
 
 /// Drops the candidates that touch nothing here and that no joint needs, and renumbers the rest.
@@ -486,7 +483,7 @@ void ContactSearch::Impl::keep_needed(const JointLinks& links, ContactSet& out) 
   const std::size_t n_others = local.constants.size() - n_owned;
   moved_to.assign(n_others, kNoIndex);
   for (std::size_t k = 0; k < n_others; ++k) {
-    if (k >= n_candidates || partition_detail::joints_need(links, local.constants[n_owned + k])) {
+    if (k >= n_candidates || search::joints_need(links, local.constants[n_owned + k])) {
       moved_to[k] = 0;
     }
   }
@@ -524,7 +521,7 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
   if (comm.size() == 1) return;
   auto& neighbours = out.ghosts.neighbours;
   const LocalBodies& local = out.bodies;
-  std::vector<Parcel> wanted;
+  std::vector<ValueParcel<Index>> wanted;
   for (Index g = 0; g < local.n_ghost; ++g) {
     const std::size_t i = local.n_owned + g;
     if (local.constants[i].kind != BodyKind::dynamic) continue;
@@ -533,10 +530,10 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
       wanted.push_back({local.owner[i], {}});
     }
     neighbours.back().receive.push_back(local.n_owned + g);
-    partition_detail::put(wanted.back().bytes, candidate_place[g]);
+    wanted.back().values.push_back(candidate_place[g]);
   }
   const auto by_rank = [](const auto& x, int rank) { return x.rank < rank; };
-  for (const Parcel& parcel : comm.exchange(std::move(wanted))) {
+  for (const auto& parcel : exchange_values(comm, std::move(wanted))) {
     auto at = std::lower_bound(neighbours.begin(), neighbours.end(), parcel.rank, by_rank);
     if (at == neighbours.end() || at->rank != parcel.rank) {
       at = neighbours.insert(at, {parcel.rank, {}, {}});
@@ -544,9 +541,7 @@ void ContactSearch::Impl::plan_halo(ContactSet& out) {
     const auto offer = std::lower_bound(offered.begin(), offered.end(), parcel.rank,
                                         [](const auto& x, int rank) { return x.first < rank; });
     CATENA_CHECK(offer != offered.end() && offer->first == parcel.rank, "what was offered");
-    for (const Index place : partition_detail::from_bytes<Index>(parcel.bytes)) {
-      at->send.push_back(offer->second[place]);
-    }
+    for (const Index place : parcel.values) at->send.push_back(offer->second[place]);
   }
 }
 
@@ -556,11 +551,7 @@ void ContactSearch::Impl::release_large() {
                             (pairs.capacity() + sorted_pairs.capacity()) * sizeof(IdPair);
   if (bytes < kKeptScratch) return;
   broad_phase.release();
-  // an empty list would be assigned and the memory kept
-  const auto give_back = [](auto&... vectors) {
-    ((vectors = std::remove_reference_t<decltype(vectors)>()), ...);
-  };
-  give_back(probes, boxes, grid, grid_of, place_by_id, pairs, sorted_pairs, bucket);
+  release(probes, boxes, grid, grid_of, place_by_id, pairs, sorted_pairs, bucket);
 }
 
 ContactSearch::ContactSearch(const Communicator& comm, const Model& model)
@@ -585,7 +576,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   m.sort_pairs();
   m.narrow_phase(out.bodies, out.contacts);
   m.keep_needed(bodies.links, out);
-  partition_detail::find_joint_bodies(bodies, out);
+  search::find_joint_bodies(bodies, out);
   m.plan_halo(out);
   m.release_large();
 }

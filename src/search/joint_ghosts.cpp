@@ -5,7 +5,7 @@
 
 #include "catena/base/error.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 namespace {
 
@@ -71,4 +71,4 @@ void find_joint_bodies(const Bodies& bodies, ContactSet& set) {
   }
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

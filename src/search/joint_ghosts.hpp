@@ -7,7 +7,7 @@
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 using Offers = std::vector<std::pair<int, std::vector<Index>>>;
 
@@ -20,4 +20,4 @@ bool joints_need(const JointLinks& links, const BodyConstants& ghost);
 /// Fills set.joint_bodies; ghosts and unbounded bodies are in their places.
 void find_joint_bodies(const Bodies& bodies, ContactSet& set);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

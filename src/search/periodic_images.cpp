@@ -1,6 +1,6 @@
 #include "search/periodic_images.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 PeriodicImages::PeriodicImages(const PeriodicBox& box) {
   for (int code = 0; code < kImages; ++code) {
@@ -65,4 +65,4 @@ BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& 
   return {};
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

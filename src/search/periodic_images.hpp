@@ -10,7 +10,7 @@
 #include "catena/model/state.hpp"
 #include "search/body_fault.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 /// A box of the broad phase: of a local body, displaced by whole periods.
 struct ImageOf {
@@ -51,4 +51,4 @@ class PeriodicImages {
 /// do. A dynamic body is at most half as long as the box, another one as long, and lies in it.
 BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& state);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

@@ -5,7 +5,7 @@
 
 #include "catena/math/rotation.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 namespace {
 
@@ -67,4 +67,4 @@ void flatten_contacts(std::vector<Contact>& contacts, std::size_t first, double 
   contacts.resize(kept);
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

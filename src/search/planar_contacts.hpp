@@ -8,7 +8,7 @@
 #include "catena/model/state.hpp"
 #include "search/body_fault.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 /// Why this rank's bodies cannot move in the x-z plane alone: the first that cannot; none if they
 /// can. A dynamic body has no velocity along y, turns about y alone, and has y for a
@@ -22,4 +22,4 @@ BodyFault planar_fault(const Model& model, const Bodies& bodies, const State& st
 /// step.
 void flatten_contacts(std::vector<Contact>& contacts, std::size_t first, double tolerance);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

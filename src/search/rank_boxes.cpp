@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 namespace {
 
@@ -109,4 +109,4 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
   }
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

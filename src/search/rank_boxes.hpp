@@ -10,7 +10,7 @@
 #include "catena/math/types.hpp"
 #include "search/periodic_images.hpp"
 
-namespace catena::partition_detail {
+namespace catena::search {
 
 /// This rank's bodies in at most 8 groups with a box each: up to 4 of oversized bodies
 /// (half extent above 4 times the median), so that one of them does not blow up the box
@@ -52,4 +52,4 @@ class RankBoxes {
   std::array<double, kDoubles> published_{};
 };
 
-}  // namespace catena::partition_detail
+}  // namespace catena::search

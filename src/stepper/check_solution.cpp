@@ -28,9 +28,7 @@ void SemiImplicitStepper::find_held_drives(const Bodies& bodies) {
   }
   report_.drive_miss = comm_.max(report_.drive_miss);
   if (!(report_.drive_miss > 0.0)) return;
-  const std::vector<std::byte> bytes = comm_.all_gather_bytes(std::as_bytes(std::span(ids)));
-  ids.resize(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(ids.data(), bytes.data(), bytes.size());
+  ids = all_gather_values(comm_, ids);
   std::sort(ids.begin(), ids.end());
   ids.resize(std::min(ids.size(), kMaxNamed));
   report_.held_drives.assign(ids.begin(), ids.end());

@@ -108,7 +108,7 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
 }
 
 std::size_t Cords::impulse_at(Index block, const ConstraintProblem& problem) const {
-  return 3 * problem.contacts.size() + problem.blocks.row_begin[block];
+  return problem.first_general_row() + problem.blocks.row_begin[block];
 }
 
 /// Gives the row the velocity at which it does no work; where it was driven apart in the step, one

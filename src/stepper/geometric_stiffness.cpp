@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/ordered_sums.hpp"
 #include "catena/math/rotation.hpp"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr double kFollowed = 1.0;  ///< h^2 K / I that the step follows as it is
 constexpr double kRaise = 0.35;    ///< h^2 K / I^ stays below 1/kRaise < 4
-constexpr int kTagBack = 341, kTagForth = 342;
 constexpr int kWidth = 6;
 
 void add_packed(const double* from, Mat3& to) {
@@ -53,7 +53,7 @@ static bool stiffness_of(const ConstraintProblem& problem, std::span<const doubl
   if (rows < 3 || blocks.angular[row] + blocks.angular[row + 1] + blocks.angular[row + 2] != 0)
     return false;
   if (problem.bodies.mass_kind[blocks.body[j]] != MassKind::rigid) return false;
-  const double* lambda = impulses.data() + 3 * problem.contacts.size() + row;
+  const double* lambda = impulses.data() + problem.first_general_row() + row;
   const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
   Vec3 force = Vec3::Zero(), arm = Vec3::Zero();
   for (int i = 0; i < 3; ++i) {
@@ -88,8 +88,8 @@ void GeometricStiffness::share(const ConstraintProblem& problem, std::span<const
   if (problem.ordered)
     add_in_order(problem, impulses, lines);
   else
-    add_by_rank(problem, lines);
-  HaloExchange to_ghosts(problem.comm, problem.ghosts, kWidth, kTagForth);
+    GhostSum(problem.comm, problem.ghosts, kWidth, Tag::stiffness_to_owners).complete(lines);
+  HaloExchange to_ghosts(problem.comm, problem.ghosts, kWidth, Tag::stiffness_to_ghosts);
   to_ghosts.begin(lines);
   to_ghosts.end(lines);
   for (std::size_t b = 0; b < stiffness_.size(); ++b) {
@@ -101,25 +101,13 @@ void GeometricStiffness::share(const ConstraintProblem& problem, std::span<const
 void GeometricStiffness::add_in_order(const ConstraintProblem& problem,
                                       std::span<const double> impulses, std::span<double> lines) {
   const auto n_contacts = to_index(problem.contacts.size());
-  OrderedSums sums(problem, OrderedSums::Blocks::bilateral, kTagBack);
+  OrderedSums sums(problem, OrderedSums::Blocks::bilateral, Tag::stiffness_in_order);
   sums.complete(lines, [&](const OrderedSums::Term& term, OrderedSums::Numbers& numbers) {
     Mat3 stiffness;
     numbers.fill(0.0);
     if (stiffness_of(problem, impulses, term.block - n_contacts, term.member, stiffness))
       pack(stiffness, numbers.data());
   });
-}
-
-void GeometricStiffness::add_by_rank(const ConstraintProblem& problem, std::span<double> lines) {
-  std::vector<Index> slot;
-  HaloPlan back = problem.ghosts.reversed_into_slots(slot);
-  std::vector<double> heard(slot.size() * kWidth, 0.0);
-  HaloExchange to_owners(problem.comm, std::move(back), kWidth, kTagBack);
-  to_owners.begin(lines);
-  to_owners.end(heard);
-  for (std::size_t s = 0; s < slot.size(); ++s)
-    for (std::size_t d = 0; d < kWidth; ++d)
-      lines[kWidth * Offset{slot[s]} + d] += heard[kWidth * s + d];
 }
 
 void GeometricStiffness::clear() {

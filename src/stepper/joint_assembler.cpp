@@ -12,10 +12,6 @@ namespace {
 /// What limit, motor and friction are called in JointState::drive.
 std::size_t drive_of(JointRowKind part) { return ordinal(part) - 1; }
 
-bool is_prescribed(const ConstraintProblem& problem, Index b) {
-  return problem.bodies.mass_kind[b] == MassKind::prescribed;
-}
-
 /// Damping of a spring in this step. SPOOK's step of an undamped spring that its bodies, free
 /// otherwise, would follow with s = 4/(h^2 k N) < 1 swings (x, h v) up by about 1/sqrt(s) before it
 /// turns back; the more it is too stiff for the step, the nearer its damping time comes to the
@@ -164,7 +160,7 @@ Index JointAssembler::block_of(std::size_t j, JointRowKind part) const {
 void JointAssembler::first_guess(const State& state, const ConstraintProblem& problem,
                                  std::span<double> impulses) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (std::size_t m = 0; m < made_.size(); ++m) {
     const JointBlockRef& block = made_[m];
     const JointState& joint = state.joints[block.joint];
@@ -184,7 +180,7 @@ void JointAssembler::first_guess(const State& state, const ConstraintProblem& pr
 void JointAssembler::store(const ConstraintProblem& problem, std::span<const double> impulses,
                            State& state) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (std::size_t j = 0; j + 1 < begin_.size(); ++j) {
     JointState& joint = state.joints[j];
     joint.impulse = {};
@@ -218,7 +214,7 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
   const GeneralBlocks& blocks = problem.blocks;
   PassiveWork passive;
   for (JointState& joint : state.joints) joint.work *= 1.0 - 1.0 / kWorkWindow;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (std::size_t m = 0; m < made_.size(); ++m) {
     const std::size_t k = block_of(m);
     const std::size_t rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
@@ -241,7 +237,7 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
         row_work[r] += lambda[r] * u[r];
         on_body += lambda[r] * u[r];
       }
-      if (is_prescribed(problem, blocks.body[j])) audit[EnergyTerm::external_work] -= on_body;
+      if (problem.bodies.is_prescribed(blocks.body[j])) audit[EnergyTerm::external_work] -= on_body;
     }
     const std::size_t geometric = rows_[made_[m].joint];
     for (std::size_t r = 0; r < rows; ++r) {
@@ -295,7 +291,7 @@ JointMisfit JointAssembler::misfits(const Bodies& bodies, const State& state, co
                                     std::span<double> rhs, const ConstraintProblem& problem) const {
   std::fill(rhs.begin(), rhs.end(), 0.0);
   JointMisfit worst;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
     const JointConstants& joint = bodies.joints[j];
     const std::size_t m = begin_[j];
@@ -327,7 +323,7 @@ GlobalId JointAssembler::start_slips(const Bodies& bodies, const LocalBodies& lo
                                      double& largest) const {
   std::fill(rhs.begin(), rhs.end(), 0.0);
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   GlobalId worst = kNoBody;
   largest = 0.0;
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
@@ -355,7 +351,7 @@ JointReaction JointAssembler::reaction(std::size_t j, const ConstraintProblem& p
                                        std::span<const double> impulses,
                                        const ContactSet& set) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
   // b's own part, or, where b is the world, the opposite of a's
   const Index on = body[1] != kNoIndex ? body[1] : body[0];
@@ -411,7 +407,7 @@ std::vector<std::pair<GlobalId, double>> JointAssembler::missed_drives(
 double JointAssembler::row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
                                 std::span<const double> impulses, std::span<const double> twists) {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   double w = blocks.compliance[r] * impulses[first + r] - blocks.q[r];
   for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
     const double* g =

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "catena/base/release.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/math/rotation.hpp"
 #include "stepper/soundness.hpp"
 #include "stepper/twists.hpp"
@@ -12,14 +14,6 @@
 namespace catena {
 
 namespace {
-
-/// Empties a list; the memory of a large one is given back for what comes next.
-template <class T>
-void clear_large(std::vector<T>& list) {
-  constexpr std::size_t kLarge = std::size_t{16} << 20;  // bytes
-  list.clear();
-  if (list.capacity() * sizeof(T) > kLarge) std::vector<T>().swap(list);
-}
 
 /// Angular acceleration of the gyroscopic torque alone, rad/s^2; `axes` are the principal ones.
 Vec3 gyroscopic_acceleration(const BodyConstants& body, const Mat3& axes, const Vec3& w) {

@@ -30,10 +30,6 @@ Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
 
 Vec3 velocity_at(const Twist& twist, const Vec3& arm) { return twist.v + twist.w.cross(arm); }
 
-bool is_prescribed(const ConstraintProblem& problem, Index b) {
-  return problem.bodies.mass_kind[b] == MassKind::prescribed;
-}
-
 bool is_zero(const double* lambda) {
   return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
 }
@@ -67,9 +63,9 @@ void add_rigid_work(const ConstraintProblem& problem, const RigidContact& c, con
                c.normal.dot(after_b - after_a), recovering, work);
 
   // u holds the prescribed bodies' velocity too: what they put in is not from the dynamic ones
-  if (is_prescribed(problem, c.body_a))
+  if (problem.bodies.is_prescribed(c.body_a))
     work[EnergyTerm::external_work] += 0.5 * impulse.dot(after_a + before_a);
-  if (is_prescribed(problem, c.body_b))
+  if (problem.bodies.is_prescribed(c.body_b))
     work[EnergyTerm::external_work] -= 0.5 * impulse.dot(after_b + before_b);
 }
 
@@ -96,7 +92,7 @@ void add_block_work(const ConstraintProblem& problem, Index block, const double*
       if (row == 0) normal_work += row_work, after += after_row;
     }
     all_work += on_body;
-    if (is_prescribed(problem, blocks.body[j])) work[EnergyTerm::external_work] -= on_body;
+    if (problem.bodies.is_prescribed(blocks.body[j])) work[EnergyTerm::external_work] -= on_body;
   }
   add_to_terms(lambda[0], normal_work, all_work, after, recovering, work);
 }

@@ -7,7 +7,7 @@
 #include "analytic/case_runner.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -207,4 +207,4 @@ TEST(SectorArch, StandsOrFallsAsLimitAnalysisOfTheSemicircleSays) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -2,18 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <stdexcept>
 
 #include "support/method_under_test.hpp"
 
-namespace catena::testing {
-
-std::string text_of(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
+namespace catena::test {
 
 std::string with_method(const std::string& yaml) {
   const SolverMethod method = test::method_under_test();
@@ -33,16 +25,7 @@ std::string with_method(const std::string& yaml) {
 }
 
 std::unique_ptr<Simulation> simulate(const std::string& yaml) {
-  const Communicator comm = Communicator::self();
-  return std::make_unique<Simulation>(
-      comm, parse_case("catena: 1\nname: test\n" + with_method(yaml), "test.yaml", "."));
-}
-
-const BodyMotionState& body_of(const Simulation& sim, GlobalId id) {
-  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i) {
-    if (sim.bodies().constants[i].id == id) return sim.state().body[i];
-  }
-  throw std::runtime_error("body " + std::to_string(id) + " is not owned here");
+  return simulate(Communicator::self(), with_method(yaml));
 }
 
 std::map<GlobalId, Vec3> places(const Simulation& sim) {
@@ -73,4 +56,4 @@ Vec3 contact_force_on(const Simulation& sim, GlobalId id) {
   return sum / sim.settings().time.step;
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

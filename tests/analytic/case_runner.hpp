@@ -1,16 +1,13 @@
-// Runs a case given as YAML text, step by step, and looks bodies up by id.
+// Runs a case given as YAML text, step by step, by the solver under test.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
-namespace catena::testing {
-
-/// Shortest text that reads back as the same double.
-std::string text_of(double value);
+namespace catena::test {
 
 /// `yaml` with the solver under test (support/method_under_test.hpp) in its section `solver`.
 std::string with_method(const std::string& yaml);
@@ -18,9 +15,6 @@ std::string with_method(const std::string& yaml);
 /// A simulation of `yaml` (without the line `catena: 1` and `name`) on one rank, by the solver
 /// under test.
 std::unique_ptr<Simulation> simulate(const std::string& yaml);
-
-/// State of an owned body; throws if it is not owned here.
-const BodyMotionState& body_of(const Simulation& sim, GlobalId id);
 
 /// Places of the owned bodies by id.
 std::map<GlobalId, Vec3> places(const Simulation& sim);
@@ -34,4 +28,4 @@ void run_until(Simulation& sim, double t);
 /// Sum of the contact impulses on body `id` divided by the step, N.
 Vec3 contact_force_on(const Simulation& sim, GlobalId id);
 
-}  // namespace catena::testing
+}  // namespace catena::test

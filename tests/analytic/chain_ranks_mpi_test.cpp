@@ -9,14 +9,10 @@
 #include "catena/partition/balance.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr int kSteps = 50;
-
-CaseSettings settings_of(const std::string& yaml) {
-  return parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", ".");
-}
 
 /// Poses and twists by id.
 using Motion = std::map<GlobalId, BodyMotionState>;
@@ -39,7 +35,7 @@ class DealtRun {
     migrate(comm, bodies_, state_, part, comm.size());
     stepper_ = std::make_unique<SemiImplicitStepper>(
         comm, model_, StepperSettings{settings.time.stepper, settings.time.step},
-        make_solver(settings.solver));
+        make_gauss_seidel(settings.solver.gauss_seidel));
   }
 
   const StepReport& step() { return stepper_->step(bodies_, state_); }
@@ -81,7 +77,7 @@ void expect_close(const Bodies& bodies, const State& state, const Motion& refere
 }
 
 void expect_as_on_one_rank(const std::string& yaml) {
-  const CaseSettings settings = settings_of(yaml);
+  const CaseSettings settings = case_of(yaml);
   const Communicator comm = Communicator::world();
   Motion start, reference;
   {
@@ -152,4 +148,4 @@ TEST(JointsOnRanks, ANetHangsFromOneCorner) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -5,9 +5,10 @@
 #include <cmath>
 
 #include "analytic/rods.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -90,10 +91,10 @@ double modal_period(int n, int mode, double h, int periods, double& omega) {
     for (int j = 0; j < n; ++j)
       mass(i, j) = m * l * l * (i == j ? 1.0 / 3.0 + (n - 1 - i) : 0.5 + (n - 1 - std::max(i, j)));
   }
-  const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> eigen(stiffness, mass);
-  const Eigen::VectorXd shape = eigen.eigenvectors().col(mode - 1);
+  const Modes modes = modes_of(stiffness, mass);
+  const Eigen::VectorXd shape = modes.vectors.col(mode - 1);
   const Eigen::VectorXd probe = mass * shape;
-  omega = std::sqrt(eigen.eigenvalues()[mode - 1]);
+  omega = std::sqrt(modes.values[mode - 1]);
   const Eigen::VectorXd start = 1e-4 / shape.cwiseAbs().maxCoeff() * shape;
   const auto sim = simulate(
       hanging_rods(std::vector<double>(start.begin(), start.end()), m, l).yaml(time_of(h)));
@@ -261,4 +262,4 @@ TEST(HangingChain, HeldAtBothEndsJointsDifferByTheWeightBetweenThem) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -6,13 +6,11 @@
 #include "analytic/case_runner.hpp"
 #include "support/method_under_test.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 std::unique_ptr<Simulation> simulate_on_all(const std::string& yaml) {
-  return std::make_unique<Simulation>(
-      Communicator::world(),
-      parse_case("catena: 1\nname: test\n" + with_method(yaml), "test.yaml", "."));
+  return simulate(Communicator::world(), with_method(yaml));
 }
 
 /// Two clouds of spheres and boxes fly into each other without gravity.
@@ -40,7 +38,7 @@ TEST(Conservation, LinearAndAngularMomentumStayToRoundOffWithoutExternalForces) 
   for (const std::string stepper : {"spook", "dvi"}) {
     for (const ContactLaw which :
          {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box, ContactLaw::frictionless}) {
-      if (!test::claims(test::method_under_test(), which, Communicator::world().size())) continue;
+      if (!claims(method_under_test(), which, Communicator::world().size())) continue;
       const char* names[] = {"coulomb", "ccp", "box", "frictionless"};
       const std::string law = names[static_cast<int>(which)];
       const auto sim = simulate_on_all(colliding_clouds(law, stepper));
@@ -85,4 +83,4 @@ TEST(Conservation, AuditExplainsTheEnergyOfFrictionlessInelasticImpact) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -3,21 +3,15 @@
 
 #include "analytic/driven_loops.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 /// Positions of all bodies by id, and the motors that are held back, on every rank.
 std::vector<double> positions(const Communicator& comm, const std::string& text, int steps,
                               std::vector<GlobalId>& held) {
-  Simulation sim(comm, parse_case("catena: 1\nname: loops\n" + text, "loops.yaml", ".", {}));
-  for (int i = 0; i < steps; ++i) held = sim.step().held_drives;
-  std::vector<double> all(12, 0.0);
-  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i)
-    for (int d = 0; d < 3; ++d)
-      all[3 * static_cast<std::size_t>(sim.bodies().constants[i].id) +
-          static_cast<std::size_t>(d)] = sim.state().body[i].pose.p[d];
-  comm.sum(all);
-  return all;
+  const auto sim = simulate(comm, text);
+  for (int i = 0; i < steps; ++i) held = sim->step().held_drives;
+  return positions_by_id(*sim);
 }
 
 TEST(DrivenLoopRanks, MoveAlikeOnAnyNumberOfThem) {
@@ -37,4 +31,4 @@ TEST(DrivenLoopRanks, MoveAlikeOnAnyNumberOfThem) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "analytic/driven_loops.hpp"
 #include "catena/base/error.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr Loop kLoops[] = {{"four-bar", four_bar},
@@ -128,4 +128,4 @@ TEST(DrivenLoop, TwoMotorsThatDisagreeLaterLeaveItClosed) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -5,7 +5,7 @@
 
 #include "analytic/rods.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 /// Sizes and masses of a mechanism.
 struct Scale {
@@ -33,8 +33,7 @@ class Prisms {
         "  - {name: " + name + ", mass: " + text_of(m) + ", inertia: " +
         text_of(Vec3(m / 6.0 * w * w, m / 12.0 * (w * w + l * l), m / 12.0 * (w * w + l * l))) +
         ", position: " + text_of(Vec3(0.5 * s_.length * (turn_ * (from + to)))) +
-        ", orientation: {quaternion: [" + text_of(q.w()) + ", " + text_of(q.x()) + ", " +
-        text_of(q.y()) + ", " + text_of(q.z()) + "]}}\n";
+        ", orientation: " + text_of(q) + "}\n";
   }
   void joint(const std::string& type, const std::string& a, const std::string& b, const Vec3& at,
              const Vec3& axis, const std::string& keys = "") {
@@ -123,4 +122,4 @@ inline std::string truss(const Scale& scale, const std::string& motor,
   return p.yaml();
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

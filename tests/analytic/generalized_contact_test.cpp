@@ -9,33 +9,22 @@
 #include "support/hand_problems.hpp"
 #include "support/method_under_test.hpp"
 #include "support/reference.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
-using test::Scene;
-using test::Solved;
-
 Solved solve(const ConstraintProblem& problem, std::vector<double> guess = {}) {
-  SolverSettings settings;
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = 1e-13;
-  settings.stop.max_iterations = 10000;
+  GaussSeidelSettings settings;
+  settings.stop = stop_at(Metric::natural_map, 1e-13, 10000);
   settings.stop.check_interval = 1;
-  Solved s;
-  s.impulses = std::move(guess);
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = test::solver_under_test(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
+  return solve_with(*solver_under_test(settings), problem, std::move(guess));
 }
 
 /// What a solve may leave of a rod's impulse, N s: the exact local solve round-off, other methods
 /// what their tolerance says, times what a nearly singular contact makes of it.
 double solved_to(double amplified) {
-  return test::method_under_test() == SolverMethod::gauss_seidel ? 1e-13 : 1e-12 * amplified;
+  return method_under_test() == SolverMethod::gauss_seidel ? 1e-13 : 1e-12 * amplified;
 }
 
 /// A uniform rod (1 kg, 1 m) whose lower, left end touches the floor, `theta` above the horizontal,
@@ -97,7 +86,7 @@ Scene painleve_step(const ReferenceSeries& ref, std::size_t row, double sliding,
   Twist twist;
   twist.w = Vec3(0.0, ref.at(row, "omega"), 0.0);
   twist.v = Vec3(-sliding, 0.0, 0.0) - twist.w.cross(rod.lower_end());
-  twist.v.z() -= test::kGravity * h;
+  twist.v.z() -= kGravity * h;
   const double centrifugal =
       0.5 * rod.length * std::sin(rod.theta) * ref.at(row, "omega") * ref.at(row, "omega");
   return rod.touching(twist, h * centrifugal, ref.at(row, "mu"));
@@ -197,7 +186,7 @@ class Woodpecker {
     scene.add_dense(inverse_mass, {free[0], free[1], free[2], 0.0});
     for (std::size_t k = 0; k < 3; ++k) {
       if (offset_[k] + normal_[k].dot(middle) > 0.0) continue;
-      test::SceneBlock block;
+      SceneBlock block;
       block.kind = BlockKind::contact;
       block.bodies = {0};
       const Vec3 &n = normal_[k], &t = tangent_[k];
@@ -251,4 +240,4 @@ TEST(WoodpeckerToy, FollowsTheEventDrivenReferenceOverTwoPeriods) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

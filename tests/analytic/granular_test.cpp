@@ -7,7 +7,7 @@
 
 #include "analytic/case_runner.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -126,4 +126,4 @@ TEST(AngleOfRepose, LiesInTheBandsAndGrowsWithFriction) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace catena::testing {
+namespace catena::test {
 
 std::unique_ptr<Simulation> validation_case(const std::string& name, double h,
                                             std::vector<std::string> sets) {
@@ -63,4 +63,4 @@ void print_runs(const char* title, const std::vector<JointRun>& runs) {
   }
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

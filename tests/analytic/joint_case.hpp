@@ -9,7 +9,7 @@
 #include "analytic/case_runner.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 /// configs/validation/<name>.yaml on one rank with time step h; `sets` as --set takes them.
 std::unique_ptr<Simulation> validation_case(const std::string& name, double h,
@@ -42,4 +42,4 @@ double last_order(const std::vector<JointRun>& runs, std::size_t k);
 /// The same of any positive figure of the runs.
 double figure_order(const std::vector<JointRun>& runs, double JointRun::*figure);
 
-}  // namespace catena::testing
+}  // namespace catena::test

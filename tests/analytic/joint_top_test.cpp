@@ -7,7 +7,7 @@
 
 #include "analytic/joint_case.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -198,4 +198,4 @@ TEST(Gyroscope, KeepsItsHeightInSteadyPrecession) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

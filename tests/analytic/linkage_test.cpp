@@ -7,7 +7,7 @@
 #include "analytic/rods.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 /// Compliance that meets redundant rows: 1 mm under 1e6 N, 1e-9 rad under 1 N m.
@@ -179,9 +179,7 @@ TEST(Bricard, RigidItMovesWithoutProjection) {
 // than they can; reactions stay of the size of impacts: 48 kg stopped from 1.4 m/s within a step
 // of 1 ms is 7e4 N.
 TEST(Ring, OfHingesOnABumpHasReactionsOfTheSizeOfImpacts) {
-  const std::string text = R"(catena: 1
-name: ring
-materials: {steel: {density: 7800, friction: 0.8}}
+  const std::string text = R"(materials: {steel: {density: 7800, friction: 0.8}}
 bodies:
   - {name: floor, material: steel, shape: {plane: {}}}
   - {name: bump, material: steel, shape: {sphere: {radius: 0.05}}, position: [0.02, 0.2, 0.01], fixed: true}
@@ -191,7 +189,7 @@ generators:
             path: [[-0.15, 0, 0.1], [0.15, 0, 0.1], [0.15, 0, 0.4], [-0.15, 0, 0.4]]}
 time: {step: 1 ms, end: 0.5 s}
 )";
-  Simulation run(Communicator::self(), parse_case(text, "ring.yaml", ""));
+  Simulation run(Communicator::self(), case_of(text));
   double largest = 0.0;
 
   for (std::int64_t i = 0; i < run.n_steps(); ++i) {
@@ -215,4 +213,4 @@ TEST(Bricard, SoftJointsMoveItToo) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "analytic/joint_case.hpp"
 #include "analytic/rods.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -152,4 +152,4 @@ TEST(MassRatio, SweepsOverJointsLetTheLoadFall) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

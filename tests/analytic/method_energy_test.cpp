@@ -8,7 +8,7 @@
 
 #include "analytic/case_runner.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -151,4 +151,4 @@ TEST(MethodEnergy, ACradleKeepsItsEnergyAndMomentum) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

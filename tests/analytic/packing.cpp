@@ -8,7 +8,7 @@
 #include "catena/base/random.hpp"
 #include "catena/solvers/solver_factory.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 namespace {
 
@@ -208,4 +208,4 @@ void Packing::count_contacts(PackingMeasures& m) const {
   m.rattlers = static_cast<double>(loose) / std::max(1, loose + m.spheres);
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 
 #include "catena/stepper/semi_implicit_stepper.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 struct PackingSettings {
   int n = 2000;
@@ -64,4 +64,4 @@ class Packing {
 /// Volume of the intersection of two balls with radii R and r whose centres are d apart.
 double lens_volume(double big_radius, double small_radius, double distance);
 
-}  // namespace catena::testing
+}  // namespace catena::test

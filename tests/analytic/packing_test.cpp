@@ -15,7 +15,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 struct Band {
@@ -86,4 +86,4 @@ TEST(LensVolume, AgreesWithClosedForms) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "analytic/case_runner.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -339,4 +339,4 @@ TEST(Dominoes, FrontOfSixtyRunsOnWithItsAsymptoticSpeed) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,11 +7,7 @@
 
 #include "analytic/case_runner.hpp"
 
-namespace catena::testing {
-
-inline std::string text_of(const Vec3& v) {
-  return "[" + text_of(v[0]) + ", " + text_of(v[1]) + ", " + text_of(v[2]) + "]";
-}
+namespace catena::test {
 
 /// Bodies and joints of a case, both numbered in the order in which they were added.
 struct Rods {
@@ -83,4 +79,4 @@ inline std::string time_of(double step, const std::string& solver = "{}") {
   return "time: {step: " + text_of(step) + ", end: 100}\nsolver: " + solver + "\n";
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

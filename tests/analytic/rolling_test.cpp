@@ -6,7 +6,7 @@
 #include "analytic/case_runner.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 std::string time_and_solver(double h) {
@@ -100,4 +100,4 @@ TEST(RollingDisk, KeepsItsSteadyPrecessionWithADriftOfFirstOrder) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "support/method_under_test.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -203,8 +203,7 @@ TEST(Table, LegForcesBalanceTheLoadWithinTheirIndeterminacy) {
     std::vector<double> impulses(12);
     std::vector<double> velocities(12);
 
-    const SolveReport report =
-        test::solver_under_test(settings)->solve(problem, impulses, velocities);
+    const SolveReport report = solver_under_test(settings)->solve(problem, impulses, velocities);
 
     EXPECT_EQ(report.status, SolveStatus::converged);
     double sum = 0.0, mx = 0.0, my = 0.0;
@@ -282,4 +281,4 @@ TEST(Pile, StandsAboveAndCollapsesBelowTheFrictionThreshold) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -7,7 +7,7 @@
 #include "analytic/case_runner.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -267,4 +267,4 @@ TEST(FreeTop, KeepsAngularMomentumExactlyAndFlipsWithSecondOrder) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -9,7 +9,7 @@
 namespace catena {
 namespace {
 
-using testing::Random;
+using test::Random;
 using Pairs = std::vector<std::pair<Index, Index>>;
 
 bool empty(const Aabb& box) { return !(box.lo.array() <= box.hi.array()).all(); }

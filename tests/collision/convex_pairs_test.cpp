@@ -12,9 +12,9 @@
 namespace catena {
 namespace {
 
-using namespace testing;
+using namespace test;
 
-class ConvexPairs : public ::testing::TestWithParam<std::pair<int, int>> {
+class ConvexPairs : public testing::TestWithParam<std::pair<int, int>> {
  protected:
   ConvexPairs() {
     Random random(17);
@@ -143,7 +143,7 @@ std::vector<std::pair<int, int>> all_pairs() {
 
 constexpr std::array<const char*, 7> kNames = {"Sphere", "Capsule", "Box", "Disc",
                                                "Rock",   "BoxHull", "Rod"};
-INSTANTIATE_TEST_SUITE_P(All, ConvexPairs, ::testing::ValuesIn(all_pairs()), [](const auto& pair) {
+INSTANTIATE_TEST_SUITE_P(All, ConvexPairs, testing::ValuesIn(all_pairs()), [](const auto& pair) {
   return std::string(kNames[static_cast<std::size_t>(pair.param.first)]) +
          kNames[static_cast<std::size_t>(pair.param.second)];
 });

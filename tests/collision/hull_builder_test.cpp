@@ -13,7 +13,7 @@
 namespace catena {
 namespace {
 
-using testing::Random;
+using test::Random;
 
 /// What every hull has: corners below all planes, faces on theirs and turned outwards, each edge
 /// once in each direction, Euler's formula.

@@ -5,17 +5,17 @@
 
 #include "catena/collision/contact.hpp"
 #include "random_poses.hpp"
+#include "support/shapes.hpp"
 
 namespace catena {
 namespace {
 
-using testing::Random;
+using test::box_shape;
+using test::pose_at;
+using test::Random;
+using test::sphere_shape;
 
-Shape sphere(double radius) { return {ShapeType::sphere, {radius, 0, 0}}; }
-Shape box(const Vec3& half) { return {ShapeType::box, half}; }
 const Shape kPlane{ShapeType::plane, {0, 0, 0}};
-
-Pose at(double x, double y, double z) { return {{x, y, z}, Quat::Identity()}; }
 
 std::vector<ContactPoint> points_of(const Shape& a, const Pose& pose_a, const Shape& b,
                                     const Pose& pose_b, double margin) {
@@ -25,7 +25,8 @@ std::vector<ContactPoint> points_of(const Shape& a, const Pose& pose_a, const Sh
 }
 
 TEST(SphereOnSphere, GapNormalAndPointFollowFromTheCentres) {
-  const auto points = points_of(sphere(1.0), at(0, 0, 0), sphere(0.5), at(0, 3, 4), 4.0);
+  const auto points =
+      points_of(sphere_shape(1.0), pose_at(0, 0, 0), sphere_shape(0.5), pose_at(0, 3, 4), 4.0);
 
   ASSERT_EQ(points.size(), 1U);
   EXPECT_DOUBLE_EQ(points[0].gap, 3.5);
@@ -35,12 +36,17 @@ TEST(SphereOnSphere, GapNormalAndPointFollowFromTheCentres) {
 }
 
 TEST(SphereOnSphere, TheMarginIsNotReached) {
-  EXPECT_TRUE(points_of(sphere(1), at(0, 0, 0), sphere(1), at(2.5, 0, 0), 0.5).empty());
-  EXPECT_EQ(points_of(sphere(1), at(0, 0, 0), sphere(1), at(2.5, 0, 0), 0.5001).size(), 1U);
+  EXPECT_TRUE(points_of(sphere_shape(1), pose_at(0, 0, 0), sphere_shape(1), pose_at(2.5, 0, 0), 0.5)
+                  .empty());
+  EXPECT_EQ(
+      points_of(sphere_shape(1), pose_at(0, 0, 0), sphere_shape(1), pose_at(2.5, 0, 0), 0.5001)
+          .size(),
+      1U);
 }
 
 TEST(SphereOnSphere, CoincidentCentresArePushedApartAlongZ) {
-  const auto points = points_of(sphere(1.0), at(1, 2, 3), sphere(0.5), at(1, 2, 3), 0.0);
+  const auto points =
+      points_of(sphere_shape(1.0), pose_at(1, 2, 3), sphere_shape(0.5), pose_at(1, 2, 3), 0.0);
 
   ASSERT_EQ(points.size(), 1U);
   EXPECT_EQ(points[0].normal, Vec3(0, 0, 1));
@@ -53,7 +59,7 @@ TEST(SphereOnPlane, GapIsTheHeightAboveTheTiltedPlane) {
   const Vec3 up(std::sin(tilt), 0, std::cos(tilt));
 
   const auto points =
-      points_of(kPlane, plane, sphere(0.5), {plane.p + 0.6 * up, Quat::Identity()}, 0.2);
+      points_of(kPlane, plane, sphere_shape(0.5), {plane.p + 0.6 * up, Quat::Identity()}, 0.2);
 
   ASSERT_EQ(points.size(), 1U);
   EXPECT_NEAR(points[0].gap, 0.1, 1e-15);
@@ -62,7 +68,8 @@ TEST(SphereOnPlane, GapIsTheHeightAboveTheTiltedPlane) {
 }
 
 TEST(SphereOnPlane, BelowThePlaneItIsPushedUp) {
-  const auto points = points_of(sphere(0.5), at(0, 0, -3), kPlane, at(0, 0, 0), 0.0);
+  const auto points =
+      points_of(sphere_shape(0.5), pose_at(0, 0, -3), kPlane, pose_at(0, 0, 0), 0.0);
 
   ASSERT_EQ(points.size(), 1U);
   EXPECT_EQ(points[0].normal, Vec3(0, 0, -1));
@@ -70,11 +77,13 @@ TEST(SphereOnPlane, BelowThePlaneItIsPushedUp) {
 }
 
 TEST(SphereOnBox, TouchesFaceEdgeAndCorner) {
-  const Shape cube = box({1, 1, 1});
+  const Shape cube = box_shape({1, 1, 1});
 
-  const auto face = points_of(cube, at(0, 0, 0), sphere(0.5), at(0.3, 0.2, 1.6), 0.2);
-  const auto edge = points_of(cube, at(0, 0, 0), sphere(0.5), at(0, 1.3, 1.4), 0.2);
-  const auto corner = points_of(cube, at(0, 0, 0), sphere(0.5), at(-1.2, -1.2, -1.2), 0.2);
+  const auto face =
+      points_of(cube, pose_at(0, 0, 0), sphere_shape(0.5), pose_at(0.3, 0.2, 1.6), 0.2);
+  const auto edge = points_of(cube, pose_at(0, 0, 0), sphere_shape(0.5), pose_at(0, 1.3, 1.4), 0.2);
+  const auto corner =
+      points_of(cube, pose_at(0, 0, 0), sphere_shape(0.5), pose_at(-1.2, -1.2, -1.2), 0.2);
 
   ASSERT_EQ(face.size(), 1U);
   EXPECT_NEAR(face[0].gap, 0.1, 1e-15);
@@ -88,7 +97,8 @@ TEST(SphereOnBox, TouchesFaceEdgeAndCorner) {
 }
 
 TEST(SphereOnBox, ACentreInsideLeavesThroughTheNearestFace) {
-  const auto points = points_of(sphere(0.25), at(0.1, -0.8, 0), box({1, 1, 1}), at(0, 0, 0), 0.0);
+  const auto points = points_of(sphere_shape(0.25), pose_at(0.1, -0.8, 0), box_shape({1, 1, 1}),
+                                pose_at(0, 0, 0), 0.0);
 
   ASSERT_EQ(points.size(), 1U);
   EXPECT_EQ(points[0].normal, Vec3(0, 1, 0));  // from the sphere, which goes to -y
@@ -98,7 +108,8 @@ TEST(SphereOnBox, ACentreInsideLeavesThroughTheNearestFace) {
 }
 
 TEST(SphereOnBox, ACentreAtTheBoxCentreLeavesThroughTheFirstFace) {
-  const auto points = points_of(box({1, 1, 1}), at(0, 0, 0), sphere(0.25), at(0, 0, 0), 0.0);
+  const auto points =
+      points_of(box_shape({1, 1, 1}), pose_at(0, 0, 0), sphere_shape(0.25), pose_at(0, 0, 0), 0.0);
 
   ASSERT_EQ(points.size(), 1U);
   EXPECT_EQ(points[0].normal, Vec3(1, 0, 0));
@@ -107,8 +118,8 @@ TEST(SphereOnBox, ACentreAtTheBoxCentreLeavesThroughTheFirstFace) {
 
 TEST(BoxOnPlane, ARestingBoxStandsOnItsFourCorners) {
   for (const double height : {0.0, 1e-9, -1e-9, 5e-4}) {
-    const auto points =
-        points_of(kPlane, at(0, 0, 0), box({1, 2, 0.5}), at(3, 4, 0.5 + height), 1e-3);
+    const auto points = points_of(kPlane, pose_at(0, 0, 0), box_shape({1, 2, 0.5}),
+                                  pose_at(3, 4, 0.5 + height), 1e-3);
 
     ASSERT_EQ(points.size(), 4U);
     std::set<int> features;
@@ -124,7 +135,8 @@ TEST(BoxOnPlane, ARestingBoxStandsOnItsFourCorners) {
 }
 
 TEST(BoxOnPlane, AThinPlateWithAllCornersInTheMarginKeepsTheFourLower) {
-  const auto points = points_of(box({1, 1, 1e-3}), at(0, 0, 1e-3), kPlane, at(0, 0, 0), 0.1);
+  const auto points =
+      points_of(box_shape({1, 1, 1e-3}), pose_at(0, 0, 1e-3), kPlane, pose_at(0, 0, 0), 0.1);
 
   ASSERT_EQ(points.size(), 4U);
   for (const ContactPoint& c : points) EXPECT_NEAR(c.gap, 0.0, 1e-15);
@@ -133,7 +145,7 @@ TEST(BoxOnPlane, AThinPlateWithAllCornersInTheMarginKeepsTheFourLower) {
 TEST(BoxOnPlane, TheDeepestCornerIsAmongThePoints) {
   Random random(1);
   for (int n = 0; n < 2000; ++n) {
-    const Shape body = box(random.vector(0.05, 1.0));
+    const Shape body = box_shape(random.vector(0.05, 1.0));
     const Pose pose{random.vector(-1, 1), random.rotation()};
     const Pose plane{random.vector(-1, 1), random.rotation()};
     const Vec3 up = plane.q * Vec3::UnitZ();
@@ -160,15 +172,15 @@ TEST(BoxOnPlane, TheDeepestCornerIsAmongThePoints) {
 }
 
 TEST(Collide, PlanesAndBodiesWithoutShapeTouchNothing) {
-  EXPECT_TRUE(points_of(kPlane, at(0, 0, 0), kPlane, at(0, 0, 1), 10).empty());
-  EXPECT_TRUE(points_of({}, at(0, 0, 0), kPlane, at(0, 0, 1), 10).empty());
-  EXPECT_TRUE(points_of(sphere(1), at(0, 0, 0), {}, at(0, 0, 0), 10).empty());
+  EXPECT_TRUE(points_of(kPlane, pose_at(0, 0, 0), kPlane, pose_at(0, 0, 1), 10).empty());
+  EXPECT_TRUE(points_of({}, pose_at(0, 0, 0), kPlane, pose_at(0, 0, 1), 10).empty());
+  EXPECT_TRUE(points_of(sphere_shape(1), pose_at(0, 0, 0), {}, pose_at(0, 0, 0), 10).empty());
 }
 
 /// All pairs of shapes that can touch.
 std::vector<std::pair<Shape, Shape>> shape_pairs(Random& random) {
-  const Shape s = sphere(random.in(0.2, 1)), t = sphere(random.in(0.2, 1));
-  const Shape b = box(random.vector(0.2, 1)), c = box(random.vector(0.2, 1));
+  const Shape s = sphere_shape(random.in(0.2, 1)), t = sphere_shape(random.in(0.2, 1));
+  const Shape b = box_shape(random.vector(0.2, 1)), c = box_shape(random.vector(0.2, 1));
   return {{s, t}, {s, b}, {s, kPlane}, {b, kPlane}, {b, c}};
 }
 

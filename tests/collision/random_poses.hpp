@@ -7,7 +7,7 @@
 #include "catena/base/random.hpp"
 #include "catena/math/types.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 /// A sequence of uniform numbers.
 class Random {
@@ -32,4 +32,4 @@ class Random {
   std::uint64_t seed_, n_ = 0;
 };
 
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -12,7 +12,7 @@
 namespace catena {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 const Shape kPlane{ShapeType::plane, {0, 0, 0}};
 constexpr double kPi = std::numbers::pi;

@@ -11,7 +11,7 @@
 namespace catena {
 namespace {
 
-using namespace testing;
+using namespace test;
 
 /// A floor of n x n squares of edge `cell` about the origin, cut along either diagonal.
 Shape tessellated_floor(Geometries& all, int n, double cell, bool two_sided = false,

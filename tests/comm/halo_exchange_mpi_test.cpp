@@ -10,7 +10,7 @@ namespace catena {
 namespace {
 
 constexpr int kWidth = 6;
-constexpr int kTag = 3;
+constexpr Tag kTag = Tag::delassus_velocities, kOtherTag = Tag::delassus_forces;
 
 /// Two bodies owned per rank, places 0 and 1; ghosts of the left neighbour's second
 /// body at place 2 and of the right neighbour's first body at place 3.
@@ -102,7 +102,7 @@ TEST_F(RingOfBodies, ReversedPlanBringsGhostValuesHome) {
 
 TEST_F(RingOfBodies, TwoHalosWithDifferentTagsMayBeUnderWayAtOnce) {
   HaloExchange first(comm_, plan(), 1, kTag);
-  HaloExchange second(comm_, plan(), 1, kTag + 1);
+  HaloExchange second(comm_, plan(), 1, kOtherTag);
   std::vector<double> a{1.0, 1.0, 0.0, 0.0};
   std::vector<double> b{2.0, 2.0, 0.0, 0.0};
 

@@ -10,12 +10,6 @@
 namespace catena {
 namespace {
 
-std::vector<double> wave(Index n) {
-  std::vector<double> x(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::cos(2.0 * static_cast<double>(i));
-  return x;
-}
-
 double size_of(const std::vector<double>& x) {
   double sum = 0.0;
   for (const double e : x) sum += e * e;
@@ -33,7 +27,7 @@ void compare_with_one_rank(const test::Scene& scene, const test::Owner& owner) {
   const Communicator comm = Communicator::world();
   const test::LocalScene local = test::distribute(scene, comm, owner);
   const ConstraintProblem one = test::whole(scene);
-  const std::vector<double> x = wave(scene.n_rows());
+  const std::vector<double> x = test::wave(scene.n_rows());
   const std::vector<double> mine = test::local_rows(local, x);
   DelassusOperator op(local.problem), op_one(one);
 
@@ -107,7 +101,7 @@ TEST(DistributedDelassus, AddsForcesOfManyRanksOnOneBodyInRankOrder) {
   compare_with_one_rank(scene, test::deal(comm));
 
   const test::LocalScene local = test::distribute(scene, comm, test::deal(comm));
-  const std::vector<double> mine = test::local_rows(local, wave(scene.n_rows()));
+  const std::vector<double> mine = test::local_rows(local, test::wave(scene.n_rows()));
   std::vector<double> first(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
   std::vector<double> again(first.size());
   DelassusOperator op(local.problem);
@@ -142,7 +136,7 @@ TEST(DistributedDelassus, OfOrderedProblemsIsThatOfOneRankToTheLastBit) {
     block.q = {0.2, 0.1};
     scene.blocks.push_back(block);
   }
-  const std::vector<double> x = wave(scene.n_rows());
+  const std::vector<double> x = test::wave(scene.n_rows());
   ConstraintProblem one = test::whole(scene);
   one.ordered = true;
   std::vector<double> expected(static_cast<std::size_t>(scene.n_dofs()));
@@ -204,7 +198,7 @@ TEST(DistributedAssembledOperator, EqualsOneRank) {
       assembled_problem(test::whole(test::sphere_pile(10, 17, 0.5, 0.01, 6)));
   const ConstraintProblem part = deal_operator(one, comm);
   check_problem(part);
-  const std::vector<double> x = wave(one.n_rows());
+  const std::vector<double> x = test::wave(one.n_rows());
   std::vector<double> w1(x.size());
   DelassusOperator(one).residual_velocities({}, x, w1);
   const Index first = 3 * static_cast<Index>(comm.rank() * (one.n_rows() / 3) / comm.size());

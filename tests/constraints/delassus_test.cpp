@@ -17,7 +17,7 @@ std::vector<double> wave(std::size_t n) {
   return x;
 }
 
-class DelassusOfRandomProblems : public ::testing::TestWithParam<int> {
+class DelassusOfRandomProblems : public testing::TestWithParam<int> {
  protected:
   DelassusOfRandomProblems()
       : problem_(test::whole(test::mixed_ring(GetParam(), 11))),
@@ -81,7 +81,7 @@ TEST_P(DelassusOfRandomProblems, DiagonalBlocksAndAssembledRowsAreThoseOfDenseN)
                   1e-13 * dense_.N.norm());
 }
 
-INSTANTIATE_TEST_SUITE_P(Rings, DelassusOfRandomProblems, ::testing::Values(4, 7, 12));
+INSTANTIATE_TEST_SUITE_P(Rings, DelassusOfRandomProblems, testing::Values(4, 7, 12));
 
 TEST(Delassus, PrescribedMotionCountsInTheFreeSlips) {
   // a plane rising at 2 m/s meets a body at rest: w_n = -2

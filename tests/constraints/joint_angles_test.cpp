@@ -7,7 +7,7 @@
 namespace catena {
 namespace {
 
-using namespace joint_test;
+using namespace test;
 
 TEST(JointAngles, CountTurnsForthAndBack) {
   Random random(21);

@@ -1,13 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "joint_scene.hpp"
 
 namespace catena {
 namespace {
 
-using namespace joint_test;
+using namespace test;
 
 struct Made {
   GeneralBlocks blocks;

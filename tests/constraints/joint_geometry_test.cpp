@@ -2,12 +2,13 @@
 
 #include <cmath>
 
+#include "catena/math/rotation.hpp"
 #include "joint_scene.hpp"
 
 namespace catena {
 namespace {
 
-using namespace joint_test;
+using namespace test;
 using Row = JointGeometry::Row;
 
 struct RowsOfType {
@@ -31,8 +32,8 @@ constexpr std::array<RowsOfType, 15> kTypes = {{{JointType::fixed, 6, 0},
                                                 {JointType::spring, 1, 1},
                                                 {JointType::torsion_spring, 1, 1}}};
 
-class EveryType : public ::testing::TestWithParam<RowsOfType> {};
-INSTANTIATE_TEST_SUITE_P(Joints, EveryType, ::testing::ValuesIn(kTypes), [](const auto& tested) {
+class EveryType : public testing::TestWithParam<RowsOfType> {};
+INSTANTIATE_TEST_SUITE_P(Joints, EveryType, testing::ValuesIn(kTypes), [](const auto& tested) {
   return "type" + std::to_string(static_cast<int>(tested.param.type));
 });
 

@@ -2,14 +2,11 @@
 #pragma once
 
 #include <array>
-#include <cmath>
-#include <numbers>
 #include <random>
 
 #include "catena/constraints/joint_rows.hpp"
-#include "catena/math/rotation.hpp"
 
-namespace catena::joint_test {
+namespace catena::test {
 
 inline constexpr double kStep = 0.01;
 inline constexpr std::array<double, 2> kNoTurns = {0.0, 0.0};
@@ -19,8 +16,8 @@ class Random {
   explicit Random(unsigned seed) : engine_(seed) {}
   double number(double scale = 1.0) { return scale * (2.0 * uniform_(engine_) - 1.0); }
   Vec3 vector(double scale = 1.0) { return {number(scale), number(scale), number(scale)}; }
-  Quat rotation() { return rotation_of(vector(2.0), 1.0); }
-  Pose pose() { return {vector(2.0), rotation()}; }
+  Quat rotation();
+  Pose pose();
   Twist twist() { return {vector(), vector()}; }
 
  private:
@@ -28,53 +25,12 @@ class Random {
   std::uniform_real_distribution<double> uniform_;
 };
 
-inline Pose times(const Pose& a, const Pose& b) { return {a.p + a.q * b.p, a.q * b.q}; }
-inline Pose inverse(const Pose& a) { return {a.q.conjugate() * (-a.p), a.q.conjugate()}; }
-inline Quat turn(const Vec3& axis, double angle) { return rotation_of(axis, angle); }
+Pose times(const Pose& a, const Pose& b);
+Pose inverse(const Pose& a);
+Quat turn(const Vec3& axis, double angle);
 
 /// Frame B in frame A so that the joint holds, at its coordinates `x`.
-inline Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
-  const Vec3 z = Vec3::UnitZ();
-  switch (joint.type) {
-    case JointType::fixed:
-      return {};
-    case JointType::spherical:
-      return {Vec3::Zero(), rotation_of(Vec3(x[0], x[1], x[2]), 1.0)};
-    case JointType::revolute:
-      return {Vec3::Zero(), turn(z, x[0])};
-    case JointType::prismatic:
-      return {x[0] * z, Quat::Identity()};
-    case JointType::cylindrical:
-      return {x[0] * z, turn(z, x[1])};
-    case JointType::universal: {
-      // x_B = z_A, z_B = x_A, then about z_A and about z_B
-      Mat3 start;
-      start.col(0) = Vec3::UnitZ();
-      start.col(1) = -Vec3::UnitY();
-      start.col(2) = Vec3::UnitX();
-      return {Vec3::Zero(), turn(z, x[0]) * Quat(start) * turn(z, x[1])};
-    }
-    case JointType::planar:
-      return {Vec3(x[0], x[1], 0.0), turn(z, x[2])};
-    case JointType::point_on_line:
-      return {x[0] * z, rotation_of(Vec3(x[1], x[2], 0.3), 1.0)};
-    case JointType::distance:
-    case JointType::rope:
-    case JointType::spring:
-      return {joint.length * Vec3(x[0], x[1], x[2]).normalized(), turn(Vec3::UnitX(), x[0])};
-    case JointType::torsion_spring:
-      return {Vec3(x[1], x[2], 0.2), turn(z, x[0])};
-    case JointType::rolling: {
-      // axle tilted by x[1] out of the plane
-      const Quat q = turn(z, x[0]) * turn(Vec3::UnitX(), 0.5 * std::numbers::pi - x[1]);
-      return {Vec3(x[2], x[0], joint.length * std::cos(x[1])), q};
-    }
-    case JointType::knife_edge:
-    case JointType::gear:
-      break;
-  }
-  return {Vec3(x[0], x[1], x[2]), rotation_of(Vec3(x[2], x[0], x[1]), 1.0)};
-}
+Pose held(const JointConstants& joint, const std::array<double, 3>& x);
 
 /// A joint between two moving bodies, and their poses.
 struct Scene {
@@ -82,42 +38,15 @@ struct Scene {
   JointPoses at;
   Model model;
 
-  JointGeometry geometry(const std::array<double, 2>& angle = kNoTurns) const {
-    return joint_geometry(joint, at, angle, model);
-  }
+  JointGeometry geometry(const std::array<double, 2>& angle = kNoTurns) const;
 };
 
 /// Every coordinate has a motor, so that they are all evaluated.
-inline Scene scene_of(JointType type, Random& random, const std::array<double, 3>& x) {
-  Scene s;
-  s.joint.id = 7;
-  s.joint.type = type;
-  s.joint.body = {10, 20, kNoBody};
-  s.joint.length = 0.8;
-  s.joint.stiffness = 50.0;
-  s.joint.damping = 2.0;
-  for (JointAxis& axis : s.joint.axis) axis.motor = MotorKind::velocity;
-  for (Pose& frame : s.joint.frame) frame = {random.vector(0.5), random.rotation()};
-  s.at.pose[0] = random.pose();
-  for (Twist& twist : s.at.twist) twist = random.twist();
-  s.at.twist[2] = {};
-  const Pose frame_b = times(times(s.at.pose[0], s.joint.frame[0]), held(s.joint, x));
-  s.at.pose[1] = times(frame_b, inverse(s.joint.frame[1]));
-  return s;
-}
+Scene scene_of(JointType type, Random& random, const std::array<double, 3>& x);
 
 /// The bodies moved: along velocity k of body j for `t`.
-inline JointPoses moved(JointPoses at, std::size_t j, int k, double t) {
-  if (k < 3) {
-    at.pose[j].p[k] += t;
-  } else {
-    at.pose[j].q = rotation_of(Vec3::Unit(k - 3), t) * at.pose[j].q;
-  }
-  return at;
-}
+JointPoses moved(JointPoses at, std::size_t j, int k, double t);
 
-inline double dot(const JointGeometry::Row& row, const Twist& twist) {
-  return Vec3(row[0], row[1], row[2]).dot(twist.v) + Vec3(row[3], row[4], row[5]).dot(twist.w);
-}
+double dot(const JointGeometry::Row& row, const Twist& twist);
 
-}  // namespace catena::joint_test
+}  // namespace catena::test

@@ -8,7 +8,7 @@
 
 #include "analytic/case_runner.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 
 inline std::unique_ptr<Simulation> example(const std::string& name,
                                            const std::vector<std::string>& sets = {}) {
@@ -27,4 +27,4 @@ inline const BodyMotionState& named(const Simulation& sim, const std::string& na
   return body_of(sim, id_of(sim, name));
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

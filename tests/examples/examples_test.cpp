@@ -9,7 +9,7 @@
 
 #include "examples/example_runs.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -333,4 +333,4 @@ TEST(WheelOnSoil, SinksInRollsOnAndIsBraked) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

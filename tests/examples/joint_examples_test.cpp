@@ -8,7 +8,7 @@
 
 #include "examples/example_runs.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -172,4 +172,4 @@ TEST(Track, ClimbsOverBoxesByFrictionOfItsSprocket) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -10,7 +10,7 @@
 #include "examples/example_runs.hpp"
 #include "support/reference.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -174,4 +174,4 @@ TEST(ChainRelease, ItsFreePartFallsLevelWhileTheBendRunsDownFromTheAnchor) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -6,7 +6,7 @@
 
 #include "examples/example_runs.hpp"
 
-namespace catena::testing {
+namespace catena::test {
 namespace {
 
 constexpr double kG = 9.81;
@@ -150,4 +150,4 @@ TEST(Trials, RollingFrictionSlowsTheHeapDown) {
 }
 
 }  // namespace
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -9,6 +9,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -19,13 +20,12 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr GlobalId kSpoilt = 38;
 
 CaseSettings touching_spheres() {
-  return parse_case(
-      "catena: 1\nname: test\nmaterials: {m: {friction: 0.5}}\n"
+  return test::case_of(
+      "materials: {m: {friction: 0.5}}\n"
       "bodies: [{name: floor, material: m, shape: {plane: {}}}]\n"
       "generators: [{lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, "
       "count: [4, 4, 4], spacing: 0.1999, origin: [0, 0, 0.1]}}]\n"
-      "time: {step: 2 ms, end: 1}\n",
-      "test.yaml", ".");
+      "time: {step: 2 ms, end: 1}\n");
 }
 
 using Spoil = void (*)(BodyMotionState&);
@@ -41,7 +41,7 @@ std::string message_of(const Spoil spoil) {
   state.subdomain.assign(bodies.constants.size(), 0);
   migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
   SemiImplicitStepper stepper(comm, model, {settings.time.stepper, settings.time.step, true},
-                              make_solver(settings.solver));
+                              make_gauss_seidel(settings.solver.gauss_seidel));
   stepper.step(bodies, state);  // a sound one first: there are impulses to start from
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     if (bodies.constants[i].id == kSpoilt) spoil(state.body[i]);

@@ -1,6 +1,5 @@
 // Checkpoints: what was written comes back on any number of ranks, and what was damaged does not.
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <array>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "catena/io/checkpoint.hpp"
 #include "catena/partition/state_hash.hpp"
 #include "io/hdf5/file.hpp"
+#include "support/first_ranks.hpp"
 
 namespace catena {
 namespace {
@@ -197,24 +197,12 @@ TEST(Checkpoint, TheSameStateTwiceGivesTheSameBytes) {
   EXPECT_TRUE(bytes_a == bytes_b);
 }
 
-/// The first `n` ranks of all.
-std::optional<Communicator> first_ranks(int n) {
-  const Communicator world = Communicator::world();
-  MPI_Comm some = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_Comm_f2c(world.fortran_handle()), world.rank() < n ? 0 : MPI_UNDEFINED,
-                 world.rank(), &some);
-  if (some == MPI_COMM_NULL) return std::nullopt;
-  Communicator comm = Communicator::from_fortran(MPI_Comm_c2f(some));
-  MPI_Comm_free(&some);
-  return comm;
-}
-
 TEST(Checkpoint, IsReadWholeByAnyNumberOfRanks) {
   const Communicator world = Communicator::world();
   for (int writers = 1; writers <= world.size(); ++writers) {
     const std::string path = file_name("pairs", world.size());
     std::uint64_t hash = 0;
-    if (const auto comm = first_ranks(writers)) {
+    if (const auto comm = test::first_ranks(writers)) {
       const Scene scene(*comm);
       write_checkpoint(*comm, path, scene.notes, scene.bodies, scene.state);
       hash = hash_of(*comm, scene.bodies, scene.state);
@@ -222,7 +210,7 @@ TEST(Checkpoint, IsReadWholeByAnyNumberOfRanks) {
     const std::array<std::int64_t, 1> own = {static_cast<std::int64_t>(hash)};
     hash = static_cast<std::uint64_t>(world.all_gather(own)[0]);  // more ranks may read
     for (int readers = 1; readers <= world.size(); ++readers) {
-      if (const auto comm = first_ranks(readers)) {
+      if (const auto comm = test::first_ranks(readers)) {
         const Checkpoint back = read_checkpoint(*comm, path);
         EXPECT_EQ(hash_of(*comm, back.bodies, back.state), hash) << writers << " " << readers;
         // an equal share each

@@ -189,9 +189,9 @@ TEST_P(WriteFclib, SolutionsStandInTheFilesOrder) {
   for (const hdf5::File* file : {&dumped, &solved}) {
     const std::vector<double> r = file->read_doubles("/solution/r");
     const std::vector<double> u = file->read_doubles("/solution/u");
-    ASSERT_EQ(r.size(), 3 * rows.contacts.size());
-    ASSERT_EQ(u.size(), r.size());
-    for (std::size_t c = 0; c < rows.contacts.size(); ++c)
+    EXPECT_EQ(r.size(), 3 * rows.contacts.size());
+    EXPECT_EQ(u.size(), r.size());
+    for (std::size_t c = 0; 3 * c < std::min(r.size(), u.size()); ++c)
       for (std::size_t i = 0; i < std::min<std::size_t>(rows.contacts[c].size(), 3); ++i) {
         const auto row = static_cast<std::size_t>(rows.contacts[c][i]);
         EXPECT_EQ(r[3 * c + i], scene_lambda[row]);
@@ -208,9 +208,10 @@ TEST_P(WriteFclib, SolutionsStandInTheFilesOrder) {
   }
   const std::vector<double> v = dumped.read_doubles("/solution/v");
   const std::vector<double> v_solved = solved.read_doubles("/solution/v");
-  ASSERT_EQ(v.size(), v_solved.size());
-  ASSERT_EQ(static_cast<std::int64_t>(v.size()), info.n_velocities);
-  for (std::size_t i = 0; i < v.size(); ++i) EXPECT_NEAR(v[i], v_solved[i], 1e-12 * scale);
+  EXPECT_EQ(v.size(), v_solved.size());
+  EXPECT_EQ(static_cast<std::int64_t>(v.size()), info.n_velocities);
+  for (std::size_t i = 0; i < std::min(v.size(), v_solved.size()); ++i)
+    EXPECT_NEAR(v[i], v_solved[i], 1e-12 * scale);
 }
 
 TEST(WriteFclibExtras, CouplesAndCohesionAreReadBackExactly) {

@@ -112,7 +112,8 @@ void turn_bit_of(const std::string& path, double number) {
   const std::string bytes((std::istreambuf_iterator<char>(file)), {});
   const auto* words = reinterpret_cast<const char*>(&number);
   const std::size_t at = bytes.find(std::string(words, sizeof number));
-  ASSERT_NE(at, std::string::npos);
+  EXPECT_NE(at, std::string::npos);
+  if (at == std::string::npos) return;
   file.seekp(static_cast<std::streamoff>(at));
   file.put(static_cast<char>(bytes[at] ^ 1));
 }

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <random>
 
 #include "catena/math/cone.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena {
 namespace {
@@ -35,7 +35,7 @@ class Draw {
     DiscProblem p;
     p.d = 0.5 * (d + d.transpose());
     p.inverse = p.d.inverse();
-    p.largest = Eigen::SelfAdjointEigenSolver<Mat6>(p.d).eigenvalues().maxCoeff();
+    p.largest = test::symmetric_eigenvalues(p.d).maxCoeff();
     return p;
   }
 

@@ -8,10 +8,10 @@
 #include <random>
 #include <vector>
 
+#include "catena/math/types.hpp"
+
 namespace catena {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double exact_sum(const std::vector<double>& terms) {
   Sum sum(true);

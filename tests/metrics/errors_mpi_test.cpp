@@ -11,12 +11,6 @@
 namespace catena {
 namespace {
 
-std::vector<double> wave(Index n) {
-  std::vector<double> x(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::cos(2.0 * static_cast<double>(i));
-  return x;
-}
-
 Errors errors_of(const test::Scene& scene, const test::Owner& owner, const std::vector<double>& x) {
   const test::LocalScene local = test::distribute(scene, Communicator::world(), owner);
   DelassusOperator op(local.problem);
@@ -30,7 +24,7 @@ Errors errors_on_one_rank(const test::Scene& scene, const std::vector<double>& x
 }
 
 void compare(const test::Scene& scene, const test::Owner& owner) {
-  const std::vector<double> x = wave(scene.n_rows());
+  const std::vector<double> x = test::wave(scene.n_rows());
   const Errors many = errors_of(scene, owner, x);
   const Errors one = errors_on_one_rank(scene, x);
   const Errors again = errors_of(scene, owner, x);
@@ -78,7 +72,7 @@ TEST(DistributedErrors, OfBlocksAddUpToThatOfAll) {
   for (const test::Scene& scene :
        {test::with_couples(test::sphere_pile(20, 40, 0.5, 0.01, 3), 0.1, 0.05, 0.2),
         test::mixed_ring(13, 4)}) {
-    const std::vector<double> x = wave(scene.n_rows());
+    const std::vector<double> x = test::wave(scene.n_rows());
     const test::LocalScene local = test::distribute(scene, comm, test::deal(comm));
     DelassusOperator op(local.problem);
     ErrorEvaluator evaluator(local.problem, op);
@@ -103,7 +97,7 @@ TEST(DistributedErrors, OfBlocksAddUpToThatOfAll) {
 TEST(DistributedErrors, AreNanOnEveryRankIfOneImpulseOnOneRankIs) {
   const Communicator comm = Communicator::world();
   const test::Scene scene = test::sphere_pile(20, 40, 0.5, 0.01, 3);
-  std::vector<double> x = wave(scene.n_rows());
+  std::vector<double> x = test::wave(scene.n_rows());
   x[7] = std::numeric_limits<double>::quiet_NaN();
   const Errors e = errors_of(scene, test::slabs(comm, scene), x);
   for (std::size_t m = 0; m < kMetricNames.size(); ++m)

@@ -13,6 +13,7 @@
 #include "catena/partition/plan.hpp"
 #include "catena/partition/state_hash.hpp"
 #include "partition/lattice_scene.hpp"
+#include "support/all_ranks.hpp"
 
 namespace catena {
 namespace {
@@ -233,7 +234,7 @@ void expect_halo_both_ways(const Communicator& comm, const Scene& scene, const C
   };
   std::vector<double> values(static_cast<std::size_t>(local.size()), -1.0);
   for (Index i = 0; i < local.n_owned; ++i) values[static_cast<std::size_t>(i)] = id_of(i);
-  HaloExchange there(comm, set.ghosts, 1, 11);
+  HaloExchange there(comm, set.ghosts, 1, Tag::delassus_velocities);
   there.begin(values);
   there.end(values);
   std::vector<double> back(values.size(), -1.0);
@@ -243,7 +244,7 @@ void expect_halo_both_ways(const Communicator& comm, const Scene& scene, const C
     EXPECT_EQ(values[k], dynamic ? id_of(i) : -1.0);
     back[k] = values[k];
   }
-  HaloExchange home(comm, set.ghosts.reversed(), 1, 12);
+  HaloExchange home(comm, set.ghosts.reversed(), 1, Tag::delassus_forces);
   home.begin(back);
   home.end(back);
   std::set<Index> heard;
@@ -267,9 +268,7 @@ using Pairs = std::multiset<std::pair<GlobalId, GlobalId>>;
 Pairs all_contacts(const Communicator& comm, const ContactSet& set) {
   std::vector<GlobalId> own;
   for (const Contact& c : set.contacts) own.insert(own.end(), {c.key.a, c.key.b});
-  const auto bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<GlobalId> all(bytes.size() / sizeof(GlobalId));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  const std::vector<GlobalId> all = test::all_of(comm, own);
   Pairs pairs;
   for (std::size_t i = 0; i < all.size(); i += 2) pairs.emplace(all[i], all[i + 1]);
   return pairs;

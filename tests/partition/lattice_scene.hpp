@@ -14,6 +14,7 @@
 
 #include "catena/base/random.hpp"
 #include "catena/partition/balance.hpp"
+#include "support/all_ranks.hpp"
 
 namespace catena::test {
 
@@ -93,10 +94,7 @@ inline std::map<GlobalId, std::int64_t> gather_by_id(const Communicator& comm, c
     own.push_back(bodies.constants[i].id);
     own.push_back(values[i]);
   }
-  const auto* first = reinterpret_cast<const std::byte*>(own.data());
-  const auto bytes = comm.all_gather_bytes({first, own.size() * sizeof(std::int64_t)});
-  std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  const std::vector<std::int64_t> all = all_of(comm, own);
   std::map<GlobalId, std::int64_t> result;
   for (std::size_t i = 0; i < all.size(); i += 2) result[all[i]] = all[i + 1];
   return result;

@@ -6,7 +6,7 @@
 
 #include "partition/graph/cell_graph.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 namespace {
 
 /// Where the k-th joint of a path of n vertices stands: numbers all over the place.
@@ -72,4 +72,4 @@ TEST(PathParts, BranchesAndShortPathsAreLeftToOthers) {
 }
 
 }  // namespace
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "catena/io/fclib.hpp"
-#include "catena/solvers/solver_factory.hpp"
+#include "support/fclib_problem.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -36,18 +36,10 @@ std::vector<Baseline> read_baseline() {
 }
 
 SolveReport solve(const std::string& name, double tolerance, int max_sweeps) {
-  FclibInfo info;
-  const ConstraintProblem problem = read_fclib(
-      Communicator::self(), std::string(CATENA_TEST_DATA) + "/fclib/" + name + ".hdf5", info);
-  SolverSettings settings;
-  settings.stop.metric = Metric::siconos;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = tolerance;
-  settings.stop.max_iterations = max_sweeps;
+  GaussSeidelSettings settings;
+  settings.stop = test::stop_at(Metric::siconos, tolerance, max_sweeps);
   settings.stop.check_interval = 1;
-  std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()));
-  std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  return make_solver(settings)->solve(problem, impulses, velocities);
+  return test::solve(test::fclib_problem(name + ".hdf5"), settings).report;
 }
 
 TEST(FclibProblems, GaussSeidelNeedsAtMostHalfAsManySweepsMoreThanSiconosNsgs) {

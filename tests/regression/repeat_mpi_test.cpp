@@ -22,7 +22,7 @@ std::set<GlobalId> owned(const Simulation& sim) {
 
 Trace trace_of(const std::string& yaml, int steps) {
   const Communicator comm = Communicator::world();
-  const auto sim = test::simulate_on(comm, yaml);
+  const auto sim = test::simulate(comm, yaml);
   Trace trace;
   for (int i = 0; i < steps; ++i) {
     const std::set<GlobalId> before = owned(*sim);

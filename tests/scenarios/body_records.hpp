@@ -8,6 +8,7 @@
 
 #include "catena/comm/communicator.hpp"
 #include "catena/model/model.hpp"
+#include "support/all_ranks.hpp"
 
 namespace catena::test {
 
@@ -17,10 +18,7 @@ inline std::vector<BodyRecord> gathered(const Communicator& comm, const Bodies& 
   std::vector<BodyRecord> own;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i)
     own.push_back({bodies.constants[i], state.body[i]});
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<BodyRecord> all(bytes.size() / sizeof(BodyRecord));
-  std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
-  return all;
+  return all_of(comm, own);
 }
 
 }  // namespace catena::test

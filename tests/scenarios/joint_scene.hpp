@@ -9,6 +9,7 @@
 #include "catena/io/yaml_settings.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "scenarios/body_records.hpp"
+#include "support/all_ranks.hpp"
 
 namespace catena::test {
 
@@ -36,8 +37,8 @@ struct JointScene {
     State state;
     generate_bodies(scene, comm, model, own, state);
     bodies = gathered(comm, own, state);
-    joints = all_of<JointConstants>(comm, own.joints);
-    states = all_of<JointState>(comm, state.joints);
+    joints = all_of(comm, own.joints);
+    states = all_of(comm, state.joints);
     for (const JointConstants& joint : own.joints) {
       const bool dynamic_b = joint.body[1] != kNoBody && body(joint.body[1]) != nullptr &&
                              body(joint.body[1])->constants.kind == BodyKind::dynamic;
@@ -47,14 +48,6 @@ struct JointScene {
       homeless += owned ? 0 : 1;
     }
     homeless = static_cast<int>(comm.sum(std::int64_t{homeless}));
-  }
-
-  template <class T>
-  static std::vector<T> all_of(const Communicator& comm, const std::vector<T>& own) {
-    const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-    std::vector<T> all(bytes.size() / sizeof(T));
-    std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(all)).begin());
-    return all;
   }
 
   const BodyRecord* body(GlobalId id) const {

@@ -10,6 +10,7 @@
 #include "catena/scenarios/scene.hpp"
 #include "io/hdf5/file.hpp"
 #include "scenarios/body_records.hpp"
+#include "support/all_ranks.hpp"
 
 namespace catena {
 namespace {
@@ -150,7 +151,7 @@ TEST_F(SnapshotTable, DynamicBodiesStartAsTheSnapshotHoldsThemOnAnyNumberOfRanks
   const std::vector<BodyRecord> all = gathered(comm_, bodies, state);
   EXPECT_EQ(total_bodies(model), static_cast<GlobalId>(1 + expected.size()));
   EXPECT_LE(bodies.constants.size(), all.size() / static_cast<std::size_t>(comm_.size()) + 1);
-  ASSERT_EQ(all.size(), 1 + expected.size());
+  if (!test::all_ranks_have(comm_, all.size(), 1 + expected.size())) return;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const BodyRecord& from = expected[i];
     const BodyRecord& to = all[i + 1];

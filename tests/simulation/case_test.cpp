@@ -10,9 +10,12 @@
 #include "catena/base/error.hpp"
 #include "catena/simulation/manual.hpp"
 #include "simulation/diagnosis/solve_again.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
+
+using test::whole_case;
 
 constexpr const char* kCase = R"(catena: 1
 name: settled-spheres
@@ -49,14 +52,10 @@ output: {snapshot_interval: .inf, contacts: false}
 seed: 3
 )";
 
-CaseSettings parse(const std::string& text, const std::vector<std::string>& set = {}) {
-  return parse_case(text, "case.yaml", "/data", set);
-}
-
 /// Text of the error that --set gives.
 std::string set_error(const std::string& assignment) {
   try {
-    parse(kCase, {assignment});
+    whole_case(kCase, {assignment});
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ExitCode::bad_input);
     return e.what();
@@ -65,7 +64,7 @@ std::string set_error(const std::string& assignment) {
 }
 
 TEST(Case, ReadsValuesInSi) {
-  const CaseSettings s = parse(kCase);
+  const CaseSettings s = whole_case(kCase);
 
   EXPECT_EQ(s.name, "settled-spheres");
   ASSERT_EQ(s.materials.size(), 2U);
@@ -95,7 +94,7 @@ TEST(Case, ReadsValuesInSi) {
 }
 
 TEST(Case, AbsentKeysKeepTheirDefaults) {
-  const CaseSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
+  const CaseSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
 
   EXPECT_EQ(s.gravity, Vec3(0, 0, -9.81));
   EXPECT_EQ(s.solver.stop.max_iterations, kUsualIterations);
@@ -107,16 +106,16 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
   for (const std::string& text :
        {std::string(kCase),
         std::string("catena: 1\nname: \"1 a: #x\"\ntime: {step: 0.1, end: 3}\n")}) {
-    const std::string printed = print_case(parse(text));
-    EXPECT_EQ(print_case(parse(printed)), printed) << printed;
+    const std::string printed = print_case(whole_case(text));
+    EXPECT_EQ(print_case(whole_case(printed)), printed) << printed;
   }
-  const CaseSettings again = parse(print_case(parse(kCase)));
-  EXPECT_EQ(again.bodies[0].orientation.angle, parse(kCase).bodies[0].orientation.angle);
-  EXPECT_EQ(std::get<TableSettings>(again.generators[3].kind).file, "/data/bodies.csv");
+  const CaseSettings again = whole_case(print_case(whole_case(kCase)));
+  EXPECT_EQ(again.bodies[0].orientation.angle, whole_case(kCase).bodies[0].orientation.angle);
+  EXPECT_EQ(again.generators[3].table.file, "/data/bodies.csv");
 }
 
 TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {
-  SolverSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
+  SolverSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
 
   EXPECT_EQ(s.stop_rule().max_iterations, 200);
   s.method = SolverMethod::automatic;
@@ -126,7 +125,7 @@ TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {
 }
 
 TEST(Case, AStepIsSolvedAgainWithAsManyIterationsAsInTheRun) {
-  const CaseSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
+  const CaseSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
 
   const std::string command = solve_again("step.hdf5", s.solver);
 
@@ -134,7 +133,7 @@ TEST(Case, AStepIsSolvedAgainWithAsManyIterationsAsInTheRun) {
 }
 
 TEST(Case, SetOverridesByPathIndexAndName) {
-  const CaseSettings s = parse(
+  const CaseSettings s = whole_case(
       kCase, {"solver.max_iterations=10", "bodies.arm.mass=5 kg", "bodies.0.position=[1, 2, 3]",
               "generators.grains.count=[8,8,8]", "generators.1.lattice.seed=9",
               "materials.glass.friction=0.25", "output.series_steps=4", "solver.max_iterations=11",
@@ -182,7 +181,7 @@ TEST(Case, SetNamesItselfInErrors) {
 }
 
 TEST(Case, AliasesStandForWhatTheyName) {
-  const CaseSettings s = parse(
+  const CaseSettings s = whole_case(
       "catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\nmaterials: {m: &m {density: 5}, n: *m}\n");
 
   EXPECT_DOUBLE_EQ(s.materials[1].density, 5.0);

@@ -8,14 +8,12 @@
 
 #include "simulation/diagnosis/contradiction.hpp"
 #include "simulation/diagnosis/post_mortem.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
 
-std::unique_ptr<Simulation> simulate(const Communicator& comm, const std::string& yaml) {
-  return std::make_unique<Simulation>(
-      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
-}
+using test::simulate;
 
 bool has_missed(const Simulation& sim) {
   const SolveStatus status = sim.stepper().report().solve.status;

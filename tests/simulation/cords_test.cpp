@@ -5,15 +5,13 @@
 #include <cmath>
 #include <limits>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
 
 CaseSettings scene(const std::string& yaml) {
-  return parse_case(
-      "catena: 1\nname: cords\nmaterials: {m: {density: 1000, friction: 0.5}}\n" + yaml,
-      "cords.yaml", ".", {});
+  return test::case_of("materials: {m: {density: 1000, friction: 0.5}}\n" + yaml);
 }
 
 /// A ball of 1 kg that hangs at the origin's height on a point of the world 0.5 m above it.
@@ -130,13 +128,13 @@ TEST(Rope, IsNotForTheStepperNatural) {
   CaseSettings settings = hanging("type: rope");
   EXPECT_THROW(
       {
-        Simulation sim(Communicator::self(),
-                       parse_case("catena: 1\nname: cords\nmaterials: {m: {density: 1000}}\n"
-                                  "bodies: [{name: ball, material: m, shape: {sphere: {radius: "
-                                  "0.05}}, position: [0, 0, 0]}]\njoints: [{name: cord, between: "
-                                  "[world, ball], at: [[0, 0, 0.5], [0, 0, 0]], type: rope}]\n"
-                                  "time: {step: 1 ms, end: 2 s, stepper: natural}\n",
-                                  "cords.yaml", ".", {}));
+        Simulation sim(
+            Communicator::self(),
+            test::case_of("materials: {m: {density: 1000}}\n"
+                          "bodies: [{name: ball, material: m, shape: {sphere: {radius: "
+                          "0.05}}, position: [0, 0, 0]}]\njoints: [{name: cord, between: "
+                          "[world, ball], at: [[0, 0, 0.5], [0, 0, 0]], type: rope}]\n"
+                          "time: {step: 1 ms, end: 2 s, stepper: natural}\n"));
         sim.step();
       },
       Error);

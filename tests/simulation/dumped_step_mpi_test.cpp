@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "catena/io/fclib.hpp"
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -60,8 +60,7 @@ struct Dump {
 /// Collective. Some steps of the scene, the last one dumped.
 Dump dump_of(const Communicator& comm, const std::string& scene, const std::string& method,
              const std::string& name) {
-  CaseSettings settings =
-      parse_case("catena: 1\nname: test\n" + scene, "test.yaml", ".", {"solver.method=" + method});
+  CaseSettings settings = test::case_of(scene, {"solver.method=" + method});
   Simulation sim(comm, settings);
   for (int step = 0; step < 12; ++step) sim.step();
   Dump dump;

@@ -1,21 +1,20 @@
 // Scenes with too few bodies for their ranks are told so; those with enough, and one rank, are not.
 #include <gtest/gtest.h>
 
-#include "catena/simulation/simulation.hpp"
 #include "catena/simulation/start_check.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
 
 CaseSettings case_of(const std::string& generators, const std::string& end = "1") {
-  return parse_case(
-      "catena: 1\nname: test\nmaterials: {m: {density: 1000, friction: 0.5}}\n"
+  return test::case_of(
+      "materials: {m: {density: 1000, friction: 0.5}}\n"
       "bodies:\n  - {name: floor, material: m, shape: {plane: {}}}\n"
       "  - {name: post, material: m, shape: {sphere: {radius: 0.1}}, position: [9, 9, 9],"
       " fixed: true}\n"
       "generators:\n" +
-          generators + "time: {step: 1 ms, end: " + end + "}\n",
-      "test.yaml", ".");
+      generators + "time: {step: 1 ms, end: " + end + "}\n");
 }
 
 constexpr const char* kNine =

@@ -7,12 +7,15 @@
 #include <fstream>
 #include <numbers>
 
-#include "catena/base/error.hpp"
 #include "catena/scenarios/insertion.hpp"
 #include "catena/simulation/case.hpp"
+#include "support/case_text.hpp"
+#include "support/error_of.hpp"
 
 namespace catena {
 namespace {
+
+using test::whole_case;
 
 constexpr const char* kCase = R"(catena: 1
 name: flow
@@ -43,24 +46,17 @@ outflow:
 time: {step: 1 ms, end: 1}
 )";
 
-CaseSettings parse(const std::vector<std::string>& set = {}, const std::string& text = kCase) {
-  return parse_case(text, "case.yaml", "/data", set);
-}
-
 /// Message of the Error that parsing or the making of model and insertions throws.
 std::string error_of(const std::vector<std::string>& set) {
-  try {
-    const CaseSettings settings = parse(set);
+  return test::error_of([&] {
+    const CaseSettings settings = whole_case(kCase, set);
     const Model model = make_model(settings, Communicator::self());
     make_insertions(settings, Communicator::self(), model);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+  });
 }
 
 TEST(FlowCase, ReadsMotionsInsertionsOutflowAndPeriods) {
-  const CaseSettings s = parse();
+  const CaseSettings s = whole_case(kCase);
 
   const Motion& motion = s.bodies[0].motion;
   EXPECT_FALSE(motion.about_origin);
@@ -92,8 +88,8 @@ TEST(FlowCase, ReadsMotionsInsertionsOutflowAndPeriods) {
 }
 
 TEST(FlowCase, PrintedCaseReadsBackToTheSamePrint) {
-  const std::string printed = print_case(parse());
-  EXPECT_EQ(print_case(parse({}, printed)), printed) << printed;
+  const std::string printed = print_case(whole_case(kCase));
+  EXPECT_EQ(print_case(whole_case(printed)), printed) << printed;
   EXPECT_NE(printed.find("angle_amplitude"), std::string::npos);
   EXPECT_NE(printed.find("number_rate"), std::string::npos);
 }
@@ -138,12 +134,7 @@ TEST(FlowCase, SaysWhatIsWrong) {
   const auto without = [](const std::string& what) {
     std::string text = kCase;
     text.erase(text.find(what), what.size());
-    try {
-      parse({}, text);
-    } catch (const Error& e) {
-      return std::string(e.what());
-    }
-    return std::string("no error");
+    return test::error_of([&] { whole_case(text); });
   };
   EXPECT_NE(without(", count: 1000").find("case.yaml:16:5: generators.rain.count: missing"),
             std::string::npos)
@@ -151,24 +142,20 @@ TEST(FlowCase, SaysWhatIsWrong) {
   EXPECT_NE(without("number_rate: 100, ").find("has no rate"), std::string::npos);
 }
 
-class MotionTableFile : public ::testing::Test {
+class MotionTableFile : public testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
 
   /// Reads a case with a table of this text; the motion's table.
   MotionTable read(const std::string& text) {
     std::ofstream(path_) << text;
-    const Model model = make_model(parse({"bodies.shaker.motion.table={file: " + path_ + "}"}),
-                                   Communicator::self());
+    const Model model =
+        make_model(whole_case(kCase, {"bodies.shaker.motion.table={file: " + path_ + "}"}),
+                   Communicator::self());
     return model.motions[0].table;
   }
   std::string error(const std::string& text) {
-    try {
-      read(text);
-    } catch (const Error& e) {
-      return e.what();
-    }
-    return "no error";
+    return test::error_of([&] { read(text); });
   }
 
   std::string path_ =
@@ -208,7 +195,7 @@ TEST_F(MotionTableFile, SaysWhatIsWrongAndInWhichLine) {
 }
 
 TEST(Insertion, SizesFollowTheirDistribution) {
-  const CaseSettings s = parse();
+  const CaseSettings s = whole_case(kCase);
   const Model model = make_model(s, Communicator::self());
   const std::vector<Insertion> insertions = make_insertions(s, Communicator::self(), model);
   constexpr int kDraws = 20000;
@@ -236,7 +223,7 @@ TEST(Insertion, SizesFollowTheirDistribution) {
 }
 
 TEST(Insertion, MassFollowsFromTheSize) {
-  const CaseSettings s = parse();
+  const CaseSettings s = whole_case(kCase);
   const Model model = make_model(s, Communicator::self());
   const std::vector<Insertion> insertions = make_insertions(s, Communicator::self(), model);
   for (int k = 0; k < 10; ++k) {
@@ -252,7 +239,7 @@ TEST(Insertion, MassFollowsFromTheSize) {
 }
 
 TEST(Insertion, PlacesFillTheRegionAndHoldTheBodyWhole) {
-  const CaseSettings s = parse();
+  const CaseSettings s = whole_case(kCase);
   const Model model = make_model(s, Communicator::self());
   const std::vector<Insertion> insertions = make_insertions(s, Communicator::self(), model);
   for (const Insertion& insertion : insertions) {

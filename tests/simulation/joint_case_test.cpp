@@ -5,9 +5,12 @@
 
 #include "catena/base/error.hpp"
 #include "catena/simulation/case.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
+
+using test::whole_case;
 
 constexpr const char* kCase = R"(catena: 1
 name: mechanisms
@@ -36,12 +39,8 @@ time: {step: 2 ms, end: 2 s}
 solver: {joints: {method: chain, grouping: rank, cholesky_limit: 10, projection: 1 nm}}
 )";
 
-CaseSettings parse(const std::string& text, const std::vector<std::string>& set = {}) {
-  return parse_case(text, "case.yaml", "/data", set);
-}
-
 TEST(JointCase, ReadsJointsForcesAndGenerators) {
-  const CaseSettings s = parse(kCase);
+  const CaseSettings s = whole_case(kCase);
 
   ASSERT_EQ(s.joints.size(), 3U);
   EXPECT_DOUBLE_EQ(s.joints[0].first.limits[1], M_PI / 2);
@@ -54,29 +53,29 @@ TEST(JointCase, ReadsJointsForcesAndGenerators) {
   ASSERT_EQ(s.forces.size(), 2U);
   EXPECT_EQ(s.forces[1].force, Vec3(0, 0, 1000));
   EXPECT_TRUE(s.forces[1].body_frame);
-  EXPECT_EQ(std::get<ChainSettings>(s.generators[0].kind).anchored, ChainAnchors::both);
-  EXPECT_EQ(std::get<ChainSettings>(s.generators[1].kind).path.kind, ChainPath::polyline);
-  EXPECT_EQ(std::get<ChainSettings>(s.generators[2].kind).anchored, ChainAnchors::first);
-  EXPECT_EQ(std::get<ChainSettings>(s.generators[2].kind).path.kind, ChainPath::catenary);
-  EXPECT_EQ(std::get<ChainSettings>(s.generators[3].kind).path.kind, ChainPath::curl);
-  EXPECT_EQ(std::get<NetSettings>(s.generators[4].kind).anchored, NetAnchors::edge);
-  EXPECT_EQ(s.solver.joints.method, JointMethod::chain);
-  EXPECT_EQ(s.solver.joints.grouping, ChainGrouping::rank);
-  EXPECT_EQ(s.solver.joints.cholesky_limit, 10);
-  EXPECT_DOUBLE_EQ(s.step_solve.projection, 1e-9);
-  EXPECT_TRUE(std::isnan(parse(kCase, {"solver.joints.projection=none"}).step_solve.projection));
+  EXPECT_EQ(s.generators[0].chain.anchored, ChainAnchors::both);
+  EXPECT_EQ(s.generators[1].chain.path.kind, ChainPath::polyline);
+  EXPECT_EQ(s.generators[2].chain.anchored, ChainAnchors::first);
+  EXPECT_EQ(s.generators[2].chain.path.kind, ChainPath::catenary);
+  EXPECT_EQ(s.generators[3].chain.path.kind, ChainPath::curl);
+  EXPECT_EQ(s.generators[4].net.anchored, NetAnchors::edge);
+  EXPECT_EQ(s.solver.gauss_seidel.joints.method, JointMethod::chain);
+  EXPECT_EQ(s.solver.gauss_seidel.joints.grouping, ChainGrouping::rank);
+  EXPECT_EQ(s.solver.gauss_seidel.joints.cholesky_limit, 10);
+  EXPECT_DOUBLE_EQ(s.solver.projection, 1e-9);
+  EXPECT_TRUE(std::isnan(whole_case(kCase, {"solver.joints.projection=none"}).solver.projection));
 }
 
 TEST(JointCase, PrintedCaseReadsBackToTheSamePrint) {
-  const std::string printed = print_case(parse(kCase));
+  const std::string printed = print_case(whole_case(kCase));
 
-  EXPECT_EQ(print_case(parse(printed)), printed) << printed;
+  EXPECT_EQ(print_case(whole_case(printed)), printed) << printed;
 }
 
 TEST(JointCase, SetReachesJointsByName) {
   const CaseSettings s =
-      parse(kCase, {"joints.hinge.motor.velocity=2", "generators.cable.links=10",
-                    "forces.push.force=[1, 0, 0]", "joints.rod.between=[cable-9, nut]"});
+      whole_case(kCase, {"joints.hinge.motor.velocity=2", "generators.cable.links=10",
+                         "forces.push.force=[1, 0, 0]", "joints.rod.between=[cable-9, nut]"});
 
   EXPECT_EQ(s.joints[0].first.motor.velocity, 2.0);
   EXPECT_EQ(std::get<ChainSettings>(s.generators[0].kind).links, 10);
@@ -85,14 +84,14 @@ TEST(JointCase, SetReachesJointsByName) {
 
 TEST(JointCase, OnlySpookAsksForDampingLongerThanAQuarterOfAStep) {
   const std::string fast = "joints.hinge.damping_time=0.4 ms";
-  EXPECT_THROW(parse(kCase, {fast}), Error);
-  EXPECT_NO_THROW(parse(kCase, {fast, "time.stepper=dvi"}));
-  EXPECT_NO_THROW(parse(kCase, {"joints.hinge.damping_time=0.5 ms"}));
-  EXPECT_NO_THROW(
-      parse(kCase, {fast, "joints.hinge.compliance=1e-9", "joints.hinge.angular_compliance=1e-9"}));
-  EXPECT_THROW(parse(kCase, {fast, "joints.hinge.compliance=1e-9"}), Error);
-  EXPECT_THROW(parse(kCase, {"generators.cable.damping_time=0.4 ms"}), Error);
-  EXPECT_THROW(parse(kCase, {"joints.screw.second.motor={position: 1, damping_time: 0.1 ms}"}),
+  EXPECT_THROW(whole_case(kCase, {fast}), Error);
+  EXPECT_NO_THROW(whole_case(kCase, {fast, "time.stepper=dvi"}));
+  EXPECT_NO_THROW(whole_case(kCase, {"joints.hinge.damping_time=0.5 ms"}));
+  EXPECT_NO_THROW(whole_case(
+      kCase, {fast, "joints.hinge.compliance=1e-9", "joints.hinge.angular_compliance=1e-9"}));
+  EXPECT_THROW(whole_case(kCase, {fast, "joints.hinge.compliance=1e-9"}), Error);
+  EXPECT_THROW(whole_case(kCase, {"generators.cable.damping_time=0.4 ms"}), Error);
+  EXPECT_THROW(whole_case(kCase, {"joints.screw.second.motor={position: 1, damping_time: 0.1 ms}"}),
                Error);
 }
 

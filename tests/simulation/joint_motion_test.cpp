@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -16,10 +16,9 @@ constexpr double kStep = 2e-3;
 class Motion {
  public:
   explicit Motion(const std::string& text, const std::vector<std::string>& set = {})
-      : sim_(Communicator::self(), parse_case("catena: 1\nname: motion\n"
-                                              "materials: {m: {density: 1000, friction: 0.5}}\n" +
-                                                  text,
-                                              "motion.yaml", ".", with_defaults(set))) {
+      : sim_(Communicator::self(),
+             test::case_of("materials: {m: {density: 1000, friction: 0.5}}\n" + text,
+                           with_defaults(set))) {
     for (std::size_t i = 0; i < sim_.bodies().constants.size(); ++i)
       momentum_ += sim_.bodies().constants[i].mass * sim_.state().body[i].twist.v;
   }

@@ -3,20 +3,15 @@
 
 #include <cmath>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
 
-std::unique_ptr<Simulation> simulate(const std::string& yaml) {
-  return std::make_unique<Simulation>(
-      Communicator::self(), parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
-}
+using test::body_of;
 
-std::size_t index_of(const Simulation& sim, GlobalId id) {
-  std::size_t i = 0;
-  while (sim.bodies().constants.at(i).id != id) ++i;
-  return i;
+std::unique_ptr<Simulation> simulate(const std::string& yaml) {
+  return test::simulate(Communicator::self(), yaml);
 }
 
 /// A sphere of radius 0.1 m on a plate that shakes with 5 Hz and this amplitude; the largest gap
@@ -37,7 +32,7 @@ double largest_gap(double amplitude) {
   double largest = -1.0;
   for (int step = 0; step < 2000; ++step) {
     sim->step();
-    const auto z = [&](GlobalId id) { return sim->state().body[index_of(*sim, id)].pose.p[2]; };
+    const auto z = [&](GlobalId id) { return body_of(*sim, id).pose.p[2]; };
     largest = std::max(largest, z(1) - z(0) - 0.2);
   }
   return largest;
@@ -78,7 +73,7 @@ TEST(PrescribedMotion, AWheelOnAMovingTableTurnsWithItsSpeed) {
       "solver: {relative_tolerance: 1e-14}\n");
   for (int step = 0; step < 500; ++step) sim->step();
   // velocity of the slab at a quarter of a period: 0.1 m 2 pi 1/s
-  EXPECT_NEAR(sim->state().body[index_of(*sim, 1)].twist.v[0], 2.0 / 7.0 * 0.2 * M_PI, 1e-3);
+  EXPECT_NEAR(body_of(*sim, 1).twist.v[0], 2.0 / 7.0 * 0.2 * M_PI, 1e-3);
 }
 
 TEST(PrescribedMotion, ABallInADrumTurnsWithTheSpeedOfItsWall) {
@@ -95,10 +90,10 @@ TEST(PrescribedMotion, ABallInADrumTurnsWithTheSpeedOfItsWall) {
   double spin = 0.0;
   for (int step = 0; step < 3000; ++step) {
     sim->step();
-    if (step >= 1000) spin += sim->state().body[index_of(*sim, 1)].twist.w[1] / 2000.0;
+    if (step >= 1000) spin += body_of(*sim, 1).twist.w[1] / 2000.0;
   }
   EXPECT_NEAR(spin, 2.0 * 0.5 / 0.1, 0.5);
-  EXPECT_NEAR(sim->state().body[index_of(*sim, 1)].pose.p.norm(), 0.4, 1e-3);
+  EXPECT_NEAR(body_of(*sim, 1).pose.p.norm(), 0.4, 1e-3);
 }
 
 }  // namespace

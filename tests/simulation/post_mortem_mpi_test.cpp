@@ -8,14 +8,12 @@
 
 #include "catena/math/cone.hpp"
 #include "simulation/diagnosis/post_mortem.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
 
-std::unique_ptr<Simulation> simulate(const Communicator& comm, const std::string& yaml) {
-  return std::make_unique<Simulation>(
-      comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
-}
+using test::simulate;
 
 PostMortem after_steps(const std::string& yaml, int steps) {
   const auto sim = simulate(Communicator::world(), yaml);
@@ -24,16 +22,13 @@ PostMortem after_steps(const std::string& yaml, int steps) {
 }
 
 constexpr const char* kMaterial = "materials: {m: {density: 1000, friction: 0.5}}\n";
-constexpr const char* kFloor = "  - {name: floor, material: m, shape: {plane: {}}}\n";
 
-std::string sphere(const std::string& name, double x, double z, const std::string& more = "") {
-  return "  - {name: " + name + ", material: m, shape: {sphere: {radius: 0.1}}, position: [" +
-         std::to_string(x) + ", 0, " + std::to_string(z) + "]" + more + "}\n";
-}
+using test::kFloorText;
+using test::sphere_text;
 
 /// A heap that a few sweeps do not settle.
 std::string heap(int sweeps) {
-  return std::string(kMaterial) + "bodies:\n" + kFloor +
+  return std::string(kMaterial) + "bodies:\n" + kFloorText +
          "generators:\n"
          "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, "
          "count: [3, 3, 6], spacing: 0.2, origin: [0, 0, 0.1], position_jitter: 2 mm}\n"
@@ -147,8 +142,8 @@ TEST(PostMortem, TooFewIterationsAreNamed) {
 
 TEST(PostMortem, AMillionfoldMassIsNamed) {
   const PostMortem p = after_steps(
-      std::string(kMaterial) + "bodies:\n" + kFloor + sphere("pebble", 0, 0.1) +
-          sphere("pebble-2", 0.0, 0.3) +
+      std::string(kMaterial) + "bodies:\n" + kFloorText + sphere_text("pebble", 0, 0.1) +
+          sphere_text("pebble-2", 0.0, 0.3) +
           "  - {name: anvil, material: m, shape: {box: {size: [1, 1, 0.2]}}, mass: 4.19e6, "
           "inertia: [5e5, 5e5, 7e5], position: [0, 0, 0.5]}\n"
           "time: {step: 5 ms, end: 1}\nsolver: {max_iterations: 20}\n",
@@ -162,8 +157,8 @@ TEST(PostMortem, AMillionfoldMassIsNamed) {
 
 TEST(PostMortem, BodiesPlacedIntoEachOtherAreNamed) {
   const PostMortem p =
-      after_steps(std::string(kMaterial) + "bodies:\n" + kFloor + sphere("left", 0, 0.1) +
-                      sphere("right", 0.12, 0.1) + sphere("other", 0.5, 0.1) +
+      after_steps(std::string(kMaterial) + "bodies:\n" + kFloorText + sphere_text("left", 0, 0.1) +
+                      sphere_text("right", 0.12, 0.1) + sphere_text("other", 0.5, 0.1) +
                       "time: {step: 5 ms, end: 1}\nsolver: {max_iterations: 1}\n",
                   1);
   // one sweep of several ranks leaves too much of any step for the trial to tell
@@ -191,8 +186,8 @@ PostMortem of_blow_up(const std::string& yaml) {
 
 TEST(PostMortem, ARunAwayBodyIsNamedWithTheStepThatWouldFollowIt) {
   const PostMortem p = of_blow_up(
-      std::string(kMaterial) + "bodies:\n" + kFloor + sphere("calm", 0, 0.1) +
-      sphere("bullet", 5, 3, ", velocity: [1e9, 0, 0]") + "time: {step: 1 ms, end: 1}\n");
+      std::string(kMaterial) + "bodies:\n" + kFloorText + sphere_text("calm", 0, 0.1) +
+      sphere_text("bullet", 5, 3, ", velocity: [1e9, 0, 0]") + "time: {step: 1 ms, end: 1}\n");
   EXPECT_TRUE(p.measures.blow_up);
   EXPECT_EQ(p.step, 1);
   EXPECT_NE(p.message.find("bullet"), std::string::npos);
@@ -214,7 +209,7 @@ TEST(PostMortem, AStepThatIsTooLongIsNoSingularPosition) {
 
 TEST(PostMortem, NumbersThatOverflowAreSaidToBeNotFinite) {
   const PostMortem p = of_blow_up(std::string("materials: {m: {density: 1e300}}\nbodies:\n") +
-                                  sphere("one", 0, 0.1) + sphere("two", 0.199, 0.1) +
+                                  sphere_text("one", 0, 0.1) + sphere_text("two", 0.199, 0.1) +
                                   "gravity: [0, 0, 0]\ntime: {step: 5 ms, end: 1}\n");
   EXPECT_FALSE(p.measures.finite);
   EXPECT_EQ(p.advice.reasons[0], "not_finite") << p.advice.text;
@@ -225,28 +220,29 @@ TEST(PostMortem, NumbersThatOverflowAreSaidToBeNotFinite) {
 }
 
 TEST(PostMortem, AForceThatThrowsABodyIsNamedAndOneThatDoesNotIsNot) {
-  const std::string bodies = std::string(kMaterial) + "bodies:\n" + kFloor + sphere("calm", 0, 0.1);
+  const std::string bodies =
+      std::string(kMaterial) + "bodies:\n" + kFloorText + sphere_text("calm", 0, 0.1);
   const std::string times = "time: {step: 1 ms, end: 1}\n";
   const auto forces = [](double size) {
     return "forces:\n  - {name: breath, type: force, body: calm, force: [1, 0, 0]}\n"
            "  - {name: push, type: force, body: ball, force: [0, " +
            std::to_string(size) + ", 0]}\n";
   };
-  const PostMortem p = of_blow_up(bodies + sphere("ball", 5, 3) + forces(1e30) + times);
+  const PostMortem p = of_blow_up(bodies + sphere_text("ball", 5, 3) + forces(1e30) + times);
   EXPECT_EQ(p.advice.reasons[0], "strong_force") << p.advice.text;
   EXPECT_NE(p.advice.text.find("forces.push) makes body ball faster"), std::string::npos)
       << p.advice.text;
   // h F / m
   EXPECT_NEAR(p.measures.force_speed, 1e-3 * 1e30 / (1e3 * 4.0 / 3.0 * M_PI * 1e-3), 1e20);
   EXPECT_EQ(p.measures.body, "ball");
-  const PostMortem q =
-      of_blow_up(bodies + sphere("ball", 5, 3, ", velocity: [1e9, 0, 0]") + forces(10.0) + times);
+  const PostMortem q = of_blow_up(bodies + sphere_text("ball", 5, 3, ", velocity: [1e9, 0, 0]") +
+                                  forces(10.0) + times);
   EXPECT_EQ(q.advice.reasons[0], "fast_motion") << q.advice.text;
 }
 
 TEST(PostMortem, AnOverlapThatIsNotToBlameIsNotNamed) {
   // the heap alone misses its tolerance; a pair beside it overlaps and is solved at once
-  const std::string pair = sphere("left", 5, 0.1) + sphere("right", 5.18, 0.1);
+  const std::string pair = sphere_text("left", 5, 0.1) + sphere_text("right", 5.18, 0.1);
   std::string yaml = heap(2);
   yaml.insert(yaml.find("generators:"), pair);
   const PostMortem p = after_steps(yaml, 1);
@@ -260,7 +256,7 @@ TEST(PostMortem, AMassRatioThatIsNotToBlameIsNotNamed) {
   const std::string pair =
       "  - {name: anvil, material: m, shape: {box: {size: [1, 1, 0.2]}}, mass: 4.19e6, "
       "inertia: [5e5, 5e5, 7e5], position: [5, 0, 0.1]}\n" +
-      sphere("pebble", 5, 0.3);
+      sphere_text("pebble", 5, 0.3);
   std::string yaml = heap(2);
   yaml.insert(yaml.find("generators:"), pair);
   const PostMortem p = after_steps(yaml, 1);
@@ -271,12 +267,12 @@ TEST(PostMortem, AMassRatioThatIsNotToBlameIsNotNamed) {
 
 TEST(PostMortem, AMethodIsAdvisedWhereItMetTheStepAndTheRunsOwnIsNotTried) {
   // a million times as heavy as what carries it: gradient steps get nowhere
-  const PostMortem p =
-      after_steps(std::string(kMaterial) + "bodies:\n" + kFloor + sphere("light", 0, 0.1) +
-                      sphere("heavy", 0, 0.3, ", mass: 4.19e6, inertia: [1.7e4, 1.7e4, 1.7e4]") +
-                      "time: {step: 5 ms, end: 1}\nsolver: {method: jacobi, max_iterations: 10, "
-                      "relative_tolerance: 1e-10}\n",
-                  1);
+  const PostMortem p = after_steps(
+      std::string(kMaterial) + "bodies:\n" + kFloorText + sphere_text("light", 0, 0.1) +
+          sphere_text("heavy", 0, 0.3, ", mass: 4.19e6, inertia: [1.7e4, 1.7e4, 1.7e4]") +
+          "time: {step: 5 ms, end: 1}\nsolver: {method: jacobi, max_iterations: 10, "
+          "relative_tolerance: 1e-10}\n",
+      1);
   EXPECT_TRUE(std::any_of(p.measures.trials.begin(), p.measures.trials.end(), [](const Trial& t) {
     return t.change == TrialChange::method;
   })) << p.advice.text;
@@ -292,7 +288,8 @@ TEST(PostMortem, AMethodIsAdvisedWhereItMetTheStepAndTheRunsOwnIsNotTried) {
 TEST(PostMortem, TrialsLeaveTheStepAsItWas) {
   // a pair that overlaps beside the heap: the step is tried again without it
   std::string yaml = heap(3);
-  yaml.insert(yaml.find("generators:"), sphere("left", 5, 0.1) + sphere("right", 5.12, 0.1));
+  yaml.insert(yaml.find("generators:"),
+              sphere_text("left", 5, 0.1) + sphere_text("right", 5.12, 0.1));
   const auto examined = simulate(Communicator::world(), yaml);
   const auto left_alone = simulate(Communicator::world(), yaml);
   for (int i = 0; i < 3; ++i) {

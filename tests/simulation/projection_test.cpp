@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -12,18 +12,16 @@ namespace {
 /// A net hung by its corners. Its straight edges can sag only to second order: rows of a straight
 /// cord between fixed points depend on each other nearly, and Newton's moves overshoot.
 CaseSettings net(const std::string& joints, const std::string& solver) {
-  return parse_case(
-      "catena: 1\nname: net\n"
+  return test::case_of(
       "materials: {rope: {density: 1400}}\n"
       "generators: [{net: {name: net, material: rope, shape: {sphere: "
       "{radius: 25 mm}}, count: [21, 21], from: [-1, -1, 1], spacing: [[0.1, "
       "0, 0], [0, 0.1, 0]], anchored: corners, joint: " +
-          joints +
-          "}}]\n"
-          "time: {step: 1 ms, end: 1 s}\n"
-          "solver: " +
-          solver + "\n",
-      "net.yaml", ".", {});
+      joints +
+      "}}]\n"
+      "time: {step: 1 ms, end: 1 s}\n"
+      "solver: " +
+      solver + "\n");
 }
 
 /// GeometricStiffness as it is: with its guard a net is nowhere so far off that a move would not

@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "catena/base/error.hpp"
 #include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
 #include "catena/simulation/start_check.hpp"
+#include "support/error_of.hpp"
 
 namespace catena {
 namespace {
+
+using test::error_of;
 
 /// Two lines that cases begin with.
 constexpr const char* kFirst = "catena: 1\nname: broken\n";
@@ -20,16 +22,6 @@ constexpr const char* kNatural = "time: {stepper: natural, step: 1 ms, end: 10 m
 
 CaseSettings parse(const std::string& text) {
   return parse_case(kFirst + text, "broken.yaml", CATENA_TEST_DATA "/trials");
-}
-
-template <class Work>
-std::string message_of(const Work& work) {
-  try {
-    work();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "accepted";
 }
 
 /// As a run does until its second step.
@@ -125,8 +117,8 @@ TEST(Rehearsal, RefusesWhatARunRefusesWithItsPlace) {
   const Communicator comm = Communicator::world();
   for (const Broken& broken : broken_cases()) {
     const auto settings = [&] { return parse(broken.text); };
-    const std::string run = message_of([&] { begin_run(comm, settings()); });
-    const std::string check = message_of([&] { rehearse(comm, settings()); });
+    const std::string run = error_of([&] { begin_run(comm, settings()); });
+    const std::string check = error_of([&] { rehearse(comm, settings()); });
 
     EXPECT_EQ(check, run) << broken.text;
     EXPECT_NE(check.find(broken.message), std::string::npos) << broken.text << check;
@@ -145,10 +137,10 @@ TEST(Rehearsal, RefusesTheTrialCases) {
   for (const char* name : {"periodic_small", "natural_contacts", "contradictory_motors"}) {
     const std::string path = std::string(CATENA_TEST_DATA "/trials/") + name + ".yaml";
     const CaseSettings settings = read_case(comm, path);
-    const std::string run = message_of([&] { begin_run(comm, settings); });
+    const std::string run = error_of([&] { begin_run(comm, settings); });
 
     EXPECT_TRUE(run.starts_with(path + ":")) << run;
-    EXPECT_EQ(message_of([&] { rehearse(comm, settings); }), run);
+    EXPECT_EQ(error_of([&] { rehearse(comm, settings); }), run);
   }
 }
 
@@ -297,7 +289,7 @@ TEST(Planes, AreTurnedByTheirNormal) {
   EXPECT_LT((ends[2] - ends[0]).norm(), 1e-9);
   EXPECT_LT((ends[3] - ends[0]).norm(), 1e-9);
   EXPECT_TRUE(
-      message_of([] {
+      error_of([] {
         parse(
             "time: {step: 1 ms, end: 0.1}\nmaterials: {m: {}}\nbodies:\n- {name: slope, "
             "material: m, shape: {plane: {normal: [0, 0, 0]}}}\n");

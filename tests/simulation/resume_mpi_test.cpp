@@ -12,6 +12,7 @@
 #include "catena/io/checkpoint.hpp"
 #include "catena/partition/state_hash.hpp"
 #include "regression/scenes.hpp"
+#include "support/first_ranks.hpp"
 
 namespace catena {
 namespace {
@@ -22,6 +23,7 @@ struct Case {
   int steps;             ///< to the checkpoint, and after it
   double tolerance;      ///< m/s, of the first step after it on another number of ranks
   bool any_ranks_alike;  ///< the bits do not depend on the number of ranks
+  std::vector<std::string> set = {};  ///< what the scene is changed by, as by --set
 };
 
 /// Grains that fall over a floor, tightly solved; some come in, some leave.
@@ -63,21 +65,20 @@ std::string chain_on_grains() {
 std::string four_bars() {
   std::string yaml = "bodies:\n";
   std::string joints = "joints:\n";
-  const auto number = [](double x) { return std::to_string(x); };
   for (int k = 0; k < 3; ++k) {
-    const std::string y = number(0.5 * k), n = std::to_string(k);
+    const std::string y = test::text_of(0.5 * k), n = std::to_string(k);
     const double x[] = {0.0, 0.5, 1.0}, z[] = {0.25, 0.5, 0.25};
     const double size_x[] = {0.01, 1.0, 0.01}, size_z[] = {0.5, 0.01, 0.5};
     for (int i = 0; i < 3; ++i)
       yaml += "  - {name: bar" + n + "-" + std::to_string(i) + ", mass: 1, inertia: [" +
-              number((1e-4 + size_z[i] * size_z[i]) / 12) + ", " +
-              number((size_x[i] * size_x[i] + size_z[i] * size_z[i]) / 12) + ", " +
-              number((1e-4 + size_x[i] * size_x[i]) / 12) + "], position: [" + number(x[i]) + ", " +
-              y + ", " + number(z[i]) + "]}\n";
+              test::text_of((1e-4 + size_z[i] * size_z[i]) / 12) + ", " +
+              test::text_of((size_x[i] * size_x[i] + size_z[i] * size_z[i]) / 12) + ", " +
+              test::text_of((1e-4 + size_x[i] * size_x[i]) / 12) + "], position: [" +
+              test::text_of(x[i]) + ", " + y + ", " + test::text_of(z[i]) + "]}\n";
     const auto hinge = [&](int i, const std::string& a, const std::string& b, double px,
                            double pz) {
       joints += "  - {name: h" + n + "-" + std::to_string(i) + ", type: revolute, between: [" + a +
-                ", " + b + "], at: [" + number(px) + ", " + y + ", " + number(pz) +
+                ", " + b + "], at: [" + test::text_of(px) + ", " + y + ", " + test::text_of(pz) +
                 "], axis: [0, 1, 0]}\n";
     };
     const std::string bar = "bar" + n + "-";
@@ -95,11 +96,10 @@ std::string four_bars() {
 
 std::vector<Case> cases() {
   // grains: velocities of the order of 1 m/s; the tolerance of the energy error is its square
-  std::string column = test::collapsing_column();
-  column.replace(column.find("rebalance_steps: 10"), 19, "rebalance_steps: 8");
-  column.replace(column.find("max_iterations: 20, relative_tolerance: 1e-8"), 44,
-                 "max_iterations: 3000, relative_tolerance: 1e-14, absolute_tolerance: 1e-18 J");
-  return {{"column", column, 6, 1e-5, false},
+  const std::vector<std::string> tight = {
+      "parallel.rebalance_steps=8", "solver.max_iterations=3000", "solver.relative_tolerance=1e-14",
+      "solver.absolute_tolerance=1e-18 J"};
+  return {{"column", test::collapsing_column(), 6, 1e-5, false, tight},
           {"flow", flowing(), 15, kNone, false},
           {"chain", chain_on_grains(), 8, 1e-5, false},
           {"four-bars", four_bars(), 12, 1e-9, false},
@@ -109,22 +109,10 @@ std::vector<Case> cases() {
           {"drum", "deterministic_drum.yaml", 7, kNone, true}};
 }
 
-/// The first `n` ranks of all.
-std::optional<Communicator> first_ranks(int n) {
-  const Communicator world = Communicator::world();
-  MPI_Comm some = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_Comm_f2c(world.fortran_handle()), world.rank() < n ? 0 : MPI_UNDEFINED,
-                 world.rank(), &some);
-  if (some == MPI_COMM_NULL) return std::nullopt;
-  Communicator comm = Communicator::from_fortran(MPI_Comm_c2f(some));
-  MPI_Comm_free(&some);
-  return comm;
-}
-
 CaseSettings settings_of(const Case& c) {
   if (c.yaml.ends_with(".yaml"))
     return read_case(Communicator::self(), std::string(CATENA_TEST_DATA) + "/cases/" + c.yaml);
-  return parse_case("catena: 1\nname: test\n" + c.yaml, "test.yaml", ".");
+  return test::case_of(c.yaml, c.set);
 }
 
 /// Collective. Energies of the audit and what flowed: equal bits where the state is.
@@ -256,8 +244,8 @@ TEST(Resume, SubStepsOfDop853AreBrokenOffAndMadeAgainWithTheSameBits) {
       "  - {name: j, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 1, 0]}\n"
       "  - {name: k, type: revolute, between: [a, b], at: [1, 0, 0], axis: [0, 1, 0]}\n"
       "time: {stepper: natural, natural: {scheme: dop853}, step: 0.1, end: 10}\n";
-  Simulation whole(comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
-  Simulation sim(comm, parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", "."));
+  Simulation whole(comm, test::case_of(yaml));
+  Simulation sim(comm, test::case_of(yaml));
   for (int step = 0; step < 6; ++step) {
     const std::uint64_t before = state_hash(comm, sim.bodies(), sim.state());
     sim.watch().asked = [&] { return step % 2 == 1 && comm.rank() == comm.size() - 1; };
@@ -289,10 +277,10 @@ TEST(Resume, OnOtherRanksTheFirstStepAgreesWithinTheTolerance) {
     for (const int writers : {1, 2, 3, 4, 8}) {
       if (writers > world.size()) continue;
       std::optional<After> whole;
-      if (const auto comm = first_ranks(writers)) whole = run_through(*comm, c);
+      if (const auto comm = test::first_ranks(writers)) whole = run_through(*comm, c);
       for (const int readers : {1, 2, 3, 4, 8}) {
         world.barrier();
-        const auto comm = first_ranks(std::min(readers, world.size()));
+        const auto comm = test::first_ranks(std::min(readers, world.size()));
         if (!comm || readers > world.size() || readers == writers) continue;
         const After resumed = resume_on(*comm, c, c.any_ranks_alike ? c.steps : 1);
         if (!whole) continue;

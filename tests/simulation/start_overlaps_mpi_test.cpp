@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "catena/simulation/simulation.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/diagnosis/start_overlaps.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -18,10 +18,8 @@ struct Found {
 
 Found overlaps(const std::string& yaml) {
   const Communicator comm = Communicator::world();
-  const CaseSettings settings =
-      parse_case("catena: 1\nname: test\nmaterials: {m: {density: 1000, friction: 0.5}}\n" + yaml +
-                     "time: {step: 1 ms, end: 1}\n",
-                 "test.yaml", ".");
+  const CaseSettings settings = test::case_of("materials: {m: {density: 1000, friction: 0.5}}\n" +
+                                              yaml + "time: {step: 1 ms, end: 1}\n");
   Simulation sim(comm, settings);
   Found found;
   found.before = find_overlaps(comm, settings, sim.model(), sim.bodies(), sim.state());
@@ -34,18 +32,13 @@ Found overlaps(const std::string& yaml) {
   return found;
 }
 
-std::string sphere(const char* name, double x, double z) {
-  return std::string("  - {name: ") + name +
-         ", material: m, shape: {sphere: {radius: 0.1}}, position: [" + std::to_string(x) +
-         ", 0, " + std::to_string(z) + "]}\n";
-}
-
-constexpr const char* kFloor = "  - {name: floor, material: m, shape: {plane: {}}}\n";
+using test::kFloorText;
+using test::sphere_text;
 
 TEST(StartOverlaps, NameTheWorstThreePairsWithDepthsAndKeys) {
-  const Found found =
-      overlaps("bodies:\n" + std::string(kFloor) + sphere("a", 0, 0.1) + sphere("b", 0.15, 0.1) +
-               sphere("c", 0.33, 0.08) + sphere("d", 0.47, 0.1) + sphere("far", 5, 0.1));
+  const Found found = overlaps("bodies:\n" + std::string(kFloorText) + sphere_text("a", 0, 0.1) +
+                               sphere_text("b", 0.15, 0.1) + sphere_text("c", 0.33, 0.08) +
+                               sphere_text("d", 0.47, 0.1) + sphere_text("far", 5, 0.1));
   // a-b 0.05, c-d 0.2 - |(0.14, 0.02)| = 0.05857..., c-floor 0.02, b-c 0.2 - 0.18110... = 0.0189
   EXPECT_EQ(found.before.pairs, 4);
   EXPECT_EQ(found.before.worst.size(), 3U);
@@ -61,13 +54,13 @@ TEST(StartOverlaps, NameTheWorstThreePairsWithDepthsAndKeys) {
 }
 
 TEST(StartOverlaps, CoincidentSpheresHaveOneCentre) {
-  const Found found = overlaps("bodies:\n" + sphere("a", 1, 2) + sphere("b", 1, 2));
+  const Found found = overlaps("bodies:\n" + sphere_text("a", 1, 2) + sphere_text("b", 1, 2));
   EXPECT_EQ(found.before.pairs, 1);
   EXPECT_NE(found.text.find("a and b by 0.2 m (one centre)"), std::string::npos) << found.text;
 }
 
 TEST(StartOverlaps, ABodyBelowTheFloorIsWhollyInside) {
-  const Found found = overlaps("bodies:\n" + std::string(kFloor) + sphere("sunk", 0, -5));
+  const Found found = overlaps("bodies:\n" + std::string(kFloorText) + sphere_text("sunk", 0, -5));
   EXPECT_NE(
       found.text.find("floor and sunk by 5.1 m (wholly inside), see bodies.floor.position and "
                       "bodies.sunk.position"),
@@ -96,7 +89,7 @@ TEST(StartOverlaps, SmallBodiesCountBySizeAndTouchingOnesNotAtAll) {
   EXPECT_EQ(overlaps(tiny + "1.9 mm}\n").before.pairs, 1) << "a tenth of the radius";
   EXPECT_EQ(overlaps(tiny + "1.98 mm}\n").text, "") << "a fiftieth";
   EXPECT_EQ(overlaps(tiny + "2 mm}\n").text, "");
-  EXPECT_EQ(overlaps("bodies:\n" + std::string(kFloor) + sphere("a", 0, 0.1)).text, "");
+  EXPECT_EQ(overlaps("bodies:\n" + std::string(kFloorText) + sphere_text("a", 0, 0.1)).text, "");
 }
 
 }  // namespace

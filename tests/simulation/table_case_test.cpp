@@ -7,21 +7,19 @@
 #include <fstream>
 #include <numbers>
 
-#include "catena/base/error.hpp"
 #include "catena/base/log.hpp"
 #include "catena/io/checkpoint.hpp"
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
+#include "support/error_of.hpp"
 
 namespace catena {
 namespace {
 
 using enum Interpolation;
+using test::body_of;
+using test::case_of;
 
 constexpr double kPi = std::numbers::pi;
-
-CaseSettings parse(const std::string& yaml, const std::vector<std::string>& set = {}) {
-  return parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", ".", set);
-}
 
 /// A CSV file as long as the object lives.
 class TableFile {
@@ -39,18 +37,7 @@ class TableFile {
 };
 
 std::string error_of(const std::string& yaml, const std::vector<std::string>& set = {}) {
-  try {
-    parse(yaml, set);
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-const BodyMotionState& body(const Simulation& sim, GlobalId id) {
-  std::size_t i = 0;
-  while (sim.bodies().constants.at(i).id != id) ++i;
-  return sim.state().body[i];
+  return test::error_of([&] { case_of(yaml, set); });
 }
 
 const std::string kMotion =
@@ -62,7 +49,7 @@ const std::string kMotion =
     "time: {step: 1 ms, end: 1}\n";
 
 TEST(TableKeys, InterpolationIsMonotoneForMotionsAndPositionsAndLinearForFactors) {
-  const std::string printed = print_case(parse(kMotion));
+  const std::string printed = print_case(case_of(kMotion));
 
   std::vector<std::string> found;
   for (std::size_t at = 0; (at = printed.find("interpolation: ", at)) != std::string::npos; ++at)
@@ -70,18 +57,18 @@ TEST(TableKeys, InterpolationIsMonotoneForMotionsAndPositionsAndLinearForFactors
   EXPECT_EQ(found, (std::vector<std::string>{"monotone", "linear", "linear"}));
 
   const CaseSettings s =
-      parse(kMotion, {"joints.j.motor={table: {values: position, rows: [[0, 0], [1, 1]]}}"});
+      case_of(kMotion, {"joints.j.motor={table: {values: position, rows: [[0, 0], [1, 1]]}}"});
   EXPECT_EQ(s.joints[0].first.motor.table.interpolation, monotone);
   const CaseSettings v =
-      parse(kMotion, {"joints.j.motor={table: {values: velocity, rows: [[0, 0], [1, 1]]}}"});
+      case_of(kMotion, {"joints.j.motor={table: {values: velocity, rows: [[0, 0], [1, 1]]}}"});
   EXPECT_EQ(v.joints[0].first.motor.table.interpolation, linear);
 }
 
 TEST(TableKeys, EveryTableTakesEachInterpolationAndPrintsItBack) {
   for (const std::string word : {"monotone", "linear", "cubic"}) {
-    const CaseSettings s = parse(kMotion, {"bodies.g.motion.table.interpolation=" + word,
-                                           "joints.j.motor.table.interpolation=" + word,
-                                           "forces.f.table.interpolation=" + word});
+    const CaseSettings s = case_of(kMotion, {"bodies.g.motion.table.interpolation=" + word,
+                                             "joints.j.motor.table.interpolation=" + word,
+                                             "forces.f.table.interpolation=" + word});
     const CaseSettings again = parse_case(print_case(s), "printed.yaml", ".");
     for (const CaseSettings* c : {&s, &again}) {
       const auto name = [](Interpolation i) { return kInterpolationNames[static_cast<int>(i)]; };
@@ -132,13 +119,13 @@ TEST(Gate, StaysShutUntilItIsToldToOpenAndNeverGoesBeyond) {
                  read_case(Communicator::self(), CATENA_TEST_DATA "/trials/gate.yaml"));
   while (sim.state().step < sim.n_steps()) {
     sim.step();
-    const double t = sim.state().time, x = body(sim, 0).pose.p.x();
+    const double t = sim.state().time, x = body_of(sim, 0).pose.p.x();
     EXPECT_TRUE(x >= 0.0 && x <= 0.1) << t << " " << x;
     if (t > 0.6 && t < 0.65) continue;
     EXPECT_NEAR(x, t <= 0.6 ? 0.0 : 0.1, 1e-12) << t;
     if (t > 0.6) continue;
     // the ball is not carried off before the gate opens
-    EXPECT_NEAR(body(sim, 1).pose.p.x(), 0.0, 1e-9) << t;
+    EXPECT_NEAR(body_of(sim, 1).pose.p.x(), 0.0, 1e-9) << t;
   }
 }
 
@@ -150,17 +137,18 @@ TEST(MovedBody, GoesFromStepToStepAsTheTableSaysWhateverTheInterpolation) {
     for (const Interpolation interpolation : {monotone, linear, cubic}) {
       Simulation sim(
           Communicator::self(),
-          parse("bodies: [{name: g, position: [1, 2, 3], orientation: {axis: [1, 1, 0], angle: 1}, "
-                "motion: {table: {file: " +
-                file.path() + ", interpolation: " +
-                std::string(kInterpolationNames[static_cast<int>(interpolation)]) +
-                "}}}, {name: b, mass: 1, inertia: [1, 1, 1], position: [1, 2, 3]}]\n"
-                "joints: [{name: j, type: spherical, between: [g, b], at: [1, 2, 3]}]\n"
-                "time: {stepper: " +
-                stepper + ", step: 1 ms, end: 0.1}\n"));
+          case_of(
+              "bodies: [{name: g, position: [1, 2, 3], orientation: {axis: [1, 1, 0], angle: 1}, "
+              "motion: {table: {file: " +
+              file.path() + ", interpolation: " +
+              std::string(kInterpolationNames[static_cast<int>(interpolation)]) +
+              "}}}, {name: b, mass: 1, inertia: [1, 1, 1], position: [1, 2, 3]}]\n"
+              "joints: [{name: j, type: spherical, between: [g, b], at: [1, 2, 3]}]\n"
+              "time: {stepper: " +
+              stepper + ", step: 1 ms, end: 0.1}\n"));
       const MotionTable& table = sim.model().motions[0].table;
       while (sim.state().step < sim.n_steps()) {
-        const BodyMotionState before = body(sim, 0);
+        const BodyMotionState before = body_of(sim, 0);
         const double t0 = sim.state().time;
         sim.step();
         const double t = sim.state().time;
@@ -178,15 +166,15 @@ TEST(MovedBody, GoesFromStepToStepAsTheTableSaysWhateverTheInterpolation) {
         const Quat turned = theta.isZero(0.0)
                                 ? start
                                 : Quat(Eigen::AngleAxisd(theta.norm(), theta.normalized())) * start;
-        EXPECT_LT((body(sim, 0).pose.p - (Vec3(1, 2, 3) + d)).norm(), 1e-14) << t;
-        EXPECT_LT(body(sim, 0).pose.q.angularDistance(turned), 1e-14) << t;
+        EXPECT_LT((body_of(sim, 0).pose.p - (Vec3(1, 2, 3) + d)).norm(), 1e-14) << t;
+        EXPECT_LT(body_of(sim, 0).pose.q.angularDistance(turned), 1e-14) << t;
         // what contacts see is the way gone over the step
         const Twist mean = mean_twist(sim.model(), sim.bodies().constants[0], t0, t - t0);
-        EXPECT_LT((before.pose.p + (t - t0) * mean.v - body(sim, 0).pose.p).norm(), 1e-14);
+        EXPECT_LT((before.pose.p + (t - t0) * mean.v - body_of(sim, 0).pose.p).norm(), 1e-14);
         // and what is joined to it goes along; where a slope jumps, to the scheme's error, which
         // fades
         if (std::string(stepper) == "natural") {
-          EXPECT_LT((body(sim, 1).pose.p - body(sim, 0).pose.p).norm(), 1e-7) << t;
+          EXPECT_LT((body_of(sim, 1).pose.p - body_of(sim, 0).pose.p).norm(), 1e-7) << t;
         }
       }
     }
@@ -201,29 +189,29 @@ TEST(MovedBody, IsWhereAnAbsoluteTableSays) {
       ", values: absolute}}}, {name: b, mass: 1, inertia: [1, 1, 1], position: [5, 6, 8]}]\n"
       "joints: [{name: j, type: fixed, between: [g, b], at: [5, 6, 7]}]\n"
       "time: {step: 10 ms, end: 1}\n";
-  Simulation sim(Communicator::self(), parse(yaml));
+  Simulation sim(Communicator::self(), case_of(yaml));
 
-  EXPECT_EQ(body(sim, 0).pose.p, Vec3(5, 6, 7));
-  EXPECT_LT(body(sim, 0).pose.q.angularDistance(Quat(Eigen::AngleAxisd(0.5, Vec3::UnitZ()))),
+  EXPECT_EQ(body_of(sim, 0).pose.p, Vec3(5, 6, 7));
+  EXPECT_LT(body_of(sim, 0).pose.q.angularDistance(Quat(Eigen::AngleAxisd(0.5, Vec3::UnitZ()))),
             1e-15);
   for (int i = 0; i < 50; ++i) sim.step();
-  EXPECT_LT((body(sim, 0).pose.p - Vec3(5.5, 6, 7)).norm(), 1e-14);
-  EXPECT_LT(body(sim, 0).pose.q.angularDistance(Quat(Eigen::AngleAxisd(1.0, Vec3::UnitZ()))),
+  EXPECT_LT((body_of(sim, 0).pose.p - Vec3(5.5, 6, 7)).norm(), 1e-14);
+  EXPECT_LT(body_of(sim, 0).pose.q.angularDistance(Quat(Eigen::AngleAxisd(1.0, Vec3::UnitZ()))),
             1e-14);
   // what is joined to it was placed where it is at the start, and goes along
-  EXPECT_LT((body(sim, 1).pose.p - Vec3(5.5, 6, 8)).norm(), 1e-2);
+  EXPECT_LT((body_of(sim, 1).pose.p - Vec3(5.5, 6, 8)).norm(), 1e-2);
 }
 
 TEST(MovedBody, KeepsItsOrientationWhereAnAbsoluteTableHasNone) {
   const TableFile file("t,x,y,z\n0,5,6,7\n1,6,6,7\n");
   Simulation sim(
       Communicator::self(),
-      parse("bodies: [{name: g, orientation: {axis: [1, 0, 0], angle: 1}, motion: {table: "
-            "{file: " +
-            file.path() + ", values: absolute}}}]\ntime: {step: 10 ms, end: 1}\n"));
+      case_of("bodies: [{name: g, orientation: {axis: [1, 0, 0], angle: 1}, motion: {table: "
+              "{file: " +
+              file.path() + ", values: absolute}}}]\ntime: {step: 10 ms, end: 1}\n"));
   sim.step();
-  EXPECT_LT((body(sim, 0).pose.p - Vec3(5.01, 6, 7)).norm(), 1e-14);
-  EXPECT_LT(body(sim, 0).pose.q.angularDistance(Quat(Eigen::AngleAxisd(1.0, Vec3::UnitX()))),
+  EXPECT_LT((body_of(sim, 0).pose.p - Vec3(5.01, 6, 7)).norm(), 1e-14);
+  EXPECT_LT(body_of(sim, 0).pose.q.angularDistance(Quat(Eigen::AngleAxisd(1.0, Vec3::UnitX()))),
             1e-15);
 }
 
@@ -244,9 +232,9 @@ TEST(DrivenJoint, FollowsATableOfPositionsInDegrees) {
   for (const char* stepper : {"spook", "natural"}) {
     Simulation sim(
         Communicator::self(),
-        parse(driven("{values: position, rows: [[0, 0], [0.2, 0], [300 ms, 90 deg], [1 s, "
-                     "90 deg]]}",
-                     stepper)));
+        case_of(driven("{values: position, rows: [[0, 0], [0.2, 0], [300 ms, 90 deg], [1 s, "
+                       "90 deg]]}",
+                       stepper)));
     while (sim.state().step < sim.n_steps()) {
       sim.step();
       const double t = sim.state().time, s = std::clamp((t - 0.2) / 0.1, 0.0, 1.0);
@@ -263,9 +251,9 @@ TEST(DrivenJoint, TurnsByTheIntegralOfATableOfVelocities) {
     for (const Interpolation interpolation : {monotone, linear, cubic}) {
       const std::string name(kInterpolationNames[static_cast<int>(interpolation)]);
       Simulation sim(Communicator::self(),
-                     parse(driven("{values: velocity, interpolation: " + name +
-                                      ", rows: [[0, 0], [0.1003, 60 rpm], [0.5, -1], [0.7, -1]]}",
-                                  stepper)));
+                     case_of(driven("{values: velocity, interpolation: " + name +
+                                        ", rows: [[0, 0], [0.1003, 60 rpm], [0.5, -1], [0.7, -1]]}",
+                                    stepper)));
       const ValueTable table{{0.0, 0.1003, 0.5, 0.7}, {0.0, 2.0 * kPi, -1.0, -1.0}, interpolation};
       while (sim.state().step < sim.n_steps()) sim.step();
       // Gauss's three points on every piece are exact for quintics
@@ -286,19 +274,19 @@ TEST(Force, GivesTheImpulseOfItsTableForEachInterpolation) {
   for (const Interpolation interpolation : {monotone, linear, cubic}) {
     const std::string name(kInterpolationNames[static_cast<int>(interpolation)]);
     Simulation sim(Communicator::self(),
-                   parse("gravity: [0, 0, 0]\nbodies: [{name: b, mass: 2, inertia: [1, 1, 1]}]\n"
-                         "forces: [{name: f, type: force, body: b, force: [3, 0, 0], table: "
-                         "{interpolation: " +
-                         name +
-                         ", rows: [[0, 0], [0.0333, 1], [0.0334, 1], [0.1, 0]]}}]\n"
-                         "time: {step: 10 ms, end: 0.1}\n"));
+                   case_of("gravity: [0, 0, 0]\nbodies: [{name: b, mass: 2, inertia: [1, 1, 1]}]\n"
+                           "forces: [{name: f, type: force, body: b, force: [3, 0, 0], table: "
+                           "{interpolation: " +
+                           name +
+                           ", rows: [[0, 0], [0.0333, 1], [0.0334, 1], [0.1, 0]]}}]\n"
+                           "time: {step: 10 ms, end: 0.1}\n"));
     while (sim.state().step < sim.n_steps()) sim.step();
     const ValueTable table{{0.0, 0.0333, 0.0334, 0.1}, {0.0, 1.0, 1.0, 0.0}, interpolation};
     double impulse = 0.0;
     constexpr int kParts = 400000;
     for (int i = 0; i < kParts; ++i)
       impulse += 3.0 * table.at(0.1 * (i + 0.5) / kParts) * 0.1 / kParts;
-    EXPECT_NEAR(2.0 * body(sim, 0).twist.v.x(), impulse, 1e-8) << name;
+    EXPECT_NEAR(2.0 * body_of(sim, 0).twist.v.x(), impulse, 1e-8) << name;
   }
 }
 
@@ -312,14 +300,11 @@ std::string resume_error(const std::string& before, const CaseSettings& now) {
   notes.config = before;
   notes.n_parts = 1;
   write_checkpoint(Communicator::self(), path, notes, sim.bodies(), sim.state());
-  std::string found = "no error";
-  try {
+  const std::string found = test::error_of([&] {
     RunOptions options;
     Log log(false);
     resume(Communicator::self(), now, path, options, log);
-  } catch (const Error& e) {
-    found = e.what();
-  }
+  });
   std::filesystem::remove(path);
   return found;
 }
@@ -328,8 +313,8 @@ TEST(Resume, KnowsTheInterpolationAlsoOfCasesFromBeforeItHadAKey) {
   const TableFile file("t,x,y,z\n0,0,0,0\n1,1,0,0\n");
   const std::string yaml = "bodies: [{name: g, motion: {table: {file: " + file.path() +
                            "}}}]\ntime: {step: 10 ms, end: 1}\n";
-  const CaseSettings now = parse(yaml);
-  const CaseSettings cubic_now = parse(yaml, {"bodies.g.motion.table.interpolation=cubic"});
+  const CaseSettings now = case_of(yaml);
+  const CaseSettings cubic_now = case_of(yaml, {"bodies.g.motion.table.interpolation=cubic"});
   std::string old = print_case(now);
   const std::size_t at = old.find("interpolation:");
   old.erase(at, old.find('\n', at) - at);

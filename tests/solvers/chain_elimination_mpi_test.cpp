@@ -9,6 +9,8 @@
 #include "chain_cases.hpp"
 #include "solvers/joints/chain/chain_factor.hpp"
 #include "solvers/joints/chain/cost.hpp"
+#include "support/all_ranks.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/sanitized.hpp"
 
 namespace catena {
@@ -59,10 +61,8 @@ Solved solve(const Communicator& comm, const ChainPart& whole, const std::vector
     x.assign(b.begin() + whole.row_begin[place(first)], b.begin() + whole.row_begin[place(end)]);
     chain.solve(x);
   }
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(x)));
   Solved solved;
-  solved.x.resize(bytes.size() / sizeof(double));
-  if (!bytes.empty()) std::memcpy(solved.x.data(), bytes.data(), bytes.size());
+  solved.x = test::all_of(comm, x);
   solved.raised = comm.sum(chain.report().raised);
   solved.grouping = chain.grouping();
   return solved;
@@ -81,9 +81,8 @@ const std::vector<Way> kWays = {{ChainGrouping::rank, 1000},
 void expect_dense(const Communicator& comm, const ChainPart& whole, double tolerance) {
   const std::vector<double> b = test::random_vector(place(whole.row_begin.back()), 5);
   const Eigen::VectorXd expected =
-      test::dense(whole, kJointRegularisation)
-          .llt()
-          .solve(Eigen::Map<const Eigen::VectorXd>(b.data(), whole.row_begin.back()));
+      test::cholesky_solve(test::dense(whole, kJointRegularisation),
+                           Eigen::Map<const Eigen::VectorXd>(b.data(), whole.row_begin.back()));
   for (const Way& way : kWays)
     for (int how = 0; how < 4; ++how) {
       const Solved solved =

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "catena/io/fclib.hpp"
 #include "catena/metrics/errors.hpp"
 #include "support/dense_reference.hpp"
+#include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
 
@@ -49,17 +49,12 @@ Result solve(const ConstraintProblem& problem, double gap = 1e-12, const Start& 
   return result;
 }
 
-ConstraintProblem convex(test::Scene scene, ContactLaw law = ContactLaw::ccp) {
-  scene.law = law;
-  return test::whole(scene);
+ConstraintProblem convex(const test::Scene& scene, ContactLaw law = ContactLaw::ccp) {
+  return test::whole(scene, law);
 }
 
 ConstraintProblem read(const std::string& name) {
-  FclibInfo info;
-  ConstraintProblem problem =
-      read_fclib(Communicator::self(), CATENA_TEST_DATA "/fclib/" + name, info);
-  problem.law = ContactLaw::ccp;
-  return problem;
+  return test::fclib_problem(name, ContactLaw::ccp);
 }
 
 /// A ball of 1 kg between planes below and above without room, which come nearer by `speed`.

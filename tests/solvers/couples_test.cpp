@@ -8,7 +8,7 @@
 #include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -18,23 +18,16 @@ using test::Scene;
 using test::solve;
 using test::Solved;
 
-SolverSettings to_tolerance(double tolerance) {
-  SolverSettings settings;
-  settings.stop.metric = Metric::energy;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = tolerance;
-  settings.stop.max_iterations = 20000;
+GaussSeidelSettings to_tolerance(double tolerance) {
+  GaussSeidelSettings settings;
+  settings.stop = test::stop_at(Metric::energy, tolerance, 20000);
   return settings;
 }
 
-SolverSettings sweeps(int n, Formulation formulation) {
-  SolverSettings settings;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = 0.0;
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.max_iterations = n;
-  settings.stop.keep_best = false;
-  settings.gauss_seidel.formulation = formulation;
+GaussSeidelSettings sweeps(int n, Formulation formulation) {
+  GaussSeidelSettings settings;
+  settings.stop = test::iterations(n);
+  settings.formulation = formulation;
   return settings;
 }
 

@@ -8,36 +8,19 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
-#include "catena/solvers/solver_factory.hpp"
+#include "catena/solvers/dantzig.hpp"
+#include "solvers/dantzig_cases.hpp"
 #include "solvers/pivoting/components.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
 
 namespace catena {
 namespace {
 
 using test::Scene;
+using test::solve;
 using test::Solved;
-
-SolverSettings to_tolerance(double natural_map, int passes = 200) {
-  SolverSettings settings{.method = SolverMethod::dantzig};
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = natural_map;
-  settings.stop.max_iterations = passes;
-  return settings;
-}
-
-Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
-             std::vector<double> guess = {}) {
-  Solved s;
-  s.impulses = std::move(guess);
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
+using test::to_tolerance;
 
 double largest(const std::vector<double>& x) {
   double most = 0.0;

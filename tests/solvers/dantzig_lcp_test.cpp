@@ -5,19 +5,17 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "catena/base/random.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Numbers of a seed, in [lo, hi).
 class Uniform {
@@ -175,7 +173,7 @@ std::optional<VectorXd> by_enumeration(const Problem& p) {
       possible = possible && std::isfinite(rhs[i]);
     }
     if (!possible) continue;
-    const VectorXd x = system.partialPivLu().solve(rhs);
+    const VectorXd x = test::lu_solve(system, rhs);
     if (complementarity(p, x) < 1e-12) return x;
   }
   return std::nullopt;

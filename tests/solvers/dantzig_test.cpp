@@ -6,34 +6,21 @@
 #include <string>
 
 #include "catena/base/error.hpp"
-#include "catena/solvers/solver_factory.hpp"
+#include "solvers/dantzig_cases.hpp"
 #include "solvers/pivoting/sparse_operator.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
 
 namespace catena {
 namespace {
 
 using test::Scene;
 using test::Solved;
-
-SolverSettings to_tolerance(double natural_map, int passes = 200) {
-  SolverSettings settings{.method = SolverMethod::dantzig};
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = natural_map;
-  settings.stop.max_iterations = passes;
-  return settings;
-}
+using test::to_tolerance;
 
 Solved solve(const ConstraintProblem& problem,
-             const SolverSettings& settings = to_tolerance(1e-12)) {
-  Solved s;
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
+             const DantzigSettings& settings = to_tolerance(1e-12)) {
+  return test::solve(problem, settings);
 }
 
 Solved by_gauss_seidel(const ConstraintProblem& problem) {
@@ -41,12 +28,6 @@ Solved by_gauss_seidel(const ConstraintProblem& problem) {
   settings.joints.method = JointMethod::iterative;
   settings.stop = to_tolerance(1e-11, 100000).stop;
   return test::solve(problem, settings);
-}
-
-ConstraintProblem with_law(const Scene& scene, ContactLaw law) {
-  ConstraintProblem problem = test::whole(scene);
-  problem.law = law;
-  return problem;
 }
 
 void expect_same(const ConstraintProblem& problem, const char* what) {
@@ -67,7 +48,7 @@ ConstraintProblem falling_point(const Vec3& v, double friction, double cohesion,
   scene.add_contact(0, 1, Vec3::UnitZ(), Vec3::Zero(), Vec3::Zero(), 0.0, friction).cohesion =
       cohesion;
   scene.contacts[0].tangent = Vec3::UnitX();
-  return with_law(scene, law);
+  return whole(scene, law);
 }
 
 TEST(Dantzig, BlockOnInclineSticksOrSlidesInClosedForm) {
@@ -116,7 +97,7 @@ TEST(Dantzig, JointLimitAndMotorInClosedForm) {
 }
 
 TEST(Dantzig, AllKindsOfBlocksEqualTheDenseReference) {
-  const ConstraintProblem problem = with_law(test::mixed_ring(6, 3), ContactLaw::frictionless);
+  const ConstraintProblem problem = whole(test::mixed_ring(6, 3), ContactLaw::frictionless);
   const Solved s = solve(problem);
   const test::DenseSolution expected = test::solve_dense(problem);
 
@@ -139,18 +120,17 @@ TEST(Dantzig, OperatorIsThatOfTheDenseReference) {
 
 TEST(Dantzig, PilesEqualGaussSeidel) {
   const Scene pile = test::sphere_pile(20, 50, 0.3, 0.005, 7);
-  expect_same(with_law(pile, ContactLaw::frictionless), "frictionless");
-  expect_same(with_law(pile, ContactLaw::box), "box");
-  expect_same(with_law(pile, ContactLaw::coulomb), "coulomb");
-  expect_same(
-      with_law(test::with_couples(test::sphere_pile(8, 16, 0.3, 0.005, 7), 0.002, 0.001, 1e-3),
-               ContactLaw::box),
-      "rolling, spinning and cohesion in boxes");
+  expect_same(whole(pile, ContactLaw::frictionless), "frictionless");
+  expect_same(whole(pile, ContactLaw::box), "box");
+  expect_same(whole(pile, ContactLaw::coulomb), "coulomb");
+  expect_same(whole(test::with_couples(test::sphere_pile(8, 16, 0.3, 0.005, 7), 0.002, 0.001, 1e-3),
+                    ContactLaw::box),
+              "rolling, spinning and cohesion in boxes");
 }
 
 TEST(Dantzig, AssembledOperatorGivesTheSameImpulses) {
   const ConstraintProblem problem =
-      with_law(test::sphere_pile(12, 24, 0.3, 0.005, 5), ContactLaw::box);
+      whole(test::sphere_pile(12, 24, 0.3, 0.005, 5), ContactLaw::box);
   const Solved bodies = solve(problem);
   const Solved assembled = solve(assembled_problem(problem));
 
@@ -161,7 +141,7 @@ TEST(Dantzig, AssembledOperatorGivesTheSameImpulses) {
 }
 
 TEST(Dantzig, SaysThatRowsHangOnEachOther) {
-  const Solved s = solve(with_law(test::box_stack(3, 0.0, 0.01), ContactLaw::frictionless));
+  const Solved s = solve(whole(test::box_stack(3, 0.0, 0.01), ContactLaw::frictionless));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_NE(s.report.reason.find("rows hang on each other"), std::string::npos) << s.report.reason;
@@ -172,8 +152,8 @@ TEST(Dantzig, SaysThatRowsHangOnEachOther) {
 
 TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
   const ConstraintProblem problem =
-      with_law(test::sphere_pile(20, 50, 0.8, 0.005, 7), ContactLaw::coulomb);
-  SolverSettings one = to_tolerance(1e-12, 1);
+      whole(test::sphere_pile(20, 50, 0.8, 0.005, 7), ContactLaw::coulomb);
+  DantzigSettings one = to_tolerance(1e-12, 1);
   one.stop.keep_best = false;
   const Solved s = solve(problem, one);
 
@@ -192,7 +172,7 @@ TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
 
 TEST(Dantzig, RefusesTheConvexLawAndSeveralRanks) {
   const Communicator world = Communicator::world();
-  EXPECT_THROW(solve(with_law(test::box_stack(1, 0.5, 0.01), ContactLaw::ccp)), Error);
+  EXPECT_THROW(solve(whole(test::box_stack(1, 0.5, 0.01), ContactLaw::ccp)), Error);
   const test::LocalScene local = test::distribute(
       test::box_stack(2, 0.5, 0.01), world, test::slabs(world, test::box_stack(2, 0.5, 0.01)));
   if (world.size() > 1)

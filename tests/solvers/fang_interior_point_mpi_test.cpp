@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "catena/base/error.hpp"
-#include "catena/solvers/solver_factory.hpp"
 #include "solvers/interior_point/fang/delassus_entries.hpp"
+#include "solvers/interior_point/fang/fang_interior_point.hpp"
+#include "support/all_ranks.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -17,31 +17,19 @@ namespace {
 using test::distance;
 using test::LocalScene;
 using test::Scene;
+using test::Solved;
 
 constexpr double kStep = 0.005;
 
-SolverSettings to_gap(double gap, InteriorPointForm form) {
-  SolverSettings settings{.method = SolverMethod::interior_point};
-  settings.interior_point.form = form;
-  settings.stop.metric = Metric::gap;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = gap;
-  settings.stop.max_iterations = 100;
+InteriorPointSettings to_gap(double gap, InteriorPointForm form) {
+  InteriorPointSettings settings;
+  settings.form = form;
+  settings.stop = test::stop_at(Metric::gap, gap, 100);
   return settings;
 }
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> velocities;  ///< of the whole scene
-};
-
-Solved solve(const LocalScene& local, const SolverSettings& settings) {
-  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
-  Solved s;
-  s.report = make_solver(settings)->solve(local.problem, impulses, velocities);
-  s.velocities = gather_velocities(local, velocities);
-  return s;
+Solved solve(const LocalScene& local, const InteriorPointSettings& settings) {
+  return test::solve_with(*make_fang_interior_point(settings), local);
 }
 
 class FangMpi : public testing::Test {
@@ -73,10 +61,7 @@ TEST_F(FangMpi, EntriesOfEveryRankAreItsRowsOfTheDenseMatrix) {
     const fang::DelassusEntries e = fang::assemble_delassus(local.problem, scale, fixed);
 
     // the scene's row of every row over all ranks
-    const std::vector<std::byte> bytes = comm_.all_gather_bytes(
-        std::as_bytes(std::span<const Index>(local.row.data(), local.row.size())));
-    std::vector<Index> number(bytes.size() / sizeof(Index));
-    std::memcpy(number.data(), bytes.data(), bytes.size());
+    const std::vector<Index> number = test::all_of(comm_, local.row);
     EXPECT_EQ(e.total, static_cast<std::int64_t>(number.size()));
     Eigen::MatrixXd found = Eigen::MatrixXd::Zero(n.rows(), n.cols());
     for (std::size_t k = 0; k < e.value.size(); ++k)
@@ -92,7 +77,7 @@ TEST_F(FangMpi, EntriesOfEveryRankAreItsRowsOfTheDenseMatrix) {
 
 TEST_F(FangMpi, EveryFormHasTheVelocitiesOfOneRank) {
   const Scene scene = pile();
-  const LocalScene on_one = distribute(scene, comm_, [](GlobalId) { return 0; });
+  const LocalScene on_one = distribute(scene, comm_, test::first_rank());
   const Solved one = solve(on_one, to_gap(1e-6, InteriorPointForm::schur));
   for (const InteriorPointForm form :
        {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg}) {
@@ -110,8 +95,7 @@ TEST_F(FangMpi, DirectFormsTakeTheSameStagesOnAnyNumberOfRanks) {
   const Scene scene = pile();
   const SolverSettings settings = to_gap(1e-3, InteriorPointForm::schur);
 
-  const Solved one =
-      solve(distribute(scene, Communicator::self(), [](GlobalId) { return 0; }), settings);
+  const Solved one = solve(distribute(scene, Communicator::self(), test::first_rank()), settings);
   const Solved many = solve(distribute(scene, comm_, test::slabs(comm_, scene)), settings);
 
   EXPECT_EQ(many.report.iterations, one.report.iterations);

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "catena/io/fclib.hpp"
-#include "catena/solvers/solver_factory.hpp"
+#include "catena/solvers/apgd.hpp"
+#include "catena/solvers/jacobi.hpp"
+#include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -15,30 +16,13 @@ namespace {
 using test::distance;
 using test::LocalScene;
 using test::Scene;
-
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;  ///< of the whole scene
-};
-
-Solved solve(Solver& solver, const LocalScene& local) {
-  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
-  Solved s;
-  s.report = solver.solve(local.problem, impulses, velocities);
-  s.impulses = gather_rows(local, impulses);
-  s.velocities = gather_velocities(local, velocities);
-  return s;
-}
+using test::solve_with;
+using test::Solved;
 
 StopRule iterations(int n, double natural_map = 0.0) {
-  StopRule stop;
-  stop.metric = Metric::natural_map;
-  stop.relative_tolerance = 0.0;
+  StopRule stop = test::iterations(n);
   stop.absolute_tolerance = natural_map;
-  stop.max_iterations = n;
   stop.check_interval = 100;
-  stop.keep_best = false;
   return stop;
 }
 
@@ -74,10 +58,6 @@ Scene pile_with_chain() {
 class FirstOrderMpi : public testing::Test {
  protected:
   Communicator comm_ = Communicator::world();
-
-  LocalScene on_one_rank(const Scene& scene) {
-    return distribute(scene, comm_, [](GlobalId) { return 0; });
-  }
 };
 
 TEST_F(FirstOrderMpi, IteratesAreThoseOfOneRank) {
@@ -85,9 +65,9 @@ TEST_F(FirstOrderMpi, IteratesAreThoseOfOneRank) {
     Scene scene = test::sphere_pile(40, 100, 0.5, 0.005, 3);
     scene.law = law;
     for (const std::unique_ptr<Solver>& solver : both(iterations(25))) {
-      const Solved one = solve(*solver, on_one_rank(scene));
+      const Solved one = solve_with(*solver, distribute(scene, comm_, test::first_rank()));
       for (const test::Owner& owner : {test::slabs(comm_, scene), test::deal(comm_)}) {
-        const Solved many = solve(*solver, distribute(scene, comm_, owner));
+        const Solved many = solve_with(*solver, distribute(scene, comm_, owner));
 
         EXPECT_EQ(many.report.iterations, 25);
         EXPECT_LT(distance(many.impulses, one.impulses), 1e-11) << solver->name();
@@ -99,8 +79,8 @@ TEST_F(FirstOrderMpi, IteratesAreThoseOfOneRank) {
 TEST_F(FirstOrderMpi, JointsAcrossRanksAreMetInEveryIterate) {
   const Scene scene = pile_with_chain();
   for (const std::unique_ptr<Solver>& solver : both(iterations(25))) {
-    const Solved one = solve(*solver, on_one_rank(scene));
-    const Solved many = solve(*solver, distribute(scene, comm_, test::deal(comm_)));
+    const Solved one = solve_with(*solver, distribute(scene, comm_, test::first_rank()));
+    const Solved many = solve_with(*solver, distribute(scene, comm_, test::deal(comm_)));
 
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-10) << solver->name();
     EXPECT_EQ(many.report.joints.joints, 7);
@@ -116,8 +96,10 @@ TEST_F(FirstOrderMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRa
   settings.stop = iterations(20000, 1e-11);
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
     settings.joints.method = method;
-    const Solved one = solve(*make_solver(settings), on_one_rank(scene));
-    const Solved many = solve(*make_solver(settings), distribute(scene, comm_, test::deal(comm_)));
+    const Solved one =
+        solve_with(*make_apgd(settings), distribute(scene, comm_, test::first_rank()));
+    const Solved many =
+        solve_with(*make_apgd(settings), distribute(scene, comm_, test::deal(comm_)));
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);
@@ -125,10 +107,9 @@ TEST_F(FirstOrderMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRa
 }
 
 TEST_F(FirstOrderMpi, AssembledOperatorHasTheIteratesOfOneRank) {
-  const std::string file = std::string(CATENA_TEST_DATA) + "/fclib/OneObject-i1028-138.hdf5";
-  FclibInfo info;
-  const ConstraintProblem part = read_fclib(comm_, file, info);
-  const ConstraintProblem whole = read_fclib(Communicator::self(), file, info);
+  const std::string file = "OneObject-i1028-138.hdf5";
+  const ConstraintProblem part = test::fclib_problem(file, ContactLaw::coulomb, comm_);
+  const ConstraintProblem whole = test::fclib_problem(file);
   const std::int64_t first = comm_.exclusive_sum(static_cast<std::int64_t>(part.n_rows()));
   for (const std::unique_ptr<Solver>& solver : both(iterations(25))) {
     std::vector<double> mine(static_cast<std::size_t>(part.n_rows()), 0.0);
@@ -149,7 +130,7 @@ TEST_F(FirstOrderMpi, RanksWithoutBodiesTakePart) {
       distribute(scene, comm_, [&](GlobalId b) { return b == 1 && last > 1 ? 1 : last; });
 
   for (const std::unique_ptr<Solver>& solver : both(iterations(20000, 1e-8))) {
-    const Solved s = solve(*solver, local);
+    const Solved s = solve_with(*solver, local);
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   }
 }
@@ -161,7 +142,7 @@ TEST_F(FirstOrderMpi, NanOnOneRankIsABreakdownOnAll) {
     local.problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
 
   for (const std::unique_ptr<Solver>& solver : both(iterations(100)))
-    EXPECT_EQ(solve(*solver, local).report.status, SolveStatus::breakdown);
+    EXPECT_EQ(solve_with(*solver, local).report.status, SolveStatus::breakdown);
 }
 
 TEST_F(FirstOrderMpi, TimeLimitEndsAllRanksInTheSameIteration) {
@@ -171,7 +152,7 @@ TEST_F(FirstOrderMpi, TimeLimitEndsAllRanksInTheSameIteration) {
   const LocalScene local = distribute(scene, comm_, test::deal(comm_));
 
   for (const std::unique_ptr<Solver>& solver : both(stop)) {
-    const SolveReport report = solve(*solver, local).report;
+    const SolveReport report = solve_with(*solver, local).report;
     EXPECT_EQ(report.status, SolveStatus::time_limit) << report.reason;
     EXPECT_EQ(comm_.max(static_cast<std::int64_t>(report.iterations)), report.iterations);
   }

@@ -1,36 +1,35 @@
 // Projected Jacobi and accelerated projected gradient on one rank.
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "catena/io/fclib.hpp"
-#include "catena/solvers/solver_factory.hpp"
+#include "catena/solvers/apgd.hpp"
+#include "catena/solvers/jacobi.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
+#include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
 
 using test::distance;
+using test::fclib_problem;
 using test::Scene;
+using test::solve_with;
+using test::Solved;
 
 constexpr double kStep = 0.01;
 constexpr double kWeight = 9.81 * kStep;  // of 1 kg in a step, N s
 
 StopRule to_natural_map(double tolerance, int max_iterations = 200000) {
-  StopRule stop;
-  stop.metric = Metric::natural_map;
-  stop.relative_tolerance = 0.0;
-  stop.absolute_tolerance = tolerance;
-  stop.max_iterations = max_iterations;
-  return stop;
+  return test::stop_at(Metric::natural_map, tolerance, max_iterations);
 }
 
 SolverSettings jacobi(const StopRule& stop, JointMethod joints = JointMethod::automatic) {
@@ -47,20 +46,11 @@ SolverSettings apgd(const StopRule& stop, JointMethod joints = JointMethod::auto
   return settings;
 }
 
-test::Solved run(Solver& solver, const ConstraintProblem& problem, std::vector<double> guess = {}) {
-  test::Solved s;
-  s.impulses = std::move(guess);
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = solver.solve(problem, s.impulses, s.velocities);
-  return s;
-}
-
 /// By Jacobi and by accelerated gradients.
-std::vector<test::Solved> run_both(const ConstraintProblem& problem, const StopRule& stop,
-                                   JointMethod joints = JointMethod::automatic) {
-  return {run(*make_solver(jacobi(stop, joints)), problem),
-          run(*make_solver(apgd(stop, joints)), problem)};
+std::vector<Solved> run_both(const ConstraintProblem& problem, const StopRule& stop,
+                             JointMethod joints = JointMethod::automatic) {
+  return {solve_with(*make_jacobi(jacobi(stop, joints)), problem),
+          solve_with(*make_apgd(apgd(stop, joints)), problem)};
 }
 
 TEST(FirstOrder, BlockOnInclineSticksOrSlidesAsItsFrictionSays) {
@@ -69,7 +59,7 @@ TEST(FirstOrder, BlockOnInclineSticksOrSlidesAsItsFrictionSays) {
     const ConstraintProblem problem = test::block_on_incline(1.0, tilt, friction, kStep);
     const double along = std::min(std::sin(tilt), friction * std::cos(tilt));
 
-    for (const test::Solved& s : run_both(problem, to_natural_map(1e-13))) {
+    for (const Solved& s : run_both(problem, to_natural_map(1e-13))) {
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_NEAR(s.impulses[0], kWeight * std::cos(tilt), 1e-12);
       EXPECT_NEAR(s.impulses[1], kWeight * along, 1e-12);
@@ -81,15 +71,15 @@ TEST(FirstOrder, BlockOnInclineSticksOrSlidesAsItsFrictionSays) {
 TEST(FirstOrder, JointLimitAndMotorHaveTheirClosedForms) {
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
     const StopRule stop = to_natural_map(1e-13);
-    for (const test::Solved& s :
+    for (const Solved& s :
          run_both(test::whole(test::pendulum(2.0, 0.3, 0.5, kStep)), stop, method))
       EXPECT_NEAR(s.impulses[2], 2.0 * kWeight * 0.3 / (0.3 + 2.0 * 0.25), 1e-12);
   }
   StopRule stop = to_natural_map(1e-13);
-  for (const test::Solved& s : run_both(test::whole(test::limit(2.0, 2e-4, kStep)), stop))
+  for (const Solved& s : run_both(test::whole(test::limit(2.0, 2e-4, kStep)), stop))
     EXPECT_NEAR(s.impulses[0], 2.0 * (kWeight - 2e-4 / kStep), 1e-12);
   stop.metric = Metric::energy;  // natural_map leaves out angular rows
-  for (const test::Solved& s : run_both(test::whole(test::motor(0.5, 3.0, 1.0)), stop))
+  for (const Solved& s : run_both(test::whole(test::motor(0.5, 3.0, 1.0)), stop))
     EXPECT_NEAR(s.impulses[0], 1.0, 1e-12);
 }
 
@@ -104,7 +94,7 @@ double largest_scaled(const ConstraintProblem& problem, double splitting) {
       by[block_view(problem, place.block).row + static_cast<Index>(r)] =
           layout.by_scale[place.first + r * place.stride];
   n = by.asDiagonal() * n * by.asDiagonal();
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(n).eigenvalues().maxCoeff();
+  return test::symmetric_eigenvalues(n).maxCoeff();
 }
 
 /// A pile, a stack, all kinds of rows, couples, and the pile's assembled operator.
@@ -134,7 +124,7 @@ TEST(FirstOrder, ObjectiveFallsInEveryJacobiSweep) {
   stop.check_interval = 1;
   for (const ConstraintProblem& problem : convex_problems())
     for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
-      const test::Solved s = run(*make_solver(jacobi(stop, method)), problem);
+      const Solved s = solve_with(*make_jacobi(jacobi(stop, method)), problem);
 
       ASSERT_EQ(s.report.history.size(), 101U) << s.report.reason;
       const double scale = std::abs(s.report.errors.objective);
@@ -150,8 +140,8 @@ TEST(FirstOrder, RelaxationLengthensTheStep) {
   SolverSettings half = jacobi(to_natural_map(0.0, 1));
   half.jacobi.relaxation = 0.5;
 
-  const test::Solved s = run(*make_solver(half), problem);
-  const test::Solved all = run(*make_solver(jacobi(to_natural_map(0.0, 1))), problem);
+  const Solved s = solve_with(*make_jacobi(half), problem);
+  const Solved all = solve_with(*make_jacobi(jacobi(to_natural_map(0.0, 1))), problem);
 
   EXPECT_NEAR(s.impulses[0], 0.5 * all.impulses[0], 1e-12);
 }
@@ -166,7 +156,7 @@ TEST(FirstOrder, AllLawsHaveTheVelocitiesOfTheDenseReference) {
     const ConstraintProblem problem = test::whole(scene);
     const test::DenseSolution dense = test::solve_dense(problem, 1e-12);
 
-    for (const test::Solved& s : run_both(problem, to_natural_map(1e-10))) {
+    for (const Solved& s : run_both(problem, to_natural_map(1e-10))) {
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8) << static_cast<int>(law);
     }
@@ -181,9 +171,9 @@ TEST(FirstOrder, RollingSpinningAndCohesionHaveTheVelocitiesOfGaussSeidel) {
     const ConstraintProblem problem = test::whole(scene);
     SolverSettings settings;
     settings.stop = to_natural_map(1e-11, 20000);
-    const test::Solved reference = test::solve(problem, settings);
+    const Solved reference = test::solve(problem, settings);
 
-    for (const test::Solved& s : run_both(problem, to_natural_map(1e-10))) {
+    for (const Solved& s : run_both(problem, to_natural_map(1e-10))) {
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       // angular rows are not in natural_map
       EXPECT_LT(distance(s.velocities, reference.velocities), 1e-7) << static_cast<int>(law);
@@ -197,7 +187,7 @@ TEST(FirstOrder, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfTheDenseRe
   const ConstraintProblem problem = test::whole(scene);
   const test::DenseSolution dense = test::solve_dense(problem);
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
-    const test::Solved s = run(*make_solver(apgd(to_natural_map(1e-11), method)), problem);
+    const Solved s = solve_with(*make_apgd(apgd(to_natural_map(1e-11), method)), problem);
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8);
@@ -205,18 +195,10 @@ TEST(FirstOrder, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfTheDenseRe
   }
 }
 
-ConstraintProblem fclib(const std::string& name, ContactLaw law) {
-  FclibInfo info;
-  ConstraintProblem problem =
-      read_fclib(Communicator::self(), std::string(CATENA_TEST_DATA) + "/fclib/" + name, info);
-  problem.law = law;
-  return problem;
-}
-
 TEST(FirstOrder, SettledSpheresReachTheirOptimum) {
   if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
-  const test::Solved s =
-      run(*make_solver(apgd(to_natural_map(1e-4))), fclib("s512.hdf5", ContactLaw::ccp));
+  const Solved s = solve_with(*make_apgd(apgd(to_natural_map(1e-4))),
+                              fclib_problem("s512.hdf5", ContactLaw::ccp));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LT(s.report.iterations, 3000);
@@ -229,7 +211,7 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
   stop.absolute_tolerance = 1e-8;
   for (const char* name : {"Capsules-i125-1213.hdf5", "OneObject-i100000-316.hdf5",
                            "local_problem_test.hdf5", "Rover9770.hdf5", "GFC3D_TwoRods1.hdf5"}) {
-    const test::Solved s = run(*make_solver(apgd(stop)), fclib(name, ContactLaw::coulomb));
+    const Solved s = solve_with(*make_apgd(apgd(stop)), fclib_problem(name, ContactLaw::coulomb));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
   }
@@ -237,12 +219,13 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
 
 TEST(FirstOrder, RestartAndFrequentShiftsSaveProducts) {
   if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
-  const SolverSettings settings = apgd(to_natural_map(1e-6, 20000));
-  SolverSettings rare = settings, plain = settings;
-  rare.apgd.shift_interval = 200;
-  plain.apgd.restart = false;
-  const auto products = [](const SolverSettings& s, ContactLaw law) {
-    return run(*make_solver(s), fclib("Spheres-i099-356-679.hdf5", law)).report.iterations;
+  const ApgdSettings settings = apgd(to_natural_map(1e-6, 20000));
+  ApgdSettings rare = settings, plain = settings;
+  rare.shift_interval = 200;
+  plain.restart = false;
+  const auto products = [](const ApgdSettings& s, ContactLaw law) {
+    return solve_with(*make_apgd(s), fclib_problem("Spheres-i099-356-679.hdf5", law))
+        .report.iterations;
   };
 
   EXPECT_GT(products(rare, ContactLaw::coulomb), 1.5 * products(settings, ContactLaw::coulomb));
@@ -256,7 +239,7 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
   scene.law = ContactLaw::ccp;
   const ConstraintProblem problem = test::whole(scene);
   // accelerated gradients do not fall in every step: stop where they have risen most
-  const test::Solved all = run(*make_solver(apgd(stop)), problem);
+  const Solved all = solve_with(*make_apgd(apgd(stop)), problem);
   const auto energy = [&](std::size_t i) { return all.report.history[i].errors.energy; };
   std::size_t worst = 1;
   double best = energy(1), least = best;
@@ -270,9 +253,9 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
   ASSERT_GT(energy(worst), 1.5 * best);
   stop.max_iterations = all.report.history[worst].iteration;
 
-  const test::Solved kept = run(*make_solver(apgd(stop)), problem);
+  const Solved kept = solve_with(*make_apgd(apgd(stop)), problem);
   stop.keep_best = false;
-  const test::Solved last = run(*make_solver(apgd(stop)), problem);
+  const Solved last = solve_with(*make_apgd(apgd(stop)), problem);
 
   EXPECT_DOUBLE_EQ(kept.report.errors.energy, best);
   EXPECT_DOUBLE_EQ(last.report.errors.energy, energy(worst));
@@ -280,10 +263,11 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
 }
 
 TEST(FirstOrder, SolutionAsGuessIsTheAnswer) {
-  const ConstraintProblem problem = fclib("OneObject-i100000-316.hdf5", ContactLaw::coulomb);
-  const test::Solved first = run(*make_solver(apgd(to_natural_map(1e-10))), problem);
+  const ConstraintProblem problem =
+      fclib_problem("OneObject-i100000-316.hdf5", ContactLaw::coulomb);
+  const Solved first = solve_with(*make_apgd(apgd(to_natural_map(1e-10))), problem);
 
-  const test::Solved s = run(*make_solver(apgd(to_natural_map(1e-9))), problem, first.impulses);
+  const Solved s = solve_with(*make_apgd(apgd(to_natural_map(1e-9))), problem, first.impulses);
 
   EXPECT_EQ(s.report.iterations, 0) << s.report.reason;
 }
@@ -313,12 +297,12 @@ TEST(FirstOrder, NanIsABreakdownAndWhatNothingMovesHasNoImpulse) {
   const GlobalId floor = scene.add_prescribed({Vec3(0, 0, -1), Vec3::Zero()});
   scene.add_contact(0, floor, Vec3::UnitZ(), Vec3::Zero(), Vec3::Zero(), 0.0, 0.5);
   ConstraintProblem problem = test::whole(scene);
-  for (const test::Solved& s : run_both(problem, to_natural_map(0.0, 50)))
+  for (const Solved& s : run_both(problem, to_natural_map(0.0, 50)))
     EXPECT_EQ(s.impulses[s.impulses.size() - 3], 0.0);
 
   problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
 
-  for (const test::Solved& s : run_both(problem, to_natural_map(1e-9)))
+  for (const Solved& s : run_both(problem, to_natural_map(1e-9)))
     EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
 }
 

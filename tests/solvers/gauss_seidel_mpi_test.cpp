@@ -8,7 +8,7 @@
 
 #include "catena/solvers/solver_factory.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -16,32 +16,16 @@ namespace {
 using test::distance;
 using test::LocalScene;
 using test::Scene;
+using test::Solved;
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;  ///< of the whole scene
-  std::int64_t messages = 0;                 ///< sent by this rank
-};
-
-Solved solve(const LocalScene& local, const SolverSettings& settings) {
-  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
-  const std::int64_t before = local.problem.comm.traffic().messages;
-  Solved s;
-  s.report = make_solver(settings)->solve(local.problem, impulses, velocities);
-  s.messages = local.problem.comm.traffic().messages - before;
-  s.impulses = gather_rows(local, impulses);
-  s.velocities = gather_velocities(local, velocities);
-  return s;
+Solved solve(const LocalScene& local, const GaussSeidelSettings& settings) {
+  return test::solve_with(*make_gauss_seidel(settings), local);
 }
 
 SolverSettings to_tolerance(double natural_map) {
   SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = natural_map;
-  settings.stop.max_iterations = 200000;
+  settings.stop = test::stop_at(Metric::natural_map, natural_map, 200000);
   settings.stop.check_interval = 50;  // evaluations cost messages, which oversubscribed ranks feel
   return settings;
 }
@@ -49,28 +33,20 @@ SolverSettings to_tolerance(double natural_map) {
 SolverSettings sweeps(int n, int check_interval = 10) {
   SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = 0.0;
-  settings.stop.max_iterations = n;
+  settings.stop = test::iterations(n);
   settings.stop.check_interval = check_interval;
-  settings.stop.keep_best = false;
   return settings;
 }
 
 class GaussSeidelMpi : public testing::Test {
  protected:
   Communicator comm_ = Communicator::world();
-
-  LocalScene on_one_rank(const Scene& scene) {
-    return distribute(scene, comm_, [](GlobalId) { return 0; });
-  }
 };
 
 TEST_F(GaussSeidelMpi, ConvexFrictionalPileHasTheVelocitiesOfOneRank) {
   Scene scene = test::sphere_pile(60, 150, 0.5, 0.005, 3);
   scene.law = ContactLaw::ccp;
-  const Solved one = solve(on_one_rank(scene), to_tolerance(1e-10));
+  const Solved one = solve(distribute(scene, comm_, test::first_rank()), to_tolerance(1e-10));
   for (const test::Owner& owner : {test::slabs(comm_, scene), test::deal(comm_)}) {
     const Solved many = solve(distribute(scene, comm_, owner), to_tolerance(1e-10));
 
@@ -82,7 +58,7 @@ TEST_F(GaussSeidelMpi, ConvexFrictionalPileHasTheVelocitiesOfOneRank) {
 TEST_F(GaussSeidelMpi, FrictionlessPileHasTheVelocitiesOfOneRank) {
   Scene scene = test::sphere_pile(300, 900, 0.0, 0.005, 4);
   scene.law = ContactLaw::frictionless;
-  const Solved one = solve(on_one_rank(scene), to_tolerance(1e-10));
+  const Solved one = solve(distribute(scene, comm_, test::first_rank()), to_tolerance(1e-10));
 
   const Solved many =
       solve(distribute(scene, comm_, test::slabs(comm_, scene)), to_tolerance(1e-10));
@@ -102,9 +78,9 @@ TEST_F(GaussSeidelMpi, CoulombPileConverges) {
 TEST_F(GaussSeidelMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
   const Scene scene = test::mixed_ring(13, 11);
   for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
-    SolverSettings settings = to_tolerance(1e-11);
-    settings.gauss_seidel.formulation = f;
-    const Solved one = solve(on_one_rank(scene), settings);
+    GaussSeidelSettings settings = to_tolerance(1e-11);
+    settings.formulation = f;
+    const Solved one = solve(distribute(scene, comm_, test::first_rank()), settings);
     const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), settings);
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;

@@ -10,7 +10,7 @@
 #include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -24,10 +24,7 @@ using test::Solved;
 SolverSettings to_tolerance(double natural_map, int max_iterations = 20000) {
   SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = natural_map;
-  settings.stop.max_iterations = max_iterations;
+  settings.stop = test::stop_at(Metric::natural_map, natural_map, max_iterations);
   return settings;
 }
 
@@ -35,11 +32,7 @@ SolverSettings to_tolerance(double natural_map, int max_iterations = 20000) {
 SolverSettings sweeps(int n) {
   SolverSettings settings;
   settings.joints.method = JointMethod::iterative;  // the sweeps are what is tested here
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = 0.0;
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.max_iterations = n;
-  settings.stop.keep_best = false;
+  settings.stop = test::iterations(n);
   return settings;
 }
 

@@ -6,10 +6,10 @@
 #include <limits>
 #include <string>
 
-#include "catena/solvers/solver_factory.hpp"
+#include "catena/solvers/interior_point.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -17,39 +17,21 @@ namespace {
 using test::distance;
 using test::LocalScene;
 using test::Scene;
+using test::solve_with;
+using test::Solved;
 
 constexpr double kStep = 0.005;
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> velocities;  ///< of the whole scene
-};
-
-Solved solve(const LocalScene& local, Solver& solver) {
-  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
-  Solved s;
-  s.report = solver.solve(local.problem, impulses, velocities);
-  s.velocities = gather_velocities(local, velocities);
-  return s;
-}
-
-StopRule to_tolerance(double natural_map) {
-  StopRule stop;
-  stop.metric = Metric::natural_map;
-  stop.relative_tolerance = 0.0;
-  stop.absolute_tolerance = natural_map;
-  return stop;
-}
-
 std::unique_ptr<Solver> interior_point(double natural_map) {
-  SolverSettings settings{.method = SolverMethod::interior_point};
-  settings.stop = to_tolerance(natural_map);
-  return make_solver(settings);
+  InteriorPointSettings settings;
+  settings.stop = test::stop_at(Metric::natural_map, natural_map);
+  return make_interior_point(settings);
 }
 
 std::unique_ptr<Solver> proximal_newton(double natural_map) {
-  return make_proximal_newton(to_tolerance(natural_map));
+  ProximalNewtonSettings settings;
+  settings.stop = test::stop_at(Metric::natural_map, natural_map);
+  return make_proximal_newton(settings);
 }
 
 /// A stack whose lowest cube hangs on a joint: contacts and bilateral rows.
@@ -68,8 +50,8 @@ class InteriorPointMpi : public testing::Test {
   Communicator comm_ = Communicator::world();
 
   void expect_velocities_of_one_rank(const Scene& scene, Solver& solver) {
-    const Solved one = solve(distribute(scene, comm_, [](GlobalId) { return 0; }), solver);
-    const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), solver);
+    const Solved one = solve_with(solver, distribute(scene, comm_, test::first_rank()));
+    const Solved many = solve_with(solver, distribute(scene, comm_, test::deal(comm_)));
 
     EXPECT_EQ(one.report.status, SolveStatus::converged) << one.report.reason;
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
@@ -98,16 +80,17 @@ TEST_F(InteriorPointMpi, NaNOnOneRankIsABreakdownOnAll) {
   if (comm_.max(has_bodies ? rank : std::int64_t{-1}) == rank)
     local.problem.bodies.free_velocity.front() = std::numeric_limits<double>::quiet_NaN();
 
-  EXPECT_EQ(solve(local, *interior_point(1e-9)).report.status, SolveStatus::breakdown);
+  EXPECT_EQ(solve_with(*interior_point(1e-9), local).report.status, SolveStatus::breakdown);
 }
 
 TEST_F(InteriorPointMpi, TimeLimitEndsTheSolveOnAllRanks) {
   const LocalScene local = distribute(jointed_stack(), comm_, test::deal(comm_));
-  SolverSettings settings{.method = SolverMethod::interior_point};
-  settings.stop = to_tolerance(1e-15);
+  InteriorPointSettings settings;
+  settings.stop = test::stop_at(Metric::natural_map, 1e-15);
   settings.stop.time_limit = 0.0;
 
-  EXPECT_EQ(solve(local, *make_solver(settings)).report.status, SolveStatus::time_limit);
+  EXPECT_EQ(solve_with(*make_interior_point(settings), local).report.status,
+            SolveStatus::time_limit);
 }
 
 }  // namespace

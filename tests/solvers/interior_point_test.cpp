@@ -8,51 +8,31 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "catena/io/fclib.hpp"
-#include "catena/solvers/solver_factory.hpp"
 #include "support/dense_reference.hpp"
+#include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
 
 constexpr double kStep = 0.005;
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-
+struct Solved : test::Solved {
   bool says(const std::string& words) const {
     return report.reason.find(words) != std::string::npos;
   }
 };
 
-SolverSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
-  SolverSettings settings{.method = SolverMethod::interior_point};
-  settings.stop.metric = metric;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = tolerance;
+InteriorPointSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  InteriorPointSettings settings;
+  settings.stop = test::stop_at(metric, tolerance);
   return settings;
 }
 
 Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
              std::vector<double> guess = {}) {
-  Solved s;
-  s.impulses = std::move(guess);
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_solver(settings)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
-
-ConstraintProblem problem_of(test::Scene scene, ContactLaw law) {
-  scene.law = law;
-  return test::whole(scene);
-}
-
-ConstraintProblem read(const std::string& name) {
-  FclibInfo info;
-  return read_fclib(Communicator::self(), CATENA_TEST_DATA "/fclib/" + name, info);
+  return {test::solve_with(*make_interior_point(settings), problem, std::move(guess))};
 }
 
 TEST(InteriorPoint, VelocitiesAreThoseOfTheDenseReference) {
@@ -60,7 +40,7 @@ TEST(InteriorPoint, VelocitiesAreThoseOfTheDenseReference) {
        {test::box_on_plane(0.3, kStep, 0.2), test::sphere_pile(12, 30, 0.5, kStep, 7),
         test::pendulum(2.0, 0.1, 0.5, kStep)}) {
     for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::frictionless}) {
-      const ConstraintProblem problem = problem_of(scene, law);
+      const ConstraintProblem problem = test::whole(scene, law);
       const test::DenseSolution expected = test::solve_dense(problem);
 
       const Solved s = solve(problem, to_tolerance(1e-11));
@@ -87,7 +67,7 @@ TEST(InteriorPoint, PublishedProblemsReachTheLastDigitsUnderCoulombsLaw) {
        {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test", "Rover1040"}) {
     SolverSettings settings = to_tolerance(1e-8, Metric::siconos);
     settings.stop.max_iterations = 300;
-    const Solved s = solve(read(name + ".hdf5"), settings);
+    const Solved s = solve(test::fclib_problem(name + ".hdf5"), settings);
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
     EXPECT_LE(s.report.errors.scaled, 1e-6) << name;
@@ -96,7 +76,8 @@ TEST(InteriorPoint, PublishedProblemsReachTheLastDigitsUnderCoulombsLaw) {
 }
 
 TEST(InteriorPoint, SolutionOfAnotherStepSavesStages) {
-  ConstraintProblem problem = problem_of(test::sphere_pile(30, 80, 0.5, kStep, 3), ContactLaw::ccp);
+  ConstraintProblem problem =
+      test::whole(test::sphere_pile(30, 80, 0.5, kStep, 3), ContactLaw::ccp);
   const Solved cold = solve(problem, to_tolerance(1e-9));
   for (double& v : problem.bodies.free_velocity) v *= 1.001;
   const Solved again = solve(problem, to_tolerance(1e-9));
@@ -107,8 +88,8 @@ TEST(InteriorPoint, SolutionOfAnotherStepSavesStages) {
 }
 
 TEST(InteriorPoint, LimitsEndTheSolve) {
-  const ConstraintProblem problem = read("local_problem_test.hdf5");
-  SolverSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
+  const ConstraintProblem problem = test::fclib_problem("local_problem_test.hdf5");
+  InteriorPointSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
   few.stop.max_iterations = 3;
   late.stop.time_limit = 0.0;
 
@@ -128,7 +109,7 @@ TEST(InteriorPoint, ProblemWithoutSolutionIsCertified) {
   scene.add_contact(0, 2, Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, -0.1), 0.0, 0.5);
   scene.add_contact(1, 2, -Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, 0.1), 0.0, 0.5);
   for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp}) {
-    const Solved s = solve(problem_of(scene, law), to_tolerance(1e-9));
+    const Solved s = solve(test::whole(scene, law), to_tolerance(1e-9));
 
     EXPECT_EQ(s.report.status, SolveStatus::iteration_limit) << s.report.reason;
     EXPECT_TRUE(s.says("no solution exists")) << s.report.reason;

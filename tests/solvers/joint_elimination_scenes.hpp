@@ -1,13 +1,11 @@
 // Mechanisms for tests of eliminations, and what their solutions must be.
 #pragma once
 
-#include <Eigen/Dense>
-#include <memory>
 #include <random>
-#include <span>
 #include <vector>
 
 #include "solvers/joints/elimination.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena::test {
 
@@ -22,159 +20,47 @@ class MechanismMaker {
   Vec3 any() { return {uniform(-1, 1), uniform(-1, 1), uniform(-1, 1)}; }
   Index integer(Index below) { return std::uniform_int_distribution<Index>(0, below - 1)(random_); }
 
-  Index body(double mass, const Vec3& at) {
-    const Quat q(uniform(-1, 1), uniform(-1, 1), uniform(-1, 1), uniform(-1, 1));
-    const Mat3 turn = q.normalized().toRotationMatrix();
-    const Vec3 inertia(uniform(0.5, 1.0), uniform(0.5, 1.0), uniform(0.7, 1.0));
-    const Mat3 inverse =
-        turn * (0.1 * mass * inertia).cwiseInverse().asDiagonal() * turn.transpose();
-    made.bodies.add_rigid(made.bodies.size(), 1.0 / mass, inverse, {});
-    centre.push_back(at);
-    return made.bodies.size() - 1;
-  }
-
+  Index body(double mass, const Vec3& at);
   /// Holds the point `at` of a (and b) together, and what turns about `turns`. b < 0: the world.
   void joint(Index a, Index b, const Vec3& at, const std::vector<Vec3>& turns = {},
-             double compliance = 0.0, std::int64_t name = -1) {
-    GeneralBlocks& k = made.blocks;
-    const std::size_t rows = 3 + turns.size();
-    const auto jacobian = [&](Index body, double sign) {
-      const Vec3 r = at - centre[static_cast<std::size_t>(body)];
-      Eigen::Matrix<double, Eigen::Dynamic, 6, Eigen::RowMajor> g(rows, 6);
-      g.setZero();
-      g.topLeftCorner<3, 3>().setIdentity();
-      g.block<3, 3>(0, 3) << 0, r.z(), -r.y(), -r.z(), 0, r.x(), r.y(), -r.x(), 0;
-      for (std::size_t i = 0; i < turns.size(); ++i) {
-        g.block<1, 3>(static_cast<Eigen::Index>(3 + i), 3) = turns[i].transpose();
-      }
-      g *= sign;
-      k.body.push_back(body);
-      k.jacobian.insert(k.jacobian.end(), g.data(), g.data() + g.size());
-      k.jacobian_begin.push_back(static_cast<std::int64_t>(k.jacobian.size()));
-    };
-    jacobian(a, -1.0);
-    if (b >= 0) jacobian(b, 1.0);
-    finish(rows, compliance, name);
-  }
+             double compliance = 0.0, std::int64_t name = -1);
   /// A revolute joint about `axis`.
-  void hinge(Index a, Index b, const Vec3& at, const Vec3& axis, std::int64_t name = -1) {
-    const Vec3 t1 = axis.unitOrthogonal();
-    joint(a, b, at, {t1, axis.normalized().cross(t1)}, 0.0, name);
-  }
+  void hinge(Index a, Index b, const Vec3& at, const Vec3& axis, std::int64_t name = -1);
   /// Random rows on any bodies, dense ones too.
-  void rows(const std::vector<Index>& bodies, std::size_t n, double compliance = 0.0) {
-    GeneralBlocks& k = made.blocks;
-    for (const Index b : bodies) {
-      const auto s = static_cast<std::size_t>(b);
-      const Index dofs = made.bodies.dof_begin[s + 1] - made.bodies.dof_begin[s];
-      k.body.push_back(b);
-      for (std::size_t i = 0; i < n * static_cast<std::size_t>(dofs); ++i) {
-        k.jacobian.push_back(uniform(-1, 1));
-      }
-      k.jacobian_begin.push_back(static_cast<std::int64_t>(k.jacobian.size()));
-    }
-    finish(n, compliance, -1);
-  }
+  void rows(const std::vector<Index>& bodies, std::size_t n, double compliance = 0.0);
 
   MechanismRows made;
   std::vector<Vec3> centre;
 
  private:
-  void finish(std::size_t rows, double compliance, std::int64_t name) {
-    GeneralBlocks& k = made.blocks;
-    k.kind.push_back(BlockKind::bilateral);
-    k.name.push_back(name >= 0 ? name : static_cast<std::int64_t>(k.name.size()));
-    k.row_begin.push_back(k.row_begin.back() + static_cast<Index>(rows));
-    k.body_begin.push_back(static_cast<Index>(k.body.size()));
-    k.friction.push_back(0.0);
-    for (std::size_t i = 0; i < rows; ++i) {
-      k.q.push_back(0.0);
-      k.compliance.push_back(compliance);
-      k.lower.push_back(0.0);
-      k.upper.push_back(0.0);
-      k.angular.push_back(i >= 3);
-    }
-  }
+  void finish(std::size_t rows, double compliance, std::int64_t name);
   std::mt19937 random_;
 };
 
 /// G and M^-1 as dense matrices, written down from the blocks.
 struct DenseJoints {
   Eigen::MatrixXd g, inverse_mass, a;
-  explicit DenseJoints(const MechanismRows& joints) {
-    const ProblemBodies& bodies = joints.bodies;
-    const GeneralBlocks& blocks = joints.blocks;
-    inverse_mass.setZero(bodies.n_dofs(), bodies.n_dofs());
-    for (Index b = 0; b < bodies.size(); ++b) {
-      const auto s = static_cast<std::size_t>(b);
-      const Index d = bodies.dof_begin[s], n = bodies.dof_begin[s + 1] - d;
-      const double* m = bodies.inverse_mass.data() + bodies.mass_begin[s];
-      if (bodies.mass_kind[s] == MassKind::dense) {
-        inverse_mass.block(d, d, n, n) =
-            Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(m, n, n);
-        continue;
-      }
-      inverse_mass.block<3, 3>(d, d) = m[0] * Mat3::Identity();
-      Mat3 inertia;
-      inertia << m[1], m[2], m[3], m[2], m[4], m[5], m[3], m[5], m[6];
-      inverse_mass.block<3, 3>(d + 3, d + 3) = inertia;
-    }
-    g.setZero(blocks.n_rows(), bodies.n_dofs());
-    for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
-      const Index row = blocks.row_begin[k], rows = blocks.row_begin[k + 1] - row;
-      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-        const auto ref = static_cast<std::size_t>(j),
-                   b = static_cast<std::size_t>(blocks.body[ref]);
-        const Index d = bodies.dof_begin[b], n = bodies.dof_begin[b + 1] - d;
-        g.block(row, d, rows, n) +=
-            Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(
-                blocks.jacobian.data() + blocks.jacobian_begin[ref], rows, n);
-      }
-    }
-    a = g * inverse_mass * g.transpose();
-    a.diagonal() += Eigen::Map<const Eigen::VectorXd>(blocks.compliance.data(), blocks.n_rows());
-  }
-  Eigen::VectorXd root() const { return a.diagonal().cwiseSqrt(); }
+  explicit DenseJoints(const MechanismRows& joints);
+
+  Eigen::VectorXd root() const;
   /// A with unit diagonal.
-  Eigen::MatrixXd scaled() const {
-    const Eigen::VectorXd s = root().cwiseInverse();
-    return s.asDiagonal() * a * s.asDiagonal();
-  }
-  double condition() const {
-    const Eigen::VectorXd sigma =
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(scaled()).eigenvalues();
-    return sigma.tail<1>()[0] / sigma[0];
-  }
+  Eigen::MatrixXd scaled() const;
+  double condition() const;
+  /// Rows of A that do not depend on others, where singular values below 1e-10 are none.
+  Eigen::Index rank() const;
+  Eigen::VectorXd solution(const Eigen::VectorXd& b) const { return cholesky_solve(a, b); }
   /// Of least norm in the metric of A's diagonal, where singular values below 1e-10 are none.
-  Eigen::VectorXd least_norm(const Eigen::VectorXd& b) const {
-    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition;
-    decomposition.setThreshold(1e-10);
-    decomposition.compute(scaled());
-    const Eigen::VectorXd s = root().cwiseInverse();
-    return s.asDiagonal() * decomposition.solve(s.asDiagonal() * b);
-  }
+  Eigen::VectorXd least_norm(const Eigen::VectorXd& b) const;
+  /// A x - b.
+  Eigen::VectorXd misfit(const Eigen::VectorXd& x, const Eigen::VectorXd& b) const;
   /// |b - A x| / (|x| + |b|), every row over the root of its diagonal.
-  double backward_error(const Eigen::VectorXd& x, const Eigen::VectorXd& b) const {
-    const Eigen::VectorXd r = (b - a * x).cwiseQuotient(root());
-    return r.norm() / (root().cwiseProduct(x).norm() + b.cwiseQuotient(root()).norm());
-  }
+  double backward_error(const Eigen::VectorXd& x, const Eigen::VectorXd& b) const;
   /// |x - y| / |y| in the metric of A's diagonal.
-  double difference(const Eigen::VectorXd& x, const Eigen::VectorXd& y) const {
-    return root().cwiseProduct(x - y).norm() / root().cwiseProduct(y).norm();
-  }
+  double difference(const Eigen::VectorXd& x, const Eigen::VectorXd& y) const;
   /// Velocities of the rows that some impulses on the bodies make: what joints can take away.
-  Eigen::VectorXd consistent(MechanismMaker& maker) const {
-    Eigen::VectorXd velocity(g.cols());
-    for (double& v : velocity) v = maker.uniform(-1, 1);
-    return g * velocity;
-  }
+  Eigen::VectorXd consistent(MechanismMaker& maker) const;
 };
 
-inline Eigen::VectorXd solve(JointElimination& elimination, const Eigen::VectorXd& b) {
-  Eigen::VectorXd x(b.size());
-  elimination.solve({b.data(), static_cast<std::size_t>(b.size())},
-                    {x.data(), static_cast<std::size_t>(x.size())});
-  return x;
-}
+Eigen::VectorXd solve(JointElimination& elimination, const Eigen::VectorXd& b);
 
 }  // namespace catena::test

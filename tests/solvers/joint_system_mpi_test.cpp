@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
-#include "support/solved.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
@@ -18,6 +19,8 @@ using test::LocalScene;
 using test::Owner;
 using test::Scene;
 using test::SceneBlock;
+using test::solve_with;
+using test::Solved;
 
 /// Bodies at given places with joints between them, random inertias and free velocities.
 class Mechanism {
@@ -150,27 +153,9 @@ Mechanism net(int n) {
   return m;
 }
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;  ///< of the whole scene
-};
-
-Solved solve(Solver& solver, const LocalScene& local) {
-  std::vector<double> impulses(static_cast<std::size_t>(local.problem.n_rows()), 0.0);
-  std::vector<double> velocities(static_cast<std::size_t>(local.problem.bodies.n_dofs()));
-  Solved s;
-  s.report = solver.solve(local.problem, impulses, velocities);
-  s.impulses = gather_rows(local, impulses);
-  s.velocities = gather_velocities(local, velocities);
-  return s;
-}
-
-SolverSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
-  SolverSettings settings;
-  settings.stop.metric = Metric::natural_map;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = natural_map;
-  settings.stop.max_iterations = 100000;
+GaussSeidelSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
+  GaussSeidelSettings settings;
+  settings.stop = test::stop_at(Metric::natural_map, natural_map, 100000);
   settings.joints.method = method;
   return settings;
 }
@@ -180,16 +165,16 @@ class JointSystemMpi : public testing::Test {
   /// The scene, of joints alone, on all ranks, dealt in three ways, against the dense solution.
   void expect_exact(const Scene& scene, JointMethod method = JointMethod::automatic) {
     const test::DenseProblem dense = test::dense_problem(whole(scene));
-    const Eigen::VectorXd lambda = dense.N.ldlt().solve(-dense.r);
+    const Eigen::VectorXd lambda = test::ldlt_solve(dense.N, -dense.r);
     const Eigen::VectorXd v =
         dense.free_velocity + dense.inverse_mass * dense.G.transpose() * lambda;
     const std::vector<double> expected(v.begin(), v.end());
     const Communicator comm = Communicator::world();
     const std::vector<Owner> owners = {test::slabs(comm, scene), test::deal(comm),
-                                       [](GlobalId) { return 0; }};
+                                       test::first_rank()};
     for (const Owner& owner : owners) {
-      const auto solver = make_solver(to_tolerance(1e-10, method));
-      const Solved s = solve(*solver, distribute(scene, comm, owner));
+      const auto solver = make_gauss_seidel(to_tolerance(1e-10, method));
+      const Solved s = solve_with(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LE(s.report.iterations, 1);
       EXPECT_LT(distance(s.velocities, expected), 1e-10);
@@ -274,12 +259,12 @@ TEST_F(JointSystemMpi, ContactsIterateAroundTheJoints) {
     const Scene scene = chain_on_floor(law);
     const auto serial = make_solver(to_tolerance(1e-11));
     const Solved one =
-        solve(*serial, distribute(scene, Communicator::self(), [](GlobalId) { return 0; }));
+        solve_with(*serial, distribute(scene, Communicator::self(), test::first_rank()));
     const test::DenseSolution dense = test::solve_dense(whole(scene));
     EXPECT_LT(distance(one.velocities, dense.velocities), 1e-8);
     for (const Owner& owner : {test::slabs(comm, scene), test::deal(comm)}) {
-      const auto solver = make_solver(to_tolerance(1e-11));
-      const Solved s = solve(*solver, distribute(scene, comm, owner));
+      const auto solver = make_gauss_seidel(to_tolerance(1e-11));
+      const Solved s = solve_with(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LT(distance(s.velocities, one.velocities), 1e-8);
       EXPECT_LT(s.report.errors.energy_joint, 1e-20);
@@ -296,7 +281,7 @@ TEST_F(JointSystemMpi, JointsHoldAfterEverySweepAndTheConvexObjectiveFalls) {
   settings.stop.keep_best = false;
   const auto solver = make_solver(settings);
 
-  const Solved s = solve(*solver, distribute(scene, comm, test::deal(comm)));
+  const Solved s = solve_with(*solver, distribute(scene, comm, test::deal(comm)));
 
   for (std::size_t i = 1; i < s.report.history.size(); ++i) {
     const Errors& now = s.report.history[i].errors;
@@ -317,8 +302,8 @@ TEST_F(JointSystemMpi, LimitsAndMotorsIterateAroundTheJoints) {
 
   SolverSettings settings = to_tolerance(1e-26);
   settings.stop.metric = Metric::energy;  // natural_map leaves out angular rows
-  const auto solver = make_solver(settings);
-  const Solved s = solve(*solver, distribute(m.scene, comm, test::deal(comm)));
+  const auto solver = make_gauss_seidel(settings);
+  const Solved s = solve_with(*solver, distribute(m.scene, comm, test::deal(comm)));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LT(distance(s.velocities, dense.velocities), 1e-9);
@@ -333,7 +318,7 @@ TEST_F(JointSystemMpi, OneSolverServesOtherNumbersAndOtherMechanisms) {
         tree().scene, chain_on_floor(ContactLaw::coulomb)}) {
     const test::DenseSolution dense = test::solve_dense(whole(scene));
 
-    const Solved s = solve(*solver, distribute(scene, comm, test::deal(comm)));
+    const Solved s = solve_with(*solver, distribute(scene, comm, test::deal(comm)));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8);
@@ -344,8 +329,8 @@ TEST_F(JointSystemMpi, MovedJointsTakeAGivenMisfitAway) {
   const Communicator comm = Communicator::world();
   const Scene scene = chain(15, true).scene;
   const LocalScene local = distribute(scene, comm, test::deal(comm));
-  const auto solver = make_solver(to_tolerance(1e-10));
-  solve(*solver, local);
+  const auto solver = make_gauss_seidel(to_tolerance(1e-10));
+  solve_with(*solver, local);
   Mechanism numbers(11);
   std::vector<double> rhs(static_cast<std::size_t>(scene.n_rows()));
   for (double& x : rhs) x = numbers.number();

@@ -1,11 +1,12 @@
 // Block diagonal matrices and dense systems for tests of Newton's linear systems.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <random>
 #include <vector>
 
 #include "solvers/newton/newton_system.hpp"
+#include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 

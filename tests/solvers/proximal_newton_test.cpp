@@ -12,43 +12,29 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
-#include "catena/io/fclib.hpp"
 #include "catena/math/cone.hpp"
 #include "solvers/newton/law_function.hpp"
 #include "support/dense_reference.hpp"
+#include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
+#include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
 
 using test::Scene;
+using test::Solved;
 
 constexpr double kStep = 0.005;
 
-struct Solved {
-  SolveReport report;
-  std::vector<double> impulses, velocities;
-};
-
-StopRule to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
-  StopRule stop;
-  stop.metric = metric;
-  stop.relative_tolerance = 0.0;
-  stop.absolute_tolerance = tolerance;
-  return stop;
+ProximalNewtonSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  ProximalNewtonSettings settings;
+  settings.stop = test::stop_at(metric, tolerance);
+  return settings;
 }
 
-Solved solve(const ConstraintProblem& problem, const StopRule& stop) {
-  Solved s;
-  s.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
-  s.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
-  s.report = make_proximal_newton(stop)->solve(problem, s.impulses, s.velocities);
-  return s;
-}
-
-ConstraintProblem read(const std::string& name) {
-  FclibInfo info;
-  return read_fclib(Communicator::self(), CATENA_TEST_DATA "/fclib/" + name, info);
+Solved solve(const ConstraintProblem& problem, const ProximalNewtonSettings& settings) {
+  return test::solve_with(*make_proximal_newton(settings), problem);
 }
 
 void expect_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
@@ -85,7 +71,7 @@ double siconos_error(const ConstraintProblem& problem, const std::vector<double>
   const AssembledOperator& n = *problem.assembled;
   double map = 0.0, r = 0.0, l = 0.0, w = 0.0;
   std::vector<double> residual(n.r);
-  for (std::size_t i = 0; i < residual.size(); ++i) {
+  for (std::size_t i = 0; i < slips.size(); ++i) {
     for (auto k = static_cast<std::size_t>(n.row_begin[i]);
          k < static_cast<std::size_t>(n.row_begin[i + 1]); ++k)
       residual[i] += n.value[k] * lambda[static_cast<std::size_t>(n.column[k])];
@@ -211,7 +197,7 @@ TEST(ProximalNewton, VelocitiesAreThoseOfTheDenseReference) {
 TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
   for (const std::string name : {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test",
                                  "NESpheres_10_1", "Rover1040"}) {
-    const ConstraintProblem problem = read(name + ".hdf5");
+    const ConstraintProblem problem = test::fclib_problem(name + ".hdf5");
     const Solved s = solve(problem, to_tolerance(1e-10, Metric::siconos));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
@@ -222,10 +208,10 @@ TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
 }
 
 TEST(ProximalNewton, LimitsReturnAdmissibleImpulses) {
-  const ConstraintProblem problem = read("local_problem_test.hdf5");
-  StopRule few = to_tolerance(1e-14, Metric::siconos), late = few;
-  few.max_iterations = 2;
-  late.time_limit = 0.0;
+  const ConstraintProblem problem = test::fclib_problem("local_problem_test.hdf5");
+  ProximalNewtonSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
+  few.stop.max_iterations = 2;
+  late.stop.time_limit = 0.0;
 
   const Solved stopped = solve(problem, few);
   const Solved timed = solve(problem, late);

@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "catena/base/random.hpp"
+#include "catena/math/types.hpp"
 #include "catena/solvers/automatic.hpp"
 #include "catena/solvers/solver_factory.hpp"
 #include "solvers/newton/proximal_newton.hpp"
@@ -24,7 +24,6 @@ namespace {
 using test::Scene;
 
 constexpr double kRoundOff = 1e-14;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr std::uint64_t kProblems = test::kSanitized ? 50 : 1000;  ///< per solver
 

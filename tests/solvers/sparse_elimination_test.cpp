@@ -38,7 +38,7 @@ TEST(SparseElimination, BlocksOfUpToFourRigidAndDenseBodiesEqualTheDenseSolution
   const Eigen::VectorXd x = test::solve(*elimination, b);
 
   EXPECT_LT(dense.backward_error(x, b), 3e-15);
-  EXPECT_LT(dense.difference(x, dense.a.llt().solve(b)), 1e-10);
+  EXPECT_LT(dense.difference(x, dense.solution(b)), 1e-10);
   EXPECT_GT(elimination->report().flops, 0);
 }
 
@@ -85,10 +85,7 @@ TEST(SparseElimination, RedundantRowsAreNamedAndReactionsOfLeastNormStepAfterSte
 
     // at this place, with equal cranks, one more row than the two times three is dependent
     // neither in motion nor in A: the rank tells
-    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> rank;
-    rank.setThreshold(1e-10);
-    rank.compute(dense.scaled());
-    const auto redundant = static_cast<std::size_t>(dense.a.rows() - rank.rank());
+    const auto redundant = static_cast<std::size_t>(dense.a.rows() - dense.rank());
     EXPECT_EQ(redundant, 6U);
     EXPECT_EQ(elimination->report().redundant.size(), redundant) << step;
     EXPECT_EQ(bordered->report().redundant.size(), redundant) << step;

@@ -1,7 +1,7 @@
 // Where the energy audit puts the work of contacts: one ball on one plane, no gravity.
 #include <gtest/gtest.h>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -12,18 +12,17 @@ constexpr double kRestitution = 0.5;
 
 /// One step of a ball of mass 2 kg that overlaps a plane and moves with `velocity`.
 StepReport one_step(const std::string& stepper, const std::string& velocity) {
-  const CaseSettings settings = parse_case(
-      "catena: 1\nname: audit\ngravity: [0, 0, 0]\n"
+  const CaseSettings settings = test::case_of(
+      "gravity: [0, 0, 0]\n"
       "materials: {m: {density: 1000, friction: 0.5, restitution: 0.5}}\n"
       "bodies:\n"
       "  - {name: floor, material: m, shape: plane}\n"
       "  - {name: ball, material: m, mass: 2, inertia: [1, 1, 1], shape: {sphere: {radius: 0.1}}, "
       "position: [0, 0, 0.0999], velocity: " +
-          velocity +
-          "}\n"
-          "time: {step: 1 ms, end: 1, stepper: " +
-          stepper + "}\n",
-      "audit.yaml", ".");
+      velocity +
+      "}\n"
+      "time: {step: 1 ms, end: 1, stepper: " +
+      stepper + "}\n");
   return Simulation(Communicator::self(), settings).step();
 }
 
@@ -49,16 +48,15 @@ TEST(EnergyAudit, PushingAnOverlapOutIsRecovery) {
 }
 
 TEST(EnergyAudit, AMovingBodyWorksOnWhatItHits) {
-  const CaseSettings settings = parse_case(
-      "catena: 1\nname: audit\ngravity: [0, 0, 0]\n"
+  const CaseSettings settings = test::case_of(
+      "gravity: [0, 0, 0]\n"
       "materials: {m: {density: 1000, friction: 0.5, restitution: 0.5}}\n"
       "bodies:\n"
       "  - {name: bat, material: m, shape: {box: {size: [1, 1, 0.1]}}, motion: {velocity: [0, 0, "
       "1]}}\n"
       "  - {name: ball, material: m, mass: 2, inertia: [1, 1, 1], shape: {sphere: {radius: 0.1}}, "
       "position: [0, 0, 0.1501]}\n"
-      "time: {step: 1 ms, end: 1}\n",
-      "audit.yaml", ".");
+      "time: {step: 1 ms, end: 1}\n");
 
   const StepReport r = Simulation(Communicator::self(), settings).step();
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -14,11 +14,10 @@ constexpr double kG = 9.81, kStep = 1e-3;
 /// The joint's state after some steps.
 JointState joint_of(const std::string& joint, const std::string& stepper) {
   const std::string text =
-      "catena: 1\nname: drive\n"
       "bodies: [{name: arm, mass: 2, inertia: [0.2, 0.1, 0.15], position: [0.5, 0, 0]}]\n"
       "joints: [{name: j, " +
       joint + "}]\ntime: {stepper: " + stepper + ", step: 1 ms, end: 1}\n";
-  Simulation sim(Communicator::self(), parse_case(text, "drive.yaml", ".", {}));
+  Simulation sim(Communicator::self(), test::case_of(text));
   for (int i = 0; i < 50; ++i) sim.step();
   EXPECT_EQ(sim.state().joints.size(), 1U);
   return sim.state().joints[0];

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <cmath>
 #include <functional>
 
 #include "catena/base/error.hpp"
 #include "stepper/natural_random.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena::test {
 namespace {
@@ -238,8 +238,7 @@ TEST(NaturalBody, InverseInertiaIsThatOfTheMassMatrixOnTurns) {
       }
       const MatrixXd t = turning(m, s.a);
       const MatrixXd inertia = t.transpose() * masses(m).asDiagonal() * t;
-      const MatrixXd inverse =
-          Eigen::CompleteOrthogonalDecomposition<MatrixXd>(inertia).pseudoInverse();
+      const MatrixXd inverse = pseudo_inverse(inertia);
       EXPECT_LT((found - inverse).norm(), 1e-13 * inverse.norm()) << body.name << " " << off;
       if (off > 0.0) continue;
       // at orthonormal axes it is R I^-1 R^T
@@ -322,7 +321,7 @@ TEST(InternalConstraints, CorrectionIsTheLeastThatTheyAskFor) {
     const VectorXd inverse_mass = masses(m).cwiseInverse();
     const VectorXd expected =
         -kAlpha * (inverse_mass.asDiagonal() * r.transpose() *
-                   (r * inverse_mass.asDiagonal() * r.transpose()).lu().solve(f));
+                   lu_solve(r * inverse_mass.asDiagonal() * r.transpose(), f));
     EXPECT_LT((stacked(m, found) - expected).norm(), 1e-12 * expected.norm()) << body.name;
     EXPECT_LT((r * stacked(m, found) + kAlpha * f).norm(), 1e-12 * kAlpha) << body.name;
     // nothing on axes that are no coordinates
@@ -354,7 +353,7 @@ TEST(InternalConstraints, ForceIsThatOfTheDenseEquations) {
     kkt.bottomLeftCorner(rows, n) = r;
     VectorXd right(n + rows);
     right << stacked(m, p) / scale, -kAlpha * f;
-    const VectorXd mu = scale * kkt.lu().solve(right).tail(rows);
+    const VectorXd mu = scale * lu_solve(kkt, right).tail(rows);
     const VectorXd y = stacked(m, da);
     const MatrixXd r_rate = jacobian(y);  // R is linear in the axes
     EXPECT_LT((stacked(m, found) - r_rate.transpose() * mu).norm(), 1e-12 * scale) << body.name;

@@ -2,53 +2,28 @@
 // steps far below those of the runs.
 #pragma once
 
-#include <Eigen/Dense>
-#include <cmath>
+#include <Eigen/Core>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena::test {
 
 /// A case from its bodies, joints and forces; `natural` is what stands under time.natural.
-inline std::unique_ptr<Simulation> natural_run(const Communicator& comm, const std::string& text,
-                                               const std::string& step,
-                                               const std::string& natural = "scheme: rk4") {
-  const std::string whole = "catena: 1\nname: natural\n" + text +
-                            "\ntime: {stepper: natural, step: " + step + ", end: 1000, natural: {" +
-                            natural + "}}\n";
-  return std::make_unique<Simulation>(comm, parse_case(whole, "natural.yaml", ".", {}));
-}
-inline std::unique_ptr<Simulation> natural_run(const std::string& text, const std::string& step,
-                                               const std::string& natural = "scheme: rk4") {
-  return natural_run(Communicator::self(), text, step, natural);
-}
+std::unique_ptr<Simulation> natural_run(const Communicator& comm, const std::string& text,
+                                        const std::string& step,
+                                        const std::string& natural = "scheme: rk4");
+std::unique_ptr<Simulation> natural_run(const std::string& text, const std::string& step,
+                                        const std::string& natural = "scheme: rk4");
 
 /// Steps until t, which is a whole number of steps.
-inline const StepReport& run_to(Simulation& sim, double t) {
-  const std::int64_t last = std::llround(t / sim.settings().time.step);
-  while (sim.state().step < last) sim.step();
-  return sim.stepper().report();
-}
+const StepReport& run_to(Simulation& sim, double t);
 
 /// On one rank.
-inline const BodyMotionState& body(const Simulation& sim, GlobalId id) {
-  for (std::size_t i = 0; i < sim.bodies().constants.size(); ++i)
-    if (sim.bodies().constants[i].id == id) return sim.state().body[i];
-  throw std::logic_error("no such body");
-}
-inline std::size_t place_of_joint(const Simulation& sim, GlobalId id) {
-  for (std::size_t j = 0; j < sim.bodies().joints.size(); ++j)
-    if (sim.bodies().joints[j].id == id) return j;
-  throw std::logic_error("no such joint");
-}
-inline const JointState& joint(const Simulation& sim, GlobalId id) {
-  return sim.state().joints[place_of_joint(sim, id)];
-}
+const JointState& joint(const Simulation& sim, GlobalId id);
 
 /// Kinetic and potential energy.
 inline double energy(const StepReport& r) { return r.kinetic + r.potential; }
@@ -56,25 +31,37 @@ inline double energy(const StepReport& r) { return r.kinetic + r.potential; }
 using VectorX = Eigen::VectorXd;
 
 /// y' = f(t, y) from 0 to t in n steps.
-inline VectorX integrated(const std::function<VectorX(double, const VectorX&)>& f, VectorX y,
-                          double t, int n) {
-  const double h = t / n;
-  for (int i = 0; i < n; ++i) {
-    const double now = t * i / n;
-    const VectorX k1 = f(now, y), k2 = f(now + 0.5 * h, y + 0.5 * h * k1),
-                  k3 = f(now + 0.5 * h, y + 0.5 * h * k2), k4 = f(now + h, y + h * k3);
-    y += h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4);
-  }
-  return y;
-}
+VectorX integrated(const std::function<VectorX(double, const VectorX&)>& f, VectorX y, double t,
+                   int n);
 
 /// Orders between neighbours of errors at steps halved.
-inline std::vector<double> orders(const std::vector<double>& errors) {
-  std::vector<double> out;
-  for (std::size_t i = 1; i < errors.size(); ++i)
-    out.push_back(std::log2(errors[i - 1] / errors[i]));
-  return out;
-}
+std::vector<double> orders(const std::vector<double>& errors);
+
+inline constexpr double kG = 9.81;  ///< m/s^2
+
+Vec3 three(const VectorX& y, int first);
+Quat quat(const VectorX& y, int first);
+/// q' = omega q / 2.
+Eigen::Vector4d quat_rate(const Quat& q, const Vec3& omega);
+
+/// A body that turns anyhow.
+struct Link {
+  double mass;
+  Vec3 inertia;
+  Quat q;
+  Vec3 omega;
+};
+/// Its entry among `bodies`.
+std::string text_of(const std::string& name, const Link& link, const Vec3& p, const Vec3& v);
+
+/// Two equal balls with arms that meet, one moving at 2 m/s across them: joined by a ball joint at
+/// the start, which their velocities do not allow.
+inline constexpr const char* kTwoArms =
+    "gravity: [0, 0, 0]\nbodies:\n"
+    "  - {name: a, mass: 1, inertia: [0.1, 0.1, 0.1], position: [-0.5, 0, 0]}\n"
+    "  - {name: b, mass: 1, inertia: [0.1, 0.1, 0.1], position: [0.5, 0, 0], velocity: [0, 2, "
+    "0]}\n"
+    "joints: [{name: ball, type: spherical, between: [a, b], at: [0, 0, 0]}]";
 
 /// A free mechanism with every joint that is no driver and every spring; laminae, rods, a point.
 inline constexpr const char* kAllJoints =

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "catena/simulation/simulation.hpp"
+#include "support/case_text.hpp"
 
 namespace catena {
 namespace {
@@ -16,12 +16,9 @@ namespace {
 std::string hanging(int links, double load, bool stiffness) {
   const double tilt = 0.1, length = 0.1 * links;
   const auto at = [&](double s) {
-    return "[" + std::to_string(s * std::sin(tilt)) + ", 0, " +
-           std::to_string(-s * std::cos(tilt)) + "]";
+    return test::text_of(Vec3(s * std::sin(tilt), 0.0, -s * std::cos(tilt)));
   };
-  std::string text = R"(catena: 1
-name: tension
-materials: {steel: {density: 1000}}
+  std::string text = R"(materials: {steel: {density: 1000}}
 generators:
   - chain: {name: cable, links: )" +
                      std::to_string(links) +
@@ -50,8 +47,8 @@ struct Swing {
 };
 
 Swing swing(const std::string& text) {
-  Simulation run(Communicator::self(), parse_case(text, "tension.yaml", ""));
-  const double start = run.state().audit[EnergyTerm::initial_energy];
+  Simulation run(Communicator::self(), test::case_of(text));
+  const double start = run.state().audit.initial_energy;
   Swing s;
   for (std::int64_t i = 0; i < run.n_steps(); ++i) {
     const StepReport& r = run.step();

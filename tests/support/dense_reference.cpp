@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "catena/math/cone.hpp"
+#include "support/dense_algebra.hpp"
 
 namespace catena::test {
 namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -125,7 +126,7 @@ class Sweeper {
       for (Index i = 0; view.kind == BlockKind::bilateral && i < view.rows; ++i)
         bilateral_.push_back(view.row + i);
     }
-    if (!bilateral_.empty()) factor_.compute(dense_.N(bilateral_, bilateral_));
+    if (!bilateral_.empty()) factor_.emplace(dense_.N(bilateral_, bilateral_));
     lambda = VectorXd::Zero(dense_.r.size());
   }
 
@@ -143,7 +144,7 @@ class Sweeper {
     // all bilateral rows at once, so that chains do not slow the sweep
     if (!bilateral_.empty()) {
       const VectorXd w = residual_velocities();
-      lambda(bilateral_) -= factor_.solve(VectorXd(w(bilateral_)));
+      lambda(bilateral_) -= factor_->solve(VectorXd(w(bilateral_)));
     }
   }
 
@@ -308,7 +309,7 @@ class Sweeper {
   const ConstraintProblem& problem_;
   DenseProblem dense_;
   std::vector<Index> bilateral_;
-  Eigen::CompleteOrthogonalDecomposition<MatrixXd> factor_;
+  std::optional<LeastSquares> factor_;
 };
 
 void require_one_rank(const ConstraintProblem& problem) {
@@ -405,7 +406,7 @@ DenseSolution enumerate_active_sets(const ConstraintProblem& problem) {
     if (!free_rows.empty()) {
       const MatrixXd block = dense.N(free_rows, free_rows);
       const VectorXd rhs = sweeper.residual_velocities()(free_rows);
-      sweeper.lambda(free_rows) = -block.completeOrthogonalDecomposition().solve(rhs);
+      sweeper.lambda(free_rows) = -LeastSquares(block).solve(rhs);
     }
     if (sweeper.residual() < best.residual) best = sweeper.solution(static_cast<int>(number));
   }

@@ -1,7 +1,7 @@
 // The plain, slow, obvious solver that all others are compared with.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"

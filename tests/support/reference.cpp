@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace catena::testing {
+namespace catena::test {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::map<std::string, double> read_values(const std::string& name) {
   return values;
 }
 
-}  // namespace catena::testing
+}  // namespace catena::test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace catena::testing {
+namespace catena::test {
 
 /// Rows of a CSV file whose first line names the columns after '#'. Words that are no
 /// numbers read as NaN.
@@ -21,4 +21,4 @@ ReferenceSeries read_reference(const std::string& name);
 /// tests/data/validation/<name>/values.csv.
 std::map<std::string, double> read_values(const std::string& name);
 
-}  // namespace catena::testing
+}  // namespace catena::test

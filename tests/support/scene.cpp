@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -265,10 +266,24 @@ LocalScene distribute(const Scene& scene, const Communicator& comm, const Owner&
   return out;
 }
 
+Owner first_rank() {
+  return [](GlobalId) { return 0; };
+}
+
+std::vector<double> wave(Index n) {
+  std::vector<double> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::cos(2.0 * static_cast<double>(i));
+  return x;
+}
+
 ConstraintProblem whole(const Scene& scene, const SubdomainOf& subdomain) {
-  return distribute(
-             scene, Communicator::self(), [](GlobalId) { return 0; }, subdomain)
-      .problem;
+  return distribute(scene, Communicator::self(), first_rank(), subdomain).problem;
+}
+
+ConstraintProblem whole(const Scene& scene, ContactLaw law) {
+  ConstraintProblem problem = whole(scene);
+  problem.law = law;
+  return problem;
 }
 
 std::vector<double> gather_rows(const LocalScene& local, std::span<const double> rows) {

@@ -67,6 +67,8 @@ using SubdomainOf = std::function<Index(GlobalId)>;
 Owner deal(const Communicator& comm);
 /// Contiguous ranges of ids of about equal length.
 Owner slabs(const Communicator& comm, const Scene& scene);
+/// All on rank 0.
+Owner first_rank();
 
 /// A rank's part and where it lies in the scene.
 struct LocalScene {
@@ -86,10 +88,15 @@ LocalScene distribute(const Scene& scene, const Communicator& comm, const Owner&
 
 /// The whole scene on one rank (Communicator::self()).
 ConstraintProblem whole(const Scene& scene, const SubdomainOf& subdomain = {});
+/// The same under another law.
+ConstraintProblem whole(const Scene& scene, ContactLaw law);
 
 /// Collective. Rows (velocities of owned bodies) of all ranks in the scene's order, on every rank.
 std::vector<double> gather_rows(const LocalScene& local, std::span<const double> rows);
 std::vector<double> gather_velocities(const LocalScene& local, std::span<const double> velocities);
+
+/// Numbers between -1 and 1 that all differ.
+std::vector<double> wave(Index n);
 
 /// This rank's part of rows in the scene's order.
 std::vector<double> local_rows(const LocalScene& local, std::span<const double> scene_rows);

@@ -1,11 +1,21 @@
-// Numbers as people read them.
+// Numbers as text, for messages and files.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace catena {
 
-/// `value` to so many significant digits, without trailing zeros: "0.0125", "3e+07", "nan".
+/// With so many significant digits: "0.0123", "1.5e+06".
 std::string short_text(double value, int digits = 6);
+
+/// Without a fraction: "120".
+std::string whole_text(double value);
+
+/// 17 significant digits, which read back as the same double.
+std::string exact_text(double value);
+
+/// A step's number as in names of files: "00000120".
+std::string step_text(std::int64_t step);
 
 }  // namespace catena

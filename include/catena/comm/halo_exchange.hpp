@@ -8,6 +8,7 @@
 
 #include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/tags.hpp"
 
 namespace catena {
 
@@ -23,8 +24,9 @@ struct HaloPlan {
 
   /// The same paths the other way round.
   HaloPlan reversed() const;
-  /// The same for sums: what several neighbours send for one item arrives in slots of their own,
-  /// 0, 1, ... in the order of neighbours; `item[s]` is what slot s is to be added to.
+  /// The same where values meet (GhostSum): what several neighbours send for one item arrives in
+  /// slots of their own, 0, 1, ... in the order of neighbours; `item[s]` is what slot s is to be
+  /// added to.
   HaloPlan reversed_into_slots(std::vector<Index>& item) const;
 };
 
@@ -33,8 +35,8 @@ struct HaloPlan {
 /// allocated after construction.
 class HaloExchange {
  public:
-  /// Collective over the neighbours of the plan. `tag` keeps several exchanges apart.
-  HaloExchange(const Communicator& comm, HaloPlan plan, int width, int tag);
+  /// Collective over the neighbours of the plan. `tag` keeps those under way at once apart.
+  HaloExchange(const Communicator& comm, HaloPlan plan, int width, Tag tag);
   ~HaloExchange();
   HaloExchange(HaloExchange&&) noexcept;
   HaloExchange& operator=(HaloExchange&&) noexcept;

@@ -46,6 +46,12 @@ struct ProblemBodies {
 
   Index size() const { return to_index(id.size()); }
   Index n_dofs() const { return dof_begin.back(); }
+  /// Velocities of body b.
+  Index dofs(Index b) const { return dof_begin[b + 1] - dof_begin[b]; }
+  /// Whether its motion is given: impulses do not change it.
+  bool is_prescribed(Index b) const { return mass_kind[b] == MassKind::prescribed; }
+  /// Whether impulses can change the motion of body b.
+  bool moves(Index b) const { return mass_kind[b] != MassKind::prescribed; }
   /// Room for n rigid bodies.
   void reserve(std::size_t n);
   /// No bodies; the memory stays.
@@ -105,6 +111,8 @@ struct GeneralBlocks {
 
   Index size() const { return static_cast<Index>(kind.size()); }
   Index n_rows() const { return row_begin.back(); }
+  /// Rows of block k.
+  Index rows(Index k) const { return row_begin[k + 1] - row_begin[k]; }
   /// No blocks; the memory stays.
   void clear();
 };
@@ -162,8 +170,10 @@ struct ConstraintProblem {
     return assembled ? assembled->n_rows() / 3 : to_index(contacts.size()) + blocks.size();
   }
   Index n_rows() const {
-    return assembled ? assembled->n_rows() : 3 * to_index(contacts.size()) + blocks.n_rows();
+    return assembled ? assembled->n_rows() : first_general_row() + blocks.n_rows();
   }
+  /// The general blocks' first row: behind those of the rigid contacts.
+  Index first_general_row() const { return 3 * to_index(contacts.size()); }
 };
 
 /// One block's rows, whatever its storage: the view by which metrics and solvers that

@@ -26,8 +26,8 @@ class OrderedSums {
   };
   using Numbers = std::array<double, 6>;
 
-  /// Collective. `tag` keeps several exchanges apart.
-  OrderedSums(const ConstraintProblem& problem, Blocks which, int tag);
+  /// Collective. `tag` keeps those under way at once apart.
+  OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag);
   ~OrderedSums();
   OrderedSums(OrderedSums&&) noexcept;
 

@@ -3,8 +3,11 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <limits>
 
 namespace catena {
+
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Vec3 = Eigen::Vector3d;
 using Mat3 = Eigen::Matrix3d;
@@ -16,6 +19,11 @@ struct Twist {
   Vec3 v = Vec3::Zero();
   Vec3 w = Vec3::Zero();
 };
+
+/// What a motion has in the x-z plane: the rest is left out.
+inline Twist in_plane(const Twist& t) {
+  return {Vec3(t.v.x(), 0.0, t.v.z()), Vec3(0.0, t.w.y(), 0.0)};
+}
 
 /// Position of the centre of mass (m, world) and orientation of the principal axes.
 struct Pose {

@@ -41,7 +41,6 @@ class GeometricStiffness {
  private:
   void add_stiffness(const ConstraintProblem& problem, std::span<const double> impulses);
   void share(const ConstraintProblem& problem, std::span<const double> impulses);
-  static void add_by_rank(const ConstraintProblem& problem, std::span<double> lines);
   static void add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
                            std::span<double> lines);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/checkpoint/records.hpp"
 #include "io/hdf5/checksum.hpp"
@@ -85,32 +86,18 @@ inline std::string layout() {
   return text;
 }
 
-/// Numbers, texts and bytes one after the other, each text with its length.
-class Packer {
- public:
-  void add(std::int64_t value) {
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof value);
-    std::memcpy(bytes_.data() + at, &value, sizeof value);
-  }
-  void add(std::span<const std::byte> value) {
-    add(std::ssize(value));
-    bytes_.insert(bytes_.end(), value.begin(), value.end());
-  }
-  void add(const std::string& text) { add(std::as_bytes(std::span(text))); }
-  /// Filled up to whole words.
-  std::vector<std::byte> take() {
-    bytes_.resize(records::whole_words(bytes_.size()));
-    return std::move(bytes_);
-  }
+/// What a Packer holds, filled up to whole words.
+inline std::vector<std::byte> take_words(Packer& packer) {
+  std::vector<std::byte> bytes = packer.take();
+  bytes.resize(records::whole_words(bytes.size()));
+  return bytes;
+}
 
- private:
-  std::vector<std::byte> bytes_;
-};
-
-class Unpacker {
+/// Takes apart what a Packer made of numbers and lists. A file may be damaged: throws Error where
+/// it ends too early.
+class WordReader {
  public:
-  explicit Unpacker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit WordReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   std::int64_t number() {
     std::int64_t value = 0;
     const std::span<const std::byte> at = next(sizeof value);
@@ -145,18 +132,18 @@ struct Head {
 
   std::vector<std::byte> packed() const {
     Packer out;
-    out.add(layout);
-    for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow}) out.add(n);
-    out.add(config);
-    out.add(std::ssize(provenance));
+    out.put_list(layout);
+    for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow}) out.put(n);
+    out.put_list(config);
+    out.put(narrow<std::int64_t>(provenance.size()));
     for (const auto& [name, value] : provenance) {
-      out.add(name);
-      out.add(value);
+      out.put_list(name);
+      out.put_list(value);
     }
-    return out.take();
+    return take_words(out);
   }
   static Head unpacked(std::span<const std::byte> bytes) {
-    Unpacker in(bytes);
+    WordReader in(bytes);
     Head head;
     head.layout = in.text();
     for (std::int64_t* n : {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow})

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "catena/base/version.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "io/checkpoint/file.hpp"
 #include "io/checkpoint/info.hpp"
@@ -134,11 +135,11 @@ struct Shares {
 
 std::vector<Counts> read_counts(const hdf5::File& file, const Head& head) {
   const std::vector<std::byte> bytes = read_whole(file, "/counts");
-  std::vector<Counts> counts(bytes.size() / sizeof(Counts));
-  std::memcpy(counts.data(), bytes.data(), counts.size() * sizeof(Counts));
-  if (head.ranks < 1 || std::ssize(counts) != head.ranks)
+  if (head.ranks < 1 || bytes.size() / sizeof(Counts) != static_cast<std::uint64_t>(head.ranks))
     throw Error("does not hold what each of its ranks had", file.path(), {},
                 ExitCode::input_output);
+  std::vector<Counts> counts;
+  Unpacker(bytes).append_to(counts, head.ranks);
   return counts;
 }
 
@@ -149,13 +150,9 @@ void read_scalars(const hdf5::File& file, const Head& head, std::size_t row, Sta
   const std::size_t width = 8 * scalar_words(state);
   if (bytes.size() != width * Offset{head.ranks})
     throw Error("holds other scalars than it says", file.path(), {}, ExitCode::input_output);
-  std::size_t at = row * width;
+  Unpacker in(std::span<const std::byte>(bytes).subspan(row * width, width));
   for_each_number(
-      [&](const char*, auto& value) {
-        std::memcpy(static_cast<void*>(&value), bytes.data() + at, sizeof value);
-        at += sizeof value;
-      },
-      state);
+      [&](const char*, auto& value) { value = in.get<std::decay_t<decltype(value)>>(); }, state);
 }
 
 std::vector<std::byte> read_kept(Reader& in, const Shares& shares) {
@@ -173,7 +170,7 @@ void unpack_kept(std::span<const std::byte> bytes, const Shares& shares,
   for (int w = shares.first_writer; w < shares.last_writer; ++w) {
     const std::size_t n = 8 * counts[w][kKeptWords];
     if (n == 0) continue;
-    Unpacker blob(bytes.first(n));
+    WordReader blob(bytes.first(n));
     for (std::int64_t k = blob.number(); k > 0; --k) {
       std::string name = blob.text();
       notes.kept.emplace_back(std::move(name), blob.bytes());

@@ -1,4 +1,5 @@
 #include "catena/base/version.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "io/checkpoint/file.hpp"
 #include "io/hdf5/write_together.hpp"
@@ -63,26 +64,20 @@ class Writer {
 };
 
 std::vector<std::byte> packed_scalars(const State& state) {
-  std::vector<std::byte> bytes;
-  for_each_number(
-      [&](const char*, const auto& value) {
-        const std::size_t at = bytes.size();
-        bytes.resize(at + sizeof value);
-        std::memcpy(bytes.data() + at, static_cast<const void*>(&value), sizeof value);
-      },
-      state);
-  return bytes;
+  Packer out;
+  for_each_number([&](const char*, const auto& value) { out.put(value); }, state);
+  return out.take();
 }
 
 std::vector<std::byte> packed_kept(const CheckpointNotes& notes) {
   if (notes.kept.empty()) return {};
   Packer out;
-  out.add(std::ssize(notes.kept));
+  out.put(narrow<std::int64_t>(notes.kept.size()));
   for (const auto& [name, bytes] : notes.kept) {
-    out.add(name);
-    out.add(std::span<const std::byte>(bytes));
+    out.put_list(name);
+    out.put_list(bytes);
   }
-  return out.take();
+  return take_words(out);
 }
 
 /// Attributes for people and other programs; what is read back stands in the datasets.

@@ -2,6 +2,7 @@
 #include <span>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
 #include "io/fclib/output.hpp"
@@ -31,15 +32,10 @@ std::vector<double> used_rows(std::span<const double> all, std::span<const doubl
 /// Collective. The vector on rank 0; places that no rank has are zero.
 std::vector<double> gather_vector(const Communicator& comm, const Scattered& part,
                                   std::int64_t size) {
-  const auto places = comm.gather_bytes(0, std::as_bytes(std::span(part.place)));
-  const auto values = comm.gather_bytes(0, std::as_bytes(std::span(part.value)));
+  const std::vector<std::int64_t> place = gather_values(comm, 0, part.place);
+  const std::vector<double> value = gather_values(comm, 0, part.value);
   std::vector<double> all(comm.rank() == 0 ? static_cast<std::size_t>(size) : 0, 0.0);
-  Unpacker in_place(places);
-  Unpacker in_value(values);
-  while (!in_place.empty()) {
-    const auto at = in_place.get<std::int64_t>();
-    all.at(at) = in_value.get<double>();
-  }
+  for (std::size_t i = 0; i < place.size(); ++i) all.at(place[i]) = value[i];
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/io/fclib.hpp"
 #include "io/fclib/output.hpp"
 #include "io/hdf5/checksum.hpp"
@@ -44,8 +45,8 @@ void pack(const BodyPart& body, Packer& out) {
   out.put(body.id);
   out.put(body.kind);
   out.put(body.owned);
-  out.put_all(body.inverse_mass);
-  out.put_all(body.free);
+  out.put_list(body.inverse_mass);
+  out.put_list(body.free);
 }
 
 BodyPart unpack_body(Unpacker& in) {
@@ -53,8 +54,8 @@ BodyPart unpack_body(Unpacker& in) {
   body.id = in.get<GlobalId>();
   body.kind = in.get<MassKind>();
   body.owned = in.get<bool>();
-  body.inverse_mass = in.get_all();
-  body.free = in.get_all();
+  body.inverse_mass = in.get_list<double>();
+  body.free = in.get_list<double>();
   return body;
 }
 
@@ -81,17 +82,17 @@ void pack(const BlockPart& block, Packer& out) {
   out.put(block.key);
   if (block.rigid) {
     for (const GlobalId id : block.ends) out.put(id);
-    out.put_all(numbers_of(block.contact));
+    out.put_list(numbers_of(block.contact));
     return;
   }
   out.put(block.kind);
   out.put(block.name);
-  out.put_all(block.limits);
-  for (const auto& values : block.rows) out.put_all(values);
+  out.put_list(block.limits);
+  for (const auto& values : block.rows) out.put_list(values);
   out.put(std::ssize(block.jacobians));
   for (const auto& [id, g] : block.jacobians) {
     out.put(id);
-    out.put_all(g);
+    out.put_list(g);
   }
 }
 
@@ -102,18 +103,18 @@ BlockPart unpack_block(Unpacker& in) {
   block.key = in.get<ContactKey>();
   if (block.rigid) {
     for (GlobalId& id : block.ends) id = in.get<GlobalId>();
-    set_numbers(in.get_all(), block.contact);
+    set_numbers(in.get_list<double>(), block.contact);
     block.contact.key = block.key;
     return block;
   }
   block.kind = in.get<BlockKind>();
   block.name = in.get<std::int64_t>();
-  const std::vector<double> limits = in.get_all();
+  const std::vector<double> limits = in.get_list<double>();
   std::copy_n(limits.begin(), block.limits.size(), block.limits.begin());
-  for (auto& values : block.rows) values = in.get_all();
+  for (auto& values : block.rows) values = in.get_list<double>();
   for (auto n = in.get<std::int64_t>(); n > 0; --n) {
     const auto id = in.get<GlobalId>();
-    block.jacobians.emplace_back(id, in.get_all());
+    block.jacobians.emplace_back(id, in.get_list<double>());
   }
   return block;
 }

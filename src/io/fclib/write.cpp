@@ -9,6 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/fclib.hpp"
 #include "io/fclib/file.hpp"
@@ -54,11 +55,11 @@ void pack(const BlockRecord& block, Packer& out) {
   for (const auto* values :
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
         &block.impulse, &block.slip, &block.guess, &block.guess_slip})
-    out.put_all(*values);
+    out.put_list(*values);
   out.put(std::ssize(block.jacobians));
   for (const auto& [id, g] : block.jacobians) {
     out.put(id);
-    out.put_all(g);
+    out.put_list(g);
   }
 }
 
@@ -72,11 +73,11 @@ BlockRecord unpack_block(Unpacker& in) {
   for (auto* values :
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
         &block.impulse, &block.slip, &block.guess, &block.guess_slip})
-    *values = in.get_all();
+    *values = in.get_list<double>();
   const auto n = in.get<std::int64_t>();
   for (std::int64_t k = 0; k < n; ++k) {
     const auto id = in.get<GlobalId>();
-    block.jacobians.emplace_back(id, in.get_all());
+    block.jacobians.emplace_back(id, in.get_list<double>());
   }
   return block;
 }
@@ -215,10 +216,10 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
     const std::size_t first = bodies.dof_begin[b];
     const auto n = bodies.dof_begin[b + 1] - first;
     body_bytes.put(bodies.id[b]);
-    body_bytes.put_all(mass_of(bodies, b));
-    body_bytes.put_all(std::span(bodies.free_velocity).subspan(first, n));
-    body_bytes.put_all(std::span<const double>(solution.v).subspan(first, n));
-    body_bytes.put_all(std::span<const double>(guess.v).subspan(first, n));
+    body_bytes.put_list(mass_of(bodies, b));
+    body_bytes.put_list(std::span(bodies.free_velocity).subspan(first, n));
+    body_bytes.put_list(std::span<const double>(solution.v).subspan(first, n));
+    body_bytes.put_list(std::span<const double>(guess.v).subspan(first, n));
   }
   Packer block_bytes;
   for (std::int64_t k = 0; k < problem.n_blocks(); ++k) {
@@ -240,10 +241,11 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
   const auto all_bodies = problem.comm.gather_bytes(0, body_bytes.bytes());
   for (Unpacker in(all_bodies); !in.empty();) {
     const auto id = in.get<GlobalId>();
-    std::vector<double> mass = in.get_all();
-    std::vector<double> free = in.get_all();
-    std::vector<double> v = in.get_all();
-    whole.bodies.push_back({id, std::move(mass), std::move(free), std::move(v), in.get_all()});
+    std::vector<double> mass = in.get_list<double>();
+    std::vector<double> free = in.get_list<double>();
+    std::vector<double> v = in.get_list<double>();
+    whole.bodies.push_back(
+        {id, std::move(mass), std::move(free), std::move(v), in.get_list<double>()});
   }
   const auto all_blocks = problem.comm.gather_bytes(0, block_bytes.bytes());
   for (Unpacker in(all_blocks); !in.empty();) whole.blocks.push_back(unpack_block(in));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <new>
 
 #include "catena/base/index.hpp"
+#include "catena/base/text.hpp"
 
 namespace catena::hdf5 {
 namespace {
@@ -311,17 +311,17 @@ std::string File::attribute_text(const std::string& object, const std::string& n
   const Handle space(H5Aget_space(attribute.id()), H5Sclose);
   const H5T_class_t kind = H5Tget_class(type.id());
   if (H5Sget_simple_extent_npoints(space.id()) == 1 && kind != H5T_STRING) {
-    std::array<char, 40> text{};
     if (kind == H5T_INTEGER) {
       std::int64_t value = 0;
       if (H5Aread(attribute.id(), H5T_NATIVE_INT64, &value) < 0) return {};
-      std::snprintf(text.data(), text.size(), "%" PRId64, value);
-    } else if (kind == H5T_FLOAT) {
+      return std::to_string(value);
+    }
+    if (kind == H5T_FLOAT) {
       double value = 0.0;
       if (H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) return {};
-      std::snprintf(text.data(), text.size(), "%.17g", value);
+      return exact_text(value);
     }
-    return text.data();
+    return {};
   }
   return one_string(type.id(), space.id(), [&](hid_t memory_type, void* out) {
     return H5Aread(attribute.id(), memory_type, out);

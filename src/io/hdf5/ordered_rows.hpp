@@ -4,25 +4,17 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "catena/base/index.hpp"
-#include "catena/comm/communicator.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "io/hdf5/file.hpp"
 
 namespace catena {
 
 namespace detail {
-
-template <class T>
-std::vector<T> from_bytes(std::span<const std::byte> bytes) {
-  std::vector<T> items(bytes.size() / sizeof(T));
-  if (!items.empty()) std::memcpy(items.data(), bytes.data(), bytes.size());
-  return items;
-}
 
 /// Rows in the order of their keys, by a sort of the keys: rows are large.
 template <class Key>
@@ -45,18 +37,17 @@ template <class Row, class KeyOf>
 void merge_runs(const std::vector<Parcel>& parcels, KeyOf key_of, std::vector<Row>& rows) {
   struct Run {
     Row row;
-    const std::byte *next, *end;
+    Unpacker rest;
   };
   const auto later = [&](const Run& a, const Run& b) { return key_of(b.row) < key_of(a.row); };
   const auto advance = [](Run& run) {
-    if (run.next == run.end) return false;
-    std::memcpy(static_cast<void*>(&run.row), run.next, sizeof(Row));
-    run.next += sizeof(Row);
+    if (run.rest.empty()) return false;
+    run.row = run.rest.template get<Row>();
     return true;
   };
   std::vector<Run> runs;  // a heap, the run with the smallest row on top
   for (const Parcel& parcel : parcels) {
-    Run run{{}, parcel.bytes.data(), parcel.bytes.data() + parcel.bytes.size()};
+    Run run{{}, Unpacker(parcel.bytes)};
     if (advance(run)) runs.push_back(run);
   }
   std::make_heap(runs.begin(), runs.end(), later);
@@ -87,7 +78,7 @@ std::vector<std::size_t> cut_places(const Communicator& comm, const std::vector<
   std::vector<Key> samples;
   for (std::size_t k = 0; k < n_samples; ++k)
     samples.push_back(places[k * places.size() / n_samples].key);
-  samples = from_bytes<Key>(comm.all_gather_bytes(std::as_bytes(std::span(samples))));
+  samples = all_gather_values(comm, samples);
   std::sort(samples.begin(), samples.end());
 
   std::vector<std::size_t> cuts(parts + 1, places.size());
@@ -130,10 +121,9 @@ std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Key
     for (Index r = 0; r < n_ranks; ++r) {
       const std::size_t begin = cuts[r * rounds + round], end = cuts[r * rounds + round + 1];
       if (begin == end) continue;
-      std::vector<std::byte> bytes((end - begin) * sizeof(Row));
-      for (std::size_t k = begin; k < end; ++k)
-        std::memcpy(bytes.data() + (k - begin) * sizeof(Row), &rows[places[k].row], sizeof(Row));
-      parcels.push_back({narrow<int>(r), std::move(bytes)});
+      Packer out((end - begin) * sizeof(Row));
+      for (std::size_t k = begin; k < end; ++k) out.put(rows[places[k].row]);
+      parcels.push_back({narrow<int>(r), out.take()});
     }
     detail::merge_runs(comm.exchange(std::move(parcels)), key_of, ordered);
   }

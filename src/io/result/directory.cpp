@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <system_error>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "io/hdf5/atomic_file.hpp"
 
@@ -135,15 +135,11 @@ void cut_series(const std::string& path, const std::string& header, std::int64_t
 }
 
 std::string snapshot_path(const std::string& directory, std::int64_t step) {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "%08lld", static_cast<long long>(step));
-  return directory + "/snapshots/" + name.data() + ".h5";
+  return directory + "/snapshots/" + step_text(step) + ".h5";
 }
 
 std::string checkpoint_path(const std::string& directory, std::int64_t step) {
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "%08lld", static_cast<long long>(step));
-  return directory + "/checkpoint-" + name.data() + ".h5";
+  return directory + "/checkpoint-" + step_text(step) + ".h5";
 }
 
 std::vector<std::int64_t> list_checkpoints(const std::string& directory) {

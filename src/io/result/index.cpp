@@ -1,12 +1,12 @@
 // The index of a result: result.h5 (links and series) and result.xdmf (for ParaView).
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/io/result_writer.hpp"
 #include "catena/io/text_file.hpp"
 #include "io/hdf5/atomic_file.hpp"
@@ -96,10 +96,8 @@ std::string xdmf_attribute(const std::string& name, const std::string& file,
 std::string xdmf_grid(const SnapshotEntry& s, std::uint64_t n_constants) {
   const std::string file = "snapshots/" + s.stem + ".h5";
   const std::string n = std::to_string(s.n_bodies);
-  std::array<char, 32> time{};
-  std::snprintf(time.data(), time.size(), "%.17g", s.time);
   std::string text = "      <Grid Name=\"bodies\" GridType=\"Uniform\">\n        <Time Value=\"";
-  text += time.data();
+  text += exact_text(s.time);
   text += "\"/>\n        <Topology TopologyType=\"Polyvertex\" NumberOfElements=\"" + n +
           "\" NodesPerElement=\"1\">\n"
           "          <DataItem Format=\"HDF\" NumberType=\"Int\" Precision=\"8\" Dimensions=\"" +

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <numeric>
 #include <type_traits>
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
+#include "catena/base/text.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5/atomic_file.hpp"
 #include "io/hdf5/columns.hpp"
@@ -126,22 +128,9 @@ struct ResultWriter::Impl {
   /// Rows of bodies.h5 as kept() gave them.
   void restore(std::span<const std::vector<std::byte>> kept) {
     for (const std::vector<std::byte>& bytes : kept) {
-      std::size_t at = 0;
-      const auto take = [&](void* to, std::size_t size) {
-        CATENA_CHECK(size <= bytes.size() - at, "rows of bodies.h5 in a checkpoint");
-        if (size > 0) std::memcpy(to, bytes.data() + at, size);
-        at += size;
-      };
-      const auto take_rows = [&](auto& rows) {
-        std::uint64_t n = 0;
-        take(&n, sizeof n);
-        CATENA_CHECK(n <= bytes.size(), "rows of bodies.h5 in a checkpoint");
-        const std::size_t old = rows.size();
-        rows.resize(old + n);
-        take(rows.data() + old, n * sizeof rows[0]);
-      };
-      take_rows(written);
-      take_rows(written_joints);
+      Unpacker in(bytes);
+      in.append_to(written, in.get<std::uint64_t>());
+      in.append_to(written_joints, in.get<std::uint64_t>());
     }
   }
 
@@ -189,21 +178,12 @@ const std::string& ResultWriter::directory() const { return impl_->directory; }
 const Provenance& ResultWriter::provenance() const { return impl_->provenance; }
 
 std::vector<std::byte> ResultWriter::kept() const {
-  std::vector<std::byte> bytes;
-  if (!impl_->flow) return bytes;
-  const auto add = [&](const void* data, std::size_t size) {
-    const std::size_t at = bytes.size();
-    bytes.resize(at + size);
-    if (size > 0) std::memcpy(bytes.data() + at, data, size);
-  };
-  const auto add_rows = [&](const auto& rows) {
-    const auto n = static_cast<std::uint64_t>(rows.size());
-    add(&n, sizeof n);
-    add(rows.data(), rows.size() * sizeof rows[0]);
-  };
-  add_rows(impl_->written);
-  add_rows(impl_->written_joints);
-  return bytes;
+  Packer out;
+  if (impl_->flow) {
+    out.put_list(impl_->written);
+    out.put_list(impl_->written_joints);
+  }
+  return out.take();
 }
 
 namespace {
@@ -409,8 +389,7 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     write_contact_rows(file, contacts, contact_range, has_couples(model));
     if (impl_->jointed || joint_range.total > 0) write_joint_records(file, joints, joint_range);
     // their memory is free for the rows of bodies
-    std::vector<ContactRecord>().swap(contacts);
-    std::vector<JointRecord>().swap(joints);
+    release(contacts, joints);
     hdf5::RowRange body_range;
     const std::vector<BodyRow> rows = body_rows(comm, model, bodies, state, body_range);
     write_body_rows(file, rows, body_range, impl_->flow);
@@ -426,10 +405,8 @@ void ResultWriter::append_series(std::span<const double> values) {
     if (impl_->comm.rank() != 0) return;
     CATENA_CHECK(values.size() == impl_->columns.size(), "a series row has other columns");
     std::string line;
-    std::array<char, 32> number{};
     for (std::size_t k = 0; k < values.size(); ++k) {
-      std::snprintf(number.data(), number.size(), "%.17g", values[k]);
-      line += number.data();
+      line += exact_text(values[k]);
       line += k + 1 < values.size() ? ',' : '\n';
     }
     impl_->append(line);

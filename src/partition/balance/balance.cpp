@@ -10,12 +10,12 @@
 
 namespace catena {
 
-using partition_detail::CellGraphShare;
-using partition_detail::CellParts;
-using partition_detail::CurvePlace;
-using partition_detail::for_each_edge;
-using partition_detail::is_dynamic;
-using partition_detail::with_ghosts;
+using partition::CellGraphShare;
+using partition::CellParts;
+using partition::CurvePlace;
+using partition::for_each_edge;
+using partition::is_dynamic;
+using partition::with_ghosts;
 
 void describe(SettingsVisitor& visit, BalanceSettings& s) {
   visit.visit("rebalance_steps", s.rebalance_steps,
@@ -82,7 +82,7 @@ CellParts split_graph(const Communicator& comm, const Bodies& bodies, const Cont
   CellGraphShare share;
   share.n_cells = n_cells;
   std::vector<std::int64_t> cell(set.bodies.n_owned, -1);
-  const std::vector<std::int64_t> position = partition_detail::curve_positions(comm, dynamic.place);
+  const std::vector<std::int64_t> position = partition::curve_positions(comm, dynamic.place);
   for (std::size_t k = 0; k < position.size(); ++k) {
     // floor(position n_cells / n_dynamic); the product is exact below 9e10 bodies.
     cell[dynamic.index[k]] = position[k] * n_cells / n_dynamic;
@@ -95,7 +95,7 @@ CellParts split_graph(const Communicator& comm, const Bodies& bodies, const Cont
     CATENA_CHECK(a >= 0 && b >= 0, "the halo plan reaches every dynamic ghost in contact");
     if (a != b) share.edges.push_back({a, b, rows});
   });
-  return partition_detail::split_cells(comm, std::move(share), n_parts);
+  return partition::split_cells(comm, std::move(share), n_parts);
 }
 
 // Collective. Prescribed bodies follow the dynamic one nearest along the curve here.
@@ -103,7 +103,7 @@ void place_prescribed(const Communicator& comm, const Bodies& bodies,
                       std::span<const CurvePlace> places, const DynamicBodies& dynamic,
                       std::vector<int>& part, int n_parts) {
   const std::vector<std::int64_t> ones(places.size(), 1);
-  const std::vector<int> cut = partition_detail::split_curve(comm, places, ones, n_parts);
+  const std::vector<int> cut = partition::split_curve(comm, places, ones, n_parts);
   std::vector<std::pair<CurvePlace, int>> known;
   for (std::size_t k = 0; k < dynamic.index.size(); ++k) {
     known.emplace_back(dynamic.place[k], part[dynamic.index[k]]);
@@ -155,9 +155,9 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   CATENA_CHECK(contacts.bodies.n_owned == bodies.size() &&
                    contacts.joint_bodies.size() == bodies.joints.size(),
                "contacts of the same bodies");
-  const Aabb box = partition_detail::curve_box(comm, state);
-  const std::vector<CurvePlace> places = partition_detail::curve_places(bodies, state, box);
-  const std::vector<std::int64_t> weight = partition_detail::body_weights(bodies, contacts, rate);
+  const Aabb box = partition::curve_box(comm, state);
+  const std::vector<CurvePlace> places = partition::curve_places(bodies, state, box);
+  const std::vector<std::int64_t> weight = partition::body_weights(bodies, contacts, rate);
   const DynamicBodies dynamic(bodies, places, weight);
 
   const std::int64_t n_dynamic = comm.sum(std::ssize(dynamic.index));
@@ -178,7 +178,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
     quality.edges = split.n_edges;
     quality.aggregated = aggregated;
   } else {
-    split.part = partition_detail::split_curve(comm, dynamic.place, dynamic.weight, n_parts);
+    split.part = partition::split_curve(comm, dynamic.place, dynamic.weight, n_parts);
   }
   for (std::size_t k = 0; k < dynamic.index.size(); ++k) part[dynamic.index[k]] = split.part[k];
   place_prescribed(comm, bodies, places, dynamic, part, n_parts);

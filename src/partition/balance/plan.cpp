@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "partition/graph/contact_graph.hpp"
 
@@ -30,21 +30,12 @@ void sort_unique(auto& values) {
 template <class T, class PartOf>
 std::vector<T> to_counters(const Communicator& comm, const std::vector<T>& values, int n_parts,
                            PartOf part_of) {
-  std::vector<std::vector<T>> sent(comm.size());
+  RankLists<T> sent(comm.size());
   for (const T& value : values) {
     const int rank = rank_of_part(static_cast<int>(part_of(value)), n_parts, comm.size());
     sent[rank].push_back(value);
   }
-  std::vector<Parcel> out;
-  for (int r = 0; r < comm.size(); ++r) {
-    const auto& some = sent[r];
-    if (!some.empty()) out.push_back({r, partition_detail::to_bytes(some)});
-  }
-  std::vector<T> all;
-  for (const Parcel& parcel : comm.exchange(std::move(out))) {
-    const auto some = partition_detail::from_bytes<T>(parcel.bytes);
-    all.insert(all.end(), some.begin(), some.end());
-  }
+  std::vector<T> all = joined(all_to_all(comm, std::move(sent)));
   sort_unique(all);
   return all;
 }
@@ -69,7 +60,7 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
              std::span<const int> part, int n_ranks) {
   Counts counts(n_ranks);
   for (const int p : part) counts.bodies[p] += 1.0;
-  const auto part_of = partition_detail::with_ghosts(comm, set, {part.begin(), part.end()});
+  const auto part_of = partition::with_ghosts(comm, set, {part.begin(), part.end()});
   std::vector<GhostNeed> needs;
   const auto need = [&](Index home, Index other) {
     const std::int64_t home_part = part_of[home];
@@ -79,13 +70,13 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
     }
   };
   for (const Contact& contact : set.contacts) {
-    const Index home = partition_detail::home_index(set, contact);
+    const Index home = partition::home_index(set, contact);
     counts.contacts[part_of[home]] += 1.0;
-    if (!partition_detail::joins_dynamic(set, contact)) continue;
+    if (!partition::joins_dynamic(set, contact)) continue;
     need(home, home == contact.body_a ? contact.body_b : contact.body_a);
   }
   for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
-    const auto body = partition_detail::dynamic_bodies(set, j);
+    const auto body = partition::dynamic_bodies(set, j);
     counts.joints[part_of[body[0]]] += 1.0;
     for (std::size_t k = 1; k < body.size() && body[k] != kNoIndex; ++k) need(body[0], body[k]);
   }

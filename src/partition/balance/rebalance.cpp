@@ -80,7 +80,7 @@ RebalanceDecision rebalance_if_it_pays(const Communicator& comm, Bodies& bodies,
   std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_parts, settings, look.quality, rate);
 
-  const auto weights = partition_detail::body_weights(bodies, contacts, rate);
+  const auto weights = partition::body_weights(bodies, contacts, rate);
   const auto own =
       static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
   const double mean = comm.sum(own) / comm.size();

@@ -1,16 +1,13 @@
 #include <algorithm>
 #include <tuple>
 
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/assignment.hpp"
 #include "catena/partition/balance.hpp"
 
 namespace catena {
 
 namespace {
-
-using partition_detail::from_bytes;
-using partition_detail::to_bytes;
 
 /// Parts up to which the best numbering is found; beyond, its n^3 operations take longer than the
 /// bodies that it spares.
@@ -93,15 +90,13 @@ std::vector<std::int32_t> choose_numbers(std::vector<Overlap> overlaps, int n_pa
 
 void relabel_parts(const Communicator& comm, std::span<int> part, int n_parts) {
   const auto own = overlaps_of(part, n_parts, comm.rank(), comm.size());
-  const std::vector<std::byte> all = comm.gather_bytes(0, to_bytes(own));
-  std::vector<std::byte> bytes;
+  const std::vector<Overlap> overlaps = gather_values(comm, 0, own);
+  std::vector<std::int32_t> number;
   if (comm.rank() == 0) {
-    const auto overlaps = from_bytes<Overlap>(all);
-    bytes = to_bytes(n_parts <= kMaxOptimal ? best_numbers(overlaps, n_parts, comm.size())
-                                            : choose_numbers(overlaps, n_parts, comm.size()));
+    number = n_parts <= kMaxOptimal ? best_numbers(overlaps, n_parts, comm.size())
+                                    : choose_numbers(overlaps, n_parts, comm.size());
   }
-  comm.broadcast(0, bytes);
-  const auto number = from_bytes<std::int32_t>(bytes);
+  broadcast_values(comm, 0, number);
   for (int& p : part) p = number[p];
 }
 

@@ -31,7 +31,7 @@ std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks) {
 std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
                               const ContactSet& contacts, std::span<const int> tile, int n_tiles,
                               PartitionQuality& quality) {
-  const std::vector<std::int64_t> own = partition_detail::body_weights(bodies, contacts);
+  const std::vector<std::int64_t> own = partition::body_weights(bodies, contacts);
   std::vector<std::int64_t> weight(n_tiles, 0);
   for (std::size_t i = 0; i < own.size(); ++i) weight[tile[i]] += own[i];
   comm.sum(weight);
@@ -54,9 +54,9 @@ std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
   if (total > 0)
     quality.imbalance = static_cast<double>(largest) * comm.size() / static_cast<double>(total);
   const std::vector<std::int64_t> all =
-      partition_detail::with_ghosts(comm, contacts, {rank.begin(), rank.end()});
+      partition::with_ghosts(comm, contacts, {rank.begin(), rank.end()});
   std::int64_t cut = 0;
-  partition_detail::for_each_edge(bodies, contacts, [&](Index a, Index b, std::int64_t rows) {
+  partition::for_each_edge(bodies, contacts, [&](Index a, Index b, std::int64_t rows) {
     if (all[a] != all[b]) cut += rows;
   });
   quality.edge_cut = comm.sum(cut);

@@ -6,9 +6,9 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 namespace {
 
@@ -36,17 +36,16 @@ struct Contribution {
   std::vector<CellEdge> edges;
 
   std::vector<std::byte> pack() const {
-    std::vector<std::byte> bytes;
-    put(bytes, std::ssize(weights));
-    put(bytes, weights.data(), weights.size());
-    put(bytes, edges.data(), edges.size());
-    return bytes;
+    Packer out;
+    out.put_list(weights);
+    out.put_values(edges);
+    return out.take();
   }
   static Contribution unpack(std::span<const std::byte> bytes) {
+    Unpacker in(bytes);
     Contribution c;
-    c.weights.resize(take<std::int64_t>(bytes));
-    take(bytes, c.weights.data(), c.weights.size());
-    c.edges = from_bytes<CellEdge>(bytes);
+    c.weights = in.get_list<CellGraphShare::Weight>();
+    c.edges = in.get_rest<CellEdge>();
     return c;
   }
 };
@@ -76,7 +75,7 @@ struct HeldGraph {
   std::vector<std::int64_t> weights;  // of the cells of the range
   std::vector<CellEdge> edges;        // whose lower cell is in the range
   std::int64_t n_edges = 0;           // without links
-  std::vector<std::pair<int, std::vector<std::int64_t>>> askers;  // rank, cells in its order
+  RankLists<std::int64_t> asked;      // by rank, cells in its order
 };
 
 HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
@@ -99,12 +98,12 @@ HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
   const std::int64_t end = dealing.first(comm.rank() + 1);
   HeldGraph held;
   held.weights.resize(end - first, 0);
+  held.asked.resize(comm.size());
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     const Contribution c = Contribution::unpack(parcel.bytes);
-    auto& asker = held.askers.emplace_back(parcel.rank, std::vector<std::int64_t>{});
     for (const auto& w : c.weights) {
       held.weights[w.cell - first] += w.weight;
-      asker.second.push_back(w.cell - first);
+      held.asked[parcel.rank].push_back(w.cell - first);
     }
     held.edges.insert(held.edges.end(), c.edges.begin(), c.edges.end());
   }
@@ -121,26 +120,16 @@ HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
 // Collective. Parts of the range's cells, from rank 0; empty if the graph was not split.
 std::vector<std::int32_t> split_on_root(const Communicator& comm, const Dealing& dealing,
                                         const HeldGraph& held, int n_parts) {
-  std::vector<std::byte> weight_bytes = comm.gather_bytes(0, to_bytes(held.weights));
-  std::vector<std::byte> edge_bytes = comm.gather_bytes(0, to_bytes(held.edges));
-  std::vector<Parcel> out;
-  std::int64_t split = 0;
+  const std::vector<std::int64_t> weights = gather_values(comm, 0, held.weights);
+  const std::vector<CellEdge> edges = gather_values(comm, 0, held.edges);
+  RankLists<std::int32_t> out(comm.size());
   if (comm.rank() == 0) {
-    const auto weights = from_bytes<std::int64_t>(std::exchange(weight_bytes, {}));
-    const auto edges = from_bytes<CellEdge>(std::exchange(edge_bytes, {}));
     std::vector<std::int32_t> part = path_parts(weights, edges, n_parts);
     if (part.empty()) part = metis_parts(weights, edges, n_parts);
-    split = part.empty() ? 0 : 1;
-    for (int r = 0; split == 1 && r < comm.size(); ++r) {
-      const auto begin = part.begin() + dealing.first(r);
-      const auto end = part.begin() + dealing.first(r + 1);
-      if (begin != end) out.push_back({r, to_bytes(std::vector<std::int32_t>(begin, end))});
-    }
+    for (int r = 0; !part.empty() && r < comm.size(); ++r)
+      out[r].assign(part.begin() + dealing.first(r), part.begin() + dealing.first(r + 1));
   }
-  split = comm.max(split);
-  const std::vector<Parcel> in = comm.exchange(std::move(out));
-  if (split == 0) return {};
-  return in.empty() ? std::vector<std::int32_t>{} : from_bytes<std::int32_t>(in.front().bytes);
+  return all_to_all(comm, std::move(out)).front();
 }
 
 }  // namespace
@@ -175,23 +164,14 @@ CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_part
   result.n_edges = comm.sum(held.n_edges);
   result.valid = comm.max(std::ssize(range)) > 0;
   if (!result.valid) return result;
-  std::vector<Parcel> answers;
-  for (const auto& [rank, cells] : held.askers) {
-    std::vector<std::int32_t> parts;
-    parts.reserve(cells.size());
-    for (const std::int64_t c : cells) parts.push_back(range[c]);
-    answers.push_back({rank, to_bytes(parts)});
-  }
+  const auto answers =
+      reply_each<std::int32_t>(held.asked, [&](std::int64_t cell) { return range[cell]; });
   // A holder's cells come back in the order in which they were sent: ascending, so the
   // holders' answers in rank order are the parts of `weights`.
-  std::vector<std::int32_t> merged_part;
-  for (const Parcel& parcel : comm.exchange(std::move(answers))) {
-    const auto parts = from_bytes<std::int32_t>(parcel.bytes);
-    merged_part.insert(merged_part.end(), parts.begin(), parts.end());
-  }
+  const std::vector<std::int32_t> merged_part = joined(all_to_all(comm, answers));
   CATENA_CHECK(merged_part.size() == weights.size(), "a part for each cell");
   for (const std::size_t e : entry) result.part.push_back(merged_part[e]);
   return result;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -7,7 +7,7 @@
 
 #include "catena/comm/communicator.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 /// Undirected edge of a graph of cells, a < b.
 struct CellEdge {
@@ -55,4 +55,4 @@ std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
 std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
                                      std::span<const CellEdge> edges, int n_parts);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -6,7 +6,7 @@
 #include "catena/comm/halo_exchange.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 bool joins_dynamic(const ContactSet& set, const Contact& contact) {
   const auto& all = set.bodies.constants;
@@ -53,10 +53,9 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
 
 std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet& set,
                                       const std::vector<std::int64_t>& owned) {
-  constexpr int kTag = 71;
   std::vector<double> all(set.bodies.size(), -1.0);
   for (std::size_t i = 0; i < owned.size(); ++i) all[i] = static_cast<double>(owned[i]);
-  HaloExchange halo(comm, set.ghosts, 1, kTag);
+  HaloExchange halo(comm, set.ghosts, 1, Tag::graph_parts);
   halo.begin(all);
   halo.end(all);
   std::vector<std::int64_t> result;
@@ -65,4 +64,4 @@ std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet
   return result;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

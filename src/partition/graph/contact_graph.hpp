@@ -10,7 +10,7 @@
 #include "catena/partition/cost_model.hpp"
 #include "catena/search/contact_search.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 inline constexpr std::int64_t kRowsPerContact = 3;
 
@@ -52,4 +52,4 @@ std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& s
 std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet& set,
                                       const std::vector<std::int64_t>& owned);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/balance.hpp"
 
 namespace catena {
@@ -65,13 +65,13 @@ std::uint64_t curve_key(const Vec3& point, const Aabb& box) {
 
 std::vector<int> partition_by_curve(const Communicator& comm, const Bodies& bodies,
                                     const State& state, int n_parts) {
-  const Aabb box = partition_detail::curve_box(comm, state);
-  const auto places = partition_detail::curve_places(bodies, state, box);
+  const Aabb box = partition::curve_box(comm, state);
+  const auto places = partition::curve_places(bodies, state, box);
   const std::vector<std::int64_t> ones(places.size(), 1);
-  return partition_detail::split_curve(comm, places, ones, n_parts);
+  return partition::split_curve(comm, places, ones, n_parts);
 }
 
-namespace partition_detail {
+namespace partition {
 
 Aabb curve_box(const Communicator& comm, const State& state) {
   Aabb own;
@@ -179,47 +179,25 @@ std::vector<int> split_curve(const Communicator& comm, std::span<const CurvePlac
 
 std::vector<std::int64_t> curve_positions(const Communicator& comm,
                                           std::span<const CurvePlace> places) {
-  const auto n_ranks = comm.size();
   const std::vector<std::int64_t> ones(places.size(), 1);
   const std::vector<int> sorter = split_curve(comm, places, ones, comm.size());
-
-  std::vector<std::vector<CurvePlace>> sent(n_ranks);
-  std::vector<std::vector<std::size_t>> sent_index(n_ranks);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::size_t r = sorter[i];
-    sent[r].push_back(places[i]);
-    sent_index[r].push_back(i);
-  }
-  std::vector<Parcel> out;
-  for (Index r = 0; r < n_ranks; ++r) {
-    if (!sent[r].empty()) out.push_back({narrow<int>(r), to_bytes(sent[r])});
-  }
-  const std::vector<Parcel> questions = comm.exchange(std::move(out));
-
-  std::vector<CurvePlace> sorted;
-  for (const Parcel& parcel : questions) {
-    const auto some = from_bytes<CurvePlace>(parcel.bytes);
-    sorted.insert(sorted.end(), some.begin(), some.end());
-  }
+  // the answers need messages of their own, so the way there and back are two
+  RankLists<CurvePlace> sent(comm.size());
+  for (std::size_t i = 0; i < places.size(); ++i) sent[sorter[i]].push_back(places[i]);
+  const RankLists<CurvePlace> questions = all_to_all(comm, std::move(sent));
+  std::vector<CurvePlace> sorted = joined(questions);
   std::sort(sorted.begin(), sorted.end());
   const std::int64_t first = comm.exclusive_sum(std::ssize(sorted));
-  std::vector<Parcel> answers;
-  for (const Parcel& parcel : questions) {
-    std::vector<std::int64_t> positions;
-    for (const CurvePlace& place : from_bytes<CurvePlace>(parcel.bytes)) {
-      const auto at = std::lower_bound(sorted.begin(), sorted.end(), place);
-      positions.push_back(first + (at - sorted.begin()));
-    }
-    answers.push_back({parcel.rank, to_bytes(positions)});
-  }
+  const RankLists<std::int64_t> positions = all_to_all(
+      comm, reply_each<std::int64_t>(questions, [&](const CurvePlace& place) {
+        return first + (std::lower_bound(sorted.begin(), sorted.end(), place) - sorted.begin());
+      }));
   std::vector<std::int64_t> result(places.size());
-  for (const Parcel& parcel : comm.exchange(std::move(answers))) {
-    const auto positions = from_bytes<std::int64_t>(parcel.bytes);
-    const auto& index = sent_index[parcel.rank];
-    for (std::size_t k = 0; k < index.size(); ++k) result[index[k]] = positions[k];
-  }
+  std::vector<std::size_t> taken(positions.size(), 0);
+  for (std::size_t i = 0; i < places.size(); ++i)
+    result[i] = positions[sorter[i]][taken[sorter[i]]++];
   return result;
 }
 
-}  // namespace partition_detail
+}  // namespace partition
 }  // namespace catena

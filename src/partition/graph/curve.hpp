@@ -9,7 +9,7 @@
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 /// Place of a body in the order: along the curve, ties by id; no two are equal.
 struct CurvePlace {
@@ -36,4 +36,4 @@ std::vector<int> split_curve(const Communicator& comm, std::span<const CurvePlac
 std::vector<std::int64_t> curve_positions(const Communicator& comm,
                                           std::span<const CurvePlace> places);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

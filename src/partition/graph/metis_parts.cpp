@@ -15,14 +15,14 @@ std::int64_t partition_memory(std::int64_t vertices, std::int64_t edges, int n_p
   // output. METIS': each level of the coarsening holds a graph and its maps, and a level has
   // about 0.6 of the one before; its refinement keeps a few numbers a vertex and boundary edge.
   const std::int64_t gathered = 2 * sizeof(std::int64_t) * Offset{vertices} +
-                                2 * sizeof(partition_detail::CellEdge) * Offset{edges + vertices};
+                                2 * sizeof(partition::CellEdge) * Offset{edges + vertices};
   constexpr std::int64_t kIndex = sizeof(idx_t);
   const std::int64_t input = kIndex * (3 * vertices + 4 * (edges + vertices));
   const std::int64_t metis = kIndex * (28 * vertices + 10 * (edges + vertices) + 16 * n_parts);
   return gathered + input + metis;
 }
 
-namespace partition_detail {
+namespace partition {
 
 namespace {
 
@@ -98,5 +98,5 @@ std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
   return {part.begin(), part.end()};
 }
 
-}  // namespace partition_detail
+}  // namespace partition
 }  // namespace catena

@@ -6,7 +6,7 @@
 
 #include "partition/graph/cell_graph.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 namespace {
 
@@ -64,4 +64,4 @@ std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
   return part;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

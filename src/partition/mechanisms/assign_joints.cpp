@@ -2,13 +2,11 @@
 #include <tuple>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/directory.hpp"
 #include "catena/partition/mechanisms.hpp"
-#include "partition/mechanisms/mail.hpp"
 
 namespace catena {
 namespace {
-
-using namespace partition_detail;
 
 /// Collective. Where each joint's chain begins in the global row; -1 for joints of no chain.
 std::vector<std::int64_t> chain_starts(const Communicator& comm, std::span<const JointPlace> places,
@@ -43,19 +41,19 @@ std::vector<std::int64_t> chain_starts(const Communicator& comm, std::span<const
   std::vector<int> rank;
   rank.reserve(all.size());
   for (const Chain& chain : all) rank.push_back(directory_rank(comm, chain.component));
-  const auto reply = [&](const Mail<Chain>& told) {
+  const auto reply = [&](const RankLists<Chain>& told) {
     std::vector<Chain> known;
     for (const auto& from : told)
       for (const Chain& chain : from)
         if (chain.joints > 0) known.push_back(chain);
     std::sort(known.begin(), known.end(), lower);
-    return each<std::int64_t>(told, [&](const Chain& chain) {
+    return reply_each<std::int64_t>(told, [&](const Chain& chain) {
       const auto at = std::lower_bound(known.begin(), known.end(), chain, lower);
       CATENA_CHECK(at != known.end() && same(*at, chain), "a chain without a first joint");
       return at->start;
     });
   };
-  const auto answers = ask<std::int64_t>(comm, rank, std::span<const Chain>(all), reply);
+  const auto answers = request_reply<std::int64_t>(comm, rank, all, reply);
   std::vector<std::int64_t> starts(places.size(), -1);
   for (std::size_t j = 0; j < places.size(); ++j) {
     if (as_chain[j] == 0) continue;
@@ -84,11 +82,9 @@ std::int64_t allowed_cut(const Slot& slot, std::int64_t at, std::int64_t split) 
 /// than its share; ascending.
 std::vector<Slot> spread_row(const Communicator& comm, std::span<const Slot> own, std::int64_t n) {
   const std::int64_t width = std::max<std::int64_t>((n - 1) / comm.size() + 1, 1);
-  Mail<Slot> out = empty_mail<Slot>(comm);
+  RankLists<Slot> out(comm.size());
   for (const Slot& slot : own) out[slot.place / width].push_back(slot);
-  std::vector<Slot> slots;
-  for (const auto& from : deliver(comm, std::move(out)))
-    slots.insert(slots.end(), from.begin(), from.end());
+  std::vector<Slot> slots = joined(all_to_all(comm, std::move(out)));
   std::sort(slots.begin(), slots.end(),
             [](const Slot& a, const Slot& b) { return a.place < b.place; });
   return slots;
@@ -143,7 +139,7 @@ void deal_whole(const Communicator& comm, std::span<const JointPlace> places,
     }
     ++held.back().count;
   }
-  const auto reply = [](const Mail<Held>& told) {
+  const auto reply = [](const RankLists<Held>& told) {
     struct Claim {
       std::int64_t component, count;
       int rank;
@@ -154,14 +150,14 @@ void deal_whole(const Communicator& comm, std::span<const JointPlace> places,
     std::sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {
       return std::tuple(a.component, -a.count, a.rank) < std::tuple(b.component, -b.count, b.rank);
     });
-    return each<int>(told, [&](const Held& h) {
+    return reply_each<int>(told, [&](const Held& h) {
       return std::lower_bound(
                  claims.begin(), claims.end(), h.component,
                  [](const Claim& a, std::int64_t component) { return a.component < component; })
           ->rank;
     });
   };
-  const auto winner = ask<int>(comm, directory, std::span<const Held>(held), reply);
+  const auto winner = request_reply<int>(comm, directory, held, reply);
   for (std::size_t j = 0; j < places.size(); ++j) {
     if (as_chain[j] != 0) continue;
     const auto at = std::lower_bound(

@@ -1,6 +1,11 @@
 #include "partition/mechanisms/components.hpp"
 
-namespace catena::partition_detail {
+#include <algorithm>
+#include <utility>
+
+#include "catena/comm/typed_exchange.hpp"
+
+namespace catena::partition {
 namespace {
 
 /// A bijection that leaves no order (finaliser of splitmix64).
@@ -22,10 +27,10 @@ std::vector<Address> parents_of(const Communicator& comm, std::span<const Addres
   std::vector<int> rank;
   rank.reserve(wanted.size());
   for (const Address node : wanted) rank.push_back(rank_of(node));
-  const auto reply = [&](const Mail<Address>& asked) {
-    return each<Address>(asked, [&](Address node) { return parent[place_of(node)]; });
+  const auto reply = [&](const RankLists<Address>& asked) {
+    return reply_each<Address>(asked, [&](Address node) { return parent[place_of(node)]; });
   };
-  const auto found = ask<Address>(comm, rank, std::span<const Address>(wanted), reply);
+  const auto found = request_reply<Address>(comm, rank, wanted, reply);
   std::vector<Address> parents;
   parents.reserve(nodes.size());
   for (const Address node : nodes) {
@@ -86,10 +91,10 @@ std::vector<NodeLink> best_neighbours(const std::vector<NodeLink>& links) {
 /// Collective. Hooks every root that has a link to its best neighbour; returns this rank's.
 std::vector<std::size_t> hook(const Communicator& comm, const std::vector<NodeLink>& links,
                               std::vector<Address>& parent) {
-  Mail<NodeLink> out = empty_mail<NodeLink>(comm);
+  RankLists<NodeLink> out(comm.size());
   for (const NodeLink& way : best_neighbours(links)) out[rank_of(way.a)].push_back(way);
   std::vector<std::size_t> hooked;
-  for (const auto& ways : deliver(comm, std::move(out))) {
+  for (const auto& ways : all_to_all(comm, std::move(out))) {
     for (const NodeLink& way : ways) {
       Address& chosen = parent[place_of(way.a)];
       const bool first = chosen == way.a;
@@ -136,4 +141,4 @@ std::vector<Address> join_nodes(const Communicator& comm, std::size_t n_own,
   return parent;
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

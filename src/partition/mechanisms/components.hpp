@@ -3,9 +3,10 @@
 
 #include <vector>
 
-#include "partition/mechanisms/mail.hpp"
+#include "catena/comm/communicator.hpp"
+#include "partition/mechanisms/address.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 /// An edge between two nodes; it may lie on any rank.
 struct NodeLink {
@@ -23,4 +24,4 @@ struct NodeLink {
 std::vector<Address> join_nodes(const Communicator& comm, std::size_t n_own,
                                 std::vector<NodeLink> links);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -3,19 +3,15 @@
 #include <algorithm>
 #include <map>
 
-#include "catena/comm/bytes.hpp"
+#include "catena/comm/directory.hpp"
 #include "catena/partition/cost_model.hpp"
 #include "catena/partition/mechanisms.hpp"
-#include "partition/ownership/id_index.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
 namespace catena {
 namespace {
 
-using partition_detail::from_bytes;
-using partition_detail::IdIndex;
-using partition_detail::JointWhereabouts;
-using partition_detail::put;
+using partition::JointWhereabouts;
 
 /// What a rank, or all ranks, know of a mechanism.
 struct Census {
@@ -66,7 +62,7 @@ std::vector<JointEdge> edges_of(const Bodies& bodies, const JointWhereabouts& wh
 /// Which of a joint's bodies holds the others without having mass; -1: none. Of a gear the carrier
 /// may be the world, which then gives the directions from which its angles are counted.
 int anchor_of(const JointConstants& joint,
-              const std::array<partition_detail::Whereabouts, kJointBodies>& where) {
+              const std::array<partition::Whereabouts, kJointBodies>& where) {
   for (std::size_t k = 0; k < kJointBodies; ++k) {
     const bool named = k < 2 || joint.body[k] != kNoBody;
     if (named && where[k].dynamic == 0) return narrow<int>(k);
@@ -80,7 +76,7 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
                                            const std::vector<JointPlace>& places) {
   const IdIndex owned(bodies.constants);
   std::vector<GlobalId> component(bodies.constants.size(), kNoBody);
-  std::map<int, std::vector<GlobalId>> to;  // body, component, body, ...
+  RankLists<std::array<GlobalId, 2>> to(comm.size());  // body, component
   for (std::size_t j = 0; j < places.size(); ++j) {
     for (std::size_t k = 0; k < kJointBodies; ++k) {
       if (where[j][k].dynamic == 0) continue;
@@ -88,18 +84,12 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
       if (where[j][k].owner == comm.rank()) {
         component[owned.find(id)] = places[j].component;
       } else {
-        to[where[j][k].owner].insert(to[where[j][k].owner].end(), {id, places[j].component});
+        to[where[j][k].owner].push_back({id, places[j].component});
       }
     }
   }
-  std::vector<Parcel> out;
-  out.reserve(to.size());
-  for (const auto& [rank, pairs] : to) out.push_back({rank, partition_detail::to_bytes(pairs)});
-  for (const Parcel& parcel : comm.exchange(std::move(out))) {
-    const auto pairs = from_bytes<GlobalId>(parcel.bytes);
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2)
-      component[owned.find(pairs[i])] = pairs[i + 1];
-  }
+  for (const auto& [id, of_body] : joined(all_to_all(comm, std::move(to))))
+    component[owned.find(id)] = of_body;
   return component;
 }
 
@@ -134,41 +124,27 @@ Censuses own_census(const Bodies& bodies, const JointWhereabouts& where,
   return censuses;
 }
 
-/// Collective. Adds up what ranks know of each mechanism on the rank component mod ranks, which
+/// Collective. Adds up what ranks know of each mechanism in the directory of components, which
 /// answers those that asked.
-class Directory {
+class CensusDirectory {
  public:
-  Directory(const Communicator& comm, const Censuses& own) : comm_(comm) {
-    std::map<int, std::vector<Census>> to;
+  CensusDirectory(const Communicator& comm, const Censuses& own) : comm_(comm) {
+    RankLists<Census> out(comm.size());
     for (const auto& [component, census] : own)
-      to[narrow<int>(component % comm.size())].push_back(census);
-    std::vector<Parcel> out;
-    out.reserve(to.size());
-    for (const auto& [rank, censuses] : to)
-      out.push_back({rank, partition_detail::to_bytes(censuses)});
-    for (const Parcel& parcel : comm.exchange(std::move(out))) {
-      const auto censuses = from_bytes<Census>(parcel.bytes);
-      for (const Census& census : censuses) {
-        merge(census, whole_[census.mechanism.component]);
-        asked_[parcel.rank].push_back(census.mechanism.component);
-      }
-    }
+      out[directory_rank(comm, component)].push_back(census);
+    told_ = all_to_all(comm, std::move(out));
+    for (const auto& from : told_)
+      for (const Census& census : from) merge(census, whole_[census.mechanism.component]);
   }
 
   /// Collective. Components that leave, of those that this rank knows, ascending.
   std::vector<GlobalId> leaving() const {
-    std::vector<Parcel> out;
-    for (const auto& [rank, components] : asked_) {
-      Parcel parcel{rank, {}};
-      for (const GlobalId component : components)
-        if (whole_.at(component).leaves()) put(parcel.bytes, component);
-      if (!parcel.bytes.empty()) out.push_back(std::move(parcel));
-    }
-    std::vector<GlobalId> leaving;
-    for (const Parcel& parcel : comm_.exchange(std::move(out))) {
-      const auto some = from_bytes<GlobalId>(parcel.bytes);
-      leaving.insert(leaving.end(), some.begin(), some.end());
-    }
+    RankLists<GlobalId> out(told_.size());
+    for (std::size_t r = 0; r < told_.size(); ++r)
+      for (const Census& census : told_[r])
+        if (whole_.at(census.mechanism.component).leaves())
+          out[r].push_back(census.mechanism.component);
+    std::vector<GlobalId> leaving = joined(all_to_all(comm_, std::move(out)));
     std::sort(leaving.begin(), leaving.end());
     return leaving;
   }
@@ -180,8 +156,7 @@ class Directory {
       if (census.entered > 0 && census.entered == census.passed && !census.leaves())
         own.push_back(census.mechanism);
     }
-    auto all =
-        from_bytes<StayingMechanism>(comm_.all_gather_bytes(partition_detail::to_bytes(own)));
+    std::vector<StayingMechanism> all = all_gather_values(comm_, own);
     std::sort(all.begin(), all.end(), [](const StayingMechanism& a, const StayingMechanism& b) {
       return a.component < b.component;
     });
@@ -191,7 +166,7 @@ class Directory {
  private:
   const Communicator& comm_;
   Censuses whole_;
-  std::map<int, std::vector<GlobalId>> asked_;  ///< by rank
+  RankLists<Census> told_;
 };
 
 }  // namespace
@@ -212,10 +187,10 @@ Departures find_departures(const Communicator& comm, const Bodies& bodies,
   // what is decided of a mechanism changes only where another body of it enters
   if (comm.sum(jointed) == 0) return departures;
 
-  const JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
+  const JointWhereabouts where = partition::find_joint_bodies(comm, bodies);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges_of(bodies, where));
   const std::vector<GlobalId> component = components_of_bodies(comm, bodies, where, places);
-  const Directory directory(comm, own_census(bodies, where, places, component, entered));
+  const CensusDirectory directory(comm, own_census(bodies, where, places, component, entered));
   const std::vector<GlobalId> leaving = directory.leaving();
   const auto leaves = [&](GlobalId c) {
     return std::binary_search(leaving.begin(), leaving.end(), c) ? char{1} : char{0};

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/directory.hpp"
 #include "catena/partition/mechanisms.hpp"
 #include "partition/mechanisms/components.hpp"
 #include "partition/mechanisms/lines.hpp"
@@ -8,7 +9,7 @@
 namespace catena {
 namespace {
 
-using namespace partition_detail;
+using namespace partition;
 
 /// An end of an own joint at a body.
 struct BodyEnd {
@@ -135,14 +136,14 @@ OwnGraph own_graph(std::span<const JointEdge> edges) {
 
 /// What a directory rank makes of the bodies it is told of: the answers, and links between the
 /// fragments that meet at a body.
-Mail<BodyAnswer> look_up(const Mail<BodyShare>& told, std::vector<NodeLink>& links) {
+RankLists<BodyAnswer> look_up(const RankLists<BodyShare>& told, std::vector<NodeLink>& links) {
   struct Entry {
     GlobalId id;
     std::int32_t rank;
     std::size_t place;
   };
   std::vector<Entry> entries;
-  Mail<BodyAnswer> answers(told.size());
+  RankLists<BodyAnswer> answers(told.size());
   for (std::size_t r = 0; r < told.size(); ++r) {
     answers[r].resize(told[r].size());
     for (std::size_t i = 0; i < told[r].size(); ++i)
@@ -183,8 +184,8 @@ std::vector<NodeLink> meet_other_ranks(const Communicator& comm, std::span<const
     rank.push_back(directory_rank(comm, body.id));
     shares.push_back({body.id, edges[end / kEnds].key, end, body.count, body.fragment});
   }
-  const auto reply = [&](const Mail<BodyShare>& told) { return look_up(told, links); };
-  const auto answers = ask<BodyAnswer>(comm, rank, std::span<const BodyShare>(shares), reply);
+  const auto reply = [&](const RankLists<BodyShare>& told) { return look_up(told, links); };
+  const auto answers = request_reply<BodyAnswer>(comm, rank, shares, reply);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     OwnBody& body = graph.bodies[i];
     body.all = answers[i].all;
@@ -236,13 +237,13 @@ std::vector<Tally> whole_tallies(const Communicator& comm, const std::vector<Add
     parts[part[i]].tally.add(own[i]);
     rank[part[i]] = rank_of(root[i]);
   }
-  const auto reply = [&](const Mail<Part>& told) {
+  const auto reply = [&](const RankLists<Part>& told) {
     std::vector<Tally> sum(root.size());
     for (const auto& from : told)
       for (const Part& p : from) sum[place_of(p.root)].add(p.tally);
-    return each<Tally>(told, [&](const Part& p) { return sum[place_of(p.root)]; });
+    return reply_each<Tally>(told, [&](const Part& p) { return sum[place_of(p.root)]; });
   };
-  const auto sums = ask<Tally>(comm, rank, std::span<const Part>(parts), reply);
+  const auto sums = request_reply<Tally>(comm, rank, parts, reply);
   for (std::size_t i = 0; i < root.size(); ++i) own[i] = sums[part[i]];
   return own;
 }

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <limits>
 #include <tuple>
 
+#include "catena/comm/directory.hpp"
 #include "partition/mechanisms/lines.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 namespace {
 
 struct Numbered {
@@ -31,13 +33,13 @@ std::vector<std::size_t> in_order(std::span<const Numbered> all) {
 std::vector<std::int64_t> counts_before(const Communicator& comm, std::span<const Share> shares) {
   std::vector<int> rank;
   for (const Share& share : shares) rank.push_back(directory_rank(comm, share.component));
-  const auto reply = [](const Mail<Share>& told) {
+  const auto reply = [](const RankLists<Share>& told) {
     struct Entry {
       std::int64_t component;
       std::size_t rank, place;
     };
     std::vector<Entry> entries;
-    Mail<std::int64_t> before(told.size());
+    RankLists<std::int64_t> before(told.size());
     for (std::size_t r = 0; r < told.size(); ++r) {
       before[r].resize(told[r].size());
       for (std::size_t i = 0; i < told[r].size(); ++i)
@@ -54,7 +56,7 @@ std::vector<std::int64_t> counts_before(const Communicator& comm, std::span<cons
     }
     return before;
   };
-  return ask<std::int64_t>(comm, rank, shares, reply);
+  return request_reply<std::int64_t>(comm, rank, shares, reply);
 }
 
 /// Collective. Position of each in its component; every rank holds one interval of keys, ascending
@@ -103,17 +105,15 @@ void order_by_key(const Communicator& comm, std::span<const JointEdge> edges,
         (static_cast<std::uint64_t>(n.key) - static_cast<std::uint64_t>(low)) / width));
   }
   // the directory's answer needs messages of its own, so the way there and back are two
-  Mail<Numbered> out = empty_mail<Numbered>(comm);
+  RankLists<Numbered> out(comm.size());
   for (std::size_t i = 0; i < own.size(); ++i) out[rank[i]].push_back(numbered[i]);
-  const Mail<Numbered> told = deliver(comm, std::move(out));
-  std::vector<Numbered> all;
-  for (const auto& from : told) all.insert(all.end(), from.begin(), from.end());
-  const std::vector<std::int64_t> position = positions(comm, all);
-  Mail<std::int64_t> answers(told.size());
+  const RankLists<Numbered> told = all_to_all(comm, std::move(out));
+  const std::vector<std::int64_t> position = positions(comm, joined(told));
+  RankLists<std::int64_t> answers(told.size());
   std::size_t next = 0;
   for (std::size_t r = 0; r < told.size(); ++r)
     for (std::size_t i = 0; i < told[r].size(); ++i) answers[r].push_back(position[next++]);
-  const Mail<std::int64_t> back = deliver(comm, std::move(answers));
+  const RankLists<std::int64_t> back = all_to_all(comm, std::move(answers));
   std::vector<std::size_t> taken(back.size(), 0);
   for (std::size_t i = 0; i < own.size(); ++i) {
     const std::size_t from = rank[i];
@@ -121,4 +121,4 @@ void order_by_key(const Communicator& comm, std::span<const JointEdge> edges,
   }
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

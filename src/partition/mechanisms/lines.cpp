@@ -2,7 +2,9 @@
 
 #include <array>
 
-namespace catena::partition_detail {
+#include "catena/comm/typed_exchange.hpp"
+
+namespace catena::partition {
 namespace {
 
 /// Joints of one line that follow one another on this rank.
@@ -75,8 +77,8 @@ class Lines {
       if (beyond_[i].next != kNowhere) open.push_back(i);
     std::vector<int> rank;
     std::vector<Address> node;
-    const auto reply = [&](const Mail<Address>& asked) {
-      return each<Beyond>(asked, [&](Address a) { return beyond_[place_of(a)]; });
+    const auto reply = [&](const RankLists<Address>& asked) {
+      return reply_each<Beyond>(asked, [&](Address a) { return beyond_[place_of(a)]; });
     };
     while (comm_.sum(std::ssize(open)) > 0) {
       rank.clear();
@@ -85,7 +87,7 @@ class Lines {
         node.push_back(beyond_[i].next);
         rank.push_back(rank_of(beyond_[i].next));
       }
-      const auto found = ask<Beyond>(comm_, rank, std::span<const Address>(node), reply);
+      const auto found = request_reply<Beyond>(comm_, rank, node, reply);
       for (std::size_t k = 0; k < open.size(); ++k) {
         Beyond& b = beyond_[open[k]];
         b = {found[k].next, b.joints + found[k].joints, found[k].last_key};
@@ -135,7 +137,7 @@ class Lines {
   /// Collective. First values of beyond_: the neighbouring runs.
   void meet() {
     beyond_.assign(2 * runs_.size(), {});
-    Mail<Meeting> out = empty_mail<Meeting>(comm_);
+    RankLists<Meeting> out(comm_.size());
     for (std::size_t i = 0; i < beyond_.size(); ++i) {
       const Run& run = runs_[i / 2];
       const std::int32_t end = run.end[i % 2];
@@ -143,7 +145,7 @@ class Lines {
       if (mate(end) >= 0 || mate(end) == kNoMate || is_cut(end)) continue;
       out[remote(end).rank].push_back({remote(end).end, narrow<std::int32_t>(i), run.length});
     }
-    const Mail<Meeting> in = deliver(comm_, std::move(out));
+    const RankLists<Meeting> in = all_to_all(comm_, std::move(out));
     for (std::size_t r = 0; r < in.size(); ++r) {
       for (const Meeting& m : in[r]) {
         if (is_cut(m.end)) continue;
@@ -177,4 +179,4 @@ void order_lines(const Communicator& comm, std::span<const JointEdge> edges, con
   lines.write(places);
 }
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

@@ -5,9 +5,9 @@
 
 #include "catena/base/index.hpp"
 #include "catena/partition/mechanisms.hpp"
-#include "partition/mechanisms/mail.hpp"
+#include "partition/mechanisms/address.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 /// Ends of joints: 4 * joint + which of its bodies.
 inline constexpr int kEnds = 4;
@@ -40,4 +40,4 @@ void order_lines(const Communicator& comm, std::span<const JointEdge> edges, con
 void order_by_key(const Communicator& comm, std::span<const JointEdge> edges,
                   std::vector<JointPlace>& places);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

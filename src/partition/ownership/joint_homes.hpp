@@ -8,7 +8,7 @@
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
 
-namespace catena::partition_detail {
+namespace catena::partition {
 
 /// Bodies of a joint in the order in which the first dynamic one is its home: b, a, carrier.
 inline constexpr std::array<std::size_t, kJointBodies> kHomeOrder = {1, 0, 2};
@@ -31,4 +31,4 @@ void bring_joints_home(const Communicator& comm, Bodies& bodies, State& state,
 /// Collective. Makes bodies.links of joints that are at home.
 void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereabouts& where);
 
-}  // namespace catena::partition_detail
+}  // namespace catena::partition

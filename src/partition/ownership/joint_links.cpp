@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
-#include "catena/comm/bytes.hpp"
-#include "partition/ownership/id_index.hpp"
+#include "catena/comm/directory.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
 namespace catena {
 
-namespace partition_detail {
+namespace partition {
 
 namespace {
 
@@ -24,71 +23,33 @@ void sort_unique(auto& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// What a rank tells the directory: what it owns, and what it asks for.
-struct Announced {
-  GlobalId id = kNoBody;
-  std::int64_t dynamic = 0;
-};
-
-/// Ids of bodies of own joints that are not owned here, for each rank of the directory, ascending.
-std::vector<std::vector<GlobalId>> unknown_ids(const Bodies& bodies, const IdIndex& owned,
-                                               int n_ranks) {
-  std::vector<std::vector<GlobalId>> unknown(n_ranks);
+/// Ids of bodies of own joints that are not owned here, ascending.
+std::vector<GlobalId> unknown_ids(const Bodies& bodies, const IdIndex& owned) {
+  std::vector<GlobalId> unknown;
   for (const JointConstants& joint : bodies.joints) {
     for (const GlobalId id : joint.body) {
-      if (id == kNoBody || owned.find(id) != kNoIndex) continue;
-      unknown[id % n_ranks].push_back(id);
+      if (id != kNoBody && owned.find(id) == kNoIndex) unknown.push_back(id);
     }
   }
-  for (auto& ids : unknown) sort_unique(ids);
+  sort_unique(unknown);
   return unknown;
 }
 
-/// Collective. The directory's answers to `asked`, in its order.
-std::vector<std::vector<Whereabouts>> ask_directory(
-    const Communicator& comm, const Bodies& bodies,
-    const std::vector<std::vector<GlobalId>>& asked) {
-  const auto n_ranks = comm.size();
-  std::vector<std::vector<Announced>> own(n_ranks);
-  for (const BodyConstants& body : bodies.constants) {
-    own[body.id % comm.size()].push_back({body.id, body.kind == BodyKind::dynamic ? 1 : 0});
-  }
-  std::vector<Parcel> out;
-  for (Index r = 0; r < n_ranks; ++r) {
-    if (own[r].empty() && asked[r].empty()) continue;
-    Parcel parcel{narrow<int>(r), {}};
-    put(parcel.bytes, static_cast<std::uint64_t>(own[r].size()));
-    put(parcel.bytes, own[r].data(), own[r].size());
-    put(parcel.bytes, asked[r].data(), asked[r].size());
-    out.push_back(std::move(parcel));
-  }
+std::int32_t is_dynamic(const BodyConstants& body) {
+  return body.kind == BodyKind::dynamic ? 1 : 0;
+}
 
-  std::vector<std::pair<GlobalId, Whereabouts>> entries;
-  std::vector<std::pair<int, std::vector<GlobalId>>> questions;
-  for (const Parcel& parcel : comm.exchange(std::move(out))) {
-    std::span<const std::byte> bytes(parcel.bytes);
-    std::vector<Announced> some(take<std::uint64_t>(bytes));
-    take(bytes, some.data(), some.size());
-    for (const Announced& a : some) {
-      entries.push_back({a.id, {parcel.rank, narrow<std::int32_t>(a.dynamic)}});
-    }
-    questions.emplace_back(parcel.rank, from_bytes<GlobalId>(bytes));
-  }
-  const IdIndex directory(entries.size(), [&](std::size_t i) { return entries[i].first; });
-  std::vector<Parcel> answers;
-  for (const auto& [rank, ids] : questions) {
-    Parcel parcel{rank, {}};
-    for (const GlobalId id : ids) {
-      const Index at = directory.find(id);
-      put(parcel.bytes, at == kNoIndex ? Whereabouts{} : entries[at].second);
-    }
-    if (!parcel.bytes.empty()) answers.push_back(std::move(parcel));
-  }
-  std::vector<std::vector<Whereabouts>> known(n_ranks);
-  for (const Parcel& parcel : comm.exchange(std::move(answers))) {
-    known[parcel.rank] = from_bytes<Whereabouts>(parcel.bytes);
-  }
-  return known;
+/// Collective. Where the bodies `ids` are.
+std::vector<Whereabouts> ask_directory(const Communicator& comm, const Bodies& bodies,
+                                       std::span<const GlobalId> ids) {
+  std::vector<DirectoryEntry<std::int32_t>> own;
+  own.reserve(bodies.constants.size());
+  for (const BodyConstants& body : bodies.constants) own.push_back({body.id, is_dynamic(body)});
+  std::vector<Whereabouts> where;
+  where.reserve(ids.size());
+  for (const auto& found : look_up<std::int32_t>(comm, own, ids))
+    where.push_back({found.rank, found.value});
+  return where;
 }
 
 /// Rank of the home of a joint; -1: none of its bodies is dynamic.
@@ -102,27 +63,23 @@ int home_rank(const std::array<Whereabouts, kJointBodies>& where) {
 /// Number of joints, each column's values, then where their bodies are.
 std::vector<std::byte> pack(const std::vector<std::size_t>& leaving, const Bodies& bodies,
                             const State& state, const JointWhereabouts& where) {
-  std::vector<std::byte> bytes;
-  put(bytes, static_cast<std::uint64_t>(leaving.size()));
+  Packer out;
+  out.put(static_cast<std::uint64_t>(leaving.size()));
   for_each_joint_column(
       [&](const char*, const auto& column) {
-        for (const std::size_t j : leaving) put(bytes, column[j]);
+        for (const std::size_t j : leaving) out.put(column[j]);
       },
       bodies, state);
-  for (const std::size_t j : leaving) put(bytes, where[j]);
-  return bytes;
+  for (const std::size_t j : leaving) out.put(where[j]);
+  return out.take();
 }
 
 void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state,
             JointWhereabouts& where) {
-  const std::size_t n = take<std::uint64_t>(bytes);
-  const auto append = [&](auto& column) {
-    const std::size_t old = column.size();
-    column.resize(old + n);
-    take(bytes, column.data() + old, n);
-  };
-  for_each_joint_column([&](const char*, auto& column) { append(column); }, bodies, state);
-  append(where);
+  Unpacker in(bytes);
+  const std::size_t n = in.get<std::uint64_t>();
+  for_each_joint_column([&](const char*, auto& column) { in.append_to(column, n); }, bodies, state);
+  in.append_to(where, n);
 }
 
 /// Keeps the joints `from` in that order: new[j] = old[from[j]].
@@ -183,12 +140,11 @@ std::vector<Message> connect_here(int own_rank, const IdIndex& owned, Bodies& bo
 
 JointWhereabouts find_joint_bodies(const Communicator& comm, const Bodies& bodies) {
   const IdIndex owned(bodies.constants);
-  const auto unknown = unknown_ids(bodies, owned, comm.size());
-  std::int64_t n_unknown = 0;
-  for (const auto& ids : unknown) n_unknown += std::ssize(ids);
-  std::vector<std::vector<Whereabouts>> known(unknown.size());
+  const std::vector<GlobalId> unknown = unknown_ids(bodies, owned);
+  std::vector<Whereabouts> known;
   // of one rank's bodies nothing is elsewhere
-  if (comm.size() > 1 && comm.sum(n_unknown) > 0) known = ask_directory(comm, bodies, unknown);
+  if (comm.size() > 1 && comm.sum(std::ssize(unknown)) > 0)
+    known = ask_directory(comm, bodies, unknown);
 
   JointWhereabouts where(bodies.joints.size());
   for (std::size_t j = 0; j < where.size(); ++j) {
@@ -196,15 +152,10 @@ JointWhereabouts find_joint_bodies(const Communicator& comm, const Bodies& bodie
       const GlobalId id = bodies.joints[j].body[k];
       if (id == kNoBody) continue;
       if (const Index at = owned.find(id); at != kNoIndex) {
-        const BodyConstants& body = bodies.constants[at];
-        where[j][k] = {comm.rank(), body.kind == BodyKind::dynamic ? 1 : 0};
-        continue;
+        where[j][k] = {comm.rank(), is_dynamic(bodies.constants[at])};
+      } else if (!known.empty()) {
+        where[j][k] = known[std::lower_bound(unknown.begin(), unknown.end(), id) - unknown.begin()];
       }
-      const std::size_t holder = id % comm.size();
-      if (known[holder].empty()) continue;
-      const auto& ids = unknown[holder];
-      const auto at = std::lower_bound(ids.begin(), ids.end(), id) - ids.begin();
-      where[j][k] = known[holder][at];
     }
   }
   return where;
@@ -253,16 +204,14 @@ void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereab
   std::vector<Parcel> out;
   for (std::size_t r = 0; r < to.size(); ++r) {
     if (to[r].needed.empty()) continue;
-    Parcel parcel{narrow<int>(r), {}};
-    put(parcel.bytes, static_cast<std::uint64_t>(to[r].needed.size()));
-    put(parcel.bytes, to[r].needed.data(), to[r].needed.size());
-    put(parcel.bytes, to[r].apart.data(), to[r].apart.size());
-    out.push_back(std::move(parcel));
+    Packer parcel;
+    parcel.put_list(to[r].needed);
+    parcel.put_values(to[r].apart);
+    out.push_back({narrow<int>(r), parcel.take()});
   }
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
-    std::span<const std::byte> bytes(parcel.bytes);
-    std::vector<GlobalId> ids(take<std::uint64_t>(bytes));
-    take(bytes, ids.data(), ids.size());
+    Unpacker in(parcel.bytes);
+    const auto ids = in.get_list<GlobalId>();
     auto& [rank, list] = links.offered.emplace_back(parcel.rank, std::vector<Index>{});
     for (const GlobalId id : ids) {
       const Index at = owned.find(id);
@@ -271,18 +220,18 @@ void connect_joints(const Communicator& comm, Bodies& bodies, const JointWhereab
       list.push_back(at);
     }
     std::sort(list.begin(), list.end());
-    const auto pairs = from_bytes<IdPair>(bytes);
+    const auto pairs = in.get_rest<IdPair>();
     links.apart.insert(links.apart.end(), pairs.begin(), pairs.end());
   }
   sort_unique(links.apart);
 }
 
-}  // namespace partition_detail
+}  // namespace partition
 
 void link_joints(const Communicator& comm, Bodies& bodies) {
   bodies.links = {};
   if (comm.sum(std::ssize(bodies.joints)) == 0) return;
-  partition_detail::connect_joints(comm, bodies, partition_detail::find_joint_bodies(comm, bodies));
+  partition::connect_joints(comm, bodies, partition::find_joint_bodies(comm, bodies));
 }
 
 bool held_apart(const JointLinks& links, GlobalId low, GlobalId high) {

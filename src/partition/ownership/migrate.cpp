@@ -3,19 +3,15 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
-#include "catena/comm/bytes.hpp"
+#include "catena/base/id_index.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/balance.hpp"
 #include "partition/graph/curve.hpp"
-#include "partition/ownership/id_index.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
 namespace catena {
 
 namespace {
-
-using partition_detail::IdIndex;
-using partition_detail::put;
-using partition_detail::take;
 
 // The owned body at whose owner an impulse is kept. Impulses are held where their home is
 // owned: if only one of the two is owned, it is the home, and nothing need be known of the
@@ -57,33 +53,25 @@ std::vector<Departure> departures(const Bodies& bodies, const State& state,
 
 // Number of bodies, each column's values, number of impulses, impulses, then the couples.
 std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, const State& state) {
-  std::vector<std::byte> bytes;
-  put(bytes, static_cast<std::uint64_t>(departure.bodies.size()));
+  Packer out;
+  out.put(static_cast<std::uint64_t>(departure.bodies.size()));
   for_each_body_column(
       [&](const char*, const auto& column) {
-        for (const std::size_t i : departure.bodies) put(bytes, column[i]);
+        for (const std::size_t i : departure.bodies) out.put(column[i]);
       },
       bodies, state);
-  put(bytes, static_cast<std::uint64_t>(departure.impulses.size()));
-  for (const std::size_t k : departure.impulses) put(bytes, state.impulses[k]);
-  for (const std::size_t k : departure.couples) put(bytes, state.couples[k]);
-  return bytes;
+  out.put(static_cast<std::uint64_t>(departure.impulses.size()));
+  for (const std::size_t k : departure.impulses) out.put(state.impulses[k]);
+  for (const std::size_t k : departure.couples) out.put(state.couples[k]);
+  return out.take();
 }
 
 void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
-  const std::size_t n = take<std::uint64_t>(bytes);
-  for_each_body_column(
-      [&](const char*, auto& column) {
-        const std::size_t old = column.size();
-        column.resize(old + n);
-        take(bytes, column.data() + old, n);
-      },
-      bodies, state);
-  const std::size_t n_impulses = take<std::uint64_t>(bytes);
-  const std::size_t old = state.impulses.size();
-  state.impulses.resize(old + n_impulses);
-  take(bytes, state.impulses.data() + old, n_impulses);
-  const auto couples = partition_detail::from_bytes<KeyedCouple>(bytes);
+  Unpacker in(bytes);
+  const std::size_t n = in.get<std::uint64_t>();
+  for_each_body_column([&](const char*, auto& column) { in.append_to(column, n); }, bodies, state);
+  in.append_to(state.impulses, in.get<std::uint64_t>());
+  const auto couples = in.get_rest<KeyedCouple>();
   state.couples.insert(state.couples.end(), couples.begin(), couples.end());
 }
 
@@ -101,8 +89,8 @@ void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state)
 
 // Collective. Bodies along the curve, impulses and couples by key.
 void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
-  const Aabb box = partition_detail::curve_box(comm, state);
-  const auto places = partition_detail::curve_places(bodies, state, box);
+  const Aabb box = partition::curve_box(comm, state);
+  const auto places = partition::curve_places(bodies, state, box);
   std::vector<std::size_t> from(places.size());
   std::iota(from.begin(), from.end(), std::size_t{0});
   std::sort(from.begin(), from.end(),
@@ -117,9 +105,9 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
 void take_joints_along(const Communicator& comm, Bodies& bodies, State& state) {
   bodies.links = {};
   if (comm.sum(std::ssize(bodies.joints)) == 0) return;
-  partition_detail::JointWhereabouts where = partition_detail::find_joint_bodies(comm, bodies);
-  partition_detail::bring_joints_home(comm, bodies, state, where);
-  partition_detail::connect_joints(comm, bodies, where);
+  partition::JointWhereabouts where = partition::find_joint_bodies(comm, bodies);
+  partition::bring_joints_home(comm, bodies, state, where);
+  partition::connect_joints(comm, bodies, where);
 }
 
 }  // namespace

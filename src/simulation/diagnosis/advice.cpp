@@ -7,6 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "catena/base/text.hpp"
+#include "catena/math/types.hpp"
+
 namespace catena {
 
 namespace {
@@ -21,12 +24,6 @@ constexpr double kHugeMass = 1e100;
 /// Energy errors up to so many times what round-off leaves cannot be made much smaller.
 constexpr double kNearRoundOff = 10.0;
 constexpr std::size_t kMaxReasons = 3;
-
-std::string text_of(double value, const char* format = "%.3g") {
-  char text[32];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 /// Two digits, upwards.
 double rounded_up(double value) {
@@ -69,9 +66,10 @@ bool explains(const FailureMeasures& m, TrialChange change) {
 std::string with_trial(const FailureMeasures& m, TrialChange change, const std::string& changed) {
   const Trial& trial = *trial_of(m, change);
   return "with " + changed + " the same solver " +
-         (trial.met ? "meets the tolerance of this step"
-                    : "leaves " + text_of(trial.over_start) + " of the error at the start, not " +
-                          text_of(m.energy / m.start_energy));
+         (trial.met
+              ? "meets the tolerance of this step"
+              : "leaves " + short_text(trial.over_start, 3) + " of the error at the start, not " +
+                    short_text(m.energy / m.start_energy, 3));
 }
 
 // A finding: when it speaks, how far the measure is beyond the usual, and what it says.
@@ -113,15 +111,15 @@ std::string opposed_text(const FailureMeasures& m) {
 
 std::string text_no_solution(const FailureMeasures& m) {
   const Contradiction& c = m.contradiction.measured;
-  return "no solution exists: " + opposed_text(m) + "; they ask for " + text_of(c.closing) +
+  return "no solution exists: " + opposed_text(m) + "; they ask for " + short_text(c.closing, 3) +
          " m/s more than the bodies between them can do, so that every impulse leaves an error "
          "of " +
-         text_of(c.least_error) + " J or more, whatever the solver; " + m.contradiction.cause;
+         short_text(c.least_error, 3) + " J or more, whatever the solver; " + m.contradiction.cause;
 }
 
 std::string text_jammed(const FailureMeasures& m) {
   const Contradiction& c = m.contradiction.measured;
-  return "friction jams: " + opposed_text(m) + "; they approach by " + text_of(c.closing) +
+  return "friction jams: " + opposed_text(m) + "; they approach by " + short_text(c.closing, 3) +
          " m/s while friction can hold the bodies between them by impulses that nothing bounds, so "
          "that a solution exists only where these contacts slide all the same, and none was "
          "found; " +
@@ -139,9 +137,9 @@ bool holds_overlap(const FailureMeasures& m) {
 double weight_overlap(const FailureMeasures& m) { return m.overlap.value / kMuchOverlap; }
 std::string text_overlap(const FailureMeasures& m) {
   std::string text = "bodies " + m.overlap.name_a + " and " + m.overlap.name_b + " overlap by " +
-                     text_of(100.0 * m.overlap.value) +
+                     short_text(100.0 * m.overlap.value, 3) +
                      " % of the smaller one's radius (deepest penetration " +
-                     text_of(m.penetration) + " m)";
+                     short_text(m.penetration, 3) + " m)";
   if (!m.blow_up)
     text += ", and " + with_trial(m, TrialChange::no_overlaps, "deep overlaps left as they are");
   return text + (m.step_number == 1 ? ": place them apart (" + m.overlap_keys + ")"
@@ -154,8 +152,8 @@ bool holds_strong_force(const FailureMeasures& m) {
 double weight_strong_force(const FailureMeasures& m) { return 2.0 * m.force.value / kMuchMotion; }
 std::string text_strong_force(const FailureMeasures& m) {
   return "force " + m.force.name_b + " (forces." + m.force.name_b + ") makes body " +
-         m.force.name_a + " faster by " + text_of(m.force_speed) + " m/s in one step of " +
-         text_of(m.step) + " s and so moves it by " + text_of(m.force.value) +
+         m.force.name_a + " faster by " + short_text(m.force_speed, 3) + " m/s in one step of " +
+         short_text(m.step, 3) + " s and so moves it by " + short_text(m.force.value, 3) +
          " of its radius: its size, or the body's mass, is not what a step of this length can "
          "follow";
 }
@@ -167,11 +165,12 @@ double weight_fast_motion(const FailureMeasures& m) { return m.motion.value / kM
 std::string text_fast_motion(const FailureMeasures& m) {
   /// Speeds that no shorter step makes sense for.
   constexpr double kSenseless = 1e4;
-  const std::string text = "body " + m.motion.name_a + " moves by " + text_of(m.motion.value) +
-                           " of its radius (or rad) within a step of " + text_of(m.step) + " s";
+  const std::string text =
+      "body " + m.motion.name_a + " moves by " + short_text(m.motion.value, 3) +
+      " of its radius (or rad) within a step of " + short_text(m.step, 3) + " s";
   if (!(m.motion.value < kSenseless))
     return text + (m.step_number == 1 ? ": it starts with that velocity" : "");
-  return text + ": a time.step below " + text_of(m.step * 0.2 / m.motion.value) +
+  return text + ": a time.step below " + short_text(m.step * 0.2 / m.motion.value, 3) +
          " s would follow it";
 }
 
@@ -181,7 +180,7 @@ bool holds_mass_ratio(const FailureMeasures& m) {
 }
 double weight_mass_ratio(const FailureMeasures& m) { return m.mass_ratio.value / kMuchRatio; }
 std::string text_mass_ratio(const FailureMeasures& m) {
-  return "body " + m.mass_ratio.name_a + " is " + text_of(m.mass_ratio.value) +
+  return "body " + m.mass_ratio.name_a + " is " + short_text(m.mass_ratio.value, 3) +
          " times as heavy as " + m.mass_ratio.name_b + ", which it acts on, and " +
          with_trial(m, TrialChange::equal_masses, "equal masses") +
          ": bring the masses closer together";
@@ -232,16 +231,17 @@ bool near_round_off(const FailureMeasures& m) {
 bool holds_round_off(const FailureMeasures& m) { return near_round_off(m); }
 double weight_round_off(const FailureMeasures&) { return 1.1; }
 std::string text_round_off(const FailureMeasures& m) {
-  return "the energy error of " + text_of(m.energy) + " J is what round-off leaves (" +
-         text_of(m.round_off) + " J): a smaller tolerance cannot be met; ask for " +
-         text_of(rounded_up(2.0 * m.convergence.error / m.convergence.wanted)) +
+  return "the energy error of " + short_text(m.energy, 3) + " J is what round-off leaves (" +
+         short_text(m.round_off, 3) + " J): a smaller tolerance cannot be met; ask for " +
+         short_text(rounded_up(2.0 * m.convergence.error / m.convergence.wanted), 3) +
          " times the present one";
 }
 
 std::string error_text(const FailureMeasures& m) {
   const Convergence& c = m.convergence;
-  return "the error (" + m.metric + ") stood at " + text_of(c.error) + " " + m.unit + ", wanted " +
-         text_of(c.wanted) + ", after " + std::to_string(c.iterations) + " iterations";
+  return "the error (" + m.metric + ") stood at " + short_text(c.error, 3) + " " + m.unit +
+         ", wanted " + short_text(c.wanted, 3) + ", after " + std::to_string(c.iterations) +
+         " iterations";
 }
 
 bool holds_too_few(const FailureMeasures& m) {
@@ -250,9 +250,9 @@ bool holds_too_few(const FailureMeasures& m) {
 }
 std::string text_too_few(const FailureMeasures& m) {
   const Convergence& c = m.convergence;
-  return error_text(m) + " and fell by " + text_of(100.0 * (1.0 - c.factor), "%.2g") +
+  return error_text(m) + " and fell by " + short_text(100.0 * (1.0 - c.factor), 2) +
          " % in each: at this rate solver.max_iterations: " +
-         text_of(rounded_up(1.2 * (c.missing + c.iterations)), "%.0f") + " would be about enough";
+         whole_text(rounded_up(1.2 * (c.missing + c.iterations))) + " would be about enough";
 }
 
 bool holds_slow(const FailureMeasures& m) {
@@ -267,8 +267,7 @@ std::string tried_text(const FailureMeasures& m) {
   for (const Trial& t : m.trials) {
     if (t.change != TrialChange::method) continue;
     if (t.met) {
-      met.push_back("solver.method: " + t.method + " met it in " + text_of(t.wall_s, "%.2g") +
-                    " s");
+      met.push_back("solver.method: " + t.method + " met it in " + short_text(t.wall_s, 2) + " s");
     } else {
       failed.push_back(t.method);
       longest = std::max(longest, t.wall_s);
@@ -276,10 +275,10 @@ std::string tried_text(const FailureMeasures& m) {
   }
   if (!met.empty())
     return "; tried on this step, " + joined(met, ", ") + " (this solve took " +
-           text_of(m.wall_s, "%.2g") + " s)";
+           short_text(m.wall_s, 2) + " s)";
   if (failed.empty()) return {};
   return "; tried on this step, " + joined(failed, ", ") + " missed it, too, in up to " +
-         text_of(longest, "%.2g") + " s each";
+         short_text(longest, 2) + " s each";
 }
 
 std::string text_slow(const FailureMeasures& m) {
@@ -288,8 +287,8 @@ std::string text_slow(const FailureMeasures& m) {
   if (!(c.factor < 0.9999)) {
     text += " and hardly falls any more";
   } else {
-    text += ", falling by " + text_of(100.0 * (1.0 - c.factor), "%.2g") + " % in each, so that " +
-            text_of(rounded_up(c.missing)) + " more were needed";
+    text += ", falling by " + short_text(100.0 * (1.0 - c.factor), 2) + " % in each, so that " +
+            short_text(rounded_up(c.missing), 3) + " more were needed";
   }
   if (!m.stuck.empty()) text += ": " + m.stuck;
   return text + tried_text(m);
@@ -303,7 +302,7 @@ double weight_hyperstatic(const FailureMeasures& m) {
   return 0.5 * m.contacts_per_body / kManyContacts;
 }
 std::string text_hyperstatic(const FailureMeasures& m) {
-  return "bodies touch at " + text_of(m.contacts_per_body) + " points on average (up to " +
+  return "bodies touch at " + short_text(m.contacts_per_body, 3) + " points on average (up to " +
          std::to_string(m.most_contacts) + "), more than their motion can tell apart (" +
          std::to_string(m.rows) + " rows for " + std::to_string(6 * m.bodies) +
          " velocities), and " +
@@ -326,9 +325,9 @@ double weight_not_finite(const FailureMeasures& m) { return has_huge_mass(m) ? 1
 std::string text_not_finite(const FailureMeasures& m) {
   if (has_huge_mass(m))
     return "numbers overflow: body " + m.heaviest.name_a + " has a mass of " +
-           text_of(m.heaviest.value) + " kg (" + m.heaviest.name_b + ")";
+           short_text(m.heaviest.value, 3) + " kg (" + m.heaviest.name_b + ")";
   return "the step's numbers are not finite, and masses are not the reason (at most " +
-         text_of(m.heaviest.value) + " kg)" + unmeasured(m);
+         short_text(m.heaviest.value, 3) + " kg)" + unmeasured(m);
 }
 
 struct Finding {
@@ -358,15 +357,14 @@ constexpr std::string_view kUnknown = "unknown";
 
 std::string text_unknown(const FailureMeasures& m) {
   return "nothing that was measured is out of the ordinary: mass ratios up to " +
-         text_of(m.mass_ratio.value) + ", overlaps up to " + text_of(100.0 * m.overlap.value) +
-         " % of a radius, motion up to " + text_of(m.motion.value) +
-         " of a radius (or rad) in a step" + unmeasured(m);
+         short_text(m.mass_ratio.value, 3) + ", overlaps up to " +
+         short_text(100.0 * m.overlap.value, 3) + " % of a radius, motion up to " +
+         short_text(m.motion.value, 3) + " of a radius (or rad) in a step" + unmeasured(m);
 }
 
 }  // namespace
 
 Convergence convergence_of(const SolveReport& report) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   Convergence c;
   c.iterations = report.iterations;
   c.error = value_of(report.errors, report.metric);

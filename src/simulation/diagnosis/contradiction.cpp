@@ -3,11 +3,11 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <unordered_map>
 
+#include "catena/comm/typed_exchange.hpp"
 #include "simulation/diagnosis/conic_fit.hpp"
 #include "simulation/diagnosis/suspect_blocks.hpp"
 
@@ -336,12 +336,8 @@ Contradiction search(const Communicator& comm, const std::vector<SuspectBlock>& 
   Proof proof(blocks, friction);
   std::vector<double> lambda;
   if (comm.rank() == 0) lambda = proof.find();
-  std::vector<std::byte> bytes(lambda.size() * sizeof(double));
-  if (!lambda.empty()) std::memcpy(bytes.data(), lambda.data(), bytes.size());
-  comm.broadcast(0, bytes);
-  lambda.resize(bytes.size() / sizeof(double));
+  broadcast_values(comm, 0, lambda);
   if (lambda.empty()) return {};
-  std::memcpy(lambda.data(), bytes.data(), bytes.size());
   return proof.judged(lambda);
 }
 

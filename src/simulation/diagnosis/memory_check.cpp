@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/partition/plan.hpp"
 
 namespace catena {
@@ -44,9 +44,7 @@ std::string size_text(double bytes) {
     value /= 1024.0;
     ++unit;
   }
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), "%.3g %s", value, kUnits[unit]);
-  return text.data();
+  return short_text(value, 3) + " " + kUnits[unit];
 }
 
 std::string ranks_text(const MemoryNeed& need) {

@@ -1,17 +1,16 @@
 #include "simulation/diagnosis/post_mortem.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 #include <unordered_map>
 
 #include "catena/base/index.hpp"
 #include "catena/base/text.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
+#include "catena/math/types.hpp"
 #include "catena/metrics/errors.hpp"
 #include "simulation/case_keys.hpp"
 
@@ -20,7 +19,6 @@ namespace catena {
 namespace {
 
 constexpr std::size_t kMaxListed = 10;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The largest of something on this rank.
 struct OwnExtreme {
@@ -83,7 +81,7 @@ class Examination {
     general_residual_velocities_.resize(problem_.blocks.n_rows());
     if (!general_residual_velocities_.empty()) {
       op.general_residual_velocities(velocities_,
-                                     stepper_.impulses().subspan(3 * problem_.contacts.size()),
+                                     stepper_.impulses().subspan(problem_.first_general_row()),
                                      general_residual_velocities_);
     }
     return merged(own_worst(energies_));
@@ -251,9 +249,7 @@ class Examination {
 
   /// Collective. The worst of all ranks' worst.
   std::vector<WorstConstraint> merged(const std::vector<BlockRecord>& own) const {
-    const std::vector<std::byte> bytes = comm_.all_gather_bytes(std::as_bytes(std::span(own)));
-    std::vector<BlockRecord> all(bytes.size() / sizeof(BlockRecord));
-    if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+    std::vector<BlockRecord> all = all_gather_values(comm_, own);
     std::stable_sort(all.begin(), all.end(), [](const BlockRecord& x, const BlockRecord& y) {
       return rank_of(x.energy) > rank_of(y.energy);
     });
@@ -365,10 +361,7 @@ std::vector<GlobalId> bodies_of(const Simulation& sim, const std::vector<WorstCo
     for (const GlobalId body : joint.body)
       if (body != kNoBody) own.push_back(body);
   }
-  const std::vector<std::byte> bytes =
-      sim.communicator().all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<GlobalId> all(bytes.size() / sizeof(GlobalId));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
+  const std::vector<GlobalId> all = all_gather_values(sim.communicator(), own);
   ids.insert(ids.end(), all.begin(), all.end());
   return ids;
 }
@@ -558,9 +551,7 @@ std::string to_text(const PostMortem& p) {
 
 std::string write_post_mortem(const Communicator& comm, const std::string& directory,
                               const PostMortem& p) {
-  std::array<char, 16> digits{};
-  std::snprintf(digits.data(), digits.size(), "%08lld", static_cast<long long>(p.step));
-  const std::string path = directory + "/post-mortem-" + digits.data() + ".json";
+  const std::string path = directory + "/post-mortem-" + step_text(p.step) + ".json";
   all_or_none(comm, [&] {
     if (comm.rank() == 0) write_text_file(path, to_json(p));
   });

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <unordered_map>
 
 #include "catena/base/text.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/assignment.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/case_keys.hpp"
@@ -44,9 +44,7 @@ class OverlapList {
     const std::size_t n = std::min(kMaxNamed, pairs_.size());
     std::partial_sort(pairs_.begin(), pairs_.begin() + n, pairs_.end(), deeper);
     pairs_.resize(n);
-    const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(pairs_)));
-    all.worst.resize(bytes.size() / sizeof(PairOverlap));
-    if (!bytes.empty()) std::memcpy(all.worst.data(), bytes.data(), bytes.size());
+    all.worst = all_gather_values(comm, pairs_);
     std::sort(all.worst.begin(), all.worst.end(), deeper);
     if (all.worst.size() > kMaxNamed) all.worst.resize(kMaxNamed);
     return all;

@@ -2,27 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <numeric>
 #include <unordered_set>
 
+#include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 
 namespace {
 
 constexpr std::size_t kSeeds = 10;
-
-/// Collective. Every rank's list of plain data, one after the other.
-template <class T>
-std::vector<T> gathered(const Communicator& comm, const std::vector<T>& own) {
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<T> all(bytes.size() / sizeof(T));
-  if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
-  return all;
-}
 
 /// A block's value and where it is.
 struct Ranked {
@@ -44,7 +36,7 @@ std::vector<Index> largest(const Communicator& comm, const std::vector<Index>& c
   const std::size_t n = std::min(most, own.size());
   std::partial_sort(own.begin(), own.begin() + n, own.end(), comes_first);
   own.resize(n);
-  std::vector<Ranked> all = gathered(comm, own);
+  std::vector<Ranked> all = all_gather_values(comm, own);
   std::sort(all.begin(), all.end(), comes_first);
   if (all.size() > most) all.resize(most);
   std::vector<Index> mine;
@@ -75,12 +67,10 @@ class SuspectSearch {
       own.push_back(block_of(k));
       own.back().error = error_[k];
     }
-    return gathered(comm, own);
+    return all_gather_values(comm, own);
   }
 
  private:
-  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
   /// What is not finite comes first.
   static double ordered(double value) { return std::isfinite(value) ? value : kInfinity; }
 
@@ -109,7 +99,7 @@ class SuspectSearch {
       for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r)
         any = any || is_rigid(k, r);
       for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-        any = any && dofs(blocks.body[j]) == 6;
+        any = any && problem_.bodies.dofs(blocks.body[j]) == 6;
       if (any) usable.push_back(n_rigid + k);
     }
     return usable;
@@ -123,30 +113,12 @@ class SuspectSearch {
            std::isinf(blocks.upper[row]);
   }
 
-  Index dofs(Index body) const {
-    return problem_.bodies.dof_begin[body + 1] - problem_.bodies.dof_begin[body];
-  }
-
   void choose(const std::vector<Index>& blocks) {
     for (const Index k : blocks) {
       if (chosen_[k] != 0) continue;
       chosen_[k] = 1;
       newest_.push_back(k);
     }
-  }
-
-  template <class Visit>
-  void for_each_body(Index block, const Visit& visit) const {
-    const auto n_rigid = to_index(problem_.contacts.size());
-    if (block < n_rigid) {
-      const RigidContact& c = problem_.contacts[block];
-      visit(c.body_a);
-      visit(c.body_b);
-      return;
-    }
-    const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t k = block - n_rigid;
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) visit(blocks.body[j]);
   }
 
   bool is_dynamic(Index body) const {
@@ -160,12 +132,12 @@ class SuspectSearch {
     for (;;) {
       std::vector<GlobalId> ids;
       for (const Index k : newest_) {
-        for_each_body(k, [&](Index b) {
+        for_each_body_index(problem_, k, [&](Index b) {
           if (is_dynamic(b)) ids.push_back(problem_.bodies.id[b]);
         });
       }
       newest_.clear();
-      for (const GlobalId id : gathered(comm, ids)) reached.insert(id);
+      for (const GlobalId id : all_gather_values(comm, ids)) reached.insert(id);
       std::vector<Index> next;
       std::int64_t n_chosen = 0;
       for (const Index k : candidates) {
@@ -174,7 +146,7 @@ class SuspectSearch {
           continue;
         }
         bool touches = false;
-        for_each_body(k, [&](Index b) {
+        for_each_body_index(problem_, k, [&](Index b) {
           touches = touches || (is_dynamic(b) && reached.contains(problem_.bodies.id[b]));
         });
         if (touches) next.push_back(k);

@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cstring>
 #include <span>
 
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/joint_links.hpp"
 #include "catena/simulation/flow.hpp"
 #include "catena/stepper/energy.hpp"
@@ -93,9 +93,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   }
   if (comm.sum(std::ssize(own)) == 0) return 0;
 
-  const std::vector<std::byte> bytes = comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<Leaving> all(bytes.size() / sizeof(Leaving));
-  std::memcpy(all.data(), bytes.data(), bytes.size());
+  std::vector<Leaving> all = all_gather_values(comm, own);
   // in the order of ids, so that the sum of masses does not depend on the ranks
   std::sort(all.begin(), all.end(), [](const Leaving& a, const Leaving& b) { return a.id < b.id; });
   std::vector<GlobalId> gone;

@@ -1,7 +1,5 @@
 // The loop of a run: cadences of output, progress, and the answers to failures.
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -313,10 +311,8 @@ class RunLoop {
   }
 
   void dump(const std::string& stem) {
-    std::array<char, 16> number{};
-    std::snprintf(number.data(), number.size(), "%08lld",
-                  static_cast<long long>(sim_.state().step));
-    const std::string path = writer_.directory() + "/" + stem + "-" + number.data() + ".hdf5";
+    const std::string path =
+        writer_.directory() + "/" + stem + "-" + step_text(sim_.state().step) + ".hdf5";
     write_fclib(path, sim_.stepper().problem(),
                 sim_.settings().name + ", " + stem + " " + number.data(), sim_.stepper().impulses(),
                 sim_.stepper().guess());

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "catena/base/text.hpp"
 #include "catena/base/version.hpp"
 #include "catena/io/yaml_settings.hpp"
 
@@ -137,14 +138,12 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
     for (const ChangedKey& change : changed_keys(config->second, print_case(sim.settings())))
       text += change.key + ": " + change.after + " (at the start " + change.before + ")\n";
   // several resumes may go on from one checkpoint
-  std::array<char, 32> name{};
-  std::snprintf(name.data(), name.size(), "resumed-%08lld",
-                static_cast<long long>(options.resumed->step));
-  std::string unique = name.data();
+  const std::string name = "resumed-" + step_text(options.resumed->step);
+  std::string unique = name;
   for (int k = 2; std::any_of(all.begin(), all.end(),
                               [&](const auto& entry) { return entry.first == unique; });
        ++k)
-    unique = std::string(name.data()) + "-" + std::to_string(k);
+    unique = name + "-" + std::to_string(k);
   all.emplace_back(unique, text);
   return all;
 }

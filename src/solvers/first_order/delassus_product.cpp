@@ -3,16 +3,14 @@
 #include <array>
 
 #include "catena/base/huge_pages.hpp"
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/row_kernels.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
 
 namespace catena::first_order {
 namespace {
-
-constexpr int kTagForces = 411;
-constexpr int kTagVelocities = 412;
-constexpr int kTagImpulses = 413;
 
 /// M^-1 of the owned bodies: a number per velocity where it is diagonal, else a list.
 class InverseMasses {
@@ -138,10 +136,8 @@ class BodyProduct final : public RowProduct {
     forces_.assign(n_dofs_ + 6, 0.0);
     pack(layout);
     const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
-    HaloPlan backward = forward.reversed_into_slots(slot_item_);
-    slots_.resize(slot_item_.size() * Offset{width_});
-    to_owners_.emplace(problem.comm, std::move(backward), width_, kTagForces);
-    to_ghosts_.emplace(problem.comm, forward, width_, kTagVelocities);
+    to_owners_.emplace(problem.comm, forward, width_, Tag::product_forces);
+    to_ghosts_.emplace(problem.comm, forward, width_, Tag::product_velocities);
     if (joints != nullptr || problem.ordered) impulses_.assign(problem.n_rows(), 0.0);
   }
 
@@ -172,7 +168,7 @@ class BodyProduct final : public RowProduct {
   template <class Visit>
   void each_joint(const Visit& visit) const {
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t first = 3 * problem_.contacts.size();
+    const std::size_t first = problem_.first_general_row();
     for (Index k = 0; k < blocks.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
       const Index begin = blocks.row_begin[k];
@@ -185,14 +181,12 @@ class BodyProduct final : public RowProduct {
   /// takes out again what its regularisation left.
   void add_joint_forces() {
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::vector<Index>& dof = problem_.bodies.dof_begin;
     each_joint([&](std::size_t row, Index k, Index r) {
-      for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-        const Index first = dof[blocks.body[j]];
-        const Index dofs = dof[blocks.body[j] + 1] - first;
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j] + r * dofs;
-        for (Index d = 0; d < dofs; ++d) forces_[first + d] += g[d] * impulses_[row];
-      }
+      for_each_body(blocks, k, [&](Index b, const double* g) {
+        const Index dofs = problem_.bodies.dofs(b);
+        double* f = forces_.data() + problem_.bodies.dof_begin[b];
+        for (Index d = 0; d < dofs; ++d) f[d] += g[r * dofs + d] * impulses_[row];
+      });
     });
   }
 
@@ -208,11 +202,7 @@ class BodyProduct final : public RowProduct {
     if (joints_ != nullptr) add_joint_forces();
     const std::span<double> forces(forces_.data(), n_dofs_),
         velocities(velocities_.data(), n_dofs_);
-    to_owners_->begin(forces);
-    to_owners_->end(slots_);
-    for (std::size_t s = 0; s < slot_item_.size(); ++s)
-      for (Index d = 0; d < width_; ++d)
-        forces[Offset{slot_item_[s]} * Offset{width_} + d] += slots_[s * Offset{width_} + d];
+    to_owners_->complete(forces);
     masses_.apply(free_, forces, velocities);
     if (joints_ != nullptr) joints_->solve(problem_, impulses_, velocities);
     share(velocities);
@@ -307,18 +297,14 @@ class BodyProduct final : public RowProduct {
   }
 
   void pack_block(const RowLayout& layout, const Place& place) {
-    const GeneralBlocks& blocks = problem_.blocks;
-    const std::vector<Index>& dof = problem_.bodies.dof_begin;
-    const std::size_t k = place.block - problem_.contacts.size();
     const std::size_t body_begin = blocks_.body.size();
-    for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index first = dof[blocks.body[j]], dofs = dof[blocks.body[j] + 1] - first;
-      blocks_.body.push_back({first, dofs, blocks_.jacobian.size()});
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    for_each_body(problem_, place.block, [&](Index b, const double* g) {
+      const Index dofs = problem_.bodies.dofs(b);
+      blocks_.body.push_back({problem_.bodies.dof_begin[b], dofs, blocks_.jacobian.size()});
       for (std::size_t r = 0; r < place.rows; ++r)
         for (Index d = 0; d < dofs; ++d)
           blocks_.jacobian.push_back(layout.by_scale[place.first + r * place.stride] * *g++);
-    }
+    });
     blocks_.block.push_back({place, body_begin, blocks_.body.size()});
     for (std::size_t r = 0; r < place.rows; ++r) {
       double& offset = blocks_.offset.emplace_back();
@@ -340,9 +326,8 @@ class BodyProduct final : public RowProduct {
   ScaledBlocks blocks_;
   std::vector<double> impulses_;  ///< all rows: of joints solved on their own; if ordered, of all
   int width_ = 6;                 ///< velocities in an item of the halos
-  std::vector<Index> slot_item_;  ///< item that each slot is added to
-  std::vector<double> slots_;
-  std::optional<HaloExchange> to_owners_, to_ghosts_;
+  std::optional<GhostSum> to_owners_;
+  std::optional<HaloExchange> to_ghosts_;
 };
 
 /// Blocks of 3 x 3, by rows; columns are contacts, those of other ranks last.
@@ -353,7 +338,7 @@ class AssembledProduct final : public RowProduct {
         by_scale_(layout.by_scale),
         places_(layout.places),
         columns_((n_.n_rows() + n_.n_halo_rows) + 1, 0.0),
-        halo_(problem.comm, n_.halo, 3, kTagImpulses) {
+        halo_(problem.comm, n_.halo, 3, Tag::product_impulses) {
     std::vector<Index> found;
     for (Index k = 0; k < n_.n_rows() / 3; ++k) {
       found.clear();

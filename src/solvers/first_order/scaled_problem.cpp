@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "catena/math/types.hpp"
 
 namespace catena::first_order {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Two bodies of six velocities each, or one.
 bool fits_rows(const ConstraintProblem& problem, Index general) {
@@ -65,7 +64,6 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
   cones_.resize(layout_.n_groups);
   row_.assign(layout_.size, kNoIndex);
   cohesion_.assign(layout_.size, 0.0);
-  const std::size_t n_contacts = problem.contacts.size();
   bool cohesive = false;
   for (const Place& place : layout_.places) {
     const BlockView view = block_view(problem, place.block);
@@ -78,7 +76,7 @@ ScaledProblem::ScaledProblem(const ConstraintProblem& problem, DelassusOperator&
       continue;
     }
     for (std::size_t r = 0; r < place.rows; ++r) {
-      const std::size_t i = place.first + r, row = view.row + r - 3 * n_contacts;
+      const std::size_t i = place.first + r, row = view.row + r - problem.first_general_row();
       const double s = layout_.by_scale[i] > 0.0 ? 1.0 / layout_.by_scale[i] : 0.0;
       Scalar scalar{i, -kInfinity, kInfinity};
       if (view.kind == BlockKind::unilateral) scalar.lower = 0.0;

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
@@ -13,45 +15,16 @@
 namespace catena::first_order {
 namespace {
 
-constexpr int kTagCounts = 401;
-constexpr int kTagCountsBack = 402;
-constexpr int kTagScales = 403;
-
-/// Calls visit(body, G) for the bodies of a block that can be moved, G row by row.
-template <class Visit>
-void each_body(const ConstraintProblem& problem, Index block, const Visit& visit) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  const auto moves = [&](Index b) { return problem.bodies.mass_kind[b] != MassKind::prescribed; };
-  if (block < n_contacts) {
-    const RigidContact& c = problem.contacts[block];
-    std::array<double, 18> g_a, g_b;
-    contact_jacobian(c, g_a, g_b);
-    if (moves(c.body_a)) visit(c.body_a, g_a.data());
-    if (moves(c.body_b)) visit(c.body_b, g_b.data());
-    return;
-  }
-  const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t k = block - n_contacts;
-  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-    if (moves(blocks.body[j]))
-      visit(blocks.body[j], blocks.jacobian.data() + blocks.jacobian_begin[j]);
-}
 
 /// Neighbours. n_b: how many blocks of all ranks touch each local body.
 std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayout& layout) {
   std::vector<double> count(problem.bodies.size(), 0.0);
   for (const Place& place : layout.places)
-    each_body(problem, place.block, [&](Index b, const double*) { count[b] += 1.0; });
-  std::vector<Index> item;
-  HaloPlan back = problem.ghosts.reversed_into_slots(item);
-  std::vector<double> heard(item.size(), 0.0);
-  HaloExchange to_owners(problem.comm, std::move(back), 1, kTagCounts);
-  to_owners.begin(count);
-  to_owners.end(heard);
-  for (std::size_t s = 0; s < item.size(); ++s) count[item[s]] += heard[s];
-  HaloExchange to_ghosts(problem.comm, problem.ghosts, 1, kTagCountsBack);
-  to_ghosts.begin(count);
-  to_ghosts.end(count);
+    for_each_body_index(problem, place.block, [&](Index b) {
+      if (problem.bodies.moves(b)) count[b] += 1.0;
+    });
+  sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::block_counts, Tag::whole_block_counts,
+                  count);
   return count;
 }
 
@@ -62,8 +35,9 @@ void weighted_diagonal(const ConstraintProblem& problem, const Place& place,
   const ProblemBodies& bodies = problem.bodies;
   d.setZero(to_index(rows), to_index(rows));
   std::vector<double> y;
-  each_body(problem, place.block, [&](Index b, const double* g) {
-    const std::size_t dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
+  for_each_body(problem, place.block, [&](Index b, const double* g) {
+    if (!bodies.moves(b)) return;
+    const std::size_t dofs = bodies.dofs(b);
     const double weight = count.empty() ? 1.0 : count[b];
     y.resize(dofs);
     for (std::size_t c = 0; c < rows; ++c) {
@@ -176,7 +150,7 @@ void scale_assembled_rows(const ConstraintProblem& problem, double splitting, Ro
       by[(3 * place.block) + r] = layout.by_scale[place.first + r * place.stride];
   }
   if (!(splitting > 0.0)) return;
-  HaloExchange halo(problem.comm, n.halo, 3, kTagScales);
+  HaloExchange halo(problem.comm, n.halo, 3, Tag::product_scales);
   halo.begin(by);
   halo.end(by);
   for (const Place& place : layout.places)

@@ -6,7 +6,6 @@
 namespace catena {
 namespace {
 
-constexpr int kImpulseTag = 311;
 constexpr int kMaxPasses = 20;  ///< over a slightly unsymmetric block; 2 or 3 are usual
 
 class AssembledEngine final : public SweepEngine {
@@ -17,7 +16,7 @@ class AssembledEngine final : public SweepEngine {
         rules_(rules),
         several_(problem.comm.size() > 1),
         lambda_(n_.n_rows() + n_.n_halo_rows, 0.0),
-        halo_(problem.comm, n_.halo, 3, kImpulseTag) {
+        halo_(problem.comm, n_.halo, 3, Tag::assembled_impulses) {
     const Index n_contacts = n_.n_rows() / 3;
     blocks_.reserve(n_contacts);
     for (Index k = 0; k < n_contacts; ++k) {

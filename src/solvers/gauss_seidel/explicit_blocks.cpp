@@ -2,21 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+
+#include "catena/math/types.hpp"
+
+#include "catena/constraints/block_rows.hpp"
 
 namespace catena {
 namespace {
 
 /// Appends one body's G and Y = G M^-1 and adds G Y^T to D.
 void append_reference(ExplicitBlocks& out, const ConstraintProblem& problem, Index body,
-                      std::span<const double> jacobian, Index rows, const BodyPlace& place,
+                      const double* jacobian, Index rows, const BodyPlace& place,
                       std::span<double> d) {
   const ProblemBodies& bodies = problem.bodies;
-  const Index dofs = bodies.dof_begin[body + 1] - bodies.dof_begin[body];
+  const Index dofs = bodies.dofs(body);
   const std::size_t width = dofs, n = rows;
   const std::size_t g = out.g.size();
   out.references.push_back({place.velocity, dofs, g});
-  out.g.insert(out.g.end(), jacobian.begin(), jacobian.begin() + (n * width));
+  out.g.insert(out.g.end(), jacobian, jacobian + (n * width));
   out.y.resize(g + n * width);
   for (std::size_t i = 0; i < n; ++i) {
     const std::span<double> y = std::span(out.y).subspan(g + i * width, width);
@@ -61,7 +64,6 @@ void invert(std::span<const double> d, std::size_t n, std::span<double> inverse)
 
 void append_rows(ExplicitBlocks& out, const ConstraintProblem& problem, Index k) {
   const auto n_contacts = to_index(problem.contacts.size());
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (k < n_contacts) {
     const double bias = problem.contacts[k].bias;
     out.q.insert(out.q.end(), {-bias, 0.0, 0.0});
@@ -80,27 +82,6 @@ void append_rows(ExplicitBlocks& out, const ConstraintProblem& problem, Index k)
                         : kind == BlockKind::unilateral ? 0.0
                                                         : -kInfinity);
     out.upper.push_back(kind == BlockKind::boxed ? general.upper[i] : kInfinity);
-  }
-}
-
-void append_references(ExplicitBlocks& out, const ConstraintProblem& problem, Index k, Index rows,
-                       const std::function<BodyPlace(Index)>& place, std::span<double> d) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (k < n_contacts) {
-    const RigidContact& c = problem.contacts[k];
-    std::array<double, 18> g_a, g_b;
-    contact_jacobian(c, g_a, g_b);
-    append_reference(out, problem, c.body_a, g_a, rows, place(c.body_a), d);
-    append_reference(out, problem, c.body_b, g_b, rows, place(c.body_b), d);
-    return;
-  }
-  const GeneralBlocks& general = problem.blocks;
-  for (Index j = general.body_begin[k - n_contacts]; j < general.body_begin[(k - n_contacts) + 1];
-       ++j) {
-    const Index body = general.body[j];
-    append_reference(out, problem, body,
-                     std::span(general.jacobian).subspan(general.jacobian_begin[j]), rows,
-                     place(body), d);
   }
 }
 
@@ -160,7 +141,9 @@ void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k
   out.lambda.resize(out.lambda.size() + rows);
   out.d.resize(block.d + rows * rows, 0.0);
   const std::span<double> d = std::span(out.d).subspan(block.d, rows * rows);
-  append_references(out, problem, k, view.rows, place, d);
+  for_each_body(problem, k, [&](Index body, const double* jacobian) {
+    append_reference(out, problem, body, jacobian, view.rows, place(body), d);
+  });
   block.reference_end = to_index(out.references.size());
   for (std::size_t i = 0; i < rows; ++i) d[i * rows + i] += out.sigma[block.row + i];
 

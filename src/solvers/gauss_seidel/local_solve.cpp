@@ -3,10 +3,10 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "catena/base/error.hpp"
 #include "catena/math/cone.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
@@ -65,7 +65,6 @@ double step_row(const Mat3& d, int i, double omega, double lower, double upper, 
 }
 
 Vec3 solve_scalar(const LocalSolveOptions& rules, const Mat3& d, Vec3 w, Vec3 z, double friction) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double normal = step_row(d, 0, rules.omega, 0.0, kInfinity, w, z);
   if (rules.law == ContactLaw::frictionless) return {normal, 0.0, 0.0};
   const double bound = rules.law == ContactLaw::box ? friction * normal : kInfinity;

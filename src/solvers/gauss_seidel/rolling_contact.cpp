@@ -4,12 +4,11 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The disc of each row in full; the normal has none.
 constexpr std::array<std::size_t, 6> kDiscOf = {3, 0, 0, 1, 1, 2};

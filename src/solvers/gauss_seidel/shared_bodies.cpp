@@ -1,32 +1,20 @@
 #include "solvers/gauss_seidel/shared_bodies.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "solvers/joints/joint_limits_and_motors.hpp"
 
 namespace catena {
 namespace {
 
-constexpr int kWidth = 6;         ///< velocities per item
-constexpr int kReverseTag = 321;  ///< changes to owners
-constexpr int kForwardTag = 322;  ///< new velocities to copies
+constexpr int kWidth = 6;  ///< velocities per item
 
 Index items_of(Index dofs) { return (dofs + kWidth - 1) / kWidth; }
 
-std::vector<std::byte> to_bytes(const std::vector<std::int64_t>& values) {
-  std::vector<std::byte> bytes(values.size() * sizeof(std::int64_t));
-  if (!values.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<std::int64_t> to_numbers(const std::vector<std::byte>& bytes) {
-  std::vector<std::int64_t> values(bytes.size() / sizeof(std::int64_t));
-  if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
+using Words = ValueParcel<std::int64_t>;
 
 /// A subdomain elsewhere that sweeps an owned body.
 struct Remote {
@@ -37,9 +25,9 @@ struct Remote {
 
 /// What a rank says to the owners of its ghosts, and what it hears as owner: groups of
 /// (place in the plan's list, count, subdomain numbers...).
-std::vector<Parcel> tell_owners(const ConstraintProblem& problem,
-                                std::span<const std::vector<std::int64_t>> sweeps) {
-  std::vector<Parcel> out;
+std::vector<Words> tell_owners(const ConstraintProblem& problem,
+                               std::span<const std::vector<std::int64_t>> sweeps) {
+  std::vector<Words> out;
   for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
     std::vector<std::int64_t> words;
     for (std::size_t k = 0; k < neighbour.receive.size(); ++k) {
@@ -49,9 +37,9 @@ std::vector<Parcel> tell_owners(const ConstraintProblem& problem,
       words.push_back(std::ssize(numbers));
       words.insert(words.end(), numbers.begin(), numbers.end());
     }
-    if (!words.empty()) out.push_back({neighbour.rank, to_bytes(words)});
+    if (!words.empty()) out.push_back({neighbour.rank, std::move(words)});
   }
-  return problem.comm.exchange(std::move(out));
+  return exchange_values(problem.comm, std::move(out));
 }
 
 const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
@@ -108,32 +96,29 @@ struct SharedBodies::Setup {
 
   /// Collective. Fills multiplicity of owned and touched bodies.
   void agree(std::vector<Index>& multiplicity) {
-    const std::vector<Parcel> heard = tell_owners(problem, sweeps);
+    const std::vector<Words> heard = tell_owners(problem, sweeps);
     remotes.resize(problem.bodies.size());
-    for (const Parcel& parcel : heard) {
-      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, parcel.rank);
-      const std::vector<std::int64_t> words = to_numbers(parcel.bytes);
+    for (const auto& [from, words] : heard) {
+      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, from);
       for (std::size_t i = 0; i < words.size(); i += 2 + words[i + 1])
         for (std::int64_t j = 0; j < words[i + 1]; ++j)
-          remotes[neighbour.send[words[i]]].push_back({words[i + 2 + j], parcel.rank, words[i]});
+          remotes[neighbour.send[words[i]]].push_back({words[i + 2 + j], from, words[i]});
     }
     for (Index b = 0; b < problem.bodies.size(); ++b)
       multiplicity[b] = to_index(sweeps[b].size() + remotes[b].size());
-    std::vector<Parcel> answers;
-    for (const Parcel& parcel : heard) {
-      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, parcel.rank);
-      const std::vector<std::int64_t> words = to_numbers(parcel.bytes);
+    std::vector<Words> answers;
+    for (const auto& [from, words] : heard) {
+      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, from);
       std::vector<std::int64_t> answer;
       for (std::size_t i = 0; i < words.size(); i += 2 + words[i + 1]) {
         const std::size_t place = words[i];
         answer.push_back(words[i]);
         answer.push_back(multiplicity[neighbour.send[place]]);
       }
-      answers.push_back({parcel.rank, to_bytes(answer)});
+      answers.push_back({from, std::move(answer)});
     }
-    for (const Parcel& parcel : problem.comm.exchange(std::move(answers))) {
-      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, parcel.rank);
-      const std::vector<std::int64_t> words = to_numbers(parcel.bytes);
+    for (const auto& [from, words] : exchange_values(problem.comm, std::move(answers))) {
+      const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, from);
       for (std::size_t i = 0; i < words.size(); i += 2)
         multiplicity[neighbour.receive[words[i]]] = to_index(words[i + 1]);
     }
@@ -239,8 +224,9 @@ SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap&
   for (const Shared& shared : bodies_) most = std::max(most, shared.dofs);
   change_.resize(most);
   sum_.resize(most);
-  reverse_.emplace_back(problem.comm, Setup::plan_of(setup.reverse), kWidth, kReverseTag);
-  forward_.emplace_back(problem.comm, Setup::plan_of(setup.forward), kWidth, kForwardTag);
+  reverse_.emplace_back(problem.comm, Setup::plan_of(setup.reverse), kWidth, Tag::shared_changes);
+  forward_.emplace_back(problem.comm, Setup::plan_of(setup.forward), kWidth,
+                        Tag::shared_velocities);
 }
 
 SharedBodies::~SharedBodies() = default;

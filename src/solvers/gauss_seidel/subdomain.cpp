@@ -5,28 +5,11 @@
 #include <utility>
 
 #include "catena/base/index.hpp"
+#include "catena/base/release.hpp"
+#include "catena/constraints/block_rows.hpp"
 
 namespace catena {
 namespace {
-
-Index dofs_of(const ProblemBodies& bodies, Index b) {
-  return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-}
-
-/// Calls visit(body) for each body of a block.
-template <class Visit>
-void for_each_body(const ConstraintProblem& problem, Index block, Visit&& visit) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (block < n_contacts) {
-    visit(problem.contacts[block].body_a);
-    visit(problem.contacts[block].body_b);
-    return;
-  }
-  const GeneralBlocks& general = problem.blocks;
-  for (Index j = general.body_begin[block - n_contacts];
-       j < general.body_begin[(block - n_contacts) + 1]; ++j)
-    visit(general.body[j]);
-}
 
 void put3(const Vec3& from, double (&to)[3][kLanes], int lane) {
   for (int i = 0; i < 3; ++i) to[i][lane] = from[i];
@@ -70,7 +53,7 @@ KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
 
 std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks) {
   std::vector<char> touched(problem.bodies.size(), 0);
-  for (const Index k : blocks) for_each_body(problem, k, [&](Index b) { touched[b] = 1; });
+  for (const Index k : blocks) for_each_body_index(problem, k, [&](Index b) { touched[b] = 1; });
   std::vector<Index> bodies;
   for (Index b = 0; b < problem.bodies.size(); ++b)
     if (touched[b] != 0) bodies.push_back(b);
@@ -108,7 +91,7 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
     range.arms.end = arms_.size();
     range.general.end = general_.size();
   }
-  std::vector<Index>().swap(line_of_body_);
+  release(line_of_body_);
   scratch_.resize(Offset{2} * general_.most_rows);
 }
 
@@ -124,7 +107,7 @@ void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const I
   for (const Index b : bodies_) {
     line_.push_back(lines);
     line_of_body_[b] = lines;
-    dofs_.push_back(dofs_of(bodies, b));
+    dofs_.push_back(bodies.dofs(b));
     multiplicity_.push_back(static_cast<double>(std::max<Index>(1, multiplicity[b])));
     lines += bodies.mass_kind[b] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
   }

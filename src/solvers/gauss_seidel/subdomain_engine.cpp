@@ -80,7 +80,7 @@ class HybridEngine final : public SweepEngine {
   template <class Visit>
   void for_joint_rows(const Visit& visit) const {
     const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t first = 3 * problem_.contacts.size();
+    const std::size_t first = problem_.first_general_row();
     for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
       for (std::size_t row = first + blocks.row_begin[k]; row < first + blocks.row_begin[k + 1];

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "catena/constraints/block_rows.hpp"
+
 namespace catena {
 namespace {
 
@@ -138,7 +140,7 @@ class Batcher {
     return true;
   }
 
-  bool moves(Index b) const { return problem_.bodies.mass_kind[b] != MassKind::prescribed; }
+  bool moves(Index b) const { return problem_.bodies.moves(b); }
 
   const ConstraintProblem& problem_;
   std::vector<Index>& last_batch_;  ///< per body
@@ -179,15 +181,9 @@ class Sorter {
 
 /// Whether a block touches a shared body.
 bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shared, Index k) {
-  const auto shared = [&](Index b) { return is_shared[b] != 0; };
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (k < n_contacts)
-    return shared(problem.contacts[k].body_a) || shared(problem.contacts[k].body_b);
-  const GeneralBlocks& general = problem.blocks;
-  const auto body = [&](Index block, Index offset) {
-    return general.body.begin() + general.body_begin[block - n_contacts + offset];
-  };
-  return std::any_of(body(k, 0), body(k, 1), shared);
+  bool shared = false;
+  for_each_body_index(problem, k, [&](Index b) { shared = shared || is_shared[b] != 0; });
+  return shared;
 }
 
 }  // namespace

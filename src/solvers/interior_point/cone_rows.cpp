@@ -27,7 +27,7 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
     n_rows_.push_back(view.rows);
   }
   find_scales(op);
-  const Index general = 3 * to_index(problem.contacts.size());
+  const Index general = problem.first_general_row();
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     if (view.kind == BlockKind::contact) {

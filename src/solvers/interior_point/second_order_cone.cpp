@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include "catena/math/types.hpp"
 
 namespace catena::second_order_cone {
 namespace {
@@ -46,7 +47,6 @@ Vec3 quotient(const Vec3& a, const Vec3& b) {
 double step_to_boundary(const Vec3& x, const Vec3& d) {
   // the first root of det(x + t d) = dd t^2 + 2 xd t + xx, in the form that adds what has one sign;
   // x_0 + t d_0 cannot vanish before
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double dd = determinant(d);
   const double xd = x[0] * d[0] - x[1] * d[1] - x[2] * d[2];
   const double xx = determinant(x);

@@ -3,8 +3,9 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+
+#include "catena/comm/typed_exchange.hpp"
 
 namespace catena {
 namespace {
@@ -40,7 +41,7 @@ void JointLimitsAndMotors::list_rows(JointSystem& joints) {
     }
     if (!held) continue;
     block_.push_back(k);
-    row_.push_back(3 * n_contacts + blocks.row_begin[k]);
+    row_.push_back(problem_.first_general_row() + blocks.row_begin[k]);
   }
   total_ = problem_.comm.sum(std::ssize(block_));
   if (total_ == 0) return;
@@ -52,7 +53,7 @@ void JointLimitsAndMotors::list_rows(JointSystem& joints) {
   for (Index k = 0; k < blocks.size(); ++k) {
     if (blocks.kind[k] != BlockKind::bilateral) continue;
     for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r)
-      rows_.push_back(3 * n_contacts + r);
+      rows_.push_back(problem_.first_general_row() + r);
   }
   // of ordered problems what does not depend on the ranks
   const std::int64_t numbers =
@@ -71,10 +72,7 @@ void JointLimitsAndMotors::find_places() {
   std::vector<std::int64_t> names;
   names.reserve(block_.size());
   for (const Index k : block_) names.push_back(problem_.blocks.name[k]);
-  const std::vector<std::byte> bytes =
-      problem_.comm.all_gather_bytes(std::as_bytes(std::span(names)));
-  std::vector<std::int64_t> all(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(all.data(), bytes.data(), bytes.size());
+  std::vector<std::int64_t> all = all_gather_values(problem_.comm, names);
   std::sort(all.begin(), all.end());
   own_.assign(total_, kNoIndex);
   // a joint's rows lie on one rank, together and in their order
@@ -106,7 +104,7 @@ double JointLimitsAndMotors::residual_velocity(std::size_t own, std::span<const 
 
 void JointLimitsAndMotors::make_columns(DelassusOperator& op, JointSystem& joints) {
   const std::size_t n_rows = problem_.n_rows(), n_dofs = problem_.bodies.n_dofs();
-  const std::size_t first_general = 3 * problem_.contacts.size();
+  const std::size_t first_general = problem_.first_general_row();
   std::vector<double> unit(n_rows, 0.0), reaction(n_rows, 0.0), rhs(n_rows, 0.0);
   std::vector<double> velocities(n_dofs), changes(n_dofs), zero(n_dofs, 0.0);
   std::vector<double> residual(n_rows - first_general), bias(n_rows - first_general);

@@ -1,10 +1,10 @@
 #include "solvers/joints/joint_system.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/delassus.hpp"
 
 namespace catena {
@@ -12,15 +12,6 @@ namespace {
 
 /// Chains of fewer joints gain nothing from being cut.
 constexpr std::int64_t kShortChain = 500;
-constexpr int kTagToDealt = 331, kTagFromDealt = 332, kTagForward = 333, kTagBackward = 334;
-
-Index dofs_of(const ProblemBodies& bodies, Index b) {
-  return bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-}
-
-bool is_prescribed(const ProblemBodies& bodies, Index b) {
-  return bodies.mass_kind[b] == MassKind::prescribed;
-}
 
 /// How many of a bilateral block's rows, the last ones, are motors without bound.
 int drives_of(const GeneralBlocks& blocks, Index k) {
@@ -58,7 +49,7 @@ void JointSystem::list_blocks(const ConstraintProblem& problem) {
     std::array<Index, 4> reference = {kNoIndex, kNoIndex, kNoIndex, kNoIndex};
     int n = 0;
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      if (is_prescribed(problem.bodies, blocks.body[j])) continue;
+      if (problem.bodies.is_prescribed(blocks.body[j])) continue;
       CATENA_CHECK(n < 4, "a joint acts on four bodies at most");
       reference[n++] = j;
     }
@@ -220,7 +211,7 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
     for (std::int64_t j = 0; j < edges[i].n_bodies; ++j) {
       const Index b = problem.blocks.body[reference_[i][j]];
       dealt.body.push_back(bodies.id[b]);
-      dealt.dofs.push_back(dofs_of(bodies, b));
+      dealt.dofs.push_back(bodies.dofs(b));
       dealt.mass_kind.push_back(bodies.mass_kind[b]);
     }
     if (dealt.local) {
@@ -262,20 +253,14 @@ void JointSystem::deal(const ConstraintProblem& problem, std::span<const JointEd
 /// Takes what other ranks deal here, and connects the paths of w and dlambda.
 void JointSystem::receive_blocks(const ConstraintProblem& problem,
                                  const std::map<int, std::vector<std::int64_t>>& words) {
-  std::vector<Parcel> out;
-  for (const auto& [rank, list] : words) {
-    std::vector<std::byte> bytes(list.size() * sizeof(std::int64_t));
-    std::memcpy(bytes.data(), list.data(), bytes.size());
-    out.push_back({rank, std::move(bytes)});
-  }
+  std::vector<ValueParcel<std::int64_t>> out;
+  for (const auto& [rank, list] : words) out.push_back({rank, list});
   std::map<int, HaloPlan::Neighbour> paths;
   Index slot = 0;
   for (const auto& [rank, list] : sent_)
     for (std::size_t i = 0; i < list.size(); ++i) paths[rank].send.push_back(slot++);
   std::size_t received = 0, payload = 0;
-  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    std::vector<std::int64_t> in(parcel.bytes.size() / sizeof(std::int64_t));
-    std::memcpy(in.data(), parcel.bytes.data(), parcel.bytes.size());
+  for (const auto& [from, in] : exchange_values(problem.comm, std::move(out))) {
     for (std::size_t k = 0; k < in.size();) {
       AssignedBlock d;
       d.local = false;
@@ -302,7 +287,7 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
         d.mass_kind.push_back(static_cast<MassKind>(in[k + 2]));
         payload += numbers_of(d, j);
       }
-      paths[parcel.rank].receive.push_back(to_index(d.index));
+      paths[from].receive.push_back(to_index(d.index));
       dealt_.push_back(std::move(d));
     }
   }
@@ -313,8 +298,8 @@ void JointSystem::receive_blocks(const ConstraintProblem& problem,
     plan.neighbours.push_back(std::move(neighbour));
   }
   received_.assign(received * Offset{width_}, 0.0);
-  from_dealt_.emplace(problem.comm, plan.reversed(), width_, kTagFromDealt);
-  to_dealt_.emplace(problem.comm, std::move(plan), width_, kTagToDealt);
+  from_dealt_.emplace(problem.comm, plan.reversed(), width_, Tag::joint_rows_from_eliminator);
+  to_dealt_.emplace(problem.comm, std::move(plan), width_, Tag::joint_rows_to_eliminator);
 }
 
 std::size_t JointSystem::numbers_of(const AssignedBlock& dealt, std::size_t body) {
@@ -344,17 +329,15 @@ void JointSystem::send_numbers(const ConstraintProblem& problem) {
         numbers.insert(numbers.end(), m + bodies.mass_begin[b], m + bodies.mass_begin[b + 1]);
       }
     }
-    std::vector<std::byte> bytes(numbers.size() * sizeof(double));
-    std::memcpy(bytes.data(), numbers.data(), bytes.size());
-    out.push_back({rank, std::move(bytes)});
+    out.push_back({rank, to_bytes(numbers)});
   }
   // parcels come by rank, as the structure's did
   std::size_t done = 0;
   for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    CATENA_CHECK(done * sizeof(double) + parcel.bytes.size() <= payload_.size() * sizeof(double),
-                 "joints' numbers as announced");
-    std::memcpy(payload_.data() + done, parcel.bytes.data(), parcel.bytes.size());
-    done += parcel.bytes.size() / sizeof(double);
+    const std::size_t n = parcel.bytes.size() / sizeof(double);
+    CATENA_CHECK(done + n <= payload_.size(), "joints' numbers as announced");
+    Unpacker(parcel.bytes).get_values(std::span(payload_).subspan(done, n));
+    done += n;
   }
   CATENA_CHECK(done == payload_.size(), "joints' numbers as announced");
 }
@@ -392,29 +375,16 @@ void JointSystem::connect_velocities(const ConstraintProblem& problem) {
     for (Index j = 0; j < signature_[i].bodies; ++j)
       touched_[problem.blocks.body[reference_[i][j]]] = 1;
   ordered_.reset();
-  if (problem.ordered) ordered_.emplace(problem, OrderedSums::Blocks::bilateral, kTagBackward);
+  if (problem.ordered)
+    ordered_.emplace(problem, OrderedSums::Blocks::bilateral, Tag::joint_ordered_changes);
   if (problem.comm.size() == 1) return;
   std::vector<double> marks(touched_.begin(), touched_.end());
-  {
-    std::vector<Index> slot;
-    HaloPlan back = problem.ghosts.reversed_into_slots(slot);
-    std::vector<double> heard(slot.size(), 0.0);
-    HaloExchange halo(problem.comm, std::move(back), 1, kTagBackward);
-    halo.begin(marks);
-    halo.end(heard);
-    for (std::size_t s = 0; s < slot.size(); ++s)
-      marks[slot[s]] = std::max(marks[slot[s]], heard[s]);
-  }
-  HaloExchange halo(problem.comm, problem.ghosts, 1, kTagForward);
-  halo.begin(marks);
-  halo.end(marks);
+  sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::jointed_bodies, Tag::all_jointed_bodies,
+                  marks);
   for (std::size_t b = 0; b < touched_.size(); ++b) touched_[b] = marks[b] > 0.0 ? 1 : 0;
-  HaloPlan forward = velocity_plan(restricted(problem.ghosts, touched_), bodies, item_width_);
-  HaloPlan backward = forward.reversed_into_slots(slot_item_);
-  slots_.assign(slot_item_.size() * Offset{item_width_}, 0.0);
-  forward_.emplace(problem.comm, std::move(forward), item_width_, kTagForward);
-  if (problem.ordered) return;
-  backward_.emplace(problem.comm, std::move(backward), item_width_, kTagBackward);
+  const HaloPlan plan = velocity_plan(restricted(problem.ghosts, touched_), bodies, item_width_);
+  forward_.emplace(problem.comm, plan, item_width_, Tag::joint_velocities);
+  if (!problem.ordered) backward_.emplace(problem.comm, plan, item_width_, Tag::joint_changes);
 }
 
 }  // namespace catena

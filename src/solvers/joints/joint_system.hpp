@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
@@ -149,10 +150,9 @@ class JointSystem {
   std::vector<double> payload_;                                 ///< numbers of received blocks
   int width_ = 6;                                               ///< most rows of a block
   std::optional<HaloExchange> to_dealt_, from_dealt_;
-  std::optional<HaloExchange> forward_, backward_;
+  std::optional<HaloExchange> forward_;
+  std::optional<GhostSum> backward_;
   std::optional<OrderedSums> ordered_;  ///< in place of backward_ where the problem is ordered
-  std::vector<Index> slot_item_;        ///< item that each slot is added to
-  std::vector<double> slots_;           ///< changes as they come from the neighbours
   int item_width_ = 6;                  ///< velocities in an item of these two
   /// w and then dlambda: rows of all dealt blocks in their order, then width_ places for each local
   /// block that another rank eliminates.

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/row_kernels.hpp"
 #include "solvers/joints/joint_system.hpp"
 
@@ -44,38 +44,27 @@ int JointSystem::previous_rank(const Communicator& comm) const {
 /// Collective. Sizes of the blocks that couple across ranks.
 void JointSystem::connect_first(const ConstraintProblem& problem) {
   next_rows_ = 0;
-  std::vector<Parcel> out;
-  if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0) {
-    const std::int64_t rows = dealt_.front().rows;
-    std::vector<std::byte> bytes(sizeof rows);
-    std::memcpy(bytes.data(), &rows, sizeof rows);
-    out.push_back({previous_rank(problem.comm), std::move(bytes)});
-  }
-  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    std::int64_t rows = 0;
-    std::memcpy(&rows, parcel.bytes.data(), sizeof rows);
-    next_rows_ = narrow<int>(rows);
-  }
+  std::vector<ValueParcel<std::int64_t>> out;
+  if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0)
+    out.push_back({previous_rank(problem.comm), {dealt_.front().rows}});
+  for (const auto& parcel : exchange_values(problem.comm, std::move(out)))
+    next_rows_ = narrow<int>(parcel.values.front());
 }
 
 /// Collective. G M^-1 of a rank's first block at the body it shares with the one before.
 void JointSystem::send_first(const ConstraintProblem& problem) {
   if (problem.comm.size() == 1) return;
-  std::vector<Parcel> out;
+  std::vector<ValueParcel<double>> out;
   if (n_chain_ > 0 && dealt_.front().place.previous_body >= 0) {
     const AssignedBlock& first = dealt_.front();
     const View view = view_of(problem, first);
     const std::size_t j = first.place.previous_body;
-    std::vector<std::byte> bytes(Offset{6 * first.rows} * sizeof(double));
     Line y;
     times_inverse_mass(first.rows, view.jacobian[j], view.inverse_mass[j], y.data());
-    std::memcpy(bytes.data(), y.data(), bytes.size());
-    out.push_back({previous_rank(problem.comm), std::move(bytes)});
+    out.push_back({previous_rank(problem.comm), {y.begin(), y.begin() + 6 * first.rows}});
   }
-  for (const Parcel& parcel : problem.comm.exchange(std::move(out))) {
-    next_first_.resize(parcel.bytes.size() / sizeof(double));
-    std::memcpy(next_first_.data(), parcel.bytes.data(), parcel.bytes.size());
-  }
+  for (auto& parcel : exchange_values(problem.comm, std::move(out)))
+    next_first_ = std::move(parcel.values);
 }
 
 void JointSystem::make_chain(const ConstraintProblem& problem) {
@@ -367,12 +356,7 @@ void JointSystem::add_changes(const ConstraintProblem& problem, double* lambda,
   if (ordered_) {
     complete_in_order(problem);
   } else {
-    backward_->begin(change_);
-    backward_->end(slots_);
-    const std::size_t line = item_width_;
-    for (std::size_t s = 0; s < slot_item_.size(); ++s)
-      for (std::size_t d = 0; d < line; ++d)
-        change_[Offset{slot_item_[s]} * line + d] += slots_[s * line + d];
+    backward_->complete(change_);
   }
   const std::size_t owned = bodies.dof_begin[bodies.n_owned];
   for (std::size_t d = 0; d < owned; ++d) velocities[d] += change_[d];
@@ -477,9 +461,7 @@ void JointSystem::make_report(const ConstraintProblem& problem) {
       own.push_back(row.name);
       own.push_back(row.row);
     }
-  const std::vector<std::byte> bytes = problem.comm.all_gather_bytes(std::as_bytes(std::span(own)));
-  std::vector<std::int64_t> words(bytes.size() / sizeof(std::int64_t));
-  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
+  const std::vector<std::int64_t> words = all_gather_values(problem.comm, own);
   for (std::size_t i = 0; i < words.size(); i += 2)
     report_.redundant.push_back({words[i], narrow<int>(words[i + 1])});
   std::sort(report_.redundant.begin(), report_.redundant.end(), [](const auto& x, const auto& y) {

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/base/release.hpp"
+
 namespace catena {
 namespace {
 
@@ -39,10 +41,7 @@ bool invert(int m, const double* c, const double* b, const double* sigma, const 
 
 }  // namespace
 
-void CondensedSystem::forget_entries() {
-  std::vector<Index>().swap(pattern_.row);
-  std::vector<Index>().swap(pattern_.column);
-}
+void CondensedSystem::forget_entries() { release(pattern_.row, pattern_.column); }
 
 bool invert_regularised(int m, const double* c, const double* b, const double* sigma,
                         const double* diagonal, double regularisation, double* out) {

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "catena/base/error.hpp"
 #include "catena/math/disc_cone.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxRows = 6;  ///< of a contact
 
 double length_of(const double* x, int rows) {

@@ -8,8 +8,6 @@
 namespace catena {
 namespace {
 
-constexpr int kTagToGhosts = 414;
-constexpr int kTagToOwners = 415;
 /// Rows of a file are alike up to this part of them.
 constexpr double kAlike = 1e-6;
 
@@ -111,8 +109,8 @@ std::vector<Vec3> contact_positions(const ConstraintProblem& problem) {
   const std::size_t n = g.group.size();
   std::vector<Index> slot_item;
   HaloPlan backward = problem.ghosts.reversed_into_slots(slot_item);
-  HaloExchange to_ghosts(problem.comm, problem.ghosts, 4, kTagToGhosts);
-  HaloExchange to_owners(problem.comm, std::move(backward), 4, kTagToOwners);
+  HaloExchange to_ghosts(problem.comm, problem.ghosts, 4, Tag::mode_positions_to_ghosts);
+  HaloExchange to_owners(problem.comm, std::move(backward), 4, Tag::mode_positions_to_owners);
   std::vector<double> told(4 * n), slots(4 * slot_item.size());
   const auto tell = [&] {
     for (std::size_t b = 0; b < n; ++b) {

@@ -7,7 +7,6 @@
 namespace catena {
 namespace {
 
-constexpr int kTagNumbers = 413;
 /// Of an operator's largest entry: differences below are none.
 constexpr double kRoundOff = 1e-12;
 
@@ -66,7 +65,7 @@ RowSystem::RowSystem(const ConstraintProblem& problem) {
   std::vector<double> number(op.n_rows() + op.n_halo_rows);
   for (std::int64_t i = 0; i < op.n_rows(); ++i)
     number[i] = static_cast<double>(pattern_.first) + static_cast<double>(i);
-  HaloExchange halo(problem.comm, op.halo, 3, kTagNumbers);
+  HaloExchange halo(problem.comm, op.halo, 3, Tag::row_numbers);
   halo.begin(number);
   halo.end(number);
   std::vector<Index> columns;

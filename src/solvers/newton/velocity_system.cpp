@@ -6,16 +6,13 @@
 #include <numeric>
 #include <optional>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "solvers/newton/condensed_system.hpp"
 #include "solvers/newton/rigid_modes.hpp"
 
 namespace catena {
 namespace {
-
-// Message tags of this file's exchanges.
-constexpr int kTagForces = 411;
-constexpr int kTagVelocities = 412;
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using MutMatrix = Eigen::Map<RowMatrix>;
@@ -76,10 +73,7 @@ class VelocitySystem : public CondensedSystem {
 
   Index n_blocks() const { return to_index(row_begin_.size()) - 1; }
   Index rows_of(Index k) const { return row_begin_[k + 1] - row_begin_[k]; }
-  Index dofs_of(Index b) const {
-    const auto& begin = problem_.bodies.dof_begin;
-    return begin[b + 1] - begin[b];
-  }
+  Index dofs_of(Index b) const { return problem_.bodies.dofs(b); }
   void take_jacobians();
   void append_reference(Index b, Index rows, const double* g,
                         const std::vector<Eigen::MatrixXd>& roots);
@@ -114,18 +108,16 @@ class VelocitySystem : public CondensedSystem {
   bool symmetric_ = true;
   double length_ = 0.0;  ///< norm of Y, once asked for
   int width_ = 6;
-  std::vector<Index> slot_item_;
-  std::vector<double> slots_, z_;
-  std::optional<HaloExchange> forces_, velocities_;
+  std::vector<double> z_;
+  std::optional<GhostSum> forces_;
+  std::optional<HaloExchange> velocities_;
 };
 
 VelocitySystem::VelocitySystem(const ConstraintProblem& problem)
     : problem_(problem), inverse_(problem), b_(problem) {
   const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width_);
-  HaloPlan backward = forward.reversed_into_slots(slot_item_);
-  slots_.resize(slot_item_.size() * Offset{width_});
-  forces_.emplace(problem.comm, std::move(backward), width_, kTagForces);
-  velocities_.emplace(problem.comm, forward, width_, kTagVelocities);
+  forces_.emplace(problem.comm, forward, width_, Tag::newton_forces);
+  velocities_.emplace(problem.comm, forward, width_, Tag::newton_velocities);
   z_.resize(problem.bodies.n_dofs());
   take_jacobians();
   find_diagonals();
@@ -175,7 +167,7 @@ void VelocitySystem::take_jacobians() {
 
 /// Sigma, and the diagonal of N = Y Y^T + Sigma; where that is 0, the block's largest, or 1.
 void VelocitySystem::find_diagonals() {
-  sigma_.assign(3 * problem_.contacts.size(), 0.0);
+  sigma_.assign(problem_.first_general_row(), 0.0);
   sigma_.insert(sigma_.end(), problem_.blocks.compliance.begin(), problem_.blocks.compliance.end());
   diagonal_ = sigma_;
   for (Index k = 0; k < n_blocks(); ++k) {
@@ -315,14 +307,7 @@ bool VelocitySystem::set_values(const BlockMatrices& c, const BlockMatrices* b,
 }
 
 /// What ghosts hold in z_ is added at their owners.
-void VelocitySystem::add_ghosts() {
-  forces_->begin(z_);
-  forces_->end(slots_);
-  const std::size_t width = width_;
-  for (std::size_t s = 0; s < slot_item_.size(); ++s)
-    for (std::size_t d = 0; d < width; ++d)
-      z_[Offset{slot_item_[s]} * width + d] += slots_[s * width + d];
-}
+void VelocitySystem::add_ghosts() { forces_->complete(z_); }
 
 void VelocitySystem::gather_forces(std::span<double> owned) {
   add_ghosts();

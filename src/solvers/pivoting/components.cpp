@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "catena/constraints/block_rows.hpp"
+
 namespace catena {
 namespace {
 
@@ -44,15 +46,8 @@ void join_by_bodies(const ConstraintProblem& problem, Sets& sets) {
     else
       sets.join(other, block);
   };
-  const auto n_contacts = to_index(problem.contacts.size());
-  for (Index k = 0; k < n_contacts; ++k) {
-    touch(k, problem.contacts[k].body_a);
-    touch(k, problem.contacts[k].body_b);
-  }
-  const GeneralBlocks& blocks = problem.blocks;
-  for (Index k = 0; k < blocks.size(); ++k)
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-      touch(n_contacts + k, blocks.body[j]);
+  for (Index k = 0; k < problem.n_blocks(); ++k)
+    for_each_body_index(problem, k, [&](Index body) { touch(k, body); });
 }
 
 void join_by_entries(const AssembledOperator& n, Sets& sets) {
@@ -129,18 +124,8 @@ AssembledOperator rows_of_component(const AssembledOperator& from, const Compone
 /// Ascending.
 std::vector<Index> bodies_of(const ConstraintProblem& problem, const Component& component) {
   std::vector<Index> bodies;
-  const auto n_contacts = to_index(problem.contacts.size());
-  for (const Index k : component.blocks) {
-    if (k < n_contacts) {
-      bodies.push_back(problem.contacts[k].body_a);
-      bodies.push_back(problem.contacts[k].body_b);
-      continue;
-    }
-    const GeneralBlocks& blocks = problem.blocks;
-    for (Index j = blocks.body_begin[k - n_contacts]; j < blocks.body_begin[(k - n_contacts) + 1];
-         ++j)
-      bodies.push_back(blocks.body[j]);
-  }
+  for (const Index k : component.blocks)
+    for_each_body_index(problem, k, [&](Index body) { bodies.push_back(body); });
   std::sort(bodies.begin(), bodies.end());
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
   return bodies;
@@ -171,6 +156,7 @@ std::vector<Component> connected_components(const ConstraintProblem& problem) {
 ConstraintProblem problem_of(const ConstraintProblem& problem, const Component& component) {
   ConstraintProblem part(problem.comm);
   part.law = problem.law;
+
   part.joint_misfit = problem.joint_misfit;
   part.ordered = problem.ordered;
   if (problem.assembled) {

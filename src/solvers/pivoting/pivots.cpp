@@ -3,12 +3,12 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/math/types.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
 
 namespace catena {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Rows appended to the factor at once.
 constexpr Eigen::Index kPanel = 64;
 /// A flop of a rank-one update costs as much as so many of a blocked factorisation [measured].

@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "catena/math/disc_cone.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// A block's rows on one of its bodies: `rows` lines of G and of G M^-1.
 struct BodyRows {
@@ -56,8 +55,9 @@ Incidence incidence_of(const ConstraintProblem& problem) {
   for (Index k = 0; k < blocks.size(); ++k) {
     const Index row = blocks.row_begin[k];
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-      add_body_rows(problem, n_contacts + k, 3 * n_contacts + row, blocks.row_begin[k + 1] - row,
-                    blocks.body[j], blocks.jacobian.data() + blocks.jacobian_begin[j], out);
+      add_body_rows(problem, n_contacts + k, problem.first_general_row() + row,
+                    blocks.row_begin[k + 1] - row, blocks.body[j],
+                    blocks.jacobian.data() + blocks.jacobian_begin[j], out);
   }
   return out;
 }
@@ -117,7 +117,7 @@ SparseOperator from_bodies(const ConstraintProblem& problem) {
     const BlockView view = block_view(problem, k);
     row.begin(view.rows);
     double* own = row.block(k, view.rows);
-    if (const Index first = view.row - 3 * to_index(problem.contacts.size()); first >= 0)
+    if (const Index first = view.row - problem.first_general_row(); first >= 0)
       for (Index r = 0; r < view.rows; ++r)
         own[r * view.rows + r] = problem.blocks.compliance[first + r];
     for (const auto& [body, place] : incidence.of_block[k]) {
@@ -183,7 +183,7 @@ RowBounds row_bounds(const ConstraintProblem& problem) {
   RowBounds out;
   out.lower.setZero(problem.n_rows());
   out.upper.setZero(problem.n_rows());
-  const Index first_general = 3 * to_index(problem.contacts.size());
+  const Index first_general = problem.first_general_row();
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     if (view.kind != BlockKind::contact) {

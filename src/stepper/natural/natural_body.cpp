@@ -3,11 +3,11 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <type_traits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 
 namespace catena {
 
@@ -20,10 +20,8 @@ NaturalMass natural_mass(double mass, const Vec3& inertia) {
   for (int i = 0; i < 3; ++i) {
     const double j = 0.5 * (inertia[(i + 1) % 3] + inertia[(i + 2) % 3] - inertia[i]);
     if (j < -kBound * inertia.sum()) {
-      char value[32];
-      std::snprintf(value, sizeof value, "%.3g", j);
-      throw Error("its moments of inertia give J_" + std::to_string(i + 1) + " = " + value +
-                      " kg m^2 < 0: the largest exceeds the sum of the others",
+      throw Error("its moments of inertia give J_" + std::to_string(i + 1) + " = " +
+                      short_text(j, 3) + " kg m^2 < 0: the largest exceeds the sum of the others",
                   "", "no body has these moments; correct inertia");
     }
     if (j > kZero * inertia.sum()) {

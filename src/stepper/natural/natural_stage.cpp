@@ -199,20 +199,10 @@ void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
     joints[j].hold(on, now, mu.data(), on.load);
   }
   if (comm.size() > 1) {
-    const auto numbers = [](std::vector<NaturalLoad>& loads) {
-      return loads.empty()
-                 ? std::span<double>()
-                 : std::span<double>(loads.front().hold.r.data(), 2 * kPlaceWidth * loads.size());
-    };
-    to_owners->begin(numbers(on.load));
-    to_owners->end(numbers(slots));
-    for (std::size_t s = 0; s < slot_item.size(); ++s) {
-      NaturalLoad& owned = on.load[slot_item[s]];
-      owned.hold.r += slots[s].hold.r;
-      owned.hold.a += slots[s].hold.a;
-      owned.rate.r += slots[s].rate.r;
-      owned.rate.a += slots[s].rate.a;
-    }
+    std::span<double> numbers;
+    if (!on.load.empty())
+      numbers = {on.load.front().hold.r.data(), 2 * kPlaceWidth * on.load.size()};
+    loads_of_ghosts->complete(numbers);
   }
   for (const auto& [b, f] : forces) {
     const Mat3& a = on.place[b].a;

@@ -200,10 +200,8 @@ void NaturalStepper::Impl::make_problem() {
   carried.assign(rows, 0.0);
   velocities.assign(bodies.n_dofs(), 0.0);
   op.emplace(problem);
-  to_ghosts.emplace(comm, set.ghosts, kPlaceWidth, kTagPlaces);
-  HaloPlan back = set.ghosts.reversed_into_slots(slot_item);
-  slots.assign(slot_item.size(), {});
-  to_owners.emplace(comm, std::move(back), 2 * kPlaceWidth, kTagLoads);
+  to_ghosts.emplace(comm, set.ghosts, kPlaceWidth, Tag::natural_places);
+  loads_of_ghosts.emplace(comm, set.ghosts, 2 * kPlaceWidth, Tag::natural_loads);
 }
 
 /// Where the step's pieces end, s: its own end last. At rows of tables speeds of drivers jump, and

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "catena/comm/ghost_sum.hpp"
 #include "catena/stepper/joint_assembler.hpp"
 #include "catena/stepper/natural_stepper.hpp"
 #include "solvers/joints/joint_system.hpp"
@@ -16,9 +17,6 @@
 #include "stepper/natural/tableau.hpp"
 
 namespace catena {
-
-// Message tags.
-inline constexpr int kTagPlaces = 351, kTagLoads = 352;
 
 /// Numbers of one body's coordinates, and of its coordinates and momenta.
 inline constexpr int kPlaceWidth = 12;
@@ -149,9 +147,8 @@ struct NaturalStepper::Impl {
   JointAssembler angles;
   ConstraintProblem problem;
   std::optional<DelassusOperator> op;
-  std::optional<HaloExchange> to_ghosts, to_owners;
-  std::vector<Index> slot_item;
-  std::vector<NaturalLoad> slots;
+  std::optional<HaloExchange> to_ghosts;
+  std::optional<GhostSum> loads_of_ghosts;
   StepReport report;
 
   NaturalBodies on;

@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 
 namespace catena::fang {
 namespace {
-
-constexpr int kTagRowNumbers = 361;
 
 /// Rows of a block and their scaled Jacobian (rows x velocities) for one body.
 struct Touch {
@@ -80,19 +78,9 @@ class Touches {
 
   /// Collective. Parcels of doubles; what comes is read with the list of bodies of its sender.
   template <class BodiesFrom>
-  void exchange(const std::vector<std::pair<int, std::vector<double>>>& outgoing,
-                const BodiesFrom& bodies_from) {
-    std::vector<Parcel> parcels;
-    for (const auto& [rank, numbers] : outgoing) {
-      Parcel parcel{rank, std::vector<std::byte>(numbers.size() * sizeof(double))};
-      if (!numbers.empty()) std::memcpy(parcel.bytes.data(), numbers.data(), parcel.bytes.size());
-      parcels.push_back(std::move(parcel));
-    }
-    for (const Parcel& parcel : problem_.comm.exchange(std::move(parcels))) {
-      std::vector<double> numbers(parcel.bytes.size() / sizeof(double));
-      if (!numbers.empty()) std::memcpy(numbers.data(), parcel.bytes.data(), parcel.bytes.size());
-      read(numbers, bodies_from(parcel.rank));
-    }
+  void exchange(std::vector<ValueParcel<double>> outgoing, const BodiesFrom& bodies_from) {
+    for (const auto& [rank, numbers] : exchange_values(problem_.comm, std::move(outgoing)))
+      read(numbers, bodies_from(rank));
   }
 
   void read(const std::vector<double>& numbers, const std::vector<Index>& bodies) {
@@ -125,14 +113,15 @@ class Touches {
 
   void send_to_owners() {
     const auto touches = by_body();
-    std::vector<std::pair<int, std::vector<double>>> outgoing;
+    std::vector<ValueParcel<double>> outgoing;
     for (const HaloPlan::Neighbour& n : problem_.ghosts.neighbours) {
-      outgoing.emplace_back(n.rank, std::vector<double>());
+      outgoing.push_back({n.rank, {}});
       for (std::size_t p = 0; p < n.receive.size(); ++p)
         for (const std::size_t t : touches[n.receive[p]])
-          write(outgoing.back().second, p, list_[t]);
+          write(outgoing.back().values, p, list_[t]);
     }
-    exchange(outgoing, [&](int rank) -> const std::vector<Index>& { return neighbour(rank).send; });
+    exchange(std::move(outgoing),
+             [&](int rank) -> const std::vector<Index>& { return neighbour(rank).send; });
   }
 
   /// To every rank that has a ghost of a body all touches but its own.
@@ -140,16 +129,16 @@ class Touches {
     const auto touches = by_body();
     const std::vector<std::int64_t> mine = {first_row_, first_row_ + problem_.n_rows()};
     const std::vector<std::int64_t> rows = problem_.comm.all_gather(mine);
-    std::vector<std::pair<int, std::vector<double>>> outgoing;
+    std::vector<ValueParcel<double>> outgoing;
     for (const HaloPlan::Neighbour& n : problem_.ghosts.neighbours) {
       const std::size_t rank = n.rank;
-      outgoing.emplace_back(n.rank, std::vector<double>());
+      outgoing.push_back({n.rank, {}});
       for (std::size_t p = 0; p < n.send.size(); ++p)
         for (const std::size_t t : touches[n.send[p]])
           if (list_[t].row < rows[2 * rank] || list_[t].row >= rows[2 * rank + 1])
-            write(outgoing.back().second, p, list_[t]);
+            write(outgoing.back().values, p, list_[t]);
     }
-    exchange(outgoing,
+    exchange(std::move(outgoing),
              [&](int rank) -> const std::vector<Index>& { return neighbour(rank).receive; });
   }
 
@@ -195,7 +184,7 @@ void add_products(const ConstraintProblem& problem, const Touches& touches, Dela
 
 void add_compliance(const ConstraintProblem& problem, std::span<const double> scale,
                     std::span<const std::uint8_t> fixed, DelassusEntries& out) {
-  const std::size_t first = 3 * problem.contacts.size();
+  const std::size_t first = problem.first_general_row();
   for (std::size_t i = 0; i < problem.blocks.compliance.size(); ++i) {
     const double sigma = problem.blocks.compliance[i];
     if (sigma == 0.0 || fixed[first + i] != 0) continue;
@@ -216,7 +205,7 @@ void add_assembled(const ConstraintProblem& problem, std::span<const double> sca
     known[2 * i] = static_cast<double>(out.first) + static_cast<double>(i);
     known[2 * i + 1] = fixed[i] != 0 ? 0.0 : scale[i];
   }
-  HaloExchange halo(problem.comm, op.halo, 6, kTagRowNumbers);
+  HaloExchange halo(problem.comm, op.halo, 6, Tag::delassus_entry_rows);
   halo.begin(known);
   halo.end(known);
   for (std::int64_t i = 0; i < op.n_rows(); ++i) {

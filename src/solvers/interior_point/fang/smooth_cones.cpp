@@ -75,7 +75,7 @@ Cones::Cones(const ConstraintProblem& problem, const DelassusOperator& op)
       op.diagonal_block(k, d);
       diagonal = {d[0], d[4], d[8]};
     } else {
-      const auto first = diagonals.begin() + (view.row - 3 * n_contacts);
+      const auto first = diagonals.begin() + (view.row - problem.first_general_row());
       diagonal.assign(first, first + view.rows);
     }
     add_block(view, diagonal);

@@ -12,11 +12,6 @@
 namespace catena {
 namespace {
 
-constexpr int kCouplingTag = 400;  ///< couplings between ranks go to the rank behind
-constexpr int kUpdateTag = 401;    ///< what segments add to the separator before them
-constexpr int kForwardTag = 402;
-constexpr int kBackwardTag = 403;
-
 /// What every rank knows of every other.
 struct RankEnds {
   std::int64_t blocks = 0;
@@ -156,7 +151,7 @@ ChainFactor::Impl::Impl(const Communicator& comm, const ChainPart& structure,
   couplings.emplace(comm,
                     std::vector<MessagePath>{{before, 0, left_rows * first_rows},
                                              {after, last_rows * right_rows, 0}},
-                    kCouplingTag);
+                    Tag::chain_couplings);
   cost.messages = couplings->sent_messages();
 
   grouping = chosen(ends, settings);
@@ -197,11 +192,11 @@ void ChainFactor::Impl::make_rank(const Communicator& comm, const ChainPart& str
                   std::vector<MessagePath>{
                       {before, left_rows * left_rows + through, 0},
                       {after, 0, right_rows > 0 ? last_rows * (last_rows + reach_rows) : 0}},
-                  kUpdateTag);
+                  Tag::chain_updates);
   const std::vector<MessagePath> paths = {{before, left_rows, 0},
                                           {after, 0, right_rows > 0 ? last_rows : 0}};
-  forward.emplace(comm, paths, kForwardTag);
-  backward.emplace(comm, reversed(paths), kBackwardTag);
+  forward.emplace(comm, paths, Tag::chain_forward);
+  backward.emplace(comm, reversed(paths), Tag::chain_backward);
   cost.messages += updates->sent_messages() + forward->sent_messages() + backward->sent_messages();
   cost.rounds += comm.max(std::int64_t{left_rows}) > 0 ? 2 : 0;
 }

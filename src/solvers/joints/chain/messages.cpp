@@ -27,7 +27,7 @@ HaloPlan plan_of(const std::vector<MessagePath>& paths) {
 }  // namespace
 
 ChainMessages::ChainMessages(const Communicator& comm, const std::vector<MessagePath>& paths,
-                             int tag)
+                             Tag tag)
     : halo_(comm, plan_of(paths), 1, tag) {
   for (const MessagePath& path : paths) {
     out_begin_.push_back(out_begin_.back() + path.send);

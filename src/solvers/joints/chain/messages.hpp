@@ -19,7 +19,7 @@ struct MessagePath {
 /// what came from it at in(p). A path without numbers costs nothing and waits for nobody.
 class ChainMessages {
  public:
-  ChainMessages(const Communicator& comm, const std::vector<MessagePath>& paths, int tag);
+  ChainMessages(const Communicator& comm, const std::vector<MessagePath>& paths, Tag tag);
 
   double* out(std::size_t path) { return out_.data() + out_begin_[path]; }
   const double* in(std::size_t path) const { return in_.data() + in_begin_[path]; }

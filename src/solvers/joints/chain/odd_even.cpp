@@ -1,16 +1,14 @@
 #include "solvers/joints/chain/odd_even.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "solvers/joints/chain/odd_even_level.hpp"
 
 namespace catena {
 namespace {
-
-constexpr int kLevelTag = 420;  ///< plus three per level
-constexpr int kGatherTag = 410;
 
 /// What every rank knows of a rank: where its blocks stand in the chain, and the first and last
 /// place behind which a chain ends.
@@ -119,16 +117,13 @@ ChainLevels::ChainLevels(const Communicator& comm, const ChainPart& structure, s
 /// Sizes of the neighbours on other ranks at every level, and the couplings.
 void ChainLevels::link(const Communicator& comm) {
   // per neighbouring rank and level: the level and the rows of the block next to it
-  std::vector<Parcel> parcels;
+  std::vector<ValueParcel<std::array<std::int64_t, 2>>> parcels;
   const auto tell = [&](int rank, std::int64_t level, std::int64_t rows) {
     if (rank < 0) return;
     auto found = std::find_if(parcels.begin(), parcels.end(),
-                              [rank](const Parcel& p) { return p.rank == rank; });
-    if (found == parcels.end()) found = parcels.insert(parcels.end(), Parcel{rank, {}});
-    const std::int64_t item[2] = {level, rows};
-    const std::size_t at = found->bytes.size();
-    found->bytes.resize(at + sizeof item);
-    std::memcpy(found->bytes.data() + at, item, sizeof item);
+                              [rank](const auto& p) { return p.rank == rank; });
+    if (found == parcels.end()) found = parcels.insert(found, {rank, {}});
+    found->values.push_back({level, rows});
   };
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     const Level& level = levels_[l];
@@ -136,13 +131,10 @@ void ChainLevels::link(const Communicator& comm) {
     tell(level.left_rank, narrow<std::int64_t>(l), level.rows(0));
     tell(level.right_rank, narrow<std::int64_t>(l), level.rows(level.size() - 1));
   }
-  for (const Parcel& parcel : comm.exchange(std::move(parcels))) {
-    for (std::size_t at = 0; at < parcel.bytes.size(); at += 2 * sizeof(std::int64_t)) {
-      std::int64_t item[2];
-      std::memcpy(item, parcel.bytes.data() + at, sizeof item);
-      Level& level = levels_[item[0]];
-      const bool from_left = parcel.rank < comm.rank();
-      (from_left ? level.blocks.left_rows : level.right_rows) = to_index(item[1]);
+  for (const auto& [from, items] : exchange_values(comm, std::move(parcels))) {
+    for (const auto& [l, rows] : items) {
+      Level& level = levels_[l];
+      (from < comm.rank() ? level.blocks.left_rows : level.right_rows) = to_index(rows);
     }
   }
 }
@@ -184,7 +176,7 @@ void ChainLevels::make_messages(const Communicator& comm) {
   std::vector<std::int64_t> speaks(levels_.size(), 0);
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     Level& level = levels_[l];
-    level.make_messages(comm, levels_[l + 1], kLevelTag + 3 * narrow<int>(l));
+    level.make_messages(comm, levels_[l + 1], l);
     level.count(cost_);
     speaks[l] = level.forward_messages->any() ? 1 : 0;
   }
@@ -203,7 +195,7 @@ void ChainLevels::make_gathered(const Communicator& comm) {
   const int root = narrow<int>(std::max_element(counts.begin(), counts.end()) - counts.begin());
   all.root = comm.rank() == root;
 
-  std::vector<Parcel> parcels;
+  std::vector<ValueParcel<std::int64_t>> parcels;
   if (count > 0) {
     std::vector<std::int64_t> items;  // per block: rows, rows it is coupled to, name
     for (Index i = 0; i < mine.size(); ++i) {
@@ -211,14 +203,11 @@ void ChainLevels::make_gathered(const Communicator& comm) {
       items.push_back(last.coupled(i) ? last.rows(i + 1) : 0);
       items.push_back(mine.name[i]);
     }
-    const auto bytes = std::as_bytes(std::span(items));
-    parcels.push_back({root, {bytes.begin(), bytes.end()}});
+    parcels.push_back({root, std::move(items)});
   }
   std::vector<MessagePath> factor_paths, solve_paths;
-  for (const Parcel& parcel : comm.exchange(std::move(parcels))) {
-    std::vector<std::int64_t> items(parcel.bytes.size() / sizeof(std::int64_t));
-    std::memcpy(items.data(), parcel.bytes.data(), parcel.bytes.size());
-    if (parcel.rank == root) all.own = all.blocks_before.size();
+  for (const auto& [from, items] : exchange_values(comm, std::move(parcels))) {
+    if (from == root) all.own = all.blocks_before.size();
     all.blocks_before.push_back(all.part.name.size());
     ChainPart& part = all.part;
     const std::int64_t before = part.diagonal_begin.back() + part.coupling_begin.back();
@@ -232,9 +221,9 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     const Index rows = part.row_begin.back() - rows_before;
     const auto numbers =
         static_cast<Index>(part.diagonal_begin.back() + part.coupling_begin.back() - before + rows);
-    if (parcel.rank == root) continue;
-    factor_paths.push_back({parcel.rank, 0, numbers});
-    solve_paths.push_back({parcel.rank, 0, rows});
+    if (from == root) continue;
+    factor_paths.push_back({from, 0, numbers});
+    solve_paths.push_back({from, 0, rows});
   }
   if (all.root) {
     all.blocks_before.push_back(all.part.name.size());
@@ -251,9 +240,9 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     factor_paths.push_back({root, to_index(numbers), 0});
     solve_paths.push_back({root, to_index(rows), 0});
   }
-  all.factor_messages.emplace(comm, factor_paths, kGatherTag);
-  all.forward_messages.emplace(comm, solve_paths, kGatherTag + 1);
-  all.backward_messages.emplace(comm, reversed(solve_paths), kGatherTag + 2);
+  all.factor_messages.emplace(comm, factor_paths, Tag::chain_gathered_factor);
+  all.forward_messages.emplace(comm, solve_paths, Tag::chain_gathered_forward);
+  all.backward_messages.emplace(comm, reversed(solve_paths), Tag::chain_gathered_backward);
   cost_.messages += all.factor_messages->sent_messages() + all.forward_messages->sent_messages() +
                     all.backward_messages->sent_messages();
   const auto holders = std::count_if(counts.begin(), counts.end(), [](auto c) { return c > 0; });

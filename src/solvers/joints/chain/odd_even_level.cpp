@@ -21,7 +21,8 @@ void ChainLevels::Level::with_sizes(Visit&& visit) {
   }
 }
 
-void ChainLevels::Level::make_messages(const Communicator& comm, const Level& next, int tag) {
+void ChainLevels::Level::make_messages(const Communicator& comm, const Level& next,
+                                       std::size_t number) {
   const Index n = size();
   MessagePath left{left_rank}, right{right_rank};
   // a block that is eliminated couples its neighbours: both need the new coupling
@@ -35,14 +36,14 @@ void ChainLevels::Level::make_messages(const Communicator& comm, const Level& ne
   }
   if (receives_left()) left.receive = rows(0) * (rows(0) + next.rows(-1));
   if (receives_right()) right.receive = rows(n - 1) * (rows(n - 1) + next.rows(next.size()));
-  factor_messages.emplace(comm, std::vector{left, right}, tag);
+  factor_messages.emplace(comm, std::vector{left, right}, chain_level_tag(number, 0));
 
   left.send = sends_left() ? rows(-1) : 0;
   right.send = sends_right() ? rows(n) : 0;
   left.receive = receives_left() ? rows(0) : 0;
   right.receive = receives_right() ? rows(n - 1) : 0;
-  forward_messages.emplace(comm, std::vector{left, right}, tag + 1);
-  backward_messages.emplace(comm, reversed({left, right}), tag + 2);
+  forward_messages.emplace(comm, std::vector{left, right}, chain_level_tag(number, 1));
+  backward_messages.emplace(comm, reversed({left, right}), chain_level_tag(number, 2));
 }
 
 void ChainLevels::Level::count(ChainCost& cost) const {

@@ -50,7 +50,7 @@ struct ChainLevels::Level {
   }
 
   /// Messages to and from the two neighbours; `next`: the level that follows.
-  void make_messages(const Communicator& comm, const Level& next, int tag);
+  void make_messages(const Communicator& comm, const Level& next, std::size_t number);
   void count(ChainCost& cost) const;
 
   void eliminate(PivotGuard& guard);

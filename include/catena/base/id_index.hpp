@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "catena/base/index.hpp"
-#include "catena/model/model.hpp"
 
-namespace catena::partition_detail {
+namespace catena {
 
 /// Finds ids of a list: a table where they lie close together, else by bisection.
 class IdIndex {
@@ -33,8 +32,10 @@ class IdIndex {
     for (std::size_t i = 0; i < n; ++i) sorted_.emplace_back(id_of(i), to_index(i));
     std::sort(sorted_.begin(), sorted_.end());
   }
-  explicit IdIndex(const std::vector<BodyConstants>& bodies)
-      : IdIndex(bodies.size(), [&bodies](std::size_t i) { return bodies[i].id; }) {}
+  /// Of items with a member `id`.
+  template <class Item>
+  explicit IdIndex(const std::vector<Item>& items)
+      : IdIndex(items.size(), [&items](std::size_t i) { return items[i].id; }) {}
 
   /// kNoIndex where it is not in the list.
   Index find(GlobalId id) const {
@@ -54,4 +55,4 @@ class IdIndex {
   std::vector<std::pair<GlobalId, Index>> sorted_;
 };
 
-}  // namespace catena::partition_detail
+}  // namespace catena
