@@ -9,6 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/simulation/manual.hpp"
+#include "simulation/diagnosis/solve_again.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {
@@ -114,13 +115,21 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
 }
 
 TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {
-  SolverSettings s = parse("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
+  SolverSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
 
   EXPECT_EQ(s.stop_rule().max_iterations, 200);
   s.method = SolverMethod::automatic;
   EXPECT_EQ(s.stop_rule().max_iterations, 10000);
   s.stop.max_iterations = 7;
   EXPECT_EQ(s.stop_rule().max_iterations, 7);
+}
+
+TEST(Case, AStepIsSolvedAgainWithAsManyIterationsAsInTheRun) {
+  const CaseSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n");
+
+  const std::string command = solve_again("step.hdf5", s.solver);
+
+  EXPECT_NE(command.find(" --set max_iterations=200 "), std::string::npos) << command;
 }
 
 TEST(Case, SetOverridesByPathIndexAndName) {

@@ -19,7 +19,7 @@ std::string solve_again(const std::string& path, const SolverSettings& settings)
   std::string command =
       "catena solve " + path + " --solver " + std::string(kSolverNames[ordinal(settings.method)]);
   // the stop rule of `solve` is another one by default: it is always written out
-  const StopRule& stop = settings.stop;
+  const StopRule stop = settings.stop_rule();
   const auto set = [&](const std::string& key, const std::string& value) {
     command += " --set " + key + "=" + value;
   };
