@@ -381,7 +381,7 @@ void DelassusOperator::general_diagonals(std::span<double> out) const {
   std::vector<double> y;
   for (Index k = 0; k < blocks.size(); ++k) {
     for_each_body(blocks, k, [&](Index b, const double* g) {
-      if (!bodies.moves(b)) return;
+      if (bodies.is_prescribed(b)) return;
       const std::size_t dofs = bodies.dofs(b);
       const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       const bool rigid = bodies.mass_kind[b] == MassKind::rigid;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "catena/comm/sums.hpp"
-#include "catena/math/types.hpp"
 #include "catena/constraints/contact_cone.hpp"
+#include "catena/math/types.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
 #include "metrics/contact_diagonal.hpp"

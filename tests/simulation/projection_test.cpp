@@ -24,7 +24,7 @@ CaseSettings net(const std::string& joints, const std::string& solver) {
       solver + "\n");
 }
 
-/// GeometricStiffness as it is: with its guard a net is nowhere so far off that a move would not
+/// Tension as it is: with its guard a net is nowhere so far off that a move would not
 /// help.
 const std::string kUnguarded = "{joints: {geometric_stiffness: false";
 

@@ -50,8 +50,6 @@ struct ProblemBodies {
   Index dofs(Index b) const { return dof_begin[b + 1] - dof_begin[b]; }
   /// Whether its motion is given: impulses do not change it.
   bool is_prescribed(Index b) const { return mass_kind[b] == MassKind::prescribed; }
-  /// Whether impulses can change the motion of body b.
-  bool moves(Index b) const { return mass_kind[b] != MassKind::prescribed; }
   /// Room for n rigid bodies.
   void reserve(std::size_t n);
   /// No bodies; the memory stays.

@@ -133,9 +133,9 @@ void describe(SettingsVisitor& visit, ApgdSettings& s) {
 
 std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
                                   const ApgdSettings& settings) {
-  return make_first_order(
-      "apgd", stop, joints, kSplitting,
-      [settings](Run& run, auto& x, auto& g) { return iterate(settings, run, x, g); });
+  return make_first_order("apgd", stop, joints, kSplitting, [settings](Run& run, auto& x, auto& g) {
+    return iterate(settings, run, x, g);
+  });
 }
 
 }  // namespace catena

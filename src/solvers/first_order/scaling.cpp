@@ -16,13 +16,12 @@
 namespace catena::first_order {
 namespace {
 
-
 /// Neighbours. n_b: how many blocks of all ranks touch each local body.
 std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayout& layout) {
   std::vector<double> count(problem.bodies.size(), 0.0);
   for (const Place& place : layout.places)
     for_each_body_index(problem, place.block, [&](Index b) {
-      if (problem.bodies.moves(b)) count[b] += 1.0;
+      if (!problem.bodies.is_prescribed(b)) count[b] += 1.0;
     });
   sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::block_counts, Tag::whole_block_counts,
                   count);
@@ -37,7 +36,7 @@ void weighted_diagonal(const ConstraintProblem& problem, const Place& place,
   d.setZero(to_index(rows), to_index(rows));
   std::vector<double> y;
   for_each_body(problem, place.block, [&](Index b, const double* g) {
-    if (!bodies.moves(b)) return;
+    if (bodies.is_prescribed(b)) return;
     const std::size_t dofs = bodies.dofs(b);
     const double weight = count.empty() ? 1.0 : count[b];
     y.resize(dofs);

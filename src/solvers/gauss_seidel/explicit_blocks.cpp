@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "catena/math/types.hpp"
-
 #include "catena/constraints/block_rows.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {

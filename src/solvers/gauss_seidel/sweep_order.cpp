@@ -141,7 +141,7 @@ class Batcher {
     return true;
   }
 
-  bool moves(Index b) const { return problem_.bodies.moves(b); }
+  bool moves(Index b) const { return !problem_.bodies.is_prescribed(b); }
 
   const ConstraintProblem& problem_;
   std::vector<Index>& last_batch_;  ///< per body

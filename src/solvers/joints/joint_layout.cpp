@@ -105,8 +105,7 @@ void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
   }
   layout.sent.assign(sent.begin(), sent.end());
   std::vector<Parcel> out;
-  for (const auto& [rank, list] : elsewhere)
-    out.push_back({rank, to_bytes(list)});
+  for (const auto& [rank, list] : elsewhere) out.push_back({rank, to_bytes(list)});
   for (const Parcel& parcel : comm.exchange(std::move(out)))
     for (AssignedJoint& joint : from_bytes<AssignedJoint>(parcel.bytes)) {
       joint.index = layout.n_received++;

@@ -37,7 +37,7 @@ void JointLimitsAndMotors::list_rows(JointSystem& joints) {
     if (blocks.kind[k] != BlockKind::unilateral && blocks.kind[k] != BlockKind::boxed) continue;
     bool held = blocks.row_begin[k + 1] - blocks.row_begin[k] == 1;
     for_each_body(blocks, k, [&](Index b, const double*) {
-      held = held && (!problem_.bodies.moves(b) || touched[b] != 0);
+      held = held && (problem_.bodies.is_prescribed(b) || touched[b] != 0);
     });
     if (!held) continue;
     block_.push_back(k);

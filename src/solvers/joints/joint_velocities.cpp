@@ -29,8 +29,7 @@ void JointVelocities::connect(const ConstraintProblem& problem, std::span<const 
   if (problem.ordered)
     ordered_.emplace(problem, OrderedSums::Blocks::bilateral, Tag::joint_ordered_changes);
   if (problem.comm.size() == 1) return;
-  const HaloPlan plan =
-      velocity_plan(restricted(problem.ghosts, touched_), problem.bodies, width_);
+  const HaloPlan plan = velocity_plan(restricted(problem.ghosts, touched_), problem.bodies, width_);
   forward_.emplace(problem.comm, plan, width_, Tag::joint_velocities);
   if (!problem.ordered) backward_.emplace(problem.comm, plan, width_, Tag::joint_changes);
 }

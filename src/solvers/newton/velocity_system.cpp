@@ -127,7 +127,7 @@ VelocitySystem::VelocitySystem(const ConstraintProblem& problem)
 
 void VelocitySystem::append_reference(Index b, Index rows, const double* g,
                                       const std::vector<Eigen::MatrixXd>& roots) {
-  if (!problem_.bodies.moves(b)) return;
+  if (problem_.bodies.is_prescribed(b)) return;
   const Index n = problem_.bodies.dofs(b);
   body_.push_back(b);
   y_begin_.push_back(y_.size());

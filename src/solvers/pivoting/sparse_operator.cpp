@@ -5,10 +5,10 @@
 #include <cmath>
 #include <limits>
 
-#include "catena/math/disc_cone.hpp"
-#include "catena/math/types.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
+#include "catena/math/disc_cone.hpp"
+#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {
@@ -29,7 +29,7 @@ struct Incidence {
 void add_body_rows(const ConstraintProblem& problem, Index block, Index row, Index rows, Index body,
                    const double* jacobian, Incidence& out) {
   const ProblemBodies& bodies = problem.bodies;
-  if (!bodies.moves(body)) return;
+  if (bodies.is_prescribed(body)) return;
   const std::size_t dofs = bodies.dofs(body);
   const std::size_t begin = out.g.size();
   out.g.insert(out.g.end(), jacobian, jacobian + Offset{rows} * dofs);

@@ -43,7 +43,7 @@ class Touches {
   /// With the rows' scale, and zero where fixed.
   void add(Index body, Index row, Index rows, const double* g, std::span<const double> scale,
            std::span<const std::uint8_t> fixed) {
-    if (!problem_.bodies.moves(body)) return;
+    if (problem_.bodies.is_prescribed(body)) return;
     list_.push_back({body, first_row_ + row, rows, number_.size()});
     for (Index r = 0; r < rows; ++r)
       for (std::size_t d = 0; d < dofs(body); ++d, ++g)

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
-#include "solvers/joints/elimination/tree_factor.hpp"
 #include "catena/constraints/block_rows.hpp"
+#include "solvers/joints/elimination/tree_factor.hpp"
 
 namespace catena {
 namespace {
