@@ -35,7 +35,7 @@ class DealtRun {
     migrate(comm, bodies_, state_, part, comm.size());
     stepper_ = std::make_unique<SemiImplicitStepper>(
         comm, model_, StepperSettings{settings.time.stepper, settings.time.step},
-        make_gauss_seidel(settings.solver.gauss_seidel));
+        make_solver(settings.solver));
   }
 
   const StepReport& step() { return stepper_->step(bodies_, state_); }

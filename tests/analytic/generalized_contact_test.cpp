@@ -15,7 +15,7 @@ namespace catena::test {
 namespace {
 
 Solved solve(const ConstraintProblem& problem, std::vector<double> guess = {}) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop = stop_at(Metric::natural_map, 1e-13, 10000);
   settings.stop.check_interval = 1;
   return solve_with(*solver_under_test(settings), problem, std::move(guess));

@@ -41,7 +41,7 @@ std::string message_of(const Spoil spoil) {
   state.subdomain.assign(bodies.constants.size(), 0);
   migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());
   SemiImplicitStepper stepper(comm, model, {settings.time.stepper, settings.time.step, true},
-                              make_gauss_seidel(settings.solver.gauss_seidel));
+                              make_solver(settings.solver));
   stepper.step(bodies, state);  // a sound one first: there are impulses to start from
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     if (bodies.constants[i].id == kSpoilt) spoil(state.body[i]);

@@ -136,7 +136,7 @@ inline void expect_plan_reaches_ghosts(const Communicator& comm, const ContactSe
   for (std::size_t i = 0; i < static_cast<std::size_t>(local.n_owned); ++i) {
     source[i] = static_cast<double>(local.constants[i].id);
   }
-  HaloExchange halo(comm, set.ghosts, 1, 17);
+  HaloExchange halo(comm, set.ghosts, 1, Tag::graph_parts);
   halo.begin(source);
   halo.end(target);
   for (const HaloPlan::Neighbour& neighbour : set.ghosts.neighbours) {

@@ -36,7 +36,7 @@ std::vector<Baseline> read_baseline() {
 }
 
 SolveReport solve(const std::string& name, double tolerance, int max_sweeps) {
-  GaussSeidelSettings settings;
+  SolverSettings settings;
   settings.stop = test::stop_at(Metric::siconos, tolerance, max_sweeps);
   settings.stop.check_interval = 1;
   return test::solve(test::fclib_problem(name + ".hdf5"), settings).report;

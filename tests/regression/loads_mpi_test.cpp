@@ -58,7 +58,7 @@ TEST(Overlap, OfAWholeLatticeOnOneSpotPartsEveryRowAtTheRecoverySpeedPerLink) {
     constexpr double kMass = 1000.0 * 4.0 / 3.0 * M_PI * 1e-3;
     // a relative tolerance of 1e-6 in the energy is 1e-3 in velocities
     EXPECT_NEAR(r.kinetic / (6.75 * kMass), 1.0, 1e-3) << i;
-    EXPECT_NEAR(r.audit.recovery_work, r.kinetic, 1e-3 * r.kinetic) << i;
+    EXPECT_NEAR(r.audit[EnergyTerm::recovery_work], r.kinetic, 1e-3 * r.kinetic) << i;
     EXPECT_NEAR(r.linear_momentum.norm(), 0.0, 1e-12 * 27 * kMass) << i;
   }
 

@@ -111,7 +111,7 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
   }
   const CaseSettings again = whole_case(print_case(whole_case(kCase)));
   EXPECT_EQ(again.bodies[0].orientation.angle, whole_case(kCase).bodies[0].orientation.angle);
-  EXPECT_EQ(again.generators[3].table.file, "/data/bodies.csv");
+  EXPECT_EQ(std::get<TableSettings>(again.generators[3].kind).file, "/data/bodies.csv");
 }
 
 TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {

@@ -53,17 +53,18 @@ TEST(JointCase, ReadsJointsForcesAndGenerators) {
   ASSERT_EQ(s.forces.size(), 2U);
   EXPECT_EQ(s.forces[1].force, Vec3(0, 0, 1000));
   EXPECT_TRUE(s.forces[1].body_frame);
-  EXPECT_EQ(s.generators[0].chain.anchored, ChainAnchors::both);
-  EXPECT_EQ(s.generators[1].chain.path.kind, ChainPath::polyline);
-  EXPECT_EQ(s.generators[2].chain.anchored, ChainAnchors::first);
-  EXPECT_EQ(s.generators[2].chain.path.kind, ChainPath::catenary);
-  EXPECT_EQ(s.generators[3].chain.path.kind, ChainPath::curl);
-  EXPECT_EQ(s.generators[4].net.anchored, NetAnchors::edge);
-  EXPECT_EQ(s.solver.gauss_seidel.joints.method, JointMethod::chain);
-  EXPECT_EQ(s.solver.gauss_seidel.joints.grouping, ChainGrouping::rank);
-  EXPECT_EQ(s.solver.gauss_seidel.joints.cholesky_limit, 10);
-  EXPECT_DOUBLE_EQ(s.solver.projection, 1e-9);
-  EXPECT_TRUE(std::isnan(whole_case(kCase, {"solver.joints.projection=none"}).solver.projection));
+  EXPECT_EQ(std::get<ChainSettings>(s.generators[0].kind).anchored, ChainAnchors::both);
+  EXPECT_EQ(std::get<ChainSettings>(s.generators[1].kind).path.kind, ChainPath::polyline);
+  EXPECT_EQ(std::get<ChainSettings>(s.generators[2].kind).anchored, ChainAnchors::first);
+  EXPECT_EQ(std::get<ChainSettings>(s.generators[2].kind).path.kind, ChainPath::catenary);
+  EXPECT_EQ(std::get<ChainSettings>(s.generators[3].kind).path.kind, ChainPath::curl);
+  EXPECT_EQ(std::get<NetSettings>(s.generators[4].kind).anchored, NetAnchors::edge);
+  EXPECT_EQ(s.solver.joints.method, JointMethod::chain);
+  EXPECT_EQ(s.solver.joints.grouping, ChainGrouping::rank);
+  EXPECT_EQ(s.solver.joints.cholesky_limit, 10);
+  EXPECT_DOUBLE_EQ(s.step_solve.projection, 1e-9);
+  EXPECT_TRUE(
+      std::isnan(whole_case(kCase, {"solver.joints.projection=none"}).step_solve.projection));
 }
 
 TEST(JointCase, PrintedCaseReadsBackToTheSamePrint) {

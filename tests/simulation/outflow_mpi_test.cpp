@@ -216,22 +216,23 @@ TEST(Flow, ChainsLongerThanTheOutflowLeaveWithTheSameBitsOnAnyNumberOfRanks) {
     if (removed.empty() || removed.back() != sim->state().flow.removed)
       removed.push_back(sim->state().flow.removed);
     EXPECT_EQ(sim->state().flow.removed, alone->state().flow.removed) << step;
-    EXPECT_EQ(sim->staying().size(), alone->staying().size()) << step;
-    for (const StayingMechanism& m : sim->staying()) ++named[m.component];
+    EXPECT_EQ(sim->changes().staying().size(), alone->changes().staying().size()) << step;
+    for (const StayingMechanism& m : sim->changes().staying()) ++named[m.component];
   }
 
   EXPECT_EQ(removed, (std::vector<std::int64_t>{0, 8, 16}));
   EXPECT_EQ(state_hash(comm, sim->bodies(), sim->state()),
             state_hash(Communicator::self(), alone->bodies(), alone->state()));
   EXPECT_EQ(sim->state().flow.removed_mass, alone->state().flow.removed_mass);
-  EXPECT_EQ(sim->state().audit.flow_energy, alone->state().audit.flow_energy);
+  EXPECT_EQ(sim->state().audit[EnergyTerm::flow_energy],
+            alone->state().audit[EnergyTerm::flow_energy]);
   // the joints of low (0 .. 6), high (7 .. 13), held (14 .. 19), aside (20 .. 26)
   EXPECT_EQ(named, (std::map<GlobalId, int>{{0, 1}, {7, 1}, {14, 1}}));
   const std::set<GlobalId> joints = all_ids(comm, sim->bodies().joints);
   EXPECT_EQ(joints.size(), 6U + 7U);
   EXPECT_EQ(*joints.begin(), 14);
   // what left took its energy along: the balance of that step is as closed as that of others
-  EXPECT_GT(std::abs(sim->state().audit.flow_energy), 1000.0 * unexplained);
+  EXPECT_GT(std::abs(sim->state().audit[EnergyTerm::flow_energy]), 1000.0 * unexplained);
   EXPECT_LE(unexplained_leaving, 1.001 * unexplained);
 }
 
@@ -241,7 +242,7 @@ TEST(Flow, AMechanismThatHasPartlyLeftIsKnownToACheckpoint) {
   bool partly = false;  // links of the low chain have been in the outflow, others not
   while (!partly && sim->state().step < 150) {
     sim->step();
-    for (const StayingMechanism& m : sim->staying()) partly = partly || m.component == 0;
+    for (const StayingMechanism& m : sim->changes().staying()) partly = partly || m.component == 0;
   }
   EXPECT_TRUE(partly);
   for (int step = 0; step < 3; ++step) sim->step();
@@ -256,7 +257,7 @@ TEST(Flow, AMechanismThatHasPartlyLeftIsKnownToACheckpoint) {
   for (int step = 0; step < 60; ++step) {
     sim->step();
     resumed.step();
-    for (const StayingMechanism& m : resumed.staying()) again = again || m.component == 0;
+    for (const StayingMechanism& m : resumed.changes().staying()) again = again || m.component == 0;
   }
 
   EXPECT_EQ(sim->state().flow.removed, 8);
@@ -288,7 +289,7 @@ time: {stepper: natural, step: 1 ms, end: 1}
   EXPECT_EQ(sim->state().flow.removed, 2);
   EXPECT_EQ(all_ids(comm, sim->bodies().joints), (std::set<GlobalId>{1}));
   // free fall: kinetic energy lost, potential energy m g z of what is left, 0.5 m
-  EXPECT_NEAR(sim->state().audit.flow_energy, -2.0 * (lost + 0.5 * 9.81), 1e-9);
+  EXPECT_NEAR(sim->state().audit[EnergyTerm::flow_energy], -2.0 * (lost + 0.5 * 9.81), 1e-9);
   EXPECT_LT(std::abs(sim->stepper().report().energy_residual), 1e-9);
 }
 

@@ -19,7 +19,7 @@ struct Solved {
   Errors recomputed;  ///< of the impulses returned
 };
 
-Solved solve(const std::string& file, ContactLaw law, MethodSettings settings) {
+Solved solve(const std::string& file, ContactLaw law, SolverSettings settings) {
   const ConstraintProblem problem = test::fclib_problem(file, law, Communicator::world());
   settings.method = SolverMethod::automatic;
   const test::Solved found = test::solve_with(*make_solver(settings), problem);
@@ -33,9 +33,9 @@ Solved solve(const std::string& file, ContactLaw law, MethodSettings settings) {
   return {found.report, ErrorEvaluator(problem, op).evaluate(found.impulses)};
 }
 
-MethodSettings to_siconos(double tolerance) {
-  MethodSettings settings;
-  settings.stop() = test::stop_at(Metric::siconos, tolerance, 10000);
+SolverSettings to_siconos(double tolerance) {
+  SolverSettings settings;
+  settings.stop = test::stop_at(Metric::siconos, tolerance, 10000);
   return settings;
 }
 
@@ -66,10 +66,10 @@ TEST(Automatic, HardProblemGoesOnToOtherMethodsAndSaysSo) {
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LE(s.recomputed.siconos, 1e-8);
   // sweeps alone do not get there with as much work
-  MethodSettings sweeps = to_siconos(1e-8);
-  sweeps.stop().max_iterations = s.report.iterations;
+  SolverSettings sweeps = to_siconos(1e-8);
+  sweeps.stop.max_iterations = s.report.iterations;
   const ConstraintProblem problem = test::fclib_problem(file);
-  EXPECT_EQ(test::solve(problem, sweeps.gauss_seidel).report.status, SolveStatus::iteration_limit);
+  EXPECT_EQ(test::solve(problem, sweeps).report.status, SolveStatus::iteration_limit);
   // the choice names every method tried, the reason what became of each
   const std::vector<std::string> methods = methods_of(s.report);
   EXPECT_GE(methods.size(), 2U) << s.report.choice;
@@ -109,8 +109,8 @@ TEST(Automatic, OnceTheTimeLimitIsOverNoMethodGoesOn) {
   // looks may follow, whatever the machine's speed
   constexpr double kLimit = 0.2;
   for (const int passes_at : {1, 10, 40, 80}) {
-    MethodSettings settings = to_siconos(1e-30);
-    settings.stop().time_limit = kLimit;
+    SolverSettings settings = to_siconos(1e-30);
+    settings.stop.time_limit = kLimit;
     int looks = 0;
     double begun = 0.0;
     Watch watch;
@@ -119,7 +119,7 @@ TEST(Automatic, OnceTheTimeLimitIsOverNoMethodGoesOn) {
       while (looks == passes_at && wall_seconds() - begun <= kLimit) continue;
       return false;
     };
-    settings.stop().watch = &watch;
+    settings.stop.watch = &watch;
     const Solved s = solve("local_problem_test.hdf5", ContactLaw::coulomb, settings);
 
     EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;

@@ -10,7 +10,7 @@
 
 #include "catena/base/random.hpp"
 #include "catena/math/rotation.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
 

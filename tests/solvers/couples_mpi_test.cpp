@@ -15,8 +15,8 @@ namespace {
 using test::Scene;
 using test::Solved;
 
-GaussSeidelSettings to_energy(double energy) {
-  GaussSeidelSettings settings;
+SolverSettings to_energy(double energy) {
+  SolverSettings settings;
   settings.stop = test::stop_at(Metric::energy, energy, 20000);
   return settings;
 }
@@ -36,7 +36,7 @@ TEST(DistributedCouples, ConvergeToTheVelocitiesOfOneRank) {
       for (const double m : body.inverse_mass) lightest = std::max(lightest, m);
 
     const Solved one = test::solve(whole, to_energy(kEnergy));
-    const Solved many = test::solve_with(*make_gauss_seidel(to_energy(kEnergy)), local);
+    const Solved many = test::solve_with(*make_solver(to_energy(kEnergy)), local);
 
     EXPECT_EQ(one.report.status, SolveStatus::converged) << one.report.reason;
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
@@ -51,11 +51,11 @@ TEST(DistributedCouples, ConvexObjectiveFallsOverSubdomains) {
   Scene scene = test::with_couples(test::sphere_pile(20, 40, 0.4, 1e-3, 3), 4e-3, 2e-3, 2e-3);
   scene.law = ContactLaw::ccp;
   const test::LocalScene local = test::distribute(scene, comm, test::deal(comm));
-  GaussSeidelSettings settings = to_energy(0.0);
+  SolverSettings settings = to_energy(0.0);
   settings.stop.max_iterations = 40;
   settings.stop.check_interval = 1;
 
-  const SolveReport report = test::solve_with(*make_gauss_seidel(settings), local.problem).report;
+  const SolveReport report = test::solve(local.problem, settings).report;
 
   EXPECT_EQ(report.history.size(), 41U);
   for (std::size_t i = 1; i < report.history.size(); ++i)

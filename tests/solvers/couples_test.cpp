@@ -18,16 +18,16 @@ using test::Scene;
 using test::solve;
 using test::Solved;
 
-GaussSeidelSettings to_tolerance(double tolerance) {
-  GaussSeidelSettings settings;
+SolverSettings to_tolerance(double tolerance) {
+  SolverSettings settings;
   settings.stop = test::stop_at(Metric::energy, tolerance, 20000);
   return settings;
 }
 
-GaussSeidelSettings sweeps(int n, Formulation formulation) {
-  GaussSeidelSettings settings;
+SolverSettings sweeps(int n, Formulation formulation) {
+  SolverSettings settings;
   settings.stop = test::iterations(n);
-  settings.formulation = formulation;
+  settings.gauss_seidel.formulation = formulation;
   return settings;
 }
 

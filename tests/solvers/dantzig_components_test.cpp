@@ -8,7 +8,6 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/metrics/errors.hpp"
-#include "catena/solvers/dantzig.hpp"
 #include "solvers/dantzig_cases.hpp"
 #include "solvers/pivoting/components.hpp"
 #include "support/dense_reference.hpp"

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "catena/base/random.hpp"
+#include "catena/math/types.hpp"
 #include "solvers/pivoting/bounded_lcp.hpp"
 #include "support/dense_algebra.hpp"
 

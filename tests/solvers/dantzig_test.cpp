@@ -19,7 +19,7 @@ using test::Solved;
 using test::to_tolerance;
 
 Solved solve(const ConstraintProblem& problem,
-             const DantzigSettings& settings = to_tolerance(1e-12)) {
+             const SolverSettings& settings = to_tolerance(1e-12)) {
   return test::solve(problem, settings);
 }
 
@@ -153,7 +153,7 @@ TEST(Dantzig, SaysThatRowsHangOnEachOther) {
 TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
   const ConstraintProblem problem =
       whole(test::sphere_pile(20, 50, 0.8, 0.005, 7), ContactLaw::coulomb);
-  DantzigSettings one = to_tolerance(1e-12, 1);
+  SolverSettings one = to_tolerance(1e-12, 1);
   one.stop.keep_best = false;
   const Solved s = solve(problem, one);
 

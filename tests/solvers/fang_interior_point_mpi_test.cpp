@@ -21,15 +21,15 @@ using test::Solved;
 
 constexpr double kStep = 0.005;
 
-InteriorPointSettings to_gap(double gap, InteriorPointForm form) {
-  InteriorPointSettings settings;
-  settings.form = form;
+SolverSettings to_gap(double gap, InteriorPointForm form) {
+  SolverSettings settings{.method = SolverMethod::interior_point};
+  settings.interior_point.form = form;
   settings.stop = test::stop_at(Metric::gap, gap, 100);
   return settings;
 }
 
-Solved solve(const LocalScene& local, const InteriorPointSettings& settings) {
-  return test::solve_with(*make_fang_interior_point(settings), local);
+Solved solve(const LocalScene& local, const SolverSettings& settings) {
+  return test::solve_with(*make_fang_interior_point(settings.stop, settings.interior_point), local);
 }
 
 class FangMpi : public testing::Test {

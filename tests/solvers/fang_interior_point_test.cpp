@@ -25,16 +25,17 @@ using test::Solved;
 
 constexpr double kStep = 0.005;
 
-InteriorPointSettings to_gap(double gap, InteriorPointForm form = InteriorPointForm::schur) {
-  InteriorPointSettings settings;
-  settings.form = form;
+SolverSettings to_gap(double gap, InteriorPointForm form = InteriorPointForm::schur) {
+  SolverSettings settings{.method = SolverMethod::interior_point};
+  settings.interior_point.form = form;
   settings.stop = test::stop_at(Metric::gap, gap, 100);
   return settings;
 }
 
 Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
              std::vector<double> guess = {}) {
-  return test::solve_with(*make_fang_interior_point(settings), problem, std::move(guess));
+  return test::solve_with(*make_fang_interior_point(settings.stop, settings.interior_point),
+                          problem, std::move(guess));
 }
 
 ConstraintProblem convex(const test::Scene& scene) { return whole(scene, ContactLaw::ccp); }
@@ -261,9 +262,9 @@ TEST(FangInteriorPoint, FormsAndPreconditionersAgreeWithTheDenseSolution) {
   const test::DenseSolution exact = test::solve_dense(problem, 1e-10);
   const test::DenseProblem dense = test::dense_problem(problem);
   constexpr double kGap = 1e-9;
-  InteriorPointSettings barrier = to_gap(kGap, InteriorPointForm::schur_pcg);
-  barrier.preconditioner = FangPreconditioner::barrier;
-  for (const InteriorPointSettings& settings :
+  SolverSettings barrier = to_gap(kGap, InteriorPointForm::schur_pcg);
+  barrier.interior_point.preconditioner = FangPreconditioner::barrier;
+  for (const SolverSettings& settings :
        {to_gap(kGap, InteriorPointForm::kkt), to_gap(kGap, InteriorPointForm::schur),
         to_gap(kGap, InteriorPointForm::schur_pcg), barrier}) {
     const Solved s = solve(problem, settings);
@@ -279,7 +280,8 @@ TEST(FangInteriorPoint, FormsAndPreconditionersAgreeWithTheDenseSolution) {
     // at contacts that press or part velocities are of first order in lambda . w: 1e-6 J here,
     // over impulses of about 1 N s and masses of 0.03 kg m^2 and more
     EXPECT_LT(distance(s.velocities, exact.velocities), 30.0 * kGap * work);
-    EXPECT_EQ(s.report.linear_iterations > 0, settings.form == InteriorPointForm::schur_pcg);
+    EXPECT_EQ(s.report.linear_iterations > 0,
+              settings.interior_point.form == InteriorPointForm::schur_pcg);
     EXPECT_LE(s.report.iterations, 75);  // what [F14] needs for its spheres
   }
 }

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "catena/solvers/apgd.hpp"
-#include "catena/solvers/jacobi.hpp"
 #include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
@@ -97,9 +95,9 @@ TEST_F(FirstOrderMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRa
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
     settings.joints.method = method;
     const Solved one =
-        solve_with(*make_apgd(settings), distribute(scene, comm_, test::first_rank()));
+        solve_with(*make_solver(settings), distribute(scene, comm_, test::first_rank()));
     const Solved many =
-        solve_with(*make_apgd(settings), distribute(scene, comm_, test::deal(comm_)));
+        solve_with(*make_solver(settings), distribute(scene, comm_, test::deal(comm_)));
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "catena/solvers/apgd.hpp"
-#include "catena/solvers/jacobi.hpp"
 #include "solvers/first_order/scaled_problem.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
@@ -22,7 +20,7 @@ namespace {
 using test::distance;
 using test::fclib_problem;
 using test::Scene;
-using test::solve_with;
+using test::solve;
 using test::Solved;
 
 constexpr double kStep = 0.01;
@@ -49,8 +47,7 @@ SolverSettings apgd(const StopRule& stop, JointMethod joints = JointMethod::auto
 /// By Jacobi and by accelerated gradients.
 std::vector<Solved> run_both(const ConstraintProblem& problem, const StopRule& stop,
                              JointMethod joints = JointMethod::automatic) {
-  return {solve_with(*make_jacobi(jacobi(stop, joints)), problem),
-          solve_with(*make_apgd(apgd(stop, joints)), problem)};
+  return {solve(problem, jacobi(stop, joints)), solve(problem, apgd(stop, joints))};
 }
 
 TEST(FirstOrder, BlockOnInclineSticksOrSlidesAsItsFrictionSays) {
@@ -124,7 +121,7 @@ TEST(FirstOrder, ObjectiveFallsInEveryJacobiSweep) {
   stop.check_interval = 1;
   for (const ConstraintProblem& problem : convex_problems())
     for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
-      const Solved s = solve_with(*make_jacobi(jacobi(stop, method)), problem);
+      const Solved s = solve(problem, jacobi(stop, method));
 
       ASSERT_EQ(s.report.history.size(), 101U) << s.report.reason;
       const double scale = std::abs(s.report.errors.objective);
@@ -140,8 +137,8 @@ TEST(FirstOrder, RelaxationLengthensTheStep) {
   SolverSettings half = jacobi(to_natural_map(0.0, 1));
   half.jacobi.relaxation = 0.5;
 
-  const Solved s = solve_with(*make_jacobi(half), problem);
-  const Solved all = solve_with(*make_jacobi(jacobi(to_natural_map(0.0, 1))), problem);
+  const Solved s = solve(problem, half);
+  const Solved all = solve(problem, jacobi(to_natural_map(0.0, 1)));
 
   EXPECT_NEAR(s.impulses[0], 0.5 * all.impulses[0], 1e-12);
 }
@@ -171,7 +168,7 @@ TEST(FirstOrder, RollingSpinningAndCohesionHaveTheVelocitiesOfGaussSeidel) {
     const ConstraintProblem problem = test::whole(scene);
     SolverSettings settings;
     settings.stop = to_natural_map(1e-11, 20000);
-    const Solved reference = test::solve(problem, settings);
+    const Solved reference = solve(problem, settings);
 
     for (const Solved& s : run_both(problem, to_natural_map(1e-10))) {
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
@@ -187,7 +184,7 @@ TEST(FirstOrder, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfTheDenseRe
   const ConstraintProblem problem = test::whole(scene);
   const test::DenseSolution dense = test::solve_dense(problem);
   for (const JointMethod method : {JointMethod::automatic, JointMethod::iterative}) {
-    const Solved s = solve_with(*make_apgd(apgd(to_natural_map(1e-11), method)), problem);
+    const Solved s = solve(problem, apgd(to_natural_map(1e-11), method));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, dense.velocities), 1e-8);
@@ -197,8 +194,7 @@ TEST(FirstOrder, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfTheDenseRe
 
 TEST(FirstOrder, SettledSpheresReachTheirOptimum) {
   if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
-  const Solved s = solve_with(*make_apgd(apgd(to_natural_map(1e-4))),
-                              fclib_problem("s512.hdf5", ContactLaw::ccp));
+  const Solved s = solve(fclib_problem("s512.hdf5", ContactLaw::ccp), apgd(to_natural_map(1e-4)));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LT(s.report.iterations, 3000);
@@ -211,7 +207,7 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
   stop.absolute_tolerance = 1e-8;
   for (const char* name : {"Capsules-i125-1213.hdf5", "OneObject-i100000-316.hdf5",
                            "local_problem_test.hdf5", "Rover9770.hdf5", "GFC3D_TwoRods1.hdf5"}) {
-    const Solved s = solve_with(*make_apgd(apgd(stop)), fclib_problem(name, ContactLaw::coulomb));
+    const Solved s = solve(fclib_problem(name, ContactLaw::coulomb), apgd(stop));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
   }
@@ -219,13 +215,12 @@ TEST(FirstOrder, PublishedCoulombProblemsAreSolved) {
 
 TEST(FirstOrder, RestartAndFrequentShiftsSaveProducts) {
   if (test::kSanitized) GTEST_SKIP() << "takes a quarter of a minute under the sanitizers";
-  const ApgdSettings settings = apgd(to_natural_map(1e-6, 20000));
-  ApgdSettings rare = settings, plain = settings;
-  rare.shift_interval = 200;
-  plain.restart = false;
-  const auto products = [](const ApgdSettings& s, ContactLaw law) {
-    return solve_with(*make_apgd(s), fclib_problem("Spheres-i099-356-679.hdf5", law))
-        .report.iterations;
+  const SolverSettings settings = apgd(to_natural_map(1e-6, 20000));
+  SolverSettings rare = settings, plain = settings;
+  rare.apgd.shift_interval = 200;
+  plain.apgd.restart = false;
+  const auto products = [](const SolverSettings& s, ContactLaw law) {
+    return solve(fclib_problem("Spheres-i099-356-679.hdf5", law), s).report.iterations;
   };
 
   EXPECT_GT(products(rare, ContactLaw::coulomb), 1.5 * products(settings, ContactLaw::coulomb));
@@ -239,7 +234,7 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
   scene.law = ContactLaw::ccp;
   const ConstraintProblem problem = test::whole(scene);
   // accelerated gradients do not fall in every step: stop where they have risen most
-  const Solved all = solve_with(*make_apgd(apgd(stop)), problem);
+  const Solved all = solve(problem, apgd(stop));
   const auto energy = [&](std::size_t i) { return all.report.history[i].errors.energy; };
   std::size_t worst = 1;
   double best = energy(1), least = best;
@@ -253,9 +248,9 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
   ASSERT_GT(energy(worst), 1.5 * best);
   stop.max_iterations = all.report.history[worst].iteration;
 
-  const Solved kept = solve_with(*make_apgd(apgd(stop)), problem);
+  const Solved kept = solve(problem, apgd(stop));
   stop.keep_best = false;
-  const Solved last = solve_with(*make_apgd(apgd(stop)), problem);
+  const Solved last = solve(problem, apgd(stop));
 
   EXPECT_DOUBLE_EQ(kept.report.errors.energy, best);
   EXPECT_DOUBLE_EQ(last.report.errors.energy, energy(worst));
@@ -265,9 +260,9 @@ TEST(FirstOrder, BestIterateIsKeptWhereTheLastIsWorse) {
 TEST(FirstOrder, SolutionAsGuessIsTheAnswer) {
   const ConstraintProblem problem =
       fclib_problem("OneObject-i100000-316.hdf5", ContactLaw::coulomb);
-  const Solved first = solve_with(*make_apgd(apgd(to_natural_map(1e-10))), problem);
+  const Solved first = solve(problem, apgd(to_natural_map(1e-10)));
 
-  const Solved s = solve_with(*make_apgd(apgd(to_natural_map(1e-9))), problem, first.impulses);
+  const Solved s = solve(problem, apgd(to_natural_map(1e-9)), first.impulses);
 
   EXPECT_EQ(s.report.iterations, 0) << s.report.reason;
 }

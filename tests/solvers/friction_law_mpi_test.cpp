@@ -31,20 +31,20 @@ const EllipticFriction kElliptic{};
 
 struct Method {
   const char* name;
-  MethodSettings settings;
+  SolverSettings settings;
 };
 
 /// All solvers that meet the law for both ContactLaw::coulomb and ccp.
 std::vector<Method> methods(ContactLaw law) {
   std::vector<Method> out;
-  const auto add = [&](const char* name, SolverMethod method) -> MethodSettings& {
-    MethodSettings s;
+  const auto add = [&](const char* name, SolverMethod method) -> SolverSettings& {
+    SolverSettings s;
     s.method = method;
-    s.stop().metric = Metric::natural_map;
-    s.stop().relative_tolerance = 0.0;
-    s.stop().absolute_tolerance = 1e-8;
-    s.stop().max_iterations = 100000;
-    s.stop().check_interval = 50;
+    s.stop.metric = Metric::natural_map;
+    s.stop.relative_tolerance = 0.0;
+    s.stop.absolute_tolerance = 1e-8;
+    s.stop.max_iterations = 100000;
+    s.stop.check_interval = 50;
     out.push_back({name, s});
     return out.back().settings;
   };
@@ -55,7 +55,7 @@ std::vector<Method> methods(ContactLaw law) {
     add("cone", SolverMethod::gauss_seidel).gauss_seidel.local = LocalSolve::cone;
   add("jacobi", SolverMethod::jacobi);
   add("apgd", SolverMethod::apgd);
-  add("interior_point", SolverMethod::interior_point).stop().max_iterations = 200;
+  add("interior_point", SolverMethod::interior_point).stop.max_iterations = 200;
   add("auto", SolverMethod::automatic);
   return out;
 }
@@ -65,7 +65,7 @@ struct Solved {
   std::vector<double> impulses;  ///< of the whole scene
 };
 
-Solved solve(const Scene& scene, const Communicator& comm, const MethodSettings& settings) {
+Solved solve(const Scene& scene, const Communicator& comm, const SolverSettings& settings) {
   test::LocalScene local = distribute(scene, comm, test::deal(comm));
   local.problem.friction_law = &kElliptic;
   std::vector<double> impulses(local.problem.n_rows(), 0.0);
@@ -147,7 +147,7 @@ TEST_F(FrictionLawMpi, PilesMeetTheLawByEverySolver) {
 }
 
 TEST_F(FrictionLawMpi, MethodsThatDoNotKnowItSaySo) {
-  MethodSettings settings;
+  SolverSettings settings;
   settings.method = SolverMethod::interior_point;
   settings.interior_point.form = InteriorPointForm::schur;
   Scene scene = test::two_spheres_on_plane(0.3, 0.005, 0.1);

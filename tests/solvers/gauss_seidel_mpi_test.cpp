@@ -18,8 +18,8 @@ using test::LocalScene;
 using test::Scene;
 using test::Solved;
 
-Solved solve(const LocalScene& local, const GaussSeidelSettings& settings) {
-  return test::solve_with(*make_gauss_seidel(settings), local);
+Solved solve(const LocalScene& local, const SolverSettings& settings) {
+  return test::solve_with(*make_solver(settings), local);
 }
 
 SolverSettings to_tolerance(double natural_map) {
@@ -78,8 +78,8 @@ TEST_F(GaussSeidelMpi, CoulombPileConverges) {
 TEST_F(GaussSeidelMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
   const Scene scene = test::mixed_ring(13, 11);
   for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
-    GaussSeidelSettings settings = to_tolerance(1e-11);
-    settings.formulation = f;
+    SolverSettings settings = to_tolerance(1e-11);
+    settings.gauss_seidel.formulation = f;
     const Solved one = solve(distribute(scene, comm_, test::first_rank()), settings);
     const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), settings);
 

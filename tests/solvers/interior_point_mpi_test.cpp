@@ -23,15 +23,11 @@ using test::Solved;
 constexpr double kStep = 0.005;
 
 std::unique_ptr<Solver> interior_point(double natural_map) {
-  InteriorPointSettings settings;
-  settings.stop = test::stop_at(Metric::natural_map, natural_map);
-  return make_interior_point(settings);
+  return make_interior_point(test::stop_at(Metric::natural_map, natural_map));
 }
 
 std::unique_ptr<Solver> proximal_newton(double natural_map) {
-  ProximalNewtonSettings settings;
-  settings.stop = test::stop_at(Metric::natural_map, natural_map);
-  return make_proximal_newton(settings);
+  return make_proximal_newton(test::stop_at(Metric::natural_map, natural_map));
 }
 
 /// A stack whose lowest cube hangs on a joint: contacts and bilateral rows.
@@ -85,12 +81,10 @@ TEST_F(InteriorPointMpi, NaNOnOneRankIsABreakdownOnAll) {
 
 TEST_F(InteriorPointMpi, TimeLimitEndsTheSolveOnAllRanks) {
   const LocalScene local = distribute(jointed_stack(), comm_, test::deal(comm_));
-  InteriorPointSettings settings;
-  settings.stop = test::stop_at(Metric::natural_map, 1e-15);
-  settings.stop.time_limit = 0.0;
+  StopRule stop = test::stop_at(Metric::natural_map, 1e-15);
+  stop.time_limit = 0.0;
 
-  EXPECT_EQ(solve_with(*make_interior_point(settings), local).report.status,
-            SolveStatus::time_limit);
+  EXPECT_EQ(solve_with(*make_interior_point(stop), local).report.status, SolveStatus::time_limit);
 }
 
 }  // namespace

@@ -24,15 +24,15 @@ struct Solved : test::Solved {
   }
 };
 
-InteriorPointSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
-  InteriorPointSettings settings;
+SolverSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  SolverSettings settings{.method = SolverMethod::interior_point};
   settings.stop = test::stop_at(metric, tolerance);
   return settings;
 }
 
 Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
              std::vector<double> guess = {}) {
-  return {test::solve_with(*make_interior_point(settings), problem, std::move(guess))};
+  return {test::solve_with(*make_solver(settings), problem, std::move(guess))};
 }
 
 TEST(InteriorPoint, VelocitiesAreThoseOfTheDenseReference) {
@@ -89,7 +89,7 @@ TEST(InteriorPoint, SolutionOfAnotherStepSavesStages) {
 
 TEST(InteriorPoint, LimitsEndTheSolve) {
   const ConstraintProblem problem = test::fclib_problem("local_problem_test.hdf5");
-  InteriorPointSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
+  SolverSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
   few.stop.max_iterations = 3;
   late.stop.time_limit = 0.0;
 

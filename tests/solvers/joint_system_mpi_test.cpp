@@ -153,8 +153,8 @@ Mechanism net(int n) {
   return m;
 }
 
-GaussSeidelSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
-  GaussSeidelSettings settings;
+SolverSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
+  SolverSettings settings;
   settings.stop = test::stop_at(Metric::natural_map, natural_map, 100000);
   settings.joints.method = method;
   return settings;
@@ -173,7 +173,7 @@ class JointSystemMpi : public testing::Test {
     const std::vector<Owner> owners = {test::slabs(comm, scene), test::deal(comm),
                                        test::first_rank()};
     for (const Owner& owner : owners) {
-      const auto solver = make_gauss_seidel(to_tolerance(1e-10, method));
+      const auto solver = make_solver(to_tolerance(1e-10, method));
       const Solved s = solve_with(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LE(s.report.iterations, 1);
@@ -263,7 +263,7 @@ TEST_F(JointSystemMpi, ContactsIterateAroundTheJoints) {
     const test::DenseSolution dense = test::solve_dense(whole(scene));
     EXPECT_LT(distance(one.velocities, dense.velocities), 1e-8);
     for (const Owner& owner : {test::slabs(comm, scene), test::deal(comm)}) {
-      const auto solver = make_gauss_seidel(to_tolerance(1e-11));
+      const auto solver = make_solver(to_tolerance(1e-11));
       const Solved s = solve_with(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LT(distance(s.velocities, one.velocities), 1e-8);
@@ -302,7 +302,7 @@ TEST_F(JointSystemMpi, LimitsAndMotorsIterateAroundTheJoints) {
 
   SolverSettings settings = to_tolerance(1e-26);
   settings.stop.metric = Metric::energy;  // natural_map leaves out angular rows
-  const auto solver = make_gauss_seidel(settings);
+  const auto solver = make_solver(settings);
   const Solved s = solve_with(*solver, distribute(m.scene, comm, test::deal(comm)));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
@@ -329,7 +329,7 @@ TEST_F(JointSystemMpi, MovedJointsTakeAGivenMisfitAway) {
   const Communicator comm = Communicator::world();
   const Scene scene = chain(15, true).scene;
   const LocalScene local = distribute(scene, comm, test::deal(comm));
-  const auto solver = make_gauss_seidel(to_tolerance(1e-10));
+  const auto solver = make_solver(to_tolerance(1e-10));
   solve_with(*solver, local);
   Mechanism numbers(11);
   std::vector<double> rhs(static_cast<std::size_t>(scene.n_rows()));

@@ -27,14 +27,12 @@ using test::Solved;
 
 constexpr double kStep = 0.005;
 
-ProximalNewtonSettings to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
-  ProximalNewtonSettings settings;
-  settings.stop = test::stop_at(metric, tolerance);
-  return settings;
+StopRule to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
+  return test::stop_at(metric, tolerance);
 }
 
-Solved solve(const ConstraintProblem& problem, const ProximalNewtonSettings& settings) {
-  return test::solve_with(*make_proximal_newton(settings), problem);
+Solved solve(const ConstraintProblem& problem, const StopRule& stop) {
+  return test::solve_with(*make_proximal_newton(stop), problem);
 }
 
 void expect_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
@@ -71,7 +69,7 @@ double siconos_error(const ConstraintProblem& problem, const std::vector<double>
   const AssembledOperator& n = *problem.assembled;
   double map = 0.0, r = 0.0, l = 0.0, w = 0.0;
   std::vector<double> residual(n.r);
-  for (std::size_t i = 0; i < slips.size(); ++i) {
+  for (std::size_t i = 0; i < residual.size(); ++i) {
     for (auto k = static_cast<std::size_t>(n.row_begin[i]);
          k < static_cast<std::size_t>(n.row_begin[i + 1]); ++k)
       residual[i] += n.value[k] * lambda[static_cast<std::size_t>(n.column[k])];
@@ -209,9 +207,9 @@ TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
 
 TEST(ProximalNewton, LimitsReturnAdmissibleImpulses) {
   const ConstraintProblem problem = test::fclib_problem("local_problem_test.hdf5");
-  ProximalNewtonSettings few = to_tolerance(1e-14, Metric::siconos), late = few;
-  few.stop.max_iterations = 2;
-  late.stop.time_limit = 0.0;
+  StopRule few = to_tolerance(1e-14, Metric::siconos), late = few;
+  few.max_iterations = 2;
+  late.time_limit = 0.0;
 
   const Solved stopped = solve(problem, few);
   const Solved timed = solve(problem, late);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catena/partition/balance.hpp"
-#include "catena/solvers/gauss_seidel.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 
 namespace catena::test {
@@ -62,8 +62,7 @@ class HandRun {
     settings.stop.relative_tolerance = 1e-14;
     settings.stop.absolute_tolerance = 1e-24;
     stepper_ = std::make_unique<SemiImplicitStepper>(
-        comm, model_, StepperSettings{StepperKind::spook, kStep, true},
-        make_gauss_seidel(settings));
+        comm, model_, StepperSettings{StepperKind::spook, kStep, true}, make_solver(settings));
   }
 
   const StepReport& steps(int n) {

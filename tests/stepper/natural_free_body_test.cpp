@@ -50,7 +50,7 @@ TEST(NaturalBody, GeneralBodiesAndLaminaeTurnAsEulersEquationsSay) {
       errors.push_back((s.twist.w - three(end, 4)).norm() +
                        (s.pose.q.toRotationMatrix() - quat(end, 0).toRotationMatrix()).norm());
       EXPECT_LT(std::abs(r.energy_residual), 1e-3);
-      EXPECT_GT(std::abs(r.audit.external_work), 0.1);
+      EXPECT_GT(std::abs(r.audit[EnergyTerm::external_work]), 0.1);
     }
     EXPECT_NEAR(orders(errors)[0], 4.0, 0.7) << inertia.transpose();
     const auto sim = natural_run(text, "50 ms", "scheme: dop853");
@@ -87,7 +87,7 @@ TEST(NaturalBody, ForcesTurnWithTheBodyOrNotAndChangeOverTime) {
   const StepReport& r = run_to(*turning, 1.0);
   const Vec3 v(3.0 * std::sin(2.0) / 2.0, 3.0 * (1.0 - std::cos(2.0)) / 2.0, 0.0);
   EXPECT_LT((body_of(*turning, 0).twist.v - v).norm(), 1e-6);
-  EXPECT_NEAR(r.audit.external_work, v.squaredNorm(), 3e-6);  // m v^2 / 2, m = 2
+  EXPECT_NEAR(r.audit[EnergyTerm::external_work], v.squaredNorm(), 3e-6);  // m v^2 / 2, m = 2
 
   // along x whatever the body does, ramped up in 0.5 s: v = (t - 0.25) F/m after that
   const auto ramped = natural_run(
@@ -132,7 +132,7 @@ TEST(NaturalSpring, AMassOnASpringWithADamperSwingsAsInClosedForm) {
     errors.push_back(std::abs(body_of(*sim, 0).pose.p.x() - x(2.0)));
     EXPECT_LT(std::abs(r.energy_residual), 1e-4);
     // energy starts in the spring: what it gave is what the mass has
-    EXPECT_NEAR(r.audit.joint_work, r.kinetic, 1e-4);
+    EXPECT_NEAR(r.audit[EnergyTerm::joint_work], r.kinetic, 1e-4);
   }
   for (const double order : orders(errors)) EXPECT_NEAR(order, 4.0, 0.4);
   EXPECT_LT(errors.back(), 1e-8);

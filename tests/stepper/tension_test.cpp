@@ -48,7 +48,7 @@ struct Swing {
 
 Swing swing(const std::string& text) {
   Simulation run(Communicator::self(), test::case_of(text));
-  const double start = run.state().audit.initial_energy;
+  const double start = run.state().audit[EnergyTerm::initial_energy];
   Swing s;
   for (std::int64_t i = 0; i < run.n_steps(); ++i) {
     const StepReport& r = run.step();

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include "catena/math/cone.hpp"
+#include "catena/math/types.hpp"
 #include "support/dense_algebra.hpp"
 
 namespace catena::test {
