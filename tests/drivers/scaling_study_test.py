@@ -17,7 +17,7 @@ import unittest
 
 CATENA, SOURCE, MPIEXEC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3]
 SCRIPT = pathlib.Path(SOURCE, "scripts", "scaling_study.py")
-sys.path.insert(0, str(SCRIPT.parent))
+sys.path[:0] = [str(SCRIPT.parent), str(SCRIPT.parent / "studies")]
 import cost_model  # noqa: E402
 import scaling_report  # noqa: E402
 import scaling_study  # noqa: E402
