@@ -1,5 +1,5 @@
-// Measures what partition/work.hpp counts with: the sweep of a row, what a row and a body cost
-// besides it in a step, and what splitting a graph and moving bodies cost.
+// Measures what partition/cost_model.hpp counts with: the sweep of a row, what a row and a body
+// cost besides it in a step, and what splitting a graph and moving bodies cost.
 //
 //   bench_balance [EDGE...]        spheres along the edge of a cube; 20 and 40
 //

@@ -9,7 +9,7 @@
 // rank), multiply-adds per joint over all ranks, rounds and messages of one solve and one
 // factorisation, backward error on one rank.
 //
-// --model counts on the critical path instead (src/solvers/chain_model.hpp; flops are
+// --model counts on the critical path instead (src/solvers/joints/chain/cost.hpp; flops are
 // multiply-adds; ranks 0: one rank for each joint) and prices it with the constants of a network:
 // microseconds of factor and of one solve.
 #include <CLI/CLI.hpp>

@@ -39,7 +39,7 @@ double cpu_seconds() {
 }
 
 void time_step(benchmark::State& bench, const std::string& path) {
-  const int sweeps = narrow<int>(bench.range(0));
+  const int sweeps = catena::narrow<int>(bench.range(0));
   catena::Simulation sim(Communicator::self(), with_sweeps(path, sweeps));
   for (int i = 0; i < 3; ++i) sim.step();
   catena::StepTimes sum;

@@ -75,7 +75,7 @@ void time_sweep(benchmark::State& bench, bool general, std::int64_t bodies, Kern
   const ConstraintProblem problem = packed_lattice(bodies, general);
   std::vector<double> velocities(problem.bodies.n_dofs());
   const auto contacts = static_cast<double>(problem.contacts.size());
-  const SweepCounts sweeps = sweep_counts(std::max(14, narrow<int>(2e7 / contacts)));
+  const SweepCounts sweeps = sweep_counts(std::max(14, static_cast<int>(2e7 / contacts)));
   double best = 1e300;
   for (auto _ : bench) {
     const double few = seconds_of(problem, kernels, sweeps.few, velocities);

@@ -109,7 +109,7 @@ class BoundedLcp {
   void guess_places();
   bool run_pivots(LcpResult& result);
   double residual();
-  // dantzig_pivots.cpp
+  // pivots.cpp
   bool block_pivots(LcpResult& result);
   bool single_pivots(LcpResult& result);
   bool settle_free(LcpResult& result);

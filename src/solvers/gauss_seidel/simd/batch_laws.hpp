@@ -1,4 +1,4 @@
-// Vectors of lanes, and the laws of contact for one contact per lane. Part of batch_sweeps.hpp,
+// Vectors of lanes, and the laws of contact for one contact per lane. Part of sweep_kernels.hpp,
 // which says who includes it.
 
 namespace catena {

@@ -51,7 +51,7 @@ class ChainFactor {
   /// end inward; both: with fill), so that one block for each border between ranks is left: the
   /// last one before it. These go through odd/even elimination in log2(ranks) rounds, whatever the
   /// limit; on one rank it is the block Cholesky from end to end. automatic: the one with the
-  /// smaller counted cost on the critical path (chain_model.hpp).
+  /// smaller counted cost on the critical path (cost.hpp).
   ChainFactor(const Communicator& comm, const ChainPart& structure,
               const JointSolverSettings& settings);
   ~ChainFactor();
