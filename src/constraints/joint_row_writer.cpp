@@ -12,14 +12,14 @@ struct RowTerms {
   double q = 0.0, sigma = 0.0;
 };
 
-/// How a row gives way: eps, tau, or ODE's form.
+/// How a row is compliant: eps, tau, or ODE's form.
 struct Softness {
   double compliance;
   double damping_time;  ///< s, or JointAxis::kTwoSteps
   double erp = JointConstants::kNotOde, cfm = 0.0;
 };
 
-/// Rows of positions that give way alike: q = speed_part u0 - misfit_part g, with g the misfit, m
+/// Rows of positions of equal compliance: q = speed_part u0 - misfit_part g, with g the misfit, m
 /// or rad, and u0 the row of G V0.
 struct PositionLaw {
   double misfit_part, speed_part, sigma;
@@ -146,7 +146,7 @@ Softness row_softness(const Joint& j, bool angular) {
   return {1.0 / joint.stiffness, joint.damping / joint.stiffness};
 }
 
-/// The joint's own rows; rows that give way alike stand together.
+/// The joint's own rows; rows of equal compliance stand together.
 void write_own_rows(const Joint& j, BlockWriter& write) {
   const JointGeometry& g = j.geometry;
   PositionLaw law{};

@@ -31,7 +31,8 @@ void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s);
 /// kNone for what is none of m, cm, mm, um, in, ft.
 double unit_in_metres(std::string_view unit);
 
-/// Runs `work`; what is wrong with a file that the case names at `place` is told with that place.
+/// Runs `work`; what is wrong with a file that the case names at `place` is reported with that
+/// place.
 template <class Work>
 void with_place(const std::string& place, const Work& work) {
   try {

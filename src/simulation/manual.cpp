@@ -142,13 +142,13 @@ at t = 0 displaces the body at once.
 *Between two rows*
 
 - `monotone`: a cubic whose value stays between both rows and does not turn back, with a continuous
-  slope from row to row (Fritsch and Carlson, 1980). Where rows are alike it stands still; at a row that
+  slope from row to row (Fritsch and Carlson, 1980). Where rows are alike it is constant; at a row that
   is higher or lower than both neighbours the slope is 0. Columns are taken one by one.
 - `linear`: a straight line. Velocities jump at the rows, a body that is moved so hits what it touches.
 - `cubic`: a cubic with continuous slope, that of the parabola through three rows at each of them. It
   meets parabolas exactly and a sampled smooth curve best (its error falls with the third power of the
-  spacing), but it overshoots where rows are unevenly spaced or bend sharply: it may move before it
-  is told to.
+  spacing), but it overshoots where rows are unevenly spaced or bend sharply: it may move before
+  its rows do.
 
 A gate that stays shut until 0.6 s and then opens by 0.1 m within 50 ms:
 

@@ -16,7 +16,7 @@ namespace {
 
 /// Sweeps that come first: many a problem is easy, and the others want a start.
 constexpr int kFirstSweeps = 24;
-/// A cheap method gives way once it has had this part of what the next may take, and would need
+/// A cheap method hands over once it has had this part of what the next may take, and would need
 /// more than all of it.
 constexpr double kHedge = 0.5;
 /// `siconos` tolerances from here on are taken to mean accuracy: `scaled` is then to be within this

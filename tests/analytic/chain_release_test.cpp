@@ -251,7 +251,7 @@ TEST(HangingChain, HeldAtBothEndsJointsDifferByTheWeightBetweenThem) {
       const double total = n * 0.04 * kG;
       for (std::size_t j = 0; j < static_cast<std::size_t>(n); ++j)
         EXPECT_NEAR(force[j] - force[j + 1], 0.04 * kG, 1e-10 * total) << joint << " " << j;
-      // a straight chain can be strained: a row along it hangs on the others
+      // a straight chain can be strained: a row along it depends on the others
       EXPECT_FALSE(solve.joints.redundant.empty()) << joint;
       if (joint != "spherical") {  // of least norm: half the weight at either end
         EXPECT_NEAR(force.front(), 0.5 * total, 1e-6 * total);

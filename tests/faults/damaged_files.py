@@ -133,7 +133,7 @@ def check_foreign(study):
 
 
 def check_snapshots(study):
-    """A resume from step LOST keeps the snapshots up to it; one that is damaged is told with its name, by
+    """A resume from step LOST keeps the snapshots up to it; one that is damaged is reported with its name, by
     the resume and by whoever rebuilds the index."""
     for what, content in (("empty", b""), ("cut", None), ("text", b"text\n")):
         out = study.restore()

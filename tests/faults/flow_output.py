@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A run with insertion and outflow, through the program: its files agree with each other, whatever
 the number of ranks, bodies that have left keep their rows, a snapshot can start another run, and
-a region without room is told of.
+a region without room is reported.
 
     flow_output.py CATENA MPIEXEC
 """

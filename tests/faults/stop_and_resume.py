@@ -135,7 +135,7 @@ class Running:
 def expect_stopped(context, report, stopped, done, ranks, what):
     """Exit code 2, and the run goes on as if nothing had been."""
     report.expect(done.returncode == 2, what, done)
-    report.expect("go on with --resume" in done.stderr, what + " is told", done)
+    report.expect("go on with --resume" in done.stderr, what + " is reported", done)
     last = sorted(stopped.glob("checkpoint-*.h5"))[-1]
     step = int(last.stem.split("-")[1])
     rows = (stopped / "series.csv").read_text().splitlines()
@@ -274,7 +274,7 @@ def refusals(context, report):
     report.expect(done.returncode == 0 and "/impulses: is damaged" in done.stderr
                   and "the checkpoint before it is tried" in done.stderr
                   and "resumed from out/checkpoint-00000030.h5" in done.stderr, "the one before it", done)
-    # a snapshot that is damaged is told
+    # a snapshot that is damaged is reported
     victim = out / "snapshots" / "00000006.h5"
     victim.write_bytes(victim.read_bytes()[:1000])
     done = run(context, 2, ["run", "scene.yaml", "-o", "out", "--quiet", "--resume", "--set", "time.end=68 ms"])

@@ -61,7 +61,7 @@ std::string chain_on_grains() {
          "parallel: {rebalance_steps: 11, imbalance: 1.01}\n";
 }
 
-/// Four-bars: rings of planar hinges in space, whose rows hang on others.
+/// Four-bars: rings of planar hinges in space, whose rows depend on others.
 std::string four_bars() {
   std::string yaml = "bodies:\n";
   std::string joints = "joints:\n";

@@ -132,7 +132,7 @@ TEST(BorderedElimination, ALoopThatFitsBetterThanTheOthersIsNoGapInTheSpectrum) 
 }
 
 TEST(BorderedElimination, RedundantRowsOfForestAndBorderAreFoundTogether) {
-  // a ladder held to the world at two posts: three more rows hang on the others
+  // a ladder held to the world at two posts: three more rows depend on the others
   MechanismMaker maker = ladder(2);
   maker.hinge(0, -1, Vec3(0, 0, 5), Vec3::UnitY());
   maker.hinge(6, -1, Vec3(3, 0, 5), Vec3::UnitY());

@@ -121,7 +121,7 @@ TEST(NaturalOverRanks, ChainsOfHingesSwingAlike) {
       "2 ms", 40, 1e-10);
   expect_alike(chain("links: 60, joint: revolute, from: [0, 0, 0], to: [12, 0, 3]"), "2 ms", 40,
                1e-10);
-  // held at both ends three rows hang on others
+  // held at both ends three rows depend on others
   const End end =
       expect_alike(chain("links: 20, joint: revolute, anchored: both, catenary: {from: [0, 0, "
                          "0], to: [10, 0, 3], length: 12}, axis: [0, 1, 0]") +

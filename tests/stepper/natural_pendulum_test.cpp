@@ -259,7 +259,7 @@ TEST(NaturalDoublePendulum, KeepsItsEnergyAndItsBallsCarryItsWeight) {
 // ---- loops with redundant rows
 
 TEST(NaturalLoops, AParallelogramOfHingesIsAPendulumAndItsRedundantRowsAreNamed) {
-  // cranks of 0.4 m, coupler of 1 m; three rows hang on others
+  // cranks of 0.4 m, coupler of 1 m; three rows depend on others
   const std::string text =
       "bodies:\n"
       "  - {name: left, mass: 1, inertia: [0.02, 0.02, 0.02], position: [0.2, 0, 0]}\n"

@@ -155,7 +155,7 @@ struct ConstraintProblem {
   GeneralBlocks blocks;
   std::optional<AssembledOperator> assembled;
   /// Largest misfit of the bilateral blocks' positions over all ranks, rad, or as a part of a
-  /// joint's arm: which of their rows hang on others is not known better than this.
+  /// joint's arm: which of their rows depend on others is not known better than this.
   double joint_misfit = 0.0;
 
   /// Owned dynamic bodies to their ghosts, in bodies; prescribed bodies are left out. Every

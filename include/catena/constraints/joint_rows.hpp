@@ -108,7 +108,7 @@ struct JointStep {
 ///             (with JointStep::across, of rods and ropes: then two rows across that Cords fills
 ///             in)
 ///   rope      unilateral, of a rope: its row once more. One of both blocks is for the solver
-///             (Cords): the bilateral one while the rope is taut, so that what hangs on it is
+///             (Cords): the bilateral one while the rope is taut, so that the load on it is
 ///             solved exactly
 ///   limit     unilateral, for each axis with a limit that may be reached within the step: that of
 ///             lower and upper which is nearer

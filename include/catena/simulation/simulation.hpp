@@ -133,9 +133,10 @@ class Simulation {
 };
 
 /// Collective. The case gone on from the checkpoint `file`, or, if that is empty, from the newest
-/// in options.directory that is whole; damaged ones are told. Sets options.resumed. Throws Error on
-/// every rank: bad_input where there is no checkpoint, or the case is not that of the checkpoint
-/// (but for time.end, solver, parallel and output); input_output where it cannot be read.
+/// in options.directory that is whole; damaged ones are reported. Sets options.resumed. Throws
+/// Error on every rank: bad_input where there is no checkpoint, or the case is not that of the
+/// checkpoint (but for time.end, solver, parallel and output); input_output where it cannot be
+/// read.
 std::unique_ptr<Simulation> resume(const Communicator& comm, const CaseSettings& settings,
                                    const std::string& file, RunOptions& options, Log& log);
 

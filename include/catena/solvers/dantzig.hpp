@@ -9,7 +9,7 @@ namespace catena {
 
 /// `solver.dantzig:`
 struct DantzigSettings {
-  /// epsilon in N_ii (1 + epsilon), which rows that hang on each other need; refinement takes it
+  /// epsilon in N_ii (1 + epsilon), which rows that depend on each other need; refinement takes it
   /// out again.
   double regularisation = 1e-12;
 };

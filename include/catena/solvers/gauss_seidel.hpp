@@ -9,7 +9,7 @@
 
 namespace catena {
 
-/// How one contact is solved while the others stand still; w and D = N_kk are its own:
+/// How one contact is solved while the others are held fixed; w and D = N_kk are its own:
 ///   exact    the law met to round-off (coulomb, ccp)
 ///   cone     P_K(lambda - omega w/a), a the largest eigenvalue of D; law ccp only
 ///   project  [L11] (18)-(19), sliding  (20)-(21), scalar  (22): approximate where D couples

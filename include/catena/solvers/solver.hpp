@@ -63,7 +63,7 @@ struct StopRule {
 };
 void describe(SettingsVisitor& visit, StopRule& s);
 
-/// A row of a joint that hangs on rows before it: met by regularisation.
+/// A row of a joint that depends on rows before it: met by regularisation.
 struct RedundantJointRow {
   std::int64_t name = 0;  ///< of the block
   int row = 0;

@@ -156,7 +156,7 @@ class Manual : public SettingsVisitor {
     open_.pop_back();
     open_.back()->parts.push_back(std::move(next));
   }
-  /// Chapters by what they say, to be told once.
+  /// Chapters by what they say, to be printed once.
   using Told = std::map<std::string, std::string>;
 
   /// Keys of a chapter and its subsections, without where it stands.

@@ -21,7 +21,7 @@ using yaml::Place;
 
 namespace {
 
-/// Which of several errors is told: a misspelt key also leaves a required one missing, and
+/// Which of several errors is reported: a misspelt key also leaves a required one missing, and
 /// both lead to contradictions.
 enum class Rank { value, missing, contradiction };
 

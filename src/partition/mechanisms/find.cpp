@@ -123,7 +123,7 @@ OwnGraph own_graph(std::span<const JointEdge> edges) {
     graph.mates.of_end[a] = b;
     graph.mates.of_end[b] = a;
   }
-  // roots come before what hangs on them
+  // roots come before what depends on them
   graph.fragment.resize(edges.size());
   for (std::size_t j = 0; j < edges.size(); ++j) {
     const std::size_t root = find(parent, j);
@@ -134,8 +134,8 @@ OwnGraph own_graph(std::span<const JointEdge> edges) {
   return graph;
 }
 
-/// What a directory rank makes of the bodies it is told of: the answers, and links between the
-/// fragments that meet at a body.
+/// What a directory rank makes of the bodies that are reported to it: the answers, and links
+/// between the fragments that meet at a body.
 RankLists<BodyAnswer> look_up(const RankLists<BodyShare>& told, std::vector<NodeLink>& links) {
   struct Entry {
     GlobalId id;

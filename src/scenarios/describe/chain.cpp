@@ -95,7 +95,7 @@ bool describe_path(SettingsVisitor& visit, ChainPathSettings& s) {
               .help = "corners of a polyline on which the joints stand, all links equally long"});
   visit.visit("closed", s.closed,
               {.help = "of a path: the last link is joined to the first (a loop, a track); three "
-                       "rows of a loop of hinges hang on the others, which a little "
+                       "rows of a loop of hinges depend on the others, which a little "
                        "angular_compliance gives reactions of their own"});
   bool hangs = s.kind == ChainPath::catenary, winds = s.kind == ChainPath::curl;
   describe_catenary(visit, s, hangs);

@@ -202,7 +202,7 @@ Geometry heightfield_geometry(const ShapeSettings& s, const std::string& content
   return field;
 }
 
-/// What parts of a compound and bodies share is told by the settings that are described.
+/// What parts of a compound and bodies share is found from the settings that are described.
 std::string key_of(const ShapeSettings& shape, GeometryFrame frame) {
   ShapeSettings copy = shape;
   return std::to_string(static_cast<int>(frame)) +

@@ -1,4 +1,4 @@
-// The solve of one constraint block while all others stand still.
+// The solve of one constraint block while all others are held fixed.
 #pragma once
 
 #include "catena/constraints/constraint_problem.hpp"

@@ -12,7 +12,7 @@
 namespace catena {
 
 /// min 1/2 lambda^T N lambda + (r + shift)^T lambda over the blocks' cones and bounds: the problem
-/// of law ccp with w shifted. (Law frictionless: its tangential rows stand still at 0.)
+/// of law ccp with w shifted. (Law frictionless: its tangential rows are held fixed at 0.)
 class ConicInteriorPoint {
  public:
   /// Collective. All must outlive it.

@@ -22,7 +22,7 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 
-/// Pivots below this, as a part of their row's N_ii, are those of rows that hang on others.
+/// Pivots below this, as a part of their row's N_ii, are those of rows that depend on others.
 constexpr double kRedundant = 1e-10;
 /// Passes that change the impulses by less than this part, and their bounds no more, have settled.
 constexpr double kSettled = 1e-13;
@@ -203,8 +203,9 @@ std::string ConnectedSolve::remark() const {
                      std::to_string(r.exchanges) + " rows, " + std::to_string(r.pivots) +
                      " single ones";
   if (r.smallest_pivot < kRedundant)
-    text += "; rows hang on each other: regularised by " + short_text(settings_.regularisation, 3) +
-            " of the diagonal and refined " + std::to_string(r.refinements) + " times";
+    text += "; rows depend on each other: regularised by " +
+            short_text(settings_.regularisation, 3) + " of the diagonal and refined " +
+            std::to_string(r.refinements) + " times";
   if (!stuck_.empty())
     text += "; " + stuck_;
   else if (r.end != LcpEnd::solved && r.end != LcpEnd::stopped)
@@ -423,8 +424,8 @@ std::string Dantzig::remark(std::size_t components, const Progress& progress,
                      " block pivots of " + std::to_string(r.exchanges) + " rows, " +
                      std::to_string(r.pivots) + " single ones";
   if (r.smallest_pivot < kRedundant)
-    text += "; rows hang on each other: regularised and refined " + std::to_string(r.refinements) +
-            " times";
+    text += "; rows depend on each other: regularised and refined " +
+            std::to_string(r.refinements) + " times";
   if (notes.n_apart == 0) return text;
   const auto solved = std::count_if(notes.apart.begin(), notes.apart.end(),
                                     [](const SolvedApart& n) { return n.solved; });
@@ -444,7 +445,7 @@ void describe(SettingsVisitor& visit, DantzigSettings& s) {
       "regularisation", s.regularisation,
       {.min = 1e-14,
        .max = 1e-4,
-       .help = "part of the diagonal added for rows that hang on each other; refined away"});
+       .help = "part of the diagonal added for rows that depend on each other; refined away"});
 }
 
 std::unique_ptr<Solver> make_dantzig(const StopRule& stop, const DantzigSettings& settings) {

@@ -156,7 +156,7 @@ void NaturalJoint::add_drivers() {
       refuse("has a motor with a bound, which is an inequality",
              "remove max_force, or use time.stepper: spook");
     if (axis.motor_compliance > 0.0)
-      refuse("has a motor that gives way",
+      refuse("has a motor that is compliant",
              "remove compliance or viscosity, or give a spring or torsional_spring in forces");
     if (is_spring()) refuse("is a spring with a motor", "put the motor on a joint");
     driven_ = true;
@@ -218,7 +218,7 @@ void NaturalJoint::add_drivers() {
 
 void NaturalJoint::check(const NaturalBodies& bodies) const {
   if (joint_->compliance > 0.0 || joint_->angular_compliance > 0.0 || joint_->erp >= 0.0)
-    refuse("gives way (compliance, or erp and cfm)",
+    refuse("is compliant (compliance, or erp and cfm)",
            "natural coordinates hold joints exactly: use a spring, or time.stepper: spook");
   const auto dynamic = [&](std::size_t s) {
     return body_[s] != kNoIndex && bodies.dynamic[body_[s]] != 0;

@@ -27,7 +27,7 @@ double contact_step(const Vec3& x, const Vec3& dx, double mu);
 
 /// Rows under constraints of their own: a contact with friction (three rows, two multipliers), or
 /// one row that may not be negative (one multiplier): a limit, or the normal of a contact without
-/// friction, whose tangents stand still at 0.
+/// friction, whose tangents are held fixed at 0.
 struct Unit {
   Index row = 0;         ///< first row
   Index multiplier = 0;  ///< first multiplier
@@ -47,7 +47,7 @@ class Cones {
 
   std::span<const Unit> units() const { return units_; }
   std::span<const double> scale() const { return scale_; }
-  /// 1: the row's impulse stands still at 0.
+  /// 1: the row's impulse is held fixed at 0.
   std::span<const std::uint8_t> fixed() const { return fixed_; }
   /// Of N', per row.
   std::span<const double> diagonal() const { return diagonal_; }
@@ -55,7 +55,7 @@ class Cones {
 
   /// c at x.
   void constraints(std::span<const double> x, std::span<double> c) const;
-  /// out = B^T y, y by multiplier; rows that stand still: 0.
+  /// out = B^T y, y by multiplier; rows that are held fixed: 0.
   void gradients_transposed(std::span<const double> x, std::span<const double> y,
                             std::span<double> out) const;
   /// out = B dx.
@@ -81,7 +81,7 @@ class UnitInverse {
   explicit UnitInverse(std::span<const Unit> units) : units_(units), factor_(units.size()) {}
   /// `diagonal` per row, empty: zeros. What round-off has left singular is raised by it.
   void factor(std::span<const Mat3> blocks, std::span<const double> diagonal);
-  /// z = (P + H)^-1 r; 0 in rows that stand still.
+  /// z = (P + H)^-1 r; 0 in rows that are held fixed.
   void apply(std::span<const double> r, std::span<double> z) const;
 
  private:

@@ -31,7 +31,7 @@ ChainWork count_body(std::span<const ChainRank> ranks, double rows, std::int64_t
     left += rank.blocks;
     linked |= rank.left;
   }
-  // the first couplings between ranks are told to the rank behind
+  // the first couplings between ranks are sent to the rank behind
   if (linked) {
     work.factor_rounds += 1;
     work.factor_doubles += rows * rows;

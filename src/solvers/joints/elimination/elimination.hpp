@@ -24,7 +24,7 @@ struct MechanismRows {
   std::vector<char> drive;
 };
 
-/// A row that hangs on the rows before it in the pivot order.
+/// A row that depends on the rows before it in the pivot order.
 struct RedundantRow {
   std::int64_t name = 0;  ///< of the block
   int row = 0;            ///< within the block

@@ -10,9 +10,9 @@
 namespace catena {
 namespace {
 
-/// Of every row where redundant rows are too many to be told from small pivots by null vectors.
+/// The regularisation of every row where redundant rows are too many to be found by null vectors.
 constexpr double kLargeRegularisation = 1e-9;
-/// The same once they have been told, in misfits of the joints (MechanismRows::misfit).
+/// The same once they have been found, in misfits of the joints (MechanismRows::misfit).
 constexpr double kRegularisationOfMisfit = 1e-3;
 /// Rows with pivots (over the diagonal) below this may be redundant.
 constexpr double kSuspicious = 1e-7;
@@ -216,13 +216,13 @@ class RegularisedElimination final : public JointElimination {
   double misfit_ = 0.0;           ///< MechanismRows::misfit
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
   bool looked_ = false;           ///< pivots were looked at; costly ones are once
-  bool grown_ = false;  ///< redundant rows were told by their growing pivots, once for all
+  bool grown_ = false;  ///< redundant rows were found by their growing pivots, once for all
   std::vector<Index> redundant_;  ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first.
   std::vector<std::vector<Index>> candidates_;
   /// N: null vectors of A, D-orthonormal within each mechanism; vector i of all mechanisms in one.
   std::vector<std::vector<double>> null_;
-  /// Per mechanism what its drives give way by, D^(1/2) b of its drives' rows, for N^T b = 1.
+  /// Per mechanism the compliance of its drives, D^(1/2) b of its drives' rows, for N^T b = 1.
   std::vector<Eigen::MatrixXd> yield_;
   std::vector<std::vector<Index>> drives_;  ///< per mechanism: rows
   std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
@@ -420,11 +420,11 @@ void RegularisedElimination::separate_null(const MechanismRows& joints) {
   null_.resize(kept);
 }
 
-/// Drives that contradict the rest of their mechanism are to give way, not the joints of its loop:
-/// b is made possible by changing the drives' rows alone as far as they take part. With P the
+/// Drives that contradict the rest of their mechanism are to be compliant, not the joints of its
+/// loop: b is made possible by changing the drives' rows alone as far as they take part. With P the
 /// drives' rows of D^(1/2) N, P^T P tells by how much a combination of null vectors is one of
 /// drives; as A n = 0, that is also n^T A n of its other rows: where it counts as null for them,
-/// the joints are redundant without the drives, which are right then and must not give way.
+/// the joints are redundant without the drives, which are right then and must stay rigid.
 void RegularisedElimination::find_yielding_drives() {
   if (drive_.empty() || null_.empty()) return;
   const std::size_t n_mechanisms = n_mechanisms_;
