@@ -66,103 +66,98 @@ class JointTransportMpi : public testing::Test {
     return {test::deal(comm_), test::slabs(comm_, scene), [](GlobalId) { return 0; },
             [last](GlobalId b) { return b == 9 ? 0 : last; }};
   }
+
+  struct LaidOut {
+    bool wide;
+    Scene scene;
+    LocalScene local;
+    std::vector<HeldJoint> held;
+    JointLayout layout;
+  };
+  /// Calls visit(LaidOut) for blocks of six rows at most and for wide ones, over all owners.
+  template <class Visit>
+  void for_each_layout(const Visit& visit) const {
+    for (const bool wide : {false, true}) {
+      const Scene scene = mechanisms(wide);
+      for (const Owner& owner : owners(scene)) {
+        const LocalScene local = distribute(scene, comm_, owner);
+        const std::vector<HeldJoint> held = held_joints(local.problem);
+        visit(LaidOut{wide, scene, local, held,
+                      lay_out_joints(local.problem, held, JointMethod::automatic)});
+      }
+    }
+  }
 };
 
 TEST_F(JointTransportMpi, EveryJointIsAssignedToOneRankWithItsRows) {
-  for (const bool wide : {false, true}) {
-    const Scene scene = mechanisms(wide);
-    for (const Owner& owner : owners(scene)) {
-      const LocalScene local = distribute(scene, comm_, owner);
-      const std::vector<HeldJoint> held = held_joints(local.problem);
-
-      const JointLayout layout = lay_out_joints(local.problem, held, JointMethod::automatic);
-
-      std::int64_t names = 0;
-      std::size_t rows = 0;
-      for (const AssignedJoint& joint : layout.assigned) {
-        names += std::int64_t{1} << joint.name;
-        EXPECT_EQ(joint.first_row, rows);
-        rows += joint.rows;
-      }
-      // each name once over all ranks
-      EXPECT_EQ(comm_.sum(names), (std::int64_t{1} << scene.blocks.size()) - 1);
-      EXPECT_EQ(layout.n_assigned_rows, rows);
-      EXPECT_EQ(layout.width, wide ? 7 : 6);
-      EXPECT_EQ(layout.held_row.size(), held.size());
+  for_each_layout([&](const LaidOut& at) {
+    std::int64_t names = 0;
+    std::size_t rows = 0;
+    for (const AssignedJoint& joint : at.layout.assigned) {
+      names += std::int64_t{1} << joint.name;
+      EXPECT_EQ(joint.first_row, rows);
+      rows += joint.rows;
     }
-  }
+    // each name once over all ranks
+    EXPECT_EQ(comm_.sum(names), (std::int64_t{1} << at.scene.blocks.size()) - 1);
+    EXPECT_EQ(at.layout.n_assigned_rows, rows);
+    EXPECT_EQ(at.layout.width, at.wide ? 7 : 6);
+    EXPECT_EQ(at.layout.held_row.size(), at.held.size());
+  });
 }
 
 TEST_F(JointTransportMpi, NumbersArriveWhereJointsAreEliminated) {
-  for (const bool wide : {false, true}) {
-    const Scene scene = mechanisms(wide);
-    for (const Owner& owner : owners(scene)) {
-      const LocalScene local = distribute(scene, comm_, owner);
-      const std::vector<HeldJoint> held = held_joints(local.problem);
-      const JointLayout layout = lay_out_joints(local.problem, held, JointMethod::automatic);
-      JointTransport transport(comm_, layout);
+  for_each_layout([&](const LaidOut& at) {
+    JointTransport transport(comm_, at.layout);
 
-      transport.send_numbers(local.problem, held);
+    transport.send_numbers(at.local.problem, at.held);
 
-      for (std::size_t i = 0; i < layout.assigned.size(); ++i) {
-        const AssignedJoint& joint = layout.assigned[i];
-        const JointNumbers& numbers = transport.numbers()[i];
-        for (int r = 0; r < joint.rows; ++r)
-          EXPECT_EQ(numbers.compliance[r], row_number(joint.name, r));
-        for (int j = 0; j < joint.bodies; ++j) {
-          for (Index d = 0; d < joint.rows * joint.dofs[j]; ++d)
-            EXPECT_EQ(numbers.jacobian[j][d], jacobian_number(joint.name, j, d));
-          EXPECT_EQ(*numbers.inverse_mass[j], mass_number(joint.body[j]));
-        }
+    for (std::size_t i = 0; i < at.layout.assigned.size(); ++i) {
+      const AssignedJoint& joint = at.layout.assigned[i];
+      const JointNumbers& numbers = transport.numbers()[i];
+      for (int r = 0; r < joint.rows; ++r)
+        EXPECT_EQ(numbers.compliance[r], row_number(joint.name, r));
+      for (int j = 0; j < joint.bodies; ++j) {
+        for (Index d = 0; d < joint.rows * joint.dofs[j]; ++d)
+          EXPECT_EQ(numbers.jacobian[j][d], jacobian_number(joint.name, j, d));
+        EXPECT_EQ(*numbers.inverse_mass[j], mass_number(joint.body[j]));
       }
     }
-  }
+  });
 }
 
 TEST_F(JointTransportMpi, RowsComeAndGoBack) {
-  for (const bool wide : {false, true}) {
-    const Scene scene = mechanisms(wide);
-    for (const Owner& owner : owners(scene)) {
-      const LocalScene local = distribute(scene, comm_, owner);
-      const std::vector<HeldJoint> held = held_joints(local.problem);
-      const JointLayout layout = lay_out_joints(local.problem, held, JointMethod::automatic);
-      JointTransport transport(comm_, layout);
-      std::vector<double> rows(layout.n_rows, -1.0);
-      for (std::size_t i = 0; i < held.size(); ++i)
-        for (int r = 0; r < held[i].rows; ++r)
-          rows[layout.held_row[i] + r] = row_number(held[i].name, r);
+  for_each_layout([&](const LaidOut& at) {
+    JointTransport transport(comm_, at.layout);
+    std::vector<double> rows(at.layout.n_rows, -1.0);
+    for (std::size_t i = 0; i < at.held.size(); ++i)
+      for (int r = 0; r < at.held[i].rows; ++r)
+        rows[at.layout.held_row[i] + r] = row_number(at.held[i].name, r);
 
-      transport.bring(rows);
+    transport.bring(rows);
 
-      for (const AssignedJoint& joint : layout.assigned)
-        for (int r = 0; r < joint.rows; ++r) {
-          double& x = rows[joint.first_row + r];
-          EXPECT_EQ(x, row_number(joint.name, r));
-          x *= 2.0;
-        }
+    for (const AssignedJoint& joint : at.layout.assigned)
+      for (int r = 0; r < joint.rows; ++r) {
+        double& x = rows[joint.first_row + r];
+        EXPECT_EQ(x, row_number(joint.name, r));
+        x *= 2.0;
+      }
 
-      transport.take_back(rows);
+    transport.take_back(rows);
 
-      for (std::size_t i = 0; i < held.size(); ++i)
-        for (int r = 0; r < held[i].rows; ++r)
-          EXPECT_EQ(rows[layout.held_row[i] + r], 2.0 * row_number(held[i].name, r));
-    }
-  }
+    for (std::size_t i = 0; i < at.held.size(); ++i)
+      for (int r = 0; r < at.held[i].rows; ++r)
+        EXPECT_EQ(rows[at.layout.held_row[i] + r], 2.0 * row_number(at.held[i].name, r));
+  });
 }
 
 TEST_F(JointTransportMpi, AMechanismStandsOnOneRank) {
-  const Scene scene = mechanisms(true);
-  for (const Owner& owner : owners(scene)) {
-    const LocalScene local = distribute(scene, comm_, owner);
-    const std::vector<HeldJoint> held = held_joints(local.problem);
-
-    const JointLayout layout = lay_out_joints(local.problem, held, JointMethod::automatic);
-
+  for_each_layout([&](const LaidOut& at) {
     // the ring's joints are 7 to 10
-    const auto ring = std::count_if(layout.assigned.begin(), layout.assigned.end(),
+    const auto ring = std::count_if(at.layout.assigned.begin(), at.layout.assigned.end(),
                                     [](const auto& j) { return j.name >= 7 && j.name < 11; });
     EXPECT_TRUE(ring == 0 || ring == 4) << ring;
-  }
+  });
 }
 
 }  // namespace
