@@ -427,17 +427,11 @@ def job_commands(study, points):
 
 # --- main ---------------------------------------------------------------------------------------
 
-def default_catena():
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    built = os.path.join(root, "build", "release", "drivers", "catena")
-    return built if os.path.exists(built) else shutil.which("catena")
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", metavar="STUDY.yaml")
     parser.add_argument("-o", "--output", metavar="DIR", help="default ./NAME of the study")
-    parser.add_argument("--catena", metavar="PATH", default=default_catena(),
+    parser.add_argument("--catena", metavar="PATH", default=study_file.default_catena(),
                         help="default build/release/drivers/catena, else that in PATH")
     parser.add_argument("--mpirun", metavar="COMMAND", help='in place of mpirun, such as "srun -n {ranks}"')
     parser.add_argument("--slurm", metavar="TEMPLATE", help="write job scripts instead of running")

@@ -462,21 +462,12 @@ def draw_profile(study, comparison, tolerance, table, path):
     plt.close(figure)
 
 
-def default_catena():
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    built = os.path.join(root, "build", "release", "drivers", "catena")
-    if os.path.exists(built):
-        return built
-    import shutil
-    return shutil.which("catena")
-
-
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", metavar="STUDY.yaml")
     parser.add_argument("-o", "--output", metavar="DIR", help="default ./NAME of the study")
     parser.add_argument("--problems", metavar="FOLDER", action="append", default=[], help="where to look besides")
-    parser.add_argument("--catena", metavar="PATH", default=default_catena(),
+    parser.add_argument("--catena", metavar="PATH", default=study_file.default_catena(),
                         help="default build/release/drivers/catena, else that in PATH")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="solves at a time")
     parser.add_argument("--judge", action="store_true", help="check solutions with check_solution.py")

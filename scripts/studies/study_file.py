@@ -4,7 +4,9 @@ Used by the scripts that take a study. Needs python3-yaml.
 """
 import difflib
 import math
+import os
 import re
+import shutil
 
 import yaml
 
@@ -14,6 +16,13 @@ SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0}
 
 class StudyError(Exception):
     """What was found, where, and what to do."""
+
+
+def default_catena():
+    """The program of this checkout's release build, else the one on the path, else None."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    built = os.path.join(root, "build", "release", "drivers", "catena")
+    return built if os.path.exists(built) else shutil.which("catena")
 
 
 class Map:
