@@ -36,7 +36,7 @@ ROOMS = {
     "solvers": {
         "": "newton",
         "gauss_seidel": "gauss_seidel/formulations gauss_seidel/simd joints",
-        "gauss_seidel/formulations": "gauss_seidel gauss_seidel/simd",
+        "gauss_seidel/formulations": "gauss_seidel",
         "gauss_seidel/simd": "",
         "first_order": "joints",
         "newton": "linear",
@@ -46,13 +46,13 @@ ROOMS = {
         "joints": "joints/chain joints/elimination",
         "joints/chain": "joints/elimination",
         "joints/elimination": "linear",
-        "linear": "newton",
+        "linear": "",
     },
-    "io": {"": "yaml hdf5 result checkpoint fclib", "yaml": "", "hdf5": "", "result": "hdf5", "checkpoint": "hdf5",
+    "io": {"": "hdf5 checkpoint fclib", "yaml": "", "hdf5": "", "result": "hdf5", "checkpoint": "hdf5",
            "fclib": "hdf5"},
     "scenarios": {"": "make", "describe": "", "make": ""},
     "stepper": {"": "", "natural": ""},
-    "simulation": {"": "", "run": "diagnosis", "diagnosis": "run", "flow": ""},
+    "simulation": {"": "", "run": "diagnosis", "diagnosis": "", "flow": ""},
 }
 
 MOST_FILES = 20
