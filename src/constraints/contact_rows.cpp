@@ -75,8 +75,11 @@ void add_contact_block(const RigidContact& rows, double rolling, double spinning
   blocks.key.push_back(rows.key);
   const std::size_t end = blocks.q.size() + n_rows;
   blocks.q.resize(end, 0.0);
-  blocks.q[end - n_rows] = -rows.bias;
   blocks.compliance.resize(end, 0.0);
+  for (std::size_t i = 0; i < 3; ++i) {
+    blocks.q[end - n_rows + i] = -bias_of(rows)[to_index(i)];
+    blocks.compliance[end - n_rows + i] = compliance_of(rows)[to_index(i)];
+  }
   blocks.lower.resize(end, 0.0);
   blocks.upper.resize(end, 0.0);
   blocks.angular.resize(end - n_rows + 3, 0);

@@ -52,7 +52,7 @@ void add_contact_diagonal(const ProblemBodies& bodies, Index b, const Vec3& arm,
 Mat3 contact_diagonal(const ProblemBodies& bodies, const RigidContact& c) {
   Mat3 directions;
   directions << c.normal, c.tangent, c.normal.cross(c.tangent);
-  Mat3 d = Mat3::Zero();
+  Mat3 d = compliance_of(c).asDiagonal();
   add_contact_diagonal(bodies, c.body_a, c.arm_a, directions, d);
   add_contact_diagonal(bodies, c.body_b, c.arm_b, directions, d);
   return d;
@@ -148,15 +148,20 @@ void add_ordered_forces(const ConstraintProblem& problem, std::span<const double
     }
 }
 
-/// w = G V + offset b of the rigid contacts.
+/// w = G V + Sigma lambda + offset b of the rigid contacts (no impulses: zeros).
 void contact_slips(const ConstraintProblem& problem, std::span<const double> velocities,
-                   double offset, std::span<double> w) {
+                   std::span<const double> impulses, double offset, std::span<double> w) {
   const std::vector<Index>& dof = problem.bodies.dof_begin;
   double* out = w.data();
+  const double* lambda = impulses.data();
   for (const RigidContact& c : problem.contacts) {
     MutVec3 u(out);
     u = contact_slip(c, velocities.data() + dof[c.body_a], velocities.data() + dof[c.body_b]);
-    u[0] += offset * c.bias;
+    u += offset * bias_of(c);
+    if (lambda != nullptr) {
+      u += compliance_of(c).cwiseProduct(ConstVec3(lambda));
+      lambda += 3;
+    }
     out += 3;
   }
 }
@@ -277,7 +282,7 @@ struct DelassusOperator::Impl {
   void body_slips(std::span<const double> velocities, std::span<const double> impulses,
                   double offset, std::span<double> w) const {
     const std::size_t first = problem.first_general_row();
-    contact_slips(problem, velocities, offset, w);
+    contact_slips(problem, velocities, impulses, offset, w);
     block_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
   }
 

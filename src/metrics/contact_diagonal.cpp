@@ -35,7 +35,7 @@ Vec3 contact_diagonal(const ConstraintProblem& problem, const DelassusOperator& 
     return {block[0], block[4], block[8]};
   }
   const std::array<Vec3, 3> directions = {c.normal, c.tangent, c.normal.cross(c.tangent)};
-  Vec3 sum = Vec3::Zero();
+  Vec3 sum = compliance_of(c);
   const auto add = [&](Index b, const Vec3& arm) {
     if (bodies.mass_kind[b] != MassKind::prescribed)
       add_body(bodies.inverse_mass.data() + bodies.mass_begin[b], arm, directions, sum);
@@ -54,18 +54,8 @@ std::array<double, 2> cone_diagonal(const ConstraintProblem& problem, const Dela
     const Vec3 d = contact_diagonal(problem, op, k);
     return {d[0], 0.5 * (d[1] + d[2])};
   }
-  double d_n = 0.0, a_t = 0.0;
-  const auto add = [&](Index b, const Vec3& r) {
-    if (bodies.mass_kind[b] == MassKind::prescribed) return;
-    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
-    const double turn_n = quadratic(m, r.cross(c.normal));
-    const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
-    d_n += m[0] + turn_n;
-    a_t += m[0] + 0.5 * std::max(0.0, turn_all - turn_n);
-  };
-  add(c.body_a, c.arm_a);
-  add(c.body_b, c.arm_b);
-  return {d_n, a_t};
+  const auto [d_n, a_t] = contact_mobility(bodies, c);
+  return {d_n + c.compliance, a_t + c.tangent_compliance};
 }
 
 double row_scale(const ConstraintProblem& problem, const RigidContact& c) {
@@ -74,7 +64,7 @@ double row_scale(const ConstraintProblem& problem, const RigidContact& c) {
     const double* v = bodies.free_velocity.data() + bodies.dof_begin[body];
     return ConstVec3(v).norm() + std::sqrt(arm.squaredNorm() * ConstVec3(v + 3).squaredNorm());
   };
-  return speed(c.body_a, c.arm_a) + speed(c.body_b, c.arm_b) + std::abs(c.bias);
+  return speed(c.body_a, c.arm_a) + speed(c.body_b, c.arm_b) + bias_of(c).norm();
 }
 
 void row_scales(const ConstraintProblem& problem, Index k, std::vector<double>& scale) {

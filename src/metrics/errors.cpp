@@ -293,9 +293,12 @@ struct ErrorEvaluator::Impl {
     const RigidContact& c = problem.contacts[k];
     const Index* dof = problem.bodies.dof_begin.data();
     Vec3 w = contact_slip(c, velocities.data() + dof[c.body_a], velocities.data() + dof[c.body_b]);
-    w[0] += c.bias;
+    w += bias_of(c);
     Vec3 lambda = Vec3::Zero();
-    if (!impulses.empty()) lambda = Eigen::Map<const Vec3>(impulses.data() + 3 * k);
+    if (!impulses.empty()) {
+      lambda = Eigen::Map<const Vec3>(impulses.data() + 3 * k);
+      w += compliance_of(c).cwiseProduct(lambda);
+    }
     t.sums[kImpulse] += lambda.squaredNorm();
     t.sums[kSlip] += w.squaredNorm();
     g.lambda_n[i] = lambda[0] + c.cohesion;
@@ -359,10 +362,10 @@ struct ErrorEvaluator::Impl {
       }
       const Index a = dof[c.body_a], b = dof[c.body_b];
       rows.w = contact_slip(c, velocities.data() + a, velocities.data() + b);
-      rows.w[0] += c.bias;
+      rows.w += compliance_of(c).cwiseProduct(rows.lambda) + bias_of(c);
       if constexpr (kSet == ErrorSet::all) {
         rows.r = contact_slip(c, free.data() + a, free.data() + b);
-        rows.r[0] += c.bias;
+        rows.r += bias_of(c);
       }
       compare(to_index(k), add_contact<kSet>(rows, t));
     }

@@ -7,6 +7,25 @@
 #include "catena/base/index.hpp"
 
 namespace catena {
+namespace {
+
+/// E* of Hertz's law, K. L. Johnson, Contact mechanics, 1985, (4.20).
+double contact_modulus(const Material& a, const Material& b) {
+  const auto part = [](const Material& m) {
+    return (1.0 - m.poisson_ratio * m.poisson_ratio) / m.youngs_modulus;
+  };
+  return 1.0 / (part(a) + part(b));
+}
+
+/// 4 G*/E*, 1/G* = sum (2 - nu)/G, ibid. (7.43): 2 (1 - nu)/(2 - nu) of equal materials.
+double mindlin_ratio(const Material& a, const Material& b) {
+  const auto part = [](const Material& m) {
+    return (2.0 - m.poisson_ratio) * 2.0 * (1.0 + m.poisson_ratio) / m.youngs_modulus;
+  };
+  return 4.0 / ((part(a) + part(b)) * contact_modulus(a, b));
+}
+
+}  // namespace
 
 MaterialTable::MaterialTable(std::vector<Material> materials)
     : materials_(std::move(materials)), pairs_(materials_.size() * materials_.size()) {
@@ -19,7 +38,8 @@ MaterialTable::MaterialTable(std::vector<Material> materials)
       pairs_[i * n + j] = {mean(a.friction, b.friction), mean(a.restitution, b.restitution),
                            mean(a.rolling_friction, b.rolling_friction),
                            mean(a.spinning_friction, b.spinning_friction),
-                           mean(a.cohesion, b.cohesion)};
+                           mean(a.cohesion, b.cohesion), contact_modulus(a, b),
+                           mindlin_ratio(a, b)};
     }
   }
 }

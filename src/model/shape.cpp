@@ -212,6 +212,12 @@ double volume_of(const Shape& shape, std::span<const Geometry> geometries) {
   return 0.0;
 }
 
+double equivalent_radius(const Shape& shape, std::span<const Geometry> geometries) {
+  if (shape.type == ShapeType::sphere) return shape.size.x();
+  const double volume = volume_of(shape, geometries);
+  return volume > 0.0 ? std::cbrt(volume * 3.0 / (4.0 * kPi)) : kInfinity;
+}
+
 Vec3 inertia_per_mass(const Shape& shape, std::span<const Geometry> geometries) {
   const double x = shape.size.x();
   switch (shape.type) {

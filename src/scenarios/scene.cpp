@@ -75,7 +75,7 @@ MaterialTable material_table(const SceneSettings& scene) {
   std::vector<Material> materials;
   for (const MaterialSettings& m : scene.materials) {
     materials.push_back({m.name, m.density, m.friction, m.restitution, m.rolling_friction,
-                         m.spinning_friction, m.cohesion});
+                         m.spinning_friction, m.cohesion, m.youngs_modulus, m.poisson_ratio});
   }
   return MaterialTable(std::move(materials));
 }

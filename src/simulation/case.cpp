@@ -276,6 +276,7 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
   resolve_files(settings, directory);
   if (settings.time.stepper == StepperKind::spook)
     check_damping_times(settings, settings.time.step);
+  check_contact_damping(settings, settings.time.step);
   if (settings.time.stepper == StepperKind::natural)
     check_smooth(settings);
   else

@@ -6,6 +6,7 @@
 
 #include "catena/base/release.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/comm/sums.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/math/rotation.hpp"
 #include "stepper/soundness.hpp"
@@ -35,6 +36,13 @@ void turn(const BodyConstants& body, const Vec3& before, double h, Pose& pose, V
   pose.q = advance_rotation(pose.q, w - 0.5 * h * half, h);
   const Mat3 turned = pose.q.toRotationMatrix();
   w = turned * (turned.transpose() * spin).cwiseQuotient(body.inertia);
+}
+
+/// Stiffness follows another step by a twentieth of what is left in each, so that no stored energy
+/// is set free at once.
+double next_stiffness_step(double before, double step) {
+  if (before == 0.0 || std::abs(before - step) < 1e-6 * step) return step;
+  return step + 0.95 * (before - step);
 }
 
 }  // namespace
@@ -86,7 +94,8 @@ void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& st
   problem_->ghosts = contact_set_.ghosts;
   fill_bodies();
   apply_forces(state);
-  contacts_.make_rows(contact_set_, state, *problem_);
+  stiffness_step_ = next_stiffness_step(state.stiffness_step, settings_.step);
+  contacts_.make_rows(contact_set_, state, stiffness_step_, *problem_);
   const bool across = settings_.geometric_stiffness && model_.joint_names.size() > 0 &&
                       cords_.need_rows(comm_, bodies, state, contact_set_, settings_.step);
   joints_.add_blocks(bodies, state, contact_set_,
@@ -197,7 +206,8 @@ void SemiImplicitStepper::solve_impulses() {
 
 void SemiImplicitStepper::keep_impulses(State& state) {
   const ScopedTimer timer(report_.times[StepStage::keep_impulses]);
-  contacts_.store(*problem_, impulses_, state);
+  contacts_.store(*problem_, impulses_, velocities_, state);
+  state.stiffness_step = stiffness_step_;
   joints_.store(*problem_, impulses_, state);
 }
 
@@ -288,6 +298,23 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
   report_.working_joint = least_id(comm_, id != kNoBody && most == over_all, id);
 }
 
+void SemiImplicitStepper::note_overlaps() {
+  const StepContacts::Overlaps& own = contacts_.overlaps();
+  SumWords words(model_.deterministic);
+  Sum sum(model_.deterministic);
+  sum += own.sum;
+  words.add(sum);
+  comm_.sum(words.words());
+  const std::int64_t count = comm_.sum(own.count);
+  report_.overlap_mean = count > 0 ? words[0] / static_cast<double>(count) : 0.0;
+  report_.overlap_largest = comm_.max(own.largest);
+  report_.overlap_bodies = {kNoBody, kNoBody};
+  if (report_.overlap_largest <= kNotableOverlap) return;
+  const bool mine = own.largest == report_.overlap_largest;
+  const GlobalId a = least_id(comm_, mine, own.key.a);
+  report_.overlap_bodies = {a, least_id(comm_, mine && own.key.a == a, own.key.b)};
+}
+
 void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::record]);
   record_energies(comm_, model_, bodies, audit_, state, report_);
@@ -298,10 +325,11 @@ void SemiImplicitStepper::record(const Bodies& bodies, State& state) {
   report_.stiffened = counts[1];
   report_.cords_held = counts[2];
   note_passive_work(bodies, state);
-  std::array<double, 5> largest = {contacts_.penetration(), joints_.misfit().linear,
+  std::array<double, 5> largest = {contacts_.overlaps().deepest, joints_.misfit().linear,
                                    joints_.misfit().angular, tension_.largest(), joints_.drift()};
   comm_.max(largest);
   report_.penetration = largest[0];
+  note_overlaps();
   report_.misfit = {largest[1], largest[2]};
   report_.tension = largest[3];
   report_.drift = largest[4];

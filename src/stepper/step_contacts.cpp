@@ -48,6 +48,44 @@ void add_to_terms(double lambda_n, double normal_work, double all_work, double a
   work[EnergyTerm::recovery_work] += recovery;
 }
 
+/// Normal row of G V before and after the step.
+struct NormalSpeeds {
+  double before, after;
+};
+
+NormalSpeeds normal_speeds(const RigidContact& c, const LocalBodies& local,
+                           std::span<const double> twists) {
+  return {c.normal.dot(velocity_at(local.twist(c.body_b), c.arm_b) -
+                       velocity_at(local.twist(c.body_a), c.arm_a)),
+          c.normal.dot(point_velocity(twists, c.body_b, c.arm_b) -
+                       point_velocity(twists, c.body_a, c.arm_a))};
+}
+
+/// axis . I^-1 axis of a rigid body, 1/(kg m^2).
+double turn_mobility(const ProblemBodies& bodies, Index b, const Vec3& axis) {
+  if (bodies.is_prescribed(b)) return 0.0;
+  const std::array<double, 6> torque = {0.0, 0.0, 0.0, axis.x(), axis.y(), axis.z()};
+  std::array<double, 6> change;
+  apply_inverse_mass(bodies, b, torque, change);
+  return axis.x() * change[3] + axis.y() * change[4] + axis.z() * change[5];
+}
+
+/// A tangential vector turned about the normal; what is along the normal stays.
+Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
+  const Vec3 along = x.dot(normal) * normal;
+  const Vec3 across = x - along;
+  return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
+}
+
+/// Share of an overlap of the start that is left after a step: it is gone after some hundred
+/// steps, so that nothing is thrown.
+constexpr double kKeptOverlap = 0.99;
+/// Less of it counts as none, m.
+constexpr double kLeastStartOverlap = 1e-12;
+/// Rolling stiffness over normal stiffness times the square of the rolling friction (K. Iwashita,
+/// M. Oda, Rolling resistance at contacts in simulation of shear band development by DEM, 1998).
+constexpr double kRollingStiffness = 2.25;
+
 void add_rigid_work(const ConstraintProblem& problem, const RigidContact& c, const double* lambda,
                     const LocalBodies& local, std::span<const double> twists, bool recovering,
                     AuditTerms& work) {
@@ -102,7 +140,152 @@ void add_block_work(const ConstraintProblem& problem, Index block, const double*
 void StepContacts::clear() {
   contacts_.clear();
   coupled_.clear();
-  penetration_ = 0.0;
+  overlaps_ = {};
+}
+
+double StepContacts::curvature(const BodyConstants& body) const {
+  if (body.kind == BodyKind::fixed) return 0.0;
+  return 1.0 / equivalent_radius(body.shape, model_.geometries);
+}
+
+/// Numbers the points of each pair's manifold.
+void StepContacts::count_points() {
+  for (std::size_t k = 0; k < contacts_.size();) {
+    std::size_t end = k + 1;
+    const ContactKey& key = contacts_[k].key;
+    while (end < contacts_.size() && contacts_[end].key.a == key.a && contacts_[end].key.b == key.b)
+      ++end;
+    for (const std::size_t first = k; k < end; ++k) contacts_[k].points = to_index(end - first);
+  }
+}
+
+/// Finds what the last step kept of each contact. Points of a pair that are new take over what
+/// those that are gone leave, one from one in the order of keys: a stretch then goes on where a
+/// face's corner changes its number, and the pair stores no more than before.
+void StepContacts::match(const State& state) {
+  const auto pair_of = [](const ContactKey& key) { return std::pair(key.a, key.b); };
+  const auto find = [&](const auto& list, auto Kept::*place) {
+    std::size_t k = 0, j = 0;
+    std::vector<Index> lost;
+    std::vector<std::size_t> found;
+    while (k < contacts_.size() && j < list.size()) {
+      const auto pair = pair_of(contacts_[k].key);
+      if (pair_of(list[j].key) != pair) {
+        pair_of(list[j].key) < pair ? ++j : ++k;
+        continue;
+      }
+      lost.clear();
+      found.clear();
+      const auto more_old = [&] { return j < list.size() && pair_of(list[j].key) == pair; };
+      const auto more_new = [&] { return k < contacts_.size() && pair_of(contacts_[k].key) == pair; };
+      while (more_old() || more_new()) {
+        const bool old_next = more_old() && (!more_new() || without_image(list[j].key) <=
+                                                                without_image(contacts_[k].key));
+        if (old_next && more_new() &&
+            without_image(list[j].key) == without_image(contacts_[k].key)) {
+          contacts_[k++].*place = to_index(j++);
+        } else if (old_next) {
+          lost.push_back(to_index(j++));
+        } else {
+          found.push_back(k++);
+        }
+      }
+      if (stiffness_.rigid()) continue;
+      for (std::size_t i = 0; i < std::min(lost.size(), found.size()); ++i)
+        contacts_[found[i]].*place = lost[i];
+    }
+  };
+  find(state.impulses, &Kept::old);
+  find(state.couples, &Kept::old_couple);
+}
+
+void StepContacts::note_overlap(const Contact& contact, const LocalBodies& local) {
+  if (!(contact.gap < 0.0)) return;
+  overlaps_.deepest = std::max(overlaps_.deepest, -contact.gap);
+  const double radius =
+      std::min(equivalent_radius(local.constants[contact.body_a].shape, model_.geometries),
+               equivalent_radius(local.constants[contact.body_b].shape, model_.geometries));
+  const double overlap = -contact.gap / radius;
+  overlaps_.sum += overlap;
+  ++overlaps_.count;
+  if (!(overlap > overlaps_.largest)) return;
+  overlaps_.largest = overlap;
+  overlaps_.key = contact.key;
+}
+
+std::array<double, 2> StepContacts::stretch(const Kept& kept, const RigidContact& rows) const {
+  const double by = step_ / kept.given.tangent_share;
+  return {by * rows.tangent_bias[0], by * rows.tangent_bias[1]};
+}
+
+void StepContacts::make_compliant(const Contact& contact, const LocalBodies& local,
+                                  const PairMaterial& pair, const State& state, double own_step,
+                                  const ProblemBodies& bodies, Kept& kept,
+                                  RigidContact& rows) const {
+  const KeyedImpulse* old = kept.old == kNoIndex ? nullptr : &state.impulses[kept.old];
+  if (old != nullptr)
+    kept.start_overlap = kKeptOverlap * old->start_overlap;
+  else if (state.step == 0 && contact.gap < 0.0)
+    kept.start_overlap = -contact.gap;
+  const auto [mobility_n, mobility_t] = contact_mobility(bodies, rows);
+  if (!(mobility_n > 0.0)) return;  // nothing moves
+  const Vec3 relative = velocity_at(local.twist(rows.body_b), rows.arm_b) -
+                        velocity_at(local.twist(rows.body_a), rows.arm_a);
+  ContactState now;
+  now.gap = contact.gap + kept.start_overlap;
+  now.normal_speed = rows.normal.dot(relative);
+  now.mobility = mobility_n;
+  now.mean_mobility = (mobility_n + 2.0 * mobility_t) / 3.0;
+  now.points = kept.points;
+  now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
+  if (model_.contact.stiffness == Stiffness::material)
+    now.radius = 1.0 / (curvature(local.constants[rows.body_a]) +
+                        curvature(local.constants[rows.body_b]));
+  kept.given = stiffness_.rows(now, pair, own_step);
+  const ContactRowsGiven& given = kept.given;
+  rows.bias = given.bias;
+  rows.compliance = given.impact ? 0.0 : stiffness_.sigma(given.normal, given.normal_share);
+  rows.tangent_compliance = stiffness_.sigma(given.tangent, given.tangent_share);
+  if (old == nullptr) return;
+  // turned with the normal: as long as before, in the new tangent plane
+  const Vec3& kept_stretch = old->stretch;
+  Vec3 xi = kept_stretch - kept_stretch.dot(rows.normal) * rows.normal;
+  const double length = xi.norm();
+  if (!(length > 0.0)) return;
+  xi *= kept_stretch.norm() / length;
+  // a stiffer contact would store more
+  if (given.tangent < old->tangent_compliance) xi *= given.tangent / old->tangent_compliance;
+  const double by = given.tangent_share / step_;
+  rows.tangent_bias = {by * xi.dot(rows.tangent), by * xi.dot(rows.normal.cross(rows.tangent))};
+}
+
+void StepContacts::make_couples_compliant(const Kept& kept, const PairMaterial& pair,
+                                          const State& state, double own_step,
+                                          ConstraintProblem& problem) const {
+  GeneralBlocks& blocks = problem.blocks;
+  const Frame frame = frame_of(kept, problem);
+  const KeyedCouple* old =
+      kept.old_couple == kNoIndex ? nullptr : &state.couples[kept.old_couple];
+  const ContactRowsGiven& given = kept.given;
+  for (Index r = 3; r < frame.rows; ++r) {
+    const Vec3& axis = frame.axis[r];
+    const std::size_t row = blocks.row_begin[kept.slot] + r;
+    double mobility = 0.0;
+    for (Index j = blocks.body_begin[kept.slot]; j < blocks.body_begin[kept.slot + 1]; ++j)
+      mobility += turn_mobility(problem.bodies, blocks.body[j], axis);
+    if (!(mobility > 0.0)) continue;
+    double compliance = 0.0;  // rad/(N m)
+    if (model_.contact.stiffness == Stiffness::automatic) {
+      compliance = mobility * own_step * own_step /
+                   (given.tangent_share * model_.contact.stiffness_ratio);
+    } else {
+      const double arm = axis == frame.axis[0] ? pair.spinning_friction : pair.rolling_friction;
+      compliance = given.normal / (kRollingStiffness * arm * arm);
+    }
+    blocks.compliance[row] = stiffness_.sigma(compliance, given.tangent_share);
+    if (old != nullptr)
+      blocks.q[row] = -given.tangent_share / step_ * old->stretch.dot(axis);
+  }
 }
 
 RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& pair,
@@ -117,7 +300,7 @@ RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& p
   return rows;
 }
 
-void StepContacts::make_rows(const ContactSet& set, const State& state,
+void StepContacts::make_rows(const ContactSet& set, const State& state, double own_step,
                              ConstraintProblem& problem) {
   const LocalBodies& local = set.bodies;
   const bool one_pair = model_.materials.materials().size() <= 1;
@@ -132,26 +315,38 @@ void StepContacts::make_rows(const ContactSet& set, const State& state,
   problem.block_subdomain.reserve(set.contacts.size());
   std::vector<Index> coupled_subdomain;  // behind those of all contacts without couples
   for (const Contact& c : set.contacts) {
+    Kept& kept = contacts_.emplace_back();
+    kept.key = c.key;
+    kept.point = c.point;
+    kept.gap = c.gap;
+  }
+  match(state);
+  count_points();
+  for (std::size_t k = 0; k < contacts_.size(); ++k) {
+    const Contact& c = set.contacts[k];
+    Kept& kept = contacts_[k];
     const BodyConstants &a = local.constants[c.body_a], &b = local.constants[c.body_b];
     const PairMaterial& pair =
         one_pair ? model_.materials.pair(0, 0) : model_.materials.pair(a.material, b.material);
-    const RigidContact rows = rows_of(c, pair, local);
-    // what restitution gives back is not pushed out of an overlap
-    const bool recovering =
-        c.gap < 0.0 && rows.bias == contact_bias(kind_, c.gap, 0.0, 0.0, step_, model_.contact);
+    RigidContact rows = rows_of(c, pair, local);
+    if (!stiffness_.rigid())
+      make_compliant(c, local, pair, state, own_step, problem.bodies, kept, rows);
+    else  // what restitution gives back is not pushed out of an overlap
+      kept.recovering =
+          c.gap < 0.0 && rows.bias == contact_bias(kind_, c.gap, 0.0, 0.0, step_, model_.contact);
+    note_overlap(c, local);
     Index home = 0;  // any body that is owned
     if (!one_subdomain) home = home_of(a, b) == c.key.a ? c.body_a : c.body_b;
     const bool couples = (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) &&
                          model_.contact.law != ContactLaw::frictionless;
-    const std::size_t slot = couples ? coupled_.size() : problem.contacts.size();
-    contacts_.push_back({c.point, c.gap, to_index(slot), couples, recovering});
-    penetration_ = std::max(penetration_, -c.gap);
+    kept.couples = couples;
+    kept.slot = to_index(couples ? coupled_.size() : problem.contacts.size());
     (couples ? coupled_ : problem.contacts).push_back(rows);
     (couples ? coupled_subdomain : problem.block_subdomain).push_back(state.subdomain[home]);
-    if (couples)
-      add_contact_block(rows, pair.rolling_friction > 0.0 ? pair.rolling_friction : -1.0,
-                        pair.spinning_friction > 0.0 ? pair.spinning_friction : -1.0,
-                        problem.blocks);
+    if (!couples) continue;
+    add_contact_block(rows, pair.rolling_friction > 0.0 ? pair.rolling_friction : -1.0,
+                      pair.spinning_friction > 0.0 ? pair.spinning_friction : -1.0, problem.blocks);
+    if (!stiffness_.rigid()) make_couples_compliant(kept, pair, state, own_step, problem);
   }
   problem.block_subdomain.insert(problem.block_subdomain.end(), coupled_subdomain.begin(),
                                  coupled_subdomain.end());
@@ -183,32 +378,38 @@ StepContacts::Force StepContacts::force_of(const Kept& kept, const ConstraintPro
 
 void StepContacts::first_guess(const State& state, const ConstraintProblem& problem,
                                std::span<double> impulses) const {
-  // all lists ascend in key
-  auto old = state.impulses.begin();
-  auto old_couple = state.couples.begin();
-  const auto seek = [](auto& at, auto end, const ContactKey& key) {
-    while (at != end && without_image(at->key) < key) ++at;
-    return at != end && without_image(at->key) == key;
-  };
   for (const Kept& kept : contacts_) {
-    if (old == state.impulses.end() && old_couple == state.couples.end()) break;
-    const ContactKey key = without_image(rigid_rows(kept, problem).key);
-    const bool pressed = seek(old, state.impulses.end(), key);
-    const bool turned = seek(old_couple, state.couples.end(), key);
+    const bool pressed = kept.old != kNoIndex, turned = kept.old_couple != kNoIndex;
     if (!pressed && !turned) continue;
     const Frame frame = frame_of(kept, problem);
     double* lambda = impulses.data() + first_row(kept.slot, kept.couples, problem);
-    for (Index i = 0; pressed && i < 3; ++i) lambda[i] = old->impulse.dot(frame.axis[i]);
+    for (Index i = 0; pressed && i < 3; ++i)
+      lambda[i] = state.impulses[kept.old].impulse.dot(frame.axis[i]);
     for (Index i = 3; turned && i < frame.rows; ++i)
-      lambda[i] = old_couple->couple.dot(frame.axis[i]);
-    // a pair may touch in two images
-    if (pressed) ++old;
-    if (turned) ++old_couple;
+      lambda[i] = state.couples[kept.old_couple].couple.dot(frame.axis[i]);
   }
 }
 
+std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const RigidContact& rows,
+                                                 const double* lambda) const {
+  if (stiffness_.rigid() || is_zero(lambda)) return {};
+  std::array<double, 2> xi = stretch(kept, rows);
+  for (std::size_t i = 0; i < 2; ++i)
+    xi[i] = (1.0 - kept.given.tangent_share) * xi[i] -
+            step_ * rows.tangent_compliance * lambda[i + 1];
+  return xi;
+}
+
+double StepContacts::next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r,
+                               const double* lambda) const {
+  const std::size_t row = blocks.row_begin[kept.slot] + r;
+  const double share = kept.given.tangent_share;
+  return -(1.0 - share) * step_ / share * blocks.q[row] -
+         step_ * blocks.compliance[row] * lambda[r];
+}
+
 void StepContacts::store(const ConstraintProblem& problem, std::span<const double> impulses,
-                         State& state) const {
+                         std::span<const double> twists, State& state) const {
   const auto clear_for = [](auto& list, std::size_t n) {
     list.clear();
     if (list.capacity() < n) list.reserve(n + n / 32);
@@ -218,12 +419,72 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
   for (const Kept& kept : contacts_) {
     const double* lambda = impulses.data() + first_row(kept.slot, kept.couples, problem);
     // most contacts of a packing that do not press come with three zeros
-    if (!kept.couples && is_zero(lambda)) continue;
+    if (!kept.couples && is_zero(lambda) && kept.start_overlap < kLeastStartOverlap) continue;
     const Force force = force_of(kept, problem, lambda);
-    const ContactKey& key = rigid_rows(kept, problem).key;
-    if (!force.impulse.isZero(0.0)) state.impulses.push_back({key, force.impulse});
-    if (!force.couple.isZero(0.0)) state.couples.push_back({key, force.couple});
+    const RigidContact& rows = rigid_rows(kept, problem);
+    if (stiffness_.rigid()) {
+      if (!force.impulse.isZero(0.0)) state.impulses.push_back({kept.key, force.impulse});
+      if (!force.couple.isZero(0.0)) state.couples.push_back({kept.key, force.couple});
+      continue;
+    }
+    const auto turned = [&](const Vec3& x) {
+      const double spin = rows.normal.dot(Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_a} + 3) +
+                                          Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_b} + 3));
+      return about_normal(rows.normal, 0.5 * step_ * spin, x);
+    };
+    if (!force.impulse.isZero(0.0) || kept.start_overlap >= kLeastStartOverlap) {
+      const auto [x1, x2] = next_stretch(kept, rows, lambda);
+      const Vec3 xi = x1 * rows.tangent + x2 * rows.normal.cross(rows.tangent);
+      const double eps = rows.tangent_compliance > 0.0 ? kept.given.tangent : 0.0;
+      state.impulses.push_back({kept.key, force.impulse, turned(xi), eps,
+                                kept.start_overlap < kLeastStartOverlap ? 0.0 : kept.start_overlap});
+    }
+    if (!force.couple.isZero(0.0)) {
+      const Frame frame = frame_of(kept, problem);
+      Vec3 turn = Vec3::Zero();
+      for (Index r = 3; r < frame.rows; ++r)
+        turn += next_turn(kept, problem.blocks, r, lambda) * frame.axis[r];
+      state.couples.push_back({kept.key, force.couple, turned(turn)});
+    }
   }
+}
+
+/// What the contact stores at the step's end, and by how much more that is than before. Energies
+/// of resolved contacts are those of the mean overlap over a step, as their rows are made.
+void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kept,
+                               const double* lambda, const LocalBodies& local,
+                               std::span<const double> twists, AuditTerms& audit) const {
+  const RigidContact& rows = rigid_rows(kept, problem);
+  if (stiffness_.rigid() || !(rows.tangent_compliance > 0.0)) return;
+  const auto [before, after] = normal_speeds(rows, local, twists);
+  const ContactRowsGiven& given = kept.given;
+  const double overlap = -kept.gap - kept.start_overlap;
+  const double h = given.resolved && kind_ == StepperKind::spook ? 0.5 * step_ : step_;
+  const double lag = h == step_ ? 0.0 : h * before;
+  const double at_start = ContactStiffness::energy(given, overlap + lag);
+  const double at_end = ContactStiffness::energy(given, overlap - h * after);
+  const double relaxed =
+      at_start - ContactStiffness::energy(
+                     given, overlap + lag - (1.0 / kKeptOverlap - 1.0) * kept.start_overlap);
+  if (kept.old != kNoIndex) audit[EnergyTerm::recovery_work] += relaxed;
+  const auto square = [](const std::array<double, 2>& x) { return x[0] * x[0] + x[1] * x[1]; };
+  double sheared = 0.5 * square(stretch(kept, rows)) / given.tangent;
+  double sheared_at_end = 0.5 * square(next_stretch(kept, rows, lambda)) / given.tangent;
+  if (kept.couples) {
+    const GeneralBlocks& blocks = problem.blocks;
+    for (Index r = 3; r < blocks.rows(kept.slot); ++r) {
+      const std::size_t row = blocks.row_begin[kept.slot] + r;
+      if (!(blocks.compliance[row] > 0.0)) continue;
+      const double eps = stiffness_.compliance(blocks.compliance[row], given.tangent_share);
+      const double turn = step_ / given.tangent_share * blocks.q[row];
+      const double next = next_turn(kept, blocks, r, lambda);
+      sheared += 0.5 * turn * turn / eps;
+      sheared_at_end += 0.5 * next * next / eps;
+    }
+  }
+  audit[EnergyTerm::elastic_energy] += at_end + sheared_at_end;
+  audit[EnergyTerm::dissipation_impact] -= at_end - at_start;
+  audit[EnergyTerm::dissipation_friction] -= sheared_at_end - sheared;
 }
 
 void StepContacts::add_work(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -232,15 +493,17 @@ void StepContacts::add_work(const ConstraintProblem& problem, std::span<const do
   // in the order of the rows
   for (const Kept& kept : contacts_) {
     if (kept.couples) continue;
-    add_rigid_work(problem, problem.contacts[kept.slot],
-                   impulses.data() + first_row(kept.slot, false, problem), local, twists,
-                   kept.recovering, audit);
+    const double* lambda = impulses.data() + first_row(kept.slot, false, problem);
+    add_rigid_work(problem, problem.contacts[kept.slot], lambda, local, twists, kept.recovering,
+                   audit);
+    add_elastic(problem, kept, lambda, local, twists, audit);
   }
   if (coupled_.empty()) return;
   for (const Kept& kept : contacts_) {
     if (!kept.couples) continue;
-    add_block_work(problem, kept.slot, impulses.data() + first_row(kept.slot, true, problem), local,
-                   twists, kept.recovering, audit);
+    const double* lambda = impulses.data() + first_row(kept.slot, true, problem);
+    add_block_work(problem, kept.slot, lambda, local, twists, kept.recovering, audit);
+    add_elastic(problem, kept, lambda, local, twists, audit);
   }
 }
 

@@ -19,7 +19,10 @@ void record_energies(const Communicator& comm, const Model& model, const Bodies&
   std::size_t i = 0;
   double explained = state.audit[EnergyTerm::initial_energy];
   for (const EnergyTermEntry& e : kEnergyTerms) {
-    if (e.in_steps) state.audit[e.term] += added[i++];
+    if (e.term == EnergyTerm::elastic_energy)
+      state.audit[e.term] = added[i++];
+    else if (e.in_steps)
+      state.audit[e.term] += added[i++];
     if (e.term != EnergyTerm::initial_energy) explained += e.sign * state.audit[e.term];
   }
   report.audit = state.audit;

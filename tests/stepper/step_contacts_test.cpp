@@ -30,7 +30,7 @@ struct Balls {
       state.subdomain.push_back(i);
     }
     ContactSearch(comm, model).find(bodies, state, kStep, set);
-    contacts.make_rows(set, state, problem);
+    contacts.make_rows(set, state, kStep, problem);
   }
 
   Communicator comm = Communicator::self();
@@ -50,7 +50,7 @@ TEST(StepContacts, RowsOfContactsWithCouplesFollowAllOthers) {
   EXPECT_EQ(scene.problem.blocks.size(), 3);
   EXPECT_EQ(scene.problem.n_rows(), 2 * 3 + 3 * 6);
   EXPECT_EQ(scene.problem.block_subdomain, (std::vector<Index>{1, 3, 0, 2, 4}));
-  EXPECT_NEAR(scene.contacts.penetration(), 1e-3, 1e-15);
+  EXPECT_NEAR(scene.contacts.overlaps().deepest, 1e-3, 1e-15);
 }
 
 TEST(StepContacts, RecordsAreThoseOfTheSetWithTheForceOfTheirOwnRows) {
@@ -81,7 +81,7 @@ TEST(StepContacts, WhatIsStoredIsTheFirstGuessInTheSameFrames) {
   for (std::size_t i = 0; i < impulses.size(); ++i)
     impulses[i] = 1.0 + 0.1 * static_cast<double>(i);
 
-  scene.contacts.store(scene.problem, impulses, scene.state);
+  scene.contacts.store(scene.problem, impulses, {}, scene.state);
   std::vector<double> guess(impulses.size(), 0.0);
   scene.contacts.first_guess(scene.state, scene.problem, guess);
 

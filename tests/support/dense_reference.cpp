@@ -347,7 +347,16 @@ DenseProblem dense_problem(const ConstraintProblem& problem) {
   out.N = out.G * out.inverse_mass * out.G.transpose();
   out.r = out.G * out.free_velocity;
   for (std::size_t k = 0; k < problem.contacts.size(); ++k)
-    out.r[3 * static_cast<Index>(k)] += problem.contacts[k].bias;
+  {
+    const RigidContact& c = problem.contacts[k];
+    const auto row = 3 * static_cast<Index>(k);
+    out.r[row] += c.bias;
+    out.r[row + 1] += c.tangent_bias[0];
+    out.r[row + 2] += c.tangent_bias[1];
+    out.N(row, row) += c.compliance;
+    out.N(row + 1, row + 1) += c.tangent_compliance;
+    out.N(row + 2, row + 2) += c.tangent_compliance;
+  }
   const Index first = 3 * static_cast<Index>(problem.contacts.size());
   for (Index i = 0; i < problem.blocks.n_rows(); ++i) {
     out.N(first + i, first + i) += problem.blocks.compliance[at(i)];

@@ -188,7 +188,8 @@ SceneBlock wide_block(const RigidContact& contact, double rolling, double spinni
   std::array<double, 18> g_a, g_b;
   contact_jacobian(contact, g_a, g_b);
   block.jacobians = {{g_a.begin(), g_a.end()}, {g_b.begin(), g_b.end()}};
-  block.q = {-contact.bias, 0.0, 0.0};
+  block.q = {-contact.bias, -contact.tangent_bias[0], -contact.tangent_bias[1]};
+  block.compliance = {contact.compliance, contact.tangent_compliance, contact.tangent_compliance};
   block.angular = {0, 0, 0};
   block.friction = contact.friction;
   block.rolling = rolling;
@@ -200,6 +201,7 @@ SceneBlock wide_block(const RigidContact& contact, double rolling, double spinni
         block.jacobians[static_cast<std::size_t>(side)].push_back(
             i < 3 ? 0.0 : (side == 0 ? -axis[i - 3] : axis[i - 3]));
     block.q.push_back(0.0);
+    block.compliance.push_back(0.0);
     block.angular.push_back(1);
   };
   if (rolling >= 0.0) {

@@ -24,6 +24,12 @@ struct Synonym {
   std::string_view word, meant;
 };
 
+/// A word that stands for a number.
+struct NumberWord {
+  std::string_view word;
+  double value;
+};
+
 /// What is known of one key besides its value.
 struct SettingInfo {
   std::string_view unit = {};  ///< SI unit in which the value is held ("s", "m/s", "kg/m^3",
@@ -37,6 +43,7 @@ struct SettingInfo {
   bool row_alone = false;      ///< of rows: a single row may stand without its outer brackets
   std::string_view word = {};  ///< a word that stands for `word_value` ("none", "per_rank")
   double word_value = kNone;
+  std::span<const NumberWord> words = {};  ///< further ones
   /// Of a choice: told to whoever writes one of these; of several with one word the first that is
   /// known.
   std::span<const Synonym> synonyms = {};

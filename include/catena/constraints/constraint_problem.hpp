@@ -75,13 +75,29 @@ struct RigidContact {
   Vec3 normal;            ///< unit, from a to b
   Vec3 tangent;           ///< t1
   Vec3 arm_a, arm_b;      ///< r: from the centre of mass to the point, world, m
-  double bias = 0.0;      ///< b in w_n = u_n + b, m/s
+  double bias = 0.0;      ///< b of the normal row in w = u + Sigma lambda + b, m/s
   double friction = 0.0;  ///< mu
+  std::array<double, 2> tangent_bias{};  ///< b of the tangents' rows, m/s
+  double compliance = 0.0;               ///< Sigma of the normal row, 1/kg; 0: rigid
+  double tangent_compliance = 0.0;       ///< Sigma of both tangents' rows, 1/kg
   /// Largest tensile impulse c >= 0, N s: the law holds for lambda + c n in place of lambda
   /// (lambda_n >= -c, |lambda_t| <= mu (lambda_n + c)).
   double cohesion = 0.0;
   ContactKey key;
 };
+
+/// Diagonal of G M^-1 G^T of a contact between rigid or prescribed bodies, 1/kg: of the normal row,
+/// and the mean of both tangents' rows.
+std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c);
+
+/// b of a contact's three rows, m/s.
+inline Vec3 bias_of(const RigidContact& c) {
+  return {c.bias, c.tangent_bias[0], c.tangent_bias[1]};
+}
+/// Diagonal of Sigma of a contact's three rows, 1/kg.
+inline Vec3 compliance_of(const RigidContact& c) {
+  return {c.compliance, c.tangent_compliance, c.tangent_compliance};
+}
 
 /// Blocks with explicit Jacobians: any number of rows, bodies and velocities. Flat
 /// arrays; block k owns rows [row_begin[k], row_begin[k+1]), references

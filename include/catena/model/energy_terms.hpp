@@ -17,7 +17,8 @@ enum class EnergyTerm {
   flow_energy,     ///< of bodies inserted, less that of bodies removed
   joint_work,      ///< by bilateral rows of joints, springs included: stored, damped, lost
   motor_work,      ///< by motors of joints
-  projection_work  ///< potential energy gained where positions are projected
+  projection_work,  ///< potential energy gained where positions are projected
+  elastic_energy    ///< stored in contacts now, not a sum
 };
 
 /// How a term enters the balance: total energy = sum of sign * term + residual.
@@ -25,11 +26,11 @@ struct EnergyTermEntry {
   EnergyTerm term;
   const char* name;  ///< in series and checkpoints
   double sign;
-  bool in_steps;  ///< time steps add to it, each rank its part
+  bool in_steps;  ///< time steps add to it (elastic_energy: set it), each rank its part
 };
 
 /// In the order of checkpoints, and of sums.
-inline constexpr std::array<EnergyTermEntry, 10> kEnergyTerms = {{
+inline constexpr std::array<EnergyTermEntry, 11> kEnergyTerms = {{
     {EnergyTerm::dissipation_friction, "dissipation_friction", -1.0, true},
     {EnergyTerm::dissipation_impact, "dissipation_impact", -1.0, true},
     {EnergyTerm::recovery_work, "recovery_work", 1.0, true},
@@ -40,6 +41,7 @@ inline constexpr std::array<EnergyTermEntry, 10> kEnergyTerms = {{
     {EnergyTerm::joint_work, "joint_work", 1.0, true},
     {EnergyTerm::motor_work, "motor_work", 1.0, true},
     {EnergyTerm::projection_work, "projection_work", 1.0, true},
+    {EnergyTerm::elastic_energy, "elastic_energy", -1.0, true},
 }};
 
 template <class Number>

@@ -1,12 +1,16 @@
 // Materials and the pairwise contact parameters that follow from them.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "catena/base/index.hpp"
 
 namespace catena {
+
+/// A number that nobody gave.
+inline constexpr double kNotGiven = std::numeric_limits<double>::quiet_NaN();
 
 /// What a body is made of. Numbers of a contact follow from those of both materials
 /// (MaterialTable::pair), those of mass from the density of a body without a mass of its own.
@@ -19,6 +23,9 @@ struct Material {
   double rolling_friction = 0.0;
   double spinning_friction = 0.0;
   double cohesion = 0.0;  ///< largest tension of a contact, N
+  /// For Stiffness::material; kNotGiven: not known.
+  double youngs_modulus = kNotGiven;  ///< Pa
+  double poisson_ratio = kNotGiven;
 };
 
 /// Parameters of a contact between two materials.
@@ -28,6 +35,10 @@ struct PairMaterial {
   double rolling_friction = 0.0;   ///< m
   double spinning_friction = 0.0;  ///< m
   double cohesion = 0.0;           ///< N
+  /// E* of Hertz's law, 1/E* = sum (1 - nu^2)/E, Pa; kNotGiven: a material's modulus is not known.
+  double contact_modulus = kNotGiven;
+  /// Mindlin's tangential stiffness over Hertz's normal one, 4 G*/E*; kNotGiven: as above.
+  double tangential_ratio = kNotGiven;
 };
 
 /// All materials and the exceptions for pairs; replicated on every rank.

@@ -131,9 +131,22 @@ class NameTable {
   std::vector<Range> ranges_;                ///< ascending
 };
 
-/// Parameters of contact rows (docs/theory.md, "Contact rows").
+/// How much contacts give (docs/theory.md, "Contacts give").
+enum class Stiffness : std::uint8_t {
+  automatic,  ///< by stiffness_ratio: the same number of sweeps whatever the masses and the step
+  rigid,      ///< not at all
+  material,   ///< Hertz's and Mindlin's laws, of the materials' moduli
+  linear      ///< pair_stiffness
+};
+
+/// Parameters of contact rows (docs/theory.md, "Contact rows" and "Contacts give").
 struct ContactParameters {
   ContactLaw law = ContactLaw::coulomb;
+  Stiffness stiffness = Stiffness::rigid;  ///< of cases: automatic (SceneSettings)
+  double pair_stiffness = 0.0;     ///< N/m, of all points of a pair together
+  double stiffness_ratio = 100.0;  ///< s: Sigma is the mean diagonal of a contact's block over s
+  double damping_time = kNotGiven;     ///< tau, s; kNotGiven: from step and restitution
+  double tangential_ratio = kNotGiven;  ///< tangential over normal stiffness; kNotGiven: the law's own
   double margin = 1e-3;         ///< m; contacts are made where the gap is below this
   double recovery_speed = 1.0;  ///< m/s; penetrations are undone no faster
   double rest_speed = 1e-2;     ///< m/s; slower impacts have no restitution

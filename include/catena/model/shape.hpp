@@ -57,6 +57,9 @@ double half_extent(const Shape& shape);
 /// the cube of the scale; a surface has none.
 double volume_of(const Shape& shape, std::span<const Geometry> geometries = {});
 
+/// Radius of the sphere of equal volume, m; infinite for planes and surfaces.
+double equivalent_radius(const Shape& shape, std::span<const Geometry> geometries = {});
+
 /// Principal moments of inertia per unit mass about the centre of mass, m^2, for uniform
 /// density, on the axes of the body's frame (which are principal for every shape: those
 /// of a geometry are turned so).

@@ -31,17 +31,22 @@ struct ContactKey {
 /// Code of the periodic image of body b in a key (PeriodicBox::shift).
 inline int image_of(const ContactKey& key) { return (key.part + kNoImage) % kImages; }
 
-/// Impulse of a contact of the last step, kept for the next one's first guess: in world
-/// coordinates, since each step has frames of its own.
+/// What a contact of the last step leaves to the next one: its impulse for the first guess, and
+/// what it stores (docs/theory.md, "Contacts give"). In world coordinates, since each step has
+/// frames of its own.
 struct KeyedImpulse {
   ContactKey key;
-  Vec3 impulse = Vec3::Zero();  ///< world frame, on body b, N s
+  Vec3 impulse = Vec3::Zero();      ///< world frame, on body b, N s
+  Vec3 stretch = Vec3::Zero();      ///< xi, tangential, m
+  double tangent_compliance = 0.0;  ///< eps_t by which xi was made, m/N
+  double start_overlap = 0.0;       ///< what is left of the overlap that a scene began with, m
 };
 
-/// Rolling and spinning couple of a contact of the last step, where it has one.
+/// The same of the rolling and spinning couple of a contact that has one.
 struct KeyedCouple {
   ContactKey key;
-  Vec3 couple = Vec3::Zero();  ///< world frame, on body b, N m s
+  Vec3 couple = Vec3::Zero();   ///< world frame, on body b, N m s
+  Vec3 stretch = Vec3::Zero();  ///< relative rotation, rad
 };
 
 /// What joints and contacts need to know of joints besides the joints a rank holds; made anew by
@@ -108,6 +113,9 @@ struct State {
   std::vector<std::int64_t> outflow;   ///< bodies that left by each outflow of the case
   FlowSums flow;
   BalanceSums balance;
+  /// Step for which the stiffness of contacts is made, s (Stiffness::automatic): follows another
+  /// step slowly; 0: none yet.
+  double stiffness_step = 0.0;
   double sub_step = 0.0;  ///< that error control tries next, s; 0: the whole step
   /// Step whose flow of bodies and look at the balance are done already, although it was broken off
   /// afterwards; -1: none.
@@ -151,6 +159,7 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("time", state.time);
   visit("step", state.step);
   visit("sub_step", state.sub_step);
+  visit("stiffness_step", state.stiffness_step);
   visit("prepared", state.prepared);
   for (const EnergyTermEntry& e : kEnergyTerms) visit(e.name, state.audit[e.term]);
   visit("inserted", state.flow.inserted);

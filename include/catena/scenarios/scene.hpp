@@ -122,6 +122,8 @@ struct MaterialSettings {
   double rolling_friction = 0.0;   ///< m
   double spinning_friction = 0.0;  ///< m
   double cohesion = 0.0;           ///< N
+  double youngs_modulus = kNone;   ///< Pa
+  double poisson_ratio = kNone;
 };
 
 /// An exception from the geometric mean for two materials.
@@ -145,7 +147,8 @@ struct SceneSettings {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);
   std::vector<MaterialSettings> materials;
-  ContactParameters contact;
+  ContactParameters contact{.stiffness = Stiffness::automatic};
+  std::string contact_place;  ///< of `contact:` in the source, for errors
   std::vector<PairSettings> pairs;
   std::vector<NoCollisionSettings> no_collisions;
   std::vector<BodySettings> bodies;
@@ -171,6 +174,8 @@ void describe_forces(SettingsVisitor& visit, SceneSettings& s);
 /// Throws Error, with its place, for a joint without compliance that is damped in less than a
 /// quarter of the time step: SPOOK's rows are then marginally unstable.
 void check_damping_times(const SceneSettings& scene, double step);
+/// The same for contacts that give, with any stepper that has contacts.
+void check_contact_damping(const SceneSettings& scene, double step);
 /// Throws Error, with its place, for a moment of inertia of 0.
 void check_inertias(const SceneSettings& scene);
 /// Throws Error, with its place, for joints that stepper `natural` cannot state: gears, wheels,

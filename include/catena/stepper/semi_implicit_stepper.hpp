@@ -94,6 +94,7 @@ class SemiImplicitStepper : public TimeStepper {
   void note_projection_work(const Bodies& bodies, std::span<const double> changes, double share);
   void put_back(const Bodies& bodies, std::span<const Pose> from, State& state);
   /// Collective. Sums up what passive joints did.
+  void note_overlaps();
   void note_passive_work(const Bodies& bodies, const State& state);
   /// The state that dynamic body i has after the solve, at the pose before.
   BodyMotionState solved(const State& state, std::size_t i) const;
@@ -111,6 +112,7 @@ class SemiImplicitStepper : public TimeStepper {
   std::vector<double> guess_;       ///< impulses_ as the solve found them
   std::vector<double> velocities_;  ///< V
   StepContacts contacts_;
+  double stiffness_step_ = 0.0;  ///< State::stiffness_step of this step, s
   JointAssembler joints_;
   GeometricStiffness tension_;
   Cords cords_;

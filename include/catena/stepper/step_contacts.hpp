@@ -7,6 +7,7 @@
 
 #include "catena/constraints/contact_record.hpp"
 #include "catena/constraints/contact_rows.hpp"
+#include "catena/constraints/contact_stiffness.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
 #include "catena/stepper/energy.hpp"
@@ -24,30 +25,42 @@ class StepContacts {
  public:
   /// `step`: h, s.
   StepContacts(const Model& model, StepperKind kind, double step)
-      : model_(model), kind_(kind), step_(step) {}
+      : model_(model), kind_(kind), step_(step), stiffness_(kind, step, model.contact) {}
 
   /// Local. Forgets the last step's contacts.
   void clear();
   /// Local. The contacts of `set` become all rows of `problem`, each swept by the subdomain of its
-  /// home body.
-  void make_rows(const ContactSet& set, const State& state, ConstraintProblem& problem);
+  /// home body. The problem has its bodies; `own_step` as in ContactStiffness::rows.
+  void make_rows(const ContactSet& set, const State& state, double own_step,
+                 ConstraintProblem& problem);
   /// This rank's, ascending in key.
   std::size_t size() const { return contacts_.size(); }
-  /// The deepest overlap, m; 0: there is none.
-  double penetration() const { return penetration_; }
+  /// Overlaps of this rank's contacts as the step found them.
+  struct Overlaps {
+    double deepest = 0.0;  ///< m; 0: there is none
+    double largest = 0.0;  ///< of the smaller body's radius (equivalent_radius)
+    ContactKey key;        ///< of that one
+    double sum = 0.0;      ///< of the same measure
+    std::int64_t count = 0;
+  };
+  const Overlaps& overlaps() const { return overlaps_; }
   /// Local. The impulses of the last step in the frames of this one, where the contact existed;
   /// `impulses`: all rows, zero before. Solvers make them admissible.
   void first_guess(const State& state, const ConstraintProblem& problem,
                    std::span<double> impulses) const;
-  /// Local. Keeps the impulses that are not zero in the state.
+  /// Local. Keeps in the state what contacts with an impulse, or with some overlap of the start
+  /// left, hand to the next step. Stretches are turned by the mean spin of both bodies about the
+  /// normal; the next step's frame turns them with the normal. `twists`: V of all bodies.
   void store(const ConstraintProblem& problem, std::span<const double> impulses,
-             State& state) const;
+             std::span<const double> twists, State& state) const;
   /// Local. Adds the work of the step's contact impulses. With u- = G V0 and u+ = G V the impulse
   /// lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step V0 -> V with M
   /// constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling and spinning
   /// couples), an impact -lambda_n (u_n- + u_n+)/2 less the recovery work lambda_n u_n+/2 where a
-  /// penetration is pushed out; cohesion does lambda_n (u_n- + u_n+)/2 where lambda_n < 0. What
-  /// prescribed bodies do on the contacts is external work.
+  /// penetration of a rigid contact is pushed out; cohesion does lambda_n (u_n- + u_n+)/2 where
+  /// lambda_n < 0. What prescribed bodies do on the contacts is external work. Of contacts that
+  /// give, what is stored at the end of the step is elastic_energy, and what was stored more than
+  /// before is no loss; recovery_work is what relaxing overlaps of the start bring in.
   ///
   /// `local` has V0, `twists` are V of all bodies of the problem, 6 numbers each.
   void add_work(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -59,12 +72,18 @@ class StepContacts {
  private:
   /// Where a contact's rows are, and what they do not say of it.
   struct Kept {
+    ContactKey key;
     Vec3 point;
     double gap;
     /// Place among the problem's contacts or, with `couples`, among its general blocks.
-    Index slot;
-    bool couples;     ///< it has rolling or spinning friction
-    bool recovering;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
+    Index slot = kNoIndex;
+    Index points = 1;         ///< of the pair's manifold
+    bool couples = false;     ///< it has rolling or spinning friction
+    bool recovering = false;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
+    /// Of the last step, in its lists; kNoIndex: none.
+    Index old = kNoIndex, old_couple = kNoIndex;
+    double start_overlap = 0.0;  ///< that does not count, m
+    ContactRowsGiven given;      ///< of contacts that give
   };
   /// Directions of a contact's rows, of the force, then of the couple, and their number.
   struct Frame {
@@ -80,15 +99,34 @@ class StepContacts {
   const RigidContact& rigid_rows(const Kept& kept, const ConstraintProblem& problem) const {
     return kept.couples ? coupled_[kept.slot] : problem.contacts[kept.slot];
   }
+  void match(const State& state);
+  /// xi of the tangents' rows at the step's start.
+  std::array<double, 2> stretch(const Kept& kept, const RigidContact& rows) const;
+  void make_compliant(const Contact& contact, const LocalBodies& local, const PairMaterial& pair,
+                      const State& state, double own_step, const ProblemBodies& bodies, Kept& kept,
+                      RigidContact& rows) const;
+  void make_couples_compliant(const Kept& kept, const PairMaterial& pair, const State& state,
+                              double own_step, ConstraintProblem& problem) const;
+  void note_overlap(const Contact& contact, const LocalBodies& local);
+  void add_elastic(const ConstraintProblem& problem, const Kept& kept, const double* lambda,
+                   const LocalBodies& local, std::span<const double> twists,
+                   AuditTerms& audit) const;
+  std::array<double, 2> next_stretch(const Kept& kept, const RigidContact& rows,
+                                     const double* lambda) const;
+  double next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r,
+                   const double* lambda) const;
+  double curvature(const BodyConstants& body) const;
+  void count_points();
   Frame frame_of(const Kept& kept, const ConstraintProblem& problem) const;
   Force force_of(const Kept& kept, const ConstraintProblem& problem, const double* lambda) const;
 
   const Model& model_;
   StepperKind kind_;
   double step_;
+  ContactStiffness stiffness_;
   std::vector<Kept> contacts_;
   std::vector<RigidContact> coupled_;  ///< of the general blocks: key and frame
-  double penetration_ = 0.0;
+  Overlaps overlaps_;
 };
 
 }  // namespace catena

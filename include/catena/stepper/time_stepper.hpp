@@ -51,6 +51,9 @@ using StepTimes = EnumArray<StepStage, double, kStepStageNames.size()>;
 /// Misfits of joints (StepReport::drift) below this are not worth a name.
 inline constexpr double kNotableDrift = 1e-4;
 
+/// Overlaps above this share of the smaller radius are worth a warning.
+inline constexpr double kNotableOverlap = 0.01;
+
 /// Share of the kinetic energy that passive joints may seem to give without a word.
 inline constexpr double kNotableWork = 0.02;
 
@@ -61,6 +64,10 @@ struct StepReport {
   double kinetic = 0.0;       ///< J, at the end of the step, over all ranks
   double potential = 0.0;     ///< J
   double penetration = 0.0;   ///< deepest, m, at the start of the step (>= 0)
+  /// Largest and mean overlap of overlapping contacts in units of the smaller body's radius
+  /// (equivalent_radius), at the start of the step; from kNotableOverlap on, whose the largest is.
+  double overlap_largest = 0.0, overlap_mean = 0.0;
+  std::array<GlobalId, 2> overlap_bodies = {kNoBody, kNoBody};
   JointMisfit misfit;         ///< of joints, largest, at the start of the step
   /// Largest misfit of joints, rad, or as a part of a joint's length (joint_length): at the start
   /// of the step, of stepper natural after it. From kNotableDrift on, whose it is.

@@ -18,7 +18,7 @@ static_assert(sizeof(Shape) == 56 && sizeof(BodyConstants) == 112);
 static_assert(sizeof(BodyMotionState) == 112);
 static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 416);
 static_assert(sizeof(JointState) == 120);
-static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 48 && sizeof(KeyedCouple) == 48);
+static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 88 && sizeof(KeyedCouple) == 72);
 
 /// Calls visit(member) for every number of a record; `R` may be const.
 template <class R, class Visit>
@@ -85,10 +85,14 @@ void each_member(R& r, Visit&& visit) {
   } else if constexpr (std::is_same_v<T, KeyedImpulse>) {
     key(r.key);
     vector(r.impulse);
+    vector(r.stretch);
+    visit(r.tangent_compliance);
+    visit(r.start_overlap);
   } else {
     static_assert(std::is_same_v<T, KeyedCouple>);
     key(r.key);
     vector(r.couple);
+    vector(r.stretch);
   }
 }
 

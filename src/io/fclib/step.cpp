@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kStep = "/catena/step";
 /// Numbers of a rigid contact besides bodies and key.
-constexpr std::size_t kContactNumbers = 15;
+constexpr std::size_t kContactNumbers = 19;
 
 /// A body as it travels to rank 0.
 struct BodyPart {
@@ -65,7 +65,9 @@ std::array<double, kContactNumbers> numbers_of(const RigidContact& c) {
   std::size_t i = 0;
   for (const Vec3* v : {&c.normal, &c.tangent, &c.arm_a, &c.arm_b})
     for (int k = 0; k < 3; ++k) x[i++] = (*v)[k];
-  for (const double value : {c.bias, c.friction, c.cohesion}) x[i++] = value;
+  for (const double value : {c.bias, c.friction, c.cohesion, c.tangent_bias[0], c.tangent_bias[1],
+                             c.compliance, c.tangent_compliance})
+    x[i++] = value;
   return x;
 }
 
@@ -73,7 +75,9 @@ void set_numbers(std::span<const double> x, RigidContact& c) {
   std::size_t i = 0;
   for (Vec3* v : {&c.normal, &c.tangent, &c.arm_a, &c.arm_b})
     for (int k = 0; k < 3; ++k) (*v)[k] = x[i++];
-  for (double* value : {&c.bias, &c.friction, &c.cohesion}) *value = x[i++];
+  for (double* value : {&c.bias, &c.friction, &c.cohesion, &c.tangent_bias[0], &c.tangent_bias[1],
+                        &c.compliance, &c.tangent_compliance})
+    *value = x[i++];
 }
 
 void pack(const BlockPart& block, Packer& out) {

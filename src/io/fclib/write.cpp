@@ -151,9 +151,10 @@ BlockRecord rigid_record(const ConstraintProblem& problem, std::size_t k) {
   block.section = Section::rigid;
   block.key = contact.key;
   block.friction = contact.friction;
-  block.constant = {contact.bias, 0.0, 0.0};
-  for (auto* values : {&block.compliance, &block.lower, &block.upper, &block.angular})
-    values->assign(3, 0.0);
+  const Vec3 bias = bias_of(contact), sigma = compliance_of(contact);
+  block.constant.assign(bias.begin(), bias.end());
+  block.compliance.assign(sigma.begin(), sigma.end());
+  for (auto* values : {&block.lower, &block.upper, &block.angular}) values->assign(3, 0.0);
   std::array<double, 18> g_a{};
   std::array<double, 18> g_b{};
   contact_jacobian(contact, g_a, g_b);

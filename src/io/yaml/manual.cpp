@@ -41,8 +41,8 @@ class Manual : public SettingsVisitor {
     whole(key, value, info);
   }
   void visit(std::string_view key, double& value, const SettingInfo& info) override {
-    row(key, "number", is_word_value(value, info) ? std::string(info.word) : default_text(value),
-        info);
+    const std::string_view word = word_of(value, info);
+    row(key, "number", word.empty() ? default_text(value) : std::string(word), info);
   }
   void visit(std::string_view key, std::string& value, const SettingInfo& info) override {
     row(key, "text", value, info);
@@ -117,12 +117,14 @@ class Manual : public SettingsVisitor {
     return std::isnan(value) ? "" : number_text(value);
   }
   void whole(std::string_view key, std::int64_t value, const SettingInfo& info) {
-    const bool word = is_word_value(static_cast<double>(value), info);
-    row(key, "whole number", word ? std::string(info.word) : std::to_string(value), info);
+    const std::string_view word = word_of(static_cast<double>(value), info);
+    row(key, "whole number", word.empty() ? std::to_string(value) : std::string(word), info);
   }
   void row(std::string_view key, std::string type, const std::string& value,
            const SettingInfo& info) {
-    if (!info.word.empty()) type += " or `" + std::string(info.word) + "`";
+    const std::vector<NumberWord> words = words_of(info);
+    for (const NumberWord& w : words)
+      type += (&w == &words.back() ? " or `" : ", `") + std::string(w.word) + "`";
     if (!info.unit.empty()) type += ", " + std::string(info.unit);
     const std::string range =
         range_text({.min = info.min, .max = info.max, .min_open = info.min_open});

@@ -88,8 +88,8 @@ class Printer : public SettingsVisitor {
     whole(key, value, info);
   }
   void visit(std::string_view key, double& value, const SettingInfo& info) override {
-    if (is_word_value(value, info)) {
-      leaf(key, std::string(info.word), json_string(info.word), {});
+    if (const std::string_view word = word_of(value, info); !word.empty()) {
+      leaf(key, std::string(word), json_string(word), {});
     } else if (!std::isnan(value)) {
       leaf(key, number_text(value), json_number(value), info);
     }
@@ -178,9 +178,9 @@ class Printer : public SettingsVisitor {
     open_.back()->items.push_back(std::move(item));
   }
   void whole(std::string_view key, std::int64_t value, const SettingInfo& info) {
-    const bool word = is_word_value(static_cast<double>(value), info);
-    leaf(key, word ? std::string(info.word) : std::to_string(value),
-         word ? json_string(info.word) : std::to_string(value), info);
+    const std::string_view word = word_of(static_cast<double>(value), info);
+    leaf(key, word.empty() ? std::to_string(value) : std::string(word),
+         word.empty() ? std::to_string(value) : json_string(word), info);
   }
   void within(std::string_view key, bool is_list, const std::function<void()>& body) {
     Item item;

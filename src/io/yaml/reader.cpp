@@ -307,8 +307,11 @@ class Reader : public SettingsVisitor {
     return at == names.end() ? -1 : narrow<int>(at - names.begin());
   }
   static std::string number_words(const SettingInfo& info) {
-    return (info.unit.empty() ? "a number" : "a number in " + std::string(info.unit)) +
-           (info.word.empty() ? "" : " or " + std::string(info.word));
+    std::string text = info.unit.empty() ? "a number" : "a number in " + std::string(info.unit);
+    const std::vector<NumberWord> words = words_of(info);
+    for (const NumberWord& w : words)
+      text += (&w == &words.back() ? " or " : ", ") + std::string(w.word);
+    return text;
   }
 
   /// Reads a number with its unit; false (and reported) if it is none or out of range.
@@ -317,8 +320,9 @@ class Reader : public SettingsVisitor {
       wrong(node, key, number_words(info));
       return false;
     }
-    if (!info.word.empty() && node.text == info.word) {
-      value = info.word_value;
+    for (const NumberWord& w : words_of(info)) {
+      if (node.text != w.word) continue;
+      value = w.value;
       return true;
     }
     double number = 0.0;

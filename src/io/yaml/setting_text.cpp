@@ -32,9 +32,17 @@ std::string words_text(std::span<const std::string_view> words) {
   return text;
 }
 
-bool is_word_value(double value, const SettingInfo& info) {
-  if (info.word.empty()) return false;
-  return std::isnan(value) ? std::isnan(info.word_value) : value == info.word_value;
+std::vector<NumberWord> words_of(const SettingInfo& info) {
+  std::vector<NumberWord> words;
+  if (!info.word.empty()) words.push_back({info.word, info.word_value});
+  words.insert(words.end(), info.words.begin(), info.words.end());
+  return words;
+}
+
+std::string_view word_of(double value, const SettingInfo& info) {
+  for (const NumberWord& w : words_of(info))
+    if (std::isnan(value) ? std::isnan(w.value) : value == w.value) return w.word;
+  return {};
 }
 
 }  // namespace catena

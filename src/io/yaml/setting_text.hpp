@@ -17,7 +17,10 @@ std::string number_text(double value);
 /// "a, b or c".
 std::string words_text(std::span<const std::string_view> words);
 
-/// True if `value` is what the word stands for (both NaN, or equal).
-bool is_word_value(double value, const SettingInfo& info);
+/// All words of a number's key.
+std::vector<NumberWord> words_of(const SettingInfo& info);
+
+/// The word that stands for `value` (both NaN, or equal); empty: none.
+std::string_view word_of(double value, const SettingInfo& info);
 
 }  // namespace catena

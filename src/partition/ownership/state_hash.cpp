@@ -117,14 +117,22 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
   for (const Mixer& mixer : of_body) sum += mixer.hash();
   constexpr std::uint64_t kImpulseStart = 0x696d70756c7365ULL;
   constexpr std::uint64_t kCoupleStart = 0x636f75706c65ULL;
-  const auto add_keyed = [&sum](std::uint64_t start, const ContactKey& key, const Vec3& value) {
-    Mixer mixer(start);
-    mixer.add(key);
-    mixer.add(value);
+  for (const KeyedImpulse& i : state.impulses) {
+    Mixer mixer(kImpulseStart);
+    mixer.add(i.key);
+    mixer.add(i.impulse);
+    mixer.add(i.stretch);
+    mixer.add(i.tangent_compliance);
+    mixer.add(i.start_overlap);
     sum += mixer.hash();
-  };
-  for (const KeyedImpulse& i : state.impulses) add_keyed(kImpulseStart, i.key, i.impulse);
-  for (const KeyedCouple& c : state.couples) add_keyed(kCoupleStart, c.key, c.couple);
+  }
+  for (const KeyedCouple& c : state.couples) {
+    Mixer mixer(kCoupleStart);
+    mixer.add(c.key);
+    mixer.add(c.couple);
+    mixer.add(c.stretch);
+    sum += mixer.hash();
+  }
   CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
   for (std::size_t j = 0; j < state.joints.size(); ++j) {
     constexpr std::uint64_t kJointStart = 0x6a6f696e74ULL;
@@ -136,6 +144,7 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
   Mixer whole(wrapping_sum(comm, sum));
   whole.add(state.time);
   whole.add(state.step);
+  whole.add(state.stiffness_step);
   for (const InflowProgress& inflow : state.inflow) {
     whole.add(inflow.made);
     whole.add(inflow.owed);

@@ -421,6 +421,13 @@ void for_joints_of(const GeneratorSettings& g, const Check& check) {
 
 }  // namespace
 
+void check_contact_damping(const SceneSettings& scene, double step) {
+  if (scene.contact.damping_time < 0.25 * step)
+    throw Error("less than a quarter of the time step: contacts would gain energy",
+                scene.contact_place + ".damping_time",
+                "give at least " + std::to_string(0.25 * step) + " s, or auto");
+}
+
 void check_damping_times(const SceneSettings& scene, double step) {
   for (const JointSettings& s : scene.joints) {
     if ((has(kLinear, s.type) && too_fast(s.damping_time, s.compliance, step)) ||

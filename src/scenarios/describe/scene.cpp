@@ -339,6 +339,18 @@ void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
             {.unit = "m", .min = 0, .help = "largest couple about the normal per normal force"});
         visit.visit("cohesion", m.cohesion,
                     {.unit = "N", .min = 0, .help = "largest tension of a contact"});
+        visit.visit("youngs_modulus", m.youngs_modulus,
+                    {.unit = "Pa",
+                     .min = 0,
+                     .min_open = true,
+                     .help = "for contact.stiffness: material"});
+        visit.visit("poisson_ratio", m.poisson_ratio,
+                    {.min = -1,
+                     .max = 0.5,
+                     .min_open = true,
+                     .help = "for contact.stiffness: material; below 0.5"});
+        if (m.poisson_ratio == 0.5)
+          visit.reject("poisson_ratio", "0.5 is out of range", "must be > -1 and < 0.5");
       });
 }
 
@@ -376,10 +388,89 @@ void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i
 
 }  // namespace
 
+namespace {
+
+/// The kinds of stiffness stand in one key beside a number: by these numbers while it is read.
+constexpr double kAutomatic = kNone, kRigid = -1.0, kMaterial = -2.0;
+constexpr std::array<NumberWord, 3> kStiffnessWords = {
+    {{"auto", kAutomatic}, {"rigid", kRigid}, {"material", kMaterial}}};
+
+double stiffness_number(const ContactParameters& contact) {
+  switch (contact.stiffness) {
+    case Stiffness::automatic:
+      return kAutomatic;
+    case Stiffness::rigid:
+      return kRigid;
+    case Stiffness::material:
+      return kMaterial;
+    case Stiffness::linear:
+      break;
+  }
+  return contact.pair_stiffness;
+}
+
+void set_stiffness(double number, ContactParameters& contact) {
+  contact.stiffness = std::isnan(number)    ? Stiffness::automatic
+                      : number == kRigid    ? Stiffness::rigid
+                      : number == kMaterial ? Stiffness::material
+                                            : Stiffness::linear;
+  if (contact.stiffness == Stiffness::linear) contact.pair_stiffness = number;
+}
+
+/// Hertz's law needs the moduli of every material.
+void check_moduli(SettingsVisitor& visit, const SceneSettings& s) {
+  if (s.contact.stiffness != Stiffness::material) return;
+  for (const MaterialSettings& m : s.materials) {
+    if (!std::isnan(m.youngs_modulus) && !std::isnan(m.poisson_ratio)) continue;
+    visit.reject("stiffness",
+                 "the material '" + m.name + "' has no " +
+                     (std::isnan(m.youngs_modulus) ? "youngs_modulus" : "poisson_ratio"),
+                 "give it, or stiffness: auto or a number in N/m");
+  }
+}
+
+void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
+  ContactParameters& c = s.contact;
+  double number = stiffness_number(c);
+  visit.visit("stiffness", number,
+              {.unit = "N/m",
+               .min = 0,
+               .min_open = true,
+               .words = kStiffnessWords,
+               .help = "how much contacts give: `auto` by stiffness_ratio, `rigid` not at all, "
+                       "`material` by Hertz's and Mindlin's laws, or a number for all points of a "
+                       "pair together (docs/theory.md, Contacts give)"});
+  set_stiffness(number, c);
+  visit.visit("stiffness_ratio", c.stiffness_ratio,
+              {.min = 1e-3,
+               .max = 1e9,
+               .help = "of stiffness `auto`: stiffer contacts overlap less and take as many times "
+                       "more sweeps"});
+  visit.visit("damping_time", c.damping_time,
+              {.unit = "s",
+               .min = 0,
+               .min_open = true,
+               .word = "auto",
+               .word_value = kNone,
+               .help = "of contacts that give; `auto`: 3/4 of the step, or what restitution asks "
+                       "for"});
+  visit.visit("tangential_ratio", c.tangential_ratio,
+              {.min = 0,
+               .min_open = true,
+               .word = "auto",
+               .word_value = kNone,
+               .help = "tangential over normal stiffness; `auto`: 1, with moduli Mindlin's"});
+  check_moduli(visit, s);
+}
+
+}  // namespace
+
 void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
   visit.section("contact", {.help = "how bodies touch"}, [&] {
     visit.choose("law", s.contact.law, kContactLawNames,
                  {.help = "`ccp`: convex complementarity; `box`: friction bounds per direction"});
+    s.contact_place = visit.where("");
+    describe_stiffness(visit, s);
     visit.list(
         "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
         [&](std::size_t n) { s.pairs.assign(n, {}); },

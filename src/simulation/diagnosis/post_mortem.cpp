@@ -211,7 +211,8 @@ class Examination {
       const Index* dof = problem_.bodies.dof_begin.data();
       Vec3 w =
           contact_slip(c, velocities_.data() + dof[c.body_a], velocities_.data() + dof[c.body_b]);
-      w[0] += c.bias;
+      w += bias_of(c) + compliance_of(c).cwiseProduct(
+                            Eigen::Map<const Vec3>(stepper_.impulses().data() + view.row));
       r.slip = w.norm();
       r.kind = 3;
       r.a = c.key.a;

@@ -186,7 +186,6 @@ class SuspectSearch {
     out.a = c.key.a;
     out.b = c.key.b;
     out.bound[0] = c.friction;
-    out.bias[0] = c.bias;
     out.n_bodies = 2;
     out.body[0] = body_of(c.body_a);
     out.body[1] = body_of(c.body_b);
@@ -194,7 +193,11 @@ class SuspectSearch {
     contact_jacobian(c, g_a, g_b);
     std::copy(g_a.begin(), g_a.end(), out.jacobian[0].begin());
     std::copy(g_b.begin(), g_b.end(), out.jacobian[1].begin());
-    for (std::size_t r = 0; r < 3; ++r) out.row_used[r] = 1;
+    for (std::size_t r = 0; r < 3; ++r) {
+      out.bias[r] = bias_of(c)[to_index(r)];
+      out.compliance[r] = compliance_of(c)[to_index(r)];
+      out.row_used[r] = out.compliance[r] > 0.0 ? 0 : 1;
+    }
     return out;
   }
 

@@ -113,6 +113,11 @@ class RunLoop {
     log_.info("resumed from " + from.path + ", step " + std::to_string(from.step) +
                   ", written on " + std::to_string(from.ranks) + " ranks",
               {{"checkpoint", json_string(from.path)}, {"step", std::to_string(from.step)}});
+    const double made_for = sim_.state().stiffness_step, step = sim_.settings().time.step;
+    if (sim_.model().contact.stiffness == Stiffness::automatic && made_for != 0.0 &&
+        std::abs(made_for - step) > 1e-6 * step)
+      log_.info("contacts were made for a time step of " + short_text(made_for) +
+                " s; their stiffness moves to that of the new one over some 100 steps");
     make_index();
   }
 

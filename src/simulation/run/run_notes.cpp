@@ -18,6 +18,8 @@ namespace {
 
 /// Warnings of missed tolerances that are shown one by one.
 constexpr int kMaxWarnings = 5;
+/// Steps in which overlaps of the start are still being relaxed.
+constexpr std::int64_t kStartSteps = 500;
 
 std::string duration_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
@@ -60,6 +62,7 @@ void RunNotes::note_few_bodies() {
 void RunNotes::after_step(const StepReport& r) {
   times_ += r.times;
   note_overlaps(r);
+  note_depth(r);
   note_joints(r);
   note_tolerance(r);
   note_balance();
@@ -76,8 +79,27 @@ void RunNotes::note_overlaps(const StepReport& r) {
   if (found.worst.empty()) return;
   log_.warning(
       to_text(found, sim_.settings(), sim_.model()) +
-          "; they are pushed apart at contact.recovery_speed, see recovery_work",
+          (sim_.model().contact.stiffness == Stiffness::rigid
+               ? "; they are pushed apart at contact.recovery_speed, see recovery_work"
+               : "; they are relaxed over some hundred steps, see recovery_work"),
       {{"penetration", json_number(r.penetration)}, {"pairs", std::to_string(found.pairs)}});
+}
+
+/// Overlaps that are no longer small: the first, and then each twice as large.
+void RunNotes::note_depth(const StepReport& r) {
+  if (r.overlap_bodies[0] == kNoBody || r.overlap_largest < 2.0 * deepest_told_) return;
+  if (sim_.state().step <= kStartSteps && sim_.model().contact.stiffness != Stiffness::rigid) return;
+  deepest_told_ = r.overlap_largest;
+  const NameTable& names = sim_.model().names;
+  const bool automatic = sim_.model().contact.stiffness == Stiffness::automatic;
+  log_.warning("step " + std::to_string(sim_.state().step) + ": " +
+                   names.name_of(r.overlap_bodies[0]) + " / " + names.name_of(r.overlap_bodies[1]) +
+                   " overlap by " + short_text(100.0 * r.overlap_largest) +
+                   " % of the smaller one's radius; " +
+                   (automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
+                              : "contact.stiffness and time.step decide it"),
+               {{"step", std::to_string(sim_.state().step)},
+                {"overlap", json_number(r.overlap_largest)}});
 }
 
 void RunNotes::note_tolerance(const StepReport& r) {

@@ -31,6 +31,7 @@ class RunNotes {
   /// Collective.
   void note_few_bodies();
   void note_overlaps(const StepReport& r);
+  void note_depth(const StepReport& r);
   void note_tolerance(const StepReport& r);
   /// Collective. Keeps the advice of the step that missed its tolerance by most.
   void keep_advice(const StepReport& r);
@@ -62,6 +63,7 @@ class RunNotes {
   std::string choice_;                  ///< SolveReport::choice of the last step
   int choices_ = 0, apart_told_ = 0;
   int staying_ = 0;  ///< mechanisms that stay in an outflow
+  double deepest_told_ = 0.0;  ///< largest overlap that a warning named
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
   bool contradiction_told_ = false;

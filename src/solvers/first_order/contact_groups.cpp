@@ -94,7 +94,8 @@ void add_forces(const GeneralContactGroup& c, const double* x, double* forces) {
   scatter(c.b, f_b.data(), forces);
 }
 
-void residual_velocities(const GeneralContactGroup& c, const double* velocities, double* g) {
+void residual_velocities(const GeneralContactGroup& c, const double* velocities, const double* x,
+                         double* g) {
   std::array<Three, 2> v_a, v_b;
   gather(c.a, velocities, v_a[0].data());
   gather(c.b, velocities, v_b[0].data());
@@ -108,9 +109,11 @@ void residual_velocities(const GeneralContactGroup& c, const double* velocities,
     const auto along = [&](const Three& e) {
       return e[0][i] * u[0][i] + e[1][i] * u[1][i] + e[2][i] * u[2][i];
     };
-    g[i] = along(c.normal) * c.by_normal[i] + c.bias[i];
-    g[kLanes + i] = along(c.tangent) * c.by_tangent[i];
-    g[2 * kLanes + i] = along(second) * c.by_tangent[i];
+    g[i] = along(c.normal) * c.by_normal[i] + (c.offset[0][i] + c.compliance[0][i] * x[i]);
+    g[kLanes + i] = along(c.tangent) * c.by_tangent[i] +
+                    (c.offset[1][i] + c.compliance[1][i] * x[kLanes + i]);
+    g[2 * kLanes + i] = along(second) * c.by_tangent[i] +
+                        (c.offset[2][i] + c.compliance[2][i] * x[2 * kLanes + i]);
   }
 }
 

@@ -24,7 +24,7 @@ struct alignas(64) ConeGroup {
 /// Rigid contacts, from whose geometry G is made in the product: x / s in the problem's rows.
 struct alignas(64) GeneralContactGroup {
   std::array<Lanes, 3> normal{}, tangent{}, arm_a{}, arm_b{};
-  Lanes bias{};                        ///< of the scaled normal row
+  std::array<Lanes, 3> offset{}, compliance{};  ///< of the scaled rows, as in RowGroup
   Lanes by_normal{}, by_tangent{};     ///< 1/s
   std::array<Index, kLanes> a{}, b{};  ///< first velocity of each body
 };
@@ -40,7 +40,8 @@ struct alignas(64) RowGroup {
 void add_forces(const GeneralContactGroup& group, const double* x, double* forces);
 void add_forces(const RowGroup& group, const double* x, double* forces);
 /// g = G V + offset + Sigma x of a group.
-void residual_velocities(const GeneralContactGroup& group, const double* velocities, double* g);
+void residual_velocities(const GeneralContactGroup& group, const double* velocities,
+                         const double* x, double* g);
 void residual_velocities(const RowGroup& group, const double* velocities, const double* x,
                          double* g);
 

@@ -148,7 +148,8 @@ class BodyProduct final : public RowProduct {
       move_bodies(x);
     const std::size_t first_rows = arms_.size() * kGroupRows;
     for (std::size_t k = 0; k < arms_.size(); ++k)
-      first_order::residual_velocities(arms_[k], velocities_.data(), g.data() + k * kGroupRows);
+      first_order::residual_velocities(arms_[k], velocities_.data(), x.data() + k * kGroupRows,
+                                       g.data() + k * kGroupRows);
     for (std::size_t k = 0; k < rows_.size(); ++k) {
       const std::size_t i = first_rows + k * kGroupRows;
       first_order::residual_velocities(rows_[k], velocities_.data(), x.data() + i, g.data() + i);
@@ -262,7 +263,9 @@ class BodyProduct final : public RowProduct {
     }
     group.by_normal[lane] = layout.by_scale[place.first];
     group.by_tangent[lane] = layout.by_scale[place.first + kLanes];
-    group.bias[lane] = group.by_normal[lane] * c.bias;
+    for (std::size_t r = 0; r < 3; ++r)
+      constants(place.block, r, layout.by_scale[place.first + r * kLanes], group.offset[r][lane],
+                group.compliance[r][lane]);
     group.a[lane] = problem_.bodies.dof_begin[c.body_a];
     group.b[lane] = problem_.bodies.dof_begin[c.body_b];
   }
@@ -271,8 +274,11 @@ class BodyProduct final : public RowProduct {
   void constants(Index block, std::size_t r, double by, double& offset, double& compliance) const {
     const auto n_contacts = to_index(problem_.contacts.size());
     if (block < n_contacts) {
-      offset = r == 0 ? by * problem_.contacts[block].bias : 0.0;
-      compliance = 0.0;
+      const RigidContact& c = problem_.contacts[block];
+      const Index i = to_index(r);
+      const double sigma = compliance_of(c)[i];
+      offset = by * (bias_of(c)[i] - sigma * (r == 0 ? c.cohesion : 0.0));
+      compliance = by * by * sigma;
       return;
     }
     const BlockView view = block_view(problem_, block);

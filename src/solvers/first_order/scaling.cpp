@@ -50,7 +50,10 @@ void weighted_diagonal(const ConstraintProblem& problem, const Place& place,
     }
   });
   const auto n_contacts = to_index(problem.contacts.size());
-  if (place.block < n_contacts) return;
+  if (place.block < n_contacts) {
+    d.diagonal() += compliance_of(problem.contacts[place.block]);
+    return;
+  }
   const Index first = problem.blocks.row_begin[place.block - n_contacts];
   for (Index r = 0; r < to_index(rows); ++r) d(r, r) += problem.blocks.compliance[first + r];
 }

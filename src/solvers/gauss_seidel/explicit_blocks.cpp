@@ -64,9 +64,11 @@ void invert(std::span<const double> d, std::size_t n, std::span<double> inverse)
 void append_rows(ExplicitBlocks& out, const ConstraintProblem& problem, Index k) {
   const auto n_contacts = to_index(problem.contacts.size());
   if (k < n_contacts) {
-    const double bias = problem.contacts[k].bias;
-    out.q.insert(out.q.end(), {-bias, 0.0, 0.0});
-    out.sigma.insert(out.sigma.end(), 3, 0.0);
+    const Vec3 bias = bias_of(problem.contacts[k]), sigma = compliance_of(problem.contacts[k]);
+    for (int i = 0; i < 3; ++i) {
+      out.q.push_back(-bias[i]);
+      out.sigma.push_back(sigma[i]);
+    }
     out.lower.insert(out.lower.end(), 3, -kInfinity);
     out.upper.insert(out.upper.end(), 3, kInfinity);
     return;

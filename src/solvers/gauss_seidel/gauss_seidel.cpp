@@ -12,6 +12,16 @@
 namespace catena {
 namespace {
 
+/// Collective. Whether any contact is compliant.
+bool gives(const ConstraintProblem& problem) {
+  bool any = std::any_of(problem.contacts.begin(), problem.contacts.end(),
+                         [](const RigidContact& c) { return c.compliance > 0.0; });
+  for (Index k = 0; k < problem.blocks.size(); ++k)
+    any = any || (problem.blocks.kind[k] == BlockKind::contact &&
+                  problem.blocks.compliance[problem.blocks.row_begin[k]] > 0.0);
+  return problem.comm.max(std::int64_t{any ? 1 : 0}) != 0;
+}
+
 std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, DelassusOperator& op,
                                          const GaussSeidelSettings& settings, JointSystem* joints,
                                          std::span<const double> impulses) {
@@ -30,8 +40,12 @@ std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, Delas
     return make_residual_engine(problem, op, rules, impulses);
   if (settings.formulation == Formulation::acceleration)
     return make_acceleration_engine(problem, op, rules, impulses);
-  return make_hybrid_engine(problem, op, {rules, choose_kernels(settings.kernels)}, joints,
-                            impulses);
+  SweepOptions options{rules, choose_kernels(settings.kernels)};
+  if (settings.order != SweepOrder::symmetric && gives(problem)) {
+    options.acceleration_depth = settings.acceleration_depth;
+    options.acceleration_period = settings.acceleration_period;
+  }
+  return make_hybrid_engine(problem, op, options, joints, impulses);
 }
 
 /// Solves of a problem of joints alone: a second one, from recomputed velocities, if the first
@@ -161,6 +175,13 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
                {.help = "direction of the sweeps; symmetric alternates, each counting as one"});
   visit.visit("relaxation", s.relaxation,
               {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
+  visit.visit("acceleration_depth", s.acceleration_depth,
+              {.min = 0,
+               .max = 10,
+               .help = "earlier iterates from which Anderson's acceleration makes the next one, "
+                       "where contacts give; 0: plain sweeps"});
+  visit.visit("acceleration_period", s.acceleration_period,
+              {.min = 1, .max = 100, .help = "sweeps between two such mixes"});
   visit.choose("kernels", s.kernels, kKernelNames,
                {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
 }

@@ -56,6 +56,8 @@ class SharedBodies {
   void add_changes(std::span<Subdomain> subdomains);
   /// Neighbours. Waits for the new velocities and writes them into the copies.
   void finish(std::span<Subdomain> subdomains);
+  /// Velocities of the shared bodies as all copies hold them between sweeps.
+  std::span<double> values() { return values_; }
   /// Local. Writes the velocities of jointed bodies, as far as known here, in the problem's places.
   void read(const ConstraintProblem& problem, std::span<double> velocities) const;
   /// Local. Takes those of jointed bodies, for the copies, too.

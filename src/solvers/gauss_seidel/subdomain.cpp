@@ -144,19 +144,27 @@ void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
   const double* a = lines_[line_a].x;
   const double* b = lines_[line_b].x;
   const double arm_a = c.arm_a.dot(c.normal), arm_b = c.arm_b.dot(c.normal);
-  const double d_n = a[kInverseMass] + b[kInverseMass];
-  const double d_t = d_n + arm_a * arm_a * a[kInverseInertia] + arm_b * arm_b * b[kInverseInertia];
+  const double moved_n = a[kInverseMass] + b[kInverseMass];
+  const double d_n = moved_n + c.compliance;
+  const double d_t = moved_n + arm_a * arm_a * a[kInverseInertia] +
+                     arm_b * arm_b * b[kInverseInertia] + c.tangent_compliance;
   batch.a[lane] = line_a;
   batch.b[lane] = line_b;
   batch.arm_a[lane] = arm_a;
   batch.arm_b[lane] = arm_b;
-  batch.bias[lane] = c.bias;
+  // of lambda + c n in place of lambda
+  batch.bias[lane] = c.bias - c.compliance * c.cohesion;
   batch.friction[lane] = c.friction;
-  batch.inverse_d_n[lane] = d_n > 0.0 ? 1.0 / d_n : 0.0;
-  batch.inverse_d_t[lane] = d_t > 0.0 ? 1.0 / d_t : 0.0;
-  const Vec3 z = d_n > 0.0 ? guess_of(rules_.local, c, impulses, block) : Vec3(Vec3::Zero());
+  batch.sigma_n[lane] = c.compliance;
+  batch.sigma_t[lane] = c.tangent_compliance;
+  const bool moves = moved_n > 0.0;
+  batch.inverse_d_n[lane] = moves ? 1.0 / d_n : 0.0;
+  batch.inverse_d_t[lane] = moves ? 1.0 / d_t : 0.0;
+  const Vec3 z = moves ? guess_of(rules_.local, c, impulses, block) : Vec3(Vec3::Zero());
+  const Vec3 tangent2 = c.normal.cross(c.tangent);
   put3(c.normal, batch.n, lane);
-  put3(z[0] * c.normal + z[1] * c.tangent + z[2] * c.normal.cross(c.tangent), batch.p, lane);
+  put3(z[0] * c.normal + z[1] * c.tangent + z[2] * tangent2, batch.p, lane);
+  put3(c.tangent_bias[0] * c.tangent + c.tangent_bias[1] * tangent2, batch.slip_bias, lane);
 }
 
 void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
@@ -188,6 +196,7 @@ void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
     d += turns.transpose() * inverse * turns;
   }
   if (!(d.trace() > 0.0)) return;  // nothing moves: left empty
+  d.diagonal() += compliance_of(c);
   d = make_contact_block(d).d;
   batch.a[lane] = line_a;
   batch.b[lane] = line_b;
@@ -196,8 +205,10 @@ void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
   put3(c.arm_a, batch.arm_a, lane);
   put3(c.arm_b, batch.arm_b, lane);
   put3(guess_of(rules_.local, c, impulses, block), batch.lambda, lane);
-  batch.bias[lane] = c.bias;
+  put3(bias_of(c) - Vec3(c.compliance * c.cohesion, 0.0, 0.0), batch.bias, lane);
   batch.friction[lane] = c.friction;
+  batch.sigma_n[lane] = c.compliance;
+  batch.sigma_t[lane] = c.tangent_compliance;
   const double packed[6] = {d(0, 0), d(0, 1), d(0, 2), d(1, 1), d(1, 2), d(2, 2)};
   for (int i = 0; i < 6; ++i) batch.d[i][lane] = packed[i];
 }
@@ -262,6 +273,22 @@ double Subdomain::sweep(SweepPart part, bool forward) {
     residual += spheres();
   }
   return residual;
+}
+
+void Subdomain::add_pieces(std::vector<IteratePiece>& pieces) {
+  const auto add_batches = [&](auto& batches, auto impulses) {
+    if (batches.empty()) return;
+    auto& first = batches.front();
+    pieces.push_back({impulses(first), batches.size(), sizeof first / sizeof(double), 3 * kLanes,
+                      first.sigma_n, kLanes});
+  };
+  add_batches(spheres_, [](SphereBatch& batch) { return batch.p[0]; });
+  add_batches(arms_, [](GeneralContactBatch& batch) { return batch.lambda[0]; });
+  if (!general_.lambda.empty())
+    pieces.push_back({general_.lambda.data(), 1, 0, general_.lambda.size(), general_.sigma.data(),
+                      general_.sigma.size()});
+  // what else a line holds does not change
+  pieces.push_back({line_data(), lines_.size(), 8, 6, nullptr, 0});
 }
 
 void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const {

@@ -8,6 +8,7 @@
 #include "catena/base/huge_pages.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "solvers/gauss_seidel/anderson.hpp"
 #include "solvers/gauss_seidel/explicit_blocks.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
@@ -33,6 +34,8 @@ class CarriedQuantity {
 struct SweepOptions {
   LocalSolveOptions local;
   BatchKernels kernels = plain_kernels();
+  /// Earlier iterates that Anderson's acceleration uses, and sweeps between two mixes; 0: none.
+  int acceleration_depth = 0, acceleration_period = 1;
   /// Null: V. Otherwise all blocks are explicit; outlives the sweeps.
   const CarriedQuantity* carried = nullptr;
 };
@@ -62,6 +65,8 @@ class Subdomain {
   void load_velocities(const ConstraintProblem& problem, std::span<const double> velocities);
   /// Sweeps one part; returns the sum of |D dlambda|^2 over its blocks.
   double sweep(SweepPart part, bool forward);
+  /// Impulses and the copies' velocities where they lie; impulses with Sigma as their weights.
+  void add_pieces(std::vector<IteratePiece>& pieces);
   /// Writes lambda of this subdomain's blocks to their place in the problem's rows.
   void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
 

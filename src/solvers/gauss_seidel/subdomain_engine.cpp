@@ -45,9 +45,13 @@ class HybridEngine final : public SweepEngine {
     }
     for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem, velocities);
     shared_.start(problem, velocities);
+    if (rules.acceleration_depth > 0) accelerate(rules);
   }
 
   double sweep(bool forward) override {
+    // what is judged between sweeps is a sweep's result, not a mix
+    if (anderson_ && sweeps_ > 0 && sweeps_ % period_ == 0) anderson_->mix();
+    ++sweeps_;
     // Backward, the interior's halves change places too: without shared bodies the sweep
     // is then exactly the forward one's reverse.
     const std::array<SweepPart, 2> interior =
@@ -97,6 +101,20 @@ class HybridEngine final : public SweepEngine {
     return touched;
   }
 
+  void accelerate(const SweepOptions& rules) {
+    std::vector<IteratePiece> pieces;
+    for (Subdomain& subdomain : subdomains_) subdomain.add_pieces(pieces);
+    const auto add = [&](std::span<double> x) {
+      if (!x.empty()) pieces.push_back({x.data(), 1, 0, x.size(), nullptr, 0});
+    };
+    add(shared_.values());
+    add(joint_impulses_);
+    period_ = rules.acceleration_period;
+    anderson_ = std::make_unique<Anderson>(problem_.comm, std::move(pieces),
+                                           rules.acceleration_depth, problem_.ordered);
+    anderson_->start();
+  }
+
   double sweep_part(SweepPart part, bool forward) {
     double residual = 0.0;
     for (Subdomain& subdomain : subdomains_) residual += subdomain.sweep(part, forward);
@@ -111,6 +129,9 @@ class HybridEngine final : public SweepEngine {
   std::vector<Subdomain> subdomains_;
   std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
   std::vector<double> velocities_;      ///< of jointed bodies, in the problem's places
+  std::unique_ptr<Anderson> anderson_;
+  std::int64_t sweeps_ = 0;
+  int period_ = 1;
 };
 
 }  // namespace

@@ -166,7 +166,11 @@ void VelocitySystem::take_jacobians() {
 
 /// Sigma, and the diagonal of N = Y Y^T + Sigma; where that is 0, the block's largest, or 1.
 void VelocitySystem::find_diagonals() {
-  sigma_.assign(problem_.first_general_row(), 0.0);
+  sigma_.clear();
+  for (const RigidContact& c : problem_.contacts) {
+    const Vec3 sigma = compliance_of(c);
+    sigma_.insert(sigma_.end(), sigma.begin(), sigma.end());
+  }
   sigma_.insert(sigma_.end(), problem_.blocks.compliance.begin(), problem_.blocks.compliance.end());
   diagonal_ = sigma_;
   for (Index k = 0; k < n_blocks(); ++k) {

@@ -109,7 +109,9 @@ SparseOperator from_bodies(const ConstraintProblem& problem) {
     const BlockView view = block_view(problem, k);
     row.begin(view.rows);
     double* own = row.block(k, view.rows);
-    if (const Index first = view.row - problem.first_general_row(); first >= 0)
+    if (k < to_index(problem.contacts.size()))
+      for (Index r = 0; r < 3; ++r) own[4 * r] = compliance_of(problem.contacts[k])[r];
+    else if (const Index first = view.row - problem.first_general_row(); first >= 0)
       for (Index r = 0; r < view.rows; ++r)
         own[r * view.rows + r] = problem.blocks.compliance[first + r];
     for (const auto& [body, place] : incidence.of_block[k]) {

@@ -31,24 +31,27 @@ struct alignas(64) InertiaLine {
 /// Contacts of bodies that they see as spheres: arms along the normal and isotropic inertia
 /// (or immovable), so that D = diag(d_n, d_t, d_t) and the local solve is closed. The
 /// impulse p = lambda_n n + lambda_t is held in the world frame: no tangents are needed.
-/// 104 bytes a contact.
+/// 144 bytes a contact.
 struct alignas(64) SphereBatch {
   std::int32_t a[kLanes], b[kLanes];    ///< lines of the bodies
   double n[3][kLanes];                  ///< from a to b
   double p[3][kLanes];                  ///< impulse on b, shifted by cohesion, N s
   double arm_a[kLanes], arm_b[kLanes];  ///< r = arm n, m
   double bias[kLanes], friction[kLanes];
+  double slip_bias[3][kLanes];                   ///< b of the tangents' rows, as a vector
+  double sigma_n[kLanes], sigma_t[kLanes];       ///< Sigma
   double inverse_d_n[kLanes], inverse_d_t[kLanes];  ///< 0: nothing moves
 };
 
-/// Contacts of any two rigid bodies: 192 bytes each.
+/// Contacts of any two rigid bodies: 224 bytes each.
 struct alignas(64) GeneralContactBatch {
   std::int32_t a[kLanes], b[kLanes];
   double n[3][kLanes], t[3][kLanes];  ///< normal and first tangent; the second is n x t
   double arm_a[3][kLanes], arm_b[3][kLanes];
   double lambda[3][kLanes];  ///< shifted by cohesion
-  double bias[kLanes], friction[kLanes];
-  double d[6][kLanes];  ///< D = N_kk: nn, n1, n2, 11, 12, 22
+  double bias[3][kLanes], friction[kLanes];
+  double sigma_n[kLanes], sigma_t[kLanes];  ///< Sigma
+  double d[6][kLanes];                      ///< D = N_kk: nn, n1, n2, 11, 12, 22
 };
 
 enum class BatchLaw : std::int8_t { coulomb, ccp, frictionless };
@@ -72,13 +75,13 @@ struct KernelOptions {
 struct BatchKernels {
   const char* name;
   /// Laws coulomb, ccp, frictionless:
-  ///   u  = v_b - v_a + (arm_b w_b - arm_a w_a) x n,   w = u + bias n
+  ///   u  = v_b - v_a + (arm_b w_b - arm_a w_a) x n,   w = u + Sigma p + bias n + slip_bias
   ///   p <- exact solution of the law for this contact alone
   ///   v_b += (1/m_b) dp,  w_b += (arm_b/I_b) n x dp;  a with the other sign
-  /// About 100 flops and 104 bytes a contact, and one line per body.
+  /// About 120 flops and 144 bytes a contact, and one line per body.
   double (*sphere)(SphereBatch* first, std::size_t n, BodyLine* bodies, const KernelOptions& rules,
                    bool forward);
-  /// The same for general arms and inertias. About 300 flops and 192 bytes a contact, and two
+  /// The same for general arms and inertias. About 300 flops and 224 bytes a contact, and two
   /// lines per body.
   double (*arm)(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
                 const InertiaLine* inertia, const KernelOptions& rules, bool forward);

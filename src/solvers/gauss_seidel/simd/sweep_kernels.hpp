@@ -69,8 +69,10 @@ inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   const D p_n = dot(n, p);
   const V p_t = subtract_scaled(p, p_n, n);
 
-  const V y_t = subtract_scaled(p_t, inverse_d_t, u_t);
-  const D y_n = fnma(inverse_d_n, u_n + load(c.bias + lane), p_n);
+  const D sigma_n = load(c.sigma_n + lane), sigma_t = load(c.sigma_t + lane);
+  const V w_t = add_scaled(u_t + load_vector(c.slip_bias, lane), sigma_t, p_t);
+  const V y_t = subtract_scaled(p_t, inverse_d_t, w_t);
+  const D y_n = fnma(inverse_d_n, fma(sigma_n, p_n, u_n + load(c.bias + lane)), p_n);
   D z_n, scale;
   answer<kLaw>(y_n, dot(y_t, y_t), mu, inverse_d_n, inverse_d_t, z_n, scale);
   V z_t = scale * y_t;
@@ -95,8 +97,8 @@ inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   store_lines(bodies, c.a + lane, a);
   store_lines(bodies, c.b + lane, b);
   const D stiff_n = m_a + m_b;
-  const D stiff_t = fma(arm_b, i_b, fma(arm_a, i_a, stiff_n));
-  const D r_n = stiff_n * d_n;
+  const D stiff_t = fma(arm_b, i_b, fma(arm_a, i_a, stiff_n)) + sigma_t;
+  const D r_n = (stiff_n + sigma_n) * d_n;
   sums.add(lane, fma(stiff_t * stiff_t, dot(d_t, d_t), r_n * r_n));
 }
 
@@ -110,7 +112,9 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   const D u_n = dot(n, velocity(b) - velocity(a));
   const D p_n = dot(n, load_vector(c.p, lane));
   const D step = omega * load(c.inverse_d_n + lane);
-  const D z_n = max_keeping_nan(broadcast(0.0), fnma(step, u_n + load(c.bias + lane), p_n));
+  const D sigma_n = load(c.sigma_n + lane);
+  const D w_n = fma(sigma_n, p_n, u_n + load(c.bias + lane));
+  const D z_n = max_keeping_nan(broadcast(0.0), fnma(step, w_n, p_n));
   const D d_n = z_n - p_n;
   store_vector(c.p, lane, z_n * n);
   const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
@@ -119,7 +123,7 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   set_velocity(b, add_scaled(velocity(b), d_b, n));
   store_lines(bodies, c.a + lane, a);
   store_lines(bodies, c.b + lane, b);
-  const D r_n = d_a + d_b;
+  const D r_n = fma(sigma_n, d_n, d_a + d_b);
   sums.add(lane, r_n * r_n);
 }
 
@@ -132,11 +136,13 @@ inline void arm_update(GeneralContactBatch& c, int lane, BodyLine* bodies,
   const V n = load_vector(c.n, lane), t1 = load_vector(c.t, lane), t2 = cross(n, t1);
   const V r_a = load_vector(c.arm_a, lane), r_b = load_vector(c.arm_b, lane);
   const V u = (velocity(b) - velocity(a)) + (cross(spin(b), r_b) - cross(spin(a), r_a));
-  const V w = {dot(n, u) + load(c.bias + lane), dot(t1, u), dot(t2, u)};
+  const D sigma_n = load(c.sigma_n + lane), sigma_t = load(c.sigma_t + lane);
   D d[6];
   for (int j = 0; j < 6; ++j) d[j] = load(c.d[j] + lane);
 
-  const V old = load_vector(c.lambda, lane);
+  const V old = load_vector(c.lambda, lane), bias = load_vector(c.bias, lane);
+  const V w = {fma(sigma_n, old.x, dot(n, u) + bias.x), fma(sigma_t, old.y, dot(t1, u) + bias.y),
+               fma(sigma_t, old.z, dot(t2, u) + bias.z)};
   V z = old;
   if constexpr (kVectorSolve)
     z = coulomb_solution(rules, c, lane, d, w, old);

@@ -175,15 +175,19 @@ void add_products(const ConstraintProblem& problem, const Touches& touches, Dela
 
 void add_compliance(const ConstraintProblem& problem, std::span<const double> scale,
                     std::span<const std::uint8_t> fixed, DelassusEntries& out) {
-  const std::size_t first = problem.first_general_row();
-  for (std::size_t i = 0; i < problem.blocks.compliance.size(); ++i) {
-    const double sigma = problem.blocks.compliance[i];
-    if (sigma == 0.0 || fixed[first + i] != 0) continue;
-    const auto row = to_index(out.first + narrow<std::int64_t>(first + i));
+  const auto add = [&](std::size_t i, double sigma) {
+    if (sigma == 0.0 || fixed[i] != 0) return;
+    const auto row = to_index(out.first + narrow<std::int64_t>(i));
     out.row.push_back(row);
     out.column.push_back(row);
-    out.value.push_back(scale[first + i] * scale[first + i] * sigma);
-  }
+    out.value.push_back(scale[i] * scale[i] * sigma);
+  };
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k)
+    for (std::size_t r = 0; r < 3; ++r)
+      add(3 * k + r, compliance_of(problem.contacts[k])[to_index(r)]);
+  const std::size_t first = problem.first_general_row();
+  for (std::size_t i = 0; i < problem.blocks.compliance.size(); ++i)
+    add(first + i, problem.blocks.compliance[i]);
 }
 
 /// The rows of an assembled operator; neighbours tell the numbers and scales of halo rows.

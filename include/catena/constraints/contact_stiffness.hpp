@@ -1,0 +1,77 @@
+// How much a contact gives, and how it is damped: Sigma and b of its rows.
+#pragma once
+
+#include "catena/constraints/contact_rows.hpp"
+#include "catena/model/model.hpp"
+
+namespace catena {
+
+/// Damping ratio zeta of a linear spring without tension whose rebound is `restitution` (from 0.01
+/// on; less counts as that): c = 2 zeta sqrt(k m). T. Schwager, T. Poeschel, Coefficient of
+/// restitution and linear-dashpot model revisited, 2007.
+double linear_damping_ratio(double restitution);
+
+/// The same of Hertz's contact with c = 2 zeta sqrt(m dF/d(overlap)).
+double hertz_damping_ratio(double restitution);
+
+/// One contact point as its stiffness sees it.
+struct ContactState {
+  double gap = 0.0;           ///< Phi, m, without the overlap that a scene started with
+  double normal_speed = 0.0;  ///< u_0, the normal row of G V0, m/s
+  double mobility = 0.0;      ///< (G M^-1 G^T)_nn, 1/kg
+  double mean_mobility = 0.0;  ///< a third of the trace of G M^-1 G^T, 1/kg
+  double radius = kInfinity;   ///< R* of Hertz's law, m
+  Index points = 1;            ///< of the pair's manifold, which share its stiffness
+  bool pressed = false;        ///< it bore an impulse in the last step
+};
+
+/// Rows of a contact that gives, h the step:
+///
+///   w = u + Sigma lambda + b,   Sigma = eps beta/h^2,   beta = 1/theta = 4 Upsilon (spook)
+///
+/// beta is the share of an overlap, or of a stretch xi, that a step undoes; tangents have
+/// b = beta xi/h, and xi <- xi + h (u - w) = (1 - beta) xi - h Sigma lambda after the solve.
+struct ContactRowsGiven {
+  double normal = 0.0, tangent = 0.0;            ///< eps, m/N
+  double normal_share = 1.0, tangent_share = 1.0;  ///< beta
+  double bias = 0.0;                             ///< b of the normal row, m/s
+  /// Overlap at which eps is the secant of Hertz's law, m; 0: a linear one.
+  double secant_overlap = 0.0;
+  bool resolved = false;  ///< the step resolves the contact's own oscillation
+  bool impact = false;    ///< a rigid row for this step, by Newton's law: Sigma = 0
+};
+
+/// The law of docs/theory.md, "Contacts give".
+class ContactStiffness {
+ public:
+  /// `step`: h, s.
+  ContactStiffness(StepperKind kind, double step, const ContactParameters& parameters)
+      : kind_(kind), step_(step), parameters_(parameters) {}
+
+  bool rigid() const { return parameters_.stiffness == Stiffness::rigid; }
+  /// For all but rigid ones. `own_step`: the step for which Stiffness::automatic makes eps, s: h
+  /// itself but for a while after h has changed.
+  ContactRowsGiven rows(const ContactState& contact, const PairMaterial& pair,
+                        double own_step) const;
+  /// Sigma = eps beta/h^2, 1/kg.
+  double sigma(double compliance, double share) const {
+    return compliance * share / (step_ * step_);
+  }
+  /// eps of that, m/N.
+  double compliance(double sigma, double share) const { return sigma * step_ * step_ / share; }
+  /// Elastic energy of an overlap (<= 0: a gap), J.
+  static double energy(const ContactRowsGiven& rows, double overlap);
+
+ private:
+  double share(double damping_time) const;
+  void set_damping(const ContactState& contact, const PairMaterial& pair,
+                   ContactRowsGiven& rows) const;
+  void set_bias(const ContactState& contact, const PairMaterial& pair,
+                ContactRowsGiven& rows) const;
+
+  StepperKind kind_;
+  double step_;
+  ContactParameters parameters_;
+};
+
+}  // namespace catena

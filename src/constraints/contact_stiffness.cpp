@@ -1,0 +1,208 @@
+#include "catena/constraints/contact_stiffness.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace catena {
+namespace {
+
+constexpr double kLeastRestitution = 0.01;
+constexpr std::size_t kTable = 1024;
+/// zeta at restitutions kLeastRestitution to 1, evenly.
+using DampingTable = std::array<double, kTable + 1>;
+
+double linear_restitution(double zeta) {
+  if (std::abs(zeta - 1.0) < 1e-9) return std::exp(-2.0);
+  if (zeta < 1.0) {
+    const double r = std::sqrt(1.0 - zeta * zeta);
+    return std::exp(-zeta / r * std::atan2(2.0 * zeta * r, 2.0 * zeta * zeta - 1.0));
+  }
+  const double r = std::sqrt(zeta * zeta - 1.0);
+  return std::exp(-zeta / r * std::log((zeta + r) / (zeta - r)));
+}
+
+/// A unit mass that hits x^(3/2) with unit speed and leaves where the force is none.
+double hertz_restitution(double zeta) {
+  constexpr double kStep = 4e-3;
+  constexpr int kMost = 20000;
+  const auto force = [zeta](double x, double v) {
+    const double root = std::sqrt(std::max(0.0, x));
+    return x * root + 2.0 * zeta * std::sqrt(1.5 * root) * v;
+  };
+  double x = 0.0, v = 1.0;
+  for (int i = 0; i < kMost; ++i) {
+    const double a1 = -force(x, v);
+    const double v2 = v + 0.5 * kStep * a1, a2 = -force(x + 0.5 * kStep * v, v2);
+    const double v3 = v + 0.5 * kStep * a2, a3 = -force(x + 0.5 * kStep * v2, v3);
+    const double v4 = v + kStep * a3, a4 = -force(x + kStep * v3, v4);
+    const double next_x = x + kStep / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4);
+    const double next_v = v + kStep / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4);
+    if (next_x <= 0.0 || (next_v < 0.0 && force(next_x, next_v) <= 0.0))
+      return std::max(0.0, -0.5 * (v + next_v));
+    x = next_x;
+    v = next_v;
+  }
+  return 0.0;
+}
+
+/// The inverse of restitution(zeta), which falls.
+template <class Restitution>
+DampingTable damping_table(const Restitution& restitution) {
+  constexpr std::size_t kSamples = 512;
+  constexpr double kLargest = 8.0;  // far below kLeastRestitution for both laws
+  const auto zeta_of = [](std::size_t i) {
+    const double x = static_cast<double>(i) / kSamples;
+    return kLargest * x * x;
+  };
+  DampingTable table{};
+  std::size_t i = 1;
+  double before = 1.0, after = restitution(zeta_of(1));
+  for (std::size_t k = kTable; k-- > 0;) {
+    const double e =
+        kLeastRestitution + (1.0 - kLeastRestitution) * static_cast<double>(k) / kTable;
+    while (after > e && i < kSamples) {
+      before = after;
+      after = restitution(zeta_of(++i));
+    }
+    const double part = std::clamp((before - e) / (before - after), 0.0, 1.0);
+    table[k] = zeta_of(i - 1) + part * (zeta_of(i) - zeta_of(i - 1));
+  }
+  return table;
+}
+
+double look_up(const DampingTable& table, double restitution) {
+  const double e = std::clamp(restitution, kLeastRestitution, 1.0);
+  const double at = (e - kLeastRestitution) / (1.0 - kLeastRestitution) * static_cast<double>(kTable);
+  const std::size_t i = std::min(kTable - 1, static_cast<std::size_t>(at));
+  return table[i] + (at - static_cast<double>(i)) * (table[i + 1] - table[i]);
+}
+
+/// What a step that resolves a contact in N parts must ask for so that e is the rebound.
+double asked_restitution(double e, double parts) {
+  return std::min(1.0, e + 1.2 * e * (1.0 - e) / parts + 2.4 * e * e / (parts * parts));
+}
+
+/// Steps in an undamped contact from which on the step resolves it.
+constexpr double kResolved = 10.0;
+/// Damping time of contacts that the step does not resolve, in steps: an overlap is undone in one.
+constexpr double kDampingSteps = 0.75;
+/// Hertz's law is not followed below this overlap, in R*, where its stiffness vanishes.
+constexpr double kLeastOverlap = 1e-7;
+
+}  // namespace
+
+double linear_damping_ratio(double restitution) {
+  static const DampingTable kRatios = damping_table(linear_restitution);
+  return look_up(kRatios, restitution);
+}
+
+double hertz_damping_ratio(double restitution) {
+  static const DampingTable kRatios = damping_table(hertz_restitution);
+  return look_up(kRatios, restitution);
+}
+
+double ContactStiffness::energy(const ContactRowsGiven& rows, double overlap) {
+  if (overlap <= 0.0) return 0.0;
+  if (rows.secant_overlap == 0.0) return 0.5 * overlap * overlap / rows.normal;
+  // f = overlap^(3/2)/(eps sqrt(delta)), of which 2/5 f overlap is stored
+  return 0.4 * overlap * overlap * std::sqrt(overlap / rows.secant_overlap) / rows.normal;
+}
+
+double ContactStiffness::share(double damping_time) const {
+  if (kind_ == StepperKind::dvi) return 1.0 / std::max(1.0, damping_time / step_);
+  return 4.0 * spook_upsilon(damping_time, step_);
+}
+
+void ContactStiffness::set_damping(const ContactState& contact, const PairMaterial& pair,
+                                   ContactRowsGiven& rows) const {
+  const bool hertz = rows.secant_overlap > 0.0;
+  const double e = std::max(kLeastRestitution, pair.restitution);
+  double given = parameters_.damping_time;
+  const auto ratio = [&](double of) {
+    return hertz ? hertz_damping_ratio(of) : linear_damping_ratio(of);
+  };
+  // of the whole impact: with Hertz's law at the overlap to which this speed leads
+  double eps = rows.normal;
+  if (hertz) {
+    const double delta = rows.secant_overlap, speed = contact.normal_speed;
+    const double coefficient = 1.0 / (eps * std::sqrt(delta));
+    const double energy = speed * speed / contact.mobility;  // twice the kinetic one
+    const double most = std::pow(1.25 * energy / coefficient + std::pow(delta, 2.5), 0.4);
+    eps *= std::sqrt(delta / most);
+  }
+  const double parts = std::numbers::pi * std::sqrt(eps / contact.mobility) / step_;
+  rows.resolved = kind_ == StepperKind::spook ? parts >= kResolved
+                                              : 2.0 * ratio(e) * parts >= std::numbers::pi;
+  // c = 2 zeta sqrt(k m), where k of Hertz's law is the tangent's, and tau = c eps
+  const double root = std::sqrt((hertz ? 1.5 : 1.0) * rows.normal / contact.mobility);
+  if (std::isnan(given)) {
+    if (parameters_.stiffness == Stiffness::automatic)
+      given = kDampingSteps * step_;
+    else if (rows.resolved)
+      given = 2.0 * ratio(asked_restitution(e, parts)) * root;
+    else
+      given = std::max(kDampingSteps * step_, 2.0 * ratio(e) * root);
+  }
+  rows.normal_share = share(given);
+  // T + E never rises from theta = 1/2 on
+  rows.tangent_share = share(std::max(0.25 * step_, given));
+}
+
+void ContactStiffness::set_bias(const ContactState& contact, const PairMaterial& pair,
+                                ContactRowsGiven& rows) const {
+  const double speed = contact.normal_speed, rate = contact.gap / step_;
+  rows.impact = !rows.resolved && !contact.pressed && pair.restitution > 0.0 &&
+                speed < -parameters_.rest_speed && contact.gap + step_ * speed <= 0.0;
+  if (rows.impact) {
+    rows.bias = pair.restitution * speed;
+    return;
+  }
+  rows.bias = rate;
+  if (contact.gap > 0.0) return;
+  rows.bias = rows.normal_share * rate;
+  if (rows.resolved && kind_ == StepperKind::spook)
+    rows.bias -= 0.25 * rows.normal_share * std::max(speed, rate);
+}
+
+ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairMaterial& pair,
+                                        double own_step) const {
+  ContactRowsGiven rows;
+  double ratio = parameters_.tangential_ratio;
+  if (parameters_.stiffness == Stiffness::automatic) {
+    if (std::isnan(ratio)) ratio = 1.0;
+    const double given =
+        std::isnan(parameters_.damping_time) ? kDampingSteps * step_ : parameters_.damping_time;
+    // Sigma = a/s
+    rows.normal = contact.mean_mobility * own_step * own_step /
+                  (share(given) * parameters_.stiffness_ratio);
+  } else {
+    if (std::isnan(ratio)) ratio = std::isnan(pair.tangential_ratio) ? 1.0 : pair.tangential_ratio;
+    rows.normal = static_cast<double>(contact.points) / parameters_.pair_stiffness;
+    if (parameters_.stiffness == Stiffness::material) {
+      const double overlap = std::max(-contact.gap, kLeastOverlap * contact.radius);
+      const auto set = [&](double delta) {
+        rows.secant_overlap = delta;
+        rows.normal = static_cast<double>(contact.points) /
+                      (4.0 / 3.0 * pair.contact_modulus * std::sqrt(contact.radius * delta));
+      };
+      set(overlap);
+      set_damping(contact, pair, rows);
+      if (!rows.resolved) {
+        set(std::max(overlap, -(contact.gap + step_ * contact.normal_speed)));
+        set_damping(contact, pair, rows);
+      }
+      // Mindlin's is of Hertz's tangent, 3/2 of the secant
+      rows.tangent = rows.normal / (1.5 * ratio);
+      set_bias(contact, pair, rows);
+      return rows;
+    }
+  }
+  rows.tangent = rows.normal / ratio;
+  set_damping(contact, pair, rows);
+  set_bias(contact, pair, rows);
+  return rows;
+}
+
+}  // namespace catena

@@ -1,0 +1,180 @@
+// Contacts that give, against closed forms: sinking, Hertz, columns, tables, friction held and
+// cycled, bounces, and the balance of energy.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+#include "analytic/case_runner.hpp"
+
+namespace catena::test {
+namespace {
+
+constexpr double kG = 9.81;
+constexpr double kPi = std::numbers::pi;
+
+const std::string kTight =
+    "solver: {max_iterations: 5000, relative_tolerance: 1e-24, absolute_tolerance: 1e-30}\n";
+
+double height(const Simulation& sim, GlobalId id) { return body_of(sim, id).pose.p.z(); }
+
+/// A ball of 0.1 m and 1 kg that just touches a plane.
+std::string ball_on_plane(const std::string& contact, const std::string& material = "") {
+  return "catena: 1\nname: ball\nmaterials: {m: {density: " +
+         std::to_string(1.0 / (4.0 / 3.0 * kPi * 1e-3)) + ", friction: 0.5" + material + "}}\n" +
+         "contact: {" + contact + "}\n" +
+         "bodies:\n"
+         "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0, 0, 0.1]}\n"
+         "  - {name: ground, material: m, shape: {plane: {}}}\n";
+}
+
+TEST(ElasticStatics, BallSinksByItsWeightOverTheStiffness) {
+  for (const char* stepper : {"spook", "dvi"}) {
+    const auto sim = simulate(ball_on_plane("stiffness: 1e5") + kTight + "time: {step: 1 ms, end: 3, stepper: " +
+                              stepper + "}\n");
+    run_until(*sim, 3.0);
+    EXPECT_NEAR(0.1 - height(*sim, 0), kG / 1e5, 1e-9 * kG / 1e5) << stepper;
+  }
+}
+
+TEST(ElasticStatics, AutomaticStiffnessSinksByMobilityTimesStepSquaredOverRatio) {
+  const double h = 2e-3, ratio = 100.0;
+  const auto sim = simulate(ball_on_plane("stiffness_ratio: 100") + kTight + "time: {step: 2 ms, end: 1}\n");
+  run_until(*sim, 1.0);
+  // N = diag(1, 7/2, 7/2)/m of a ball on the ground, beta = 1
+  const double compliance = (1.0 + 2.0 * 3.5) / 3.0 * h * h / ratio;
+  EXPECT_NEAR(0.1 - height(*sim, 0), compliance * kG, 1e-9 * compliance * kG);
+}
+
+TEST(ElasticStatics, HertzBallOnPlane) {
+  const auto sim =
+      simulate(ball_on_plane("stiffness: material", ", youngs_modulus: 1e7, poisson_ratio: 0.3") +
+               kTight + "time: {step: 1 ms, end: 4}\n");
+  run_until(*sim, 4.0);
+  const double modulus = 1e7 / (2.0 * (1.0 - 0.09));
+  const double sunk = std::cbrt(9.0 * kG * kG / (16.0 * modulus * modulus * 0.1));
+  EXPECT_NEAR(0.1 - height(*sim, 0), sunk, 1e-6 * sunk);
+}
+
+TEST(ElasticStatics, ColumnOfTwentySinksByTheSumOfWhatItCarries) {
+  const int n = 20;
+  std::string yaml =
+      "catena: 1\nname: column\nmaterials: {m: {density: 1000, friction: 0}}\n"
+      "contact: {stiffness: 1e5}\nbodies:\n";
+  for (int i = 0; i < n; ++i)
+    yaml += "  - {name: b" + std::to_string(i) + ", material: m, mass: 0.5, inertia: [1, 1, 1], " +
+            "shape: {sphere: {radius: 0.1}}, position: [0, 0, " + std::to_string(0.1 + 0.2 * i) +
+            "]}\n";
+  yaml += "  - {name: ground, material: m, shape: {plane: {}}}\n" + kTight +
+          "time: {step: 2 ms, end: 6}\n";
+  const auto sim = simulate(yaml);
+  run_until(*sim, 6.0);
+  double sunk = 0.0;
+  for (int i = 0; i < n; ++i) {
+    sunk += 0.5 * kG * (n - i) / 1e5;
+    EXPECT_NEAR(0.1 + 0.2 * i - height(*sim, i), sunk, 1e-8 * sunk) << i;
+  }
+}
+
+/// A unit cube of 1000 kg on the ground under a slanted gravity, which stands for a slope.
+std::string cube_on_slope(double friction, double slope, const std::string& contact) {
+  return "catena: 1\nname: cube\ngravity: [" + std::to_string(kG * std::sin(slope)) + ", 0, " +
+         std::to_string(-kG * std::cos(slope)) + "]\nmaterials: {m: {density: 1000, friction: " +
+         std::to_string(friction) + "}}\ncontact: {" + contact + "}\n" +
+         "bodies:\n"
+         "  - {name: cube, material: m, shape: {box: {size: [1, 1, 1]}}, position: [0, 0, 0.5]}\n"
+         "  - {name: ground, material: m, shape: {plane: {}}}\n";
+}
+
+TEST(ElasticStatics, FourCornersCarryWhatTheLeastEnergySays) {
+  // normal forces of a rigid plate on four equal springs: linear in x, with the moment of friction
+  const double slope = 0.2;
+  const auto sim = simulate(cube_on_slope(0.8, slope, "stiffness: 1e8") + kTight +
+                            "time: {step: 1 ms, end: 1}\n");
+  run_until(*sim, 1.0);
+  const double weight = 1000.0 * kG;
+  const auto& stepper = sim->stepper();
+  ASSERT_EQ(stepper.n_contacts(), 4U);
+  for (std::size_t k = 0; k < 4; ++k) {
+    const ContactRecord c = stepper.contact(k);
+    const double force = std::abs(c.impulse.z()) / 1e-3;
+    const double side = c.point.x() > 0.0 ? 1.0 : -1.0;
+    const double expected = weight * (std::cos(slope) / 4.0 + side * std::sin(slope) / 4.0);
+    EXPECT_NEAR(force, expected, 1e-4 * weight) << k;  // the cube has sunk and tilted a little
+  }
+}
+
+TEST(ElasticStatics, BlockAtNinetyNineHundredthsOfItsFrictionDoesNotCreep) {
+  for (const char* contact : {"stiffness: auto", "stiffness: 1e7", "law: ccp"}) {
+    const auto sim = simulate(cube_on_slope(0.5, std::atan(0.99 * 0.5), contact) + kTight +
+                              "time: {step: 2 ms, end: 20}\n");
+    run_until(*sim, 2.0);
+    const Vec3 start = body_of(*sim, 0).pose.p;
+    run_until(*sim, 20.0);
+    EXPECT_LT((body_of(*sim, 0).pose.p - start).norm(), 1e-12) << contact;
+  }
+}
+
+TEST(ElasticStatics, BlockAboveItsFrictionSlidesByCoulombsLaw) {
+  const double slope = std::atan(0.6);
+  const auto sim = simulate(cube_on_slope(0.5, slope, "") + "time: {step: 1 ms, end: 1}\n");
+  run_until(*sim, 0.5);
+  const double before = body_of(*sim, 0).twist.v.x();
+  run_until(*sim, 1.0);
+  const double rate = (body_of(*sim, 0).twist.v.x() - before) / 0.5;
+  const double expected = kG * (std::sin(slope) - 0.5 * std::cos(slope));
+  EXPECT_NEAR(rate, expected, 1e-3 * expected);
+}
+
+TEST(ElasticDynamics, BallReboundsAsItsMaterialSays) {
+  for (const double e : {0.3, 0.5, 0.8, 1.0})
+    for (const char* contact : {"stiffness: auto", "stiffness: 1e6"}) {
+      std::string yaml = ball_on_plane(contact, ", restitution: " + std::to_string(e));
+      yaml.replace(yaml.find("[0, 0, 0.1]"), 11, "[0, 0, 1.1]");
+      const auto sim = simulate(yaml + "time: {step: 0.2 ms, end: 1}\n");
+      double lowest = 0.0, highest = 0.0;
+      while (sim->state().time < 1.0) {
+        sim->step();
+        lowest = std::min(lowest, body_of(*sim, 0).twist.v.z());
+        highest = std::max(highest, body_of(*sim, 0).twist.v.z());
+      }
+      EXPECT_NEAR(highest / -lowest, e, 0.03) << e << " " << contact;
+    }
+}
+
+TEST(ElasticDynamics, EnergyIsBalancedThroughBouncesAndRest) {
+  for (const char* contact : {"stiffness: auto", "stiffness: 1e6", "stiffness: material"}) {
+    std::string yaml = ball_on_plane(
+        contact, ", restitution: 0.6, youngs_modulus: 1e7, poisson_ratio: 0.3");
+    yaml.replace(yaml.find("[0, 0, 0.1]"), 11, "[0, 0, 0.6]");
+    const auto sim = simulate(yaml + "time: {step: 0.1 ms, end: 2}\n");
+    run_until(*sim, 2.0);
+    const StepReport& r = sim->stepper().report();
+    const double fallen = kG * 0.5;
+    EXPECT_LT(std::abs(r.energy_residual), 2e-3 * fallen) << contact;
+    EXPECT_GT(r.audit[EnergyTerm::dissipation_impact], 0.9 * fallen) << contact;
+    // what the overlap stores at rest, f delta/2 or 2/5 f delta
+    const double sunk = 0.1 - height(*sim, 0);
+    const double part = std::string(contact) == "stiffness: material" ? 0.4 : 0.5;
+    EXPECT_NEAR(r.audit[EnergyTerm::elastic_energy], part * kG * sunk, 2e-2 * kG * sunk) << contact;
+  }
+}
+
+TEST(ElasticStart, OverlapsOfTheStartAreRelaxedWithoutAThrow) {
+  std::string yaml = ball_on_plane("stiffness: auto");
+  yaml.replace(yaml.find("[0, 0, 0.1]"), 11, "[0, 0, 0.09]");
+  const auto sim = simulate(yaml + "time: {step: 1 ms, end: 2}\n");
+  double fastest = 0.0;
+  while (sim->state().time < 2.0) {
+    sim->step();
+    fastest = std::max(fastest, body_of(*sim, 0).twist.v.z());
+  }
+  // an overlap of 10 mm goes with a time constant of 100 steps
+  EXPECT_LT(fastest, 0.11);
+  EXPECT_NEAR(height(*sim, 0), 0.1, 1e-4);
+}
+
+}  // namespace
+}  // namespace catena::test
