@@ -42,58 +42,69 @@ void Anderson::start() {
   last_ = kInfinity;
 }
 
-/// g and f of the pieces, and their changes, the latest first.
+/// g and f of the pieces, their changes, the latest first, and the weighted products of f and the
+/// changes of it: f.f, then for each change its products with f and with the changes up to it.
 void Anderson::take_g() {
   if (known_) {
     std::rotate(change_f_.begin(), change_f_.end() - 1, change_f_.end());
     std::rotate(change_g_.begin(), change_g_.end() - 1, change_g_.end());
     kept_ = std::min(kept_ + 1, depth_);
   }
-  float* change_f = change_f_.front().data();
-  float* change_g = change_g_.front().data();
-  each([&](const double* x, std::size_t width, std::size_t at) {
-    for (std::size_t j = 0; at < weighted_ && j < width; ++j) {
-      const double f = x[j] - y_[at + j];
-      change_f[at + j] = static_cast<float>(f - f_[at + j]);
-      f_[at + j] = f;
-    }
-    for (std::size_t j = 0; j < width; ++j) {
-      change_g[at + j] = static_cast<float>(x[j] - g_[at + j]);
-      g_[at + j] = x[j];
-    }
-  });
   known_ = true;
-}
-
-void Anderson::multiply() {
-  const std::size_t n = kept_ + 1;  // f, then the changes
-  std::vector<Sum> sums(n * (n + 1) / 2, Sum(exact_));
-  std::vector<double> piece(sums.size());
+  const std::size_t n = kept_ * (kept_ + 3) / 2 + 1;
+  std::vector<Sum> sums(n, Sum(exact_));
+  std::vector<Chunk> lanes(n);
   std::size_t at = 0;
   for (const IteratePiece& p : pieces_) {
-    if (p.weight == nullptr) break;
-    std::fill(piece.begin(), piece.end(), 0.0);
-    for (std::size_t item = 0; item < p.items; ++item) {
-      const double* weight = p.weight + item * p.stride;
-      for (std::size_t j = 0; j < p.width; ++j, ++at) {
-        const double w = weight[j % p.weights];
-        const double f = w * f_[at];
-        std::size_t k = 0;
-        piece[k++] += f * f_[at];
-        for (std::size_t a = 0; a < kept_; ++a) {
-          const double change = change_f_[a][at];
-          piece[k++] += f * change;
-          for (std::size_t b = 0; b <= a; ++b) piece[k++] += w * change * change_f_[b][at];
-        }
+    std::fill(lanes.begin(), lanes.end(), Chunk{});
+    for (std::size_t i = 0; i < p.items; ++i, at += p.width) {
+      const double* x = p.first + i * p.stride;
+      for (std::size_t j = 0; p.weight != nullptr && j < p.width; j += kChunk)
+        add_products(p.weight + i * p.stride + j % p.weights, x + j, at + j,
+                     std::min(kChunk, p.width - j), lanes);
+      float* change = change_g_.front().data() + at;
+      double* g = g_.data() + at;
+      for (std::size_t j = 0; j < p.width; ++j) {
+        change[j] = static_cast<float>(x[j] - g[j]);
+        g[j] = x[j];
       }
     }
-    for (std::size_t k = 0; k < piece.size(); ++k) sums[k] += piece[k];
+    for (std::size_t k = 0; p.weight != nullptr && k < n; ++k)
+      for (const double lane : lanes[k]) sums[k] += lane;
   }
   SumWords words(exact_);
   for (const Sum& sum : sums) words.add(sum);
   comm_.sum(words.words());
-  products_.resize(sums.size());
-  for (std::size_t k = 0; k < sums.size(); ++k) products_[k] = words[k];
+  products_.resize(n);
+  for (std::size_t k = 0; k < n; ++k) products_[k] = words[k];
+}
+
+/// f of up to kChunk numbers from place `at` on, and their part of the products.
+void Anderson::add_products(const double* weight, const double* x, std::size_t at, std::size_t n,
+                            std::span<Chunk> lanes) {
+  Chunk f{}, weighted{}, change{};
+  float* stored = change_f_.front().data() + at;
+  for (std::size_t l = 0; l < n; ++l) {
+    f[l] = x[l] - y_[at + l];
+    stored[l] = static_cast<float>(f[l] - f_[at + l]);
+    f_[at + l] = f[l];
+    weighted[l] = weight[l] * f[l];
+  }
+  const auto add = [n](Chunk& lane, const Chunk& a, const Chunk& b) {
+    for (std::size_t l = 0; l < n; ++l) lane[l] += a[l] * b[l];
+  };
+  std::size_t k = 0;
+  add(lanes[k++], weighted, f);
+  for (std::size_t a = 0; a < kept_; ++a) {
+    for (std::size_t l = 0; l < n; ++l) change[l] = change_f_[a][at + l];
+    add(lanes[k++], weighted, change);
+    for (std::size_t l = 0; l < n; ++l) change[l] *= weight[l];
+    for (std::size_t b = 0; b <= a; ++b) {
+      const float* other = change_f_[b].data() + at;
+      for (std::size_t l = 0; l < n; ++l) lanes[k][l] += change[l] * other[l];
+      ++k;
+    }
+  }
 }
 
 /// gamma from the normal equations; false: they tell nothing.
@@ -117,16 +128,15 @@ bool Anderson::solve_least_squares() {
 
 void Anderson::mix() {
   take_g();
-  multiply();
   const double now = products_[0];
   if (!(now <= last_)) kept_ = 0;
   last_ = now;
   const bool mixes = kept_ > 0 && solve_least_squares();
   each([&](double* x, std::size_t width, std::size_t at) {
-    for (std::size_t j = 0; mixes && j < width; ++j) {
-      double next = x[j];
-      for (std::size_t k = 0; k < kept_; ++k) next -= gamma_[k] * change_g_[k][at + j];
-      x[j] = next;
+    for (std::size_t k = 0; mixes && k < kept_; ++k) {
+      const double gamma = gamma_[k];
+      const float* change = change_g_[k].data() + at;
+      for (std::size_t j = 0; j < width; ++j) x[j] -= gamma * change[j];
     }
     std::copy_n(x, width, y_.begin() + at);
   });

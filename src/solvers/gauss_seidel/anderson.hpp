@@ -1,6 +1,7 @@
 // Anderson's acceleration of sweeps.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
@@ -45,9 +46,11 @@ class Anderson {
  private:
   template <class Visit>
   void each(Visit&& visit) const;
+  static constexpr std::size_t kChunk = 8;
+  using Chunk = std::array<double, kChunk>;
   void take_g();
-  /// Weighted products of f and the changes kept, over all ranks.
-  void multiply();
+  void add_products(const double* weight, const double* x, std::size_t at, std::size_t n,
+                    std::span<Chunk> lanes);
   bool solve_least_squares();
 
   Communicator comm_;
