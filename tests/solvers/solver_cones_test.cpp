@@ -25,7 +25,7 @@ using test::Scene;
 
 constexpr double kRoundOff = 1e-14;
 
-constexpr std::uint64_t kProblems = test::kSanitized ? 50 : 1000;  ///< per solver
+const std::uint64_t kProblems = test::kSanitized ? 50 : 1000;  ///< per solver
 
 class Draw {
  public:
