@@ -43,7 +43,7 @@ void describe(SettingsVisitor& visit, StopRule& s) {
                .word_value = 0,
                .help = "iterations of one solve, in the method's unit (gauss_seidel, jacobi: "
                        "sweeps; apgd: products with N; interior_point: stages; dantzig: passes; "
-                       "method auto: the work of so many sweeps); `auto`: 200, of method auto "
+                       "method auto: the work of so many sweeps); `auto`: 1000, of method auto "
                        "10000"});
   visit.visit("time_limit", s.time_limit,
               {.unit = "s",

@@ -147,7 +147,7 @@ struct SceneSettings {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);
   std::vector<MaterialSettings> materials;
-  ContactParameters contact{.stiffness = Stiffness::automatic};
+  ContactParameters contact{.stiffness = Stiffness::automatic, .margin = kNone};
   std::string contact_place;  ///< of `contact:` in the source, for errors
   std::vector<PairSettings> pairs;
   std::vector<NoCollisionSettings> no_collisions;
