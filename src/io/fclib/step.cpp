@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kStep = "/catena/step";
 /// Numbers of a rigid contact besides bodies and key.
-constexpr std::size_t kContactNumbers = 19;
+constexpr std::size_t kContactNumbers = 19, kRigidNumbers = 15;
 
 /// A body as it travels to rank 0.
 struct BodyPart {
@@ -353,14 +353,19 @@ void read_contacts(const hdf5::File& file, const std::string& root, ConstraintPr
   const std::vector<std::int64_t> key = file.read_integers(root + "/contacts/key");
   const std::vector<double> numbers = file.read_doubles(root + "/contacts/numbers");
   const std::size_t n = body.size() / 2;
-  if (key.size() != 4 * n || numbers.size() != kContactNumbers * n)
+  // earlier files have no compliance
+  const std::size_t width = n > 0 && numbers.size() == kRigidNumbers * n ? kRigidNumbers
+                                                                         : kContactNumbers;
+  if (key.size() != 4 * n || numbers.size() != width * n)
     throw std::logic_error("contacts differ in number");
   for (std::size_t k = 0; k < n; ++k) {
     RigidContact& contact = problem.contacts.emplace_back();
     contact.body_a = to_index(body[2 * k]);
     contact.body_b = to_index(body[2 * k + 1]);
     contact.key = key_from(std::span(key).subspan(4 * k, 4));
-    set_numbers(std::span(numbers).subspan(kContactNumbers * k, kContactNumbers), contact);
+    std::array<double, kContactNumbers> of_contact{};
+    std::copy_n(numbers.begin() + to_index(width * k), width, of_contact.begin());
+    set_numbers(of_contact, contact);
   }
 }
 

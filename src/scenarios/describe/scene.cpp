@@ -484,7 +484,7 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
                          "speeds and the step"});
     visit.visit(
         "recovery_speed", s.contact.recovery_speed,
-        {.unit = "m/s", .min = 0, .finite = false, .help = "penetrations are undone no faster"});
+        {.unit = "m/s", .min = 0, .finite = false, .help = "overlaps of rigid contacts are undone no faster"});
     visit.visit(
         "rest_speed", s.contact.rest_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});
