@@ -90,7 +90,9 @@ void hull(const Shape& shape, const Pose& pose, const Plane& plane,
     out.push_back({pose.p + r * g.vertices[k] - 0.5 * gap * plane.up, plane.up, gap,
                    narrow<std::int32_t>(k)});
   }
-  keep_four(out, first, 1e-9 * shape.geometry_radius * shape.size.x());
+  const bool flat = std::ranges::any_of(
+      g.face_normals, [&](const Vec3& n) { return -up.dot(n) > kFlat * shape.size.x(); });
+  keep_four(out, first, shape.geometry_radius * shape.size.x(), flat);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "collision/convex/box_box.hpp"
 #include "collision/convex/convex_query.hpp"
 #include "collision/convex/manifold.hpp"
 #include "collision/pairs.hpp"
@@ -113,16 +114,21 @@ void sphere_triangle(double radius, std::size_t index, Touches& out) {
                        : add(-m, distance - radius, feature, false);
 }
 
-/// Points of the body over the triangle, along its normal.
-void face_touches(const Convex& body, const Convex& triangle, std::size_t index, Touches& out,
-                  std::vector<ContactPoint>& points) {
-  points.clear();
-  add_face_points(triangle, 0, body, out.margin, points);
+/// Points of the body over the triangle, along its normal, as add_face_points gave them.
+void add_face_touches(std::size_t index, Touches& out, std::vector<ContactPoint>& points) {
   for (ContactPoint& point : points) {
     point.normal = -point.normal;
     point.part = out.triangles[index].item;
     out.found.push_back({point, index, true});
   }
+}
+
+/// Points of the body over the triangle, along its normal.
+void face_touches(const Convex& body, const Convex& triangle, std::size_t index, Touches& out,
+                  std::vector<ContactPoint>& points) {
+  points.clear();
+  add_face_points(triangle, 0, body, out.margin, points);
+  add_face_touches(index, out, points);
 }
 
 bool share_corner(const SurfaceTriangle& a, const SurfaceTriangle& b) {
@@ -155,6 +161,12 @@ void convex_triangle(const Convex& body, std::size_t index, Touches& out,
   const double front = m.dot(t.normal);
   if (front > 1.0 - 0.5 * kLean * kLean) return face_touches(body, triangle, index, out, points);
   if (front <= 0.0 && gap.gap > 0.0) return;
+  // a face flat on the triangle: whether it or an edge parts them best is up to the least tilt
+  if (front > kFlat && lies_flat(body, t.normal)) {
+    points.clear();
+    const double least = add_face_points(triangle, 0, body, out.margin, points);
+    if (tells_gap(least, gap, body, triangle)) return add_face_touches(index, out, points);
+  }
   const Neighbourhood around = out.surface.around(t);
   bool leans_over_convex = false, leans_over_other = false;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -231,7 +243,7 @@ void drop_repeated(Touches& touches) {
 }
 
 /// Up to four points for each plane that is touched.
-void keep_four_per_plane(const Touches& touches, ContactPoints& out) {
+void keep_four_per_plane(const Convex& body, const Touches& touches, ContactPoints& out) {
   std::vector<bool> done(touches.found.size(), false);
   for (std::size_t i = 0; i < touches.found.size(); ++i) {
     if (done[i]) continue;
@@ -244,7 +256,7 @@ void keep_four_per_plane(const Touches& touches, ContactPoints& out) {
       done[j] = true;
       out.push_back(touches.found[j].point);
     }
-    keep_four(out, first, 1e-9 * touches.size);
+    keep_four(out, first, touches.size, lies_flat(body, -touches.found[i].point.normal));
   }
 }
 
@@ -304,7 +316,7 @@ void convex_surface(const Shape& a, const Pose& pose_a, const Shape& b, const Po
     out.push_back(touches.found[0].point);
   } else {
     drop_repeated(touches);
-    keep_four_per_plane(touches, out);
+    keep_four_per_plane(body, touches, out);
   }
   for (std::size_t k = first; k < out.size(); ++k) out[k].point += origin;
 }

@@ -15,7 +15,13 @@ constexpr double kFacePreference = 0.05, kFirstPreference = 0.02;
 constexpr double kTouchPreference = 1e-5;
 /// Two clipped points nearer to each other than this part of the smallest half edge are
 /// one, and a clipped point this near to a corner bears its name.
-constexpr double kSnap = 1e-3;
+constexpr double kSnap = 1e-2;
+/// Where faces lie flat on each other, points less deep than the deepest by less than this part of
+/// its depth are as deep, but not beyond the second part of the smallest half edge; areas that
+/// differ by less than kAsLarge are equal.
+constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kAsLarge = 2e-3;
+/// Of deeper overlaps, as a part of the smallest half edge, the deepest point is always kept.
+constexpr double kShallow = 0.02;
 /// Edges whose directions differ by less (sine) are parallel: a face axis tells the same.
 constexpr double kParallel = 1e-5;
 
@@ -143,6 +149,25 @@ void name_and_merge(Polygon& polygon, const Polygon& corners, double u, double v
   polygon.n = n;
 }
 
+/// Of more than 4 points drops those that hardly stand out from the line between their neighbours,
+/// the least first: where sides of two boxes coincide but for a hair, they cross anywhere.
+void drop_collinear(Polygon& polygon, double snap) {
+  while (polygon.n > 4) {
+    int flattest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (int k = 0; k < polygon.n; ++k) {
+      const Vec3 &before = polygon[(k + polygon.n - 1) % polygon.n].p,
+                 &after = polygon[(k + 1) % polygon.n].p;
+      const Vec3 d = after - before, e = polygon[k].p - before;
+      const double height = std::abs(d.x() * e.y() - d.y() * e.x()) / std::hypot(d.x(), d.y());
+      if (height < least) least = height, flattest = k;
+    }
+    if (!(least < snap)) return;
+    for (int k = flattest; k + 1 < polygon.n; ++k) polygon.at[k] = polygon[k + 1];
+    --polygon.n;
+  }
+}
+
 double area(const Polygon& polygon, const std::array<int, 4>& corner) {
   const Vec3 d1 = polygon[corner[2]].p - polygon[corner[0]].p;
   const Vec3 d2 = polygon[corner[3]].p - polygon[corner[1]].p;
@@ -150,13 +175,37 @@ double area(const Polygon& polygon, const std::array<int, 4>& corner) {
 }
 
 /// Of more than 4 points of a convex polygon: the deepest and the three others with which
-/// it spans the largest area. Of equally deep ones the first.
-void reduce(Polygon& polygon, double tolerance) {
+/// it spans the largest area. Of equally deep ones one that is farthest out, of equally far ones
+/// that of the lowest name, of equally large areas the first: equal choices must not alternate from
+/// step to step.
+void reduce(Polygon& polygon, double size, bool flat) {
+  drop_collinear(polygon, kSnap * size);
   if (polygon.n <= 4) return;
   double lowest = std::numeric_limits<double>::infinity();
   for (int k = 0; k < polygon.n; ++k) lowest = std::min(lowest, polygon[k].p.z());
-  int deepest = 0;
-  while (polygon[deepest].p.z() > lowest + tolerance) ++deepest;
+  const double exact = 1e-9 * size;
+  const double level = flat && std::abs(lowest) < kShallow * size
+                           ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size)
+                           : exact;
+  // of those about as far out as the farthest, so no point in the midst of a side
+  Vec3 lower = polygon[0].p, upper = polygon[0].p;
+  for (int k = 1; k < polygon.n; ++k) {
+    lower = lower.cwiseMin(polygon[k].p);
+    upper = upper.cwiseMax(polygon[k].p);
+  }
+  const Vec3 middle = 0.5 * (lower + upper);
+  const auto far = [&](int k) {
+    const bool deep = polygon[k].p.z() <= lowest + level;
+    return deep ? (polygon[k].p - middle).head<2>().squaredNorm() : -1.0;
+  };
+  double farthest = 0.0;
+  for (int k = 0; k < polygon.n; ++k) farthest = std::max(farthest, far(k));
+  int deepest = -1;
+  for (int k = 0; k < polygon.n; ++k) {
+    if (far(k) < (1.0 - kAsLarge) * farthest) continue;
+    if (deepest < 0 || polygon[k].name < polygon[deepest].name) deepest = k;
+  }
+  deepest = std::max(deepest, 0);  // not a number
   std::array<int, 4> best{};
   double largest = -1.0;
   for (int i = 1; i < polygon.n; ++i) {
@@ -164,9 +213,8 @@ void reduce(Polygon& polygon, double tolerance) {
       for (int k = j + 1; k < polygon.n; ++k) {
         const std::array<int, 4> corner = {deepest, (deepest + i) % polygon.n,
                                            (deepest + j) % polygon.n, (deepest + k) % polygon.n};
-        const double size = area(polygon, corner);
-        // a clear gain only: equal choices must not alternate from step to step
-        if (size > largest * (1.0 + 1e-6)) largest = size, best = corner;
+        const double span = area(polygon, corner);
+        if (span > largest * (1.0 + kAsLarge)) largest = span, best = corner;
       }
     }
   }
@@ -202,9 +250,10 @@ Polygon incident_face(const Box& box, const Vec3& normal, const Vec3& origin, co
 }
 
 /// Points between the reference face (axis `axis.i` of `reference`, outward along
-/// `outward`) and the incident box. `flip`: the reference is B.
-void face_points(const Box& reference, const Box& incident, const Axis& axis, bool flip,
-                 double margin, std::vector<ContactPoint>& out) {
+/// `outward`) and the incident box. `flip`: the reference is B. Returns the least gap, of those
+/// that are left out, too; infinite if there are no points.
+double face_points(const Box& reference, const Box& incident, const Axis& axis, bool flip,
+                   double margin, std::vector<ContactPoint>& out) {
   const Vec3 outward = flip ? Vec3(-axis.normal) : axis.normal;
   const int u = (axis.i + 1) % 3, v = (axis.i + 2) % 3;
   Mat3 frame;
@@ -232,7 +281,9 @@ void face_points(const Box& reference, const Box& incident, const Axis& axis, bo
     polygon.at[0] = corners[lowest];
     polygon.n = 1;
   }
-  reduce(polygon, 1e-9 * size);
+  double least = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < polygon.n; ++k) least = std::min(least, polygon[k].p.z());
+  reduce(polygon, size, std::abs(outward.dot(incident.r.col(face / 2))) > kFlat);
   const bool positive = outward.dot(reference.r.col(axis.i)) > 0.0;
   const std::int32_t code = ((flip ? 6 : 0) + 2 * axis.i + (positive ? 0 : 1)) * 6 + face;
   for (int k = 0; k < polygon.n; ++k) {
@@ -240,6 +291,7 @@ void face_points(const Box& reference, const Box& incident, const Axis& axis, bo
     const Vec3 middle(p.x(), p.y(), 0.5 * p.z());
     out.push_back({origin + frame * middle, axis.normal, p.z(), code * 64 + polygon[k].name});
   }
+  return least;
 }
 
 struct Segment {
@@ -353,25 +405,34 @@ void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, c
   AxisSearch found;
   if (!search_axes(a, b, margin, found)) return;
   const double touch = kTouchPreference * std::min(half_a.minCoeff(), half_b.minCoeff());
-  const auto clearly_above = [touch](const Axis& x, const Axis& y, double relative) {
-    return x.separation > y.separation + relative * std::abs(y.separation) + touch;
+  const double largest =
+      std::max({found.face_a.separation, found.face_b.separation, found.edge.separation});
+  const auto clearly_above = [touch](double x, double y, double relative) {
+    return x > y + relative * std::abs(y) + touch;
   };
-  const bool b_is_reference = clearly_above(found.face_b, found.face_a, kFirstPreference);
-  const Axis& face = b_is_reference ? found.face_b : found.face_a;
-  const Axis& other = b_is_reference ? found.face_a : found.face_b;
   const auto use_face = [&](bool of_b) {
-    of_b ? face_points(b, a, found.face_b, true, margin, out)
-         : face_points(a, b, found.face_a, false, margin, out);
+    return of_b ? face_points(b, a, found.face_b, true, margin, out)
+                : face_points(a, b, found.face_a, false, margin, out);
   };
   const std::size_t first = out.size();
-  if (clearly_above(found.edge, face, kFacePreference)) {
+  if (found.face_a.normal.dot(found.face_b.normal) > kFlat) {
+    // faces flat on each other: which axis is best is up to the least tilt, so A's face if its
+    // points tell what the best axis does, else B's
+    for (const bool of_b : {false, true}) {
+      const double least = use_face(of_b);
+      if (std::abs(least - largest) <= kFlatTells * std::abs(largest) + touch) return;
+      out.resize(first);
+    }
+  }
+  const bool b_is_reference =
+      clearly_above(found.face_b.separation, found.face_a.separation, kFirstPreference);
+  const Axis& face = b_is_reference ? found.face_b : found.face_a;
+  const Axis& other = b_is_reference ? found.face_a : found.face_b;
+  if (clearly_above(found.edge.separation, face.separation, kFacePreference)) {
     if (edge_point(a, b, found.edge, out)) return;
   } else {
-    use_face(b_is_reference);
-    double lowest = std::numeric_limits<double>::infinity();
-    for (std::size_t k = first; k < out.size(); ++k) lowest = std::min(lowest, out[k].gap);
     // the deepest point lies beside a face that was only preferred: take the true axis
-    const bool beside = lowest > face.separation + touch;
+    const bool beside = use_face(b_is_reference) > face.separation + touch;
     if (beside && found.edge.separation > std::max(face.separation, other.separation)) {
       const std::size_t end = out.size();
       if (edge_point(a, b, found.edge, out)) {
@@ -382,9 +443,7 @@ void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, c
       use_face(!b_is_reference);
     }
   }
-  const bool apart =
-      std::max({found.face_a.separation, found.face_b.separation, found.edge.separation}) > 0.0;
-  if (out.size() == first && apart) closest_point(a, b, margin, out);
+  if (out.size() == first && largest > 0.0) closest_point(a, b, margin, out);
 }
 
 }  // namespace catena

@@ -7,6 +7,11 @@
 
 namespace catena {
 
+/// Cosine of the angle (0.05 rad) between normals below which two faces lie flat on each other.
+inline constexpr double kFlat = 0.99875;
+/// The gap along the normal of one of them tells the gap to this part: 1 - kFlat and a little.
+inline constexpr double kFlatTells = 2e-3;
+
 /// Corner k of a box in its frame: bit i of k set is the positive side of axis i.
 inline Vec3 box_corner(const Vec3& half, int k) {
   return {(k & 1) != 0 ? half.x() : -half.x(), (k & 2) != 0 ? half.y() : -half.y(),
@@ -23,8 +28,11 @@ inline Vec3 box_corner(const Vec3& half, int k) {
 /// point midway between the two edges. Boxes apart that no axis brings to a point: one
 /// point midway between their closest points.
 ///
-/// Faces are preferred over edges, and A's over B's, by a small tolerance, so that points
-/// keep their numbers from step to step. The feature is made of the reference face, the
+/// Faces are preferred over edges, and A's over B's, by a small tolerance, and where two faces
+/// lie flat on each other (to 0.05 rad) by any amount as long as their points tell the least
+/// depth, so that points keep their numbers from step to step. So do the four that are kept:
+/// points up to half as deep as the deepest (within 0.2 % of the smallest half edge)
+/// count as deep, and areas equal to 0.2 % as equal. The feature is made of the reference face, the
 /// incident face, and the two edges that meet in the point.
 void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, const Pose& pose_b,
                    double margin, std::vector<ContactPoint>& out);

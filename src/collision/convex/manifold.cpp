@@ -18,7 +18,13 @@ constexpr double kFacePreference = 0.05, kFirstPreference = 0.02, kTouchPreferen
 /// Cosine of the angle (2 mrad) below which two normals are the same for this choice.
 constexpr double kAlmostParallel = 1.0 - 2e-6;
 /// Clipped points nearer to each other than this part of the size are one.
-constexpr double kSnap = 1e-3;
+constexpr double kSnap = 1e-2, kSnapOnSurface = 1e-3;
+/// Where faces lie flat on each other, points less deep than the deepest by less than this part of
+/// its depth are as deep, but not beyond the second part of the size; lengths (squared) and areas
+/// that differ by less than kClearGain are equal.
+constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kClearGain = 2e-3;
+/// Of deeper overlaps, as a part of the size, the deepest point is always kept.
+constexpr double kShallow = 0.02;
 /// Edges whose directions differ by less (sine) touch along a line.
 constexpr double kParallel = 0.01;
 /// A point this part of the size above the lowest one is as low.
@@ -51,6 +57,10 @@ class Outline {
   void resize(int n) { n_ = n; }
   void add(const Vec3& p, std::int32_t before, std::int32_t after) {
     if (n_ < kMost) at_[n_++] = {p, before, after, name_of(before, after)};
+  }
+  void sort_by_name() {
+    std::sort(at_.begin(), at_.begin() + n_,
+              [](const Corner& x, const Corner& y) { return x.name < y.name; });
   }
   /// A corner of the body itself.
   void add_corner(const Vec3& p, int number, int count) {
@@ -222,26 +232,32 @@ struct Chosen {
   int n = 0;
 };
 
-/// The deepest (of equals within `level` the one farthest from the middle), the one farthest from
+/// The deepest (of equals the one farthest from the middle), the one farthest from
 /// it, the one farthest from the line through both, and the one that lies farthest beyond the
 /// sides of these three; fewer if the points lie in a line or a triangle. A clear gain only:
 /// equal choices must not alternate from step to step.
 template <class PointAt>
-Chosen choose_four(int n, PointAt&& point, double level) {
+Chosen choose_four(int n, PointAt&& point, double size, bool flat) {
   Chosen chosen;
-  double lowest = std::numeric_limits<double>::infinity();
-  Vec3 middle = Vec3::Zero();
-  for (int k = 0; k < n; ++k) {
-    lowest = std::min(lowest, point(k).z());
-    middle += point(k) / n;
+  // of the box around them: points that come and go on its sides do not move it
+  Vec3 least_corner = point(0), largest_corner = point(0);
+  for (int k = 1; k < n; ++k) {
+    least_corner = least_corner.cwiseMin(point(k));
+    largest_corner = largest_corner.cwiseMax(point(k));
   }
+  const double lowest = least_corner.z();
+  const Vec3 middle = 0.5 * (least_corner + largest_corner);
+  const double exact = 1e-9 * size;
+  const double level = flat && std::abs(lowest) < kShallow * size
+                           ? std::clamp(kAsDeep * std::abs(lowest), exact, kAsDeepOfSize * size)
+                           : exact;
   // the point of the largest measure, if that is above `least`
   const auto take = [&](double least, auto&& measure) {
     int best = -1;
     double most = least;
     for (int k = 0; k < n; ++k) {
       const double value = measure(Vec3(point(k)));
-      if (value > most && value > most * (1.0 + 1e-6)) most = value, best = k;
+      if (value > most && value > most * (1.0 + kClearGain)) most = value, best = k;
     }
     if (best >= 0) chosen.number[chosen.n++] = best;
     return best >= 0;
@@ -256,16 +272,16 @@ Chosen choose_four(int n, PointAt&& point, double level) {
     return (q.x() - p.x()) * (r.y() - p.y()) - (q.y() - p.y()) * (r.x() - p.x());
   };
   // what is flatter than this part of a square is a line
-  const double flat = 1e-6 * (b - a).head<2>().squaredNorm();
-  if (take(flat, [&](const Vec3& p) { return std::abs(area(a, b, p)); })) {
+  const double line = 1e-6 * (b - a).head<2>().squaredNorm();
+  if (take(line, [&](const Vec3& p) { return std::abs(area(a, b, p)); })) {
     const Vec3& c = point(chosen.number[2]);
     const double turn = area(a, b, c) < 0.0 ? -1.0 : 1.0;
-    take(flat, [&](const Vec3& p) {
+    take(line, [&](const Vec3& p) {
       return -std::min({turn * area(a, b, p), turn * area(b, c, p), turn * area(c, a, p)});
     });
   } else {
     // of a line also the end on the other side, if the deepest lies between
-    take(1e-6 * (b - a).head<2>().squaredNorm(),
+    take(kClearGain * (b - a).head<2>().squaredNorm(),
          [&](const Vec3& p) { return -(b - a).head<2>().dot((p - a).head<2>()); });
   }
   for (int i = 1; i < chosen.n; ++i) {
@@ -400,8 +416,8 @@ int face_towards(const Convex& body, const Vec3& direction) {
   return best;
 }
 
-void add_face_points(const Convex& a, int face, const Convex& b, double margin,
-                     std::vector<ContactPoint>& out) {
+double add_face_points(const Convex& a, int face, const Convex& b, double margin,
+                       std::vector<ContactPoint>& out) {
   const Vec3 n = face_normal(a, face);
   Outline reference, own, buffer, other_buffer;
   face_outline(a, face, n, reference);
@@ -423,18 +439,21 @@ void add_face_points(const Convex& a, int face, const Convex& b, double margin,
          *next);
     last = next;
     std::swap(next, spare);
-    if (last->size() == 0) return;
+    if (last->size() == 0) return std::numeric_limits<double>::infinity();
   }
   Outline& outline = *spare;  // the last one written
-  const double size = b.core == Convex::Core::point || a.core == Convex::Core::triangle
-                          ? a.size
-                          : std::min(a.size, b.size);
-  name_and_merge(outline, own, reference, kSnap * size);
+  // corners of triangles are no corners of the surface
+  const bool of_surface = a.core == Convex::Core::triangle;
+  const double size =
+      b.core == Convex::Core::point || of_surface ? a.size : std::min(a.size, b.size);
+  name_and_merge(outline, own, reference, (of_surface ? kSnapOnSurface : kSnap) * size);
   int kept = 0;
   for (int k = 0; k < outline.size(); ++k) {
     if (outline[k].p.z() - b.radius < margin) outline[kept++] = outline[k];
   }
   outline.resize(kept);
+  double least = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < kept; ++k) least = std::min(least, outline[k].p.z() - b.radius);
   const auto add = [&](const Corner& corner) {
     const double gap = corner.p.z() - b.radius;
     const Vec3 middle(corner.p.x(), corner.p.y(), 0.5 * gap);
@@ -443,11 +462,15 @@ void add_face_points(const Convex& a, int face, const Convex& b, double margin,
   };
   if (kept <= 4) {
     for (int k = 0; k < kept; ++k) add(outline[k]);
-    return;
+    return least;
   }
+  // the order of equals: where the outline starts may change with the least shift
+  outline.sort_by_name();
   const Chosen chosen = choose_four(
-      kept, [&](int i) -> const Vec3& { return outline[i].p; }, 1e-9 * size);
+      kept, [&](int i) { return Vec3(outline[i].p - b.radius * Vec3::UnitZ()); }, size,
+      lies_flat(b, n));
   for (int k = 0; k < chosen.n; ++k) add(outline[chosen.number[k]]);
+  return least;
 }
 
 void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double margin,
@@ -462,6 +485,21 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
   const double of_a = face_a >= 0 ? above_face(a, face_a, b) - a.radius : kNone;
   const double of_b = face_b >= 0 ? above_face(b, face_b, a) - b.radius : kNone;
   const Vec3 n_a = face_normal(a, face_a), n_b = face_normal(b, face_b);
+  const auto use_face = [&](bool b_face) {
+    if (!b_face) return add_face_points(a, face_a, b, margin, out);
+    const double least = add_face_points(b, face_b, a, margin, out);
+    turn_round(out, first);
+    for (std::size_t k = first; k < out.size(); ++k) out[k].feature ^= 1 << 30;
+    return least;
+  };
+  if (face_a >= 0 && n_a.dot(gap.normal) > kFlat && lies_flat(b, n_a)) {
+    // faces flat on each other: whether a face or two edges part them best is up to the least
+    // tilt, so A's face if its points tell the gap, else B's
+    for (const bool use_b : {false, true}) {
+      if (tells_gap(use_face(use_b), gap, a, b)) return;
+      out.resize(first);
+    }
+  }
   // faces that are all but parallel: A's, whichever is higher by a hair
   const bool b_first = face_a < 0 || (clearly_above(of_b, of_a, kFirstPreference) &&
                                       -n_a.dot(n_b) < kAlmostParallel);
@@ -471,14 +509,7 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
     // a corner beside the other face may be lower than all that lies above it
     const bool along = (use_b ? -n_b : n_a).dot(gap.normal) > kAlmostParallel;
     if (!along && clearly_above(gap.gap, of_face, kFacePreference)) continue;
-    if (use_b) {
-      add_face_points(b, face_b, a, margin, out);
-      turn_round(out, first);
-      for (std::size_t k = first; k < out.size(); ++k) out[k].feature ^= 1 << 30;
-    } else {
-      add_face_points(a, face_a, b, margin, out);
-    }
-    const double lowest = lowest_gap(out, first);
+    const double lowest = use_face(use_b);
     const bool holds_deepest =
         !clearly_above(lowest, of_face, 0.0) || (along && !clearly_above(lowest, gap.gap, 0.0));
     if (out.size() > first && holds_deepest) return;
@@ -501,9 +532,23 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
   out.push_back(closest_point(a, b, gap));
 }
 
-void keep_four(std::vector<ContactPoint>& points, std::size_t first, double level) {
+bool lies_flat(const Convex& body, const Vec3& normal) {
+  if (body.core == Convex::Core::cylinder) return false;  // its deepest point moves round the rim
+  const int face = face_towards(body, -normal);
+  return face >= 0 && -face_normal(body, face).dot(normal) > kFlat;
+}
+
+bool tells_gap(double least, const ConvexGap& gap, const Convex& a, const Convex& b) {
+  const double touch = kTouchPreference * std::min(a.size, b.size);
+  return std::abs(least - gap.gap) <= kFlatTells * std::abs(gap.gap) + touch;
+}
+
+void keep_four(std::vector<ContactPoint>& points, std::size_t first, double size, bool flat) {
   const auto n = narrow<int>(points.size() - first);
   if (n <= 2) return;
+  std::sort(points.begin() + first, points.end(), [](const ContactPoint& x, const ContactPoint& y) {
+    return x.part != y.part ? x.part < y.part : x.feature < y.feature;
+  });
   const Vec3 normal = points[first].normal;
   const Vec3 u = normal.unitOrthogonal(), v = normal.cross(u), origin = points[first].point;
   const Chosen chosen = choose_four(
@@ -512,7 +557,7 @@ void keep_four(std::vector<ContactPoint>& points, std::size_t first, double leve
         const ContactPoint& p = points[first + k];
         return Vec3(u.dot(p.point - origin), v.dot(p.point - origin), p.gap);
       },
-      level);
+      size, flat);
   for (int k = 0; k < chosen.n; ++k) {
     points[first + k] = points[first + chosen.number[k]];
   }
