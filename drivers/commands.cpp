@@ -130,7 +130,7 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   ContactSearch(comm, model).find(bodies, state, settings.time.step, contacts);
   const double reach = 0.5 * mean_half_extent(comm, bodies);
   if (2 * comm.sum(std::ssize(contacts.contacts)) < comm.sum(std::ssize(bodies)) &&
-      reach > model.contact.margin) {
+      !(reach <= model.contact.margin)) {
     Model wider = model;
     wider.contact.margin = reach;
     ContactSearch(comm, wider).find(bodies, state, settings.time.step, contacts);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "catena/model/contact_margin.hpp"
 #include "constraints/joint_frames.hpp"
 
 namespace catena {
@@ -243,7 +244,7 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   const double g = std::min(above, below), speed = sign * speed_of_axis(j, i);
   constexpr double kAngle = 0.05;  // rad
   const double slack =
-      angular ? kAngle : 2.0 * h * h * j.model.gravity.norm() + j.model.contact.margin;
+      angular ? kAngle : 2.0 * h * h * j.model.gravity.norm() + margin_of_no_pair(j.model.contact);
   if (g > 2.0 * h * std::abs(speed) + slack) return;
   RowTerms terms = position_law(j.step, joint_softness(j.constants, angular)).at(g, speed);
   if (g > 0.0) terms.q = -g / h;

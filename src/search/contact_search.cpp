@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -35,6 +36,7 @@ struct Probe {
   double radius;      ///< of the sphere, or of the sphere around the body
   double spin_speed;  ///< bound of what rotation adds to the surface's normal speed
   double speed;       ///< |v|
+  double size;        ///< size_of, if margins are made per pair
   GlobalId id;
   ShapeType type;
   bool dynamic;
@@ -55,8 +57,28 @@ struct IdPair {
 /// step's other stages.
 constexpr std::size_t kKeptScratch = std::size_t{16} << 20;
 
+/// Margin of a pair (docs/theory.md, "The margin"): the ways of both in the step with a safety, but
+/// between these parts of the smaller size.
+constexpr double kSafety = 1.1, kLeastMargin = 5e-3, kLargestMargin = 0.5;
+
 /// Coinciding points in planar motion, as a fraction of the smaller body.
 constexpr double kSamePoint = 1e-6;
+
+/// Bound of the way of a body's surface in the step, with the safety; a sphere's does not move
+/// where it spins.
+double way_of(const Probe& probe, double step) {
+  return kSafety * step * (probe.speed + probe.spin_speed);
+}
+
+/// Radius of the sphere of equal volume, of a dynamic body without one its bounding radius;
+/// infinite for planes and surfaces.
+double size_of(const BodyConstants& body, std::span<const Geometry> geometries) {
+  if (body.shape.type == ShapeType::sphere) return body.shape.size.x();
+  const double volume = volume_of(body.shape, geometries);
+  if (volume > 0.0) return std::cbrt(volume * 0.75 / std::numbers::pi);
+  const bool dynamic = body.kind == BodyKind::dynamic;
+  return dynamic ? bounding_radius(body.shape) : std::numeric_limits<double>::infinity();
+}
 
 /// Whether a body may touch anything.
 bool takes_part(const BodyConstants& body) {
@@ -118,6 +140,7 @@ struct ContactSearch::Impl {
   void pairs_of_planes(const LocalBodies& local);
   void add_pair(std::size_t a, std::size_t b, int image);
   void sort_pairs();
+  double margin_of(const Probe& a, const Probe& b) const;
   bool spheres_meet(const Probe& a, const Probe& b, int image, SphereGap& g) const;
   void narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts);
   void collide_pair(const LocalBodies& local, const IdPair& pair, std::vector<Contact>& contacts);
@@ -142,20 +165,35 @@ void ContactSearch::Impl::add_probe(const BodyConstants& constants, const Vec3& 
   // a plane is dealt with on its own
   probe.radius = probe.type == ShapeType::plane ? 0.0 : bounding_radius(constants.shape);
   probe.spin_speed = probe.type == ShapeType::sphere ? 0.0 : twist.w.norm() * probe.radius;
+  probe.size = std::isnan(model->contact.margin) ? size_of(constants, model->geometries) : 0.0;
   probe.id = constants.id;
   probe.group = constants.group;
   probe.jointed = constants.jointed;
   probe.body = body;
 }
 
-/// Box over the way of a body in the step, grown by half the margin.
+/// Box over the way of a body in the step, grown by half the margin; with margins per pair also
+/// over the body grown by its own part of them, so that the parts of two bodies are their margin or
+/// more.
 Aabb ContactSearch::Impl::swept_box(const BodyConstants& constants, const Pose& pose,
                                     const Probe& probe) const {
   Aabb box = bounds_of(constants.shape, pose, model->geometries);
+  const double margin = model->contact.margin;
+  Aabb grown = box;
+  if (std::isnan(margin)) {
+    double part = std::min(way_of(probe, step), kLargestMargin * probe.size);
+    if (probe.dynamic) part = std::max(part, kLeastMargin * probe.size);
+    grown.inflate(std::max(part, 0.5 * model->contact.cohesion_range));
+  }
   const Vec3 way = step * probe.v;
   box.lo += way.cwiseMin(0.0);
   box.hi += way.cwiseMax(0.0);
-  box.inflate(0.5 * model->contact.margin + step * probe.spin_speed);
+  if (std::isnan(margin)) {
+    box.inflate(step * probe.spin_speed);
+    box.merge(grown);
+  } else {
+    box.inflate(0.5 * margin + step * probe.spin_speed);
+  }
   return box;
 }
 
@@ -352,7 +390,7 @@ void ContactSearch::Impl::pairs_of_planes(const LocalBodies& local) {
       const Vec3 from_plane = body.p - probes[u].p;
       double closing = up.dot(probes[u].v - body.v) + body.spin_speed;
       if (spin > 0.0) closing += spin * (from_plane.norm() + body.radius);
-      const double reach = model->contact.margin + step * std::max(0.0, closing);
+      const double reach = margin_of(body, probes[u]) + step * std::max(0.0, closing);
       if (!(up.dot(from_plane) - body.radius < reach)) continue;
       const std::size_t own = body.body;
       if (!may_collide(*model, local.constants[own], local.constants[plane])) continue;
@@ -380,13 +418,23 @@ void ContactSearch::Impl::sort_pairs() {
   }
 }
 
+/// The gap below which a pair makes contacts, m. One of the two is dynamic, so of finite size.
+double ContactSearch::Impl::margin_of(const Probe& a, const Probe& b) const {
+  const ContactParameters& contact = model->contact;
+  if (!std::isnan(contact.margin)) return contact.margin;
+  const double size = std::min(a.size, b.size);
+  const double way = way_of(a, step) + way_of(b, step);
+  const double margin = std::max(std::min(way, kLargestMargin * size), kLeastMargin * size);
+  return std::max(margin, contact.cohesion_range);
+}
+
 /// Whether a and b, displaced by the image, touch or may do so within the step; the gap is known
 /// only if they do.
 bool ContactSearch::Impl::spheres_meet(const Probe& a, const Probe& b, int image,
                                        SphereGap& g) const {
   const Vec3 p_b = image == kNoImage ? b.p : Vec3(b.p + images.shift(image));
   // the farthest that they can be, which costs no root; a bit wider for its round-off
-  const double margin = model->contact.margin;
+  const double margin = margin_of(a, b);
   const double far = a.radius + b.radius + std::max(margin, step * (a.speed + b.speed));
   if (!((p_b - a.p).squaredNorm() < far * far * (1.0 + 1e-12))) return false;
   g = sphere_gap(a.p, a.radius, p_b, b.radius);
@@ -433,7 +481,7 @@ void ContactSearch::Impl::collide_pair(const LocalBodies& local, const IdPair& p
   Pose pose_b = local.state[j].pose;
   if (pair.image != kNoImage) pose_b.p += images.shift(pair.image);
   const Twist &twist_a = local.twist(body_a), &twist_b = local.twist(body_b);
-  const double margin = model->contact.margin;
+  const double margin = margin_of(a, b);
   // a plane turns about its position, which may be far from where it is touched
   const double distance = (pose_b.p - a.p).norm() + a.radius + b.radius;
   const double spin_a = a.type == ShapeType::plane ? twist_a.w.norm() * distance : a.spin_speed;

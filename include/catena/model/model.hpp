@@ -134,7 +134,9 @@ class NameTable {
 /// Parameters of contact rows (docs/theory.md, "Contact rows").
 struct ContactParameters {
   ContactLaw law = ContactLaw::coulomb;
-  double margin = 1e-3;         ///< m; contacts are made where the gap is below this
+  /// m; contacts are made where the gap is below this; NaN: per pair (docs/theory.md, "The
+  /// margin").
+  double margin = 1e-3;
   double recovery_speed = 1.0;  ///< m/s; penetrations are undone no faster
   double rest_speed = 1e-2;     ///< m/s; slower impacts have no restitution
   double cohesion_range = 0.0;  ///< m; cohesion acts where the gap is at most this

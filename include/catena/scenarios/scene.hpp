@@ -145,7 +145,7 @@ struct SceneSettings {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);
   std::vector<MaterialSettings> materials;
-  ContactParameters contact;
+  ContactParameters contact = {.margin = kNone};
   std::vector<PairSettings> pairs;
   std::vector<NoCollisionSettings> no_collisions;
   std::vector<BodySettings> bodies;

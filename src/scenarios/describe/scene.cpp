@@ -384,9 +384,13 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
         "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
         [&](std::size_t n) { s.pairs.assign(n, {}); },
         [&](std::size_t i) { describe_pair(visit, s, i, s.pairs[i]); });
-    visit.visit(
-        "margin", s.contact.margin,
-        {.unit = "m", .min = 0, .min_open = true, .help = "contacts are made below this gap"});
+    visit.visit("margin", s.contact.margin,
+                {.unit = "m",
+                 .min = 0,
+                 .min_open = true,
+                 .word = "auto",
+                 .help = "contacts are made below this gap; `auto`: per pair, from its sizes, "
+                         "speeds and the step"});
     visit.visit(
         "recovery_speed", s.contact.recovery_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "penetrations are undone no faster"});

@@ -6,6 +6,7 @@
 
 #include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/model/contact_margin.hpp"
 #include "catena/partition/assignment.hpp"
 #include "catena/simulation/start_check.hpp"
 #include "simulation/case_keys.hpp"
@@ -70,7 +71,7 @@ StartOverlaps overlaps_of_step(const Communicator& comm, const Model& model,
   const LocalBodies& local = stepper.local_bodies();
   std::unordered_map<GlobalId, std::size_t> index;
   for (Index i = 0; i < local.size(); ++i) index.emplace(local.constants[i].id, i);
-  OverlapList list(model.contact.margin);
+  OverlapList list(margin_of_no_pair(model.contact));
   for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
     const ContactRecord contact = stepper.contact(k);
     if (contact.gap >= 0.0) continue;
@@ -84,7 +85,7 @@ StartOverlaps find_overlaps(const Communicator& comm, const CaseSettings& settin
                             const Model& model, const Bodies& bodies, const State& state) {
   ContactSet set;
   ContactSearch(comm, model).find(bodies, state, settings.time.step, set);
-  OverlapList list(model.contact.margin);
+  OverlapList list(margin_of_no_pair(model.contact));
   for (const Contact& contact : set.contacts) {
     if (contact.gap >= 0.0) continue;
     list.add(set.bodies.constants[contact.body_a], set.bodies.constants[contact.body_b],

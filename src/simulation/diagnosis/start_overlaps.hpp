@@ -18,8 +18,8 @@ struct PairOverlap {
   double sizes = 0.0;  ///< m, both together: spheres so deep in each other have one centre
 };
 
-/// Over all ranks: pairs that overlap by more than contact.margin or a twentieth of the smaller
-/// one's half extent.
+/// Over all ranks: pairs that overlap by more than contact.margin (1 mm if it is made per pair) or
+/// a twentieth of the smaller one's half extent.
 struct StartOverlaps {
   std::int64_t pairs = 0;
   std::vector<PairOverlap> worst;  ///< three at most, the deepest first
