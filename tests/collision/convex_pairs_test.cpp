@@ -62,7 +62,9 @@ TEST_P(ConvexPairs, GapAndNormalAreThoseOfTheLargestSeparation) {
     const auto deepest = *std::ranges::min_element(points, {}, &ContactPoint::gap);
     EXPECT_GE(deepest.gap, expected - preference(expected)) << n;
     const double along = all_.separation(a(), pose_a, b(), pose_b, deepest.normal);
-    EXPECT_TRUE(std::abs(deepest.gap - along) < 3e-5 || std::abs(deepest.gap - expected) < 3e-5)
+    // faces that lie flat on each other tell the gap to 0.2 % along the normal of one of them
+    const double near = 3e-5 + 2e-3 * std::abs(expected);
+    EXPECT_TRUE(std::abs(deepest.gap - along) < 3e-5 || std::abs(deepest.gap - expected) < near)
         << n;
     if (std::abs(deepest.gap - along) < 1e-9 && deepest.gap > expected - 1e-9) ++n_exact;
     std::set<std::int32_t> features;

@@ -12,11 +12,12 @@ namespace {
 
 using test::body_of;
 
-/// Five spheres above each other, a third of a radius apart, that fall on a plane at `speed`: all
-/// move alike until the lowest is stopped. The largest overlap until they rest, in radii.
+/// Five spheres above each other, apart by 0.6 of their way in a step, that fall on a plane at
+/// `speed`: all move alike until the lowest is stopped, and then the next one would run into it
+/// within the same step. The largest overlap until they rest, in radii.
 double largest_overlap(double radius, double speed, double step, const std::string& margin) {
   constexpr int kSpheres = 5;
-  const double apart = 0.34 * radius;
+  const double apart = 0.6 * speed * step;
   std::string yaml = "materials: {m: {density: 2500, friction: 0.3}}\ncontact: {margin: " + margin +
                      "}\nbodies:\n  - {name: floor, material: m, shape: plane}\n";
   for (int k = 0; k < kSpheres; ++k) {
@@ -29,9 +30,9 @@ double largest_overlap(double radius, double speed, double step, const std::stri
   yaml += "time: {step: " + std::to_string(1e6 * step) + " us, end: 1}\n" +
           "solver: {relative_tolerance: 1e-12, max_iterations: 2000}\n";
   const auto sim = test::simulate(Communicator::self(), yaml);
-  const auto steps = static_cast<int>(3.0 * kSpheres * apart / (speed * step));
+  constexpr int kSteps = 40;
   double largest = 0.0;
-  for (int n = 0; n < steps; ++n) {
+  for (int n = 0; n < kSteps; ++n) {
     sim->step();
     // spheres have the lower ids, the plane comes last
     double below = 0.0;

@@ -49,10 +49,10 @@ struct Contact {
 /// optimal to about 5e-9 of the size). A face is preferred to edges that tell nearly the same (5 %
 /// of the gap and 1e-5 of the size, or 2 mrad), and A's face to B's, so that the points keep
 /// their numbers from step to step; the gap is then along the face's normal. So are faces that lie
-/// flat on each other (to 0.05 rad) as long as they tell the gap to 5 %, however small the tilt
-/// that makes an edge or B's face the better one. Where four of more
-/// points are kept, those half as deep as the deepest count as deep (within 0.2 % of the
-/// size).
+/// flat on each other (to 0.05 rad) as long as they tell the gap to 0.2 %, however small the tilt
+/// that makes an edge or B's face the better one. Where four of more points of such faces are kept,
+/// those half as deep as the deepest count as deep (within 0.2 % of the size) unless they overlap
+/// by more than 2 % of the size.
 ///
 /// Hollow cylinders: a sphere touches wall, ends and rims of the profile. Another body whose
 /// centre is within the bore (or before an open end and reaching into it) touches the wall with

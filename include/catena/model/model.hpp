@@ -147,7 +147,9 @@ struct ContactParameters {
   double stiffness_ratio = 300.0;  ///< s: Sigma is the mean diagonal of a contact's block over s
   double damping_time = kNotGiven;     ///< tau, s; kNotGiven: from step and restitution
   double tangential_ratio = kNotGiven;  ///< tangential over normal stiffness; kNotGiven: the law's own
-  double margin = 1e-3;         ///< m; contacts are made where the gap is below this
+  /// m; contacts are made where the gap is below this; NaN: per pair (docs/theory.md, "The
+  /// margin").
+  double margin = 1e-3;
   double recovery_speed = 1.0;  ///< m/s; penetrations are undone no faster
   double rest_speed = 1e-2;     ///< m/s; slower impacts have no restitution
   double cohesion_range = 0.0;  ///< m; cohesion acts where the gap is at most this

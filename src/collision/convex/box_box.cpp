@@ -420,7 +420,7 @@ void collide_boxes(const Vec3& half_a, const Pose& pose_a, const Vec3& half_b, c
     // points tell what the best axis does, else B's
     for (const bool of_b : {false, true}) {
       const double least = use_face(of_b);
-      if (std::abs(least - largest) <= kFacePreference * std::abs(largest) + touch) return;
+      if (std::abs(least - largest) <= kFlatTells * std::abs(largest) + touch) return;
       out.resize(first);
     }
   }

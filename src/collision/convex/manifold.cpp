@@ -540,7 +540,7 @@ bool lies_flat(const Convex& body, const Vec3& normal) {
 
 bool tells_gap(double least, const ConvexGap& gap, const Convex& a, const Convex& b) {
   const double touch = kTouchPreference * std::min(a.size, b.size);
-  return std::abs(least - gap.gap) <= kFacePreference * std::abs(gap.gap) + touch;
+  return std::abs(least - gap.gap) <= kFlatTells * std::abs(gap.gap) + touch;
 }
 
 void keep_four(std::vector<ContactPoint>& points, std::size_t first, double size, bool flat) {
