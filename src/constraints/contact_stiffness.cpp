@@ -74,7 +74,8 @@ DampingTable damping_table(const Restitution& restitution) {
 
 double look_up(const DampingTable& table, double restitution) {
   const double e = std::clamp(restitution, kLeastRestitution, 1.0);
-  const double at = (e - kLeastRestitution) / (1.0 - kLeastRestitution) * static_cast<double>(kTable);
+  const double at =
+      (e - kLeastRestitution) / (1.0 - kLeastRestitution) * static_cast<double>(kTable);
   const std::size_t i = std::min(kTable - 1, static_cast<std::size_t>(at));
   return table[i] + (at - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
@@ -133,8 +134,8 @@ void ContactStiffness::set_damping(const ContactState& contact, const PairMateri
     eps *= std::sqrt(delta / most);
   }
   const double parts = std::numbers::pi * std::sqrt(eps / contact.mobility) / step_;
-  rows.resolved = kind_ == StepperKind::spook ? parts >= kResolved
-                                              : 2.0 * ratio(e) * parts >= std::numbers::pi;
+  rows.resolved =
+      kind_ == StepperKind::spook ? parts >= kResolved : 2.0 * ratio(e) * parts >= std::numbers::pi;
   // c = 2 zeta sqrt(k m), where k of Hertz's law is the tangent's, and tau = c eps
   const double root = std::sqrt((hertz ? 1.5 : 1.0) * rows.normal / contact.mobility);
   if (std::isnan(given)) {
@@ -175,8 +176,8 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
     const double given =
         std::isnan(parameters_.damping_time) ? kDampingSteps * step_ : parameters_.damping_time;
     // Sigma = a/s
-    rows.normal = contact.mean_mobility * own_step * own_step /
-                  (share(given) * parameters_.stiffness_ratio);
+    rows.normal =
+        contact.mean_mobility * own_step * own_step / (share(given) * parameters_.stiffness_ratio);
   } else {
     if (std::isnan(ratio)) ratio = std::isnan(pair.tangential_ratio) ? 1.0 : pair.tangential_ratio;
     rows.normal = static_cast<double>(contact.points) / parameters_.pair_stiffness;

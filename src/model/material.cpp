@@ -35,10 +35,12 @@ MaterialTable::MaterialTable(std::vector<Material> materials)
       const Material &a = materials_[i], &b = materials_[j];
       // sqrt(x * x) may differ from x in the last bit
       const auto mean = [&](double x, double y) { return i == j ? x : std::sqrt(x * y); };
-      pairs_[i * n + j] = {mean(a.friction, b.friction), mean(a.restitution, b.restitution),
+      pairs_[i * n + j] = {mean(a.friction, b.friction),
+                           mean(a.restitution, b.restitution),
                            mean(a.rolling_friction, b.rolling_friction),
                            mean(a.spinning_friction, b.spinning_friction),
-                           mean(a.cohesion, b.cohesion), contact_modulus(a, b),
+                           mean(a.cohesion, b.cohesion),
+                           contact_modulus(a, b),
                            mindlin_ratio(a, b)};
     }
   }

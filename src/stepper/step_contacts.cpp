@@ -177,7 +177,9 @@ void StepContacts::match(const State& state) {
       lost.clear();
       found.clear();
       const auto more_old = [&] { return j < list.size() && pair_of(list[j].key) == pair; };
-      const auto more_new = [&] { return k < contacts_.size() && pair_of(contacts_[k].key) == pair; };
+      const auto more_new = [&] {
+        return k < contacts_.size() && pair_of(contacts_[k].key) == pair;
+      };
       while (more_old() || more_new()) {
         const bool old_next = more_old() && (!more_new() || without_image(list[j].key) <=
                                                                 without_image(contacts_[k].key));
@@ -239,8 +241,8 @@ void StepContacts::make_compliant(const Contact& contact, const LocalBodies& loc
   now.points = kept.points;
   now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
   if (model_.contact.stiffness == Stiffness::material)
-    now.radius = 1.0 / (curvature(local.constants[rows.body_a]) +
-                        curvature(local.constants[rows.body_b]));
+    now.radius =
+        1.0 / (curvature(local.constants[rows.body_a]) + curvature(local.constants[rows.body_b]));
   kept.given = stiffness_.rows(now, pair, own_step);
   const ContactRowsGiven& given = kept.given;
   rows.bias = given.bias;
@@ -264,8 +266,7 @@ void StepContacts::make_couples_compliant(const Kept& kept, const PairMaterial& 
                                           ConstraintProblem& problem) const {
   GeneralBlocks& blocks = problem.blocks;
   const Frame frame = frame_of(kept, problem);
-  const KeyedCouple* old =
-      kept.old_couple == kNoIndex ? nullptr : &state.couples[kept.old_couple];
+  const KeyedCouple* old = kept.old_couple == kNoIndex ? nullptr : &state.couples[kept.old_couple];
   const ContactRowsGiven& given = kept.given;
   for (Index r = 3; r < frame.rows; ++r) {
     const Vec3& axis = frame.axis[r];
@@ -276,15 +277,14 @@ void StepContacts::make_couples_compliant(const Kept& kept, const PairMaterial& 
     if (!(mobility > 0.0)) continue;
     double compliance = 0.0;  // rad/(N m)
     if (model_.contact.stiffness == Stiffness::automatic) {
-      compliance = mobility * own_step * own_step /
-                   (given.tangent_share * model_.contact.stiffness_ratio);
+      compliance =
+          mobility * own_step * own_step / (given.tangent_share * model_.contact.stiffness_ratio);
     } else {
       const double arm = axis == frame.axis[0] ? pair.spinning_friction : pair.rolling_friction;
       compliance = given.normal / (kRollingStiffness * arm * arm);
     }
     blocks.compliance[row] = stiffness_.sigma(compliance, given.tangent_share);
-    if (old != nullptr)
-      blocks.q[row] = -given.tangent_share / step_ * old->stretch.dot(axis);
+    if (old != nullptr) blocks.q[row] = -given.tangent_share / step_ * old->stretch.dot(axis);
   }
 }
 
@@ -395,8 +395,8 @@ std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const RigidCo
   if (stiffness_.rigid() || is_zero(lambda)) return {};
   std::array<double, 2> xi = stretch(kept, rows);
   for (std::size_t i = 0; i < 2; ++i)
-    xi[i] = (1.0 - kept.given.tangent_share) * xi[i] -
-            step_ * rows.tangent_compliance * lambda[i + 1];
+    xi[i] =
+        (1.0 - kept.given.tangent_share) * xi[i] - step_ * rows.tangent_compliance * lambda[i + 1];
   return xi;
 }
 
@@ -428,16 +428,18 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
       continue;
     }
     const auto turned = [&](const Vec3& x) {
-      const double spin = rows.normal.dot(Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_a} + 3) +
-                                          Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_b} + 3));
+      const double spin =
+          rows.normal.dot(Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_a} + 3) +
+                          Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_b} + 3));
       return about_normal(rows.normal, 0.5 * step_ * spin, x);
     };
     if (!force.impulse.isZero(0.0) || kept.start_overlap >= kLeastStartOverlap) {
       const auto [x1, x2] = next_stretch(kept, rows, lambda);
       const Vec3 xi = x1 * rows.tangent + x2 * rows.normal.cross(rows.tangent);
       const double eps = rows.tangent_compliance > 0.0 ? kept.given.tangent : 0.0;
-      state.impulses.push_back({kept.key, force.impulse, turned(xi), eps,
-                                kept.start_overlap < kLeastStartOverlap ? 0.0 : kept.start_overlap});
+      state.impulses.push_back(
+          {kept.key, force.impulse, turned(xi), eps,
+           kept.start_overlap < kLeastStartOverlap ? 0.0 : kept.start_overlap});
     }
     if (!force.couple.isZero(0.0)) {
       const Frame frame = frame_of(kept, problem);

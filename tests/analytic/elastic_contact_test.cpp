@@ -32,8 +32,8 @@ std::string ball_on_plane(const std::string& contact, const std::string& materia
 
 TEST(ElasticStatics, BallSinksByItsWeightOverTheStiffness) {
   for (const char* stepper : {"spook", "dvi"}) {
-    const auto sim = simulate(ball_on_plane("stiffness: 1e5") + kTight + "time: {step: 1 ms, end: 3, stepper: " +
-                              stepper + "}\n");
+    const auto sim = simulate(ball_on_plane("stiffness: 1e5") + kTight +
+                              "time: {step: 1 ms, end: 3, stepper: " + stepper + "}\n");
     run_until(*sim, 3.0);
     EXPECT_NEAR(0.1 - height(*sim, 0), kG / 1e5, 1e-9 * kG / 1e5) << stepper;
   }
@@ -41,7 +41,8 @@ TEST(ElasticStatics, BallSinksByItsWeightOverTheStiffness) {
 
 TEST(ElasticStatics, AutomaticStiffnessSinksByMobilityTimesStepSquaredOverRatio) {
   const double h = 2e-3, ratio = 100.0;
-  const auto sim = simulate(ball_on_plane("stiffness_ratio: 100") + kTight + "time: {step: 2 ms, end: 1}\n");
+  const auto sim =
+      simulate(ball_on_plane("stiffness_ratio: 100") + kTight + "time: {step: 2 ms, end: 1}\n");
   run_until(*sim, 1.0);
   // N = diag(1, 7/2, 7/2)/m of a ball on the ground, beta = 1
   const double compliance = (1.0 + 2.0 * 3.5) / 3.0 * h * h / ratio;
@@ -81,8 +82,9 @@ TEST(ElasticStatics, ColumnOfTwentySinksByTheSumOfWhatItCarries) {
 /// A unit cube of 1000 kg on the ground under a slanted gravity, which stands for a slope.
 std::string cube_on_slope(double friction, double slope, const std::string& contact) {
   return "catena: 1\nname: cube\ngravity: [" + std::to_string(kG * std::sin(slope)) + ", 0, " +
-         std::to_string(-kG * std::cos(slope)) + "]\nmaterials: {m: {density: 1000, friction: " +
-         std::to_string(friction) + "}}\ncontact: {" + contact + "}\n" +
+         std::to_string(-kG * std::cos(slope)) +
+         "]\nmaterials: {m: {density: 1000, friction: " + std::to_string(friction) +
+         "}}\ncontact: {" + contact + "}\n" +
          "bodies:\n"
          "  - {name: cube, material: m, shape: {box: {size: [1, 1, 1]}}, position: [0, 0, 0.5]}\n"
          "  - {name: ground, material: m, shape: {plane: {}}}\n";
@@ -146,8 +148,8 @@ TEST(ElasticDynamics, BallReboundsAsItsMaterialSays) {
 
 TEST(ElasticDynamics, EnergyIsBalancedThroughBouncesAndRest) {
   for (const char* contact : {"stiffness: auto", "stiffness: 1e6", "stiffness: material"}) {
-    std::string yaml = ball_on_plane(
-        contact, ", restitution: 0.6, youngs_modulus: 1e7, poisson_ratio: 0.3");
+    std::string yaml =
+        ball_on_plane(contact, ", restitution: 0.6, youngs_modulus: 1e7, poisson_ratio: 0.3");
     yaml.replace(yaml.find("[0, 0, 0.1]"), 11, "[0, 0, 0.6]");
     const auto sim = simulate(yaml + "time: {step: 0.1 ms, end: 2}\n");
     run_until(*sim, 2.0);

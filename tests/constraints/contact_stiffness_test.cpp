@@ -36,8 +36,12 @@ Bounce bounce(const ContactStiffness& stiffness, const PairMaterial& pair, doubl
   bool touched = false, pressed = false;
   Bounce out;
   for (int i = 0; i < 2000000; ++i) {
-    ContactState now{.gap = gap, .normal_speed = speed, .mobility = 1.0, .mean_mobility = 1.0,
-                     .radius = sphere ? 1.0 : kInfinity, .pressed = pressed};
+    ContactState now{.gap = gap,
+                     .normal_speed = speed,
+                     .mobility = 1.0,
+                     .mean_mobility = 1.0,
+                     .radius = sphere ? 1.0 : kInfinity,
+                     .pressed = pressed};
     const ContactRowsGiven rows = stiffness.rows(now, pair, h);
     const double sigma = rows.impact ? 0.0 : stiffness.sigma(rows.normal, rows.normal_share);
     const double impulse = std::max(0.0, -(speed + rows.bias) / (1.0 + sigma));
@@ -130,7 +134,8 @@ TEST(ContactStiffness, NoBounceEndsWithMoreThanItStartedWith) {
         ContactParameters parameters = linear(kappa / (h * h));
         parameters.damping_time = steps * h;
         for (const double phase : {0.05, 0.35, 0.65, 0.95}) {
-          const Bounce found = bounce(ContactStiffness(kind, h, parameters), pair_of(0.0), h, phase);
+          const Bounce found =
+              bounce(ContactStiffness(kind, h, parameters), pair_of(0.0), h, phase);
           EXPECT_LE(found.rebound, 1.0 + 1e-9) << kappa << " " << steps << " " << phase;
         }
       }
@@ -188,10 +193,11 @@ TEST(ContactStiffness, HertzIsTheSecantAtThePresentOverlapAndMindlinsTangent) {
       .gap = -overlap, .mobility = 100.0, .mean_mobility = 100.0, .radius = radius};
   const ContactRowsGiven rows = contact.rows(now, pair, 1e-7);
   ASSERT_TRUE(rows.resolved);
-  const double force = 4.0 / 3.0 * pair.contact_modulus * std::sqrt(radius) * std::pow(overlap, 1.5);
+  const double force =
+      4.0 / 3.0 * pair.contact_modulus * std::sqrt(radius) * std::pow(overlap, 1.5);
   EXPECT_NEAR(overlap / rows.normal, force, 1e-9 * force);
-  const double tangent = pair.tangential_ratio * 2.0 * pair.contact_modulus *
-                         std::sqrt(radius * overlap);
+  const double tangent =
+      pair.tangential_ratio * 2.0 * pair.contact_modulus * std::sqrt(radius * overlap);
   EXPECT_NEAR(1.0 / rows.tangent, tangent, 1e-9 * tangent);
   // the work of the force up to another overlap
   EXPECT_NEAR(ContactStiffness::energy(rows, 4e-6), 0.4 * force * overlap * 32.0,

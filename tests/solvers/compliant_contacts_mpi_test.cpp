@@ -37,8 +37,8 @@ std::vector<Method> methods(ContactLaw law) {
   };
   for (const KernelPath path : {KernelPath::plain, KernelPath::automatic})
     for (const int depth : {0, 3}) {
-      SolverSettings& s = add(depth > 0 ? "gauss_seidel, accelerated" : "gauss_seidel",
-                              SolverMethod::gauss_seidel);
+      SolverSettings& s =
+          add(depth > 0 ? "gauss_seidel, accelerated" : "gauss_seidel", SolverMethod::gauss_seidel);
       s.gauss_seidel.kernels = path;
       s.gauss_seidel.acceleration_depth = depth;
     }
@@ -71,8 +71,8 @@ Scene compliant(Scene scene, ContactLaw law, double ratio, double cohesion) {
 double miss(ContactLaw law, const Eigen::Vector3d& lambda, const Eigen::Vector3d& w) {
   const double slip = kFriction * std::hypot(w[1], w[2]);
   const double shift = law == ContactLaw::coulomb ? slip : 0.0;
-  return std::max({std::hypot(lambda[1], lambda[2]) - kFriction * lambda[0],
-                   slip - (w[0] + shift), std::abs(lambda.dot(w) + shift * lambda[0])});
+  return std::max({std::hypot(lambda[1], lambda[2]) - kFriction * lambda[0], slip - (w[0] + shift),
+                   std::abs(lambda.dot(w) + shift * lambda[0])});
 }
 
 void expect_one_solution(const Scene& scene, const Communicator& comm, const std::string& where) {
@@ -105,9 +105,9 @@ class CompliantContactsMpi : public testing::Test {
 TEST_F(CompliantContactsMpi, SphericalPileHasOneSolutionByEverySolver) {
   for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp})
     for (const double cohesion : {0.0, 0.01})
-      expect_one_solution(compliant(test::sphere_pile(8, 14, kFriction, 0.005, 11), law, 10.0,
-                                    cohesion),
-                          comm_, law == ContactLaw::ccp ? "ccp, " : "coulomb, ");
+      expect_one_solution(
+          compliant(test::sphere_pile(8, 14, kFriction, 0.005, 11), law, 10.0, cohesion), comm_,
+          law == ContactLaw::ccp ? "ccp, " : "coulomb, ");
 }
 
 /// Four corners of a cube are redundant as rigid contacts; as compliant ones they are not.

@@ -346,8 +346,7 @@ DenseProblem dense_problem(const ConstraintProblem& problem) {
   out.free_velocity = Eigen::Map<const VectorXd>(problem.bodies.free_velocity.data(), dofs);
   out.N = out.G * out.inverse_mass * out.G.transpose();
   out.r = out.G * out.free_velocity;
-  for (std::size_t k = 0; k < problem.contacts.size(); ++k)
-  {
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
     const RigidContact& c = problem.contacts[k];
     const auto row = 3 * static_cast<Index>(k);
     out.r[row] += c.bias;

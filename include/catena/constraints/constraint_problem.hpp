@@ -72,11 +72,11 @@ struct ProblemBodies {
 struct RigidContact {
   Index body_a = kNoIndex;  ///< local bodies
   Index body_b = kNoIndex;
-  Vec3 normal;            ///< unit, from a to b
-  Vec3 tangent;           ///< t1
-  Vec3 arm_a, arm_b;      ///< r: from the centre of mass to the point, world, m
-  double bias = 0.0;      ///< b of the normal row in w = u + Sigma lambda + b, m/s
-  double friction = 0.0;  ///< mu
+  Vec3 normal;                           ///< unit, from a to b
+  Vec3 tangent;                          ///< t1
+  Vec3 arm_a, arm_b;                     ///< r: from the centre of mass to the point, world, m
+  double bias = 0.0;                     ///< b of the normal row in w = u + Sigma lambda + b, m/s
+  double friction = 0.0;                 ///< mu
   std::array<double, 2> tangent_bias{};  ///< b of the tangents' rows, m/s
   double compliance = 0.0;               ///< Sigma of the normal row, 1/kg; 0: rigid
   double tangent_compliance = 0.0;       ///< Sigma of both tangents' rows, 1/kg

@@ -16,9 +16,9 @@ double hertz_damping_ratio(double restitution);
 
 /// One contact point as its stiffness sees it.
 struct ContactState {
-  double gap = 0.0;           ///< Phi, m, without the overlap that a scene started with
-  double normal_speed = 0.0;  ///< u_0, the normal row of G V0, m/s
-  double mobility = 0.0;      ///< (G M^-1 G^T)_nn, 1/kg
+  double gap = 0.0;            ///< Phi, m, without the overlap that a scene started with
+  double normal_speed = 0.0;   ///< u_0, the normal row of G V0, m/s
+  double mobility = 0.0;       ///< (G M^-1 G^T)_nn, 1/kg
   double mean_mobility = 0.0;  ///< a third of the trace of G M^-1 G^T, 1/kg
   double radius = kInfinity;   ///< R* of Hertz's law, m
   Index points = 1;            ///< of the pair's manifold, which share its stiffness
@@ -32,9 +32,9 @@ struct ContactState {
 /// beta is the share of an overlap, or of a stretch xi, that a step undoes; tangents have
 /// b = beta xi/h, and xi <- xi + h (u - w) = (1 - beta) xi - h Sigma lambda after the solve.
 struct ContactRowsGiven {
-  double normal = 0.0, tangent = 0.0;            ///< eps, m/N
+  double normal = 0.0, tangent = 0.0;              ///< eps, m/N
   double normal_share = 1.0, tangent_share = 1.0;  ///< beta
-  double bias = 0.0;                             ///< b of the normal row, m/s
+  double bias = 0.0;                               ///< b of the normal row, m/s
   /// Overlap at which eps is the secant of Hertz's law, m; 0: a linear one.
   double secant_overlap = 0.0;
   bool resolved = false;  ///< the step resolves the contact's own oscillation

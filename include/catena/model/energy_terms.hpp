@@ -11,12 +11,12 @@ enum class EnergyTerm {
   dissipation_friction,
   dissipation_impact,
   recovery_work,
-  external_work,   ///< by kinematic bodies and forces, and where a periodic box puts a body back
-  initial_energy,  ///< kinetic + potential at the start
-  cohesion_work,   ///< by the tension of cohesive contacts
-  flow_energy,     ///< of bodies inserted, less that of bodies removed
-  joint_work,      ///< by bilateral rows of joints, springs included: stored, damped, lost
-  motor_work,      ///< by motors of joints
+  external_work,    ///< by kinematic bodies and forces, and where a periodic box puts a body back
+  initial_energy,   ///< kinetic + potential at the start
+  cohesion_work,    ///< by the tension of cohesive contacts
+  flow_energy,      ///< of bodies inserted, less that of bodies removed
+  joint_work,       ///< by bilateral rows of joints, springs included: stored, damped, lost
+  motor_work,       ///< by motors of joints
   projection_work,  ///< potential energy gained where positions are projected
   elastic_energy    ///< stored in contacts now, not a sum
 };

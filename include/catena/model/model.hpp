@@ -143,10 +143,11 @@ enum class Stiffness : std::uint8_t {
 struct ContactParameters {
   ContactLaw law = ContactLaw::coulomb;
   Stiffness stiffness = Stiffness::rigid;  ///< of cases: automatic (SceneSettings)
-  double pair_stiffness = 0.0;     ///< N/m, of all points of a pair together
-  double stiffness_ratio = 300.0;  ///< s: Sigma is the mean diagonal of a contact's block over s
-  double damping_time = kNotGiven;     ///< tau, s; kNotGiven: from step and restitution
-  double tangential_ratio = kNotGiven;  ///< tangential over normal stiffness; kNotGiven: the law's own
+  double pair_stiffness = 0.0;             ///< N/m, of all points of a pair together
+  double stiffness_ratio = 300.0;   ///< s: Sigma is the mean diagonal of a contact's block over s
+  double damping_time = kNotGiven;  ///< tau, s; kNotGiven: from step and restitution
+  double tangential_ratio =
+      kNotGiven;  ///< tangential over normal stiffness; kNotGiven: the law's own
   /// m; contacts are made where the gap is below this; NaN: per pair (docs/theory.md, "The
   /// margin").
   double margin = 1e-3;

@@ -77,9 +77,10 @@ class StepContacts {
     double gap;
     /// Place among the problem's contacts or, with `couples`, among its general blocks.
     Index slot = kNoIndex;
-    Index points = 1;         ///< of the pair's manifold
-    bool couples = false;     ///< it has rolling or spinning friction
-    bool recovering = false;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
+    Index points = 1;      ///< of the pair's manifold
+    bool couples = false;  ///< it has rolling or spinning friction
+    bool recovering =
+        false;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
     /// Of the last step, in its lists; kNoIndex: none.
     Index old = kNoIndex, old_couple = kNoIndex;
     double start_overlap = 0.0;  ///< that does not count, m

@@ -68,7 +68,7 @@ struct StepReport {
   /// (equivalent_radius), at the start of the step; from kNotableOverlap on, whose the largest is.
   double overlap_largest = 0.0, overlap_mean = 0.0;
   std::array<GlobalId, 2> overlap_bodies = {kNoBody, kNoBody};
-  JointMisfit misfit;         ///< of joints, largest, at the start of the step
+  JointMisfit misfit;  ///< of joints, largest, at the start of the step
   /// Largest misfit of joints, rad, or as a part of a joint's length (joint_length): at the start
   /// of the step, of stepper natural after it. From kNotableDrift on, whose it is.
   double drift = 0.0;

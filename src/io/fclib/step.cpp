@@ -354,8 +354,8 @@ void read_contacts(const hdf5::File& file, const std::string& root, ConstraintPr
   const std::vector<double> numbers = file.read_doubles(root + "/contacts/numbers");
   const std::size_t n = body.size() / 2;
   // earlier files have no compliance
-  const std::size_t width = n > 0 && numbers.size() == kRigidNumbers * n ? kRigidNumbers
-                                                                         : kContactNumbers;
+  const std::size_t width =
+      n > 0 && numbers.size() == kRigidNumbers * n ? kRigidNumbers : kContactNumbers;
   if (key.size() != 4 * n || numbers.size() != width * n)
     throw std::logic_error("contacts differ in number");
   for (std::size_t k = 0; k < n; ++k) {

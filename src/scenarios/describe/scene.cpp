@@ -339,11 +339,9 @@ void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
             {.unit = "m", .min = 0, .help = "largest couple about the normal per normal force"});
         visit.visit("cohesion", m.cohesion,
                     {.unit = "N", .min = 0, .help = "largest tension of a contact"});
-        visit.visit("youngs_modulus", m.youngs_modulus,
-                    {.unit = "Pa",
-                     .min = 0,
-                     .min_open = true,
-                     .help = "for contact.stiffness: material"});
+        visit.visit(
+            "youngs_modulus", m.youngs_modulus,
+            {.unit = "Pa", .min = 0, .min_open = true, .help = "for contact.stiffness: material"});
         visit.visit("poisson_ratio", m.poisson_ratio,
                     {.min = -1,
                      .max = 0.5,
@@ -482,9 +480,11 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
                  .word = "auto",
                  .help = "contacts are made below this gap; `auto`: per pair, from its sizes, "
                          "speeds and the step"});
-    visit.visit(
-        "recovery_speed", s.contact.recovery_speed,
-        {.unit = "m/s", .min = 0, .finite = false, .help = "overlaps of rigid contacts are undone no faster"});
+    visit.visit("recovery_speed", s.contact.recovery_speed,
+                {.unit = "m/s",
+                 .min = 0,
+                 .finite = false,
+                 .help = "overlaps of rigid contacts are undone no faster"});
     visit.visit(
         "rest_speed", s.contact.rest_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});

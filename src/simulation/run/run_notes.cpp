@@ -88,18 +88,18 @@ void RunNotes::note_overlaps(const StepReport& r) {
 /// Overlaps that are no longer small: the first, and then each twice as large.
 void RunNotes::note_depth(const StepReport& r) {
   if (r.overlap_bodies[0] == kNoBody || r.overlap_largest < 2.0 * deepest_told_) return;
-  if (sim_.state().step <= kStartSteps && sim_.model().contact.stiffness != Stiffness::rigid) return;
+  if (sim_.state().step <= kStartSteps && sim_.model().contact.stiffness != Stiffness::rigid)
+    return;
   deepest_told_ = r.overlap_largest;
   const NameTable& names = sim_.model().names;
   const bool automatic = sim_.model().contact.stiffness == Stiffness::automatic;
-  log_.warning("step " + std::to_string(sim_.state().step) + ": " +
-                   names.name_of(r.overlap_bodies[0]) + " / " + names.name_of(r.overlap_bodies[1]) +
-                   " overlap by " + short_text(100.0 * r.overlap_largest) +
-                   " % of the smaller one's radius; " +
-                   (automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
-                              : "contact.stiffness and time.step decide it"),
-               {{"step", std::to_string(sim_.state().step)},
-                {"overlap", json_number(r.overlap_largest)}});
+  log_.warning(
+      "step " + std::to_string(sim_.state().step) + ": " + names.name_of(r.overlap_bodies[0]) +
+          " / " + names.name_of(r.overlap_bodies[1]) + " overlap by " +
+          short_text(100.0 * r.overlap_largest) + " % of the smaller one's radius; " +
+          (automatic ? "a larger contact.stiffness_ratio or a smaller time.step lessens it"
+                     : "contact.stiffness and time.step decide it"),
+      {{"step", std::to_string(sim_.state().step)}, {"overlap", json_number(r.overlap_largest)}});
 }
 
 void RunNotes::note_tolerance(const StepReport& r) {

@@ -62,7 +62,7 @@ class RunNotes {
   std::int64_t first_ = 0;              ///< step that the run goes on from
   std::string choice_;                  ///< SolveReport::choice of the last step
   int choices_ = 0, apart_told_ = 0;
-  int staying_ = 0;  ///< mechanisms that stay in an outflow
+  int staying_ = 0;            ///< mechanisms that stay in an outflow
   double deepest_told_ = 0.0;  ///< largest overlap that a warning named
   std::int64_t missed_ = 0;
   bool missed_last_ = false;

@@ -110,10 +110,10 @@ void residual_velocities(const GeneralContactGroup& c, const double* velocities,
       return e[0][i] * u[0][i] + e[1][i] * u[1][i] + e[2][i] * u[2][i];
     };
     g[i] = along(c.normal) * c.by_normal[i] + (c.offset[0][i] + c.compliance[0][i] * x[i]);
-    g[kLanes + i] = along(c.tangent) * c.by_tangent[i] +
-                    (c.offset[1][i] + c.compliance[1][i] * x[kLanes + i]);
-    g[2 * kLanes + i] = along(second) * c.by_tangent[i] +
-                        (c.offset[2][i] + c.compliance[2][i] * x[2 * kLanes + i]);
+    g[kLanes + i] =
+        along(c.tangent) * c.by_tangent[i] + (c.offset[1][i] + c.compliance[1][i] * x[kLanes + i]);
+    g[2 * kLanes + i] =
+        along(second) * c.by_tangent[i] + (c.offset[2][i] + c.compliance[2][i] * x[2 * kLanes + i]);
   }
 }
 

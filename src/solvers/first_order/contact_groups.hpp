@@ -25,8 +25,8 @@ struct alignas(64) ConeGroup {
 struct alignas(64) GeneralContactGroup {
   std::array<Lanes, 3> normal{}, tangent{}, arm_a{}, arm_b{};
   std::array<Lanes, 3> offset{}, compliance{};  ///< of the scaled rows, as in RowGroup
-  Lanes by_normal{}, by_tangent{};     ///< 1/s
-  std::array<Index, kLanes> a{}, b{};  ///< first velocity of each body
+  Lanes by_normal{}, by_tangent{};              ///< 1/s
+  std::array<Index, kLanes> a{}, b{};           ///< first velocity of each body
 };
 
 /// Contacts with explicit Jacobians for two bodies of six velocities, scaled.

@@ -62,8 +62,8 @@ class Anderson {
   std::vector<double> f_;                ///< weighted ones
   std::vector<std::vector<float>> change_f_, change_g_;  ///< latest first
   std::vector<double> products_, gamma_;
-  std::size_t kept_ = 0;   ///< changes that are known
-  bool known_ = false;     ///< g_ and f_ are
+  std::size_t kept_ = 0;     ///< changes that are known
+  bool known_ = false;       ///< g_ and f_ are
   double last_ = kInfinity;  ///< |f|^2 of the last mix
 };
 

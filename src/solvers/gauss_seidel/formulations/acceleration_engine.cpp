@@ -32,7 +32,9 @@ std::unique_ptr<SweepEngine> make_acceleration_engine(const ConstraintProblem& p
                                                       const LocalSolveOptions& rules,
                                                       std::span<const double> impulses) {
   static const CarriedAccelerations kCarried{};
-  return make_hybrid_engine(problem, op, {.local = rules, .kernels = plain_kernels(), .carried = &kCarried}, nullptr, impulses);
+  return make_hybrid_engine(problem, op,
+                            {.local = rules, .kernels = plain_kernels(), .carried = &kCarried},
+                            nullptr, impulses);
 }
 
 }  // namespace catena

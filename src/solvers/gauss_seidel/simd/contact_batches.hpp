@@ -38,8 +38,8 @@ struct alignas(64) SphereBatch {
   double p[3][kLanes];                  ///< impulse on b, shifted by cohesion, N s
   double arm_a[kLanes], arm_b[kLanes];  ///< r = arm n, m
   double bias[kLanes], friction[kLanes];
-  double slip_bias[3][kLanes];                   ///< b of the tangents' rows, as a vector
-  double sigma_n[kLanes], sigma_t[kLanes];       ///< Sigma
+  double slip_bias[3][kLanes];                      ///< b of the tangents' rows, as a vector
+  double sigma_n[kLanes], sigma_t[kLanes];          ///< Sigma
   double inverse_d_n[kLanes], inverse_d_t[kLanes];  ///< 0: nothing moves
 };
 
