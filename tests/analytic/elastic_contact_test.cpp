@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <vector>
 
 #include "analytic/case_runner.hpp"
 
@@ -176,6 +177,101 @@ TEST(ElasticStart, OverlapsOfTheStartAreRelaxedWithoutAThrow) {
   // an overlap of 10 mm goes with a time constant of 100 steps
   EXPECT_LT(fastest, 0.11);
   EXPECT_NEAR(height(*sim, 0), 0.1, 1e-4);
+}
+
+/// The published house of wooden blocks: floors of eight uprights with nine planks on them.
+std::string kapla_house(int floors) {
+  std::string yaml =
+      "catena: 1\nname: kapla\nmaterials: {m: {friction: 0.8}}\nbodies:\n"
+      "  - {name: ground, material: m, shape: {plane: {}}}\n";
+  int n = 0;
+  const auto add = [&](const Vec3& size, const Vec3& at) {
+    const auto list = [](const Vec3& v) {
+      return "[" + std::to_string(v.x()) + ", " + std::to_string(v.y()) + ", " +
+             std::to_string(v.z()) + "]";
+    };
+    const Vec3 square = size.cwiseAbs2() * (10.0 / 12.0);
+    yaml += "  - {name: b" + std::to_string(n++) + ", material: m, mass: 10, inertia: " +
+            list({square.y() + square.z(), square.x() + square.z(), square.x() + square.y()}) +
+            ", shape: {box: {size: " + list(size) + "}}, position: " + list(at) + "}\n";
+  };
+  for (int i = 0; i < floors; ++i) {
+    for (int j = 0; j < 8; ++j) add({0.05, 0.25, 0.1}, {0.2 * j, 0.0, 0.2 * i + 0.05});
+    const double z = 0.2 * i + 0.15;
+    const auto plank = [&](double x, double y) { add({0.2, 0.05, 0.1}, {x, y, z}); };
+    for (int j = 0; j < 4; ++j) plank(0.4 * j + 0.1, -0.1);
+    for (int j = 0; j < 3; ++j) plank(0.4 * j + 0.3, 0.1);
+    plank(0.1, 0.1);
+    plank(1.3, 0.1);
+  }
+  return yaml + "time: {step: 10 ms, end: 4}\n";
+}
+
+TEST(ElasticHouse, HouseOfBlocksStandsUnderTheDefaults) {
+  const auto sim = simulate(Communicator::self(), kapla_house(6));
+  int missed = 0, iterations = 0;
+  const auto steps = [&](double until) {
+    while (sim->state().time < until - 1e-9) {
+      const StepReport& r = sim->step();
+      missed += r.solve.status == SolveStatus::converged ? 0 : 1;
+      iterations += r.solve.iterations;
+    }
+  };
+  steps(1.0);
+  const auto start = places(*sim);
+  iterations = 0;
+  steps(4.0);
+  EXPECT_EQ(missed, 0);
+  EXPECT_LT(iterations, 300 * 40);
+  EXPECT_LT(largest_move(*sim, start), 1e-4);
+  EXPECT_LT(sim->stepper().report().overlap_largest, 0.01);
+}
+
+TEST(ElasticHouse, ItsPointsKeepTheirKeys) {
+  const auto sim = simulate(Communicator::self(), kapla_house(4));
+  run_until(*sim, 1.0);
+  std::vector<ContactKey> before;
+  std::size_t kept = 0, all = 0;
+  for (int i = 0; i < 50; ++i) {
+    sim->step();
+    std::vector<ContactKey> now;
+    for (const KeyedImpulse& k : sim->state().impulses) now.push_back(k.key);
+    for (const ContactKey& key : before)
+      kept += std::binary_search(now.begin(), now.end(), key) ? 1U : 0U;
+    all += before.size();
+    before = now;
+  }
+  EXPECT_GT(static_cast<double>(kept), 0.99 * static_cast<double>(all));
+}
+
+TEST(ElasticPacking, SettlingCubeMissesNoStepAndIsBalanced) {
+  const std::string cube =
+      "catena: 1\nname: cube\nmaterials: {m: {density: 2500, friction: 0.45}}\n"
+      "generators:\n"
+      "  - container: {name: bin, material: m, size: [0.904, 0.904, .inf], origin: [0, 0, 0]}\n"
+      "  - lattice: {name: g, material: m, shape: {sphere: {radius: 50 mm}}, radius_jitter: 0.1, "
+      "count: [8, 8, 8], spacing: 0.113, origin: [0.0565, 0.0565, 0.0565], seed: 1, "
+      "position_jitter: 1 mm}\n"
+      "time: {step: 4 ms, end: 1}\n";
+  const auto sim = simulate(Communicator::self(), cube);
+  int missed = 0, iterations = 0;
+  double deepest = 0.0;
+  while (sim->state().step < 250) {
+    const StepReport& r = sim->step();
+    missed += r.solve.status == SolveStatus::converged ? 0 : 1;
+    iterations += r.solve.iterations;
+    deepest = std::max(deepest, r.overlap_largest);
+  }
+  EXPECT_EQ(missed, 0);
+  EXPECT_LT(iterations, 250 * 100);
+  EXPECT_LT(deepest, 0.02);
+  const StepReport& r = sim->stepper().report();
+  EXPECT_LT(r.overlap_largest, 0.005);
+  EXPECT_LT(r.overlap_mean, 0.001);
+  const double lost =
+      r.audit[EnergyTerm::dissipation_friction] + r.audit[EnergyTerm::dissipation_impact];
+  // the step's own error is that of the fall, -m g^2 h t/2
+  EXPECT_LT(std::abs(r.energy_residual), 0.03 * lost);
 }
 
 }  // namespace

@@ -88,9 +88,13 @@ struct Scene {
       state.body.push_back(motion_of(id));
       state.subdomain.push_back(static_cast<std::int32_t>(id % 6));
       for (int part = 0; part < 2; ++part)
-        state.impulses.push_back(
-            {{id, id + 4, part, static_cast<std::int32_t>(id)}, vector(id, 60 + 3 * part)});
-      if (id % 4 == 0) state.couples.push_back({{id, id + 4, 0, 0}, vector(id, 70)});
+        state.impulses.push_back({{id, id + 4, part, static_cast<std::int32_t>(id)},
+                                  vector(id, 60 + 3 * part),
+                                  vector(id, 80 + 3 * part),
+                                  number(id, 86 + part),
+                                  number(id, 88 + part)});
+      if (id % 4 == 0)
+        state.couples.push_back({{id, id + 4, 0, 0}, vector(id, 70), vector(id, 73)});
       if (id % 3 != 0) continue;
       bodies.joints.push_back(joint_of(id));
       state.joints.push_back(joint_state_of(id));
@@ -98,6 +102,7 @@ struct Scene {
     state.time = 0.3;
     state.step = step;
     state.sub_step = 1e-3;
+    state.stiffness_step = 2e-3;
     state.prepared = step;
     state.audit[EnergyTerm::initial_energy] = 5.5;
     state.inflow = {{7, 0.25, 3, 1}, {9, 0.5, 0, 0}};

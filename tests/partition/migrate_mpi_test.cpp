@@ -31,8 +31,12 @@ Scene scene_with_impulses(const Communicator& comm, const Lattice& lattice,
   }
   std::sort(scene.state.impulses.begin(), scene.state.impulses.end(),
             [](const KeyedImpulse& a, const KeyedImpulse& b) { return a.key < b.key; });
-  for (const KeyedImpulse& i : scene.state.impulses) {
-    if ((i.key.a + i.key.b) % 3 == 0) scene.state.couples.push_back({i.key, 2.0 * i.impulse});
+  for (KeyedImpulse& i : scene.state.impulses) {
+    i.stretch = 3.0 * i.impulse;
+    i.tangent_compliance = 4.0 + static_cast<double>(i.key.a);
+    i.start_overlap = 5.0 + static_cast<double>(i.key.b);
+    if ((i.key.a + i.key.b) % 3 == 0)
+      scene.state.couples.push_back({i.key, 2.0 * i.impulse, 6.0 * i.impulse});
   }
   scene.state.time = 1.5;
   scene.state.step = 30;
