@@ -21,11 +21,11 @@ CASES = os.path.join(ROOT, "configs", "examples")
 
 
 def run(args, case, out, sets):
-    """catena run CASE -o WORK/OUT, unless --no-run; returns the directory."""
+    """catena run CASE -o WORK/OUT with rigid contacts, unless --no-run; returns its Result."""
     directory = os.path.join(args.work, out)
     if not args.no_run:
         command = [args.catena, "run", os.path.join(CASES, case), "-o", directory, "--force", "--quiet"]
-        for item in sets:
+        for item in ["contact.stiffness=rigid", "contact.margin=1 mm"] + sets:
             command += ["--set", item]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:

@@ -28,6 +28,7 @@ catena: 1
 name: mixed
 gravity: [0, 0, -{gravity}]
 materials: {{grain: {{density: {density}, friction: {friction}}}}}
+contact: {{stiffness: rigid, margin: 1 mm}}
 bodies:
   - {{name: floor, material: grain, shape: plane, position: [0, 0, 0]}}
 {walls}  - {{name: load, material: grain, shape: {{sphere: {{radius: {radius}}}}}, mass: {mass}, inertia: [{inertia}, {inertia}, {inertia}],
