@@ -216,6 +216,8 @@ void SemiImplicitStepper::audit_work(State& state) {
   const LocalBodies& local = contact_set_.bodies;
   audit_ = AuditTerms(Sum(model_.deterministic));
   contacts_.add_work(*problem_, impulses_, local, velocities_, audit_);
+  if (comm_.rank() == 0)
+    audit_[EnergyTerm::elastic_jump] -= state.audit[EnergyTerm::elastic_energy];
   passive_ = joints_.add_work(*problem_, impulses_, local, velocities_, audit_, state);
   tension_.subtract_work(local, velocities_, audit_[EnergyTerm::joint_work]);
   Sum raised(false);
@@ -301,9 +303,7 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
 void SemiImplicitStepper::note_overlaps() {
   const StepContacts::Overlaps& own = contacts_.overlaps();
   SumWords words(model_.deterministic);
-  Sum sum(model_.deterministic);
-  sum += own.sum;
-  words.add(sum);
+  words.add(own.sum);
   comm_.sum(words.words());
   const std::int64_t count = comm_.sum(own.count);
   report_.overlap_mean = count > 0 ? words[0] / static_cast<double>(count) : 0.0;

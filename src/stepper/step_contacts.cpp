@@ -77,9 +77,9 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
   return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
 }
 
-/// Share of an overlap of the start that is left after a step: it is gone after some hundred
-/// steps, so that nothing is thrown.
-constexpr double kKeptOverlap = 0.99;
+/// Share of an overlap of the start that a step may undo: it is gone after some hundred steps, so
+/// that nothing is thrown.
+constexpr double kRelaxed = 0.01;
 /// Less of it counts as none, m.
 constexpr double kLeastStartOverlap = 1e-12;
 /// Rolling stiffness over normal stiffness times the square of the rolling friction (K. Iwashita,
@@ -141,6 +141,12 @@ void StepContacts::clear() {
   contacts_.clear();
   coupled_.clear();
   overlaps_ = {};
+  overlaps_.sum = Sum(model_.deterministic);
+}
+
+/// What a step undoes of an overlap of the start, m.
+double StepContacts::relaxed_part(double start_overlap) const {
+  return std::min(kRelaxed * start_overlap, step_ * model_.contact.recovery_speed);
 }
 
 double StepContacts::curvature(const BodyConstants& body) const {
@@ -226,7 +232,7 @@ void StepContacts::make_compliant(const Contact& contact, const LocalBodies& loc
                                   RigidContact& rows) const {
   const KeyedImpulse* old = kept.old == kNoIndex ? nullptr : &state.impulses[kept.old];
   if (old != nullptr)
-    kept.start_overlap = kKeptOverlap * old->start_overlap;
+    kept.start_overlap = old->start_overlap - relaxed_part(old->start_overlap);
   else if (state.step == 0 && contact.gap < 0.0)
     kept.start_overlap = -contact.gap;
   const auto [mobility_n, mobility_t] = contact_mobility(bodies, rows);
@@ -465,10 +471,15 @@ void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kep
   const double lag = h == step_ ? 0.0 : h * before;
   const double at_start = ContactStiffness::energy(given, overlap + lag);
   const double at_end = ContactStiffness::energy(given, overlap - h * after);
-  const double relaxed =
-      at_start - ContactStiffness::energy(
-                     given, overlap + lag - (1.0 / kKeptOverlap - 1.0) * kept.start_overlap);
-  if (kept.old != kNoIndex) audit[EnergyTerm::recovery_work] += relaxed;
+  // of the start overlap that was left a step ago
+  const double undone = std::min(kRelaxed / (1.0 - kRelaxed) * kept.start_overlap,
+                                 step_ * model_.contact.recovery_speed);
+  const double relaxed = at_start - ContactStiffness::energy(given, overlap + lag - undone);
+  audit[EnergyTerm::elastic_jump] += at_start;
+  if (kept.old != kNoIndex) {
+    audit[EnergyTerm::recovery_work] += relaxed;
+    audit[EnergyTerm::elastic_jump] -= relaxed;
+  }
   const auto square = [](const std::array<double, 2>& x) { return x[0] * x[0] + x[1] * x[1]; };
   double sheared = 0.5 * square(stretch(kept, rows)) / given.tangent;
   double sheared_at_end = 0.5 * square(next_stretch(kept, rows, lambda)) / given.tangent;
@@ -484,6 +495,7 @@ void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kep
       sheared_at_end += 0.5 * next * next / eps;
     }
   }
+  audit[EnergyTerm::elastic_jump] += sheared;
   audit[EnergyTerm::elastic_energy] += at_end + sheared_at_end;
   audit[EnergyTerm::dissipation_impact] -= at_end - at_start;
   audit[EnergyTerm::dissipation_friction] -= sheared_at_end - sheared;

@@ -10,7 +10,7 @@ namespace catena::test {
 namespace {
 
 std::unique_ptr<Simulation> simulate_on_all(const std::string& yaml) {
-  return simulate(Communicator::world(), with_method(yaml));
+  return simulate(Communicator::world(), with_method(with_rigid_contacts(yaml)));
 }
 
 /// Two clouds of spheres and boxes fly into each other without gravity.

@@ -23,6 +23,7 @@ except ImportError:
 SCENE = """catena: 1
 name: pile
 materials: {m: {density: 1000, friction: 0.5}}
+contact: {stiffness: rigid, margin: 1 mm}
 bodies:
   - {name: floor, material: m, shape: plane}
   - {name: block, material: m, shape: {box: {size: [0.7, 0.7, 0.2]}}, position: [0.25, 0.25, 0.5]}

@@ -101,6 +101,15 @@ class SolveErrors(unittest.TestCase):
         for law in LAWS:
             self.assertEqual(self.compare(self.dump, "gauss_seidel", law, 2), 1)
 
+    def test_of_a_step_with_contacts_that_give(self):
+        import h5py
+        self.call("run", "rows.yaml", "--quiet", "-o", "soft", "--set", "contact.stiffness=auto", codes=[0])
+        dump = sorted((self.path / "soft").rglob("*.hdf5"))[-1]
+        with h5py.File(self.dump, "r") as rigid, h5py.File(dump, "r") as soft:
+            self.assertGreater(soft["fclib_global/vectors/f"].size, rigid["fclib_global/vectors/f"].size)
+        for law in ("coulomb", "ccp"):
+            self.assertEqual(self.compare(dump, "gauss_seidel", law, 2), 1)
+
     def test_of_local_and_global_problems_under_every_law(self):
         for name in ("Capsules-i100-889", "GFC3D_TwoRods1"):
             for law in LAWS:

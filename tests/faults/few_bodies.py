@@ -44,7 +44,7 @@ CASES = {
     "three bodies": (HEAD + "bodies:\n" + FLOOR + ball("a", 0, 0.1) + ball("b", 0, 0.3)
                      + ball("c", 1, 0.1) + TIME, 4, 10, 3),
     "no steps": (HEAD + "bodies:\n" + FLOOR + ball("a", 0, 0.1) + TIME.replace("20 ms", "0"), 2, 0, 0),
-    "overlap": (HEAD + "gravity: [0, 0, 0]\ncontact: {recovery_speed: 0.5}\nbodies:\n" + ball("a", 0, 0)
+    "overlap": (HEAD + "gravity: [0, 0, 0]\ncontact: {stiffness: rigid, margin: 1 mm, recovery_speed: 0.5}\nbodies:\n" + ball("a", 0, 0)
                 + ball("b", 0, 0) + TIME, 2, 10, 1),
 }
 

@@ -21,7 +21,8 @@ std::string overlapping_pair(double distance, const std::string& stepper) {
 TEST(Overlap, IsPushedApartAtTheRecoverySpeedAndCountedAsRecoveryWork) {
   for (const std::string stepper : {"spook", "dvi"}) {
     for (const double distance : {0.0, 1e-9, 0.05, 0.15}) {  // 0: the same centre
-      const auto sim = test::simulate(Communicator::world(), overlapping_pair(distance, stepper));
+      const auto sim = test::simulate(
+          Communicator::world(), test::with_rigid_contacts(overlapping_pair(distance, stepper)));
 
       const StepReport& r = sim->step();
 
@@ -44,7 +45,8 @@ TEST(Overlap, OfAWholeLatticeOnOneSpotPartsEveryRowAtTheRecoverySpeedPerLink) {
   // 27 balls with centres within 1 mm
   const auto sim = test::simulate(
       Communicator::world(),
-      "gravity: [0, 0, 0]\nmaterials: {m: {friction: 0.5}}\ncontact: {recovery_speed: 0.5}\n"
+      "gravity: [0, 0, 0]\nmaterials: {m: {friction: 0.5}}\ncontact: {stiffness: rigid, margin: 1 "
+      "mm, recovery_speed: 0.5}\n"
       "generators: [{lattice: {name: heap, material: m, shape: {sphere: {radius: 0.1}}, "
       "count: [3, 3, 3], spacing: 0.3 mm}}]\n"
       "time: {step: 2 ms, end: 1}\nsolver: {max_iterations: 300}\n");
@@ -98,7 +100,7 @@ Vec3 force_on(const Simulation& sim, GlobalId id) {
 }
 
 TEST(HeavyBlock, OnSixHundredSpheresIsCarriedByForcesEqualToItsWeight) {
-  const auto sim = test::simulate(Communicator::world(), kLoadedSpheres);
+  const auto sim = test::simulate(Communicator::world(), test::with_rigid_contacts(kLoadedSpheres));
   const GlobalId block = 0;
   std::int64_t contacts = 0;
   Vec3 force = Vec3::Zero();

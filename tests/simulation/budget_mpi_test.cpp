@@ -17,6 +17,8 @@ namespace {
 CaseSettings heavy_plates(SolverMethod method, int iterations) {
   CaseSettings settings = read_case(
       Communicator::self(), std::string(CATENA_TEST_DATA) + "/trials/box_heavy_plates.yaml");
+  settings.contact.stiffness = Stiffness::rigid;
+  settings.contact.margin = 1e-3;
   settings.solver.method = method;
   settings.solver.stop.max_iterations = iterations;
   settings.solver.stop.relative_tolerance = 1e-12;
@@ -54,7 +56,7 @@ TEST(Apart, TheLogNamesTheBodiesOfAComponentThatDantzigDidNotSolve) {
       "time: {step: 1 ms, end: 2 ms}\n"
       "solver: {method: dantzig, max_iterations: 20, relative_tolerance: 1e-12}\n";
   const Communicator self = Communicator::self();
-  Simulation sim(self, test::case_of(yaml));
+  Simulation sim(self, test::case_of(test::with_rigid_contacts(yaml)));
   RunOptions options;
   options.directory = "apart_" + std::to_string(Communicator::world().rank());
   options.force = true;

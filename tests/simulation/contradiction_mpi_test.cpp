@@ -30,7 +30,7 @@ std::unique_ptr<Simulation> until_miss(std::unique_ptr<Simulation> sim, int most
 }
 
 std::unique_ptr<Simulation> until_miss(const std::string& yaml, int most) {
-  return until_miss(simulate(Communicator::world(), yaml), most);
+  return until_miss(simulate(Communicator::world(), test::with_rigid_contacts(yaml)), most);
 }
 
 std::unique_ptr<Simulation> trial(const char* name, int most) {
@@ -179,7 +179,7 @@ TEST(Contradiction, IsFoundAmongThousandsOfSoundContacts) {
 // Scenes that look alike and have a solution: a miss for want of iterations is none of a solution.
 
 void expect_none(const std::string& yaml, int steps) {
-  const auto sim = simulate(Communicator::world(), yaml);
+  const auto sim = simulate(Communicator::world(), test::with_rigid_contacts(yaml));
   for (int i = 0; i < steps; ++i) sim->step();
   const PostMortem p = examine_step(*sim, nullptr);
   EXPECT_FALSE(p.measures.contradiction.measured.found)

@@ -16,7 +16,7 @@ namespace {
 using test::simulate;
 
 PostMortem after_steps(const std::string& yaml, int steps) {
-  const auto sim = simulate(Communicator::world(), yaml);
+  const auto sim = simulate(Communicator::world(), test::with_rigid_contacts(yaml));
   for (int i = 0; i < steps; ++i) sim->step();
   return examine_step(*sim, nullptr);
 }
@@ -90,7 +90,7 @@ std::map<std::pair<GlobalId, GlobalId>, double> energies_by_definition(const Tim
 }
 
 TEST(PostMortem, ListsTheWorstContactsAsTheDefinitionRanksThem) {
-  const auto sim = simulate(Communicator::self(), heap(3));
+  const auto sim = simulate(Communicator::self(), test::with_rigid_contacts(heap(3)));
   for (int i = 0; i < 3; ++i) sim->step();
 
   const PostMortem p = examine_step(*sim, nullptr);
@@ -172,7 +172,7 @@ TEST(PostMortem, BodiesPlacedIntoEachOtherAreNamed) {
 }
 
 PostMortem of_blow_up(const std::string& yaml) {
-  const auto sim = simulate(Communicator::world(), yaml);
+  const auto sim = simulate(Communicator::world(), test::with_rigid_contacts(yaml));
   PostMortem p;
   try {
     for (int i = 0; i < 10; ++i) sim->step();
@@ -290,8 +290,8 @@ TEST(PostMortem, TrialsLeaveTheStepAsItWas) {
   std::string yaml = heap(3);
   yaml.insert(yaml.find("generators:"),
               sphere_text("left", 5, 0.1) + sphere_text("right", 5.12, 0.1));
-  const auto examined = simulate(Communicator::world(), yaml);
-  const auto left_alone = simulate(Communicator::world(), yaml);
+  const auto examined = simulate(Communicator::world(), test::with_rigid_contacts(yaml));
+  const auto left_alone = simulate(Communicator::world(), test::with_rigid_contacts(yaml));
   for (int i = 0; i < 3; ++i) {
     examined->step();
     left_alone->step();

@@ -239,7 +239,7 @@ struct Arms {
       put(frame.tangent, c.t, lane);
       put({draw.pm1(), draw.pm1(), draw.pm1()}, c.arm_a, lane);
       put({draw.pm1(), draw.pm1(), draw.pm1()}, c.arm_b, lane);
-      c.bias[lane] = draw.pm1();
+      put({draw.pm1(), draw.pm1(), draw.pm1()}, c.bias, lane);
       const double mu = c.friction[lane] = draw.friction();
       put(draw.impulse(mu), c.lambda, lane);
       const Mat3 d = make_contact_block(random_block(draw)).d;

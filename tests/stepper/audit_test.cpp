@@ -12,7 +12,7 @@ constexpr double kRestitution = 0.5;
 
 /// One step of a ball of mass 2 kg that overlaps a plane and moves with `velocity`.
 StepReport one_step(const std::string& stepper, const std::string& velocity) {
-  const CaseSettings settings = test::case_of(
+  const CaseSettings settings = test::case_of(test::with_rigid_contacts(
       "gravity: [0, 0, 0]\n"
       "materials: {m: {density: 1000, friction: 0.5, restitution: 0.5}}\n"
       "bodies:\n"
@@ -22,7 +22,7 @@ StepReport one_step(const std::string& stepper, const std::string& velocity) {
       velocity +
       "}\n"
       "time: {step: 1 ms, end: 1, stepper: " +
-      stepper + "}\n");
+      stepper + "}\n"));
   return Simulation(Communicator::self(), settings).step();
 }
 
@@ -48,7 +48,7 @@ TEST(EnergyAudit, PushingAnOverlapOutIsRecovery) {
 }
 
 TEST(EnergyAudit, AMovingBodyWorksOnWhatItHits) {
-  const CaseSettings settings = test::case_of(
+  const CaseSettings settings = test::case_of(test::with_rigid_contacts(
       "gravity: [0, 0, 0]\n"
       "materials: {m: {density: 1000, friction: 0.5, restitution: 0.5}}\n"
       "bodies:\n"
@@ -56,7 +56,7 @@ TEST(EnergyAudit, AMovingBodyWorksOnWhatItHits) {
       "1]}}\n"
       "  - {name: ball, material: m, mass: 2, inertia: [1, 1, 1], shape: {sphere: {radius: 0.1}}, "
       "position: [0, 0, 0.1501]}\n"
-      "time: {step: 1 ms, end: 1}\n");
+      "time: {step: 1 ms, end: 1}\n"));
 
   const StepReport r = Simulation(Communicator::self(), settings).step();
 

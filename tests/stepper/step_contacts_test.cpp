@@ -82,6 +82,7 @@ TEST(StepContacts, WhatIsStoredIsTheFirstGuessInTheSameFrames) {
     impulses[i] = 1.0 + 0.1 * static_cast<double>(i);
 
   scene.contacts.store(scene.problem, impulses, {}, scene.state);
+  scene.contacts.make_rows(scene.set, scene.state, kStep, scene.problem);
   std::vector<double> guess(impulses.size(), 0.0);
   scene.contacts.first_guess(scene.state, scene.problem, guess);
 

@@ -45,6 +45,17 @@ inline CaseSettings case_of(const std::string& yaml, const std::vector<std::stri
   return parse_case("catena: 1\nname: test\n" + yaml, "test.yaml", ".", set);
 }
 
+/// The text with contacts as they were before they gave, rigid and made below 1 mm, unless it says
+/// how stiff they are: for what is known of rigid bodies.
+inline std::string with_rigid_contacts(std::string yaml) {
+  if (yaml.find("stiffness:") != std::string::npos) return yaml;
+  const std::string margin = yaml.find("margin:") == std::string::npos ? ", margin: 1 mm" : "";
+  const std::string flow = "contact: {";
+  if (const std::size_t at = yaml.find(flow); at != std::string::npos)
+    return yaml.insert(at + flow.size(), "stiffness: rigid" + margin + ", ");
+  return "contact: {stiffness: rigid" + margin + "}\n" + yaml;
+}
+
 /// A case of all its text.
 inline CaseSettings whole_case(const std::string& text, const std::vector<std::string>& set = {}) {
   return parse_case(text, "case.yaml", "/data", set);

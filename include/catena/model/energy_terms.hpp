@@ -18,7 +18,8 @@ enum class EnergyTerm {
   joint_work,       ///< by bilateral rows of joints, springs included: stored, damped, lost
   motor_work,       ///< by motors of joints
   projection_work,  ///< potential energy gained where positions are projected
-  elastic_energy    ///< stored in contacts now, not a sum
+  elastic_energy,   ///< stored in contacts now, not a sum
+  elastic_jump      ///< of that, what a step's straight motion does not explain
 };
 
 /// How a term enters the balance: total energy = sum of sign * term + residual.
@@ -30,7 +31,7 @@ struct EnergyTermEntry {
 };
 
 /// In the order of checkpoints, and of sums.
-inline constexpr std::array<EnergyTermEntry, 11> kEnergyTerms = {{
+inline constexpr std::array<EnergyTermEntry, 12> kEnergyTerms = {{
     {EnergyTerm::dissipation_friction, "dissipation_friction", -1.0, true},
     {EnergyTerm::dissipation_impact, "dissipation_impact", -1.0, true},
     {EnergyTerm::recovery_work, "recovery_work", 1.0, true},
@@ -42,6 +43,7 @@ inline constexpr std::array<EnergyTermEntry, 11> kEnergyTerms = {{
     {EnergyTerm::motor_work, "motor_work", 1.0, true},
     {EnergyTerm::projection_work, "projection_work", 1.0, true},
     {EnergyTerm::elastic_energy, "elastic_energy", -1.0, true},
+    {EnergyTerm::elastic_jump, "elastic_jump", 1.0, true},
 }};
 
 template <class Number>

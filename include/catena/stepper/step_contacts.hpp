@@ -25,7 +25,9 @@ class StepContacts {
  public:
   /// `step`: h, s.
   StepContacts(const Model& model, StepperKind kind, double step)
-      : model_(model), kind_(kind), step_(step), stiffness_(kind, step, model.contact) {}
+      : model_(model), kind_(kind), step_(step), stiffness_(kind, step, model.contact) {
+    clear();
+  }
 
   /// Local. Forgets the last step's contacts.
   void clear();
@@ -40,7 +42,7 @@ class StepContacts {
     double deepest = 0.0;  ///< m; 0: there is none
     double largest = 0.0;  ///< of the smaller body's radius (equivalent_radius)
     ContactKey key;        ///< of that one
-    double sum = 0.0;      ///< of the same measure
+    Sum sum;               ///< of the same measure
     std::int64_t count = 0;
   };
   const Overlaps& overlaps() const { return overlaps_; }
@@ -117,6 +119,7 @@ class StepContacts {
   double next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r,
                    const double* lambda) const;
   double curvature(const BodyConstants& body) const;
+  double relaxed_part(double start_overlap) const;
   void count_points();
   Frame frame_of(const Kept& kept, const ConstraintProblem& problem) const;
   Force force_of(const Kept& kept, const ConstraintProblem& problem, const double* lambda) const;

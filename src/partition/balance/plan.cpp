@@ -113,7 +113,7 @@ double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contac
   constexpr double kState = sizeof(BodyConstants) + sizeof(BodyMotionState) + sizeof(int);
   // M^-1, V_free and tables of the problem, V, the line that sweeps read and write, and two more
   // velocity vectors and tables of solver and search; what Anderson's acceleration keeps.
-  constexpr double kAnderson = 2 * kReal + 3 * sizeof(float);  // per velocity
+  constexpr double kAnderson = 5 * kReal;  // per velocity
   constexpr double kLocal = kReal * (7 + 6 + 3) + 6 * kReal + 64 + 2 * 6 * kReal + 6 * kAnderson;
   // Rows, impulse, kept impulse, place for output, a lane of a batch (the larger kind), errors and
   // best iterate, lists. The search's points and scratch have gone by then.

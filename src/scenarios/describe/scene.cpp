@@ -484,7 +484,7 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
                 {.unit = "m/s",
                  .min = 0,
                  .finite = false,
-                 .help = "overlaps of rigid contacts are undone no faster"});
+                 .help = "overlaps of rigid contacts, and of the start, are undone no faster"});
     visit.visit(
         "rest_speed", s.contact.rest_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});

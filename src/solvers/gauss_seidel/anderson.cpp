@@ -21,7 +21,7 @@ Anderson::Anderson(const Communicator& comm, std::vector<IteratePiece> pieces, i
   g_.resize(size_);
   f_.resize(weighted_);
   change_f_.assign(depth_, std::vector<float>(weighted_));
-  change_g_.assign(depth_, std::vector<float>(size_));
+  change_g_.assign(depth_, std::vector<double>(size_));
 }
 
 /// Calls visit(numbers, width, place) for every group, `place` counting numbers.
@@ -62,10 +62,10 @@ void Anderson::take_g() {
       for (std::size_t j = 0; p.weight != nullptr && j < p.width; j += kChunk)
         add_products(p.weight + i * p.stride + j % p.weights, x + j, at + j,
                      std::min(kChunk, p.width - j), lanes);
-      float* change = change_g_.front().data() + at;
+      double* change = change_g_.front().data() + at;
       double* g = g_.data() + at;
       for (std::size_t j = 0; j < p.width; ++j) {
-        change[j] = static_cast<float>(x[j] - g[j]);
+        change[j] = x[j] - g[j];
         g[j] = x[j];
       }
     }
@@ -135,7 +135,7 @@ void Anderson::mix() {
   each([&](double* x, std::size_t width, std::size_t at) {
     for (std::size_t k = 0; mixes && k < kept_; ++k) {
       const double gamma = gamma_[k];
-      const float* change = change_g_[k].data() + at;
+      const double* change = change_g_[k].data() + at;
       for (std::size_t j = 0; j < width; ++j) x[j] -= gamma * change[j];
     }
     std::copy_n(x, width, y_.begin() + at);

@@ -60,7 +60,9 @@ class Anderson {
   std::size_t size_ = 0, weighted_ = 0;  ///< numbers, and those in the norm, which come first
   std::vector<double> y_, g_;            ///< of the last mix
   std::vector<double> f_;                ///< weighted ones
-  std::vector<std::vector<float>> change_f_, change_g_;  ///< latest first
+  std::vector<std::vector<float>> change_f_;  ///< latest first
+  /// The same of g. Not rounded: velocities must go on belonging to impulses.
+  std::vector<std::vector<double>> change_g_;
   std::vector<double> products_, gamma_;
   std::size_t kept_ = 0;     ///< changes that are known
   bool known_ = false;       ///< g_ and f_ are
