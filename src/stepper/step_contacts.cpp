@@ -140,7 +140,7 @@ void add_block_work(const ConstraintProblem& problem, Index block, const double*
 void StepContacts::clear() {
   contacts_.clear();
   coupled_.clear();
-  overlaps_ = {};
+  overlaps_ = Overlaps();
   overlaps_.sum = Sum(model_.deterministic);
 }
 

@@ -42,7 +42,7 @@ class StepContacts {
     double deepest = 0.0;  ///< m; 0: there is none
     double largest = 0.0;  ///< of the smaller body's radius (equivalent_radius)
     ContactKey key;        ///< of that one
-    Sum sum;               ///< of the same measure
+    Sum sum = Sum();       ///< of the same measure
     std::int64_t count = 0;
   };
   const Overlaps& overlaps() const { return overlaps_; }
