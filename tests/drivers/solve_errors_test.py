@@ -20,6 +20,7 @@ SOLVERS = ("gauss_seidel", "jacobi", "apgd", "interior_point", "dantzig", "auto"
 CASE = """catena: 1
 name: rows
 gravity: [0.5, 0, -9.81]
+contact: {stiffness: rigid, margin: 1 mm}
 materials:
   stone: {density: 2500, friction: 0.5}
   mud: {density: 1500, friction: 0.6, rolling_friction: 5 mm, spinning_friction: 2 mm, cohesion: 0.4}

@@ -36,7 +36,10 @@ std::unique_ptr<Simulation> until_miss(const std::string& yaml, int most) {
 std::unique_ptr<Simulation> trial(const char* name, int most) {
   const std::string path = std::string(CATENA_TEST_DATA) + "/trials/" + name;
   const Communicator comm = Communicator::world();
-  return until_miss(std::make_unique<Simulation>(comm, read_case(comm, path)), most);
+  return until_miss(
+      std::make_unique<Simulation>(
+          comm, read_case(comm, path, {"contact.stiffness=rigid", "contact.margin=1 mm"})),
+      most);
 }
 
 bool names(const PostMortem& p, const std::string& word) {

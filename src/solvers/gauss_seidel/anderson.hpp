@@ -57,9 +57,9 @@ class Anderson {
   std::vector<IteratePiece> pieces_;
   std::size_t depth_;
   bool exact_;
-  std::size_t size_ = 0, weighted_ = 0;  ///< numbers, and those in the norm, which come first
-  std::vector<double> y_, g_;            ///< of the last mix
-  std::vector<double> f_;                ///< weighted ones
+  std::size_t size_ = 0, weighted_ = 0;       ///< numbers, and those in the norm, which come first
+  std::vector<double> y_, g_;                 ///< of the last mix
+  std::vector<double> f_;                     ///< weighted ones
   std::vector<std::vector<float>> change_f_;  ///< latest first
   /// The same of g. Not rounded: velocities must go on belonging to impulses.
   std::vector<std::vector<double>> change_g_;

@@ -41,10 +41,13 @@ std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, Delas
   if (settings.formulation == Formulation::acceleration)
     return make_acceleration_engine(problem, op, rules, impulses);
   SweepOptions options{rules, choose_kernels(settings.kernels)};
-  // what redundant rows share out between them is not determined, and mixes would let it grow
-  const bool determined =
-      joints == nullptr || (joints->report().redundant.empty() && joints->report().raised == 0);
-  if (settings.order != SweepOrder::symmetric && determined && gives(problem)) {
+  // what redundant rows share out between them is not determined, and mixes would let it grow;
+  // closed loops have such rows, or nearly such
+  const auto determined = [](const JointReport& r) {
+    return r.redundant.empty() && r.raised == 0 && r.rings + r.looped == 0;
+  };
+  const bool mixes = joints == nullptr || determined(joints->report());
+  if (settings.order != SweepOrder::symmetric && mixes && gives(problem)) {
     options.acceleration_depth = settings.acceleration_depth;
     options.acceleration_period = settings.acceleration_period;
   }
