@@ -230,7 +230,7 @@ TEST(Resume, FromAStepThatWasBrokenOffGivesTheSameBitsAsTheUninterruptedRun) {
     EXPECT_EQ(first_difference(resumed.hashes, whole.hashes), 0) << c.name;
     EXPECT_EQ(first_difference(resumed.sums, whole.sums), 0) << c.name;
   }
-  EXPECT_GT(broken_off, 2);
+  EXPECT_GT(broken_off, 1);
 }
 
 TEST(Resume, SubStepsOfDop853AreBrokenOffAndMadeAgainWithTheSameBits) {
