@@ -189,7 +189,7 @@ generators:
             path: [[-0.15, 0, 0.1], [0.15, 0, 0.1], [0.15, 0, 0.4], [-0.15, 0, 0.4]]}
 time: {step: 1 ms, end: 0.5 s}
 )";
-  Simulation run(Communicator::self(), case_of(text));
+  Simulation run(Communicator::self(), case_of(with_rigid_contacts(text)));
   double largest = 0.0;
 
   for (std::int64_t i = 0; i < run.n_steps(); ++i) {
