@@ -175,11 +175,14 @@ TEST(Bricard, RigidItMovesWithoutProjection) {
   EXPECT_LT(e[1].energy, 0.1);  // of 29 J
 }
 
-// A rigid ring of 12 hinged links (48 kg) falls 0.1 m on a bump. Its hinges hold three rows more
-// than they can; reactions stay of the size of impacts: 48 kg stopped from 1.4 m/s within a step
-// of 1 ms is 7e4 N.
-TEST(Ring, OfHingesOnABumpHasReactionsOfTheSizeOfImpacts) {
+// A rigid ring of 12 hinged links (48 kg) falls 0.1 m on a bump and comes to lie nearly flat, where
+// rows that depend on others hardly show it by their pivots. Its hinges hold three rows more than
+// they can; reactions stay of the size of impacts: 48 kg stopped from 1.4 m/s within a step of 1 ms
+// is 7e4 N.
+double largest_reaction_of_ring(const std::string& stiffness) {
   const std::string text = R"(materials: {steel: {density: 7800, friction: 0.8}}
+contact: {stiffness: )" + stiffness +
+                           R"(}
 bodies:
   - {name: floor, material: steel, shape: {plane: {}}}
   - {name: bump, material: steel, shape: {sphere: {radius: 0.05}}, position: [0.02, 0.2, 0.01], fixed: true}
@@ -189,17 +192,24 @@ generators:
             path: [[-0.15, 0, 0.1], [0.15, 0, 0.1], [0.15, 0, 0.4], [-0.15, 0, 0.4]]}
 time: {step: 1 ms, end: 0.5 s}
 )";
-  Simulation run(Communicator::self(), case_of(with_rigid_contacts(text)));
+  Simulation run(Communicator::self(), case_of(text));
   double largest = 0.0;
-
   for (std::int64_t i = 0; i < run.n_steps(); ++i) {
     run.step();
     for (std::size_t j = 0; j < run.bodies().joints.size(); ++j)
       largest = std::max(largest, run.stepper().joint_reaction(j).impulse.norm() / 1e-3);
   }
+  return largest;
+}
 
-  EXPECT_GT(largest, 100.0);
-  EXPECT_LT(largest, 7e4);
+TEST(Ring, OfHingesOnABumpHasReactionsOfTheSizeOfImpacts) {
+  for (const char* stiffness : {"rigid", "auto"}) {
+    SCOPED_TRACE(stiffness);
+    const double largest = largest_reaction_of_ring(stiffness);
+
+    EXPECT_GT(largest, 100.0);
+    EXPECT_LT(largest, 7e4);
+  }
 }
 
 TEST(Bricard, SoftJointsMoveItToo) {

@@ -16,6 +16,10 @@ constexpr double kLargeRegularisation = 1e-9;
 constexpr double kRegularisationOfMisfit = 1e-3;
 /// Rows with pivots (over the diagonal) below this may be redundant.
 constexpr double kSuspicious = 1e-7;
+/// A null vector with little on the rows that come last leaves these a pivot far above its own
+/// value: where some rows are suspicious, so are a few more with pivots below this.
+constexpr double kDoubtful = 1e-3;
+constexpr std::size_t kMostDoubtful = 4;
 /// n^T A n of unit vectors, a sum of squares and therefore known far below round-off of A: null.
 /// Bodies that miss their places by a part m of a length, though, turn a null vector's into some
 /// m^2: taken for genuine, such rows lock the mechanism, and their reactions have no bound. How
@@ -254,14 +258,16 @@ void RegularisedElimination::find_candidates() {
   const double suspicious =
       std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
   if (!(smallest_pivot_ < genuine_)) return;
-  for (std::size_t i = 0; i < pivot_.size(); ++i) {
-    if (pivot_[i] < suspicious) {
+  for (std::size_t i = 0; i < pivot_.size(); ++i)
+    if (pivot_[i] < std::max(suspicious, kDoubtful))
       candidates_[mechanism_[i]].push_back(to_index(i));
-    }
-  }
   for (std::vector<Index>& rows : candidates_) {
     std::stable_sort(rows.begin(), rows.end(),
                      [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
+    const auto end = std::find_if(rows.begin(), rows.end(),
+                                  [&](Index row) { return !(pivot_[row] < suspicious); });
+    const std::size_t n = end - rows.begin();
+    rows.resize(n == 0 ? 0 : std::min(rows.size(), n + kMostDoubtful));
   }
 }
 
