@@ -322,8 +322,20 @@ std::optional<DumpedStep> step_of(const SolveArguments& arguments,
   if (problem.comm.size() > 1) return std::nullopt;
   std::optional<DumpedStep> step = read_dumped_step(problem.comm, arguments.problem);
   if (step && std::ssize(step->row) != problem.n_rows()) return std::nullopt;
-  if (step) step->problem.law = problem.law;
+  if (!step) return step;
+  if (step->problem.lagged && !problem.lagged) remove_shift(step->problem);
+  step->problem.law = problem.law;
   return step;
+}
+
+/// The problem by another law than the file's.
+void take_law(ContactLaw law, const std::string& path, ConstraintProblem& problem) {
+  if (law == named_law(problem)) return;
+  if (law == ContactLaw::lagged)
+    throw Error("law lagged needs the shifts of a step of that law, /catena/shift", path,
+                "give --law coulomb, or dump a step of a run with contact.law: lagged");
+  if (problem.lagged) remove_shift(problem);
+  problem.law = law;
 }
 
 }  // namespace
@@ -339,11 +351,11 @@ ExitCode solve(const Communicator& comm, const SolveArguments& arguments) {
   refuse_existing(comm, arguments);
 
   ConstraintProblem problem = read_fclib(comm, arguments.problem, solved.info);
-  if (law >= 0) problem.law = static_cast<ContactLaw>(law);
-  solved.law = problem.law;
+  if (law >= 0) take_law(static_cast<ContactLaw>(law), arguments.problem, problem);
+  solved.law = named_law(problem);
   if (solved.settings.method == SolverMethod::gauss_seidel &&
       solved.settings.gauss_seidel.local == LocalSolve::cone && problem.law != ContactLaw::ccp) {
-    throw Error("`cone` solves the law ccp only", "--set: local", "give --law ccp");
+    throw Error("`cone` solves the laws ccp and lagged only", "--set: local", "give --law ccp");
   }
   solved.rows = comm.sum(std::int64_t{problem.n_rows()});
   std::vector<double> impulses = start_of(arguments, problem, solved);

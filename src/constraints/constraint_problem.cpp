@@ -340,6 +340,37 @@ std::array<int, 6> standard_row_slots(const BlockView& contact) {
   return place;
 }
 
+/// Calls visit(k, b, sign) for the normal row of every contact: of block k, b or -b as it is
+/// stored.
+template <class Visit>
+static void each_normal_row(ConstraintProblem& problem, const Visit& visit) {
+  const std::size_t n_rigid = problem.contacts.size();
+  for (std::size_t k = 0; k < n_rigid; ++k) visit(k, problem.contacts[k].bias, 1.0);
+  for (std::size_t k = 0; k < problem.blocks.kind.size(); ++k)
+    if (problem.blocks.kind[k] == BlockKind::contact)
+      visit(n_rigid + k, problem.blocks.q[problem.blocks.row_begin[k]], -1.0);
+}
+
+void remove_shift(ConstraintProblem& problem) {
+  each_normal_row(problem, [&](std::size_t k, double& b, double) { b = problem.unshifted[k]; });
+  problem.shift.clear();
+  problem.lagged = false;
+  problem.law = ContactLaw::coulomb;
+}
+
+void set_shift(ConstraintProblem& problem, std::vector<double> shift) {
+  if (!problem.lagged) {
+    problem.unshifted.assign(shift.size(), 0.0);
+    each_normal_row(problem, [&](std::size_t k, double& b, double) { problem.unshifted[k] = b; });
+  }
+  each_normal_row(problem, [&](std::size_t k, double& b, double sign) {
+    b = problem.unshifted[k] + sign * shift[k];
+  });
+  problem.shift = std::move(shift);
+  problem.lagged = true;
+  problem.law = ContactLaw::ccp;
+}
+
 void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
                       std::span<double, 18> g_b) {
   // d . (v + w x r) = d . v + (r x d) . w for each direction d
@@ -413,6 +444,9 @@ void check_problem(const ConstraintProblem& problem) {
   }
   if (!problem.block_subdomain.empty() && std::ssize(problem.block_subdomain) != problem.n_blocks())
     broken("subdomains", std::ssize(problem.block_subdomain), "not one per block");
+  if (problem.lagged && (std::ssize(problem.shift) != problem.n_blocks() ||
+                         problem.unshifted.size() != problem.shift.size()))
+    broken("shifts", std::ssize(problem.shift), "not one per block");
 }
 
 }  // namespace catena

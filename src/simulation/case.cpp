@@ -251,13 +251,14 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
     describe_solver(visit, s.solver, s.step_solve);
     if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s);
     const LocalSolve local = s.solver.gauss_seidel.local;
-    const bool ccp = s.contact.law == ContactLaw::ccp;
+    const bool ccp = s.contact.law == ContactLaw::ccp || s.contact.law == ContactLaw::lagged;
     if (local == LocalSolve::cone && !ccp) {
-      visit.reject("local", "`cone` solves the law ccp only",
+      visit.reject("local", "`cone` solves the laws ccp and lagged only",
                    "set contact.law to ccp, or local to exact");
     }
     if (local != LocalSolve::cone && local != LocalSolve::exact && ccp) {
-      visit.reject("local", "`project`, `sliding` and `scalar` solve Coulomb's law, not ccp",
+      visit.reject("local",
+                   "`project`, `sliding` and `scalar` solve Coulomb's law, not ccp or lagged",
                    "set contact.law to coulomb, or local to exact or cone");
     }
   });

@@ -32,7 +32,7 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
   return std::make_unique<SemiImplicitStepper>(
       comm_, model_,
       StepperSettings{s.time.stepper, s.time.step, s.step_solve.warm_start, s.step_solve.projection,
-                      s.step_solve.geometric_stiffness},
+                      s.step_solve.geometric_stiffness, s.solver.stop.relative_tolerance},
       make_step_solver(s.solver, watch_));
 }
 

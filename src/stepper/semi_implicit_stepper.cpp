@@ -69,7 +69,7 @@ const StepReport& SemiImplicitStepper::step(const Bodies& bodies, State& state) 
   find_contacts(bodies, state);
   assemble_problem(bodies, state);
   note_forbidden(bodies, state);
-  solve_impulses();
+  solve_impulses(state);
   find_held_drives(bodies);
   check_solution(bodies, state);
   keep_impulses(state);
@@ -90,7 +90,10 @@ const ContactSet& SemiImplicitStepper::find_contacts(const Bodies& bodies, const
 
 void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& state) {
   const ScopedTimer timer(report_.times[StepStage::assemble_problem]);
-  problem_->law = model_.contact.law;
+  // of law lagged it becomes ccp with the first shifts
+  problem_->law = model_.contact.law == ContactLaw::lagged ? ContactLaw::ccp : model_.contact.law;
+  problem_->lagged = false;
+  problem_->shift.clear();
   problem_->ghosts = contact_set_.ghosts;
   fill_bodies();
   apply_forces(state);
@@ -183,9 +186,60 @@ void SemiImplicitStepper::apply_forces(const State& state) {
   }
 }
 
-void SemiImplicitStepper::solve_impulses() {
+void SemiImplicitStepper::solve_impulses(const State& state) {
   const ScopedTimer timer(report_.times[StepStage::solve_impulses]);
   velocities_.resize(problem_->bodies.n_dofs());
+  if (model_.contact.law == ContactLaw::lagged)
+    solve_lagged(state);
+  else
+    solve_problem();
+}
+
+/// Collective. Solves with the shifts of the last step, then, as often as the case allows, with
+/// those of the solution before, until Coulomb's law itself is met.
+void SemiImplicitStepper::solve_lagged(const State& state) {
+  {
+    DelassusOperator op(*problem_);
+    op.velocities(impulses_, velocities_);
+  }
+  set_shift(*problem_, contacts_.first_shifts(state, *problem_, velocities_));
+  int iterations = 0, linear_iterations = 0;
+  double wall = 0.0, setup = 0.0;
+  for (int pass = 1;; ++pass) {
+    solve_problem();
+    iterations += report_.solve.iterations;
+    linear_iterations += report_.solve.linear_iterations;
+    wall += report_.solve.wall_s;
+    setup += report_.solve.setup_s;
+    report_.lag_passes = pass;
+    if (report_.solve.status == SolveStatus::breakdown) break;
+    measure_lag();
+    if (pass == model_.contact.lagged_passes || report_.lag_error <= settings_.lag_tolerance) break;
+    set_shift(*problem_, contacts_.shifts(*problem_, impulses_, velocities_));
+  }
+  report_.solve.iterations = iterations;
+  report_.solve.linear_iterations = linear_iterations;
+  report_.solve.wall_s = wall;
+  report_.solve.setup_s = setup;
+}
+
+/// Collective. How far the solution misses Coulomb's law itself.
+void SemiImplicitStepper::measure_lag() {
+  std::vector<double> shift = problem_->shift;
+  report_.lag_opening = comm_.sum(contacts_.count_opening(*problem_, impulses_, velocities_));
+  remove_shift(*problem_);
+  {
+    DelassusOperator op(*problem_);
+    ErrorEvaluator evaluator(*problem_, op);
+    const double at_zero = evaluator.evaluate_zero(ErrorSet::energy).energy;
+    const double here = evaluator.evaluate_at(impulses_, velocities_, ErrorSet::energy).energy;
+    report_.lag_error = at_zero > 0.0 ? here / at_zero : 0.0;
+  }
+  set_shift(*problem_, std::move(shift));
+}
+
+/// Collective.
+void SemiImplicitStepper::solve_problem() {
   int iterations = 0, linear_iterations = 0;
   double wall = 0.0, setup = 0.0;
   do {

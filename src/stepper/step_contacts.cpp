@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "catena/solvers/gauss_seidel.hpp"
+
 namespace catena {
 
 namespace {
@@ -29,6 +31,11 @@ Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
 }
 
 Vec3 velocity_at(const Twist& twist, const Vec3& arm) { return twist.v + twist.w.cross(arm); }
+
+/// Whether row r of a contact with couples is about the normal.
+bool is_spinning_row(const GeneralBlocks& blocks, Index slot, Index r) {
+  return blocks.rolling[slot] < 0.0 || r == 5;
+}
 
 bool is_zero(const double* lambda) {
   return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
@@ -61,6 +68,33 @@ NormalSpeeds normal_speeds(const RigidContact& c, const LocalBodies& local,
                        point_velocity(twists, c.body_a, c.arm_a))};
 }
 
+Vec3 spin_of(Index b, std::span<const double> twists) {
+  return Eigen::Map<const Vec3>(twists.data() + 6 * Offset{b} + 3);
+}
+
+/// Slip of the contact's point, b's less a's, without bias and compliance.
+Vec3 slip_of(const RigidContact& c, std::span<const double> twists) {
+  return point_velocity(twists, c.body_b, c.arm_b) - point_velocity(twists, c.body_a, c.arm_a);
+}
+
+/// G M^-1 G^T + Sigma of a contact's own three rows.
+Mat3 own_block(const ProblemBodies& bodies, const RigidContact& c) {
+  std::array<double, 18> g_a{}, g_b{};
+  contact_jacobian(c, g_a, g_b);
+  Mat3 d = compliance_of(c).asDiagonal();
+  for (const auto& [body, g] : {std::pair(c.body_a, &g_a), std::pair(c.body_b, &g_b)}) {
+    if (bodies.is_prescribed(body)) continue;
+    using Rows = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
+    const Eigen::Map<const Rows> rows(g->data());
+    std::array<double, 6> change;
+    for (int i = 0; i < 3; ++i) {
+      apply_inverse_mass(bodies, body, std::span(*g).subspan(6 * i, 6), change);
+      d.col(i) += rows * Eigen::Map<const Eigen::Matrix<double, 6, 1>>(change.data());
+    }
+  }
+  return d;
+}
+
 /// axis . I^-1 axis of a rigid body, 1/(kg m^2).
 double turn_mobility(const ProblemBodies& bodies, Index b, const Vec3& axis) {
   if (bodies.is_prescribed(b)) return 0.0;
@@ -77,6 +111,8 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
   return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
 }
 
+/// Of its bound, from which on friction is taken to slide.
+constexpr double kHeld = 1.0 - 1e-9;
 /// Share of an overlap of the start that a step may undo: it is gone after some hundred steps, so
 /// that nothing is thrown.
 constexpr double kRelaxed = 0.01;
@@ -396,22 +432,120 @@ void StepContacts::first_guess(const State& state, const ConstraintProblem& prob
   }
 }
 
+/// xi at the step's end. Where friction holds, the bodies' own way: what a tolerance leaves of w is
+/// no slip there, and taken for one it would add up over steps to a creep.
 std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const RigidContact& rows,
-                                                 const double* lambda) const {
+                                                 const double* lambda,
+                                                 std::span<const double> twists) const {
   if (stiffness_.rigid() || is_zero(lambda)) return {};
   std::array<double, 2> xi = stretch(kept, rows);
-  for (std::size_t i = 0; i < 2; ++i)
-    xi[i] =
-        (1.0 - kept.given.tangent_share) * xi[i] - step_ * rows.tangent_compliance * lambda[i + 1];
+  const bool frictionless = model_.contact.law == ContactLaw::frictionless;
+  const double bound = frictionless ? 0.0 : kHeld * rows.friction * (lambda[0] + rows.cohesion);
+  const bool box = model_.contact.law == ContactLaw::box;
+  const double friction = std::hypot(lambda[1], lambda[2]);
+  const Vec3 slip = slip_of(rows, twists);
+  const std::array<double, 2> u = {rows.tangent.dot(slip),
+                                   rows.normal.cross(rows.tangent).dot(slip)};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if ((box ? std::abs(lambda[i + 1]) : friction) < bound)
+      xi[i] += step_ * u[i];
+    else
+      xi[i] = (1.0 - kept.given.tangent_share) * xi[i] -
+              step_ * rows.tangent_compliance * lambda[i + 1];
+  }
   return xi;
 }
 
+/// The same of rolling or spinning row r, rad.
 double StepContacts::next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r,
-                               const double* lambda) const {
+                               const Vec3& axis, const double* lambda,
+                               std::span<const double> twists) const {
   const std::size_t row = blocks.row_begin[kept.slot] + r;
   const double share = kept.given.tangent_share;
-  return -(1.0 - share) * step_ / share * blocks.q[row] -
-         step_ * blocks.compliance[row] * lambda[r];
+  const double turn = -step_ / share * blocks.q[row];
+  const RigidContact& rows = coupled_[kept.slot];
+  const bool spins = is_spinning_row(blocks, kept.slot, r);
+  const double friction = spins ? std::abs(lambda[r]) : std::hypot(lambda[3], lambda[4]);
+  const double coefficient = spins ? blocks.spinning[kept.slot] : blocks.rolling[kept.slot];
+  if (friction < kHeld * coefficient * (lambda[0] + rows.cohesion))
+    return turn + step_ * axis.dot(spin_of(rows.body_b, twists) - spin_of(rows.body_a, twists));
+  return (1.0 - share) * turn - step_ * blocks.compliance[row] * lambda[r];
+}
+
+/// mu |w_t| of a contact, and the same of rolling and spinning where it has them, m/s.
+double StepContacts::friction_slip(const Kept& kept, const ConstraintProblem& problem,
+                                   const double* lambda, std::span<const double> twists) const {
+  const RigidContact& rows = rigid_rows(kept, problem);
+  const Vec3 slip = slip_of(rows, twists);
+  const double w1 = rows.tangent.dot(slip) + rows.tangent_compliance * lambda[1];
+  const double w2 = rows.normal.cross(rows.tangent).dot(slip) + rows.tangent_compliance * lambda[2];
+  double sum = rows.friction * std::hypot(w1 + rows.tangent_bias[0], w2 + rows.tangent_bias[1]);
+  if (!kept.couples) return sum;
+  const GeneralBlocks& blocks = problem.blocks;
+  const Frame frame = frame_of(kept, problem);
+  const Vec3 turn = spin_of(rows.body_b, twists) - spin_of(rows.body_a, twists);
+  double rolled = 0.0;
+  for (Index r = 3; r < frame.rows; ++r) {
+    const std::size_t row = blocks.row_begin[kept.slot] + r;
+    const double w = frame.axis[r].dot(turn) + blocks.compliance[row] * lambda[r] - blocks.q[row];
+    if (is_spinning_row(blocks, kept.slot, r))
+      sum += blocks.spinning[kept.slot] * std::abs(w);
+    else
+      rolled += w * w;
+  }
+  return sum + std::max(0.0, blocks.rolling[kept.slot]) * std::sqrt(rolled);
+}
+
+std::vector<double> StepContacts::shifts(const ConstraintProblem& problem,
+                                         std::span<const double> impulses,
+                                         std::span<const double> twists) const {
+  std::vector<double> shift(problem.n_blocks(), 0.0);
+  for (const Kept& kept : contacts_) {
+    const double* lambda = impulses.data() + first_row(kept.slot, kept.couples, problem);
+    shift[block_of(kept, problem)] = friction_slip(kept, problem, lambda, twists);
+  }
+  return shift;
+}
+
+std::vector<double> StepContacts::first_shifts(const State& state, const ConstraintProblem& problem,
+                                               std::span<const double> twists) const {
+  constexpr std::array<double, 6> kNothing{};
+  std::vector<double> shift(problem.n_blocks(), 0.0);
+  for (const Kept& kept : contacts_) {
+    double& s = shift[block_of(kept, problem)];
+    if (kept.old != kNoIndex && !state.impulses[kept.old].impulse.isZero(0.0)) {
+      s = state.impulses[kept.old].shift;
+      continue;
+    }
+    const RigidContact& rows = rigid_rows(kept, problem);
+    const Vec3 slip = slip_of(rows, twists);
+    const Vec3 tangent2 = rows.normal.cross(rows.tangent);
+    const Vec3 w =
+        bias_of(rows) + Vec3(rows.normal.dot(slip), rows.tangent.dot(slip), tangent2.dot(slip));
+    const Mat3 d = own_block(problem.bodies, rows);
+    const Vec3 after = w + d * solve_one_contact(d, w, rows.friction);
+    const double sliding = std::hypot(after[1], after[2]);
+    // rolling and spinning as they are without the contact's impulse
+    s = friction_slip(kept, problem, kNothing.data(), twists) +
+        rows.friction * (sliding - std::hypot(w[1], w[2]));
+  }
+  return shift;
+}
+
+std::int64_t StepContacts::count_opening(const ConstraintProblem& problem,
+                                         std::span<const double> impulses,
+                                         std::span<const double> twists) const {
+  std::int64_t count = 0;
+  for (const Kept& kept : contacts_) {
+    const double* lambda = impulses.data() + first_row(kept.slot, kept.couples, problem);
+    if (!(lambda[0] > 0.0)) continue;
+    const RigidContact& rows = rigid_rows(kept, problem);
+    // the rows that are kept of coupled contacts hold no shift
+    const double bias = kept.couples ? rows.bias : problem.unshifted[kept.slot];
+    const double w = rows.normal.dot(slip_of(rows, twists)) + rows.compliance * lambda[0] + bias;
+    if (w > contact_mobility(problem.bodies, rows)[0] * lambda[0]) ++count;
+  }
+  return count;
 }
 
 void StepContacts::store(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -429,29 +563,33 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
     const Force force = force_of(kept, problem, lambda);
     const RigidContact& rows = rigid_rows(kept, problem);
     if (stiffness_.rigid()) {
-      if (!force.impulse.isZero(0.0)) state.impulses.push_back({kept.key, force.impulse});
+      if (!force.impulse.isZero(0.0)) {
+        state.impulses.push_back({kept.key, force.impulse});
+        if (problem.lagged)
+          state.impulses.back().shift = friction_slip(kept, problem, lambda, twists);
+      }
       if (!force.couple.isZero(0.0)) state.couples.push_back({kept.key, force.couple});
       continue;
     }
     const auto turned = [&](const Vec3& x) {
       const double spin =
-          rows.normal.dot(Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_a} + 3) +
-                          Eigen::Map<const Vec3>(twists.data() + 6 * Offset{rows.body_b} + 3));
+          rows.normal.dot(spin_of(rows.body_a, twists) + spin_of(rows.body_b, twists));
       return about_normal(rows.normal, 0.5 * step_ * spin, x);
     };
     if (!force.impulse.isZero(0.0) || kept.start_overlap >= kLeastStartOverlap) {
-      const auto [x1, x2] = next_stretch(kept, rows, lambda);
+      const auto [x1, x2] = next_stretch(kept, rows, lambda, twists);
       const Vec3 xi = x1 * rows.tangent + x2 * rows.normal.cross(rows.tangent);
       const double eps = rows.tangent_compliance > 0.0 ? kept.given.tangent : 0.0;
       state.impulses.push_back(
           {kept.key, force.impulse, turned(xi), eps,
-           kept.start_overlap < kLeastStartOverlap ? 0.0 : kept.start_overlap});
+           kept.start_overlap < kLeastStartOverlap ? 0.0 : kept.start_overlap,
+           problem.lagged ? friction_slip(kept, problem, lambda, twists) : 0.0});
     }
     if (!force.couple.isZero(0.0)) {
       const Frame frame = frame_of(kept, problem);
       Vec3 turn = Vec3::Zero();
       for (Index r = 3; r < frame.rows; ++r)
-        turn += next_turn(kept, problem.blocks, r, lambda) * frame.axis[r];
+        turn += next_turn(kept, problem.blocks, r, frame.axis[r], lambda, twists) * frame.axis[r];
       state.couples.push_back({kept.key, force.couple, turned(turn)});
     }
   }
@@ -482,15 +620,16 @@ void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kep
   }
   const auto square = [](const std::array<double, 2>& x) { return x[0] * x[0] + x[1] * x[1]; };
   double sheared = 0.5 * square(stretch(kept, rows)) / given.tangent;
-  double sheared_at_end = 0.5 * square(next_stretch(kept, rows, lambda)) / given.tangent;
+  double sheared_at_end = 0.5 * square(next_stretch(kept, rows, lambda, twists)) / given.tangent;
   if (kept.couples) {
     const GeneralBlocks& blocks = problem.blocks;
+    const Frame frame = frame_of(kept, problem);
     for (Index r = 3; r < blocks.rows(kept.slot); ++r) {
       const std::size_t row = blocks.row_begin[kept.slot] + r;
       if (!(blocks.compliance[row] > 0.0)) continue;
       const double eps = stiffness_.compliance(blocks.compliance[row], given.tangent_share);
       const double turn = step_ / given.tangent_share * blocks.q[row];
-      const double next = next_turn(kept, blocks, r, lambda);
+      const double next = next_turn(kept, blocks, r, frame.axis[r], lambda, twists);
       sheared += 0.5 * turn * turn / eps;
       sheared_at_end += 0.5 * next * next / eps;
     }

@@ -135,6 +135,28 @@ TEST(Advice, PutsTheGravestReasonFirst) {
   EXPECT_EQ(advise(m).reasons[0], "overlap");
 }
 
+TEST(Advice, SofterContactsAreNamedWhereTheyWereSeenToHelp) {
+  FailureMeasures m = slow();
+  m.step = 1e-3;
+  m.stiffness = {30000.0, 1, 2, "left", "right"};
+  EXPECT_TRUE(trials_wanted(m).softer_contacts);
+  EXPECT_EQ(advise(m).reasons, (Reasons{"slow_convergence"}));  // not tried
+  m.trials = {trial(TrialChange::softer_contacts, 0.5)};
+  EXPECT_EQ(advise(m).reasons, (Reasons{"slow_convergence"}));  // of no use
+  m.trials = {trial(TrialChange::softer_contacts, 0.01)};
+  EXPECT_EQ(advise(m).reasons, (Reasons{"stiff_contacts", "slow_convergence"}));
+  EXPECT_NE(advise(m).text.find("The contact of left and right is as stiff as stiffness_ratio: "
+                                "3e+04"),
+            std::string::npos)
+      << advise(m).text;
+  EXPECT_NE(advise(m).text.find("time.step below 0.0001 s"), std::string::npos) << advise(m).text;
+  m.stiffness.value = kInfinity;
+  EXPECT_NE(advise(m).text.find("Contacts are rigid"), std::string::npos) << advise(m).text;
+  m.stiffness.value = 300.0;
+  EXPECT_EQ(advise(m).reasons, (Reasons{"slow_convergence"}));
+  EXPECT_FALSE(trials_wanted(m).softer_contacts);
+}
+
 TEST(Advice, MassesDoNotMatterToDirectMethods) {
   FailureMeasures m = slow();
   m.mass_ratio = {1e6, 3, 7, "ship", "pebble"};

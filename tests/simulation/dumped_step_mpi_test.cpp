@@ -31,6 +31,9 @@ const std::string kRolling =
     std::string(kPile).replace(std::string(kPile).find("friction: 0.4"), 13,
                                "friction: 0.4, rolling_friction: 1 mm, spinning_friction: 0.5 mm");
 
+/// By law lagged.
+const std::string kLagged = "contact: {law: lagged}\n" + kRolling;
+
 /// Joints with limits, bounded motors and friction above a floor.
 constexpr const char* kMachine = R"(
 materials: {m: {density: 1000, friction: 0.3}}
@@ -103,6 +106,7 @@ TEST_P(SolvedAgain, IsSolvedAgainAsInTheRun) {
   const auto [name, method] = GetParam();
   const std::string scene = std::string(name) == "pile"      ? kPile
                             : std::string(name) == "rolling" ? kRolling
+                            : std::string(name) == "lagged"  ? kLagged
                                                              : kMachine;
   const Dump dump = dump_of(comm, scene, method, name);
 
@@ -132,7 +136,7 @@ TEST_P(SolvedAgain, IsSolvedAgainAsInTheRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, SolvedAgain,
-                         testing::Combine(testing::Values("pile", "rolling", "machine"),
+                         testing::Combine(testing::Values("pile", "rolling", "lagged", "machine"),
                                           testing::Values("gauss_seidel", "jacobi", "apgd")));
 
 TEST(DumpedStep, GoesByFclibsDataWhereTheyWereChanged) {
@@ -148,6 +152,34 @@ TEST(DumpedStep, GoesByFclibsDataWhereTheyWereChanged) {
   EXPECT_FALSE(read_dumped_step(self, dump.path).has_value());
   for (const double x : read_fclib_guess(dump.path, problem)) EXPECT_EQ(x, 0.0);
   std::remove(dump.path.c_str());
+}
+
+// FCLIB's data alone say the same problem: rows without the shift, and the shift beside them.
+TEST(DumpedStep, OfLawLaggedKeepsItsShift) {
+  const Communicator comm = Communicator::world();
+  const Dump dump = dump_of(comm, kLagged, "gauss_seidel", "shift");
+  FclibInfo info;
+  ConstraintProblem problem = read_fclib(comm, dump.path, info);
+  EXPECT_TRUE(problem.lagged);
+  EXPECT_EQ(problem.law, ContactLaw::ccp);
+  double most = 0.0;
+  for (const double s : problem.shift) most = std::max(most, s);
+  EXPECT_GT(comm.max(most), 1e-3);
+
+  const auto energy_at = [&](const ConstraintProblem& p) {
+    DelassusOperator op(p);
+    return ErrorEvaluator(p, op).evaluate_zero(ErrorSet::energy).energy;
+  };
+  const double lagged = energy_at(problem);
+  EXPECT_NEAR(lagged, dump.report.initial.energy, 1e-9 * lagged);
+  const std::vector<double> shift = problem.shift;
+  remove_shift(problem);
+  EXPECT_EQ(problem.law, ContactLaw::coulomb);
+  EXPECT_NE(energy_at(problem), lagged);
+  set_shift(problem, shift);
+  EXPECT_EQ(energy_at(problem), lagged);
+  comm.barrier();
+  if (comm.rank() == 0) std::remove(dump.path.c_str());
 }
 
 TEST(DumpedStep, GuessComesBackRowByRowOnAnyNumberOfRanks) {

@@ -163,6 +163,10 @@ struct ConstraintProblem {
 
   Communicator comm;
   ContactLaw law = ContactLaw::coulomb;
+  /// Law lagged (`law` is then ccp), on all ranks alike, and per block its s, m/s, which b of a
+  /// contact's normal row holds already, and that b (or -q) without it; 0 of other blocks.
+  bool lagged = false;
+  std::vector<double> shift, unshifted;
   /// A law that ContactLaw does not list, which changes the contacts' cones from those of `law`;
   /// must outlive the problem. nullptr: none.
   const FrictionLaw* friction_law = nullptr;
@@ -210,6 +214,16 @@ BlockView block_view(const ConstraintProblem& problem, Index block);
 /// Where the rows in full of a contact (normal, two tangents, two rolling rows, spinning row)
 /// stand among its own rows; -1: it has no such row.
 std::array<int, 6> standard_row_slots(const BlockView& contact);
+
+/// The law as the user names it.
+inline ContactLaw named_law(const ConstraintProblem& problem) {
+  return problem.lagged ? ContactLaw::lagged : problem.law;
+}
+/// Local, to be called on all ranks. Makes the problem one of law lagged with these shifts, >= 0,
+/// one per block, in place of those that it has.
+void set_shift(ConstraintProblem& problem, std::vector<double> shift);
+/// Local, to be called on all ranks. Takes the shifts back: the problem is one of law coulomb.
+void remove_shift(ConstraintProblem& problem);
 
 /// Explicit Jacobian of a rigid contact for its two bodies, 3 x 6 each, row by row.
 void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,

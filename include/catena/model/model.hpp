@@ -30,10 +30,12 @@ enum class BodyKind : std::uint8_t { dynamic, fixed, kinematic };
 ///                 with w_n = mu |w_t|
 ///   box           as coulomb, but each tangent by itself: |lambda_ti| <= mu lambda_n
 ///   frictionless  the normal alone, lambda_t = 0
+///   lagged        of a case: ccp with w_n + s in place of w_n, where s = mu |w_t| is that of the
+///                 last step's end; its problems have the law ccp (ConstraintProblem::shift)
 /// The names are those of the key `contact.law` and of dumped problems.
-enum class ContactLaw : std::uint8_t { coulomb, ccp, box, frictionless };
-inline constexpr std::array<std::string_view, 4> kContactLawNames = {"coulomb", "ccp", "box",
-                                                                     "frictionless"};
+enum class ContactLaw : std::uint8_t { coulomb, ccp, box, frictionless, lagged };
+inline constexpr std::array<std::string_view, 5> kContactLawNames = {"coulomb", "ccp", "box",
+                                                                     "frictionless", "lagged"};
 
 /// A harmonic part of a motion: sin(2 pi frequency t + phase) - sin(phase), so that it
 /// starts from the pose at t = 0.
@@ -142,6 +144,7 @@ enum class Stiffness : std::uint8_t {
 /// Parameters of contact rows (docs/theory.md, "Contact rows" and "Contacts give").
 struct ContactParameters {
   ContactLaw law = ContactLaw::coulomb;
+  int lagged_passes = 1;                   ///< law lagged: solves per step at most
   Stiffness stiffness = Stiffness::rigid;  ///< of cases: automatic (SceneSettings)
   double pair_stiffness = 0.0;             ///< N/m, of all points of a pair together
   double stiffness_ratio = 300.0;   ///< s: Sigma is the mean diagonal of a contact's block over s

@@ -40,6 +40,10 @@ struct GaussSeidelSettings {
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 
+/// z of one contact alone that is at `w` without impulse, by Coulomb's law: w + D z and z satisfy
+/// it. `d`: D = N_kk, order n, t1, t2.
+Vec3 solve_one_contact(const Mat3& d, const Vec3& w, double friction);
+
 /// Block projected Gauss-Seidel/SOR ([L11], [ODE]; docs/theory.md). solve():
 ///
 /// - The first guess is made admissible (projected on its cone or bounds).

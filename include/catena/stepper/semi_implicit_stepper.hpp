@@ -24,6 +24,9 @@ struct StepperSettings {
   /// Largest misfit of rigid joints after the step, m and rad; kNone: positions are not projected.
   double projection = kNone;
   bool geometric_stiffness = true;  ///< what tension asks for is done (GeometricStiffness, Cords)
+  /// Law lagged: of Coulomb's law itself, relative to zero impulses, below which no further pass is
+  /// made.
+  double lag_tolerance = 1e-6;
 };
 
 /// SPOOK and DVI: semi-implicit, velocity level (docs/theory.md).
@@ -45,7 +48,7 @@ class SemiImplicitStepper : public TimeStepper {
   void assemble_problem(const Bodies& bodies, const State& state);  ///< local
   /// Collective. Of the first step: what joints take from velocities that they do not allow.
   void note_forbidden(const Bodies& bodies, const State& state);
-  void solve_impulses();  ///< collective
+  void solve_impulses(const State& state);  ///< collective
   /// Collective. Names the motors that the joints hold back (StepReport::held_drives).
   void find_held_drives(const Bodies& bodies);
   /// Collective. Throws BlowUp where the solution would spoil a body.
@@ -79,6 +82,9 @@ class SemiImplicitStepper : public TimeStepper {
 
  private:
   void fill_bodies();
+  void solve_problem();
+  void solve_lagged(const State& state);
+  void measure_lag();
   /// Given forces and torques: V_free += h M^-1 f of owned bodies.
   void apply_forces(const State& state);
   /// Collective where there are joints.

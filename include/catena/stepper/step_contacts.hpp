@@ -50,6 +50,18 @@ class StepContacts {
   /// `impulses`: all rows, zero before. Solvers make them admissible.
   void first_guess(const State& state, const ConstraintProblem& problem,
                    std::span<double> impulses) const;
+  /// Local. Law lagged: s of all blocks, m/s: what the last step left to contacts that had an
+  /// impulse, of the others mu |w_t| of an exact solve of the contact alone from V of the first
+  /// guess. `twists`: these V.
+  std::vector<double> first_shifts(const State& state, const ConstraintProblem& problem,
+                                   std::span<const double> twists) const;
+  /// Local. The same from the slips of a solution.
+  std::vector<double> shifts(const ConstraintProblem& problem, std::span<const double> impulses,
+                             std::span<const double> twists) const;
+  /// Local. Law lagged: pressed contacts that part faster than their impulse of a step closes them
+  /// (mu d|w_t|/dt > f_n/m), so that they are open in the next step.
+  std::int64_t count_opening(const ConstraintProblem& problem, std::span<const double> impulses,
+                             std::span<const double> twists) const;
   /// Local. Keeps in the state what contacts with an impulse, or with some overlap of the start
   /// left, hand to the next step. Stretches are turned by the mean spin of both bodies about the
   /// normal; the next step's frame turns them with the normal. `twists`: V of all bodies.
@@ -102,6 +114,10 @@ class StepContacts {
   const RigidContact& rigid_rows(const Kept& kept, const ConstraintProblem& problem) const {
     return kept.couples ? coupled_[kept.slot] : problem.contacts[kept.slot];
   }
+  /// Among all blocks.
+  static std::size_t block_of(const Kept& kept, const ConstraintProblem& problem) {
+    return (kept.couples ? problem.contacts.size() : 0) + kept.slot;
+  }
   void match(const State& state);
   /// xi of the tangents' rows at the step's start.
   std::array<double, 2> stretch(const Kept& kept, const RigidContact& rows) const;
@@ -115,9 +131,11 @@ class StepContacts {
                    const LocalBodies& local, std::span<const double> twists,
                    AuditTerms& audit) const;
   std::array<double, 2> next_stretch(const Kept& kept, const RigidContact& rows,
-                                     const double* lambda) const;
-  double next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r,
-                   const double* lambda) const;
+                                     const double* lambda, std::span<const double> twists) const;
+  double next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r, const Vec3& axis,
+                   const double* lambda, std::span<const double> twists) const;
+  double friction_slip(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
+                       std::span<const double> twists) const;
   double curvature(const BodyConstants& body) const;
   double relaxed_part(double start_overlap) const;
   void count_points();

@@ -18,7 +18,7 @@ static_assert(sizeof(Shape) == 56 && sizeof(BodyConstants) == 112);
 static_assert(sizeof(BodyMotionState) == 112);
 static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 416);
 static_assert(sizeof(JointState) == 120);
-static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 88 && sizeof(KeyedCouple) == 72);
+static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 96 && sizeof(KeyedCouple) == 72);
 
 /// Calls visit(member) for every number of a record; `R` may be const.
 template <class R, class Visit>
@@ -88,6 +88,7 @@ void each_member(R& r, Visit&& visit) {
     vector(r.stretch);
     visit(r.tangent_compliance);
     visit(r.start_overlap);
+    visit(r.shift);
   } else {
     static_assert(std::is_same_v<T, KeyedCouple>);
     key(r.key);

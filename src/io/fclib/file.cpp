@@ -230,6 +230,12 @@ void read_extras(const Reader& in, FclibFile& out) {
     if (!(extras.boxed_lower[k] <= extras.boxed_upper[k]))
       in.refuse("/catena/boxed/lower", "entry " + std::to_string(k) + " is above the upper bound");
   extras.boxed = to_rows(in.matrix("/catena/boxed/H", n_v, n_boxed, " by boxed/w"), true);
+  if (file.exists("/catena/shift")) {
+    extras.shift = in.vector("/catena/shift", out.n_contacts());
+    for (std::size_t c = 0; c < extras.shift.size(); ++c)
+      if (!(extras.shift[c] >= 0.0))
+        in.refuse("/catena/shift", "entry " + std::to_string(c) + " is negative");
+  }
   read_couples(in, out, extras.couples);
 }
 

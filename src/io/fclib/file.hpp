@@ -59,6 +59,7 @@ struct CatenaExtras {
   std::vector<std::int64_t> boxed_begin;
   SparseRows boxed;  ///< J^T: a row per boxed row, over velocities
   std::vector<double> boxed_w, boxed_lower, boxed_upper;
+  std::vector<double> shift;  ///< per contact, m/s, of law lagged; empty: there is none
   CoupleExtras couples;
 };
 

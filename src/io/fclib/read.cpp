@@ -424,6 +424,19 @@ ContactLaw law_of(const std::string& path, const CatenaExtras& extras) {
   throw Error("unknown contact law '" + extras.law + "'", path + ": /catena: attribute law");
 }
 
+/// Takes the shifts of contacts, whose numbers in the file are the blocks' names.
+void shift_rows(const std::string& path, std::span<const double> of_contact,
+                ConstraintProblem& problem) {
+  if (of_contact.empty() && problem.n_blocks() > 0)
+    throw Error("holds no /catena/shift", path,
+                "law lagged needs the sliding of the step before: dump a step of a run with "
+                "contact.law: lagged, or set the attribute law of /catena to coulomb");
+  std::vector<double> shift(problem.n_blocks(), 0.0);
+  for (std::size_t k = 0; k < shift.size(); ++k)
+    if (problem.blocks.kind[k] == BlockKind::contact) shift[k] = of_contact[problem.blocks.name[k]];
+  set_shift(problem, std::move(shift));
+}
+
 }  // namespace
 
 ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, FclibInfo& info) {
@@ -441,12 +454,14 @@ ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, 
     found.n_boxed = file.extras.boxed.n_rows();
     found.dumped = file.extras.present;
     found.has_guess = file.has_guess;
-    problem.law = law_of(path, file.extras);
+    const ContactLaw law = law_of(path, file.extras);
+    if (law != ContactLaw::lagged) problem.law = law;
     if (file.local) {
       build_local(file, problem);
     } else {
       build_global(path, file, problem, found);
     }
+    if (law == ContactLaw::lagged) shift_rows(path, file.extras.shift, problem);
   });
   info = std::move(found);
   return problem;

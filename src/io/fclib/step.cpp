@@ -31,6 +31,7 @@ struct BodyPart {
 struct BlockPart {
   bool rigid = false;
   Index subdomain = 0;
+  double shift = 0.0, unshifted = 0.0;                ///< of law lagged
   std::array<GlobalId, 2> ends = {kNoBody, kNoBody};  ///< of a rigid contact
   RigidContact contact;
   BlockKind kind = BlockKind::contact;
@@ -83,6 +84,8 @@ void set_numbers(std::span<const double> x, RigidContact& c) {
 void pack(const BlockPart& block, Packer& out) {
   out.put(block.rigid);
   out.put(block.subdomain);
+  out.put(block.shift);
+  out.put(block.unshifted);
   out.put(block.key);
   if (block.rigid) {
     for (const GlobalId id : block.ends) out.put(id);
@@ -104,6 +107,8 @@ BlockPart unpack_block(Unpacker& in) {
   BlockPart block;
   block.rigid = in.get<bool>();
   block.subdomain = in.get<Index>();
+  block.shift = in.get<double>();
+  block.unshifted = in.get<double>();
   block.key = in.get<ContactKey>();
   if (block.rigid) {
     for (GlobalId& id : block.ends) id = in.get<GlobalId>();
@@ -137,6 +142,10 @@ BlockPart block_part(const ConstraintProblem& problem, std::size_t k) {
   BlockPart part;
   part.subdomain =
       problem.block_subdomain.empty() ? to_index(problem.comm.rank()) : problem.block_subdomain[k];
+  if (problem.lagged) {
+    part.shift = problem.shift[k];
+    part.unshifted = problem.unshifted[k];
+  }
   if (k < n_rigid) {
     part.rigid = true;
     part.contact = problem.contacts[k];
@@ -184,6 +193,10 @@ struct Extras {
 void add_block(const BlockPart& part, const std::map<GlobalId, Index>& local, const Extras& extras,
                ConstraintProblem& whole) {
   whole.block_subdomain.push_back(part.subdomain);
+  if (whole.lagged) {
+    whole.shift.push_back(part.shift);
+    whole.unshifted.push_back(part.unshifted);
+  }
   if (part.rigid) {
     RigidContact contact = part.contact;
     contact.body_a = local.at(part.ends[0]);
@@ -308,6 +321,7 @@ std::string checksum_of(const hdf5::File& file) {
   for (const char* list :
        {"body_begin", "bilateral_begin", "unilateral", "boxed_begin", "couples/begin"})
     add("/catena/" + std::string(list), true);
+  add("/catena/shift", false);
   return std::to_string(sum);
 }
 
@@ -379,6 +393,12 @@ void read_step(const hdf5::File& file, ConstraintProblem& problem) {
   problem.bodies.n_owned = static_cast<Index>(file.attribute_number(root, "owned_bodies"));
   problem.joint_misfit = file.attribute_number(root, "joint_misfit");
   problem.ordered = file.attribute_number(root, "ordered") != 0.0;
+  if (file.exists(root + "/shift")) {
+    problem.shift = file.read_doubles(root + "/shift");
+    problem.unshifted = file.read_doubles(root + "/unshifted");
+    problem.lagged = true;
+    problem.law = ContactLaw::ccp;
+  }
   check_problem(problem);
 }
 
@@ -401,6 +421,7 @@ ConstraintProblem gather_step(const ConstraintProblem& problem) {
 
   ConstraintProblem whole(Communicator::self());
   whole.law = problem.law;
+  whole.lagged = problem.lagged;
   whole.joint_misfit = problem.joint_misfit;
   whole.ordered = problem.ordered;
   std::map<GlobalId, Index> local;
@@ -456,6 +477,10 @@ void write_step(hdf5::File& file, const ConstraintProblem& step) {
   file.set_attribute(root, "owned_bodies", std::int64_t{step.bodies.n_owned});
   file.set_attribute(root, "joint_misfit", step.joint_misfit);
   file.set_attribute(root, "ordered", std::int64_t{step.ordered ? 1 : 0});
+  if (step.lagged) {
+    write_vector(file, root + "/shift", step.shift);
+    write_vector(file, root + "/unshifted", step.unshifted);
+  }
   file.set_attribute(root, "checksum", checksum_of(file));
 }
 

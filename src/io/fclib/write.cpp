@@ -38,7 +38,7 @@ struct BlockRecord {
   ContactKey key;         ///< of contacts, where they have one
   std::int64_t name = 0;  ///< general blocks
   double friction = 0.0;
-  double rolling = -1.0, spinning = -1.0, cohesion = 0.0;                          ///< contacts
+  double rolling = -1.0, spinning = -1.0, cohesion = 0.0, shift = 0.0;             ///< contacts
   std::vector<double> constant, compliance, lower, upper, angular, impulse, slip;  ///< per row
   std::vector<double> guess, guess_slip;
   std::vector<std::pair<GlobalId, std::vector<double>>> jacobians;  ///< rows x n
@@ -51,7 +51,9 @@ void pack(const BlockRecord& block, Packer& out) {
   out.put(block.section);
   out.put(block.key);
   out.put(block.name);
-  for (const double x : {block.friction, block.rolling, block.spinning, block.cohesion}) out.put(x);
+  for (const double x :
+       {block.friction, block.rolling, block.spinning, block.cohesion, block.shift})
+    out.put(x);
   for (const auto* values :
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
         &block.impulse, &block.slip, &block.guess, &block.guess_slip})
@@ -68,7 +70,8 @@ BlockRecord unpack_block(Unpacker& in) {
   block.section = in.get<Section>();
   block.key = in.get<ContactKey>();
   block.name = in.get<std::int64_t>();
-  for (double* x : {&block.friction, &block.rolling, &block.spinning, &block.cohesion})
+  for (double* x :
+       {&block.friction, &block.rolling, &block.spinning, &block.cohesion, &block.shift})
     *x = in.get<double>();
   for (auto* values :
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
@@ -236,6 +239,13 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
     const std::size_t row = view.row;
     solution.take(row, block.rows(), block.impulse, block.slip);
     guess.take(row, block.rows(), block.guess, block.guess_slip);
+    if (problem.lagged && view.kind == BlockKind::contact) {
+      block.shift = problem.shift[k];
+      block.constant[0] =
+          k < n_rigid ? problem.unshifted[k] : -problem.unshifted[k];  // stored as q
+      block.slip[0] -= block.shift;
+      block.guess_slip[0] -= block.shift;
+    }
     pack(block, block_bytes);
   }
   WholeProblem whole;
@@ -272,7 +282,7 @@ struct FileContent {
   std::vector<std::int32_t> body_begin = {0};
   std::vector<std::int32_t> unilateral, unilateral_angular;
   std::vector<std::int64_t> body_id;
-  std::vector<double> rolling, spinning, cohesion;  ///< per contact
+  std::vector<double> rolling, spinning, cohesion, shift;  ///< per contact
   Columns contacts, bilateral, boxed;
   Columns couples;  ///< the contacts' rolling and spinning rows; a block per contact
 
@@ -358,6 +368,7 @@ void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int6
     out.rolling.push_back(block.rolling);
     out.spinning.push_back(block.spinning);
     out.cohesion.push_back(block.cohesion);
+    out.shift.push_back(block.shift);
     out.couples.begin.push_back(narrow<std::int32_t>(out.couples.constant.size()));
   }
 }
@@ -419,6 +430,7 @@ void write_extras(hdf5::File& file, ContactLaw law, const FileContent& content) 
   write_vector(file, "/catena/boxed/w", content.boxed.constant);
   write_vector(file, "/catena/boxed/lower", content.lower);
   write_vector(file, "/catena/boxed/upper", content.upper);
+  if (law == ContactLaw::lagged) write_vector(file, "/catena/shift", content.shift);
   if (!content.has_couples()) return;
   file.make_group("/catena/couples");
   file.write("/catena/couples/begin", content.couples.begin);
@@ -465,7 +477,7 @@ void write_content(hdf5::File& file, const std::string& title, ContactLaw law,
                   "/catena says which velocities form a body, which contacts are scalar rows, and "
                   "holds the rows with bounds on both sides. Where it has a group couples, the "
                   "contacts also resist rolling and spinning or cohere, which FCLIB's own data "
-                  "leave out.");
+                  "leave out. Its shift, of law lagged, adds to the first row of w.");
   file.write_text(root + "/info/math_info", "M v = H r + G l + f, u = H^T v + w, 0 = G^T v + b");
   write_matrix(file, root + "/M", content.mass);
   write_matrix(file, root + "/H", content.contacts.entries);
@@ -493,7 +505,7 @@ void write_fclib(const std::string& path, const ConstraintProblem& problem,
     if (problem.comm.rank() != 0) return;
     const FileContent content = file_content(path, whole);
     write_alone(path, [&](hdf5::File& file) {
-      write_content(file, title, problem.law, content);
+      write_content(file, title, named_law(problem), content);
       if (solution.known) write_solution(file, content);
       if (start.known) write_guess(file, content);
       if (step) write_step(file, *step);

@@ -466,7 +466,15 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
 void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
   visit.section("contact", {.help = "how bodies touch"}, [&] {
     visit.choose("law", s.contact.law, kContactLawNames,
-                 {.help = "`ccp`: convex complementarity; `box`: friction bounds per direction"});
+                 {.help = "`lagged`: convex, friction from the last step's sliding; `ccp`: convex "
+                          "complementarity; `box`: friction bounds per direction"});
+    visit.visit("lagged_passes", s.contact.lagged_passes,
+                {.min = 1,
+                 .max = 1000,
+                 .help = "law `lagged`: solves per step at most, each with the sliding of the one "
+                         "before, until Coulomb's law itself is met to the tolerance"});
+    if (s.contact.lagged_passes > 1 && s.contact.law != ContactLaw::lagged)
+      visit.reject("lagged_passes", "is of law lagged", "leave it out, or set law to lagged");
     s.contact_place = visit.where("");
     describe_stiffness(visit, s);
     visit.list(

@@ -294,6 +294,31 @@ std::string text_slow(const FailureMeasures& m) {
   return text + tried_text(m);
 }
 
+bool holds_stiff_contacts(const FailureMeasures& m) {
+  // a few more iterations are the better remedy
+  constexpr double kFew = 4.0;
+  return missed(m) && m.stiffness.value > kMuchStiffness &&
+         !(m.convergence.missing <= kFew * m.convergence.iterations) &&
+         explains(m, TrialChange::softer_contacts);
+}
+double weight_stiff_contacts(const FailureMeasures& m) {
+  return std::min(m.stiffness.value / kMuchStiffness, 1e2);
+}
+std::string text_stiff_contacts(const FailureMeasures& m) {
+  const std::string softer = with_trial(
+      m, TrialChange::softer_contacts,
+      "contacts of contact.stiffness: auto and stiffness_ratio " + short_text(kSoftRatio, 3));
+  if (std::isinf(m.stiffness.value))
+    return "contacts are rigid, which leaves the impulses of bodies that hold each other "
+           "undetermined, and " +
+           softer;
+  return "the contact of " + m.stiffness.name_a + " and " + m.stiffness.name_b +
+         " is as stiff as stiffness_ratio: " + short_text(m.stiffness.value, 3) + ", and " +
+         softer + ": softer contacts, or a time.step below " +
+         short_text(m.step * std::sqrt(kSoftRatio / m.stiffness.value), 3) +
+         " s for the same stiffness in N/m";
+}
+
 bool holds_hyperstatic(const FailureMeasures& m) {
   return missed(m) && m.contacts_per_body > kManyContacts &&
          explains(m, TrialChange::one_point_each);
@@ -350,6 +375,7 @@ constexpr Finding kFindings[] = {
     {"round_off", holds_round_off, weight_round_off, text_round_off},
     {"too_few_iterations", holds_too_few, weight_one, text_too_few},
     {"slow_convergence", holds_slow, weight_slow, text_slow},
+    {"stiff_contacts", holds_stiff_contacts, weight_stiff_contacts, text_stiff_contacts},
     {"hyperstatic", holds_hyperstatic, weight_hyperstatic, text_hyperstatic},
     {"not_finite", holds_not_finite, weight_not_finite, text_not_finite},
 };
@@ -403,6 +429,7 @@ TrialChoice trials_wanted(const FailureMeasures& m) {
   choice.equal_masses = m.mass_ratio.value > kMuchRatio && !is_direct(m.method);
   choice.exact_joints = m.joints_swept && static_cast<double>(m.longest_chain) > kLongChain;
   choice.one_point_each = m.contacts_per_body > kManyContacts;
+  choice.softer_contacts = m.stiffness.value > kMuchStiffness;
   return choice;
 }
 

@@ -35,10 +35,10 @@ struct Convergence {
 /// Local. From a report's history.
 Convergence convergence_of(const SolveReport& report);
 
-/// Overlaps over the smaller half extent, mass ratios, joints in a row and contact points on a body
-/// from which on they are looked into.
+/// Overlaps over the smaller half extent, mass ratios, joints in a row, contact points on a body
+/// and contacts' stiffness (as contact.stiffness_ratio) from which on they are looked into.
 inline constexpr double kMuchOverlap = 0.05, kMuchRatio = 50.0, kLongChain = 10.0,
-                        kManyContacts = 5.0;
+                        kManyContacts = 5.0, kMuchStiffness = 1000.0;
 
 /// A contradiction with the names of who takes part.
 struct NamedContradiction {
@@ -71,7 +71,9 @@ struct FailureMeasures {
   Extreme overlap;            ///< penetration over the smaller body's half extent
   std::string overlap_keys;   ///< where the two bodies stand
   double penetration = 0.0;   ///< m, deepest
-  Extreme motion;             ///< way in a step over the half extent, or angle in a step, rad
+  /// Of contacts: mean diagonal of their rows of N over Sigma; infinite where they are rigid.
+  Extreme stiffness;
+  Extreme motion;  ///< way in a step over the half extent, or angle in a step, rad
   /// Way that a given force makes a body go in a step over its half extent; name_b: of the force.
   Extreme force;
   double force_speed = 0.0;  ///< m/s that it adds in the step

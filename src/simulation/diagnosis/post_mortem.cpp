@@ -124,7 +124,7 @@ class Examination {
 
   /// Collective. Masses, overlaps and numbers of contacts.
   void measure(FailureMeasures& m) {
-    OwnExtreme ratio, overlap;
+    OwnExtreme ratio, overlap, stiffness;
     std::unordered_map<GlobalId, Index> index;
     for (Index i = 0; i < local_.size(); ++i) index.emplace(local_.constants[i].id, i);
     std::vector<std::int64_t> touches(local_.size(), 0);
@@ -140,6 +140,13 @@ class Examination {
           std::min(half_extent(local_.constants[a].shape), half_extent(local_.constants[b].shape));
       if (size > 0.0) overlap.offer(-contact.gap / size, contact.key.a, contact.key.b);
     }
+    for (const RigidContact& c : problem_.contacts) {
+      const auto [normal, tangent] = contact_mobility(problem_.bodies, c);
+      const double mobility = (normal + 2.0 * tangent) / 3.0;
+      // of an impact by Newton's rule the normal row alone is rigid
+      const double given = std::max(c.compliance, c.tangent_compliance);
+      if (mobility > 0.0) stiffness.offer(mobility / given, c.key.a, c.key.b);
+    }
     const GeneralBlocks& blocks = problem_.blocks;
     for (Index k = 0; k < blocks.size(); ++k) {
       const Index first = blocks.body_begin[k];
@@ -149,6 +156,7 @@ class Examination {
     }
     m.mass_ratio = of_all(comm_, model_.names, ratio);
     m.overlap = of_all(comm_, model_.names, overlap);
+    m.stiffness = of_all(comm_, model_.names, stiffness);
     m.overlap_keys =
         m.overlap.a == kNoBody ? "" : place_keys(settings_, model_, m.overlap.a, m.overlap.b);
     m.penetration = comm_.max(deepest);
@@ -421,8 +429,8 @@ std::string json_of(const NamedContradiction& named) {
          ", \"holders\": " + json_of(named.holders) + ", " + quoted("cause", named.cause) + "}";
 }
 
-constexpr const char* kChangeNames[] = {"method", "exact_joints", "equal_masses", "no_overlaps",
-                                        "one_point_each"};
+constexpr const char* kChangeNames[] = {"method",      "exact_joints",   "equal_masses",
+                                        "no_overlaps", "one_point_each", "softer_contacts"};
 
 std::string json_of(const Trial& t) {
   return "{" + quoted("change", kChangeNames[ordinal(t.change)]) + ", " +
@@ -456,7 +464,7 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
   p.time = static_cast<double>(p.step - 1) * settings.time.step;
   m.step_number = p.step;
   m.step = settings.time.step;
-  m.law = settings.contact.law;
+  m.law = sim.stepper().problem().law;
   m.method = kSolverNames[ordinal(settings.solver.method)];
   m.metric = kMetricNames[ordinal(report.metric)];
   m.unit = metric_unit(report.metric);
@@ -512,6 +520,7 @@ std::string to_json(const PostMortem& p) {
   text += "  \"mass_ratio\": " + json_of(m.mass_ratio, true) +
           ",\n  \"overlap_over_size\": " + json_of(m.overlap, true) + ",\n  " +
           number("penetration_m", m.penetration) +
+          ",\n  \"contact_stiffness\": " + json_of(m.stiffness, true) +
           ",\n  \"motion_per_step\": " + json_of(m.motion, false) + ",\n";
   text += "  \"bodies\": " + std::to_string(m.bodies) +
           ", \"contacts\": " + std::to_string(m.contacts) +

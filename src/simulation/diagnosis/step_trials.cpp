@@ -111,6 +111,27 @@ class StepTrials {
     record(TrialChange::one_point_each, sim_.settings().solver, changed);
   }
 
+  void try_softer_contacts() {
+    ConstraintProblem changed = problem_;
+    for (RigidContact& c : changed.contacts) {
+      const auto [normal, tangent] = contact_mobility(changed.bodies, c);
+      const double least = (normal + 2.0 * tangent) / 3.0 / kSoftRatio;
+      c.compliance = std::max(c.compliance, least);
+      c.tangent_compliance = std::max(c.tangent_compliance, least);
+    }
+    GeneralBlocks& blocks = changed.blocks;
+    for (Index k = 0; k < blocks.size(); ++k) {
+      if (blocks.kind[k] != BlockKind::contact) continue;
+      const std::vector<double> mobility = row_mobilities(changed, k);
+      const double force = (mobility[0] + mobility[1] + mobility[2]) / 3.0;
+      for (Index r = 0; r < blocks.rows(k); ++r) {
+        double& sigma = blocks.compliance[blocks.row_begin[k] + r];
+        sigma = std::max(sigma, (r < 3 ? force : mobility[r]) / kSoftRatio);
+      }
+    }
+    record(TrialChange::softer_contacts, sim_.settings().solver, changed);
+  }
+
   std::vector<Trial> results() { return std::move(trials_); }
 
  private:
@@ -121,6 +142,25 @@ class StepTrials {
     if (method == SolverMethod::dantzig)
       return rows_ <= kMaxPivoted && sim_.communicator().size() == 1;
     return true;
+  }
+
+  /// Diagonal of G M^-1 G^T of a general block.
+  static std::vector<double> row_mobilities(const ConstraintProblem& problem, Index k) {
+    const GeneralBlocks& blocks = problem.blocks;
+    std::vector<double> sum(blocks.rows(k), 0.0), change;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      const Index b = blocks.body[j];
+      if (problem.bodies.is_prescribed(b)) continue;
+      const std::size_t n = problem.bodies.dofs(b);
+      change.resize(n);
+      for (std::size_t r = 0; r < sum.size(); ++r) {
+        const std::span<const double> g(blocks.jacobian.data() + blocks.jacobian_begin[j] + n * r,
+                                        n);
+        apply_inverse_mass(problem.bodies, b, g, change);
+        for (std::size_t d = 0; d < n; ++d) sum[r] += g[d] * change[d];
+      }
+    }
+    return sum;
   }
 
   /// Pairs of this rank's contacts that overlap by more than `overlap` of the smaller one.
@@ -173,7 +213,7 @@ class StepTrials {
 std::vector<Trial> try_step_again(const Simulation& sim, const TrialChoice& choice, double overlap,
                                   double seconds) {
   const bool any = choice.methods || choice.exact_joints || choice.equal_masses ||
-                   choice.no_overlaps || choice.one_point_each;
+                   choice.no_overlaps || choice.one_point_each || choice.softer_contacts;
   if (!any) return {};
   StepTrials trials(sim, seconds);
   if (!trials.small_enough()) return {};
@@ -181,6 +221,7 @@ std::vector<Trial> try_step_again(const Simulation& sim, const TrialChoice& choi
   if (choice.equal_masses) trials.try_equal_masses();
   if (choice.exact_joints) trials.try_exact_joints();
   if (choice.one_point_each) trials.try_one_point_each();
+  if (choice.softer_contacts) trials.try_softer_contacts();
   if (choice.methods) trials.try_methods();
   return trials.results();
 }

@@ -10,12 +10,16 @@ namespace catena {
 
 /// What is changed of the step for a trial.
 enum class TrialChange {
-  method,         ///< solver.method, all else as in the case
-  exact_joints,   ///< solver.joints.method: auto
-  equal_masses,   ///< every body has the geometric mean of all masses
-  no_overlaps,    ///< deep overlaps are not undone: their contacts have no bias
-  one_point_each  ///< each pair touches at one point, the one of largest impulse
+  method,          ///< solver.method, all else as in the case
+  exact_joints,    ///< solver.joints.method: auto
+  equal_masses,    ///< every body has the geometric mean of all masses
+  no_overlaps,     ///< deep overlaps are not undone: their contacts have no bias
+  one_point_each,  ///< each pair touches at one point, the one of largest impulse
+  softer_contacts  ///< none is stiffer than stiffness_ratio kSoftRatio asks for
 };
+
+/// Contacts' stiffness of the trial softer_contacts: the default of contact.stiffness_ratio.
+inline constexpr double kSoftRatio = 300.0;
 
 /// A trial starts from zero impulses and stops as the case says, on the clock at the latest.
 struct Trial {
@@ -31,7 +35,7 @@ struct Trial {
 /// Which changes may be tried.
 struct TrialChoice {
   bool methods = false, exact_joints = false, equal_masses = false, no_overlaps = false,
-       one_point_each = false;
+       one_point_each = false, softer_contacts = false;
 };
 
 /// Collective. Solves the problem of the stepper's last step again; nothing of the run changes.

@@ -141,4 +141,9 @@ void solve_rows(std::span<const double> d, double omega, std::span<const double>
   }
 }
 
+Vec3 solve_one_contact(const Mat3& d, const Vec3& w, double friction) {
+  const LocalSolveOptions exact{ContactLaw::coulomb, LocalSolve::exact, 1.0};
+  return solve_contact(exact, make_contact_block(d), w, Vec3::Zero(), friction);
+}
+
 }  // namespace catena
