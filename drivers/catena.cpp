@@ -68,7 +68,9 @@ void add_solve(CLI::App& app, Request& request) {
       ->add_option("--solver", s.solver,
                    "method: gauss_seidel, jacobi, apgd, interior_point, dantzig, auto")
       ->type_name("NAME");
-  solve->add_option("--law", s.law, "coulomb, ccp, box or frictionless; the file's, or coulomb")
+  solve
+      ->add_option("--law", s.law,
+                   "coulomb, lagged, ccp, box or frictionless; the file's, or coulomb")
       ->type_name("NAME");
   solve
       ->add_option("--metric", s.metric,

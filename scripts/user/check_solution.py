@@ -2,7 +2,7 @@
 """Judges the solution of a contact problem from the two files alone: every error of docs/theory.md
 ("Errors"), by this file's own implementation.
 
-    scripts/user/check_solution.py PROBLEM.hdf5 SOLUTION.hdf5 [--law coulomb|ccp|box|frictionless]
+    scripts/user/check_solution.py PROBLEM.hdf5 SOLUTION.hdf5 [--law coulomb|ccp|box|frictionless|lagged]
                               [--report REPORT.json] [--tolerance 1e-6]
 
 PROBLEM is a local or global problem in FCLIB's layout or a step that a run dumped; SOLUTION what
@@ -21,7 +21,7 @@ import sys
 import h5py
 import numpy as np
 
-LAWS = ("coulomb", "ccp", "box", "frictionless")
+LAWS = ("coulomb", "ccp", "box", "frictionless", "lagged")
 UNITS = {"energy": "J", "natural_map": "m/s", "natural_map_rms": "m/s", "fischer_burmeister": "J^0.5",
          "natural_map_angular": "rad/s", "energy_joint": "J", "energy_normal": "J",
          "energy_friction": "J", "energy_limit": "J", "objective": "J", "cone_violation": "N s"}
@@ -293,7 +293,18 @@ class Problem:
                            ("couple", "catena/couples/u")):
             if kind in rows:
                 self.compare(solution, name, rows[kind].w, rows[kind].noise)
+        if self.law == "lagged":
+            self.shift(file, rows["contact"])
         self.sort_rows(file, rows)
+
+    def shift(self, file, contacts):
+        """Law lagged is ccp with the file's shift of each contact on its normal row."""
+        if "catena/shift" not in file:
+            raise BadInput(f"{file.filename}: law lagged needs catena/shift: give another --law")
+        shift = vector(file, "catena/shift")
+        contacts.w[::3] += shift
+        contacts.free[::3] += shift
+        contacts.noise[::3] += ROUND_OFF * shift
 
     def sort_rows(self, file, rows):
         self.contacts = Contacts(rows["contact"], vector(file, "fclib_global/vectors/mu"))
@@ -617,7 +628,7 @@ def errors_of(problem):
     blocks = list(problem.scalars)
     if problem.law != "box":
         add_cone_distances(problem.law, problem.contacts, sums)
-    if problem.law in ("coulomb", "ccp"):
+    if problem.law in ("coulomb", "ccp", "lagged"):
         add_cones(problem.law, problem.contacts, sums)
     else:
         blocks += scalars_of(problem.law, problem.contacts)

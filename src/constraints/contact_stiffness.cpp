@@ -85,6 +85,15 @@ double asked_restitution(double e, double parts) {
   return std::min(1.0, e + 1.2 * e * (1.0 - e) / parts + 2.4 * e * e / (parts * parts));
 }
 
+/// k_t/k_n at which a contact's normal and tangential motions are equally stiff for a solver, and
+/// equally fast: the ratio of their mobilities; 2/7 of uniform spheres (L. E. Silbert et al.,
+/// Granular flow down an inclined plane, 2001). Never softer, and tangents are not the stiffer
+/// ones.
+double own_tangential_ratio(const ContactState& contact) {
+  const double tangential = 0.5 * (3.0 * contact.mean_mobility - contact.mobility);
+  return std::clamp(contact.mobility / tangential, 2.0 / 7.0, 1.0);
+}
+
 /// Steps in an undamped contact from which on the step resolves it.
 constexpr double kResolved = 10.0;
 /// Damping time of contacts that the step does not resolve, in steps: an overlap is undone in one.
@@ -172,7 +181,7 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
   ContactRowsGiven rows;
   double ratio = parameters_.tangential_ratio;
   if (parameters_.stiffness == Stiffness::automatic) {
-    if (std::isnan(ratio)) ratio = 1.0;
+    if (std::isnan(ratio)) ratio = own_tangential_ratio(contact);
     const double given =
         std::isnan(parameters_.damping_time) ? kDampingSteps * step_ : parameters_.damping_time;
     // Sigma = a/s

@@ -52,6 +52,8 @@ class StopMonitor {
   bool due(int iteration) const;
   /// Collective.
   bool end();
+  /// Of the last evaluation: the rule's metric over what is to be reached.
+  double excess() const { return value_of(errors_, rule_.metric) / report_.threshold; }
   /// Collective. `velocities` holds V of the impulses returned. `remark`, if any, is
   /// added to the report's reason.
   SolveReport finish(const std::string& remark);

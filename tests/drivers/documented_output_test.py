@@ -173,7 +173,8 @@ def main():
         path = pathlib.Path(directory)
         for name, content in SURFACES.items():
             (path / name).write_text(content)
-        for name, case in {"plain": CASE, "everything": CASE + FLOW}.items():
+        lagged = CASE + "contact: {law: lagged}\n"
+        for name, case in {"plain": CASE, "everything": CASE + FLOW, "lagged": lagged}.items():
             (path / "case.yaml").write_text(case)
             subprocess.run([catena, "run", "case.yaml", "--quiet", "-o", name], cwd=path, check=True, timeout=110,
                            stderr=subprocess.DEVNULL)

@@ -111,6 +111,23 @@ class SolveErrors(unittest.TestCase):
         for law in ("coulomb", "ccp"):
             self.assertEqual(self.compare(dump, "gauss_seidel", law, 2), 1)
 
+    def test_of_a_step_of_law_lagged(self):
+        import h5py
+        self.call("run", "rows.yaml", "--quiet", "-o", "lagged", "--set", "contact.law=lagged", codes=[0])
+        dump = sorted((self.path / "lagged").rglob("*.hdf5"))[-1]
+        with h5py.File(dump, "r") as file:
+            self.assertGreater(max(file["catena/shift"]), 1e-3)
+        for law in ("lagged", "ccp", "coulomb"):
+            self.assertEqual(self.compare(dump, "gauss_seidel", law, 2), 1)
+        laws = [self.judged(dump, "gauss_seidel", law, 2)[1]["energy"] for law in ("lagged", "ccp", "coulomb")]
+        self.assertEqual(len(set(laws)), 3)  # the shift matters
+
+    def test_law_lagged_is_refused_without_shifts(self):
+        problem = PROBLEMS / "GFC3D_TwoRods1.hdf5"
+        done = self.call("solve", problem, "--solver", "gauss_seidel", "--law", "lagged", codes=[3])
+        for text in ("/catena/shift", "--law coulomb", "GFC3D_TwoRods1.hdf5"):
+            self.assertIn(text, done.stderr)
+
     def test_of_local_and_global_problems_under_every_law(self):
         for name in ("Capsules-i100-889", "GFC3D_TwoRods1"):
             for law in LAWS:

@@ -40,7 +40,7 @@ std::vector<Method> methods(ContactLaw law) {
       SolverSettings& s =
           add(depth > 0 ? "gauss_seidel, accelerated" : "gauss_seidel", SolverMethod::gauss_seidel);
       s.gauss_seidel.kernels = path;
-      s.gauss_seidel.acceleration_depth = depth;
+      s.gauss_seidel.accelerated = depth > 0;
     }
   add("relaxed", SolverMethod::gauss_seidel).gauss_seidel.relaxation = 1.2;
   add("acceleration", SolverMethod::gauss_seidel).gauss_seidel.formulation =

@@ -199,7 +199,7 @@ TEST(LocalCones, NoKernelOfSpheresLeavesTheCone) {
         for (const double omega : {1.0, 1.4}) {
           Spheres s = start;
           kernels.sphere(&s.c, 1, s.lines.data(), {batch_law(law), omega, nullptr, nullptr, false},
-                         true);
+                         true, nullptr);
           for (int lane = 0; lane < kLanes; ++lane) {
             const Vec3 p = get(s.c.p, lane), n = get(s.c.n, lane);
             const Vec3 z(n.dot(p), s.tangent[lane].dot(p), s.second[lane].dot(p));
@@ -261,7 +261,7 @@ TEST(LocalCones, NoKernelOfArmsLeavesTheCone) {
       const BatchKernels kernels = choose_kernels(path);
       Arms s = start;
       kernels.arm(&s.c, 1, s.lines.data(), s.inertia.data(),
-                  {BatchLaw::coulomb, 1.0, solve_one, &rules, true}, true);
+                  {BatchLaw::coulomb, 1.0, solve_one, &rules, true}, true, nullptr);
       for (int lane = 0; lane < kLanes; ++lane)
         ASSERT_LE(relative(rules.law, get(s.c.lambda, lane), s.c.friction[lane]), kRoundOff)
             << kernels.name << " batch " << batch << " lane " << lane;

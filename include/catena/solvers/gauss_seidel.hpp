@@ -34,9 +34,8 @@ struct GaussSeidelSettings {
   SweepOrder order = SweepOrder::forward;
   double relaxation = 1.0;  ///< omega in (0, 2)
   KernelPath kernels = KernelPath::automatic;
-  /// Anderson's acceleration where contacts are compliant: earlier iterates that it uses (0: none),
-  /// and sweeps between two mixes. Not for order symmetric.
-  int acceleration_depth = 3, acceleration_period = 1;
+  /// Anderson's acceleration where contacts are compliant; not for order symmetric.
+  bool accelerated = true;
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 

@@ -71,7 +71,8 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
         couple_u.add(3 * name + i - 3, w[row]);
         couple_lambda.add(3 * name + i - 3, impulses[row]);
       } else if (contact) {
-        file_u.add(3 * name + i, w[row]);
+        const bool shifted = problem.lagged && i == 0;
+        file_u.add(3 * name + i, shifted ? w[row] - problem.shift[at] : w[row]);
         file_r.add(3 * name + i, impulses[row]);
       } else if (view.kind == BlockKind::bilateral) {
         file_l.add(name + i, impulses[row]);

@@ -113,12 +113,11 @@ double rank_memory(std::int64_t bodies, std::int64_t ghosts, std::int64_t contac
   constexpr double kState = sizeof(BodyConstants) + sizeof(BodyMotionState) + sizeof(int);
   // M^-1, V_free and tables of the problem, V, the line that sweeps read and write, and two more
   // velocity vectors and tables of solver and search; what Anderson's acceleration keeps.
-  constexpr double kAnderson = 5 * kReal;  // per velocity
-  constexpr double kLocal = kReal * (7 + 6 + 3) + 6 * kReal + 64 + 2 * 6 * kReal + 6 * kAnderson;
+  constexpr double kLocal = kReal * (7 + 6 + 3) + 6 * kReal + 64 + 2 * 6 * kReal + 6 * kReal;
   // Rows, impulse, kept impulse, place for output, a lane of a batch (the larger kind), errors and
   // best iterate, lists. The search's points and scratch have gone by then.
   constexpr double kContact = sizeof(RigidContact) + kReal * 3 + sizeof(KeyedImpulse) + 144 + 224 +
-                              kReal * 5 + 16 + 3 * (kAnderson + kReal + 3 * sizeof(float));
+                              kReal * 5 + 16 + 3 * 2 * kReal;
   // Constants, state, links, and the rest of the general block with its factors.
   constexpr double kJoint = 1500;
   return kSlack * (static_cast<double>(bodies + ghosts) * (kState + kLocal) +

@@ -452,12 +452,14 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
                .word_value = kNone,
                .help = "of contacts that give; `auto`: 3/4 of the step, or what restitution asks "
                        "for"});
-  visit.visit("tangential_ratio", c.tangential_ratio,
-              {.min = 0,
-               .min_open = true,
-               .word = "auto",
-               .word_value = kNone,
-               .help = "tangential over normal stiffness; `auto`: 1, with moduli Mindlin's"});
+  visit.visit(
+      "tangential_ratio", c.tangential_ratio,
+      {.min = 0,
+       .min_open = true,
+       .word = "auto",
+       .word_value = kNone,
+       .help = "tangential over normal stiffness; `auto`: under stiffness auto that of mobilities "
+               "(2/7 of spheres), with moduli Mindlin's, else 1"});
   check_moduli(visit, s);
 }
 

@@ -248,14 +248,20 @@ void Subdomain::load_velocities(const ConstraintProblem& problem,
 double Subdomain::sweep(SweepPart part, bool forward) {
   const PartRanges& range = ranges_[ordinal(part)];
   batch_rules_.context = &rules_.local;
+  const auto mixing = [&](HugeVector<BatchHistory>& history, const Range& of) -> BatchMixing* {
+    if (!mixes_) return nullptr;
+    mixing_.history = history.data() + of.begin;
+    return &mixing_;
+  };
   const auto spheres = [&] {
     return rules_.kernels.sphere(spheres_.data() + range.spheres.begin,
                                  range.spheres.end - range.spheres.begin, lines_.data(),
-                                 batch_rules_, forward);
+                                 batch_rules_, forward, mixing(sphere_history_, range.spheres));
   };
   const auto arms = [&] {
     return rules_.kernels.arm(arms_.data() + range.arms.begin, range.arms.end - range.arms.begin,
-                              lines_.data(), inertia_.data(), batch_rules_, forward);
+                              lines_.data(), inertia_.data(), batch_rules_, forward,
+                              mixing(arm_history_, range.arms));
   };
   const auto general = [&] {
     return sweep_explicit_blocks(general_, to_index(range.general.begin),
@@ -275,20 +281,40 @@ double Subdomain::sweep(SweepPart part, bool forward) {
   return residual;
 }
 
-void Subdomain::add_pieces(std::vector<IteratePiece>& pieces) {
-  const auto add_batches = [&](auto& batches, auto impulses) {
-    if (batches.empty()) return;
-    auto& first = batches.front();
-    pieces.push_back({impulses(first), batches.size(), sizeof first / sizeof(double), 3 * kLanes,
-                      first.sigma_n, kLanes});
+void Subdomain::begin_mixing() {
+  mixes_ = true;
+  const auto begin = [](const auto& batches, auto impulses, HugeVector<BatchHistory>& history) {
+    history.reserve(batches.size());
+    for (const auto& batch : batches) {
+      BatchHistory& h = history.emplace_back();
+      for (int i = 0; i < 3; ++i) std::copy_n(impulses(batch)[i], kLanes, h.before[i]);
+    }
   };
-  add_batches(spheres_, [](SphereBatch& batch) { return batch.p[0]; });
-  add_batches(arms_, [](GeneralContactBatch& batch) { return batch.lambda[0]; });
+  begin(
+      spheres_, [](const SphereBatch& batch) { return batch.p; }, sphere_history_);
+  begin(
+      arms_, [](const GeneralContactBatch& batch) { return batch.lambda; }, arm_history_);
   if (!general_.lambda.empty())
-    pieces.push_back({general_.lambda.data(), 1, 0, general_.lambda.size(), general_.sigma.data(),
-                      general_.sigma.size()});
-  // what else a line holds does not change
-  pieces.push_back({line_data(), lines_.size(), 8, 6, nullptr, 0});
+    mixed_.emplace_back(general_.lambda.data(), general_.lambda.size(), 1, 1, general_.sigma);
+  // what stands behind a line's velocities does not change
+  mixed_.emplace_back(line_data(), lines_.size(), 8, 6);
+}
+
+void Subdomain::mix(double gamma) {
+  mixing_ = {};
+  mixing_.gamma = gamma;
+  for (MixedNumbers& numbers : mixed_) numbers.mix(gamma);
+}
+
+MixProducts Subdomain::mix_products() {
+  MixProducts sum{mixing_.ff, mixing_.fd, mixing_.dd};
+  for (MixedNumbers& numbers : mixed_) {
+    const MixProducts of = numbers.products();
+    sum.ff += of.ff;
+    sum.fd += of.fd;
+    sum.dd += of.dd;
+  }
+  return sum;
 }
 
 void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const {

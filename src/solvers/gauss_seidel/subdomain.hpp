@@ -34,8 +34,7 @@ class CarriedQuantity {
 struct SweepOptions {
   LocalSolveOptions local;
   BatchKernels kernels = plain_kernels();
-  /// Earlier iterates that Anderson's acceleration uses, and sweeps between two mixes; 0: none.
-  int acceleration_depth = 0, acceleration_period = 1;
+  bool accelerated = false;  ///< by Anderson's method
   /// Null: V. Otherwise all blocks are explicit; outlives the sweeps.
   const CarriedQuantity* carried = nullptr;
 };
@@ -65,8 +64,11 @@ class Subdomain {
   void load_velocities(const ConstraintProblem& problem, std::span<const double> velocities);
   /// Sweeps one part; returns the sum of |D dlambda|^2 over its blocks.
   double sweep(SweepPart part, bool forward);
-  /// Impulses and the copies' velocities where they lie; impulses with Sigma as their weights.
-  void add_pieces(std::vector<IteratePiece>& pieces);
+  /// Anderson's acceleration: sweeps mix from now on. Before each, the copies' velocities and the
+  /// impulses become the mix (those of batches as the sweep comes to them); after it, its products.
+  void begin_mixing();
+  void mix(double gamma);
+  MixProducts mix_products();
   /// Writes lambda of this subdomain's blocks to their place in the problem's rows.
   void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
 
@@ -107,6 +109,10 @@ class Subdomain {
   ExplicitBlocks general_;
   std::vector<double> scratch_;
   std::array<PartRanges, kSweepParts> ranges_;
+  bool mixes_ = false;
+  HugeVector<BatchHistory> sphere_history_, arm_history_;
+  std::vector<MixedNumbers> mixed_;  ///< lines, and impulses of explicit blocks
+  BatchMixing mixing_;
 };
 
 }  // namespace catena

@@ -45,13 +45,12 @@ class HybridEngine final : public SweepEngine {
     }
     for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem, velocities);
     shared_.start(problem, velocities);
-    if (rules.acceleration_depth > 0) accelerate(rules);
+    if (rules.accelerated) accelerate();
   }
 
   double sweep(bool forward) override {
     // what is judged between sweeps is a sweep's result, not a mix
-    if (anderson_ && sweeps_ > 0 && sweeps_ % period_ == 0) anderson_->mix();
-    ++sweeps_;
+    if (anderson_) mix();
     // Backward, the interior's halves change places too: without shared bodies the sweep
     // is then exactly the forward one's reverse.
     const std::array<SweepPart, 2> interior =
@@ -69,8 +68,11 @@ class HybridEngine final : public SweepEngine {
       drives_->solve(joint_impulses_, velocities_);
       shared_.write(problem_, velocities_, subdomains_);
     }
+    if (anderson_) note_mix();
     return residual;
   }
+
+  double change() const override { return anderson_ ? anderson_->change() : kNotGiven; }
 
   void store_impulses(std::span<double> impulses) const override {
     for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
@@ -101,18 +103,22 @@ class HybridEngine final : public SweepEngine {
     return touched;
   }
 
-  void accelerate(const SweepOptions& rules) {
-    std::vector<IteratePiece> pieces;
-    for (Subdomain& subdomain : subdomains_) subdomain.add_pieces(pieces);
-    const auto add = [&](std::span<double> x) {
-      if (!x.empty()) pieces.push_back({x.data(), 1, 0, x.size(), nullptr, 0});
-    };
-    add(shared_.values());
-    add(joint_impulses_);
-    period_ = rules.acceleration_period;
-    anderson_ = std::make_unique<Anderson>(problem_.comm, std::move(pieces),
-                                           rules.acceleration_depth, problem_.ordered);
-    anderson_->start();
+  void accelerate() {
+    for (Subdomain& subdomain : subdomains_) subdomain.begin_mixing();
+    for (const std::span<double> x : {shared_.values(), std::span<double>(joint_impulses_)})
+      mixed_.emplace_back(x.data(), x.size(), 1, 1);
+    anderson_ = std::make_unique<Anderson>(problem_.comm, problem_.ordered);
+  }
+
+  void mix() {
+    for (Subdomain& subdomain : subdomains_) subdomain.mix(anderson_->gamma());
+    for (MixedNumbers& numbers : mixed_) numbers.mix(anderson_->gamma());
+  }
+
+  void note_mix() {
+    products_.clear();
+    for (Subdomain& subdomain : subdomains_) products_.push_back(subdomain.mix_products());
+    anderson_->note(products_);
   }
 
   double sweep_part(SweepPart part, bool forward) {
@@ -129,9 +135,9 @@ class HybridEngine final : public SweepEngine {
   std::vector<Subdomain> subdomains_;
   std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
   std::vector<double> velocities_;      ///< of jointed bodies, in the problem's places
-  std::unique_ptr<Anderson> anderson_;
-  std::int64_t sweeps_ = 0;
-  int period_ = 1;
+  std::unique_ptr<Anderson> anderson_;  ///< where sweeps are accelerated
+  std::vector<MixedNumbers> mixed_;     ///< shared velocities and joints' impulses
+  std::vector<MixProducts> products_;   ///< per subdomain
 };
 
 }  // namespace

@@ -20,6 +20,9 @@ class SweepEngine {
   virtual double sweep(bool forward) = 0;
   /// Local. Writes the iterate, in the problem's order.
   virtual void store_impulses(std::span<double> impulses) const = 0;
+  /// Square of the last sweep's change over all ranks, in a norm in which it falls as the energy
+  /// error does; NaN where it is not known.
+  virtual double change() const { return kNotGiven; }
   /// What the report should say of the method; may be empty.
   virtual std::string remark() const { return {}; }
 };

@@ -54,6 +54,21 @@ struct alignas(64) GeneralContactBatch {
   double d[6][kLanes];                      ///< D = N_kk: nn, n1, n2, 11, 12, 22
 };
 
+/// What Anderson's acceleration keeps of a batch of either kind.
+struct alignas(64) BatchHistory {
+  double before[3][kLanes];  ///< impulses after the sweep before
+  double change[3][kLanes];  ///< by the last sweep
+};
+
+/// A mix within a sweep (solvers/gauss_seidel/anderson.hpp): each contact starts its turn from
+/// p - gamma (p - before), where the velocities are mixed already.
+struct BatchMixing {
+  BatchHistory* history = nullptr;  ///< of the first batch
+  double gamma = 0.0;
+  /// Sums of sigma_n f.f, f.df and df.df, f what the turn changes from the mix on; added to.
+  double ff = 0.0, fd = 0.0, dd = 0.0;
+};
+
 enum class BatchLaw : std::int8_t { coulomb, ccp, frictionless };
 
 /// What every contact's solve depends on besides its own data.
@@ -79,12 +94,14 @@ struct BatchKernels {
   ///   p <- exact solution of the law for this contact alone
   ///   v_b += (1/m_b) dp,  w_b += (arm_b/I_b) n x dp;  a with the other sign
   /// About 120 flops and 144 bytes a contact, and one line per body.
+  /// With `mixing` another 48 bytes a contact are read and written.
   double (*sphere)(SphereBatch* first, std::size_t n, BodyLine* bodies, const KernelOptions& rules,
-                   bool forward);
+                   bool forward, BatchMixing* mixing);
   /// The same for general arms and inertias. About 300 flops and 224 bytes a contact, and two
   /// lines per body.
   double (*arm)(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
-                const InertiaLine* inertia, const KernelOptions& rules, bool forward);
+                const InertiaLine* inertia, const KernelOptions& rules, bool forward,
+                BatchMixing* mixing);
 };
 
 /// The same arithmetic in the same order for every path, one lane at a time, 4 or 8: all

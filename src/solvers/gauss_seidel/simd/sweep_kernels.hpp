@@ -30,14 +30,14 @@ inline void prefetch_bodies(const Batch& c, const BodyLine* bodies) {
   }
 }
 
-/// Calls update(batch, lane) for all lanes of n batches, forward or backward.
+/// Calls update(number of the batch, lane) for all lanes of n batches, forward or backward.
 template <class Batch, class Update>
 inline void walk(Batch* first, std::size_t n, const BodyLine* bodies, bool forward,
                  Update&& update) {
   for (std::size_t step = 0; step < n; ++step) {
     const std::size_t i = forward ? step : n - 1 - step;
     if (step + kAhead < n) prefetch_bodies(first[forward ? i + kAhead : i - kAhead], bodies);
-    for (int lane = 0; lane < kLanes; lane += D::kWidth) update(first[i], lane);
+    for (int lane = 0; lane < kLanes; lane += D::kWidth) update(i, lane);
   }
 }
 
@@ -52,13 +52,47 @@ struct LaneSums {
   }
 };
 
-template <BatchLaw kLaw, bool kRelax>
-inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& omega,
-                          LaneSums& sums) {
+/// A mix without its memory, for plain sweeps, and with it.
+struct NoMix {
+  V start(std::size_t, int, const V& p) const { return p; }
+  void note(std::size_t, int, const D&, const V&) const {}
+  void finish() const {}
+};
+struct Mix {
+  explicit Mix(BatchMixing& state) : mixing(state), gamma(broadcast(state.gamma)) {}
+  /// Where the turn of the contacts with impulses p starts.
+  V start(std::size_t batch, int lane, const V& p) {
+    BatchHistory& h = mixing.history[batch];
+    const V before = load_vector(h.before, lane);
+    store_vector(h.before, lane, p);
+    return subtract_scaled(p, gamma, p - before);
+  }
+  void note(std::size_t batch, int lane, const D& weight, const V& change) {
+    BatchHistory& h = mixing.history[batch];
+    const V d = change - load_vector(h.change, lane);
+    store_vector(h.change, lane, change);
+    const V weighted = weight * change;
+    ff.add(lane, dot(weighted, change));
+    fd.add(lane, dot(weighted, d));
+    dd.add(lane, weight * dot(d, d));
+  }
+  void finish() {
+    mixing.ff += ff.total();
+    mixing.fd += fd.total();
+    mixing.dd += dd.total();
+  }
+  BatchMixing& mixing;
+  D gamma;
+  LaneSums ff, fd, dd;
+};
+
+template <BatchLaw kLaw, bool kRelax, class Mixes>
+inline void sphere_update(SphereBatch& c, std::size_t batch, int lane, BodyLine* bodies,
+                          const D& omega, LaneSums& sums, Mixes& mix) {
   Lines a, b;
   load_lines(bodies, c.a + lane, a);
   load_lines(bodies, c.b + lane, b);
-  const V n = load_vector(c.n, lane), p = load_vector(c.p, lane);
+  const V n = load_vector(c.n, lane), p = mix.start(batch, lane, load_vector(c.p, lane));
   const D arm_a = load(c.arm_a + lane), arm_b = load(c.arm_b + lane);
   const D inverse_d_n = load(c.inverse_d_n + lane), inverse_d_t = load(c.inverse_d_t + lane);
   const D mu = load(c.friction + lane);
@@ -86,6 +120,7 @@ inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   const V d_t = z_t - p_t;
   const V d = add_scaled(d_t, d_n, n);
   store_vector(c.p, lane, add_scaled(z_t, z_n, n));
+  mix.note(batch, lane, sigma_n, d);
 
   const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
   const D i_a = arm_a * a.x[kInverseInertia], i_b = arm_b * b.x[kInverseInertia];
@@ -103,20 +138,22 @@ inline void sphere_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
 }
 
 /// Frictionless: the arms are along the normal, so the spins do not matter.
-inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& omega,
-                          LaneSums& sums) {
+template <class Mixes>
+inline void normal_update(SphereBatch& c, std::size_t batch, int lane, BodyLine* bodies,
+                          const D& omega, LaneSums& sums, Mixes& mix) {
   Lines a, b;
   load_lines(bodies, c.a + lane, a);
   load_lines(bodies, c.b + lane, b);
   const V n = load_vector(c.n, lane);
   const D u_n = dot(n, velocity(b) - velocity(a));
-  const D p_n = dot(n, load_vector(c.p, lane));
+  const D p_n = dot(n, mix.start(batch, lane, load_vector(c.p, lane)));
   const D step = omega * load(c.inverse_d_n + lane);
   const D sigma_n = load(c.sigma_n + lane);
   const D w_n = fma(sigma_n, p_n, u_n + load(c.bias + lane));
   const D z_n = max_keeping_nan(broadcast(0.0), fnma(step, w_n, p_n));
   const D d_n = z_n - p_n;
   store_vector(c.p, lane, z_n * n);
+  mix.note(batch, lane, sigma_n, d_n * n);
   const D m_a = a.x[kInverseMass], m_b = b.x[kInverseMass];
   const D d_a = m_a * d_n, d_b = m_b * d_n;
   set_velocity(a, subtract_scaled(velocity(a), d_a, n));
@@ -127,9 +164,10 @@ inline void normal_update(SphereBatch& c, int lane, BodyLine* bodies, const D& o
   sums.add(lane, r_n * r_n);
 }
 
-template <bool kVectorSolve>
-inline void arm_update(GeneralContactBatch& c, int lane, BodyLine* bodies,
-                       const InertiaLine* inertia, const KernelOptions& rules, LaneSums& sums) {
+template <bool kVectorSolve, class Mixes>
+inline void arm_update(GeneralContactBatch& c, std::size_t batch, int lane, BodyLine* bodies,
+                       const InertiaLine* inertia, const KernelOptions& rules, LaneSums& sums,
+                       Mixes& mix) {
   Lines a, b;
   load_lines(bodies, c.a + lane, a);
   load_lines(bodies, c.b + lane, b);
@@ -140,7 +178,8 @@ inline void arm_update(GeneralContactBatch& c, int lane, BodyLine* bodies,
   D d[6];
   for (int j = 0; j < 6; ++j) d[j] = load(c.d[j] + lane);
 
-  const V old = load_vector(c.lambda, lane), bias = load_vector(c.bias, lane);
+  const V old = mix.start(batch, lane, load_vector(c.lambda, lane)),
+          bias = load_vector(c.bias, lane);
   const V w = {fma(sigma_n, old.x, dot(n, u) + bias.x), fma(sigma_t, old.y, dot(t1, u) + bias.y),
                fma(sigma_t, old.z, dot(t2, u) + bias.z)};
   V z = old;
@@ -150,6 +189,7 @@ inline void arm_update(GeneralContactBatch& c, int lane, BodyLine* bodies,
     solve_lanes(rules, c, lane, w, all_lanes(), z);
   const V change = z - old;
   store_vector(c.lambda, lane, z);
+  mix.note(batch, lane, sigma_n, change);
 
   const V p = add_scaled(add_scaled(change.x * n, change.y, t1), change.z, t2);
   Lines i_a, i_b;
@@ -168,45 +208,70 @@ inline void arm_update(GeneralContactBatch& c, int lane, BodyLine* bodies,
   sums.add(lane, dot(r, r));
 }
 
-double sphere_sweep(SphereBatch* first, std::size_t n, BodyLine* bodies, const KernelOptions& rules,
-                    bool forward) {
+template <class Mixes>
+double sphere_sweep_with(SphereBatch* first, std::size_t n, BodyLine* bodies,
+                         const KernelOptions& rules, bool forward, Mixes& mix) {
   LaneSums sums;
   const D omega = broadcast(rules.omega);
   const bool relax = rules.omega != 1.0;
-  const auto sweep = [&](auto update) { walk(first, n, bodies, forward, update); };
+  const auto sweep = [&](auto update) {
+    walk(first, n, bodies, forward,
+         [&](std::size_t i, int lane) { update(first[i], i, lane, bodies, omega, sums, mix); });
+  };
   if (rules.law == BatchLaw::frictionless)
-    sweep([&](SphereBatch& c, int lane) { normal_update(c, lane, bodies, omega, sums); });
+    sweep([](auto&&... x) { normal_update(x...); });
   else if (rules.law == BatchLaw::ccp && relax)
-    sweep([&](SphereBatch& c, int lane) {
-      sphere_update<BatchLaw::ccp, true>(c, lane, bodies, omega, sums);
-    });
+    sweep([](auto&&... x) { sphere_update<BatchLaw::ccp, true>(x...); });
   else if (rules.law == BatchLaw::ccp)
-    sweep([&](SphereBatch& c, int lane) {
-      sphere_update<BatchLaw::ccp, false>(c, lane, bodies, omega, sums);
-    });
+    sweep([](auto&&... x) { sphere_update<BatchLaw::ccp, false>(x...); });
   else if (relax)
-    sweep([&](SphereBatch& c, int lane) {
-      sphere_update<BatchLaw::coulomb, true>(c, lane, bodies, omega, sums);
-    });
+    sweep([](auto&&... x) { sphere_update<BatchLaw::coulomb, true>(x...); });
   else
-    sweep([&](SphereBatch& c, int lane) {
-      sphere_update<BatchLaw::coulomb, false>(c, lane, bodies, omega, sums);
-    });
+    sweep([](auto&&... x) { sphere_update<BatchLaw::coulomb, false>(x...); });
+  mix.finish();
   return sums.total();
 }
 
-double arm_sweep(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
-                 const InertiaLine* inertia, const KernelOptions& rules, bool forward) {
+template <class Mixes>
+double arm_sweep_with(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
+                      const InertiaLine* inertia, const KernelOptions& rules, bool forward,
+                      Mixes& mix) {
   LaneSums sums;
   if (rules.vector_solve)
-    walk(first, n, bodies, forward, [&](GeneralContactBatch& c, int lane) {
-      arm_update<true>(c, lane, bodies, inertia, rules, sums);
+    walk(first, n, bodies, forward, [&](std::size_t i, int lane) {
+      arm_update<true>(first[i], i, lane, bodies, inertia, rules, sums, mix);
     });
   else
-    walk(first, n, bodies, forward, [&](GeneralContactBatch& c, int lane) {
-      arm_update<false>(c, lane, bodies, inertia, rules, sums);
+    walk(first, n, bodies, forward, [&](std::size_t i, int lane) {
+      arm_update<false>(first[i], i, lane, bodies, inertia, rules, sums, mix);
     });
+  mix.finish();
   return sums.total();
+}
+
+/// Calls sweep(mix) with what `mixing` asks for.
+template <class Sweep>
+double with_mix(BatchMixing* mixing, Sweep&& sweep) {
+  if (mixing == nullptr) {
+    NoMix none;
+    return sweep(none);
+  }
+  Mix mix(*mixing);
+  return sweep(mix);
+}
+
+double sphere_sweep(SphereBatch* first, std::size_t n, BodyLine* bodies, const KernelOptions& rules,
+                    bool forward, BatchMixing* mixing) {
+  return with_mix(
+      mixing, [&](auto& mix) { return sphere_sweep_with(first, n, bodies, rules, forward, mix); });
+}
+
+double arm_sweep(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
+                 const InertiaLine* inertia, const KernelOptions& rules, bool forward,
+                 BatchMixing* mixing) {
+  return with_mix(mixing, [&](auto& mix) {
+    return arm_sweep_with(first, n, bodies, inertia, rules, forward, mix);
+  });
 }
 
 }  // namespace
