@@ -4,6 +4,11 @@
 
 add_custom_target(tests_together)
 
+# left to Release: what counts the program's memory, and nets that take a minute here
+set(left_to_release StartStop.* Net.OfRopesPullsOnly Net.OfRodsCatchesABoxAndMakesNoEnergy
+    Projection.OfANetIsCutBackOrLeftOutWhereItWouldNotHelp CordsMpi.DeterministicRunsGiveTheSameBits)
+list(JOIN left_to_release : left_to_release)
+
 # catena_resolve(ARCHIVES LIBRARIES targets...): what of the targets is compiled with the tests, as
 # archives of CATENA_TEST_OBJECTS, and what it and the others link.
 function(catena_resolve archives_out libraries_out)
@@ -76,11 +81,12 @@ foreach(list ${test_lists})
     endif()
     if(kind STREQUAL unit)
       set(program ${name}_tests)
-      set(command ${program})
+      set(command ${program} --gtest_filter=-${left_to_release})
       set(processors 1)
     else()
       set(program ${name}_mpi_tests)
-      set(command ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 $<TARGET_FILE:${program}>)
+      set(command ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 $<TARGET_FILE:${program}>
+          --gtest_filter=-${left_to_release})
       set(processors 2)
     endif()
     catena_link_together(${program} ${name} ${tests})

@@ -14,8 +14,8 @@ namespace {
 
 /// Parts of the size: distance from a face that counts as outside; flatness of merged faces;
 /// thickness below which a hull is refused.
-constexpr double kOutside = 1e-12, kFlat = 1e-6, kThin = 1e-9;
-/// Should rounding tear the surface, distances smaller by far than kFlat are ignored instead.
+constexpr double kOutside = 1e-12, kFlatFacet = 1e-6, kThin = 1e-9;
+/// Should rounding tear the surface, distances smaller by far than kFlatFacet are ignored instead.
 constexpr double kCoarserOutside = 1e-9;
 
 struct Triangle {
@@ -232,7 +232,7 @@ std::vector<std::int32_t> group_faces(const QuickHull& hull, std::int32_t& n_gro
       for (const std::int32_t next : triangles[t].across) {
         if (group[next] >= 0) continue;
         const bool flat = std::ranges::all_of(triangles[next].corner, [&](std::int32_t i) {
-          return std::abs(plane.normal.dot(hull.point(i) - on_plane)) <= kFlat * hull.size();
+          return std::abs(plane.normal.dot(hull.point(i) - on_plane)) <= kFlatFacet * hull.size();
         });
         if (!flat) continue;
         group[next] = id;

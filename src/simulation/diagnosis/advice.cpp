@@ -296,7 +296,7 @@ std::string text_slow(const FailureMeasures& m) {
 
 bool holds_stiff_contacts(const FailureMeasures& m) {
   // a few more iterations are the better remedy
-  constexpr double kFew = 4.0;
+  constexpr double kFew = 10.0;
   return missed(m) && m.stiffness.value > kMuchStiffness &&
          !(m.convergence.missing <= kFew * m.convergence.iterations) &&
          explains(m, TrialChange::softer_contacts);
