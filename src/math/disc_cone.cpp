@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace catena {
 namespace {
@@ -111,6 +112,96 @@ class Solve {
   bool coulomb_;
 };
 
+using Vec2 = Eigen::Vector2d;
+
+/// a and b with |a| <= most_a, |b| <= most_b that oppose w = D (a, b) + (p, q) most, for D = [d_a
+/// c; c d_b] times the unit matrix. False where Newton's method does not settle.
+bool solve_two_discs(double d_a, double d_b, double c, const Vec2& p, const Vec2& q, double most_a,
+                     double most_b, Vec2& a, Vec2& b) {
+  constexpr int kSteps = 30;
+  // with multipliers x and y, which are positive where a disc slides: (d_a + x) a + c b = -p,
+  // c a + (d_b + y) b = -q
+  double x = 0.0, y = 0.0;
+  const auto solve = [&] {
+    const double e = d_a + x, f = d_b + y, det = e * f - c * c;
+    a = (c * q - f * p) / det;
+    b = (c * p - e * q) / det;
+    return det;
+  };
+  const auto on_one = [&](const Vec2& alone, double most, double own, double other,
+                          double& multiplier) {
+    // the other disc gives way, so that this one feels own - c^2/other
+    multiplier = (own - c * c / other) * (alone.norm() / most - 1.0);
+  };
+  solve();
+  const Vec2 free_a = a, free_b = b;
+  const bool a_out = free_a.norm() > most_a, b_out = free_b.norm() > most_b;
+  if (!a_out && !b_out) return true;
+  if (!(most_a > 0.0) || !(most_b > 0.0)) {
+    // a disc without bound, in the sense of no friction: the other one alone
+    if (!(most_a > 0.0)) {
+      a.setZero();
+      b = -q / d_b;
+      if (b.norm() > most_b) b *= most_b / b.norm();
+    } else {
+      b.setZero();
+      a = -p / d_a;
+      if (a.norm() > most_a) a *= most_a / a.norm();
+    }
+    return true;
+  }
+  if (a_out) {
+    on_one(free_a, most_a, d_a, d_b, x);
+    solve();
+    if (b.norm() <= most_b) return true;
+    x = 0.0;
+  }
+  if (b_out) {
+    on_one(free_b, most_b, d_b, d_a, y);
+    solve();
+    if (a.norm() <= most_a) return true;
+    y = 0.0;
+  }
+  // both at their bounds: Newton on 1/|a| and 1/|b|, which are nearly linear in x and y
+  for (int step = 0; step < kSteps; ++step) {
+    const double det = solve();
+    const double e = d_a + x, f = d_b + y;
+    const double len_a = a.norm(), len_b = b.norm();
+    const Vec2 miss(1.0 / len_a - 1.0 / most_a, 1.0 / len_b - 1.0 / most_b);
+    if (std::abs(miss[0]) * most_a <= 8.0 * kEpsilon &&
+        std::abs(miss[1]) * most_b <= 8.0 * kEpsilon) {
+      return true;
+    }
+    // da/dx = -f a/det, db/dx = c a/det, da/dy = c b/det, db/dy = -e b/det
+    const double ab = a.dot(b), a3 = len_a * len_a * len_a, b3 = len_b * len_b * len_b;
+    Eigen::Matrix2d slope;
+    slope << f / (det * len_a), -c * ab / (det * a3), -c * ab / (det * b3), e / (det * len_b);
+    const Vec2 change = slope.partialPivLu().solve(-miss);
+    if (!change.allFinite()) return false;
+    x = std::max(0.0, x + change[0]);
+    y = std::max(0.0, y + change[1]);
+  }
+  return false;
+}
+
+bool solve_round(const DiscProblem& problem, const Vec6& r, const DiscCone& cone, Vec6& z) {
+  z.setZero();
+  z[0] = -r[0] / problem.d(0, 0);
+  const std::array<double, 3> most = {cone.bound[0] * z[0], cone.bound[1] * z[0],
+                                      cone.bound[2] * z[0]};
+  z[5] = std::clamp(-r[5] / problem.d(5, 5), -most[2], most[2]);
+  Vec2 a, b;
+  if (!solve_two_discs(problem.d(1, 1), problem.d(3, 3), problem.coupling, {r[1], r[2]},
+                       {r[4], -r[3]}, most[0], most[1], a, b))
+    return false;
+  z[1] = a[0];
+  z[2] = a[1];
+  z[4] = b[0];
+  z[3] = -b[1];
+  z = cut_discs(cone, z);
+  return true;
+}
+
 }  // namespace
 
 double disc_length(const Vec6& x, std::size_t i) {
@@ -175,6 +266,20 @@ Vec6 clamp_rows(const DiscCone& cone, Vec6 z) {
   return z;
 }
 
+void find_round(DiscProblem& problem) {
+  constexpr double kAlike = 1e-13;
+  problem.coupling = 0.5 * (problem.d(1, 4) - problem.d(2, 3));
+  Mat6 other = problem.d;
+  other.diagonal().setZero();
+  for (const auto& [i, j, sign] : {std::tuple(1, 4, 1.0), std::tuple(2, 3, -1.0)}) {
+    other(i, j) -= sign * problem.coupling;
+    other(j, i) -= sign * problem.coupling;
+  }
+  problem.round = other.cwiseAbs().maxCoeff() <= kAlike &&
+                  std::abs(problem.d(1, 1) - problem.d(2, 2)) <= kAlike &&
+                  std::abs(problem.d(3, 3) - problem.d(4, 4)) <= kAlike;
+}
+
 Vec6 solve_disc_contact(const DiscProblem& problem, const Vec6& r, const DiscCone& cone,
                         bool coulomb, const Vec6& guess) {
   const double shift = coulomb ? 0.0 : cone.shift(r);
@@ -184,6 +289,7 @@ Vec6 solve_disc_contact(const DiscProblem& problem, const Vec6& r, const DiscCon
   for (std::size_t i = 0; i < 3; ++i)
     sticks = sticks && disc_length(stick, i) <= cone.bound[i] * stick[0];
   if (sticks) return stick;
+  if (Vec6 z; problem.round && coulomb && solve_round(problem, r, cone, z)) return z;
   const Vec6 start = guess[0] > 0.0 ? guess : project_disc_cone(cone, stick);
   return Solve(problem, r, cone, coulomb).run(start);
 }

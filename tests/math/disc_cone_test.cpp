@@ -129,6 +129,64 @@ TEST(DiscCone, ConvexOneContactSolutionIsTheMinimiser) {
   EXPECT_LT(worst, 1e-13);
 }
 
+// Bodies that a contact sees as spheres: by the normal alone, two discs with one coupling, spinning
+// alone; against the law itself, and against the general way.
+TEST(DiscCone, RoundBodiesAreSolvedLikeAnyOthers) {
+  Draw draw;
+  int both = 0;
+  for (int i = 0; i < 20000; ++i) {
+    DiscProblem p;
+    p.d = Mat6::Identity();
+    p.d(3, 3) = p.d(4, 4) = 0.3 + draw.uniform();
+    const double c = i % 5 == 0 ? 0.0 : (2.0 * draw.uniform() - 1.0) * 0.99 * std::sqrt(p.d(3, 3));
+    p.d(1, 4) = p.d(4, 1) = c;
+    p.d(2, 3) = p.d(3, 2) = -c;
+    p.inverse = p.d.inverse();
+    p.largest = test::symmetric_eigenvalues(p.d).maxCoeff();
+    find_round(p);
+    ASSERT_TRUE(p.round);
+    const DiscCone cone = draw.cone();
+    Vec6 r = draw.vector();
+    r[0] = -std::abs(r[0]);
+
+    const Vec6 z = solve_disc_contact(p, r, cone, true, Vec6::Zero());
+
+    const Vec6 w = p.d * z + r;
+    const double tiny = 1e-12 * (1.0 + r.norm());
+    EXPECT_NEAR(w[0], 0.0, tiny);
+    int sliding = 0;
+    for (std::size_t k = 0; k < 3; ++k) {
+      const int first = kDiscBegin[k], rows = kDiscRows[k];
+      const double most = cone.bound[k] * z[0], length = disc_length(z, k);
+      EXPECT_LE(length, most * (1.0 + 1e-14));
+      const double slip = w.segment(first, rows).norm();
+      // w opposes z, and is none within the disc
+      EXPECT_NEAR(w.segment(first, rows).dot(z.segment(first, rows)), -slip * most, tiny) << i;
+      if (slip > tiny) ++sliding;
+    }
+    both += sliding > 1 ? 1 : 0;
+    DiscProblem general = p;
+    general.round = false;
+    EXPECT_LT((solve_disc_contact(general, r, cone, true, z) - z).norm(), 1e-9 * (1.0 + z.norm()));
+  }
+  EXPECT_GT(both, 1000);
+}
+
+TEST(DiscCone, ProblemsThatAreNotThoseOfRoundBodiesAreTold) {
+  Draw draw;
+  DiscProblem p = draw.problem(1.0);
+  find_round(p);
+  EXPECT_FALSE(p.round);
+  p.d = Mat6::Identity();
+  p.d(2, 2) = 1.1;
+  find_round(p);
+  EXPECT_FALSE(p.round);
+  p.d = Mat6::Identity();
+  p.d(1, 4) = p.d(4, 1) = p.d(2, 3) = p.d(3, 2) = 0.1;  // no turn by a right angle
+  find_round(p);
+  EXPECT_FALSE(p.round);
+}
+
 TEST(DiscCone, CoulombOneContactSolutionDissipatesMostOnEachDisc) {
   Draw draw;
   double worst = 0.0;

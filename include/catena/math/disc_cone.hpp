@@ -55,11 +55,19 @@ Vec6 clamp_rows(const DiscCone& cone, Vec6 z);
 /// for frictional contact problems prone to Newton like solution methods*, 1991), from
 /// `guess`, with fixed-point steps z <- P(z - w/a) wherever Newton does not reduce it; at
 /// most 25 rounds of 15 Newton steps and 40 fixed-point steps, then the best z met.
-/// `inverse` is D^-1 and `largest` >= the largest eigenvalue of D.
+/// Round bodies (find_round) by Coulomb's law: normal and spinning rows stand alone, and what
+/// slides and rolls are two discs with one number between them, in closed form but for both at
+/// their bounds (Newton on their two multipliers). `inverse` is D^-1 and `largest` >= the largest
+/// eigenvalue of D.
 struct DiscProblem {
   Mat6 d, inverse;
   double largest = 0.0;
+  bool round = false;
+  double coupling = 0.0;  ///< of round bodies: D(1, 4) = -D(2, 3)
 };
+/// Notes whether D is that of bodies that the contact sees as spheres: tangents coupled with the
+/// rolling rows across them, nothing else, and each disc's rows alike.
+void find_round(DiscProblem& problem);
 Vec6 solve_disc_contact(const DiscProblem& problem, const Vec6& r, const DiscCone& cone,
                         bool coulomb, const Vec6& guess);
 

@@ -135,6 +135,7 @@ RollingContact make_wide_contact(const ContactCone& cone, Index rows, std::span<
       if (c.place[i] >= 0 && c.place[j] >= 0)
         c.problem.d(i, j) = entry(i, j) / (c.scale[i] * c.scale[j]);
   shift_and_invert(c.problem);
+  find_round(c.problem);
   return c;
 }
 
