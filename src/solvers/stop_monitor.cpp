@@ -68,6 +68,12 @@ bool StopMonitor::start(bool judged) {
   return false;
 }
 
+void StopMonitor::allow(double energy) {
+  constexpr double kSmall = 1e-3;
+  if (rule_.metric == Metric::energy && energy <= kSmall * report_.initial.energy)
+    report_.threshold += energy;
+}
+
 void StopMonitor::begin(int iteration, double running_error, bool last, bool known) {
   iteration_ = iteration;
   evaluated_set_ = last ? report_set_ : set_;

@@ -42,6 +42,10 @@ class StopMonitor {
   /// Collective. With `judged` false the start is looked at, but not judged: the method goes on
   /// anyway (a start that is not finite ends all the same).
   bool start(bool judged = true);
+  /// After start(). `energy` of the energy error cannot be solved away, J: the iterate is to come
+  /// within the tolerance of that. What is more than a part of the error at zero impulses is no
+  /// small misfit, and counts.
+  void allow(double energy);
   /// Collective. One evaluation may be under way. `running_error` is this rank's part of
   /// the method's own monitor; the sum over the ranks is recorded. `last`: no other will follow.
   /// `known`: `velocities` are V of `impulses` already, recomputed from them.

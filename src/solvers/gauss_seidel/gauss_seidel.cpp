@@ -124,6 +124,7 @@ class GaussSeidel final : public Solver {
     engine->store_impulses(impulses);  // the guess, made admissible
     StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
     const bool over = monitor.start();
+    if (joints != nullptr) monitor.allow(joints->contradiction(problem));
     monitor.set_setup_seconds(wall_seconds() - started);
     if (!over) iterate(*engine, monitor, impulses);
     SolveReport report = monitor.finish(engine->remark());
@@ -166,6 +167,7 @@ class GaussSeidel final : public Solver {
     monitor.set_setup_seconds(wall_seconds() - started);
     for (int iteration = 1; !over; ++iteration) {
       joints_.solve_refined(problem, op, impulses, velocities);
+      if (iteration == 1) monitor.allow(joints_.contradiction(problem));
       monitor.begin(iteration, 0.0, true, true);
       over = monitor.end();
     }

@@ -28,6 +28,7 @@ class JointGroup {
   void solve(std::span<double> rows);
 
   const FactorReport& report() const { return elimination_->report(); }
+  double contradiction() const { return elimination_->contradiction(); }
   /// Joints that the sparse direct factor eliminates.
   std::int64_t sparse_joints() const { return sparse_ ? std::ssize(joints_) : 0; }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/sums.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/row_kernels.hpp"
 #include "catena/model/joint.hpp"
@@ -230,6 +231,16 @@ void JointSystem::move(const ConstraintProblem& problem, std::span<const double>
                 impulses.begin() + first_row(i));
   std::fill(changes.begin(), changes.end(), 0.0);
   add_changes(problem, changes);
+}
+
+double JointSystem::contradiction(const ConstraintProblem& problem) const {
+  if (report_.redundant.empty()) return 0.0;
+  Sum sum(problem.ordered);
+  for (const JointGroup& group : groups_) sum += group.contradiction();
+  SumWords words(problem.ordered);
+  words.add(sum);
+  problem.comm.sum(words.words());
+  return words[0];
 }
 
 /// Collective.

@@ -56,6 +56,8 @@ class JointSystem {
   std::span<const char> touched() const { return velocities_.touched(); }
   /// The same on every rank.
   const JointReport& report() const { return report_; }
+  /// Collective. JointElimination::contradiction of all mechanisms in the last solve.
+  double contradiction(const ConstraintProblem& problem) const;
 
  private:
   void make_structure(const ConstraintProblem& problem);

@@ -51,6 +51,9 @@ class JointElimination {
   /// Local. lambda = A^-1 b, with A as regularised; rows of all blocks in order. May alias.
   virtual void solve(std::span<const double> b, std::span<double> lambda) = 0;
   virtual const FactorReport& report() const = 0;
+  /// Energy error that the last b leaves whatever lambda is, since redundant rows contradict others
+  /// (as misfits make them): 1/2 sum of its squares over A's diagonal.
+  virtual double contradiction() const = 0;
 };
 
 inline constexpr double kJointRegularisation = 1e-12;

@@ -192,6 +192,7 @@ class RegularisedElimination final : public JointElimination {
   void factor(const MechanismRows& joints) override;
   void solve(std::span<const double> b, std::span<double> lambda) override;
   const FactorReport& report() const override { return report_; }
+  double contradiction() const override { return contradiction_; }
 
  private:
   void factor_with(const MechanismRows& joints, double epsilon);
@@ -207,6 +208,7 @@ class RegularisedElimination final : public JointElimination {
   void remove_reactions_at_rest(std::span<double> x);
   void find_yielding_drives();
   void yield_drives(std::span<double> b);
+  void take_out_contradictions(std::span<double> b);
 
   std::unique_ptr<CholeskyFactor> factor_;
   std::vector<std::int64_t> name_;
@@ -230,6 +232,7 @@ class RegularisedElimination final : public JointElimination {
   std::vector<Eigen::MatrixXd> yield_;
   std::vector<std::vector<Index>> drives_;  ///< per mechanism: rows
   std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
+  double contradiction_ = 0.0;  ///< of the last solve
 };
 
 void RegularisedElimination::factor_with(const MechanismRows& joints, double epsilon) {
@@ -473,15 +476,25 @@ void RegularisedElimination::yield_drives(std::span<double> b) {
   }
 }
 
+void RegularisedElimination::take_out_contradictions(std::span<double> b) {
+  contradiction_ = 0.0;
+  if (null_.empty()) return;
+  std::vector<double>& asked = second_pivot_;
+  std::copy(b.begin(), b.end(), asked.begin());
+  yield_drives(b);
+  for (const std::vector<double>& n : null_) {
+    sums(n, b);
+    add(n, true, b);
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i)
+    contradiction_ += 0.5 * (asked[i] - b[i]) * (asked[i] - b[i]) / diagonal_[i];
+}
+
 /// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
 /// regularised system is epsilon D x, exactly: no product with A is needed to refine.
 void RegularisedElimination::solve(std::span<const double> b, std::span<double> lambda) {
   if (lambda.data() != b.data()) std::copy(b.begin(), b.end(), lambda.begin());
-  yield_drives(lambda);
-  for (const std::vector<double>& n : null_) {
-    sums(n, lambda);
-    add(n, true, lambda);
-  }
+  take_out_contradictions(lambda);
   factor_->solve(lambda);
   remove_reactions_at_rest(lambda);
   std::vector<double>& delta = second_pivot_;
