@@ -51,7 +51,10 @@ void describe(SettingsVisitor& visit, StopRule& s) {
                .word = "none",
                .help = "wall time of one solve, looked at at evaluations and every half second"});
   visit.visit("check_interval", s.check_interval,
-              {.min = 1, .help = "iterations between evaluations of the error"});
+              {.min = 1,
+               .help = "iterations between evaluations of the error, the first after 1, 2, 4, ...; "
+                       "gauss_seidel leaves up to three in a row out, or makes one early, where "
+                       "contacts give and the change of its sweeps foretells the error"});
   visit.visit("keep_best", s.keep_best,
               {.help = "stopped by a limit, return the iterate of least energy error"});
 }

@@ -36,11 +36,11 @@ std::vector<Method> methods(ContactLaw law) {
     return out.back().settings;
   };
   for (const KernelPath path : {KernelPath::plain, KernelPath::automatic})
-    for (const int depth : {0, 3}) {
-      SolverSettings& s =
-          add(depth > 0 ? "gauss_seidel, accelerated" : "gauss_seidel", SolverMethod::gauss_seidel);
+    for (const bool accelerated : {false, true}) {
+      SolverSettings& s = add(accelerated ? "gauss_seidel, accelerated" : "gauss_seidel",
+                              SolverMethod::gauss_seidel);
       s.gauss_seidel.kernels = path;
-      s.gauss_seidel.accelerated = depth > 0;
+      s.gauss_seidel.accelerated = accelerated;
     }
   add("relaxed", SolverMethod::gauss_seidel).gauss_seidel.relaxation = 1.2;
   add("acceleration", SolverMethod::gauss_seidel).gauss_seidel.formulation =

@@ -34,7 +34,8 @@ struct GaussSeidelSettings {
   SweepOrder order = SweepOrder::forward;
   double relaxation = 1.0;  ///< omega in (0, 2)
   KernelPath kernels = KernelPath::automatic;
-  /// Anderson's acceleration where contacts are compliant; not for order symmetric.
+  /// Anderson's acceleration where contacts are compliant; not for order symmetric, formulations
+  /// other than velocity, and where joints close loops.
   bool accelerated = true;
 };
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
@@ -56,8 +57,10 @@ Vec3 solve_one_contact(const Mat3& d, const Vec3& w, double friction);
 /// - An assembled operator on several ranks: block-Jacobi between them with a safe
 ///   diagonal; the report's reason says so.
 /// - The evaluation of errors is begun after 1, 2, 4, ... sweeps, then every check_interval sweeps,
-///   and judged after the next sweep; the iterate returned is the one that was judged. The time
-///   limit is checked there, and between them where they lie half a second apart.
+///   and judged after the next sweep; the iterate returned is the one that was judged. Where sweeps
+///   are accelerated up to three evaluations in a row are left out while the sweeps' change
+///   foretells that they would fail, and one is made early where it would do. The time limit is
+///   checked there, and between them where they lie half a second apart.
 /// - The same input and rank count give the same bits (unless the time limit decides).
 ///
 /// stop.max_iterations counts sweeps. Throws Error(bad_input) on every rank for settings that do

@@ -22,10 +22,10 @@ struct MixProducts {
 ///
 ///   g_k - gamma (g_k - g_(k-1)),   gamma = argmin |f_k - gamma (f_k - f_(k-1))|
 ///
-/// in the norm of the compliances, in which the iteration of a contact problem contracts. Impulses
-/// and velocities are mixed by the same factor, and velocities are affine in impulses, so that
-/// they keep belonging together. Where |f| grows, g is taken as it is. Who sweeps mixes as it goes:
-/// this class only finds gamma.
+/// in the norm of the compliances, in which the iteration of a contact problem contracts (batches
+/// take the normal row's for all three). Impulses and velocities are mixed by the same factor, and
+/// velocities are affine in impulses, so that they keep belonging together. Where |f| grows, g is
+/// taken as it is. Who sweeps mixes as it goes: this class only finds gamma.
 class Anderson {
  public:
   /// `exact`: sums do not depend on how pieces are dealt to ranks.

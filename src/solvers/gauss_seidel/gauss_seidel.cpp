@@ -6,6 +6,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
 #include "solvers/gauss_seidel/formulations/formulations.hpp"
+#include "solvers/gauss_seidel/looks.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/stop_monitor.hpp"
 
@@ -63,42 +64,6 @@ bool only_joints(const ConstraintProblem& problem) {
                                     [](BlockKind kind) { return kind != BlockKind::bilateral; });
   return problem.comm.max(std::int64_t{others}) == 0;
 }
-
-/// Which sweeps are worth a look at the errors, which costs some sweeps. Where the change of a
-/// sweep is known, it falls as the errors do: looks that are due are left out while they would show
-/// too large an error (three in a row at most), and made early where it would do.
-class Looks {
- public:
-  explicit Looks(const StopRule& stop)
-      : most_(stop.max_iterations), exponent_(stop.metric == Metric::energy ? 1.0 : 0.5) {}
-
-  /// The same on every rank. To be asked once per sweep; a look that is due is made.
-  bool due(int sweep, double change, const StopMonitor& monitor) {
-    // the errors known are those of the last look
-    const double excess =
-        at_ > 0 ? monitor.excess() * std::pow(change / change_, exponent_) : kNotGiven;
-    bool is_due = monitor.due(sweep);
-    if (is_due && excess > kFar && left_out_ < kMostLeftOut && sweep < most_) {
-      is_due = false;
-      ++left_out_;
-    }
-    if (!is_due && excess < kNear && sweep > at_ + 1) is_due = true;
-    if (!is_due) return false;
-    at_ = sweep;
-    change_ = change;
-    left_out_ = 0;
-    return true;
-  }
-
- private:
-  static constexpr double kFar = 4.0, kNear = 0.5;
-  static constexpr int kMostLeftOut = 3;
-
-  int most_;
-  double exponent_;
-  int at_ = 0, left_out_ = 0;
-  double change_ = 0.0;  ///< at the last look
-};
 
 class GaussSeidel final : public Solver {
  public:
@@ -179,12 +144,12 @@ class GaussSeidel final : public Solver {
   /// Sweeps until the monitor has seen enough. Errors posted after sweep s travel during
   /// sweep s + 1 and are judged after it, whenever they arrived.
   void iterate(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) const {
-    Looks looks(stop_);
+    Looks looks(stop_.metric, stop_.max_iterations);
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
       if (monitor.pending() && monitor.end()) return;
       // evaluations look at the clock themselves
-      const bool due = looks.due(sweep, engine.change(), monitor);
+      const bool due = looks.due(sweep, engine.change(), monitor.due(sweep), monitor.excess());
       const bool late = !due && monitor.out_of_time(sweep);
       if (!due && !late) continue;
       const bool last = late || sweep >= stop_.max_iterations;
@@ -220,7 +185,8 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
   visit.visit("relaxation", s.relaxation,
               {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
   visit.visit("accelerated", s.accelerated,
-              {.help = "sweeps are mixed by Anderson's method where contacts give"});
+              {.help = "sweeps are mixed by Anderson's method where contacts give; not with order "
+                       "symmetric, another formulation than velocity, or closed loops of joints"});
   visit.choose("kernels", s.kernels, kKernelNames,
                {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
 }
