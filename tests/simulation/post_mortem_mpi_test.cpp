@@ -302,6 +302,30 @@ TEST(PostMortem, TrialsLeaveTheStepAsItWas) {
     EXPECT_EQ(examined->state().body[i].pose.p, left_alone->state().body[i].pose.p);
 }
 
+TEST(PostMortem, StiffnessOfContactsIsThatOfTheCase) {
+  const auto stiffness = [](const std::string& contact) {
+    const auto sim = simulate(Communicator::world(), "contact: {" + contact + "}\n" + heap(3));
+    sim->step();
+    return examine_step(*sim, nullptr).measures.stiffness.value;
+  };
+  EXPECT_NEAR(stiffness("stiffness_ratio: 5000"), 5000.0, 1e-6);
+  EXPECT_TRUE(std::isinf(stiffness("stiffness: rigid")));
+}
+
+// A column that presses down to its floor: rigid, the weight of the upper ones arrives a contact a
+// sweep and settles over hundreds.
+TEST(PostMortem, RigidContactsAreNamedWhereSofterOnesWereSolved) {
+  std::string spheres;
+  for (int i = 0; i < 40; ++i)
+    spheres += sphere_text("ball-" + std::to_string(i), 0, 0.1 + 0.2 * i);
+  const PostMortem p = after_steps(std::string(kMaterial) + "bodies:\n" + kFloorText + spheres +
+                                       "time: {step: 5 ms, end: 1}\n"
+                                       "solver: {max_iterations: 100, relative_tolerance: 1e-10}\n",
+                                   1);
+  EXPECT_EQ(std::count(p.advice.reasons.begin(), p.advice.reasons.end(), "stiff_contacts"), 1)
+      << p.advice.text;
+}
+
 TEST(PostMortem, JointsAreNamedWithTheirNames) {
   const PostMortem p = after_steps(
       std::string(kMaterial) +

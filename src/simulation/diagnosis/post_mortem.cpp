@@ -141,10 +141,10 @@ class Examination {
       if (size > 0.0) overlap.offer(-contact.gap / size, contact.key.a, contact.key.b);
     }
     for (const RigidContact& c : problem_.contacts) {
-      const auto [normal, tangent] = contact_mobility(problem_.bodies, c);
-      const double mobility = (normal + 2.0 * tangent) / 3.0;
-      // of an impact by Newton's rule the normal row alone is rigid
-      const double given = std::max(c.compliance, c.tangent_compliance);
+      const double mobility = mean_mobility(contact_mobility(problem_.bodies, c));
+      // of an impact by Newton's rule the normal row alone is rigid, and only the tangents, which
+      // are softer, tell of its stiffness
+      const double given = c.compliance > 0.0 ? c.compliance : c.tangent_compliance;
       if (mobility > 0.0) stiffness.offer(mobility / given, c.key.a, c.key.b);
     }
     const GeneralBlocks& blocks = problem_.blocks;

@@ -114,19 +114,21 @@ class StepTrials {
   void try_softer_contacts() {
     ConstraintProblem changed = problem_;
     for (RigidContact& c : changed.contacts) {
-      const auto [normal, tangent] = contact_mobility(changed.bodies, c);
-      const double least = (normal + 2.0 * tangent) / 3.0 / kSoftRatio;
+      const double least = mean_mobility(contact_mobility(changed.bodies, c)) / kSoftRatio;
       c.compliance = std::max(c.compliance, least);
       c.tangent_compliance = std::max(c.tangent_compliance, least);
     }
     GeneralBlocks& blocks = changed.blocks;
+    std::vector<double> mobility(blocks.compliance.size());
+    DelassusOperator(problem_).general_diagonals(mobility);
+    for (std::size_t row = 0; row < mobility.size(); ++row) mobility[row] -= blocks.compliance[row];
     for (Index k = 0; k < blocks.size(); ++k) {
       if (blocks.kind[k] != BlockKind::contact) continue;
-      const std::vector<double> mobility = row_mobilities(changed, k);
-      const double force = (mobility[0] + mobility[1] + mobility[2]) / 3.0;
+      const double* own = mobility.data() + blocks.row_begin[k];
+      const double force = (own[0] + own[1] + own[2]) / 3.0;
       for (Index r = 0; r < blocks.rows(k); ++r) {
         double& sigma = blocks.compliance[blocks.row_begin[k] + r];
-        sigma = std::max(sigma, (r < 3 ? force : mobility[r]) / kSoftRatio);
+        sigma = std::max(sigma, (r < 3 ? force : own[r]) / kSoftRatio);
       }
     }
     record(TrialChange::softer_contacts, sim_.settings().solver, changed);
@@ -142,25 +144,6 @@ class StepTrials {
     if (method == SolverMethod::dantzig)
       return rows_ <= kMaxPivoted && sim_.communicator().size() == 1;
     return true;
-  }
-
-  /// Diagonal of G M^-1 G^T of a general block.
-  static std::vector<double> row_mobilities(const ConstraintProblem& problem, Index k) {
-    const GeneralBlocks& blocks = problem.blocks;
-    std::vector<double> sum(blocks.rows(k), 0.0), change;
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const Index b = blocks.body[j];
-      if (problem.bodies.is_prescribed(b)) continue;
-      const std::size_t n = problem.bodies.dofs(b);
-      change.resize(n);
-      for (std::size_t r = 0; r < sum.size(); ++r) {
-        const std::span<const double> g(blocks.jacobian.data() + blocks.jacobian_begin[j] + n * r,
-                                        n);
-        apply_inverse_mass(problem.bodies, b, g, change);
-        for (std::size_t d = 0; d < n; ++d) sum[r] += g[d] * change[d];
-      }
-    }
-    return sum;
   }
 
   /// Pairs of this rank's contacts that overlap by more than `overlap` of the smaller one.
