@@ -45,6 +45,19 @@ double next_stiffness_step(double before, double step) {
   return step + 0.95 * (before - step);
 }
 
+/// What the solves of a step took. take() adds that of one, whose report then tells of all of them.
+struct SolveWork {
+  int iterations = 0, linear_iterations = 0;
+  double wall_s = 0.0, setup_s = 0.0;
+
+  void take(SolveReport& report) {
+    report.iterations = iterations += report.iterations;
+    report.linear_iterations = linear_iterations += report.linear_iterations;
+    report.wall_s = wall_s += report.wall_s;
+    report.setup_s = setup_s += report.setup_s;
+  }
+};
+
 }  // namespace
 
 SemiImplicitStepper::SemiImplicitStepper(const Communicator& comm, const Model& model,
@@ -201,26 +214,18 @@ void SemiImplicitStepper::solve_lagged(const State& state) {
   {
     DelassusOperator op(*problem_);
     op.velocities(impulses_, velocities_);
+    set_shift(*problem_, contacts_.first_shifts(state, *problem_, op, velocities_));
   }
-  set_shift(*problem_, contacts_.first_shifts(state, *problem_, velocities_));
-  int iterations = 0, linear_iterations = 0;
-  double wall = 0.0, setup = 0.0;
+  SolveWork work;
   for (int pass = 1;; ++pass) {
     solve_problem();
-    iterations += report_.solve.iterations;
-    linear_iterations += report_.solve.linear_iterations;
-    wall += report_.solve.wall_s;
-    setup += report_.solve.setup_s;
+    work.take(report_.solve);
     report_.lag_passes = pass;
     if (report_.solve.status == SolveStatus::breakdown) break;
     measure_lag();
     if (pass == model_.contact.lagged_passes || report_.lag_error <= settings_.lag_tolerance) break;
     set_shift(*problem_, contacts_.shifts(*problem_, impulses_, velocities_));
   }
-  report_.solve.iterations = iterations;
-  report_.solve.linear_iterations = linear_iterations;
-  report_.solve.wall_s = wall;
-  report_.solve.setup_s = setup;
 }
 
 /// Collective. How far the solution misses Coulomb's law itself.
@@ -240,22 +245,14 @@ void SemiImplicitStepper::measure_lag() {
 
 /// Collective.
 void SemiImplicitStepper::solve_problem() {
-  int iterations = 0, linear_iterations = 0;
-  double wall = 0.0, setup = 0.0;
+  SolveWork work;
   do {
     guess_ = impulses_;
     report_.solve = solver_->solve(*problem_, impulses_, velocities_);
-    iterations += report_.solve.iterations;
-    linear_iterations += report_.solve.linear_iterations;
-    wall += report_.solve.wall_s;
-    setup += report_.solve.setup_s;
+    work.take(report_.solve);
   } while (model_.joint_names.size() > 0 && report_.solve.status != SolveStatus::breakdown &&
            cords_.revise(report_.solve.status == SolveStatus::converged, impulses_, velocities_,
                          *problem_));
-  report_.solve.iterations = iterations;
-  report_.solve.linear_iterations = linear_iterations;
-  report_.solve.wall_s = wall;
-  report_.solve.setup_s = setup;
 }
 
 void SemiImplicitStepper::keep_impulses(State& state) {

@@ -72,27 +72,10 @@ Vec3 spin_of(Index b, std::span<const double> twists) {
   return Eigen::Map<const Vec3>(twists.data() + 6 * Offset{b} + 3);
 }
 
-/// Slip of the contact's point, b's less a's, without bias and compliance.
+/// G V of the contact's three rows, without bias and compliance.
 Vec3 slip_of(const RigidContact& c, std::span<const double> twists) {
-  return point_velocity(twists, c.body_b, c.arm_b) - point_velocity(twists, c.body_a, c.arm_a);
-}
-
-/// G M^-1 G^T + Sigma of a contact's own three rows.
-Mat3 own_block(const ProblemBodies& bodies, const RigidContact& c) {
-  std::array<double, 18> g_a{}, g_b{};
-  contact_jacobian(c, g_a, g_b);
-  Mat3 d = compliance_of(c).asDiagonal();
-  for (const auto& [body, g] : {std::pair(c.body_a, &g_a), std::pair(c.body_b, &g_b)}) {
-    if (bodies.is_prescribed(body)) continue;
-    using Rows = Eigen::Matrix<double, 3, 6, Eigen::RowMajor>;
-    const Eigen::Map<const Rows> rows(g->data());
-    std::array<double, 6> change;
-    for (int i = 0; i < 3; ++i) {
-      apply_inverse_mass(bodies, body, std::span(*g).subspan(6 * i, 6), change);
-      d.col(i) += rows * Eigen::Map<const Eigen::Matrix<double, 6, 1>>(change.data());
-    }
-  }
-  return d;
+  return contact_slip(c, twists.data() + 6 * Offset{c.body_a},
+                      twists.data() + 6 * Offset{c.body_b});
 }
 
 /// axis . I^-1 axis of a rigid body, 1/(kg m^2).
@@ -271,15 +254,15 @@ void StepContacts::make_compliant(const Contact& contact, const LocalBodies& loc
     kept.start_overlap = old->start_overlap - relaxed_part(old->start_overlap);
   else if (state.step == 0 && contact.gap < 0.0)
     kept.start_overlap = -contact.gap;
-  const auto [mobility_n, mobility_t] = contact_mobility(bodies, rows);
-  if (!(mobility_n > 0.0)) return;  // nothing moves
+  const std::array<double, 2> mobility = contact_mobility(bodies, rows);
+  if (!(mobility[0] > 0.0)) return;  // nothing moves
   const Vec3 relative = velocity_at(local.twist(rows.body_b), rows.arm_b) -
                         velocity_at(local.twist(rows.body_a), rows.arm_a);
   ContactState now;
   now.gap = contact.gap + kept.start_overlap;
   now.normal_speed = rows.normal.dot(relative);
-  now.mobility = mobility_n;
-  now.mean_mobility = (mobility_n + 2.0 * mobility_t) / 3.0;
+  now.mobility = mobility[0];
+  now.mean_mobility = mean_mobility(mobility);
   now.points = kept.points;
   now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
   if (model_.contact.stiffness == Stiffness::material)
@@ -443,12 +426,10 @@ std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const RigidCo
   const double bound = frictionless ? 0.0 : kHeld * rows.friction * (lambda[0] + rows.cohesion);
   const bool box = model_.contact.law == ContactLaw::box;
   const double friction = std::hypot(lambda[1], lambda[2]);
-  const Vec3 slip = slip_of(rows, twists);
-  const std::array<double, 2> u = {rows.tangent.dot(slip),
-                                   rows.normal.cross(rows.tangent).dot(slip)};
-  for (std::size_t i = 0; i < 2; ++i) {
+  const Vec3 u = slip_of(rows, twists);
+  for (int i = 0; i < 2; ++i) {
     if ((box ? std::abs(lambda[i + 1]) : friction) < bound)
-      xi[i] += step_ * u[i];
+      xi[i] += step_ * u[i + 1];
     else
       xi[i] = (1.0 - kept.given.tangent_share) * xi[i] -
               step_ * rows.tangent_compliance * lambda[i + 1];
@@ -476,9 +457,9 @@ double StepContacts::next_turn(const Kept& kept, const GeneralBlocks& blocks, In
 double StepContacts::friction_slip(const Kept& kept, const ConstraintProblem& problem,
                                    const double* lambda, std::span<const double> twists) const {
   const RigidContact& rows = rigid_rows(kept, problem);
-  const Vec3 slip = slip_of(rows, twists);
-  const double w1 = rows.tangent.dot(slip) + rows.tangent_compliance * lambda[1];
-  const double w2 = rows.normal.cross(rows.tangent).dot(slip) + rows.tangent_compliance * lambda[2];
+  const Vec3 u = slip_of(rows, twists);
+  const double w1 = u[1] + rows.tangent_compliance * lambda[1];
+  const double w2 = u[2] + rows.tangent_compliance * lambda[2];
   double sum = rows.friction * std::hypot(w1 + rows.tangent_bias[0], w2 + rows.tangent_bias[1]);
   if (!kept.couples) return sum;
   const GeneralBlocks& blocks = problem.blocks;
@@ -508,8 +489,10 @@ std::vector<double> StepContacts::shifts(const ConstraintProblem& problem,
 }
 
 std::vector<double> StepContacts::first_shifts(const State& state, const ConstraintProblem& problem,
+                                               const DelassusOperator& op,
                                                std::span<const double> twists) const {
   constexpr std::array<double, 6> kNothing{};
+  std::array<double, 36> own_block;  // N_kk
   std::vector<double> shift(problem.n_blocks(), 0.0);
   for (const Kept& kept : contacts_) {
     double& s = shift[block_of(kept, problem)];
@@ -518,11 +501,11 @@ std::vector<double> StepContacts::first_shifts(const State& state, const Constra
       continue;
     }
     const RigidContact& rows = rigid_rows(kept, problem);
-    const Vec3 slip = slip_of(rows, twists);
-    const Vec3 tangent2 = rows.normal.cross(rows.tangent);
-    const Vec3 w =
-        bias_of(rows) + Vec3(rows.normal.dot(slip), rows.tangent.dot(slip), tangent2.dot(slip));
-    const Mat3 d = own_block(problem.bodies, rows);
+    const Vec3 w = bias_of(rows) + slip_of(rows, twists);
+    const Index block = to_index(block_of(kept, problem));
+    const Index n = block_view(problem, block).rows;
+    op.diagonal_block(block, std::span(own_block).first(Offset{n} * n));
+    const Mat3 d = Eigen::Map<const Eigen::MatrixXd>(own_block.data(), n, n).topLeftCorner<3, 3>();
     const Vec3 after = w + d * solve_one_contact(d, w, rows.friction);
     const double sliding = std::hypot(after[1], after[2]);
     // rolling and spinning as they are without the contact's impulse
@@ -542,7 +525,7 @@ std::int64_t StepContacts::count_opening(const ConstraintProblem& problem,
     const RigidContact& rows = rigid_rows(kept, problem);
     // the rows that are kept of coupled contacts hold no shift
     const double bias = kept.couples ? rows.bias : problem.unshifted[kept.slot];
-    const double w = rows.normal.dot(slip_of(rows, twists)) + rows.compliance * lambda[0] + bias;
+    const double w = slip_of(rows, twists)[0] + rows.compliance * lambda[0] + bias;
     if (w > contact_mobility(problem.bodies, rows)[0] * lambda[0]) ++count;
   }
   return count;
