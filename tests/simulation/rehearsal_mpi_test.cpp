@@ -215,6 +215,14 @@ TEST(Hints, NameThePlaceAndTheLikelyUnit) {
        "comes "
        "with the first step at or after"},
       {time + "output: {dump_interval: 0.5 ms}\n", "output comes with every step"},
+      {time + "contact: {stiffness: rigid, stiffness_ratio: 100}\n",
+       "broken.yaml:4:29: contact.stiffness_ratio: has no effect on rigid contacts"},
+      {time + "contact: {stiffness: rigid, damping_time: 1 ms}\n",
+       "contact.damping_time: has no effect on rigid contacts"},
+      {time + "contact: {stiffness: rigid, tangential_ratio: 0.5}\n",
+       "contact.tangential_ratio: has no effect on rigid contacts"},
+      {time + "contact: {stiffness: 1e5, stiffness_ratio: 100}\n",
+       "contact.stiffness_ratio: is of contact.stiffness: auto; it has no effect"},
   };
   for (const Broken& doubtful : cases) {
     const std::vector<std::string> found = hints(doubtful.text);
@@ -233,6 +241,9 @@ TEST(Hints, AreNotMadeOfWhatIsMeant) {
         joint + "motor: {velocity: 90}}\n",
         joint + "motor: {position: 1 deg, table: {rows: [[0, 90]]}}}\n",
         time + a + "output: {snapshot_interval: .inf, dump_interval: 3 ms}\n",
+        time + "contact: {stiffness: rigid}\n",
+        time + "contact: {stiffness: 1e5, damping_time: 1 ms, tangential_ratio: 0.5}\n",
+        time + "contact: {stiffness_ratio: 100}\n",
         std::string("time: {step: 0.1 ms, end: 0.3}\noutput: {snapshot_interval: 0.7 ms}\n"),
         std::string("time: {step: 1, end: 0}\n"), std::string("time: {step: 7 ms, end: 70 ms}\n"),
         std::string(

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -307,11 +308,25 @@ class Reader : public SettingsVisitor {
     return at == names.end() ? -1 : narrow<int>(at - names.begin());
   }
   static std::string number_words(const SettingInfo& info) {
-    std::string text = info.unit.empty() ? "a number" : "a number in " + std::string(info.unit);
+    const std::string number =
+        info.unit.empty() ? "a number" : "a number in " + std::string(info.unit);
+    return with_words(number, info);
+  }
+  /// The text and the words that stand for numbers: "text, auto, rigid or material".
+  static std::string with_words(std::string text, const SettingInfo& info) {
     const std::vector<NumberWord> words = words_of(info);
     for (const NumberWord& w : words)
       text += (&w == &words.back() ? " or " : ", ") + std::string(w.word);
     return text;
+  }
+  /// What to write in place of a text that is no number.
+  static std::string number_remedy(const std::string& text, const SettingInfo& info,
+                                   const std::string& example) {
+    if (text.empty() || std::isalpha(static_cast<unsigned char>(text[0])) == 0) return example;
+    std::vector<std::string> words;
+    for (const NumberWord& w : words_of(info)) words.emplace_back(w.word);
+    const std::string near = nearest_word(text, words);
+    return near.empty() ? with_words(example, info) : "did you mean " + near + "?";
   }
 
   /// Reads a number with its unit; false (and reported) if it is none or out of range.
@@ -329,7 +344,8 @@ class Reader : public SettingsVisitor {
     try {
       number = parse_quantity(node.text, info.unit);
     } catch (const Error& e) {
-      report(Rank::value, node.place, path_of(key), e.found(), e.fix());
+      report(Rank::value, node.place, path_of(key), e.found(),
+             number_remedy(node.text, info, e.fix()));
       return false;
     }
     const bool below = info.min_open ? !(number > info.min) : !(number >= info.min);

@@ -427,6 +427,18 @@ void check_moduli(SettingsVisitor& visit, const SceneSettings& s) {
   }
 }
 
+/// Keys that are left out of account are told of.
+void hint_at_unused(SettingsVisitor& visit, const ContactParameters& c) {
+  const bool rigid = c.stiffness == Stiffness::rigid;
+  const std::string unused =
+      rigid ? "has no effect on rigid contacts" : "is of contact.stiffness: auto; it has no effect";
+  const ContactParameters none;
+  if (c.stiffness != Stiffness::automatic && c.stiffness_ratio != none.stiffness_ratio)
+    visit.hint("stiffness_ratio", unused);
+  if (rigid && !std::isnan(c.damping_time)) visit.hint("damping_time", unused);
+  if (rigid && !std::isnan(c.tangential_ratio)) visit.hint("tangential_ratio", unused);
+}
+
 void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
   ContactParameters& c = s.contact;
   double number = stiffness_number(c);
@@ -461,6 +473,7 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
        .help = "tangential over normal stiffness; `auto`: under stiffness auto that of mobilities "
                "(2/7 of spheres), with moduli Mindlin's, else 1"});
   check_moduli(visit, s);
+  hint_at_unused(visit, c);
 }
 
 }  // namespace

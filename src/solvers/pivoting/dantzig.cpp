@@ -40,8 +40,9 @@ void check(const ConstraintProblem& problem) {
                 "solver.method", "use gauss_seidel, apgd or interior_point, or one rank");
   require_kernels(problem, "dantzig");
   if (law_form(problem.law).is_associated())
-    throw Error("dantzig does not know law ccp", "solver.method",
-                "use interior_point or apgd, or law coulomb, box or frictionless");
+    throw Error(
+        "dantzig does not know law " + std::string(kContactLawNames[ordinal(named_law(problem))]),
+        "solver.method", "use interior_point or apgd, or law coulomb, box or frictionless");
 }
 
 void check_sizes(const std::vector<Component>& components) {
