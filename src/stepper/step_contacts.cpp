@@ -273,6 +273,7 @@ void StepContacts::make_compliant(const Contact& contact, const LocalBodies& loc
   rows.bias = given.bias;
   rows.compliance = given.impact ? 0.0 : stiffness_.sigma(given.normal, given.normal_share);
   rows.tangent_compliance = stiffness_.sigma(given.tangent, given.tangent_share);
+  kept.diagonal = {mobility[0] + rows.compliance, mobility[1] + rows.tangent_compliance};
   if (old == nullptr) return;
   // turned with the normal: as long as before, in the new tangent plane
   const Vec3& kept_stretch = old->stretch;
@@ -359,6 +360,8 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     else  // what restitution gives back is not pushed out of an overlap
       kept.recovering =
           c.gap < 0.0 && rows.bias == contact_bias(kind_, c.gap, 0.0, 0.0, step_, model_.contact);
+    if (stiffness_.rigid() && model_.contact.law == ContactLaw::lagged)
+      kept.diagonal = contact_mobility(problem.bodies, rows);
     note_overlap(c, local);
     Index home = 0;  // any body that is owned
     if (!one_subdomain) home = home_of(a, b) == c.key.a ? c.body_a : c.body_b;
@@ -415,21 +418,47 @@ void StepContacts::first_guess(const State& state, const ConstraintProblem& prob
   }
 }
 
+/// The normal impulse by which friction is bounded: that of the contact with its cohesion, none
+/// where lambda_n - w_n/N_nn says that it opens. Methods that end within the cones leave impulses
+/// on contacts that are open.
+double StepContacts::pressing(const Kept& kept, const ConstraintProblem& problem,
+                              const double* lambda, std::span<const double> twists) const {
+  const RigidContact& rows = rigid_rows(kept, problem);
+  // the rows that are kept of coupled contacts hold no shift
+  const double shift =
+      kept.couples && problem.lagged ? problem.shift[block_of(kept, problem)] : 0.0;
+  const double w = slip_of(rows, twists)[0] + rows.compliance * lambda[0] + rows.bias + shift;
+  const double impulse = lambda[0] + rows.cohesion;
+  return impulse > w / kept.diagonal[0] ? impulse : 0.0;
+}
+
 /// xi at the step's end. Where friction holds, the bodies' own way: what a tolerance leaves of w is
-/// no slip there, and taken for one it would add up over steps to a creep.
-std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const RigidContact& rows,
+/// no slip there, and taken for one it would add up over steps to a creep. Friction holds where
+/// both lambda_t and lambda_t - w_t/N_tt are within its bound: lambda_t alone is so, too, where
+/// methods that end within the cones let a contact slide.
+std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const ConstraintProblem& problem,
                                                  const double* lambda,
                                                  std::span<const double> twists) const {
   if (stiffness_.rigid() || is_zero(lambda)) return {};
+  const RigidContact& rows = rigid_rows(kept, problem);
   std::array<double, 2> xi = stretch(kept, rows);
   const bool frictionless = model_.contact.law == ContactLaw::frictionless;
-  const double bound = frictionless ? 0.0 : kHeld * rows.friction * (lambda[0] + rows.cohesion);
+  const double bound =
+      frictionless ? 0.0 : kHeld * rows.friction * pressing(kept, problem, lambda, twists);
   const bool box = model_.contact.law == ContactLaw::box;
-  const double friction = std::hypot(lambda[1], lambda[2]);
   const Vec3 u = slip_of(rows, twists);
-  for (int i = 0; i < 2; ++i) {
-    if ((box ? std::abs(lambda[i + 1]) : friction) < bound)
-      xi[i] += step_ * u[i + 1];
+  std::array<double, 2> trial;  // lambda_t - w_t/N_tt
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double w =
+        u[to_index(i) + 1] + rows.tangent_compliance * lambda[i + 1] + rows.tangent_bias[i];
+    trial[i] = lambda[i + 1] - w / kept.diagonal[1];
+  }
+  const double friction =
+      std::max(std::hypot(lambda[1], lambda[2]), std::hypot(trial[0], trial[1]));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double own = std::max(std::abs(lambda[i + 1]), std::abs(trial[i]));
+    if ((box ? own : friction) < bound)
+      xi[i] += step_ * u[to_index(i) + 1];
     else
       xi[i] = (1.0 - kept.given.tangent_share) * xi[i] -
               step_ * rows.tangent_compliance * lambda[i + 1];
@@ -438,18 +467,30 @@ std::array<double, 2> StepContacts::next_stretch(const Kept& kept, const RigidCo
 }
 
 /// The same of rolling or spinning row r, rad.
-double StepContacts::next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r,
-                               const Vec3& axis, const double* lambda,
+double StepContacts::next_turn(const Kept& kept, const ConstraintProblem& problem, Index r,
+                               const Frame& frame, const double* lambda,
                                std::span<const double> twists) const {
-  const std::size_t row = blocks.row_begin[kept.slot] + r;
-  const double share = kept.given.tangent_share;
-  const double turn = -step_ / share * blocks.q[row];
+  const GeneralBlocks& blocks = problem.blocks;
   const RigidContact& rows = coupled_[kept.slot];
+  const double share = kept.given.tangent_share;
+  const Vec3 spin = spin_of(rows.body_b, twists) - spin_of(rows.body_a, twists);
   const bool spins = is_spinning_row(blocks, kept.slot, r);
-  const double friction = spins ? std::abs(lambda[r]) : std::hypot(lambda[3], lambda[4]);
   const double coefficient = spins ? blocks.spinning[kept.slot] : blocks.rolling[kept.slot];
-  if (friction < kHeld * coefficient * (lambda[0] + rows.cohesion))
-    return turn + step_ * axis.dot(spin_of(rows.body_b, twists) - spin_of(rows.body_a, twists));
+  double friction = 0.0, trial = 0.0;  // squares, over the rows of the disc
+  for (Index k = spins ? r : 3; k < (spins ? r + 1 : 5); ++k) {
+    const std::size_t row = blocks.row_begin[kept.slot] + k;
+    const double w = frame.axis[k].dot(spin) + blocks.compliance[row] * lambda[k] - blocks.q[row];
+    const double mobility = turn_mobility(problem.bodies, rows.body_a, frame.axis[k]) +
+                            turn_mobility(problem.bodies, rows.body_b, frame.axis[k]);
+    const double next = lambda[k] - w / (mobility + blocks.compliance[row]);
+    friction += lambda[k] * lambda[k];
+    trial += next * next;
+  }
+  const std::size_t row = blocks.row_begin[kept.slot] + r;
+  const double turn = -step_ / share * blocks.q[row];
+  if (std::sqrt(std::max(friction, trial)) <
+      kHeld * coefficient * pressing(kept, problem, lambda, twists))
+    return turn + step_ * frame.axis[r].dot(spin);
   return (1.0 - share) * turn - step_ * blocks.compliance[row] * lambda[r];
 }
 
@@ -543,8 +584,11 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
     const double* lambda = impulses.data() + first_row(kept.slot, kept.couples, problem);
     // most contacts of a packing that do not press come with three zeros
     if (!kept.couples && is_zero(lambda) && kept.start_overlap < kLeastStartOverlap) continue;
-    const Force force = force_of(kept, problem, lambda);
+    Force force = force_of(kept, problem, lambda);
     const RigidContact& rows = rigid_rows(kept, problem);
+    // nothing is kept of what methods that end within the cones leave on open contacts
+    const bool told = !stiffness_.rigid() || problem.lagged;
+    if (told && pressing(kept, problem, lambda, twists) == 0.0) force = {};
     if (stiffness_.rigid()) {
       if (!force.impulse.isZero(0.0)) {
         state.impulses.push_back({kept.key, force.impulse});
@@ -560,7 +604,7 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
       return about_normal(rows.normal, 0.5 * step_ * spin, x);
     };
     if (!force.impulse.isZero(0.0) || kept.start_overlap >= kLeastStartOverlap) {
-      const auto [x1, x2] = next_stretch(kept, rows, lambda, twists);
+      const auto [x1, x2] = next_stretch(kept, problem, lambda, twists);
       const Vec3 xi = x1 * rows.tangent + x2 * rows.normal.cross(rows.tangent);
       const double eps = rows.tangent_compliance > 0.0 ? kept.given.tangent : 0.0;
       state.impulses.push_back(
@@ -572,7 +616,7 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
       const Frame frame = frame_of(kept, problem);
       Vec3 turn = Vec3::Zero();
       for (Index r = 3; r < frame.rows; ++r)
-        turn += next_turn(kept, problem.blocks, r, frame.axis[r], lambda, twists) * frame.axis[r];
+        turn += next_turn(kept, problem, r, frame, lambda, twists) * frame.axis[r];
       state.couples.push_back({kept.key, force.couple, turned(turn)});
     }
   }
@@ -603,7 +647,7 @@ void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kep
   }
   const auto square = [](const std::array<double, 2>& x) { return x[0] * x[0] + x[1] * x[1]; };
   double sheared = 0.5 * square(stretch(kept, rows)) / given.tangent;
-  double sheared_at_end = 0.5 * square(next_stretch(kept, rows, lambda, twists)) / given.tangent;
+  double sheared_at_end = 0.5 * square(next_stretch(kept, problem, lambda, twists)) / given.tangent;
   if (kept.couples) {
     const GeneralBlocks& blocks = problem.blocks;
     const Frame frame = frame_of(kept, problem);
@@ -612,7 +656,7 @@ void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kep
       if (!(blocks.compliance[row] > 0.0)) continue;
       const double eps = stiffness_.compliance(blocks.compliance[row], given.tangent_share);
       const double turn = step_ / given.tangent_share * blocks.q[row];
-      const double next = next_turn(kept, blocks, r, frame.axis[r], lambda, twists);
+      const double next = next_turn(kept, problem, r, frame, lambda, twists);
       sheared += 0.5 * turn * turn / eps;
       sheared_at_end += 0.5 * next * next / eps;
     }

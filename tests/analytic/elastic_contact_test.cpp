@@ -166,6 +166,31 @@ TEST(ElasticDynamics, EnergyIsBalancedThroughBouncesAndRest) {
   }
 }
 
+// 1 kg at 1 m/s: sliding, and with rolling friction, contacts never store what the ball does not
+// have, by methods that end on the friction cone and by one that ends within it.
+TEST(ElasticDynamics, SlidingAndRollingStoreNoMoreThanTheBallHas) {
+  for (const char* couples : {"", ", rolling_friction: 5 mm, spinning_friction: 5 mm"})
+    for (const char* law : {"coulomb", "ccp", "lagged"})
+      for (const char* method : {"gauss_seidel", "apgd", "interior_point"}) {
+        const std::string name = std::string(law) + " " + method + couples;
+        const auto sim = simulate(
+            std::string("materials: {m: {density: 1000, friction: 0.5") + couples +
+            "}}\ncontact: {stiffness: auto, law: " + law + "}\nsolver: {method: " + method +
+            "}\nbodies:\n"
+            "  - {name: ball, material: m, mass: 1, inertia: [4e-3, 4e-3, 4e-3], shape: {sphere: "
+            "{radius: 0.1}}, position: [0, 0, 0.1], velocity: [1, 0, 0]}\n"
+            "  - {name: ground, material: m, shape: plane}\n"
+            "time: {step: 2 ms, end: 1}\n");
+        double most = 0.0;
+        for (int i = 0; i < 200; ++i) {
+          const StepReport& r = sim->step();
+          most = std::max(most, r.kinetic + r.audit[EnergyTerm::elastic_energy]);
+        }
+        // a step's error besides
+        EXPECT_LT(most, 0.51) << name;
+      }
+}
+
 TEST(ElasticStart, OverlapsOfTheStartAreRelaxedWithoutAThrow) {
   std::string yaml = ball_on_plane("stiffness: auto");
   yaml.replace(yaml.find("[0, 0, 0.1]"), 11, "[0, 0, 0.09]");

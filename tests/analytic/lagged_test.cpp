@@ -125,7 +125,7 @@ TEST(Lagged, PassesLeadToCoulombsLawItself) {
 TEST(Lagged, EverySolverMakesTheSameRun) {
   const std::string tight = "relative_tolerance: 1e-18, absolute_tolerance: 1e-24, ";
   const Pile sweeps = settle(pile("law: lagged", tight + "max_iterations: 20000"), 40);
-  for (const char* method : {"apgd", "jacobi", "auto"}) {
+  for (const char* method : {"apgd", "jacobi", "interior_point", "auto"}) {
     SCOPED_TRACE(method);
     const Pile other =
         settle(pile("law: lagged", tight + "max_iterations: 20000, method: " + method), 40);

@@ -101,6 +101,8 @@ class StepContacts {
     Index old = kNoIndex, old_couple = kNoIndex;
     double start_overlap = 0.0;  ///< that does not count, m
     ContactRowsGiven given;      ///< of contacts that give
+    /// Of these, and of all under law lagged, N_nn and the tangents' mean, with Sigma, 1/kg.
+    std::array<double, 2> diagonal = {0.0, 0.0};
   };
   /// Directions of a contact's rows, of the force, then of the couple, and their number.
   struct Frame {
@@ -132,9 +134,11 @@ class StepContacts {
   void add_elastic(const ConstraintProblem& problem, const Kept& kept, const double* lambda,
                    const LocalBodies& local, std::span<const double> twists,
                    AuditTerms& audit) const;
-  std::array<double, 2> next_stretch(const Kept& kept, const RigidContact& rows,
+  double pressing(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
+                  std::span<const double> twists) const;
+  std::array<double, 2> next_stretch(const Kept& kept, const ConstraintProblem& problem,
                                      const double* lambda, std::span<const double> twists) const;
-  double next_turn(const Kept& kept, const GeneralBlocks& blocks, Index r, const Vec3& axis,
+  double next_turn(const Kept& kept, const ConstraintProblem& problem, Index r, const Frame& frame,
                    const double* lambda, std::span<const double> twists) const;
   double friction_slip(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
                        std::span<const double> twists) const;
