@@ -237,6 +237,7 @@ void GeneralBlocks::clear() {
   body.clear();
   key.clear();
   angular.clear();
+  file_velocity.clear();
   for (auto* list :
        {&jacobian, &friction, &rolling, &spinning, &cohesion, &q, &compliance, &lower, &upper})
     list->clear();

@@ -116,8 +116,13 @@ double hertz_damping_ratio(double restitution) {
 double ContactStiffness::energy(const ContactRowsGiven& rows, double overlap) {
   if (overlap <= 0.0) return 0.0;
   if (rows.secant_overlap == 0.0) return 0.5 * overlap * overlap / rows.normal;
-  // f = overlap^(3/2)/(eps sqrt(delta)), of which 2/5 f overlap is stored
-  return 0.4 * overlap * overlap * std::sqrt(overlap / rows.secant_overlap) / rows.normal;
+  // f = c overlap^(3/2) with c = 1/(eps sqrt(delta)), of which 2/5 f overlap is stored, and linear
+  // up to the overlap d: c sqrt(d)/2 overlap^2
+  const double coefficient = 1.0 / (rows.normal * std::sqrt(rows.secant_overlap));
+  const double linear = std::min(overlap, rows.linear_overlap);
+  const double at_linear = linear * linear * std::sqrt(rows.linear_overlap);
+  if (overlap <= rows.linear_overlap) return 0.5 * coefficient * at_linear;
+  return coefficient * (0.4 * overlap * overlap * std::sqrt(overlap) + 0.1 * at_linear);
 }
 
 double ContactStiffness::share(double damping_time) const {
@@ -187,6 +192,14 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
     // Sigma = a/s
     rows.normal =
         contact.mean_mobility * own_step * own_step / (share(given) * parameters_.stiffness_ratio);
+    rows.tangent = rows.normal / ratio;
+    const double linear = parameters_.hardening * contact.size;
+    const double overlap = -contact.gap - std::min(0.0, step_ * contact.normal_speed);
+    if (overlap > linear) {
+      rows.secant_overlap = overlap;
+      rows.linear_overlap = linear;
+      rows.normal *= std::sqrt(linear / overlap);
+    }
   } else {
     if (std::isnan(ratio)) ratio = std::isnan(pair.tangential_ratio) ? 1.0 : pair.tangential_ratio;
     rows.normal = static_cast<double>(contact.points) / parameters_.pair_stiffness;
@@ -208,8 +221,8 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
       set_bias(contact, pair, rows);
       return rows;
     }
+    rows.tangent = rows.normal / ratio;
   }
-  rows.tangent = rows.normal / ratio;
   set_damping(contact, pair, rows);
   set_bias(contact, pair, rows);
   return rows;

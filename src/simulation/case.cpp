@@ -114,6 +114,7 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
 void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
   visit.section("parallel", {.help = "who computes what"}, [&] {
     describe(visit, s.parallel);
+    if (s.parallel.deterministic && !s.method_given) s.solver.method = SolverMethod::gauss_seidel;
     if (s.parallel.deterministic) refuse_with_deterministic(visit, s);
   });
 }
@@ -201,10 +202,20 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
 }
 
 /// The keys of `solver:`.
-void describe_solver(SettingsVisitor& visit, SolverSettings& solver, StepSolveSettings& s) {
+void describe_solver(SettingsVisitor& visit, CaseSettings& all) {
+  SolverSettings& solver = all.solver;
+  StepSolveSettings& s = all.step_solve;
+  all.method_given = visit.gives("method");
   visit.choose("method", solver.method, kSolverNames,
-               {.help = "how contacts are solved (docs/choosing-a-solver.md)"});
+               {.help = "how contacts are solved (docs/choosing-a-solver.md); not given, it is "
+                        "gauss_seidel where max_iterations, formulation, a local but exact, or "
+                        "parallel.deterministic: true is"});
+  const bool counts_sweeps = visit.gives("max_iterations");
   describe(visit, solver);
+  const GaussSeidelSettings& sweeps = solver.gauss_seidel;
+  if (!all.method_given && (counts_sweeps || sweeps.local != LocalSolve::exact ||
+                            sweeps.formulation != Formulation::velocity))
+    solver.method = SolverMethod::gauss_seidel;
   visit.section("joints", {.help = "how joints are solved"}, [&] {
     describe(visit, solver.joints);
     visit.visit("projection", s.projection,
@@ -248,7 +259,7 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
                                   : "leave it out, or use time.stepper: spook");
   }
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
-    describe_solver(visit, s.solver, s.step_solve);
+    describe_solver(visit, s);
     if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s);
     const LocalSolve local = s.solver.gauss_seidel.local;
     const bool ccp = s.contact.law == ContactLaw::ccp || s.contact.law == ContactLaw::lagged;

@@ -16,6 +16,8 @@ namespace {
 
 /// Sweeps that come first: many a problem is easy, and the others want a start.
 constexpr int kFirstSweeps = 24;
+/// Sweeps that may pass without gain.
+constexpr int kPatience = 200;
 /// A cheap method hands over once it has had this part of what the next may take, and would need
 /// more than all of it.
 constexpr double kHedge = 0.5;
@@ -124,10 +126,14 @@ StopRule Automatic::stop_of_sweeps() {
   return stop;
 }
 
-/// Sweeps are for what a few of them solve; the methods that come after them have to be worth it.
+/// Sweeps go on while they need no more than they did, or than the methods after them are taken to
+/// need; the error of accelerated ones may stand still for a while.
 bool Automatic::give_up_sweeps(std::span<const HistoryEntry> history, double threshold) const {
   const int done = history.back().iteration;
-  return done >= kFirstSweeps && iterations_left(history, goal_.metric, threshold) > done;
+  if (done < kFirstSweeps) return false;
+  const double left = iterations_left(history, goal_.metric, threshold);
+  if (std::isinf(left)) return done >= kPatience;
+  return left > std::max<double>(done, kHedge * kNewtonSteps * newton_unit());
 }
 
 /// The same for products of apgd, in view of the price of a method that factors.

@@ -226,13 +226,15 @@ void StepContacts::match(const State& state) {
   find(state.couples, &Kept::old_couple);
 }
 
+double StepContacts::smaller_radius(const Contact& contact, const LocalBodies& local) const {
+  return std::min(equivalent_radius(local.constants[contact.body_a].shape, model_.geometries),
+                  equivalent_radius(local.constants[contact.body_b].shape, model_.geometries));
+}
+
 void StepContacts::note_overlap(const Contact& contact, const LocalBodies& local) {
   if (!(contact.gap < 0.0)) return;
   overlaps_.deepest = std::max(overlaps_.deepest, -contact.gap);
-  const double radius =
-      std::min(equivalent_radius(local.constants[contact.body_a].shape, model_.geometries),
-               equivalent_radius(local.constants[contact.body_b].shape, model_.geometries));
-  const double overlap = -contact.gap / radius;
+  const double overlap = -contact.gap / smaller_radius(contact, local);
   overlaps_.sum += overlap;
   ++overlaps_.count;
   if (!(overlap > overlaps_.largest)) return;
@@ -265,6 +267,7 @@ void StepContacts::make_compliant(const Contact& contact, const LocalBodies& loc
   now.mean_mobility = mean_mobility(mobility);
   now.points = kept.points;
   now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
+  if (model_.contact.stiffness == Stiffness::automatic) now.size = smaller_radius(contact, local);
   if (model_.contact.stiffness == Stiffness::material)
     now.radius =
         1.0 / (curvature(local.constants[rows.body_a]) + curvature(local.constants[rows.body_b]));

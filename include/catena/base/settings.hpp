@@ -130,6 +130,9 @@ class SettingsVisitor {
   /// scene is made. Empty where there is no source.
   virtual std::string where(std::string_view) const { return {}; }
 
+  /// Whether the source gives `key` in the section being visited.
+  virtual bool gives(std::string_view) const { return false; }
+
   /// Names a key of earlier versions and the one that stands for it now, both as seen from the
   /// section being visited. Readers refuse the former by naming the latter; others ignore it.
   virtual void renamed(std::string_view /*key*/, std::string_view /*now*/) {}

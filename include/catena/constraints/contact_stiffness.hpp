@@ -21,6 +21,7 @@ struct ContactState {
   double mobility = 0.0;       ///< (G M^-1 G^T)_nn, 1/kg
   double mean_mobility = 0.0;  ///< a third of the trace of G M^-1 G^T, 1/kg
   double radius = kInfinity;   ///< R* of Hertz's law, m
+  double size = kInfinity;     ///< the smaller radius, of which overlaps are shares, m
   Index points = 1;            ///< of the pair's manifold, which share its stiffness
   bool pressed = false;        ///< it bore an impulse in the last step
 };
@@ -35,8 +36,9 @@ struct ContactRowsGiven {
   double normal = 0.0, tangent = 0.0;              ///< eps, m/N
   double normal_share = 1.0, tangent_share = 1.0;  ///< beta
   double bias = 0.0;                               ///< b of the normal row, m/s
-  /// Overlap at which eps is the secant of Hertz's law, m; 0: a linear one.
+  /// Overlap at which eps is the secant of a law with f ~ overlap^(3/2), m; 0: of a linear one.
   double secant_overlap = 0.0;
+  double linear_overlap = 0.0;  ///< below this one that law is linear, m; 0: Hertz's own
   bool resolved = false;  ///< the step resolves the contact's own oscillation
   bool impact = false;    ///< a rigid row for this step, by Newton's law: Sigma = 0
 };

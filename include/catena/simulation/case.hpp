@@ -55,7 +55,8 @@ struct OutputSettings {
 /// Equal on all ranks.
 struct CaseSettings : SceneSettings {
   TimeSettings time;
-  SolverSettings solver;
+  SolverSettings solver{.method = SolverMethod::automatic};
+  bool method_given = false;  ///< else it is what the other keys allow
   StepSolveSettings step_solve;
   BalanceSettings parallel;
   OutputSettings output;

@@ -130,6 +130,7 @@ class StepContacts {
                       RigidContact& rows) const;
   void make_couples_compliant(const Kept& kept, const PairMaterial& pair, const State& state,
                               double own_step, ConstraintProblem& problem) const;
+  double smaller_radius(const Contact& contact, const LocalBodies& local) const;
   void note_overlap(const Contact& contact, const LocalBodies& local);
   void add_elastic(const ConstraintProblem& problem, const Kept& kept, const double* lambda,
                    const LocalBodies& local, std::span<const double> twists,

@@ -24,9 +24,10 @@ int rank_of(std::int64_t i, std::int64_t n, int size) {
 }
 Index first_of(int rank, std::int64_t n, int size) { return to_index(n * rank / size); }
 
-/// Which velocities of the file belong to which body.
+/// Which velocities of the file belong to which body. Those that stand for the compliance of a row
+/// of a dumped step (mass 1/Sigma) belong to none.
 struct BodyMap {
-  std::vector<Index> body_of;  ///< per velocity
+  std::vector<Index> body_of;  ///< per velocity; kNoIndex: none
   std::vector<Index> slot_of;  ///< per velocity: its place in the body
   std::vector<Index> dof_begin = {0};
   std::vector<Index> dofs;  ///< per body, ascending
@@ -89,13 +90,48 @@ std::vector<Index> group_velocities(const std::string& path, const FclibFile& fi
   return connected_parts(file.mass);
 }
 
+/// Per velocity whether it stands for the compliance of a row: without a body, without a force, in
+/// one row alone, which it enters as it is.
+std::vector<bool> find_compliances(const FclibFile& file) {
+  const CatenaExtras& extras = file.extras;
+  std::vector<bool> found(file.f.size(), false);
+  std::vector<int> uses(file.f.size(), 0);
+  for (std::size_t b = 0; b < extras.body_id.size(); ++b) {
+    const std::size_t i = extras.body_begin[b];
+    found[i] = extras.body_id[b] == std::int64_t{kNoBody} &&
+               extras.body_begin[b + 1] == extras.body_begin[b] + 1 && file.f[i] == 0.0;
+  }
+  for (const SparseRows* rows :
+       {&file.h_transposed, &file.g_transposed, &extras.boxed, &extras.couples.rows})
+    for (std::size_t k = 0; k < rows->column.size(); ++k)
+      uses[rows->column[k]] += rows->value[k] == 1.0 ? 1 : 2;
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = found[i] && uses[i] == 1;
+  return found;
+}
+
 BodyMap map_bodies(const std::string& path, const FclibFile& file) {
   BodyMap map;
   map.body_of = group_velocities(path, file);
   const std::size_t n = map.body_of.size();
-  const Index n_bodies = n == 0 ? 0 : *std::max_element(map.body_of.begin(), map.body_of.end()) + 1;
+  if (file.extras.present) {
+    const std::vector<bool> compliance = find_compliances(file);
+    Index last = kNoIndex, next = 0;  // bodies stand one after the other
+    for (std::size_t i = 0; i < n; ++i) {
+      if (compliance[i]) {
+        map.body_of[i] = kNoIndex;
+        continue;
+      }
+      if (map.body_of[i] != last) ++next;
+      last = map.body_of[i];
+      map.body_of[i] = next - 1;
+    }
+  }
+  Index n_bodies = 0;
+  for (const Index b : map.body_of)
+    if (b != kNoIndex) n_bodies = std::max(n_bodies, b + 1);
   map.dof_begin.assign(n_bodies + 1, 0);
-  for (const Index b : map.body_of) ++map.dof_begin[b + 1];
+  for (const Index b : map.body_of)
+    if (b != kNoIndex) ++map.dof_begin[b + 1];
   const auto largest = std::max_element(map.dof_begin.begin(), map.dof_begin.end());
   if (*largest > kLargestBody)
     throw Error("couples " + std::to_string(*largest) + " velocities into one body; at most " +
@@ -103,9 +139,10 @@ BodyMap map_bodies(const std::string& path, const FclibFile& file) {
                 path + ": /fclib_global/M");
   std::partial_sum(map.dof_begin.begin(), map.dof_begin.end(), map.dof_begin.begin());
   std::vector<Index> next(map.dof_begin.begin(), map.dof_begin.end() - 1);
-  map.dofs.resize(n);
+  map.dofs.resize(map.dof_begin.back());
   map.slot_of.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
+    if (map.body_of[i] == kNoIndex) continue;
     const std::size_t b = map.body_of[i];
     map.slot_of[i] = next[b] - map.dof_begin[b];
     map.dofs[next[b]++] = to_index(i);
@@ -208,11 +245,27 @@ std::vector<Index> bodies_of(const FileBlock& block, const BodyMap& map) {
     const auto columns = rows->columns_of(row);
     const auto values = rows->values_of(row);
     for (std::size_t k = 0; k < columns.size(); ++k)
-      if (values[k] != 0.0) bodies.push_back(map.body_of[columns[k]]);
+      if (values[k] != 0.0 && map.body_of[columns[k]] != kNoIndex)
+        bodies.push_back(map.body_of[columns[k]]);
   }
   std::sort(bodies.begin(), bodies.end());
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
   return bodies;
+}
+
+/// Sigma of the block's rows, and which velocities of the file stand for it.
+void add_compliances(const FclibFile& file, const FileBlock& block, const BodyMap& map,
+                     GeneralBlocks& out) {
+  for (std::int64_t i = 0; i < block.size(); ++i) {
+    const auto [rows, row] = block.row(i);
+    out.compliance.push_back(0.0);
+    out.file_velocity.push_back(-1);
+    for (const Index column : rows->columns_of(row)) {
+      if (map.body_of[column] != kNoIndex) continue;
+      out.compliance.back() = 1.0 / file.mass.values_of(column).front();
+      out.file_velocity.back() = column;
+    }
+  }
 }
 
 /// Row data of a block: q = -w (-b for bilateral rows), bounds, units of angle.
@@ -242,14 +295,13 @@ void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out)
         break;
     }
     out.q.push_back(-constant);
-    out.compliance.push_back(0.0);
     out.lower.push_back(lower);
     out.upper.push_back(upper);
     out.angular.push_back(angular != 0 ? 1 : 0);
   }
   for (std::int64_t i = 0; i < block.couple_count; ++i) {
     out.q.push_back(-extras.couples.w[block.couple_first + i]);
-    for (auto* values : {&out.compliance, &out.lower, &out.upper}) values->push_back(0.0);
+    for (auto* values : {&out.lower, &out.upper}) values->push_back(0.0);
     out.angular.push_back(1);
   }
 }
@@ -268,6 +320,7 @@ void add_block(const FclibFile& file, const FileBlock& block, std::span<const In
     out.cohesion.push_back(contact ? couples.cohesion[c] : 0.0);
   }
   add_rows(file, block, out);
+  add_compliances(file, block, map, out);
   out.row_begin.push_back(out.row_begin.back() + to_index(block.size()));
   for (const Index b : bodies) {
     const auto n = map.dofs_of(b).size();

@@ -57,6 +57,10 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
   std::int64_t n_contacts = 0;
   for (std::size_t i = 0; i < bodies.file_velocity.size(); ++i)
     file_v.add(bodies.file_velocity[i], v[i]);
+  const GeneralBlocks& blocks = problem.blocks;
+  for (std::size_t row = 0; row < blocks.file_velocity.size(); ++row)
+    if (blocks.file_velocity[row] >= 0)
+      file_v.add(blocks.file_velocity[row], blocks.compliance[row] * impulses[row]);
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     const std::size_t at = k;

@@ -174,6 +174,9 @@ class Reader : public SettingsVisitor {
     return yaml::place_text(source_, key_place(key)) + ": " +
            (key.empty() ? frames_.back().path : path_of(key));
   }
+  bool gives(std::string_view key) const override {
+    return frames_.back().node->find(key) != nullptr;
+  }
   void renamed(std::string_view key, std::string_view now) override {
     frames_.back().renamed.emplace(key, now);
   }

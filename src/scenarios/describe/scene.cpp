@@ -456,6 +456,12 @@ void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
                .max = 1e9,
                .help = "of stiffness `auto`: stiffer contacts overlap less and take as many times "
                        "more sweeps"});
+  visit.visit("hardening", c.hardening,
+              {.min = 0,
+               .min_open = true,
+               .finite = false,
+               .help = "of stiffness `auto`: above this overlap, a share of the smaller radius, "
+                       "the force grows as overlap^(3/2); .inf: never"});
   visit.visit("damping_time", c.damping_time,
               {.unit = "s",
                .min = 0,
