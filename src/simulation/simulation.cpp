@@ -37,8 +37,10 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
 }
 
 void Simulation::begin() {
-  if (settings_.solver.method == SolverMethod::gauss_seidel &&
-      settings_.solver.gauss_seidel.formulation == Formulation::residual && number_of_parts() > 1) {
+  const bool sweeps = settings_.solver.method == SolverMethod::gauss_seidel ||
+                      settings_.solver.method == SolverMethod::automatic;
+  if (sweeps && settings_.solver.gauss_seidel.formulation == Formulation::residual &&
+      number_of_parts() > 1) {
     throw Error("`residual` runs on one subdomain only", "solver.formulation",
                 "use formulation: velocity, or set parallel.subdomains to 1");
   }

@@ -50,6 +50,21 @@ TEST(ElasticStatics, AutomaticStiffnessSinksByMobilityTimesStepSquaredOverRatio)
   EXPECT_NEAR(sunk, compliance * kG, 1e-9 * compliance * kG);
 }
 
+TEST(ElasticStatics, HardenedBallSinksByThePowerTwoThirdsOfItsWeight) {
+  const double h = 2e-3, ratio = 100.0, linear = 1e-6 * 0.1;
+  const auto sim =
+      simulate(ball_on_plane("stiffness: auto, stiffness_ratio: 100, hardening: 1e-6") + kTight +
+               "time: {step: 2 ms, end: 1}\n");
+  run_until(*sim, 1.0);
+  // f = overlap^(3/2)/(eps sqrt(linear)), with eps as in the test above
+  const double sunk = 0.1 - height(*sim, 0), arm = 1.0 - 0.5 * sunk / 0.1;
+  const double compliance = (1.0 + 2.0 * (1.0 + 2.5 * arm * arm)) / 3.0 * h * h / ratio;
+  EXPECT_GT(sunk, 3.0 * linear);
+  EXPECT_NEAR(sunk, std::pow(compliance * kG * std::sqrt(linear), 2.0 / 3.0), 1e-9 * sunk);
+  const double stored = 0.4 * kG * sunk + 0.1 * linear * linear / compliance;
+  EXPECT_NEAR(sim->stepper().report().audit[EnergyTerm::elastic_energy], stored, 1e-6 * stored);
+}
+
 TEST(ElasticStatics, HertzBallOnPlane) {
   const auto sim =
       simulate(ball_on_plane("stiffness: material", ", youngs_modulus: 1e7, poisson_ratio: 0.3") +

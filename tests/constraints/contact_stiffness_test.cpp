@@ -171,6 +171,51 @@ TEST(ContactStiffness, AutomaticIsTheMeanDiagonalOverTheRatio) {
     }
 }
 
+TEST(ContactStiffness, AutomaticHardensAsHertzAboveAShareOfTheRadius) {
+  ContactParameters parameters;
+  parameters.stiffness = Stiffness::automatic;
+  parameters.hardening = 1e-2;
+  const double h = 1e-3;
+  const ContactStiffness contact(StepperKind::spook, h, parameters);
+  const auto rows_at = [&](double overlap, double speed = 0.0) {
+    return contact.rows({.gap = -overlap,
+                         .normal_speed = speed,
+                         .mobility = 2.0,
+                         .mean_mobility = 3.0,
+                         .size = 0.1},
+                        pair_of(0.0), h);
+  };
+  const double eps = rows_at(1e-5).normal;
+  EXPECT_EQ(rows_at(9.9e-4).normal, eps);
+  EXPECT_NEAR(rows_at(4e-3).normal, eps / 2.0, 1e-12 * eps);
+  EXPECT_EQ(rows_at(4e-3).tangent, rows_at(1e-5).tangent);
+  // at the overlap that the approach leads to, not at that of a contact that opens
+  EXPECT_NEAR(rows_at(1e-3, -3.0).normal, eps / 2.0, 1e-12 * eps);
+  EXPECT_EQ(rows_at(9e-4, 3.0).normal, eps);
+  // what is stored is the work of the force, which is the secant's at each overlap
+  for (const double overlap : {5e-4, 1e-3, 1.5e-3, 6e-3}) {
+    const ContactRowsGiven rows = rows_at(overlap);
+    constexpr int kParts = 20000;
+    double work = 0.0;
+    for (int i = 0; i < kParts; ++i) {
+      const double x = (i + 0.5) / kParts * overlap;
+      work += x / rows_at(x).normal * overlap / kParts;
+    }
+    EXPECT_NEAR(ContactStiffness::energy(rows, overlap), work, 1e-6 * work) << overlap;
+    // the same energy by the rows of any other overlap of the hardened part
+    if (overlap > 1e-3)
+      EXPECT_NEAR(ContactStiffness::energy(rows_at(4e-3), overlap), work, 1e-6 * work) << overlap;
+  }
+  // a step undoes no more than was stored: secant times the end's overlap against the work
+  for (const double overlap : {1.2e-3, 4e-3, 2e-2})
+    for (double y = 0.05; y < 1.0; y += 0.05) {
+      const ContactRowsGiven rows = rows_at(overlap);
+      const double given = y * (1.0 - y) * overlap * overlap / rows.normal;
+      EXPECT_LE(given, ContactStiffness::energy(rows, overlap) -
+                           ContactStiffness::energy(rows, y * overlap));
+    }
+}
+
 TEST(ContactStiffness, PointsOfAManifoldShareAPairsStiffness) {
   const ContactStiffness contact(StepperKind::spook, 1e-3, linear(1e5));
   ContactState now{.gap = -1e-4, .mobility = 1.0, .mean_mobility = 1.0};

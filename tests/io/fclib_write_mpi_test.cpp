@@ -214,6 +214,38 @@ TEST_P(WriteFclib, SolutionsStandInTheFilesOrder) {
     EXPECT_NEAR(v[i], v_solved[i], 1e-12 * scale);
 }
 
+TEST(WriteFclibExtras, ComplianceIsReadBackAsComplianceAndNotAsBodies) {
+  const Communicator comm = Communicator::world();
+  test::Scene scene = mixed_contacts();
+  for (RigidContact& c : scene.contacts) c.compliance = 2e-3, c.tangent_compliance = 3e-3;
+  const ConstraintProblem whole = test::whole(scene);
+  const std::string path = "fclib_compliance_np" + std::to_string(comm.size()) + ".hdf5";
+  write_fclib(path, test::distribute(scene, comm, test::deal(comm)).problem, "compliance");
+  comm.barrier();
+
+  FclibInfo info;
+  const ConstraintProblem read = read_fclib(comm, path, info);
+
+  const FileRows rows = file_rows(scene);
+  std::int64_t compliant = 0;
+  for (Index k = 0; k < read.n_blocks(); ++k) {
+    const BlockView view = block_view(read, k);
+    const auto name = static_cast<std::size_t>(read.blocks.name[static_cast<std::size_t>(k)]);
+    for (Index i = 0; i < view.rows; ++i) {
+      const auto row = static_cast<std::size_t>(view.row + i);
+      const Index at = rows.contacts.at(name).at(static_cast<std::size_t>(i));
+      const auto contact = static_cast<std::size_t>(at / 3);
+      if (contact >= scene.contacts.size()) continue;
+      EXPECT_NEAR(read.blocks.compliance[row], i == 0 ? 2e-3 : 3e-3, 1e-18);
+      EXPECT_GE(read.blocks.file_velocity[row], 0);
+      ++compliant;
+    }
+  }
+  EXPECT_EQ(comm.sum(compliant), static_cast<std::int64_t>(3 * scene.contacts.size()));
+  EXPECT_LE(info.n_bodies, static_cast<std::int64_t>(whole.bodies.size()));
+  EXPECT_GT(info.n_velocities, 6 * info.n_bodies);
+}
+
 TEST(WriteFclibExtras, CouplesAndCohesionAreReadBackExactly) {
   const Communicator comm = Communicator::world();
   const test::Scene scene = mixed_contacts();

@@ -114,12 +114,27 @@ TEST(Case, PrintedCaseReadsBackToTheSamePrint) {
   EXPECT_EQ(std::get<TableSettings>(again.generators[3].kind).file, "/data/bodies.csv");
 }
 
+TEST(Case, MethodThatIsNotGivenIsAutoUnlessOtherKeysAskForSweeps) {
+  const auto method = [](const std::string& keys) {
+    return whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n" + keys).solver.method;
+  };
+  EXPECT_EQ(method(""), SolverMethod::automatic);
+  EXPECT_EQ(method("solver: {relative_tolerance: 1e-8, relaxation: 1.2}\n"),
+            SolverMethod::automatic);
+  for (const char* keys : {"solver: {max_iterations: 50}\n", "solver: {local: sliding}\n",
+                           "solver: {formulation: acceleration}\n",
+                           "parallel: {deterministic: true}\n", "solver: {method: gauss_seidel}\n"})
+    EXPECT_EQ(method(keys), SolverMethod::gauss_seidel) << keys;
+  EXPECT_EQ(method("solver: {method: auto, max_iterations: 50}\n"), SolverMethod::automatic);
+  EXPECT_EQ(method("solver: {method: apgd, max_iterations: 50}\n"), SolverMethod::apgd);
+}
+
 TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {
   SolverSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
 
-  EXPECT_EQ(s.stop_rule().max_iterations, kUsualSweeps);
-  s.method = SolverMethod::automatic;
-  EXPECT_EQ(s.stop_rule().max_iterations, 10000);
+  EXPECT_EQ(s.stop_rule().max_iterations, 4000);
+  s.method = SolverMethod::gauss_seidel;
+  EXPECT_EQ(s.stop_rule().max_iterations, 1000);
   s.stop.max_iterations = 7;
   EXPECT_EQ(s.stop_rule().max_iterations, 7);
 }
@@ -129,7 +144,8 @@ TEST(Case, AStepIsSolvedAgainWithAsManyIterationsAsInTheRun) {
 
   const std::string command = solve_again("step.hdf5", s.solver);
 
-  EXPECT_NE(command.find(" --set max_iterations=1000 "), std::string::npos) << command;
+  EXPECT_NE(command.find("--solver auto"), std::string::npos) << command;
+  EXPECT_NE(command.find(" --set max_iterations=4000 "), std::string::npos) << command;
 }
 
 TEST(Case, SetOverridesByPathIndexAndName) {

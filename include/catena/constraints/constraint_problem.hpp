@@ -121,11 +121,11 @@ struct GeneralBlocks {
   /// where spinning >= 0; -1: no such rows) with |lambda_r| <= rolling (lambda_n + c),
   /// |lambda_s| <= spinning (lambda_n + c), m; and c of RigidContact::cohesion, N s.
   std::vector<double> rolling, spinning, cohesion;
-  std::vector<ContactKey> key;        ///< per block, empty or of contacts of a step
-  std::vector<double> q;              ///< per row: w = G V + Sigma lambda - q
-  std::vector<double> compliance;     ///< per row: Sigma's diagonal, >= 0
-  /// Per row the velocity of a problem file (io/fclib) that stands for its compliance, Sigma lambda;
-  /// -1: none. Empty for blocks made otherwise.
+  std::vector<ContactKey> key;     ///< per block, empty or of contacts of a step
+  std::vector<double> q;           ///< per row: w = G V + Sigma lambda - q
+  std::vector<double> compliance;  ///< per row: Sigma's diagonal, >= 0
+  /// Per row the velocity of a problem file (io/fclib) that stands for its compliance, Sigma
+  /// lambda; -1: none. Empty for blocks made otherwise.
   std::vector<std::int64_t> file_velocity;
   std::vector<double> lower, upper;   ///< per row, boxed only; N s
   std::vector<std::uint8_t> angular;  ///< per row: 1 if w is in rad/s

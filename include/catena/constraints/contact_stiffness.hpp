@@ -39,8 +39,8 @@ struct ContactRowsGiven {
   /// Overlap at which eps is the secant of a law with f ~ overlap^(3/2), m; 0: of a linear one.
   double secant_overlap = 0.0;
   double linear_overlap = 0.0;  ///< below this one that law is linear, m; 0: Hertz's own
-  bool resolved = false;  ///< the step resolves the contact's own oscillation
-  bool impact = false;    ///< a rigid row for this step, by Newton's law: Sigma = 0
+  bool resolved = false;        ///< the step resolves the contact's own oscillation
+  bool impact = false;          ///< a rigid row for this step, by Newton's law: Sigma = 0
 };
 
 /// The law of docs/theory.md, "Contacts give".

@@ -147,7 +147,7 @@ struct ContactParameters {
   int lagged_passes = 1;                   ///< law lagged: solves per step at most
   Stiffness stiffness = Stiffness::rigid;  ///< of cases: automatic (SceneSettings)
   double pair_stiffness = 0.0;             ///< N/m, of all points of a pair together
-  double stiffness_ratio = 300.0;   ///< s: Sigma is the mean diagonal of a contact's block over s
+  double stiffness_ratio = 300.0;  ///< s: Sigma is the mean diagonal of a contact's block over s
   /// Overlap, as a share of the smaller radius, from which on `automatic` hardens as Hertz's law.
   double hardening = 2e-3;
   double damping_time = kNotGiven;  ///< tau, s; kNotGiven: from step and restitution

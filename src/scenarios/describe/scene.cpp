@@ -435,6 +435,8 @@ void hint_at_unused(SettingsVisitor& visit, const ContactParameters& c) {
   const ContactParameters none;
   if (c.stiffness != Stiffness::automatic && c.stiffness_ratio != none.stiffness_ratio)
     visit.hint("stiffness_ratio", unused);
+  if (c.stiffness != Stiffness::automatic && c.hardening != none.hardening)
+    visit.hint("hardening", unused);
   if (rigid && !std::isnan(c.damping_time)) visit.hint("damping_time", unused);
   if (rigid && !std::isnan(c.tangential_ratio)) visit.hint("tangential_ratio", unused);
 }
