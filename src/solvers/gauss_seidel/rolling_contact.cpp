@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catena/math/rotation.hpp"
 #include "catena/math/types.hpp"
 
 namespace catena {
@@ -144,6 +145,32 @@ void solve_wide_contact(const LocalSolveOptions& rules, const RollingContact& co
   const Vec6 z = solve_full(rules, contact, scaled_rows(contact, w, false),
                             scaled_rows(contact, lambda, true));
   store_impulses(contact, z, lambda);
+}
+
+void solve_rolling_turn(ContactLaw law, const RollingTurn& turn, double* z) {
+  const Vec3 n(turn.normal[0], turn.normal[1], turn.normal[2]);
+  Vec3 t1, t2;
+  tangents_of(n, t1, t2);
+  // rows in full, with t1 and t2 for the world; r = m x n has the couple's rows -r.t2 and r.t1
+  const auto rows_of = [&](const double* x) {
+    const Vec3 t(x[1], x[2], x[3]), r(x[4], x[5], x[6]);
+    return std::array{x[0], t1.dot(t), t2.dot(t), -t2.dot(r), t1.dot(r), x[7]};
+  };
+  std::array<double, 36> d{};
+  const std::array<double, 6> diagonal = {turn.d[0], turn.d[1], turn.d[1],
+                                          turn.d[2], turn.d[2], turn.d[3]};
+  for (std::size_t i = 0; i < 6; ++i) d[7 * i] = diagonal[i];
+  d[6 * 1 + 4] = d[6 * 4 + 1] = turn.coupling;
+  d[6 * 2 + 3] = d[6 * 3 + 2] = -turn.coupling;
+  ContactCone cone{{0, 1, 2, 3, 4, 5}, {{turn.bound[0], turn.bound[1], turn.bound[2]}}};
+  const std::array<double, 6> w = rows_of(turn.w);
+  std::array<double, 6> lambda = rows_of(turn.lambda);
+  solve_wide_contact({law, LocalSolve::exact, 1.0}, make_wide_contact(cone, 6, d), w, lambda);
+  const Vec3 t = lambda[1] * t1 + lambda[2] * t2, r = lambda[4] * t1 - lambda[3] * t2;
+  z[0] = lambda[0];
+  std::copy_n(t.data(), 3, z + 1);
+  std::copy_n(r.data(), 3, z + 4);
+  z[7] = lambda[5];
 }
 
 void make_admissible(ContactLaw law, const RollingContact& contact, std::span<double> lambda) {

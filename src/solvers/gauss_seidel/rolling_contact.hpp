@@ -7,6 +7,7 @@
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/gauss_seidel/local_solve.hpp"
+#include "solvers/gauss_seidel/simd/contact_batches.hpp"
 
 namespace catena {
 
@@ -40,6 +41,9 @@ RollingContact make_wide_contact(const ContactCone& cone, Index rows, std::span<
 /// the normal row only.
 void solve_wide_contact(const LocalSolveOptions& rules, const RollingContact& contact,
                         std::span<const double> w, std::span<double> lambda);
+
+/// One contact of a RollingBatch, exactly: new impulses z by kind as in `turn`, 8 numbers.
+void solve_rolling_turn(ContactLaw law, const RollingTurn& turn, double* z);
 
 /// Nearest admissible impulses in the scaled rows, in place (cohesion already added).
 void make_admissible(ContactLaw law, const RollingContact& contact, std::span<double> lambda);

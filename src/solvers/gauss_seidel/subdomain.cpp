@@ -37,6 +37,11 @@ void solve_one(const void* context, const double* d, const double* w, const doub
   std::copy_n(solved.data(), 3, z);
 }
 
+/// The same of a RollingBatch (KernelOptions::solve_rolling).
+void solve_one_rolling(const void* context, const RollingTurn& turn, double* z) {
+  solve_rolling_turn(static_cast<const LocalSolveOptions*>(context)->law, turn, z);
+}
+
 KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
   KernelOptions out;
   out.law = rules.law == ContactLaw::frictionless ? BatchLaw::frictionless
@@ -44,6 +49,7 @@ KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
                                                   : BatchLaw::coulomb;
   out.omega = rules.omega;
   out.solve = solve_one;
+  out.solve_rolling = solve_one_rolling;
   out.vector_solve =
       rules.law == ContactLaw::coulomb && rules.local == LocalSolve::exact && rules.omega == 1.0;
   return out;
@@ -68,27 +74,35 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
       bodies_(touched_bodies(problem, blocks)) {
   SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
   if (rules.carried != nullptr)
-    for (PartPlan& part : plan) part = {{}, {}, flatten({part, {}, {}})};
+    for (PartPlan& part : plan) part = {{}, {}, {}, flatten({part, {}, {}})};
   const bool arms = std::any_of(plan.begin(), plan.end(),
                                 [](const PartPlan& part) { return !part.arms.empty(); });
   place_bodies(problem, multiplicity, arms);
-  std::size_t n_spheres = 0, n_arms = 0;
+  std::size_t n_spheres = 0, n_arms = 0, n_rolling = 0;
   for (const PartPlan& part : plan) {
     n_spheres += part.spheres.size();
     n_arms += part.arms.size();
+    n_rolling += part.rolling.size();
   }
   spheres_.reserve(n_spheres / kLanes);
   sphere_origin_.reserve(n_spheres);
   arms_.reserve(n_arms / kLanes);
   arm_origin_.reserve(n_arms);
+  rolling_.reserve(n_rolling / kLanes);
+  rolling_origin_.reserve(n_rolling);
   for (std::size_t part = 0; part < kSweepParts; ++part) {
     PartRanges& range = ranges_[part];
-    range = {{spheres_.size(), 0}, {arms_.size(), 0}, {narrow<std::size_t>(general_.size()), 0}};
+    range = {{spheres_.size(), 0},
+             {arms_.size(), 0},
+             {rolling_.size(), 0},
+             {narrow<std::size_t>(general_.size()), 0}};
     pack_spheres(problem, plan[part].spheres, impulses);
     pack_arms(problem, plan[part].arms, impulses);
+    pack_rolling(problem, plan[part].rolling, impulses);
     pack_general(problem, plan[part].general, impulses);
     range.spheres.end = spheres_.size();
     range.arms.end = arms_.size();
+    range.rolling.end = rolling_.size();
     range.general.end = general_.size();
   }
   release(line_of_body_);
@@ -213,6 +227,78 @@ void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
   for (int i = 0; i < 6; ++i) batch.d[i][lane] = packed[i];
 }
 
+void Subdomain::pack_rolling(const ConstraintProblem& problem, std::span<const Index> plan,
+                             std::span<const double> impulses) {
+  for (std::size_t first = 0; first < plan.size(); first += kLanes) {
+    RollingBatch& batch = rolling_.emplace_back();
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index block = plan[first + lane];
+      RollingOrigin& origin = rolling_origin_.emplace_back();
+      if (block == kNoIndex) continue;
+      const RoundContact c = *find_round_contact(problem, block);
+      origin = {c.row, c.place, c.tangent1, c.tangent2, c.cohesion};
+      pack_rolling(c, block_view(problem, block).rows, impulses, batch, lane);
+    }
+  }
+}
+
+void Subdomain::pack_rolling(const RoundContact& c, Index rows, std::span<const double> impulses,
+                             RollingBatch& batch, int lane) {
+  // line 0 for bodies that do not move
+  const auto line = [&](const RoundContact::Side& side) {
+    return side.body == kNoIndex ? Index{0} : line_of(side.body);
+  };
+  const Index line_a = line(c.a), line_b = line(c.b);
+  const BodyLine& a = lines_[line_a];
+  const BodyLine& b = lines_[line_b];
+  const double i_a = a.x[kInverseInertia], i_b = b.x[kInverseInertia];
+  const double moved = a.x[kInverseMass] + b.x[kInverseMass], turned = i_a + i_b;
+  const auto [mu, mu_r, mu_s] = c.friction.bound;
+  const bool has_rolling = c.place[3] >= 0, has_spinning = c.place[5] >= 0;
+  batch.a[lane] = line_a;
+  batch.b[lane] = line_b;
+  put3(c.normal, batch.n, lane);
+  batch.arm_a[lane] = c.a.arm;
+  batch.arm_b[lane] = c.b.arm;
+  // of lambda + c n in place of lambda
+  batch.bias[lane] = c.bias[0] - c.compliance[0] * c.cohesion;
+  put3(c.bias[1] * c.tangent1 + c.bias[2] * c.tangent2, batch.slip_bias, lane);
+  put3(c.bias[3] * c.tangent1 + c.bias[4] * c.tangent2 + c.bias[5] * c.normal, batch.turn_bias,
+       lane);
+  batch.friction[lane] = mu;
+  batch.rolling[lane] = mu_r;
+  batch.spinning[lane] = mu_s;
+  batch.has_rolling[lane] = has_rolling ? 1.0 : 0.0;
+  batch.sigma_n[lane] = c.compliance[0];
+  batch.sigma_t[lane] = c.compliance[1];
+  batch.sigma_s[lane] = c.compliance[5];
+  // also the weight of all of the couple in mixes
+  batch.sigma_r[lane] = has_rolling ? c.compliance[3] : c.compliance[5];
+  batch.inverse_d_n[lane] = 1.0 / (moved + c.compliance[0]);
+  batch.inverse_d_s[lane] = mu_s > 0.0 ? 1.0 / (turned + c.compliance[5]) : 0.0;
+  const double d_t = moved + c.a.arm * c.a.arm * i_a + c.b.arm * c.b.arm * i_b + c.compliance[1];
+  const double d_r = turned + c.compliance[3];
+  const bool slides = mu > 0.0, rolls = mu_r > 0.0;
+  const double coupling = slides && rolls ? c.a.arm * i_a + c.b.arm * i_b : 0.0;
+  const double determinant = d_t * d_r - coupling * coupling;
+  batch.h_t[lane] = slides ? d_r / determinant : 0.0;
+  batch.h_r[lane] = rolls ? d_t / determinant : 0.0;
+  batch.h_c[lane] = coupling / determinant;
+
+  const std::span<const double> given = impulses.subspan(c.row, rows);
+  Vec6 z = Vec6::Zero();
+  for (int i = 0; i < 6; ++i)
+    if (c.place[i] >= 0) z[i] = given[c.place[i]];
+  z[0] += c.cohesion;
+  z = law_form(rules_.local.law).frictionless
+          ? Vec6(Vec6::Unit(0) * std::max(0.0, z[0]))
+          : project_disc_cone(c.friction, z,
+                              {moved + c.compliance[0], d_t, d_r, turned + c.compliance[5]});
+  if (!has_spinning) z[5] = 0.0;
+  put3(z[0] * c.normal + z[1] * c.tangent1 + z[2] * c.tangent2, batch.p, lane);
+  put3(z[3] * c.tangent1 + z[4] * c.tangent2 + z[5] * c.normal, batch.m, lane);
+}
+
 void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                              std::span<const double> impulses) {
   for (const Index block : plan) {
@@ -263,6 +349,12 @@ double Subdomain::sweep(SweepPart part, bool forward) {
                               lines_.data(), inertia_.data(), batch_rules_, forward,
                               mixing(arm_history_, range.arms));
   };
+  const auto rolling = [&] {
+    return rules_.kernels.rolling(rolling_.data() + range.rolling.begin,
+                                  range.rolling.end - range.rolling.begin, lines_.data(),
+                                  batch_rules_, forward,
+                                  mixing(rolling_history_, {2 * range.rolling.begin, 0}));
+  };
   const auto general = [&] {
     return sweep_explicit_blocks(general_, to_index(range.general.begin),
                                  to_index(range.general.end), {line_data(), 8 * lines_.size()},
@@ -272,9 +364,11 @@ double Subdomain::sweep(SweepPart part, bool forward) {
   if (forward) {
     residual += spheres();
     residual += arms();
+    residual += rolling();
     residual += general();
   } else {
     residual += general();
+    residual += rolling();
     residual += arms();
     residual += spheres();
   }
@@ -294,6 +388,12 @@ void Subdomain::begin_mixing() {
       spheres_, [](const SphereBatch& batch) { return batch.p; }, sphere_history_);
   begin(
       arms_, [](const GeneralContactBatch& batch) { return batch.lambda; }, arm_history_);
+  rolling_history_.reserve(2 * rolling_.size());
+  for (const RollingBatch& batch : rolling_)
+    for (const auto& numbers : {batch.p, batch.m}) {
+      BatchHistory& h = rolling_history_.emplace_back();
+      for (int i = 0; i < 3; ++i) std::copy_n(numbers[i], kLanes, h.before[i]);
+    }
   if (!general_.lambda.empty())
     mixed_.emplace_back(general_.lambda.data(), general_.lambda.size(), 1, 1, general_.sigma);
   // what stands behind a line's velocities does not change
@@ -334,6 +434,17 @@ void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<doubl
     out[0] = lambda[0] - problem.contacts[arm_origin_[i]].cohesion;
     out[1] = lambda[1];
     out[2] = lambda[2];
+  }
+  for (std::size_t i = 0; i < rolling_origin_.size(); ++i) {
+    const RollingOrigin& of = rolling_origin_[i];
+    if (of.row == kNoIndex) continue;
+    const RollingBatch& batch = rolling_[i / kLanes];
+    const int lane = narrow<int>(i % kLanes);
+    const Vec3 n = get3(batch.n, lane), p = get3(batch.p, lane), m = get3(batch.m, lane);
+    const Vec6 rows{n.dot(p) - of.cohesion, of.tangent1.dot(p), of.tangent2.dot(p),
+                    of.tangent1.dot(m),     of.tangent2.dot(m), n.dot(m)};
+    for (int row = 0; row < 6; ++row)
+      if (of.place[row] >= 0) impulses[of.row + of.place[row]] = rows[row];
   }
   for (const ExplicitBlocks::Block& block : general_.blocks)
     std::copy_n(general_.lambda.data() + block.row, block.rows,

@@ -10,6 +10,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "solvers/gauss_seidel/anderson.hpp"
 #include "solvers/gauss_seidel/explicit_blocks.hpp"
+#include "solvers/gauss_seidel/round_contacts.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
 
@@ -42,7 +43,8 @@ struct SweepOptions {
 /// One subdomain. Each part of a sweep goes in the order of plan_sweep.
 ///
 /// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
-/// allows, else GeneralContactBatch); general blocks with explicit ones. M^-1 of a body is
+/// allows, else GeneralContactBatch), and so are contacts with rolling and spinning friction of
+/// round bodies (RollingBatch); other general blocks with explicit ones. M^-1 of a body is
 /// multiplied by its multiplicity (mass splitting), also in D. Batches hold lambda + c n in place
 /// of lambda where a contact has cohesion c.
 class Subdomain {
@@ -78,7 +80,14 @@ class Subdomain {
     std::size_t begin = 0, end = 0;
   };
   struct PartRanges {
-    Range spheres, arms, general;
+    Range spheres, arms, rolling, general;
+  };
+  /// Where the impulses of a RollingBatch's lane go, and how.
+  struct RollingOrigin {
+    Index row = kNoIndex;  ///< first in the problem; kNoIndex: no contact
+    std::array<int, 6> place{};
+    Vec3 tangent1, tangent2;
+    double cohesion = 0.0;
   };
   double* line_data() { return reinterpret_cast<double*>(lines_.data()); }
   void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
@@ -92,6 +101,10 @@ class Subdomain {
                  std::span<const double> impulses);
   void pack_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
                 GeneralContactBatch& batch, int lane);
+  void pack_rolling(const ConstraintProblem& problem, std::span<const Index> plan,
+                    std::span<const double> impulses);
+  void pack_rolling(const RoundContact& contact, Index rows, std::span<const double> impulses,
+                    RollingBatch& batch, int lane);
   void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   std::vector<Index> bodies_of_last_block() const;
@@ -105,12 +118,14 @@ class Subdomain {
   HugeVector<InertiaLine> inertia_;
   HugeVector<SphereBatch> spheres_;
   HugeVector<GeneralContactBatch> arms_;
+  HugeVector<RollingBatch> rolling_;
   std::vector<Index> sphere_origin_, arm_origin_;  ///< block per lane
+  std::vector<RollingOrigin> rolling_origin_;      ///< per lane
   ExplicitBlocks general_;
   std::vector<double> scratch_;
   std::array<PartRanges, kSweepParts> ranges_;
   bool mixes_ = false;
-  HugeVector<BatchHistory> sphere_history_, arm_history_;
+  HugeVector<BatchHistory> sphere_history_, arm_history_, rolling_history_;
   std::vector<MixedNumbers> mixed_;  ///< lines, and impulses of explicit blocks
   BatchMixing mixing_;
 };

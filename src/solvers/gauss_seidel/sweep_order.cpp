@@ -6,6 +6,7 @@
 
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
+#include "solvers/gauss_seidel/round_contacts.hpp"
 
 namespace catena {
 namespace {
@@ -13,16 +14,6 @@ namespace {
 /// Contacts among which the next batch is looked for. More fill batches better, fewer keep to the
 /// order of bodies, and with it to the cache.
 constexpr std::size_t kWindow = 48;
-
-/// Inverse inertia if it is isotropic to round-off (a turned sphere's is only that).
-bool isotropic(std::span<const double> mass) {
-  constexpr double kRoundOff = 1e-14;
-  const double mean = (mass[1] + mass[4] + mass[6]) / 3.0;
-  const double limit = kRoundOff * mean;
-  return std::abs(mass[1] - mean) <= limit && std::abs(mass[4] - mean) <= limit &&
-         std::abs(mass[6] - mean) <= limit && std::abs(mass[2]) <= limit &&
-         std::abs(mass[3]) <= limit && std::abs(mass[5]) <= limit;
-}
 
 /// Whether contacts may see a body as a sphere if their arm allows: an isotropic inertia, or an
 /// immovable body that does not turn (whose arm does not matter).
@@ -34,7 +25,7 @@ Roundness roundness_of(const ProblemBodies& bodies, Index b) {
     return v[3] == 0.0 && v[4] == 0.0 && v[5] == 0.0 ? Roundness::still : Roundness::isotropic;
   }
   const bool round = bodies.mass_kind[b] == MassKind::rigid &&
-                     isotropic(std::span(bodies.inverse_mass).subspan(bodies.mass_begin[b], 7));
+                     is_isotropic(std::span(bodies.inverse_mass).subspan(bodies.mass_begin[b], 7));
   return round ? Roundness::isotropic : Roundness::none;
 }
 
@@ -51,16 +42,19 @@ bool seen_as_sphere(Roundness round, const Vec3& arm, const Vec3& normal) {
   return arm.cross(normal).squaredNorm() <= kRoundOff * kRoundOff * arm.squaredNorm();
 }
 
-/// Rigid contacts among `blocks`, by their smaller body, then the other one; those of ordered
-/// problems as they stand, since local numbers of bodies depend on the ranks. Counting sort by the
-/// one and a few exchanges for the other; equals keep the order of the blocks.
-std::vector<Index> contacts_by_body(const ConstraintProblem& problem,
-                                    std::span<const Index> blocks) {
-  if (problem.ordered) {
-    const auto end =
-        std::lower_bound(blocks.begin(), blocks.end(), to_index(problem.contacts.size()));
-    return {blocks.begin(), end};
-  }
+/// The two bodies of a contact, rigid or among the general blocks.
+std::array<Index, 2> bodies_of(const ConstraintProblem& problem, Index block) {
+  const auto n_contacts = to_index(problem.contacts.size());
+  if (block < n_contacts) return {problem.contacts[block].body_a, problem.contacts[block].body_b};
+  const Index first = problem.blocks.body_begin[block - n_contacts];
+  return {problem.blocks.body[first], problem.blocks.body[first + 1]};
+}
+
+/// Contacts of two bodies by the smaller one, then the other; those of ordered problems as they
+/// stand, since local numbers of bodies depend on the ranks. Counting sort by the one and a few
+/// exchanges for the other; equals keep the order of the blocks.
+std::vector<Index> by_body(const ConstraintProblem& problem, std::span<const Index> contacts) {
+  if (problem.ordered || contacts.empty()) return {contacts.begin(), contacts.end()};
   const Index n = problem.bodies.size();
   // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
   // order is the same wherever such a body is kept
@@ -71,27 +65,24 @@ std::vector<Index> contacts_by_body(const ConstraintProblem& problem,
     Index high, block;
   };
   std::vector<Index> low, begin(Offset{2} * n + 1, 0);
-  low.reserve(blocks.size());
-  std::size_t n_contacts = 0;
-  for (const Index k : blocks) {
-    if (k >= std::ssize(problem.contacts)) break;  // general blocks come last
-    const RigidContact& c = problem.contacts[k];
-    low.push_back(std::min(place_of(c.body_a), place_of(c.body_b)));
+  low.reserve(contacts.size());
+  for (const Index k : contacts) {
+    const auto [a, b] = bodies_of(problem, k);
+    low.push_back(std::min(place_of(a), place_of(b)));
     ++begin[low.back() + 1];
-    ++n_contacts;
   }
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Keyed> sorted(n_contacts);
+  std::vector<Keyed> sorted(contacts.size());
   std::vector<Index> next(begin.begin(), begin.end() - 1);
-  for (std::size_t i = 0; i < n_contacts; ++i) {
-    const RigidContact& c = problem.contacts[blocks[i]];
-    const Index high = std::max(place_of(c.body_a), place_of(c.body_b));
+  for (std::size_t i = 0; i < contacts.size(); ++i) {
+    const auto [a, b] = bodies_of(problem, contacts[i]);
+    const Index high = std::max(place_of(a), place_of(b));
     const Index first = begin[low[i]];
     Index to = next[low[i]]++;
     for (; to > first && sorted[to - 1].high > high; --to) sorted[to] = sorted[to - 1];
-    sorted[to] = {high, blocks[i]};
+    sorted[to] = {high, contacts[i]};
   }
-  std::vector<Index> order(n_contacts);
+  std::vector<Index> order(contacts.size());
   std::transform(sorted.begin(), sorted.end(), order.begin(),
                  [](const Keyed& c) { return c.block; });
   return order;
@@ -121,7 +112,7 @@ class Batcher {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < n_waiting; ++i) {
       const Index k = waiting_[i];
-      if (taken < kLanes && take(problem_.contacts[k])) {
+      if (taken < kLanes && take(bodies_of(problem_, k))) {
         out.push_back(k);
         ++taken;
       } else {
@@ -132,12 +123,13 @@ class Batcher {
     return kept;
   }
 
-  bool take(const RigidContact& c) {
-    const bool moves_a = moves(c.body_a), moves_b = moves(c.body_b);
-    if (moves_a && last_batch_[c.body_a] == batch_) return false;
-    if (moves_b && last_batch_[c.body_b] == batch_) return false;
-    if (moves_a) last_batch_[c.body_a] = batch_;
-    if (moves_b) last_batch_[c.body_b] = batch_;
+  bool take(const std::array<Index, 2>& bodies) {
+    const auto [a, b] = bodies;
+    const bool moves_a = moves(a), moves_b = moves(b);
+    if (moves_a && last_batch_[a] == batch_) return false;
+    if (moves_b && last_batch_[b] == batch_) return false;
+    if (moves_a) last_batch_[a] = batch_;
+    if (moves_b) last_batch_[b] = batch_;
     return true;
   }
 
@@ -180,6 +172,21 @@ class Sorter {
   std::vector<Roundness> round_;
 };
 
+/// General blocks among `blocks` that batches can sweep, and the others.
+struct GeneralKinds {
+  std::vector<Index> rolling, others;
+};
+
+GeneralKinds sort_general(const ConstraintProblem& problem, std::span<const Index> blocks,
+                          const LocalSolveOptions& rules) {
+  const LawForm form = law_form(rules.law);
+  const bool solved = !form.box && (form.frictionless || rules.local == LocalSolve::exact);
+  GeneralKinds kinds;
+  for (const Index k : blocks)
+    (solved && find_round_contact(problem, k) ? kinds.rolling : kinds.others).push_back(k);
+  return kinds;
+}
+
 /// Whether a block touches a shared body.
 bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shared, Index k) {
   bool shared = false;
@@ -191,31 +198,40 @@ bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shar
 
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const char> shared, const LocalSolveOptions& rules) {
-  std::vector<Index> order = contacts_by_body(problem, blocks);
-  order.insert(order.end(), blocks.begin() + order.size(), blocks.end());
   const auto n_contacts = to_index(problem.contacts.size());
-  std::array<std::vector<Index>, kSweepParts> parts;
-  std::vector<Index> interior;
-  interior.reserve(order.size());
-  for (const Index k : order) (at_boundary(problem, shared, k) ? parts[0] : interior).push_back(k);
-  const auto half = interior.begin() + ((interior.size() + 1) / 2);
-  parts[1].assign(interior.begin(), half);
-  parts[2].assign(half, interior.end());
+  const auto n_rigid = narrow<std::size_t>(
+      std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
+  const GeneralKinds general = sort_general(problem, blocks.subspan(n_rigid), rules);
+  std::vector<Index> order = by_body(problem, blocks.first(n_rigid));
+  const std::vector<Index> rolling = by_body(problem, general.rolling);
+  order.insert(order.end(), rolling.begin(), rolling.end());
+  const std::size_t n_batched = order.size();
+  order.insert(order.end(), general.others.begin(), general.others.end());
 
+  // what part a block is in, and which of the lists in `order`
   const Sorter sorter(problem, rules);
+  SweepPlan plan;
+  std::array<PartPlan, kSweepParts> lists;
+  std::size_t n_interior = 0, seen = 0;
+  std::vector<char> boundary(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    boundary[i] = at_boundary(problem, shared, order[i]) ? 1 : 0;
+    if (boundary[i] == 0) ++n_interior;
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t part = boundary[i] != 0 ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
+    PartPlan& list = lists[part];
+    if (order[i] < n_contacts)
+      sorter.sort(order[i], list.spheres, list.arms, plan[part].general);
+    else
+      (i < n_batched ? list.rolling : plan[part].general).push_back(order[i]);
+  }
   std::vector<Index> last_batch(problem.bodies.size(), 0);
   Batcher batcher(problem, last_batch);
-  SweepPlan plan;
   for (std::size_t part = 0; part < kSweepParts; ++part) {
-    std::vector<Index> spheres, arms;
-    for (const Index k : parts[part]) {
-      if (k < n_contacts)
-        sorter.sort(k, spheres, arms, plan[part].general);
-      else
-        plan[part].general.push_back(k);
-    }
-    batcher.fill(spheres, plan[part].spheres);
-    batcher.fill(arms, plan[part].arms);
+    batcher.fill(lists[part].spheres, plan[part].spheres);
+    batcher.fill(lists[part].arms, plan[part].arms);
+    batcher.fill(lists[part].rolling, plan[part].rolling);
   }
   return plan;
 }
@@ -223,7 +239,7 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
 std::vector<Index> flatten(const SweepPlan& plan) {
   std::vector<Index> order;
   for (const PartPlan& part : plan)
-    for (const std::vector<Index>* list : {&part.spheres, &part.arms, &part.general})
+    for (const std::vector<Index>* list : {&part.spheres, &part.arms, &part.rolling, &part.general})
       std::copy_if(list->begin(), list->end(), std::back_inserter(order),
                    [](Index k) { return k != kNoIndex; });
   return order;

@@ -18,18 +18,20 @@ enum class SweepPart { boundary, first_interior, second_interior };
 inline constexpr int kSweepParts = 3;
 
 /// Blocks of the problem in the order of a forward sweep: batches of rigid contacts that are
-/// seen as spheres, batches of the other rigid contacts, then blocks with explicit Jacobians. A
-/// batch is kLanes places, kNoIndex where empty; no two of its contacts share a body that moves.
+/// seen as spheres, batches of the other rigid contacts, batches of contacts with rolling or
+/// spinning friction that are seen as spheres, then blocks with explicit Jacobians. A batch is
+/// kLanes places, kNoIndex where empty; no two of its contacts share a body that moves.
 struct PartPlan {
-  std::vector<Index> spheres, arms;  ///< kLanes a batch
+  std::vector<Index> spheres, arms, rolling;  ///< kLanes a batch
   std::vector<Index> general;
 };
 using SweepPlan = std::array<PartPlan, kSweepParts>;
 
 /// Plans a sweep over `blocks` (in the problem's order). Rigid contacts go by their smaller local
 /// body, then the other one, prescribed ones counting as last; batches are filled from the next
-/// few contacts in that order, which each keep their place as far as they are disjoint. General
-/// blocks follow in the problem's order. `shared` per local body: whether it is kept up to date
+/// few contacts in that order, which each keep their place as far as they are disjoint. So do
+/// contacts of batches among the general blocks, behind them; the others follow in the problem's
+/// order. `shared` per local body: whether it is kept up to date
 /// between subdomains or with the joints' solve.
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const char> shared, const LocalSolveOptions& rules);

@@ -94,10 +94,10 @@ inline void store_lines(BodyLine* lines, const std::int32_t* index, const Lines&
 #include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
 
 namespace catena {
-BatchKernels avx512_kernels() { return {"avx512", sphere_sweep, arm_sweep}; }
+BatchKernels avx512_kernels() { return {"avx512", sphere_sweep, arm_sweep, rolling_sweep}; }
 }  // namespace catena
 #else
 namespace catena {
-BatchKernels avx512_kernels() { return {nullptr, nullptr, nullptr}; }
+BatchKernels avx512_kernels() { return {nullptr, nullptr, nullptr, nullptr}; }
 }  // namespace catena
 #endif

@@ -54,7 +54,31 @@ struct alignas(64) GeneralContactBatch {
   double d[6][kLanes];                      ///< D = N_kk: nn, n1, n2, 11, 12, 22
 };
 
-/// What Anderson's acceleration keeps of a batch of either kind.
+/// Contacts with rolling or spinning friction between bodies that they see as spheres, at least one
+/// of which moves. Immovable bodies are line 0, with arm 0; their velocities are part of the
+/// biases. Sliding and rolling are coupled by one number c = arm_a/I_a + arm_b/I_b: with the couple
+/// m of the rolling rows on b, r = m x n and the sliding impulse t, D = (d_t c; c d_r) times the
+/// unit matrix on (t, r), and the normal and spinning rows stand alone. Impulse p and couple m are
+/// held in the world frame, m = n x r + lambda_s n. 256 bytes a contact.
+struct alignas(64) RollingBatch {
+  std::int32_t a[kLanes], b[kLanes];    ///< lines of the bodies
+  double n[3][kLanes];                  ///< from a to b
+  double p[3][kLanes];                  ///< impulse on b, shifted by cohesion, N s
+  double m[3][kLanes];                  ///< couple on b, N m s
+  double arm_a[kLanes], arm_b[kLanes];  ///< r = arm n, m
+  double bias[kLanes];
+  double friction[kLanes], rolling[kLanes], spinning[kLanes];  ///< 0 for rows that are not there
+  double has_rolling[kLanes];                                  ///< 1 or 0
+  double slip_bias[3][kLanes];  ///< b of the tangents' rows, as a vector
+  double turn_bias[3][kLanes];  ///< b of the rolling and spinning rows, as a vector
+  double sigma_n[kLanes], sigma_t[kLanes], sigma_r[kLanes], sigma_s[kLanes];  ///< Sigma
+  double inverse_d_n[kLanes], inverse_d_s[kLanes];  ///< inverse_d_s: 0 without spinning friction
+  /// (h_t -h_c; -h_c h_r) is the inverse of (d_t c; c d_r); rows and columns of rows without
+  /// friction are left out of both and 0 here.
+  double h_t[kLanes], h_c[kLanes], h_r[kLanes];
+};
+
+/// What Anderson's acceleration keeps of a batch; of a RollingBatch two, impulses and couples.
 struct alignas(64) BatchHistory {
   double before[3][kLanes];  ///< impulses after the sweep before
   double change[3][kLanes];  ///< by the last sweep
@@ -67,6 +91,16 @@ struct BatchMixing {
   double gamma = 0.0;
   /// Sums of sigma_n f.f, f.df and df.df, f what the turn changes from the mix on; added to.
   double ff = 0.0, fd = 0.0, dd = 0.0;
+};
+
+/// One contact of a RollingBatch for the general local solve: D, w and lambda by kind, with vectors
+/// in the world frame and rolling as r = m x n: normal, sliding (3), rolling (3), spinning.
+struct RollingTurn {
+  double normal[3];
+  double d[4];      ///< d_n, d_t, d_r, d_s
+  double coupling;  ///< c
+  double bound[3];  ///< mu, mu_r, mu_s
+  double w[8], lambda[8];
 };
 
 enum class BatchLaw : std::int8_t { coulomb, ccp, frictionless };
@@ -82,6 +116,9 @@ struct KernelOptions {
                 double friction, double* z) = nullptr;
   const void* context = nullptr;
   bool vector_solve = false;  ///< law coulomb solved exactly, omega = 1
+  /// Solves one contact of a RollingBatch exactly and without relaxation: z receives the new
+  /// impulses, by kind as there. Called for those that do not settle in a few Newton steps.
+  void (*solve_rolling)(const void* context, const RollingTurn& turn, double* z) = nullptr;
 };
 
 /// One projected Gauss-Seidel sweep over batches [first, first + n), in order or backward. Both
@@ -102,6 +139,13 @@ struct BatchKernels {
   double (*arm)(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
                 const InertiaLine* inertia, const KernelOptions& rules, bool forward,
                 BatchMixing* mixing);
+  /// As `sphere`, with rolling and spinning rows besides:
+  ///   s  = w_b - w_a + turn_bias,   r rows: s x n + sigma_r r,   spinning row: s.n + sigma_s m.n
+  ///   w_b += 1/I_b (arm_b n x dp + dm);  a with the other sign
+  /// About 250 flops and 256 bytes a contact, and one line per body. With `mixing` another 96 bytes
+  /// a contact are read and written: history[2 i] of batch i's impulses, [2 i + 1] of its couples.
+  double (*rolling)(RollingBatch* first, std::size_t n, BodyLine* bodies,
+                    const KernelOptions& rules, bool forward, BatchMixing* mixing);
 };
 
 /// The same arithmetic in the same order for every path, one lane at a time, 4 or 8: all

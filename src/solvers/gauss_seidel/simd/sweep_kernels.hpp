@@ -276,3 +276,5 @@ double arm_sweep(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
 
 }  // namespace
 }  // namespace catena
+
+#include "solvers/gauss_seidel/simd/rolling_kernels.hpp"
