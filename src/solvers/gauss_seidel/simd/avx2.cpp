@@ -54,7 +54,8 @@ inline void transpose(D* r) {
   r[3].v = _mm256_permute2f128_pd(t1, t3, 0x31);
 }
 
-inline void load_lines(const BodyLine* lines, const std::int32_t* index, Lines& out) {
+[[gnu::always_inline]] inline void load_lines(const BodyLine* lines, const std::int32_t* index,
+                                              Lines& out) {
   for (int j = 0; j < 4; ++j) {
     out.x[j].v = _mm256_load_pd(lines[index[j]].x);
     out.x[j + 4].v = _mm256_load_pd(lines[index[j]].x + 4);
@@ -62,7 +63,8 @@ inline void load_lines(const BodyLine* lines, const std::int32_t* index, Lines& 
   transpose(out.x);
   transpose(out.x + 4);
 }
-inline void store_lines(BodyLine* lines, const std::int32_t* index, const Lines& in) {
+[[gnu::always_inline]] inline void store_lines(BodyLine* lines, const std::int32_t* index,
+                                               const Lines& in) {
   Lines rows = in;
   transpose(rows.x);
   transpose(rows.x + 4);

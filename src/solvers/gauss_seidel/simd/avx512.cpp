@@ -44,9 +44,10 @@ inline D select(M m, const D& yes, const D& no) { return {_mm512_mask_blend_pd(m
 inline D max_keeping_nan(const D& a, const D& b) { return {_mm512_max_pd(a.v, b.v)}; }
 
 /// Numbers lo .. lo + 3 of eight lines, one number of all lines per register.
-inline void load_half(const BodyLine* lines, const std::int32_t* i, int lo, D* out) {
+[[gnu::always_inline]] inline void load_half(const BodyLine* lines, const std::int32_t* i, int lo,
+                                             D* out) {
   // rows j and j + 4 in one register
-  const auto pair = [&](int j) {
+  const auto pair = [&](int j) __attribute__((always_inline)) {
     return _mm512_insertf64x4(_mm512_castpd256_pd512(_mm256_load_pd(lines[i[j]].x + lo)),
                               _mm256_load_pd(lines[i[j + 4]].x + lo), 1);
   };
@@ -62,14 +63,15 @@ inline void load_half(const BodyLine* lines, const std::int32_t* i, int lo, D* o
   out[3].v = _mm512_permutex2var_pd(t1, high, t3);
 }
 
-inline void store_half(BodyLine* lines, const std::int32_t* i, int lo, const D* in) {
+[[gnu::always_inline]] inline void store_half(BodyLine* lines, const std::int32_t* i, int lo,
+                                              const D* in) {
   const __m512d t0 = _mm512_unpacklo_pd(in[0].v, in[1].v),
                 t1 = _mm512_unpackhi_pd(in[0].v, in[1].v);
   const __m512d t2 = _mm512_unpacklo_pd(in[2].v, in[3].v),
                 t3 = _mm512_unpackhi_pd(in[2].v, in[3].v);
   const __m512i low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
   const __m512i high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-  const auto put = [&](int j, __m512d r) {
+  const auto put = [&](int j, __m512d r) __attribute__((always_inline)) {
     _mm256_store_pd(lines[i[j]].x + lo, _mm512_castpd512_pd256(r));
     _mm256_store_pd(lines[i[j + 4]].x + lo, _mm512_extractf64x4_pd(r, 1));
   };
@@ -79,11 +81,13 @@ inline void store_half(BodyLine* lines, const std::int32_t* i, int lo, const D* 
   put(3, _mm512_permutex2var_pd(t1, high, t3));
 }
 
-inline void load_lines(const BodyLine* lines, const std::int32_t* index, Lines& out) {
+[[gnu::always_inline]] inline void load_lines(const BodyLine* lines, const std::int32_t* index,
+                                              Lines& out) {
   load_half(lines, index, 0, out.x);
   load_half(lines, index, 4, out.x + 4);
 }
-inline void store_lines(BodyLine* lines, const std::int32_t* index, const Lines& in) {
+[[gnu::always_inline]] inline void store_lines(BodyLine* lines, const std::int32_t* index,
+                                               const Lines& in) {
   store_half(lines, index, 0, in.x);
   store_half(lines, index, 4, in.x + 4);
 }

@@ -144,7 +144,8 @@ inline void solve_rolling_lanes(const KernelOptions& rules, const RoundBlock& k,
 
 /// Multipliers to start both_at_bounds from, x and y on entry those of who knows nothing: what slid
 /// and rolled before (in `lanes`) still does so about as fast. Returns where that is taken.
-inline M keep_multipliers(const Kinds& w, const Kinds& old, const M& lanes, D& x, D& y) {
+[[gnu::always_inline]] inline M keep_multipliers(const Kinds& w, const Kinds& old, const M& lanes,
+                                                 D& x, D& y) {
   const D zero = broadcast(0.0);
   const D tt = length2(old.t), rr = length2(old.r);
   const D slid = -dot(w.t, old.t), rolled = -dot(w.r, old.r);
@@ -155,9 +156,11 @@ inline M keep_multipliers(const Kinds& w, const Kinds& old, const M& lanes, D& x
 }
 
 /// Exact solution of Coulomb's law for the contact alone. w: at the impulses `old`.
-inline Kinds rolling_answer_coulomb(const KernelOptions& rules, const RoundBlock& k,
-                                    const D& inverse_d_n, const D& inverse_d_s, const V& normal,
-                                    const Kinds& w, const Kinds& old) {
+[[gnu::always_inline]] inline Kinds rolling_answer_coulomb(const KernelOptions& rules,
+                                                           const RoundBlock& k,
+                                                           const D& inverse_d_n,
+                                                           const D& inverse_d_s, const V& normal,
+                                                           const Kinds& w, const Kinds& old) {
   const D zero = broadcast(0.0), one = broadcast(1.0);
   Kinds z;
   z.n = max_keeping_nan(zero, fnma(inverse_d_n, w.n, old.n));
@@ -204,9 +207,10 @@ inline Kinds rolling_answer_coulomb(const KernelOptions& rules, const RoundBlock
 
 /// The same by the convex law: the normal impulse is where d_n z_n - f_n = mu |w_t| + mu_r |w_r| +
 /// mu_s |w_s|, which grows with z_n; in closed form but for both discs at their bounds.
-inline Kinds rolling_answer_ccp(const KernelOptions& rules, const RoundBlock& k,
-                                const D& inverse_d_n, const D& inverse_d_s, const V& normal,
-                                const Kinds& w, const Kinds& old) {
+[[gnu::always_inline]] inline Kinds rolling_answer_ccp(const KernelOptions& rules,
+                                                       const RoundBlock& k, const D& inverse_d_n,
+                                                       const D& inverse_d_s, const V& normal,
+                                                       const Kinds& w, const Kinds& old) {
   const D zero = broadcast(0.0), one = broadcast(1.0);
   const V nothing = {zero, zero, zero};
   const D y_n = fnma(inverse_d_n, w.n, old.n), y_s = fnma(inverse_d_s, w.s, old.s);
