@@ -80,8 +80,10 @@ double look_up(const DampingTable& table, double restitution) {
   return table[i] + (at - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
 
-/// What a step that resolves a contact in N parts must ask for so that e is the rebound.
-double asked_restitution(double e, double parts) {
+/// What a step that resolves a contact in N parts must ask for so that e is the rebound: measured,
+/// of a linear spring and of Hertz's law, which starts softly.
+double asked_restitution(double e, double parts, bool hertz) {
+  if (hertz) return std::max(0.0, e - (1.0 - e) * (1.0 - e) / (3.0 * parts));
   return std::min(1.0, e + 1.2 * e * (1.0 - e) / parts + 2.4 * e * e / (parts * parts));
 }
 
@@ -156,7 +158,7 @@ void ContactStiffness::set_damping(const ContactState& contact, const PairMateri
     if (parameters_.stiffness == Stiffness::automatic)
       given = kDampingSteps * step_;
     else if (rows.resolved)
-      given = 2.0 * ratio(asked_restitution(e, parts)) * root;
+      given = 2.0 * ratio(asked_restitution(e, parts, hertz)) * root;
     else
       given = std::max(kDampingSteps * step_, 2.0 * ratio(e) * root);
   }

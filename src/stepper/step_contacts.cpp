@@ -169,7 +169,8 @@ double StepContacts::relaxed_part(double start_overlap) const {
 }
 
 double StepContacts::curvature(const BodyConstants& body) const {
-  if (body.kind == BodyKind::fixed) return 0.0;
+  // walls and floors are flat; a sphere is round whether it moves or not
+  if (body.kind == BodyKind::fixed && body.shape.type != ShapeType::sphere) return 0.0;
   return 1.0 / equivalent_radius(body.shape, model_.geometries);
 }
 

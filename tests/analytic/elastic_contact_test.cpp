@@ -106,6 +106,20 @@ std::string cube_on_slope(double friction, double slope, const std::string& cont
          "  - {name: ground, material: m, shape: {plane: {}}}\n";
 }
 
+TEST(ElasticStatics, SphereOnFixedSphereSinksByHertzsLawOfTwoSpheres) {
+  const auto sim = simulate(
+      "materials: {m: {density: 2500, restitution: 0.5, youngs_modulus: 1e7, poisson_ratio: 0.3}}\n"
+      "contact: {stiffness: material}\nbodies:\n"
+      "  - {name: base, material: m, fixed: true, shape: {sphere: {radius: 0.1}}}\n"
+      "  - {name: ball, material: m, position: [0, 0, 0.3], shape: {sphere: {radius: 0.2}}}\n" +
+      kTight + "time: {step: 0.2 ms, end: 1}\n");
+  run_until(*sim, 1.0);
+  const double weight = 2500.0 * 4.0 / 3.0 * kPi * 0.008 * kG;
+  const double modulus = 1e7 / (2.0 * 0.91), radius = 0.1 * 0.2 / 0.3;
+  const double sunk = std::pow(0.75 * weight / (modulus * std::sqrt(radius)), 2.0 / 3.0);
+  EXPECT_NEAR(0.3 - body_of(*sim, 1).pose.p.z(), sunk, 1e-3 * sunk);
+}
+
 TEST(ElasticStatics, FourCornersCarryWhatTheLeastEnergySays) {
   // normal forces of a rigid plate on four equal springs: linear in x, with the moment of friction
   const double slope = 0.2;
@@ -160,6 +174,37 @@ TEST(ElasticDynamics, BallReboundsAsItsMaterialSays) {
         highest = std::max(highest, body_of(*sim, 0).twist.v.z());
       }
       EXPECT_NEAR(highest / -lowest, e, 0.03) << e << " " << contact;
+    }
+}
+
+TEST(ElasticDynamics, HertzContactReboundsAsItsMaterialSays) {
+  // contact times of 2.94 delta/v: 25 and 62 steps; balls at other parts of a step from the plane
+  constexpr double kSpeed = 1.0;
+  for (const double step : {5e-5, 2e-5})
+    for (const double e : {0.3, 0.5, 0.8, 0.95}) {
+      std::string yaml =
+          "gravity: [0, 0, 0]\nmaterials: {m: {density: 2500, youngs_modulus: 1e7, poisson_ratio: "
+          "0.3, "
+          "restitution: " +
+          std::to_string(e) +
+          "}}\ncontact: {stiffness: material}\nbodies:\n"
+          "  - {name: ground, material: m, shape: {plane: {}}}\n";
+      constexpr int kBalls = 8;
+      for (int i = 0; i < kBalls; ++i)
+        yaml += "  - {name: ball" + std::to_string(i) + ", material: m, position: [" +
+                std::to_string(0.1 * i) + ", 0, " +
+                std::to_string(0.0051 + step * kSpeed * i / kBalls) + "], velocity: [0, 0, " +
+                std::to_string(-kSpeed) + "], shape: {sphere: {radius: 5 mm}}}\n";
+      const auto sim =
+          simulate(yaml + kTight + "time: {step: " + std::to_string(step) + ", end: 1}\n");
+      run_until(*sim, 5e-3);
+      double sum = 0.0;
+      for (int i = 0; i < kBalls; ++i) {
+        const double rebound = body_of(*sim, i + 1).twist.v.z() / kSpeed;
+        EXPECT_NEAR(rebound, e, step == 5e-5 ? 0.012 : 0.004) << e << " " << step;
+        sum += rebound;
+      }
+      EXPECT_NEAR(sum / kBalls, e, step == 5e-5 ? 0.003 : 0.001) << e << " " << step;
     }
 }
 
