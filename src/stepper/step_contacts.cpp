@@ -248,6 +248,27 @@ std::array<double, 2> StepContacts::stretch(const Kept& kept, const RigidContact
   return {by * rows.tangent_bias[0], by * rows.tangent_bias[1]};
 }
 
+/// The same of rolling or spinning row r, rad.
+double StepContacts::turn(const Kept& kept, const GeneralBlocks& blocks, Index r) const {
+  return -step_ / kept.given.tangent_share * blocks.q[blocks.row_begin[kept.slot] + r];
+}
+
+std::vector<double> StepContacts::stretches(const ConstraintProblem& problem) const {
+  if (stiffness_.rigid() || contacts_.empty()) return {};
+  std::vector<double> all(problem.n_rows(), 0.0);
+  for (const Kept& kept : contacts_) {
+    const RigidContact& rows = rigid_rows(kept, problem);
+    if (!(rows.tangent_compliance > 0.0)) continue;
+    double* of_contact = all.data() + first_row(kept.slot, kept.couples, problem);
+    const auto [x1, x2] = stretch(kept, rows);
+    of_contact[1] = x1;
+    of_contact[2] = x2;
+    for (Index r = 3; kept.couples && r < problem.blocks.rows(kept.slot); ++r)
+      of_contact[r] = turn(kept, problem.blocks, r);
+  }
+  return all;
+}
+
 void StepContacts::make_compliant(const Contact& contact, const LocalBodies& local,
                                   const PairMaterial& pair, const State& state, double own_step,
                                   const ProblemBodies& bodies, Kept& kept,
@@ -491,11 +512,11 @@ double StepContacts::next_turn(const Kept& kept, const ConstraintProblem& proble
     trial += next * next;
   }
   const std::size_t row = blocks.row_begin[kept.slot] + r;
-  const double turn = -step_ / share * blocks.q[row];
+  const double turned = turn(kept, blocks, r);
   if (std::sqrt(std::max(friction, trial)) <
       kHeld * coefficient * pressing(kept, problem, lambda, twists))
-    return turn + step_ * frame.axis[r].dot(spin);
-  return (1.0 - share) * turn - step_ * blocks.compliance[row] * lambda[r];
+    return turned + step_ * frame.axis[r].dot(spin);
+  return (1.0 - share) * turned - step_ * blocks.compliance[row] * lambda[r];
 }
 
 /// mu |w_t| of a contact, and the same of rolling and spinning where it has them, m/s.
@@ -659,9 +680,9 @@ void StepContacts::add_elastic(const ConstraintProblem& problem, const Kept& kep
       const std::size_t row = blocks.row_begin[kept.slot] + r;
       if (!(blocks.compliance[row] > 0.0)) continue;
       const double eps = stiffness_.compliance(blocks.compliance[row], given.tangent_share);
-      const double turn = step_ / given.tangent_share * blocks.q[row];
+      const double turned = turn(kept, blocks, r);
       const double next = next_turn(kept, problem, r, frame, lambda, twists);
-      sheared += 0.5 * turn * turn / eps;
+      sheared += 0.5 * turned * turned / eps;
       sheared_at_end += 0.5 * next * next / eps;
     }
   }

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """A step that ended a run, solved again: by the command of the log it gives the run's iterations, status and
-error; from zero it does not; what contradicts itself is refused. A small problem starts quickly.
+error; from zero it does not; what contradicts itself is refused. What contacts were stretched by stands in a dump.
+A small problem starts quickly.
 
     dumped_step_test.py CATENA
 """
 import json
+import math
 import os
 import pathlib
 import re
@@ -33,6 +35,19 @@ generators:
 time: {step: 4 ms, end: 1}
 solver: {max_iterations: 30, relative_tolerance: 1e-5, absolute_tolerance: 1e-13, on_missed_tolerance: stop}
 """
+# gravity leans by 0.3 rad: a slope on which friction of 0.5 holds the block
+SLOPE = """catena: 1
+name: slope
+gravity: [%.17g, 0, %.17g]
+materials: {m: {density: 1000, friction: 0.5}}
+bodies:
+  - {name: floor, material: m, shape: plane}
+  - {name: block, material: m, mass: 3, inertia: [0.1, 0.1, 0.1], shape: {box: {size: [0.4, 0.4, 0.2]}},
+     position: [0, 0, 0.1]}
+time: {step: 2 ms, end: 1}
+solver: {max_iterations: 5000, relative_tolerance: 0, absolute_tolerance: 1e-26}
+output: {dump_interval: 1}
+""" % (9.81 * math.sin(0.3), -9.81 * math.cos(0.3))
 failures = 0
 
 
@@ -64,6 +79,7 @@ def check_again(catena, path, method):
     dump = next(out.glob("step-*.hdf5"))
     with h5py.File(dump, "r") as f:
         r, guess = f["solution/r"][()], f["guesses/1/r"][()]
+        expect("catena/stretch" not in f, "rigid contacts are not stretched")
         # gradient methods miss the first step already, which starts from zero
         warm = bool(np.any(guess != 0.0))
         expect(guess.shape == r.shape and (warm or row["step_1"] == 1), method + ": FCLIB's guess")
@@ -93,6 +109,39 @@ def check_again(catena, path, method):
         f["guesses/1/r"][0] = np.nan
     other = run(catena, path, *arguments)
     expect(other.returncode == 3 and "--cold" in other.stderr, "a guess that is not finite", other)
+
+
+def check_stretch(catena, path):
+    """A block held on a slope: the stretch is the compliance times the force of friction, against it, and all
+    contacts together hold the block's weight."""
+    (path / "slope.yaml").write_text(SLOPE)
+    for stiffness in ("auto", "1e5"):
+        out = path / ("slope-" + stiffness)
+        done = run(catena, path, "run", "slope.yaml", "--quiet", "-o", out, "--set", "contact.stiffness=" + stiffness)
+        expect(done.returncode == 0, "a block on a slope", done)
+        dump = next(out.glob("*.hdf5"))
+        h = 2e-3
+        with h5py.File(dump, "r") as f:
+            r = f["solution/r"][()].reshape(-1, 3) / h
+            stretch = f["catena/stretch"][()].reshape(-1, 2)
+            numbers = f["catena/step/contacts/numbers"][()].reshape(-1, 19)
+        expect(len(r) == 4, "%d points of contact" % len(r))
+        if stiffness == "auto":
+            # a h^2/s of the contact's own mean mobility, of a corner of a body whose inertia is the same about
+            # all axes; tangents are softer by the ratio of the mobilities N_nn/N_tt, between 2/7 and 1
+            arms = numbers[:, 9:12]  # on b, the block
+            normal = 1 / 3 + (arms[:, 0] ** 2 + arms[:, 1] ** 2) / 0.1
+            tangent = 1 / 3 + (arms[:, 2] ** 2 + (arms ** 2).sum(1)) / 2 / 0.1
+            compliance = (normal + 2 * tangent) / 3 * h * h / 300 / np.clip(normal / tangent, 2 / 7, 1)
+        else:
+            compliance = np.full(4, 4 / 1e5)  # four points share the pair's 1e5 N/m
+        largest = np.abs(stretch).max()
+        expect(np.abs(stretch + compliance[:, None] * r[:, 1:]).max() < 1e-6 * largest,
+               "%s: stretch %s is not -eps f = %s" % (stiffness, stretch, -compliance[:, None] * r[:, 1:]))
+        tangents = np.stack([numbers[:, 3:6], np.cross(numbers[:, :3], numbers[:, 3:6])], axis=1)
+        held = ((stretch / compliance[:, None])[:, :, None] * tangents).sum((0, 1))
+        expect(np.abs(held - [3 * 9.81 * math.sin(0.3), 0, 0]).max() < 1e-6 * 30,
+               "%s: stretches hold %s N" % (stiffness, held))
 
 
 def check_refusals(catena, path, foreign):
@@ -138,6 +187,7 @@ def main():
         (path / "scene.yaml").write_text(SCENE)
         for method in ("gauss_seidel", "jacobi", "apgd"):
             check_again(catena, path, method)
+        check_stretch(catena, path)
         check_refusals(catena, path, foreign)
         check_start(catena, path, foreign)
     print("%d failures" % failures)

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "catena/io/fclib.hpp"
+#include "io/hdf5/file.hpp"
 #include "support/case_text.hpp"
 
 namespace catena {
@@ -75,7 +76,8 @@ Dump dump_of(const Communicator& comm, const std::string& scene, const std::stri
   dump.settings.stop.history_set = ErrorSet::energy;
   dump.settings.stop.report_set = ErrorSet::natural_map;
   EXPECT_EQ(sim.stepper().guess().size(), impulses.size());
-  write_fclib(dump.path, sim.stepper().problem(), "a step", impulses, sim.stepper().guess());
+  write_fclib(dump.path, sim.stepper().problem(), "a step", impulses, sim.stepper().guess(),
+              sim.stepper().stretches());
   return dump;
 }
 
@@ -180,6 +182,50 @@ TEST(DumpedStep, OfLawLaggedKeepsItsShift) {
   EXPECT_EQ(energy_at(problem), lagged);
   comm.barrier();
   if (comm.rank() == 0) std::remove(dump.path.c_str());
+}
+
+// Under `auto` a step undoes all of a stretch, so that the rows ask for the slip -xi/h.
+TEST(DumpedStep, HoldsTheStretchesThatItsRowsUndo) {
+  const Communicator comm = Communicator::world();
+  const double h = 5e-3;
+  const Dump dump = dump_of(comm, kRolling, "gauss_seidel", "stretch");
+  if (comm.rank() == 0) {
+    const Communicator self = Communicator::self();
+    FclibInfo info;
+    const ConstraintProblem problem = read_fclib(self, dump.path, info);
+    const std::optional<DumpedStep> step = read_dumped_step(self, dump.path);
+    hdf5::File file = hdf5::File::open(dump.path);
+    const std::vector<double> stretch = file.read_doubles("/catena/stretch");
+    const std::vector<double> turn = file.read_doubles("/catena/couples/turn");
+    const std::size_t n = problem.blocks.kind.size();
+    EXPECT_TRUE(step.has_value());
+    EXPECT_EQ(stretch.size(), 2 * n);
+    const auto undone = [&](std::size_t file_row) {
+      const Index row = step->row[file_row], general = row - step->problem.first_general_row();
+      return general >= 0 ? -h * step->problem.blocks.q[general]
+                          : h * bias_of(step->problem.contacts[row / 3])[row % 3];
+    };
+    double largest = 0.0, largest_turn = 0.0;
+    std::size_t couple = 0;
+    for (std::size_t c = 0; step && c < n && stretch.size() == 2 * n; ++c) {
+      const std::size_t first = problem.blocks.row_begin[c];
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_NEAR(stretch[2 * c + i], undone(first + 1 + i), 1e-12 * std::abs(stretch[2 * c + i]))
+            << c;
+        largest = std::max(largest, std::abs(stretch[2 * c + i]));
+      }
+      for (Index r = 3; r < problem.blocks.rows(to_index(c)); ++r, ++couple) {
+        ASSERT_LT(couple, turn.size());
+        EXPECT_NEAR(turn[couple], undone(first + r), 1e-12 * std::abs(turn[couple])) << c;
+        largest_turn = std::max(largest_turn, std::abs(turn[couple]));
+      }
+    }
+    EXPECT_EQ(couple, turn.size());
+    EXPECT_GT(largest, 1e-7);
+    EXPECT_GT(largest_turn, 1e-7);
+    std::remove(dump.path.c_str());
+  }
+  comm.barrier();
 }
 
 TEST(DumpedStep, GuessComesBackRowByRowOnAnyNumberOfRanks) {

@@ -69,10 +69,11 @@ std::optional<DumpedStep> read_dumped_step(const Communicator& comm, const std::
 /// spinning rows, cohesion) stands in a group /catena/couples and is read back: the same file
 /// whatever the rank count. With `impulses`, also /solution/{v, u, r, l}; with `guess`, the first
 /// guess of the solve, /guesses/1/{v, u, r} (of all rows but the contacts' three in /catena), and
-/// the step for read_dumped_step(). Rank 0 holds the whole problem while it writes.
+/// the step for read_dumped_step(). With `stretches` (TimeStepper::stretches), /catena/stretch and
+/// /catena/couples/turn, for who reads the file: the rows' b holds them already. Rank 0 holds the whole problem while it writes.
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
                  const std::string& title, std::span<const double> impulses = {},
-                 std::span<const double> guess = {});
+                 std::span<const double> guess = {}, std::span<const double> stretches = {});
 
 /// Collective. /solution/{v, u, r} in the order of the file the problem was read from.
 void write_fclib_solution(const std::string& path, const ConstraintProblem& problem,

@@ -78,6 +78,7 @@ class SemiImplicitStepper : public TimeStepper {
   const ConstraintProblem& problem() const override { return *problem_; }
   std::span<const double> impulses() const override { return impulses_; }
   std::span<const double> guess() const override { return guess_; }
+  std::vector<double> stretches() const override { return contacts_.stretches(*problem_); }
   Solver& solver() { return *solver_; }
 
  private:

@@ -60,6 +60,9 @@ class StepContacts {
   /// Local. The same from the slips of a solution.
   std::vector<double> shifts(const ConstraintProblem& problem, std::span<const double> impulses,
                              std::span<const double> twists) const;
+  /// Local. xi of all rows at the step's start, m of tangents, rad of rolling and spinning rows, 0
+  /// of all others; empty where no contact gives.
+  std::vector<double> stretches(const ConstraintProblem& problem) const;
   /// Local. Law lagged: pressed contacts that part faster than their impulse of a step closes them
   /// (mu d|w_t|/dt > f_n/m), so that they are open in the next step.
   std::int64_t count_opening(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -139,6 +142,7 @@ class StepContacts {
                   std::span<const double> twists) const;
   std::array<double, 2> next_stretch(const Kept& kept, const ConstraintProblem& problem,
                                      const double* lambda, std::span<const double> twists) const;
+  double turn(const Kept& kept, const GeneralBlocks& blocks, Index r) const;
   double next_turn(const Kept& kept, const ConstraintProblem& problem, Index r, const Frame& frame,
                    const double* lambda, std::span<const double> twists) const;
   double friction_slip(const Kept& kept, const ConstraintProblem& problem, const double* lambda,

@@ -40,7 +40,7 @@ struct BlockRecord {
   double friction = 0.0;
   double rolling = -1.0, spinning = -1.0, cohesion = 0.0, shift = 0.0;             ///< contacts
   std::vector<double> constant, compliance, lower, upper, angular, impulse, slip;  ///< per row
-  std::vector<double> guess, guess_slip;
+  std::vector<double> guess, guess_slip, stretch;
   std::vector<std::pair<GlobalId, std::vector<double>>> jacobians;  ///< rows x n
 
   std::size_t rows() const { return constant.size(); }
@@ -56,7 +56,7 @@ void pack(const BlockRecord& block, Packer& out) {
     out.put(x);
   for (const auto* values :
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
-        &block.impulse, &block.slip, &block.guess, &block.guess_slip})
+        &block.impulse, &block.slip, &block.guess, &block.guess_slip, &block.stretch})
     out.put_list(*values);
   out.put(std::ssize(block.jacobians));
   for (const auto& [id, g] : block.jacobians) {
@@ -75,7 +75,7 @@ BlockRecord unpack_block(Unpacker& in) {
     *x = in.get<double>();
   for (auto* values :
        {&block.constant, &block.compliance, &block.lower, &block.upper, &block.angular,
-        &block.impulse, &block.slip, &block.guess, &block.guess_slip})
+        &block.impulse, &block.slip, &block.guess, &block.guess_slip, &block.stretch})
     *values = in.get_list<double>();
   const auto n = in.get<std::int64_t>();
   for (std::int64_t k = 0; k < n; ++k) {
@@ -212,7 +212,7 @@ struct WholeProblem {
 
 /// Collective. Sends every rank's part to rank 0.
 WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& solution,
-                            const Outcome& guess) {
+                            const Outcome& guess, std::span<const double> stretches) {
   const ProblemBodies& bodies = problem.bodies;
   Packer body_bytes;
   for (std::int64_t b = 0; b < bodies.n_owned; ++b) {
@@ -239,6 +239,9 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
     const std::size_t row = view.row;
     solution.take(row, block.rows(), block.impulse, block.slip);
     guess.take(row, block.rows(), block.guess, block.guess_slip);
+    block.stretch.assign(block.rows(), 0.0);
+    if (!stretches.empty())
+      std::copy_n(stretches.begin() + view.row, block.rows(), block.stretch.begin());
     if (problem.lagged && view.kind == BlockKind::contact) {
       block.shift = problem.shift[k];
       block.constant[0] =
@@ -283,6 +286,7 @@ struct FileContent {
   std::vector<std::int32_t> unilateral, unilateral_angular;
   std::vector<std::int64_t> body_id;
   std::vector<double> rolling, spinning, cohesion, shift;  ///< per contact
+  std::vector<double> stretch, turn;  ///< 2 per contact; per rolling or spinning row
   Columns contacts, bilateral, boxed;
   Columns couples;  ///< the contacts' rolling and spinning rows; a block per contact
 
@@ -369,6 +373,9 @@ void add_file_block(const BlockRecord& block, const std::map<GlobalId, std::int6
     out.spinning.push_back(block.spinning);
     out.cohesion.push_back(block.cohesion);
     out.shift.push_back(block.shift);
+    const auto stretch = block.stretch.begin();
+    out.stretch.insert(out.stretch.end(), {scalar ? 0.0 : stretch[1], scalar ? 0.0 : stretch[2]});
+    if (contact) out.turn.insert(out.turn.end(), stretch + 3, block.stretch.end());
     out.couples.begin.push_back(narrow<std::int32_t>(out.couples.constant.size()));
   }
 }
@@ -464,6 +471,11 @@ void write_solution(hdf5::File& file, const FileContent& content) {
   write_vector(file, "/catena/couples/lambda", content.couples.impulse);
 }
 
+void write_stretches(hdf5::File& file, const FileContent& content) {
+  write_vector(file, "/catena/stretch", content.stretch);
+  if (content.has_couples()) write_vector(file, "/catena/couples/turn", content.turn);
+}
+
 void write_content(hdf5::File& file, const std::string& title, ContactLaw law,
                    const FileContent& content) {
   const std::string root = "/fclib_global";
@@ -495,10 +507,12 @@ void write_content(hdf5::File& file, const std::string& title, ContactLaw law,
 
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
                  const std::string& title, std::span<const double> impulses,
-                 std::span<const double> guess) {
+                 std::span<const double> guess, std::span<const double> stretches) {
   CATENA_CHECK(!problem.assembled, "only problems with bodies are written");
   const Outcome solution(problem, impulses), start(problem, guess);
-  const WholeProblem whole = gather_problem(problem, solution, start);
+  CATENA_CHECK(stretches.empty() || std::ssize(stretches) == problem.n_rows(), "one per row");
+  const bool give = problem.comm.max(std::ssize(stretches)) > 0;
+  const WholeProblem whole = gather_problem(problem, solution, start, stretches);
   std::optional<ConstraintProblem> step;
   if (start.known) step = gather_step(problem);
   all_or_none(problem.comm, [&] {
@@ -508,6 +522,7 @@ void write_fclib(const std::string& path, const ConstraintProblem& problem,
       write_content(file, title, named_law(problem), content);
       if (solution.known) write_solution(file, content);
       if (start.known) write_guess(file, content);
+      if (give) write_stretches(file, content);
       if (step) write_step(file, *step);
     });
   });

@@ -319,7 +319,7 @@ class RunLoop {
     const std::string number = step_text(sim_.state().step);
     const std::string path = writer_.directory() + "/" + stem + "-" + number + ".hdf5";
     write_fclib(path, sim_.stepper().problem(), sim_.settings().name + ", " + stem + " " + number,
-                sim_.stepper().impulses(), sim_.stepper().guess());
+                sim_.stepper().impulses(), sim_.stepper().guess(), sim_.stepper().stretches());
     log_.info("contact problem written to " + path +
               "; solved as here by: " + solve_again(path, sim_.settings().solver));
   }
