@@ -60,6 +60,15 @@ struct Arch {
   double voussoir_weight() const {
     return kG * kDensity * kDepth * thickness * std::sin(2.0 * half / n);
   }
+  /// By how much joints that give let it sag, m: a corner of a voussoir has a mean mobility below
+  /// 8/m with its neighbour, and two of them bear at most half of the arch's weight; that adds up
+  /// along the arch.
+  double give(double h) const {
+    return n * give_of(8.0 / voussoir_weight(), 0.5 * kG * n * voussoir_weight(), h);
+  }
+  /// Contacts that give at 2 ms let the slender one buckle: its joints give by more than its
+  /// thickness has to spare.
+  double step() const { return contacts_give() && thickness < 0.03 ? 5e-4 : 2e-3; }
   std::unique_ptr<Simulation> simulation(double friction, double h, double tolerance,
                                          int sweeps) const {
     return simulate(
@@ -89,18 +98,20 @@ TEST(Arch, StandsFivePercentAboveTheLeastThicknessAndFallsFivePercentBelow) {
     for (const double factor : {1.05, 0.95}) {
       const Arch arch{thinnest.n, thinnest.half, factor * thinnest.thickness};
       const bool stands = factor > 1.0;
-      const auto sim = arch.simulation(1.0, 0.002, stands ? 1e-7 : 1e-5, stands ? 20000 : 1000);
+      const double h = arch.step();
+      const auto sim = arch.simulation(1.0, h, stands ? 1e-7 : 1e-5, stands ? 20000 : 1000);
       const std::map<GlobalId, Vec3> start = places(*sim);
 
       run_until(*sim, 0.5);
 
       const double moved = largest_move(*sim, start);
       std::printf(
-          "arch of %d, half angle %.2f, thickness %.2f of the least: moved %.1e m, "
-          "kinetic energy %.1e J\n",
-          arch.n, arch.half, factor, moved, sim->stepper().report().kinetic);
+          "F03%s arch of %d, half angle %.2f, thickness %.2f of the least: moved %.1e m (gives by "
+          "%.1e), kinetic energy %.1e J\n",
+          contacts_label(), arch.n, arch.half, factor, moved, arch.give(h),
+          sim->stepper().report().kinetic);
       if (stands) {
-        EXPECT_LT(moved, 1e-6);
+        EXPECT_LT(moved, 1e-6 + arch.give(h));
         EXPECT_LT(sim->stepper().report().kinetic, 1e-8);
       } else {
         EXPECT_GT(moved, 0.02);
@@ -143,8 +154,9 @@ TEST(Arch, ThrustIsInEquilibriumAndWithinWhatLimitAnalysisAdmits) {
   for (std::size_t row = 0; row < ref.rows.size(); ++row) {
     const Arch arch{static_cast<int>(ref.at(row, "N")), ref.at(row, "half_angle"),
                     ref.at(row, "t_over_R")};
-    const auto sim = arch.simulation(1.0, 0.002, 1e-7, 20000);
-    run_until(*sim, 0.06);
+    const auto sim = arch.simulation(1.0, arch.step(), 1e-7, 20000);
+    // contacts that give swing at first
+    run_until(*sim, contacts_give() ? 0.6 : 0.06);
     // now and then a step needs more sweeps than allowed; forces are read from one that did not
     for (int k = 0; k < 100 && sim->step().solve.status != SolveStatus::converged;) ++k;
     ASSERT_EQ(sim->stepper().report().solve.status, SolveStatus::converged);
@@ -155,7 +167,7 @@ TEST(Arch, ThrustIsInEquilibriumAndWithinWhatLimitAnalysisAdmits) {
     // forces across the joints, on the part to the right; id of voussoir k: n_planes + k
     std::vector<Vec3> across(static_cast<std::size_t>(arch.n) + 1, Vec3::Zero());
     for (const KeyedImpulse& k : sim->state().impulses) {
-      const Vec3 force = k.impulse / 0.002;
+      const Vec3 force = k.impulse / sim->settings().time.step;
       if (k.key.a >= n_planes) {
         across[static_cast<std::size_t>(k.key.b - n_planes)] += force;
       } else if (k.key.b == n_planes) {
@@ -176,7 +188,8 @@ TEST(Arch, ThrustIsInEquilibriumAndWithinWhatLimitAnalysisAdmits) {
     std::printf("arch of %d, t/R %.3f: thrust %.4f of the weight, admissible %.4f .. %.4f\n",
                 arch.n, arch.thickness, thrust, ref.at(row, "thrust_min"),
                 ref.at(row, "thrust_max"));
-    const double slack = 1e-3;
+    // the arch moves by a part of its thickness, and its thrust line with it
+    const double slack = 1e-3 + arch.give(arch.step()) / arch.thickness;
     EXPECT_GT(thrust, ref.at(row, "thrust_min") - slack);
     EXPECT_LT(thrust, ref.at(row, "thrust_max") + slack);
   }
@@ -227,6 +240,16 @@ TEST(SectorArch, StandsOrFallsAsLimitAnalysisOfTheSemicircleSays) {
   ASSERT_GT(thick.thickness, ref.at(1, "t_over_R_min (no sliding)"));
   const double least_friction = ref.at(1, "mu_min");
 
+  if (contacts_give()) {
+    // until it has sagged and swung out an arch that stands moves as fast as one that falls
+    const ArchRun stood = run_arch(thick, 1.05 * least_friction, 1e-6, 500);
+    EXPECT_EQ(stood.missed, 0);
+    EXPECT_LT(stood.moved, 2.0 * thick.give(2e-3));  // near its limits it sags by more
+    EXPECT_LT(stood.kinetic.back(), 1e-6);
+    EXPECT_GT(run_arch(thin, 1.0, 1e-6, 200).moved, 0.02);
+    EXPECT_GT(run_arch(thick, 0.95 * least_friction, 1e-6, 200).moved, 0.02);
+    return;
+  }
   const ArchRun stands = run_arch(thick, 1.05 * least_friction, 1e-6, 20);
   EXPECT_EQ(stands.missed, 0);
   EXPECT_LT(stands.moved, 1e-6);

@@ -25,7 +25,7 @@ std::string with_method(const std::string& yaml) {
 }
 
 std::unique_ptr<Simulation> simulate(const std::string& yaml) {
-  return simulate(Communicator::self(), with_method(with_rigid_contacts(yaml)));
+  return simulate(Communicator::self(), with_method(with_contacts_under_test(yaml)));
 }
 
 std::map<GlobalId, Vec3> places(const Simulation& sim) {

@@ -10,7 +10,7 @@ namespace catena::test {
 namespace {
 
 std::unique_ptr<Simulation> simulate_on_all(const std::string& yaml) {
-  return simulate(Communicator::world(), with_method(with_rigid_contacts(yaml)));
+  return simulate(Communicator::world(), with_method(with_contacts_under_test(yaml)));
 }
 
 /// Two clouds of spheres and boxes fly into each other without gravity.
@@ -77,8 +77,11 @@ TEST(Conservation, AuditExplainsTheEnergyOfFrictionlessInelasticImpact) {
       "time: {step: 10 ms, end: 1}\n");
   for (int i = 0; i < 30; ++i) sim->step();
   const StepReport& r = sim->stepper().report();
-  EXPECT_NEAR(r.kinetic, 0.25, 1e-12);
-  EXPECT_NEAR(r.audit[EnergyTerm::dissipation_impact], 0.25, 1e-12);
+  // Contacts that give part with Sigma/(N + Sigma) of the approach at the most: N = 2, tangents 2.5
+  // (radius 0.5, inertia 1), Sigma a 300th of the mean 7/3. The energy of that is not lost.
+  const double rebound = softness() * 7.0 / 6.0, kept = 0.25 * rebound * rebound;
+  EXPECT_NEAR(r.kinetic, 0.25, 1e-12 + kept);
+  EXPECT_NEAR(r.audit[EnergyTerm::dissipation_impact], 0.25, 1e-12 + kept);
   EXPECT_NEAR(r.energy_residual, 0.0, 1e-12);
 }
 

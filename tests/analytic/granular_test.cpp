@@ -13,7 +13,8 @@ namespace {
 constexpr double kG = 9.81;
 
 std::unique_ptr<Simulation> validation_case(const std::string& name,
-                                            const std::vector<std::string>& sets) {
+                                            std::vector<std::string> sets) {
+  if (contacts_give()) sets.push_back("contact.stiffness=auto");
   const Communicator comm = Communicator::self();
   return std::make_unique<Simulation>(
       comm, read_case(comm, std::string(CATENA_CONFIGS) + "/validation/" + name + ".yaml", sets));

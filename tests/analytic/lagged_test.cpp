@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,155 @@ TEST(Lagged, SlidingBallStopsWhereFrictionStopsItToFirstOrder) {
     EXPECT_LT(error[2], 4e-4);
     EXPECT_GT(std::log2(error[0] / error[2]) / 4.0, 0.8);
   }
+}
+
+/// Time in (from, to) at which f, of unlike signs there, is zero.
+template <class Function>
+double root_of(Function f, double from, double to) {
+  const bool rising = f(to) > 0.0;
+  for (int i = 0; i < 100; ++i) {
+    const double middle = 0.5 * (from + to);
+    ((f(middle) > 0.0) == rising ? to : from) = middle;
+  }
+  return 0.5 * (from + to);
+}
+
+/// A flat block of 1 kg, whose ground has the `motion`, at x with the velocity v; gravity along z.
+std::string block_on_moving_ground(const std::string& contact, const std::string& motion, double x,
+                                   double v, const std::string& forces, double h) {
+  return "materials: {m: {friction: " + text_of(kFriction) + "}}\ncontact: {" + contact +
+         "}\nbodies:\n  - {name: block, material: m, mass: 1, inertia: [0.01, 0.01, 0.02], shape: "
+         "{box: {size: [0.4, 0.3, 0.02]}}, position: [" +
+         text_of(x) + ", 0, 0.01], velocity: [" + text_of(v) + ", 0, 0]}\n" +
+         "  - {name: ground, material: m, shape: plane, motion: {" + motion + "}}\n" + forces +
+         // accelerated sweeps end at 1e-6 m/s in some of these steps
+         "solver: {max_iterations: 5000, relative_tolerance: 1e-12, absolute_tolerance: 1e-20, "
+         "accelerated: false}\n"
+         "time: {step: " +
+         text_of(h) + ", end: 10}\n";
+}
+
+/// Largest miss of body 0 over all steps until `end`, and in what part of them it went with the
+/// ground.
+struct StickSlip {
+  double error = 0.0, sticking = 0.0;
+};
+
+template <class Miss, class GroundSpeed>
+StickSlip stick_slip(const std::string& yaml, double end, Miss miss, GroundSpeed ground) {
+  Simulation sim(Communicator::self(), case_of(yaml));
+  StickSlip result;
+  std::int64_t steps = 0, sticking = 0;
+  while (sim.state().time < end) {
+    sim.step();
+    EXPECT_EQ(sim.stepper().report().solve.status, SolveStatus::converged);
+    const double t = sim.state().time;
+    const BodyMotionState& block = body_of(sim, 0);
+    result.error = std::max(result.error, std::abs(miss(block, t)));
+    sticking += std::abs(block.twist.v.x() - ground(t)) < 10.0 * sim.settings().time.step;
+    ++steps;
+  }
+  result.sticking = static_cast<double>(sticking) / static_cast<double>(steps);
+  return result;
+}
+
+/// `run(contact, h)` at three steps, by contacts of both kinds: errors halve with the step.
+template <class Run>
+void expect_first_order(const char* name, double largest_step, double bound, Run run) {
+  for (const char* stiffness : {"rigid", "auto"}) {
+    SCOPED_TRACE(stiffness);
+    double error[3];
+    for (int i = 0; i < 3; ++i) {
+      const double h = largest_step / (1 << i);
+      const StickSlip s = run(std::string("law: lagged, stiffness: ") + stiffness, h);
+      std::printf("%s, %s, h = %.1e s: within %.3e, sticks in %.0f %% of the steps\n", name,
+                  stiffness, h, s.error, 100.0 * s.sticking);
+      error[i] = s.error;
+    }
+    EXPECT_NEAR(error[0] / error[1], 2.0, 0.3);
+    EXPECT_NEAR(error[1] / error[2], 2.0, 0.3);
+    EXPECT_LT(error[2], bound);
+  }
+}
+
+// A block on a belt, drawn back by a spring: k (x - x0) = mu m g at x_slip = mu g/omega^2. It
+// swings about x_slip while it slides (the belt is faster), is caught where it reaches the belt's
+// speed, is carried to x_slip and slides again.
+TEST(Lagged, BlockDrawnBackFromABeltSticksAndSlipsToFirstOrder) {
+  const double belt = 0.4, omega = 5.0, start = 0.3;
+  const double slips_at = kFriction * kG / (omega * omega);
+  // -start omega sin(omega t) = belt, in the second half of the swing
+  const double caught = (std::numbers::pi + std::asin(belt / (start * omega))) / omega;
+  const double caught_at = slips_at + start * std::cos(omega * caught);
+  const double lets_go = caught + (slips_at - caught_at) / belt;
+  ASSERT_LT(std::abs(caught_at), slips_at) << "friction holds it where it is caught";
+  const auto place = [&](double t) {
+    if (t < caught) return slips_at + start * std::cos(omega * t);
+    if (t < lets_go) return caught_at + belt * (t - caught);
+    return slips_at + belt / omega * std::sin(omega * (t - lets_go));
+  };
+  const std::string spring =
+      "forces:\n  - {name: spring, type: spring, between: [world, block], at: [[-1, 0, 0.01], [" +
+      text_of(slips_at + start) + ", 0, 0.01]], stiffness: " + text_of(omega * omega) +
+      ", length: 1}\n";
+
+  expect_first_order("belt", 4e-3, 2e-3, [&](const std::string& contact, double h) {
+    const std::string yaml =
+        block_on_moving_ground(contact, "velocity: [0.4, 0, 0]", slips_at + start, 0.0, spring, h);
+    const auto miss = [&](const BodyMotionState& block, double t) {
+      return block.pose.p.x() - place(t);
+    };
+    const StickSlip s = stick_slip(yaml, lets_go + 1.0, miss, [&](double) { return belt; });
+    EXPECT_GT(s.sticking, 0.25);
+    return s;
+  });
+}
+
+// A block on a table that is shaken by A sin(Omega t) sticks while A Omega^2 |sin(Omega t)| < mu g
+// and else slides with the acceleration mu g until it has the table's velocity again.
+TEST(Lagged, BlockOnAShakenTableSticksAndSlipsToFirstOrder) {
+  const double frequency = 1.5, rate = 2.0 * std::numbers::pi * frequency;
+  const double friction = kFriction * kG, most = 1.3 * friction, amplitude = most / (rate * rate);
+  const double end = 2.0;
+  const auto table = [&](double t) { return amplitude * std::sin(rate * t); };
+  const auto table_speed = [&](double t) { return amplitude * rate * std::cos(rate * t); };
+  // slides from .. until, first with the table's velocity
+  struct Piece {
+    double from, until, x, v, a;
+  };
+  std::vector<Piece> slides;
+  const double begins = std::asin(friction / most) / rate;
+  double offset = 0.0;  // of the block on the table while it sticks
+  for (int half = 0; half < 6; ++half) {
+    const double from = begins + 0.5 * half / frequency;
+    Piece s{from, 0.0, table(from) + offset, table_speed(from),
+            half % 2 == 0 ? -friction : friction};
+    const auto lead = [&](double t) { return s.v + s.a * (t - from) - table_speed(t); };
+    // they part at first; the table's acceleration is below the bound again after half a quarter
+    s.until = root_of(lead, from + 0.1 / frequency, from + 0.5 / frequency);
+    const double slid = s.until - from;
+    offset = s.x + s.v * slid + 0.5 * s.a * slid * slid - table(s.until);
+    ASSERT_LT(std::abs(std::sin(rate * s.until)), friction / most) << "it sticks where they meet";
+    slides.push_back(s);
+  }
+  ASSERT_GT(slides.back().from + 0.5 / frequency, end);
+  // speeds, since the errors of the place cancel over a swing
+  const auto miss = [&](const BodyMotionState& block, double t) {
+    for (const Piece& s : slides)
+      if (t >= s.from && t < s.until) return block.twist.v.x() - (s.v + s.a * (t - s.from));
+    return block.twist.v.x() - table_speed(t);
+  };
+
+  expect_first_order("shaken table", 4e-3, 1e-2, [&](const std::string& contact, double h) {
+    const std::string motion = "harmonics: [{amplitude: [" + text_of(amplitude) +
+                               ", 0, 0], frequency: " + text_of(frequency) + "}]";
+    const StickSlip s =
+        stick_slip(block_on_moving_ground(contact, motion, 0.0, amplitude * rate, "", h), end, miss,
+                   table_speed);
+    EXPECT_GT(s.sticking, 0.25);
+    EXPECT_LT(s.sticking, 0.9);
+    return s;
+  });
 }
 
 TEST(Lagged, CcpHopsInTheSameScene) {

@@ -21,9 +21,9 @@ std::string materials(double friction_ground, double friction_body) {
 }
 
 std::string time_and_solver(double h, const std::string& stepper, double tolerance = 1e-13,
-                            int sweeps = 20000) {
-  return "time: {stepper: " + stepper + ", step: " + text_of(h) +
-         ", end: 100}\nsolver: {max_iterations: " + std::to_string(sweeps) +
+                            int sweeps = 20000, const std::string& method = "") {
+  return "time: {stepper: " + stepper + ", step: " + text_of(h) + ", end: 100}\nsolver: {" +
+         method + "max_iterations: " + std::to_string(sweeps) +
          ", metric: natural_map, relative_tolerance: 0, absolute_tolerance: " + text_of(tolerance) +
          ", check_interval: 5}\n";
 }
@@ -198,7 +198,10 @@ TEST(Ladder, StandsAboveTheStaticFrictionThresholdsAndSlidesBelow) {
 
     const double turned_by = std::abs(turn_about_y(body_of(*sim, 2).pose.q) - 1.2);
     if (c.stands) {
-      EXPECT_LT(turned_by, 1e-8) << "friction " << c.wall << ", " << c.floor;
+      // a corner at an end has the mean mobility 3/m, and bears less than the weight
+      EXPECT_LT(turned_by, 1e-8 + 2.0 * give_of(1.5, 2.0 * kG, 1e-3))
+          << "friction " << c.wall << ", " << c.floor;
+      std::printf("E06 statics%s: turns by %.1e rad\n", contacts_label(), turned_by);
     } else {
       EXPECT_GT(turned_by, 1e-4) << "friction " << c.wall << ", " << c.floor;
     }
@@ -210,12 +213,21 @@ TEST(PainleveRun, SlidingRodJamsInOneStepWithAFiniteImpulseAndNothingFails) {
   const double n_nn = 1.0 + 3.0 * std::cos(theta) * std::cos(theta);
   const double n_tt = 1.0 + 3.0 * std::sin(theta) * std::sin(theta);
   const double n_nt = -3.0 * std::sin(theta) * std::cos(theta);
-  const double jam = -n_nt * sliding / (n_nn * n_tt - n_nt * n_nt);
+  // Two corners, 0.1 m apart, bear the rod. They give by half of what one does: mean mobility 1 + 2
+  // |r|^2/(3 J) with J = 1/12, tangents softer by the ratio of the mobilities.
+  const double aside = 12.0 * 0.05 * 0.05;
+  const double soft_n = 0.5 * softness() * (n_nn + n_tt + 4.0 + 2.0 * aside) / 3.0;
+  const double soft_t = soft_n * (0.5 * (n_tt + 4.0 + aside)) / (n_nn + aside);
+  const double determinant = (n_nn + soft_n) * (n_tt + soft_t) - n_nt * n_nt;
+  const double jam = -n_nt * sliding / determinant;
+  const double held = (n_nn + soft_n) * sliding / determinant;
+  // sweeps go round in circles where two paradoxical points that give share the rod
+  const std::string method = contacts_give() ? "method: interior_point, " : "";
   for (const double h : {1e-3, 1e-4, 1e-5}) {
     const auto sim =
         simulate(materials(2.0, 2.0) + "bodies:\n" + kFloor +
                  rod(theta, 1.0, false, ", velocity: [" + text_of(-sliding) + ", 0, 0]") +
-                 time_and_solver(h, "dvi", 1e-12));
+                 time_and_solver(h, "dvi", 1e-12, 20000, method));
 
     const StepReport& first = sim->step();
 
@@ -226,9 +238,13 @@ TEST(PainleveRun, SlidingRodJamsInOneStepWithAFiniteImpulseAndNothingFails) {
     EXPECT_NEAR(impulse.z(), jam, 20.0 * h);
     const Twist& twist = body_of(*sim, 1).twist;
     const Vec3 end = body_of(*sim, 1).pose.q * Vec3(-0.5, 0.0, 0.0);
-    EXPECT_LT((twist.v + twist.w.cross(end)).norm(), 3.0 * h);
+    EXPECT_LT((twist.v + twist.w.cross(end)).norm(),
+              3.0 * h + 1.05 * std::hypot(soft_n * jam, soft_t * held));
 
-    double energy = first.kinetic + first.potential;
+    const auto energy_of = [](const StepReport& r) {
+      return r.kinetic + r.potential + r.audit[EnergyTerm::elastic_energy];
+    };
+    double energy = energy_of(first);
     double largest_map = 0.0;
     for (int step = 0; step < 2000; ++step) {
       const StepReport& r = sim->step();
@@ -236,8 +252,8 @@ TEST(PainleveRun, SlidingRodJamsInOneStepWithAFiniteImpulseAndNothingFails) {
       largest_map = std::max(largest_map, r.solve.errors.natural_map);
       ASSERT_TRUE(std::isfinite(r.kinetic)) << "step " << step;
       // symplectic Euler: by m g^2 h^2/2 a step
-      EXPECT_LT(r.kinetic + r.potential, energy + kG * kG * h * h) << "step " << step;
-      energy = r.kinetic + r.potential;
+      EXPECT_LT(energy_of(r), energy + kG * kG * h * h) << "step " << step;
+      energy = energy_of(r);
     }
     EXPECT_LT(largest_map, 1e-6) << "h = " << h;
   }
@@ -333,7 +349,8 @@ TEST(Dominoes, FrontOfSixtyRunsOnWithItsAsymptoticSpeed) {
       "60 dominoes h = %.0e s: hits within %.1e s, front %.4f m/s, limit %.4f m/s, %.0f sweeps a "
       "step, %.0f %% of the steps missed\n",
       h, error, speed, asymptotic, run.sweeps, 100.0 * run.missed);
-  EXPECT_LT(error, 15.0 * h);
+  // a hit between contacts that give leaves up to 1/300 of the approach, and so the front's speed
+  EXPECT_LT(error, 15.0 * h + softness() * run.hit.back());
   // the time of twenty hits is known to one step, 5e-4 of it
   EXPECT_NEAR(speed, asymptotic, 2e-3 * asymptotic);
 }

@@ -1,7 +1,9 @@
 // One body on a plane or free: incline, rolling, bouncing, toppling, free top.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 
 #include "analytic/case_runner.hpp"
@@ -52,7 +54,12 @@ TEST(Incline, BlockSticksSlidesOrStopsAsCoulombsLawSays) {
   };
   const Case cases[] = {{0.32, 0.0}, {0.3, 0.0}, {0.5, 2.0}};
   const double h = 0.005;
+  // Four corners carry the block of mass m; each has the mobilities 7/m (normal), 5/2m, 5/2m, in
+  // the mean 4/m, and tangents as stiff as the normal: under its quarter of a force it gives by
+  // h^2/300 of the acceleration. Until it has, the block is as much faster as that is in a step.
+  const double give = give_of(4.0, 0.25 * kG * std::sin(0.3), h);
   for (int c = 0; c < 3; ++c) {
+    double speed = 0.0, way = 0.0;
     const auto sim = block_on_incline(0.3, cases[c].mu, cases[c].v0, 0.0, h);
     const double a = kG * (std::sin(0.3) - cases[c].mu * std::cos(0.3));
     for (std::size_t row = 0; row < ref.rows.size(); ++row) {
@@ -64,13 +71,18 @@ TEST(Incline, BlockSticksSlidesOrStopsAsCoulombsLawSays) {
       // constant acceleration: the velocity is exact; where the block stops within a step it
       // stops a step early or late at most
       EXPECT_NEAR(s.twist.v[0], v_ref, 1e-9) << "case " << c << " t " << t;
+      speed = std::max(speed, std::abs(s.twist.v[0] - v_ref));
       // symplectic Euler: x is off by a t h / 2 in the sliding phase
       const double sliding = c == 0 ? 0.0 : std::min(t, c == 2 ? -cases[c].v0 / a : t);
       EXPECT_NEAR(s.pose.p[0] - 0.5 * a * sliding * h, ref.at(row, "x_downslope"),
-                  c == 2 ? std::abs(a) * h * h : 1e-9)
+                  (c == 2 ? std::abs(a) * h * h : 1e-9) + 1.05 * give)
           << "case " << c << " t " << t;
+      way =
+          std::max(way, std::abs(s.pose.p[0] - 0.5 * a * sliding * h - ref.at(row, "x_downslope")));
       EXPECT_NEAR(s.twist.w.norm(), 0.0, 1e-8);
     }
+    std::printf("E01 block%s, case %d: speed within %.1e m/s, way %.1e m (gives by %.1e)\n",
+                contacts_label(), c, speed, way, give);
   }
 }
 
@@ -80,7 +92,12 @@ TEST(Incline, StickingBlockCreepsNoFasterThanTheSolversTolerance) {
   run_until(*sim, 2.0);
 
   EXPECT_LT(body_of(*sim, 1).twist.v.norm(), 1e-12);
-  EXPECT_LT(std::abs(body_of(*sim, 1).pose.p[0]), 1e-11);
+  // it has given once, as above, and leans by the moment of friction about its centre: the corners
+  // 0.5 m apart from it give by 0.01/0.5 of that, at a height of 0.01 m
+  const double give = give_of(4.0, 0.25 * kG * std::sin(0.3), 0.005) * (1.0 + 4e-4);
+  EXPECT_NEAR(body_of(*sim, 1).pose.p[0], give, 1e-11 + 1e-4 * give);
+  std::printf("E01 sticking block%s: %.3e m/s, %.5e m after 2 s, gives by %.5e m\n",
+              contacts_label(), body_of(*sim, 1).twist.v.norm(), body_of(*sim, 1).pose.p[0], give);
 }
 
 TEST(Incline, SphereOrCylinderRollsOrSlides) {
@@ -92,6 +109,11 @@ TEST(Incline, SphereOrCylinderRollsOrSlides) {
   const double h = 0.005;
   for (int c = 3; c < 6; ++c) {
     const Case& p = cases[c - 3];
+    // the point of contact lies in the middle of the overlap, so that the arm is shorter by half of
+    // it: speeds and spins differ by less than the part that the overlap is of the radius.
+    // Mobilities 1/m, twice (1 + 1/beta)/m
+    const double sunk = give_of(1.0 + 2.0 / (3.0 * p.beta), kG * std::cos(p.alpha), h);
+    double speed = 0.0;
     const std::string inertia = text_of(p.beta * p.radius * p.radius);
     const auto sim = simulate(
         tilted(p.alpha) + floor_material(p.mu) + "bodies:\n" + kFloor +
@@ -101,9 +123,14 @@ TEST(Incline, SphereOrCylinderRollsOrSlides) {
     for (std::size_t row = 0; row < ref.rows.size(); ++row) {
       if (ref.at(row, "case") != c) continue;
       run_until(*sim, ref.at(row, "t"));
-      EXPECT_NEAR(body_of(*sim, 1).twist.v[0], ref.at(row, "v"), 1e-9);
-      EXPECT_NEAR(body_of(*sim, 1).twist.w[1], ref.at(row, "omega"), 1e-8);
+      const double part = sunk / p.radius;
+      const double v = ref.at(row, "v"), omega = ref.at(row, "omega");
+      EXPECT_NEAR(body_of(*sim, 1).twist.v[0], v, 1e-9 + part * v);
+      EXPECT_NEAR(body_of(*sim, 1).twist.w[1], omega, 1e-8 + part * omega);
+      speed = std::max(speed, std::abs(body_of(*sim, 1).twist.v[0] - v));
     }
+    std::printf("E01 ball%s, case %d: speed within %.1e m/s, overlap %.1e of the radius\n",
+                contacts_label(), c, speed, sunk / p.radius);
   }
 }
 
@@ -128,6 +155,8 @@ TEST(ObliqueIncline, BlockFollowsTheCircularConesPathToFirstOrder) {
             std::max(error[i], std::hypot(v[0] - ref.at(row, "vx"), v[1] - ref.at(row, "vy")));
       }
     }
+    std::printf("%s%s: velocity within %.1e m/s at h = %g s, order %.2f\n", c.name,
+                contacts_label(), error[2], steps[2], std::log2(error[1] / error[2]));
     EXPECT_LT(error[2], 0.01) << c.name;
     EXPECT_NEAR(std::log2(error[1] / error[2]), 1.0, 0.2) << c.name;
   }
@@ -154,20 +183,32 @@ TEST(SlipToRoll, FinalSpeedIsExactAndRollingStartsWithinAStep) {
         text_of(p.w0) + ", 0]}\n" + time_of(h) + tight_solver());
     const std::string name = "case" + std::to_string(c);
     const double t_roll = values.at(name + "_t_roll");
+    // the arm is shorter by half the overlap, as above
+    const double part = give_of(1.0 + 2.0 / (3.0 * p.beta), kG, h) / p.radius;
+    const double fastest = std::max(std::abs(p.v0), std::abs(p.w0) * p.radius);
     double rolling_since = -1.0;
     while (sim->state().time < p.end - 0.5 * h) {
       sim->step();
       const Twist& s = body_of(*sim, 1).twist;
-      if (rolling_since < 0.0 && std::abs(s.v[0] - p.radius * s.w[1]) < 1e-10) {
+      if (rolling_since < 0.0 &&
+          std::abs(s.v[0] - p.radius * s.w[1]) < 1e-10 + part * std::abs(s.v[0])) {
         rolling_since = sim->state().time;
       }
     }
-    EXPECT_NEAR(rolling_since, t_roll, h);
-    EXPECT_NEAR(body_of(*sim, 1).twist.v[0], values.at(name + "_v_final"), 1e-10);
-    EXPECT_NEAR(body_of(*sim, 1).twist.w[1], values.at(name + "_omega_final"), 1e-9);
+    // the stretch of sliding friction is let go within some steps
+    EXPECT_NEAR(rolling_since, t_roll, contacts_give() ? 5.0 * h : h);
+    const Twist& end = body_of(*sim, 1).twist;
+    EXPECT_NEAR(end.v[0], values.at(name + "_v_final"), 1e-10 + part * fastest);
+    EXPECT_NEAR(end.w[1], values.at(name + "_omega_final"), 1e-9 + part * fastest / p.radius);
     // the energy lost is what friction dissipated, to the step's order
-    EXPECT_NEAR(sim->stepper().report().audit[EnergyTerm::dissipation_friction],
-                values.at(name + "_energy_lost_over_m"), 1e-9);
+    const double lost = values.at(name + "_energy_lost_over_m");
+    const double friction = sim->stepper().report().audit[EnergyTerm::dissipation_friction];
+    EXPECT_NEAR(friction, lost, 1e-9 + part * lost);
+    std::printf(
+        "E02%s, case %d: rolls %.1e s late, speed within %.1e m/s, loss %.1e J/kg; overlap %.1e of "
+        "the radius\n",
+        contacts_label(), c, rolling_since - t_roll,
+        std::abs(end.v[0] - values.at(name + "_v_final")), std::abs(friction - lost), part);
   }
 }
 
@@ -192,6 +233,8 @@ TEST(BouncingBall, ImpactTimesAreRightToFirstOrderAndTheBallComesToRest) {
     const double weight = 1000.0 * 4.0 / 3.0 * std::numbers::pi * 1e-3 * kG;
     EXPECT_NEAR(contact_force_on(*sim, 1)[2], weight, 1e-9 * weight);
   }
+  std::printf("E04%s: mean error %.1e m at 0.5 ms, order %.2f\n", contacts_label(), mean_error[2],
+              std::log2(mean_error[0] / mean_error[2]) / 2.0);
   EXPECT_LT(mean_error[2], 2e-3);
   EXPECT_NEAR(std::log2(mean_error[0] / mean_error[2]) / 2.0, 1.0, 0.35);
 }
@@ -211,13 +254,18 @@ TEST(BouncingBall, ElasticBallKeepsItsEnergyWithinTheStepsOrder) {
     // E of symplectic Euler oscillates by m g h v/2, v the impact speed; each of the 8 bounces
     // may shift the phase by a step
     const double v = std::sqrt(2.0 * kG * 0.5);
+    std::printf("E04 elastic%s, h = %g s: energy within %.2e J\n", contacts_label(), h, largest);
     EXPECT_LT(largest, 9.0 * kG * h * v) << "h = " << h;
   }
 }
 
 TEST(ToppleOrSlide, FirstMotionOfABoxOnAnIncline) {
   const ReferenceSeries ref = read_reference("F09_topple_or_slide");
-  const double h = 1e-4;
+  // Contacts that give take up a load within some steps, each of which leaves about 1/300 of it:
+  // what they do then is asked of steps so short that the box has not moved.
+  const double h = contacts_give() ? 1e-5 : 1e-4;
+  const int taken_up = contacts_give() ? 5 : 0, measured = contacts_give() ? 5 : 1;
+  double linear = 0.0, angular = 0.0;
   for (std::size_t row = 0; row < ref.rows.size(); ++row) {
     const double w = ref.at(row, "w");
     const double height = ref.at(row, "h");
@@ -226,12 +274,23 @@ TEST(ToppleOrSlide, FirstMotionOfABoxOnAnIncline) {
                  kFloor + "  - {name: box, material: m, shape: {box: {size: [" + text_of(w) +
                  ", 1, " + text_of(height) + "]}}, position: [0, 0, " + text_of(0.5 * height) +
                  "]}\n" + time_of(h) + tight_solver(20000));
-    sim->step();
+    for (int k = 0; k < taken_up; ++k) sim->step();
+    const Twist before = body_of(*sim, 1).twist;
+    for (int k = 0; k < measured; ++k) sim->step();
     const Twist& s = body_of(*sim, 1).twist;
-    const double a = ref.at(row, "a_com_downslope");
-    EXPECT_NEAR(s.v[0] / h, a, 1e-6 + 1e-6 * std::abs(a)) << "row " << row;
-    EXPECT_NEAR(s.w[1] / h, ref.at(row, "angular_acc"), 1e-5) << "row " << row;
+    const double a = ref.at(row, "a_com_downslope"), over = measured * h;
+    // round-off of places, 1e-16 m, is 1e-3 of such overlaps: 1e-11 m/s a step
+    const double round_off = contacts_give() ? 1e-5 : 0.0;
+    EXPECT_NEAR((s.v[0] - before.v[0]) / over, a, 1e-6 + 1e-6 * std::abs(a) + round_off)
+        << "row " << row;
+    EXPECT_NEAR((s.w[1] - before.w[1]) / over, ref.at(row, "angular_acc"), 1e-5 + round_off)
+        << "row " << row;
+    linear = std::max(linear, std::abs((s.v[0] - before.v[0]) / over - a));
+    angular =
+        std::max(angular, std::abs((s.w[1] - before.w[1]) / over - ref.at(row, "angular_acc")));
   }
+  std::printf("F09%s: accelerations within %.1e m/s^2, %.1e rad/s^2\n", contacts_label(), linear,
+              angular);
 }
 
 TEST(FreeTop, KeepsAngularMomentumExactlyAndFlipsWithSecondOrder) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catena/simulation/simulation.hpp"
+#include "support/contacts_under_test.hpp"
 
 namespace catena::test {
 
@@ -54,6 +55,11 @@ inline std::string with_rigid_contacts(std::string yaml) {
   if (const std::size_t at = yaml.find(flow); at != std::string::npos)
     return yaml.insert(at + flow.size(), "stiffness: rigid" + margin + ", ");
   return "contact: {stiffness: rigid" + margin + "}\n" + yaml;
+}
+
+/// The text with the contacts under test: rigid ones, or those that cases have by default.
+inline std::string with_contacts_under_test(const std::string& yaml) {
+  return contacts_give() ? yaml : with_rigid_contacts(yaml);
 }
 
 /// A case of all its text.
