@@ -203,8 +203,8 @@ TEST(ContactStiffness, AutomaticHardensAsHertzAboveAShareOfTheRadius) {
     }
     EXPECT_NEAR(ContactStiffness::energy(rows, overlap), work, 1e-6 * work) << overlap;
     // the same energy by the rows of any other overlap of the hardened part
-    if (overlap > 1e-3)
-      EXPECT_NEAR(ContactStiffness::energy(rows_at(4e-3), overlap), work, 1e-6 * work) << overlap;
+    const ContactRowsGiven others = rows_at(overlap > 1e-3 ? 4e-3 : overlap);
+    EXPECT_NEAR(ContactStiffness::energy(others, overlap), work, 1e-6 * work) << overlap;
   }
   // a step undoes no more than was stored: secant times the end's overlap against the work
   for (const double overlap : {1.2e-3, 4e-3, 2e-2})
