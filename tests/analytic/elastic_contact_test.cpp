@@ -149,6 +149,18 @@ TEST(ElasticStatics, BlockAtNinetyNineHundredthsOfItsFrictionDoesNotCreep) {
   }
 }
 
+TEST(ElasticStatics, SmallCubeHoldsUnderTheDefaults) {
+  // 0.3 mg at 0.1 ms: the energies of a step are 1e-14 J
+  const auto sim = simulate(
+      "gravity: [4.905, 0, -8.4957]\nmaterials: {m: {density: 2500, friction: 1}}\nbodies:\n"
+      "  - {name: cube, material: m, shape: {box: {size: [0.5 mm, 0.5 mm, 0.5 mm]}}, position: [0, "
+      "0, 0.25 mm]}\n"
+      "  - {name: ground, material: m, shape: plane}\n"
+      "time: {step: 0.1 ms, end: 0.1}\n");
+  run_until(*sim, 0.1);
+  EXPECT_LT(body_of(*sim, 0).pose.p.x(), 1e-8);
+}
+
 TEST(ElasticStatics, BlockAboveItsFrictionSlidesByCoulombsLaw) {
   const double slope = std::atan(0.6);
   const auto sim =

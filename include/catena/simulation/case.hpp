@@ -55,7 +55,9 @@ struct OutputSettings {
 /// Equal on all ranks.
 struct CaseSettings : SceneSettings {
   TimeSettings time;
-  SolverSettings solver{.method = SolverMethod::automatic};
+  /// No absolute tolerance: one that suits boulders would leave grains of a millimetre unsolved.
+  SolverSettings solver{.method = SolverMethod::automatic,
+                        .stop = {.absolute_tolerance = 0.0, .max_iterations = kUsualIterations}};
   bool method_given = false;  ///< else it is what the other keys allow
   StepSolveSettings step_solve;
   BalanceSettings parallel;
