@@ -80,11 +80,17 @@ double look_up(const DampingTable& table, double restitution) {
   return table[i] + (at - static_cast<double>(i)) * (table[i + 1] - table[i]);
 }
 
-/// What a step that resolves a contact in N parts must ask for so that e is the rebound: measured,
-/// of a linear spring and of Hertz's law, which starts softly.
-double asked_restitution(double e, double parts, bool hertz) {
-  if (hertz) return std::max(0.0, e - (1.0 - e) * (1.0 - e) / (3.0 * parts));
+/// What a step that resolves a contact in N parts must ask for so that e is the rebound, at the
+/// mean over the places within a step at which bodies touch.
+double asked_restitution(double e, double parts) {
   return std::min(1.0, e + 1.2 * e * (1.0 - e) / parts + 2.4 * e * e / (parts * parts));
+}
+
+/// The same of Hertz's law. The second bound keeps e = 1 from a rebound above 1 at the worst place.
+double asked_hertz_restitution(StepperKind kind, double e, double parts) {
+  if (kind == StepperKind::dvi) return e;
+  return std::min(e - 0.75 * std::sqrt(e) * std::pow(1.0 - e, 2.4) / parts,
+                  1.0 - 0.3 / (parts * parts));
 }
 
 /// k_t/k_n at which a contact's normal and tangential motions are equally stiff for a solver, and
@@ -158,7 +164,8 @@ void ContactStiffness::set_damping(const ContactState& contact, const PairMateri
     if (parameters_.stiffness == Stiffness::automatic)
       given = kDampingSteps * step_;
     else if (rows.resolved)
-      given = 2.0 * ratio(asked_restitution(e, parts, hertz)) * root;
+      given = 2.0 * root *
+              ratio(hertz ? asked_hertz_restitution(kind_, e, parts) : asked_restitution(e, parts));
     else
       given = std::max(kDampingSteps * step_, 2.0 * ratio(e) * root);
   }
