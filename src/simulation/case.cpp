@@ -201,6 +201,15 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
   for (ForceSettings& force : s.forces) resolve_file(force.table.file, directory);
 }
 
+/// Where misfits of joints contradict each other, methods without a factor of their mechanism put
+/// ever larger reactions into it.
+bool has_joints(const CaseSettings& s) {
+  return !s.joints.empty() ||
+         std::any_of(s.generators.begin(), s.generators.end(), [](const GeneratorSettings& g) {
+           return g.is<ChainSettings>() || g.is<NetSettings>();
+         });
+}
+
 /// The keys of `solver:`.
 void describe_solver(SettingsVisitor& visit, CaseSettings& all) {
   SolverSettings& solver = all.solver;
@@ -208,12 +217,12 @@ void describe_solver(SettingsVisitor& visit, CaseSettings& all) {
   all.method_given = visit.gives("method");
   visit.choose("method", solver.method, kSolverNames,
                {.help = "how contacts are solved (docs/choosing-a-solver.md); not given, it is "
-                        "gauss_seidel where max_iterations, formulation, a local but exact, or "
-                        "parallel.deterministic: true is"});
+                        "gauss_seidel where max_iterations, formulation, a local but exact, "
+                        "joints, or parallel.deterministic: true are"});
   const bool counts_sweeps = visit.gives("max_iterations");
   describe(visit, solver);
   const GaussSeidelSettings& sweeps = solver.gauss_seidel;
-  if (!all.method_given && (counts_sweeps || sweeps.local != LocalSolve::exact ||
+  if (!all.method_given && (counts_sweeps || has_joints(all) || sweeps.local != LocalSolve::exact ||
                             sweeps.formulation != Formulation::velocity))
     solver.method = SolverMethod::gauss_seidel;
   visit.section("joints", {.help = "how joints are solved"}, [&] {

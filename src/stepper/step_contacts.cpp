@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
 
 namespace catena {
@@ -444,17 +445,50 @@ void StepContacts::first_guess(const State& state, const ConstraintProblem& prob
 }
 
 /// The normal impulse by which friction is bounded: that of the contact with its cohesion, none
-/// where lambda_n - w_n/N_nn says that it opens. Methods that end within the cones leave impulses
-/// on contacts that are open.
+/// where x = lambda - D^-1 w says that it opens: x_n <= 0, or under the convex laws, where w_n is
+/// mu |w_t| while a contact slides, x in the polar cone of theirs. Methods that end within the
+/// cones leave impulses on contacts that are open.
 double StepContacts::pressing(const Kept& kept, const ConstraintProblem& problem,
                               const double* lambda, std::span<const double> twists) const {
   const RigidContact& rows = rigid_rows(kept, problem);
   // the rows that are kept of coupled contacts hold no shift
   const double shift =
       kept.couples && problem.lagged ? problem.shift[block_of(kept, problem)] : 0.0;
-  const double w = slip_of(rows, twists)[0] + rows.compliance * lambda[0] + rows.bias + shift;
+  const Vec3 u = slip_of(rows, twists);
   const double impulse = lambda[0] + rows.cohesion;
-  return impulse > w / kept.diagonal[0] ? impulse : 0.0;
+  const double w_n = u[0] + rows.compliance * lambda[0] + rows.bias + shift;
+  // D x, m/s
+  double pull = kept.diagonal[0] * impulse - w_n;
+  if (law_form(problem.law).is_associated()) {
+    std::array<double, 2> x;
+    for (std::size_t i = 0; i < 2; ++i)
+      x[i] = kept.diagonal[1] * lambda[i + 1] - u[to_index(i) + 1] -
+             rows.tangent_compliance * lambda[i + 1] - rows.tangent_bias[i];
+    pull += rows.friction * std::hypot(x[0], x[1]);
+    if (kept.couples) pull += couples_pull(kept, problem, lambda, twists);
+  }
+  return pull > 0.0 ? impulse : 0.0;
+}
+
+/// The same of rolling and spinning: the sum of their coefficients times |D x|, m/s.
+double StepContacts::couples_pull(const Kept& kept, const ConstraintProblem& problem,
+                                  const double* lambda, std::span<const double> twists) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  const RigidContact& rows = coupled_[kept.slot];
+  const Frame frame = frame_of(kept, problem);
+  const Vec3 spin = spin_of(rows.body_b, twists) - spin_of(rows.body_a, twists);
+  double rolled = 0.0, sum = 0.0;
+  for (Index r = 3; r < frame.rows; ++r) {
+    const std::size_t row = blocks.row_begin[kept.slot] + r;
+    const double mobility = turn_mobility(problem.bodies, rows.body_a, frame.axis[r]) +
+                            turn_mobility(problem.bodies, rows.body_b, frame.axis[r]);
+    const double x = mobility * lambda[r] - frame.axis[r].dot(spin) + blocks.q[row];
+    if (is_spinning_row(blocks, kept.slot, r))
+      sum += blocks.spinning[kept.slot] * std::abs(x);
+    else
+      rolled += x * x;
+  }
+  return sum + std::max(0.0, blocks.rolling[kept.slot]) * std::sqrt(rolled);
 }
 
 /// xi at the step's end. Where friction holds, the bodies' own way: what a tolerance leaves of w is

@@ -121,9 +121,12 @@ TEST(Case, MethodThatIsNotGivenIsAutoUnlessOtherKeysAskForSweeps) {
   EXPECT_EQ(method(""), SolverMethod::automatic);
   EXPECT_EQ(method("solver: {relative_tolerance: 1e-8, relaxation: 1.2}\n"),
             SolverMethod::automatic);
-  for (const char* keys : {"solver: {max_iterations: 50}\n", "solver: {local: sliding}\n",
-                           "solver: {formulation: acceleration}\n",
-                           "parallel: {deterministic: true}\n", "solver: {method: gauss_seidel}\n"})
+  for (const char* keys :
+       {"solver: {max_iterations: 50}\n", "solver: {local: sliding}\n",
+        "solver: {formulation: acceleration}\n",
+        "bodies: [{name: b, mass: 1, inertia: [1, 1, 1]}]\n"
+        "joints: [{name: j, type: spherical, between: [world, b], at: [0, 0, 1]}]\n",
+        "parallel: {deterministic: true}\n", "solver: {method: gauss_seidel}\n"})
     EXPECT_EQ(method(keys), SolverMethod::gauss_seidel) << keys;
   EXPECT_EQ(method("solver: {method: auto, max_iterations: 50}\n"), SolverMethod::automatic);
   EXPECT_EQ(method("solver: {method: apgd, max_iterations: 50}\n"), SolverMethod::apgd);

@@ -138,6 +138,8 @@ class StepContacts {
   void add_elastic(const ConstraintProblem& problem, const Kept& kept, const double* lambda,
                    const LocalBodies& local, std::span<const double> twists,
                    AuditTerms& audit) const;
+  double couples_pull(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
+                      std::span<const double> twists) const;
   double pressing(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
                   std::span<const double> twists) const;
   std::array<double, 2> next_stretch(const Kept& kept, const ConstraintProblem& problem,
