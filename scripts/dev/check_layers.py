@@ -35,8 +35,9 @@ ROOMS = {
     "partition": {"graph": "ownership", "balance": "graph", "ownership": "graph", "mechanisms": "ownership"},
     "solvers": {
         "": "newton",
-        "gauss_seidel": "gauss_seidel/formulations gauss_seidel/simd joints",
+        "gauss_seidel": "gauss_seidel/formulations gauss_seidel/local gauss_seidel/simd joints",
         "gauss_seidel/formulations": "gauss_seidel",
+        "gauss_seidel/local": "gauss_seidel/simd",
         "gauss_seidel/simd": "",
         "first_order": "joints",
         "newton": "linear",

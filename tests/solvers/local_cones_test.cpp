@@ -11,8 +11,8 @@
 
 #include "catena/base/random.hpp"
 #include "solvers/first_order/contact_groups.hpp"
-#include "solvers/gauss_seidel/local_solve.hpp"
-#include "solvers/gauss_seidel/rolling_contact.hpp"
+#include "solvers/gauss_seidel/local/local_solve.hpp"
+#include "solvers/gauss_seidel/local/rolling_contact.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "support/cone_distance.hpp"
 #include "support/sanitized.hpp"

@@ -13,7 +13,7 @@
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/solvers/solver_factory.hpp"
-#include "solvers/gauss_seidel/rolling_contact.hpp"
+#include "solvers/gauss_seidel/local/rolling_contact.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
 #include "support/hand_problems.hpp"

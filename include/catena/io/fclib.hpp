@@ -70,7 +70,8 @@ std::optional<DumpedStep> read_dumped_step(const Communicator& comm, const std::
 /// whatever the rank count. With `impulses`, also /solution/{v, u, r, l}; with `guess`, the first
 /// guess of the solve, /guesses/1/{v, u, r} (of all rows but the contacts' three in /catena), and
 /// the step for read_dumped_step(). With `stretches` (TimeStepper::stretches), /catena/stretch and
-/// /catena/couples/turn, for who reads the file: the rows' b holds them already. Rank 0 holds the whole problem while it writes.
+/// /catena/couples/turn, for who reads the file: the rows' b holds them already. Rank 0 holds the
+/// whole problem while it writes.
 void write_fclib(const std::string& path, const ConstraintProblem& problem,
                  const std::string& title, std::span<const double> impulses = {},
                  std::span<const double> guess = {}, std::span<const double> stretches = {});

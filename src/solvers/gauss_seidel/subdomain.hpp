@@ -10,7 +10,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "solvers/gauss_seidel/anderson.hpp"
 #include "solvers/gauss_seidel/explicit_blocks.hpp"
-#include "solvers/gauss_seidel/round_contacts.hpp"
+#include "solvers/gauss_seidel/local/round_contacts.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
 

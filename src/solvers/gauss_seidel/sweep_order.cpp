@@ -6,7 +6,7 @@
 
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
-#include "solvers/gauss_seidel/round_contacts.hpp"
+#include "solvers/gauss_seidel/local/round_contacts.hpp"
 
 namespace catena {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "solvers/gauss_seidel/local_solve.hpp"
+#include "solvers/gauss_seidel/local/local_solve.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 
 namespace catena {

@@ -6,7 +6,7 @@
 
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/disc_cone.hpp"
-#include "solvers/gauss_seidel/local_solve.hpp"
+#include "solvers/gauss_seidel/local/local_solve.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 
 namespace catena {
