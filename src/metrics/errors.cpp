@@ -10,9 +10,9 @@
 #include "catena/math/types.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
-#include "metrics/contact_diagonal.hpp"
 #include "metrics/disc_errors.hpp"
 #include "metrics/row_errors.hpp"
+#include "metrics/row_scale.hpp"
 
 namespace catena {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
-#include "solvers/interior_point/fang/delassus_entries.hpp"
+#include "catena/constraints/delassus_matrix.hpp"
 #include "solvers/interior_point/fang/fang_interior_point.hpp"
 #include "support/all_ranks.hpp"
 #include "support/dense_reference.hpp"

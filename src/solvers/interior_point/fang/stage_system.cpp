@@ -7,7 +7,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
-#include "solvers/interior_point/fang/delassus_entries.hpp"
+#include "catena/constraints/delassus_matrix.hpp"
 #include "solvers/linear/linear_solver.hpp"
 
 namespace catena::fang {

@@ -1,4 +1,4 @@
-#include "solvers/interior_point/fang/delassus_entries.hpp"
+#include "catena/constraints/delassus_matrix.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "metrics/contact_diagonal.hpp"
+#include "metrics/row_scale.hpp"
 
 #include <algorithm>
 #include <array>
