@@ -63,12 +63,6 @@ void check_bodies(const ProblemBodies& bodies) {
   }
 }
 
-/// x . A x of a rigid body's inverse inertia (numbers 1-6 of its storage).
-double quadratic(const double* m, const Vec3& x) {
-  return m[1] * x[0] * x[0] + m[4] * x[1] * x[1] + m[6] * x[2] * x[2] +
-         2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
-}
-
 void check_contacts(const ConstraintProblem& problem) {
   const ProblemBodies& bodies = problem.bodies;
   for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
@@ -389,21 +383,6 @@ void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
       g_b[at + 3] = turn_b[c];
     }
   }
-}
-
-std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c) {
-  double normal = 0.0, tangent = 0.0;
-  const auto add = [&](Index b, const Vec3& r) {
-    if (bodies.is_prescribed(b)) return;
-    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
-    const double turn_n = quadratic(m, r.cross(c.normal));
-    const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
-    normal += m[0] + turn_n;
-    tangent += m[0] + 0.5 * std::max(0.0, turn_all - turn_n);
-  };
-  add(c.body_a, c.arm_a);
-  add(c.body_b, c.arm_b);
-  return {normal, tangent};
 }
 
 void apply_inverse_mass(const ProblemBodies& bodies, Index b, std::span<const double> f,

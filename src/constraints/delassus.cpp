@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <stdexcept>
 
 #include "catena/base/error.hpp"
 #include "catena/comm/ghost_sum.hpp"
@@ -17,65 +16,6 @@ namespace {
 
 using ConstVec3 = Eigen::Map<const Vec3>;
 using MutVec3 = Eigen::Map<Vec3>;
-
-/// Inverse inertia of a rigid body (numbers 1-6 of its storage).
-Mat3 inverse_inertia(const double* m) {
-  Mat3 i;
-  i << m[1], m[2], m[3], m[2], m[4], m[5], m[3], m[5], m[6];
-  return i;
-}
-
-/// Adds G_b M_b^-1 G_b^T of a rigid contact's body, in the contact's frame.
-void add_contact_diagonal(const ProblemBodies& bodies, Index b, const Vec3& arm,
-                          const Mat3& directions, Mat3& d) {
-  if (bodies.mass_kind[b] == MassKind::prescribed) return;
-  if (bodies.mass_kind[b] == MassKind::rigid) {
-    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
-    // rows of G are (d_i, r x d_i): N_ij = d_i.d_j/m + (r x d_i).I^-1 (r x d_j)
-    Mat3 turn;
-    for (int i = 0; i < 3; ++i) turn.col(i) = arm.cross(directions.col(i));
-    d += m[0] * directions.transpose() * directions + turn.transpose() * inverse_inertia(m) * turn;
-    return;
-  }
-  std::array<double, 6> g{};
-  std::array<double, 6> y{};
-  for (int j = 0; j < 3; ++j) {
-    MutVec3(g.data()) = directions.col(j);
-    MutVec3(g.data() + 3) = arm.cross(directions.col(j));
-    apply_inverse_mass(bodies, b, g, y);
-    for (int i = 0; i < 3; ++i)
-      d(i, j) += directions.col(i).dot(ConstVec3(y.data())) +
-                 arm.cross(directions.col(i)).dot(ConstVec3(y.data() + 3));
-  }
-}
-
-Mat3 contact_diagonal(const ProblemBodies& bodies, const RigidContact& c) {
-  Mat3 directions;
-  directions << c.normal, c.tangent, c.normal.cross(c.tangent);
-  Mat3 d = compliance_of(c).asDiagonal();
-  add_contact_diagonal(bodies, c.body_a, c.arm_a, directions, d);
-  add_contact_diagonal(bodies, c.body_b, c.arm_b, directions, d);
-  return d;
-}
-
-/// Diagonal block of general block k: sum over its bodies of G M^-1 G^T, plus Sigma.
-void general_diagonal(const ConstraintProblem& problem, Index k, std::span<double> out) {
-  const GeneralBlocks& blocks = problem.blocks;
-  const Index first = blocks.row_begin[k];
-  const std::size_t rows = blocks.rows(k);
-  std::fill(out.begin(), out.end(), 0.0);
-  std::vector<double> y;
-  for_each_body(blocks, k, [&](Index b, const double* g) {
-    const std::size_t dofs = problem.bodies.dofs(b);
-    y.resize(dofs);
-    for (std::size_t c = 0; c < rows; ++c) {
-      apply_inverse_mass(problem.bodies, b, {g + c * dofs, dofs}, y);
-      for (std::size_t r = 0; r < rows; ++r)
-        for (std::size_t d = 0; d < dofs; ++d) out[r * rows + c] += g[r * dofs + d] * y[d];
-    }
-  });
-  for (std::size_t r = 0; r < rows; ++r) out[r * rows + r] += blocks.compliance[first + r];
-}
 
 /// f += G^T lambda over this rank's rigid contacts.
 void add_contact_forces(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -376,105 +316,6 @@ void DelassusOperator::general_residual_velocities(std::span<const double> veloc
                                                    std::span<const double> impulses,
                                                    std::span<double> w) const {
   block_slips(impl_->problem, velocities, impulses, 1.0, w);
-}
-
-void DelassusOperator::general_diagonals(std::span<double> out) const {
-  const ConstraintProblem& problem = impl_->problem;
-  const GeneralBlocks& blocks = problem.blocks;
-  const ProblemBodies& bodies = problem.bodies;
-  std::copy(blocks.compliance.begin(), blocks.compliance.end(), out.begin());
-  std::vector<double> y;
-  for (Index k = 0; k < blocks.size(); ++k) {
-    for_each_body(blocks, k, [&](Index b, const double* g) {
-      if (bodies.is_prescribed(b)) return;
-      const std::size_t dofs = bodies.dofs(b);
-      const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
-      const bool rigid = bodies.mass_kind[b] == MassKind::rigid;
-      y.resize(dofs);
-      for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r, g += dofs) {
-        if (rigid) {
-          out[r] += row_kernels::diagonal_of(g, m);
-          continue;
-        }
-        apply_inverse_mass(bodies, b, {g, dofs}, y);
-        for (std::size_t d = 0; d < dofs; ++d) out[r] += g[d] * y[d];
-      }
-    });
-  }
-}
-
-void DelassusOperator::diagonal_block(Index block, std::span<double> out) const {
-  const ConstraintProblem& problem = impl_->problem;
-  if (problem.assembled) {
-    const AssembledOperator& op = *problem.assembled;
-    std::fill(out.begin(), out.end(), 0.0);
-    for (Index i = 0; i < 3; ++i)
-      for (std::size_t j = op.row_begin[3 * block + i];
-           j < static_cast<std::size_t>(op.row_begin[(3 * block + i) + 1]); ++j) {
-        const Index c = op.column[j] - 3 * block;
-        if (c >= 0 && c < 3) out[3 * i + c] += op.value[j];
-      }
-    return;
-  }
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (block >= n_contacts) {
-    general_diagonal(problem, block - n_contacts, out);
-    return;
-  }
-  const Mat3 d = contact_diagonal(problem.bodies, problem.contacts[block]);
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) out[3 * i + j] = d(i, j);
-}
-
-std::vector<double> assemble_dense(const ConstraintProblem& problem) {
-  if (problem.comm.size() != 1) throw std::logic_error("assemble_dense: one rank only");
-  const std::size_t n = problem.n_rows();
-  std::vector<double> dense(n * n, 0.0);
-  if (problem.assembled) {
-    const AssembledOperator& op = *problem.assembled;
-    for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = op.row_begin[i]; j < static_cast<std::size_t>(op.row_begin[i + 1]); ++j)
-        dense[i * n + op.column[j]] += op.value[j];
-    return dense;
-  }
-  DelassusOperator op(problem);
-  std::vector<double> unit(n, 0.0);
-  std::vector<double> column(n);
-  for (std::size_t j = 0; j < n; ++j) {
-    unit[j] = 1.0;
-    op.apply(unit, column);
-    unit[j] = 0.0;
-    for (std::size_t i = 0; i < n; ++i) dense[i * n + j] = column[i];
-  }
-  return dense;
-}
-
-ConstraintProblem assembled_problem(const ConstraintProblem& problem) {
-  for (Index k = 0; k < problem.n_blocks(); ++k) {
-    const BlockView view = block_view(problem, k);
-    if (view.kind != BlockKind::contact || view.rows != 3 || view.cohesion != 0.0)
-      throw std::logic_error("assembled_problem: blocks other than contacts of 3 rows");
-  }
-  const std::vector<double> dense = assemble_dense(problem);
-  const std::size_t n = problem.n_rows();
-  ConstraintProblem out(problem.comm);
-  out.law = problem.law;
-  AssembledOperator& a = out.assembled.emplace();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      if (dense[i * n + j] == 0.0 && i != j) continue;
-      a.column.push_back(to_index(j));
-      a.value.push_back(dense[i * n + j]);
-    }
-    a.row_begin.push_back(std::ssize(a.value));
-  }
-  a.r.resize(n);
-  DelassusOperator(problem).free_residual(a.r);
-  for (Index k = 0; k < problem.n_blocks(); ++k) {
-    a.friction.push_back(block_view(problem, k).friction);
-    a.name.push_back(k);
-  }
-  return out;
 }
 
 }  // namespace catena

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/comm/sums.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/types.hpp"
 #include "metrics/cone_energies.hpp"
@@ -78,11 +79,8 @@ struct ErrorEvaluator::Impl {
 
   void set_up_assembled() {
     diagonal.resize(problem.n_rows());
-    std::array<double, 9> block{};
-    for (Index k = 0; k < problem.n_blocks(); ++k) {
-      op.diagonal_block(k, block);
-      for (std::size_t i = 0; i < 3; ++i) diagonal[Offset{3} * k + i] = block[4 * i];
-    }
+    for (Index k = 0; k < problem.n_blocks(); ++k)
+      row_diagonals(problem, k, std::span(diagonal).subspan(Offset{3} * k, 3));
     w_rows.resize(diagonal.size());
   }
 
@@ -91,13 +89,14 @@ struct ErrorEvaluator::Impl {
     for (Index k = 0; k < std::ssize(problem.contacts); ++k) {
       double d_n, d_1, d_2;
       if (width == 2) {
-        const std::array<double, 2> d = cone_diagonal(problem, op, k);
+        const std::array<double, 2> d = cone_diagonal(problem, k);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
         d_n = d[0];
         d_1 = d_2 = d[1];
       } else {
-        const Vec3 d = contact_diagonal(problem, op, k);
-        diagonal.insert(diagonal.end(), {d[0], d[1], d[2]});
+        std::array<double, 3> d;
+        row_diagonals(problem, k, d);
+        diagonal.insert(diagonal.end(), d.begin(), d.end());
         d_n = d[0];
         d_1 = d[1];
         d_2 = d[2];
@@ -108,7 +107,10 @@ struct ErrorEvaluator::Impl {
     }
     w_rows.resize(problem.blocks.n_rows());
     row_diagonal.resize(w_rows.size());
-    op.general_diagonals(row_diagonal);
+    const GeneralBlocks& blocks = problem.blocks;
+    for (Index k = 0; k < blocks.size(); ++k)
+      row_diagonals(problem, to_index(problem.contacts.size()) + k,
+                    std::span(row_diagonal).subspan(blocks.row_begin[k], blocks.rows(k)));
   }
 
   /// Adds what a contact or scalar row says; its energy belongs to `normal`.

@@ -214,7 +214,7 @@ void SemiImplicitStepper::solve_lagged(const State& state) {
   {
     DelassusOperator op(*problem_);
     op.velocities(impulses_, velocities_);
-    set_shift(*problem_, contacts_.first_shifts(state, *problem_, op, velocities_));
+    set_shift(*problem_, contacts_.first_shifts(state, *problem_, velocities_));
   }
   SolveWork work;
   for (int pass = 1;; ++pass) {

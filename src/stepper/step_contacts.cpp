@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
 
@@ -95,7 +96,7 @@ Vec3 about_normal(const Vec3& normal, double angle, const Vec3& x) {
   return along + std::cos(angle) * across + std::sin(angle) * normal.cross(across);
 }
 
-/// Of its bound, from which on friction is taken to slide.
+/// The part of its bound from which on friction is taken to slide.
 constexpr double kHeld = 1.0 - 1e-9;
 /// Share of an overlap of the start that a step may undo: it is gone after some hundred steps, so
 /// that nothing is thrown.
@@ -589,10 +590,8 @@ std::vector<double> StepContacts::shifts(const ConstraintProblem& problem,
 }
 
 std::vector<double> StepContacts::first_shifts(const State& state, const ConstraintProblem& problem,
-                                               const DelassusOperator& op,
-                                               std::span<const double> twists) const {
+                                   std::span<const double> twists) const {
   constexpr std::array<double, 6> kNothing{};
-  std::array<double, 36> own_block;  // N_kk
   std::vector<double> shift(problem.n_blocks(), 0.0);
   for (const Kept& kept : contacts_) {
     double& s = shift[block_of(kept, problem)];
@@ -602,10 +601,8 @@ std::vector<double> StepContacts::first_shifts(const State& state, const Constra
     }
     const RigidContact& rows = rigid_rows(kept, problem);
     const Vec3 w = bias_of(rows) + slip_of(rows, twists);
-    const Index block = to_index(block_of(kept, problem));
-    const Index n = block_view(problem, block).rows;
-    op.diagonal_block(block, std::span(own_block).first(Offset{n} * n));
-    const Mat3 d = Eigen::Map<const Eigen::MatrixXd>(own_block.data(), n, n).topLeftCorner<3, 3>();
+    Mat3 d = mobility_matrix(problem.bodies, rows);
+    d.diagonal() += compliance_of(rows);
     const Vec3 after = w + d * solve_one_contact(d, w, rows.friction);
     const double sliding = std::hypot(after[1], after[2]);
     // rolling and spinning as they are without the contact's impulse

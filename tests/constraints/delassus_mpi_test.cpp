@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "catena/constraints/delassus.hpp"
+#include "support/assembled.hpp"
 #include "support/hand_problems.hpp"
 
 namespace catena {
@@ -195,7 +196,7 @@ ConstraintProblem deal_operator(const ConstraintProblem& one, const Communicator
 TEST(DistributedAssembledOperator, EqualsOneRank) {
   const Communicator comm = Communicator::world();
   const ConstraintProblem one =
-      assembled_problem(test::whole(test::sphere_pile(10, 17, 0.5, 0.01, 6)));
+      test::assembled_problem(test::whole(test::sphere_pile(10, 17, 0.5, 0.01, 6)));
   const ConstraintProblem part = deal_operator(one, comm);
   check_problem(part);
   const std::vector<double> x = test::wave(one.n_rows());

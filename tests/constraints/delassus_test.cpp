@@ -5,6 +5,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "catena/constraints/block_diagonal.hpp"
+#include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 
@@ -64,21 +66,55 @@ TEST_P(DelassusOfRandomProblems, VelocitiesAndSlipsFollowTheirDefinitions) {
 }
 
 TEST_P(DelassusOfRandomProblems, DiagonalBlocksAndAssembledRowsAreThoseOfDenseN) {
-  const DelassusOperator op(problem_);
   for (Index k = 0; k < problem_.n_blocks(); ++k) {
     const BlockView view = block_view(problem_, k);
-    std::vector<double> block(static_cast<std::size_t>(view.rows * view.rows));
-    op.diagonal_block(k, block);
-    for (Index i = 0; i < view.rows; ++i)
+    std::vector<double> block(view.rows * view.rows), diagonal(view.rows);
+    block_diagonal(problem_, k, block);
+    row_diagonals(problem_, k, diagonal);
+    for (Index i = 0; i < view.rows; ++i) {
+      EXPECT_EQ(diagonal[i], block[i * view.rows + i]);
       for (Index j = 0; j < view.rows; ++j)
-        EXPECT_NEAR(block[static_cast<std::size_t>(i * view.rows + j)],
-                    dense_.N(view.row + i, view.row + j), 1e-13 * dense_.N.norm());
+        EXPECT_NEAR(block[i * view.rows + j], dense_.N(view.row + i, view.row + j),
+                    1e-13 * dense_.N.norm());
+    }
   }
-  const std::vector<double> n = assemble_dense(problem_);
+  const std::vector<double> n = test::assemble_dense(problem_);
   for (Index i = 0; i < problem_.n_rows(); ++i)
     for (Index j = 0; j < problem_.n_rows(); ++j)
       EXPECT_NEAR(n[static_cast<std::size_t>(i * problem_.n_rows() + j)], dense_.N(i, j),
                   1e-13 * dense_.N.norm());
+}
+
+/// Sum of s_b G_b M_b^-1 G_b^T from the dense matrices: M^-1 times s of each body.
+TEST_P(DelassusOfRandomProblems, DiagonalBlocksWeighBodies) {
+  const ProblemBodies& bodies = problem_.bodies;
+  std::vector<double> weight;
+  Eigen::MatrixXd weighed = dense_.inverse_mass;
+  for (Index b = 0; b < bodies.size(); ++b) {
+    weight.push_back(1.0 + b % 3);
+    weighed.middleRows(bodies.dof_begin[b], bodies.dofs(b)) *= weight.back();
+  }
+  const Eigen::MatrixXd sigma = dense_.N - dense_.G * dense_.inverse_mass * dense_.G.transpose();
+  const Eigen::MatrixXd n = dense_.G * weighed * dense_.G.transpose() + sigma;
+  for (Index k = 0; k < problem_.n_blocks(); ++k) {
+    const BlockView view = block_view(problem_, k);
+    std::vector<double> block(view.rows * view.rows);
+    block_diagonal(problem_, k, block, weight);
+    for (Index i = 0; i < view.rows; ++i)
+      for (Index j = 0; j < view.rows; ++j)
+        EXPECT_NEAR(block[i * view.rows + j], n(view.row + i, view.row + j), 1e-13 * n.norm());
+  }
+}
+
+/// The mean of the tangents by the trace is that of their diagonals.
+TEST_P(DelassusOfRandomProblems, MobilityByTheTraceIsThatOfTheFrame) {
+  for (Index k = 0; k < std::ssize(problem_.contacts); ++k) {
+    const auto [n, t] = cone_diagonal(problem_, k);
+    std::array<double, 3> d;
+    row_diagonals(problem_, k, d);
+    EXPECT_NEAR(n, d[0], 1e-13 * d[0]);
+    EXPECT_NEAR(t, 0.5 * (d[1] + d[2]), 1e-13 * (d[1] + d[2]));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Rings, DelassusOfRandomProblems, testing::Values(4, 7, 12));
@@ -111,7 +147,7 @@ TEST(Delassus, BiasLeavesNoTraceInTheProductHoweverLarge) {
 
 TEST(AssembledProblem, HasTheSameOperatorAndFreeSlips) {
   const ConstraintProblem problem = test::whole(test::sphere_pile(8, 14, 0.5, 0.01, 5));
-  const ConstraintProblem assembled = assembled_problem(problem);
+  const ConstraintProblem assembled = test::assembled_problem(problem);
   ASSERT_EQ(assembled.n_rows(), problem.n_rows());
   check_problem(assembled);
   const std::vector<double> x = wave(static_cast<std::size_t>(problem.n_rows()));
@@ -124,18 +160,19 @@ TEST(AssembledProblem, HasTheSameOperatorAndFreeSlips) {
   std::vector<double> block(9), block_assembled(9);
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(w[i], w_assembled[i], 1e-13);
   for (Index k = 0; k < problem.n_blocks(); ++k) {
-    op.diagonal_block(k, block);
-    op_assembled.diagonal_block(k, block_assembled);
+    block_diagonal(problem, k, block);
+    block_diagonal(assembled, k, block_assembled);
     for (std::size_t i = 0; i < 9; ++i) EXPECT_NEAR(block[i], block_assembled[i], 1e-13);
   }
 }
 
 TEST(AssembledProblem, RefusesBlocksOtherThanContacts) {
-  EXPECT_THROW(assembled_problem(test::whole(test::pendulum(1, 1, 1, 0.01))), std::logic_error);
+  EXPECT_THROW(test::assembled_problem(test::whole(test::pendulum(1, 1, 1, 0.01))),
+               std::logic_error);
 }
 
 TEST(AssembledOperator, WithAColumnOutOfRangeIsRefused) {
-  ConstraintProblem problem = assembled_problem(test::block_on_incline(1, 0.1, 0.5, 0.01));
+  ConstraintProblem problem = test::assembled_problem(test::block_on_incline(1, 0.1, 0.5, 0.01));
   problem.assembled->column[0] = 3;
   EXPECT_THROW(check_problem(problem), std::logic_error);
 }

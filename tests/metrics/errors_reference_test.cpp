@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "catena/metrics/errors.hpp"
+#include "support/assembled.hpp"
 #include "support/scene.hpp"
 
 namespace catena {
@@ -158,7 +159,7 @@ TEST(ErrorsReference, ProblemsHaveThePythonOperator) {
   ASSERT_EQ(cases.size(), 8u);
   for (const ReferenceCase& c : cases) {
     const ConstraintProblem problem = test::whole(c.scene);
-    const std::vector<double> n = assemble_dense(problem);
+    const std::vector<double> n = test::assemble_dense(problem);
     std::vector<double> r(c.r.size());
     DelassusOperator(problem).free_residual(r);
     for (std::size_t i = 0; i < n.size(); ++i) EXPECT_NEAR(n[i], c.n[i], 1e-13);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "catena/constraints/block_diagonal.hpp"
 #include "solvers/gauss_seidel/anderson.hpp"
 #include "solvers/gauss_seidel/looks.hpp"
 #include "support/hand_problems.hpp"

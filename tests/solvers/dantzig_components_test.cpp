@@ -10,6 +10,7 @@
 #include "catena/metrics/errors.hpp"
 #include "solvers/dantzig_cases.hpp"
 #include "solvers/pivoting/components.hpp"
+#include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 
@@ -273,7 +274,7 @@ TEST(DantzigComponents, AssembledOperatorsFallIntoTheSameOnes) {
   scene.add_prescribed();
   for (const RodState& rod : rod_states()) add_rod(rod, 1e-3, scene);
   const ConstraintProblem problem = whole(scene);
-  const ConstraintProblem assembled = assembled_problem(problem);
+  const ConstraintProblem assembled = test::assembled_problem(problem);
   EXPECT_EQ(connected_components(assembled).size(), 48u);
 
   const Solved s = solve(assembled, to_tolerance(1e-12));

@@ -8,6 +8,7 @@
 #include "catena/base/error.hpp"
 #include "solvers/dantzig_cases.hpp"
 #include "solvers/pivoting/sparse_operator.hpp"
+#include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 
@@ -132,7 +133,7 @@ TEST(Dantzig, AssembledOperatorGivesTheSameImpulses) {
   const ConstraintProblem problem =
       whole(test::sphere_pile(12, 24, 0.3, 0.005, 5), ContactLaw::box);
   const Solved bodies = solve(problem);
-  const Solved assembled = solve(assembled_problem(problem));
+  const Solved assembled = solve(test::assembled_problem(problem));
 
   EXPECT_EQ(assembled.report.status, SolveStatus::converged) << assembled.report.reason;
   double largest = 0.0;

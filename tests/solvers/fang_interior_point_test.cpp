@@ -11,6 +11,7 @@
 #include "catena/base/timer.hpp"
 #include "solvers/interior_point/fang/stage_system.hpp"
 #include "solvers/solve_watch.hpp"
+#include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
@@ -144,7 +145,7 @@ struct PileStage {
     return scene;
   }
 
-  PileStage() : problem(convex(scene())), op(problem), cones(problem, op), scaled(cones, op) {
+  PileStage() : problem(convex(scene())), op(problem), cones(problem), scaled(cones, op) {
     std::mt19937_64 engine(3);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     x.assign(static_cast<std::size_t>(problem.n_rows()), 0.0);
@@ -290,14 +291,14 @@ TEST(FangInteriorPoint, AssembledOperatorHasTheSolutionOfItsBodies) {
   const ConstraintProblem problem = convex(test::two_spheres_on_plane(0.4, kStep, 0.1));
 
   const Solved bodies = solve(problem, to_gap(1e-11));
-  const Solved rows = solve(assembled_problem(problem), to_gap(1e-11));
+  const Solved rows = solve(test::assembled_problem(problem), to_gap(1e-11));
 
   EXPECT_LT(distance(rows.impulses, bodies.impulses), 1e-9);
 }
 
 TEST(FangInteriorPoint, AssembledOperatorMayBeUnsymmetricInTheFourthDigit) {
   // as some published ones are
-  ConstraintProblem problem = assembled_problem(convex(test::box_stack(3, 0.5, kStep)));
+  ConstraintProblem problem = test::assembled_problem(convex(test::box_stack(3, 0.5, kStep)));
   AssembledOperator& op = *problem.assembled;
   for (std::size_t i = 0; i + 1 < op.row_begin.size(); ++i)
     for (auto e = static_cast<std::size_t>(op.row_begin[i]);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "solvers/first_order/scaled_problem.hpp"
+#include "support/assembled.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/fclib_problem.hpp"
@@ -104,7 +105,7 @@ std::vector<ConstraintProblem> convex_problems() {
     scene.law = ContactLaw::ccp;
     problems.push_back(test::whole(scene));
   }
-  problems.push_back(assembled_problem(problems.front()));
+  problems.push_back(test::assembled_problem(problems.front()));
   return problems;
 }
 

@@ -8,6 +8,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/solvers/solver_factory.hpp"
+#include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
@@ -280,7 +281,7 @@ TEST(GaussSeidel, AssembledOperatorGivesTheBodyProblemsIterates) {
     problem.law = law;
     for (std::size_t i = 6; i < problem.bodies.free_velocity.size(); ++i)
       problem.bodies.free_velocity[i] += 0.02 * std::sin(static_cast<double>(i));
-    const ConstraintProblem assembled = assembled_problem(problem);
+    const ConstraintProblem assembled = test::assembled_problem(problem);
 
     const Solved bodies = solve(problem, sweeps(15));
     const Solved rows = solve(assembled, sweeps(15));
@@ -297,7 +298,7 @@ TEST(GaussSeidel, RefusesWhatItCannotDo) {
   EXPECT_THROW(solve(problem, cone), Error);
   SolverSettings residual;
   residual.gauss_seidel.formulation = Formulation::residual;
-  EXPECT_THROW(solve(assembled_problem(problem), residual), Error);
+  EXPECT_THROW(solve(test::assembled_problem(problem), residual), Error);
   const ConstraintProblem split =
       whole(test::sphere_pile(10, 20, 0.5, 0.005, 7), [](GlobalId b) { return Index(b % 2); });
   EXPECT_THROW(solve(split, residual), Error);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "newton_system_cases.hpp"
+#include "support/assembled.hpp"
 
 namespace catena {
 namespace {
@@ -16,7 +17,7 @@ struct Case {
   explicit Case(const Scene& s, bool assembled = false)
       : scene(s),
         bodies(test::whole(s)),
-        problem(assembled ? assembled_problem(bodies) : bodies),
+        problem(assembled ? test::assembled_problem(bodies) : bodies),
         dense(test::dense_problem(bodies)),
         op(problem),
         system(problem, op, {}, "test") {}

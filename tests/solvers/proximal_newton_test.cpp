@@ -98,8 +98,7 @@ TEST(LawFunction, DerivativesAreThoseOfDifferences) {
       if (c.body_a != c.body_b) scene.contacts.push_back(c);
     }
     const ConstraintProblem problem = test::whole(scene);
-    const DelassusOperator op(problem);
-    const LawFunction function(problem, op);
+    const LawFunction function(problem);
     const auto n = static_cast<std::size_t>(problem.n_rows());
     BlockMatrices a(problem), b(problem);
     for (int trial = 0; trial < 20; ++trial) {

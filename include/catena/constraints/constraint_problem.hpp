@@ -86,14 +86,6 @@ struct RigidContact {
   ContactKey key;
 };
 
-/// Diagonal of G M^-1 G^T of a contact between rigid or prescribed bodies, 1/kg: of the normal row,
-/// and the mean of both tangents' rows.
-std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c);
-/// Of these two: a third of the trace of the contact's block of G M^-1 G^T.
-inline double mean_mobility(const std::array<double, 2>& mobility) {
-  return (mobility[0] + 2.0 * mobility[1]) / 3.0;
-}
-
 /// b of a contact's three rows, m/s.
 inline Vec3 bias_of(const RigidContact& c) {
   return {c.bias, c.tangent_bias[0], c.tangent_bias[1]};

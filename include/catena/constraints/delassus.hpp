@@ -42,11 +42,6 @@ class DelassusOperator final : public Operator {
   void general_residual_velocities(std::span<const double> velocities,
                                    std::span<const double> impulses, std::span<double> w) const;
 
-  /// Local. Diagonal block N_kk (rows x rows, row by row) of block k.
-  void diagonal_block(Index block, std::span<double> out) const;
-  /// Local. N_ii of the general blocks' rows, in their order.
-  void general_diagonals(std::span<double> out) const;
-
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
@@ -64,14 +59,5 @@ inline Vec3 contact_slip(const RigidContact& c, const double* v_a, const double*
       Three(v_b) + Three(v_b + 3).cross(c.arm_b) - Three(v_a) - Three(v_a + 3).cross(c.arm_a);
   return {c.normal.dot(u), c.tangent.dot(u), c.normal.cross(c.tangent).dot(u)};
 }
-
-/// Dense N of a problem on one rank, row by row (n_rows x n_rows): for tests and direct
-/// solvers of small problems. Throws std::logic_error on several ranks.
-std::vector<double> assemble_dense(const ConstraintProblem& problem);
-
-/// The same problem as assembled operator (one rank only): no bodies. Throws
-/// std::logic_error on several ranks and where blocks other than contacts of 3 rows without
-/// cohesion exist.
-ConstraintProblem assembled_problem(const ConstraintProblem& problem);
 
 }  // namespace catena

@@ -48,13 +48,6 @@ inline void add_force(Rows rows, const double* g, const double* lambda, double* 
     for (std::size_t d = 0; d < 6; ++d) f[d] += g[d] * lambda[r];
 }
 
-/// g M^-1 g of one row.
-inline double diagonal_of(const double* g, const double* m) {
-  std::array<double, 6> y;
-  times_inverse_mass(1, g, m, y.data());
-  return g[0] * y[0] + g[1] * y[1] + g[2] * y[2] + g[3] * y[3] + g[4] * y[4] + g[5] * y[5];
-}
-
 /// v += M^-1 G^T lambda.
 template <class Rows>
 inline void add_change(Rows rows, const double* g, const double* lambda, const double* m,

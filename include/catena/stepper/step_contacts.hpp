@@ -55,7 +55,6 @@ class StepContacts {
   /// impulse, of the others mu |w_t| of an exact solve of the contact alone from V of the first
   /// guess. `twists`: these V; `op`: of the problem.
   std::vector<double> first_shifts(const State& state, const ConstraintProblem& problem,
-                                   const DelassusOperator& op,
                                    std::span<const double> twists) const;
   /// Local. The same from the slips of a solution.
   std::vector<double> shifts(const ConstraintProblem& problem, std::span<const double> impulses,

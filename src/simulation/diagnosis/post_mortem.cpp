@@ -8,6 +8,7 @@
 #include "catena/base/index.hpp"
 #include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/io/text_file.hpp"
 #include "catena/math/types.hpp"
@@ -242,7 +243,7 @@ class Examination {
     return r;
   }
 
-  /// Of contacts; a pair's deepest point stands for all of them.
+  /// Gaps of contacts; a pair's deepest point stands for all of them.
   void fill_gaps(std::vector<BlockRecord>& records) const {
     for (BlockRecord& r : records) {
       if (r.kind == 3) r.gap = kInfinity;

@@ -9,6 +9,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 
 namespace catena {
 
@@ -119,12 +120,13 @@ class StepTrials {
       c.tangent_compliance = std::max(c.tangent_compliance, least);
     }
     GeneralBlocks& blocks = changed.blocks;
-    std::vector<double> mobility(blocks.compliance.size());
-    DelassusOperator(problem_).general_diagonals(mobility);
-    for (std::size_t row = 0; row < mobility.size(); ++row) mobility[row] -= blocks.compliance[row];
+    std::vector<double> own;
     for (Index k = 0; k < blocks.size(); ++k) {
       if (blocks.kind[k] != BlockKind::contact) continue;
-      const double* own = mobility.data() + blocks.row_begin[k];
+      own.resize(blocks.rows(k));
+      row_diagonals(problem_, to_index(problem_.contacts.size()) + k, own);
+      for (std::size_t r = 0; r < own.size(); ++r)
+        own[r] -= problem_.blocks.compliance[blocks.row_begin[k] + r];
       const double force = (own[0] + own[1] + own[2]) / 3.0;
       for (Index r = 0; r < blocks.rows(k); ++r) {
         double& sigma = blocks.compliance[blocks.row_begin[k] + r];

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/math/types.hpp"
@@ -79,7 +80,7 @@ class SuspectSearch {
     for (std::size_t k = 0; k < energies.size(); ++k) {
       const BlockView view = block_view(problem_, to_index(k));
       n.resize(view.rows * view.rows);
-      op_.diagonal_block(to_index(k), n);
+      block_diagonal(problem_, to_index(k), n);
       const double* lambda = impulses_.data() + view.row;
       double sum = 0.0;
       for (Index i = 0; i < view.rows; ++i)

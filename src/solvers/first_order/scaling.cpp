@@ -7,6 +7,7 @@
 
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
@@ -15,6 +16,8 @@
 
 namespace catena::first_order {
 namespace {
+
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// Neighbours. n_b: how many blocks of all ranks touch each local body.
 std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayout& layout) {
@@ -26,36 +29,6 @@ std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayo
   sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::block_counts, Tag::whole_block_counts,
                   count);
   return count;
-}
-
-/// sum_b n_b G_b M_b^-1 G_b^T + Sigma of a block, rows x rows; no counts: N_kk.
-void weighted_diagonal(const ConstraintProblem& problem, const Place& place,
-                       std::span<const double> count, Eigen::MatrixXd& d) {
-  const std::size_t rows = place.rows;
-  const ProblemBodies& bodies = problem.bodies;
-  d.setZero(to_index(rows), to_index(rows));
-  std::vector<double> y;
-  for_each_body(problem, place.block, [&](Index b, const double* g) {
-    if (bodies.is_prescribed(b)) return;
-    const std::size_t dofs = bodies.dofs(b);
-    const double weight = count.empty() ? 1.0 : count[b];
-    y.resize(dofs);
-    for (std::size_t c = 0; c < rows; ++c) {
-      apply_inverse_mass(bodies, b, {g + c * dofs, dofs}, y);
-      for (std::size_t r = 0; r < rows; ++r) {
-        double sum = 0.0;
-        for (std::size_t i = 0; i < dofs; ++i) sum += g[r * dofs + i] * y[i];
-        d(to_index(r), to_index(c)) += weight * sum;
-      }
-    }
-  });
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (place.block < n_contacts) {
-    d.diagonal() += compliance_of(problem.contacts[place.block]);
-    return;
-  }
-  const Index first = problem.blocks.row_begin[place.block - n_contacts];
-  for (Index r = 0; r < to_index(rows); ++r) d(r, r) += problem.blocks.compliance[first + r];
 }
 
 /// D of a block from the diagonal of N_kk: means over the discs of a contact. A contact whose
@@ -77,7 +50,7 @@ void mean_diagonal(const BlockView& view, const std::vector<double>& own, double
 }
 
 /// Largest eigenvalue, or, of blocks that are no contacts of three rows, its bound by row sums.
-double largest(const Eigen::MatrixXd& d) {
+double largest(const RowMatrix& d) {
   if (d.rows() == 3) return largest_eigenvalue(d);
   return d.cwiseAbs().rowwise().sum().maxCoeff();
 }
@@ -104,18 +77,18 @@ void scale_body_rows(const ConstraintProblem& problem, double splitting, RowLayo
   std::vector<double> count;
   if (splitting > 0.0) count = count_blocks(problem, layout);
   std::vector<double> own, d;
-  Eigen::MatrixXd block;
+  RowMatrix block;
   for (const Place& place : layout.places) {
-    weighted_diagonal(problem, place, {}, block);
-    own.assign(place.rows, 0.0);
+    own.resize(place.rows);
     d.assign(place.rows, 0.0);
-    for (std::size_t r = 0; r < place.rows; ++r) own[r] = block(to_index(r), to_index(r));
+    row_diagonals(problem, place.block, own);
     mean_diagonal(block_view(problem, place.block), own, d.data());
     set_scales(place, d, layout.by_scale);
     if (block_view(problem, place.block).kind == BlockKind::contact)
       stretch(contact_cone(problem, place.block), place, layout.by_scale);
     if (!(splitting > 0.0)) continue;
-    weighted_diagonal(problem, place, count, block);
+    block.resize(to_index(place.rows), to_index(place.rows));
+    block_diagonal(problem, place.block, {block.data(), std::size_t(block.size())}, count);
     const auto by = [&](Index r) {
       return layout.by_scale[place.first + Offset{r} * place.stride];
     };
@@ -149,12 +122,9 @@ void scale_assembled_rows(const ConstraintProblem& problem, double splitting, Ro
   std::vector<double> by(n.n_rows() + n.n_halo_rows, 0.0);
   std::vector<double> own, d;
   for (const Place& place : layout.places) {
-    own.assign(3, 0.0);
+    own.resize(3);
     d.assign(3, 0.0);
-    for (Index i = 0; i < 3; ++i)
-      for (std::size_t e = n.row_begin[3 * place.block + i];
-           e < static_cast<std::size_t>(n.row_begin[(3 * place.block + i) + 1]); ++e)
-        if (n.column[e] == 3 * place.block + i) own[i] += n.value[e];
+    row_diagonals(problem, place.block, own);
     mean_diagonal(block_view(problem, place.block), own, d.data());
     set_scales(place, d, layout.by_scale);
     for (std::size_t r = 0; r < 3; ++r)

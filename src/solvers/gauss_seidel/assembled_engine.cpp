@@ -1,6 +1,7 @@
 #include <cmath>
 #include <vector>
 
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 
@@ -13,7 +14,8 @@ class AssembledEngine final : public SweepEngine {
  public:
   AssembledEngine(const ConstraintProblem& problem, const LocalSolveOptions& rules,
                   std::span<const double> impulses)
-      : n_(*problem.assembled),
+      : problem_(problem),
+        n_(*problem.assembled),
         rules_(rules),
         several_(problem.comm.size() > 1),
         lambda_(n_.n_rows() + n_.n_halo_rows, 0.0),
@@ -60,16 +62,11 @@ class AssembledEngine final : public SweepEngine {
  private:
   /// N_kk with the row sums of the off-rank part on its diagonal.
   Mat3 diagonal(Index k) const {
-    Mat3 d = Mat3::Zero();
+    Eigen::Matrix<double, 3, 3, Eigen::RowMajor> d;
+    block_diagonal(problem_, k, {d.data(), 9});
     for (Index i = 0; i < 3; ++i)
-      for (std::int64_t e = n_.row_begin[3 * k + i]; e < n_.row_begin[(3 * k + i) + 1]; ++e) {
-        const Index column = n_.column[e];
-        const double value = n_.value[e];
-        if (column >= n_.n_rows())
-          d(i, i) += std::abs(value);
-        else if (column / 3 == k)
-          d(i, column - 3 * k) += value;
-      }
+      for (std::int64_t e = n_.row_begin[3 * k + i]; e < n_.row_begin[(3 * k + i) + 1]; ++e)
+        if (n_.column[e] >= n_.n_rows()) d(i, i) += std::abs(n_.value[e]);
     return d;
   }
 
@@ -105,6 +102,7 @@ class AssembledEngine final : public SweepEngine {
     halo_.end(lambda_);
   }
 
+  const ConstraintProblem& problem_;
   const AssembledOperator& n_;
   LocalSolveOptions rules_;
   bool several_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "catena/base/index.hpp"
 #include "catena/base/release.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
 
 namespace catena {
@@ -18,6 +18,9 @@ void put3(const Vec3& from, double (&to)[3][kLanes], int lane) {
 Vec3 get3(const double (&from)[3][kLanes], int lane) {
   return {from[0][lane], from[1][lane], from[2][lane]};
 }
+
+/// What a body's M^-1 counts here where so many subdomains have a copy of it.
+double share(Index multiplicity) { return static_cast<double>(std::max<Index>(1, multiplicity)); }
 
 /// First guess of a contact in its frame, shifted by cohesion and made admissible.
 Vec3 guess_of(const LocalSolveOptions& rules, const RigidContact& c,
@@ -97,7 +100,7 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
              {rolling_.size(), 0},
              {narrow<std::size_t>(general_.size()), 0}};
     pack_spheres(problem, plan[part].spheres, impulses);
-    pack_arms(problem, plan[part].arms, impulses);
+    pack_arms(problem, plan[part].arms, multiplicity, impulses);
     pack_rolling(problem, plan[part].rolling, impulses);
     pack_general(problem, plan[part].general, impulses);
     range.spheres.end = spheres_.size();
@@ -122,7 +125,7 @@ void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const I
     line_.push_back(lines);
     line_of_body_[b] = lines;
     dofs_.push_back(bodies.dofs(b));
-    multiplicity_.push_back(static_cast<double>(std::max<Index>(1, multiplicity[b])));
+    multiplicity_.push_back(share(multiplicity[b]));
     lines += bodies.mass_kind[b] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
   }
   lines_.assign(lines, BodyLine{});
@@ -157,6 +160,7 @@ void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
   const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
   const double* a = lines_[line_a].x;
   const double* b = lines_[line_b].x;
+  // N_kk of round bodies is diagonal and needs two numbers of each: not by block_diagonal
   const double arm_a = c.arm_a.dot(c.normal), arm_b = c.arm_b.dot(c.normal);
   const double moved_n = a[kInverseMass] + b[kInverseMass];
   const double d_n = moved_n + c.compliance;
@@ -182,7 +186,7 @@ void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
 }
 
 void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
-                          std::span<const double> impulses) {
+                          std::span<const Index> multiplicity, std::span<const double> impulses) {
   for (std::size_t first = 0; first < plan.size(); first += kLanes) {
     GeneralContactBatch& batch = arms_.emplace_back();
     for (int lane = 0; lane < kLanes; ++lane) {
@@ -190,25 +194,18 @@ void Subdomain::pack_arms(const ConstraintProblem& problem, std::span<const Inde
       arm_origin_.push_back(block);
       // an empty lane solves w = D lambda: zero stays zero
       for (const int i : {0, 3, 5}) batch.d[i][lane] = 1.0;
-      if (block != kNoIndex) pack_arm(problem, block, impulses, batch, lane);
+      if (block != kNoIndex) pack_arm(problem, block, multiplicity, impulses, batch, lane);
     }
   }
 }
 
 void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
-                         std::span<const double> impulses, GeneralContactBatch& batch, int lane) {
+                         std::span<const Index> multiplicity, std::span<const double> impulses,
+                         GeneralContactBatch& batch, int lane) {
   const RigidContact& c = problem.contacts[block];
   const Index line_a = line_of(c.body_a), line_b = line_of(c.body_b);
-  const Vec3 rows[3] = {c.normal, c.tangent, c.normal.cross(c.tangent)};
-  Mat3 d = (lines_[line_a].x[kInverseMass] + lines_[line_b].x[kInverseMass]) * Mat3::Identity();
-  for (const auto& [line, arm] : {std::pair(line_a, &c.arm_a), std::pair(line_b, &c.arm_b)}) {
-    const double* i = inertia_[line].x;
-    Mat3 inverse;
-    inverse << i[0], i[1], i[2], i[1], i[3], i[4], i[2], i[4], i[5];
-    Mat3 turns;
-    for (int j = 0; j < 3; ++j) turns.col(j) = arm->cross(rows[j]);
-    d += turns.transpose() * inverse * turns;
-  }
+  Mat3 d = mobility_matrix(problem.bodies, c, share(multiplicity[c.body_a]),
+                           share(multiplicity[c.body_b]));
   if (!(d.trace() > 0.0)) return;  // nothing moves: left empty
   d.diagonal() += compliance_of(c);
   d = make_contact_block(d).d;

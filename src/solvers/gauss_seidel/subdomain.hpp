@@ -98,9 +98,9 @@ class Subdomain {
   void pack_sphere(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
                    SphereBatch& batch, int lane);
   void pack_arms(const ConstraintProblem& problem, std::span<const Index> plan,
-                 std::span<const double> impulses);
-  void pack_arm(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
-                GeneralContactBatch& batch, int lane);
+                 std::span<const Index> multiplicity, std::span<const double> impulses);
+  void pack_arm(const ConstraintProblem& problem, Index block, std::span<const Index> multiplicity,
+                std::span<const double> impulses, GeneralContactBatch& batch, int lane);
   void pack_rolling(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   void pack_rolling(const RoundContact& contact, Index rows, std::span<const double> impulses,

@@ -5,12 +5,12 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
 
 namespace catena {
 
-ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& op)
-    : problem_(problem) {
+ConicRows::ConicRows(const ConstraintProblem& problem) : problem_(problem) {
   if (law_form(problem.law).box)
     throw Error(
         "interior point needs a convex law, and the bounds of law box move with the normal "
@@ -26,7 +26,7 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
     first_row_.push_back(view.row);
     n_rows_.push_back(view.rows);
   }
-  find_scales(op);
+  find_scales();
   const Index general = problem.first_general_row();
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
@@ -44,16 +44,16 @@ ConicRows::ConicRows(const ConstraintProblem& problem, const DelassusOperator& o
   n_cones_ = problem.comm.sum(std::ssize(cones_));
 }
 
-void ConicRows::find_scales(const DelassusOperator& op) {
-  std::vector<double> block;
+void ConicRows::find_scales() {
+  std::vector<double> diagonal;
   for (Index k = 0; k < problem_.n_blocks(); ++k) {
     const BlockView view = block_view(problem_, k);
-    block.resize(view.rows * view.rows);
-    op.diagonal_block(k, block);
+    diagonal.resize(view.rows);
+    row_diagonals(problem_, k, diagonal);
     // rows that turn or move together have one scale; without mobility that of the row before
     const auto set_scale = [&](Index begin, Index end) {
       double sum = 0.0;
-      for (Index i = begin; i < end; ++i) sum += block[i * view.rows + i];
+      for (Index i = begin; i < end; ++i) sum += diagonal[i];
       const double mean = sum / static_cast<double>(end - begin);
       const double other = begin > 0 ? scale_[view.row + begin - 1] : 1.0;
       for (Index i = begin; i < end; ++i)

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
-#include "catena/constraints/delassus.hpp"
 #include "solvers/newton/newton_system.hpp"
 
 namespace catena {
@@ -34,7 +33,7 @@ struct RowCone {
 class ConicRows {
  public:
   /// Collective. Throws Error(bad_input) for law box, whose bounds depend on the impulses.
-  ConicRows(const ConstraintProblem& problem, const DelassusOperator& op);
+  explicit ConicRows(const ConstraintProblem& problem);
 
   const std::vector<RowCone>& cones() const { return cones_; }
   std::span<const double> scale() const { return scale_; }  ///< D, per row
@@ -64,7 +63,7 @@ class ConicRows {
   void clean(std::span<double> lambda) const;
 
  private:
-  void find_scales(const DelassusOperator& op);
+  void find_scales();
   void add_contact(Index block);
   void add_scalar(Index block, Index row, double a, double b);
   void add_boxed(Index block, Index row, double lower, double upper);

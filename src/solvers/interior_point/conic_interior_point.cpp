@@ -144,7 +144,7 @@ struct ConicInteriorPoint::Impl {
 };
 
 ConicInteriorPoint::Impl::Impl(const ConstraintProblem& p, DelassusOperator& o, NewtonSystem& n)
-    : problem(p), op(o), system(n), rows(p, o), matrix(p) {
+    : problem(p), op(o), system(n), rows(p), matrix(p) {
   const std::size_t n_rows = p.n_rows();
   const std::size_t n_cones = rows.cones().size();
   for (std::vector<double>* v : {&r, &lambda, &w, &residual, &right}) v->assign(n_rows, 0.0);

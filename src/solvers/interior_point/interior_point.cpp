@@ -72,7 +72,7 @@ Solve::Solve(const ConstraintProblem& problem, const StopRule& stop, const Linea
       linear_(linear),
       impulses_(impulses),
       op_(problem),
-      law_(problem, op_),
+      law_(problem),
       rule_(stop),
       monitor_(
           problem, op_,

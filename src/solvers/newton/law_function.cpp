@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "catena/math/types.hpp"
 
@@ -21,8 +22,7 @@ double length_of(const double* x, int rows) {
 
 }  // namespace
 
-LawFunction::LawFunction(const ConstraintProblem& problem, const DelassusOperator& op)
-    : problem_(problem) {
+LawFunction::LawFunction(const ConstraintProblem& problem) : problem_(problem) {
   if (law_form(problem.law).box)
     throw Error("Newton's method does not know law 'box'", "contact.law",
                 "use law coulomb, or solver.method: gauss_seidel or dantzig");
@@ -31,21 +31,22 @@ LawFunction::LawFunction(const ConstraintProblem& problem, const DelassusOperato
   lower_.assign(n, -kInfinity);
   upper_.assign(n, kInfinity);
   const GeneralBlocks& general = problem.blocks;
-  std::vector<double> diagonals(problem.assembled ? 0 : general.n_rows());
-  if (!problem.assembled) op.general_diagonals(diagonals);
-  const std::size_t first = n - diagonals.size();
+  const std::size_t first = problem.first_general_row();
+  std::vector<double> diagonal;
   blocks_.resize(problem.n_blocks());
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     Block& block = blocks_[k];
     block.view = block_view(problem, k);
+    diagonal.resize(block.view.rows);
+    row_diagonals(problem, k, diagonal);
     if (block.view.kind == BlockKind::contact) {
-      add_contact(block, op, k);
+      add_contact(block, k, diagonal);
       continue;
     }
     for (Index i = 0; i < block.view.rows; ++i) {
       const std::size_t row = block.view.row + i, own = row - first;
-      const bool moves = diagonals[own] > 0.0;
-      if (moves) scale_[row] = diagonals[own];
+      const bool moves = diagonal[i] > 0.0;
+      if (moves) scale_[row] = diagonal[i];
       if (block.view.kind == BlockKind::unilateral) lower_[row] = 0.0;
       if (block.view.kind == BlockKind::boxed) {
         lower_[row] = general.lower[own];
@@ -56,15 +57,11 @@ LawFunction::LawFunction(const ConstraintProblem& problem, const DelassusOperato
   }
 }
 
-void LawFunction::add_contact(Block& block, const DelassusOperator& op, Index k) {
-  const BlockView& view = block.view;
-  const std::size_t m = view.rows;
-  std::array<double, kMaxRows * kMaxRows> matrix{};
-  op.diagonal_block(k, std::span(matrix).first(m * m));
-  double* const scale = scale_.data() + view.row;
-  block.moves = matrix[0] > 0.0;
+void LawFunction::add_contact(Block& block, Index k, std::span<const double> diagonal) {
+  double* const scale = scale_.data() + block.view.row;
+  block.moves = diagonal[0] > 0.0;
   if (!block.moves) return;
-  scale[0] = matrix[0];
+  scale[0] = diagonal[0];
   const ContactCone cone = contact_cone(problem_, k);
   block.axis.fill(1.0);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -72,12 +69,12 @@ void LawFunction::add_contact(Block& block, const DelassusOperator& op, Index k)
     Disc& disc = block.disc[block.n_discs++];
     disc = {cone.row[kDiscBegin[i]], kDiscRows[i], cone.discs.bound[i], i};
     double sum = 0.0;
-    for (int j = disc.first; j < disc.first + disc.rows; ++j) sum += matrix[Offset{j} * (m + 1)];
+    for (int j = disc.first; j < disc.first + disc.rows; ++j) sum += diagonal[j];
     for (int j = disc.first; j < disc.first + disc.rows; ++j) {
       const double axis = cone.axis[kDiscBegin[i] + j - disc.first];
       block.axis[j] = axis;
       // rows that nothing moves stay as they are; any scale will do
-      scale[j] = (sum > 0.0 ? sum / disc.rows : matrix[0]) * (axis * axis);
+      scale[j] = (sum > 0.0 ? sum / disc.rows : diagonal[0]) * (axis * axis);
     }
   }
 }

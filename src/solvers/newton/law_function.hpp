@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "catena/constraints/contact_cone.hpp"
-#include "catena/constraints/delassus.hpp"
 #include "catena/math/disc_cone.hpp"
 #include "solvers/newton/newton_system.hpp"
 
@@ -27,7 +26,7 @@ namespace catena {
 class LawFunction {
  public:
   /// Local. Throws Error(bad_input) for law box; both must outlive it.
-  LawFunction(const ConstraintProblem& problem, const DelassusOperator& op);
+  explicit LawFunction(const ConstraintProblem& problem);
 
   /// D, per row, > 0: N_ii, its mean over the rows of a disc of friction (times the square of the
   /// row's axis); kg^-1 or (kg m^2)^-1.
@@ -74,7 +73,7 @@ class LawFunction {
     std::array<double, 4> weights{};
   };
 
-  void add_contact(Block& block, const DelassusOperator& op, Index k);
+  void add_contact(Block& block, Index k, std::span<const double> diagonal);
   double walk(std::span<const double> lambda, std::span<const double> w, std::span<double> f,
               BlockMatrices* a, BlockMatrices* b) const;
   void rows(const Block& block, const Place& at) const;

@@ -18,7 +18,7 @@ class ProximalNewton final : public Solver {
                     std::span<double> velocities) override {
     const double started = wall_seconds();
     DelassusOperator op(problem);
-    const LawFunction law(problem, op);
+    const LawFunction law(problem);
     law.make_admissible(impulses);
     std::optional<ProximalNewtonSteps> steps;
     StopRule rule = stop_;

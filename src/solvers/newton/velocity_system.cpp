@@ -1,13 +1,15 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/block_diagonal.hpp"
+#include "catena/constraints/block_rows.hpp"
 #include "solvers/newton/condensed_system.hpp"
 #include "solvers/newton/rigid_modes.hpp"
 
@@ -139,32 +141,24 @@ void VelocitySystem::take_jacobians() {
   std::vector<Eigen::MatrixXd> roots;
   for (Index b = 0; b < problem_.bodies.size(); ++b)
     roots.push_back(root_of_inverse_mass(problem_.bodies, b));
-  std::array<double, 18> g_a, g_b;
-  for (const RigidContact& c : problem_.contacts) {
-    contact_jacobian(c, g_a, g_b);
-    const bool a_first = c.body_a < c.body_b;
-    append_reference(a_first ? c.body_a : c.body_b, 3, a_first ? g_a.data() : g_b.data(), roots);
-    append_reference(a_first ? c.body_b : c.body_a, 3, a_first ? g_b.data() : g_a.data(), roots);
-    reference_begin_.push_back(to_index(body_.size()));
-    row_begin_.push_back(row_begin_.back() + 3);
-  }
-  const GeneralBlocks& blocks = problem_.blocks;
-  std::vector<Index> order;
-  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
-    order.clear();
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) order.push_back(j);
-    std::sort(order.begin(), order.end(),
-              [&](Index i, Index j) { return blocks.body[i] < blocks.body[j]; });
-    const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
-    for (const Index j : order)
-      append_reference(blocks.body[j], rows, blocks.jacobian.data() + blocks.jacobian_begin[j],
-                       roots);
+  std::vector<double> g;
+  std::vector<std::pair<Index, std::size_t>> references;  // body, place of its rows in g
+  for (Index k = 0; k < problem_.n_blocks(); ++k) {
+    const Index rows = block_view(problem_, k).rows;
+    g.clear();
+    references.clear();
+    for_each_body(problem_, k, [&](Index b, const double* numbers) {
+      references.emplace_back(b, g.size());
+      g.insert(g.end(), numbers, numbers + Offset{rows} * problem_.bodies.dofs(b));
+    });
+    std::sort(references.begin(), references.end());
+    for (const auto& [b, place] : references) append_reference(b, rows, g.data() + place, roots);
     reference_begin_.push_back(to_index(body_.size()));
     row_begin_.push_back(row_begin_.back() + rows);
   }
 }
 
-/// Sigma, and the diagonal of N = Y Y^T + Sigma; where that is 0, the block's largest, or 1.
+/// Sigma, and the diagonal of N; where that is 0, the block's largest, or 1.
 void VelocitySystem::find_diagonals() {
   sigma_.clear();
   for (const RigidContact& c : problem_.contacts) {
@@ -172,22 +166,14 @@ void VelocitySystem::find_diagonals() {
     sigma_.insert(sigma_.end(), sigma.begin(), sigma.end());
   }
   sigma_.insert(sigma_.end(), problem_.blocks.compliance.begin(), problem_.blocks.compliance.end());
-  diagonal_ = sigma_;
+  diagonal_.resize(sigma_.size());
   for (Index k = 0; k < n_blocks(); ++k) {
+    const std::span<double> own = std::span(diagonal_).subspan(row_begin_[k], rows_of(k));
+    row_diagonals(problem_, k, own);
     double largest = 0.0;
-    for (Index i = 0; i < rows_of(k); ++i) {
-      double& d = diagonal_[row_begin_[k] + i];
-      for (Index j = reference_begin_[k]; j < reference_begin_[k + 1]; ++j) {
-        const Index n = problem_.bodies.dofs(body_[j]);
-        const double* y = y_.data() + y_begin_[j] + (i * n);
-        for (Index v = 0; v < n; ++v) d += y[v] * y[v];
-      }
-      largest = std::max(largest, d);
-    }
-    for (Index i = 0; i < rows_of(k); ++i) {
-      double& d = diagonal_[row_begin_[k] + i];
+    for (const double d : own) largest = std::max(largest, d);
+    for (double& d : own)
       if (d == 0.0) d = largest > 0.0 ? largest : 1.0;
-    }
   }
 }
 

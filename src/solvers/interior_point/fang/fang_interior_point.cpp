@@ -25,7 +25,7 @@ using fang::UnitInverse;
 
 /// t = kGrowth times what the surrogate gap says: every stage asks for a gap kGrowth times smaller.
 constexpr double kGrowth = 5.0;
-/// Of the way to the boundary.
+/// Part of the way to the boundary that a step takes.
 constexpr double kFraction = 0.9;
 /// Backtracking: the residual must fall by kDecrease of what the linear model says.
 constexpr double kDecrease = 0.01, kShorter = 0.5;
@@ -273,7 +273,7 @@ class FangInteriorPoint final : public Solver {
                   "use form: cone, or law ccp");
     DelassusOperator op(problem);
     std::unique_ptr<Cones> cones;
-    all_or_none(problem.comm, [&] { cones = std::make_unique<Cones>(problem, op); });
+    all_or_none(problem.comm, [&] { cones = std::make_unique<Cones>(problem); });
     project(*cones, impulses);
     StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
     if (monitor.start()) {

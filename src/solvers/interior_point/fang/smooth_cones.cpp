@@ -6,12 +6,13 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 
 namespace catena::fang {
 namespace {
 
 constexpr double kAny = std::numeric_limits<double>::infinity();
-/// Of a block's trace, added where the block is not positive definite to round-off.
+/// Part of a block's trace that is added where the block is not positive definite to round-off.
 constexpr double kRaise = 1e-14;
 
 Vec3 vector_at(std::span<const double> x, Index row) { return {x[row], x[row + 1], x[row + 2]}; }
@@ -61,23 +62,13 @@ double contact_step(const Vec3& x, const Vec3& dx, double mu) {
   return denominator > 0.0 ? -c / denominator : kAny;
 }
 
-Cones::Cones(const ConstraintProblem& problem, const DelassusOperator& op)
+Cones::Cones(const ConstraintProblem& problem)
     : scale_(problem.n_rows(), 1.0), diagonal_(problem.n_rows(), 0.0), fixed_(problem.n_rows(), 0) {
-  std::vector<double> diagonals(problem.blocks.n_rows());
-  op.general_diagonals(diagonals);
-  const auto n_contacts = to_index(problem.contacts.size());
   std::vector<double> diagonal;
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
     diagonal.resize(view.rows);
-    if (problem.assembled || k < n_contacts) {
-      std::array<double, 9> d;
-      op.diagonal_block(k, d);
-      diagonal = {d[0], d[4], d[8]};
-    } else {
-      const auto first = diagonals.begin() + (view.row - problem.first_general_row());
-      diagonal.assign(first, first + view.rows);
-    }
+    row_diagonals(problem, k, diagonal);
     add_block(view, diagonal);
     for (std::size_t i = 0; i < diagonal.size(); ++i) {
       const double scale = scale_[view.row + i];

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
-#include "catena/constraints/delassus.hpp"
 
 namespace catena::fang {
 
@@ -43,13 +42,13 @@ struct Unit {
 class Cones {
  public:
   /// Local. Throws Error(bad_input) for rows that [F14]'s form has no constraints for.
-  Cones(const ConstraintProblem& problem, const DelassusOperator& op);
+  explicit Cones(const ConstraintProblem& problem);
 
   std::span<const Unit> units() const { return units_; }
   std::span<const double> scale() const { return scale_; }
   /// 1: the row's impulse is held fixed at 0.
   std::span<const std::uint8_t> fixed() const { return fixed_; }
-  /// Of N', per row.
+  /// The diagonal of N', per row.
   std::span<const double> diagonal() const { return diagonal_; }
   std::size_t n_multipliers() const { return n_multipliers_; }
 

@@ -1,0 +1,175 @@
+#include "catena/constraints/block_diagonal.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "catena/constraints/block_rows.hpp"
+
+namespace catena {
+namespace {
+
+const double* inverse_mass_of(const ProblemBodies& bodies, Index b) {
+  return bodies.inverse_mass.data() + bodies.mass_begin[b];
+}
+
+/// x . A x of a rigid body's inverse inertia (numbers 1-6 of its storage).
+double quadratic(const double* m, const Vec3& x) {
+  return m[1] * x[0] * x[0] + m[4] * x[1] * x[1] + m[6] * x[2] * x[2] +
+         2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
+}
+
+/// s G M^-1 G^T of a contact's body with a dense mass; G = (axes, turns), whatever its sign.
+Mat3 dense_part(const ProblemBodies& bodies, Index b, std::span<const Vec3, 3> axes,
+                const Mat3& turns, double s) {
+  std::array<double, 18> g, y;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Eigen::Map<Vec3>(g.data() + 6 * i) = axes[i];
+    Eigen::Map<Vec3>(g.data() + 6 * i + 3) = turns.col(to_index(i));
+    apply_inverse_mass(bodies, b, std::span(g).subspan(6 * i, 6), std::span(y).subspan(6 * i, 6));
+  }
+  for (double& value : y) value *= s;
+  Eigen::Matrix<double, 3, 3, Eigen::RowMajor> d = Mat3::Zero();
+  add_own_products(3, 6, g.data(), y.data(), d.data());
+  return d;
+}
+
+bool has_dense_body(const ProblemBodies& bodies, const RigidContact& c) {
+  return bodies.mass_kind[c.body_a] == MassKind::dense ||
+         bodies.mass_kind[c.body_b] == MassKind::dense;
+}
+
+/// Calls add(dofs, G, Y) for every body that general block k moves, Y = s G M^-1.
+template <class Add>
+void for_each_product(const ConstraintProblem& problem, Index k, std::span<const double> weight,
+                      const Add& add) {
+  const std::size_t rows = problem.blocks.rows(k);
+  std::array<double, 36> few;
+  std::vector<double> many;
+  for_each_body(problem.blocks, k, [&](Index b, const double* g) {
+    if (problem.bodies.is_prescribed(b)) return;
+    const std::size_t dofs = problem.bodies.dofs(b);
+    if (rows * dofs > few.size()) many.resize(rows * dofs);
+    const std::span<double> y =
+        many.empty() ? std::span<double>(few).first(rows * dofs) : std::span<double>(many);
+    for (std::size_t r = 0; r < rows; ++r)
+      apply_inverse_mass(problem.bodies, b, {g + r * dofs, dofs}, y.subspan(r * dofs, dofs));
+    if (!weight.empty())
+      for (double& value : y) value *= weight[b];
+    add(dofs, g, y.data());
+  });
+}
+
+/// Calls add(i, j, value) for the entries of block k of an assembled operator.
+template <class Add>
+void for_each_own_entry(const AssembledOperator& n, Index k, const Add& add) {
+  for (Index i = 0; i < 3; ++i)
+    for (auto e = n.row_begin[3 * k + i]; e < n.row_begin[3 * k + i + 1]; ++e)
+      if (const Index j = n.column[e] - 3 * k; j >= 0 && j < 3) add(i, j, n.value[e]);
+}
+
+}  // namespace
+
+Mat3 mobility_matrix(const ProblemBodies& bodies, const RigidContact& c, double s_a, double s_b) {
+  const Vec3 axes[3] = {c.normal, c.tangent, c.normal.cross(c.tangent)};
+  double mass = 0.0;
+  for (const auto& [b, s] : {std::pair(c.body_a, s_a), std::pair(c.body_b, s_b)})
+    if (bodies.mass_kind[b] == MassKind::rigid) mass += s * inverse_mass_of(bodies, b)[0];
+  Mat3 d = mass * Mat3::Identity();
+  const auto add = [&](Index b, const Vec3& arm, double s) {
+    if (bodies.is_prescribed(b)) return;
+    Mat3 turns;
+    for (int j = 0; j < 3; ++j) turns.col(j) = arm.cross(axes[j]);
+    if (bodies.mass_kind[b] == MassKind::dense) {
+      d += dense_part(bodies, b, axes, turns, s);
+      return;
+    }
+    const double* m = inverse_mass_of(bodies, b);
+    double i[6];
+    for (int j = 0; j < 6; ++j) i[j] = s * m[j + 1];
+    Mat3 inverse;
+    inverse << i[0], i[1], i[2], i[1], i[3], i[4], i[2], i[4], i[5];
+    d += turns.transpose() * inverse * turns;
+  };
+  add(c.body_a, c.arm_a, s_a);
+  add(c.body_b, c.arm_b, s_b);
+  return d;
+}
+
+std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c) {
+  double normal = 0.0, tangent = 0.0;
+  const auto add = [&](Index b, const Vec3& r) {
+    if (bodies.is_prescribed(b)) return;
+    const double* m = inverse_mass_of(bodies, b);
+    const double turn_n = quadratic(m, r.cross(c.normal));
+    const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
+    normal += m[0] + turn_n;
+    tangent += m[0] + 0.5 * std::max(0.0, turn_all - turn_n);
+  };
+  add(c.body_a, c.arm_a);
+  add(c.body_b, c.arm_b);
+  return {normal, tangent};
+}
+
+std::array<double, 2> cone_diagonal(const ConstraintProblem& problem, Index k) {
+  const RigidContact& c = problem.contacts[k];
+  if (has_dense_body(problem.bodies, c)) {
+    std::array<double, 3> d;
+    row_diagonals(problem, k, d);
+    return {d[0], 0.5 * (d[1] + d[2])};
+  }
+  const auto [d_n, a_t] = contact_mobility(problem.bodies, c);
+  return {d_n + c.compliance, a_t + c.tangent_compliance};
+}
+
+void block_diagonal(const ConstraintProblem& problem, Index block, std::span<double> out,
+                    std::span<const double> weight) {
+  const std::size_t rows = block_view(problem, block).rows;
+  std::fill(out.begin(), out.end(), 0.0);
+  if (problem.assembled) {
+    for_each_own_entry(*problem.assembled, block,
+                       [&](Index i, Index j, double value) { out[3 * i + j] += value; });
+    return;
+  }
+  const auto n_contacts = to_index(problem.contacts.size());
+  if (block < n_contacts) {
+    const RigidContact& c = problem.contacts[block];
+    const auto s = [&](Index b) { return weight.empty() ? 1.0 : weight[b]; };
+    const Mat3 d = mobility_matrix(problem.bodies, c, s(c.body_a), s(c.body_b));
+    for (Index i = 0; i < 3; ++i)
+      for (Index j = 0; j < 3; ++j) out[3 * i + j] = d(i, j);
+  } else {
+    for_each_product(problem, block - n_contacts, weight,
+                     [&](std::size_t dofs, const double* g, const double* y) {
+                       add_own_products(rows, dofs, g, y, out.data());
+                     });
+  }
+  for (std::size_t r = 0; r < rows; ++r)
+    out[r * (rows + 1)] += compliance_of_row(problem, block, to_index(r));
+}
+
+void row_diagonals(const ConstraintProblem& problem, Index block, std::span<double> out) {
+  std::fill(out.begin(), out.end(), 0.0);
+  if (problem.assembled) {
+    for_each_own_entry(*problem.assembled, block, [&](Index i, Index j, double value) {
+      if (i == j) out[i] += value;
+    });
+    return;
+  }
+  const std::size_t rows = out.size();
+  const auto n_contacts = to_index(problem.contacts.size());
+  if (block < n_contacts) {
+    const Mat3 d = mobility_matrix(problem.bodies, problem.contacts[block]);
+    for (Index i = 0; i < 3; ++i) out[i] = d(i, i);
+  } else {
+    for_each_product(problem, block - n_contacts, {},
+                     [&](std::size_t dofs, const double* g, const double* y) {
+                       for (std::size_t i = 0; i < rows; ++i)
+                         for (std::size_t m = 0; m < dofs; ++m)
+                           out[i] += g[i * dofs + m] * y[i * dofs + m];
+                     });
+  }
+  for (std::size_t r = 0; r < rows; ++r) out[r] += compliance_of_row(problem, block, to_index(r));
+}
+
+}  // namespace catena
