@@ -1,14 +1,17 @@
 #include "catena/constraints/delassus_matrix.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/halo_exchange.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
 
-namespace catena::fang {
+namespace catena {
 namespace {
 
 /// Rows of a block and their scaled Jacobian (rows x velocities) for one body.
@@ -19,15 +22,23 @@ struct Touch {
   std::size_t jacobian;  ///< place of the first number
 };
 
+std::vector<std::int64_t> ascending(std::vector<std::int64_t> rows) {
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
 /// Which rows touch which body: this rank's, then those of other ranks.
 class Touches {
  public:
-  Touches(const ConstraintProblem& problem, std::span<const double> scale,
-          std::span<const std::uint8_t> fixed, std::int64_t first_row)
+  Touches(const ConstraintProblem& problem, std::span<const double> scale, std::int64_t first_row)
       : problem_(problem), first_row_(first_row) {
-    gather(scale, fixed);
-    send_to_owners();
-    send_back();
+    gather(scale);
+    if (problem.comm.size() > 1) {
+      send_to_owners();
+      send_back();
+    }
+    find_products();
     sort();
   }
 
@@ -36,28 +47,42 @@ class Touches {
   std::span<const Touch> of(Index body) const {
     return {list_.data() + begin_[body], begin_[body + 1] - begin_[body]};
   }
+  /// First rows of all blocks that are own or touch a body here, ascending.
+  std::vector<std::int64_t> first_rows() const {
+    std::vector<std::int64_t> rows;
+    for (const Touch& t : list_) rows.push_back(t.row);
+    for (Index k = 0; k < problem_.n_blocks(); ++k)
+      rows.push_back(first_row_ + block_view(problem_, k).row);
+    return ascending(std::move(rows));
+  }
   const double* jacobian(const Touch& t) const { return number_.data() + t.jacobian; }
+  /// Jacobian times M^-1.
+  const double* product(const Touch& t) const { return product_.data() + t.jacobian; }
   std::size_t dofs(Index body) const { return problem_.bodies.dofs(body); }
 
  private:
-  /// With the rows' scale, and zero where fixed.
-  void add(Index body, Index row, Index rows, const double* g, std::span<const double> scale,
-           std::span<const std::uint8_t> fixed) {
-    if (problem_.bodies.is_prescribed(body)) return;
-    list_.push_back({body, first_row_ + row, rows, number_.size()});
-    for (Index r = 0; r < rows; ++r)
-      for (std::size_t d = 0; d < dofs(body); ++d, ++g)
-        number_.push_back(fixed[row + r] != 0 ? 0.0 : scale[row + r] * *g);
-  }
-
-  void gather(std::span<const double> scale, std::span<const std::uint8_t> fixed) {
+  void gather(std::span<const double> scale) {
     for (Index k = 0; k < problem_.n_blocks(); ++k) {
       const BlockView view = block_view(problem_, k);
       for_each_body(problem_, k, [&](Index body, const double* g) {
-        add(body, view.row, view.rows, g, scale, fixed);
+        if (problem_.bodies.is_prescribed(body)) return;
+        list_.push_back({body, first_row_ + view.row, view.rows, number_.size()});
+        for (Index r = 0; r < view.rows; ++r)
+          for (std::size_t d = 0; d < dofs(body); ++d, ++g)
+            number_.push_back(scale.empty() ? *g : scale[view.row + r] * *g);
       });
     }
     own_ = list_;
+  }
+
+  void find_products() {
+    product_.resize(number_.size());
+    for (const Touch& t : list_) {
+      const std::size_t n = dofs(t.body);
+      for (Index r = 0; r < t.rows; ++r)
+        apply_inverse_mass(problem_.bodies, t.body, {jacobian(t) + r * n, n},
+                           std::span(product_).subspan(t.jacobian + r * n, n));
+    }
   }
 
   /// Touches of bodies as (place of the body in the halo's list, row, rows, Jacobian), in doubles.
@@ -144,94 +169,141 @@ class Touches {
 
   const ConstraintProblem& problem_;
   std::int64_t first_row_;
-  std::vector<double> number_;  ///< all Jacobians
+  std::vector<double> number_, product_;  ///< all Jacobians G, and G M^-1
   std::vector<Touch> list_, own_;
   std::vector<std::size_t> begin_;  ///< of a body's touches in list_
 };
 
-/// Entries G_i M^-1 G_j^T of all rows i of this rank.
-void add_products(const ConstraintProblem& problem, const Touches& touches, DelassusEntries& out) {
-  std::vector<double> y;
-  for (const Touch& i : touches.own()) {
-    const std::size_t dofs = touches.dofs(i.body);
-    y.resize(Offset{i.rows} * dofs);
-    for (Index r = 0; r < i.rows; ++r)
-      apply_inverse_mass(problem.bodies, i.body, {touches.jacobian(i) + r * dofs, dofs},
-                         {y.data() + r * dofs, dofs});
-    for (const Touch& j : touches.of(i.body)) {
-      const double* g = touches.jacobian(j);
-      for (Index r = 0; r < i.rows; ++r)
-        for (Index c = 0; c < j.rows; ++c) {
-          double sum = 0.0;
-          for (std::size_t d = 0; d < dofs; ++d)
-            sum += y[Offset{r} * dofs + d] * g[Offset{c} * dofs + d];
-          out.row.push_back(to_index(i.row + r));
-          out.column.push_back(to_index(j.row + c));
-          out.value.push_back(sum);
-        }
+/// Adds up the rows of one block of N after the other, block by block.
+class BlockRow {
+ public:
+  /// `first_row`: of all blocks that have columns here, ascending, over all ranks.
+  explicit BlockRow(std::vector<std::int64_t> first_row)
+      : first_row_(std::move(first_row)), place_(first_row_.size(), kNoIndex) {}
+
+  void begin(Index rows) {
+    for (const Block& b : blocks_) place_[b.name] = kNoIndex;
+    blocks_.clear();
+    value_.clear();
+    rows_ = rows;
+  }
+  /// The block of N whose columns begin with `row`, rows x `columns` numbers, zero at first.
+  double* block(std::int64_t row, Index columns) {
+    const auto name =
+        to_index(std::lower_bound(first_row_.begin(), first_row_.end(), row) - first_row_.begin());
+    if (place_[name] == kNoIndex) {
+      place_[name] = to_index(blocks_.size());
+      blocks_.push_back({name, columns, value_.size()});
+      value_.resize(value_.size() + Offset{rows_} * columns, 0.0);
     }
+    return value_.data() + blocks_[place_[name]].value;
+  }
+  void append_to(DelassusMatrix& out) {
+    std::vector<Block> sorted = blocks_;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Block& a, const Block& b) { return a.name < b.name; });
+    for (Index r = 0; r < rows_; ++r) {
+      for (const Block& b : sorted)
+        for (Index c = 0; c < b.columns; ++c) {
+          out.column.push_back(to_index(first_row_[b.name] + c));
+          out.value.push_back(value_[b.value + Offset{r} * b.columns + c]);
+        }
+      out.row_begin.push_back(std::ssize(out.value));
+    }
+  }
+
+ private:
+  struct Block {
+    Index name;
+    Index columns;
+    std::size_t value;  ///< place of the first number
+  };
+
+  std::vector<std::int64_t> first_row_;
+  std::vector<Index> place_;  ///< in `blocks_`
+  std::vector<Block> blocks_;
+  std::vector<double> value_;
+  Index rows_ = 0;
+};
+
+/// Sigma first, then body by body. The block's own part comes with the others, not from
+/// block_diagonal, so that a body that a block names twice counts in full.
+void add_products(const ConstraintProblem& problem, std::span<const double> scale,
+                  DelassusMatrix& out) {
+  const Touches touches(problem, scale, out.first);
+  BlockRow row(touches.first_rows());
+  auto touch = touches.own().begin();
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    const std::int64_t first = out.first + view.row;
+    row.begin(view.rows);
+    double* own = row.block(first, view.rows);
+    for (Index r = 0; r < view.rows; ++r) {
+      const double s = scale.empty() ? 1.0 : scale[view.row + r];
+      own[r * (view.rows + 1)] = s * s * compliance_of_row(problem, k, r);
+    }
+    for (; touch != touches.own().end() && touch->row == first; ++touch) {
+      const std::size_t dofs = touches.dofs(touch->body);
+      const double* const left = touches.jacobian(*touch);
+      for (const Touch& other : touches.of(touch->body)) {
+        double* to = row.block(other.row, other.rows);
+        const double* g = left;
+        for (Index r = 0; r < view.rows; ++r, g += dofs) {
+          const double* y = touches.product(other);
+          for (Index c = 0; c < other.rows; ++c, ++to, y += dofs)
+            *to += std::inner_product(g, g + dofs, y, 0.0);
+        }
+      }
+    }
+    row.append_to(out);
   }
 }
 
-void add_compliance(const ConstraintProblem& problem, std::span<const double> scale,
-                    std::span<const std::uint8_t> fixed, DelassusEntries& out) {
-  const auto add = [&](std::size_t i, double sigma) {
-    if (sigma == 0.0 || fixed[i] != 0) return;
-    const auto row = to_index(out.first + narrow<std::int64_t>(i));
-    out.row.push_back(row);
-    out.column.push_back(row);
-    out.value.push_back(scale[i] * scale[i] * sigma);
-  };
-  for (std::size_t k = 0; k < problem.contacts.size(); ++k)
-    for (std::size_t r = 0; r < 3; ++r)
-      add(3 * k + r, compliance_of(problem.contacts[k])[to_index(r)]);
-  const std::size_t first = problem.first_general_row();
-  for (std::size_t i = 0; i < problem.blocks.compliance.size(); ++i)
-    add(first + i, problem.blocks.compliance[i]);
-}
-
-/// The rows of an assembled operator; neighbours tell the numbers and scales of halo rows.
+/// The rows of an assembled operator; neighbours send the numbers and scales of halo rows.
 void add_assembled(const ConstraintProblem& problem, std::span<const double> scale,
-                   std::span<const std::uint8_t> fixed, DelassusEntries& out) {
+                   DelassusMatrix& out) {
   const AssembledOperator& op = *problem.assembled;
-  // per row: its number over all ranks and its scale, 0 if it is fixed
   std::vector<double> known(Offset{2} * (op.n_rows() + op.n_halo_rows), 0.0);
   for (std::int64_t i = 0; i < op.n_rows(); ++i) {
-    known[2 * i] = static_cast<double>(out.first) + static_cast<double>(i);
-    known[2 * i + 1] = fixed[i] != 0 ? 0.0 : scale[i];
+    known[2 * i] = static_cast<double>(out.first + i);
+    known[2 * i + 1] = scale.empty() ? 1.0 : scale[i];
   }
   HaloExchange halo(problem.comm, op.halo, 6, Tag::delassus_entry_rows);
   halo.begin(known);
   halo.end(known);
-  for (std::int64_t i = 0; i < op.n_rows(); ++i) {
-    for (std::size_t e = op.row_begin[i]; e < static_cast<std::size_t>(op.row_begin[i + 1]); ++e) {
-      const std::size_t column = op.column[e];
-      out.row.push_back(static_cast<Index>(known[2 * i]));
-      out.column.push_back(static_cast<Index>(known[2 * column]));
-      out.value.push_back(known[2 * i + 1] * op.value[e] * known[2 * column + 1]);
-    }
+  std::vector<std::int64_t> blocks;
+  for (std::size_t i = 0; i < known.size(); i += 6)
+    blocks.push_back(static_cast<std::int64_t>(known[i]));
+  BlockRow row(ascending(std::move(blocks)));
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    row.begin(3);
+    row.block(out.first + 3 * k, 3);
+    for (Index i = 3 * k; i < 3 * k + 3; ++i)
+      for (std::int64_t e = op.row_begin[i]; e < op.row_begin[i + 1]; ++e) {
+        const std::size_t column = op.column[e], in_block = column % 3;
+        const auto first = static_cast<std::int64_t>(known[2 * (column - in_block)]);
+        row.block(first, 3)[3 * (i % 3) + in_block] +=
+            known[2 * i + 1] * op.value[e] * known[2 * column + 1];
+      }
+    row.append_to(out);
   }
 }
 
 }  // namespace
 
-DelassusEntries assemble_delassus(const ConstraintProblem& problem, std::span<const double> scale,
-                                  std::span<const std::uint8_t> fixed) {
-  DelassusEntries out;
+DelassusMatrix assemble_delassus(const ConstraintProblem& problem, std::span<const double> scale) {
+  DelassusMatrix out;
   const std::int64_t rows = problem.n_rows();
   out.first = problem.comm.exclusive_sum(rows);
   out.total = problem.comm.sum(rows);
   if (out.total > std::numeric_limits<Index>::max())
-    throw Error("the problem has too many rows to be assembled", "solver.interior_point.form",
-                "use form: schur_pcg or cone");
-  if (problem.assembled) {
-    add_assembled(problem, scale, fixed, out);
-    return out;
-  }
-  const Touches touches(problem, scale, fixed, out.first);
-  add_products(problem, touches, out);
-  add_compliance(problem, scale, fixed, out);
+    throw Error("the problem has too many rows to be assembled", "solver.method",
+                "use a method, or a form of it, that does not assemble the problem's matrix");
+  if (problem.assembled)
+    add_assembled(problem, scale, out);
+  else
+    add_products(problem, scale, out);
   return out;
 }
 
-}  // namespace catena::fang
+}  // namespace catena

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "catena/constraints/block_diagonal.hpp"
+#include "catena/constraints/delassus_matrix.hpp"
 #include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
@@ -114,6 +115,24 @@ TEST_P(DelassusOfRandomProblems, MobilityByTheTraceIsThatOfTheFrame) {
     row_diagonals(problem_, k, d);
     EXPECT_NEAR(n, d[0], 1e-13 * d[0]);
     EXPECT_NEAR(t, 0.5 * (d[1] + d[2]), 1e-13 * (d[1] + d[2]));
+  }
+}
+
+TEST_P(DelassusOfRandomProblems, MatrixHasTheRowsOfDenseN) {
+  std::vector<double> scale(problem_.n_rows());
+  for (Index i = 0; i < problem_.n_rows(); ++i) scale[i] = i % 5;
+  for (const std::vector<double>& s : {std::vector<double>{}, scale}) {
+    const DelassusMatrix n = assemble_delassus(problem_, s);
+    Eigen::MatrixXd found = Eigen::MatrixXd::Zero(n.n_rows(), n.n_rows());
+    for (Index i = 0; i < n.n_rows(); ++i)
+      for (auto e = n.row_begin[i]; e < n.row_begin[i + 1]; ++e)
+        found(i, n.column[e]) += n.value[e];
+    Eigen::MatrixXd expected = dense_.N;
+    if (!s.empty()) {
+      const Eigen::Map<const Eigen::VectorXd> d(s.data(), n.n_rows());
+      expected = d.asDiagonal() * expected * d.asDiagonal();
+    }
+    EXPECT_LT((found - expected).norm(), 1e-13 * expected.norm());
   }
 }
 

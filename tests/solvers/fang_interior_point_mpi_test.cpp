@@ -52,22 +52,18 @@ TEST_F(FangMpi, EntriesOfEveryRankAreItsRowsOfTheDenseMatrix) {
     const LocalScene local = distribute(scene, comm_, owner);
     const auto rows = static_cast<std::size_t>(local.problem.n_rows());
     std::vector<double> scale(rows);
-    std::vector<std::uint8_t> fixed(rows, 0);
-    for (std::size_t i = 0; i < rows; ++i) {
-      scale[i] = 1.0 + local.row[i] % 3;
-      fixed[i] = local.row[i] % 5 == 4 ? 1 : 0;
-    }
+    const auto factor = [](Index row) { return row % 5 == 4 ? 0.0 : 1.0 + row % 3; };
+    for (std::size_t i = 0; i < rows; ++i) scale[i] = factor(local.row[i]);
 
-    const fang::DelassusEntries e = fang::assemble_delassus(local.problem, scale, fixed);
+    const DelassusMatrix e = assemble_delassus(local.problem, scale);
 
     // the scene's row of every row over all ranks
     const std::vector<Index> number = test::all_of(comm_, local.row);
     EXPECT_EQ(e.total, static_cast<std::int64_t>(number.size()));
     Eigen::MatrixXd found = Eigen::MatrixXd::Zero(n.rows(), n.cols());
-    for (std::size_t k = 0; k < e.value.size(); ++k)
-      found(number[static_cast<std::size_t>(e.row[k])],
-            number[static_cast<std::size_t>(e.column[k])]) += e.value[k];
-    const auto factor = [](Index row) { return row % 5 == 4 ? 0.0 : 1.0 + row % 3; };
+    for (Index i = 0; i < e.n_rows(); ++i)
+      for (auto k = e.row_begin[i]; k < e.row_begin[i + 1]; ++k)
+        found(number[e.first + i], number[e.column[k]]) += e.value[k];
     for (const Index i : local.row)
       for (Index j = 0; j < static_cast<Index>(n.cols()); ++j)
         EXPECT_NEAR(found(i, j), factor(i) * n(i, j) * factor(j), 1e-11 * n.norm())

@@ -33,7 +33,6 @@ enum class Tag : int {
   // solvers/newton and interior_point
   newton_forces,
   newton_velocities,
-  row_numbers,
   delassus_entry_rows,
   mode_positions_to_ghosts,
   mode_positions_to_owners,

@@ -1,4 +1,4 @@
-// N itself: what [F14]'s direct forms factor.
+// N as a matrix: for methods that factor it or pivot on it.
 #pragma once
 
 #include <cstdint>
@@ -7,21 +7,26 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 
-namespace catena::fang {
+namespace catena {
 
-/// s N s with the lines and columns of fixed rows zero, as a list of entries; what stands at the
-/// same place adds up. Every rank holds its own rows; rows are numbered rank by rank.
-struct DelassusEntries {
+/// S N S, compressed by rows. Every rank holds its own rows; rows are numbered rank by rank. A
+/// block's rows name the same columns: all rows of every block that shares a moving body with it,
+/// its own among them, ascending.
+struct DelassusMatrix {
   std::int64_t first = 0;  ///< this rank's first row
   std::int64_t total = 0;  ///< rows of all ranks
-  std::vector<Index> row, column;
+  std::vector<std::int64_t> row_begin = {0};
+  std::vector<Index> column;  ///< over all ranks
   std::vector<double> value;
+
+  Index n_rows() const { return to_index(row_begin.size()) - 1; }
 };
 
 /// Collective, of 12 neighbours or so per contact (a body with n contacts brings n^2 blocks).
-/// Ranks that share a body tell each other their Jacobians, twice: to the body's owner and back.
-/// `scale`: s > 0 per row; `fixed`: 1 where a row is to be zero.
-DelassusEntries assemble_delassus(const ConstraintProblem& problem, std::span<const double> scale,
-                                  std::span<const std::uint8_t> fixed);
+/// Ranks that share a body send each other their Jacobians, twice: to the body's owner and back.
+/// `scale`: S per row, 0 where its line and column are to be zero; empty: ones. Throws
+/// Error(bad_input) where the rows of all ranks are more than an Index can count.
+DelassusMatrix assemble_delassus(const ConstraintProblem& problem,
+                                 std::span<const double> scale = {});
 
-}  // namespace catena::fang
+}  // namespace catena

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "catena/comm/halo_exchange.hpp"
+#include "catena/constraints/delassus_matrix.hpp"
 #include "solvers/newton/condensed_system.hpp"
 
 namespace catena {
 namespace {
 
-/// Of an operator's largest entry: differences below are none.
+/// Differences below this part of an operator's largest entry are none.
 constexpr double kRoundOff = 1e-12;
 
 /// C + B (N + regularisation D), rows of three per contact.
@@ -30,10 +30,8 @@ class RowSystem : public CondensedSystem {
   using Rows = Eigen::Map<Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor>>;
   using ConstRows = Eigen::Map<const Eigen::Matrix<double, 3, Eigen::Dynamic, Eigen::RowMajor>>;
 
-  // contact k has columns [column_begin_[k], column_begin_[k + 1]) and thrice as many numbers
-  std::vector<std::size_t> column_begin_ = {0};
-  std::vector<std::size_t> own_;  ///< place of the contact's own first column among them
-  std::vector<double> n_;         ///< N, 3 x columns per contact
+  DelassusMatrix n_;
+  std::vector<std::size_t> own_;  ///< per contact: place of its own first column in its rows
   bool symmetric_ = true;
 };
 
@@ -55,43 +53,18 @@ bool equals_its_transpose(const AssembledOperator& op) {
   return difference <= kRoundOff * largest;
 }
 
-RowSystem::RowSystem(const ConstraintProblem& problem) {
-  const AssembledOperator& op = *problem.assembled;
-  pattern_.owned = op.n_rows();
-  pattern_.first = problem.comm.exclusive_sum(std::int64_t{pattern_.owned});
-  pattern_.total = problem.comm.sum(std::int64_t{pattern_.owned});
+RowSystem::RowSystem(const ConstraintProblem& problem) : n_(assemble_delassus(problem)) {
+  pattern_.owned = n_.n_rows();
+  pattern_.first = n_.first;
+  pattern_.total = n_.total;
   pattern_.block_size = 3;
-  symmetric_ = problem.comm.min(std::int64_t{equals_its_transpose(op) ? 1 : 0}) > 0;
-  std::vector<double> number(op.n_rows() + op.n_halo_rows);
-  for (std::int64_t i = 0; i < op.n_rows(); ++i)
-    number[i] = static_cast<double>(pattern_.first) + static_cast<double>(i);
-  HaloExchange halo(problem.comm, op.halo, 3, Tag::row_numbers);
-  halo.begin(number);
-  halo.end(number);
-  std::vector<Index> columns;
-  for (Index k = 0; k < op.n_rows() / 3; ++k) {
-    const auto begin = op.row_begin[3 * k];
-    const auto end = op.row_begin[3 * k + 3];
-    columns.assign(op.column.begin() + begin, op.column.begin() + end);
-    for (Index i = 0; i < 3; ++i) columns.push_back(3 * k + i);
-    std::sort(columns.begin(), columns.end());
-    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
-    const auto place = [&](Index c) {
-      return std::lower_bound(columns.begin(), columns.end(), c) - columns.begin();
-    };
-    own_.push_back(place(3 * k));
-    const std::size_t first = n_.size();
-    n_.resize(first + 3 * columns.size(), 0.0);
-    for (Index i = 0; i < 3; ++i) {
-      for (std::size_t j = op.row_begin[3 * k + i];
-           j < static_cast<std::size_t>(op.row_begin[3 * k + i + 1]); ++j)
-        n_[first + Offset{i} * columns.size() + place(op.column[j])] += op.value[j];
-      for (const Index c : columns) {
-        pattern_.row.push_back(to_index(pattern_.first) + 3 * k + i);
-        pattern_.column.push_back(static_cast<Index>(number[c]));
-      }
-    }
-    column_begin_.push_back(column_begin_.back() + columns.size());
+  symmetric_ = problem.comm.min(std::int64_t{equals_its_transpose(*problem.assembled) ? 1 : 0}) > 0;
+  pattern_.column = n_.column;
+  for (Index i = 0; i < n_.n_rows(); ++i) {
+    const auto begin = n_.column.begin() + n_.row_begin[i],
+               end = n_.column.begin() + n_.row_begin[i + 1];
+    pattern_.row.insert(pattern_.row.end(), end - begin, to_index(n_.first) + i);
+    if (i % 3 == 0) own_.push_back(std::lower_bound(begin, end, to_index(n_.first) + i) - begin);
   }
 }
 
@@ -100,10 +73,11 @@ bool RowSystem::set_values(const BlockMatrices& c, const BlockMatrices* b, doubl
   using Mat3Rows = Eigen::Map<const Eigen::Matrix<double, 3, 3, Eigen::RowMajor>>;
   for (std::size_t k = 0; k < own_.size(); ++k) {
     const auto block = to_index(k);
-    const Eigen::Index columns = column_begin_[k + 1] - column_begin_[k];
+    const std::int64_t begin = n_.row_begin[3 * k];
+    const Eigen::Index columns = n_.row_begin[3 * k + 1] - begin;
     const Eigen::Index own = own_[k];
-    const ConstRows n(n_.data() + 3 * column_begin_[k], 3, columns);
-    Rows out(values.data() + 3 * column_begin_[k], 3, columns);
+    const ConstRows n(n_.value.data() + begin, 3, columns);
+    Rows out(values.data() + begin, 3, columns);
     out = n;
     for (Eigen::Index i = 0; i < 3; ++i) {
       const double d = n(i, own + i);

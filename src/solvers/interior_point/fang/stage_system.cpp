@@ -57,6 +57,20 @@ bool is_symmetric(const ConstraintProblem& problem, Operator& op) {
   return std::abs(sums[0]) <= kSymmetric * (std::abs(sums[1]) + std::abs(sums[2]));
 }
 
+/// Collective. N' with the lines and columns of fixed rows zero, as the first entries of `pattern`.
+DelassusMatrix list_constant(const ConstraintProblem& problem, const Cones& cones,
+                             MatrixPattern& pattern) {
+  std::vector<double> scale(cones.scale().begin(), cones.scale().end());
+  for (std::size_t i = 0; i < scale.size(); ++i)
+    if (cones.fixed()[i] != 0) scale[i] = 0.0;
+  DelassusMatrix n = assemble_delassus(problem, scale);
+  for (Index i = 0; i < n.n_rows(); ++i)
+    pattern.row.insert(pattern.row.end(), n.row_begin[i + 1] - n.row_begin[i],
+                       to_index(n.first) + i);
+  pattern.column = std::move(n.column);
+  return n;
+}
+
 /// A matrix of constant entries, those of N', and others that change: both are listed in `pattern`
 /// once; the numbers follow in the same order.
 class DirectMatrix {
@@ -126,12 +140,10 @@ class SchurSystem final : public StageSystem {
  public:
   SchurSystem(const ConstraintProblem& problem, const Cones& cones, Operator& op, SolveWatch& watch)
       : cones_(cones), symmetric_(is_symmetric(problem, op)), direct_(watch) {
-    DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
+    DelassusMatrix n = list_constant(problem, cones, pattern);
     pattern.first = n.first;
     pattern.owned = problem.n_rows();
-    pattern.row = std::move(n.row);
-    pattern.column = std::move(n.column);
     direct_.value = std::move(n.value);
     const auto first = to_index(n.first);
     for (const Unit& u : cones.units())
@@ -167,15 +179,13 @@ class KktSystem final : public StageSystem {
  public:
   KktSystem(const ConstraintProblem& problem, const Cones& cones, SolveWatch& watch)
       : cones_(cones), direct_(watch) {
-    DelassusEntries n = assemble_delassus(problem, cones.scale(), cones.fixed());
     MatrixPattern& pattern = direct_.pattern;
+    DelassusMatrix n = list_constant(problem, cones, pattern);
     const std::int64_t multipliers = cones.n_multipliers();
     const std::int64_t before = problem.comm.exclusive_sum(multipliers);
     pattern.first = n.first + before;
     pattern.owned = problem.n_rows() + to_index(multipliers);
-    number_rows(problem, n, before);
-    pattern.row = std::move(n.row);
-    pattern.column = std::move(n.column);
+    number_rows(problem, n.first, before, pattern);
     direct_.value = std::move(n.value);
     list_changing(problem.n_rows());
     right_.resize(pattern.owned);
@@ -199,17 +209,17 @@ class KktSystem final : public StageSystem {
  private:
   /// Collective. Rows and columns of N', numbered over all rows, as unknowns: after the multipliers
   /// of the ranks before.
-  static void number_rows(const ConstraintProblem& problem, DelassusEntries& n,
-                          std::int64_t before) {
-    const std::vector<std::int64_t> mine = {n.first, before};
+  static void number_rows(const ConstraintProblem& problem, std::int64_t first, std::int64_t before,
+                          MatrixPattern& pattern) {
+    const std::vector<std::int64_t> mine = {first, before};
     const std::vector<std::int64_t> all = problem.comm.all_gather(mine);
     const auto unknown = [&](Index row) {
       std::size_t rank = all.size() / 2 - 1;
       while (all[2 * rank] > row) --rank;
       return to_index(row + all[2 * rank + 1]);
     };
-    for (Index& row : n.row) row += to_index(before);
-    for (Index& column : n.column) column = unknown(column);
+    for (Index& row : pattern.row) row += to_index(before);
+    for (Index& column : pattern.column) column = unknown(column);
   }
 
   void list_changing(Index n_rows) {
