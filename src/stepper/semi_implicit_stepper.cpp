@@ -220,7 +220,6 @@ void SemiImplicitStepper::solve_lagged(const State& state) {
   for (int pass = 1;; ++pass) {
     solve_problem();
     work.take(report_.solve);
-    report_.lag_passes = pass;
     if (report_.solve.status == SolveStatus::breakdown) break;
     measure_lag();
     if (pass == model_.contact.lagged_passes || report_.lag_error <= settings_.lag_tolerance) break;

@@ -68,11 +68,9 @@ struct StepReport {
   /// (equivalent_radius), at the start of the step; from kNotableOverlap on, whose the largest is.
   double overlap_largest = 0.0, overlap_mean = 0.0;
   std::array<GlobalId, 2> overlap_bodies = {kNoBody, kNoBody};
-  /// Law lagged: energy error of Coulomb's law itself over its value at zero impulses, solves of
-  /// the step, and contacts that open since their sliding gains speed
-  /// (StepContacts::count_opening).
+  /// Law lagged: energy error of Coulomb's law itself over its value at zero impulses, and contacts
+  /// that open since their sliding gains speed (StepContacts::count_opening).
   double lag_error = 0.0;
-  int lag_passes = 0;
   std::int64_t lag_opening = 0;
   JointMisfit misfit;  ///< of joints, largest, at the start of the step
   /// Largest misfit of joints, rad, or as a part of a joint's length (joint_length): at the start

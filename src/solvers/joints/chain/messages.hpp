@@ -27,7 +27,6 @@ class ChainMessages {
   void begin() { halo_.begin(out_); }
   void end() { halo_.end(in_); }
   std::int64_t sent_messages() const { return sent_; }
-  std::int64_t sent_doubles() const { return std::ssize(out_); }
   bool any() const { return !out_.empty() || !in_.empty(); }
 
  private:

@@ -64,7 +64,6 @@ ChainSegment::ChainSegment(const ChainPart& structure, Index left, bool right) :
   }
   if (left > 0 && left != uniform_) uniform_ = 0;
 
-  separator_ = right;
   rightward_end_ = right ? n - 1 : n;
   if (left > 0) {
     Index end = 1;  // of the first chain

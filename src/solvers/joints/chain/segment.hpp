@@ -25,7 +25,6 @@ class ChainSegment {
   ChainSegment(const ChainPart& structure, Index left, bool right);
 
   bool inner() const { return fill_; }  ///< both neighbours are joined through this segment
-  bool has_separator() const { return separator_; }
 
   /// Local. `coupling`: A_left,0, left x m_0. `scale`: per row, the diagonal of A; empty: that of
   /// `a`. The diagonal is multiplied by 1 + epsilon.
@@ -73,7 +72,6 @@ class ChainSegment {
   ChainPart shape_;  ///< without numbers
   int uniform_ = 0;  ///< rows of every block, the left one too; 0: several sizes
   Index left_ = 0;
-  bool separator_ = false;
   bool fill_ = false;
   Index inward_end_ = 0;           ///< blocks [0, inward_end_) go from right to left
   Index rightward_end_ = 0;        ///< blocks [inward_end_, rightward_end_) from left to right
