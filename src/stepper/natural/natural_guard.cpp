@@ -38,36 +38,24 @@ constexpr double kFar = 1e3;
 
 }  // namespace
 
-void NaturalStepper::Impl::keep_start() {
-  start_pose = pose;
-  start_twist = twist;
-  start_angle = angle;
-}
+void NaturalStepper::Impl::keep_start() { start = at; }
 
 void NaturalStepper::Impl::back_to_start(double t) {
-  pose = start_pose;
-  twist = start_twist;
-  angle = start_angle;
-  std::fill(total.begin(), total.end(), 0.0);
-  std::fill(spring_total.begin(), spring_total.end(), 0.0);
-  audit = {};
-  slack = 0.0;
+  at = start;
+  std::fill(sums.total.begin(), sums.total.end(), 0.0);
+  std::fill(sums.spring_total.begin(), sums.spring_total.end(), 0.0);
+  sums.audit = {};
+  sums.slack = 0.0;
   time = t;
 }
 
 NaturalOutcome NaturalStepper::Impl::outcome(double next) const {
   NaturalOutcome out;
-  out.pose = pose;
-  out.twist = twist;
-  out.angle = angle;
-  out.total = total;
-  out.spring_total = spring_total;
-  out.audit = audit;
-  out.slack = slack;
+  out.at = at;
+  out.sums = sums;
   out.time = time;
   out.dt = dt;
   out.next = next;
-  out.sub_steps = sub_steps;
   out.on = on;
   out.jacobian = problem.blocks.jacobian;
   out.q = problem.blocks.q;
@@ -81,16 +69,10 @@ NaturalOutcome NaturalStepper::Impl::outcome(double next) const {
 }
 
 void NaturalStepper::Impl::take_over(NaturalOutcome&& kept) {
-  pose = std::move(kept.pose);
-  twist = std::move(kept.twist);
-  angle = std::move(kept.angle);
-  total = std::move(kept.total);
-  spring_total = std::move(kept.spring_total);
-  audit = kept.audit;
-  slack = kept.slack;
+  at = std::move(kept.at);
+  sums = std::move(kept.sums);
   time = kept.time;
   dt = kept.dt;
-  sub_steps = kept.sub_steps;
   // element by element: others hold on to where these lie
   std::copy(kept.on.place.begin(), kept.on.place.end(), on.place.begin());
   std::copy(kept.on.correction.begin(), kept.on.correction.end(), on.correction.begin());
@@ -114,7 +96,7 @@ bool NaturalStepper::Impl::all_sound() const {
   bool all = true;
   for (std::size_t n = 0; n < dynamic.size() && all; ++n) {
     const std::size_t b = dynamic[n];
-    all = is_sound({pose[b], twist[b]});
+    all = is_sound({at.pose[b], at.twist[b]});
   }
   return comm.min(std::int64_t{all ? 1 : 0}) == 1;
 }
@@ -128,7 +110,7 @@ double NaturalStepper::Impl::energy_of_impulse(std::size_t j) const {
   for (const Index b : joints[j].body()) {
     if (b == kNoIndex || !is_dynamic(b)) continue;
     const double inertia = turns ? set.bodies.constants[b].inertia.maxCoeff() : on.mass[b].mass;
-    if (inertia > 0.0) sum += 0.5 * spring_total[j] * spring_total[j] / inertia;
+    if (inertia > 0.0) sum += 0.5 * sums.spring_total[j] * sums.spring_total[j] / inertia;
   }
   return sum;
 }
@@ -137,13 +119,13 @@ double NaturalStepper::Impl::energy_of_impulse(std::size_t j) const {
 double NaturalStepper::Impl::apart_of(std::size_t b, const NaturalOutcome& other) const {
   const BodyConstants& body = set.bodies.constants[b];
   const auto energy = [&](const Vec3& v, const Vec3& w) {
-    const Vec3 own = pose[b].q.conjugate() * w;
+    const Vec3 own = at.pose[b].q.conjugate() * w;
     return 0.5 * (body.mass * v.squaredNorm() + own.dot(body.inertia.cwiseProduct(own)));
   };
-  const Quat between = pose[b].q * other.pose[b].q.conjugate();
+  const Quat between = at.pose[b].q * other.at.pose[b].q.conjugate();
   const Vec3 turn = (between.w() < 0.0 ? -2.0 : 2.0) * between.vec();
-  return energy(twist[b].v - other.twist[b].v, twist[b].w - other.twist[b].w) +
-         energy((pose[b].p - other.pose[b].p) / h, turn / h);
+  return energy(at.twist[b].v - other.at.twist[b].v, at.twist[b].w - other.at.twist[b].w) +
+         energy((at.pose[b].p - other.at.pose[b].p) / h, turn / h);
 }
 
 /// Collective. Of the result as it is; `other`: another one of the same step, if there is one.
@@ -169,9 +151,9 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
       const Vec3 own = p.q.conjugate() * t.w;
       return 0.5 * (body.mass * t.v.squaredNorm() + own.dot(body.inertia.cwiseProduct(own)));
     };
-    sum[before] += kinetic(start_pose[b], start_twist[b]);
-    sum[after] += kinetic(pose[b], twist[b]);
-    sum[weight] -= body.mass * model.gravity.dot(pose[b].p - start_pose[b].p);
+    sum[before] += kinetic(start.pose[b], start.twist[b]);
+    sum[after] += kinetic(at.pose[b], at.twist[b]);
+    sum[weight] -= body.mass * model.gravity.dot(at.pose[b].p - start.pose[b].p);
     // what a step of free fall gives: bodies at rest have no energy to compare with
     const double fall = h * model.gravity.norm() + kRest;
     sum[rest] += 0.5 * (body.mass * fall * fall + body.inertia.maxCoeff() * kRest * kRest);
@@ -185,10 +167,10 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
       sum[rest] += 0.5 * h * h * f->torque.squaredNorm() / body.inertia.maxCoeff();
   }
   for (std::size_t j = 0; j < joints.size(); ++j) sum[rest] += energy_of_impulse(j);
-  sum[motors] = audit[EnergyTerm::motor_work];
-  sum[springs] = audit[EnergyTerm::joint_work];
-  sum[outside] = audit[EnergyTerm::external_work];
-  sum[misfits] = slack;
+  sum[motors] = sums.audit[EnergyTerm::motor_work];
+  sum[springs] = sums.audit[EnergyTerm::joint_work];
+  sum[outside] = sums.audit[EnergyTerm::external_work];
+  sum[misfits] = sums.slack;
   comm.sum(std::span<double>(sum));
 
   StepDoubt d;
@@ -212,7 +194,7 @@ bool NaturalStepper::Impl::is_doubtful(const State& state) {
   NaturalOutcome here = outcome(0.0);
   back_to_start(state.time);
   begin(h);
-  place_bodies(time, y);
+  place_bodies(time, stages.y);
   set_rows(time);
   const double then = drift();
   take_over(std::move(here));

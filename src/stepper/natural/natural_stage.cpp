@@ -23,7 +23,7 @@ void NaturalStepper::Impl::place_prescribed(double t) {
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (is_dynamic(b)) continue;
     const BodyMotionState s =
-        prescribed_state(model, local.constants[b], pose[b], t, at_time(t).inside());
+        prescribed_state(model, local.constants[b], at.pose[b], t, at_time(t).inside());
     on.place[b] = {s.pose.p, s.pose.q.toRotationMatrix()};
     on.twist[b] = s.twist;
     double* v = problem.bodies.free_velocity.data() + 6 * b;
@@ -182,13 +182,13 @@ void NaturalStepper::Impl::set_rates() {
 void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
   const NaturalTime now = at_time(t);
   std::fill(on.load.begin(), on.load.end(), NaturalLoad{});
-  Powers& sum = power[i];
+  Powers& sum = stages.power[i];
   sum = {};
   std::array<double, kJointRows> mu{};
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (joints[j].is_spring()) {
       double on_prescribed = 0.0;
-      spring[i][j] = joints[j].pull(on, angle[j][0], on.load, sum.springs, on_prescribed);
+      stages.spring[i][j] = joints[j].pull(on, at.angle[j][0], on.load, sum.springs, on_prescribed);
       sum.external -= on_prescribed;
       continue;
     }
@@ -238,12 +238,13 @@ void NaturalStepper::Impl::begin(double length) {
   for (std::size_t i = 0; i < dynamic.size(); ++i) {
     const std::size_t b = dynamic[i];
     const NaturalMass& mass = on.mass[b];
-    const Mat3 a = axes_of(mass, pose[b].q);
-    double* s = y.data() + kWidth * i;
-    put_vector(pose[b].p, s);
+    const Mat3 a = axes_of(mass, at.pose[b].q);
+    double* s = stages.y.data() + kWidth * i;
+    put_vector(at.pose[b].p, s);
     put_axes(a, s + 3);
-    put_vector(mass.mass * twist[b].v, s + 12);
-    for (int c = 0; c < 3; ++c) put_vector(mass.j[c] * twist[b].w.cross(a.col(c)), s + 15 + 3 * c);
+    put_vector(mass.mass * at.twist[b].v, s + 12);
+    for (int c = 0; c < 3; ++c)
+      put_vector(mass.j[c] * at.twist[b].w.cross(a.col(c)), s + 15 + 3 * c);
   }
 }
 
@@ -262,26 +263,27 @@ void NaturalStepper::Impl::place_bodies(double t, std::span<const double> state)
 /// Change at stage i; at stage 0, where mu = 0, velocities are those that the step starts with.
 void NaturalStepper::Impl::stage(std::size_t i) {
   const double t = time + tableau.c[i] * dt;
-  std::span<const double> state = y;
+  std::span<const double> state = stages.y;
   if (i > 0) {
-    std::copy(y.begin(), y.end(), y_stage.begin());
+    std::copy(stages.y.begin(), stages.y.end(), stages.y_stage.begin());
     for (std::size_t m = 0; m < i; ++m) {
       const double weight = dt * tableau.a[i - 1][m];
       if (weight == 0.0) continue;
-      for (std::size_t d = 0; d < y.size(); ++d) y_stage[d] += weight * k[m][d];
+      for (std::size_t d = 0; d < stages.y.size(); ++d)
+        stages.y_stage[d] += weight * stages.k[m][d];
     }
-    state = y_stage;
+    state = stages.y_stage;
   }
   place_bodies(t, state);
   if (i == 0) {
     for (std::size_t b = 0; b < on.place.size(); ++b)
-      if (is_dynamic(b)) on.twist[b] = twist[b];
+      if (is_dynamic(b)) on.twist[b] = at.twist[b];
   }
   if (i == 0 && driven) {
     set_rows(t);
     each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
-      driver[r] = own;
-      carried[r] = by_prescribed;
+      stages.driver[r] = own;
+      stages.carried[r] = by_prescribed;
     });
   }
   if (i > 0) {
@@ -293,7 +295,7 @@ void NaturalStepper::Impl::stage(std::size_t i) {
   }
   set_rates();
   set_loads(t, i);
-  set_change(state, k[i]);
+  set_change(state, stages.k[i]);
 }
 
 /// Calls visit(row, rate of its driver, G V of its prescribed bodies) at the stage's numbers.
@@ -334,12 +336,12 @@ std::array<double, 2> NaturalStepper::Impl::error_of(std::size_t i) const {
     if (!(inertia > 0.0)) continue;
     const std::size_t first = kWidth * i + 3 * part;
     Vec3 fifth = Vec3::Zero(), third = Vec3::Zero();
-    for (std::size_t n = 0; n < k.size(); ++n) {
-      const Vec3 rate = vector_at(k[n].data() + first);
+    for (std::size_t n = 0; n < stages.k.size(); ++n) {
+      const Vec3 rate = vector_at(stages.k[n].data() + first);
       fifth += tableau.fifth[n] * rate;
       third += tableau.third[n] * rate;
     }
-    const double size = vector_at(y.data() + first).norm() / inertia;
+    const double size = vector_at(stages.y.data() + first).norm() / inertia;
     const double scale = dt / ((absolute + relative * size) * inertia);
     const std::array<double, 2> own = {scale * fifth.norm(), scale * third.norm()};
     for (std::size_t e = 0; e < 2; ++e)
@@ -368,45 +370,47 @@ void NaturalStepper::Impl::finish() {
   for (std::size_t m = 0; m < tableau.stages(); ++m) {
     const double weight = dt * tableau.b[m];
     if (weight == 0.0) continue;
-    for (std::size_t d = 0; d < y.size(); ++d) y[d] += weight * k[m][d];
-    audit[EnergyTerm::joint_work] += weight * power[m].springs;
-    audit[EnergyTerm::external_work] += weight * power[m].external;
-    for (std::size_t j = 0; j < joints.size(); ++j) spring_total[j] += weight * spring[m][j];
+    for (std::size_t d = 0; d < stages.y.size(); ++d) stages.y[d] += weight * stages.k[m][d];
+    sums.audit[EnergyTerm::joint_work] += weight * stages.power[m].springs;
+    sums.audit[EnergyTerm::external_work] += weight * stages.power[m].external;
+    for (std::size_t j = 0; j < joints.size(); ++j)
+      sums.spring_total[j] += weight * stages.spring[m][j];
   }
   std::vector<Vec3> spin(dynamic.size());
   for (std::size_t n = 0; n < dynamic.size(); ++n) {
     const std::size_t b = dynamic[n];
-    const double* s = y.data() + kWidth * n;
+    const double* s = stages.y.data() + kWidth * n;
     NaturalCoordinates& place = on.place[b];
     place = {vector_at(s), axes_at(s + 3)};
     complete_axes(on.mass[b], place);
     spin[n] = spin_of(on.mass[b], place.a, axes_at(s + 15));
-    pose[b].p = place.r;
-    pose[b].q = orientation_of(on.mass[b], place.a, pose[b].q);
-    place.a = axes_of(on.mass[b], pose[b].q);
+    at.pose[b].p = place.r;
+    at.pose[b].q = orientation_of(on.mass[b], place.a, at.pose[b].q);
+    place.a = axes_of(on.mass[b], at.pose[b].q);
   }
   place_prescribed(t);
   share_places();
   set_masses();
   for (std::size_t n = 0; n < dynamic.size(); ++n)
-    set_free(dynamic[n], vector_at(y.data() + kWidth * n + 12), spin[n]);
+    set_free(dynamic[n], vector_at(stages.y.data() + kWidth * n + 12), spin[n]);
   set_rows(t);
   solve();
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (!is_dynamic(b)) continue;
-    on.twist[b] = twist[b] = solved_twist(b);
+    on.twist[b] = at.twist[b] = solved_twist(b);
     if (to_index(b) < problem.bodies.n_owned) continue;
-    pose[b].p = on.place[b].r;
-    pose[b].q = orientation_of(on.mass[b], on.place[b].a, pose[b].q);
+    at.pose[b].p = on.place[b].r;
+    at.pose[b].q = orientation_of(on.mass[b], on.place[b].a, at.pose[b].q);
   }
-  for (std::size_t r = 0; r < total.size(); ++r) {
-    total[r] += impulses[r];
-    slack += alpha * std::abs(impulses[r] * misfit[r]);
+  for (std::size_t r = 0; r < sums.total.size(); ++r) {
+    sums.total[r] += impulses[r];
+    sums.slack += alpha * std::abs(impulses[r] * misfit[r]);
   }
   if (driven) {
     each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
-      audit[EnergyTerm::motor_work] += 0.5 * impulses[r] * (driver[r] + own);
-      audit[EnergyTerm::external_work] -= 0.5 * impulses[r] * (carried[r] + by_prescribed);
+      sums.audit[EnergyTerm::motor_work] += 0.5 * impulses[r] * (stages.driver[r] + own);
+      sums.audit[EnergyTerm::external_work] -=
+          0.5 * impulses[r] * (stages.carried[r] + by_prescribed);
     });
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
@@ -415,11 +419,11 @@ void NaturalStepper::Impl::finish() {
     for (std::size_t s = 0; s < 2; ++s) {
       const Index b = joints[j].body()[s];
       if (b == kNoIndex) continue;
-      poses.pose[s] = pose[b];
+      poses.pose[s] = at.pose[b];
       if (!is_dynamic(b))
-        poses.pose[s] = prescribed_state(model, set.bodies.constants[b], pose[b], t).pose;
+        poses.pose[s] = prescribed_state(model, set.bodies.constants[b], at.pose[b], t).pose;
     }
-    angle[j] = joint_angles(joints[j].constants(), poses, angle[j], model);
+    at.angle[j] = joint_angles(joints[j].constants(), poses, at.angle[j], model);
   }
   time = t;
 }

@@ -73,9 +73,9 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   const LocalBodies& local = set.bodies;
   const auto n = local.size();
   time = state.time;
-  sub_steps = 0;
-  audit = {};
-  slack = 0.0;
+  sums.sub_steps = 0;
+  sums.audit = {};
+  sums.slack = 0.0;
   report.parts = 1;
   report.doubtful_joint = kNoBody;
   report.singular = false;
@@ -88,16 +88,16 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   on.rate.assign(n, {});
   on.twist.assign(n, {});
   on.load.assign(n, {});
-  pose.resize(n);
-  twist.resize(n);
+  at.pose.resize(n);
+  at.twist.resize(n);
   dynamic.clear();
   for (Index b = 0; b < n; ++b) {
     const BodyConstants& body = local.constants[b];
-    pose[b] = local.state[b].pose;
-    twist[b] = local.state[b].twist;
+    at.pose[b] = local.state[b].pose;
+    at.twist[b] = local.state[b].twist;
     if (body.kind != BodyKind::dynamic) continue;
     on.dynamic[b] = 1;
-    on.place[b].r = pose[b].p;
+    on.place[b].r = at.pose[b].p;
     try {
       on.mass[b] = natural_mass(body.mass, body.inertia);
     } catch (const Error& error) {
@@ -111,12 +111,12 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   for (const AppliedForce& f : model.forces)
     for (const Index b : dynamic) {
       if (local.constants[b].id != f.body) continue;
-      check_force(f, on.mass[b], pose[b].p, model);
+      check_force(f, on.mass[b], at.pose[b].p, model);
       forces.emplace_back(b, &f);
     }
   joints.clear();
   joints.reserve(bodies.joints.size());
-  angle.resize(bodies.joints.size());
+  at.angle.resize(bodies.joints.size());
   joint_size.resize(bodies.joints.size());
   row.assign(1, 0);
   driven = false;
@@ -124,19 +124,19 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
     joints.emplace_back(bodies.joints[j], set.joint_bodies[j], on, model);
     row.push_back(row.back() + joints[j].rows());
     joint_size[j] = joint_length(bodies.joints[j], set.joint_bodies[j], local);
-    angle[j] = state.joints[j].angle;
+    at.angle[j] = state.joints[j].angle;
     driven = driven || joints[j].is_driven();
     for (const Index b : joints[j].body())
       driven = driven ||
                (b != kNoIndex && !is_dynamic(b) && local.constants[b].kind == BodyKind::kinematic);
   }
   const std::size_t size = kWidth * dynamic.size();
-  y.resize(size);
-  y_stage.resize(size);
-  k.assign(tableau.stages(), std::vector<double>(size));
-  power.assign(tableau.stages(), {});
-  spring.assign(tableau.stages(), std::vector<double>(joints.size()));
-  spring_total.assign(joints.size(), 0.0);
+  stages.y.resize(size);
+  stages.y_stage.resize(size);
+  stages.k.assign(tableau.stages(), std::vector<double>(size));
+  stages.power.assign(tableau.stages(), {});
+  stages.spring.assign(tableau.stages(), std::vector<double>(joints.size()));
+  sums.spring_total.assign(joints.size(), 0.0);
 }
 
 void NaturalStepper::Impl::refuse_contacts(double t) const {
@@ -195,9 +195,9 @@ void NaturalStepper::Impl::make_problem() {
   blocks.upper.assign(rows, 0.0);
   misfit.assign(rows, 0.0);
   impulses.assign(rows, 0.0);
-  total.assign(rows, 0.0);
-  driver.assign(rows, 0.0);
-  carried.assign(rows, 0.0);
+  sums.total.assign(rows, 0.0);
+  stages.driver.assign(rows, 0.0);
+  stages.carried.assign(rows, 0.0);
   velocities.assign(bodies.n_dofs(), 0.0);
   op.emplace(problem);
   to_ghosts.emplace(comm, set.ghosts, kPlaceWidth, Tag::natural_places);
@@ -270,7 +270,7 @@ void NaturalStepper::Impl::integrate_fixed(double end, int parts) {
     begin((end - time) / left);
     for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
     finish();
-    ++sub_steps;
+    ++sums.sub_steps;
     if (parts > 1 && !all_sound()) return;
   }
 }
@@ -292,7 +292,7 @@ double NaturalStepper::Impl::integrate_controlled(double piece_end, double first
                  " s at t = " + short_text(time) + " s");
     begin(length);
     for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
-    ++sub_steps;
+    ++sums.sub_steps;
     const double e = error();
     const double factor = std::clamp(kSafety * std::pow(e, -1.0 / kOrder), kLeast, kMost);
     if (e <= 1.0) {
@@ -348,20 +348,20 @@ void NaturalStepper::Impl::refuse_small_steps(bool finite) {
 /// drivers jump. A plastic impact: impulses are those of the step, their work is audited.
 void NaturalStepper::Impl::settle(double length) {
   begin(length);
-  place_bodies(time, y);
-  set_free_velocities(y);
+  place_bodies(time, stages.y);
+  set_free_velocities(stages.y);
   set_rows(time);
   solve();
-  for (std::size_t r = 0; r < total.size(); ++r) total[r] += impulses[r];
+  for (std::size_t r = 0; r < sums.total.size(); ++r) sums.total[r] += impulses[r];
   add_work_of_impact();
   for (std::size_t b = 0; b < on.place.size(); ++b)
-    if (is_dynamic(b)) twist[b] = solved_twist(b);
+    if (is_dynamic(b)) at.twist[b] = solved_twist(b);
 }
 
 /// Collective. What the joints took from velocities of the start, whose work is all that there is
 /// of it so far.
 void NaturalStepper::Impl::note_forbidden() {
-  report.forbidden_energy = -comm.sum(audit[EnergyTerm::joint_work]);
+  report.forbidden_energy = -comm.sum(sums.audit[EnergyTerm::joint_work]);
   double worst = 0.0;
   GlobalId id = std::numeric_limits<GlobalId>::max();
   for (std::size_t j = 0; j < joints.size(); ++j)
@@ -385,16 +385,16 @@ void NaturalStepper::Impl::add_work_of_impact() {
     if (joints[j].rows() == 0) continue;
     for (Index n = blocks.body_begin[block]; n < blocks.body_begin[block + 1]; ++n) {
       const std::size_t b = blocks.body[n];
-      const Twist mean = is_dynamic(b) ? Twist{0.5 * (twist[b].v + solved_twist(b).v),
-                                               0.5 * (twist[b].w + solved_twist(b).w)}
+      const Twist mean = is_dynamic(b) ? Twist{0.5 * (at.twist[b].v + solved_twist(b).v),
+                                               0.5 * (at.twist[b].w + solved_twist(b).w)}
                                        : on.twist[b];
       for (Index r = 0; r < joints[j].rows(); ++r) {
         const double* g = blocks.jacobian.data() + blocks.jacobian_begin[n] + 6 * r;
         const double work =
             impulses[row[j] + r] * (vector_at(g).dot(mean.v) + vector_at(g + 3).dot(mean.w));
-        (joints[j].is_driver(narrow<int>(r)) ? audit[EnergyTerm::motor_work]
-                                             : audit[EnergyTerm::joint_work]) += work;
-        if (!is_dynamic(b)) audit[EnergyTerm::external_work] -= work;
+        (joints[j].is_driver(narrow<int>(r)) ? sums.audit[EnergyTerm::motor_work]
+                                             : sums.audit[EnergyTerm::joint_work]) += work;
+        if (!is_dynamic(b)) sums.audit[EnergyTerm::external_work] -= work;
       }
     }
     ++block;
@@ -443,7 +443,9 @@ void NaturalStepper::Impl::refuse_drift(std::int64_t step) {
 
 /// Collective. Throws BlowUp, naming the body that was fastest before, where a state is unsound.
 void NaturalStepper::Impl::check(const Bodies& bodies, const State& state) const {
-  const auto sound = [&](std::size_t i) { return !is_dynamic(i) || is_sound({pose[i], twist[i]}); };
+  const auto sound = [&](std::size_t i) {
+    return !is_dynamic(i) || is_sound({at.pose[i], at.twist[i]});
+  };
   bool all = true;
   for (std::size_t i = 0; i < bodies.constants.size() && all; ++i) all = sound(i);
   if (comm.min(std::int64_t{all ? 1 : 0}) == 1) return;
@@ -459,21 +461,21 @@ void NaturalStepper::Impl::store(const Bodies& bodies, State& state) {
   ++state.step;
   state.time = static_cast<double>(state.step) * h;
   LocalBodies& local = set.bodies;
-  for (std::size_t b = 0; b < pose.size(); ++b) {
+  for (std::size_t b = 0; b < at.pose.size(); ++b) {
     const BodyMotionState now =
-        is_dynamic(b) ? BodyMotionState{pose[b], twist[b]}
-                      : prescribed_state(model, local.constants[b], pose[b], state.time);
+        is_dynamic(b) ? BodyMotionState{at.pose[b], at.twist[b]}
+                      : prescribed_state(model, local.constants[b], at.pose[b], state.time);
     (b < bodies.constants.size() ? state.body[b] : local.state.other(b)) = now;
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     JointState& joint = state.joints[j];
     joint = {};
-    joint.angle = angle[j];
+    joint.angle = at.angle[j];
     if (joints[j].is_spring()) {
-      joint.impulse[0] = spring_total[j];
+      joint.impulse[0] = sums.spring_total[j];
       continue;
     }
-    joints[j].as_rows(on, total.data() + row[j], joint.impulse);
+    joints[j].as_rows(on, sums.total.data() + row[j], joint.impulse);
     for (int r = 0; r < joints[j].rows(); ++r)
       if (joints[j].is_driver(r)) joint.drive[joints[j].driven_axis(r)][kMotor] = joint.impulse[r];
   }
@@ -483,7 +485,7 @@ void NaturalStepper::Impl::make_report() {
   SolveReport& solved = report.solve;
   solved.status = SolveStatus::converged;
   solved.reason = "joints solved exactly at every stage";
-  solved.iterations = sub_steps;
+  solved.iterations = sums.sub_steps;
   solved.errors =
       ErrorEvaluator(problem, *op).evaluate_at(impulses, velocities, ErrorSet::natural_map);
   solved.joints = system.report();
@@ -541,9 +543,9 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
   const ScopedTimer timer(s.report.times[StepStage::record]);
   s.make_report();
   AuditTerms terms(Sum(s.model.deterministic));
-  terms[EnergyTerm::joint_work] += s.audit[EnergyTerm::joint_work];
-  terms[EnergyTerm::motor_work] += s.audit[EnergyTerm::motor_work];
-  terms[EnergyTerm::external_work] += s.audit[EnergyTerm::external_work];
+  terms[EnergyTerm::joint_work] += s.sums.audit[EnergyTerm::joint_work];
+  terms[EnergyTerm::motor_work] += s.sums.audit[EnergyTerm::motor_work];
+  terms[EnergyTerm::external_work] += s.sums.audit[EnergyTerm::external_work];
   record_energies(s.comm, s.model, bodies, terms, state, s.report);
   return s.report;
 }
@@ -560,9 +562,9 @@ JointReaction NaturalStepper::joint_reaction(std::size_t j) const {
   const Impl& s = *impl_;
   JointReaction sum;
   if (s.joints[j].is_spring())
-    s.joints[j].spring_reaction(s.on, s.spring_total[j], sum.impulse, sum.couple);
+    s.joints[j].spring_reaction(s.on, s.sums.spring_total[j], sum.impulse, sum.couple);
   else
-    s.joints[j].reaction(s.on, {s.time, s.time - s.dt, s.time}, s.total.data() + s.row[j],
+    s.joints[j].reaction(s.on, {s.time, s.time - s.dt, s.time}, s.sums.total.data() + s.row[j],
                          sum.impulse, sum.couple);
   return sum;
 }

@@ -37,17 +37,38 @@ struct Powers {
   double external = 0.0;
 };
 
+/// Where everything is.
+struct NaturalConfiguration {
+  std::vector<Pose> pose;  ///< of local bodies
+  std::vector<Twist> twist;
+  std::vector<std::array<double, 2>> angle;  ///< per joint, unwrapped
+};
+
+/// Sums over the sub-steps of a step.
+struct NaturalSums {
+  std::vector<double> total;         ///< impulses, per row
+  std::vector<double> spring_total;  ///< per joint, N s or N m s
+  AuditSums audit;                   ///< what the step adds
+  double slack = 0.0;                ///< J, that misfits may cost in the step
+  int sub_steps = 0;
+};
+
+/// What a sub-step's stages are made of.
+struct NaturalStages {
+  std::vector<double> y, y_stage;           ///< coordinates and momenta at the start, at the stage
+  std::vector<std::vector<double>> k;       ///< their rates per stage
+  std::vector<Powers> power;                ///< per stage
+  std::vector<std::vector<double>> spring;  ///< per stage and joint: force or torque
+  std::vector<double> driver, carried;      ///< per row at the sub-step's start: drivers' rate, G V
+                                            ///< of prescribed bodies
+};
+
 /// All that a step leaves behind, before it is taken over into the state.
 struct NaturalOutcome {
-  std::vector<Pose> pose;
-  std::vector<Twist> twist;
-  std::vector<std::array<double, 2>> angle;
-  std::vector<double> total, spring_total;
-  AuditSums audit;
-  double slack = 0.0;
+  NaturalConfiguration at;
+  NaturalSums sums;
   double time = 0.0, dt = 0.0;
   double next = 0.0;  ///< sub-step that error control tries next, s
-  int sub_steps = 0;
   // the last solve
   NaturalBodies on;
   std::vector<double> jacobian, q, inverse_mass, free_velocity;
@@ -152,34 +173,20 @@ struct NaturalStepper::Impl {
   StepReport report;
 
   NaturalBodies on;
-  std::vector<Pose> pose;  ///< of local bodies, at the sub-step's start, and their twists
-  std::vector<Twist> twist;
+  NaturalConfiguration at, start;             ///< at the start of the sub-step, and of the step
   std::vector<Index> dynamic;                 ///< owned
   std::vector<InternalConstraints> internal;  ///< of these, at the stage's axes
   std::vector<std::pair<Index, const AppliedForce*>> forces;
-  std::vector<NaturalJoint> joints;          ///< of Bodies::joints
-  std::vector<double> joint_size;            ///< of each (joint_length), m
-  std::vector<Index> row;                    ///< first of each joint; one more at the end
-  bool driven = false;                       ///< prescribed bodies or drivers act on joints here
-  std::vector<std::array<double, 2>> angle;  ///< per joint, unwrapped
+  std::vector<NaturalJoint> joints;  ///< of Bodies::joints
+  std::vector<double> joint_size;    ///< of each (joint_length), m
+  std::vector<Index> row;            ///< first of each joint; one more at the end
+  bool driven = false;               ///< prescribed bodies or drivers act on joints here
 
   double time = 0.0, dt = 0.0;  ///< of the sub-step
-  std::vector<double> y, y_stage;
-  std::vector<std::vector<double>> k;       ///< per stage
-  std::vector<Powers> power;                ///< per stage
-  std::vector<std::vector<double>> spring;  ///< per stage and joint: force or torque
-  std::vector<double> misfit;               ///< per row
+  NaturalStages stages;
+  NaturalSums sums;
+  std::vector<double> misfit;  ///< per row
   std::vector<double> impulses, velocities;
-  std::vector<double> total;            ///< impulses of all sub-steps, per row
-  std::vector<double> spring_total;     ///< per joint, N s or N m s
-  std::vector<double> driver, carried;  ///< per row at the sub-step's start: drivers' rate, G V of
-                                        ///< prescribed bodies
-  AuditSums audit;                      ///< what the step adds
-  double slack = 0.0;                   ///< J, that misfits may cost in the step
-  int sub_steps = 0;
-  std::vector<Pose> start_pose;  ///< of the step, and what belongs to it
-  std::vector<Twist> start_twist;
-  std::vector<std::array<double, 2>> start_angle;
 };
 
 }  // namespace catena
