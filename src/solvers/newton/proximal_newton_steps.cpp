@@ -41,12 +41,12 @@ ProximalNewtonSteps::ProximalNewtonSteps(const ConstraintProblem& problem, Delas
       a_(problem),
       b_(problem),
       c_(problem),
-      lambda_(impulses.begin(), impulses.end()),
+      now_{{impulses.begin(), impulses.end()}, {}},
       weight_(kFirstWeight),
       fall_(kQuick),
       steps_(first) {
-  for (std::vector<double>* v : {&w_, &centre_, &centre_w_, &lambda_0_, &w_0_, &free_residual_, &f_,
-                                 &right_, &direction_, &slope_})
+  for (std::vector<double>* v : {&now_.w, &centre_.lambda, &centre_.w, &from_.lambda, &from_.w,
+                                 &free_residual_, &f_, &right_, &direction_, &slope_})
     v->resize(impulses.size());
 }
 
@@ -65,9 +65,9 @@ double ProximalNewtonSteps::norm(double local_square) const {
 
 /// w at lambda; |F| there.
 double ProximalNewtonSteps::renew_slips() {
-  op_.apply(lambda_, w_);
-  for (std::size_t i = 0; i < w_.size(); ++i) w_[i] += free_residual_[i];
-  return norm(law_.evaluate(lambda_, w_, f_));
+  op_.apply(now_.lambda, now_.w);
+  for (std::size_t i = 0; i < now_.w.size(); ++i) now_.w[i] += free_residual_[i];
+  return norm(law_.evaluate(now_.lambda, now_.w, f_));
 }
 
 void ProximalNewtonSteps::run(StopMonitor& monitor) {
@@ -84,16 +84,15 @@ void ProximalNewtonSteps::iterate(StopMonitor& monitor) {
   double before = renew_slips();
   while (true) {
     const int steps = steps_;
-    centre_ = lambda_;
-    centre_w_ = w_;
+    centre_ = now_;
     const Approach outcome = approach();
     ++problems_;
     const double after = renew_slips();
     adapt(outcome, steps_ - steps, before, after);
     const bool taken = outcome == Approach::reached || after < 0.5 * before;
-    if (!std::isfinite(after)) lambda_ = centre_;
+    if (!std::isfinite(after)) now_.lambda = centre_.lambda;
     if (taken || outcome == Approach::limit || stuck()) {
-      std::copy(lambda_.begin(), lambda_.end(), impulses_.begin());
+      std::copy(now_.lambda.begin(), now_.lambda.end(), impulses_.begin());
       law_.make_admissible(impulses_);
       monitor.begin(steps_, 0.0, steps_ >= rule_.max_iterations);
       if (monitor.end()) return;
@@ -101,16 +100,15 @@ void ProximalNewtonSteps::iterate(StopMonitor& monitor) {
     if (taken) {
       before = after > kDull * before && after < before ? lengthen() : after;
     } else {
-      lambda_ = centre_;
-      w_ = centre_w_;
+      now_ = centre_;
     }
   }
 }
 
 /// The last proximal step, longer; |F| there.
 double ProximalNewtonSteps::lengthen() {
-  for (std::size_t i = 0; i < lambda_.size(); ++i)
-    lambda_[i] += kLonger * (lambda_[i] - centre_[i]);
+  for (std::size_t i = 0; i < now_.lambda.size(); ++i)
+    now_.lambda[i] += kLonger * (now_.lambda[i] - centre_.lambda[i]);
   return renew_slips();
 }
 
@@ -135,13 +133,13 @@ void ProximalNewtonSteps::adapt(Approach outcome, int steps, double before, doub
 
 /// Newton steps towards F(lambda, w + weight D (lambda - centre)) = 0 from the centre.
 ProximalNewtonSteps::Approach ProximalNewtonSteps::approach() {
-  past_.assign(1, norm(law_.differentiate(lambda_, w_, f_, a_, b_)));
+  past_.assign(1, norm(law_.differentiate(now_.lambda, now_.w, f_, a_, b_)));
   for (int step = 0; step < kStepsEach; ++step) {
     if (steps_ >= rule_.max_iterations) return Approach::limit;
     if (!find_direction()) return Approach::failed;
     ++steps_;
     take_step();
-    past_.push_back(norm(law_.differentiate(lambda_, w_, f_, a_, b_)));
+    past_.push_back(norm(law_.differentiate(now_.lambda, now_.w, f_, a_, b_)));
     if (!std::isfinite(past_.back())) return Approach::failed;
     if (past_.back() <= kReduction * past_.front()) return Approach::reached;
   }
@@ -175,17 +173,16 @@ bool ProximalNewtonSteps::find_direction() {
 
 /// lambda and w so far along the direction; |F| there.
 double ProximalNewtonSteps::at_step(double length) {
-  for (std::size_t i = 0; i < lambda_.size(); ++i) {
-    lambda_[i] = lambda_0_[i] + length * direction_[i];
-    w_[i] = w_0_[i] + length * slope_[i];
+  for (std::size_t i = 0; i < now_.lambda.size(); ++i) {
+    now_.lambda[i] = from_.lambda[i] + length * direction_[i];
+    now_.w[i] = from_.w[i] + length * slope_[i];
   }
-  return norm(law_.evaluate(lambda_, w_, f_));
+  return norm(law_.evaluate(now_.lambda, now_.w, f_));
 }
 
 /// The longest step that brings |F| below the largest of its last values, or the shortest.
 void ProximalNewtonSteps::take_step() {
-  lambda_0_ = lambda_;
-  w_0_ = w_;
+  from_ = now_;
   const std::size_t first = past_.size() - std::min(past_.size(), kMemory);
   const double largest = *std::max_element(past_.begin() + first, past_.end());
   double length = 1.0;

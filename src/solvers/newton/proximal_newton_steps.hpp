@@ -27,9 +27,9 @@ class ProximalNewtonSteps {
                       const LawFunction& law, NewtonSystem& system, const StopRule& rule,
                       std::span<double> impulses, int first = 0);
 
-  /// Collective. Until the monitor says that the solve is over, which it is also told where no
-  /// progress is to be expected any more: its rule's give_up must ask stuck(). Where time runs out
-  /// within a step the last iterate that was judged is the last one.
+  /// Collective. Until the monitor says that the solve is over, which is also reported to it where
+  /// no progress is to be expected any more: its rule's give_up must ask stuck(). Where time runs
+  /// out within a step the last iterate that was judged is the last one.
   void run(StopMonitor& monitor);
   bool stuck() const;
 
@@ -39,6 +39,9 @@ class ProximalNewtonSteps {
 
  private:
   enum class Approach { reached, failed, limit };
+  struct Point {
+    std::vector<double> lambda, w;
+  };
 
   void iterate(StopMonitor& monitor);
   double renew_slips();
@@ -57,8 +60,7 @@ class ProximalNewtonSteps {
   const StopRule& rule_;
   std::span<double> impulses_;
   BlockMatrices a_, b_, c_;
-  /// lambda and w at it, and where the proximal problem and the line search start from.
-  std::vector<double> lambda_, w_, centre_, centre_w_, lambda_0_, w_0_;
+  Point now_, centre_, from_;  ///< centre of the proximal problem; start of the line search
   std::vector<double> free_residual_, f_, right_, direction_, slope_;
   std::vector<double> past_;  ///< |F| of the proximal problem so far
   double weight_, fall_;      ///< alpha, and what a quick success multiplies it by

@@ -27,12 +27,15 @@ double clamp(double x, double lo, double hi) { return std::min(std::max(x, lo), 
 }  // namespace
 
 BoundedLcp::BoundedLcp(const SymmetricRows& a, const LcpSettings& settings)
-    : settings_(settings), n_(a.size()), factor_(0.5 * settings.regularisation + kEps) {
+    : settings_(settings),
+      n_(a.size()),
+      free_{LdlFactor(0.5 * settings.regularisation + kEps), {}, {}, {}} {
   scale(a);
   find_sequence();
   place_.assign(n_, Place::between);
-  position_.assign(n_, -1);
-  for (Vector* v : {&b_, &lo_, &hi_, &x_, &w_, &shift_, &change_, &slip_change_}) v->setZero(n_);
+  free_.position.assign(n_, -1);
+  for (Vector* v : {&now_.b, &now_.lo, &now_.hi, &now_.x, &now_.w, &now_.shift, &move_.x, &move_.w})
+    v->setZero(n_);
 }
 
 void BoundedLcp::scale(const SymmetricRows& a) {
@@ -76,9 +79,9 @@ void BoundedLcp::find_sequence() {
 
 void BoundedLcp::replace(const SymmetricRows& a) {
   scale(a);
-  factor_.truncate(0);
-  for (const Index row : order_) position_[row] = -1;
-  order_.clear();
+  free_.factor.truncate(0);
+  for (const Index row : free_.order) free_.position[row] = -1;
+  free_.order.clear();
 }
 
 double BoundedLcp::row_product(Eigen::Index row, const Vector& v) const {
@@ -93,12 +96,12 @@ void BoundedLcp::multiply(const Vector& v, Vector& y) const {
 }
 
 void BoundedLcp::refresh() {
-  multiply(x_, w_);
-  w_ += shift_ + settings_.regularisation * x_;
+  multiply(now_.x, now_.w);
+  now_.w += now_.shift + settings_.regularisation * now_.x;
 }
 
 bool BoundedLcp::out_of_time(LcpResult& result) const {
-  if (settings_.progress) settings_.progress(result, factor_.size());
+  if (settings_.progress) settings_.progress(result, free_.factor.size());
   if (!result.stopped && settings_.stop && settings_.stop()) result.stopped = true;
   return result.stopped;
 }
@@ -116,40 +119,41 @@ void BoundedLcp::sweep(int sweeps) {
     for (Eigen::Index step = 0; step < n_; ++step) {
       const Eigen::Index i = s % 2 == 0 ? step : n_ - 1 - step;
       if (!(scale_[i] > 0.0)) continue;
-      x_[i] = clamp(x_[i] - row_product(i, x_) - b_[i], lo_[i], hi_[i]);
+      now_.x[i] = clamp(now_.x[i] - row_product(i, now_.x) - now_.b[i], now_.lo[i], now_.hi[i]);
     }
 }
 
 void BoundedLcp::guess_places() {
   for (Eigen::Index i = 0; i < n_; ++i) {
     Place& place = place_[i];
-    if (!(scale_[i] > 0.0) || lo_[i] == hi_[i]) {
+    if (!(scale_[i] > 0.0) || now_.lo[i] == now_.hi[i]) {
       place = Place::fixed;
       continue;
     }
-    const bool unbounded = std::isinf(lo_[i]) && std::isinf(hi_[i]);
+    const bool unbounded = std::isinf(now_.lo[i]) && std::isinf(now_.hi[i]);
     if (!warm_ || place == Place::fixed) {
       place = Place::between;
-      if (x_[i] == lo_[i]) place = Place::lower;
-      if (x_[i] == hi_[i]) place = Place::upper;
+      if (now_.x[i] == now_.lo[i]) place = Place::lower;
+      if (now_.x[i] == now_.hi[i]) place = Place::upper;
       if (place == Place::between && settings_.block_pivots) place = Place::free;
     }
-    if ((place == Place::lower && std::isinf(lo_[i])) ||
-        (place == Place::upper && std::isinf(hi_[i])) || unbounded)
+    if ((place == Place::lower && std::isinf(now_.lo[i])) ||
+        (place == Place::upper && std::isinf(now_.hi[i])) || unbounded)
       place = Place::free;
-    if (place == Place::lower) x_[i] = lo_[i];
-    if (place == Place::upper) x_[i] = hi_[i];
+    if (place == Place::lower) now_.x[i] = now_.lo[i];
+    if (place == Place::upper) now_.x[i] = now_.hi[i];
   }
 }
 
 /// Largest |x - P(x - w)| with the true A and b.
 double BoundedLcp::residual() {
-  multiply(x_, w_);
-  w_ += b_;
+  multiply(now_.x, now_.w);
+  now_.w += now_.b;
   double largest = 0.0;
   for (Eigen::Index i = 0; i < n_; ++i)
     if (scale_[i] > 0.0)
-      largest = std::max(largest, std::abs(x_[i] - clamp(x_[i] - w_[i], lo_[i], hi_[i])));
+      largest = std::max(
+          largest, std::abs(now_.x[i] - clamp(now_.x[i] - now_.w[i], now_.lo[i], now_.hi[i])));
   return largest;
 }
 
@@ -166,21 +170,21 @@ int BoundedLcp::held(Eigen::Index row) const {
 Eigen::MatrixXd BoundedLcp::response(
     const std::vector<std::vector<std::pair<Eigen::Index, double>>>& moves) const {
   const Eigen::Index columns = moves.size();
-  Eigen::MatrixXd part = Eigen::MatrixXd::Zero(factor_.size(), columns);
+  Eigen::MatrixXd part = Eigen::MatrixXd::Zero(free_.factor.size(), columns);
   for (Eigen::Index c = 0; c < columns; ++c)
     for (const auto& [row, amount] : moves[c])
       for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e)
-        if (const Index p = position_[a_.column[e]]; p >= 0)
+        if (const Index p = free_.position[a_.column[e]]; p >= 0)
           part(p, c) -= a_.value[e] * amount / scale_[row];
   for (Eigen::Index c = 0; c < columns; c += kColumns) {
     if (settings_.stop && settings_.stop()) return {};
     Eigen::MatrixXd some = part.middleCols(c, std::min(kColumns, columns - c));
-    factor_.solve_columns(some);
+    free_.factor.solve_columns(some);
     part.middleCols(c, some.cols()) = some;
   }
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(n_, columns);
-  for (Eigen::Index p = 0; p < factor_.size(); ++p)
-    out.row(order_[p]) = scale_[order_[p]] * part.row(p);
+  for (Eigen::Index p = 0; p < free_.factor.size(); ++p)
+    out.row(free_.order[p]) = scale_[free_.order[p]] * part.row(p);
   return out;
 }
 
@@ -189,16 +193,16 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
   for (Eigen::Index i = 0; i < n_; ++i) {
     const double s = scale_[i];
     const double unit = s > 0.0 ? 1.0 / s : 1.0;
-    b_[i] = s * b[i];
-    lo_[i] = lo[i] * unit;
-    hi_[i] = hi[i] * unit;
-    x_[i] = clamp(s > 0.0 ? x[i] * unit : 0.0, lo_[i], hi_[i]);
+    now_.b[i] = s * b[i];
+    now_.lo[i] = lo[i] * unit;
+    now_.hi[i] = hi[i] * unit;
+    now_.x[i] = clamp(s > 0.0 ? x[i] * unit : 0.0, now_.lo[i], now_.hi[i]);
   }
-  const double size = n_ > 0 ? b_.cwiseAbs().maxCoeff() : 0.0;
+  const double size = n_ > 0 ? now_.b.cwiseAbs().maxCoeff() : 0.0;
   // rows that the last solve had no choice for are guessed anew
   std::int64_t unknown = 0;
   for (Eigen::Index i = 0; i < n_; ++i)
-    unknown += place_[i] == Place::fixed && scale_[i] > 0.0 && lo_[i] < hi_[i] ? 1 : 0;
+    unknown += place_[i] == Place::fixed && scale_[i] > 0.0 && now_.lo[i] < now_.hi[i] ? 1 : 0;
   if (!warm_ || 8 * unknown > n_) {
     std::fill(place_.begin(), place_.end(), Place::between);
     warm_ = false;
@@ -206,14 +210,14 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
   }
   guess_places();
   warm_ = true;
-  Vector best = x_;
+  Vector best = now_.x;
   double least = std::numeric_limits<double>::infinity();
   int in_vain = 0;
   for (int step = 0; step <= kMaxRefinements && !result.stopped; ++step) {
-    shift_ = b_ - settings_.regularisation * x_;
+    now_.shift = now_.b - settings_.regularisation * now_.x;
     // w is rounded to this much whatever x is
-    const double rounding = kEps * (4.0 * size + 8.0 * x_.cwiseAbs().maxCoeff());
-    tolerance_ = std::max(kGoal * size, rounding);
+    const double rounding = kEps * (4.0 * size + 8.0 * now_.x.cwiseAbs().maxCoeff());
+    now_.tolerance = std::max(kGoal * size, rounding);
     result.end = LcpEnd::pivot_limit;
     const bool settled = run_pivots(result);
     const double found = residual();
@@ -226,16 +230,16 @@ LcpResult BoundedLcp::solve(const Vector& b, const Vector& lo, const Vector& hi,
     in_vain = found < 0.5 * least ? 0 : in_vain + 1;
     if (found < least) {
       least = found;
-      best = x_;
+      best = now_.x;
     }
-    if (found <= tolerance_ || in_vain >= kPatience) break;
+    if (found <= now_.tolerance || in_vain >= kPatience) break;
     ++result.refinements;
   }
-  x_ = best;
+  now_.x = best;
   result.residual = size > 0.0 ? least / size : least;
-  if (factor_.size() > 0) result.smallest_pivot = factor_.pivots().minCoeff();
+  if (free_.factor.size() > 0) result.smallest_pivot = free_.factor.pivots().minCoeff();
   for (Eigen::Index i = 0; i < n_; ++i)
-    x[i] = clamp(scale_[i] > 0.0 ? x_[i] * scale_[i] : x_[i], lo[i], hi[i]);
+    x[i] = clamp(scale_[i] > 0.0 ? now_.x[i] * scale_[i] : now_.x[i], lo[i], hi[i]);
   return result;
 }
 

@@ -101,6 +101,23 @@ class BoundedLcp {
 
  private:
   enum class Place : std::uint8_t { free, lower, upper, between, fixed };
+  /// The factor of the free rows.
+  struct FreeRows {
+    LdlFactor factor;
+    Eigen::MatrixXd panel;        ///< rows on their way to it
+    std::vector<Index> order;     ///< rows of the factor
+    std::vector<Index> position;  ///< in `order`; -1
+  };
+  /// The solve under way, scaled.
+  struct Problem {
+    Vector b, lo, hi, x, w;
+    Vector shift;  ///< b less epsilon times the centre of the proximal point method
+    double tolerance = 0.0;
+  };
+  /// Changes of x and w per move of a row that is driven, and those of the free rows alone.
+  struct Direction {
+    Vector x, w, free;
+  };
 
   void scale(const SymmetricRows& a);
   void find_sequence();
@@ -133,16 +150,10 @@ class BoundedLcp {
   Vector scale_;     ///< A_ii^(-1/2), 0 where A_ii = 0
   std::vector<Place> place_;
   std::vector<Index> sequence_;  ///< of rows that come to the factor together: little fill
-  LdlFactor factor_;
-  Eigen::MatrixXd panel_;        ///< rows on their way to it
-  std::vector<Index> order_;     ///< rows of the factor
-  std::vector<Index> position_;  ///< in order_; -1
-  bool warm_ = false;            ///< place_ is of a solve before
-  // of the solve under way, scaled
-  Vector b_, lo_, hi_, x_, w_;
-  Vector shift_;  ///< b less epsilon times the centre of the proximal point method
-  double tolerance_ = 0.0;
-  Vector change_, slip_change_, free_part_;
+  FreeRows free_;
+  bool warm_ = false;  ///< place_ is of a solve before
+  Problem now_;
+  Direction move_;
 };
 
 }  // namespace catena

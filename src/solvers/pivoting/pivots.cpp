@@ -26,11 +26,12 @@ constexpr int kMaxRounds = 6;
 bool BoundedLcp::is_wrong(Eigen::Index row) const {
   switch (place_[row]) {
     case Place::free:
-      return x_[row] < lo_[row] - tolerance_ || x_[row] > hi_[row] + tolerance_;
+      return now_.x[row] < now_.lo[row] - now_.tolerance ||
+             now_.x[row] > now_.hi[row] + now_.tolerance;
     case Place::lower:
-      return w_[row] < -tolerance_;
+      return now_.w[row] < -now_.tolerance;
     case Place::upper:
-      return w_[row] > tolerance_;
+      return now_.w[row] > now_.tolerance;
     case Place::between:
       return true;
     case Place::fixed:
@@ -40,32 +41,32 @@ bool BoundedLcp::is_wrong(Eigen::Index row) const {
 }
 
 void BoundedLcp::append_rows(const std::vector<Index>& rows, LcpResult& result) {
-  const Eigen::Index all = order_.size() + rows.size();
-  factor_.reserve(all + (all < n_ && rows.size() > 1 ? (n_ - all) / 4 : 0));
+  const Eigen::Index all = free_.order.size() + rows.size();
+  free_.factor.reserve(all + (all < n_ && rows.size() > 1 ? (n_ - all) / 4 : 0));
   for (std::size_t begin = 0; begin < rows.size(); begin += kPanel) {
     const std::size_t end = std::min(rows.size(), begin + kPanel);
-    const Eigen::Index k = factor_.size();
+    const Eigen::Index k = free_.factor.size();
     for (std::size_t r = begin; r < end; ++r) {
-      position_[rows[r]] = to_index(order_.size());
-      order_.push_back(rows[r]);
+      free_.position[rows[r]] = to_index(free_.order.size());
+      free_.order.push_back(rows[r]);
     }
-    const Eigen::Index height = order_.size();
+    const Eigen::Index height = free_.order.size();
     const Eigen::Index width = end - begin;
-    if (panel_.rows() < height) panel_.resize(std::min(n_, height + height / 2), kPanel);
-    auto panel = panel_.topLeftCorner(height, width);
+    if (free_.panel.rows() < height) free_.panel.resize(std::min(n_, height + height / 2), kPanel);
+    auto panel = free_.panel.topLeftCorner(height, width);
     panel.setZero();
     Eigen::Index first = k;
     for (Eigen::Index c = 0; c < panel.cols(); ++c) {
-      const std::size_t row = order_[k + c];
+      const std::size_t row = free_.order[k + c];
       for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e) {
-        const Index place = position_[a_.column[e]];
+        const Index place = free_.position[a_.column[e]];
         if (place < 0) continue;
         panel(place, c) = a_.value[e];
         first = std::min<Eigen::Index>(first, place);
       }
       panel(k + c, c) += settings_.regularisation;
     }
-    factor_.append(panel, first);
+    free_.factor.append(panel, first);
     result.appended_rows += width;
     if (out_of_time(result)) return;
   }
@@ -76,9 +77,9 @@ void BoundedLcp::append_rows(const std::vector<Index>& rows, LcpResult& result) 
 void BoundedLcp::update_factor(LcpResult& result) {
   std::vector<Eigen::Index> gone;
   double updates = 0.0;
-  const Eigen::Index k = factor_.size();
+  const Eigen::Index k = free_.factor.size();
   for (Eigen::Index p = 0; p < k; ++p) {
-    if (place_[order_[p]] == Place::free) continue;
+    if (place_[free_.order[p]] == Place::free) continue;
     gone.push_back(p);
     const auto behind = static_cast<double>(k - p);
     updates += 2.0 * kUpdateCost * behind * behind;
@@ -86,39 +87,40 @@ void BoundedLcp::update_factor(LcpResult& result) {
   if (!gone.empty()) {
     const auto all = static_cast<double>(k), kept = static_cast<double>(gone.front());
     if (updates > (all * all * all - kept * kept * kept) / 3.0) {
-      for (Eigen::Index p = gone.front(); p < k; ++p) position_[order_[p]] = -1;
-      order_.resize(gone.front());
-      factor_.truncate(gone.front());
+      for (Eigen::Index p = gone.front(); p < k; ++p) free_.position[free_.order[p]] = -1;
+      free_.order.resize(gone.front());
+      free_.factor.truncate(gone.front());
     } else {
       for (auto p = gone.rbegin(); p != gone.rend() && !out_of_time(result); ++p) {
-        factor_.remove(*p);
-        position_[order_[*p]] = -1;
-        order_.erase(order_.begin() + *p);
+        free_.factor.remove(*p);
+        free_.position[free_.order[*p]] = -1;
+        free_.order.erase(free_.order.begin() + *p);
       }
-      for (std::size_t p = gone.front(); p < order_.size(); ++p) position_[order_[p]] = to_index(p);
+      for (std::size_t p = gone.front(); p < free_.order.size(); ++p)
+        free_.position[free_.order[p]] = to_index(p);
       result.removed_rows += std::ssize(gone);
     }
   }
   std::vector<Index> rows;
   for (const Index i : sequence_)
-    if (place_[i] == Place::free && position_[i] < 0) rows.push_back(i);
+    if (place_[i] == Place::free && free_.position[i] < 0) rows.push_back(i);
   append_rows(rows, result);
 }
 
 /// x of the free rows with w = 0 there, and w of all rows.
 void BoundedLcp::solve_free() {
   refresh();
-  free_part_.resize(factor_.size());
+  move_.free.resize(free_.factor.size());
   // the second time for what an ill-conditioned factor leaves
   for (int round = 0; round < 2; ++round) {
     double largest = 0.0;
-    for (std::size_t p = 0; p < order_.size(); ++p) {
-      free_part_[p] = -w_[order_[p]];
-      largest = std::max(largest, std::abs(w_[order_[p]]));
+    for (std::size_t p = 0; p < free_.order.size(); ++p) {
+      move_.free[p] = -now_.w[free_.order[p]];
+      largest = std::max(largest, std::abs(now_.w[free_.order[p]]));
     }
-    if (largest <= tolerance_) return;
-    factor_.solve(free_part_);
-    for (std::size_t p = 0; p < order_.size(); ++p) x_[order_[p]] += free_part_[p];
+    if (largest <= now_.tolerance) return;
+    free_.factor.solve(move_.free);
+    for (std::size_t p = 0; p < free_.order.size(); ++p) now_.x[free_.order[p]] += move_.free[p];
     refresh();
   }
 }
@@ -141,7 +143,8 @@ bool BoundedLcp::block_pivots(LcpResult& result) {
     }
     if (wrong == 0) {
       // within the tolerance outside is outside still
-      for (const Index i : order_) x_[i] = std::min(std::max(x_[i], lo_[i]), hi_[i]);
+      for (const Index i : free_.order)
+        now_.x[i] = std::min(std::max(now_.x[i], now_.lo[i]), now_.hi[i]);
       return true;
     }
     ++result.block_pivots;
@@ -153,14 +156,14 @@ bool BoundedLcp::block_pivots(LcpResult& result) {
         place = Place::free;
         continue;
       }
-      place = x_[i] < lo_[i] ? Place::lower : Place::upper;
-      x_[i] = place == Place::lower ? lo_[i] : hi_[i];
+      place = now_.x[i] < now_.lo[i] ? Place::lower : Place::upper;
+      now_.x[i] = place == Place::lower ? now_.lo[i] : now_.hi[i];
     }
   }
   place_ = best;
   for (Eigen::Index i = 0; i < n_; ++i) {
-    if (place_[i] == Place::lower) x_[i] = lo_[i];
-    if (place_[i] == Place::upper) x_[i] = hi_[i];
+    if (place_[i] == Place::lower) now_.x[i] = now_.lo[i];
+    if (place_[i] == Place::upper) now_.x[i] = now_.hi[i];
   }
   return false;
 }
@@ -171,10 +174,10 @@ bool BoundedLcp::settle_free(LcpResult& result) {
     update_factor(result);
     solve_free();
     bool held = false;
-    for (const Index i : order_) {
+    for (const Index i : free_.order) {
       if (!is_wrong(i)) continue;
-      place_[i] = x_[i] < lo_[i] ? Place::lower : Place::upper;
-      x_[i] = place_[i] == Place::lower ? lo_[i] : hi_[i];
+      place_[i] = now_.x[i] < now_.lo[i] ? Place::lower : Place::upper;
+      now_.x[i] = place_[i] == Place::lower ? now_.lo[i] : now_.hi[i];
       held = true;
     }
     if (!held) return true;
@@ -189,44 +192,45 @@ void BoundedLcp::free_row(Eigen::Index row, LcpResult& result) {
 
 void BoundedLcp::hold_row(Eigen::Index row, Place place, LcpResult& result) {
   place_[row] = place;
-  x_[row] = place == Place::lower ? lo_[row] : hi_[row];
-  const Index p = position_[row];
+  now_.x[row] = place == Place::lower ? now_.lo[row] : now_.hi[row];
+  const Index p = free_.position[row];
   if (p < 0) return;
-  factor_.remove(p);
-  position_[row] = -1;
-  order_.erase(order_.begin() + p);
-  for (std::size_t q = p; q < order_.size(); ++q) position_[order_[q]] = to_index(q);
+  free_.factor.remove(p);
+  free_.position[row] = -1;
+  free_.order.erase(free_.order.begin() + p);
+  for (std::size_t q = p; q < free_.order.size(); ++q) free_.position[free_.order[q]] = to_index(q);
   ++result.removed_rows;
 }
 
 /// The changes of x and w per unit of x of `row`, the free rows following.
 void BoundedLcp::find_direction(Eigen::Index row, double sign) {
   // A_CC dx_C = -A_Ci dx_i
-  change_.setZero();
-  change_[row] = sign;
-  free_part_.setZero(factor_.size());
+  move_.x.setZero();
+  move_.x[row] = sign;
+  move_.free.setZero(free_.factor.size());
   for (auto e = a_.row_begin[row]; e < a_.row_begin[row + 1]; ++e)
-    if (position_[a_.column[e]] >= 0) free_part_[position_[a_.column[e]]] = -sign * a_.value[e];
-  factor_.solve(free_part_);
-  for (std::size_t p = 0; p < order_.size(); ++p) change_[order_[p]] = free_part_[p];
-  multiply(change_, slip_change_);
-  slip_change_ += settings_.regularisation * change_;
+    if (free_.position[a_.column[e]] >= 0)
+      move_.free[free_.position[a_.column[e]]] = -sign * a_.value[e];
+  free_.factor.solve(move_.free);
+  for (std::size_t p = 0; p < free_.order.size(); ++p) move_.x[free_.order[p]] = move_.free[p];
+  multiply(move_.x, move_.w);
+  move_.w += settings_.regularisation * move_.x;
 }
 
 /// How far row i can follow; infinite where it does not mind.
 double BoundedLcp::way_to_event(Eigen::Index i) const {
-  const double dx = change_[i], dw = slip_change_[i];
+  const double dx = move_.x[i], dw = move_.w[i];
   double way = kInfinity;
   switch (place_[i]) {
     case Place::free:
-      if (dx < 0.0) way = (x_[i] - lo_[i]) / -dx;
-      if (dx > 0.0) way = (hi_[i] - x_[i]) / dx;
+      if (dx < 0.0) way = (now_.x[i] - now_.lo[i]) / -dx;
+      if (dx > 0.0) way = (now_.hi[i] - now_.x[i]) / dx;
       break;
     case Place::lower:
-      if (dw < 0.0 && !is_wrong(i)) way = -w_[i] / dw;  // a wrong row's turn comes
+      if (dw < 0.0 && !is_wrong(i)) way = -now_.w[i] / dw;  // a wrong row is next
       break;
     case Place::upper:
-      if (dw > 0.0 && !is_wrong(i)) way = -w_[i] / dw;
+      if (dw > 0.0 && !is_wrong(i)) way = -now_.w[i] / dw;
       break;
     case Place::between:
     case Place::fixed:
@@ -238,14 +242,15 @@ double BoundedLcp::way_to_event(Eigen::Index i) const {
 /// Moves x of a wrong row against its w, rows that are right staying right, until w = 0 or x is at
 /// the bound. False: stopped, or no end to the way.
 bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
-  const double sign = w_[row] < 0.0 ? 1.0 : -1.0;
+  const double sign = now_.w[row] < 0.0 ? 1.0 : -1.0;
   while (!out_of_time(result)) {
     ++result.pivots;
     find_direction(row, sign);
     // the first event along the way; ties: the driven row, then the least one
-    const double curvature = sign * slip_change_[row];
-    const double to_bound = sign > 0.0 ? hi_[row] - x_[row] : x_[row] - lo_[row];
-    const double to_zero = curvature > 0.0 ? std::max(0.0, -sign * w_[row]) / curvature : kInfinity;
+    const double curvature = sign * move_.w[row];
+    const double to_bound = sign > 0.0 ? now_.hi[row] - now_.x[row] : now_.x[row] - now_.lo[row];
+    const double to_zero =
+        curvature > 0.0 ? std::max(0.0, -sign * now_.w[row]) / curvature : kInfinity;
     double step = std::min(to_bound, to_zero);
     Eigen::Index blocking = row;
     for (Eigen::Index i = 0; i < n_; ++i) {
@@ -258,8 +263,8 @@ bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
       result.end = LcpEnd::no_solution;
       return false;
     }
-    x_ += step * change_;
-    w_ += step * slip_change_;
+    now_.x += step * move_.x;
+    now_.w += step * move_.w;
     if (blocking == row) {
       if (to_zero <= to_bound)
         free_row(row, result);
@@ -268,7 +273,7 @@ bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
       return true;
     }
     if (place_[blocking] == Place::free)
-      hold_row(blocking, change_[blocking] < 0.0 ? Place::lower : Place::upper, result);
+      hold_row(blocking, move_.x[blocking] < 0.0 ? Place::lower : Place::upper, result);
     else
       free_row(blocking, result);
     if (result.pivots % kRefreshInterval == 0) solve_free();
@@ -288,7 +293,8 @@ bool BoundedLcp::single_pivots(LcpResult& result) {
       if (!drive(i, result) || result.pivots > most) return false;
     }
     if (!wrong) {
-      for (const Index i : order_) x_[i] = std::min(std::max(x_[i], lo_[i]), hi_[i]);
+      for (const Index i : free_.order)
+        now_.x[i] = std::min(std::max(now_.x[i], now_.lo[i]), now_.hi[i]);
       return true;
     }
   }
