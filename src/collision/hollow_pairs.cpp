@@ -168,7 +168,7 @@ void list_probes(const Hollow& h, const Convex& body, std::vector<Probe>& probes
   }
 }
 
-/// Of more than four points the deepest and those farthest from all chosen before.
+/// Keeps of more than four points the deepest and those farthest from all chosen before.
 void keep_far_apart(ContactPoints& points, std::size_t first) {
   for (std::size_t n = 0; n < 4 && first + n < points.size(); ++n) {
     std::size_t best = first + n;

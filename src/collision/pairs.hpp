@@ -29,7 +29,7 @@ void sphere_cylinder(const Shape& a, const Pose& pose_a, const Shape& b, const P
                      const PairContext& context, ContactPoints& out);
 void capsule_capsule(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
                      const PairContext& context, ContactPoints& out);
-/// False if the axes are not parallel to 1e-9: the general way tells.
+/// False if the axes are not parallel to 1e-9: the general way decides.
 bool parallel_cylinders(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
                         const PairContext& context, ContactPoints& out);
 

@@ -44,7 +44,7 @@ class PlacedSurface {
   void collect(const Aabb& box, std::vector<SurfaceTriangle>& out) const;
   SurfaceTriangle triangle(std::int32_t item) const;
   Neighbourhood around(const SurfaceTriangle& triangle) const;
-  /// Of a heightfield: the triangle at a place of its frame, if that is below it; else -1.
+  /// The triangle of a heightfield at a place of its frame, if that is below it; else -1.
   std::int32_t item_over(const Vec3& p) const;
 
  private:

@@ -130,7 +130,7 @@ bool solve_two_discs(double d_a, double d_b, double c, const Vec2& p, const Vec2
   };
   const auto on_one = [&](const Vec2& alone, double most, double own, double other,
                           double& multiplier) {
-    // the other disc gives way, so that this one feels own - c^2/other
+    // the other disc yields, so that this one feels own - c^2/other
     multiplier = (own - c * c / other) * (alone.norm() / most - 1.0);
   };
   solve();

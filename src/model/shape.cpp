@@ -62,7 +62,7 @@ Round capsule(const Shape& shape) {
   return sum_of(parts);
 }
 
-/// Of the types that are bodies of revolution about z.
+/// The profile of a shape that is a body of revolution about z.
 Round round_of(const Shape& shape) {
   if (shape.type == ShapeType::capsule) return capsule(shape);
   if (shape.type == ShapeType::hollow_cylinder) return hollow_cylinder(shape);

@@ -25,7 +25,7 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 /// Collective. The motion of a body, with its table from the file, which rank 0 reads.
 Motion motion_of(const BodySettings& s, const Communicator& comm);
 
-/// What tells that the region cannot hold the largest body; empty if it can.
+/// Why the region cannot hold the largest body; empty if it can.
 std::string region_shortfall(const InsertionSettings& s, const Shape& shape,
                              const Quat& orientation, const Model& model);
 inline constexpr const char* kRegionRemedy = "make the region larger, or the bodies smaller";

@@ -74,7 +74,7 @@ struct JointedBlock {
 
 GlobalId n_joints(const ChainSettings& s);
 GlobalId n_joints(const NetSettings& s);
-/// Of any generator: 0 for those without joints.
+/// Joints that a generator makes; 0 for those without joints.
 GlobalId n_joints(const GeneratorSettings& g);
 
 /// Links first .. last-1 of a chain: `link` gives a body of id 0 at rest, which becomes each of

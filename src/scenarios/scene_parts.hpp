@@ -15,9 +15,10 @@ inline constexpr double kMaxBodies = 1e12;
 inline std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 
 BodyKind kind_of(const BodySettings& s);
-/// Of a shape that its numbers describe whole.
+/// A shape that its numbers describe whole.
 Shape shape_of(const ShapeSettings& s);
-/// Of the body's shape as written, at the start; that of a plane turns z to its normal first.
+/// Orientation of the body's shape as written, at the start; that of a plane turns z to its normal
+/// first.
 Quat orientation_of(const BodySettings& s);
 MaterialTable material_table(const SceneSettings& scene);
 
@@ -66,7 +67,7 @@ struct TableRow {
 
 /// Number of rows of a table: of a snapshot (.h5, include/catena/io/snapshot_table.hpp), or of a
 /// CSV file, without header, comments and empty lines. Throws Error for what it does not
-/// understand, naming file and line or dataset; all of a CSV file's values are looked at.
+/// understand, naming file and line or dataset; all of a CSV file's values are checked.
 std::int64_t count_rows(const std::string& file);
 
 /// Reads rows [first, last) of a table, counted from 0; throws Error as count_rows does.

@@ -104,8 +104,8 @@ struct ContactSearch::Impl {
   BroadPhase broad_phase;
   RankBoxes rank_boxes;
   PeriodicImages images;
-  /// Of all local bodies that collide, in their order: most links of chains do not, and cost no
-  /// more than a look.
+  /// Probes of all local bodies that collide, in their order: most links of chains do not, and cost
+  /// no more than a look.
   std::vector<Probe> probes;
   std::vector<Aabb> boxes;  ///< swept, of those that are owned or candidates
   Index n_owned_probes = 0;
@@ -142,7 +142,7 @@ struct ContactSearch::Impl {
   bool spheres_meet(const Probe& a, const Probe& b, int image, SphereGap& g) const;
   void narrow_phase(const LocalBodies& local, std::vector<Contact>& contacts);
   void collide_pair(const LocalBodies& local, const IdPair& pair, std::vector<Contact>& contacts);
-  /// Of a position in the order of ids.
+  /// The probe at a position in the order of ids.
   const Probe& probe_at(Index position) const { return probes[by_id[position]]; }
   bool held_apart(const Probe& a, const Probe& b);
   void finish_pair(const IdPair& pair, std::vector<Contact>& contacts, std::size_t first) const;

@@ -1,4 +1,4 @@
-// The few boxes by which ranks tell each other where their bodies are.
+// The few boxes by which ranks know where each other's bodies are.
 #pragma once
 
 #include <array>

@@ -120,7 +120,7 @@ void Simulation::apply_changes() {
 }
 
 void Simulation::maybe_rebalance() {
-  /// Part of the bodies that may come or go before the balance is looked at early.
+  /// Part of the bodies that may come or go before the balance is checked early.
   constexpr double kMaxFlow = 0.2;
   const ScopedTimer timer(loop_times_.balance);
   const BalanceSettings& settings = settings_.parallel;
@@ -159,7 +159,7 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
   for (const JointConstants& joint : bodies_.joints) rows += rows_of(joint.type);
   const double sweeps = std::max(1, report.solve.iterations);
   if (settings_.parallel.weights == WorkWeights::measured) {
-    /// Of what is known of the clock so far a step forgets a fiftieth.
+    /// What a step keeps of all that is known of the clock so far.
     constexpr double kKept = 0.98;
     own_seconds_ = kKept * own_seconds_ + own_seconds;
     own_work_ = kKept * own_work_ + counted_work(rows, sweeps, bodies);

@@ -34,7 +34,7 @@ constexpr std::int64_t kMaxUnknowns = 60000;
 /// A method that gained less than this factor in its last `kStallChecks` evaluations is stuck.
 constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
-/// Of sums of iterations that are parts of a sweep.
+/// Rounding of sums of iterations that are parts of a sweep.
 constexpr double kRounding = 1e-6;
 
 /// Iterations that bring the metric from its last value to `threshold` at the rate of the last half

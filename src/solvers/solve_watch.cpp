@@ -8,7 +8,7 @@
 namespace catena {
 namespace {
 
-/// Between looks in loops, s: the half second promised leaves room for turns that get slower.
+/// Between checks in loops, s: the half second promised leaves room for iterations that get slower.
 constexpr double kLookInterval = 0.25;
 /// The same short of a time limit: a part of what is left, s.
 constexpr double kLate = 0.1, kMinInterval = 1e-5;
@@ -31,7 +31,7 @@ std::array<double, 2> SolveWatch::local() const {
   return {wall_seconds() - started_, asked ? 1.0 : 0.0};
 }
 
-/// Of the run on this rank, s.
+/// What is left of the run's time on this rank, s.
 double SolveWatch::left() const {
   return watch_ != nullptr && watch_->seconds_left ? watch_->seconds_left() : kForever;
 }

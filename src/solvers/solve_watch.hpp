@@ -19,7 +19,7 @@ struct OutOfTime {};
 ///
 ///   look(), call()      collective, now; call() before what cannot be broken off
 ///   turn(i)             in loops: collective where about a quarter of a second has passed since
-///                       the last look, by the rate of the turns so far, on which ranks agree
+///                       the last check, by the rate of the calls so far, on which ranks agree
 ///   local(), note()     where a loop reduces maxima anyway: these two travel along
 ///
 /// Where the run is to end, StopAsked is thrown on every rank. Without a limit and a Watch nothing
@@ -63,7 +63,7 @@ class SolveWatch {
   const Watch* watch_;
   double time_limit_;
   double started_;
-  // the same on every rank, as the next turn that looks follows from them
+  // the same on every rank, as the next iteration that checks follows from them
   bool late_ = false, asked_ = false;
   int last_turn_ = 0, interval_ = 1;
   double last_wall_ = 0.0;

@@ -43,7 +43,7 @@ StopMonitor::StopMonitor(const ConstraintProblem& problem, DelassusOperator& op,
 
 bool StopMonitor::start(bool judged) {
   report_.initial = evaluator_.evaluate_zero(set_);
-  // std::max drops a NaN in its second argument; judge() looks at the errors themselves.
+  // std::max drops a NaN in its second argument; judge() checks the errors themselves.
   report_.threshold = std::max(rule_.relative_tolerance * value_of(report_.initial, rule_.metric),
                                rule_.absolute_tolerance);
   const bool zero =
@@ -127,7 +127,7 @@ void StopMonitor::keep(int iteration, const Errors& errors) {
   best_iteration_ = iteration;
 }
 
-/// Collective, once per iterate: looked at only where an iterate would do, or is returned.
+/// Collective, once per iterate: evaluated only where an iterate would do, or is returned.
 bool StopMonitor::keeps_to_cones() {
   if (std::isnan(errors_.cone_violation)) {
     const ConeViolation cones = evaluator_.cone_violation(impulses_);

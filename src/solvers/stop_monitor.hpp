@@ -39,7 +39,7 @@ class StopMonitor {
   StopMonitor(const ConstraintProblem& problem, DelassusOperator& op, const StopRule& rule,
               std::span<double> impulses, std::span<double> velocities, double started);
 
-  /// Collective. With `judged` false the start is looked at, but not judged: the method goes on
+  /// Collective. With `judged` false the start is measured, but not judged: the method goes on
   /// anyway (a start that is not finite ends all the same).
   bool start(bool judged = true);
   /// After start(). `energy` of the energy error cannot be solved away, J: the iterate is to come
@@ -56,13 +56,13 @@ class StopMonitor {
   bool due(int iteration) const;
   /// Collective.
   bool end();
-  /// Of the last evaluation: the rule's metric over what is to be reached.
+  /// The rule's metric at the last evaluation over what is to be reached.
   double excess() const { return value_of(errors_, rule_.metric) / report_.threshold; }
   /// Collective. `velocities` holds V of the impulses returned. `remark`, if any, is
   /// added to the report's reason.
   SolveReport finish(const std::string& remark);
 
-  /// The solve's clock. Evaluations look at it; loops and calls between them do so by themselves.
+  /// The solve's clock. Evaluations check it; loops and calls between them do so by themselves.
   SolveWatch& watch() { return watch_; }
   /// Collective where a look is due. Whether the time limit is over, so that the iterate after
   /// `iteration` is to be evaluated as the last.

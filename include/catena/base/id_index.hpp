@@ -32,7 +32,7 @@ class IdIndex {
     for (std::size_t i = 0; i < n; ++i) sorted_.emplace_back(id_of(i), to_index(i));
     std::sort(sorted_.begin(), sorted_.end());
   }
-  /// Of items with a member `id`.
+  /// An index of items with a member `id`.
   template <class Item>
   explicit IdIndex(const std::vector<Item>& items)
       : IdIndex(items.size(), [&items](std::size_t i) { return items[i].id; }) {}

@@ -44,8 +44,8 @@ struct SettingInfo {
   std::string_view word = {};  ///< a word that stands for `word_value` ("none", "per_rank")
   double word_value = kNone;
   std::span<const NumberWord> words = {};  ///< further ones
-  /// Of a choice: told to whoever writes one of these; of several with one word the first that is
-  /// known.
+  /// Words of a choice that are refused, and the answer to each; of several with one word the first
+  /// that is known.
   std::span<const Synonym> synonyms = {};
   std::string_view first_unit = {};  ///< of rows: unit of the first column, where it is another
   std::string_view help = {};

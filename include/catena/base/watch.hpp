@@ -1,4 +1,4 @@
-// What is asked of a run, and told of it, while it is in the midst of something long.
+// What is asked of a run, and reported of it, while it is in the midst of something long.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,8 @@
 namespace catena {
 
 /// Handed down to loops that may take long. Every rank has its own; ranks agree by the loops'
-/// own reductions (solvers/solve_watch.hpp), so that all leave the same turn. Functions that are
-/// not set ask for nothing.
+/// own reductions (solvers/solve_watch.hpp), so that all leave at the same iteration. Functions
+/// that are not set ask for nothing.
 struct Watch {
   /// Whether this rank was asked to end the run. Called often.
   std::function<bool()> asked;

@@ -18,7 +18,7 @@ inline int directory_rank(const Communicator& comm, std::int64_t id) {
   return static_cast<int>(static_cast<std::uint64_t>(id) % static_cast<std::uint64_t>(comm.size()));
 }
 
-/// What this rank tells the directory of an id.
+/// What this rank reports to the directory of an id.
 template <PlainBytes T>
 struct DirectoryEntry {
   GlobalId id = kNoBody;

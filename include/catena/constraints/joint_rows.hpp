@@ -30,7 +30,7 @@ struct JointPoses {
 /// Directions of the rows: world axes where d = 0 and orientations agree, x_A and y_A across an
 /// axis z_A; angular misfits are parts of the rotation vector that leads from A to B (from z_A to
 /// z_B). Coordinates are evaluated only if one of the joint's axes has a limit, motor or friction.
-/// Of rows and axes beyond `rows` and `axes` nothing is set.
+/// Rows and axes beyond `rows` and `axes` are not set.
 struct JointGeometry {
   using Row = std::array<double, 6>;
   int rows = 0;             ///< of the bilateral block, without motors

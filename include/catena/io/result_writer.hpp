@@ -29,11 +29,12 @@ struct SeriesColumn {
 /// A joint as a snapshot holds it: held by one rank.
 struct JointRecord {
   std::int64_t id = -1;
-  /// Of its rows in their order, on body b relative to a, N s (N m s of angular rows); the rest 0.
+  /// Per row, on body b relative to a, N s (N m s of angular rows); the rest 0.
   std::array<double, 6> impulse{};
   /// World frame, on body b: impulse, N s, then couple about the joint's point p_B, N m s.
   std::array<double, 6> reaction{};
-  /// Of limit, motor and friction along the first coordinate, then the second, N s or N m s.
+  /// Impulses of limit, motor and friction along the first coordinate, then the second, N s or N m
+  /// s.
   std::array<double, 6> drive{};
   /// m or rad; NaN where the joint has none.
   std::array<double, 3> coordinate = {std::numeric_limits<double>::quiet_NaN(),

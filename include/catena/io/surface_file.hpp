@@ -10,7 +10,7 @@
 
 namespace catena {
 
-/// The triangles of an STL (text or binary) or OBJ file from its content; `name` tells which by its
+/// The triangles of an STL (text or binary) or OBJ file from its content; `name` says which by its
 /// ending, and is named by errors. Numbers are read in double precision, whatever their unit;
 /// equal vertices are made one. Of STL the order of corners counts, not the normals; of OBJ lines v
 /// and f (polygons become fans of triangles) count, an OBJ without faces gives points only.

@@ -60,10 +60,10 @@ struct CompoundPart {
 
 /// Constant in a run, replicated on every rank. Lengths in m, in the body's frame B.
 ///
-/// Of a dynamic body B has its origin in the centre of mass and principal axes; the frame W in
-/// which the user wrote the vertices is `written` in it: x_B = written.p + written.q x_W.
+/// The frame B of a dynamic body has its origin in the centre of mass and principal axes; the frame
+/// W in which the user wrote the vertices is `written` in it: x_B = written.p + written.q x_W.
 /// Positions in files are those of B's origin, orientations those of W: R_W = R_B written.q.
-/// Of fixed and kinematic bodies B is W.
+/// That of fixed and kinematic bodies is W.
 struct Geometry {
   ShapeType type = ShapeType::none;  ///< hull, mesh, heightfield or compound
   std::string name;                  ///< for messages: the file, or the body's name
@@ -115,12 +115,13 @@ struct MassProperties {
   Mat3 inertia_per_mass = Mat3::Zero();  ///< about the centre, m^2
 };
 
-/// Of a closed surface of triangles, counter-clockwise seen from outside: the integrals over
-/// tetrahedra to a common point.
+/// Mass properties of a closed surface of triangles, counter-clockwise seen from outside: the
+/// integrals over tetrahedra to a common point.
 MassProperties mass_properties(std::span<const Vec3> vertices,
                                std::span<const std::array<std::int32_t, 3>> triangles);
 
-/// Of parts that are taken as they are: where parts overlap, the volume counts twice.
+/// Mass properties of parts that are taken as they are: where parts overlap, the volume counts
+/// twice.
 MassProperties mass_properties(std::span<const CompoundPart> parts,
                                std::span<const Geometry> geometries);
 
@@ -137,7 +138,7 @@ enum class GeometryFrame : std::uint8_t {
 void complete_geometry(Geometry& geometry, GeometryFrame frame,
                        std::span<const Geometry> geometries = {});
 
-/// Of that, bounds, radius, boxes and tree only: the numbers are in B.
+/// Finds bounds, radius, boxes and tree only: the numbers are in B.
 void bound_geometry(Geometry& geometry, std::span<const Geometry> geometries = {});
 
 /// Moves the numbers of a geometry: x -> pose.p + pose.q x. Bounds and tree are to be made anew.

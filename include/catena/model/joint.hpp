@@ -104,14 +104,15 @@ struct JointConstants {
 
 /// What changes of one joint besides its bodies.
 struct JointState {
-  /// Of the last step: rows of the bilateral block in its order, N s (N m s); the rest zero.
+  /// The last step's impulses: rows of the bilateral block in its order, N s (N m s); the rest
+  /// zero.
   std::array<double, kJointRows> impulse{};
   /// Per axis: of limit, motor and friction.
   std::array<std::array<double, 3>, kJointAxes> drive{};
   /// Unwrapped angles (over many turns) where the joint has them: of its first and second angle
   /// (gear: of a and b), rad, at the present pose.
   std::array<double, 2> angle{};
-  /// Of rigid passive joints: work done on the bodies, J, over the last steps (kWorkWindow), older
+  /// Work of rigid passive joints done on the bodies, J, over the last steps (kWorkWindow), older
   /// ones counting less.
   double work = 0.0;
 };

@@ -81,10 +81,10 @@ struct FlowSums {
   double inserted_mass = 0.0, removed_mass = 0.0;  ///< kg
 };
 
-/// From what the next look at the balance is decided; the same on every rank, but another on
+/// What the next check of the balance decides from; the same on every rank, but another on
 /// another number of ranks: checkpoints keep it, hashes leave it out.
 struct BalanceSums {
-  /// Of the last step, in row sweeps (partition/cost_model.hpp): a rank's mean work, and the
+  /// Work of the last step in row sweeps (partition/cost_model.hpp): a rank's mean, and the
   /// largest.
   double mean_work = 0.0, largest_work = 0.0;
   std::int64_t rows = 0, bodies = 0;  ///< of the last step, over all ranks
@@ -118,8 +118,8 @@ struct State {
   /// step slowly; 0: none yet.
   double stiffness_step = 0.0;
   double sub_step = 0.0;  ///< that error control tries next, s; 0: the whole step
-  /// Step whose flow of bodies and look at the balance are done already, although it was broken off
-  /// afterwards; -1: none.
+  /// Step whose flow of bodies and check of the balance are done already, although it was broken
+  /// off afterwards; -1: none.
   std::int64_t prepared = -1;
 };
 

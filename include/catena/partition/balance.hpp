@@ -22,7 +22,7 @@ enum class WorkWeights { counted, measured };
 inline constexpr std::array<std::string_view, 2> kWorkWeightsNames = {"counted", "measured"};
 
 struct BalanceSettings {
-  /// Steps between looks at the balance, in which a move must pay; 0: only at the start.
+  /// Steps between checks of the balance, in which a move must pay; 0: only at the start.
   int rebalance_steps = 200;
   double imbalance = 1.1;   ///< of the work, above which bodies may move
   double move_price = 1.0;  ///< factor on the counted price; 0: bodies move whether it pays or not
@@ -102,7 +102,7 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
 PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& state,
                            const ContactSet& contacts, const BalanceSettings& settings);
 
-/// What a look at the balance found and did; the same on every rank.
+/// What a check of the balance found and did; the same on every rank.
 struct RebalanceDecision {
   std::int64_t step = -1;  ///< State::step; -1: no graph was split yet
   double imbalance = 1.0;  ///< of the work as bodies lie, at the present contacts

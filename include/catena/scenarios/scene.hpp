@@ -107,9 +107,9 @@ struct GeneratorSettings {
   }
   /// The name given; empty if there is none.
   const std::string& name() const;
-  /// Of its bodies.
+  /// The material of its bodies.
   const std::string& material() const;
-  /// Of its bodies; nullptr where they are no copies of one shape.
+  /// The shape of its bodies; nullptr where they are no copies of one.
   const ShapeSettings* shape() const;
 };
 
@@ -196,7 +196,7 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
 /// Number of ids, unbounded bodies included.
 inline GlobalId total_bodies(const Model& model) { return model.names.size(); }
 
-/// Of those the bodies that are there before the first step: all but those of insertions.
+/// Those that are there before the first step: all but the bodies of insertions.
 GlobalId bodies_at_start(const SceneSettings& scene, const Model& model);
 
 /// Collective. Appends this rank's share of the bounded bodies: of all ids 0 .. N-1 those in

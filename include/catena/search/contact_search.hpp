@@ -30,7 +30,7 @@ class LocalColumn {
   const T& operator[](std::size_t i) const {
     return i < owned_.size() ? owned_[i] : others_[i - owned_.size()];
   }
-  /// Of one that is not owned.
+  /// The item of a body that is not owned.
   T& other(std::size_t i) { return others_[i - owned_.size()]; }
   std::size_t size() const { return owned_.size() + others_.size(); }
 

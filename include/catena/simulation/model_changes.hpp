@@ -12,7 +12,7 @@ namespace catena {
 /// make_model made of the case; of Bodies, constants and joints change here alone (migration moves
 /// them between ranks and changes none). At present the case's outflows and insertions do so.
 ///
-/// Changes are made at the border of two steps, before the balance is looked at, once for each
+/// Changes are made at the border of two steps, before the balance is checked, once for each
 /// step, also where it is broken off and made again (State::prepared). A change here is collective
 /// and independent of the number of ranks, leaves ids with their bodies and joints (those that are
 /// to come have theirs from the start), makes links of joints anew where it touches them, and

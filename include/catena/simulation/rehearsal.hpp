@@ -13,7 +13,7 @@ inline constexpr GlobalId kMaxRehearsed = 100000;
 
 /// Collective. Sets a case up and takes its first step, as a run does, without any output: throws
 /// whatever a run throws until then. Returns remarks on the case. With more than `most_bodies` a
-/// rank it looks at keys and files only, and a remark says so.
+/// rank it checks keys and files only, and a remark says so.
 std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& settings,
                                   GlobalId most_bodies = kMaxRehearsed);
 

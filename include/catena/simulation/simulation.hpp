@@ -40,7 +40,7 @@ struct RunOptions {
 /// Wall times of the last Simulation::step, s, this rank's.
 struct LoopTimes {
   double flow = 0.0;     ///< bodies that leave and come in
-  double balance = 0.0;  ///< looks at the balance, splitting and migration, curve order
+  double balance = 0.0;  ///< checks of the balance, splitting and migration, curve order
   double step = 0.0;     ///< the stepper's step
 };
 
@@ -58,7 +58,7 @@ class Simulation {
   ~Simulation();
 
   /// Collective. One step; before it bodies leave and come in, and, where due or where many did, a
-  /// look at the balance. Throws BlowUp.
+  /// check of the balance. Throws BlowUp.
   const StepReport& step();
 
   /// Collective. All steps of the case that are left, with output into options.directory. Returns
@@ -75,7 +75,7 @@ class Simulation {
   const Bodies& bodies() const { return bodies_; }
   const State& state() const { return state_; }
   const TimeStepper& stepper() const { return *stepper_; }
-  /// Of the last distribution.
+  /// The quality of the last distribution.
   const PartitionQuality& partition() const { return quality_; }
   /// Wall time of the constructor on the slowest rank, s.
   double setup_seconds() const { return setup_seconds_; }
@@ -87,7 +87,7 @@ class Simulation {
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
   const LoopTimes& loop_times() const { return loop_times_; }
-  /// What steps look at while they last. Where it asks for an end, step() throws StopAsked on every
+  /// What steps check while they last. Where it asks for an end, step() throws StopAsked on every
   /// rank and leaves the state of the step's start, from which step() may be called again.
   Watch& watch() { return watch_; }
   /// Remarks on the input that do not stop the run: the model's, and that memory may get short.
@@ -99,7 +99,7 @@ class Simulation {
   std::unique_ptr<TimeStepper> make_stepper() const;
   /// Collective. What the model changes by before a step.
   void apply_changes();
-  /// Collective. Where a look at the balance is due, and what follows from it.
+  /// Collective. Where a check of the balance is due, and what follows from it.
   void maybe_rebalance();
   const StepReport& take_step();
   /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.

@@ -42,7 +42,7 @@ void describe(SettingsVisitor& visit, DantzigSettings& s);
 /// kMaxDantzigRows.
 std::unique_ptr<Solver> make_dantzig(const StopRule& stop, const DantzigSettings& settings = {});
 
-/// Of a component: a factor of so many free rows takes 2 GB.
+/// Rows of a component: a factor of so many free rows takes 2 GB.
 inline constexpr Index kMaxDantzigRows = 16000;
 
 }  // namespace catena

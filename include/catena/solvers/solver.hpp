@@ -29,8 +29,8 @@ struct HistoryEntry {
   double wall_s = 0.0;
   Errors errors;
   /// The method's own cheap monitor. Gauss-Seidel, (m/s)^2: over the last sweep, the sum of
-  /// |D dlambda|^2, what each block's residual was just before its turn, which is what
-  /// [L11] Algorithm 2.2 takes off its xi. (xi itself leaves out what a turn does to the
+  /// |D dlambda|^2, what each block's residual was just before its update, which is what
+  /// [L11] Algorithm 2.2 takes off its xi. (xi itself leaves out what an update does to the
   /// neighbours' residuals and so drifts below zero.)
   double running_error = 0.0;
 };
@@ -142,7 +142,7 @@ class Solver {
 
   /// Collective. With the factors of the joints of the last solve, dV = M^-1 G^T lambda and
   /// A lambda = `rhs` for the bilateral rows; `rhs` is given in the problem's rows, others are
-  /// not looked at. `changes` (n_dofs) receives dV, ghosts included. Throws Error(bad_input) where
+  /// not read. `changes` (n_dofs) receives dV, ghosts included. Throws Error(bad_input) where
   /// this method keeps no factors.
   virtual void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
                            std::span<double> changes);

@@ -21,7 +21,7 @@ namespace catena {
 /// Pires 1994). What goes on after some solves is unilateral, and left to the solver's sweeps.
 ///
 /// GeometricStiffness. Between its ends a rod or rope has the stiffness T/L across its direction,
-/// where k = h^2 T/(m L) tells whether a step can follow it. Where k is above a quarter
+/// where k = h^2 T/(m L) shows whether a step can follow it. Where k is above a quarter
 ///
 ///   - two rows across take the force along the direction that it has at the step's end: they are
 ///     compliant, w = u + lambda/b with b = h^2 T/L (times 1 - 1/(4 k), so that they begin at 0);

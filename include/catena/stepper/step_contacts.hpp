@@ -99,7 +99,7 @@ class StepContacts {
     bool couples = false;  ///< it has rolling or spinning friction
     bool recovering =
         false;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
-    /// Of the last step, in its lists; kNoIndex: none.
+    /// Places in the last step's lists; kNoIndex: none.
     Index old = kNoIndex, old_couple = kNoIndex;
     double start_overlap = 0.0;  ///< that does not count, m
     ContactRowsGiven given;      ///< of contacts that give

@@ -20,7 +20,7 @@ constexpr double kSnap = 1e-2;
 /// its depth are as deep, but not beyond the second part of the smallest half edge; areas that
 /// differ by less than kAsLarge are equal.
 constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kAsLarge = 2e-3;
-/// Of deeper overlaps, as a part of the smallest half edge, the deepest point is always kept.
+/// Depth as a part of the smallest half edge beyond which the deepest point is always kept.
 constexpr double kShallow = 0.02;
 /// Edges whose directions differ by less (sine) are parallel: a face axis tells the same.
 constexpr double kParallel = 1e-5;
@@ -149,7 +149,7 @@ void name_and_merge(Polygon& polygon, const Polygon& corners, double u, double v
   polygon.n = n;
 }
 
-/// Of more than 4 points drops those that hardly stand out from the line between their neighbours,
+/// Drops of more than 4 points those that hardly stand out from the line between their neighbours,
 /// the least first: where sides of two boxes coincide but for a hair, they cross anywhere.
 void drop_collinear(Polygon& polygon, double snap) {
   while (polygon.n > 4) {
@@ -174,7 +174,7 @@ double area(const Polygon& polygon, const std::array<int, 4>& corner) {
   return std::abs(d1.x() * d2.y() - d1.y() * d2.x());
 }
 
-/// Of more than 4 points of a convex polygon: the deepest and the three others with which
+/// Keeps of more than 4 points of a convex polygon the deepest and the three others with which
 /// it spans the largest area. Of equally deep ones one that is farthest out, of equally far ones
 /// that of the lowest name, of equally large areas the first: equal choices must not alternate from
 /// step to step.

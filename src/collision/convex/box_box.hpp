@@ -9,7 +9,7 @@ namespace catena {
 
 /// Cosine of the angle (0.05 rad) between normals below which two faces lie flat on each other.
 inline constexpr double kFlat = 0.99875;
-/// The gap along the normal of one of them tells the gap to this part: 1 - kFlat and a little.
+/// The gap along the normal of one of them is the gap to this part: 1 - kFlat and a little.
 inline constexpr double kFlatTells = 2e-3;
 
 /// Corner k of a box in its frame: bit i of k set is the positive side of axis i.

@@ -49,7 +49,7 @@ class QuickHull {
   /// False if rounding tore the surface.
   bool build() {
     start();
-    // triangles are only appended: each is looked at when its turn comes
+    // triangles are only appended: each is checked when the loop comes to it
     for (std::size_t t = 0; t < triangles_.size(); ++t) {
       if (triangles_[t].alive && !triangles_[t].outside.empty() && !add_farthest(t)) return false;
     }

@@ -23,7 +23,7 @@ constexpr double kSnap = 1e-2, kSnapOnSurface = 1e-3;
 /// its depth are as deep, but not beyond the second part of the size; lengths (squared) and areas
 /// that differ by less than kClearGain are equal.
 constexpr double kAsDeep = 0.5, kAsDeepOfSize = 2e-3, kClearGain = 2e-3;
-/// Of deeper overlaps, as a part of the size, the deepest point is always kept.
+/// Depth as a part of the size beyond which the deepest point is always kept.
 constexpr double kShallow = 0.02;
 /// Edges whose directions differ by less (sine) touch along a line.
 constexpr double kParallel = 0.01;
@@ -494,7 +494,7 @@ void add_manifold(const Convex& a, const Convex& b, const ConvexGap& gap, double
   };
   if (face_a >= 0 && n_a.dot(gap.normal) > kFlat && lies_flat(b, n_a)) {
     // faces flat on each other: whether a face or two edges part them best is up to the least
-    // tilt, so A's face if its points tell the gap, else B's
+    // tilt, so A's face if its points have the gap, else B's
     for (const bool use_b : {false, true}) {
       if (tells_gap(use_face(use_b), gap, a, b)) return;
       out.resize(first);

@@ -23,7 +23,7 @@ double add_face_points(const Convex& a, int face, const Convex& b, double margin
 /// Whether a face of the body, no cylinder, lies flat on a plane with this normal.
 bool lies_flat(const Convex& body, const Vec3& normal);
 
-/// Whether points whose least gap this is tell what the best direction does.
+/// Whether points whose least gap this is say what the best direction does.
 bool tells_gap(double least, const ConvexGap& gap, const Convex& a, const Convex& b);
 
 /// Unit outward normal of a face.

@@ -291,7 +291,7 @@ void each_list(Visit&& visit, Problem& p) {
   visit("/subdomain", p.block_subdomain);
 }
 
-/// Of FCLIB's data and what Catena says of them, without solution, guess and step.
+/// Checksum of FCLIB's data and of what Catena adds to them, without solution, guess and step.
 std::string checksum_of(const hdf5::File& file) {
   std::uint64_t sum = 0;
   std::uint64_t place = 0;

@@ -407,7 +407,7 @@ void File::write_text(const std::string& dataset, const std::string& text) {
 void File::set_attribute(const std::string& object, const std::string& name,
                          const std::string& text) {
   const Handle owner = open_object(object);
-  // Of variable length: h5py gives these as str, and an object header could not hold the
+  // a text of variable length: h5py gives these as str, and an object header could not hold the
   // text of a long config. (For attributes parallel HDF5 allows it, for datasets not.)
   const Handle type = text_type(1);
   check(H5Tset_size(type.id(), H5T_VARIABLE), object, "no type for its attribute");

@@ -1,4 +1,4 @@
-// HDF5 behind one checked wrapper: every call's result is looked at, every failure names
+// HDF5 behind one checked wrapper: every call's result is checked, every failure names
 // the file and the object in it. The only header of Catena that includes hdf5.h.
 #pragma once
 

@@ -22,7 +22,7 @@ struct JointRows {
   hdf5::RowRange range;
   std::size_t name_length = 1;  ///< of the longest name on any rank
 
-  /// Of the file, besides its header.
+  /// Size of the file without its header.
   std::uint64_t bytes() const;
 };
 

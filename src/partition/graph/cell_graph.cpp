@@ -30,7 +30,7 @@ struct Dealing {
   }
 };
 
-// What one rank tells the holder of a range.
+// What one rank sends to the holder of a range.
 struct Contribution {
   std::vector<CellGraphShare::Weight> weights;
   std::vector<CellEdge> edges;
@@ -50,7 +50,7 @@ struct Contribution {
   }
 };
 
-// Adds up equal cells. `entry[i]` tells where weights[i] went.
+// Adds up equal cells. `entry[i]`: where weights[i] went.
 std::vector<CellGraphShare::Weight> merge_weights(
     const std::vector<CellGraphShare::Weight>& weights, std::vector<std::size_t>& entry) {
   std::vector<std::size_t> order(weights.size());

@@ -13,7 +13,7 @@ std::vector<std::int64_t> chain_starts(const Communicator& comm, std::span<const
                                        std::span<const char> as_chain) {
   struct Chain {
     std::int64_t component = 0;
-    std::int64_t joints = 0;  ///< 0: a question; else the holder of the first joint tells
+    std::int64_t joints = 0;  ///< 0: a question; else what the holder of the first joint reports
     std::int64_t start = 0;
   };
   std::vector<Chain> chains, questions;
@@ -35,7 +35,7 @@ std::vector<std::int64_t> chain_starts(const Communicator& comm, std::span<const
     start += chain.joints;
   }
 
-  // told and asked in one: the directory of components knows both at once
+  // reported and asked in one: the directory of components knows both at once
   std::vector<Chain> all = questions;
   all.insert(all.end(), chains.begin(), chains.end());
   std::vector<int> rank;

@@ -71,7 +71,7 @@ void tidy(std::vector<NodeLink>& links) {
               links.end());
 }
 
-/// Of the links held here, the best neighbour of each node (a: the node, b: the neighbour).
+/// The best neighbour of each node (a: the node, b: the neighbour) by the links held here.
 std::vector<NodeLink> best_neighbours(const std::vector<NodeLink>& links) {
   std::vector<NodeLink> ways;
   ways.reserve(2 * links.size());

@@ -93,7 +93,7 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
   return component;
 }
 
-/// What this rank's bodies and joints tell of their mechanisms.
+/// What this rank's bodies and joints show of their mechanisms.
 Censuses own_census(const Bodies& bodies, const JointWhereabouts& where,
                     const std::vector<JointPlace>& places, const std::vector<GlobalId>& component,
                     std::span<const char> entered) {

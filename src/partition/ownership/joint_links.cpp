@@ -95,7 +95,7 @@ void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state,
   pick(where);
 }
 
-/// What one rank tells another of its joints.
+/// What one rank reports to another of its joints.
 struct Message {
   std::vector<GlobalId> needed;  ///< bodies of the other's on which joints here act
   std::vector<IdPair> apart;

@@ -54,7 +54,7 @@ void check_keys(SettingsVisitor& visit, const ForceSettings& s) {
   for (const Use& use : uses) check_use(visit, s.type, use);
 }
 
-/// Of what acts in the x-z plane of two dimensions.
+/// What loads must keep to in the x-z plane of two dimensions.
 void check_in_plane(SettingsVisitor& visit, const ForceSettings& s) {
   if (is_set(s.force) && s.force[1] != 0.0) {
     visit.reject("force", "leaves the plane of two dimensions", "it has x and z only");

@@ -331,7 +331,7 @@ void check_keys(SettingsVisitor& visit, const JointSettings& s) {
   }
 }
 
-/// Of a joint in the x-z plane of two dimensions.
+/// What a joint must keep to in the x-z plane of two dimensions.
 void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const JointSettings& s) {
   if (scene.dimension != 2 || !is_set(s.axis)) return;
   const Vec3 axis = s.axis.normalized();

@@ -244,7 +244,7 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, Insertion
   describe_material(visit, scene, s.material);
   scenarios::describe_bounded_shape(visit, s.shape);
   scenarios::describe_inflow(visit, scene, s);
-  // what needs a geometry is looked at where that is made
+  // what needs a geometry is checked where that is made
   if (s.shape.type == ShapeType::hull || s.shape.type == ShapeType::compound ||
       is_surface(s.shape.type))
     return;

@@ -135,7 +135,7 @@ BodyRecord wall_brick(const WallSettings& s, GlobalId first, GlobalId k, int mat
   return body;
 }
 
-/// Of a chain; nullptr for other generators.
+/// The curve of a chain; nullptr for other generators.
 std::unique_ptr<ChainCurve> curve_of(const GeneratorSettings& g, const SceneSettings& scene) {
   const auto* chain = std::get_if<ChainSettings>(&g.kind);
   if (chain == nullptr) return nullptr;

@@ -162,7 +162,7 @@ class Reader {
          "write sphere:RADIUS, box:X:Y:Z with full edges, capsule:RADIUS:LENGTH or "
          "cylinder:RADIUS:LENGTH, m");
   }
-  /// Rows are numbered anew, in order; ids only tell that no row is lost or doubled.
+  /// Rows are numbered anew, in order; ids only show that no row is lost or doubled.
   void check_id(std::string_view text) {
     std::int64_t value = 0;
     const char* end = text.data() + text.size();

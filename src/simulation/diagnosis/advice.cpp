@@ -75,7 +75,7 @@ std::string with_trial(const FailureMeasures& m, TrialChange change, const std::
 // A finding: when it speaks, how far the measure is beyond the usual, and what it says.
 
 bool contradicts(const FailureMeasures& m) {
-  /// Of the error at the start: what round-off alone makes of bodies that fit exactly.
+  /// Part of the error at the start that round-off alone makes of bodies that fit exactly.
   constexpr double kNothing = 1e-9;
   const Contradiction& c = m.contradiction.measured;
   if (!c.found) return false;
@@ -87,7 +87,7 @@ bool holds_no_solution(const FailureMeasures& m) {
   return contradicts(m) && (!m.contradiction.measured.friction || m.law == ContactLaw::ccp);
 }
 bool holds_jammed(const FailureMeasures& m) {
-  /// Of the error: cones that could jam are everywhere where walls shear what is between them.
+  /// Part of the error: cones that could jam are everywhere where walls shear what is between them.
   constexpr double kMost = 0.5;
   return contradicts(m) && m.contradiction.measured.error >= kMost * m.energy &&
          m.contradiction.measured.friction && m.law != ContactLaw::ccp;
@@ -335,7 +335,7 @@ std::string text_hyperstatic(const FailureMeasures& m) {
          ": shapes that touch at fewer points do that";
 }
 
-/// What was not looked at, of a body that blew up.
+/// What was not checked of a body that blew up.
 std::string unmeasured(const FailureMeasures& m) {
   if (!m.blow_up || m.body.empty()) return {};
   return "; not measured are springs, motors and materials that act on " + m.body;

@@ -71,7 +71,7 @@ struct FailureMeasures {
   Extreme overlap;            ///< penetration over the smaller body's half extent
   std::string overlap_keys;   ///< where the two bodies stand
   double penetration = 0.0;   ///< m, deepest
-  /// Of contacts: mean diagonal of their rows of N over Sigma; infinite where they are rigid.
+  /// Mean diagonal of a contact's rows of N over Sigma; infinite where contacts are rigid.
   Extreme stiffness;
   Extreme motion;  ///< way in a step over the half extent, or angle in a step, rad
   /// Way that a given force makes a body go in a step over its half extent; name_b: of the force.

@@ -16,7 +16,7 @@ namespace catena {
 namespace {
 
 constexpr std::size_t kMaxNamed = 3;
-/// Of the smaller half extent.
+/// Part of the smaller half extent.
 constexpr double kMuchOverlap = 0.05;
 
 bool deeper(const PairOverlap& x, const PairOverlap& y) {

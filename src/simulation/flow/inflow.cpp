@@ -14,7 +14,7 @@ namespace catena {
 
 namespace {
 
-/// Bodies whose places are looked at together, at first and at most: each round costs a sum over
+/// Bodies whose places are tried together, at first and at most: each round costs a sum over
 /// all ranks, and in a full region all but the first are in vain.
 constexpr std::size_t kFirstBatch = 16;
 constexpr std::size_t kLargestBatch = 256;
@@ -22,7 +22,7 @@ constexpr std::size_t kLargestBatch = 256;
 constexpr double kRoundOff = 1e-9;
 constexpr int kMaxCells = 32;  ///< of the grid, along each direction
 
-/// A body, or an image of one, with what tells quickly that it is apart from another.
+/// A body, or an image of one, with what shows quickly that it is apart from another.
 struct Obstacle {
   BodyConstants constants;
   Pose pose;
@@ -213,7 +213,7 @@ bool fall_due(const Insertion& insertion, double t, double h, InflowProgress& pr
   return is_owed(cost_of(insertion, insertion.constants(progress.made)), progress.owed);
 }
 
-/// Bodies of an insertion that are looked at in one round, with all places that they may take.
+/// Bodies of an insertion that are tried in one round, with all places that they may take.
 struct Batch {
   std::vector<BodyConstants> bodies;
   std::vector<double> cost;  ///< of what is owed

@@ -163,7 +163,7 @@ void RunNotes::note_balance() {
 
 /// What `auto` tried and why, whenever it is something else than in the step before.
 void RunNotes::note_choice(const StepReport& r) {
-  // what dantzig hands on note_apart tells, with names
+  // what dantzig hands on is reported by note_apart, with names
   if (r.solve.choice == choice_ || !r.solve.apart.empty()) return;
   choice_ = r.solve.choice;
   ++choices_;
@@ -173,7 +173,8 @@ void RunNotes::note_choice(const StepReport& r) {
             {{"step", std::to_string(sim_.state().step)}, {"method", json_string(choice_)}});
 }
 
-/// Of components that a solver did not solve, or solved by another method: the first of each step.
+/// Names components that a solver did not solve, or solved by another method: the first of each
+/// step.
 void RunNotes::note_apart(const StepReport& r) {
   if (r.solve.apart.empty() || ++apart_told_ > kMaxWarnings) return;
   const auto& all = r.solve.apart;

@@ -1,4 +1,4 @@
-// What a run tells of itself while it goes, and at its end.
+// What a run reports of itself while it goes, and at its end.
 #pragma once
 
 #include <limits>
@@ -55,7 +55,7 @@ class RunNotes {
 
   const Simulation& sim_;
   Log& log_;
-  std::vector<char> waited_;  ///< per insertion: told of
+  std::vector<char> waited_;  ///< per insertion: reported
   bool raised_told_ = false, tension_told_ = false, drift_told_ = false;
   bool held_told_ = false, cords_told_ = false, work_told_ = false;
   std::int64_t cut_ = 0, dropped_ = 0;  ///< steps whose projection was

@@ -22,7 +22,7 @@ enum class RunPhase {
   motion,        ///< impulses kept, poses, projection of joints
   checks,        ///< soundness, energies, sums over ranks
   flow,          ///< bodies that come and go
-  balance,       ///< looks at the balance, splitting, migration
+  balance,       ///< checks of the balance, splitting, migration
   output,        ///< snapshots, series, dumps, messages
   checkpoint,
 };

@@ -61,7 +61,7 @@ double RunStop::agree(double step_wall) {
   elapsed_ = largest[1];
   asked_ = static_cast<int>(largest[2]);
   file_ = file_ || largest[3] > 0.0;
-  // what the last turn's output took lies between the two agreements
+  // what the last iteration's output took lies between the two agreements
   longest_turn_ =
       std::max({longest_turn_, largest[0], elapsed_ - last_elapsed_ - turn_checkpoint_});
   turn_checkpoint_ = 0.0;

@@ -60,7 +60,7 @@ class RunStop {
   double last_elapsed_ = 0.0;
   double last_checkpoint_ = 0.0;  ///< when, in elapsed time
   double longest_turn_ = 0.0;     ///< longest step with its output, checkpoints left out, s
-  double turn_checkpoint_ = 0.0;  ///< of the present turn
+  double turn_checkpoint_ = 0.0;  ///< of the present iteration of the loop
   double checkpoint_seconds_ = 0.0, snapshot_seconds_ = 0.0;
   std::int64_t snapshots_ = 0;
   int asked_ = 0;

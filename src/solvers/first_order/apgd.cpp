@@ -74,7 +74,7 @@ void accept(Vectors& v) {
 }
 
 /// x_k+1 = P(y - g(y)/L), y = x_k + beta (x_k - x_k-1). g is affine, so that g(y) needs no product,
-/// and the product with the new point tells the curvature of the step as well.
+/// and the product with the new point gives the curvature of the step as well.
 std::string iterate(const ApgdSettings& settings, Run& run, std::vector<double>& x,
                     std::vector<double>& g) {
   const std::size_t n = x.size();

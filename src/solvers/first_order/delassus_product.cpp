@@ -270,7 +270,7 @@ class BodyProduct final : public RowProduct {
     group.b[lane] = problem_.bodies.dof_begin[c.body_b];
   }
 
-  /// Of a row: -q, and what is left of Sigma (lambda + c n) where c holds, both scaled; Sigma.
+  /// A row's -q, and what is left of Sigma (lambda + c n) where c holds, both scaled; Sigma.
   void constants(Index block, std::size_t r, double by, double& offset, double& compliance) const {
     const auto n_contacts = to_index(problem_.contacts.size());
     if (block < n_contacts) {

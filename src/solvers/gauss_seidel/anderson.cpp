@@ -19,7 +19,7 @@ void Anderson::note(std::span<const MixProducts> pieces) {
   for (const Sum* sum : {&ff, &fd, &dd}) words.add(*sum);
   comm_.sum(words.words());
   const double now = words[0], gamma = kShare * words[1] / words[2];
-  // the first sweep has no difference, and where |f| grows it tells nothing
+  // the first sweep has no difference, and where |f| grows it says nothing
   const bool mixes = sweeps_ > 0 && sweeps_ % kCycle < kMixed;
   gamma_ = mixes && now <= last_ && std::isfinite(gamma) ? gamma : 0.0;
   last_ = now;

@@ -31,7 +31,7 @@ class Anderson {
   /// `exact`: sums do not depend on how pieces are dealt to ranks.
   Anderson(const Communicator& comm, bool exact) : comm_(comm), exact_(exact) {}
 
-  /// Of the next sweep.
+  /// The coefficient of the next sweep.
   double gamma() const { return gamma_; }
   /// |f|^2 of the last sweep over all ranks.
   double change() const { return last_; }
@@ -39,9 +39,9 @@ class Anderson {
   void note(std::span<const MixProducts> pieces);
 
  private:
-  /// Of so many sweeps the later ones are plain: mixes may circle.
+  /// The first kMixed of kCycle sweeps are mixed, the later ones plain: mixes may circle.
   static constexpr int kCycle = 500, kMixed = 400;
-  /// Of the minimising gamma, since a whole step goes too far where contacts change between holding
+  /// Part of the minimising gamma that is taken, since a whole step goes too far where contacts change between holding
   /// and sliding. Sweeps with 1, 0.8 and 0.6 of it: stacks of 5 to 11 cubes (tests' box_stack, to
   /// 1e-6) 263, 244, 210; 8,000 settling spheres (docs/choosing-step.md) 80, 84, 83.
   static constexpr double kShare = 0.8;

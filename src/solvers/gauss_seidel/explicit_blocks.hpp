@@ -55,7 +55,7 @@ struct BodyPlace {
 void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k, ContactLaw law,
                   std::span<const double> impulses, const std::function<BodyPlace(Index)>& place);
 
-/// One block's turn: given w = w(lambda) of its rows (overwritten), writes the change of
+/// Solves one block: given w = w(lambda) of its rows (overwritten), writes the change of
 /// lambda to `change`, adds it to lambda and returns |D change|^2.
 ///   bilateral   change = -omega D^-1 w
 ///   unilateral, boxed   rows one after the other (solve_rows)

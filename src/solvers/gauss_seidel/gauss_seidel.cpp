@@ -148,7 +148,7 @@ class GaussSeidel final : public Solver {
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
       if (monitor.pending() && monitor.end()) return;
-      // evaluations look at the clock themselves
+      // evaluations check the clock themselves
       const bool due = looks.due(sweep, engine.change(), monitor.due(sweep), monitor.excess());
       const bool late = !due && monitor.out_of_time(sweep);
       if (!due && !late) continue;

@@ -16,7 +16,7 @@ class SweepEngine {
  public:
   virtual ~SweepEngine() = default;
   /// Neighbours. One sweep over all blocks. Returns this rank's sum of |D dlambda|^2, the
-  /// squares of the blocks' own residuals just before their turn.
+  /// squares of the blocks' own residuals just before they are solved.
   virtual double sweep(bool forward) = 0;
   /// Local. Writes the iterate, in the problem's order.
   virtual void store_impulses(std::span<double> impulses) const = 0;

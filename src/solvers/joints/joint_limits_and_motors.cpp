@@ -15,7 +15,7 @@ namespace {
 constexpr int kTurns = 20, kSweeps = 10;
 /// Square of the relative change that counts as none.
 constexpr double kRest = 1e-28;
-/// Of the diagonal, so that rows on the same axis can be free together.
+/// Part of the diagonal that is added, so that rows on the same axis can be free together.
 constexpr double kSoft = 1e-12;
 /// Share of N_ff below which what the joints leave of a row is taken for round-off.
 constexpr double kLeast = 1e-6;

@@ -18,7 +18,7 @@ struct Option {
   std::string name, value, given;
 };
 
-/// "-name" and not a negative number, as PETSc tells them apart.
+/// "-name" and not a negative number, as PETSc distinguishes them.
 bool is_name(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && (std::isalpha(word[1]) != 0 || word[1] == '-');
 }

@@ -48,7 +48,7 @@ class LinearSolver {
 /// Collective. Motions of all unknowns as one rigid body, which multigrid keeps; a field each.
 using RigidMotions = std::function<std::vector<std::vector<double>>()>;
 
-/// Whom PETSc serves.
+/// Who asks PETSc for a solver: the prefix of its options, and what errors name.
 struct PetscUser {
   std::string prefix;      ///< of options: "catena_contact_"
   std::string unknowns;    ///< what the matrix has, for errors: "joint rows"

@@ -137,7 +137,7 @@ void PetscLinearSolver::set_values(std::span<const double> values) {
   if (row_begin_.empty())
     return check(MatSetValuesCOO(matrix_, values.data(), INSERT_VALUES), "MatSetValuesCOO");
   std::copy(values.begin(), values.end(), value_.begin());
-  // the matrix reads the array; this tells it that the numbers are new
+  // the matrix reads the array; this marks the numbers as new
   check(MatAssemblyBegin(matrix_, MAT_FINAL_ASSEMBLY), "MatAssemblyBegin");
   check(MatAssemblyEnd(matrix_, MAT_FINAL_ASSEMBLY), "MatAssemblyEnd");
 }

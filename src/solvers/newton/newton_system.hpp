@@ -59,7 +59,7 @@ class NewtonSystem {
                const LinearSettings& settings, std::string where);
   ~NewtonSystem();
 
-  /// From now on `watch`, which must outlive the system, is looked at before every factor and every
+  /// From now on `watch`, which must outlive the system, is checked before every factor and every
   /// solve with it, and a factor that would outlast what is left is not begun, by the time that
   /// the factors so far took for their work: factor and solve may throw OutOfTime and StopAsked.
   void watch(SolveWatch& watch);

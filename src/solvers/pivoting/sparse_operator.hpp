@@ -26,7 +26,7 @@ struct FrictionDisc {
   double coefficient;   ///< mu, or m
   double cohesion;      ///< N s
 
-  /// Of its impulses, for the normal impulse in `x`.
+  /// Radius of its impulses, for the normal impulse in `x`.
   double radius(const Eigen::VectorXd& x) const {
     const double pressure = x[normal] + cohesion;
     return pressure > 0.0 ? coefficient * pressure : 0.0;

@@ -48,7 +48,7 @@ bool has_place(const NaturalMass& mass, const Vec3& x, const Vec3& r) {
 
 namespace {
 
-/// Of a lamina with left out axis k: a_k = a_i x a_j, (i, j, k) cyclic.
+/// The axes i, j of a lamina whose axis k is left out: a_k = a_i x a_j, (i, j, k) cyclic.
 std::array<int, 2> before(int k) { return {(k + 1) % 3, (k + 2) % 3}; }
 
 }  // namespace
@@ -147,7 +147,7 @@ void with_axes(int axes, With&& with) {
   if (axes == 1) with(std::integral_constant<int, 1>());
 }
 
-/// Of the factor's row r and column c <= r.
+/// The place of the factor's row r and column c <= r.
 constexpr std::size_t entry(std::size_t r, std::size_t c) { return r * (r + 1) / 2 + c; }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct NaturalLoad {
   NaturalCoordinates hold, rate;
 };
 
-/// Of each local body what equations read and write.
+/// What equations read and write of each local body.
 struct NaturalBodies {
   std::vector<NaturalMass> mass;  ///< of prescribed bodies: all zero
   std::vector<char> dynamic;

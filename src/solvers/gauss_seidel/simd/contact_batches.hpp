@@ -84,12 +84,12 @@ struct alignas(64) BatchHistory {
   double change[3][kLanes];  ///< by the last sweep
 };
 
-/// A mix within a sweep (solvers/gauss_seidel/anderson.hpp): each contact starts its turn from
+/// A mix within a sweep (solvers/gauss_seidel/anderson.hpp): each contact's update starts from
 /// p - gamma (p - before), where the velocities are mixed already.
 struct BatchMixing {
   BatchHistory* history = nullptr;  ///< of the first batch
   double gamma = 0.0;
-  /// Sums of sigma_n f.f, f.df and df.df, f what the turn changes from the mix on; added to.
+  /// Sums of sigma_n f.f, f.df and df.df, f what the update changes from the mix on; added to.
   double ff = 0.0, fd = 0.0, dd = 0.0;
 };
 

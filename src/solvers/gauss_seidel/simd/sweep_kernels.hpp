@@ -60,7 +60,7 @@ struct NoMix {
 };
 struct Mix {
   explicit Mix(BatchMixing& state) : mixing(state), gamma(broadcast(state.gamma)) {}
-  /// Where the turn of the contacts with impulses p starts.
+  /// Where the update of the contacts with impulses p starts.
   V start(std::size_t batch, int lane, const V& p) {
     BatchHistory& h = mixing.history[batch];
     const V before = load_vector(h.before, lane);

@@ -48,7 +48,7 @@ class StageSystem {
   virtual ~StageSystem() = default;
   /// Collective. False on every rank: the factor broke down.
   virtual bool solve(const Stage& stage, std::span<double> dx, std::span<double> dy) = 0;
-  /// Of conjugate gradients so far.
+  /// Iterations of conjugate gradients so far.
   virtual int iterations() const { return 0; }
   /// For the report, such as "3 Nc = 4299 unknowns by MUMPS".
   virtual std::string description() const = 0;
@@ -56,7 +56,7 @@ class StageSystem {
 
 /// Collective. kkt: the whole system, direct; schur: dy eliminated, direct; schur_pcg: the same by
 /// conjugate gradients without N' itself. `op`: N'. All must outlive it. `watch`: conjugate
-/// gradients look at it every 50 iterations, and a factor is not begun where it would take too long
+/// gradients check it every 50 iterations, and a factor is not begun where it would take too long
 /// (solve() then throws OutOfTime).
 std::unique_ptr<StageSystem> make_stage_system(const ConstraintProblem& problem, const Cones& cones,
                                                Operator& op, const InteriorPointSettings& settings,

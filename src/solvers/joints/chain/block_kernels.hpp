@@ -66,7 +66,7 @@ struct FixedSize {
 };
 
 /// A = L L^T in place: the strict lower triangle of L, and 1/L_ii on the diagonal. The upper
-/// triangle of A is not looked at. m (m + 1) (m + 2) / 6 multiply-adds.
+/// triangle of A is not read. m (m + 1) (m + 2) / 6 multiply-adds.
 template <class M>
 void cholesky(M m, double* a, const double* scale, std::int64_t name, PivotGuard& guard) {
   for (int j = 0; j < m; ++j) {

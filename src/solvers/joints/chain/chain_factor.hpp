@@ -44,7 +44,7 @@ struct ChainCost {
 /// new numbers.
 class ChainFactor {
  public:
-  /// Collective. `structure`: sizes and which couplings there are; numbers are not looked at.
+  /// Collective. `structure`: sizes and which couplings there are; numbers are not read.
   /// grouping `body`: odd/even elimination of all blocks level by level until at most
   /// settings.cholesky_limit are left, which are gathered on one rank and solved by Cholesky there;
   /// `rank`: each rank eliminates its segment (nothing before it, or nothing behind: from the free
@@ -59,7 +59,7 @@ class ChainFactor {
 
   /// Neighbours, and the ranks of the interface system. Regularises row by row,
   /// A_ii (1 + epsilon), epsilon = kJointRegularisation; where a pivot all the same falls below
-  /// round-off of its row's diagonal, it is raised and told in the report; `redundant` also names
+  /// round-off of its row's diagonal, it is raised and reported; `redundant` also names
   /// rows of pivots below 1e-8 where segments are eliminated from a free end.
   void factor(const ChainPart& a);
   /// The same. x = A^-1 b in place, rows of this rank's blocks; A as regularised. Backward error

@@ -218,10 +218,10 @@ class RegularisedElimination final : public JointElimination {
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
   double epsilon_ = 0.0;
-  double smallest_pivot_ = 1.0;   ///< when pivots were last looked at
+  double smallest_pivot_ = 1.0;   ///< when pivots were last checked
   double misfit_ = 0.0;           ///< MechanismRows::misfit
   double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
-  bool looked_ = false;           ///< pivots were looked at; costly ones are once
+  bool looked_ = false;           ///< pivots were checked; costly ones are once
   bool grown_ = false;  ///< redundant rows were found by their growing pivots, once for all
   std::vector<Index> redundant_;  ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first.
