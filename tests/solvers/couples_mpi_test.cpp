@@ -37,12 +37,17 @@ TEST(DistributedCouples, ConvergeToTheVelocitiesOfOneRank) {
 
     const Solved one = test::solve(whole, to_energy(kEnergy));
     const Solved many = test::solve_with(*make_solver(to_energy(kEnergy)), local);
+    SolverSettings one_by_one = to_energy(kEnergy);  // without batches
+    one_by_one.gauss_seidel.formulation = Formulation::residual;
+    const Solved scalar = test::solve(whole, one_by_one);
 
     EXPECT_EQ(one.report.status, SolveStatus::converged) << one.report.reason;
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
+    EXPECT_EQ(scalar.report.status, SolveStatus::converged) << scalar.report.reason;
     // each is off by the motion that has the energy error, times the problem's condition: 2 here
-    EXPECT_LE(test::distance(many.velocities, one.velocities),
-              10.0 * 2.0 * std::sqrt(2.0 * kEnergy * lightest));
+    const double apart = 10.0 * 2.0 * std::sqrt(2.0 * kEnergy * lightest);
+    EXPECT_LE(test::distance(many.velocities, one.velocities), apart);
+    EXPECT_LE(test::distance(many.velocities, scalar.velocities), apart);
   }
 }
 
