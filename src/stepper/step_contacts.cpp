@@ -590,7 +590,7 @@ std::vector<double> StepContacts::shifts(const ConstraintProblem& problem,
 }
 
 std::vector<double> StepContacts::first_shifts(const State& state, const ConstraintProblem& problem,
-                                   std::span<const double> twists) const {
+                                               std::span<const double> twists) const {
   constexpr std::array<double, 6> kNothing{};
   std::vector<double> shift(problem.n_blocks(), 0.0);
   for (const Kept& kept : contacts_) {

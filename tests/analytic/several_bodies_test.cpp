@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "catena/constraints/block_diagonal.hpp"
 #include "analytic/case_runner.hpp"
+#include "catena/constraints/block_diagonal.hpp"
 #include "support/method_under_test.hpp"
 #include "support/reference.hpp"
 

@@ -41,9 +41,10 @@ class Anderson {
  private:
   /// The first kMixed of kCycle sweeps are mixed, the later ones plain: mixes may circle.
   static constexpr int kCycle = 500, kMixed = 400;
-  /// Part of the minimising gamma that is taken, since a whole step goes too far where contacts change between holding
-  /// and sliding. Sweeps with 1, 0.8 and 0.6 of it: stacks of 5 to 11 cubes (tests' box_stack, to
-  /// 1e-6) 263, 244, 210; 8,000 settling spheres (docs/choosing-step.md) 80, 84, 83.
+  /// Part of the minimising gamma that is taken, since a whole step goes too far where contacts
+  /// change between holding and sliding. Sweeps with 1, 0.8 and 0.6 of it: stacks of 5 to 11 cubes
+  /// (tests' box_stack, to 1e-6) 263, 244, 210; 8,000 settling spheres (docs/choosing-step.md) 80,
+  /// 84, 83.
   static constexpr double kShare = 0.8;
 
   Communicator comm_;
