@@ -106,6 +106,8 @@ double own_tangential_ratio(const ContactState& contact) {
 constexpr double kResolved = 10.0;
 /// Damping time of contacts that the step does not resolve, in steps: an overlap is undone in one.
 constexpr double kDampingSteps = 0.75;
+/// Most that hardening makes of a contact's stiffness.
+constexpr double kHardest = 3.0;
 /// Hertz's law is not followed below this overlap, in R*, where its stiffness vanishes.
 constexpr double kLeastOverlap = 1e-7;
 
@@ -130,7 +132,12 @@ double ContactStiffness::energy(const ContactRowsGiven& rows, double overlap) {
   const double linear = std::min(overlap, rows.linear_overlap);
   const double at_linear = linear * linear * std::sqrt(rows.linear_overlap);
   if (overlap <= rows.linear_overlap) return 0.5 * coefficient * at_linear;
-  return coefficient * (0.4 * overlap * overlap * std::sqrt(overlap) + 0.1 * at_linear);
+  // where the stiffness does not grow any more
+  const double top =
+      rows.linear_overlap > 0.0 ? kHardest * kHardest * rows.linear_overlap : overlap;
+  const double below = std::min(overlap, top);
+  return coefficient * (0.4 * below * below * std::sqrt(below) + 0.1 * at_linear +
+                        0.5 * std::sqrt(top) * std::max(0.0, overlap - top) * (overlap + top));
 }
 
 double ContactStiffness::share(double damping_time) const {
@@ -205,9 +212,9 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
     const double linear = parameters_.hardening * contact.size;
     const double overlap = -contact.gap - std::min(0.0, step_ * contact.normal_speed);
     if (overlap > linear) {
-      rows.secant_overlap = overlap;
+      rows.secant_overlap = std::min(overlap, kHardest * kHardest * linear);
       rows.linear_overlap = linear;
-      rows.normal *= std::sqrt(linear / overlap);
+      rows.normal *= std::sqrt(linear / rows.secant_overlap);
     }
   } else {
     if (std::isnan(ratio)) ratio = std::isnan(pair.tangential_ratio) ? 1.0 : pair.tangential_ratio;

@@ -192,8 +192,10 @@ TEST(ContactStiffness, AutomaticHardensAsHertzAboveAShareOfTheRadius) {
   // at the overlap that the approach leads to, not at that of a contact that opens
   EXPECT_NEAR(rows_at(1e-3, -3.0).normal, eps / 2.0, 1e-12 * eps);
   EXPECT_EQ(rows_at(9e-4, 3.0).normal, eps);
+  // three times as stiff at most
+  EXPECT_NEAR(rows_at(5e-2).normal, eps / 3.0, 1e-12 * eps);
   // what is stored is the work of the force, which is the secant's at each overlap
-  for (const double overlap : {5e-4, 1e-3, 1.5e-3, 6e-3}) {
+  for (const double overlap : {5e-4, 1e-3, 1.5e-3, 6e-3, 2e-2}) {
     const ContactRowsGiven rows = rows_at(overlap);
     constexpr int kParts = 20000;
     double work = 0.0;
