@@ -1,6 +1,7 @@
 #include "catena/constraints/block_diagonal.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,14 @@ double quadratic(const double* m, const Vec3& x) {
          2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
 }
 
+/// out += G Y^T of one body's rows, `dofs` numbers a row: products are summed up body by body.
+void add_products(std::size_t rows, std::size_t dofs, const double* g, const double* y,
+                  double* out) {
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < rows; ++j)
+      out[i * rows + j] += std::inner_product(g + i * dofs, g + (i + 1) * dofs, y + j * dofs, 0.0);
+}
+
 /// s G M^-1 G^T of a contact's body with a dense mass; G = (axes, turns), whatever its sign.
 Mat3 dense_part(const ProblemBodies& bodies, Index b, std::span<const Vec3, 3> axes,
                 const Mat3& turns, double s) {
@@ -30,7 +39,7 @@ Mat3 dense_part(const ProblemBodies& bodies, Index b, std::span<const Vec3, 3> a
   }
   for (double& value : y) value *= s;
   Eigen::Matrix<double, 3, 3, Eigen::RowMajor> d = Mat3::Zero();
-  add_own_products(3, 6, g.data(), y.data(), d.data());
+  add_products(3, 6, g.data(), y.data(), d.data());
   return d;
 }
 
@@ -135,17 +144,18 @@ void block_diagonal(const ConstraintProblem& problem, Index block, std::span<dou
   if (block < n_contacts) {
     const RigidContact& c = problem.contacts[block];
     const auto s = [&](Index b) { return weight.empty() ? 1.0 : weight[b]; };
-    const Mat3 d = mobility_matrix(problem.bodies, c, s(c.body_a), s(c.body_b));
+    Mat3 d = mobility_matrix(problem.bodies, c, s(c.body_a), s(c.body_b));
+    d.diagonal() += compliance_of(c);
     for (Index i = 0; i < 3; ++i)
       for (Index j = 0; j < 3; ++j) out[3 * i + j] = d(i, j);
-  } else {
-    for_each_product(problem, block - n_contacts, weight,
-                     [&](std::size_t dofs, const double* g, const double* y) {
-                       add_own_products(rows, dofs, g, y, out.data());
-                     });
+    return;
   }
   for (std::size_t r = 0; r < rows; ++r)
-    out[r * (rows + 1)] += compliance_of_row(problem, block, to_index(r));
+    out[r * (rows + 1)] = compliance_of_row(problem, block, to_index(r));
+  for_each_product(problem, block - n_contacts, weight,
+                   [&](std::size_t dofs, const double* g, const double* y) {
+                     add_products(rows, dofs, g, y, out.data());
+                   });
 }
 
 void row_diagonals(const ConstraintProblem& problem, Index block, std::span<double> out) {
@@ -156,20 +166,23 @@ void row_diagonals(const ConstraintProblem& problem, Index block, std::span<doub
     });
     return;
   }
-  const std::size_t rows = out.size();
   const auto n_contacts = to_index(problem.contacts.size());
   if (block < n_contacts) {
-    const Mat3 d = mobility_matrix(problem.bodies, problem.contacts[block]);
-    for (Index i = 0; i < 3; ++i) out[i] = d(i, i);
-  } else {
-    for_each_product(problem, block - n_contacts, {},
-                     [&](std::size_t dofs, const double* g, const double* y) {
-                       for (std::size_t i = 0; i < rows; ++i)
-                         for (std::size_t m = 0; m < dofs; ++m)
-                           out[i] += g[i * dofs + m] * y[i * dofs + m];
-                     });
+    const RigidContact& c = problem.contacts[block];
+    const Vec3 d = mobility_matrix(problem.bodies, c).diagonal() + compliance_of(c);
+    std::copy_n(d.data(), 3, out.begin());
+    return;
   }
-  for (std::size_t r = 0; r < rows; ++r) out[r] += compliance_of_row(problem, block, to_index(r));
+  for (std::size_t r = 0; r < out.size(); ++r)
+    out[r] = compliance_of_row(problem, block, to_index(r));
+  for_each_product(problem, block - n_contacts, {},
+                   [&](std::size_t dofs, const double* g, const double* y) {
+                     for (double& d : out) {
+                       d += std::inner_product(g, g + dofs, y, 0.0);
+                       g += dofs;
+                       y += dofs;
+                     }
+                   });
 }
 
 }  // namespace catena

@@ -118,6 +118,35 @@ TEST_P(DelassusOfRandomProblems, MobilityByTheTraceIsThatOfTheFrame) {
   }
 }
 
+/// Masses with all their numbers give what rigid bodies' seven do, weights included.
+TEST_P(DelassusOfRandomProblems, DiagonalBlocksOfDenseMassesAreThoseOfRigidBodies) {
+  ConstraintProblem problem = problem_;
+  ProblemBodies& bodies = problem.bodies;
+  bodies.inverse_mass.clear();
+  bodies.mass_begin.assign(1, 0);
+  std::vector<double> weight;
+  for (Index b = 0; b < bodies.size(); ++b) {
+    weight.push_back(1.0 + b % 3);
+    const Index first = bodies.dof_begin[b], n = bodies.dofs(b);
+    if (!bodies.is_prescribed(b)) {
+      bodies.mass_kind[b] = MassKind::dense;
+      for (Index i = 0; i < n; ++i)
+        for (Index j = 0; j < n; ++j)
+          bodies.inverse_mass.push_back(dense_.inverse_mass(first + i, first + j));
+    }
+    bodies.mass_begin.push_back(to_index(bodies.inverse_mass.size()));
+  }
+  check_problem(problem);
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const std::size_t rows = block_view(problem, k).rows;
+    std::vector<double> found(rows * rows), expected(rows * rows);
+    block_diagonal(problem, k, found, weight);
+    block_diagonal(problem_, k, expected, weight);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], expected[i], 1e-13 * dense_.N.norm());
+  }
+}
+
 TEST_P(DelassusOfRandomProblems, MatrixHasTheRowsOfDenseN) {
   std::vector<double> scale(problem_.n_rows());
   for (Index i = 0; i < problem_.n_rows(); ++i) scale[i] = i % 5;

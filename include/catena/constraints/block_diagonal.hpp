@@ -41,12 +41,4 @@ inline double compliance_of_row(const ConstraintProblem& problem, Index block, I
   return problem.blocks.compliance[problem.blocks.row_begin[block - n_contacts] + row];
 }
 
-/// out += G Y^T of one body's rows, Y = s G M^-1, `dofs` numbers a row: the order of these sums.
-inline void add_own_products(std::size_t rows, std::size_t dofs, const double* g, const double* y,
-                             double* out) {
-  for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < rows; ++j)
-      for (std::size_t m = 0; m < dofs; ++m) out[i * rows + j] += g[i * dofs + m] * y[j * dofs + m];
-}
-
 }  // namespace catena

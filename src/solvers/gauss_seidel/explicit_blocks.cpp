@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/math/types.hpp"
 
@@ -26,7 +25,11 @@ void append_reference(ExplicitBlocks& out, const ConstraintProblem& problem, Ind
     apply_inverse_mass(bodies, body, std::span(out.g).subspan(g + i * width, width), y);
     for (double& value : y) value *= place.multiplicity;
   }
-  add_own_products(n, width, out.g.data() + g, out.y.data() + g, d.data());
+  // not by block_diagonal: from the Y that sweeps keep, in the order that their results come from
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j)
+      for (std::size_t m = 0; m < width; ++m)
+        d[i * n + j] += out.g[g + i * width + m] * out.y[g + j * width + m];
 }
 
 /// Generalised inverse of a symmetric positive semidefinite block (n x n) into `inverse`,
