@@ -4,20 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <string>
 #include <vector>
 
 #include "analytic/case_runner.hpp"
+#include "analytic/elastic_scenes.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
-constexpr double kPi = std::numbers::pi;
-
-const std::string kTight =
-    "solver: {max_iterations: 5000, relative_tolerance: 1e-24, absolute_tolerance: 1e-30}\n";
 
 double height(const Simulation& sim, GlobalId id) { return body_of(sim, id).pose.p.z(); }
 

@@ -7,20 +7,14 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <string>
 #include <vector>
 
 #include "analytic/case_runner.hpp"
+#include "analytic/elastic_scenes.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
-constexpr double kPi = std::numbers::pi;
-
-const std::string kTight =
-    "solver: {max_iterations: 5000, relative_tolerance: 1e-24, absolute_tolerance: 1e-30}\n";
 
 std::string time_text(double h, double end, const std::string& keys = "") {
   return "time: {step: " + text_of(h) + ", end: " + text_of(end) + keys + "}\n";

@@ -5,20 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 #include <string>
 #include <vector>
 
 #include "analytic/case_runner.hpp"
+#include "analytic/elastic_scenes.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
-constexpr double kPi = std::numbers::pi;
-
-const std::string kTight =
-    "solver: {max_iterations: 5000, relative_tolerance: 1e-24, absolute_tolerance: 1e-30}\n";
 
 // A ball of 1 kg that is guided along z rests on a table that moves along x.
 constexpr double kStep = 1e-3;

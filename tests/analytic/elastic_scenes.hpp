@@ -1,0 +1,16 @@
+// What the tests of contacts that give share.
+#pragma once
+
+#include <numbers>
+#include <string>
+
+namespace catena::test {
+
+inline constexpr double kG = 9.81;
+inline constexpr double kPi = std::numbers::pi;
+
+/// Solves to round-off.
+inline const std::string kTight =
+    "solver: {max_iterations: 5000, relative_tolerance: 1e-24, absolute_tolerance: 1e-30}\n";
+
+}  // namespace catena::test
