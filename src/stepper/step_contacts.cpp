@@ -5,6 +5,7 @@
 
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
+#include "catena/constraints/delassus.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
 
 namespace catena {

@@ -8,7 +8,6 @@
 #include "catena/constraints/contact_record.hpp"
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/constraints/contact_stiffness.hpp"
-#include "catena/constraints/delassus.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
 #include "catena/stepper/energy.hpp"
@@ -53,7 +52,7 @@ class StepContacts {
                    std::span<double> impulses) const;
   /// Local. Law lagged: s of all blocks, m/s: what the last step left to contacts that had an
   /// impulse, of the others mu |w_t| of an exact solve of the contact alone from V of the first
-  /// guess. `twists`: these V; `op`: of the problem.
+  /// guess. `twists`: these V.
   std::vector<double> first_shifts(const State& state, const ConstraintProblem& problem,
                                    std::span<const double> twists) const;
   /// Local. The same from the slips of a solution.
