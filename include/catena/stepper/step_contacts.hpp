@@ -7,9 +7,9 @@
 
 #include "catena/constraints/contact_record.hpp"
 #include "catena/constraints/contact_rows.hpp"
-#include "catena/constraints/contact_stiffness.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
+#include "catena/stepper/contact_stretches.hpp"
 #include "catena/stepper/energy.hpp"
 
 namespace catena {
@@ -25,7 +25,7 @@ class StepContacts {
  public:
   /// `step`: h, s.
   StepContacts(const Model& model, StepperKind kind, double step)
-      : model_(model), kind_(kind), step_(step), stiffness_(kind, step, model.contact) {
+      : model_(model), kind_(kind), step_(step), stretches_(model, kind, step) {
     clear();
   }
 
@@ -59,7 +59,7 @@ class StepContacts {
   std::vector<double> shifts(const ConstraintProblem& problem, std::span<const double> impulses,
                              std::span<const double> twists) const;
   /// Local. xi of all rows at the step's start, m of tangents, rad of rolling and spinning rows, 0
-  /// of all others; empty where no contact gives.
+  /// of all others; empty where no contact is compliant.
   std::vector<double> stretches(const ConstraintProblem& problem) const;
   /// Local. Law lagged: pressed contacts that part faster than their impulse of a step closes them
   /// (mu d|w_t|/dt > f_n/m), so that they are open in the next step.
@@ -75,9 +75,9 @@ class StepContacts {
   /// constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling and spinning
   /// couples), an impact -lambda_n (u_n- + u_n+)/2 less the recovery work lambda_n u_n+/2 where a
   /// penetration of a rigid contact is pushed out; cohesion does lambda_n (u_n- + u_n+)/2 where
-  /// lambda_n < 0. What prescribed bodies do on the contacts is external work. Of contacts that
-  /// give, what is stored at the end of the step is elastic_energy, and what was stored more than
-  /// before is no loss; recovery_work is what relaxing overlaps of the start bring in.
+  /// lambda_n < 0. What prescribed bodies do on the contacts is external work. Of compliant
+  /// contacts, what is stored at the end of the step is elastic_energy, and what was stored more
+  /// than before is no loss; recovery_work is what relaxing overlaps of the start bring in.
   ///
   /// `local` has V0, `twists` are V of all bodies of the problem, 6 numbers each.
   void add_work(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -87,77 +87,27 @@ class StepContacts {
                        std::span<const double> impulses) const;
 
  private:
-  /// Where a contact's rows are, and what they do not say of it.
-  struct Kept {
-    ContactKey key;
-    Vec3 point;
-    double gap;
-    /// Place among the problem's contacts or, with `couples`, among its general blocks.
-    Index slot = kNoIndex;
-    Index points = 1;      ///< of the pair's manifold
-    bool couples = false;  ///< it has rolling or spinning friction
-    bool recovering =
-        false;  ///< it is pushed out of penetration (b < 0 from the gap, not restitution)
-    /// Places in the last step's lists; kNoIndex: none.
-    Index old = kNoIndex, old_couple = kNoIndex;
-    double start_overlap = 0.0;  ///< that does not count, m
-    ContactRowsGiven given;      ///< of contacts that give
-    /// Of these, and of all under law lagged, N_nn and the tangents' mean, with Sigma, 1/kg.
-    std::array<double, 2> diagonal = {0.0, 0.0};
-  };
-  /// Directions of a contact's rows, of the force, then of the couple, and their number.
-  struct Frame {
-    std::array<Vec3, 6> axis;
-    Index rows;
-  };
-  /// World frame, on body b.
-  struct Force {
-    Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero();
-  };
   RigidContact rows_of(const Contact& contact, const PairMaterial& pair,
                        const LocalBodies& local) const;
-  const RigidContact& rigid_rows(const Kept& kept, const ConstraintProblem& problem) const {
+  const RigidContact& rigid_rows(const KeptContact& kept, const ConstraintProblem& problem) const {
     return kept.couples ? coupled_[kept.slot] : problem.contacts[kept.slot];
   }
   /// Among all blocks.
-  static std::size_t block_of(const Kept& kept, const ConstraintProblem& problem) {
+  static std::size_t block_of(const KeptContact& kept, const ConstraintProblem& problem) {
     return (kept.couples ? problem.contacts.size() : 0) + kept.slot;
   }
   void match(const State& state);
-  /// xi of the tangents' rows at the step's start.
-  std::array<double, 2> stretch(const Kept& kept, const RigidContact& rows) const;
-  void make_compliant(const Contact& contact, const LocalBodies& local, const PairMaterial& pair,
-                      const State& state, double own_step, const ProblemBodies& bodies, Kept& kept,
-                      RigidContact& rows) const;
-  void make_couples_compliant(const Kept& kept, const PairMaterial& pair, const State& state,
-                              double own_step, ConstraintProblem& problem) const;
-  double smaller_radius(const Contact& contact, const LocalBodies& local) const;
   void note_overlap(const Contact& contact, const LocalBodies& local);
-  void add_elastic(const ConstraintProblem& problem, const Kept& kept, const double* lambda,
-                   const LocalBodies& local, std::span<const double> twists,
-                   AuditTerms& audit) const;
-  double couples_pull(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
-                      std::span<const double> twists) const;
-  double pressing(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
-                  std::span<const double> twists) const;
-  std::array<double, 2> next_stretch(const Kept& kept, const ConstraintProblem& problem,
-                                     const double* lambda, std::span<const double> twists) const;
-  double turn(const Kept& kept, const GeneralBlocks& blocks, Index r) const;
-  double next_turn(const Kept& kept, const ConstraintProblem& problem, Index r, const Frame& frame,
-                   const double* lambda, std::span<const double> twists) const;
-  double friction_slip(const Kept& kept, const ConstraintProblem& problem, const double* lambda,
-                       std::span<const double> twists) const;
-  double curvature(const BodyConstants& body) const;
-  double relaxed_part(double start_overlap) const;
   void count_points();
-  Frame frame_of(const Kept& kept, const ConstraintProblem& problem) const;
-  Force force_of(const Kept& kept, const ConstraintProblem& problem, const double* lambda) const;
+  ContactSolution solution_of(const KeptContact& kept, const ConstraintProblem& problem,
+                              std::span<const double> impulses,
+                              std::span<const double> twists) const;
 
   const Model& model_;
   StepperKind kind_;
   double step_;
-  ContactStiffness stiffness_;
-  std::vector<Kept> contacts_;
+  ContactStretches stretches_;
+  std::vector<KeptContact> contacts_;
   std::vector<RigidContact> coupled_;  ///< of the general blocks: key and frame
   Overlaps overlaps_;
 };

@@ -1,0 +1,95 @@
+// A contact of a step with what the solver found for it: directions, force, slips, work.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "catena/stepper/contact_stretches.hpp"
+
+namespace catena {
+
+/// Less of an overlap of the start counts as none, m.
+inline constexpr double kLeastStartOverlap = 1e-12;
+
+/// Directions of a contact's rows, of the force, then of the couple, and their number.
+struct ContactFrame {
+  std::array<Vec3, 6> axis;
+  Index rows;
+};
+
+/// World frame, on body b.
+struct ContactForce {
+  Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero();
+};
+
+ContactFrame frame_of(const KeptContact& kept, const RigidContact& rows,
+                      const GeneralBlocks& blocks);
+
+/// Of the contact's rows `lambda`.
+ContactForce force_of(const KeptContact& kept, const RigidContact& rows,
+                      const GeneralBlocks& blocks, const double* lambda);
+
+inline Vec3 velocity_at(const Twist& twist, const Vec3& arm) {
+  return twist.v + twist.w.cross(arm);
+}
+
+/// axis . I^-1 axis of both bodies, 1/(kg m^2): N of a row of rolling or spinning.
+double turn_mobility(const ProblemBodies& bodies, const RigidContact& rows, const Vec3& axis);
+
+inline bool is_zero(const double* lambda) {
+  return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
+}
+
+/// Normal row of G V before and after the step.
+struct NormalSpeeds {
+  double before, after;
+};
+
+/// A contact and a solution of its problem.
+struct ContactSolution {
+  const KeptContact& kept;
+  const RigidContact& rows;  ///< key, frame and first three rows
+  const ConstraintProblem& problem;
+  const double* lambda;            ///< of the contact's rows
+  std::span<const double> twists;  ///< V of all bodies, 6 numbers each
+
+  ContactFrame frame() const { return frame_of(kept, rows, problem.blocks); }
+  /// G V of the contact's three rows, without bias and compliance.
+  Vec3 slip() const;
+  Vec3 spin(Index body) const {
+    return Eigen::Map<const Vec3>(twists.data() + 6 * Offset{body} + 3);
+  }
+  Vec3 relative_spin() const { return spin(rows.body_b) - spin(rows.body_a); }
+  NormalSpeeds normal_speeds(const LocalBodies& local) const;
+  /// Place of row r of a contact with couples among those of general blocks.
+  std::size_t row(Index r) const { return problem.blocks.row_begin[kept.slot] + r; }
+  /// Whether row r of a contact with couples is about the normal.
+  bool is_spinning(Index r) const { return problem.blocks.rolling[kept.slot] < 0.0 || r == 5; }
+
+  /// w of row r of rolling or spinning, about `axis`, rad/s.
+  double couple_slip(Index r, const Vec3& axis) const {
+    const GeneralBlocks& blocks = problem.blocks;
+    return axis.dot(relative_spin()) + blocks.compliance[row(r)] * lambda[r] - blocks.q[row(r)];
+  }
+
+  /// The normal impulse by which friction is bounded: that of the contact with its cohesion, none
+  /// where x = lambda - D^-1 w says that it opens: x_n <= 0, or under the convex laws, where w_n is
+  /// mu |w_t| while a contact slides, x in the polar cone of theirs. Methods that end within the
+  /// cones leave impulses on contacts that are open.
+  double pressing() const;
+  /// mu |w_t|, and the same of rolling and spinning where it has them, m/s.
+  double friction_slip() const;
+  /// Adds the work of the contact's impulse (StepContacts::add_work).
+  void add_work(const LocalBodies& local, AuditTerms& audit) const;
+
+ private:
+  /// `sum` and the coefficients of rolling and spinning times |x| of their discs; x_of(r, axis).
+  template <class X>
+  double add_couples(double sum, X&& x_of) const;
+  void add_rigid_work(const LocalBodies& local, AuditTerms& audit) const;
+  void add_block_work(const LocalBodies& local, AuditTerms& audit) const;
+};
+
+}  // namespace catena
