@@ -1,0 +1,118 @@
+#include "search/probe_pairs.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "catena/base/release.hpp"
+
+namespace catena::search {
+
+std::span<const IdPair> ProbePairs::find(const LocalBodies& local) {
+  pairs_.clear();
+  add_pairs_of_boxes(local);
+  add_pairs_of_planes(local);
+  sort();
+  return sorted_;
+}
+
+void ProbePairs::add_pairs_of_boxes(const LocalBodies& local) {
+  if (!probes_->images().any()) {
+    for (const auto& [i, j] : broad_phase_.find_unsorted(probes_->boxes(), probes_->n_owned())) {
+      consider(local, i, j, kNoImage);
+    }
+    return;
+  }
+  const Index n_first =
+      probes_->images().place(probes_->boxes(), probes_->n_owned(), grid_, grid_of_);
+  for (const auto& [i, j] : broad_phase_.find_unsorted(grid_, n_first)) {
+    const ImageOf &x = grid_of_[i], &y = grid_of_[j];
+    // two images: the relation stands for itself elsewhere
+    if ((x.code != kNoImage && y.code != kNoImage) || x.body == y.body) continue;
+    if (x.code != kNoImage) {
+      consider(local, y.body, x.body, x.code);
+    } else {
+      consider(local, x.body, y.body, y.code);
+    }
+  }
+}
+
+/// Probes a and b, displaced by the image; at least one of them is of an owned body.
+void ProbePairs::consider(const LocalBodies& local, Index a, Index b, int image) {
+  const std::size_t i = a, j = b;
+  const Probe &x = probes_->all()[i], &y = probes_->all()[j];
+  if (!x.dynamic && !y.dynamic) return;
+  const std::size_t of_a = x.body, of_b = y.body;
+  if (!model_->group_pairs.empty() &&
+      !may_collide(*model_, local.constants[of_a], local.constants[of_b])) {
+    return;
+  }
+  SphereGap g;
+  if (x.type == ShapeType::sphere && y.type == ShapeType::sphere &&
+      !probes_->spheres_meet(x, y, image, g)) {
+    return;
+  }
+  // where one is a ghost, the pair's home may be on its rank
+  if (std::max(a, b) >= probes_->n_owned()) {
+    const GlobalId owned = a < probes_->n_owned() ? x.id : y.id;
+    if (home_of(local.constants[of_a], local.constants[of_b]) != owned) return;
+  }
+  add(i, j, image);
+}
+
+void ProbePairs::add(std::size_t a, std::size_t b, int image) {
+  const Index i = probes_->position(a), j = probes_->position(b);
+  if (i < j) {
+    pairs_.push_back({i, j, image});
+  } else {
+    pairs_.push_back({j, i, opposite_image(image)});
+  }
+}
+
+/// Owned dynamic bodies with the planes that they can reach in the step.
+void ProbePairs::add_pairs_of_planes(const LocalBodies& local) {
+  const std::vector<Probe>& probes = probes_->all();
+  for (std::size_t u = probes_->boxes().size(); u < probes.size(); ++u) {
+    if (probes[u].type != ShapeType::plane) continue;
+    const std::size_t plane = probes[u].body;
+    const Vec3 up = local.state[plane].pose.q.toRotationMatrix().col(2);
+    const double spin = local.state[plane].twist.w.norm();
+    for (std::int64_t i = 0; i < probes_->n_owned(); ++i) {
+      const Probe& body = probes[i];
+      if (!body.dynamic) continue;
+      const Vec3 from_plane = body.p - probes[u].p;
+      double closing = up.dot(probes[u].v - body.v) + body.spin_speed;
+      if (spin > 0.0) closing += spin * (from_plane.norm() + body.radius);
+      const double reach =
+          probes_->margin_of(body, probes[u]) + probes_->step() * std::max(0.0, closing);
+      if (!(up.dot(from_plane) - body.radius < reach)) continue;
+      if (!may_collide(*model_, local.constants[body.body], local.constants[plane])) continue;
+      add(i, u, kNoImage);
+    }
+  }
+}
+
+/// Counting sort by the lower id, then each bucket by the higher.
+void ProbePairs::sort() {
+  bucket_.assign(probes_->all().size() + 1, 0);
+  for (const IdPair& pair : pairs_) ++bucket_[pair.low + 1];
+  std::partial_sum(bucket_.begin(), bucket_.end(), bucket_.begin());
+  sorted_.resize(pairs_.size());
+  for (const IdPair& pair : pairs_) {
+    sorted_[bucket_[pair.low]++] = pair;
+  }
+  auto begin = sorted_.begin();
+  for (std::size_t k = 0; k < probes_->all().size(); ++k) {
+    const auto end = sorted_.begin() + bucket_[k];
+    std::sort(begin, end, [](const IdPair& x, const IdPair& y) {
+      return x.high != y.high ? x.high < y.high : x.image < y.image;
+    });
+    begin = end;
+  }
+}
+
+void ProbePairs::release() {
+  broad_phase_.release();
+  catena::release(grid_, grid_of_, pairs_, sorted_, bucket_);
+}
+
+}  // namespace catena::search
