@@ -1,7 +1,6 @@
 #include "metrics/cone_violation.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "catena/constraints/contact_cone.hpp"

@@ -3,64 +3,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "catena/comm/sums.hpp"
 #include "catena/constraints/block_diagonal.hpp"
-#include "catena/constraints/contact_cone.hpp"
-#include "catena/math/types.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
-#include "metrics/disc_errors.hpp"
-#include "metrics/row_errors.hpp"
+#include "metrics/error_sums.hpp"
 #include "metrics/row_scale.hpp"
 
 namespace catena {
 namespace {
 
-using row_errors::Part;
-using row_errors::scalar_row;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-/// The sums that go over all ranks, in this order.
-enum Place : std::size_t {
-  kJoint,
-  kNormal,
-  kFriction,
-  kLimit,
-  kImpulse,         ///< |lambda|^2
-  kSlip,            ///< |w|^2
-  kNatural,         ///< squares over contacts and linear rows
-  kCount,           ///< of them
-  kUnscaled,        ///< |lambda - P(lambda - what)|^2
-  kScaled,          ///< |lambda - P(lambda - what/a)|^2
-  kScaledSlip,      ///< |w/a|^2
-  kFreeSlip,        ///< |r|^2
-  kScaledFreeSlip,  ///< |r/a|^2
-  kFischer,
-  kWork,       ///< complementarity product
-  kFreeWork,   ///< r . lambda
-  kQuadratic,  ///< lambda^T N lambda = lambda . (w - r)
-  kSums
-};
-enum Maximum : std::size_t { kNaturalLinear, kNaturalAngular, kDistance, kLargest, kMaxima };
-
-struct Totals {
-  explicit Totals(bool exact) { sums.fill(Sum(exact)); }
-  std::array<Sum, kSums> sums;
-  std::array<double, kMaxima> maxima{};
-};
+using row_errors::ErrorSums;
+using row_errors::ThreeRows;
 
 }  // namespace
-
-/// One contact of three rows, with all that its errors depend on.
-struct ThreeRows {
-  Vec3 lambda, w, r;  ///< r in ErrorSet::all only
-  double d_n, d_1, d_2;
-  double friction, cohesion;
-  double axis = 1.0;  ///< of the second tangent
-};
 
 struct ErrorEvaluator::Impl {
   Impl(const ConstraintProblem& p, DelassusOperator& o)
@@ -113,157 +70,21 @@ struct ErrorEvaluator::Impl {
                     std::span(row_diagonal).subspan(blocks.row_begin[k], blocks.rows(k)));
   }
 
-  /// Adds what a contact or scalar row says; its energy belongs to `normal`.
-  template <ErrorSet kSet>
-  double add(const Part& part, Place normal, bool angular, Totals& t) const {
-    t.sums[normal] += part.energy_normal;
-    t.sums[kFriction] += part.energy_friction;
-    if constexpr (kSet != ErrorSet::energy) {
-      double& largest = t.maxima[angular ? kNaturalAngular : kNaturalLinear];
-      largest = std::max(largest, part.natural);
-      t.maxima[kNaturalAngular] = std::max(t.maxima[kNaturalAngular], part.natural_angular);
-      if (!angular) t.sums[kNatural] += part.natural * part.natural;
-    }
-    if constexpr (kSet == ErrorSet::all) {
-      t.sums[kUnscaled] += part.unscaled;
-      t.sums[kScaled] += part.scaled;
-      t.sums[kScaledSlip] += part.slip;
-      t.sums[kFischer] += part.fischer;
-      t.sums[kWork] += part.work;
-    }
-    return part.energy_normal + part.energy_friction;
-  }
-
-  /// Adds the sums that do not ask for the law.
-  template <ErrorSet kSet>
-  void add_row(double lambda, double w, double r, Totals& t) const {
-    t.sums[kImpulse] += lambda * lambda;
-    t.sums[kSlip] += w * w;
-    if constexpr (kSet == ErrorSet::all) {
-      t.sums[kFreeSlip] += r * r;
-      t.sums[kFreeWork] += r * lambda;
-      t.sums[kQuadratic] += lambda * (w - r);
-    }
-  }
-
-  /// A scalar row with its bounds; `counts` in the norms of natural maps and slips.
-  template <ErrorSet kSet>
-  double add_scalar(double lambda, double w, double r, double lo, double hi, double a, Place energy,
-                    bool angular, bool counts, Totals& t) const {
-    Part part = scalar_row<kSet>(lambda, w, lo, hi, a);
-    if (!counts) part.slip = 0.0;
-    if (a > 0.0 && counts) {
-      if (!angular) t.sums[kCount] += 1.0;
-      if constexpr (kSet == ErrorSet::all) t.sums[kScaledFreeSlip] += (r / a) * (r / a);
-    }
-    return add<kSet>(part, energy, angular, t);
-  }
-
-  template <ErrorSet kSet>
-  double add_contact(const ThreeRows& c, Totals& t) const {
-    for (int i = 0; i < 3; ++i) add_row<kSet>(c.lambda[i], c.w[i], c.r[i], t);
-    const Vec3 lambda(c.lambda[0] + c.cohesion, c.lambda[1], c.lambda[2] * c.axis);
-    if (form.is_cone()) {
-      Vec3 w_hat(c.w[0], c.w[1], c.w[2] / c.axis);
-      if (form.shifted) w_hat[0] += c.friction * row_errors::length_of(w_hat[1], w_hat[2]);
-      const double a_t = 0.5 * (c.d_1 + c.d_2 / (c.axis * c.axis));
-      Part part = row_errors::cone_contact<kSet>(lambda, w_hat, c.d_n, a_t, c.friction);
-      if constexpr (kSet != ErrorSet::energy) {
-        // the gap and the norm of slips speak of w itself
-        const double a = (c.d_n + c.d_1 + c.d_2) / 3.0;
-        part.slip = a > 0.0 ? c.w.squaredNorm() / (a * a) : 0.0;
-        part.work = lambda.dot(Vec3(c.w[0], c.w[1], c.w[2] / c.axis));
-        if (a > 0.0) t.sums[kCount] += 1.0;
-        if constexpr (kSet == ErrorSet::all)
-          if (a > 0.0) t.sums[kScaledFreeSlip] += c.r.squaredNorm() / (a * a);
-      }
-      return add<kSet>(part, kNormal, false, t);
-    }
-    const bool box = form.box;
-    const double bound = box ? c.friction * std::max(lambda[0], 0.0) : 0.0;
-    double energy =
-        add_scalar<kSet>(lambda[0], c.w[0], c.r[0], 0.0, kInfinity, c.d_n, kNormal, false, true, t);
-    energy +=
-        add_scalar<kSet>(lambda[1], c.w[1], c.r[1], -bound, bound, c.d_1, kFriction, false, box, t);
-    energy +=
-        add_scalar<kSet>(lambda[2], c.w[2], c.r[2], -bound, bound, c.d_2, kFriction, false, box, t);
-    return energy;
-  }
-
-  /// A contact of the general blocks with rolling or spinning rows; pointers to its rows.
-  template <ErrorSet kSet>
-  double add_disc_contact(Index block, const double* lambda, const double* w, const double* r,
-                          const double* d, Totals& t) const {
-    const ContactCone cone = contact_cone(problem, block);
-    // rows of a frictionless contact are counted as those of a rough one
-    const DiscCone discs =
-        form.frictionless ? friction_coefficients(block_view(problem, block)) : cone.discs;
-    row_errors::DiscContact c{Vec6::Zero(), Vec6::Zero(), Vec6::Zero(), discs, form.shifted};
-    row_errors::DiscContact free = c;
-    const std::array<int, 6>& place = cone.row;
-    for (int row = 0; row < 6; ++row) {
-      const int from = place[row];
-      if (from < 0) continue;
-      const double axis = cone.axis[row];
-      c.lambda[row] = lambda[from] * axis;
-      c.w[row] = w[from] / axis;
-      free.w[row] = r[from] / axis;
-      c.diagonal[row] = free.diagonal[row] = d[from] / (axis * axis);
-    }
-    const row_errors::LinearRows rows = linear_rows(c);
-    const row_errors::LinearRows free_rows = linear_rows(free);
-    for (int i = 0; i < 6; ++i) {
-      t.sums[kImpulse] += rows.lambda[i] * rows.lambda[i];
-      t.sums[kSlip] += rows.w[i] * rows.w[i];
-      t.sums[kFreeSlip] += free_rows.w[i] * free_rows.w[i];
-      t.sums[kFreeWork] += c.lambda[i] * free.w[i];
-      t.sums[kQuadratic] += c.lambda[i] * (c.w[i] - free.w[i]);
-    }
-    c.lambda[0] += cone.cohesion;
-    if (form.is_cone()) {
-      if (rows.a > 0.0) {
-        t.sums[kCount] += 1.0;
-        t.sums[kScaledFreeSlip] += free_rows.w.squaredNorm() / (rows.a * rows.a);
-      }
-      return add<kSet>(row_errors::disc_contact(c), kNormal, false, t);
-    }
-    const bool box = form.box;
-    double energy = add_scalar<kSet>(c.lambda[0], c.w[0], free.w[0], 0.0, kInfinity, c.diagonal[0],
-                                     kNormal, false, true, t);
-    for (std::size_t i = 0; i < 3; ++i)
-      for (int row = kDiscBegin[i]; row < kDiscBegin[i] + kDiscRows[i]; ++row) {
-        if (place[row] < 0 || rows.length[row] <= 0.0) continue;
-        const double bound = box ? rows.cone.bound[i] * std::max(c.lambda[0], 0.0) : 0.0;
-        const double a = c.diagonal[row] * rows.length[row] * rows.length[row];
-        Part part = scalar_row<kSet>(rows.lambda[row], rows.w[row], -bound, bound, a);
-        part.natural /= rows.length[row];
-        if (a > 0.0 && box && (i == 0 || c.cone.bound[i] > 0.0)) {
-          if (i == 0) t.sums[kCount] += 1.0;
-          t.sums[kScaledFreeSlip] += (free_rows.w[row] / a) * (free_rows.w[row] / a);
-        } else {
-          part.slip = 0.0;
-        }
-        energy += add<kSet>(part, kFriction, i > 0, t);
-      }
-    return energy;
-  }
-
   template <ErrorSet kSet>
   double add_general(Index k, const BlockView& view, const double* lambda, const double* r,
-                     Totals& t) const {
+                     ErrorSums& t) const {
     const GeneralBlocks& blocks = problem.blocks;
     const std::size_t row = blocks.row_begin[k];
     const double* w = w_rows.data() + row;
     const double* d = row_diagonal.data() + row;
     const Index block = to_index(problem.contacts.size()) + k;
     if (view.kind == BlockKind::contact && view.rows > 3)
-      return add_disc_contact<kSet>(block, lambda, w, r, d, t);
+      return t.add_disc_contact<kSet>(block, lambda, w, r, d);
     if (view.kind == BlockKind::contact) {
       const ContactCone cone = contact_cone(problem, block);
-      return add_contact<kSet>(
-          {Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]),
-           d[0], d[1], d[2], cone.discs.bound[0], cone.cohesion, cone.axis[2]},
-          t);
+      return t.add_contact<kSet>({Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]),
+                                  Vec3(r[0], r[1], r[2]), d[0], d[1], d[2], cone.discs.bound[0],
+                                  cone.cohesion, cone.axis[2]});
     }
     double energy = 0.0;
     for (Index i = 0; i < view.rows; ++i) {
@@ -274,10 +95,10 @@ struct ErrorEvaluator::Impl {
         lo = blocks.lower[row + i];
         hi = blocks.upper[row + i];
       }
-      add_row<kSet>(lambda[i], w[i], r[i], t);
-      energy += add_scalar<kSet>(lambda[i], w[i], r[i], lo, hi, d[i],
-                                 view.kind == BlockKind::bilateral ? kJoint : kLimit,
-                                 blocks.angular[row + i] != 0, true, t);
+      t.add_row<kSet>(lambda[i], w[i], r[i]);
+      energy += t.add_scalar<kSet>(lambda[i], w[i], r[i], lo, hi, d[i],
+                                   view.kind == BlockKind::bilateral ? t.kJoint : t.kLimit,
+                                   blocks.angular[row + i] != 0, true);
     }
     return energy;
   }
@@ -291,7 +112,7 @@ struct ErrorEvaluator::Impl {
 
   /// Puts contact k and its slips into place i of the group.
   void gather(std::size_t k, std::span<const double> impulses, std::span<const double> velocities,
-              ConeGroup& g, std::size_t i, Totals& t) const {
+              ConeGroup& g, std::size_t i, ErrorSums& t) const {
     const RigidContact& c = problem.contacts[k];
     const Index* dof = problem.bodies.dof_begin.data();
     Vec3 w = contact_slip(c, velocities.data() + dof[c.body_a], velocities.data() + dof[c.body_b]);
@@ -301,8 +122,8 @@ struct ErrorEvaluator::Impl {
       lambda = Eigen::Map<const Vec3>(impulses.data() + 3 * k);
       w += compliance_of(c).cwiseProduct(lambda);
     }
-    t.sums[kImpulse] += lambda.squaredNorm();
-    t.sums[kSlip] += w.squaredNorm();
+    t.sums[t.kImpulse] += lambda.squaredNorm();
+    t.sums[t.kSlip] += w.squaredNorm();
     g.lambda_n[i] = lambda[0] + c.cohesion;
     g.lambda_1[i] = lambda[1];
     g.lambda_2[i] = lambda[2];
@@ -316,7 +137,8 @@ struct ErrorEvaluator::Impl {
 
   /// walk_contacts without ErrorSet::all under a cone law, group by group.
   template <ErrorSet kSet>
-  void walk_cones(std::span<const double> impulses, std::span<const double> velocities, Totals& t) {
+  void walk_cones(std::span<const double> impulses, std::span<const double> velocities,
+                  ErrorSums& t) {
     ConeGroup group{};
     const std::size_t n = problem.contacts.size();
     for (std::size_t first = 0; first < n; first += ConeGroup::kSize) {
@@ -326,15 +148,15 @@ struct ErrorEvaluator::Impl {
       if constexpr (kSet == ErrorSet::natural_map) {
         cone_natural_maps(group, form.shifted);
         for (std::size_t i = 0; i < size; ++i) {
-          double& largest = t.maxima[kNaturalLinear];
+          double& largest = t.maxima[t.kNaturalLinear];
           largest = std::max(largest, group.natural[i]);
-          t.sums[kNatural] += group.natural[i] * group.natural[i];
-          if (group.d_n[i] + 2.0 * group.a_t[i] > 0.0) t.sums[kCount] += 1.0;
+          t.sums[t.kNatural] += group.natural[i] * group.natural[i];
+          if (group.d_n[i] + 2.0 * group.a_t[i] > 0.0) t.sums[t.kCount] += 1.0;
         }
       }
       for (std::size_t i = 0; i < size; ++i) {
-        t.sums[kNormal] += group.normal[i];
-        t.sums[kFriction] += group.friction[i];
+        t.sums[t.kNormal] += group.normal[i];
+        t.sums[t.kFriction] += group.friction[i];
         compare(to_index(first + i), group.normal[i] + group.friction[i]);
       }
     }
@@ -343,7 +165,7 @@ struct ErrorEvaluator::Impl {
   /// Rigid contacts: their slips are made where they are used. No impulses: zeros.
   template <ErrorSet kSet>
   void walk_contacts(std::span<const double> impulses, std::span<const double> velocities,
-                     std::span<const double> free, Totals& t) {
+                     std::span<const double> free, ErrorSums& t) {
     if constexpr (kSet != ErrorSet::all)
       if (width == 2) return walk_cones<kSet>(impulses, velocities, t);
     const Index* dof = problem.bodies.dof_begin.data();
@@ -369,13 +191,13 @@ struct ErrorEvaluator::Impl {
         rows.r = contact_slip(c, free.data() + a, free.data() + b);
         rows.r += bias_of(c);
       }
-      compare(to_index(k), add_contact<kSet>(rows, t));
+      compare(to_index(k), t.add_contact<kSet>(rows));
     }
   }
 
   /// General blocks, whose slips are in w_rows; `impulses` are theirs.
   template <ErrorSet kSet>
-  void walk_general(std::span<const double> impulses, std::span<const double> free, Totals& t) {
+  void walk_general(std::span<const double> impulses, std::span<const double> free, ErrorSums& t) {
     const GeneralBlocks& blocks = problem.blocks;
     std::vector<double> none, r;
     if (impulses.empty()) none.assign(blocks.n_rows(), 0.0);
@@ -391,7 +213,7 @@ struct ErrorEvaluator::Impl {
   }
 
   template <ErrorSet kSet>
-  void walk_assembled(std::span<const double> impulses, Totals& t) {
+  void walk_assembled(std::span<const double> impulses, ErrorSums& t) {
     const AssembledOperator& n = *problem.assembled;
     for (std::size_t k = 0; k < n.friction.size(); ++k) {
       const double* w = w_rows.data() + 3 * k;
@@ -400,9 +222,8 @@ struct ErrorEvaluator::Impl {
       const double* l = impulses.data() + 3 * k;
       const Vec3 lambda = impulses.empty() ? Vec3(Vec3::Zero()) : Vec3(l[0], l[1], l[2]);
       compare(to_index(k),
-              add_contact<kSet>({lambda, Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]), d[0], d[1],
-                                 d[2], n.friction[k], 0.0},
-                                t));
+              t.add_contact<kSet>({lambda, Vec3(w[0], w[1], w[2]), Vec3(r[0], r[1], r[2]), d[0],
+                                   d[1], d[2], n.friction[k], 0.0}));
     }
   }
 
@@ -411,7 +232,7 @@ struct ErrorEvaluator::Impl {
   void walk(std::span<const double> impulses, std::span<const double> velocities) {
     worst = kNoIndex;
     worst_energy = -1.0;
-    Totals t(problem.ordered);
+    ErrorSums t(problem);
     if (problem.assembled) {
       if (impulses.empty())
         std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), w_rows.begin());
@@ -434,8 +255,8 @@ struct ErrorEvaluator::Impl {
     maxima = t.maxima;
     if constexpr (kSet == ErrorSet::all) {
       const ConeViolation cones = cone_violation_of(problem, impulses, row_diagonal);
-      maxima[kDistance] = cones.distance;
-      maxima[kLargest] = cones.largest;
+      maxima[ErrorSums::kDistance] = cones.distance;
+      maxima[ErrorSums::kLargest] = cones.largest;
     }
   }
 
@@ -450,46 +271,6 @@ struct ErrorEvaluator::Impl {
       case ErrorSet::all:
         return walk<ErrorSet::all>(impulses, velocities);
     }
-  }
-
-  Errors finish() const {
-    std::array<double, kSums> sums;
-    for (std::size_t i = 0; i < kSums; ++i) sums[i] = words[i];
-    Errors e;
-    // A comparison drops NaN, but the norms do not: one bad number spoils every error.
-    const double poison = 0.0 * (sums[kImpulse] + sums[kSlip]);
-    e.energy_joint = sums[kJoint] + poison;
-    e.energy_normal = sums[kNormal] + poison;
-    e.energy_friction = sums[kFriction] + poison;
-    e.energy_limit = sums[kLimit] + poison;
-    e.energy = e.energy_joint + e.energy_normal + e.energy_friction + e.energy_limit;
-    const double left_out = set == ErrorSet::energy ? kNaN : poison;
-    e.natural_map = maxima[kNaturalLinear] + left_out;
-    e.natural_map_angular = maxima[kNaturalAngular] + left_out;
-    e.natural_map_rms = std::sqrt(sums[kNatural] / std::max(sums[kCount], 1.0)) + left_out;
-    finish_relative(sums, set == ErrorSet::all ? poison : kNaN, e);
-    e.cone_violation = maxima[kDistance] + (set == ErrorSet::all ? poison : kNaN);
-    e.largest_impulse = maxima[kLargest] + (set == ErrorSet::all ? poison : kNaN);
-    return e;
-  }
-
-  static void finish_relative(const std::array<double, kSums>& sums, double poison, Errors& e) {
-    const double impulse = std::sqrt(sums[kImpulse]);
-    const double free_slip = std::sqrt(sums[kFreeSlip]);
-    const double unscaled = std::sqrt(sums[kUnscaled]) + poison;
-    const double size = std::max({impulse, free_slip, std::sqrt(sums[kSlip])});
-    e.siconos = size > std::numeric_limits<double>::epsilon() ? unscaled / size : unscaled;
-    e.fclib_merit = unscaled / (1.0 + std::sqrt(free_slip));
-    const double scaled = std::sqrt(sums[kScaled]) + poison;
-    const double scaled_size =
-        std::max({impulse, std::sqrt(sums[kScaledFreeSlip]), std::sqrt(sums[kScaledSlip])});
-    e.scaled = scaled_size > 0.0 ? scaled / scaled_size : scaled;
-
-    e.objective = 0.5 * sums[kQuadratic] + sums[kFreeWork] + poison;
-    const double works = std::max(std::abs(sums[kQuadratic]), std::abs(sums[kFreeWork]));
-    // zero impulses have no gap to speak of: they are either the solution or not
-    e.gap = (works > 0.0 ? std::abs(sums[kWork]) / works : (e.energy > 0.0 ? 1.0 : 0.0)) + poison;
-    e.fischer_burmeister = std::sqrt(sums[kFischer]) + poison;
   }
 
   /// sum s_i^2 / N_ii of energy_round_off, this rank's.
@@ -507,7 +288,7 @@ struct ErrorEvaluator::Impl {
   std::vector<double> own_velocities;
   ErrorSet set = ErrorSet::all;
   SumWords words;  ///< of the sums, then their totals over all ranks
-  std::array<double, kMaxima> maxima{};
+  std::array<double, ErrorSums::kMaxima> maxima{};
   Index worst = kNoIndex;
   double worst_energy = 0.0;
   std::vector<double>* energies = nullptr;  ///< of each block, where they are asked for
@@ -557,7 +338,9 @@ bool ErrorEvaluator::pending() const { return impl_->reduction.pending(); }
 
 Errors ErrorEvaluator::end() {
   impl_->reduction.end(impl_->words.words(), impl_->maxima);
-  return impl_->finish();
+  std::array<double, ErrorSums::kSums> total;
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] = impl_->words[i];
+  return ErrorSums::errors(total, impl_->maxima, impl_->set);
 }
 
 Errors ErrorEvaluator::evaluate(std::span<const double> impulses, std::span<double> velocities,

@@ -1,6 +1,5 @@
 #include "metrics/row_scale.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "catena/constraints/block_rows.hpp"

@@ -7,148 +7,18 @@
 
 #include "catena/base/error.hpp"
 #include "catena/io/fclib.hpp"
-#include "io/fclib/file.hpp"
-#include "io/hdf5/file.hpp"
+#include "io/fclib/body_map.hpp"
 
 namespace catena {
 namespace {
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// A dense inverse of more velocities would not fit beside the rest.
-constexpr Index kLargestBody = 6000;
-
 /// Item i of n, dealt in contiguous ranges, lies on this rank of `size`.
 int rank_of(std::int64_t i, std::int64_t n, int size) {
   return narrow<int>(((i + 1) * size - 1) / n);
 }
 Index first_of(int rank, std::int64_t n, int size) { return to_index(n * rank / size); }
-
-/// Which velocities of the file belong to which body. Those that stand for the compliance of a row
-/// of a dumped step (mass 1/Sigma) belong to none.
-struct BodyMap {
-  std::vector<Index> body_of;  ///< per velocity; kNoIndex: none
-  std::vector<Index> slot_of;  ///< per velocity: its place in the body
-  std::vector<Index> dof_begin = {0};
-  std::vector<Index> dofs;  ///< per body, ascending
-  Index size() const { return to_index(dof_begin.size()) - 1; }
-  std::span<const Index> dofs_of(Index b) const {
-    const std::size_t k = b;
-    return std::span(dofs).subspan(dof_begin[k], dof_begin[k + 1] - dof_begin[k]);
-  }
-};
-
-/// True if M has no entry between different groups.
-bool is_block_diagonal(const SparseRows& mass, const std::vector<Index>& group) {
-  for (std::int64_t i = 0; i < mass.n_rows(); ++i)
-    for (const Index j : mass.columns_of(i))
-      if (group[i] != group[j]) return false;
-  return true;
-}
-
-/// Connected parts of M's pattern, numbered by their first velocity (union-find).
-std::vector<Index> connected_parts(const SparseRows& mass) {
-  std::vector<Index> parent(mass.n_rows());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&](Index i) {
-    while (parent[i] != i) {
-      Index& up = parent[i];
-      up = parent[up];
-      i = up;
-    }
-    return i;
-  };
-  for (std::int64_t i = 0; i < mass.n_rows(); ++i)
-    for (const Index j : mass.columns_of(i)) {
-      const Index a = root(to_index(i));
-      const Index b = root(j);
-      parent[std::max(a, b)] = std::min(a, b);
-    }
-  std::vector<Index> part(parent.size());
-  Index n_parts = 0;
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    const std::size_t r = root(to_index(i));
-    part[i] = r == i ? n_parts++ : part[r];
-  }
-  return part;
-}
-
-std::vector<Index> group_velocities(const std::string& path, const FclibFile& file) {
-  const std::size_t n = file.mass.n_rows();
-  std::vector<Index> group(n);
-  if (file.extras.present) {
-    const auto& begin = file.extras.body_begin;
-    for (std::size_t b = 0; b + 1 < begin.size(); ++b)
-      for (auto i = begin[b]; i < begin[b + 1]; ++i) group[i] = to_index(b);
-    if (!is_block_diagonal(file.mass, group))
-      throw Error("/fclib_global/M has entries between its bodies", path + ": /catena/body_begin");
-    return group;
-  }
-  // A rigid body's six velocities stay together even where its mass is diagonal.
-  for (std::size_t i = 0; i < n; ++i) group[i] = to_index(i / 6);
-  if (n % 6 == 0 && is_block_diagonal(file.mass, group)) return group;
-  return connected_parts(file.mass);
-}
-
-/// Per velocity whether it stands for the compliance of a row: without a body, without a force, in
-/// one row alone, which it enters as it is.
-std::vector<bool> find_compliances(const FclibFile& file) {
-  const CatenaExtras& extras = file.extras;
-  std::vector<bool> found(file.f.size(), false);
-  std::vector<int> uses(file.f.size(), 0);
-  for (std::size_t b = 0; b < extras.body_id.size(); ++b) {
-    const std::size_t i = extras.body_begin[b];
-    found[i] = extras.body_id[b] == std::int64_t{kNoBody} &&
-               extras.body_begin[b + 1] == extras.body_begin[b] + 1 && file.f[i] == 0.0;
-  }
-  for (const SparseRows* rows :
-       {&file.h_transposed, &file.g_transposed, &extras.boxed, &extras.couples.rows})
-    for (std::size_t k = 0; k < rows->column.size(); ++k)
-      uses[rows->column[k]] += rows->value[k] == 1.0 ? 1 : 2;
-  for (std::size_t i = 0; i < found.size(); ++i) found[i] = found[i] && uses[i] == 1;
-  return found;
-}
-
-BodyMap map_bodies(const std::string& path, const FclibFile& file) {
-  BodyMap map;
-  map.body_of = group_velocities(path, file);
-  const std::size_t n = map.body_of.size();
-  if (file.extras.present) {
-    const std::vector<bool> compliance = find_compliances(file);
-    Index last = kNoIndex, next = 0;  // bodies stand one after the other
-    for (std::size_t i = 0; i < n; ++i) {
-      if (compliance[i]) {
-        map.body_of[i] = kNoIndex;
-        continue;
-      }
-      if (map.body_of[i] != last) ++next;
-      last = map.body_of[i];
-      map.body_of[i] = next - 1;
-    }
-  }
-  Index n_bodies = 0;
-  for (const Index b : map.body_of)
-    if (b != kNoIndex) n_bodies = std::max(n_bodies, b + 1);
-  map.dof_begin.assign(n_bodies + 1, 0);
-  for (const Index b : map.body_of)
-    if (b != kNoIndex) ++map.dof_begin[b + 1];
-  const auto largest = std::max_element(map.dof_begin.begin(), map.dof_begin.end());
-  if (*largest > kLargestBody)
-    throw Error("couples " + std::to_string(*largest) + " velocities into one body; at most " +
-                    std::to_string(kLargestBody) + " are supported",
-                path + ": /fclib_global/M");
-  std::partial_sum(map.dof_begin.begin(), map.dof_begin.end(), map.dof_begin.begin());
-  std::vector<Index> next(map.dof_begin.begin(), map.dof_begin.end() - 1);
-  map.dofs.resize(map.dof_begin.back());
-  map.slot_of.resize(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    if (map.body_of[i] == kNoIndex) continue;
-    const std::size_t b = map.body_of[i];
-    map.slot_of[i] = next[b] - map.dof_begin[b];
-    map.dofs[next[b]++] = to_index(i);
-  }
-  return map;
-}
 
 /// Appends body b with its dense M_b^-1 and V_free = M_b^-1 f.
 void add_body(const std::string& path, const FclibFile& file, const BodyMap& map, Index b,
@@ -215,10 +85,9 @@ std::vector<FileBlock> list_blocks(const FclibFile& file) {
     blocks.push_back({scalar ? BlockKind::unilateral : BlockKind::contact, c, &file.h_transposed,
                       3 * c, scalar ? 1 : 3});
     if (!extras.couples.present) continue;
-    const std::size_t at = c;
     blocks.back().couples = &extras.couples.rows;
-    blocks.back().couple_first = extras.couples.begin[at];
-    blocks.back().couple_count = extras.couples.begin[at + 1] - extras.couples.begin[at];
+    blocks.back().couple_first = extras.couples.begin[c];
+    blocks.back().couple_count = extras.couples.begin[c + 1] - extras.couples.begin[c];
   }
   const auto add = [&](BlockKind kind, const SparseRows& rows,
                        const std::vector<std::int64_t>& begin) {
@@ -272,26 +141,25 @@ void add_compliances(const FclibFile& file, const FileBlock& block, const BodyMa
 void add_rows(const FclibFile& file, const FileBlock& block, GeneralBlocks& out) {
   const CatenaExtras& extras = file.extras;
   for (std::int64_t row = block.first; row < block.first + block.count; ++row) {
-    const std::size_t r = row;
     double constant = 0.0, lower = 0.0, upper = 0.0;
     std::int64_t angular = 0;
     switch (block.kind) {
       case BlockKind::contact:
-        constant = file.w[r];
+        constant = file.w[row];
         break;
       case BlockKind::unilateral:
-        constant = file.w[r];
+        constant = file.w[row];
         angular = extras.unilateral_angular[block.name];
         break;
       case BlockKind::bilateral:
-        constant = file.b[r];
-        if (extras.present) angular = extras.bilateral_angular[r];
+        constant = file.b[row];
+        if (extras.present) angular = extras.bilateral_angular[row];
         break;
       case BlockKind::boxed:
-        constant = extras.boxed_w[r];
-        lower = extras.boxed_lower[r];
-        upper = extras.boxed_upper[r];
-        angular = extras.boxed_angular[r];
+        constant = extras.boxed_w[row];
+        lower = extras.boxed_lower[row];
+        upper = extras.boxed_upper[row];
+        angular = extras.boxed_angular[row];
         break;
     }
     out.q.push_back(-constant);
@@ -314,10 +182,9 @@ void add_block(const FclibFile& file, const FileBlock& block, std::span<const In
   out.friction.push_back(contact ? file.mu[block.name] : 0.0);
   const CoupleExtras& couples = file.extras.couples;
   if (couples.present) {
-    const std::size_t c = block.name;
-    out.rolling.push_back(contact ? couples.rolling[c] : -1.0);
-    out.spinning.push_back(contact ? couples.spinning[c] : -1.0);
-    out.cohesion.push_back(contact ? couples.cohesion[c] : 0.0);
+    out.rolling.push_back(contact ? couples.rolling[block.name] : -1.0);
+    out.spinning.push_back(contact ? couples.spinning[block.name] : -1.0);
+    out.cohesion.push_back(contact ? couples.cohesion[block.name] : 0.0);
   }
   add_rows(file, block, out);
   add_compliances(file, block, map, out);
@@ -518,97 +385,6 @@ ConstraintProblem read_fclib(const Communicator& comm, const std::string& path, 
   });
   info = std::move(found);
   return problem;
-}
-
-namespace {
-
-/// Rows of a file that are of one kind, and where their first guess stands.
-class GuessRows {
- public:
-  /// `wanted` numbers of `dataset`; zeros where it is missing.
-  GuessRows(const hdf5::File& file, const std::string& dataset, std::int64_t wanted)
-      : values_(wanted, 0.0) {
-    if (!file.exists(dataset)) return;
-    values_ = file.read_doubles(dataset);
-    const std::string where = file.path() + ": " + dataset;
-    if (std::ssize(values_) != wanted)
-      throw Error("has " + std::to_string(values_.size()) + " entries where " +
-                      std::to_string(wanted) + " are wanted",
-                  where);
-    if (!std::all_of(values_.begin(), values_.end(), [](double x) { return std::isfinite(x); }))
-      throw Error("is not finite", where, "start from zero: --cold");
-  }
-  double operator[](std::int64_t i) const { return values_.at(i); }
-
- private:
-  std::vector<double> values_;
-};
-
-std::int64_t name_of(const ConstraintProblem& problem, Index block) {
-  const std::size_t k = block;
-  return problem.assembled ? problem.assembled->name[k] : problem.blocks.name[k];
-}
-
-/// Rows of the whole file by kind: of contacts (3 each), beyond those, bilateral, boxed.
-struct RowCounts {
-  std::int64_t contact = 0, couple = 0, bilateral = 0, boxed = 0;
-};
-
-bool is_contact(BlockKind kind) {
-  return kind == BlockKind::contact || kind == BlockKind::unilateral;
-}
-
-/// Collective. `begin` receives the first of each contact's rows beyond three among all of them.
-RowCounts count_rows(const ConstraintProblem& problem, std::vector<std::int64_t>& begin) {
-  std::array<std::int64_t, 4> sums{};
-  for (Index k = 0; k < problem.n_blocks(); ++k) {
-    const BlockView view = block_view(problem, k);
-    if (is_contact(view.kind)) {
-      sums[0] += 3;
-      sums[1] += std::max<Index>(0, view.rows - 3);
-    } else {
-      sums[view.kind == BlockKind::bilateral ? 2 : 3] += view.rows;
-    }
-  }
-  problem.comm.sum(sums);
-  // the file is read by every rank as a whole: what comes before a contact may be elsewhere
-  std::vector<std::int64_t> beyond(sums[0] / 3, 0);
-  for (Index k = 0; sums[1] > 0 && k < problem.n_blocks(); ++k) {
-    const BlockView view = block_view(problem, k);
-    if (is_contact(view.kind)) beyond[name_of(problem, k)] = std::max<Index>(0, view.rows - 3);
-  }
-  if (sums[1] > 0) problem.comm.sum(beyond);
-  begin.assign(beyond.size() + 1, 0);
-  std::partial_sum(beyond.begin(), beyond.end(), begin.begin() + 1);
-  return {sums[0], sums[1], sums[2], sums[3]};
-}
-
-}  // namespace
-
-std::vector<double> read_fclib_guess(const std::string& path, const ConstraintProblem& problem) {
-  CATENA_CHECK(problem.contacts.empty(), "a guess belongs to a problem read from its file");
-  std::vector<double> guess(problem.n_rows(), 0.0);
-  std::vector<std::int64_t> couple_begin;
-  const RowCounts counts = count_rows(problem, couple_begin);
-  all_or_none(problem.comm, [&] {
-    const hdf5::File file = hdf5::File::open(path);
-    const GuessRows contacts(file, "/guesses/1/r", counts.contact);
-    const GuessRows couples(file, "/catena/couples/guess", counts.couple);
-    const GuessRows bilateral(file, "/catena/bilateral_guess", counts.bilateral);
-    const GuessRows boxed(file, "/catena/boxed/guess", counts.boxed);
-    for (Index k = 0; k < problem.n_blocks(); ++k) {
-      const BlockView view = block_view(problem, k);
-      const std::int64_t name = name_of(problem, k);
-      for (Index i = 0; i < view.rows; ++i) {
-        double& x = guess[view.row + i];
-        if (is_contact(view.kind))
-          x = i < 3 ? contacts[3 * name + i] : couples[couple_begin[name] + i - 3];
-        else
-          x = view.kind == BlockKind::bilateral ? bilateral[name + i] : boxed[name + i];
-      }
-    }
-  });
-  return guess;
 }
 
 }  // namespace catena
