@@ -1,8 +1,6 @@
 #include "io/result/geometry.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
@@ -132,8 +130,7 @@ void read_hull(const hdf5::File& file, const std::string& group, Geometry& g) {
   g.face_normals = vectors(file, group + "/face_normals");
   g.face_offsets = file.read_doubles(group + "/face_offsets");
   const bool fits = !g.face_begin.empty() && g.face_begin.front() == 0 &&
-                    g.face_begin.back() == n_corners &&
-                    std::is_sorted(g.face_begin.begin(), g.face_begin.end()) &&
+                    g.face_begin.back() == n_corners && std::ranges::is_sorted(g.face_begin) &&
                     g.face_normals.size() + 1 == g.face_begin.size() &&
                     g.face_offsets.size() == g.face_normals.size();
   if (!fits) fail(file, group, "its faces contradict each other");

@@ -44,33 +44,24 @@ JointRows joint_rows(const Communicator& comm, const Model& model, const Bodies&
 }
 
 void write_joint_constants(hdf5::File& file, const Model& model, const JointRows& joints) {
-  const std::vector<JointRow>& rows = joints.rows;
-  const hdf5::RowRange& range = joints.range;
-  const auto ends = [](auto& r) { return std::array<std::int64_t, 2>{r.body[0], r.body[1]}; };
-  const auto type = [](auto& r) { return std::string(kTypeNames[r.type]); };
-  file.write_rows("/joints/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
-                  "");
-  file.write_rows("/joints/bodies", column<std::int64_t>(rows, ends), range, 2, "");
-  file.write_rows("/joints/carrier", column<std::int64_t>(rows, [](auto& r) { return r.body[2]; }),
-                  range, 0, "");
-  file.write_text_rows("/joints/type", text_column(rows, kTypeLength, type), kTypeLength, range);
-  file.write_text_rows(
-      "/joints/name",
-      text_column(rows, joints.name_length, [&](auto& r) { return name_of(model, r.id); }),
-      joints.name_length, range);
+  const ColumnWriter to(file, "/joints", joints.rows, joints.range);
+  to.numbers("id", "", &JointRow::id);
+  to.numbers("bodies", "", [](auto& r) {
+    return std::array<std::int64_t, 2>{r.body[0], r.body[1]};
+  });
+  to.numbers("carrier", "", [](auto& r) { return r.body[2]; });
+  to.text("type", kTypeLength, [](auto& r) { return std::string(kTypeNames[r.type]); });
+  to.text("name", joints.name_length, [&](auto& r) { return name_of(model, r.id); });
 }
 
 void write_joint_records(hdf5::File& file, const std::vector<JointRecord>& rows,
                          const hdf5::RowRange& range) {
-  file.write_rows("/joints/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
-                  "");
-  const auto write = [&](const char* dataset, std::uint64_t width, const char* unit, auto get) {
-    file.write_rows(dataset, column<double>(rows, get), range, width, unit);
-  };
-  write("/joints/impulse", 6, "N s or N m s", [](auto& r) { return r.impulse; });
-  write("/joints/reaction", 6, "N s, N m s", [](auto& r) { return r.reaction; });
-  write("/joints/drive", 6, "N s or N m s", [](auto& r) { return r.drive; });
-  write("/joints/coordinate", 3, "m or rad", [](auto& r) { return r.coordinate; });
+  const ColumnWriter to(file, "/joints", rows, range);
+  to.numbers("id", "", &JointRecord::id);
+  to.numbers("impulse", "N s or N m s", &JointRecord::impulse);
+  to.numbers("reaction", "N s, N m s", &JointRecord::reaction);
+  to.numbers("drive", "N s or N m s", &JointRecord::drive);
+  to.numbers("coordinate", "m or rad", &JointRecord::coordinate);
 }
 
 }  // namespace catena

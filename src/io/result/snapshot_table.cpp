@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <vector>
 
 #include "catena/base/error.hpp"
 #include "io/hdf5/file.hpp"

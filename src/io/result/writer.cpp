@@ -2,7 +2,6 @@
 #include <array>
 #include <cstdio>
 #include <numeric>
-#include <type_traits>
 #include <utility>
 
 #include "catena/base/error.hpp"
@@ -190,41 +189,34 @@ namespace {
 
 std::string material_of(const Model& model, const ConstantsRow& row) {
   const std::vector<Material>& materials = model.materials.materials();
-  const std::size_t m = row.material;
-  return row.material >= 0 && m < materials.size() ? materials[m].name : std::string();
+  return row.material >= 0 && row.material < std::ssize(materials) ? materials[row.material].name
+                                                                   : std::string();
 }
 
 /// Text datasets of bodies.h5; the lengths are those of the longest text, on all ranks.
 void write_constant_texts(hdf5::File& file, const Model& model,
                           const std::vector<ConstantsRow>& rows, const hdf5::RowRange& range,
                           std::size_t name_length, std::size_t material_length) {
-  const auto write = [&](const char* dataset, std::size_t length, auto get) {
-    file.write_text_rows(dataset, text_column(rows, length, get), length, range);
-  };
-  write("/bodies/name", name_length, [&](auto& r) { return model.names.name_of(r.id); });
-  write("/bodies/kind", kWordLength, [](auto& r) { return std::string(kKindNames[r.kind]); });
-  write("/bodies/shape", kShapeNameLength,
-        [](auto& r) { return std::string(shape_name(static_cast<ShapeType>(r.shape))); });
-  write("/bodies/material", material_length, [&](auto& r) { return material_of(model, r); });
+  const ColumnWriter to(file, "/bodies", rows, range);
+  to.text("name", name_length, [&](auto& r) { return model.names.name_of(r.id); });
+  to.text("kind", kWordLength, [](auto& r) { return std::string(kKindNames[r.kind]); });
+  to.text("shape", kShapeNameLength,
+          [](auto& r) { return std::string(shape_name(static_cast<ShapeType>(r.shape))); });
+  to.text("material", material_length, [&](auto& r) { return material_of(model, r); });
 }
 
 /// Numbers of bodies.h5.
 void write_constant_numbers(hdf5::File& file, const std::vector<ConstantsRow>& rows,
                             const hdf5::RowRange& range) {
-  file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
-                  "");
-  file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
-                  "kg");
-  file.write_rows("/bodies/inertia", column<double>(rows, [](auto& r) { return r.inertia; }), range,
-                  3, "kg m^2");
-  const auto radius = [](auto& r) { return radius_of(static_cast<ShapeType>(r.shape), r.size); };
-  file.write_rows("/bodies/radius", column<double>(rows, radius), range, 0, "m");
-  file.write_rows("/bodies/size", column<double>(rows, [](auto& r) { return r.size; }), range, 3,
-                  "m");
-  file.write_rows("/bodies/geometry",
-                  column<std::int64_t>(rows, [](auto& r) { return r.geometry; }), range, 0, "");
-  file.write_rows("/bodies/closed_ends",
-                  column<std::int64_t>(rows, [](auto& r) { return r.closed_ends; }), range, 0, "");
+  const ColumnWriter to(file, "/bodies", rows, range);
+  to.numbers("id", "", &ConstantsRow::id);
+  to.numbers("mass", "kg", &ConstantsRow::mass);
+  to.numbers("inertia", "kg m^2", &ConstantsRow::inertia);
+  to.numbers("radius", "m",
+             [](auto& r) { return radius_of(static_cast<ShapeType>(r.shape), r.size); });
+  to.numbers("size", "m", &ConstantsRow::size);
+  to.numbers("geometry", "", &ConstantsRow::geometry);
+  to.numbers("closed_ends", "", &ConstantsRow::closed_ends);
 }
 
 }  // namespace
@@ -286,26 +278,17 @@ void write_body_rows(hdf5::File& file, const std::vector<BodyRow>& rows,
   std::vector<std::int64_t> row(rows.size());
   std::iota(row.begin(), row.end(), narrow<std::int64_t>(range.first));
   file.write_rows("/bodies/row", row, range, 0, "");
-  file.write_rows("/bodies/id", column<std::int64_t>(rows, [](auto& r) { return r.id; }), range, 0,
-                  "");
-  file.write_rows("/bodies/position", column<double>(rows, [](auto& r) { return r.position; }),
-                  range, 3, "m");
-  file.write_rows("/bodies/orientation",
-                  column<double>(rows, [](auto& r) { return r.orientation; }), range, 4, "");
-  file.write_rows("/bodies/velocity", column<double>(rows, [](auto& r) { return r.velocity; }),
-                  range, 3, "m/s");
-  file.write_rows("/bodies/angular_velocity",
-                  column<double>(rows, [](auto& r) { return r.angular_velocity; }), range, 3,
-                  "rad/s");
-  file.write_rows("/bodies/rank", column<std::int64_t>(rows, [](auto& r) { return r.rank; }), range,
-                  0, "");
+  const ColumnWriter to(file, "/bodies", rows, range);
+  to.numbers("id", "", &BodyRow::id);
+  to.numbers("position", "m", &BodyRow::position);
+  to.numbers("orientation", "", &BodyRow::orientation);
+  to.numbers("velocity", "m/s", &BodyRow::velocity);
+  to.numbers("angular_velocity", "rad/s", &BodyRow::angular_velocity);
+  to.numbers("rank", "", &BodyRow::rank);
   if (!flow) return;  // bodies.h5 has the same rows
-  file.write_rows("/bodies/mass", column<double>(rows, [](auto& r) { return r.mass; }), range, 0,
-                  "kg");
-  file.write_rows("/bodies/radius", column<double>(rows, [](auto& r) { return r.radius; }), range,
-                  0, "m");
-  file.write_rows("/bodies/size", column<double>(rows, [](auto& r) { return r.size; }), range, 3,
-                  "m");
+  to.numbers("mass", "kg", &BodyRow::mass);
+  to.numbers("radius", "m", &BodyRow::radius);
+  to.numbers("size", "m", &BodyRow::size);
 }
 
 /// Whether any two materials have rolling or spinning friction.
@@ -322,32 +305,16 @@ bool has_couples(const Model& model) {
 
 void write_contact_rows(hdf5::File& file, const std::vector<ContactRecord>& rows,
                         const hdf5::RowRange& range, bool couples) {
-  file.write_rows("/contacts/bodies",
-                  column<std::int64_t>(rows,
-                                       [](auto& r) {
-                                         return std::array<std::int64_t, 2>{r.key.a, r.key.b};
-                                       }),
-                  range, 2, "");
-  file.write_rows("/contacts/feature",
-                  column<std::int64_t>(rows, [](auto& r) { return r.key.feature; }), range, 0, "");
-  file.write_rows("/contacts/part", column<std::int64_t>(rows, [](auto& r) { return r.key.part; }),
-                  range, 0, "");
-  file.write_rows("/contacts/point", column<double>(rows, [](auto& r) { return r.point; }), range,
-                  3, "m");
-  file.write_rows("/contacts/normal", column<double>(rows, [](auto& r) { return r.normal; }), range,
-                  3, "");
-  file.write_rows("/contacts/gap", column<double>(rows, [](auto& r) { return r.gap; }), range, 0,
-                  "m");
-  file.write_rows("/contacts/impulse", column<double>(rows, [](auto& r) { return r.impulse; }),
-                  range, 3, "N s");
-  if (!couples) return;
-  file.write_rows("/contacts/couple", column<double>(rows, [](auto& r) { return r.couple; }), range,
-                  3, "N m s");
+  const ColumnWriter to(file, "/contacts", rows, range);
+  to.numbers("bodies", "", [](auto& r) { return std::array<std::int64_t, 2>{r.key.a, r.key.b}; });
+  to.numbers("feature", "", [](auto& r) { return r.key.feature; });
+  to.numbers("part", "", [](auto& r) { return r.key.part; });
+  to.numbers("point", "m", &ContactRecord::point);
+  to.numbers("normal", "", &ContactRecord::normal);
+  to.numbers("gap", "m", &ContactRecord::gap);
+  to.numbers("impulse", "N s", &ContactRecord::impulse);
+  if (couples) to.numbers("couple", "N m s", &ContactRecord::couple);
 }
-
-}  // namespace
-
-namespace {
 
 /// Collective. Rows of all bodies, this rank's part of them in the order of ids.
 std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, const Bodies& bodies,
