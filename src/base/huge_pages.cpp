@@ -5,8 +5,6 @@
 #include <sys/mman.h>
 #endif
 
-#include <new>
-
 namespace catena {
 namespace {
 

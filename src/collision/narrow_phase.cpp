@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "catena/collision/contact.hpp"
 #include "collision/convex/box_box.hpp"

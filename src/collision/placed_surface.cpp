@@ -4,8 +4,6 @@
 #include <cmath>
 #include <utility>
 
-#include "catena/base/index.hpp"
-
 namespace catena {
 
 namespace {

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 #include "collision/convex/box_box.hpp"
 #include "collision/convex/convex_query.hpp"

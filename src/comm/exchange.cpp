@@ -89,8 +89,7 @@ std::vector<Parcel> Communicator::exchange(std::vector<Parcel> outgoing) const {
       in_barrier = true;
     }
   }
-  std::sort(incoming.begin(), incoming.end(),
-            [](const Parcel& a, const Parcel& b) { return a.rank < b.rank; });
+  std::ranges::sort(incoming, [](const Parcel& a, const Parcel& b) { return a.rank < b.rank; });
   return incoming;
 }
 

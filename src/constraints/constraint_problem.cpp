@@ -1,7 +1,6 @@
 #include "catena/constraints/constraint_problem.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -121,11 +120,10 @@ void check_block_rows(const GeneralBlocks& blocks, std::size_t k) {
   if (!(blocks.friction[k] >= 0.0) || std::isinf(blocks.friction[k]))
     broken("block", at, "friction " + std::to_string(blocks.friction[k]));
   for (Index i = blocks.row_begin[k]; i < blocks.row_begin[k + 1]; ++i) {
-    const std::size_t row = i;
-    if (!std::isfinite(blocks.q[row])) broken("block", at, "q is not finite");
-    if (!(blocks.compliance[row] >= 0.0) || std::isinf(blocks.compliance[row]))
-      broken("block", at, "compliance " + std::to_string(blocks.compliance[row]));
-    if (blocks.kind[k] == BlockKind::boxed && !(blocks.lower[row] <= blocks.upper[row]))
+    if (!std::isfinite(blocks.q[i])) broken("block", at, "q is not finite");
+    if (!(blocks.compliance[i] >= 0.0) || std::isinf(blocks.compliance[i]))
+      broken("block", at, "compliance " + std::to_string(blocks.compliance[i]));
+    if (blocks.kind[k] == BlockKind::boxed && !(blocks.lower[i] <= blocks.upper[i]))
       broken("block", at, "lower bound above upper bound");
   }
 }
@@ -213,11 +211,10 @@ void check_ghosts(const ConstraintProblem& problem) {
     }
   }
   for (Index b = bodies.n_owned; b < bodies.size(); ++b) {
-    const std::size_t at = b;
-    const int expected = bodies.mass_kind[at] == MassKind::prescribed ? 0 : 1;
-    if (received[at] != expected)
-      broken("body", bodies.id[at],
-             "received by the halo " + std::to_string(received[at]) + " times");
+    const int expected = bodies.mass_kind[b] == MassKind::prescribed ? 0 : 1;
+    if (received[b] != expected)
+      broken("body", bodies.id[b],
+             "received by the halo " + std::to_string(received[b]) + " times");
   }
 }
 
@@ -302,12 +299,11 @@ void ProblemBodies::add_dense(GlobalId body, std::span<const double> inverse_mas
 }
 
 BlockView block_view(const ConstraintProblem& problem, Index block) {
-  const std::size_t k = block;
   if (problem.assembled)
-    return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[k], -1.0, -1.0, 0.0};
+    return {BlockKind::contact, 3 * block, 3, problem.assembled->friction[block], -1.0, -1.0, 0.0};
   const auto n_contacts = to_index(problem.contacts.size());
   if (block < n_contacts) {
-    const RigidContact& c = problem.contacts[k];
+    const RigidContact& c = problem.contacts[block];
     return {BlockKind::contact, 3 * block, 3, c.friction, -1.0, -1.0, c.cohesion};
   }
   const std::size_t g = block - n_contacts;
@@ -387,9 +383,8 @@ void contact_jacobian(const RigidContact& contact, std::span<double, 18> g_a,
 
 void apply_inverse_mass(const ProblemBodies& bodies, Index b, std::span<const double> f,
                         std::span<double> y) {
-  const std::size_t body = b;
-  const double* m = bodies.inverse_mass.data() + bodies.mass_begin[body];
-  switch (bodies.mass_kind[body]) {
+  const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
+  switch (bodies.mass_kind[b]) {
     case MassKind::prescribed:
       std::fill(y.begin(), y.end(), 0.0);
       return;

@@ -131,8 +131,7 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
 
 HaloPlan velocity_plan(const HaloPlan& plan, const ProblemBodies& bodies, int& width) {
   const bool all_six = bodies.n_dofs() == 6 * bodies.size() &&
-                       std::all_of(bodies.dof_begin.begin(), bodies.dof_begin.end(),
-                                   [](Index d) { return d % 6 == 0; });
+                       std::ranges::all_of(bodies.dof_begin, [](Index d) { return d % 6 == 0; });
   width = all_six ? 6 : 1;
   if (all_six) return plan;
   HaloPlan out;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/block_diagonal.hpp"
@@ -23,8 +24,7 @@ struct Touch {
 };
 
 std::vector<std::int64_t> ascending(std::vector<std::int64_t> rows) {
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  sort_unique(rows);
   return rows;
 }
 
@@ -200,8 +200,7 @@ class BlockRow {
   }
   void append_to(DelassusMatrix& out) {
     std::vector<Block> sorted = blocks_;
-    std::sort(sorted.begin(), sorted.end(),
-              [](const Block& a, const Block& b) { return a.name < b.name; });
+    std::ranges::sort(sorted, [](const Block& a, const Block& b) { return a.name < b.name; });
     for (Index r = 0; r < rows_; ++r) {
       for (const Block& b : sorted)
         for (Index c = 0; c < b.columns; ++c) {

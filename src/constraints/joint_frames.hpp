@@ -1,7 +1,6 @@
 // A joint's frames in the world, and angles of rotations: shared by the parts of joint_rows.hpp.
 #pragma once
 
-#include <array>
 #include <cmath>
 
 #include "catena/constraints/joint_rows.hpp"

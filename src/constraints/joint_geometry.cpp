@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <numbers>
 
 #include "constraints/joint_frames.hpp"

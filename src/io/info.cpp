@@ -145,9 +145,8 @@ std::string describe_problem(const std::string& path) {
     text += line("written by", "Catena");
     text += line("law", file.extras.law);
     text += line("bodies", std::to_string(file.extras.body_id.size()));
-    text += line("unilateral rows", std::to_string(std::count_if(file.extras.unilateral.begin(),
-                                                                 file.extras.unilateral.end(),
-                                                                 [](auto x) { return x; })));
+    text += line("unilateral rows", std::to_string(std::ranges::count_if(
+                                        file.extras.unilateral, [](auto x) { return x; })));
     text += line("boxed rows", std::to_string(file.extras.boxed_w.size()));
   }
   if (!file.mu.empty()) {

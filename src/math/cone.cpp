@@ -2,10 +2,7 @@
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace catena {
 namespace {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
-#include "catena/base/index.hpp"
 
 namespace catena {
 namespace {

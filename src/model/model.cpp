@@ -52,12 +52,11 @@ Vec3 PeriodicBox::shift(int code) const {
 Vec3 PeriodicBox::wrapped(const Vec3& p) const {
   Vec3 inside = p;
   for (int axis = 0; axis < 2; ++axis) {
-    const std::size_t k = axis;
-    if (!active[k] || (p[axis] >= lo[k] && p[axis] <= hi[k])) continue;
-    const double period = hi[k] - lo[k];
-    const double whole = std::floor((p[axis] - lo[k]) / period);
+    if (!active[axis] || (p[axis] >= lo[axis] && p[axis] <= hi[axis])) continue;
+    const double period = hi[axis] - lo[axis];
+    const double whole = std::floor((p[axis] - lo[axis]) / period);
     // rounding may leave it a bit outside
-    inside[axis] = std::clamp(p[axis] - whole * period, lo[k], hi[k]);
+    inside[axis] = std::clamp(p[axis] - whole * period, lo[axis], hi[axis]);
   }
   return inside;
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "catena/math/types.hpp"
 #include "catena/model/geometry.hpp"
 
 namespace catena {

@@ -319,8 +319,7 @@ void generate_bodies(const SceneSettings& scene, const Communicator& comm, const
     const JointMaker joints(scene, maker, model);
     const std::vector<GlobalId> jointed = jointed_bodies(joints);
     maker.make(first, last, [&](BodyRecord body) {
-      if (std::binary_search(jointed.begin(), jointed.end(), body.constants.id))
-        body.constants.jointed = true;
+      if (std::ranges::binary_search(jointed, body.constants.id)) body.constants.jointed = true;
       bodies.constants.push_back(body.constants);
       state.body.push_back(body.state);
       state.subdomain.push_back(comm.rank());

@@ -61,12 +61,11 @@ void find_joint_bodies(const Bodies& bodies, ContactSet& set) {
     return kNoIndex;
   };
   for (const Index joint : links.outside) {
-    const std::size_t j = joint;
     for (std::size_t k = 0; k < kJointBodies; ++k) {
-      const GlobalId id = bodies.joints[j].body[k];
-      if (id == kNoBody || set.joint_bodies[j][k] != kNoIndex) continue;
-      set.joint_bodies[j][k] = find(id);
-      CATENA_CHECK(set.joint_bodies[j][k] != kNoIndex, "a joint acts on bodies that exist");
+      const GlobalId id = bodies.joints[joint].body[k];
+      if (id == kNoBody || set.joint_bodies[joint][k] != kNoIndex) continue;
+      set.joint_bodies[joint][k] = find(id);
+      CATENA_CHECK(set.joint_bodies[joint][k] != kNoIndex, "a joint acts on bodies that exist");
     }
   }
 }

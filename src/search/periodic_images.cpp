@@ -47,9 +47,8 @@ BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& 
     const Pose& pose = state.body[i].pose;
     const Aabb box = bounds_of(body.shape, pose, model.geometries);
     for (int axis = 0; axis < 2; ++axis) {
-      const std::size_t k = axis;
-      if (!periodic.active[k]) continue;
-      const double period = periodic.hi[k] - periodic.lo[k];
+      if (!periodic.active[axis]) continue;
+      const double period = periodic.hi[axis] - periodic.lo[axis];
       const bool dynamic = body.kind == BodyKind::dynamic;
       const auto name = [&] { return "body " + model.names.name_of(body.id); };
       const std::string along = axis == 0 ? " along x" : " along y";
@@ -57,7 +56,7 @@ BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& 
         return {body.id, name() + " is longer than " + (dynamic ? "half " : "") +
                              "the periodic box" + along};
       }
-      if (pose.p[axis] < periodic.lo[k] || pose.p[axis] > periodic.hi[k]) {
+      if (pose.p[axis] < periodic.lo[axis] || pose.p[axis] > periodic.hi[axis]) {
         return {body.id, name() + " lies outside of the periodic box" + along};
       }
     }

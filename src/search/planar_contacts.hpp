@@ -1,7 +1,6 @@
 // Motion in the world's x-z plane alone: what a scene must be for it, and its contacts.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "catena/collision/contact.hpp"

@@ -1,7 +1,6 @@
 #include "search/rank_boxes.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace catena::search {
 
@@ -97,8 +96,7 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
       if (near.empty()) continue;
       for (const Index i : own.members) {
         const Aabb& box = boxes[i];
-        if (std::any_of(near.begin(), near.end(),
-                        [&box](const Aabb& other) { return box.overlaps(other); })) {
+        if (std::ranges::any_of(near, [&box](const Aabb& other) { return box.overlaps(other); })) {
           chosen.push_back(i);
         }
       }

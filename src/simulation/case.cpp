@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "catena/base/error.hpp"
 #include "catena/base/text.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "catena/io/yaml_settings.hpp"
@@ -204,10 +203,9 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
 /// Where misfits of joints contradict each other, methods without a factor of their mechanism put
 /// ever larger reactions into it.
 bool has_joints(const CaseSettings& s) {
-  return !s.joints.empty() ||
-         std::any_of(s.generators.begin(), s.generators.end(), [](const GeneratorSettings& g) {
-           return g.is<ChainSettings>() || g.is<NetSettings>();
-         });
+  return !s.joints.empty() || std::ranges::any_of(s.generators, [](const GeneratorSettings& g) {
+    return g.is<ChainSettings>() || g.is<NetSettings>();
+  });
 }
 
 /// The keys of `solver:`.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
-#include "catena/base/timer.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/partition/tiles.hpp"
 #include "catena/simulation/memory_check.hpp"
@@ -152,9 +151,8 @@ void Simulation::maybe_rebalance() {
 
 void Simulation::note_balance(const StepReport& report, double own_seconds) {
   const auto& all = bodies_.constants;
-  const auto bodies = std::count_if(all.begin(), all.end(), [](const BodyConstants& body) {
-    return body.kind == BodyKind::dynamic;
-  });
+  const auto bodies = std::ranges::count_if(
+      all, [](const BodyConstants& body) { return body.kind == BodyKind::dynamic; });
   std::int64_t rows = 3 * stepper_->n_contacts();
   for (const JointConstants& joint : bodies_.joints) rows += rows_of(joint.type);
   const double sweeps = std::max(1, report.solve.iterations);

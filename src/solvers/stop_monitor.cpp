@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 #include "catena/base/index.hpp"
 #include "catena/base/text.hpp"

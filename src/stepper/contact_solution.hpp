@@ -1,9 +1,7 @@
 // A contact of a step with what the solver found for it: directions, force, slips, work.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <span>
 
 #include "catena/stepper/contact_stretches.hpp"

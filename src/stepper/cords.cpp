@@ -71,10 +71,9 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
     cord.block = joints.block_of(j, JointRowKind::rows);
     cord.rope_block = joints.block_of(j, JointRowKind::rope);
     cord.jacobian = saved_.size();
-    const std::size_t k = cord.block;
-    const std::size_t row = blocks.row_begin[k];
+    const std::size_t row = blocks.row_begin[cord.block];
     cord.rows = joints.has_rows_across(j) ? 3 : 1;
-    for (auto b = blocks.body_begin[k]; b < blocks.body_begin[k + 1]; ++b) {
+    for (auto b = blocks.body_begin[cord.block]; b < blocks.body_begin[cord.block + 1]; ++b) {
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[b];
       saved_.insert(saved_.end(), g, g + 6 * cord.rows);
       const Index body = blocks.body[b];
@@ -140,10 +139,9 @@ void Cords::pose(const Cord& cord, ConstraintProblem& problem) const {
 void Cords::set_row(const Cord& cord, Index block, std::size_t r, bool live, double compliance,
                     ConstraintProblem& problem) const {
   GeneralBlocks& blocks = problem.blocks;
-  const std::size_t k = block;
-  blocks.compliance[blocks.row_begin[k] + r] = live ? compliance : cord.n > 0.0 ? cord.n : 1.0;
+  blocks.compliance[blocks.row_begin[block] + r] = live ? compliance : cord.n > 0.0 ? cord.n : 1.0;
   std::size_t from = cord.jacobian + 6 * r;
-  for (auto b = blocks.body_begin[k]; b < blocks.body_begin[k + 1]; ++b) {
+  for (auto b = blocks.body_begin[block]; b < blocks.body_begin[block + 1]; ++b) {
     double* to = blocks.jacobian.data() + blocks.jacobian_begin[b] + 6 * r;
     for (std::size_t d = 0; d < 6; ++d) to[d] = live ? saved_[from + d] : 0.0;
     from += 6 * cord.rows;
@@ -154,10 +152,9 @@ void Cords::set_row(const Cord& cord, Index block, std::size_t r, bool live, dou
 double Cords::speed(const Cord& cord, std::span<const double> velocities,
                     const ConstraintProblem& problem) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t k = cord.block;
   const double* g = saved_.data() + cord.jacobian;
   double u = 0.0;
-  for (auto b = blocks.body_begin[k]; b < blocks.body_begin[k + 1]; ++b) {
+  for (auto b = blocks.body_begin[cord.block]; b < blocks.body_begin[cord.block + 1]; ++b) {
     const double* v = velocities.data() + Offset{6} * blocks.body[b];
     for (int d = 0; d < 6; ++d) u += g[d] * v[d];
     g += 6 * cord.rows;

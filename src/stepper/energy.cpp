@@ -1,6 +1,5 @@
 #include "catena/stepper/energy.hpp"
 
-#include <algorithm>
 #include <array>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "catena/stepper/semi_implicit_stepper.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "catena/base/release.hpp"

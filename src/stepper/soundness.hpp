@@ -1,7 +1,6 @@
 // Whether a state is still mechanics, and which body spoils it.
 #pragma once
 
-#include <cmath>
 #include <limits>
 
 #include "catena/comm/communicator.hpp"

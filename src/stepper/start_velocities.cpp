@@ -1,5 +1,4 @@
 // What joints take from velocities that they do not allow, in the first step of spook and dvi.
-#include <cmath>
 
 #include "catena/base/timer.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"

@@ -104,7 +104,7 @@ std::vector<double> StepContacts::stretches(const ConstraintProblem& problem) co
   std::vector<double> all(problem.n_rows(), 0.0);
   for (const KeptContact& kept : contacts_)
     stretches_.at_start(kept, rigid_rows(kept, problem), problem.blocks,
-                         all.data() + first_row(kept, problem));
+                        all.data() + first_row(kept, problem));
   return all;
 }
 

@@ -1,7 +1,6 @@
 // Totals over all ranks of sums that may be exact.
 #pragma once
 
-#include <initializer_list>
 #include <span>
 #include <vector>
 

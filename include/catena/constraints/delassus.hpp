@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/operator.hpp"

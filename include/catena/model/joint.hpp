@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"

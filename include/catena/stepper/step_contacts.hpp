@@ -1,7 +1,6 @@
 // The contacts' part of a time step.
 #pragma once
 
-#include <array>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // Contact points between two convex bodies from the features that face each other.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "catena/collision/contact.hpp"

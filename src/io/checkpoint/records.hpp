@@ -2,9 +2,7 @@
 // compiler's padding, filled up with zeros to whole words of 8 bytes.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>

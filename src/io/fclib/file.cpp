@@ -86,8 +86,7 @@ void Reader::compressed(const std::string& group, bool by_column, Triplets& out)
   const std::vector<std::int64_t> p = integers(group + "/p", n_lines + 1);
   const std::vector<std::int64_t> i = integers(group + "/i", -1);
   const std::vector<double> x = vector(group + "/x", -1);
-  if (p[0] != 0 || !std::is_sorted(p.begin(), p.end()))
-    refuse(group + "/p", "pointers must ascend from 0");
+  if (p[0] != 0 || !std::ranges::is_sorted(p)) refuse(group + "/p", "pointers must ascend from 0");
   const std::size_t n = p.back();
   if (i.size() < n)
     refuse(group + "/i", "has " + std::to_string(i.size()) + " entries, but the pointers go to " +
@@ -97,9 +96,8 @@ void Reader::compressed(const std::string& group, bool by_column, Triplets& out)
                              std::to_string(n));
   for (std::int64_t line = 0; line < n_lines; ++line)
     for (std::int64_t k = p[line]; k < p[line + 1]; ++k) {
-      const std::size_t u = k;
-      const std::int64_t across = index(group + "/i", u, i[u], n_across);
-      out.add(by_column ? across : line, by_column ? line : across, x[u]);
+      const std::int64_t across = index(group + "/i", k, i[k], n_across);
+      out.add(by_column ? across : line, by_column ? line : across, x[k]);
     }
 }
 
@@ -268,13 +266,11 @@ void read_info(const Reader& in, const std::string& root, FclibFile& out) {
 }  // namespace
 
 std::span<const Index> SparseRows::columns_of(std::int64_t row) const {
-  const std::size_t r = row;
-  return std::span(column).subspan(row_begin[r], row_begin[r + 1] - row_begin[r]);
+  return std::span(column).subspan(row_begin[row], row_begin[row + 1] - row_begin[row]);
 }
 
 std::span<const double> SparseRows::values_of(std::int64_t row) const {
-  const std::size_t r = row;
-  return std::span(value).subspan(row_begin[r], row_begin[r + 1] - row_begin[r]);
+  return std::span(value).subspan(row_begin[row], row_begin[row + 1] - row_begin[row]);
 }
 
 void Triplets::add(std::int64_t i, std::int64_t j, double x) {

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "catena/comm/typed_exchange.hpp"
 #include "io/hdf5/atomic_file.hpp"

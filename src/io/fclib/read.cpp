@@ -1,11 +1,11 @@
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/io/fclib.hpp"
 #include "io/fclib/body_map.hpp"
 
@@ -117,8 +117,7 @@ std::vector<Index> bodies_of(const FileBlock& block, const BodyMap& map) {
       if (values[k] != 0.0 && map.body_of[columns[k]] != kNoIndex)
         bodies.push_back(map.body_of[columns[k]]);
   }
-  std::sort(bodies.begin(), bodies.end());
-  bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
+  sort_unique(bodies);
   return bodies;
 }
 
@@ -218,8 +217,7 @@ std::vector<std::vector<Index>> ghosts_of_ranks(const std::vector<std::vector<In
     for (const Index b : block_bodies[k])
       if (rank_of(b, n_bodies, n_ranks) != holder[k]) ghosts[holder[k]].push_back(b);
   for (std::vector<Index>& list : ghosts) {
-    std::sort(list.begin(), list.end());
-    list.erase(std::unique(list.begin(), list.end()), list.end());
+    sort_unique(list);
   }
   return ghosts;
 }
@@ -290,8 +288,7 @@ std::vector<Index> foreign_columns(const SparseRows& w, Index begin, Index end) 
   for (std::int64_t row = 3 * std::int64_t{begin}; row < 3 * std::int64_t{end}; ++row)
     for (const Index column : w.columns_of(row))
       if (column / 3 < begin || column / 3 >= end) needed.push_back(column / 3);
-  std::sort(needed.begin(), needed.end());
-  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  sort_unique(needed);
   return needed;
 }
 

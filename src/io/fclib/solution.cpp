@@ -63,9 +63,8 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
       file_v.add(blocks.file_velocity[row], blocks.compliance[row] * impulses[row]);
   for (Index k = 0; k < problem.n_blocks(); ++k) {
     const BlockView view = block_view(problem, k);
-    const std::size_t at = k;
     const std::int64_t name =
-        problem.assembled ? problem.assembled->name[at] : problem.blocks.name[at];
+        problem.assembled ? problem.assembled->name[k] : problem.blocks.name[k];
     const bool contact = view.kind == BlockKind::contact || view.kind == BlockKind::unilateral;
     n_contacts += contact ? 1 : 0;
     if (contact) couple_count.add(name, static_cast<double>(std::max<Index>(0, view.rows - 3)));
@@ -76,7 +75,7 @@ void write_fclib_solution(const std::string& path, const ConstraintProblem& prob
         couple_lambda.add(3 * name + i - 3, impulses[row]);
       } else if (contact) {
         const bool shifted = problem.lagged && i == 0;
-        file_u.add(3 * name + i, shifted ? w[row] - problem.shift[at] : w[row]);
+        file_u.add(3 * name + i, shifted ? w[row] - problem.shift[k] : w[row]);
         file_r.add(3 * name + i, impulses[row]);
       } else if (view.kind == BlockKind::bilateral) {
         file_l.add(name + i, impulses[row]);

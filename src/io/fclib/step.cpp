@@ -438,9 +438,8 @@ ConstraintProblem gather_step(const ConstraintProblem& problem) {
   std::vector<BlockPart> blocks;
   for (Unpacker in(all_blocks); !in.empty();) blocks.push_back(unpack_block(in));
   if (comm.size() > 1)
-    std::stable_sort(blocks.begin(), blocks.end(), [](const BlockPart& a, const BlockPart& b) {
-      return place_of(a) < place_of(b);
-    });
+    std::ranges::stable_sort(
+        blocks, [](const BlockPart& a, const BlockPart& b) { return place_of(a) < place_of(b); });
   if (problem.law == ContactLaw::frictionless) drop_friction(blocks);
   for (const BlockPart& block : blocks) add_block(block, local, extras, whole);
   if (comm.size() == 1 && problem.block_subdomain.empty()) whole.block_subdomain.clear();

@@ -105,13 +105,12 @@ std::vector<double> mass_of(const ProblemBodies& bodies, std::size_t b) {
 /// Adds the Jacobian of one body: an entry of the file, or for a prescribed body a constant.
 void add_jacobian(const ProblemBodies& bodies, Index body, std::span<const double> g,
                   BlockRecord& block) {
-  const std::size_t b = body;
-  if (bodies.mass_kind[b] != MassKind::prescribed) {
-    block.jacobians.emplace_back(bodies.id[b], std::vector<double>(g.begin(), g.end()));
+  if (bodies.mass_kind[body] != MassKind::prescribed) {
+    block.jacobians.emplace_back(bodies.id[body], std::vector<double>(g.begin(), g.end()));
     return;
   }
   const std::size_t n = g.size() / block.rows();
-  const std::size_t first = bodies.dof_begin[b];
+  const std::size_t first = bodies.dof_begin[body];
   for (std::size_t i = 0; i < block.rows(); ++i)
     for (std::size_t d = 0; d < n; ++d)
       block.constant[i] += g[i * n + d] * bodies.free_velocity[first + d];
@@ -263,8 +262,7 @@ WholeProblem gather_problem(const ConstraintProblem& problem, const Outcome& sol
   }
   const auto all_blocks = problem.comm.gather_bytes(0, block_bytes.bytes());
   for (Unpacker in(all_blocks); !in.empty();) whole.blocks.push_back(unpack_block(in));
-  std::stable_sort(whole.bodies.begin(), whole.bodies.end(),
-                   [](const auto& a, const auto& b) { return a.id < b.id; });
+  std::ranges::stable_sort(whole.bodies, [](const auto& a, const auto& b) { return a.id < b.id; });
   std::stable_sort(whole.blocks.begin(), whole.blocks.end(),
                    [](const auto& a, const auto& b) { return a.order() < b.order(); });
   return whole;

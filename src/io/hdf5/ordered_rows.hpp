@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -27,8 +26,7 @@ template <class Row, class KeyOf>
 auto sorted_places(const std::vector<Row>& rows, KeyOf key_of) {
   std::vector<Place<decltype(key_of(rows[0]))>> places(rows.size());
   for (std::size_t k = 0; k < rows.size(); ++k) places[k] = {key_of(rows[k]), k};
-  std::sort(places.begin(), places.end(),
-            [](const auto& a, const auto& b) { return a.key < b.key; });
+  std::ranges::sort(places, [](const auto& a, const auto& b) { return a.key < b.key; });
   return places;
 }
 

@@ -1,7 +1,6 @@
 // Settings as YAML.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "catena/base/log.hpp"
 #include "catena/io/yaml_settings.hpp"

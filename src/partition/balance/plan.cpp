@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "partition/graph/contact_graph.hpp"
@@ -20,11 +21,6 @@ struct GhostNeed {
   GlobalId id = kNoBody;
   auto operator<=>(const GhostNeed&) const = default;
 };
-
-void sort_unique(auto& values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-}
 
 // Collective. Sends each value to the rank that counts for its planned rank `part_of(value)`.
 template <class T, class PartOf>
@@ -64,9 +60,8 @@ Counts count(const Communicator& comm, const Bodies& bodies, const ContactSet& s
   std::vector<GhostNeed> needs;
   const auto need = [&](Index home, Index other) {
     const std::int64_t home_part = part_of[home];
-    const std::size_t o = other;
-    if (part_of[o] != home_part) {
-      needs.push_back({home_part, part_of[o], set.bodies.constants[o].id});
+    if (part_of[other] != home_part) {
+      needs.push_back({home_part, part_of[other], set.bodies.constants[other].id});
     }
   };
   for (const Contact& contact : set.contacts) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 
 #include "catena/comm/typed_exchange.hpp"
@@ -105,8 +104,7 @@ struct SortedPlaces {
   SortedPlaces(std::span<const CurvePlace> from, std::span<const std::int64_t> weights) {
     std::vector<std::size_t> order(from.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return from[a] < from[b]; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return from[a] < from[b]; });
     before.push_back(0);
     for (const std::size_t i : order) {
       places.push_back(from[i]);

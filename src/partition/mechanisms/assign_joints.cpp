@@ -85,8 +85,7 @@ std::vector<Slot> spread_row(const Communicator& comm, std::span<const Slot> own
   RankLists<Slot> out(comm.size());
   for (const Slot& slot : own) out[slot.place / width].push_back(slot);
   std::vector<Slot> slots = joined(all_to_all(comm, std::move(out)));
-  std::sort(slots.begin(), slots.end(),
-            [](const Slot& a, const Slot& b) { return a.place < b.place; });
+  std::ranges::sort(slots, [](const Slot& a, const Slot& b) { return a.place < b.place; });
   return slots;
 }
 

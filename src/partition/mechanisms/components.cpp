@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
 
 namespace catena::partition {
@@ -22,8 +23,7 @@ bool before(Address a, Address b) { return shuffled(a) < shuffled(b); }
 std::vector<Address> parents_of(const Communicator& comm, std::span<const Address> nodes,
                                 const std::vector<Address>& parent) {
   std::vector<Address> wanted(nodes.begin(), nodes.end());
-  std::sort(wanted.begin(), wanted.end());
-  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  sort_unique(wanted);
   std::vector<int> rank;
   rank.reserve(wanted.size());
   for (const Address node : wanted) rank.push_back(rank_of(node));
@@ -64,8 +64,7 @@ void tidy(std::vector<NodeLink>& links) {
   for (NodeLink& link : links)
     if (link.b < link.a) std::swap(link.a, link.b);
   const auto pair = [](const NodeLink& link) { return std::pair(link.a, link.b); };
-  std::sort(links.begin(), links.end(),
-            [&](const NodeLink& x, const NodeLink& y) { return pair(x) < pair(y); });
+  std::ranges::sort(links, [&](const NodeLink& x, const NodeLink& y) { return pair(x) < pair(y); });
   links.erase(std::unique(links.begin(), links.end(),
                           [&](const NodeLink& x, const NodeLink& y) { return pair(x) == pair(y); }),
               links.end());

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
 #include "catena/partition/mechanisms.hpp"
 #include "partition/mechanisms/components.hpp"
@@ -222,8 +223,7 @@ std::vector<Tally> whole_tallies(const Communicator& comm, const std::vector<Add
                                  std::vector<Tally> own) {
   if (comm.size() == 1) return own;
   std::vector<Address> roots = root;
-  std::sort(roots.begin(), roots.end());
-  roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+  sort_unique(roots);
   struct Part {
     Address root = kNowhere;
     Tally tally;

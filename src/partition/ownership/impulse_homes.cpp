@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
 
 namespace catena {
@@ -22,8 +23,7 @@ std::vector<OwnedBody> ask_directory(const Communicator& comm, const Bodies& bod
   };
   add(state.impulses);
   add(state.couples);
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  sort_unique(ids);
   std::vector<DirectoryEntry<BodyConstants>> own;
   own.reserve(bodies.constants.size());
   for (const BodyConstants& body : bodies.constants) own.push_back({body.id, body});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
@@ -17,11 +18,6 @@ namespace partition {
 namespace {
 
 using IdPair = std::pair<GlobalId, GlobalId>;
-
-void sort_unique(auto& values) {
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-}
 
 /// Ids of bodies of own joints that are not owned here, ascending.
 std::vector<GlobalId> unknown_ids(const Bodies& bodies, const IdIndex& owned) {

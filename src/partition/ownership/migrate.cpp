@@ -93,8 +93,7 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
   const auto places = partition::curve_places(bodies, state, box);
   std::vector<std::size_t> from(places.size());
   std::iota(from.begin(), from.end(), std::size_t{0});
-  std::sort(from.begin(), from.end(),
-            [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  std::ranges::sort(from, [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
   reorder(from, bodies, state);
   const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
   std::sort(state.impulses.begin(), state.impulses.end(), by_key);

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
-#include <variant>
 
 #include "catena/base/suggest.hpp"
 #include "scenarios/flow_parts.hpp"
@@ -377,8 +375,7 @@ void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i
   }
   for (std::size_t k = 0; k < i; ++k) {
     std::vector<std::string> other = s.pairs[k].between;
-    if (other == pair.between ||
-        (std::reverse(other.begin(), other.end()), other == pair.between)) {
+    if (other == pair.between || (std::ranges::reverse(other), other == pair.between)) {
       visit.reject("between", "this pair has been given before", "");
     }
   }

@@ -1,5 +1,4 @@
 // The description of shapes, and what may not be combined.
-#include <algorithm>
 #include <cmath>
 
 #include "catena/base/suggest.hpp"

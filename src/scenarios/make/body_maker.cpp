@@ -208,8 +208,7 @@ BodyRecord BodyMaker::listed(std::size_t i) const {
 void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
   const auto n_listed = static_cast<GlobalId>(scene_.bodies.size());
   for (GlobalId i = first; i < std::min(last, n_listed); ++i) {
-    const std::size_t at = i;
-    if (scene_.bodies[at].shape.type != ShapeType::plane) take(finished(listed(at)));
+    if (scene_.bodies[i].shape.type != ShapeType::plane) take(finished(listed(i)));
   }
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const GlobalId from = std::max(first - blocks_[i].first, GlobalId{0});

@@ -1,9 +1,9 @@
 // Listed joints and springs: their frames, what acts along them, and whether they fit.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/base/text.hpp"
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
@@ -225,8 +225,7 @@ std::vector<JointPoses> JointMaker::poses_of(const std::vector<GlobalId>& joints
       if (id != kNoBody) ids.push_back(id);
     }
   }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  sort_unique(ids);
   const std::vector<BodyRecord> bodies = bodies_.some(ids);
   std::vector<JointPoses> poses(joints.size());
   for (std::size_t i = 0; i < joints.size(); ++i) {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <utility>
 
 #include "catena/base/text.hpp"
 #include "catena/math/types.hpp"

@@ -4,7 +4,6 @@
 #include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace catena {
 

@@ -1,7 +1,6 @@
 // Whether a step's constraints contradict each other: a proof by impulses, and who takes part.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"

@@ -22,9 +22,8 @@ std::int64_t still_to_come(const InsertionSettings& insertion, std::int64_t made
 
 std::int64_t bodies_of_run(const Communicator& comm, const CaseSettings& settings,
                            const Bodies& bodies, const State& state) {
-  std::int64_t n = comm.sum(std::int64_t{
-      std::count_if(bodies.constants.begin(), bodies.constants.end(),
-                    [](const BodyConstants& body) { return body.kind == BodyKind::dynamic; })});
+  std::int64_t n = comm.sum(std::int64_t{std::ranges::count_if(
+      bodies.constants, [](const BodyConstants& body) { return body.kind == BodyKind::dynamic; })});
   std::size_t insertion = 0;
   for (const GeneratorSettings& g : settings.generators) {
     const auto* s = std::get_if<InsertionSettings>(&g.kind);

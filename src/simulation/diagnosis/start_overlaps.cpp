@@ -1,7 +1,6 @@
 #include "simulation/diagnosis/start_overlaps.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_map>
 
 #include "catena/base/text.hpp"

@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <span>
 
 #include "catena/base/error.hpp"
 #include "catena/collision/contact.hpp"
@@ -132,12 +131,11 @@ struct Inflow::Search {
   void for_each_cell(const Aabb& box, const Visit& visit) {
     std::array<int, 3> from{}, to{};
     for (int i = 0; i < 3; ++i) {
-      const std::size_t k = i;
       const auto place = [&](double x) {
-        return static_cast<int>(std::clamp((x - region.lo[i]) / cell[i], 0.0, n[k] - 1.0));
+        return static_cast<int>(std::clamp((x - region.lo[i]) / cell[i], 0.0, n[i] - 1.0));
       };
-      from[k] = place(box.lo[i]);
-      to[k] = place(box.hi[i]);
+      from[i] = place(box.lo[i]);
+      to[i] = place(box.hi[i]);
     }
     for (int z = from[2]; z <= to[2]; ++z) {
       for (int y = from[1]; y <= to[1]; ++y) {
@@ -265,9 +263,8 @@ std::vector<BodyRecord> Inflow::accept(const Insertion& insertion, InflowProgres
       for (; k < batch.begin[i + 1]; ++k) {
         if (batch.taken[k] > 0) continue;
         const Obstacle place = candidate(i, k);
-        const bool free = std::none_of(fresh.begin(), fresh.end(), [&](const Obstacle& other) {
-          return overlap(model_, place, other, scratch);
-        });
+        const bool free = std::ranges::none_of(
+            fresh, [&](const Obstacle& other) { return overlap(model_, place, other, scratch); });
         if (free) break;
       }
       progress.refused += k - batch.begin[i];

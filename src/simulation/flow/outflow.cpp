@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <span>
 
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/joint_links.hpp"

@@ -1,6 +1,5 @@
 // A simulation that goes on from a checkpoint.
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "catena/base/error.hpp"

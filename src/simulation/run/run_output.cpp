@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <initializer_list>
@@ -144,9 +143,8 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
   // several resumes may go on from one checkpoint
   const std::string name = "resumed-" + step_text(options.resumed->step);
   std::string unique = name;
-  for (int k = 2; std::any_of(all.begin(), all.end(),
-                              [&](const auto& entry) { return entry.first == unique; });
-       ++k)
+  for (int k = 2;
+       std::ranges::any_of(all, [&](const auto& entry) { return entry.first == unique; }); ++k)
     unique = name + "-" + std::to_string(k);
   all.emplace_back(unique, text);
   return all;
@@ -192,8 +190,7 @@ std::vector<JointRecord> joint_records(const Simulation& sim) {
       record.reaction[i + 3] = reaction.couple[i];
     }
     for (std::size_t axis = 0; axis < kJointAxes; ++axis)
-      std::copy(state.drive[axis].begin(), state.drive[axis].end(),
-                record.drive.begin() + (3 * axis));
+      std::ranges::copy(state.drive[axis], record.drive.begin() + (3 * axis));
     record.coordinate = stepper.joint_coordinates(sim.bodies(), sim.state(), j);
   }
   return records;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "catena/base/huge_pages.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/block_rows.hpp"
@@ -255,11 +256,10 @@ class BodyProduct final : public RowProduct {
                 std::size_t lane) const {
     const RigidContact& c = problem_.contacts[place.block];
     for (int d = 0; d < 3; ++d) {
-      const std::size_t i = d;
-      group.normal[i][lane] = c.normal[d];
-      group.tangent[i][lane] = c.tangent[d];
-      group.arm_a[i][lane] = c.arm_a[d];
-      group.arm_b[i][lane] = c.arm_b[d];
+      group.normal[d][lane] = c.normal[d];
+      group.tangent[d][lane] = c.tangent[d];
+      group.arm_a[d][lane] = c.arm_a[d];
+      group.arm_b[d][lane] = c.arm_b[d];
     }
     group.by_normal[lane] = layout.by_scale[place.first];
     group.by_tangent[lane] = layout.by_scale[place.first + kLanes];
@@ -354,8 +354,7 @@ class AssembledProduct final : public RowProduct {
     for (Index k = 0; k < n_.n_rows() / 3; ++k) {
       found.clear();
       for (auto e = begin(k); e < begin(k + 1); ++e) found.push_back(n_.column[e] / 3);
-      std::sort(found.begin(), found.end());
-      found.erase(std::unique(found.begin(), found.end()), found.end());
+      sort_unique(found);
       const std::size_t first = block_.size();
       for (const Index j : found) block_.push_back({{}, 3 * j});
       for (Index i = 0; i < 3; ++i)

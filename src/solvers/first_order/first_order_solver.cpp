@@ -1,7 +1,6 @@
 #include "solvers/first_order/first_order_solver.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "catena/base/timer.hpp"
 #include "solvers/joints/joint_system.hpp"

@@ -1,7 +1,6 @@
 #include "solvers/first_order/scaled_problem.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "catena/math/types.hpp"
 

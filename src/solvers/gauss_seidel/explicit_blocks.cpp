@@ -1,7 +1,6 @@
 #include "solvers/gauss_seidel/explicit_blocks.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "catena/constraints/block_rows.hpp"
 #include "catena/math/types.hpp"

@@ -184,8 +184,7 @@ struct SharedBodies::Setup {
         all.push_back({map.number[shared.copies[i].subdomain], {true, i}});
       for (const auto& [number, item] : received[shared.body])
         all.push_back({number, {false, narrow<std::size_t>(item)}});
-      std::sort(all.begin(), all.end(),
-                [](const auto& x, const auto& y) { return x.first < y.first; });
+      std::ranges::sort(all, [](const auto& x, const auto& y) { return x.first < y.first; });
       for (const auto& [number, contribution] : all) shared.contributions.push_back(contribution);
     }
   }

@@ -1,7 +1,6 @@
 // Bodies that several subdomains sweep: how many, and the exchange that adds their parts.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 

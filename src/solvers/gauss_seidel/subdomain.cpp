@@ -1,7 +1,6 @@
 #include "solvers/gauss_seidel/subdomain.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "catena/base/index.hpp"
 #include "catena/base/release.hpp"

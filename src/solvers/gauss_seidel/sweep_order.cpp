@@ -83,8 +83,7 @@ std::vector<Index> by_body(const ConstraintProblem& problem, std::span<const Ind
     sorted[to] = {high, contacts[i]};
   }
   std::vector<Index> order(contacts.size());
-  std::transform(sorted.begin(), sorted.end(), order.begin(),
-                 [](const Keyed& c) { return c.block; });
+  std::ranges::transform(sorted, order.begin(), [](const Keyed& c) { return c.block; });
   return order;
 }
 

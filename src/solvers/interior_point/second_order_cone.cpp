@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "catena/math/types.hpp"
-
 namespace catena::second_order_cone {
 namespace {
 

@@ -14,9 +14,8 @@ constexpr Index kMaxBorderRows = 200;
 JointGroup::JointGroup(const JointLayout& layout, std::size_t first, bool rigid, JointMethod method)
     : first_(first) {
   const auto rest = std::span(layout.assigned).subspan(first);
-  const auto end = std::find_if(rest.begin(), rest.end(), [&](const AssignedJoint& joint) {
-    return joint.group != rest.front().group;
-  });
+  const auto end = std::ranges::find_if(
+      rest, [&](const AssignedJoint& joint) { return joint.group != rest.front().group; });
   joints_ = rest.first(end - rest.begin());
   lay_out();
   choose_elimination(rigid, method);

@@ -123,13 +123,12 @@ void sort_by_group(bool ordered, JointMethod method, JointLayout& layout) {
     if (!together && !joint.is_chain()) joint.group = joint.place.component;
     layout.n_chain += joint.is_chain() ? 1 : 0;
   }
-  std::sort(layout.assigned.begin(), layout.assigned.end(),
-            [](const AssignedJoint& x, const AssignedJoint& y) {
-              if (x.is_chain() != y.is_chain()) return x.is_chain();
-              if (x.is_chain()) return x.position < y.position;
-              return std::tie(x.group, x.place.component, x.name) <
-                     std::tie(y.group, y.place.component, y.name);
-            });
+  std::ranges::sort(layout.assigned, [](const AssignedJoint& x, const AssignedJoint& y) {
+    if (x.is_chain() != y.is_chain()) return x.is_chain();
+    if (x.is_chain()) return x.position < y.position;
+    return std::tie(x.group, x.place.component, x.name) <
+           std::tie(y.group, y.place.component, y.name);
+  });
 }
 
 void lay_out_rows(int rank, std::size_t n_held, JointLayout& layout) {

@@ -2,8 +2,6 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "catena/base/release.hpp"

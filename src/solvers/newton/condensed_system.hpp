@@ -1,7 +1,6 @@
 // How a Newton system is brought into the form whose matrix is factored.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>

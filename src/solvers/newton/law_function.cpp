@@ -1,12 +1,10 @@
 #include "solvers/newton/law_function.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "catena/base/error.hpp"
 #include "catena/constraints/block_diagonal.hpp"
-#include "catena/math/disc_cone.hpp"
 #include "catena/math/types.hpp"
 
 namespace catena {

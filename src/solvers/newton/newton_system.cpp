@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"

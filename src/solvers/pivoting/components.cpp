@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "catena/base/sort_unique.hpp"
 #include "catena/constraints/block_rows.hpp"
 
 namespace catena {
@@ -126,8 +127,7 @@ std::vector<Index> bodies_of(const ConstraintProblem& problem, const Component& 
   std::vector<Index> bodies;
   for (const Index k : component.blocks)
     for_each_body_index(problem, k, [&](Index body) { bodies.push_back(body); });
-  std::sort(bodies.begin(), bodies.end());
-  bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
+  sort_unique(bodies);
   return bodies;
 }
 

@@ -364,9 +364,8 @@ void Dantzig::solve_parts(const ConstraintProblem& problem,
                           SolveReport& notes) const {
   std::vector<std::size_t> order(components.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
-    return components[i].rows < components[j].rows;
-  });
+  std::ranges::stable_sort(
+      order, [&](std::size_t i, std::size_t j) { return components[i].rows < components[j].rows; });
   for (std::size_t i = 0; i < order.size() && !progress.late; ++i) {
     solve_part(problem, components[order[i]], stop, monitor.watch(), impulses, progress, notes);
     if (monitor.watch().shows_progress())

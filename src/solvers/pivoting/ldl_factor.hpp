@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <vector>
 
 #include "catena/base/huge_pages.hpp"
 

@@ -1,7 +1,6 @@
 #include "stepper/natural/natural_body.hpp"
 
 #include <Eigen/LU>
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <type_traits>

@@ -81,10 +81,8 @@ void NaturalStepper::Impl::take_over(NaturalOutcome&& kept) {
   std::copy(kept.on.load.begin(), kept.on.load.end(), on.load.begin());
   std::copy(kept.jacobian.begin(), kept.jacobian.end(), problem.blocks.jacobian.begin());
   std::copy(kept.q.begin(), kept.q.end(), problem.blocks.q.begin());
-  std::copy(kept.inverse_mass.begin(), kept.inverse_mass.end(),
-            problem.bodies.inverse_mass.begin());
-  std::copy(kept.free_velocity.begin(), kept.free_velocity.end(),
-            problem.bodies.free_velocity.begin());
+  std::ranges::copy(kept.inverse_mass, problem.bodies.inverse_mass.begin());
+  std::ranges::copy(kept.free_velocity, problem.bodies.free_velocity.begin());
   std::copy(kept.misfit.begin(), kept.misfit.end(), misfit.begin());
   std::copy(kept.impulses.begin(), kept.impulses.end(), impulses.begin());
   std::copy(kept.velocities.begin(), kept.velocities.end(), velocities.begin());
@@ -144,8 +142,7 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
     n
   };
   std::array<double, n> sum{};
-  for (const Index i : dynamic) {
-    const std::size_t b = i;
+  for (const Index b : dynamic) {
     const BodyConstants& body = set.bodies.constants[b];
     const auto kinetic = [&](const Pose& p, const Twist& t) {
       const Vec3 own = p.q.conjugate() * t.w;

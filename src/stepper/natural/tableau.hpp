@@ -1,8 +1,6 @@
 // Tableaus of explicit Runge-Kutta methods.
 #pragma once
 
-#include <array>
-#include <span>
 #include <vector>
 
 namespace catena {

@@ -34,10 +34,9 @@ class ResidualEngine final : public SweepEngine {
       });
       for (Index j = blocks_.blocks[packed].reference_begin;
            j < blocks_.blocks[packed].reference_end; ++j)
-        body_of_.push_back(
-            to_index(std::upper_bound(bodies.dof_begin.begin(), bodies.dof_begin.end(),
-                                      to_index(blocks_.references[j].velocity)) -
-                     bodies.dof_begin.begin() - 1));
+        body_of_.push_back(to_index(
+            std::ranges::upper_bound(bodies.dof_begin, to_index(blocks_.references[j].velocity)) -
+            bodies.dof_begin.begin() - 1));
       for (Index j = blocks_.blocks[packed].reference_begin;
            j < blocks_.blocks[packed].reference_end; ++j)
         if (bodies.mass_kind[body_of_[j]] != MassKind::prescribed)

@@ -7,7 +7,6 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
-#include "catena/math/types.hpp"
 
 namespace catena {
 namespace {

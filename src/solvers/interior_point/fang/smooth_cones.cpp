@@ -1,7 +1,6 @@
 #include "solvers/interior_point/fang/smooth_cones.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 

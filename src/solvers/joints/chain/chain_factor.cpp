@@ -22,14 +22,10 @@ struct RankEnds {
   double cubes = 0.0;  ///< sum of rows^3
 };
 
-Index rows_of(const ChainPart& part, Index i) {
-  const std::size_t k = i;
-  return part.row_begin[k + 1] - part.row_begin[k];
-}
+Index rows_of(const ChainPart& part, Index i) { return part.row_begin[i + 1] - part.row_begin[i]; }
 
 bool coupled(const ChainPart& part, Index i) {
-  const std::size_t k = i;
-  return part.coupling_begin[k] != part.coupling_begin[k + 1];
+  return part.coupling_begin[i] != part.coupling_begin[i + 1];
 }
 
 void check_part(const ChainPart& part) {
@@ -39,12 +35,11 @@ void check_part(const ChainPart& part) {
                "chain's lists have different lengths");
   for (Index i = 0; i < part.size(); ++i) {
     const std::int64_t m = rows_of(part, i);
-    const std::size_t k = i;
     CATENA_CHECK(
         m >= 1 && m <= kMaxBlockRows &&
-            part.diagonal_begin[k + 1] - part.diagonal_begin[k] == m * m &&
+            part.diagonal_begin[i + 1] - part.diagonal_begin[i] == m * m &&
             (!coupled(part, i) || i + 1 == part.size() ||
-             part.coupling_begin[k + 1] - part.coupling_begin[k] == m * rows_of(part, i + 1)),
+             part.coupling_begin[i + 1] - part.coupling_begin[i] == m * rows_of(part, i + 1)),
         "chain's blocks are not of 1 to 6 rows, or couplings do not fit them");
   }
 }
@@ -209,10 +204,9 @@ void ChainFactor::Impl::factor_body(const ChainPart& a, PivotGuard& guard) {
   std::copy(a.diagonal.begin(), a.diagonal.end(), first.part.diagonal.begin());
   std::copy(a.coupling.begin(), a.coupling.end(), first.part.coupling.begin());
   for (Index i = 0; i < n; ++i) {
-    const std::size_t k = i;
     const Index m = rows_of(first.part, i);
-    double* block = first.part.diagonal.data() + first.part.diagonal_begin[k];
-    double* scale = first.scale.data() + first.part.row_begin[k];
+    double* block = first.part.diagonal.data() + first.part.diagonal_begin[i];
+    double* scale = first.scale.data() + first.part.row_begin[i];
     for (Index j = 0; j < m; ++j) scale[j] = block[j * m + j] *= 1.0 + kJointRegularisation;
   }
   couplings->end();

@@ -22,8 +22,7 @@ struct RankSpan {
 std::vector<RankSpan> spans_of(const Communicator& comm, const ChainPart& part) {
   std::int64_t mine[3] = {part.size(), -1, -1};
   for (Index i = 0; i < part.size(); ++i) {
-    const std::size_t k = i;
-    if (part.coupling_begin[k] != part.coupling_begin[k + 1]) continue;
+    if (part.coupling_begin[i] != part.coupling_begin[i + 1]) continue;
     if (mine[1] < 0) mine[1] = i;
     mine[2] = i;
   }
@@ -101,9 +100,8 @@ ChainLevels::ChainLevels(const Communicator& comm, const ChainPart& structure, s
     const Index first = l > 0 ? 1 - levels_[l - 1].parity : 0;
     const Index stride = l > 0 ? 2 : 1;
     for (Index i = first; i < above.size(); i += stride) {
-      const std::size_t k = i;
-      const Index rows = above.row_begin[k + 1] - above.row_begin[k];
-      part.name.push_back(above.name[k]);
+      const Index rows = above.row_begin[i + 1] - above.row_begin[i];
+      part.name.push_back(above.name[i]);
       part.row_begin.push_back(part.row_begin.back() + rows);
       part.diagonal_begin.push_back(part.diagonal_begin.back() + rows * rows);
     }
@@ -120,8 +118,7 @@ void ChainLevels::link(const Communicator& comm) {
   std::vector<ValueParcel<std::array<std::int64_t, 2>>> parcels;
   const auto tell = [&](int rank, std::int64_t level, std::int64_t rows) {
     if (rank < 0) return;
-    auto found = std::find_if(parcels.begin(), parcels.end(),
-                              [rank](const auto& p) { return p.rank == rank; });
+    auto found = std::ranges::find_if(parcels, [rank](const auto& p) { return p.rank == rank; });
     if (found == parcels.end()) found = parcels.insert(found, {rank, {}});
     found->values.push_back({level, rows});
   };
@@ -151,8 +148,7 @@ void ChainLevels::lay_out(const ChainPart& structure) {
     for (Index i = 0; i < n; ++i) {
       bool coupled = level.right_rows > 0;
       if (i + 1 < n && l == 0) {
-        const std::size_t k = i;
-        coupled = structure.coupling_begin[k] != structure.coupling_begin[k + 1];
+        coupled = structure.coupling_begin[i] != structure.coupling_begin[i + 1];
       } else if (i + 1 < n) {
         const Level& above = levels_[l - 1];
         const Index j = 2 * i + 1 - above.parity;

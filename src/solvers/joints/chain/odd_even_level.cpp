@@ -63,8 +63,7 @@ void ChainLevels::Level::eliminate(PivotGuard& guard) {
   with_sizes([&](auto rows_of) {
     for (Index i = parity; i < size(); i += 2) {
       const auto m = rows_of(i);
-      const std::size_t k = i;
-      cholesky(m, diagonal(i), blocks.scale.data() + part.row_begin[k], part.name[k], guard);
+      cholesky(m, diagonal(i), blocks.scale.data() + part.row_begin[i], part.name[i], guard);
       if (coupled(i - 1)) {
         const auto l = rows_of(i - 1);
         double from[kMaxBlockRows * kMaxBlockRows];

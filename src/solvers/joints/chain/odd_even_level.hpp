@@ -26,15 +26,13 @@ struct ChainLevels::Level {
   Index rows(Index i) const {
     if (i < 0) return blocks.left_rows;
     if (i >= size()) return right_rows;
-    const std::size_t k = i;
-    return blocks.part.row_begin[k + 1] - blocks.part.row_begin[k];
+    return blocks.part.row_begin[i + 1] - blocks.part.row_begin[i];
   }
   /// Whether i and i + 1 are coupled; i = -1 and size() - 1 lead to other ranks.
   bool coupled(Index i) const {
     if (i < 0) return blocks.left_rows > 0;
     if (i + 1 >= size()) return right_rows > 0;
-    const std::size_t k = i;
-    return blocks.part.coupling_begin[k] != blocks.part.coupling_begin[k + 1];
+    return blocks.part.coupling_begin[i] != blocks.part.coupling_begin[i + 1];
   }
   double* diagonal(Index i) { return blocks.part.diagonal.data() + blocks.part.diagonal_begin[i]; }
   /// A_i,i+1 or the W in its place; i = -1: from the left.

@@ -32,8 +32,7 @@ struct ChainSegment::MixedSize {
   const ChainPart* shape;
   Index left;
   int operator()(Index i) const {
-    const std::size_t k = i;
-    return i < 0 ? left : shape->row_begin[k + 1] - shape->row_begin[k];
+    return i < 0 ? left : shape->row_begin[i + 1] - shape->row_begin[i];
   }
 };
 

@@ -140,8 +140,7 @@ void BorderedFactor::add_couplings(const MechanismRows& joints, Index row,
     };
     const Index body = blocks.body[j];
     apply_inverse_mass(joints.bodies, body, {jacobian(j, row - blocks.row_begin[k]), 6}, v);
-    const std::size_t b = body;
-    for (Index i = ref_begin_[b]; i < ref_begin_[b + 1]; ++i) {
+    for (Index i = ref_begin_[body]; i < ref_begin_[body + 1]; ++i) {
       const Index ref = ref_of_body_[i];
       const std::size_t other = block_of_ref_[ref];
       const Index first = blocks.row_begin[other];

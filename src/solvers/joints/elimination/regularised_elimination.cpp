@@ -265,8 +265,7 @@ void RegularisedElimination::find_candidates() {
     if (pivot_[i] < std::max(suspicious, kDoubtful))
       candidates_[mechanism_[i]].push_back(to_index(i));
   for (std::vector<Index>& rows : candidates_) {
-    std::stable_sort(rows.begin(), rows.end(),
-                     [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
+    std::ranges::stable_sort(rows, [this](Index a, Index b) { return pivot_[a] < pivot_[b]; });
     const auto end = std::find_if(rows.begin(), rows.end(),
                                   [&](Index row) { return !(pivot_[row] < suspicious); });
     const std::size_t n = end - rows.begin();
@@ -312,10 +311,9 @@ void RegularisedElimination::keep_growing_candidates(const MechanismRows& joints
   factor_->pivots(second_pivot_);
   for (const std::vector<Index>& rows : candidates_) {
     for (const Index row : rows) {
-      const std::size_t i = row;
       // round-off may have taken the first pivot
-      const double first = std::max(pivot_[i], kPivotFloor * kJointRegularisation);
-      if (second_pivot_[i] > kGrowth * first * diagonal_[i]) redundant_.push_back(row);
+      const double first = std::max(pivot_[row], kPivotFloor * kJointRegularisation);
+      if (second_pivot_[row] > kGrowth * first * diagonal_[row]) redundant_.push_back(row);
     }
   }
 }

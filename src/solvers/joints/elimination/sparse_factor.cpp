@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/base/sort_unique.hpp"
 #include "solvers/joints/elimination/tree_factor.hpp"
 #include "solvers/linear/linear_solver.hpp"
 
@@ -90,14 +91,13 @@ void SparseFactor::find_pattern(const MechanismRows& structure) {
         if (other > to_index(k)) mine.push_back(other);
       }
     }
-    std::sort(mine.begin(), mine.end());
-    mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+    sort_unique(mine);
     neighbor.insert(neighbor.end(), mine.begin(), mine.end());
     neighbor_begin.push_back(to_index(neighbor.size()));
     for (Index row = blocks.row_begin[k]; row < blocks.row_begin[k + 1]; ++row) {
       for (const Index other : mine) {
-        const std::size_t l = other;
-        for (Index c = std::max(row, blocks.row_begin[l]); c < blocks.row_begin[l + 1]; ++c) {
+        for (Index c = std::max(row, blocks.row_begin[other]); c < blocks.row_begin[other + 1];
+             ++c) {
           column_.push_back(c);
         }
       }

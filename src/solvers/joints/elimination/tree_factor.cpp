@@ -118,8 +118,7 @@ void TreeFactor::list_blocks_of_bodies(const MechanismRows& structure,
   const auto each = [&](auto&& f) {
     for (Index k = 0; k < blocks.size(); ++k) {
       if (!in(k)) continue;
-      const std::size_t s = k;
-      for (Index j = blocks.body_begin[s]; j < blocks.body_begin[s + 1]; ++j) {
+      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
         f(k, blocks.body[j]);
       }
     }
@@ -137,13 +136,12 @@ void TreeFactor::order(const MechanismRows& structure, std::span<const char> in_
   std::vector<char> done(blocks.size(), 0);
   std::vector<Index> place(structure.bodies.size(), kNoIndex);
   for (Index k = 0; k < blocks.size(); ++k) {
-    const std::size_t s = k;
-    if (done[s] != 0 || !(in_forest.empty() || in_forest[s] != 0)) continue;
-    const Index n_bodies = blocks.body_begin[s + 1] - blocks.body_begin[s];
-    const Index rows = blocks.row_begin[s + 1] - blocks.row_begin[s];
+    if (done[k] != 0 || !(in_forest.empty() || in_forest[k] != 0)) continue;
+    const Index n_bodies = blocks.body_begin[k + 1] - blocks.body_begin[k];
+    const Index rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
     CATENA_CHECK(n_bodies >= 1 && n_bodies <= 2 && rows >= 1 && rows <= 6,
                  "a forest's blocks have 1 to 6 rows and one or two bodies");
-    const Index root = blocks.body[blocks.body_begin[s]];
+    const Index root = blocks.body[blocks.body_begin[k]];
     if (place[root] == kNoIndex) visit(structure, root, done, place);
   }
   // found from the roots on: the reverse has every joint after those below it
@@ -157,28 +155,26 @@ void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<cha
                        std::vector<Index>& place) {
   const GeneralBlocks& blocks = structure.blocks;
   const auto enter = [&](Index body) {
-    const std::size_t b = body;
-    CATENA_CHECK(place[b] == kNoIndex, "the joints of a forest close no loop");
-    CATENA_CHECK(structure.bodies.mass_kind[b] == MassKind::rigid, "a forest's bodies are rigid");
-    place[b] = to_index(body_.size());
+    CATENA_CHECK(place[body] == kNoIndex, "the joints of a forest close no loop");
+    CATENA_CHECK(structure.bodies.mass_kind[body] == MassKind::rigid,
+                 "a forest's bodies are rigid");
+    place[body] = to_index(body_.size());
     body_.push_back(body);
   };
   std::vector<Index> stack = {root};
   enter(root);
   while (!stack.empty()) {
     const Index body = stack.back();
-    const std::size_t b = body;
     stack.pop_back();
-    for (Index i = block_begin_[b]; i < block_begin_[b + 1]; ++i) {
+    for (Index i = block_begin_[body]; i < block_begin_[body + 1]; ++i) {
       const Index k = block_of_body_[i];
-      const std::size_t s = k;
-      if (done[s] != 0) continue;
-      done[s] = 1;
-      const Index first = blocks.body_begin[s];
+      if (done[k] != 0) continue;
+      done[k] = 1;
+      const Index first = blocks.body_begin[k];
       const bool second = blocks.body[first] != body;
       Joint joint = joint_at(structure, k, second ? first + 1 : first);
-      joint.parent = place[b];
-      if (blocks.body_begin[s + 1] - first == 2) {
+      joint.parent = place[body];
+      if (blocks.body_begin[k + 1] - first == 2) {
         joint.child_ref = second ? first : first + 1;
         const Index child = blocks.body[joint.child_ref];
         enter(child);
@@ -192,15 +188,14 @@ void TreeFactor::visit(const MechanismRows& structure, Index root, std::span<cha
 
 TreeFactor::Joint TreeFactor::joint_at(const MechanismRows& structure, Index block,
                                        Index parent_ref) const {
-  const std::size_t s = block;
   const std::vector<Index>& row_begin = structure.blocks.row_begin;
   return {block,
           kNoIndex,
           kNoIndex,
           parent_ref,
           kNoIndex,
-          row_begin[s],
-          narrow<int>(row_begin[s + 1] - row_begin[s]),
+          row_begin[block],
+          narrow<int>(row_begin[block + 1] - row_begin[block]),
           0};
 }
 
