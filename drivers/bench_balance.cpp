@@ -8,9 +8,7 @@
 #include <time.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>

@@ -14,7 +14,6 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
-#include <limits>
 #include <numbers>
 #include <string>
 #include <vector>

@@ -15,8 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
