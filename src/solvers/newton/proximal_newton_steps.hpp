@@ -6,19 +6,31 @@
 #include <vector>
 
 #include "catena/solvers/solver.hpp"
-#include "solvers/newton/law_function.hpp"
-#include "solvers/newton/newton_system.hpp"
+#include "solvers/newton/proximal_direction.hpp"
 #include "solvers/stop_monitor.hpp"
 
 namespace catena {
+
+/// The weight alpha of proximal problems: it falls as long as Newton is quick and rises where it
+/// fails.
+struct ProximalWeight {
+  static constexpr double kQuick = 0.2;
+
+  /// After a problem of so many Newton steps, with |F| before and after it.
+  void adapt(bool reached, int steps, double before, double after);
+
+  double value = 1e-3;
+  double fall = kQuick;  ///< what a quick success multiplies it by
+  int failures = 0;      ///< in a row
+};
 
 /// Proximal point iterations: with the last solution p, the weight alpha and the rows' scales D,
 ///
 ///   F(lambda, N lambda + r + alpha D (lambda - p)) = 0
 ///
-/// is solved, by Newton's method with a non-monotone line search, until |F| has fallen by a factor;
-/// alpha falls as long as Newton is quick and rises where it fails. The proximal term gives the
-/// systems of rank-deficient N a unique solution and vanishes from the result.
+/// is solved, by Newton's method with a non-monotone line search, until |F| has fallen by a factor.
+/// The proximal term gives the systems of rank-deficient N a unique solution and vanishes from the
+/// result.
 class ProximalNewtonSteps {
  public:
   /// Local. All must outlive it. `impulses`, admissible, are the start; `first` steps have been
@@ -33,7 +45,7 @@ class ProximalNewtonSteps {
   void run(StopMonitor& monitor);
   bool stuck() const;
 
-  int linear_iterations() const { return linear_iterations_; }
+  int linear_iterations() const { return newton_.linear_iterations(); }
   /// "12 proximal problems, last weight 1e-06".
   std::string remark() const;
 
@@ -47,24 +59,21 @@ class ProximalNewtonSteps {
   double renew_slips();
   double lengthen();
   Approach approach();
-  bool find_direction();
   void take_step();
   double at_step(double length);
   double norm(double local_square) const;
-  void adapt(Approach outcome, int steps, double before, double after);
 
   const ConstraintProblem& problem_;
   DelassusOperator& op_;
   const LawFunction& law_;
-  NewtonSystem& system_;
   const StopRule& rule_;
   std::span<double> impulses_;
-  BlockMatrices a_, b_, c_;
+  ProximalDirection newton_;
   Point now_, centre_, from_;  ///< centre of the proximal problem; start of the line search
-  std::vector<double> free_residual_, f_, right_, direction_, slope_;
+  std::vector<double> free_residual_, f_;
   std::vector<double> past_;  ///< |F| of the proximal problem so far
-  double weight_, fall_;      ///< alpha, and what a quick success multiplies it by
-  int steps_, linear_iterations_ = 0, problems_ = 0, failures_ = 0;
+  ProximalWeight weight_;
+  int steps_, problems_ = 0;
 };
 
 }  // namespace catena
