@@ -163,6 +163,15 @@ std::vector<int> offsets_of(const std::vector<int>& counts) {
   return offsets;
 }
 
+/// A list of bytes or characters, whose length other ranks do not know.
+void broadcast_items(int root, MPI_Comm comm, auto& items) {
+  std::int64_t size = std::ssize(items);
+  check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, comm), "MPI_Bcast");
+  const int count = count_of(size);
+  items.resize(size);
+  check_mpi(MPI_Bcast(items.data(), count, MPI_BYTE, root, comm), "MPI_Bcast");
+}
+
 void report_counts(const std::vector<int>& counts, std::vector<std::size_t>* out) {
   if (out != nullptr) out->assign(counts.begin(), counts.end());
 }
@@ -305,20 +314,12 @@ std::vector<std::byte> Communicator::gather_bytes(int root, std::span<const std:
 
 void Communicator::broadcast(int root, std::vector<std::byte>& bytes) const {
   const Waiting waiting(*impl_);
-  std::int64_t size = std::ssize(bytes);
-  check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, impl_->comm), "MPI_Bcast");
-  const int count = count_of(size);
-  bytes.resize(size);
-  check_mpi(MPI_Bcast(bytes.data(), count, MPI_BYTE, root, impl_->comm), "MPI_Bcast");
+  broadcast_items(root, impl_->comm, bytes);
 }
 
 void Communicator::broadcast(int root, std::string& text) const {
   const Waiting waiting(*impl_);
-  std::int64_t size = std::ssize(text);
-  check_mpi(MPI_Bcast(&size, 1, MPI_INT64_T, root, impl_->comm), "MPI_Bcast");
-  const int count = count_of(size);
-  text.resize(size);
-  check_mpi(MPI_Bcast(text.data(), count, MPI_BYTE, root, impl_->comm), "MPI_Bcast");
+  broadcast_items(root, impl_->comm, text);
 }
 
 const TrafficCount& Communicator::traffic() const { return impl_->traffic; }
