@@ -61,7 +61,7 @@ class Probes {
   const std::vector<Probe>& all() const { return probes_; }
   const std::vector<Aabb>& boxes() const { return boxes_; }
   Index n_owned() const { return n_owned_; }
-  /// Of probe i in the order of ids, and back.
+  /// Position of probe i in the order of ids, and the probe at a position.
   Index position(std::size_t i) const { return position_[i]; }
   const Probe& at_position(Index position) const { return probes_[by_id_[position]]; }
 

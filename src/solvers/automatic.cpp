@@ -127,7 +127,7 @@ StopRule Automatic::stop_of_sweeps() {
 }
 
 /// Sweeps go on while they need no more than they did, or than the methods after them are taken to
-/// need; the error of accelerated ones may stand still for a while.
+/// need; the error of accelerated ones may stagnate for a while.
 bool Automatic::give_up_sweeps(std::span<const HistoryEntry> history, double threshold) const {
   const int done = history.back().iteration;
   if (done < kFirstSweeps) return false;

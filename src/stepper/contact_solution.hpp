@@ -25,7 +25,7 @@ struct ContactForce {
 ContactFrame frame_of(const KeptContact& kept, const RigidContact& rows,
                       const GeneralBlocks& blocks);
 
-/// Of the contact's rows `lambda`.
+/// What the contact's rows `lambda` do.
 ContactForce force_of(const KeptContact& kept, const RigidContact& rows,
                       const GeneralBlocks& blocks, const double* lambda);
 

@@ -26,7 +26,7 @@ Mat3 mobility_matrix(const ProblemBodies& bodies, const RigidContact& c, double 
 /// tangents and half of the products:
 ///   sum_d (r x d) . A (r x d) = |r|^2 tr A - r . A r.
 std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c);
-/// Of these two: a third of the trace of the contact's block of G M^-1 G^T.
+/// Mean of these: a third of the trace of the contact's block of G M^-1 G^T.
 inline double mean_mobility(const std::array<double, 2>& mobility) {
   return (mobility[0] + 2.0 * mobility[1]) / 3.0;
 }

@@ -1,4 +1,4 @@
-// How much a contact gives, and how it is damped: Sigma and b of its rows.
+// How compliant a contact is, and how it is damped: Sigma and b of its rows.
 #pragma once
 
 #include "catena/constraints/contact_rows.hpp"
@@ -26,7 +26,7 @@ struct ContactState {
   bool pressed = false;        ///< it bore an impulse in the last step
 };
 
-/// Rows of a contact that gives, h the step:
+/// Rows of a compliant contact, h the step:
 ///
 ///   w = u + Sigma lambda + b,   Sigma = eps beta/h^2,   beta = 1/theta = 4 Upsilon (spook)
 ///

@@ -133,7 +133,7 @@ class NameTable {
   std::vector<Range> ranges_;                ///< ascending
 };
 
-/// How much contacts give (docs/theory.md, "Contacts give").
+/// How compliant contacts are (docs/theory.md, "Contacts give").
 enum class Stiffness : std::uint8_t {
   automatic,  ///< by stiffness_ratio: the same number of sweeps whatever the masses and the step
   rigid,      ///< not at all

@@ -28,7 +28,7 @@ struct EdgeFaults {
   std::array<std::int32_t, 2> first = {-1, -1};  ///< vertices of the first one by number
 };
 
-/// How the triangles of a welded surface hang together.
+/// How the triangles of a welded surface are connected.
 struct SurfaceEdges {
   EdgeFaults open;       ///< edges with one face
   EdgeFaults crowded;    ///< with more than two

@@ -173,7 +173,7 @@ void describe_forces(SettingsVisitor& visit, SceneSettings& s);
 /// Throws Error, with its place, for a joint without compliance that is damped in less than a
 /// quarter of the time step: SPOOK's rows are then marginally unstable.
 void check_damping_times(const SceneSettings& scene, double step);
-/// The same for contacts that give, with any stepper that has contacts.
+/// The same for compliant contacts, with any stepper that has contacts.
 void check_contact_damping(const SceneSettings& scene, double step);
 /// Throws Error, with its place, for a moment of inertia of 0.
 void check_inertias(const SceneSettings& scene);

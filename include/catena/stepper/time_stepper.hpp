@@ -156,8 +156,8 @@ class TimeStepper {
   virtual std::span<const double> impulses() const = 0;
   /// The first guess from which that problem was solved, row by row; empty: from zero.
   virtual std::span<const double> guess() const { return {}; }
-  /// What contacts that give were stretched by when that problem was posed, row by row in their
-  /// frames: tangents m, rolling and spinning rows rad, all others 0. Empty: none gives.
+  /// What compliant contacts were stretched by when that problem was posed, row by row in their
+  /// frames: tangents m, rolling and spinning rows rad, all others 0. Empty: none is compliant.
   virtual std::vector<double> stretches() const { return {}; }
 };
 

@@ -74,7 +74,7 @@ class SmallArray {
 };
 
 /// A flat core with straight edges in the pair's frame: what the separating-axis test walks over.
-/// Of a triangle, face 0 is the front and face 1 the back.
+/// Face 0 of a triangle is its front and face 1 its back.
 struct Polytope {
   using Edge = std::array<std::int32_t, 4>;  ///< as Geometry::edges
 

@@ -424,7 +424,7 @@ void check_moduli(SettingsVisitor& visit, const SceneSettings& s) {
   }
 }
 
-/// Keys that are left out of account are told of.
+/// Reports keys that have no effect.
 void hint_at_unused(SettingsVisitor& visit, const ContactParameters& c) {
   const bool rigid = c.stiffness == Stiffness::rigid;
   const std::string unused =

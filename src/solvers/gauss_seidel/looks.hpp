@@ -14,13 +14,13 @@ namespace catena {
 /// of the other metrics, which are of the order of its root. A look that is asked for is left out
 /// while that is above kFar, kMostLeftOut in a row at most, and one that is not is made where it is
 /// below kNear. Where the change is not known (NaN), and before the first look, looks are made as
-/// they are asked for, and the last sweep is always looked at.
+/// they are asked for, and the last sweep is always evaluated.
 class Looks {
  public:
   Looks(Metric metric, int max_iterations)
       : last_sweep_(max_iterations), exponent_(metric == Metric::energy ? 1.0 : 0.5) {}
 
-  /// Whether the iterate after `sweep` is to be looked at, which is then taken to be done; to be
+  /// Whether the iterate after `sweep` is to be evaluated, which is then taken to be done; to be
   /// asked once per sweep. `asked`: by the stop rule. `excess`: error over what is to be reached
   /// (StopMonitor::excess) of the last look. The same on every rank where the arguments are.
   bool due(int sweep, double change, bool asked, double excess);

@@ -38,7 +38,7 @@ struct ConicIterate {
   std::string unbounded() const;
   /// The impulses, inside the cones and not scaled.
   void write(std::span<double> impulses) const;
-  /// Of a sum over all cones.
+  /// Mean over all cones of a sum over them.
   double per_cone(double sum) const;
 
   const ConstraintProblem& problem;

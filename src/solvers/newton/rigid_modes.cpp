@@ -11,7 +11,7 @@ namespace {
 /// Rows of a file are alike up to this part of them.
 constexpr double kAlike = 1e-6;
 
-/// Bodies of this rank that hang together, each group with the frame it stands in: the smallest id
+/// Bodies of this rank that are connected, each group with the frame it stands in: the smallest id
 /// of the owned bodies that any of its bodies has heard of.
 struct Groups {
   std::vector<Index> group;    ///< per body; kNoIndex: prescribed

@@ -75,7 +75,7 @@ bool is_nearly_singular(const ProblemBodies& bodies, const RoundContact& c) {
   return !(slide * roll - both * both > kSmall * slide * roll);
 }
 
-/// Of two rows of one kind, made from the same numbers along two axes.
+/// Whether two rows of one kind are made from the same numbers along two axes.
 bool are_alike(double x, double y) {
   constexpr double kRoundOff = 1e-13;
   return std::abs(x - y) <= kRoundOff * std::abs(x);

@@ -177,7 +177,7 @@ inline void solve_rolling_lanes(const KernelOptions& rules, const RoundBlock& k,
   const V free_t = z.t, free_r = z.r;
   const D cut = select(out, most / sqrt(tt), one), cut_r = select(out_r, most_r / sqrt(rr), one);
   const V cut_t = cut * free_t, cut_to_r = cut_r * free_r;
-  // the other disc gives way to what is cut
+  // the other disc takes up what is cut
   const V held_r = add_scaled(free_r, k.h_c / k.h_t, free_t - cut_t);
   const V held_t = add_scaled(free_t, k.h_c / k.h_r, free_r - cut_to_r);
   const M slides = out & (length2(held_r) <= most2_r);
