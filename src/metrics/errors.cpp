@@ -26,7 +26,6 @@ struct ErrorEvaluator::Impl {
         reduction(p.comm),
         form(law_form(p.law)),
         width(form.is_cone() && has_kernels(p) ? 2 : 3),
-        contact_scales(p.ordered),
         words(p.ordered) {
     if (p.assembled)
       set_up_assembled();
@@ -44,23 +43,14 @@ struct ErrorEvaluator::Impl {
   void set_up_bodies() {
     diagonal.reserve(width * problem.contacts.size());
     for (Index k = 0; k < std::ssize(problem.contacts); ++k) {
-      double d_n, d_1, d_2;
       if (width == 2) {
         const std::array<double, 2> d = cone_diagonal(problem, k);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
-        d_n = d[0];
-        d_1 = d_2 = d[1];
       } else {
         std::array<double, 3> d;
         row_diagonals(problem, k, d);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
-        d_n = d[0];
-        d_1 = d[1];
-        d_2 = d[2];
       }
-      const double scale = row_scale(problem, problem.contacts[k]);
-      for (const double d : {d_n, d_1, d_2})
-        if (d > 0.0) contact_scales += scale * scale / d;
     }
     w_rows.resize(problem.blocks.n_rows());
     row_diagonal.resize(w_rows.size());
@@ -282,7 +272,6 @@ struct ErrorEvaluator::Impl {
   LawForm form;
   std::size_t width;                 ///< numbers of `diagonal` per rigid contact
   std::vector<double> diagonal;      ///< of N: N_nn and a_t, or three; assembled: per row
-  Sum contact_scales;                ///< rigid contacts' part of round_off_scales
   std::vector<double> row_diagonal;  ///< of the general blocks' rows
   std::vector<double> w_rows;        ///< w of the general blocks, or of all assembled rows
   std::vector<double> own_velocities;
@@ -295,7 +284,7 @@ struct ErrorEvaluator::Impl {
 };
 
 Sum ErrorEvaluator::Impl::round_off_scales() const {
-  Sum sum = contact_scales;
+  Sum sum(problem.ordered);
   const auto add_square = [&](double scale, double n_ii) {
     if (n_ii > 0.0) sum += scale * scale / n_ii;
   };
@@ -303,6 +292,11 @@ Sum ErrorEvaluator::Impl::round_off_scales() const {
     for (std::size_t i = 0; i < diagonal.size(); ++i)
       add_square(problem.assembled->r[i], diagonal[i]);
     return sum;
+  }
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
+    const double size = row_scale(problem, problem.contacts[k]);
+    const double* d = diagonal.data() + width * k;
+    for (const double d_i : {d[0], d[1], d[width - 1]}) add_square(size, d_i);
   }
   std::vector<double> scale;
   for (Index k = 0; k < problem.blocks.size(); ++k) {
@@ -367,11 +361,14 @@ ConeViolation ErrorEvaluator::cone_violation(std::span<const double> impulses) c
   return {all[0], all[1]};
 }
 
-double ErrorEvaluator::energy_round_off() {
+double energy_round_off(double scales) {
   constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
+  return 0.5 * kRoundOff * kRoundOff * scales;
+}
+
+double ErrorEvaluator::energy_round_off() {
   const ConstraintProblem& problem = impl_->problem;
-  return 0.5 * kRoundOff * kRoundOff *
-         total(problem.comm, impl_->round_off_scales(), problem.ordered);
+  return catena::energy_round_off(total(problem.comm, impl_->round_off_scales(), problem.ordered));
 }
 
 std::vector<double> ErrorEvaluator::block_energies(std::span<const double> impulses,

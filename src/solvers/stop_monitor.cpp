@@ -8,12 +8,26 @@
 #include "catena/base/index.hpp"
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/comm/sums.hpp"
 
 namespace catena {
 namespace {
 
 bool is_finite(const Errors& e, Metric metric) {
   return std::isfinite(e.energy) && std::isfinite(value_of(e, metric));
+}
+
+/// Errors of contacts' energies alone; the others are not known.
+Errors energy_errors(double normal, double friction) {
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+  Errors e;
+  e.energy = normal + friction;
+  e.energy_normal = normal;
+  e.energy_friction = friction;
+  e.natural_map = e.natural_map_rms = e.natural_map_angular = kNaN;
+  e.siconos = e.fclib_merit = e.scaled = e.gap = e.fischer_burmeister = e.objective = kNaN;
+  e.cone_violation = e.largest_impulse = kNaN;
+  return e;
 }
 
 std::string with_unit(double value, Metric metric) {
@@ -75,14 +89,74 @@ void StopMonitor::allow(double energy) {
 
 void StopMonitor::begin(int iteration, double running_error, bool last, bool known) {
   iteration_ = iteration;
-  evaluated_set_ = last ? report_set_ : set_;
+  const ErrorSet set = last ? report_set_ : set_;
+  evaluated_set_ = set;
   current_velocities_ = true;
   if (known)
-    evaluator_.begin_at(impulses_, velocities_, evaluated_set_);
+    evaluator_.begin_at(impulses_, velocities_, set);
   else
-    evaluator_.begin(impulses_, velocities_, evaluated_set_);
+    evaluator_.begin(impulses_, velocities_, set);
   const std::array<double, 1> sums = {running_error};
   reduction_.begin(sums, watch_.local());
+}
+
+/// Collective. Totals over all ranks of parts, and of this rank's view of the clock.
+struct StopMonitor::Totals {
+  Totals(StopMonitor& monitor, std::initializer_list<const Sum*> parts, double running_error)
+      : sums(monitor.problem_.ordered), seen(monitor.watch_.local()) {
+    for (const Sum* part : parts) sums.add(*part);
+    Sum running(monitor.problem_.ordered);
+    running += running_error;
+    sums.add(running);
+    monitor.reduction_.begin(sums.words(), seen);
+    monitor.reduction_.end(sums.words(), seen);
+  }
+  SumWords sums;
+  std::array<double, 2> seen;
+};
+
+StopMonitor::Estimate StopMonitor::start_estimated(const ErrorParts& at_zero,
+                                                   const ErrorParts& guess) {
+  const Totals totals(
+      *this, {&at_zero.normal, &at_zero.friction, &at_zero.scale, &guess.normal, &guess.friction},
+      0.0);
+  const SumWords& sums = totals.sums;
+  report_.initial = energy_errors(sums[0], sums[1]);
+  report_.threshold = std::max({rule_.relative_tolerance * report_.initial.energy,
+                                rule_.absolute_tolerance, energy_round_off(sums[2])});
+  floored_ = true;
+  const Errors errors = energy_errors(sums[3], sums[4]);
+  watch_.note(0, totals.seen[0], totals.seen[1]);
+  if (std::isfinite(report_.initial.energy)) return weigh(0, totals.seen[0], errors, 0.0);
+  // said by the evaluation
+  record(0, totals.seen[0], errors, 0.0);
+  return {.evaluate = true};
+}
+
+StopMonitor::Estimate StopMonitor::estimate(int iteration, const ErrorParts& errors,
+                                            double running_error) {
+  const Totals totals(*this, {&errors.normal, &errors.friction}, running_error);
+  watch_.note(iteration, totals.seen[0], totals.seen[1]);
+  return weigh(iteration, totals.seen[0], energy_errors(totals.sums[0], totals.sums[1]),
+               totals.sums[2]);
+}
+
+/// What an estimate says of its iterate.
+StopMonitor::Estimate StopMonitor::weigh(int iteration, double wall, const Errors& errors,
+                                         double running_error) {
+  errors_ = errors;
+  evaluated_set_.reset();
+  current_velocities_ = false;
+  record(iteration, wall, errors, running_error);
+  if (!std::isfinite(errors.energy)) return {.evaluate = true};
+  raise_to_floor(errors.energy);
+  const bool least = is_least(iteration, errors);
+  best_is_estimated_ = best_is_estimated_ || least;
+  const bool ends = errors.energy <= report_.threshold || watch_.late() || gives_up();
+  if (ends) return {.evaluate = true, .keep = least};
+  watch_.obey();
+  show_progress(iteration, errors);
+  return {.evaluate = false, .keep = least};
 }
 
 bool StopMonitor::due(int iteration) const {
@@ -114,16 +188,32 @@ void StopMonitor::show_progress(int iteration, const Errors& errors) {
 }
 
 void StopMonitor::record(int iteration, double wall, const Errors& errors, double running_error) {
+  // an evaluation takes the place of the estimate that asked for it
+  if (!report_.history.empty() && report_.history.back().iteration == iteration)
+    report_.history.pop_back();
   report_.history.push_back({iteration, wall, errors, running_error});
   report_.iterations = iteration;
 }
 
-void StopMonitor::keep(int iteration, const Errors& errors) {
-  if (!rule_.keep_best || (best_iteration_ >= 0 && errors.energy >= best_errors_.energy)) return;
-  // the last iterate allowed is returned as it stands
-  if (iteration < rule_.max_iterations) best_.assign(impulses_.begin(), impulses_.end());
+/// Whether the iterate is that of least energy so far, and is to be kept; it is noted as such.
+bool StopMonitor::is_least(int iteration, const Errors& errors) {
+  if (!rule_.keep_best || (best_iteration_ >= 0 && errors.energy >= best_errors_.energy))
+    return false;
   best_errors_ = errors;
   best_iteration_ = iteration;
+  // the last iterate allowed is returned as it stands
+  return iteration < rule_.max_iterations;
+}
+
+/// The floor costs a walk over all rows: made once an iterate may need it.
+void StopMonitor::raise_to_floor(double value) {
+  if (floored_ || rule_.metric != Metric::energy || !(value > report_.threshold)) return;
+  report_.threshold = std::max(report_.threshold, evaluator_.energy_round_off());
+  floored_ = true;
+}
+
+bool StopMonitor::gives_up() const {
+  return rule_.give_up && rule_.give_up(report_.history, report_.threshold);
 }
 
 /// Collective, once per iterate: evaluated only where an iterate would do, or is returned.
@@ -146,12 +236,11 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
     report_.reason = name + " is not finite" + after;
     return true;
   }
-  keep(iteration, errors);
-  // the floor costs a walk over all rows: made once an iterate may need it
-  if (!floored_ && rule_.metric == Metric::energy && value > report_.threshold) {
-    report_.threshold = std::max(report_.threshold, evaluator_.energy_round_off());
-    floored_ = true;
+  if (is_least(iteration, errors)) {
+    best_.assign(impulses_.begin(), impulses_.end());
+    best_is_estimated_ = false;
   }
+  raise_to_floor(value);
   const bool met = value <= report_.threshold;
   if (met && keeps_to_cones()) {
     report_.status = SolveStatus::converged;
@@ -161,8 +250,7 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
   }
   const bool late = watch_.late() || (!std::isnan(rule_.time_limit) && wall >= rule_.time_limit);
   const bool last = iteration >= rule_.max_iterations;
-  if (!late && !last && !(rule_.give_up && rule_.give_up(report_.history, report_.threshold)))
-    return false;
+  if (!late && !last && !gives_up()) return false;
   report_.status = late ? SolveStatus::time_limit : SolveStatus::iteration_limit;
   report_.reason = std::string(late   ? "time limit reached"
                                : last ? "iteration limit reached"
@@ -176,19 +264,26 @@ bool StopMonitor::judge(int iteration, double wall, const Errors& errors) {
   return true;
 }
 
-SolveReport StopMonitor::finish(const std::string& remark) {
+/// The iterate of least energy is returned where a limit ended the solve at another one.
+void StopMonitor::return_best(const std::function<void(std::span<double>)>& kept) {
   const bool limited =
       report_.status == SolveStatus::iteration_limit || report_.status == SolveStatus::time_limit;
-  if (limited && rule_.keep_best && best_errors_.energy < errors_.energy) {
+  if (!limited || !rule_.keep_best || !(best_errors_.energy < errors_.energy)) return;
+  if (best_is_estimated_)
+    kept(impulses_);
+  else
     std::copy(best_.begin(), best_.end(), impulses_.begin());
-    errors_ = best_errors_;
-    evaluated_set_ = set_;
-    current_velocities_ = false;
-    report_.reason += "; returned is iterate " + std::to_string(best_iteration_) +
-                      " of least energy error, " +
-                      std::string(kMetricNames[ordinal(rule_.metric)]) + " " +
-                      with_unit(value_of(errors_, rule_.metric), rule_.metric);
-  }
+  errors_ = best_errors_;
+  evaluated_set_ = best_is_estimated_ ? std::nullopt : std::optional(set_);
+  current_velocities_ = false;
+  report_.reason += "; returned is iterate " + std::to_string(best_iteration_) +
+                    " of least energy error, " + std::string(kMetricNames[ordinal(rule_.metric)]) +
+                    " " + with_unit(value_of(errors_, rule_.metric), rule_.metric);
+}
+
+SolveReport StopMonitor::finish(const std::string& remark,
+                                const std::function<void(std::span<double>)>& kept) {
+  return_best(kept);
   if (!remark.empty()) report_.reason += "; " + remark;
   if (!current_velocities_) op_.velocities(impulses_, velocities_);
   if (evaluated_set_ != report_set_) {

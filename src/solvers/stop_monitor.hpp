@@ -2,17 +2,27 @@
 // rule, the best iterate, and the report.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/math/sum.hpp"
 #include "catena/metrics/errors.hpp"
 #include "catena/solvers/solver.hpp"
 #include "solvers/solve_watch.hpp"
 
 namespace catena {
+
+/// Energy errors of this rank's contacts as a method knows them, J: of the normal and of the other
+/// components; at zero impulses also sum of s^2/N_ii (ErrorEvaluator::energy_round_off).
+struct ErrorParts {
+  explicit ErrorParts(bool exact) : normal(exact), friction(exact), scale(exact) {}
+  Sum normal, friction, scale;
+};
 
 /// Evaluates iterates of one solve and decides, the same on every rank, when to stop.
 ///
@@ -20,6 +30,8 @@ namespace catena {
 ///                                the guess; true if the solve is over already
 ///   begin(iteration, ...)        posts the evaluation of the iterate in `impulses`
 ///   end()                        waits; true if the solve is over
+///   estimate(iteration, ...)     records errors that the method knows by itself; says whether the
+///                                iterate is worth an evaluation
 ///   finish(remark)               makes `impulses` the iterate returned and hands out the report
 ///
 /// The solve is over when the iterate meets the stop rule and its impulses lie in their cones and
@@ -27,6 +39,9 @@ namespace catena {
 /// (breakdown), or a limit is reached. The clock is reduced over the ranks together with
 /// the errors, so that every rank takes the same decision. The iterate returned is the
 /// one that was evaluated, so its errors are exactly those reported.
+///
+/// Only what is evaluated, with w recomputed from the impulses, ends a solve: estimates spare
+/// evaluations in between.
 ///
 /// An evaluation gives the errors that the stop rule asks for (ErrorSet), and that of the iterate
 /// returned those of the rule's report_set. The memory held besides the evaluator's diagonal is the
@@ -51,6 +66,19 @@ class StopMonitor {
   /// `known`: `velocities` are V of `impulses` already, recomputed from them.
   void begin(int iteration, double running_error, bool last, bool known = false);
   bool pending() const { return evaluator_.pending(); }
+  /// Whether the rule asks for no more between evaluations than an estimate gives.
+  bool takes_estimates() const {
+    return rule_.metric == Metric::energy && set_ == ErrorSet::energy;
+  }
+  struct Estimate {
+    bool evaluate = false;  ///< the iterate seems to end the solve
+    bool keep = false;      ///< it is to be kept by the method as that of least energy so far
+  };
+  /// Collective. In place of start(), which then comes before the evaluation of the guess: takes
+  /// this rank's errors of zero impulses and of the guess.
+  Estimate start_estimated(const ErrorParts& at_zero, const ErrorParts& guess);
+  /// Collective. This rank's errors of the iterate.
+  Estimate estimate(int iteration, const ErrorParts& errors, double running_error);
   /// Whether the iterate after `iteration` is to be evaluated: after 1, 2, 4, ... iterations until
   /// they are check_interval apart, and after the last.
   bool due(int iteration) const;
@@ -59,8 +87,9 @@ class StopMonitor {
   /// The rule's metric at the last evaluation over what is to be reached.
   double excess() const { return value_of(errors_, rule_.metric) / report_.threshold; }
   /// Collective. `velocities` holds V of the impulses returned. `remark`, if any, is
-  /// added to the report's reason.
-  SolveReport finish(const std::string& remark);
+  /// added to the report's reason. `kept` writes the iterate that the method was to keep last.
+  SolveReport finish(const std::string& remark,
+                     const std::function<void(std::span<double>)>& kept = {});
 
   /// The solve's clock. Evaluations check it; loops and calls between them do so by themselves.
   SolveWatch& watch() { return watch_; }
@@ -72,9 +101,14 @@ class StopMonitor {
   void set_setup_seconds(double seconds) { report_.setup_s = seconds; }
 
  private:
+  struct Totals;
+  Estimate weigh(int iteration, double wall, const Errors& errors, double running_error);
   void record(int iteration, double wall, const Errors& errors, double running_error);
   bool judge(int iteration, double wall, const Errors& errors);
-  void keep(int iteration, const Errors& errors);
+  bool is_least(int iteration, const Errors& errors);
+  void raise_to_floor(double value);
+  bool gives_up() const;
+  void return_best(const std::function<void(std::span<double>)>& kept);
   void show_progress(int iteration, const Errors& errors);
   bool keeps_to_cones();
 
@@ -86,14 +120,16 @@ class StopMonitor {
   ErrorEvaluator evaluator_;
   PendingReduction reduction_;
   SolveWatch watch_;
-  ErrorSet set_;                    ///< of every evaluation but the last
-  ErrorSet report_set_;             ///< of the iterate returned
-  ErrorSet evaluated_set_ = set_;   ///< of the evaluation under way or last made
+  ErrorSet set_;         ///< of every evaluation but the last
+  ErrorSet report_set_;  ///< of the iterate returned
+  /// Of the evaluation under way or last made; none: errors_ is an estimate.
+  std::optional<ErrorSet> evaluated_set_ = set_;
   bool current_velocities_ = true;  ///< velocities_ are V of impulses_
   bool floored_ = false;            ///< the threshold is at the round-off of the energies, at least
   SolveReport report_;
-  int iteration_ = 0;         ///< of the evaluation under way
-  std::vector<double> best_;  ///< of least energy so far; kept only if the rule asks
+  int iteration_ = 0;               ///< of the evaluation under way
+  std::vector<double> best_;        ///< of least energy so far; kept only if the rule asks
+  bool best_is_estimated_ = false;  ///< the method keeps it
   Errors errors_, best_errors_;
   int best_iteration_ = -1;
 };

@@ -128,7 +128,9 @@ TEST(StopRule, WithALeanHistoryTheSolveIsTheSameAndItsFinalErrorsAreComplete) {
                     value_of(full.report.errors, static_cast<Metric>(m)))
               << kMetricNames[m];
         const Errors& first = lean.report.history.front().errors;
-        EXPECT_EQ(first.energy, full.report.history.front().errors.energy);
+        // known from the sweeps alone
+        const double energy = full.report.history.front().errors.energy;
+        EXPECT_NEAR(first.energy, energy, 1e-13 * energy);
         EXPECT_EQ(std::isnan(first.gap), metric != Metric::scaled);
       }
     }

@@ -74,6 +74,10 @@ inline ConeViolation cone_violation_of(const Errors& e) {
 /// Value of one metric.
 double value_of(const Errors& errors, Metric metric);
 
+/// Energy error that round-off leaves, J: 1/2 (8 eps)^2 times a sum of s_i^2/N_ii over rows, s_i
+/// the size of the terms that row i adds up.
+double energy_round_off(double scales);
+
 /// Evaluates errors. w is recomputed from lambda, never carried. Keeps the diagonal of N as
 /// far as the metrics see it: 2 numbers per rigid contact (3 for laws box and frictionless), one
 /// per row of general blocks and assembled operators.

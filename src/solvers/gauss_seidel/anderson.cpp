@@ -42,14 +42,17 @@ MixedNumbers::MixedNumbers(double* first, std::size_t items, std::size_t stride,
 
 void MixedNumbers::mix(double gamma) {
   double* before = before_.data();
-  for (std::size_t i = 0; i < items_; ++i, before += width_) {
-    double* x = first_ + i * stride_;
-    for (std::size_t j = 0; j < width_; ++j) {
+  const auto mix = [gamma](double* x, double* last, std::size_t n) {
+    for (std::size_t j = 0; j < n; ++j) {
       const double now = x[j];
-      x[j] = now - gamma * (now - before[j]);
-      before[j] = now;
+      x[j] = now - gamma * (now - last[j]);
+      last[j] = now;
     }
-  }
+  };
+  if (width_ == stride_)
+    mix(first_, before, items_ * width_);
+  else
+    for (std::size_t i = 0; i < items_; ++i) mix(first_ + i * stride_, before + i * width_, width_);
   std::copy_n(first_, weight_.size(), start_.begin());
 }
 

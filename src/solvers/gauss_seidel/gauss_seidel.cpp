@@ -86,13 +86,13 @@ class GaussSeidel final : public Solver {
     DelassusOperator op(problem);
     const std::unique_ptr<SweepEngine> engine =
         make_engine(problem, op, settings_, joints, impulses);
-    engine->store_impulses(impulses);  // the guess, made admissible
     StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
-    const bool over = monitor.start();
+    const bool over = start(*engine, monitor, impulses);
     if (joints != nullptr) monitor.allow(joints->contradiction(problem));
     monitor.set_setup_seconds(wall_seconds() - started);
     if (!over) iterate(*engine, monitor, impulses);
-    SolveReport report = monitor.finish(engine->remark());
+    SolveReport report =
+        monitor.finish(engine->remark(), [&](std::span<double> kept) { engine->store_kept(kept); });
     if (joints != nullptr) report.joints = joints->report();
     return report;
   }
@@ -141,9 +141,26 @@ class GaussSeidel final : public Solver {
     return report;
   }
 
-  /// Sweeps until the monitor has seen enough. Errors posted after sweep s travel during
-  /// sweep s + 1 and are judged after it, whenever they arrived.
+  /// Whether the guess, made admissible, ends the solve.
+  static bool start(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) {
+    const ErrorParts* at_zero = engine.errors_at_zero();
+    if (at_zero == nullptr || !monitor.takes_estimates()) {
+      engine.store_impulses(impulses);
+      return monitor.start();
+    }
+    const StopMonitor::Estimate seen = monitor.start_estimated(*at_zero, engine.errors());
+    if (seen.keep) engine.keep();
+    if (!seen.evaluate) return false;
+    engine.store_impulses(impulses);
+    monitor.begin(0, 0.0, true);
+    return monitor.end();
+  }
+
+  /// Sweeps until the monitor has seen enough. Where the engine knows its errors, only iterates
+  /// that seem to end the solve are evaluated, at once. Else errors posted after sweep s travel
+  /// during sweep s + 1 and are judged after it, whenever they arrived.
   void iterate(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) const {
+    const bool estimates = engine.knows_errors() && monitor.takes_estimates();
     Looks looks(stop_.metric, stop_.max_iterations);
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
@@ -153,9 +170,14 @@ class GaussSeidel final : public Solver {
       const bool late = !due && monitor.out_of_time(sweep);
       if (!due && !late) continue;
       const bool last = late || sweep >= stop_.max_iterations;
+      if (estimates && !last) {
+        const StopMonitor::Estimate seen = monitor.estimate(sweep, engine.errors(), running_error);
+        if (seen.keep) engine.keep();
+        if (!seen.evaluate) continue;
+      }
       engine.store_impulses(impulses);
-      monitor.begin(sweep, running_error, last);
-      if (last && monitor.end()) return;
+      monitor.begin(sweep, running_error, last || estimates);
+      if ((last || estimates) && monitor.end()) return;
     }
   }
 

@@ -107,6 +107,8 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
     range.rolling.end = rolling_.size();
     range.general.end = general_.size();
   }
+  if (std::any_of(multiplicity_.begin(), multiplicity_.end(), [](double m) { return m > 1.0; }))
+    note_diagonals(problem);
   release(line_of_body_);
   scratch_.resize(Offset{2} * general_.most_rows);
 }
@@ -232,7 +234,7 @@ void Subdomain::pack_rolling(const ConstraintProblem& problem, std::span<const I
       RollingOrigin& origin = rolling_origin_.emplace_back();
       if (block == kNoIndex) continue;
       const RoundContact c = *find_round_contact(problem, block);
-      origin = {c.row, c.place, c.tangent1, c.tangent2, c.cohesion};
+      origin = {block, c.row, c.place, c.tangent1, c.tangent2, c.cohesion};
       pack_rolling(c, block_view(problem, block).rows, impulses, batch, lane);
     }
   }
@@ -307,6 +309,34 @@ void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const I
   }
 }
 
+/// D of batches is of split masses: what errors are measured by is not.
+void Subdomain::note_diagonals(const ConstraintProblem& problem) {
+  const PartRanges& boundary = ranges_[ordinal(SweepPart::boundary)];
+  const auto cones = [&](std::span<const Index> origin, const Range& range,
+                         HugeVector<BatchDiagonal>& diagonal) {
+    diagonal.resize(range.end);
+    for (std::size_t i = 0; i < range.end * kLanes; ++i) {
+      if (origin[i] == kNoIndex) continue;
+      const auto [normal, tangent] = cone_diagonal(problem, origin[i]);
+      diagonal[i / kLanes].d[0][i % kLanes] = normal;
+      diagonal[i / kLanes].d[1][i % kLanes] = tangent;
+    }
+  };
+  cones(sphere_origin_, boundary.spheres, sphere_diagonal_);
+  cones(arm_origin_, boundary.arms, arm_diagonal_);
+  rolling_diagonal_.resize(boundary.rolling.end);
+  for (std::size_t i = 0; i < boundary.rolling.end * kLanes; ++i) {
+    const RollingOrigin& of = rolling_origin_[i];
+    if (of.row == kNoIndex) continue;
+    std::array<double, 6> d{};
+    row_diagonals(problem, of.block, d);
+    // both rows of a disc are alike
+    const std::array<int, 4> rows = {of.place[0], of.place[1], of.place[3], of.place[5]};
+    for (std::size_t j = 0; j < 4; ++j)
+      rolling_diagonal_[i / kLanes].d[j][i % kLanes] = rows[j] < 0 ? 0.0 : d[rows[j]];
+  }
+}
+
 /// Per reference.
 std::vector<Index> Subdomain::bodies_of_last_block() const {
   const ExplicitBlocks::Block& block = general_.blocks.back();
@@ -371,6 +401,33 @@ double Subdomain::sweep(SweepPart part, bool forward) {
   return residual;
 }
 
+BatchErrors Subdomain::errors(bool at_zero) const {
+  BatchErrors sum;
+  const auto add = [&](auto kernel, const auto& batches, const Range& range,
+                       const HugeVector<BatchDiagonal>& diagonal) {
+    // those of the boundary come first
+    const bool given = range.begin < diagonal.size();
+    const BatchErrors part =
+        kernel(batches.data() + range.begin, range.end - range.begin, lines_.data(),
+               batch_rules_.law, given ? diagonal.data() + range.begin : nullptr, at_zero);
+    sum.normal += part.normal;
+    sum.friction += part.friction;
+    sum.scale += part.scale;
+  };
+  for (const PartRanges& range : ranges_) {
+    add(rules_.kernels.sphere_errors, spheres_, range.spheres, sphere_diagonal_);
+    add(rules_.kernels.arm_errors, arms_, range.arms, arm_diagonal_);
+    add(rules_.kernels.rolling_errors, rolling_, range.rolling, rolling_diagonal_);
+  }
+  return sum;
+}
+
+void Subdomain::apply_impulses() {
+  rules_.kernels.sphere_apply(spheres_.data(), spheres_.size(), lines_.data());
+  rules_.kernels.arm_apply(arms_.data(), arms_.size(), lines_.data(), inertia_.data());
+  rules_.kernels.rolling_apply(rolling_.data(), rolling_.size(), lines_.data());
+}
+
 void Subdomain::begin_mixing() {
   mixes_ = true;
   const auto begin = [](const auto& batches, auto impulses, HugeVector<BatchHistory>& history) {
@@ -392,8 +449,8 @@ void Subdomain::begin_mixing() {
     }
   if (!general_.lambda.empty())
     mixed_.emplace_back(general_.lambda.data(), general_.lambda.size(), 1, 1, general_.sigma);
-  // what stands behind a line's velocities does not change
-  mixed_.emplace_back(line_data(), lines_.size(), 8, 6);
+  // whole lines, which vector registers hold: what stands behind the velocities does not change
+  mixed_.emplace_back(line_data(), lines_.size(), 8, 8);
 }
 
 void Subdomain::mix(double gamma) {
@@ -411,6 +468,33 @@ MixProducts Subdomain::mix_products() {
     sum.dd += of.dd;
   }
   return sum;
+}
+
+/// Calls visit(impulses of a batch, its place among those kept) for all batches.
+template <class Visit>
+void Subdomain::for_each_kept(const Visit& visit) {
+  const auto all = [&](auto& batches, auto impulses, HugeVector<BatchImpulses>& kept,
+                       std::size_t each, std::size_t first) {
+    kept.resize(each * batches.size());
+    for (std::size_t i = 0; i < batches.size(); ++i)
+      visit(impulses(batches[i]), kept[each * i + first].p);
+  };
+  all(
+      spheres_, [](SphereBatch& c) { return c.p; }, sphere_kept_, 1, 0);
+  all(
+      arms_, [](GeneralContactBatch& c) { return c.lambda; }, arm_kept_, 1, 0);
+  all(
+      rolling_, [](RollingBatch& c) { return c.p; }, rolling_kept_, 2, 0);
+  all(
+      rolling_, [](RollingBatch& c) { return c.m; }, rolling_kept_, 2, 1);
+}
+
+void Subdomain::keep() {
+  for_each_kept([](const auto* from, auto* to) { std::copy_n(from[0], 3 * kLanes, to[0]); });
+}
+
+void Subdomain::swap_kept() {
+  for_each_kept([](auto* a, auto* b) { std::swap_ranges(a[0], a[0] + 3 * kLanes, b[0]); });
 }
 
 void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const {

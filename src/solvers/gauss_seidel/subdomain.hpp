@@ -71,8 +71,17 @@ class Subdomain {
   void begin_mixing();
   void mix(double gamma);
   MixProducts mix_products();
+  /// Whether all blocks are in batches, so that errors() is known.
+  bool batched() const { return general_.blocks.empty(); }
+  /// Energy errors of the iterate, or of zero impulses, at the velocities that the copies hold.
+  BatchErrors errors(bool at_zero = false) const;
+  /// Adds M^-1 G^T lambda to the copies' velocities, with the masses as they are split.
+  void apply_impulses();
   /// Writes lambda of this subdomain's blocks to their place in the problem's rows.
   void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
+  /// Keeps the impulses of batches as they are now; swaps them with those that were kept.
+  void keep();
+  void swap_kept();
 
  private:
   /// Where a part's blocks are packed.
@@ -84,7 +93,8 @@ class Subdomain {
   };
   /// Where the impulses of a RollingBatch's lane go, and how.
   struct RollingOrigin {
-    Index row = kNoIndex;  ///< first in the problem; kNoIndex: no contact
+    Index block = kNoIndex;  ///< of the problem
+    Index row = kNoIndex;    ///< first in the problem; kNoIndex: no contact
     std::array<int, 6> place{};
     Vec3 tangent1, tangent2;
     double cohesion = 0.0;
@@ -107,7 +117,10 @@ class Subdomain {
                     RollingBatch& batch, int lane);
   void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
+  void note_diagonals(const ConstraintProblem& problem);
   std::vector<Index> bodies_of_last_block() const;
+  template <class Visit>
+  void for_each_kept(const Visit& visit);
 
   SweepOptions rules_;
   KernelOptions batch_rules_;
@@ -124,6 +137,9 @@ class Subdomain {
   ExplicitBlocks general_;
   std::vector<double> scratch_;
   std::array<PartRanges, kSweepParts> ranges_;
+  /// Of the boundary's batches, where masses are split.
+  HugeVector<BatchDiagonal> sphere_diagonal_, arm_diagonal_, rolling_diagonal_;
+  HugeVector<BatchImpulses> sphere_kept_, arm_kept_, rolling_kept_;
   bool mixes_ = false;
   HugeVector<BatchHistory> sphere_history_, arm_history_, rolling_history_;
   std::vector<MixedNumbers> mixed_;  ///< lines, and impulses of explicit blocks

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "solvers/gauss_seidel/shared_bodies.hpp"
@@ -22,29 +24,12 @@ class HybridEngine final : public SweepEngine {
     for (const std::vector<Index>& blocks : map_.blocks)
       subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), shared_.shared(), rules,
                                impulses);
-    // V of the guess as it was made admissible
-    if (joints_ != nullptr) {
-      joint_impulses_.assign(impulses.begin(), impulses.end());
-      drives_->admit(joint_impulses_);
-      // the first solve finds them whatever they are; of redundant rows it would keep what a guess
-      // brings along
-      for_joint_rows([&](std::size_t row) { joint_impulses_[row] = 0.0; });
+    if (joints_ == nullptr && rules.carried == nullptr) find_what_batches_know();
+    if (applies_) {
+      start_from_batches(op);
+    } else {
+      start_from_problem(op, rules, impulses);
     }
-    std::vector<double> guess(problem.n_rows(), 0.0);
-    store_impulses(guess);
-    std::vector<double> velocities(problem.bodies.n_dofs());
-    if (rules.carried != nullptr)
-      rules.carried->start(op, guess, velocities);
-    else
-      op.velocities(guess, velocities);
-    if (joints_ != nullptr) {
-      // twice: what regularisation leaves of the first is taken out by the second
-      for (int turn = 0; turn < 2; ++turn) joints_->solve(problem, joint_impulses_, velocities);
-      drives_->solve(joint_impulses_, velocities);
-      velocities_ = velocities;
-    }
-    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem, velocities);
-    shared_.start(problem, velocities);
     if (rules.accelerated) accelerate();
   }
 
@@ -74,6 +59,22 @@ class HybridEngine final : public SweepEngine {
 
   double change() const override { return anderson_ ? anderson_->change() : kNotGiven; }
 
+  bool knows_errors() const override { return knows_errors_; }
+
+  ErrorParts errors() const override { return errors(false); }
+
+  const ErrorParts* errors_at_zero() const override { return at_zero_ ? &*at_zero_ : nullptr; }
+
+  void keep() override {
+    for (Subdomain& subdomain : subdomains_) subdomain.keep();
+  }
+
+  void store_kept(std::span<double> impulses) override {
+    for (Subdomain& subdomain : subdomains_) subdomain.swap_kept();
+    store_impulses(impulses);
+    for (Subdomain& subdomain : subdomains_) subdomain.swap_kept();
+  }
+
   void store_impulses(std::span<double> impulses) const override {
     for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
     if (joints_ == nullptr) return;
@@ -82,6 +83,72 @@ class HybridEngine final : public SweepEngine {
   }
 
  private:
+  /// Collective. Batches know their errors where there are no other blocks, and those of zero
+  /// impulses and what the guess does to bodies without cohesion, which they add to impulses.
+  void find_what_batches_know() {
+    const bool batched = std::all_of(subdomains_.begin(), subdomains_.end(),
+                                     [](const Subdomain& s) { return s.batched(); });
+    const auto sticky = [](double c) { return c != 0.0; };
+    const bool cohesive =
+        std::any_of(problem_.contacts.begin(), problem_.contacts.end(),
+                    [&](const RigidContact& c) { return sticky(c.cohesion); }) ||
+        std::any_of(problem_.blocks.cohesion.begin(), problem_.blocks.cohesion.end(), sticky);
+    const std::int64_t missing = problem_.comm.max(std::int64_t{!batched ? 2 : cohesive ? 1 : 0});
+    knows_errors_ = missing < 2;
+    applies_ = missing == 0;
+  }
+
+  /// Neighbours. V of the guess as it was made admissible, by the batches: the first change of
+  /// velocities is that by the guess.
+  void start_from_batches(DelassusOperator& op) {
+    const std::span<const double> free = op.free_velocities();
+    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem_, free);
+    shared_.start(problem_, free);
+    at_zero_ = errors(true);
+    for (Subdomain& subdomain : subdomains_) subdomain.apply_impulses();
+    shared_.post_changes(subdomains_);
+    shared_.add_changes(subdomains_);
+    shared_.finish(subdomains_);
+  }
+
+  /// Neighbours. The same for any blocks.
+  void start_from_problem(DelassusOperator& op, const SweepOptions& rules,
+                          std::span<const double> impulses) {
+    if (joints_ != nullptr) {
+      joint_impulses_.assign(impulses.begin(), impulses.end());
+      drives_->admit(joint_impulses_);
+      // the first solve finds them whatever they are; of redundant rows it would keep what a guess
+      // brings along
+      for_joint_rows([&](std::size_t row) { joint_impulses_[row] = 0.0; });
+    }
+    std::vector<double> guess(problem_.n_rows(), 0.0);
+    store_impulses(guess);
+    std::vector<double> velocities(problem_.bodies.n_dofs());
+    if (rules.carried != nullptr)
+      rules.carried->start(op, guess, velocities);
+    else
+      op.velocities(guess, velocities);
+    if (joints_ != nullptr) {
+      // twice: what regularisation leaves of the first is taken out by the second
+      for (int turn = 0; turn < 2; ++turn) joints_->solve(problem_, joint_impulses_, velocities);
+      drives_->solve(joint_impulses_, velocities);
+      velocities_ = velocities;
+    }
+    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem_, velocities);
+    shared_.start(problem_, velocities);
+  }
+
+  ErrorParts errors(bool at_zero) const {
+    ErrorParts sum(problem_.ordered);
+    for (const Subdomain& subdomain : subdomains_) {
+      const BatchErrors part = subdomain.errors(at_zero);
+      sum.normal += part.normal;
+      sum.friction += part.friction;
+      sum.scale += part.scale;
+    }
+    return sum;
+  }
+
   /// Calls visit(row) for the rows of bilateral blocks.
   template <class Visit>
   void for_joint_rows(const Visit& visit) const {
@@ -138,6 +205,8 @@ class HybridEngine final : public SweepEngine {
   std::unique_ptr<Anderson> anderson_;  ///< where sweeps are accelerated
   std::vector<MixedNumbers> mixed_;     ///< shared velocities and joints' impulses
   std::vector<MixProducts> products_;   ///< per subdomain
+  bool knows_errors_ = false, applies_ = false;
+  std::optional<ErrorParts> at_zero_;
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "solvers/gauss_seidel/subdomain.hpp"
 #include "solvers/joints/joint_system.hpp"
+#include "solvers/stop_monitor.hpp"
 
 namespace catena {
 
@@ -23,6 +24,16 @@ class SweepEngine {
   /// Square of the last sweep's change over all ranks, in a norm in which it falls as the energy
   /// error does; NaN where it is not known.
   virtual double change() const { return kNotGiven; }
+  /// Whether errors() is known; the same on all ranks.
+  virtual bool knows_errors() const { return false; }
+  /// Local. Errors of the iterate at the velocities that the sweeps carried along: less work than a
+  /// sweep, and as exact as round-off of all sweeps leaves these velocities.
+  virtual ErrorParts errors() const { return ErrorParts(false); }
+  /// Errors of zero impulses; null where they are not known, on all ranks alike.
+  virtual const ErrorParts* errors_at_zero() const { return nullptr; }
+  /// Local. Of an engine that knows errors: keeps the iterate; writes the one that was kept last.
+  virtual void keep() {}
+  virtual void store_kept(std::span<double> /*impulses*/) {}
   /// What the report should say of the method; may be empty.
   virtual std::string remark() const { return {}; }
 };

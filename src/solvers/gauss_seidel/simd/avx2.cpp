@@ -80,10 +80,13 @@ inline void transpose(D* r) {
 #include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
 
 namespace catena {
-BatchKernels avx2_kernels() { return {"avx2", sphere_sweep, arm_sweep, rolling_sweep}; }
+BatchKernels avx2_kernels() {
+  return {"avx2",     sphere_sweep,   arm_sweep,    rolling_sweep, sphere_errors,
+          arm_errors, rolling_errors, sphere_apply, arm_apply,     rolling_apply};
+}
 }  // namespace catena
 #else
 namespace catena {
-BatchKernels avx2_kernels() { return {nullptr, nullptr, nullptr, nullptr}; }
+BatchKernels avx2_kernels() { return {}; }
 }  // namespace catena
 #endif

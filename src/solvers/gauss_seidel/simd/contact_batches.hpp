@@ -78,6 +78,11 @@ struct alignas(64) RollingBatch {
   double h_t[kLanes], h_c[kLanes], h_r[kLanes];
 };
 
+/// A batch's impulses on their own; of a RollingBatch two, impulses and couples.
+struct alignas(64) BatchImpulses {
+  double p[3][kLanes];
+};
+
 /// What Anderson's acceleration keeps of a batch; of a RollingBatch two, impulses and couples.
 struct alignas(64) BatchHistory {
   double before[3][kLanes];  ///< impulses after the sweep before
@@ -104,6 +109,20 @@ struct RollingTurn {
 };
 
 enum class BatchLaw : std::int8_t { coulomb, ccp, frictionless };
+
+/// Diagonal of N_kk with the true masses, of batches whose bodies are split between subdomains:
+/// normal, mean of the tangents, rolling and spinning rows (a RollingBatch's alone).
+struct alignas(64) BatchDiagonal {
+  double d[4][kLanes];
+};
+
+/// Energy errors of contacts, J: the normal and the other components (docs/theory.md, "Errors").
+struct BatchErrors {
+  double normal = 0.0, friction = 0.0;
+  /// At zero impulses: sum of s^2/N_ii, J, s the size of the terms that a row adds up
+  /// (ErrorEvaluator::energy_round_off).
+  double scale = 0.0;
+};
 
 /// What every contact's solve depends on besides its own data.
 struct KernelOptions {
@@ -146,6 +165,21 @@ struct BatchKernels {
   /// a contact are read and written: history[2 i] of batch i's impulses, [2 i + 1] of its couples.
   double (*rolling)(RollingBatch* first, std::size_t n, BodyLine* bodies,
                     const KernelOptions& rules, bool forward, BatchMixing* mixing);
+  /// Energy errors of the batches' impulses at the bodies' velocities; `diagonal` (null: the
+  /// batches' own) of each batch; `at_zero`: of zero impulses in their place, where no contact has
+  /// cohesion. Nothing is written: some 100 flops a contact and the traffic of a sweep without its
+  /// stores.
+  BatchErrors (*sphere_errors)(const SphereBatch* first, std::size_t n, const BodyLine* bodies,
+                               BatchLaw law, const BatchDiagonal* diagonal, bool at_zero);
+  BatchErrors (*arm_errors)(const GeneralContactBatch* first, std::size_t n, const BodyLine* bodies,
+                            BatchLaw law, const BatchDiagonal* diagonal, bool at_zero);
+  BatchErrors (*rolling_errors)(const RollingBatch* first, std::size_t n, const BodyLine* bodies,
+                                BatchLaw law, const BatchDiagonal* diagonal, bool at_zero);
+  /// Adds M^-1 G^T p of the batches' impulses to the bodies' velocities.
+  void (*sphere_apply)(const SphereBatch* first, std::size_t n, BodyLine* bodies);
+  void (*arm_apply)(const GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
+                    const InertiaLine* inertia);
+  void (*rolling_apply)(const RollingBatch* first, std::size_t n, BodyLine* bodies);
 };
 
 /// The same arithmetic in the same order for every path, one lane at a time, 4 or 8: all

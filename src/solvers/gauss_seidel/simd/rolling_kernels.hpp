@@ -122,3 +122,5 @@ double rolling_sweep(RollingBatch* first, std::size_t n, BodyLine* bodies,
 
 }  // namespace
 }  // namespace catena
+
+#include "solvers/gauss_seidel/simd/error_kernels.hpp"
