@@ -7,12 +7,6 @@
 
 namespace catena {
 
-LawForm law_form(ContactLaw law) {
-  return {.shifted = law == ContactLaw::coulomb,
-          .box = law == ContactLaw::box,
-          .frictionless = law == ContactLaw::frictionless};
-}
-
 DiscCone friction_coefficients(const BlockView& contact) {
   return {{contact.friction, std::max(contact.rolling, 0.0), std::max(contact.spinning, 0.0)}};
 }

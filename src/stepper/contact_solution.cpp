@@ -1,5 +1,8 @@
 #include "stepper/contact_solution.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/constraints/delassus.hpp"
 
@@ -109,7 +112,7 @@ double ContactSolution::pressing() const {
     for (std::size_t i = 0; i < 2; ++i)
       x[i] = kept.diagonal[1] * lambda[i + 1] - u[to_index(i) + 1] -
              rows.tangent_compliance * lambda[i + 1] - rows.tangent_bias[i];
-    pull += rows.friction * std::hypot(x[0], x[1]);
+    pull += rows.friction * std::sqrt(x[0] * x[0] + x[1] * x[1]);
     pull += add_couples(0.0, [&](Index r, const Vec3& axis) {
       return turn_mobility(problem.bodies, rows, axis) * lambda[r] - axis.dot(relative_spin()) +
              problem.blocks.q[row(r)];

@@ -143,17 +143,18 @@ std::array<double, 2> ContactStretches::next_stretch(const ContactSolution& solu
   if (rigid() || is_zero(lambda)) return {};
   std::array<double, 2> xi = stretch(kept, rows);
   const bool frictionless = model_.contact.law == ContactLaw::frictionless;
-  const double bound = frictionless ? 0.0 : kHeld * rows.friction * solution.pressing();
+  const double bound = frictionless ? 0.0 : kHeld * rows.friction * kept.pressing;
   const bool box = model_.contact.law == ContactLaw::box;
   const Vec3 u = solution.slip();
   std::array<double, 2> trial;  // lambda_t - w_t/N_tt
+  const auto square = [](double x, double y) { return x * x + y * y; };
   for (std::size_t i = 0; i < 2; ++i) {
     const double w =
         u[to_index(i) + 1] + rows.tangent_compliance * lambda[i + 1] + rows.tangent_bias[i];
     trial[i] = lambda[i + 1] - w / kept.diagonal[1];
   }
   const double friction =
-      std::max(std::hypot(lambda[1], lambda[2]), std::hypot(trial[0], trial[1]));
+      std::sqrt(std::max(square(lambda[1], lambda[2]), square(trial[0], trial[1])));
   for (std::size_t i = 0; i < 2; ++i) {
     const double own = std::max(std::abs(lambda[i + 1]), std::abs(trial[i]));
     if ((box ? own : friction) < bound)
@@ -181,7 +182,7 @@ double ContactStretches::next_turn(const ContactSolution& solution, Index r) con
     trial += next * next;
   }
   const double turned = turn(kept, blocks, r);
-  if (std::sqrt(std::max(friction, trial)) < kHeld * coefficient * solution.pressing())
+  if (std::sqrt(std::max(friction, trial)) < kHeld * coefficient * kept.pressing)
     return turned + step_ * frame.axis[r].dot(solution.relative_spin());
   return (1.0 - kept.given.tangent_share) * turned -
          step_ * blocks.compliance[solution.row(r)] * lambda[r];

@@ -238,7 +238,7 @@ std::int64_t StepContacts::count_opening(const ConstraintProblem& problem,
 }
 
 void StepContacts::store(const ConstraintProblem& problem, std::span<const double> impulses,
-                         std::span<const double> twists, State& state) const {
+                         std::span<const double> twists, State& state) {
   const auto clear_for = [](auto& list, std::size_t n) {
     list.clear();
     if (list.capacity() < n) list.reserve(n + n / 32);
@@ -246,14 +246,17 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
   clear_for(state.impulses, contacts_.size());
   clear_for(state.couples, coupled_.size());
   const bool rigid = stretches_.rigid();
-  for (const KeptContact& kept : contacts_) {
+  for (KeptContact& kept : contacts_) {
     const ContactSolution solution = solution_of(kept, problem, impulses, twists);
     // most contacts of a packing that do not press come with three zeros
     if (!kept.couples && is_zero(solution.lambda) && kept.start_overlap < kLeastStartOverlap)
       continue;
     ContactForce force = force_of(kept, solution.rows, problem.blocks, solution.lambda);
     // nothing is kept of what methods that end within the cones leave on open contacts
-    if ((!rigid || problem.lagged) && solution.pressing() == 0.0) force = {};
+    if (!rigid || problem.lagged) {
+      kept.pressing = solution.pressing();
+      if (kept.pressing == 0.0) force = {};
+    }
     if (!rigid) {
       stretches_.keep(solution, force, state);
       continue;

@@ -21,7 +21,11 @@ struct LawForm {
   /// A cone law that is not shifted: a convex problem.
   bool is_associated() const { return is_cone() && !shifted; }
 };
-LawForm law_form(ContactLaw law);
+constexpr LawForm law_form(ContactLaw law) {
+  return {.shifted = law == ContactLaw::coulomb,
+          .box = law == ContactLaw::box,
+          .frictionless = law == ContactLaw::frictionless};
+}
 
 /// A contact's cone: p >= 0 and |axis lambda_i| <= bound_i p for every disc i (sliding, rolling,
 /// spinning), axis row by row.

@@ -28,6 +28,8 @@ struct KeptContact {
   ContactRowsGiven given;      ///< if it is compliant
   /// If so, and of all under law lagged, N_nn and the tangents' mean, with Sigma, 1/kg.
   std::array<double, 2> diagonal = {0.0, 0.0};
+  /// ContactSolution::pressing of the step's solution, N s, once it is stored.
+  double pressing = 0.0;
 };
 
 struct ContactForce;

@@ -68,13 +68,13 @@ class StepContacts {
   /// left, hand to the next step. Stretches are turned by the mean spin of both bodies about the
   /// normal; the next step's frame turns them with the normal. `twists`: V of all bodies.
   void store(const ConstraintProblem& problem, std::span<const double> impulses,
-             std::span<const double> twists, State& state) const;
-  /// Local. Adds the work of the step's contact impulses. With u- = G V0 and u+ = G V the impulse
-  /// lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step V0 -> V with M
-  /// constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling and spinning
-  /// couples), an impact -lambda_n (u_n- + u_n+)/2 less the recovery work lambda_n u_n+/2 where a
-  /// penetration of a rigid contact is pushed out; cohesion does lambda_n (u_n- + u_n+)/2 where
-  /// lambda_n < 0. What prescribed bodies do on the contacts is external work. Of compliant
+             std::span<const double> twists, State& state);
+  /// Local, after store(). Adds the work of the step's contact impulses. With u- = G V0 and u+ = G
+  /// V the impulse lambda does the work lambda . (u- + u+)/2 on the pair [exact for the step V0 ->
+  /// V with M constant]; friction takes -lambda_t . (u_t- + u_t+)/2 (and the same of rolling and
+  /// spinning couples), an impact -lambda_n (u_n- + u_n+)/2 less the recovery work lambda_n u_n+/2
+  /// where a penetration of a rigid contact is pushed out; cohesion does lambda_n (u_n- + u_n+)/2
+  /// where lambda_n < 0. What prescribed bodies do on the contacts is external work. Of compliant
   /// contacts, what is stored at the end of the step is elastic_energy, and what was stored more
   /// than before is no loss; recovery_work is what relaxing overlaps of the start bring in.
   ///
