@@ -1,5 +1,6 @@
 #include "solvers/gauss_seidel/subdomain.hpp"
 
+#include <Eigen/LU>
 #include <algorithm>
 
 #include "catena/base/index.hpp"
@@ -28,14 +29,18 @@ Vec3 guess_of(const LocalSolveOptions& rules, const RigidContact& c,
   return admissible_contact(rules.law, {guess[0] + c.cohesion, guess[1], guess[2]}, c.friction);
 }
 
-/// One contact of an GeneralContactBatch by the general local solve (KernelOptions::solve).
+/// One contact of a batch by the general local solve (KernelOptions::solve). D is as
+/// make_contact_block left it, and only `cone` asks for its eigenvalue.
 void solve_one(const void* context, const double* d, const double* w, const double* lambda,
                double friction, double* z) {
   Mat3 full;
   full << d[0], d[1], d[2], d[1], d[3], d[4], d[2], d[4], d[5];
+  const auto& rules = *static_cast<const LocalSolveOptions*>(context);
+  const ContactBlock block = rules.local == LocalSolve::cone
+                                 ? make_contact_block(full)
+                                 : ContactBlock{full, full.inverse(), full.trace()};
   const Vec3 solved =
-      solve_contact(*static_cast<const LocalSolveOptions*>(context), make_contact_block(full),
-                    {w[0], w[1], w[2]}, {lambda[0], lambda[1], lambda[2]}, friction);
+      solve_contact(rules, block, {w[0], w[1], w[2]}, {lambda[0], lambda[1], lambda[2]}, friction);
   std::copy_n(solved.data(), 3, z);
 }
 
@@ -76,15 +81,16 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
       bodies_(touched_bodies(problem, blocks)) {
   SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
   if (rules.carried != nullptr)
-    for (PartPlan& part : plan) part = {{}, {}, {}, flatten({part, {}, {}})};
+    for (PartPlan& part : plan) part = {{}, {}, {}, {}, flatten({part, {}, {}})};
   const bool arms = std::any_of(plan.begin(), plan.end(),
                                 [](const PartPlan& part) { return !part.arms.empty(); });
   place_bodies(problem, multiplicity, arms);
-  std::size_t n_spheres = 0, n_arms = 0, n_rolling = 0;
+  std::size_t n_spheres = 0, n_arms = 0, n_rolling = 0, n_explicit = 0;
   for (const PartPlan& part : plan) {
     n_spheres += part.spheres.size();
     n_arms += part.arms.size();
     n_rolling += part.rolling.size();
+    n_explicit += part.explicit_contacts.size();
   }
   spheres_.reserve(n_spheres / kLanes);
   sphere_origin_.reserve(n_spheres);
@@ -92,19 +98,27 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
   arm_origin_.reserve(n_arms);
   rolling_.reserve(n_rolling / kLanes);
   rolling_origin_.reserve(n_rolling);
+  explicit_contacts_.reserve(n_explicit / kLanes);
+  explicit_origin_.reserve(n_explicit);
+  if (n_explicit > 0)
+    inverse_masses_ = InverseMasses(
+        problem, bodies_, [this](Index body) { return place_of(body); }, lines_.size());
   for (std::size_t part = 0; part < kSweepParts; ++part) {
     PartRanges& range = ranges_[part];
     range = {{spheres_.size(), 0},
              {arms_.size(), 0},
              {rolling_.size(), 0},
+             {explicit_contacts_.size(), 0},
              {narrow<std::size_t>(general_.size()), 0}};
     pack_spheres(problem, plan[part].spheres, impulses);
     pack_arms(problem, plan[part].arms, multiplicity, impulses);
     pack_rolling(problem, plan[part].rolling, impulses);
+    pack_explicit_contacts(problem, plan[part].explicit_contacts, impulses);
     pack_general(problem, plan[part].general, impulses);
     range.spheres.end = spheres_.size();
     range.arms.end = arms_.size();
     range.rolling.end = rolling_.size();
+    range.explicit_contacts.end = explicit_contacts_.size();
     range.general.end = general_.size();
   }
   if (std::any_of(multiplicity_.begin(), multiplicity_.end(), [](double m) { return m > 1.0; }))
@@ -297,14 +311,34 @@ void Subdomain::pack_rolling(const RoundContact& c, Index rows, std::span<const 
   put3(z[3] * c.tangent1 + z[4] * c.tangent2 + z[5] * c.normal, batch.m, lane);
 }
 
+BodyPlace Subdomain::place_of(Index body) const {
+  const std::size_t i = std::lower_bound(bodies_.begin(), bodies_.end(), body) - bodies_.begin();
+  return {Offset{8} * line_[i], multiplicity_[i]};
+}
+
+void Subdomain::pack_explicit_contacts(const ConstraintProblem& problem,
+                                       std::span<const Index> plan,
+                                       std::span<const double> impulses) {
+  for (std::size_t first = 0; first < plan.size(); first += kLanes) {
+    ExplicitContactBatch& batch = explicit_contacts_.emplace_back();
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Index block = plan[first + lane];
+      explicit_origin_.push_back(block);
+      // as in pack_arms
+      for (const int i : {0, 3, 5}) batch.d[i][lane] = 1.0;
+      if (block != kNoIndex)
+        pack_explicit_contact(
+            problem, block, rules_.local.law, impulses,
+            [this](Index body) { return place_of(body); }, batch, lane);
+    }
+  }
+}
+
 void Subdomain::pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                              std::span<const double> impulses) {
   for (const Index block : plan) {
-    append_block(general_, problem, block, rules_.local.law, impulses, [this](Index body) {
-      const std::size_t i =
-          std::lower_bound(bodies_.begin(), bodies_.end(), body) - bodies_.begin();
-      return BodyPlace{Offset{8} * line_[i], multiplicity_[i]};
-    });
+    append_block(general_, problem, block, rules_.local.law, impulses,
+                 [this](Index body) { return place_of(body); });
     if (rules_.carried != nullptr) rules_.carried->adapt(problem, general_, bodies_of_last_block());
   }
 }
@@ -381,6 +415,13 @@ double Subdomain::sweep(SweepPart part, bool forward) {
                                   batch_rules_, forward,
                                   mixing(rolling_history_, {2 * range.rolling.begin, 0}));
   };
+  const auto explicit_contacts = [&] {
+    return rules_.kernels.explicit_contact(
+        explicit_contacts_.data() + range.explicit_contacts.begin,
+        range.explicit_contacts.end - range.explicit_contacts.begin, lines_.data(),
+        inverse_masses_.lines(), batch_rules_, forward,
+        mixing(explicit_history_, range.explicit_contacts));
+  };
   const auto general = [&] {
     return sweep_explicit_blocks(general_, to_index(range.general.begin),
                                  to_index(range.general.end), {line_data(), 8 * lines_.size()},
@@ -391,9 +432,11 @@ double Subdomain::sweep(SweepPart part, bool forward) {
     residual += spheres();
     residual += arms();
     residual += rolling();
+    residual += explicit_contacts();
     residual += general();
   } else {
     residual += general();
+    residual += explicit_contacts();
     residual += rolling();
     residual += arms();
     residual += spheres();
@@ -441,6 +484,9 @@ void Subdomain::begin_mixing() {
       spheres_, [](const SphereBatch& batch) { return batch.p; }, sphere_history_);
   begin(
       arms_, [](const GeneralContactBatch& batch) { return batch.lambda; }, arm_history_);
+  begin(
+      explicit_contacts_, [](const ExplicitContactBatch& batch) { return batch.lambda; },
+      explicit_history_);
   rolling_history_.reserve(2 * rolling_.size());
   for (const RollingBatch& batch : rolling_)
     for (const auto& numbers : {batch.p, batch.m}) {
@@ -526,6 +572,10 @@ void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<doubl
     for (int row = 0; row < 6; ++row)
       if (of.place[row] >= 0) impulses[of.row + of.place[row]] = rows[row];
   }
+  for (std::size_t i = 0; i < explicit_origin_.size(); ++i)
+    if (explicit_origin_[i] != kNoIndex)
+      unpack_explicit_contact(problem, explicit_origin_[i], explicit_contacts_[i / kLanes],
+                              narrow<int>(i % kLanes), impulses);
   for (const ExplicitBlocks::Block& block : general_.blocks)
     std::copy_n(general_.lambda.data() + block.row, block.rows,
                 impulses.data() + block.problem_row);

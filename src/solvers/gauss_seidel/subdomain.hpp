@@ -10,6 +10,7 @@
 #include "catena/constraints/delassus.hpp"
 #include "solvers/gauss_seidel/anderson.hpp"
 #include "solvers/gauss_seidel/explicit_blocks.hpp"
+#include "solvers/gauss_seidel/explicit_contacts.hpp"
 #include "solvers/gauss_seidel/local/round_contacts.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
@@ -44,9 +45,10 @@ struct SweepOptions {
 ///
 /// Rigid contacts are packed with implicit Jacobians in batches (SphereBatch where the geometry
 /// allows, else GeneralContactBatch), and so are contacts with rolling and spinning friction of
-/// round bodies (RollingBatch); other general blocks with explicit ones. M^-1 of a body is
-/// multiplied by its multiplicity (mass splitting), also in D. Batches hold lambda + c n in place
-/// of lambda where a contact has cohesion c.
+/// round bodies (RollingBatch); other contacts of three rows with explicit ones in batches where
+/// they fit (ExplicitContactBatch), the rest one by one. M^-1 of a body is multiplied by its
+/// multiplicity (mass splitting), also in D. Batches hold lambda + c n in place of lambda where a
+/// contact has cohesion c.
 class Subdomain {
  public:
   /// `blocks` in the problem's order; `multiplicity` and `shared` per local body of the problem:
@@ -89,7 +91,7 @@ class Subdomain {
     std::size_t begin = 0, end = 0;
   };
   struct PartRanges {
-    Range spheres, arms, rolling, general;
+    Range spheres, arms, rolling, explicit_contacts, general;
   };
   /// Where the impulses of a RollingBatch's lane go, and how.
   struct RollingOrigin {
@@ -103,6 +105,7 @@ class Subdomain {
   void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
                     bool with_inertia);
   Index line_of(Index body) const { return line_of_body_[body]; }
+  BodyPlace place_of(Index body) const;
   void pack_spheres(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   void pack_sphere(const ConstraintProblem& problem, Index block, std::span<const double> impulses,
@@ -115,6 +118,8 @@ class Subdomain {
                     std::span<const double> impulses);
   void pack_rolling(const RoundContact& contact, Index rows, std::span<const double> impulses,
                     RollingBatch& batch, int lane);
+  void pack_explicit_contacts(const ConstraintProblem& problem, std::span<const Index> plan,
+                              std::span<const double> impulses);
   void pack_general(const ConstraintProblem& problem, std::span<const Index> plan,
                     std::span<const double> impulses);
   void note_diagonals(const ConstraintProblem& problem);
@@ -132,8 +137,10 @@ class Subdomain {
   HugeVector<SphereBatch> spheres_;
   HugeVector<GeneralContactBatch> arms_;
   HugeVector<RollingBatch> rolling_;
-  std::vector<Index> sphere_origin_, arm_origin_;  ///< block per lane
-  std::vector<RollingOrigin> rolling_origin_;      ///< per lane
+  HugeVector<ExplicitContactBatch> explicit_contacts_;
+  InverseMasses inverse_masses_;                                     ///< for these
+  std::vector<Index> sphere_origin_, arm_origin_, explicit_origin_;  ///< block per lane
+  std::vector<RollingOrigin> rolling_origin_;                        ///< per lane
   ExplicitBlocks general_;
   std::vector<double> scratch_;
   std::array<PartRanges, kSweepParts> ranges_;
@@ -141,7 +148,7 @@ class Subdomain {
   HugeVector<BatchDiagonal> sphere_diagonal_, arm_diagonal_, rolling_diagonal_;
   HugeVector<BatchImpulses> sphere_kept_, arm_kept_, rolling_kept_;
   bool mixes_ = false;
-  HugeVector<BatchHistory> sphere_history_, arm_history_, rolling_history_;
+  HugeVector<BatchHistory> sphere_history_, arm_history_, rolling_history_, explicit_history_;
   std::vector<MixedNumbers> mixed_;  ///< lines, and impulses of explicit blocks
   BatchMixing mixing_;
 };

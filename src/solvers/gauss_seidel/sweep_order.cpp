@@ -6,6 +6,7 @@
 
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
+#include "solvers/gauss_seidel/explicit_contacts.hpp"
 #include "solvers/gauss_seidel/local/round_contacts.hpp"
 
 namespace catena {
@@ -42,15 +43,16 @@ bool seen_as_sphere(Roundness round, const Vec3& arm, const Vec3& normal) {
   return arm.cross(normal).squaredNorm() <= kRoundOff * kRoundOff * arm.squaredNorm();
 }
 
-/// The two bodies of a contact, rigid or among the general blocks.
+/// The two bodies of a contact, rigid or among the general blocks; of one body alone twice that.
 std::array<Index, 2> bodies_of(const ConstraintProblem& problem, Index block) {
   const auto n_contacts = to_index(problem.contacts.size());
   if (block < n_contacts) return {problem.contacts[block].body_a, problem.contacts[block].body_b};
-  const Index first = problem.blocks.body_begin[block - n_contacts];
-  return {problem.blocks.body[first], problem.blocks.body[first + 1]};
+  const Index k = block - n_contacts;
+  const Index first = problem.blocks.body_begin[k], last = problem.blocks.body_begin[k + 1] - 1;
+  return {problem.blocks.body[first], problem.blocks.body[last]};
 }
 
-/// Contacts of two bodies by the smaller one, then the other; those of ordered problems as they
+/// Contacts by the smaller body, then the other; those of ordered problems as they
 /// stand, since local numbers of bodies depend on the ranks. Counting sort by the one and a few
 /// exchanges for the other; equals keep the order of the blocks.
 std::vector<Index> by_body(const ConstraintProblem& problem, std::span<const Index> contacts) {
@@ -173,7 +175,7 @@ class Sorter {
 
 /// General blocks among `blocks` that batches can sweep, and the others.
 struct GeneralKinds {
-  std::vector<Index> rolling, others;
+  std::vector<Index> rolling, explicit_contacts, others;
 };
 
 GeneralKinds sort_general(const ConstraintProblem& problem, std::span<const Index> blocks,
@@ -181,8 +183,12 @@ GeneralKinds sort_general(const ConstraintProblem& problem, std::span<const Inde
   const LawForm form = law_form(rules.law);
   const bool solved = !form.box && (form.frictionless || rules.local == LocalSolve::exact);
   GeneralKinds kinds;
-  for (const Index k : blocks)
-    (solved && find_round_contact(problem, k) ? kinds.rolling : kinds.others).push_back(k);
+  for (const Index k : blocks) {
+    if (solved && find_round_contact(problem, k))
+      kinds.rolling.push_back(k);
+    else
+      (fits_explicit_batch(problem, k) ? kinds.explicit_contacts : kinds.others).push_back(k);
+  }
   return kinds;
 }
 
@@ -202,10 +208,13 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
       std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
   const GeneralKinds general = sort_general(problem, blocks.subspan(n_rigid), rules);
   std::vector<Index> order = by_body(problem, blocks.first(n_rigid));
-  const std::vector<Index> rolling = by_body(problem, general.rolling);
-  order.insert(order.end(), rolling.begin(), rolling.end());
-  const std::size_t n_batched = order.size();
-  order.insert(order.end(), general.others.begin(), general.others.end());
+  const auto append = [&order](const std::vector<Index>& list) {
+    order.insert(order.end(), list.begin(), list.end());
+    return order.size();
+  };
+  const std::size_t end_rolling = append(by_body(problem, general.rolling));
+  const std::size_t end_explicit = append(by_body(problem, general.explicit_contacts));
+  append(general.others);
 
   // what part a block is in, and which of the lists in `order`
   const Sorter sorter(problem, rules);
@@ -223,7 +232,10 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
     if (order[i] < n_contacts)
       sorter.sort(order[i], list.spheres, list.arms, plan[part].general);
     else
-      (i < n_batched ? list.rolling : plan[part].general).push_back(order[i]);
+      (i < end_rolling    ? list.rolling
+       : i < end_explicit ? list.explicit_contacts
+                          : plan[part].general)
+          .push_back(order[i]);
   }
   std::vector<Index> last_batch(problem.bodies.size(), 0);
   Batcher batcher(problem, last_batch);
@@ -231,6 +243,7 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
     batcher.fill(lists[part].spheres, plan[part].spheres);
     batcher.fill(lists[part].arms, plan[part].arms);
     batcher.fill(lists[part].rolling, plan[part].rolling);
+    batcher.fill(lists[part].explicit_contacts, plan[part].explicit_contacts);
   }
   return plan;
 }
@@ -238,7 +251,8 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
 std::vector<Index> flatten(const SweepPlan& plan) {
   std::vector<Index> order;
   for (const PartPlan& part : plan)
-    for (const std::vector<Index>* list : {&part.spheres, &part.arms, &part.rolling, &part.general})
+    for (const std::vector<Index>* list :
+         {&part.spheres, &part.arms, &part.rolling, &part.explicit_contacts, &part.general})
       std::copy_if(list->begin(), list->end(), std::back_inserter(order),
                    [](Index k) { return k != kNoIndex; });
   return order;

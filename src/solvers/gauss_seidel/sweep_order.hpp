@@ -19,10 +19,11 @@ inline constexpr int kSweepParts = 3;
 
 /// Blocks of the problem in the order of a forward sweep: batches of rigid contacts that are
 /// seen as spheres, batches of the other rigid contacts, batches of contacts with rolling or
-/// spinning friction that are seen as spheres, then blocks with explicit Jacobians. A batch is
-/// kLanes places, kNoIndex where empty; no two of its contacts share a body that moves.
+/// spinning friction that are seen as spheres, batches of contacts with explicit Jacobians, then
+/// the other blocks with explicit Jacobians. A batch is kLanes places, kNoIndex where empty; no two
+/// of its contacts share a body that moves.
 struct PartPlan {
-  std::vector<Index> spheres, arms, rolling;  ///< kLanes a batch
+  std::vector<Index> spheres, arms, rolling, explicit_contacts;  ///< kLanes a batch
   std::vector<Index> general;
 };
 using SweepPlan = std::array<PartPlan, kSweepParts>;

@@ -80,10 +80,7 @@ inline void transpose(D* r) {
 #include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
 
 namespace catena {
-BatchKernels avx2_kernels() {
-  return {"avx2",     sphere_sweep,   arm_sweep,    rolling_sweep, sphere_errors,
-          arm_errors, rolling_errors, sphere_apply, arm_apply,     rolling_apply};
-}
+BatchKernels avx2_kernels() { return kernels_named("avx2"); }
 }  // namespace catena
 #else
 namespace catena {

@@ -98,10 +98,7 @@ inline D max_keeping_nan(const D& a, const D& b) { return {_mm512_max_pd(a.v, b.
 #include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
 
 namespace catena {
-BatchKernels avx512_kernels() {
-  return {"avx512",   sphere_sweep,   arm_sweep,    rolling_sweep, sphere_errors,
-          arm_errors, rolling_errors, sphere_apply, arm_apply,     rolling_apply};
-}
+BatchKernels avx512_kernels() { return kernels_named("avx512"); }
 }  // namespace catena
 #else
 namespace catena {

@@ -134,8 +134,9 @@ inline V sliding_solution(const D* d, const Adjugate& m, const V& q, const D& mu
 }
 
 /// One contact after the other through rules.solve, for the lanes in `lanes`.
-inline void solve_lanes(const KernelOptions& rules, const GeneralContactBatch& c, int lane,
-                        const V& w, const M& lanes, V& z) {
+template <class Batch>
+inline void solve_lanes(const KernelOptions& rules, const Batch& c, int lane, const V& w,
+                        const M& lanes, V& z) {
   alignas(64) double w_of[3][kLanes], z_of[3][kLanes];
   store_vector(w_of, 0, w);
   store_vector(z_of, 0, z);
@@ -155,8 +156,9 @@ inline void solve_lanes(const KernelOptions& rules, const GeneralContactBatch& c
 }
 
 /// Exact solution of Coulomb's law for the contact alone: open, stuck or sliding.
-inline V coulomb_solution(const KernelOptions& rules, const GeneralContactBatch& c, int lane,
-                          const D* d, const V& w, const V& old) {
+template <class Batch>
+inline V coulomb_solution(const KernelOptions& rules, const Batch& c, int lane, const D* d,
+                          const V& w, const V& old) {
   const D zero = broadcast(0.0), one = broadcast(1.0);
   const D mu = load(c.friction + lane);
   const V q = w - multiply_symmetric(d, old);  // w at zero impulse

@@ -54,6 +54,24 @@ struct alignas(64) GeneralContactBatch {
   double d[6][kLanes];                      ///< D = N_kk: nn, n1, n2, 11, 12, 22
 };
 
+/// Contacts of three rows with stored Jacobians for two bodies of six velocities, or one: line 0
+/// stands for the other. 424 bytes each.
+struct alignas(64) ExplicitContactBatch {
+  std::int32_t a[kLanes], b[kLanes];
+  double g[2][6][3][kLanes];  ///< G by body, velocity and row
+  double lambda[3][kLanes];   ///< shifted by cohesion
+  double bias[3][kLanes], sigma[3][kLanes], friction[kLanes];
+  double d[6][kLanes];  ///< as in GeneralContactBatch
+};
+
+/// M^-1 of bodies of six velocities, scaled by their multiplicity: number i of row j of the body in
+/// line l is line[j stride + l].x[i]. Where all are diagonal, the diagonals are row 0.
+struct InverseMassLines {
+  const BodyLine* line = nullptr;
+  std::size_t stride = 0;
+  bool diagonal = true;
+};
+
 /// Contacts with rolling or spinning friction between bodies that they see as spheres, at least one
 /// of which moves. Immovable bodies are line 0, with arm 0; their velocities are part of the
 /// biases. Sliding and rolling are coupled by one number c = arm_a/I_a + arm_b/I_b: with the couple
@@ -128,9 +146,9 @@ struct BatchErrors {
 struct KernelOptions {
   BatchLaw law = BatchLaw::coulomb;
   double omega = 1.0;  ///< relaxation, (0, 2)
-  /// Solves one contact of an GeneralContactBatch: d as there, w = w(lambda), z receives the new
-  /// impulse. Called for all of them, or with `vector_solve` for those that slide and do not settle
-  /// in a few Newton steps.
+  /// Solves one contact of a GeneralContactBatch or ExplicitContactBatch: d as there, w =
+  /// w(lambda), z receives the new impulse. Called for all of them, or with `vector_solve` for
+  /// those that slide and do not settle in a few Newton steps.
   void (*solve)(const void* context, const double* d, const double* w, const double* lambda,
                 double friction, double* z) = nullptr;
   const void* context = nullptr;
@@ -165,6 +183,13 @@ struct BatchKernels {
   /// a contact are read and written: history[2 i] of batch i's impulses, [2 i + 1] of its couples.
   double (*rolling)(RollingBatch* first, std::size_t n, BodyLine* bodies,
                     const KernelOptions& rules, bool forward, BatchMixing* mixing);
+  /// As `arm`, with G as it is stored:
+  ///   w = G_a V_a + G_b V_b + Sigma lambda + bias,   V += M^-1 G^T dlambda
+  /// About 350 flops and 424 bytes a contact, and two lines per body, seven where masses are not
+  /// diagonal.
+  double (*explicit_contact)(ExplicitContactBatch* first, std::size_t n, BodyLine* bodies,
+                             const InverseMassLines& masses, const KernelOptions& rules,
+                             bool forward, BatchMixing* mixing);
   /// Energy errors of the batches' impulses at the bodies' velocities; `diagonal` (null: the
   /// batches' own) of each batch; `at_zero`: of zero impulses in their place, where no contact has
   /// cohesion. Nothing is written: some 100 flops a contact and the traffic of a sweep without its

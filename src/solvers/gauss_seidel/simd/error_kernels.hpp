@@ -298,5 +298,20 @@ void rolling_apply(const RollingBatch* first, std::size_t n, BodyLine* bodies) {
   });
 }
 
+/// All of them.
+BatchKernels kernels_named(const char* name) {
+  return {.name = name,
+          .sphere = sphere_sweep,
+          .arm = arm_sweep,
+          .rolling = rolling_sweep,
+          .explicit_contact = explicit_sweep,
+          .sphere_errors = sphere_errors,
+          .arm_errors = arm_errors,
+          .rolling_errors = rolling_errors,
+          .sphere_apply = sphere_apply,
+          .arm_apply = arm_apply,
+          .rolling_apply = rolling_apply};
+}
+
 }  // namespace
 }  // namespace catena

@@ -60,8 +60,5 @@ inline void store_lines(BodyLine* lines, const std::int32_t* index, const Lines&
 #include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
 
 namespace catena {
-BatchKernels plain_kernels() {
-  return {"plain",    sphere_sweep,   arm_sweep,    rolling_sweep, sphere_errors,
-          arm_errors, rolling_errors, sphere_apply, arm_apply,     rolling_apply};
-}
+BatchKernels plain_kernels() { return kernels_named("plain"); }
 }  // namespace catena

@@ -277,4 +277,5 @@ double arm_sweep(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
 }  // namespace
 }  // namespace catena
 
+#include "solvers/gauss_seidel/simd/explicit_kernels.hpp"
 #include "solvers/gauss_seidel/simd/rolling_kernels.hpp"

@@ -1,0 +1,47 @@
+// Contacts with stored Jacobians, as batches hold them.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "catena/base/huge_pages.hpp"
+#include "catena/constraints/constraint_problem.hpp"
+#include "solvers/gauss_seidel/explicit_blocks.hpp"
+#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+
+namespace catena {
+
+/// Whether general block `block` of the problem fits an ExplicitContactBatch: a contact of three
+/// rows under a law with kernels, for one or two bodies of six velocities each and symmetric M^-1.
+bool fits_explicit_batch(const ConstraintProblem& problem, Index block);
+
+/// Puts such a contact into a lane that was zero, its first guess made admissible from `impulses`.
+/// `place(b)`: where body b is; lines of eight numbers. One that nothing moves gets no bodies and
+/// keeps no impulse.
+void pack_explicit_contact(const ConstraintProblem& problem, Index block, ContactLaw law,
+                           std::span<const double> impulses,
+                           const std::function<BodyPlace(Index)>& place,
+                           ExplicitContactBatch& batch, int lane);
+
+/// Its lambda, without cohesion.
+void unpack_explicit_contact(const ConstraintProblem& problem, Index block,
+                             const ExplicitContactBatch& batch, int lane,
+                             std::span<double> impulses);
+
+/// What InverseMassLines shows.
+class InverseMasses {
+ public:
+  InverseMasses() = default;
+  /// Of all `bodies` with six velocities; `n_lines` in all.
+  InverseMasses(const ConstraintProblem& problem, std::span<const Index> bodies,
+                const std::function<BodyPlace(Index)>& place, std::size_t n_lines);
+
+  InverseMassLines lines() const { return {lines_.data(), n_lines_, diagonal_}; }
+
+ private:
+  HugeVector<BodyLine> lines_;
+  std::size_t n_lines_ = 0;
+  bool diagonal_ = true;
+};
+
+}  // namespace catena
