@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "solvers/first_order/scaled_problem.hpp"
+#include "solvers/first_order/row_layout.hpp"
 #include "support/assembled.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"

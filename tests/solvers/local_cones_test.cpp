@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "solvers/first_order/contact_groups.hpp"
+#include "solvers/first_order/steps/step_groups.hpp"
 #include "solvers/gauss_seidel/local/local_solve.hpp"
 #include "solvers/gauss_seidel/local/rolling_contact.hpp"
 #include "solvers/gauss_seidel/simd/dispatch.hpp"
@@ -269,41 +269,57 @@ TEST(LocalCones, NoKernelOfArmsLeavesTheCone) {
   }
 }
 
-TEST(LocalCones, NoProjectionOfFirstOrderMethodsLeavesTheCone) {
+/// Numbers of a lane that no cone asks for.
+template <class Group>
+void fill_rows(Group& group, int lane, Draw& draw) {
+  group.a[lane] = 0;
+  group.b[lane] = 6;
+  group.mu[lane] = draw.friction();
+  group.by_normal[lane] = group.by_tangent[lane] = 1.0;
+  for (int slot = 0; slot < 2; ++slot) {
+    const Vec3 x = draw.impulse(group.mu[lane]);
+    for (int r = 0; r < 3; ++r) group.x[slot][r][lane] = x[r];
+  }
+}
+
+TEST(LocalCones, NoStepOfFirstOrderMethodsLeavesTheCone) {
   using namespace first_order;
-  const std::uint64_t groups = samples(400000, 1000000) / first_order::kLanes;
-  for (std::uint64_t group = 0; group < groups; ++group) {
-    ConeGroup cones;
-    std::array<double, kGroupRows> x{}, g{}, y{}, g_y{}, next{}, projected{};
-    std::array<double, first_order::kLanes> shift{};
-    for (std::size_t i = 0; i < first_order::kLanes; ++i) {
-      Draw draw(first_order::kLanes * group + i);
-      cones.mu[i] = draw.friction();
-      cones.inverse[i] = 1.0 / (1.0 + cones.mu[i] * cones.mu[i]);
-      for (auto* rows : {&x, &g, &y, &g_y}) {
-        const Vec3 v = draw.impulse(cones.mu[i]);
-        for (std::size_t r = 0; r < 3; ++r)
-          (*rows)[r * first_order::kLanes + i] = v[static_cast<Eigen::Index>(r)];
-      }
+  const std::uint64_t groups = samples(400000, 1000000) / kLanes;
+  std::array<double, 12> velocities{}, forces{};
+  for (std::uint64_t k = 0; k < groups; ++k) {
+    SphereGroup spheres{};
+    ContactGroup contacts{};
+    for (int lane = 0; lane < kLanes; ++lane) {
+      Draw draw(kLanes * k + static_cast<std::uint64_t>(lane));
+      fill_rows(contacts, lane, draw);
+      const Vec3 offset = draw.impulse(contacts.mu[lane]);
+      for (int r = 0; r < 3; ++r) contacts.offset[r][lane] = offset[r];
+      contacts.n[0][lane] = contacts.t[1][lane] = 1.0;
+      // in the frame of the unit vectors rows are components
+      fill_rows(spheres, lane, draw);
+      spheres.n[0][lane] = 1.0;
+      spheres.offset_n[lane] = offset[0];
+      for (int r = 1; r < 3; ++r) spheres.offset_t[r][lane] = offset[r];
     }
-    projected = x;
-    for (const ContactLaw law : kLaws) {
-      if (law == ContactLaw::frictionless) {  // as ScaledProblem has it
-        cones.mu.fill(0.0);
-        cones.inverse.fill(1.0);
-      }
-      StepSums sums;
-      project(cones, law, projected.data());
-      step(cones, law, {1.3, -0.3, 0.8, law == ContactLaw::coulomb},
-           {x.data(), g.data(), y.data(), g_y.data(), shift.data(), next.data()}, sums);
-      for (const auto* rows : {&projected, &next})
-        for (std::size_t i = 0; i < first_order::kLanes; ++i) {
-          const Vec3 z((*rows)[i], (*rows)[first_order::kLanes + i],
-                       (*rows)[2 * first_order::kLanes + i]);
-          ASSERT_LE(relative(law, z, cones.mu[i]), kRoundOff)
-              << "law " << static_cast<int>(law) << " group " << group << " lane " << i;
+    for (const StepKernels& kernels : available_step_kernels())
+      for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box}) {
+        const bool box = law == ContactLaw::box;
+        const StepPass pass{velocities.data(),
+                            forces.data(),
+                            {1.3, -0.3, 0.8, law == ContactLaw::coulomb},
+                            {},
+                            box};
+        kernels.contacts(&contacts, 1, pass);
+        if (!box) kernels.spheres(&spheres, 1, pass);
+        for (int lane = 0; lane < kLanes; ++lane) {
+          ASSERT_LE(relative(law, get(contacts.x[2], lane), contacts.mu[lane]), kRoundOff)
+              << kernels.name << " law " << static_cast<int>(law) << " group " << k;
+          if (!box) {
+            ASSERT_LE(relative(law, get(spheres.x[2], lane), spheres.mu[lane]), kRoundOff)
+                << kernels.name << " law " << static_cast<int>(law) << " group " << k;
+          }
         }
-    }
+      }
   }
 }
 

@@ -45,46 +45,18 @@ struct Curvature {
   void lower() { l = std::max(kLower * l, kLeast * largest); }
 };
 
-struct Vectors {
-  std::vector<double>&x, &g;
-  std::vector<double> y, g_y;  ///< x_k-1, then y
-  std::vector<double> next, g_next, shift;
-};
-
-struct Step {
-  double moved, along, size, curved;  ///< sums over all ranks
-};
-
-/// One product.
-Step advance(Run& run, const StepWeights& weights, Vectors& v) {
-  const StepSums sums = run.rows().step(weights, {v.x, v.g, v.y, v.g_y, v.shift, v.next});
-  run.rows().residual_velocities(v.next, v.g_next);
-  std::array<double, 4> all = {
-      sums.moved, sums.along, sums.size,
-      curvature(v.next.size(), v.next.data(), v.y.data(), v.g_next.data(), v.g_y.data())};
-  if (run.comm().size() > 1) run.comm().sum(all);
+/// One product. Sums over all ranks.
+StepSums advance(Run& run, const StepWeights& weights) {
+  const StepSums own = run.iterates().step(weights);
+  if (run.comm().size() == 1) return own;
+  std::array<double, 4> all = {own.moved, own.along, own.size, own.curved};
+  run.comm().sum(all);
   return {all[0], all[1], all[2], all[3]};
-}
-
-void accept(Vectors& v) {
-  v.x.swap(v.next);
-  v.g.swap(v.g_next);
-  v.y.swap(v.next);
-  v.g_y.swap(v.g_next);
 }
 
 /// x_k+1 = P(y - g(y)/L), y = x_k + beta (x_k - x_k-1). g is affine, so that g(y) needs no product,
 /// and the product with the new point gives the curvature of the step as well.
-std::string iterate(const ApgdSettings& settings, Run& run, std::vector<double>& x,
-                    std::vector<double>& g) {
-  const std::size_t n = x.size();
-  Vectors v{x,
-            g,
-            x,
-            g,
-            std::vector<double>(n),
-            std::vector<double>(n),
-            std::vector<double>(run.rows().n_shifts(), 0.0)};
+std::string iterate(const ApgdSettings& settings, Run& run) {
   Momentum momentum;
   Curvature curvature;
   int restarts = 0, raised = 0, steps = 0;
@@ -92,9 +64,9 @@ std::string iterate(const ApgdSettings& settings, Run& run, std::vector<double>&
   for (int product = 1;; ++product) {
     // a step that is made again starts from the same y
     const double beta = momentum.beta;
-    const StepWeights weights{again ? 0.0 : 1.0 + beta, again ? 1.0 : -beta, 1.0 / curvature.l,
+    const StepWeights weights{1.0 + beta, -beta, 1.0 / curvature.l,
                               run.coulomb() && !again && steps % settings.shift_interval == 0};
-    const Step step = advance(run, weights, v);
+    const StepSums step = advance(run, weights);
     const bool last = run.is_last(product);
     due = due || last || run.due(product);
     again = step.moved > kRest * step.size && step.curved > curvature.l * step.moved;
@@ -102,10 +74,10 @@ std::string iterate(const ApgdSettings& settings, Run& run, std::vector<double>&
       curvature.raise(step.curved / step.moved);
       ++raised;
       if (!last) continue;
-      // nothing follows: back to the last point that was good
-      run.rows().residual_velocities(v.x, v.g);
+      // nothing follows: the last point that was good is judged
+      run.iterates().reject();
     } else {
-      accept(v);
+      run.iterates().accept();
       ++steps;
       if (settings.restart && step.along > 0.0) {
         momentum = {};
@@ -117,7 +89,7 @@ std::string iterate(const ApgdSettings& settings, Run& run, std::vector<double>&
       if (!due) continue;
     }
     due = false;
-    if (run.evaluate(product, v.x, step.moved / run.comm().size(), last)) break;
+    if (run.evaluate(product, step.moved / run.comm().size(), last)) break;
   }
   return std::to_string(restarts) + " restarts, " + std::to_string(raised) + " steps cut";
 }
@@ -133,9 +105,8 @@ void describe(SettingsVisitor& visit, ApgdSettings& s) {
 
 std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
                                   const ApgdSettings& settings) {
-  return make_first_order("apgd", stop, joints, kSplitting, [settings](Run& run, auto& x, auto& g) {
-    return iterate(settings, run, x, g);
-  });
+  return make_first_order("apgd", stop, joints, kSplitting,
+                          [settings](Run& run) { return iterate(settings, run); });
 }
 
 }  // namespace catena

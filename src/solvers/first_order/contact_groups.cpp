@@ -1,198 +1,172 @@
 #include "solvers/first_order/contact_groups.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+
+#include "catena/constraints/block_rows.hpp"
+#include "solvers/first_order/flat_jacobians.hpp"
+#include "solvers/first_order/flat_rows.hpp"
 
 namespace catena::first_order {
 namespace {
 
-/// A vector per lane.
-using Three = std::array<Lanes, 3>;
-using Six = std::array<Lanes, 6>;
-
-inline Three cross(const Three& a, const Three& b) {
-  Three c;
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    c[0][i] = a[1][i] * b[2][i] - a[2][i] * b[1][i];
-    c[1][i] = a[2][i] * b[0][i] - a[0][i] * b[2][i];
-    c[2][i] = a[0][i] * b[1][i] - a[1][i] * b[0][i];
-  }
-  return c;
+void put(const Vec3& from, double (&to)[3][kLanes], int lane) {
+  for (int i = 0; i < 3; ++i) to[i][lane] = from[i];
 }
 
-inline void gather(const std::array<Index, kLanes>& first, const double* velocities, Lanes* v) {
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    const double* from = velocities + first[i];
-    for (std::size_t d = 0; d < 6; ++d) v[d][i] = from[d];
-  }
+Vec3 taken(const double (&from)[3][kLanes], int lane) {
+  return {from[0][lane], from[1][lane], from[2][lane]};
 }
 
-/// Lane by lane, since two contacts of a group may touch the same body.
-inline void scatter(const std::array<Index, kLanes>& first, const Lanes* f, double* forces) {
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    double* to = forces + first[i];
-    for (std::size_t d = 0; d < 6; ++d) to[d] += f[d][i];
-  }
-}
-
-double total(const Lanes& sum) {
-  double all = 0.0;
-  for (const double value : sum) all += value;
-  return all;
-}
-
-/// Where y lies: in the cone, below its tip, or beside it, where the projection is on the nearest
-/// generator.
-inline void project_discs(const ConeGroup& cones, const double* y, double* out) {
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    const double n = y[i], t_1 = y[kLanes + i], t_2 = y[2 * kLanes + i], mu = cones.mu[i];
-    const double t = std::sqrt(t_1 * t_1 + t_2 * t_2);
-    // without friction the last alone would take any normal impulse, and any sign of it, as inside
-    const bool inside = n >= 0.0 && t <= mu * n;
-    const double pull = n + mu * t;
-    // of the three, a NaN takes the last
-    const double on_cone = pull <= 0.0 ? 0.0 : pull * cones.inverse[i];
-    const double by_length = t > 0.0 ? 1.0 / t : 0.0;
-    const double cut = inside ? 1.0 : mu * on_cone * by_length;
-    out[i] = inside ? n : on_cone;
-    out[kLanes + i] = cut * t_1;
-    out[2 * kLanes + i] = cut * t_2;
-  }
-}
-
-inline void project_boxes(const ConeGroup& cones, const double* y, double* out) {
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    const double n = y[i] <= 0.0 ? 0.0 : y[i];
-    const double bound = cones.mu[i] * n;
-    out[i] = n;
-    for (std::size_t r = kLanes; r < kGroupRows; r += kLanes) {
-      const double t = y[r + i];
-      out[r + i] = t < -bound ? -bound : t > bound ? bound : t;
-    }
-  }
+template <class Group>
+void fill(HugeVector<Group>& groups, std::size_t n, Index nowhere) {
+  Group empty{};
+  std::fill_n(empty.a, kLanes, nowhere);
+  std::fill_n(empty.b, kLanes, nowhere);
+  groups.assign(n, empty);
 }
 
 }  // namespace
 
-void add_forces(const GeneralContactGroup& c, const double* x, double* forces) {
-  const Three second = cross(c.normal, c.tangent);
-  Three p;
-  for (std::size_t d = 0; d < 3; ++d)
-    for (std::size_t i = 0; i < kLanes; ++i)
-      p[d][i] =
-          x[i] * c.by_normal[i] * c.normal[d][i] +
-          c.by_tangent[i] * (x[kLanes + i] * c.tangent[d][i] + x[2 * kLanes + i] * second[d][i]);
-  const Three turn_a = cross(c.arm_a, p), turn_b = cross(c.arm_b, p);
-  Six f_a, f_b;
-  for (std::size_t d = 0; d < 3; ++d)
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      f_a[d][i] = -p[d][i];
-      f_a[d + 3][i] = -turn_a[d][i];
-      f_b[d][i] = p[d][i];
-      f_b[d + 3][i] = turn_b[d][i];
+ContactGroups::ContactGroups(const ConstraintProblem& problem, const RowLayout& layout,
+                             Index nowhere)
+    : problem_(problem), layout_(layout), kernels_(available_step_kernels().back()) {
+  fill(spheres_, layout.sphere_groups, nowhere);
+  fill(contacts_, layout.contact_groups, nowhere);
+  fill(rows_, layout.row_groups, nowhere);
+  for (const Place& place : layout.places) {
+    if (!place.grouped()) break;
+    ++n_grouped_;
+    if (place.group() < spheres_.size())
+      pack_sphere(place, problem.contacts[place.block]);
+    else if (place.group() < spheres_.size() + contacts_.size())
+      pack_contact(place, problem.contacts[place.block]);
+    else
+      pack_rows(place);
+  }
+}
+
+void ContactGroups::pack_sphere(const Place& place, const RigidContact& c) {
+  SphereGroup& group = spheres_[place.group()];
+  const int lane = place.lane();
+  const double by_n = layout_.by_scale[place.first];
+  const double by_t = layout_.by_scale[place.first + kLanes];
+  const RowConstants normal = row_constants(problem_, place.block, 0, by_n);
+  const RowConstants first = row_constants(problem_, place.block, 1, by_t);
+  const RowConstants second = row_constants(problem_, place.block, 2, by_t);
+  group.a[lane] = problem_.bodies.dof_begin[c.body_a];
+  group.b[lane] = problem_.bodies.dof_begin[c.body_b];
+  put(c.normal, group.n, lane);
+  group.arm_a[lane] = c.arm_a.dot(c.normal);
+  group.arm_b[lane] = c.arm_b.dot(c.normal);
+  group.by_normal[lane] = by_n;
+  group.by_tangent[lane] = by_t;
+  group.mu[lane] = scaled_friction(problem_, layout_, place);
+  group.offset_n[lane] = normal.offset;
+  put(first.offset * c.tangent + second.offset * c.normal.cross(c.tangent), group.offset_t, lane);
+  group.sigma_n[lane] = normal.compliance;
+  group.sigma_t[lane] = first.compliance;
+}
+
+void ContactGroups::pack_contact(const Place& place, const RigidContact& c) {
+  ContactGroup& group = contacts_[place.group() - spheres_.size()];
+  const int lane = place.lane();
+  group.a[lane] = problem_.bodies.dof_begin[c.body_a];
+  group.b[lane] = problem_.bodies.dof_begin[c.body_b];
+  put(c.normal, group.n, lane);
+  put(c.tangent, group.t, lane);
+  put(c.arm_a, group.arm_a, lane);
+  put(c.arm_b, group.arm_b, lane);
+  group.by_normal[lane] = layout_.by_scale[place.first];
+  group.by_tangent[lane] = layout_.by_scale[place.first + kLanes];
+  group.mu[lane] = scaled_friction(problem_, layout_, place);
+  for (Index r = 0; r < 3; ++r) {
+    const RowConstants row = row_constants(problem_, place.block, r,
+                                           r == 0 ? group.by_normal[lane] : group.by_tangent[lane]);
+    group.offset[r][lane] = row.offset;
+    (r == 0 ? group.sigma_n : group.sigma_t)[lane] = row.compliance;
+  }
+}
+
+void ContactGroups::pack_rows(const Place& place) {
+  RowGroup& group = rows_[place.group() - spheres_.size() - contacts_.size()];
+  const int lane = place.lane();
+  group.mu[lane] = scaled_friction(problem_, layout_, place);
+  std::array<double, 3> by;
+  for (Index r = 0; r < 3; ++r) {
+    by[r] = layout_.by_scale[place.first + Offset{r} * kLanes];
+    const RowConstants row = row_constants(problem_, place.block, r, by[r]);
+    group.offset[r][lane] = row.offset;
+    group.sigma[r][lane] = row.compliance;
+  }
+  std::size_t side = 0;
+  for_each_body(problem_, place.block, [&](Index b, const double* g) {
+    (side == 0 ? group.a : group.b)[lane] = problem_.bodies.dof_begin[b];
+    for (std::size_t r = 0; r < 3; ++r)
+      for (std::size_t d = 0; d < 6; ++d) group.g[side][d][r][lane] = by[r] * *g++;
+    ++side;
+  });
+}
+
+Vec3 ContactGroups::get(const Place& place, int slot) const {
+  const int lane = place.lane();
+  std::size_t k = place.group();
+  if (k < spheres_.size()) {
+    const RigidContact& c = problem_.contacts[place.block];
+    const Vec3 x = taken(spheres_[k].x[slot], lane);
+    return {c.normal.dot(x), c.tangent.dot(x), c.normal.cross(c.tangent).dot(x)};
+  }
+  k -= spheres_.size();
+  return k < contacts_.size() ? taken(contacts_[k].x[slot], lane)
+                              : taken(rows_[k - contacts_.size()].x[slot], lane);
+}
+
+void ContactGroups::set(const Place& place, int slot, const Vec3& x) {
+  const int lane = place.lane();
+  std::size_t k = place.group();
+  if (k < spheres_.size()) {
+    const RigidContact& c = problem_.contacts[place.block];
+    put(x[0] * c.normal + x[1] * c.tangent + x[2] * c.normal.cross(c.tangent), spheres_[k].x[slot],
+        lane);
+    return;
+  }
+  k -= spheres_.size();
+  put(x, k < contacts_.size() ? contacts_[k].x[slot] : rows_[k - contacts_.size()].x[slot], lane);
+}
+
+void ContactGroups::load(std::span<const double> impulses, int slot) {
+  for (const Place& place : std::span(layout_.places).first(n_grouped_)) {
+    const BlockView view = block_view(problem_, place.block);
+    Vec3 x;
+    for (Index r = 0; r < 3; ++r) {
+      const double by = layout_.by_scale[place.first + Offset{r} * kLanes];
+      const double lambda = impulses[view.row + r] + (r == 0 ? view.cohesion : 0.0);
+      x[r] = by > 0.0 ? lambda / by : 0.0;
     }
-  scatter(c.a, f_a.data(), forces);
-  scatter(c.b, f_b.data(), forces);
-}
-
-void residual_velocities(const GeneralContactGroup& c, const double* velocities, const double* x,
-                         double* g) {
-  std::array<Three, 2> v_a, v_b;
-  gather(c.a, velocities, v_a[0].data());
-  gather(c.b, velocities, v_b[0].data());
-  const Three turn_a = cross(v_a[1], c.arm_a), turn_b = cross(v_b[1], c.arm_b);
-  const Three second = cross(c.normal, c.tangent);
-  Three u;
-  for (std::size_t d = 0; d < 3; ++d)
-    for (std::size_t i = 0; i < kLanes; ++i)
-      u[d][i] = v_b[0][d][i] - v_a[0][d][i] + (turn_b[d][i] - turn_a[d][i]);
-  for (std::size_t i = 0; i < kLanes; ++i) {
-    const auto along = [&](const Three& e) {
-      return e[0][i] * u[0][i] + e[1][i] * u[1][i] + e[2][i] * u[2][i];
-    };
-    g[i] = along(c.normal) * c.by_normal[i] + (c.offset[0][i] + c.compliance[0][i] * x[i]);
-    g[kLanes + i] =
-        along(c.tangent) * c.by_tangent[i] + (c.offset[1][i] + c.compliance[1][i] * x[kLanes + i]);
-    g[2 * kLanes + i] =
-        along(second) * c.by_tangent[i] + (c.offset[2][i] + c.compliance[2][i] * x[2 * kLanes + i]);
+    set(place, slot, project_three(problem_.law, x, scaled_friction(problem_, layout_, place)));
   }
 }
 
-void add_forces(const RowGroup& c, const double* x, double* forces) {
-  std::array<Lanes, 12> f;
-  for (std::size_t d = 0; d < 12; ++d)
-    for (std::size_t i = 0; i < kLanes; ++i)
-      f[d][i] = c.jacobian[d][0][i] * x[i] + c.jacobian[d][1][i] * x[kLanes + i] +
-                c.jacobian[d][2][i] * x[2 * kLanes + i];
-  scatter(c.a, f.data(), forces);
-  scatter(c.b, f.data() + 6, forces);
-}
-
-void residual_velocities(const RowGroup& c, const double* velocities, const double* x, double* g) {
-  std::array<Lanes, 12> v;
-  gather(c.a, velocities, v.data());
-  gather(c.b, velocities, v.data() + 6);
-  for (std::size_t r = 0; r < 3; ++r) {
-    Lanes w;
-    for (std::size_t i = 0; i < kLanes; ++i)
-      w[i] = c.offset[r][i] + c.compliance[r][i] * x[r * kLanes + i];
-    for (std::size_t d = 0; d < 12; ++d)
-      for (std::size_t i = 0; i < kLanes; ++i) w[i] += c.jacobian[d][r][i] * v[d][i];
-    for (std::size_t i = 0; i < kLanes; ++i) g[r * kLanes + i] = w[i];
+void ContactGroups::store(int slot, std::span<double> impulses) const {
+  const auto n_contacts = to_index(problem_.contacts.size());
+  for (const Place& place : std::span(layout_.places).first(n_grouped_)) {
+    const Vec3 x = get(place, slot);
+    const double* by = layout_.by_scale.data() + place.first;
+    const bool rigid = place.block < n_contacts;
+    const std::size_t row = rigid ? Offset{3} * place.block : block_view(problem_, place.block).row;
+    const double cohesion = rigid ? problem_.contacts[place.block].cohesion
+                                  : block_view(problem_, place.block).cohesion;
+    impulses[row] = by[0] * x[0] - cohesion;
+    impulses[row + 1] = by[kLanes] * x[1];
+    impulses[row + 2] = by[2 * kLanes] * x[2];
   }
 }
 
-void step(const ConeGroup& cones, ContactLaw law, const StepWeights& weights, const GroupRows& rows,
-          StepSums& sums) {
-  alignas(64) std::array<double, kGroupRows> y, g, trial;
-  for (std::size_t i = 0; i < kGroupRows; ++i) {
-    y[i] = weights.keep * rows.x[i] + weights.take * rows.y[i];
-    g[i] = weights.keep * rows.g[i] + weights.take * rows.g_y[i];
-    rows.y[i] = y[i];
-    rows.g_y[i] = g[i];
-  }
-  if (weights.renew)
-    for (std::size_t i = 0; i < kLanes; ++i)
-      rows.shift[i] = cones.mu[i] * std::sqrt(g[kLanes + i] * g[kLanes + i] +
-                                              g[2 * kLanes + i] * g[2 * kLanes + i]);
-  for (std::size_t i = 0; i < kLanes; ++i) g[i] += rows.shift[i];
-  for (std::size_t i = 0; i < kGroupRows; ++i) trial[i] = y[i] - weights.inverse_l * g[i];
-  alignas(64) std::array<double, kGroupRows> next;
-  if (law == ContactLaw::box)
-    project_boxes(cones, trial.data(), next.data());
-  else
-    project_discs(cones, trial.data(), next.data());
-  Lanes moved{}, along{}, size{};
-  for (std::size_t r = 0; r < kGroupRows; r += kLanes)
-    for (std::size_t i = 0; i < kLanes; ++i) {
-      const double d = next[r + i] - y[r + i];
-      moved[i] += d * d;
-      along[i] += g[r + i] * (next[r + i] - rows.x[r + i]);
-      size[i] += next[r + i] * next[r + i];
-      rows.next[r + i] = next[r + i];
-    }
-  sums.moved += total(moved);
-  sums.along += total(along);
-  sums.size += total(size);
-}
-
-void project(const ConeGroup& cones, ContactLaw law, double* x) {
-  std::array<double, kGroupRows> y;
-  for (std::size_t i = 0; i < kGroupRows; ++i) y[i] = x[i];
-  if (law == ContactLaw::box)
-    project_boxes(cones, y.data(), x);
-  else
-    project_discs(cones, y.data(), x);
-}
-
-double curvature(std::size_t n, const double* next, const double* y, const double* g_next,
-                 const double* g_y) {
-  Lanes sum{};
-  std::size_t k = 0;
-  for (; k + kLanes <= n; k += kLanes)
-    for (std::size_t i = 0; i < kLanes; ++i)
-      sum[i] += (next[k + i] - y[k + i]) * (g_next[k + i] - g_y[k + i]);
-  for (; k < n; ++k) sum[0] += (next[k] - y[k]) * (g_next[k] - g_y[k]);
-  return total(sum);
+StepSums ContactGroups::step(const StepPass& pass) {
+  StepSums sums = kernels_.spheres(spheres_.data(), spheres_.size(), pass);
+  sums.add(kernels_.contacts(contacts_.data(), contacts_.size(), pass));
+  sums.add(kernels_.rows(rows_.data(), rows_.size(), pass));
+  return sums;
 }
 
 }  // namespace catena::first_order

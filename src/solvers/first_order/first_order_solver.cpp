@@ -43,20 +43,18 @@ SolveReport FirstOrderSolver::solve(const ConstraintProblem& problem, std::span<
       joints_.prepare(problem))
     joints = &joints_;
   DelassusOperator op(problem);
-  ScaledProblem rows(problem, op, joints, splitting_);
-  std::vector<double> x(rows.size()), g(rows.size());
-  rows.load(impulses, x);
-  // twice where there are joints: what regularisation leaves of the first the second takes out
-  for (int product = joints != nullptr ? 0 : 1; product < 2; ++product)
-    rows.residual_velocities(x, g);
-  rows.store(x, impulses);
+  const std::unique_ptr<Iterates> iterates =
+      problem.assembled ? make_assembled_iterates(problem, splitting_)
+                        : make_body_iterates(problem, op, joints, splitting_);
+  iterates->start(impulses);
+  iterates->store(impulses);
   StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
   const bool over = monitor.start();
   monitor.set_setup_seconds(wall_seconds() - started);
   std::string remark;
   if (!over) {
-    Run run(problem, stop_, rows, monitor, impulses, velocities);
-    remark = iterate_(run, x, g);
+    Run run(problem, stop_, *iterates, monitor, impulses, velocities);
+    remark = iterate_(run);
   }
   SolveReport report = monitor.finish(remark);
   if (joints != nullptr) report.joints = joints->report();
@@ -76,9 +74,9 @@ bool Run::is_last(int iteration) const {
   return iteration >= stop_.max_iterations || monitor_.out_of_time(iteration);
 }
 
-bool Run::evaluate(int iteration, std::span<const double> x, double moved, bool last) {
-  rows_.store(x, impulses_);
-  const std::span<const double> v = rows_.velocities();
+bool Run::evaluate(int iteration, double moved, bool last) {
+  iterates_.store(impulses_);
+  const std::span<const double> v = iterates_.velocities();
   std::copy(v.begin(), v.end(), velocities_.begin());
   monitor_.begin(iteration, moved, last, !v.empty());
   return monitor_.end();

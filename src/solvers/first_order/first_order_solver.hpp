@@ -6,11 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "catena/constraints/contact_cone.hpp"
 #include "catena/solvers/joint_solver_settings.hpp"
 #include "catena/solvers/solver.hpp"
-#include "solvers/first_order/scaled_problem.hpp"
+#include "solvers/first_order/iterates.hpp"
 #include "solvers/stop_monitor.hpp"
 
 namespace catena::first_order {
@@ -18,37 +18,36 @@ namespace catena::first_order {
 /// One solve under way.
 class Run {
  public:
-  Run(const ConstraintProblem& problem, const StopRule& stop, ScaledProblem& rows,
+  Run(const ConstraintProblem& problem, const StopRule& stop, Iterates& iterates,
       StopMonitor& monitor, std::span<double> impulses, std::span<double> velocities)
       : problem_(problem),
         stop_(stop),
-        rows_(rows),
+        iterates_(iterates),
         monitor_(monitor),
         impulses_(impulses),
         velocities_(velocities) {}
 
-  ScaledProblem& rows() { return rows_; }
+  Iterates& iterates() { return iterates_; }
   const Communicator& comm() const { return problem_.comm; }
   bool coulomb() const { return law_form(problem_.law).shifted; }
   bool due(int iteration) const { return monitor_.due(iteration); }
   /// Collective where the clock is checked. Whether no iteration after this one may be begun.
   bool is_last(int iteration) const;
-  /// Collective. Judges x, whose residual velocities were the last product; true if the solve is
-  /// over. `moved`: this rank's squared length of the last step in scaled impulses, J.
-  bool evaluate(int iteration, std::span<const double> x, double moved, bool last);
+  /// Collective. Judges x_k; true if the solve is over. `moved`: this rank's squared length of the
+  /// last step in scaled impulses, J.
+  bool evaluate(int iteration, double moved, bool last);
 
  private:
   const ConstraintProblem& problem_;
   const StopRule& stop_;
-  ScaledProblem& rows_;
+  Iterates& iterates_;
   StopMonitor& monitor_;
   std::span<double> impulses_, velocities_;
 };
 
-/// Goes on from x and g = S^-1 w(x) until an evaluation says that the solve is over. Returns a
-/// remark for the report.
-using Iterate =
-    std::function<std::string(Run& run, std::vector<double>& x, std::vector<double>& g)>;
+/// Goes on from the first iterate until an evaluation says that the solve is over. Returns a remark
+/// for the report.
+using Iterate = std::function<std::string(Run& run)>;
 
 /// `name` outlives the solver. `splitting`: of scale_rows.
 std::unique_ptr<Solver> make_first_order(std::string_view name, const StopRule& stop,

@@ -8,18 +8,14 @@ namespace {
 using namespace first_order;
 
 /// x <- P(x - omega g) in rows scaled so that N <= 1.
-std::string iterate(double relaxation, Run& run, std::vector<double>& x, std::vector<double>& g) {
-  ScaledProblem& rows = run.rows();
-  std::vector<double> y(rows.size()), g_y(rows.size()), next(rows.size());
-  std::vector<double> shift(rows.n_shifts(), 0.0);
+std::string iterate(double relaxation, Run& run) {
   const StepWeights weights{1.0, 0.0, relaxation, run.coulomb()};
   for (int sweep = 1;; ++sweep) {
-    const StepSums sums = rows.step(weights, {x, g, y, g_y, shift, next});
-    x.swap(next);
-    rows.residual_velocities(x, g);
+    const StepSums sums = run.iterates().step(weights);
+    run.iterates().accept();
     const bool last = run.is_last(sweep);
     if (!last && !run.due(sweep)) continue;
-    if (run.evaluate(sweep, x, sums.moved, last)) return {};
+    if (run.evaluate(sweep, sums.moved, last)) return {};
   }
 }
 
@@ -33,9 +29,7 @@ void describe(SettingsVisitor& visit, JacobiSettings& s) {
 std::unique_ptr<Solver> make_jacobi(const StopRule& stop, const JointSolverSettings& joints,
                                     const JacobiSettings& settings) {
   return make_first_order("jacobi", stop, joints, 1.0,
-                          [omega = settings.relaxation](Run& run, auto& x, auto& g) {
-                            return iterate(omega, run, x, g);
-                          });
+                          [omega = settings.relaxation](Run& run) { return iterate(omega, run); });
 }
 
 }  // namespace catena

@@ -11,7 +11,7 @@
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/disc_cone.hpp"
-#include "solvers/first_order/scaled_problem.hpp"
+#include "solvers/first_order/row_layout.hpp"
 
 namespace catena::first_order {
 namespace {

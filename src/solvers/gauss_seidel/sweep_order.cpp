@@ -1,13 +1,13 @@
 #include "solvers/gauss_seidel/sweep_order.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "solvers/gauss_seidel/explicit_contacts.hpp"
 #include "solvers/gauss_seidel/local/round_contacts.hpp"
+#include "solvers/sphere_contacts.hpp"
 
 namespace catena {
 namespace {
@@ -15,33 +15,6 @@ namespace {
 /// Contacts among which the next batch is looked for. More fill batches better, fewer keep to the
 /// order of bodies, and with it to the cache.
 constexpr std::size_t kWindow = 48;
-
-/// Whether contacts may see a body as a sphere if their arm allows: an isotropic inertia, or an
-/// immovable body that does not turn (whose arm does not matter).
-enum class Roundness : char { none, isotropic, still };
-
-Roundness roundness_of(const ProblemBodies& bodies, Index b) {
-  if (bodies.mass_kind[b] == MassKind::prescribed) {
-    const double* v = bodies.free_velocity.data() + bodies.dof_begin[b];
-    return v[3] == 0.0 && v[4] == 0.0 && v[5] == 0.0 ? Roundness::still : Roundness::isotropic;
-  }
-  const bool round = bodies.mass_kind[b] == MassKind::rigid &&
-                     is_isotropic(std::span(bodies.inverse_mass).subspan(bodies.mass_begin[b], 7));
-  return round ? Roundness::isotropic : Roundness::none;
-}
-
-/// Spheres' impulses are held in the world frame: by what a normal's length is off, they would
-/// leave their cones.
-bool is_unit(const Vec3& normal) {
-  constexpr double kRoundOff = 1e-14;
-  return std::abs(normal.squaredNorm() - 1.0) <= kRoundOff;
-}
-
-bool seen_as_sphere(Roundness round, const Vec3& arm, const Vec3& normal) {
-  constexpr double kRoundOff = 1e-12;
-  if (round != Roundness::isotropic) return round == Roundness::still;
-  return arm.cross(normal).squaredNorm() <= kRoundOff * kRoundOff * arm.squaredNorm();
-}
 
 /// The two bodies of a contact, rigid or among the general blocks; of one body alone twice that.
 std::array<Index, 2> bodies_of(const ConstraintProblem& problem, Index block) {
@@ -145,12 +118,11 @@ class Batcher {
 /// Which of the kernels can solve a rigid contact.
 class Sorter {
  public:
-  Sorter(const ConstraintProblem& problem, const LocalSolveOptions& rules) : problem_(problem) {
+  Sorter(const ConstraintProblem& problem, const LocalSolveOptions& rules)
+      : problem_(problem), spheres_(problem) {
     const LawForm form = law_form(rules.law);
     closed_ = !form.box && rules.local != LocalSolve::cone &&
               (rules.local != LocalSolve::scalar || rules.omega == 1.0 || form.frictionless);
-    round_.resize(problem.bodies.size());
-    for (Index b = 0; b < problem.bodies.size(); ++b) round_[b] = roundness_of(problem.bodies, b);
   }
 
   /// Appends contact k to the list of its kind.
@@ -160,8 +132,7 @@ class Sorter {
     const auto dense = [&](Index b) { return problem_.bodies.mass_kind[b] == MassKind::dense; };
     if (dense(c.body_a) || dense(c.body_b) || !has_kernels(problem_))
       general.push_back(k);
-    else if (closed_ && is_unit(c.normal) && seen_as_sphere(round_[c.body_a], c.arm_a, c.normal) &&
-             seen_as_sphere(round_[c.body_b], c.arm_b, c.normal))
+    else if (closed_ && spheres_.contains(c))
       spheres.push_back(k);
     else
       arms.push_back(k);
@@ -170,7 +141,7 @@ class Sorter {
  private:
   const ConstraintProblem& problem_;
   bool closed_ = false;
-  std::vector<Roundness> round_;
+  SphereContacts spheres_;
 };
 
 /// General blocks among `blocks` that batches can sweep, and the others.

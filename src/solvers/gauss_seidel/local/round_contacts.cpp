@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "catena/constraints/contact_cone.hpp"
+#include "solvers/sphere_contacts.hpp"
 
 namespace catena {
 namespace {
@@ -82,15 +83,6 @@ bool are_alike(double x, double y) {
 }
 
 }  // namespace
-
-bool is_isotropic(std::span<const double> inverse_mass) {
-  constexpr double kRoundOff = 1e-14;
-  const double mean = (inverse_mass[1] + inverse_mass[4] + inverse_mass[6]) / 3.0;
-  const double limit = kRoundOff * mean;
-  return std::abs(inverse_mass[1] - mean) <= limit && std::abs(inverse_mass[4] - mean) <= limit &&
-         std::abs(inverse_mass[6] - mean) <= limit && std::abs(inverse_mass[2]) <= limit &&
-         std::abs(inverse_mass[3]) <= limit && std::abs(inverse_mass[5]) <= limit;
-}
 
 std::optional<RoundContact> find_round_contact(const ConstraintProblem& problem, Index k) {
   const GeneralBlocks& blocks = problem.blocks;

@@ -30,10 +30,6 @@ struct RoundContact {
   double cohesion = 0.0;
 };
 
-/// Whether the inverse mass of a rigid body (7 numbers) is isotropic to round-off: that of a turned
-/// sphere is only that.
-bool is_isotropic(std::span<const double> inverse_mass);
-
 /// Block k (behind the rigid contacts) as a RoundContact; nothing if it is none, to round-off.
 std::optional<RoundContact> find_round_contact(const ConstraintProblem& problem, Index k);
 

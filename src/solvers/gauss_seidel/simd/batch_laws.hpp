@@ -1,40 +1,10 @@
-// Vectors of lanes, and the laws of contact for one contact per lane. Part of sweep_kernels.hpp,
-// which says who includes it.
+// The laws of contact for one contact per lane. Part of sweep_kernels.hpp, which says who includes
+// it.
+
+#include "solvers/lanes/vectors.hpp"
 
 namespace catena {
 namespace {
-
-struct V {
-  D x, y, z;
-};
-inline V operator+(const V& a, const V& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-inline V operator-(const V& a, const V& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-inline V operator*(const D& s, const V& a) { return {s * a.x, s * a.y, s * a.z}; }
-/// a + s b
-inline V add_scaled(const V& a, const D& s, const V& b) {
-  return {fma(s, b.x, a.x), fma(s, b.y, a.y), fma(s, b.z, a.z)};
-}
-/// a - s b
-inline V subtract_scaled(const V& a, const D& s, const V& b) {
-  return {fnma(s, b.x, a.x), fnma(s, b.y, a.y), fnma(s, b.z, a.z)};
-}
-inline D dot(const V& a, const V& b) { return fma(a.x, b.x, fma(a.y, b.y, a.z * b.z)); }
-inline V cross(const V& a, const V& b) {
-  return {fnma(a.z, b.y, a.y * b.z), fnma(a.x, b.z, a.z * b.x), fnma(a.y, b.x, a.x * b.y)};
-}
-/// Symmetric matrix as xx, xy, xz, yy, yz, zz.
-inline V multiply_symmetric(const D* m, const V& a) {
-  return {fma(m[0], a.x, fma(m[1], a.y, m[2] * a.z)), fma(m[1], a.x, fma(m[3], a.y, m[4] * a.z)),
-          fma(m[2], a.x, fma(m[4], a.y, m[5] * a.z))};
-}
-inline V load_vector(const double (&p)[3][kLanes], int lane) {
-  return {load(p[0] + lane), load(p[1] + lane), load(p[2] + lane)};
-}
-inline void store_vector(double (&p)[3][kLanes], int lane, const V& a) {
-  store(p[0] + lane, a.x);
-  store(p[1] + lane, a.y);
-  store(p[2] + lane, a.z);
-}
 
 /// The law's answer (normal, tangent) to the unconstrained solution y of length y_t, with
 /// D = diag(d_n, d_t, d_t) given by the inverses. The tangent part keeps y's direction:

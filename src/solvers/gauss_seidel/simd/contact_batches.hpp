@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace catena {
+#include "solvers/lanes/lanes.hpp"
 
-/// Contacts swept at once. No two contacts of a batch share a body that moves, so their
-/// order does not matter. Lanes left over hold a contact of line 0 with itself (which has
-/// M^-1 = 0) and do nothing.
-inline constexpr int kLanes = 8;
+// A batch is kLanes contacts, swept at once. No two of them share a body that moves, so their order
+// does not matter. Lanes left over hold a contact of line 0 with itself (which has M^-1 = 0) and do
+// nothing.
+namespace catena {
 
 /// One cache line of velocities. A rigid body takes one line: velocity (v, omega), 1/m
 /// and, for contacts that see it as a sphere, 1/I; both scaled by the body's

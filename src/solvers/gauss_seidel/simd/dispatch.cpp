@@ -3,32 +3,12 @@
 #include "catena/base/error.hpp"
 
 namespace catena {
-namespace {
-
-bool has_avx2() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-#else
-  return false;
-#endif
-}
-
-bool has_avx512() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0;
-#else
-  return false;
-#endif
-}
-
-}  // namespace
-
 bool is_available(KernelPath path) {
   switch (path) {
     case KernelPath::avx2:
-      return has_avx2() && avx2_kernels().name != nullptr;
+      return cpu_has_avx2() && avx2_kernels().name != nullptr;
     case KernelPath::avx512:
-      return has_avx512() && avx512_kernels().name != nullptr;
+      return cpu_has_avx512() && avx512_kernels().name != nullptr;
     case KernelPath::automatic:
     case KernelPath::plain:
       break;

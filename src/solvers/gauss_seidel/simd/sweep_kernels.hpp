@@ -7,8 +7,6 @@
 namespace catena {
 namespace {
 
-constexpr int kAhead = 6;  ///< batches between the prefetch of bodies and their use
-
 inline V velocity(const Lines& body) { return {body.x[0], body.x[1], body.x[2]}; }
 inline V spin(const Lines& body) { return {body.x[3], body.x[4], body.x[5]}; }
 inline void set_velocity(Lines& body, const V& v) {
@@ -40,17 +38,6 @@ inline void walk(Batch* first, std::size_t n, const BodyLine* bodies, bool forwa
     for (int lane = 0; lane < kLanes; lane += D::kWidth) update(i, lane);
   }
 }
-
-/// Sums of every lane on its own, so that the total does not depend on the path.
-struct LaneSums {
-  alignas(64) double s[kLanes] = {};
-  void add(int lane, const D& x) { store(s + lane, load(s + lane) + x); }
-  double total() const {
-    double sum = 0.0;
-    for (const double x : s) sum += x;
-    return sum;
-  }
-};
 
 /// A mix without its memory, for plain sweeps, and with it.
 struct NoMix {
