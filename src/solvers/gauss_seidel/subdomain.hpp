@@ -73,8 +73,8 @@ class Subdomain {
   void begin_mixing();
   void mix(double gamma);
   MixProducts mix_products();
-  /// Whether all blocks are in batches, so that errors() is known.
-  bool batched() const { return general_.blocks.empty(); }
+  /// Whether all blocks are in batches that form their rows, so that errors() is known.
+  bool batched() const { return general_.blocks.empty() && explicit_contacts_.empty(); }
   /// Energy errors of the iterate, or of zero impulses, at the velocities that the copies hold.
   BatchErrors errors(bool at_zero = false) const;
   /// Adds M^-1 G^T lambda to the copies' velocities, with the masses as they are split.
