@@ -230,6 +230,45 @@ TEST(BatchSweeps, NotANumberIsNotSweptUnderTheCone) {
     }
 }
 
+/// What the scalar solve of a contact is given.
+struct Asked {
+  std::vector<double> impulses;
+};
+void ask(const void* context, const double* /*d*/, const double* /*w*/, const double* lambda,
+         double /*friction*/, double* z) {
+  auto& asked = *static_cast<Asked*>(const_cast<void*>(context));
+  asked.impulses.insert(asked.impulses.end(), lambda, lambda + 3);
+  std::copy_n(lambda, 3, z);
+}
+
+TEST(BatchSweeps, ScalarSolvesOfAMixStartFromTheMix) {
+  for (const KernelPath path : paths()) {
+    const BatchKernels kernels = choose_kernels(path);
+    Asked asked;
+    KernelOptions rules;
+    rules.law = BatchLaw::ccp;
+    rules.solve = ask;
+    rules.context = &asked;
+    BatchHistory history{};
+    for (auto& row : history.before) row[2] = 3.0;
+    BatchMixing mixing{&history, 0.5};
+    std::vector<BodyLine> lines(1);
+    std::vector<InertiaLine> inertia(1);
+    GeneralContactBatch arms{};
+    ExplicitContactBatch stored{};
+    for (auto* lambda : {&arms.lambda, &stored.lambda})
+      for (auto& row : *lambda) row[2] = 1.0;
+
+    kernels.arm(&arms, 1, lines.data(), inertia.data(), rules, true, &mixing);
+    for (auto& row : history.before) row[2] = 3.0;
+    kernels.explicit_contact(&stored, 1, lines.data(), {lines.data(), 1, true}, rules, true,
+                             &mixing);
+
+    // 1 - 0.5 (1 - 3), and lanes without impulse and slip are left out
+    EXPECT_EQ(asked.impulses, std::vector<double>(6, 2.0)) << kernels.name;
+  }
+}
+
 TEST(SweepPlan, HoldsEveryContactOnceInBatchesThatShareNoMovingBody) {
   const ConstraintProblem problem = grid(9, 1, 0.4, 0.0);
   std::vector<Index> blocks(problem.contacts.size());

@@ -103,22 +103,27 @@ inline V sliding_solution(const D* d, const Adjugate& m, const V& q, const D& mu
   return {scale * t, along * t1, along * t2};
 }
 
-/// One contact after the other through rules.solve, for the lanes in `lanes`.
+/// One contact after the other through rules.solve, for the lanes in `lanes`; w = w(old).
 template <class Batch>
 inline void solve_lanes(const KernelOptions& rules, const Batch& c, int lane, const V& w,
-                        const M& lanes, V& z) {
-  alignas(64) double w_of[3][kLanes], z_of[3][kLanes];
+                        const V& old, const M& lanes, V& z) {
+  alignas(64) double w_of[3][kLanes], old_of[3][kLanes], z_of[3][kLanes];
   store_vector(w_of, 0, w);
+  store_vector(old_of, 0, old);
   store_vector(z_of, 0, z);
   for (int i = 0; i < D::kWidth; ++i) {
     if (!test(lanes, i)) continue;
     const int k = lane + i;
     double d[6], wi[3], lambda[3], zi[3];
-    for (int j = 0; j < 6; ++j) d[j] = c.d[j][k];
+    bool rests = true;
     for (int j = 0; j < 3; ++j) {
       wi[j] = w_of[j][i];
-      lambda[j] = c.lambda[j][k];
+      lambda[j] = old_of[j][i];
+      rests = rests && wi[j] == 0.0 && lambda[j] == 0.0;
     }
+    // a lane without a contact
+    if (rests) continue;
+    for (int j = 0; j < 6; ++j) d[j] = c.d[j][k];
     rules.solve(rules.context, d, wi, lambda, c.friction[k], zi);
     for (int j = 0; j < 3; ++j) z_of[j][i] = zi[j];
   }
@@ -158,7 +163,7 @@ inline V coulomb_solution(const KernelOptions& rules, const Batch& c, int lane, 
   const V s = sliding_solution(d, m, q, mu, select(zero < ratio, ratio, zero), open_lanes);
   z = {select(slides, s.x, z.x), select(slides, s.y, z.y), select(slides, s.z, z.z)};
   open_lanes = slides & open_lanes;
-  if (any(open_lanes)) solve_lanes(rules, c, lane, w, open_lanes, z);
+  if (any(open_lanes)) solve_lanes(rules, c, lane, w, old, open_lanes, z);
   return z;
 }
 

@@ -173,7 +173,7 @@ inline void arm_update(GeneralContactBatch& c, std::size_t batch, int lane, Body
   if constexpr (kVectorSolve)
     z = coulomb_solution(rules, c, lane, d, w, old);
   else
-    solve_lanes(rules, c, lane, w, all_lanes(), z);
+    solve_lanes(rules, c, lane, w, old, all_lanes(), z);
   const V change = z - old;
   store_vector(c.lambda, lane, z);
   mix.note(batch, lane, sigma_n, change);
