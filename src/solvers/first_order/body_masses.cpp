@@ -1,6 +1,7 @@
 #include "solvers/first_order/body_masses.hpp"
 
 #include <Eigen/LU>
+#include <algorithm>
 
 namespace catena::first_order {
 namespace {
@@ -53,15 +54,23 @@ void BodyMasses::add(const ProblemBodies& bodies, Index b) {
 double BodyMasses::move(std::span<const double> free, std::span<const double> f,
                         std::span<const double> y, std::span<double> v) const {
   std::array<double, kSums> sums{};
-  const auto step = [&](std::size_t d, double& sum) {
-    v[d] = free[d] + inverse_[d] * f[d];
-    const double change = v[d] - y[d];
-    sum += mass_[d] * change * change;
-  };
   std::size_t d = 0;
-  for (; d + kSums <= inverse_.size(); d += kSums)
-    for (std::size_t i = 0; i < kSums; ++i) step(d + i, sums[i]);
-  for (; d < inverse_.size(); ++d) step(d, sums[0]);
+  for (; d + kSums <= inverse_.size(); d += kSums) {
+    // loops of one kind each become vector instructions
+    const double *inverse = inverse_.data() + d, *mass = mass_.data() + d;
+    const double *v_free = free.data() + d, *force = f.data() + d, *start = y.data() + d;
+    std::array<double, kSums> moved;
+    for (std::size_t i = 0; i < kSums; ++i) moved[i] = v_free[i] + inverse[i] * force[i];
+    for (std::size_t i = 0; i < kSums; ++i) {
+      const double change = moved[i] - start[i];
+      sums[i] += mass[i] * change * change;
+    }
+    std::copy(moved.begin(), moved.end(), v.begin() + std::ptrdiff_t(d));
+  }
+  for (; d < inverse_.size(); ++d) {
+    v[d] = free[d] + inverse_[d] * f[d];
+    sums[0] += mass_[d] * (v[d] - y[d]) * (v[d] - y[d]);
+  }
   for (const Full& full : full_) {
     const double* m = full.inverse.data();
     for (std::size_t i = 0; i < full.dofs; ++i, m += full.dofs)
