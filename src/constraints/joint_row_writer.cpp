@@ -18,6 +18,7 @@ struct Softness {
   double compliance;
   double damping_time;  ///< s, or JointAxis::kTwoSteps
   double erp = JointConstants::kNotOde, cfm = 0.0;
+  bool operator==(const Softness&) const = default;
 };
 
 /// Rows of positions of equal compliance: q = speed_part u0 - misfit_part g, with g the misfit, m
@@ -54,63 +55,72 @@ double row_speed(const Row& row, const Twist& twist) {
          row[4] * twist.w.y() + row[5] * twist.w.z();
 }
 
-/// Appends blocks of one joint.
-class BlockWriter {
- public:
-  BlockWriter(const std::array<Index, kJointBodies>& body, std::int64_t name, Index joint,
-              GeneralBlocks& blocks, std::vector<JointBlockRef>& made)
-      : body_(body), name_(name), joint_(joint), blocks_(blocks), made_(made) {}
+}  // namespace
 
-  void row(const RowTerms& terms, bool angular, double lower = 0.0, double upper = 0.0) {
-    q_[rows_] = terms.q;
-    sigma_[rows_] = terms.sigma;
-    lower_[rows_] = lower;
-    upper_[rows_] = upper;
-    angular_[rows_] = angular ? 1 : 0;
-    ++rows_;
+/// Writes blocks where there is room for them already: growing a dozen lists by a few numbers at a
+/// time takes longer than the numbers do.
+struct JointBlockWriter::Impl {
+  const JointStep& step;
+  const Model& model;
+  GeneralBlocks& blocks;
+  std::vector<JointBlockRef>& made;
+  std::size_t n_blocks = 0, n_rows = 0, n_references = 0, n_numbers = 0, n_made = 0;
+  // of the joint being added
+  const std::array<Index, kJointBodies>* body = nullptr;
+  std::int64_t name = 0;
+  Index joint = kNoIndex;
+  // joints mostly share their softness
+  Softness last_soft{-1.0, 0.0};
+  PositionLaw last_law{};
+
+  Impl(const JointStep& s, const Model& m, GeneralBlocks& b, std::vector<JointBlockRef>& refs)
+      : step(s), model(m), blocks(b), made(refs) {}
+
+  void resize(std::size_t more_blocks, std::size_t more_rows, std::size_t more_references,
+              std::size_t more_numbers);
+
+  const PositionLaw& law_of(const Softness& soft) {
+    if (!(soft == last_soft)) {
+      last_law = position_law(step, soft);
+      last_soft = soft;
+    }
+    return last_law;
   }
-  /// The rows since the last block become a block; part j of `jacobian` appends those of body j.
+  /// A row of the next block.
+  void row(const RowTerms& terms, bool angular, double lower = 0.0, double upper = 0.0) {
+    blocks.q[n_rows] = terms.q;
+    blocks.compliance[n_rows] = terms.sigma;
+    blocks.lower[n_rows] = lower;
+    blocks.upper[n_rows] = upper;
+    blocks.angular[n_rows] = angular ? 1 : 0;
+    ++n_rows;
+  }
+  /// The rows since the last block become a block; jacobian(j, to) writes those of body j and
+  /// returns where they end.
   template <class Jacobian>
   void block(BlockKind kind, JointRowKind part, std::size_t axis, Jacobian&& jacobian) {
+    double* const numbers = blocks.jacobian.data();
+    double* to = numbers + n_numbers;
     for (std::size_t j = 0; j < kJointBodies; ++j) {
-      if (body_[j] == kNoIndex) continue;
-      jacobian(j, blocks_.jacobian);
-      blocks_.body.push_back(body_[j]);
-      blocks_.jacobian_begin.push_back(std::ssize(blocks_.jacobian));
+      if ((*body)[j] == kNoIndex) continue;
+      to = jacobian(j, to);
+      blocks.body[n_references++] = (*body)[j];
+      blocks.jacobian_begin[n_references] = to - numbers;
     }
-    const auto append = [this](auto& values, const auto& rows) {
-      values.insert(values.end(), rows.data(), rows.data() + rows_);
-    };
-    append(blocks_.q, q_);
-    append(blocks_.compliance, sigma_);
-    append(blocks_.lower, lower_);
-    append(blocks_.upper, upper_);
-    append(blocks_.angular, angular_);
-    rows_ = 0;
-    blocks_.body_begin.push_back(to_index(blocks_.body.size()));
-    blocks_.row_begin.push_back(to_index(blocks_.q.size()));
-    blocks_.kind.push_back(kind);
-    blocks_.name.push_back(name_);
-    blocks_.friction.push_back(0.0);
-    // contacts before may have brought these
-    if (!blocks_.rolling.empty()) blocks_.rolling.push_back(-1.0);
-    if (!blocks_.spinning.empty()) blocks_.spinning.push_back(-1.0);
-    if (!blocks_.cohesion.empty()) blocks_.cohesion.push_back(0.0);
-    if (!blocks_.key.empty()) blocks_.key.emplace_back();
-    made_.push_back({joint_, part, static_cast<std::uint8_t>(axis)});
+    n_numbers = to - numbers;
+    blocks.kind[n_blocks] = kind;
+    blocks.name[n_blocks] = name;
+    blocks.friction[n_blocks] = 0.0;
+    ++n_blocks;
+    blocks.body_begin[n_blocks] = to_index(n_references);
+    blocks.row_begin[n_blocks] = to_index(n_rows);
+    made[n_made++] = {joint, part, static_cast<std::uint8_t>(axis)};
   }
-
- private:
-  const std::array<Index, kJointBodies>& body_;
-  std::int64_t name_;
-  Index joint_;
-  GeneralBlocks& blocks_;
-  std::vector<JointBlockRef>& made_;
-  // rows of the next block
-  std::size_t rows_ = 0;
-  std::array<double, kJointRows> q_, sigma_, lower_, upper_;
-  std::array<std::uint8_t, kJointRows> angular_;
 };
+
+namespace {
+
+using BlockWriter = JointBlockWriter::Impl;
 
 /// One joint in one step.
 struct Joint {
@@ -158,7 +168,7 @@ void write_own_rows(const Joint& j, BlockWriter& write) {
       write.row(velocity_terms(j), angular);
       continue;
     }
-    if (law_of != (angular ? 1 : 0)) law = position_law(j.step, row_softness(j, angular));
+    if (law_of != (angular ? 1 : 0)) law = write.law_of(row_softness(j, angular));
     law_of = angular ? 1 : 0;
     RowTerms terms = law.at(g.misfit[i], speed_of_row(j, i));
     // a slack rope may use its slack up
@@ -207,30 +217,29 @@ void add_bilateral_rows(const Joint& j, BlockWriter& write) {
     motor[motors++] = i;
   }
   if (rows + motors == 0) return;
-  write.block(BlockKind::bilateral, JointRowKind::rows, 0,
-              [&](std::size_t b, std::vector<double>& jacobian) {
-                const double* first = g.jacobian[b].front().data();
-                jacobian.insert(jacobian.end(), first, first + 6 * rows);
-                for (std::size_t m = 0; m < motors; ++m) {
-                  const Row& row = g.axis_jacobian[b][motor[m]];
-                  jacobian.insert(jacobian.end(), row.begin(), row.end());
-                }
-              });
+  write.block(BlockKind::bilateral, JointRowKind::rows, 0, [&](std::size_t b, double* to) {
+    to = std::copy_n(g.jacobian[b].front().data(), 6 * rows, to);
+    for (std::size_t m = 0; m < motors; ++m) {
+      const Row& row = g.axis_jacobian[b][motor[m]];
+      to = std::copy(row.begin(), row.end(), to);
+    }
+    return to;
+  });
 }
 
 void add_rope_block(const Joint& j, BlockWriter& write) {
   write_own_rows(j, write);
-  write.block(BlockKind::unilateral, JointRowKind::rope, 0,
-              [&](std::size_t b, std::vector<double>& jacobian) {
-                const Row& row = j.geometry.jacobian[b].front();
-                jacobian.insert(jacobian.end(), row.begin(), row.end());
-              });
+  write.block(BlockKind::unilateral, JointRowKind::rope, 0, [&](std::size_t b, double* to) {
+    const Row& row = j.geometry.jacobian[b].front();
+    return std::copy(row.begin(), row.end(), to);
+  });
 }
 
 void add_axis_block(const Joint& j, std::size_t i, BlockKind kind, JointRowKind part, double sign,
                     BlockWriter& write) {
-  write.block(kind, part, i, [&](std::size_t b, std::vector<double>& jacobian) {
-    for (const double value : j.geometry.axis_jacobian[b][i]) jacobian.push_back(sign * value);
+  write.block(kind, part, i, [&](std::size_t b, double* to) {
+    for (const double value : j.geometry.axis_jacobian[b][i]) *to++ = sign * value;
+    return to;
   });
 }
 
@@ -255,14 +264,94 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   add_axis_block(j, i, BlockKind::unilateral, JointRowKind::limit, sign, write);
 }
 
+/// Rows of a joint's own at most, with those across.
+int most_own_rows(const JointConstants& joint) {
+  switch (joint.type) {
+    case JointType::spherical:
+    case JointType::planar:
+    case JointType::rolling:
+    case JointType::distance:
+    case JointType::rope:
+      return 3;
+    case JointType::revolute:
+    case JointType::prismatic:
+      return 5;
+    default:
+      return 6;
+  }
+}
+
 }  // namespace
 
-void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry,
-                      const JointPoses& at, const std::array<Index, kJointBodies>& body,
-                      Index joint_index, const JointStep& step, const Model& model,
-                      GeneralBlocks& blocks, std::vector<JointBlockRef>& made) {
-  const Joint j{joint, geometry, at, step, model};
-  BlockWriter write(body, joint.id, joint_index, blocks, made);
+void JointBlockWriter::Impl::resize(std::size_t more_blocks, std::size_t more_rows,
+                                    std::size_t more_references, std::size_t more_numbers) {
+  const std::size_t m = n_blocks + more_blocks;
+  blocks.kind.resize(m);
+  blocks.name.resize(m);
+  blocks.friction.resize(m);
+  blocks.row_begin.resize(m + 1);
+  blocks.body_begin.resize(m + 1);
+  for (std::vector<double>* list : {&blocks.q, &blocks.compliance, &blocks.lower, &blocks.upper})
+    list->resize(n_rows + more_rows);
+  blocks.angular.resize(n_rows + more_rows);
+  blocks.body.resize(n_references + more_references);
+  blocks.jacobian_begin.resize(n_references + more_references + 1);
+  blocks.jacobian.resize(n_numbers + more_numbers);
+  made.resize(n_made + more_blocks);
+}
+
+JointBlockWriter::JointBlockWriter(const JointStep& step, const Model& model, GeneralBlocks& blocks,
+                                   std::vector<JointBlockRef>& made)
+    : impl_(std::make_unique<Impl>(step, model, blocks, made)) {}
+JointBlockWriter::~JointBlockWriter() = default;
+
+void JointBlockWriter::begin(std::span<const JointConstants> joints) {
+  Impl& to = *impl_;
+  to.n_blocks = to.blocks.size();
+  to.n_rows = to.blocks.n_rows();
+  to.n_references = to.blocks.body.size();
+  to.n_numbers = to.blocks.jacobian.size();
+  to.n_made = to.made.size();
+  std::size_t blocks = 0, rows = 0, references = 0, numbers = 0;
+  for (const JointConstants& joint : joints) {
+    std::size_t own_blocks = joint.type == JointType::rope ? 2 : 1;
+    std::size_t own_rows = most_own_rows(joint) + (joint.type == JointType::rope ? 1 : 0);
+    for (int i = 0; i < joint_axes(joint.type); ++i) {
+      const JointAxis& axis = joint.axis[i];
+      const std::size_t parts = (axis.limited() ? 1 : 0) + (axis.friction > 0.0 ? 1 : 0) +
+                                (axis.motor != MotorKind::none ? 1 : 0);
+      own_blocks += parts;
+      own_rows += parts;
+    }
+    const std::size_t bodies = joint.type == JointType::gear ? 3 : 2;
+    blocks += own_blocks;
+    rows += own_rows;
+    references += bodies * own_blocks;
+    numbers += 6 * bodies * own_rows;
+  }
+  to.resize(blocks, rows, references, numbers);
+}
+
+void JointBlockWriter::end() {
+  Impl& to = *impl_;
+  to.resize(0, 0, 0, 0);
+  // contacts before may have brought these
+  GeneralBlocks& blocks = to.blocks;
+  if (!blocks.rolling.empty()) blocks.rolling.resize(to.n_blocks, -1.0);
+  if (!blocks.spinning.empty()) blocks.spinning.resize(to.n_blocks, -1.0);
+  if (!blocks.cohesion.empty()) blocks.cohesion.resize(to.n_blocks, 0.0);
+  if (!blocks.key.empty()) blocks.key.resize(to.n_blocks);
+}
+
+std::size_t JointBlockWriter::add(const JointConstants& joint, const JointGeometry& geometry,
+                                  const JointPoses& at, const std::array<Index, kJointBodies>& body,
+                                  Index joint_index) {
+  Impl& write = *impl_;
+  write.body = &body;
+  write.name = joint.id;
+  write.joint = joint_index;
+  const JointStep& step = write.step;
+  const Joint j{joint, geometry, at, step, write.model};
   add_bilateral_rows(j, write);
   if (geometry.unilateral) add_rope_block(j, write);
   const std::size_t axes = geometry.axes;
@@ -281,6 +370,7 @@ void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry
     write.row({}, geometry.axis_angular[i], -bound, bound);
     add_axis_block(j, i, BlockKind::boxed, JointRowKind::friction, 1.0, write);
   }
+  return write.n_made;
 }
 
 }  // namespace catena

@@ -64,9 +64,8 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
   saved_.clear();
   passes_ = 0;
   const GeneralBlocks& blocks = problem.blocks;
-  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+  for (const std::size_t j : joints.cords()) {
     const JointConstants& joint = bodies.joints[j];
-    if (joint.type != JointType::distance && joint.type != JointType::rope) continue;
     Cord cord{};
     cord.block = joints.block_of(j, JointRowKind::rows);
     cord.rope_block = joints.block_of(j, JointRowKind::rope);

@@ -45,6 +45,58 @@ double gyration_of(const BodyConstants& body) {
   return body.kind == BodyKind::dynamic ? std::sqrt(body.inertia.maxCoeff() / body.mass) : 0.0;
 }
 
+/// Whether a joint has angles that are unwrapped (JointState::angle).
+bool has_angles(JointType type) {
+  switch (type) {
+    case JointType::revolute:
+    case JointType::cylindrical:
+    case JointType::universal:
+    case JointType::planar:
+    case JointType::gear:
+    case JointType::torsion_spring:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// `work` += lambda (u- + u+)/2, per row of general block k; what that does on prescribed bodies is
+/// external work.
+template <class Rows>
+void find_work(Rows rows, const ConstraintProblem& problem, Index k, const double* lambda,
+               const LocalBodies& local, std::span<const double> twists, double* work,
+               AuditTerms& audit) {
+  const GeneralBlocks& blocks = problem.blocks;
+  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    const Twist& before = local.twist(blocks.body[j]);
+    const double* after = twists.data() + Offset{6} * blocks.body[j];
+    std::array<double, 6> mean;
+    for (int d = 0; d < 3; ++d) {
+      mean[d] = 0.5 * (before.v[d] + after[d]);
+      mean[d + 3] = 0.5 * (before.w[d] + after[d + 3]);
+    }
+    std::array<double, kJointRows> u{};
+    row_kernels::add_slip(rows, g, mean.data(), u.data());
+    double on_body = 0.0;
+    for (int r = 0; r < rows; ++r) {
+      work[r] += lambda[r] * u[r];
+      on_body += lambda[r] * u[r];
+    }
+    if (problem.bodies.is_prescribed(blocks.body[j])) audit[EnergyTerm::external_work] -= on_body;
+  }
+}
+
+/// Books the work of a row that is a limit, a motor with a bound, or friction.
+void add_drive_work(JointRowKind part, double work, AuditTerms& audit) {
+  if (part == JointRowKind::motor)
+    audit[EnergyTerm::motor_work] += work;
+  else if (part == JointRowKind::limit)
+    audit[EnergyTerm::dissipation_impact] -= work;
+  else
+    audit[EnergyTerm::dissipation_friction] -= work;
+}
+
 }  // namespace
 
 double joint_length(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
@@ -58,21 +110,29 @@ double joint_length(const JointConstants& joint, const std::array<Index, kJointB
   return length;
 }
 
+/// Where a joint's bodies are, in place of those of another joint; what is no gear has no carrier
+/// to look at.
+void JointAssembler::place(const std::array<Index, kJointBodies>& body, const LocalBodies& local,
+                           JointPoses& poses) {
+  for (std::size_t i = 0; i < kJointBodies; ++i) {
+    if (body[i] != kNoIndex) {
+      poses.pose[i] = local.state[body[i]].pose;
+      poses.twist[i] = local.twist(body[i]);
+    } else if (i < 2) {
+      poses.pose[i] = {};
+      poses.twist[i] = {};
+    }
+  }
+}
+
 JointPoses JointAssembler::poses_of(const std::array<Index, kJointBodies>& body,
                                     const LocalBodies& local) {
   JointPoses poses;
-  for (std::size_t i = 0; i < kJointBodies; ++i) {
-    if (body[i] == kNoIndex) continue;
-    poses.pose[i] = local.state[body[i]].pose;
-    poses.twist[i] = local.twist(body[i]);
-  }
+  place(body, local, poses);
   return poses;
 }
 
-void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
-                                const JointStep& step, ConstraintProblem& problem) {
-  GeneralBlocks& blocks = problem.blocks;
-  first_block_ = blocks.size();
+void JointAssembler::clear(std::size_t n_joints) {
   made_.clear();
   begin_.assign(1, 0);
   rows_.clear();
@@ -80,63 +140,110 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
   arm_.clear();
   slack_.clear();
   across_.clear();
+  cords_.clear();
+  angled_.clear();
   misfit_ = {};
   relative_misfit_ = drift_ = 0.0;
   drift_joint_ = kNoBody;
-  motor_row_.assign(bodies.joints.size(), {});
+  motor_row_.assign(n_joints, {});
+  begin_.reserve(n_joints + 1);
+  rows_.reserve(n_joints);
+  rigid_.reserve(n_joints);
+  arm_.reserve(n_joints);
+  across_.reserve(n_joints);
+}
+
+void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
+                                const JointStep& step, ConstraintProblem& problem) {
+  // joints whose blocks stay in a cache until they are written
+  constexpr std::size_t kBatch = 64;
   const std::size_t n = bodies.joints.size();
-  begin_.reserve(n + 1);
-  rows_.reserve(n);
-  rigid_.reserve(n);
-  arm_.reserve(n);
-  made_.reserve(n);
-  for (std::size_t j = 0; j < n; ++j) {
-    const JointConstants& joint = bodies.joints[j];
-    const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
-    const JointPoses poses = poses_of(body, set.bodies);
-    const JointGeometry geometry = joint_geometry(joint, poses, state.joints[j].angle, model_);
-    const JointMisfit own = joint_misfit(geometry);
-    misfit_.linear = std::max(misfit_.linear, own.linear);
-    misfit_.angular = std::max(misfit_.angular, own.angular);
-    double arm = 0.0, size = 0.0;
-    for (std::size_t i = 0; i < 2; ++i) {
-      if (body[i] == kNoIndex) continue;
-      arm = std::max(arm, joint.frame[i].p.norm());
-      size = std::max(size, gyration_of(set.bodies.constants[body[i]]));
+  first_block_ = problem.blocks.size();
+  clear(n);
+  const bool subdomains = !(problem.block_subdomain.empty() && state.subdomain.empty());
+  JointBlockWriter writer(step, model_, problem.blocks, made_);
+  JointPoses poses;
+  for (std::size_t first = 0; first < n; first += kBatch) {
+    const std::size_t end = std::min(n, first + kBatch);
+    writer.begin(std::span(bodies.joints).subspan(first, end - first));
+    for (std::size_t j = first; j < end; ++j) {
+      const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
+      place(body, set.bodies, poses);
+      const std::size_t made =
+          add_joint(bodies.joints[j], state.joints[j], body, poses, set.bodies, j, step, writer);
+      begin_.push_back(to_index(made));
+      if (!subdomains) continue;
+      // the home body is owned
+      const Index home = body[1] != kNoIndex && body[1] < set.bodies.n_owned ? body[1] : body[0];
+      const Index owned = home != kNoIndex && home < set.bodies.n_owned ? home : body[2];
+      problem.block_subdomain.insert(problem.block_subdomain.end(), begin_[j + 1] - begin_[j],
+                                     state.subdomain[owned]);
     }
-    if (arm <= kNoArm * size) arm = 0.0;
-    note_drift(joint, own, joint_length(joint, body, set.bodies));
-    relative_misfit_ = std::max(
-        {relative_misfit_, own.angular, own.linear > 0.0 && arm > 0.0 ? own.linear / arm : 0.0});
-    const double damping = spring_damping(joint, geometry, body, set.bodies, step);
-    if (damping > joint.damping) {
-      JointConstants damped = joint;
-      damped.damping = damping;
-      add_joint_blocks(damped, geometry, poses, body, to_index(j), step, model_, blocks, made_);
-    } else {
-      add_joint_blocks(joint, geometry, poses, body, to_index(j), step, model_, blocks, made_);
-    }
-    begin_.push_back(to_index(made_.size()));
-    across_.push_back(step.across && geometry.across > 0 ? 1 : 0);
-    slack_.push_back(geometry.unilateral ? geometry.misfit[0] : 0.0);
-    rows_.push_back(static_cast<std::uint8_t>(geometry.rows + (step.across ? geometry.across : 0)));
-    rigid_.push_back(!geometry.spring && joint.erp == JointConstants::kNotOde &&
-                             joint.compliance == 0.0 && joint.angular_compliance == 0.0
-                         ? 1
-                         : 0);
-    for (Index i = 0; i < geometry.axes; ++i) {
-      const JointAxis& axis = joint.axis[i];
-      motor_row_[j][i] = axis.motor != MotorKind::none && std::isinf(axis.max_force) ? 1 : 0;
-    }
-    const std::size_t on = body[1] != kNoIndex ? 1 : 0;
-    arm_.push_back(poses.pose[1].p + poses.pose[1].q * joint.frame[1].p - poses.pose[on].p);
-    if (problem.block_subdomain.empty() && state.subdomain.empty()) continue;
-    // the home body is owned
-    const Index home = body[1] != kNoIndex && body[1] < set.bodies.n_owned ? body[1] : body[0];
-    const Index owned = home != kNoIndex && home < set.bodies.n_owned ? home : body[2];
-    problem.block_subdomain.insert(problem.block_subdomain.end(), begin_[j + 1] - begin_[j],
-                                   state.subdomain[owned]);
+    writer.end();
   }
+}
+
+/// Returns how many blocks there are then.
+std::size_t JointAssembler::add_joint(const JointConstants& joint, const JointState& state,
+                                      const std::array<Index, kJointBodies>& body,
+                                      const JointPoses& poses, const LocalBodies& local,
+                                      std::size_t j, const JointStep& step,
+                                      JointBlockWriter& writer) {
+  const JointGeometry geometry = joint_geometry(joint, poses, state.angle, model_);
+  note_misfit(joint, joint_misfit(geometry), body, local);
+  const double damping = spring_damping(joint, geometry, body, local, step);
+  std::size_t made = 0;
+  if (damping > joint.damping) {
+    JointConstants damped = joint;
+    damped.damping = damping;
+    made = writer.add(damped, geometry, poses, body, to_index(j));
+  } else {
+    made = writer.add(joint, geometry, poses, body, to_index(j));
+  }
+  if (joint.type == JointType::distance || joint.type == JointType::rope) {
+    cords_.push_back(to_index(j));
+    slack_.push_back(geometry.unilateral ? geometry.misfit[0] : 0.0);
+  }
+  if (has_angles(joint.type)) angled_.push_back(to_index(j));
+  across_.push_back(step.across && geometry.across > 0 ? 1 : 0);
+  rows_.push_back(static_cast<std::uint8_t>(geometry.rows + (step.across ? geometry.across : 0)));
+  rigid_.push_back(!geometry.spring && joint.erp == JointConstants::kNotOde &&
+                           joint.compliance == 0.0 && joint.angular_compliance == 0.0
+                       ? 1
+                       : 0);
+  for (Index i = 0; i < geometry.axes; ++i) {
+    const JointAxis& axis = joint.axis[i];
+    motor_row_[j][i] = axis.motor != MotorKind::none && std::isinf(axis.max_force) ? 1 : 0;
+  }
+  const std::size_t on = body[1] != kNoIndex ? 1 : 0;
+  arm_.push_back(poses.pose[1].p + poses.pose[1].q * joint.frame[1].p - poses.pose[on].p);
+  return made;
+}
+
+/// Largest misfits: as they are, of a joint's longer arm, and of its length. Arms and lengths take
+/// roots and quotients, so they are formed where a misfit may be larger than all before.
+void JointAssembler::note_misfit(const JointConstants& joint, const JointMisfit& own,
+                                 const std::array<Index, kJointBodies>& body,
+                                 const LocalBodies& local) {
+  misfit_.linear = std::max(misfit_.linear, own.linear);
+  misfit_.angular = std::max(misfit_.angular, own.angular);
+  relative_misfit_ = std::max(relative_misfit_, own.angular);
+  double arm2 = 0.0;
+  for (std::size_t i = 0; i < 2; ++i)
+    if (body[i] != kNoIndex) arm2 = std::max(arm2, joint.frame[i].p.squaredNorm());
+  // with room for the squares' round-off
+  const auto may_exceed = [&](double largest) {
+    return own.linear * own.linear > 0.99 * largest * largest * arm2;
+  };
+  if (own.linear > 0.0 && may_exceed(relative_misfit_)) {
+    double size = 0.0;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (body[i] != kNoIndex) size = std::max(size, gyration_of(local.constants[body[i]]));
+    const double arm = std::sqrt(arm2);
+    if (arm > kNoArm * size) relative_misfit_ = std::max(relative_misfit_, own.linear / arm);
+  }
+  if (own.angular > drift_ || may_exceed(drift_))
+    note_drift(joint, own, joint_length(joint, body, local));
 }
 
 void JointAssembler::note_drift(const JointConstants& joint, const JointMisfit& own,
@@ -213,55 +320,29 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
                                      State& state) const {
   const GeneralBlocks& blocks = problem.blocks;
   PassiveWork passive;
-  for (JointState& joint : state.joints) joint.work *= 1.0 - 1.0 / kWorkWindow;
   const std::size_t first = problem.first_general_row();
-  for (std::size_t m = 0; m < made_.size(); ++m) {
-    const std::size_t k = block_of(m);
-    const std::size_t rows = blocks.row_begin[k + 1] - blocks.row_begin[k];
-    const double* lambda = impulses.data() + first + blocks.row_begin[k];
-    std::array<double, kJointRows> row_work{};
-    for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      const Twist& before = local.twist(blocks.body[j]);
-      const double* after = twists.data() + Offset{6} * blocks.body[j];
-      std::array<double, 6> mean;
-      for (int d = 0; d < 3; ++d) {
-        mean[d] = 0.5 * (before.v[d] + after[d]);
-        mean[d + 3] = 0.5 * (before.w[d] + after[d + 3]);
-      }
-      std::array<double, kJointRows> u{};
-      row_kernels::with_rows(narrow<int>(rows),
-                             [&](auto n) { row_kernels::add_slip(n, g, mean.data(), u.data()); });
-      double on_body = 0.0;
-      for (std::size_t r = 0; r < rows; ++r) {
-        row_work[r] += lambda[r] * u[r];
-        on_body += lambda[r] * u[r];
-      }
-      if (problem.bodies.is_prescribed(blocks.body[j])) audit[EnergyTerm::external_work] -= on_body;
-    }
-    const std::size_t geometric = rows_[made_[m].joint];
-    for (std::size_t r = 0; r < rows; ++r) {
-      switch (made_[m].part) {
-        case JointRowKind::rope:
-        case JointRowKind::rows:
-          (r < geometric ? audit[EnergyTerm::joint_work] : audit[EnergyTerm::motor_work]) +=
-              row_work[r];
-          if (r < geometric && rigid_[made_[m].joint] != 0) {
-            state.joints[made_[m].joint].work += row_work[r];
-            passive.work += row_work[r];
-            passive.impulses += std::abs(lambda[r]);
-          }
-          break;
-        case JointRowKind::limit:
-          audit[EnergyTerm::dissipation_impact] -= row_work[r];
-          break;
-        case JointRowKind::motor:
-          audit[EnergyTerm::motor_work] += row_work[r];
-          break;
-        case JointRowKind::friction:
-          audit[EnergyTerm::dissipation_friction] -= row_work[r];
-          break;
-      }
+  for (std::size_t j = 0; j + 1 < begin_.size(); ++j) {
+    double& kept = state.joints[j].work;
+    kept *= 1.0 - 1.0 / kWorkWindow;
+    for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
+      const Index k = block_of(m);
+      const double* lambda = impulses.data() + first + blocks.row_begin[k];
+      row_kernels::with_rows(blocks.rows(k), [&](auto rows) {
+        std::array<double, kJointRows> work{};
+        find_work(rows, problem, k, lambda, local, twists, work.data(), audit);
+        if (made_[m].part != JointRowKind::rows && made_[m].part != JointRowKind::rope) {
+          for (int r = 0; r < rows; ++r) add_drive_work(made_[m].part, work[r], audit);
+          return;
+        }
+        for (int r = 0; r < rows; ++r) {
+          const bool geometric = r < rows_[j];
+          audit[geometric ? EnergyTerm::joint_work : EnergyTerm::motor_work] += work[r];
+          if (!geometric || rigid_[j] == 0) continue;
+          kept += work[r];
+          passive.work += work[r];
+          passive.impulses += std::abs(lambda[r]);
+        }
+      });
     }
   }
   return passive;
@@ -269,22 +350,13 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
 
 void JointAssembler::update_angles(const Bodies& bodies, const ContactSet& set,
                                    State& state) const {
-  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
-    const JointConstants& joint = bodies.joints[j];
-    switch (joint.type) {
-      case JointType::revolute:
-      case JointType::cylindrical:
-      case JointType::universal:
-      case JointType::planar:
-      case JointType::gear:
-      case JointType::torsion_spring:
-        state.joints[j].angle = joint_angles(joint, poses_of(set.joint_bodies[j], set.bodies),
-                                             state.joints[j].angle, model_);
-        break;
-      default:
-        break;  // without angles
-    }
-  }
+  for (const std::size_t j : angled_)
+    state.joints[j].angle = joint_angles(
+        bodies.joints[j], poses_of(set.joint_bodies[j], set.bodies), state.joints[j].angle, model_);
+}
+
+double JointAssembler::slack(std::size_t j) const {
+  return slack_[std::lower_bound(cords_.begin(), cords_.end(), to_index(j)) - cords_.begin()];
 }
 
 JointMisfit JointAssembler::misfits(const Bodies& bodies, const State& state, const ContactSet& set,

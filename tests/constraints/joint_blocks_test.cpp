@@ -15,11 +15,21 @@ struct Made {
   std::vector<JointBlockRef> list;
 };
 
+void add_joint_blocks(const Scene& s, const JointGeometry& geometry,
+                      const std::array<Index, kJointBodies>& body, Index index,
+                      const JointStep& step, GeneralBlocks& blocks,
+                      std::vector<JointBlockRef>& list) {
+  JointBlockWriter writer(step, s.model, blocks, list);
+  writer.begin(std::span(&s.joint, 1));
+  writer.add(s.joint, geometry, s.at, body, index);
+  writer.end();
+}
+
 Made blocks_of(const Scene& s, StepperKind kind = StepperKind::spook, double time = 0.0,
                const std::array<double, 2>& angle = kNoTurns) {
   Made made;
-  add_joint_blocks(s.joint, s.geometry(angle), s.at, {0, 1, kNoIndex}, 3, {kind, time, kStep},
-                   s.model, made.blocks, made.list);
+  add_joint_blocks(s, s.geometry(angle), {0, 1, kNoIndex}, 3, {kind, time, kStep}, made.blocks,
+                   made.list);
   return made;
 }
 
@@ -55,8 +65,8 @@ Scene hinge(double angle, double w0) {
 
 Made world_blocks(const Scene& s, StepperKind kind = StepperKind::spook, double time = 0.0) {
   Made made;
-  add_joint_blocks(s.joint, s.geometry(), s.at, {kNoIndex, 0, kNoIndex}, 3, {kind, time, kStep},
-                   s.model, made.blocks, made.list);
+  add_joint_blocks(s, s.geometry(), {kNoIndex, 0, kNoIndex}, 3, {kind, time, kStep}, made.blocks,
+                   made.list);
   return made;
 }
 
@@ -394,14 +404,64 @@ TEST(JointBlocks, MakeASoundProblemOfAllTypesBesideContacts) {
     s.joint.axis[0].max_force = 1.0;
     s.joint.axis[0].friction = 1.0;
     const bool gear = s.joint.type == JointType::gear;
-    add_joint_blocks(s.joint, s.geometry(), s.at, {0, 1, gear ? 2 : kNoIndex}, type,
-                     {StepperKind::spook, 0.0, kStep}, s.model, problem.blocks, made);
+    add_joint_blocks(s, s.geometry(), {0, 1, gear ? 2 : kNoIndex}, type,
+                     {StepperKind::spook, 0.0, kStep}, problem.blocks, made);
     if (gear) {
       EXPECT_EQ(problem.blocks.body.back(), 2);
     }
   }
   EXPECT_NO_THROW(check_problem(problem));
   EXPECT_EQ(made.size() + 3, problem.blocks.kind.size());
+}
+
+TEST(JointBlocks, AreTheSameWrittenTogetherAndOneByOne) {
+  Random random(39);
+  std::vector<Scene> scenes;
+  std::vector<JointConstants> joints;
+  for (int type = 0; type < 14; ++type)
+    for (const bool drives : {false, true}) {
+      Scene s = scene_of(static_cast<JointType>(type), random, {0.1, 0.2, 0.3});
+      s.joint.id = 10 + std::ssize(scenes);
+      s.joint.compliance = type % 2 == 0 ? 0.0 : 1e-4;
+      s.joint.stiffness = 100.0;
+      if (!drives) s.joint.axis = {};
+      if (drives) s.joint.axis[0].lower = 0.2;
+      if (drives) s.joint.axis[0].friction = 1.0;
+      scenes.push_back(s);
+      joints.push_back(s.joint);
+    }
+  const auto bodies_of = [](const Scene& s) {
+    return std::array<Index, kJointBodies>{0, 1, s.joint.type == JointType::gear ? 2 : kNoIndex};
+  };
+  const JointStep step{StepperKind::spook, 0.0, kStep, true};
+  Made single, together;
+  for (const Scene& s : scenes)
+    add_joint_blocks(s, s.geometry(), bodies_of(s), 0, step, single.blocks, single.list);
+
+  JointBlockWriter writer(step, scenes.front().model, together.blocks, together.list);
+  writer.begin(joints);
+  for (const Scene& s : scenes) {
+    const std::array<Index, kJointBodies> bodies = bodies_of(s);
+    writer.add(s.joint, s.geometry(), s.at, bodies, 0);
+  }
+  writer.end();
+
+  const GeneralBlocks &a = single.blocks, &b = together.blocks;
+  EXPECT_GT(a.size(), std::ssize(scenes));
+  EXPECT_EQ(single.list.size(), together.list.size());
+  EXPECT_EQ(a.kind, b.kind);
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.row_begin, b.row_begin);
+  EXPECT_EQ(a.body_begin, b.body_begin);
+  EXPECT_EQ(a.body, b.body);
+  EXPECT_EQ(a.jacobian_begin, b.jacobian_begin);
+  EXPECT_EQ(a.jacobian, b.jacobian);
+  EXPECT_EQ(a.friction, b.friction);
+  EXPECT_EQ(a.q, b.q);
+  EXPECT_EQ(a.compliance, b.compliance);
+  EXPECT_EQ(a.lower, b.lower);
+  EXPECT_EQ(a.upper, b.upper);
+  EXPECT_EQ(a.angular, b.angular);
 }
 
 }  // namespace

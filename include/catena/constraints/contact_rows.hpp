@@ -8,7 +8,7 @@
 namespace catena {
 
 /// How a step is made. spook, dvi: semi-implicit, velocities first; the two differ in the share of
-/// an overlap or a joint's misfit that a step undoes (contact_bias, add_joint_blocks). natural:
+/// an overlap or a joint's misfit that a step undoes (contact_bias, JointBlockWriter). natural:
 /// mechanisms without contacts in natural coordinates, explicit and of high order
 /// (NaturalStepper).
 enum class StepperKind : std::uint8_t { spook, dvi, natural };

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/contact_rows.hpp"
@@ -101,7 +105,8 @@ struct JointStep {
   bool across = false;  ///< whether rods and ropes get their rows across, at rest (Cords)
 };
 
-/// Appends the general blocks of `joint` and says which they are in `made`, in this order:
+/// Appends the general blocks of joints and says which they are in `made`, of each joint in this
+/// order:
 ///
 ///   rows      bilateral, unless it has none: its rows, then one row for each motor without bound
 ///             (6 at most); springs are rows with compliance
@@ -127,11 +132,28 @@ struct JointStep {
 /// A limit may be reached within the step if its distance is at most 2 h |u0| + 2 h^2 |gravity|
 /// + contact margin (0.05 rad in place of the last two where it is an angle).
 ///
-/// `body` are local bodies with 6 velocities (kNoIndex: the world); prescribed bodies keep their
-/// Jacobian, their velocity counts in u. name of the blocks: the joint's id.
-void add_joint_blocks(const JointConstants& joint, const JointGeometry& geometry,
-                      const JointPoses& at, const std::array<Index, kJointBodies>& body,
-                      Index joint_index, const JointStep& step, const Model& model,
-                      GeneralBlocks& blocks, std::vector<JointBlockRef>& made);
+/// name of the blocks: the joint's id.
+class JointBlockWriter {
+ public:
+  /// All must outlive it.
+  JointBlockWriter(const JointStep& step, const Model& model, GeneralBlocks& blocks,
+                   std::vector<JointBlockRef>& made);
+  ~JointBlockWriter();
+
+  /// Makes room for all that these joints may need, so that adding them looks after none.
+  void begin(std::span<const JointConstants> joints);
+  /// The next of them. `body` are local bodies with 6 velocities (kNoIndex: the world); prescribed
+  /// bodies keep their Jacobian, their velocity counts in u. `joint` may have another damping than
+  /// the one that begin() saw. Returns how many entries `made` then has.
+  std::size_t add(const JointConstants& joint, const JointGeometry& geometry, const JointPoses& at,
+                  const std::array<Index, kJointBodies>& body, Index joint_index);
+  /// Takes back the room that was not needed: the blocks are whole again.
+  void end();
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace catena

@@ -41,8 +41,10 @@ class JointAssembler {
   Index block_of(std::size_t j, JointRowKind part) const;
   /// Whether joint j's block has rows across (JointStep::across).
   bool has_rows_across(std::size_t j) const { return across_[j] != 0; }
+  /// Joints that are rods or ropes, ascending.
+  std::span<const Index> cords() const { return cords_; }
   /// What a rope's length leaves it, m, at the start of the step; < 0: it is too long.
-  double slack(std::size_t j) const { return slack_[j]; }
+  double slack(std::size_t j) const;
   /// Local. The impulses of the last step where the same block exists; `impulses`: all rows.
   void first_guess(const State& state, const ConstraintProblem& problem,
                    std::span<double> impulses) const;
@@ -94,9 +96,18 @@ class JointAssembler {
                                                          std::span<const double> twists) const;
 
  private:
+  static void place(const std::array<Index, kJointBodies>& body, const LocalBodies& local,
+                    JointPoses& poses);
   static JointPoses poses_of(const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   static double row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
                          std::span<const double> impulses, std::span<const double> twists);
+  void clear(std::size_t n_joints);
+  std::size_t add_joint(const JointConstants& joint, const JointState& state,
+                        const std::array<Index, kJointBodies>& body, const JointPoses& poses,
+                        const LocalBodies& local, std::size_t j, const JointStep& step,
+                        JointBlockWriter& writer);
+  void note_misfit(const JointConstants& joint, const JointMisfit& own,
+                   const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   void note_drift(const JointConstants& joint, const JointMisfit& own, double length);
   Index block_of(std::size_t made) const { return first_block_ + to_index(made); }
 
@@ -106,9 +117,11 @@ class JointAssembler {
   std::vector<Index> begin_;         ///< per joint: its first entry of made_; one more at the end
   std::vector<std::uint8_t> rows_;   ///< per joint: rows of its geometry, without motors
   std::vector<char> rigid_;          ///< per joint: neither a spring nor compliant
-  std::vector<double> slack_;        ///< per joint; of ropes
   std::vector<char> across_;         ///< per joint: it has rows across
-  std::vector<Vec3> arm_;  ///< per joint: to p_B from the centre of b (a, where b is the world)
+  std::vector<Index> cords_;
+  std::vector<double> slack_;  ///< per cord
+  std::vector<Index> angled_;  ///< joints with angles
+  std::vector<Vec3> arm_;      ///< per joint: to p_B from the centre of b (a, where b is the world)
   JointMisfit misfit_;
   double relative_misfit_ = 0.0;
   double drift_ = 0.0;
