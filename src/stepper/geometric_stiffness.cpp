@@ -15,25 +15,19 @@ constexpr double kFollowed = 1.0;  ///< h^2 K / I that the step follows as it is
 constexpr double kRaise = 0.35;    ///< h^2 K / I^ stays below 1/kRaise < 4
 constexpr int kWidth = 6;
 
-void add_packed(const double* from, Mat3& to) {
-  to(0, 0) += from[0];
-  to(1, 1) += from[1];
-  to(2, 2) += from[2];
-  to(0, 1) += from[3];
-  to(0, 2) += from[4];
-  to(1, 2) += from[5];
-  to(1, 0) = to(0, 1);
-  to(2, 0) = to(0, 2);
-  to(2, 1) = to(1, 2);
+/// A symmetric matrix: xx, yy, zz, xy, xz, yz.
+using Packed = std::array<double, kWidth>;
+
+Mat3 unpacked(const double* from) {
+  Mat3 to;
+  to << from[0], from[3], from[4], from[3], from[1], from[5], from[4], from[5], from[2];
+  return to;
 }
 
-void pack(const Mat3& from, double* to) {
-  to[0] = from(0, 0);
-  to[1] = from(1, 1);
-  to[2] = from(2, 2);
-  to[3] = from(0, 1);
-  to[4] = from(0, 2);
-  to[5] = from(1, 2);
+/// Largest sum of a row's magnitudes.
+double row_bound(const double* k) {
+  const double xy = std::abs(k[3]), xz = std::abs(k[4]), yz = std::abs(k[5]);
+  return std::max({std::abs(k[0]) + xy + xz, xy + std::abs(k[1]) + yz, xz + yz + std::abs(k[2])});
 }
 
 }  // namespace
@@ -44,7 +38,7 @@ void pack(const Mat3& from, double* to) {
 /// rows of a block together: sum over i of (row's turn) x n_i = sum of (r x n_i) x n_i = n (n . r)
 /// - r summed = -2 r for three orthonormal rows.
 static bool stiffness_of(const ConstraintProblem& problem, std::span<const double> impulses,
-                         Index k, Index j, Mat3& stiffness) {
+                         Index k, Index j, Packed& stiffness) {
   const GeneralBlocks& blocks = problem.blocks;
   const Index row = blocks.row_begin[k];
   const Index rows = blocks.row_begin[k + 1] - row;
@@ -61,40 +55,39 @@ static bool stiffness_of(const ConstraintProblem& problem, std::span<const doubl
     force += lambda[i] * n;
     arm -= 0.5 * turn.cross(n);
   }
-  const Mat3 outer = arm * force.transpose();
-  stiffness = force.dot(arm) * Mat3::Identity() - 0.5 * (outer + outer.transpose());
+  const double along = force.dot(arm);
+  for (int i = 0; i < 3; ++i) stiffness[i] = along - arm[i] * force[i];
+  stiffness[3] = -0.5 * (arm[0] * force[1] + arm[1] * force[0]);
+  stiffness[4] = -0.5 * (arm[0] * force[2] + arm[2] * force[0]);
+  stiffness[5] = -0.5 * (arm[1] * force[2] + arm[2] * force[1]);
   return true;
 }
 
 void GeometricStiffness::add_stiffness(const ConstraintProblem& problem,
                                        std::span<const double> impulses) {
   const GeneralBlocks& blocks = problem.blocks;
-  stiffness_.assign(problem.bodies.size(), Mat3::Zero());
-  Mat3 term;
+  stiffness_.assign(Offset{kWidth} * problem.bodies.size(), 0.0);
+  Packed term;
   for (Index k = 0; k < blocks.size(); ++k) {
     if (blocks.kind[k] != BlockKind::bilateral) continue;
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-      if (stiffness_of(problem, impulses, k, j, term)) stiffness_[blocks.body[j]] += term;
+    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+      if (!stiffness_of(problem, impulses, k, j, term)) continue;
+      double* sum = stiffness_.data() + Offset{kWidth} * blocks.body[j];
+      for (int i = 0; i < kWidth; ++i) sum[i] += term[i];
+    }
   }
 }
 
 /// Neighbours. Adds up what several ranks know of a body.
 void GeometricStiffness::share(const ConstraintProblem& problem, std::span<const double> impulses) {
   if (problem.comm.size() == 1) return;
-  std::vector<double> lines(stiffness_.size() * kWidth);
-  for (std::size_t b = 0; b < stiffness_.size(); ++b)
-    pack(stiffness_[b], lines.data() + kWidth * b);
   if (problem.ordered)
-    add_in_order(problem, impulses, lines);
+    add_in_order(problem, impulses, stiffness_);
   else
-    GhostSum(problem.comm, problem.ghosts, kWidth, Tag::stiffness_to_owners).complete(lines);
+    GhostSum(problem.comm, problem.ghosts, kWidth, Tag::stiffness_to_owners).complete(stiffness_);
   HaloExchange to_ghosts(problem.comm, problem.ghosts, kWidth, Tag::stiffness_to_ghosts);
-  to_ghosts.begin(lines);
-  to_ghosts.end(lines);
-  for (std::size_t b = 0; b < stiffness_.size(); ++b) {
-    stiffness_[b] = Mat3::Zero();
-    add_packed(lines.data() + kWidth * b, stiffness_[b]);
-  }
+  to_ghosts.begin(stiffness_);
+  to_ghosts.end(stiffness_);
 }
 
 void GeometricStiffness::add_in_order(const ConstraintProblem& problem,
@@ -102,10 +95,8 @@ void GeometricStiffness::add_in_order(const ConstraintProblem& problem,
   const auto n_contacts = to_index(problem.contacts.size());
   OrderedSums sums(problem, OrderedSums::Blocks::bilateral, Tag::stiffness_in_order);
   sums.complete(lines, [&](const OrderedSums::Term& term, OrderedSums::Numbers& numbers) {
-    Mat3 stiffness;
     numbers.fill(0.0);
-    if (stiffness_of(problem, impulses, term.block - n_contacts, term.member, stiffness))
-      pack(stiffness, numbers.data());
+    stiffness_of(problem, impulses, term.block - n_contacts, term.member, numbers);
   });
 }
 
@@ -123,13 +114,15 @@ void GeometricStiffness::apply(const LocalBodies& local, double h, std::span<con
   ProblemBodies& bodies = problem.bodies;
   for (Index b = 0; b < bodies.size(); ++b) {
     if (bodies.mass_kind[b] != MassKind::rigid) continue;
-    const Mat3 stiffness = h * stiffness_[b];  // h^2 K, kg m^2
+    const double* own = stiffness_.data() + Offset{kWidth} * b;
     const BodyConstants& body = local.constants[b];
-    const double bound = stiffness.cwiseAbs().rowwise().sum().maxCoeff();
+    // h^2 K, kg m^2
+    const double bound = h * row_bound(own);
     if (!(bound > kFollowed * body.inertia.minCoeff())) {
       largest_ = std::max(largest_, bound / body.inertia.minCoeff());
       continue;
     }
+    const Mat3 stiffness = h * unpacked(own);
     // on the principal axes, scaled by the inertia's root: h^2 K relative to I
     const Mat3 axes = local.state[b].pose.q.toRotationMatrix();
     const Vec3 root = body.inertia.cwiseSqrt();

@@ -44,7 +44,7 @@ class GeometricStiffness {
   static void add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
                            std::span<double> lines);
 
-  std::vector<Mat3> stiffness_;                ///< h K per local body, N m s
+  std::vector<double> stiffness_;  ///< h K per local body, N m s: xx, yy, zz, xy, xz, yz
   std::vector<std::pair<Index, Mat3>> added_;  ///< I^ - I of raised owned bodies
   std::int64_t raised_owned_ = 0;
   double largest_ = 0.0;
