@@ -189,9 +189,10 @@ struct DelassusOperator::Impl {
     });
   }
 
-  /// `changes` of owned bodies := M^-1 G^T lambda, with the true mass; the others 0. The
-  /// forces G^T lambda are added up in the same place.
-  void owned_changes(std::span<const double> impulses, std::span<double> changes) {
+  /// `changes` of owned bodies := `from` + M^-1 G^T lambda, with the true mass; the others `from`
+  /// (empty: zeros). The forces G^T lambda are added up in the same place.
+  void owned_changes(std::span<const double> impulses, std::span<const double> from,
+                     std::span<double> changes) {
     std::fill(changes.begin(), changes.end(), 0.0);
     add_contact_forces(problem, impulses, changes);
     if (ordered)
@@ -208,13 +209,17 @@ struct DelassusOperator::Impl {
         std::copy_n(changes.begin() + first, 6, f.begin());
         row_kernels::times_inverse_mass(
             1, f.data(), bodies.inverse_mass.data() + bodies.mass_begin[b], changes.data() + first);
-        continue;
+      } else {
+        force.assign(changes.begin() + first, changes.begin() + (first + dofs));
+        apply_inverse_mass(bodies, b, force, changes.subspan(first, dofs));
       }
-      force.assign(changes.begin() + first, changes.begin() + (first + dofs));
-      apply_inverse_mass(bodies, b, force, changes.subspan(first, dofs));
+      for (std::size_t d = first; !from.empty() && d < first + dofs; ++d) changes[d] += from[d];
     }
     const std::size_t ghosts = bodies.dof_begin[bodies.n_owned];
-    std::fill(changes.begin() + ghosts, changes.end(), 0.0);
+    if (from.empty())
+      std::fill(changes.begin() + ghosts, changes.end(), 0.0);
+    else
+      std::copy(from.begin() + ghosts, from.end(), changes.begin() + ghosts);
   }
 
   /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
@@ -256,16 +261,14 @@ DelassusOperator::DelassusOperator(DelassusOperator&&) noexcept = default;
 
 void DelassusOperator::velocities(std::span<const double> impulses, std::span<double> velocities) {
   if (impl_->problem.assembled) return;
-  impl_->owned_changes(impulses, velocities);
-  const std::vector<double>& v_free = impl_->problem.bodies.free_velocity;
-  for (std::size_t i = 0; i < v_free.size(); ++i) velocities[i] += v_free[i];
+  impl_->owned_changes(impulses, impl_->problem.bodies.free_velocity, velocities);
   impl_->share_velocities(velocities);
 }
 
 void DelassusOperator::velocity_changes(std::span<const double> impulses,
                                         std::span<double> changes) {
   if (impl_->problem.assembled) return;
-  impl_->owned_changes(impulses, changes);
+  impl_->owned_changes(impulses, {}, changes);
   impl_->share_velocities(changes);
 }
 

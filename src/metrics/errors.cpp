@@ -52,42 +52,48 @@ struct ErrorEvaluator::Impl {
         diagonal.insert(diagonal.end(), d.begin(), d.end());
       }
     }
-    w_rows.resize(problem.blocks.n_rows());
-    row_diagonal.resize(w_rows.size());
+  }
+
+  /// Of the general blocks, unless it is known.
+  void find_row_diagonal() {
     const GeneralBlocks& blocks = problem.blocks;
+    if (problem.assembled || std::ssize(row_diagonal) == blocks.n_rows()) return;
+    own_row_diagonal.resize(blocks.n_rows());
     for (Index k = 0; k < blocks.size(); ++k)
       row_diagonals(problem, to_index(problem.contacts.size()) + k,
-                    std::span(row_diagonal).subspan(blocks.row_begin[k], blocks.rows(k)));
+                    std::span(own_row_diagonal).subspan(blocks.row_begin[k], blocks.rows(k)));
+    row_diagonal = own_row_diagonal;
   }
 
   template <ErrorSet kSet>
-  double add_general(Index k, const BlockView& view, const double* lambda, const double* r,
+  double add_general(Index k, const double* lambda, const double* w, const double* r,
                      ErrorSums& t) const {
     const GeneralBlocks& blocks = problem.blocks;
     const std::size_t row = blocks.row_begin[k];
-    const double* w = w_rows.data() + row;
     const double* d = row_diagonal.data() + row;
     const Index block = to_index(problem.contacts.size()) + k;
-    if (view.kind == BlockKind::contact && view.rows > 3)
+    const BlockKind kind = blocks.kind[k];
+    const Index rows = blocks.rows(k);
+    if (kind == BlockKind::contact && rows > 3)
       return t.add_disc_contact<kSet>(block, lambda, w, r, d);
-    if (view.kind == BlockKind::contact) {
+    if (kind == BlockKind::contact) {
       const ContactCone cone = contact_cone(problem, block);
       return t.add_contact<kSet>({Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]),
                                   Vec3(r[0], r[1], r[2]), d[0], d[1], d[2], cone.discs.bound[0],
                                   cone.cohesion, cone.axis[2]});
     }
     double energy = 0.0;
-    for (Index i = 0; i < view.rows; ++i) {
+    for (Index i = 0; i < rows; ++i) {
       double lo = -kInfinity;
       double hi = kInfinity;
-      if (view.kind == BlockKind::unilateral) lo = 0.0;
-      if (view.kind == BlockKind::boxed) {
+      if (kind == BlockKind::unilateral) lo = 0.0;
+      if (kind == BlockKind::boxed) {
         lo = blocks.lower[row + i];
         hi = blocks.upper[row + i];
       }
       t.add_row<kSet>(lambda[i], w[i], r[i]);
       energy += t.add_scalar<kSet>(lambda[i], w[i], r[i], lo, hi, d[i],
-                                   view.kind == BlockKind::bilateral ? t.kJoint : t.kLimit,
+                                   kind == BlockKind::bilateral ? t.kJoint : t.kLimit,
                                    blocks.angular[row + i] != 0, true);
     }
     return energy;
@@ -185,21 +191,31 @@ struct ErrorEvaluator::Impl {
     }
   }
 
-  /// General blocks, whose slips are in w_rows; `impulses` are theirs.
+  /// General blocks; `impulses` and slips `w` are theirs.
   template <ErrorSet kSet>
-  void walk_general(std::span<const double> impulses, std::span<const double> free, ErrorSums& t) {
+  void walk_general(std::span<const double> impulses, std::span<const double> w,
+                    std::span<const double> free, ErrorSums& t) {
     const GeneralBlocks& blocks = problem.blocks;
     std::vector<double> none, r;
-    if (impulses.empty()) none.assign(blocks.n_rows(), 0.0);
-    const double* lambda = impulses.empty() ? none.data() : impulses.data();
-    r.assign(blocks.n_rows(), 0.0);
-    if constexpr (kSet == ErrorSet::all) op.general_residual_velocities(free, {}, r);
+    if (impulses.empty()) none.assign(most_rows(), 0.0);
+    if constexpr (kSet == ErrorSet::all) {
+      r.resize(blocks.n_rows());
+      op.general_residual_velocities(free, {}, r);
+    }
+    // r is read in ErrorSet::all only
+    const double* free_slips = kSet == ErrorSet::all ? r.data() : w.data();
     const auto n_contacts = to_index(problem.contacts.size());
     for (Index k = 0; k < blocks.size(); ++k) {
       const std::size_t row = blocks.row_begin[k];
-      compare(n_contacts + k, add_general<kSet>(k, block_view(problem, n_contacts + k),
-                                                lambda + row, r.data() + row, t));
+      const double* lambda = impulses.empty() ? none.data() : impulses.data() + row;
+      compare(n_contacts + k, add_general<kSet>(k, lambda, w.data() + row, free_slips + row, t));
     }
+  }
+  /// Of a general block.
+  std::size_t most_rows() const {
+    Index most = 0;
+    for (Index k = 0; k < problem.blocks.size(); ++k) most = std::max(most, problem.blocks.rows(k));
+    return most;
   }
 
   template <ErrorSet kSet>
@@ -236,8 +252,14 @@ struct ErrorEvaluator::Impl {
       if (problem.blocks.size() > 0) {
         const std::span<const double> theirs =
             impulses.empty() ? impulses : impulses.subspan(problem.first_general_row());
-        op.general_residual_velocities(velocities, theirs, w_rows);
-        walk_general<kSet>(theirs, free, t);
+        std::span<const double> w = known_w;
+        if (w.empty()) {
+          w_rows.resize(problem.blocks.n_rows());
+          op.general_residual_velocities(velocities, theirs, w_rows);
+          w = w_rows;
+        }
+        find_row_diagonal();
+        walk_general<kSet>(theirs, w, free, t);
       }
     }
     words.clear();
@@ -270,10 +292,12 @@ struct ErrorEvaluator::Impl {
   DelassusOperator& op;
   PendingReduction reduction;
   LawForm form;
-  std::size_t width;                 ///< numbers of `diagonal` per rigid contact
-  std::vector<double> diagonal;      ///< of N: N_nn and a_t, or three; assembled: per row
-  std::vector<double> row_diagonal;  ///< of the general blocks' rows
-  std::vector<double> w_rows;        ///< w of the general blocks, or of all assembled rows
+  std::size_t width;             ///< numbers of `diagonal` per rigid contact
+  std::vector<double> diagonal;  ///< of N: N_nn and a_t, or three; assembled: per row
+  std::vector<double> own_row_diagonal;
+  std::span<const double> row_diagonal;  ///< of the general blocks' rows: own or known
+  std::span<const double> known_w;       ///< w of the general blocks, if the caller has it
+  std::vector<double> w_rows;            ///< else it; of all assembled rows
   std::vector<double> own_velocities;
   ErrorSet set = ErrorSet::all;
   SumWords words;  ///< of the sums, then their totals over all ranks
@@ -310,6 +334,12 @@ Sum ErrorEvaluator::Impl::round_off_scales() const {
 ErrorEvaluator::ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op)
     : impl_(std::make_unique<Impl>(problem, op)) {}
 ErrorEvaluator::~ErrorEvaluator() = default;
+
+void ErrorEvaluator::know_general_rows(std::span<const double> diagonal,
+                                       std::span<const double> w) {
+  impl_->row_diagonal = diagonal;
+  impl_->known_w = w;
+}
 
 void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> velocities,
                            ErrorSet set) {
@@ -355,6 +385,7 @@ Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
 }
 
 ConeViolation ErrorEvaluator::cone_violation(std::span<const double> impulses) const {
+  impl_->find_row_diagonal();
   const ConeViolation own = cone_violation_of(impl_->problem, impulses, impl_->row_diagonal);
   std::array<double, 2> all = {own.distance, own.largest};
   impl_->problem.comm.max(all);
@@ -368,6 +399,7 @@ double energy_round_off(double scales) {
 
 double ErrorEvaluator::energy_round_off() {
   const ConstraintProblem& problem = impl_->problem;
+  impl_->find_row_diagonal();
   return catena::energy_round_off(total(problem.comm, impl_->round_off_scales(), problem.ordered));
 }
 

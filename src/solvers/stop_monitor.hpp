@@ -54,6 +54,10 @@ class StopMonitor {
   StopMonitor(const ConstraintProblem& problem, DelassusOperator& op, const StopRule& rule,
               std::span<double> impulses, std::span<double> velocities, double started);
 
+  /// Local, before start(). ErrorEvaluator::know_general_rows; w is that of zero impulses first.
+  void know_general_rows(std::span<const double> diagonal, std::span<const double> w) {
+    evaluator_.know_general_rows(diagonal, w);
+  }
   /// Collective. With `judged` false the start is measured, but not judged: the method goes on
   /// anyway (a start that is not finite ends all the same).
   bool start(bool judged = true);

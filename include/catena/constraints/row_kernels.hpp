@@ -44,8 +44,12 @@ inline void add_slip(Rows rows, const double* g, const double* v, double* w) {
 /// f += G^T lambda.
 template <class Rows>
 inline void add_force(Rows rows, const double* g, const double* lambda, double* f) {
+  // in registers, as far as the compiler can tell
+  std::array<double, 6> sum;
+  for (std::size_t d = 0; d < 6; ++d) sum[d] = f[d];
   for (int r = 0; r < rows; ++r, g += 6)
-    for (std::size_t d = 0; d < 6; ++d) f[d] += g[d] * lambda[r];
+    for (std::size_t d = 0; d < 6; ++d) sum[d] += g[d] * lambda[r];
+  for (std::size_t d = 0; d < 6; ++d) f[d] = sum[d];
 }
 
 /// v += M^-1 G^T lambda.

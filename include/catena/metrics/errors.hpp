@@ -87,6 +87,10 @@ class ErrorEvaluator {
   ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op);
   ~ErrorEvaluator();
 
+  /// Local. The caller has the diagonal of N and w of the general blocks' rows, which then are not
+  /// made here: `w` is that of the impulses whenever an evaluation begins.
+  void know_general_rows(std::span<const double> diagonal, std::span<const double> w);
+
   /// Collective. Recomputes V and w from `impulses`. `velocities` (n_dofs, may be
   /// empty) receives V.
   Errors evaluate(std::span<const double> impulses, std::span<double> velocities = {},
