@@ -114,6 +114,13 @@ inline Eigen::MatrixXd dense(const ChainPart& a, double epsilon) {
   return result;
 }
 
+/// Factors with the numbers of `a`.
+inline void factor_numbers(ChainFactor& factor, const ChainPart& a) {
+  factor.part().diagonal = a.diagonal;
+  factor.part().coupling = a.coupling;
+  factor.factor();
+}
+
 inline JointSolverSettings settings_of(ChainGrouping grouping, int limit) {
   JointSolverSettings settings;
   settings.grouping = grouping;

@@ -6,6 +6,9 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/constraints/block_diagonal.hpp"
+#include "catena/metrics/errors.hpp"
+#include "solvers/joints/joint_system.hpp"
 #include "support/dense_algebra.hpp"
 #include "support/dense_reference.hpp"
 #include "support/hand_problems.hpp"
@@ -205,6 +208,50 @@ TEST_F(JointSystemMpi, SeveralChainsAndSingleJointsStandSideBySide) {
   expect_exact(m.scene);
   EXPECT_EQ(report_.chains, 6);
   EXPECT_EQ(report_.longest_chain, 7);
+}
+
+/// After a measurement, w and the diagonal of N are the problem's own, and errors made of them are
+/// those that an evaluation makes alone.
+TEST_F(JointSystemMpi, SlipsAndDiagonalAreThoseOfTheProblem) {
+  const Communicator comm = Communicator::world();
+  Mechanism m = chain(40, true);
+  const GlobalId a = m.body({0, 10, 0}), b = m.body({1, 10, 0});
+  m.joint(a, b, Vec3(0.5, 10, 0), kHinge, 1e-2);
+  for (const Owner& owner : {test::slabs(comm, m.scene), test::deal(comm)}) {
+    const LocalScene local = distribute(m.scene, comm, owner);
+    const ConstraintProblem& problem = local.problem;
+    DelassusOperator op(problem);
+    JointSystem system{JointSolverSettings{}};
+    EXPECT_TRUE(system.prepare(problem));
+    std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()));
+    for (std::size_t r = 0; r < impulses.size(); ++r)
+      impulses[r] = 0.01 * std::sin(1.0 + static_cast<double>(r));
+    std::vector<double> velocities(static_cast<std::size_t>(problem.bodies.n_dofs()));
+
+    system.measure(problem, op, impulses, velocities);
+
+    std::vector<double> v(velocities.size()), w(impulses.size());
+    op.velocities(impulses, v);
+    op.residual_velocities(v, impulses, w);
+    EXPECT_EQ(velocities, v);
+    EXPECT_EQ(system.slips().size(), w.size());
+    EXPECT_EQ(system.diagonal().size(), w.size());
+    for (Index k = 0; k < problem.blocks.size(); ++k) {
+      std::vector<double> d(static_cast<std::size_t>(problem.blocks.rows(k)));
+      row_diagonals(problem, k, d);
+      for (std::size_t i = 0; i < d.size(); ++i) {
+        const std::size_t row = static_cast<std::size_t>(problem.blocks.row_begin[k]) + i;
+        EXPECT_NEAR(system.slips()[row], w[row], 1e-13);
+        EXPECT_NEAR(system.diagonal()[row], d[i], 1e-14 * d[i]);
+      }
+    }
+    ErrorEvaluator alone(problem, op), told(problem, op);
+    told.know_general_rows(system.diagonal(), system.slips());
+    const Errors expected = alone.evaluate(impulses), found = told.evaluate_at(impulses, v);
+    EXPECT_NEAR(found.energy, expected.energy, 1e-12 * expected.energy);
+    EXPECT_NEAR(found.natural_map, expected.natural_map, 1e-12 * expected.natural_map);
+    EXPECT_NEAR(found.siconos, expected.siconos, 1e-12 * expected.siconos);
+  }
 }
 
 TEST_F(JointSystemMpi, TreesRingsAndNetsAreSolvedExactly) {

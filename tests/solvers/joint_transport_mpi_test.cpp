@@ -81,7 +81,8 @@ class JointTransportMpi : public testing::Test {
       const Scene scene = mechanisms(wide);
       for (const Owner& owner : owners(scene)) {
         const LocalScene local = distribute(scene, comm_, owner);
-        const std::vector<HeldJoint> held = held_joints(local.problem);
+        std::vector<HeldJoint> held;
+        find_held_joints(local.problem, held);
         visit(LaidOut{wide, scene, local, held,
                       lay_out_joints(local.problem, held, JointMethod::automatic)});
       }
@@ -114,7 +115,7 @@ TEST_F(JointTransportMpi, NumbersArriveWhereJointsAreEliminated) {
 
     for (std::size_t i = 0; i < at.layout.assigned.size(); ++i) {
       const AssignedJoint& joint = at.layout.assigned[i];
-      const JointNumbers& numbers = transport.numbers()[i];
+      const JointNumbers numbers = transport.numbers(i);
       for (int r = 0; r < joint.rows; ++r)
         EXPECT_EQ(numbers.compliance[r], row_number(joint.name, r));
       for (int j = 0; j < joint.bodies; ++j) {

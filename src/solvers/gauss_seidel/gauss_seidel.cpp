@@ -126,12 +126,14 @@ class GaussSeidel final : public Solver {
     stop.max_iterations = std::min(stop.max_iterations, kJointSolves);
     stop.keep_best = false;
     StopMonitor monitor(problem, op, stop, impulses, velocities, started);
+    joints_.measure(problem, op, impulses, velocities);
+    monitor.know_general_rows(joints_.diagonal(), joints_.slips());
     // an absolute tolerance may be met by no impulses at all, which would let light or nearly
     // unloaded joints drift; their solve costs no more than it has already
     bool over = monitor.start(false);
     monitor.set_setup_seconds(wall_seconds() - started);
     for (int iteration = 1; !over; ++iteration) {
-      joints_.solve_refined(problem, op, impulses, velocities);
+      joints_.refine(problem, op, impulses, velocities);
       if (iteration == 1) monitor.allow(joints_.contradiction(problem));
       monitor.begin(iteration, 0.0, true, true);
       over = monitor.end();

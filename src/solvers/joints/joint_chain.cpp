@@ -5,54 +5,49 @@
 
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/row_kernels.hpp"
-#include "catena/model/joint.hpp"
+#include "solvers/joints/chain/row_lanes.hpp"
 
 namespace catena {
 namespace {
 
 using row_kernels::add_product;
 using row_kernels::times_inverse_mass;
-using row_kernels::with_rows;
-
-/// G M^-1 of a joint at one of its bodies.
-using Line = std::array<double, 6 * kJointRows>;
 
 }  // namespace
 
 JointChain::JointChain(const ConstraintProblem& problem, const JointLayout& layout,
-                       const JointSolverSettings& settings)
-    : layout_(layout), next_rows_(next_rows(problem.comm)) {
-  const std::span<const AssignedJoint> chain = joints();
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const AssignedJoint& joint = chain[i];
-    part_.name.push_back(joint.name);
-    part_.row_begin.push_back(part_.row_begin.back() + joint.rows);
-    part_.diagonal_begin.push_back(part_.diagonal_begin.back() + joint.rows * joint.rows);
+                       const JointSolverSettings& settings) {
+  const std::span<const AssignedJoint> joints = std::span(layout.assigned).first(layout.n_chain);
+  links_.reserve(joints.size());
+  for (const AssignedJoint& joint : joints)
+    links_.push_back({narrow<std::int8_t>(joint.bodies),
+                      narrow<std::int8_t>(joint.place.previous_body),
+                      narrow<std::int8_t>(joint.place.next_body)});
+  for (int r = 0; r < problem.comm.rank(); ++r)
+    if (layout.chain_begin[r] < layout.chain_begin[r + 1]) previous_rank_ = r;
+  next_rows_ = next_rows(problem.comm, joints.empty() ? 0 : joints.front().rows);
+  ChainPart part;
+  for (std::size_t i = 0; i < joints.size(); ++i) {
+    const AssignedJoint& joint = joints[i];
+    part.name.push_back(joint.name);
+    part.row_begin.push_back(part.row_begin.back() + joint.rows);
+    part.diagonal_begin.push_back(part.diagonal_begin.back() + joint.rows * joint.rows);
     int next = 0;
-    if (joint.place.next_body >= 0) next = i + 1 < chain.size() ? chain[i + 1].rows : next_rows_;
-    part_.coupling_begin.push_back(part_.coupling_begin.back() + joint.rows * next);
+    if (links_[i].next >= 0) next = i + 1 < joints.size() ? joints[i + 1].rows : next_rows_;
+    part.coupling_begin.push_back(part.coupling_begin.back() + joint.rows * next);
   }
-  part_.diagonal.resize(part_.diagonal_begin.back());
-  part_.coupling.resize(part_.coupling_begin.back());
   JointSolverSettings own = settings;
   // by body the chains' places decide, which depend on the ranks
   if (problem.ordered) own.grouping = ChainGrouping::rank;
-  factor_.emplace(problem.comm, part_, own);
-}
-
-/// The last rank before this one that has chain joints; -1: none.
-int JointChain::previous_rank(int rank) const {
-  for (int r = rank - 1; r >= 0; --r)
-    if (layout_.chain_begin[r] < layout_.chain_begin[r + 1]) return r;
-  return -1;
+  factor_.emplace(problem.comm, std::move(part), own);
 }
 
 /// Collective.
-int JointChain::next_rows(const Communicator& comm) const {
+int JointChain::next_rows(const Communicator& comm, int first_rows) const {
   std::vector<Parcel> out;
   if (couples_back()) {
-    const std::vector<std::int64_t> rows = {joints().front().rows};
-    out.push_back({previous_rank(comm.rank()), to_bytes(rows)});
+    const std::vector<std::int64_t> rows = {first_rows};
+    out.push_back({previous_rank_, to_bytes(rows)});
   }
   int rows = 0;
   for (const Parcel& parcel : comm.exchange(std::move(out)))
@@ -61,51 +56,72 @@ int JointChain::next_rows(const Communicator& comm) const {
 }
 
 /// Collective. G M^-1 of a rank's first joint at the body it shares with the one before.
-void JointChain::send_first(const Communicator& comm, const JointNumbers& first) {
+void JointChain::send_first(const Communicator& comm, const JointTransport& transport) {
   if (comm.size() == 1) return;
   std::vector<Parcel> out;
   if (couples_back()) {
-    const AssignedJoint& joint = joints().front();
-    const std::size_t j = joint.place.previous_body;
-    std::vector<double> y(Offset{6} * joint.rows);
-    times_inverse_mass(joint.rows, first.jacobian[j], first.inverse_mass[j], y.data());
-    out.push_back({previous_rank(comm.rank()), to_bytes(y)});
+    const JointNumbers first = transport.numbers(0);
+    const std::size_t j = links_.front().previous;
+    std::vector<double> y(Offset{6} * rows(0));
+    times_inverse_mass(rows(0), first.jacobian[j], first.inverse_mass[j], y.data());
+    out.push_back({previous_rank_, to_bytes(y)});
   }
   for (const Parcel& parcel : comm.exchange(std::move(out)))
     next_first_ = from_bytes<double>(parcel.bytes);
 }
 
-/// A in chain order. G M^-1 of the body shared with the joint before serves the diagonal block and
-/// the coupling.
-void JointChain::factor(const Communicator& comm, std::span<const JointNumbers> numbers) {
-  const std::span<const AssignedJoint> chain = joints();
-  send_first(comm, chain.empty() ? JointNumbers{} : numbers.front());
-  std::fill(part_.diagonal.begin(), part_.diagonal.end(), 0.0);
-  std::fill(part_.coupling.begin(), part_.coupling.end(), 0.0);
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const AssignedJoint& joint = chain[i];
-    const JointNumbers& own = numbers[i];
-    double* a = part_.diagonal.data() + part_.diagonal_begin[i];
-    with_rows(joint.rows, [&](auto rows) {
-      Line y;
-      for (int j = 0; j < joint.bodies; ++j) {
-        times_inverse_mass(rows, own.jacobian[j], own.inverse_mass[j], y.data());
-        add_product(rows, rows, y.data(), own.jacobian[j], a);
-        if (i == 0 || j != joint.place.previous_body) continue;
-        const AssignedJoint& last = chain[i - 1];
-        add_product(last.rows, static_cast<int>(rows),
-                    numbers[i - 1].jacobian[last.place.next_body], y.data(),
-                    part_.coupling.data() + part_.coupling_begin[i - 1]);
-      }
-      for (int r = 0; r < rows; ++r) a[r * rows + r] += own.compliance[r];
+/// A of a joint of kRows rows: its diagonal block, as a by-product the diagonal, and the coupling
+/// of the joint `before`, of `rows_before` rows. G M^-1 of the body that both share serves both
+/// blocks.
+template <int kRows>
+void JointChain::assemble(const Link& link, const JointNumbers& own, int rows_before,
+                          const double* before, double* a, double* coupling, double* diagonal) {
+  row_lanes::Lanes<kRows> block[kRows] = {};
+  for (int j = 0; j < link.bodies; ++j) {
+    const double* g = own.jacobian[j];
+    row_lanes::Columns<kRows> y;
+    row_lanes::take<kRows>(g, y);
+    row_lanes::times_inverse_mass<kRows>(own.inverse_mass[j], y);
+    for (int r = 0; r < kRows; ++r) row_lanes::add_product<kRows>(g + 6 * r, y, block[r]);
+    if (j != link.previous) continue;
+    for (int r = 0; r < rows_before; ++r) {
+      row_lanes::Lanes<kRows> row = {};
+      row_lanes::add_product<kRows>(before + 6 * r, y, row);
+      row_lanes::store<kRows>(row, coupling + kRows * r);
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    row_lanes::store<kRows>(block[r], a + kRows * r);
+    diagonal[r] = a[(kRows + 1) * r] += own.compliance[r];
+  }
+}
+
+/// A in chain order.
+void JointChain::factor(const Communicator& comm, const JointTransport& transport,
+                        std::span<double> diagonal) {
+  send_first(comm, transport);
+  ChainPart& part = factor_->part();
+  JointNumbers before;
+  for (std::size_t i = 0; i < links_.size(); ++i) {
+    const JointNumbers own = transport.numbers(i);
+    const bool coupled = i > 0 && links_[i].previous >= 0;
+    const double* g = coupled ? before.jacobian[links_[i - 1].next] : nullptr;
+    double* coupling = coupled ? part.coupling.data() + part.coupling_begin[i - 1] : nullptr;
+    row_lanes::with_known_rows(rows(i), [&](auto n) {
+      assemble<n>(links_[i], own, coupled ? rows(i - 1) : 0, g,
+                  part.diagonal.data() + part.diagonal_begin[i], coupling,
+                  diagonal.data() + part.row_begin[i]);
     });
+    before = own;
   }
-  if (!chain.empty() && next_rows_ > 0) {
-    const AssignedJoint& last = chain.back();
-    add_product(last.rows, next_rows_, numbers[chain.size() - 1].jacobian[last.place.next_body],
-                next_first_.data(), part_.coupling.data() + part_.coupling_begin[chain.size() - 1]);
+  if (!links_.empty() && next_rows_ > 0) {
+    const std::span<double> last =
+        std::span(part.coupling).subspan(part.coupling_begin[links_.size() - 1]);
+    std::fill(last.begin(), last.end(), 0.0);
+    add_product(rows(links_.size() - 1), next_rows_, before.jacobian[links_.back().next],
+                next_first_.data(), last.data());
   }
-  factor_->factor(part_);
+  factor_->factor();
 }
 
 }  // namespace catena

@@ -16,7 +16,7 @@ JointGroup::JointGroup(const JointLayout& layout, std::size_t first, bool rigid,
   const auto rest = std::span(layout.assigned).subspan(first);
   const auto end = std::ranges::find_if(
       rest, [&](const AssignedJoint& joint) { return joint.group != rest.front().group; });
-  joints_ = rest.first(end - rest.begin());
+  joints_.assign(rest.begin(), end);
   lay_out();
   choose_elimination(rigid, method);
 }
@@ -76,12 +76,12 @@ void JointGroup::choose_elimination(bool rigid, JointMethod method) {
   }
 }
 
-void JointGroup::factor(std::span<const JointNumbers> numbers, double misfit) {
+void JointGroup::factor(const JointTransport& transport, double misfit) {
   GeneralBlocks& blocks = rows_.blocks;
   ProblemBodies& bodies = rows_.bodies;
   std::size_t b = 0;
   for (std::size_t n = 0; n < joints_.size(); ++n) {
-    const JointNumbers& own = numbers[first_ + n];
+    const JointNumbers own = transport.numbers(first_ + n);
     std::copy_n(own.compliance, joints_[n].rows, blocks.compliance.begin() + blocks.row_begin[n]);
     const Index first = blocks.body_begin[n];
     for (Index j = first; j < blocks.body_begin[n + 1]; ++j)

@@ -15,15 +15,14 @@ namespace catena {
 /// The assigned joints of one group of a layout, with the elimination that suits them.
 class JointGroup {
  public:
-  /// Local. The group whose first joint is `first` of a layout, which must outlive it. `rigid`:
-  /// every joint assigned to this rank has at most six rows and acts on rigid bodies.
+  /// Local. The group whose first joint is `first` of a layout, which is not kept. `rigid`: every
+  /// joint assigned to this rank has at most six rows and acts on rigid bodies.
   JointGroup(const JointLayout& layout, std::size_t first, bool rigid, JointMethod method);
 
   /// Joints of it.
   std::size_t size() const { return joints_.size(); }
-  /// Local. Takes the numbers of a step, per assigned joint of the layout; `misfit`:
-  /// MechanismRows::misfit.
-  void factor(std::span<const JointNumbers> numbers, double misfit);
+  /// Local. Takes the numbers of a step; `misfit`: MechanismRows::misfit.
+  void factor(const JointTransport& transport, double misfit);
   /// Local. Rows of the layout: the group's become A^-1 times themselves.
   void solve(std::span<double> rows);
 
@@ -37,7 +36,7 @@ class JointGroup {
   void choose_elimination(bool rigid, JointMethod method);
 
   std::size_t first_;
-  std::span<const AssignedJoint> joints_;
+  std::vector<AssignedJoint> joints_;
   MechanismRows rows_;
   std::vector<std::pair<std::size_t, int>> mass_from_;  ///< per body: joint, its body
   std::unique_ptr<JointElimination> elimination_;

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/model/joint.hpp"
 
@@ -97,6 +98,8 @@ void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
   const Communicator& comm = problem.comm;
   std::map<int, std::vector<AssignedJoint>> elsewhere;
   std::map<int, std::vector<std::size_t>> sent;
+  // many times larger than what it is made from: not twice of it
+  layout.assigned.reserve(std::count(assignment.rank.begin(), assignment.rank.end(), comm.rank()));
   for (std::size_t i = 0; i < held.size(); ++i) {
     const int rank = assignment.rank[i];
     std::vector<AssignedJoint>& list = rank == comm.rank() ? layout.assigned : elsewhere[rank];
@@ -135,38 +138,49 @@ void lay_out_rows(int rank, std::size_t n_held, JointLayout& layout) {
   layout.held_row.assign(n_held, 0);
   for (AssignedJoint& joint : layout.assigned) {
     joint.first_row = layout.n_assigned_rows;
-    if (joint.holder == rank) layout.held_row[joint.index] = joint.first_row;
+    if (joint.holder == rank) layout.held_row[joint.index] = to_index(joint.first_row);
     layout.n_assigned_rows += joint.rows;
   }
   layout.n_rows = layout.n_assigned_rows;
   for (const auto& [other, list] : layout.sent)
     for (const std::size_t i : list) {
-      layout.held_row[i] = layout.n_rows;
+      layout.held_row[i] = to_index(layout.n_rows);
       layout.n_rows += layout.width;
     }
 }
 
+HeldJoint held_joint(const ConstraintProblem& problem, Index k) {
+  const GeneralBlocks& blocks = problem.blocks;
+  HeldJoint joint;
+  joint.name = blocks.name[k];
+  joint.block = k;
+  joint.rows = blocks.rows(k);
+  joint.drives = narrow<std::int16_t>(drives_of(blocks, k));
+  const Index first = blocks.body_begin[k];
+  for (Index j = first; j < blocks.body_begin[k + 1]; ++j) {
+    if (problem.bodies.is_prescribed(blocks.body[j])) continue;
+    CATENA_CHECK(joint.bodies < 4 && std::in_range<std::uint8_t>(j - first),
+                 "a joint acts on four bodies at most");
+    joint.member[joint.bodies++] = narrow<std::uint8_t>(j - first);
+  }
+  return joint;
+}
+
 }  // namespace
 
-std::vector<HeldJoint> held_joints(const ConstraintProblem& problem) {
-  const GeneralBlocks& blocks = problem.blocks;
-  std::vector<HeldJoint> held;
-  for (Index k = 0; k < blocks.size(); ++k) {
-    if (blocks.kind[k] != BlockKind::bilateral) continue;
-    HeldJoint joint;
-    joint.block = k;
-    joint.reference.fill(kNoIndex);
-    joint.name = blocks.name[k];
-    joint.rows = narrow<int>(blocks.row_begin[k + 1] - blocks.row_begin[k]);
-    joint.drives = drives_of(blocks, k);
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-      if (problem.bodies.mass_kind[blocks.body[j]] == MassKind::prescribed) continue;
-      CATENA_CHECK(joint.bodies < 4, "a joint acts on four bodies at most");
-      joint.reference[joint.bodies++] = j;
-    }
-    held.push_back(joint);
+bool find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held) {
+  std::size_t n = 0;
+  bool alike = true;
+  for (Index k = 0; k < problem.blocks.size(); ++k) {
+    if (problem.blocks.kind[k] != BlockKind::bilateral) continue;
+    const HeldJoint joint = held_joint(problem, k);
+    alike = alike && n < held.size() && joint.is_like(held[n]);
+    if (n == held.size()) held.emplace_back();
+    held[n++] = joint;
   }
-  return held;
+  alike = alike && n == held.size();
+  held.resize(n);
+  return alike;
 }
 
 JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,
@@ -177,7 +191,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   std::int64_t most = layout.width;
   for (const HeldJoint& joint : held) most = std::max(most, std::int64_t{joint.rows});
   layout.width = narrow<int>(comm.max(most));
-  const std::vector<JointEdge> edges = edges_of(problem, held);
+  std::vector<JointEdge> edges = edges_of(problem, held);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
   if (method == JointMethod::chain) refuse_all_but_chains(comm, places);
   layout.count = count_mechanisms(comm, places);
@@ -185,6 +199,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   const JointAssignment assignment = assign_joints(
       comm, edges, places, eliminated_as_chain(problem, held, places, method, layout.width),
       problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
+  release(edges);
   layout.chain_begin = assignment.first;
   assign(problem, held, places, assignment, layout);
   sort_by_group(problem.ordered, method, layout);

@@ -15,15 +15,19 @@ namespace catena {
 
 /// A bilateral block of a problem, as the rank that holds it sees it.
 struct HeldJoint {
-  Index block = 0;                 ///< number among the general blocks
-  std::array<Index, 4> reference;  ///< of its dynamic bodies: places in GeneralBlocks::body
   std::int64_t name = 0;
-  int rows = 0;
-  int bodies = 0;  ///< dynamic ones
-  int drives = 0;  ///< of the rows, the last ones: motors without bound
+  Index block = 0;  ///< number among the general blocks
+  Index rows = 0;
+  std::array<std::uint8_t, 4> member = {};  ///< its dynamic bodies among those of the block
+  std::int16_t drives = 0;                  ///< of the rows, the last ones: motors without bound
+  std::int8_t bodies = 0;                   ///< dynamic ones
 
+  /// Of its j-th dynamic body: the place in GeneralBlocks::body.
+  Index reference(const ConstraintProblem& problem, Index j) const {
+    return problem.blocks.body_begin[block] + member[j];
+  }
   Index body(const ConstraintProblem& problem, Index j) const {
-    return problem.blocks.body[reference[j]];
+    return problem.blocks.body[reference(problem, j)];
   }
   /// Whether a layout made with one of the two serves the other.
   bool is_like(const HeldJoint& other) const {
@@ -32,8 +36,9 @@ struct HeldJoint {
   }
 };
 
-/// Local. All of a problem's bilateral blocks, in their order.
-std::vector<HeldJoint> held_joints(const ConstraintProblem& problem);
+/// Local. `held` becomes all of a problem's bilateral blocks, in their order. Returns whether a
+/// layout made with what it was before serves them.
+bool find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& held);
 
 /// A joint as the rank that eliminates it sees it; travels there as it is.
 struct AssignedJoint {
@@ -72,7 +77,7 @@ struct JointLayout {
   std::vector<std::int64_t> chain_begin;  ///< JointAssignment::first
   /// Per rank that eliminates some of them: joints held here, ascending in both.
   std::vector<std::pair<int, std::vector<std::size_t>>> sent;
-  std::vector<std::size_t> held_row;  ///< per joint held here: its first row
+  std::vector<Index> held_row;  ///< per joint held here: its first row
   std::size_t n_assigned_rows = 0, n_rows = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "catena/comm/sums.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/row_kernels.hpp"
@@ -18,8 +19,10 @@ using row_kernels::add_change;
 using row_kernels::add_slip;
 using row_kernels::with_rows;
 
-/// What refinement leaves in w at most, m/s or rad/s, unless round-off is above.
+/// What refinement leaves in w at most, m/s or rad/s, unless round-off is above: N_ii lambda_i is
+/// added up in w, and is known to no more digits than these.
 constexpr double kRefined = 1e-12;
+constexpr double kRoundOff = 4.0 * std::numeric_limits<double>::epsilon();
 constexpr int kMaxRefinements = 3;
 
 /// v_b += M^-1 G^T lambda of a joint at its j-th body.
@@ -28,7 +31,7 @@ void add_change_of(const ConstraintProblem& problem, const HeldJoint& joint, Ind
   const ProblemBodies& bodies = problem.bodies;
   const Index b = joint.body(problem, j);
   const double* g =
-      problem.blocks.jacobian.data() + problem.blocks.jacobian_begin[joint.reference[j]];
+      problem.blocks.jacobian.data() + problem.blocks.jacobian_begin[joint.reference(problem, j)];
   with_rows(joint.rows, [&](auto rows) {
     if (bodies.mass_kind[b] == MassKind::rigid) {
       add_change(rows, g, lambda, bodies.inverse_mass.data() + bodies.mass_begin[b], v_b);
@@ -41,6 +44,29 @@ void add_change_of(const ConstraintProblem& problem, const HeldJoint& joint, Ind
     apply_inverse_mass(bodies, b, f, y);
     for (std::size_t d = 0; d < dofs; ++d) v_b[d] += y[d];
   });
+}
+
+/// w = G V + Sigma lambda - q of general block k; `lambda` and `w` are its own.
+template <class Rows>
+void find_slip(Rows rows, const ConstraintProblem& problem, Index k, const double* lambda,
+               std::span<const double> velocities, double* w) {
+  const GeneralBlocks& blocks = problem.blocks;
+  const ProblemBodies& bodies = problem.bodies;
+  const double* sigma = blocks.compliance.data() + blocks.row_begin[k];
+  const double* q = blocks.q.data() + blocks.row_begin[k];
+  for (int r = 0; r < rows; ++r) w[r] = sigma[r] * lambda[r] - q[r];
+  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
+    const Index b = blocks.body[j];
+    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
+    const double* v = velocities.data() + bodies.dof_begin[b];
+    const Index dofs = bodies.dofs(b);
+    if (dofs == 6) {
+      add_slip(rows, g, v, w);
+      continue;
+    }
+    for (int r = 0; r < rows; ++r, g += dofs)
+      for (Index d = 0; d < dofs; ++d) w[r] += g[d] * v[d];
+  }
 }
 
 /// Collective. The first of all ranks' redundant rows, ascending.
@@ -66,22 +92,25 @@ std::vector<RedundantJointRow> gather_redundant(const Communicator& comm,
 }  // namespace
 
 bool JointSystem::prepare(const ConstraintProblem& problem) {
-  std::vector<HeldJoint> held = held_joints(problem);
-  const bool same =
-      laid_out_ && std::equal(held.begin(), held.end(), held_.begin(), held_.end(),
-                              [](const auto& a, const auto& b) { return a.is_like(b); });
-  held_ = std::move(held);
+  const bool alike = find_held_joints(problem, held_);
+  const bool same = laid_out_ && alike;
   if (problem.comm.max(std::int64_t{same ? 0 : 1}) != 0) make_structure(problem);
   if (layout_->count.joints == 0) return false;
   velocities_.connect(problem, held_);
   transport_->send_numbers(problem, held_);
-  if (chain_) chain_->factor(problem.comm, transport_->numbers());
+  if (chain_) chain_->factor(problem.comm, *transport_, rows_);
   // a factor that fails on one rank is reported on all
   if (any_groups_)
     all_or_none(problem.comm, [&] {
-      for (JointGroup& group : groups_) group.factor(transport_->numbers(), problem.joint_misfit);
+      for (JointGroup& group : groups_) group.factor(*transport_, problem.joint_misfit);
     });
   make_report(problem.comm);
+  // other eliminations regularise in their own ways
+  regular_ = chain_ && !any_groups_ && report_.raised == 0;
+  if (regular_)
+    keep_diagonal(problem);
+  else
+    diagonal_.clear();
   return true;
 }
 
@@ -119,6 +148,8 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
       groups_.emplace_back(layout, first, rigid, settings_.method);
   });
   any_groups_ = comm.max(std::ssize(groups_)) > 0;
+  // transport, chains and groups have what they need of it
+  release(layout_->assigned);
   laid_out_ = true;
 }
 
@@ -130,43 +161,45 @@ void JointSystem::eliminate() {
   transport_->take_back(rows_);
 }
 
-/// rows_ = -w of the held joints; returns the largest |w|, NaN if any is.
-double JointSystem::residual(const ConstraintProblem& problem, std::span<const double> impulses,
-                             std::span<const double> velocities) {
-  const GeneralBlocks& blocks = problem.blocks;
-  const ProblemBodies& bodies = problem.bodies;
+/// slips_ = w of the held joints; returns the largest |w|, NaN if any is.
+double JointSystem::find_slips(const ConstraintProblem& problem, std::span<const double> impulses,
+                               std::span<const double> velocities) {
   const double* lambda = impulses.data() + 3 * problem.contacts.size();
+  slips_.resize(problem.blocks.n_rows());
   double largest = 0.0;
   bool broken = false;
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    const std::size_t k = held_[i].block;
-    const std::size_t first = blocks.row_begin[k];
-    double* w = rows_.data() + layout_->held_row[i];
-    with_rows(held_[i].rows, [&](auto rows) {
+  for (const HeldJoint& joint : held_) {
+    const std::size_t first = problem.blocks.row_begin[joint.block];
+    double* w = slips_.data() + first;
+    with_rows(joint.rows, [&](auto rows) {
+      find_slip(rows, problem, joint.block, lambda + first, velocities, w);
       for (int r = 0; r < rows; ++r) {
-        const std::size_t row = first + r;
-        w[r] = blocks.compliance[row] * lambda[row] - blocks.q[row];
-      }
-      for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-        const Index b = blocks.body[j];
-        const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-        const double* v = velocities.data() + bodies.dof_begin[b];
-        const Index dofs = bodies.dof_begin[b + 1] - bodies.dof_begin[b];
-        if (dofs == 6) {
-          add_slip(rows, g, v, w);
-          continue;
-        }
-        for (int r = 0; r < rows; ++r, g += dofs)
-          for (Index d = 0; d < dofs; ++d) w[r] += g[d] * v[d];
-      }
-      for (int r = 0; r < rows; ++r) {
-        w[r] = -w[r];
         largest = std::max(largest, std::abs(w[r]));
         broken |= std::isnan(w[r]);
       }
     });
   }
   return broken ? std::nan("") : largest;
+}
+
+/// diagonal_ = that of N, which rows_ has of the assigned joints.
+void JointSystem::keep_diagonal(const ConstraintProblem& problem) {
+  transport_->take_back(rows_);
+  diagonal_.resize(problem.blocks.n_rows());
+  for (std::size_t i = 0; i < held_.size(); ++i)
+    std::copy_n(rows_.begin() + layout_->held_row[i], held_[i].rows,
+                diagonal_.begin() + problem.blocks.row_begin[held_[i].block]);
+}
+
+/// rows_ = -`rows` of the held joints, which are rows of the general blocks.
+void JointSystem::ask_for(const ConstraintProblem& problem, std::span<const double> rows) {
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    const double* from = rows.data() + problem.blocks.row_begin[held_[i].block];
+    double* to = rows_.data() + layout_->held_row[i];
+    with_rows(held_[i].rows, [&](auto n) {
+      for (int r = 0; r < n; ++r) to[r] = -from[r];
+    });
+  }
 }
 
 /// lambda of the general blocks += rows_.
@@ -190,30 +223,58 @@ void JointSystem::add_changes(const ConstraintProblem& problem, std::span<double
 void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impulses,
                         std::span<double> velocities) {
   velocities_.share(velocities);
-  residual(problem, impulses, velocities);
+  find_slips(problem, impulses, velocities);
+  ask_for(problem, slips_);
   eliminate();
   add_impulses(problem, impulses.data() + 3 * problem.contacts.size());
   add_changes(problem, velocities);
 }
 
-void JointSystem::solve_refined(const ConstraintProblem& problem, DelassusOperator& op,
-                                std::span<double> impulses, std::span<double> velocities) {
-  double last = std::numeric_limits<double>::infinity();
-  for (int iteration = 0;; ++iteration) {
-    const bool zero =
-        std::all_of(impulses.begin(), impulses.end(), [](double x) { return x == 0.0; });
-    if (problem.comm.max(std::int64_t{zero ? 0 : 1}) == 0) {
-      const std::span<const double> free = op.free_velocities();
-      std::copy(free.begin(), free.end(), velocities.begin());
-    } else {
-      op.velocities(impulses, velocities);
-    }
-    const double largest = problem.comm.max(residual(problem, impulses, velocities));
-    // no better than half: what is left is round-off; NaN ends here, too
-    if (largest <= kRefined || !(largest < 0.5 * last) || iteration > kMaxRefinements) return;
-    last = largest;
+void JointSystem::measure(const ConstraintProblem& problem, DelassusOperator& op,
+                          std::span<const double> impulses, std::span<double> velocities) {
+  const bool zero =
+      std::all_of(impulses.begin(), impulses.end(), [](double x) { return x == 0.0; });
+  if (problem.comm.max(std::int64_t{zero ? 0 : 1}) == 0) {
+    const std::span<const double> free = op.free_velocities();
+    std::copy(free.begin(), free.end(), velocities.begin());
+  } else {
+    op.velocities(impulses, velocities);
+  }
+  std::array<double, 2> largest = {find_slips(problem, impulses, velocities), 0.0};
+  const double* lambda = impulses.data() + problem.first_general_row();
+  for (std::size_t r = 0; r < diagonal_.size(); ++r)
+    largest[1] = std::max(largest[1], diagonal_[r] * std::abs(lambda[r]));
+  problem.comm.max(largest);
+  largest_slip_ = largest[0];
+  refined_ = std::max(kRefined, kRoundOff * largest[1]);
+}
+
+/// Solved was (A + epsilon D) x = b, D the diagonal of A: b - A x = epsilon D x needs no
+/// velocities to be known, and is nearly all that there is to refine.
+void JointSystem::take_regularisation_out(const ConstraintProblem& problem,
+                                          std::span<double> impulses) {
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    double* x = rows_.data() + layout_->held_row[i];
+    const double* d = diagonal_.data() + problem.blocks.row_begin[held_[i].block];
+    with_rows(held_[i].rows, [&](auto rows) {
+      for (int r = 0; r < rows; ++r) x[r] *= kJointRegularisation * d[r];
+    });
+  }
+  eliminate();
+  add_impulses(problem, impulses.data() + 3 * problem.contacts.size());
+}
+
+void JointSystem::refine(const ConstraintProblem& problem, DelassusOperator& op,
+                         std::span<double> impulses, std::span<double> velocities) {
+  for (int iteration = 0; iteration <= kMaxRefinements && largest_slip_ > refined_; ++iteration) {
+    const double last = largest_slip_;
+    ask_for(problem, slips_);
     eliminate();
     add_impulses(problem, impulses.data() + 3 * problem.contacts.size());
+    if (regular_ && iteration == 0) take_regularisation_out(problem, impulses);
+    measure(problem, op, impulses, velocities);
+    // no better than half: what is left is round-off; NaN ends here, too
+    if (!(largest_slip_ < 0.5 * last)) return;
   }
 }
 

@@ -24,8 +24,8 @@ namespace catena {
 /// solve sends their w there and dlambda back, besides the velocities of the bodies that joints
 /// hold.
 ///
-/// solve_refined takes out again what regularisation and round-off leave, by more solves with the
-/// same factors.
+/// refine takes out again what regularisation and round-off leave, by more solves with the same
+/// factors.
 class JointSystem {
  public:
   explicit JointSystem(const JointSolverSettings& settings) : settings_(settings) {}
@@ -42,10 +42,18 @@ class JointSystem {
   void solve(const ConstraintProblem& problem, std::span<double> impulses,
              std::span<double> velocities);
 
-  /// Collective. Solves until all |w| are below 1e-12 m/s (rad/s) or no longer fall, at most four
-  /// times; velocities are those of the impulses, recomputed.
-  void solve_refined(const ConstraintProblem& problem, DelassusOperator& op,
-                     std::span<double> impulses, std::span<double> velocities);
+  /// Collective. velocities and slips() become those of the impulses, recomputed.
+  void measure(const ConstraintProblem& problem, DelassusOperator& op,
+               std::span<const double> impulses, std::span<double> velocities);
+  /// Collective, after measure() of the same impulses. Solves until all |w| are below 1e-12 m/s
+  /// (rad/s) or round-off, or no longer fall, at most four times; velocities and slips() are again
+  /// those of the impulses.
+  void refine(const ConstraintProblem& problem, DelassusOperator& op, std::span<double> impulses,
+              std::span<double> velocities);
+  /// w of the last measure() and the diagonal of N, per row of the general blocks; right where they
+  /// are bilateral. The diagonal is empty where it is not known.
+  std::span<const double> slips() const { return slips_; }
+  std::span<const double> diagonal() const { return diagonal_; }
 
   /// The same for a given right-hand side of the bilateral rows: A lambda = rhs;
   /// changes = M^-1 G^T lambda, all other bodies 0. `impulses`, unless empty, get lambda.
@@ -62,8 +70,11 @@ class JointSystem {
  private:
   void make_structure(const ConstraintProblem& problem);
   void eliminate();
-  double residual(const ConstraintProblem& problem, std::span<const double> impulses,
-                  std::span<const double> velocities);
+  double find_slips(const ConstraintProblem& problem, std::span<const double> impulses,
+                    std::span<const double> velocities);
+  void keep_diagonal(const ConstraintProblem& problem);
+  void ask_for(const ConstraintProblem& problem, std::span<const double> rows);
+  void take_regularisation_out(const ConstraintProblem& problem, std::span<double> impulses);
   void add_impulses(const ConstraintProblem& problem, double* lambda) const;
   void add_changes(const ConstraintProblem& problem, std::span<double> velocities);
   void make_report(const Communicator& comm);
@@ -79,6 +90,11 @@ class JointSystem {
   std::vector<JointGroup> groups_;
   bool any_groups_ = false;   ///< on any rank
   std::vector<double> rows_;  ///< of the layout: w and then dlambda
+  bool regular_ = false;      ///< all are chains, without raised pivots: one regularisation
+  std::vector<double> slips_, diagonal_;  ///< of the general blocks' rows
+  // of all ranks, at the last measure()
+  double largest_slip_ = 0.0;
+  double refined_ = 0.0;  ///< a largest slip that needs no refinement
 };
 
 }  // namespace catena

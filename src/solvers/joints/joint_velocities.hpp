@@ -45,10 +45,9 @@ class JointVelocities {
         const auto joint =
             std::lower_bound(held.begin(), held.end(), term.block - n_contacts,
                              [](const HeldJoint& one, Index block) { return one.block < block; });
-        const auto& reference = joint->reference;
-        const auto j = std::find(reference.begin(), reference.end(), term.member);
-        if (j != reference.end())  // else the body is prescribed
-          add_change(joint - held.begin(), to_index(j - reference.begin()), change.data());
+        for (Index j = 0; j < joint->bodies; ++j)  // without the prescribed ones
+          if (joint->reference(problem, j) == term.member)
+            add_change(joint - held.begin(), j, change.data());
       });
     } else {
       backward_->complete(change_);

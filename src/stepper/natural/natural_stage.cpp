@@ -159,7 +159,8 @@ void NaturalStepper::Impl::solve() {
   const ScopedTimer timer(report.times[StepStage::solve_impulses]);
   std::fill(impulses.begin(), impulses.end(), 0.0);
   if (system.prepare(problem)) {
-    system.solve_refined(problem, *op, impulses, velocities);
+    system.measure(problem, *op, impulses, velocities);
+    system.refine(problem, *op, impulses, velocities);
     return;
   }
   const std::span<const double> free = op->free_velocities();

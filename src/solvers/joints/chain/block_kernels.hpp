@@ -65,10 +65,16 @@ struct FixedSize {
   constexpr std::integral_constant<int, B> operator()(Index) const { return {}; }
 };
 
+/// Element by element, so that those of a block of known size may stay in registers.
+[[gnu::always_inline]] inline void copy_numbers(int n, const double* from, double* to) {
+  for (int k = 0; k < n; ++k) to[k] = from[k];
+}
+
 /// A = L L^T in place: the strict lower triangle of L, and 1/L_ii on the diagonal. The upper
 /// triangle of A is not read. m (m + 1) (m + 2) / 6 multiply-adds.
 template <class M>
-void cholesky(M m, double* a, const double* scale, std::int64_t name, PivotGuard& guard) {
+[[gnu::always_inline]] inline void cholesky(M m, double* a, const double* scale, std::int64_t name,
+                                            PivotGuard& guard) {
   for (int j = 0; j < m; ++j) {
     double pivot = a[j * m + j];
     for (int k = 0; k < j; ++k) pivot -= a[j * m + k] * a[j * m + k];
@@ -84,7 +90,7 @@ void cholesky(M m, double* a, const double* scale, std::int64_t name, PivotGuard
 
 /// W <- L^-1 W, m x r. r m (m + 1) / 2 multiply-adds.
 template <class M, class R>
-void lower_solve(M m, R r, const double* l, double* w) {
+[[gnu::always_inline]] inline void lower_solve(M m, R r, const double* l, double* w) {
   for (int i = 0; i < m; ++i) {
     for (int k = 0; k < i; ++k)
       for (int c = 0; c < r; ++c) w[i * r + c] -= l[i * m + k] * w[k * r + c];
@@ -107,7 +113,7 @@ void lower_solve_transposed(M m, R r, const double* l, const double* c, double* 
 
 /// A <- A - W^T W, r x r, lower triangle, W of m rows. m r (r + 1) / 2 multiply-adds.
 template <class M, class R>
-void subtract_square(M m, R r, const double* w, double* a) {
+[[gnu::always_inline]] inline void subtract_square(M m, R r, const double* w, double* a) {
   for (int i = 0; i < r; ++i)
     for (int j = 0; j <= i; ++j) {
       double sum = a[i * r + j];
@@ -133,7 +139,7 @@ void transpose(M m, R r, const double* from, double* to) {
 
 /// y <- L^-1 y. m (m + 1) / 2 multiply-adds, as the next.
 template <class M>
-void lower_solve_vector(M m, const double* l, double* y) {
+[[gnu::always_inline]] inline void lower_solve_vector(M m, const double* l, double* y) {
   for (int i = 0; i < m; ++i) {
     for (int k = 0; k < i; ++k) y[i] -= l[i * m + k] * y[k];
     y[i] *= l[i * m + i];
@@ -142,7 +148,7 @@ void lower_solve_vector(M m, const double* l, double* y) {
 
 /// x <- L^-T x.
 template <class M>
-void upper_solve_vector(M m, const double* l, double* x) {
+[[gnu::always_inline]] inline void upper_solve_vector(M m, const double* l, double* x) {
   for (int i = m - 1; i >= 0; --i) {
     for (int k = i + 1; k < m; ++k) x[i] -= l[k * m + i] * x[k];
     x[i] *= l[i * m + i];
@@ -151,14 +157,16 @@ void upper_solve_vector(M m, const double* l, double* x) {
 
 /// b <- b - W^T y, W m x r. m r multiply-adds, as the next.
 template <class M, class R>
-void subtract_transposed(M m, R r, const double* w, const double* y, double* b) {
+[[gnu::always_inline]] inline void subtract_transposed(M m, R r, const double* w, const double* y,
+                                                       double* b) {
   for (int k = 0; k < m; ++k)
     for (int c = 0; c < r; ++c) b[c] -= w[k * r + c] * y[k];
 }
 
 /// y <- y - W x, W m x r.
 template <class M, class R>
-void subtract_times(M m, R r, const double* w, const double* x, double* y) {
+[[gnu::always_inline]] inline void subtract_times(M m, R r, const double* w, const double* x,
+                                                  double* y) {
   for (int i = 0; i < m; ++i) {
     double sum = y[i];
     for (int c = 0; c < r; ++c) sum -= w[i * r + c] * x[c];

@@ -108,11 +108,12 @@ ChainGrouping chosen(const std::vector<RankEnds>& ends, const JointSolverSetting
 }  // namespace
 
 struct ChainFactor::Impl {
-  Impl(const Communicator& comm, const ChainPart& structure, const JointSolverSettings& settings);
-  void make_rank(const Communicator& comm, const ChainPart& structure,
-                 const std::vector<RankEnds>& ends, int after);
-  void factor_body(const ChainPart& a, PivotGuard& guard);
-  void factor_rank(const ChainPart& a, PivotGuard& guard);
+  Impl(const Communicator& comm, ChainPart structure, const JointSolverSettings& settings);
+  void make_rank(const Communicator& comm, ChainPart structure, const std::vector<RankEnds>& ends,
+                 int after);
+  ChainPart& part() { return segment ? segment->part() : levels->first().part; }
+  void factor_body(PivotGuard& guard);
+  void factor_rank(PivotGuard& guard);
   void solve_rank(std::span<double> x);
 
   ChainGrouping grouping = ChainGrouping::rank;
@@ -128,7 +129,7 @@ struct ChainFactor::Impl {
   ChainCost cost;
 };
 
-ChainFactor::Impl::Impl(const Communicator& comm, const ChainPart& structure,
+ChainFactor::Impl::Impl(const Communicator& comm, ChainPart structure,
                         const JointSolverSettings& settings) {
   all_or_none(comm, [&] { check_part(structure); });
   const std::vector<RankEnds> ends = ends_of_all(comm, structure);
@@ -153,7 +154,7 @@ ChainFactor::Impl::Impl(const Communicator& comm, const ChainPart& structure,
   if (grouping == ChainGrouping::body) {
     levels.emplace(comm, structure, settings.cholesky_limit);
   } else {
-    make_rank(comm, structure, ends, after);
+    make_rank(comm, std::move(structure), ends, after);
   }
   const ChainCost& further = levels->cost();
   cost.factor_flops += further.factor_flops;
@@ -164,9 +165,9 @@ ChainFactor::Impl::Impl(const Communicator& comm, const ChainPart& structure,
   cost.cholesky_blocks = further.cholesky_blocks;
 }
 
-void ChainFactor::Impl::make_rank(const Communicator& comm, const ChainPart& structure,
+void ChainFactor::Impl::make_rank(const Communicator& comm, ChainPart structure,
                                   const std::vector<RankEnds>& ends, int after) {
-  segment.emplace(structure, left_rows, right_rows > 0);
+  segment.emplace(std::move(structure), left_rows, right_rows > 0);
   cost.factor_flops = segment->factor_flops();
   cost.solve_flops = segment->solve_flops();
   // the separators of two ranks are coupled through the second one's segment if that is inner
@@ -177,7 +178,7 @@ void ChainFactor::Impl::make_rank(const Communicator& comm, const ChainPart& str
     separators.row_begin.push_back(last_rows);
     separators.diagonal_begin.push_back(last_rows * last_rows);
     separators.coupling_begin.push_back(last_rows * reach_rows);
-    separators.name.push_back(structure.name.back());
+    separators.name.push_back(part().name.back());
   }
   levels.emplace(comm, separators, 1);
 
@@ -196,13 +197,8 @@ void ChainFactor::Impl::make_rank(const Communicator& comm, const ChainPart& str
   cost.rounds += comm.max(std::int64_t{left_rows}) > 0 ? 2 : 0;
 }
 
-void ChainFactor::Impl::factor_body(const ChainPart& a, PivotGuard& guard) {
+void ChainFactor::Impl::factor_body(PivotGuard& guard) {
   LevelBlocks& first = levels->first();
-  CATENA_CHECK(a.diagonal.size() == first.part.diagonal.size() &&
-                   a.coupling.size() == first.part.coupling.size(),
-               "chain's numbers do not fit the structure");
-  std::copy(a.diagonal.begin(), a.diagonal.end(), first.part.diagonal.begin());
-  std::copy(a.coupling.begin(), a.coupling.end(), first.part.coupling.begin());
   for (Index i = 0; i < n; ++i) {
     const Index m = rows_of(first.part, i);
     double* block = first.part.diagonal.data() + first.part.diagonal_begin[i];
@@ -214,10 +210,15 @@ void ChainFactor::Impl::factor_body(const ChainPart& a, PivotGuard& guard) {
   levels->factor(guard);
 }
 
-void ChainFactor::Impl::factor_rank(const ChainPart& a, PivotGuard& guard) {
+void ChainFactor::Impl::factor_rank(PivotGuard& guard) {
   couplings->end();
-  segment->factor(a, {}, kJointRegularisation, couplings->in(0), guard);
   LevelBlocks& interface = levels->first();
+  if (right_rows > 0) {
+    const double* separator = segment->separator_block();
+    for (Index j = 0; j < last_rows; ++j)
+      interface.scale[j] = separator[j * last_rows + j] * (1.0 + kJointRegularisation);
+  }
+  segment->factor({}, kJointRegularisation, couplings->in(0), guard);
   if (left_rows > 0) {
     double* out = updates->out(0);
     out = std::copy(segment->left_update().begin(), segment->left_update().end(), out);
@@ -232,9 +233,6 @@ void ChainFactor::Impl::factor_rank(const ChainPart& a, PivotGuard& guard) {
     for (Index j = 0; j < m * m; ++j) interface.part.diagonal[j] = block[j] + in[j];
     std::copy_n(in + m * m, m * reach_rows, interface.part.coupling.data());
     if (segment->inner()) interface.left = segment->reduced_coupling();
-    const double* original = a.diagonal.data() + a.diagonal_begin[n - 1];
-    for (Index j = 0; j < m; ++j)
-      interface.scale[j] = original[j * m + j] * (1.0 + kJointRegularisation);
   }
   levels->factor(guard);
 }
@@ -253,15 +251,21 @@ void ChainFactor::Impl::solve_rank(std::span<double> x) {
   segment->backward(x, backward->in(0));
 }
 
-ChainFactor::ChainFactor(const Communicator& comm, const ChainPart& structure,
+ChainFactor::ChainFactor(const Communicator& comm, ChainPart structure,
                          const JointSolverSettings& settings)
-    : impl_(std::make_unique<Impl>(comm, structure, settings)) {}
+    : impl_(std::make_unique<Impl>(comm, std::move(structure), settings)) {}
 ChainFactor::~ChainFactor() = default;
 ChainFactor::ChainFactor(ChainFactor&&) noexcept = default;
 
-void ChainFactor::factor(const ChainPart& a) {
+ChainPart& ChainFactor::part() { return impl_->part(); }
+const ChainPart& ChainFactor::part() const { return impl_->part(); }
+
+void ChainFactor::factor() {
   Impl& impl = *impl_;
-  CATENA_CHECK(a.size() == impl.n, "chain has other blocks than its structure");
+  const ChainPart& a = impl.part();
+  CATENA_CHECK(std::ssize(a.diagonal) == a.diagonal_begin.back() &&
+                   std::ssize(a.coupling) == a.coupling_begin.back(),
+               "chain's numbers do not fit the structure");
   impl.report = {};
   impl.report.regularisation = impl.n > 0 ? kJointRegularisation : 0.0;
   impl.report.flops = impl.cost.factor_flops;
@@ -271,9 +275,9 @@ void ChainFactor::factor(const ChainPart& a) {
                 impl.couplings->out(1));
   impl.couplings->begin();
   if (impl.grouping == ChainGrouping::body) {
-    impl.factor_body(a, guard);
+    impl.factor_body(guard);
   } else {
-    impl.factor_rank(a, guard);
+    impl.factor_rank(guard);
   }
   guard.finish();
 }

@@ -44,7 +44,7 @@ struct ChainCost {
 /// new numbers.
 class ChainFactor {
  public:
-  /// Collective. `structure`: sizes and which couplings there are; numbers are not read.
+  /// Collective. `structure`: sizes and which couplings there are.
   /// grouping `body`: odd/even elimination of all blocks level by level until at most
   /// settings.cholesky_limit are left, which are gathered on one rank and solved by Cholesky there;
   /// `rank`: each rank eliminates its segment (nothing before it, or nothing behind: from the free
@@ -52,16 +52,19 @@ class ChainFactor {
   /// last one before it. These go through odd/even elimination in log2(ranks) rounds, whatever the
   /// limit; on one rank it is the block Cholesky from end to end. automatic: the one with the
   /// smaller counted cost on the critical path (cost.hpp).
-  ChainFactor(const Communicator& comm, const ChainPart& structure,
-              const JointSolverSettings& settings);
+  ChainFactor(const Communicator& comm, ChainPart structure, const JointSolverSettings& settings);
   ~ChainFactor();
   ChainFactor(ChainFactor&&) noexcept;
 
+  /// This rank's part: its numbers are to be filled in before factor(), which leaves factors in
+  /// their place.
+  ChainPart& part();
+  const ChainPart& part() const;
   /// Neighbours, and the ranks of the interface system. Regularises row by row,
   /// A_ii (1 + epsilon), epsilon = kJointRegularisation; where a pivot all the same falls below
   /// round-off of its row's diagonal, it is raised and reported; `redundant` also names
   /// rows of pivots below 1e-8 where segments are eliminated from a free end.
-  void factor(const ChainPart& a);
+  void factor();
   /// The same. x = A^-1 b in place, rows of this rank's blocks; A as regularised. Backward error
   /// |b - A x| / (|A||x| + |b|) at most 1e-13.
   void solve(std::span<double> x);

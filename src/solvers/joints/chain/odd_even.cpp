@@ -73,7 +73,6 @@ struct ChainLevels::Gathered {
   bool root = false;
   std::vector<std::size_t> blocks_before;  ///< root: per rank that has some, and the total
   std::size_t own = 0;                     ///< root: this rank's place among them
-  ChainPart part;                          ///< root
   std::vector<double> scale, rhs;          ///< root
   std::optional<ChainSegment> segment;     ///< root
   std::optional<ChainMessages> factor_messages, forward_messages, backward_messages;
@@ -202,10 +201,10 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     parcels.push_back({root, std::move(items)});
   }
   std::vector<MessagePath> factor_paths, solve_paths;
+  ChainPart part;  // root
   for (const auto& [from, items] : exchange_values(comm, std::move(parcels))) {
     if (from == root) all.own = all.blocks_before.size();
-    all.blocks_before.push_back(all.part.name.size());
-    ChainPart& part = all.part;
+    all.blocks_before.push_back(part.name.size());
     const std::int64_t before = part.diagonal_begin.back() + part.coupling_begin.back();
     const Index rows_before = part.row_begin.back();
     for (std::size_t k = 0; k < items.size(); k += 3) {
@@ -222,12 +221,10 @@ void ChainLevels::make_gathered(const Communicator& comm) {
     solve_paths.push_back({from, 0, rows});
   }
   if (all.root) {
-    all.blocks_before.push_back(all.part.name.size());
-    all.part.diagonal.resize(all.part.diagonal_begin.back());
-    all.part.coupling.resize(all.part.coupling_begin.back());
-    all.scale.resize(all.part.row_begin.back());
+    all.blocks_before.push_back(part.name.size());
+    all.scale.resize(part.row_begin.back());
     all.rhs.resize(all.scale.size());
-    all.segment.emplace(all.part, 0, false);
+    all.segment.emplace(std::move(part), 0, false);
     cost_.factor_flops += all.segment->factor_flops();
     cost_.solve_flops += all.segment->solve_flops();
   } else if (count > 0) {
@@ -271,6 +268,7 @@ void ChainLevels::factor_gathered(PivotGuard& guard) {
   }
   all.factor_messages->begin();
   all.factor_messages->end();
+  ChainPart& part = all.segment->part();
   std::size_t path = 0;
   for (std::size_t r = 0; r + 1 < all.blocks_before.size(); ++r) {
     const std::size_t first = all.blocks_before[r];
@@ -283,11 +281,11 @@ void ChainLevels::factor_gathered(PivotGuard& guard) {
       std::copy_n(own ? mine.data() : in, count, to.data() + begin[first]);
       if (!own) in += count;
     };
-    take(all.part.diagonal_begin, last.part.diagonal, all.part.diagonal);
-    take(all.part.coupling_begin, last.part.coupling, all.part.coupling);
-    take(all.part.row_begin, last.scale, all.scale);
+    take(part.diagonal_begin, last.part.diagonal, part.diagonal);
+    take(part.coupling_begin, last.part.coupling, part.coupling);
+    take(part.row_begin, last.scale, all.scale);
   }
-  all.segment->factor(all.part, all.scale, 0.0, nullptr, guard);
+  all.segment->factor(all.scale, 0.0, nullptr, guard);
 }
 
 void ChainLevels::solve_gathered() {
@@ -302,12 +300,13 @@ void ChainLevels::solve_gathered() {
     if (!mine.empty()) std::copy_n(all.backward_messages->in(0), mine.size(), mine.data());
     return;
   }
+  const std::vector<Index>& row_begin = all.segment->part().row_begin;
   // each rank's rows of `rhs`: visit(rank's place, rows, its path or the number of paths)
   const auto for_each_rank = [&](const auto& visit) {
     std::size_t path = 0;
     for (std::size_t r = 0; r + 1 < all.blocks_before.size(); ++r) {
-      const std::size_t first = all.part.row_begin[all.blocks_before[r]];
-      const std::size_t end = all.part.row_begin[all.blocks_before[r + 1]];
+      const std::size_t first = row_begin[all.blocks_before[r]];
+      const std::size_t end = row_begin[all.blocks_before[r + 1]];
       visit(r == all.own, std::span(all.rhs).subspan(first, end - first), path);
       if (r != all.own) ++path;
     }

@@ -44,18 +44,15 @@ void ChainSegment::with_sizes(Visit&& visit) const {
     case 5:
       return visit(FixedSize<5>());
     default:
-      return visit(MixedSize{&shape_, left_});
+      return visit(MixedSize{&part_, left_});
   }
 }
 
-ChainSegment::ChainSegment(const ChainPart& structure, Index left, bool right) : left_(left) {
-  shape_.row_begin = structure.row_begin;
-  shape_.diagonal_begin = structure.diagonal_begin;
-  shape_.coupling_begin = structure.coupling_begin;
-  shape_.name = structure.name;
-  const Index n = shape_.size();
+ChainSegment::ChainSegment(ChainPart structure, Index left, bool right)
+    : part_(std::move(structure)), left_(left) {
+  const Index n = part_.size();
   CATENA_CHECK(n > 0 || (left == 0 && !right), "segment without blocks has neighbours");
-  const MixedSize size{&shape_, left};
+  const MixedSize size{&part_, left};
   uniform_ = n > 0 ? size(0) : 0;
   for (Index i = 0; i < n; ++i) {
     CATENA_CHECK(size(i) >= 1 && size(i) <= kMaxBlockRows, "chain block not of 1 to 6 rows");
@@ -70,9 +67,8 @@ ChainSegment::ChainSegment(const ChainPart& structure, Index left, bool right) :
     fill_ = right && end == n;
     if (!fill_) inward_end_ = end;
   }
-  lower_.resize(shape_.diagonal_begin.back());
-  // the last coupling leads to another rank, which has no use for its W here
-  side_.resize(n > 0 ? shape_.coupling_begin[n - 1] : 0);
+  part_.diagonal.resize(part_.diagonal_begin.back());
+  part_.coupling.resize(part_.coupling_begin.back());
   left_update_.resize(left * left);
   if (inward_end_ > 0) first_.resize(size(0) * left);
   if (fill_) {
@@ -85,62 +81,63 @@ ChainSegment::ChainSegment(const ChainPart& structure, Index left, bool right) :
 }
 
 void ChainSegment::count() {
-  const MixedSize size{&shape_, left_};
+  const MixedSize size{&part_, left_};
   const auto add = [this](std::int64_t m, std::int64_t l, std::int64_t r) {
     factor_flops_ += elimination_flops(m, l, r);
     solve_flops_ += substitution_flops(m, l, r);
   };
   for (Index i = 0; i < inward_end_; ++i) add(size(i), size(i - 1), 0);
   for (Index i = inward_end_; i < rightward_end_; ++i) {
-    const bool next = i + 1 < shape_.size() && coupled(i);
+    const bool next = i + 1 < part_.size() && coupled(i);
     add(size(i), fill_ ? left_ : 0, next ? size(i + 1) : 0);
   }
 }
 
 template <class M>
-const double* ChainSegment::load(M m, Index i, const ChainPart& a, std::span<const double> scale,
-                                 double epsilon, double* own_scale) {
-  const double* from = a.diagonal.data() + shape_.diagonal_begin[i];
-  double* to = lower(i);
-  std::copy_n(from, m * m, to);
-  for (int k = 0; k < m; ++k) to[k * m + k] *= 1.0 + epsilon;
-  if (!scale.empty()) return scale.data() + shape_.row_begin[i];
-  for (int k = 0; k < m; ++k) own_scale[k] = to[k * m + k];
+const double* ChainSegment::regularise(M m, Index i, std::span<const double> scale, double epsilon,
+                                       double* a, double* own_scale) {
+  for (int k = 0; k < m; ++k) a[k * m + k] *= 1.0 + epsilon;
+  if (!scale.empty()) return scale.data() + part_.row_begin[i];
+  for (int k = 0; k < m; ++k) own_scale[k] = a[k * m + k];
   return own_scale;
 }
 
 template <class Size>
-void ChainSegment::factor_rightward(Size size, const ChainPart& a, std::span<const double> scale,
-                                    double epsilon, PivotGuard& guard) {
-  const Index n = shape_.size();
+void ChainSegment::factor_rightward(Size size, std::span<const double> scale, double epsilon,
+                                    PivotGuard& guard) {
+  const Index n = part_.size();
   double own_scale[kMaxBlockRows];
+  // L_i and W_i where the next block finds them without a store between
+  double l[kMaxBlockRows * kMaxBlockRows], w[kMaxBlockRows * kMaxBlockRows];
   bool before = false;  // the block before this one couples to it
   for (Index i = inward_end_; i < n; ++i) {
     const auto m = size(i);
-    const double* row_scale = load(m, i, a, scale, epsilon, own_scale);
-    if (before) subtract_square(size(i - 1), m, side(i - 1), lower(i));
-    if (i == rightward_end_) return;
-    cholesky(m, lower(i), row_scale, shape_.name[i], guard);
-    before = i + 1 < n && coupled(i);
+    copy_numbers(m * m, lower(i), l);
+    const double* row_scale = regularise(m, i, scale, epsilon, l, own_scale);
+    if (before) subtract_square(size(i - 1), m, w, l);
+    if (i < rightward_end_) cholesky(m, l, row_scale, part_.name[i], guard);
+    copy_numbers(m * m, l, lower(i));
+    before = i < rightward_end_ && i + 1 < n && coupled(i);
     if (!before) continue;
     const auto r = size(i + 1);
-    std::copy_n(a.coupling.data() + shape_.coupling_begin[i], m * r, side(i));
-    lower_solve(m, r, lower(i), side(i));
+    copy_numbers(m * r, side(i), w);
+    lower_solve(m, r, l, w);
+    copy_numbers(m * r, w, side(i));
   }
 }
 
 template <class Size>
-void ChainSegment::factor_inward(Size size, const ChainPart& a, std::span<const double> scale,
-                                 double epsilon, const double* coupling, PivotGuard& guard) {
-  double own_scale[kMaxBlockRows];
+void ChainSegment::factor_inward(Size size, std::span<const double> scale, double epsilon,
+                                 const double* coupling, PivotGuard& guard) {
+  double own_scale[kMaxBlockRows], from[kMaxBlockRows * kMaxBlockRows];
   for (Index i = inward_end_ - 1; i >= 0; --i) {
     const auto m = size(i);
-    const double* row_scale = load(m, i, a, scale, epsilon, own_scale);
+    const double* row_scale = regularise(m, i, scale, epsilon, lower(i), own_scale);
     if (i + 1 < inward_end_) subtract_square(size(i + 1), m, side(i), lower(i));
-    cholesky(m, lower(i), row_scale, shape_.name[i], guard);
+    cholesky(m, lower(i), row_scale, part_.name[i], guard);
     const auto l = size(i - 1);
-    const double* from = i > 0 ? a.coupling.data() + shape_.coupling_begin[i - 1] : coupling;
     double* w = i > 0 ? side(i - 1) : first_.data();
+    std::copy_n(i > 0 ? w : coupling, l * m, from);
     lower_solve_transposed(m, l, lower(i), from, w);
   }
   subtract_square(size(0), size(-1), first_.data(), left_update_.data());
@@ -166,16 +163,13 @@ void ChainSegment::fill(Size size, const double* coupling) {
   transpose(l, m, fill_side_.data() + fill_begin_[rightward_end_], reduced_.data());
 }
 
-void ChainSegment::factor(const ChainPart& a, std::span<const double> scale, double epsilon,
-                          const double* coupling, PivotGuard& guard) {
-  CATENA_CHECK(a.size() == shape_.size() && a.diagonal.size() == lower_.size() &&
-                   std::ssize(a.coupling) == shape_.coupling_begin.back(),
-               "chain's numbers do not fit the structure");
+void ChainSegment::factor(std::span<const double> scale, double epsilon, const double* coupling,
+                          PivotGuard& guard) {
   std::fill(left_update_.begin(), left_update_.end(), 0.0);
   guard.name_suspects(!fill_ && scale.empty());
   with_sizes([&](auto size) {
-    if (inward_end_ > 0) factor_inward(size, a, scale, epsilon, coupling, guard);
-    factor_rightward(size, a, scale, epsilon, guard);
+    if (inward_end_ > 0) factor_inward(size, scale, epsilon, coupling, guard);
+    factor_rightward(size, scale, epsilon, guard);
     if (fill_) fill(size, coupling);
   });
   guard.name_suspects(false);
@@ -184,38 +178,50 @@ void ChainSegment::factor(const ChainPart& a, std::span<const double> scale, dou
 const double* ChainSegment::separator_block() const { return lower(rightward_end_); }
 
 void ChainSegment::forward(std::span<double> x, double* left_update) const {
-  CATENA_CHECK(x.size() == static_cast<std::size_t>(shape_.row_begin.back()),
+  CATENA_CHECK(x.size() == static_cast<std::size_t>(part_.row_begin.back()),
                "right-hand side does not fit the chain");
   std::fill_n(left_update, left_, 0.0);
   with_sizes([&](auto size) {
-    const auto rows = [&](Index i) { return x.data() + shape_.row_begin[i]; };
+    const auto rows = [&](Index i) { return x.data() + part_.row_begin[i]; };
     for (Index i = inward_end_ - 1; i >= 0; --i) {
       lower_solve_vector(size(i), lower(i), rows(i));
       subtract_transposed(size(i), size(i - 1), i > 0 ? side(i - 1) : first_.data(), rows(i),
                           i > 0 ? rows(i - 1) : left_update);
     }
-    const Index n = shape_.size();
+    const Index n = part_.size();
+    double y[kMaxBlockRows], next[kMaxBlockRows];
+    if (inward_end_ < n) copy_numbers(size(inward_end_), rows(inward_end_), next);
     for (Index i = inward_end_; i < rightward_end_; ++i) {
-      lower_solve_vector(size(i), lower(i), rows(i));
-      if (i + 1 < n && coupled(i))
-        subtract_transposed(size(i), size(i + 1), side(i), rows(i), rows(i + 1));
+      const auto m = size(i);
+      copy_numbers(m, next, y);
+      lower_solve_vector(m, lower(i), y);
+      copy_numbers(m, y, rows(i));
       if (fill_)
-        subtract_transposed(size(i), size(-1), fill_side_.data() + fill_begin_[i], rows(i),
-                            left_update);
+        subtract_transposed(m, size(-1), fill_side_.data() + fill_begin_[i], y, left_update);
+      if (i + 1 == n) continue;
+      const auto r = size(i + 1);
+      copy_numbers(r, rows(i + 1), next);
+      if (coupled(i)) subtract_transposed(m, r, side(i), y, next);
     }
+    // what is left for the separator
+    if (rightward_end_ < n) copy_numbers(size(rightward_end_), next, rows(rightward_end_));
   });
 }
 
 void ChainSegment::backward(std::span<double> x, const double* x_left) const {
   with_sizes([&](auto size) {
-    const auto rows = [&](Index i) { return x.data() + shape_.row_begin[i]; };
-    const Index n = shape_.size();
+    const auto rows = [&](Index i) { return x.data() + part_.row_begin[i]; };
+    const Index n = part_.size();
+    double y[kMaxBlockRows], next[kMaxBlockRows];
+    if (rightward_end_ < n) copy_numbers(size(rightward_end_), rows(rightward_end_), next);
     for (Index i = rightward_end_ - 1; i >= inward_end_; --i) {
-      if (i + 1 < n && coupled(i))
-        subtract_times(size(i), size(i + 1), side(i), rows(i + 1), rows(i));
-      if (fill_)
-        subtract_times(size(i), size(-1), fill_side_.data() + fill_begin_[i], x_left, rows(i));
-      upper_solve_vector(size(i), lower(i), rows(i));
+      const auto m = size(i);
+      copy_numbers(m, rows(i), y);
+      if (i + 1 < n && coupled(i)) subtract_times(m, size(i + 1), side(i), next, y);
+      if (fill_) subtract_times(m, size(-1), fill_side_.data() + fill_begin_[i], x_left, y);
+      upper_solve_vector(m, lower(i), y);
+      copy_numbers(m, y, rows(i));
+      copy_numbers(m, y, next);
     }
     for (Index i = 0; i < inward_end_; ++i) {
       subtract_times(size(i), size(i - 1), i > 0 ? side(i - 1) : first_.data(),

@@ -22,14 +22,18 @@ namespace catena {
 /// Work per block of b rows: 2.33 b^3 flops (mul and add counted apart), 6.33 b^3 with fill.
 class ChainSegment {
  public:
-  ChainSegment(const ChainPart& structure, Index left, bool right);
+  ChainSegment(ChainPart structure, Index left, bool right);
 
+  /// To be filled with numbers before factor(), which leaves L_i in the diagonal and, in the
+  /// couplings, W_i towards the block after it; inward: of i + 1 towards i.
+  ChainPart& part() { return part_; }
+  const ChainPart& part() const { return part_; }
   bool inner() const { return fill_; }  ///< both neighbours are joined through this segment
 
   /// Local. `coupling`: A_left,0, left x m_0. `scale`: per row, the diagonal of A; empty: that of
-  /// `a`. The diagonal is multiplied by 1 + epsilon.
-  void factor(const ChainPart& a, std::span<const double> scale, double epsilon,
-              const double* coupling, PivotGuard& guard);
+  /// the part. The diagonal is multiplied by 1 + epsilon.
+  void factor(std::span<const double> scale, double epsilon, const double* coupling,
+              PivotGuard& guard);
   /// What is to be added to the left neighbour's block (lower triangle is valid).
   const std::vector<double>& left_update() const { return left_update_; }
   /// The separator's block after elimination (lower triangle).
@@ -51,32 +55,31 @@ class ChainSegment {
   template <class Visit>
   void with_sizes(Visit&& visit) const;
   template <class Size>
-  void factor_rightward(Size size, const ChainPart& a, std::span<const double> scale,
-                        double epsilon, PivotGuard& guard);
+  void factor_rightward(Size size, std::span<const double> scale, double epsilon,
+                        PivotGuard& guard);
   template <class Size>
-  void factor_inward(Size size, const ChainPart& a, std::span<const double> scale, double epsilon,
+  void factor_inward(Size size, std::span<const double> scale, double epsilon,
                      const double* coupling, PivotGuard& guard);
   template <class Size>
   void fill(Size size, const double* coupling);
   void count();
-  /// Loads A_ii (1 + epsilon) and, if not given, the row scales.
+  /// a = A_ii becomes A_ii (1 + epsilon); returns the row scales, which if not given are put into
+  /// `own_scale`.
   template <class M>
-  const double* load(M m, Index i, const ChainPart& a, std::span<const double> scale,
-                     double epsilon, double* own_scale);
+  const double* regularise(M m, Index i, std::span<const double> scale, double epsilon, double* a,
+                           double* own_scale);
 
-  double* lower(Index i) { return lower_.data() + shape_.diagonal_begin[i]; }
-  const double* lower(Index i) const { return lower_.data() + shape_.diagonal_begin[i]; }
-  double* side(Index i) { return side_.data() + shape_.coupling_begin[i]; }
-  const double* side(Index i) const { return side_.data() + shape_.coupling_begin[i]; }
-  bool coupled(Index i) const { return shape_.coupling_begin[i] != shape_.coupling_begin[i + 1]; }
-  ChainPart shape_;  ///< without numbers
+  double* lower(Index i) { return part_.diagonal.data() + part_.diagonal_begin[i]; }
+  const double* lower(Index i) const { return part_.diagonal.data() + part_.diagonal_begin[i]; }
+  double* side(Index i) { return part_.coupling.data() + part_.coupling_begin[i]; }
+  const double* side(Index i) const { return part_.coupling.data() + part_.coupling_begin[i]; }
+  bool coupled(Index i) const { return part_.coupling_begin[i] != part_.coupling_begin[i + 1]; }
+  ChainPart part_;
   int uniform_ = 0;  ///< rows of every block, the left one too; 0: several sizes
   Index left_ = 0;
   bool fill_ = false;
   Index inward_end_ = 0;           ///< blocks [0, inward_end_) go from right to left
   Index rightward_end_ = 0;        ///< blocks [inward_end_, rightward_end_) from left to right
-  std::vector<double> lower_;      ///< L_i
-  std::vector<double> side_;       ///< W_i towards the block after it; inward: of i + 1 towards i
   std::vector<double> first_;      ///< inward: W_0 towards the left neighbour
   std::vector<double> fill_side_;  ///< W_i towards the left neighbour
   std::vector<std::int64_t> fill_begin_ = {};  ///< n + 1
