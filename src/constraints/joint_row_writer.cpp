@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "catena/constraints/row_kernels.hpp"
 #include "catena/model/contact_margin.hpp"
 #include "constraints/joint_frames.hpp"
 
@@ -218,7 +219,11 @@ void add_bilateral_rows(const Joint& j, BlockWriter& write) {
   }
   if (rows + motors == 0) return;
   write.block(BlockKind::bilateral, JointRowKind::rows, 0, [&](std::size_t b, double* to) {
-    to = std::copy_n(g.jacobian[b].front().data(), 6 * rows, to);
+    const double* from = g.jacobian[b].front().data();
+    row_kernels::with_rows(narrow<int>(rows), [&](auto n) {
+      for (int i = 0; i < 6 * n; ++i) to[i] = from[i];
+    });
+    to += 6 * rows;
     for (std::size_t m = 0; m < motors; ++m) {
       const Row& row = g.axis_jacobian[b][motor[m]];
       to = std::copy(row.begin(), row.end(), to);
