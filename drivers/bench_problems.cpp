@@ -162,6 +162,7 @@ std::vector<ChainSeconds> time_chain(const Communicator& comm, std::int64_t join
     start = wall_seconds();
     factor.solve(x);
     times.solve = comm.max(wall_seconds() - start);
+    times.flops = factor.cost().factor_flops + factor.cost().solve_flops;
     if (k > 0) all.push_back(times);
   }
   return all;

@@ -29,7 +29,8 @@ SweepCounts sweep_counts(int more);
 struct ChainSeconds {
   double factor = 0.0;
   double solve = 0.0;
-  int rows = 0;  ///< of all its joints on this rank
+  int rows = 0;            ///< of all its joints on this rank
+  std::int64_t flops = 0;  ///< multiply-adds of both on this rank, counted
 };
 
 /// Collective. One chain of spherical joints, `joints` on each rank: factorisation and one solve,

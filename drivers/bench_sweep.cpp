@@ -11,80 +11,40 @@
 // sweep, shared by its 6 contacts); triad in GB/s of a = b + s c on 3 arrays of 256 MiB, 24 bytes
 // an element counted; share of the bound triad / bytes. Thread CPU time, one rank.
 #include <benchmark/benchmark.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "bench_measure.hpp"
 #include "bench_problems.hpp"
 #include "catena/base/huge_pages.hpp"
-#include "catena/solvers/solver_factory.hpp"
+#include "loop_costs.hpp"
 
 namespace {
 
 using namespace catena;
 
-/// CPU time of this thread, s: other programs on the machine do not count.
-double cpu_seconds() {
-  timespec t{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-/// GB/s of a = b + s c, the best of several passes.
-double measure_triad() {
-  constexpr std::size_t kElements = std::size_t{32} << 20;
-  HugeVector<double> a(kElements, 0.0), b(kElements, 1.0), c(kElements, 2.0);
-  double best = 1e300;
-  for (int pass = 0; pass < 6; ++pass) {
-    const double start = cpu_seconds();
-    for (std::size_t i = 0; i < kElements; ++i) a[i] = b[i] + 0.5 * c[i];
-    benchmark::DoNotOptimize(a.data());
-    benchmark::ClobberMemory();
-    best = std::min(best, cpu_seconds() - start);
-  }
-  return 24.0 * static_cast<double>(kElements) * 1e-9 / best;
-}
-
 /// Measured once per program.
 double triad() {
-  static const double value = measure_triad();
+  static const double value = triad_bandwidth();
   return value;
-}
-
-double seconds_of(const ConstraintProblem& problem, KernelPath kernels, int sweeps,
-                  std::vector<double>& velocities) {
-  SolverSettings settings;
-  settings.gauss_seidel.kernels = kernels;
-  settings.stop.max_iterations = sweeps;
-  settings.stop.relative_tolerance = 0.0;
-  settings.stop.absolute_tolerance = 0.0;
-  settings.stop.keep_best = false;
-  settings.stop.check_interval = 1 << 30;
-  std::vector<double> impulses(problem.n_rows(), 0.0);
-  const double start = cpu_seconds();
-  make_solver(settings)->solve(problem, impulses, velocities);
-  return cpu_seconds() - start;
 }
 
 void time_sweep(benchmark::State& bench, bool general, std::int64_t bodies, KernelPath kernels) {
   const ConstraintProblem problem = packed_lattice(bodies, general);
-  std::vector<double> velocities(problem.bodies.n_dofs());
   const auto contacts = static_cast<double>(problem.contacts.size());
-  const SweepCounts sweeps = sweep_counts(std::max(14, static_cast<int>(2e7 / contacts)));
+  const int more = std::max(14, static_cast<int>(2e7 / contacts));
+  SolverSettings settings = without_looks({});
+  settings.gauss_seidel.kernels = kernels;
   double best = 1e300;
   for (auto _ : bench) {
-    const double few = seconds_of(problem, kernels, sweeps.few, velocities);
-    const double many = seconds_of(problem, kernels, sweeps.many, velocities);
-    const double seconds = (many - few) / sweeps.more();
+    const double seconds = seconds_per_iteration(problem, settings, {}, more);
     best = std::min(best, seconds);
     bench.SetIterationTime(seconds);
   }
-  const double per_body = 6.0;
-  const double bytes = general ? 192.0 + 24.0 + (2.0 * 64.0 + 64.0) / per_body
-                               : 104.0 + 24.0 + 2.0 * 64.0 / per_body;
+  const double bytes = (general ? kGeneralSweep : kSphereSweep).bytes;
   bench.counters["contacts"] = contacts;
   bench.counters["updates_per_s"] = contacts / best;
   bench.counters["bytes_per_update"] = bytes;
