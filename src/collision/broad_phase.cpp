@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/base/release.hpp"
+
 namespace catena {
 
 namespace {
@@ -77,8 +79,9 @@ struct BroadPhase::Impl {
   std::vector<Index> bodies, bodies_other;
   std::vector<CellCoordinates> coordinates;
   std::vector<double> sample;
-  std::vector<Pair> raw, sorted;
-  std::size_t n_raw = 0;  ///< pairs found so far
+  std::vector<Pair> raw;  ///< the first n_raw are pairs found so far
+  std::size_t n_raw = 0;
+  std::vector<Pair> sorted;
   std::vector<Index> bucket;
 
   std::span<const Aabb> boxes;
@@ -369,11 +372,13 @@ void BroadPhase::Impl::pairs_of_unbounded() {
 
 /// Counting sort by the first of the pair, then each bucket by the second.
 void BroadPhase::Impl::sort_pairs(std::size_t n) {
-  bucket.assign(n + 1, 0);
-  for (const Pair& pair : raw) ++bucket[pair.first + 1];
+  const std::span<const Pair> found(raw.data(), n_raw);
+  assign_with_room(bucket, n + 1, 0);
+  for (const Pair& pair : found) ++bucket[pair.first + 1];
   for (std::size_t i = 1; i < bucket.size(); ++i) bucket[i] += bucket[i - 1];
-  sorted.resize(raw.size());
-  for (const Pair& pair : raw) {
+  make_room(sorted, n_raw);
+  sorted.resize(n_raw);
+  for (const Pair& pair : found) {
     sorted[bucket[pair.first]++] = pair;
   }
   Index begin = 0;
@@ -391,18 +396,19 @@ BroadPhase& BroadPhase::operator=(BroadPhase&&) noexcept = default;
 
 void BroadPhase::release() { *impl_ = {}; }
 
-const std::vector<std::pair<Index, Index>>& BroadPhase::find(std::span<const Aabb> boxes,
-                                                             Index n_first) {
+std::span<const std::pair<Index, Index>> BroadPhase::find(std::span<const Aabb> boxes,
+                                                          Index n_first) {
   find_unsorted(boxes, n_first);
   impl_->sort_pairs(boxes.size());
   return impl_->sorted;
 }
 
-const std::vector<std::pair<Index, Index>>& BroadPhase::find_unsorted(std::span<const Aabb> boxes,
-                                                                      Index n_first) {
+std::span<const std::pair<Index, Index>> BroadPhase::find_unsorted(std::span<const Aabb> boxes,
+                                                                   Index n_first) {
   Impl& m = *impl_;
   m.boxes = boxes;
   m.n_first = n_first;
+  make_room(m.raw, m.n_raw);  // as many as there were
   m.n_raw = 0;
   m.sort_into_levels();
   for (std::size_t coarse = 0; coarse < m.n_levels; ++coarse) {
@@ -413,8 +419,7 @@ const std::vector<std::pair<Index, Index>>& BroadPhase::find_unsorted(std::span<
   }
   m.pairs_of_unbounded();
   m.boxes = {};
-  m.raw.resize(m.n_raw);
-  return m.raw;
+  return {m.raw.data(), m.n_raw};
 }
 
 }  // namespace catena

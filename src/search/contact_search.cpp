@@ -1,8 +1,10 @@
 #include "catena/search/contact_search.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "search/candidates.hpp"
 #include "search/pair_contacts.hpp"
 #include "search/planar_contacts.hpp"
@@ -75,7 +77,7 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
   CATENA_CHECK(state.body.size() == n, "a state for each body");
   local.constants.refer_to(bodies.constants);
   local.state.refer_to(state.body);
-  local.owner.assign(n, comm.rank());
+  assign_with_room(local.owner, n, comm.rank());
   local.n_owned = to_index(n);
   local.moving.clear();
   for (std::size_t i = 0; i < n; ++i) {
@@ -118,7 +120,8 @@ ContactSearch::ContactSearch(ContactSearch&&) noexcept = default;
 void ContactSearch::find(const Bodies& bodies, const State& state, double step, ContactSet& out) {
   Impl& m = *impl_;
   if (m.probes.images().any() || m.model->planar) {
-    all_or_none(m.comm, [&] { m.refuse_faults(bodies, state); });
+    const auto refuse = [&] { m.refuse_faults(bodies, state); };
+    all_or_none(m.comm, std::ref(refuse));  // a copy would be allocated
   }
   m.probes.clear(step);
   m.add_owned(bodies, state, out.bodies);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "catena/base/release.hpp"
 #include "search/planar_contacts.hpp"
 
 namespace catena::search {
@@ -20,10 +21,7 @@ void PairContacts::make(std::span<const IdPair> pairs,
   contacts.clear();
   apart_ = apart;
   next_apart_ = 0;
-  // exact but for a little: half of what doubling takes would lie idle
-  if (contacts.capacity() < pairs.size()) {
-    contacts.reserve(pairs.size() + pairs.size() / 32);
-  }
+  make_room(contacts, pairs.size());
   for (std::size_t k = 0; k < pairs.size();) {
     const std::size_t first = contacts.size();
     const IdPair& pair = pairs[k];

@@ -93,9 +93,10 @@ void ProbePairs::add_pairs_of_planes(const LocalBodies& local) {
 
 /// Counting sort by the lower id, then each bucket by the higher.
 void ProbePairs::sort() {
-  bucket_.assign(probes_->all().size() + 1, 0);
+  assign_with_room(bucket_, probes_->all().size() + 1, 0);
   for (const IdPair& pair : pairs_) ++bucket_[pair.low + 1];
   std::partial_sum(bucket_.begin(), bucket_.end(), bucket_.begin());
+  make_room(sorted_, pairs_.size());
   sorted_.resize(pairs_.size());
   for (const IdPair& pair : pairs_) {
     sorted_[bucket_[pair.low]++] = pair;

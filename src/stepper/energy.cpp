@@ -1,7 +1,6 @@
 #include "catena/stepper/energy.hpp"
 
 #include <array>
-#include <vector>
 
 #include "catena/comm/sums.hpp"
 
@@ -48,7 +47,8 @@ EnergyMomentum energy_and_momentum(const Model& model, const Bodies& bodies, con
 
 EnergyMomentum total_energy_and_momentum(const Communicator& comm, const Model& model,
                                          const Bodies& bodies, const State& state) {
-  std::vector<Sum> sums(8, Sum(model.deterministic));
+  std::array<Sum, 8> sums;
+  sums.fill(Sum(model.deterministic));
   add_bodies(model, bodies, state, sums);
   SumWords words(model.deterministic);
   for (const Sum& sum : sums) words.add(sum);

@@ -119,7 +119,7 @@ void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& st
   if (model_.joint_names.size() > 0) problem_->joint_misfit = comm_.max(joints_.relative_misfit());
   // from here on the problem and contacts_ say all that is needed of them
   clear_large(contact_set_.contacts);
-  impulses_.assign(problem_->n_rows(), 0.0);
+  assign_with_room(impulses_, problem_->n_rows(), 0.0);
   // tension is the last step's, warm start or not
   joints_.first_guess(state, *problem_, impulses_);
   if (settings_.warm_start) contacts_.first_guess(state, *problem_, impulses_);
@@ -245,7 +245,8 @@ void SemiImplicitStepper::measure_lag() {
 void SemiImplicitStepper::solve_problem() {
   SolveWork work;
   do {
-    guess_ = impulses_;
+    make_room(guess_, impulses_.size());
+    guess_.assign(impulses_.begin(), impulses_.end());
     report_.solve = solver_->solve(*problem_, impulses_, velocities_);
     work.take(report_.solve);
   } while (model_.joint_names.size() > 0 && report_.solve.status != SolveStatus::breakdown &&

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "catena/base/release.hpp"
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/constraints/delassus.hpp"
@@ -53,16 +54,14 @@ void StepContacts::match(const State& state) {
   const auto pair_of = [](const ContactKey& key) { return std::pair(key.a, key.b); };
   const auto find = [&](const auto& list, auto KeptContact::*place) {
     std::size_t k = 0, j = 0;
-    std::vector<Index> lost;
-    std::vector<std::size_t> found;
     while (k < contacts_.size() && j < list.size()) {
       const auto pair = pair_of(contacts_[k].key);
       if (pair_of(list[j].key) != pair) {
         pair_of(list[j].key) < pair ? ++j : ++k;
         continue;
       }
-      lost.clear();
-      found.clear();
+      lost_.clear();
+      found_.clear();
       const auto more_old = [&] { return j < list.size() && pair_of(list[j].key) == pair; };
       const auto more_new = [&] {
         return k < contacts_.size() && pair_of(contacts_[k].key) == pair;
@@ -74,14 +73,14 @@ void StepContacts::match(const State& state) {
             without_image(list[j].key) == without_image(contacts_[k].key)) {
           contacts_[k++].*place = to_index(j++);
         } else if (old_next) {
-          lost.push_back(to_index(j++));
+          lost_.push_back(to_index(j++));
         } else {
-          found.push_back(k++);
+          found_.push_back(to_index(k++));
         }
       }
       if (stretches_.rigid()) continue;
-      for (std::size_t i = 0; i < std::min(lost.size(), found.size()); ++i)
-        contacts_[found[i]].*place = lost[i];
+      for (std::size_t i = 0; i < std::min(lost_.size(), found_.size()); ++i)
+        contacts_[found_[i]].*place = lost_[i];
     }
   };
   find(state.impulses, &KeptContact::old);
@@ -127,13 +126,13 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
   const bool one_subdomain = std::adjacent_find(state.subdomain.begin(), state.subdomain.end(),
                                                 std::not_equal_to<>()) == state.subdomain.end();
   clear();
-  contacts_.reserve(set.contacts.size());
+  make_room(contacts_, set.contacts.size());
   problem.contacts.clear();
-  problem.contacts.reserve(set.contacts.size());
+  make_room(problem.contacts, set.contacts.size());
   problem.blocks.clear();
   problem.block_subdomain.clear();
-  problem.block_subdomain.reserve(set.contacts.size());
-  std::vector<Index> coupled_subdomain;  // behind those of all contacts without couples
+  make_room(problem.block_subdomain, set.contacts.size());
+  coupled_subdomain_.clear();
   for (const Contact& c : set.contacts) {
     KeptContact& kept = contacts_.emplace_back();
     kept.key = c.key;
@@ -164,14 +163,14 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     kept.couples = couples;
     kept.slot = to_index(couples ? coupled_.size() : problem.contacts.size());
     (couples ? coupled_ : problem.contacts).push_back(rows);
-    (couples ? coupled_subdomain : problem.block_subdomain).push_back(state.subdomain[home]);
+    (couples ? coupled_subdomain_ : problem.block_subdomain).push_back(state.subdomain[home]);
     if (!couples) continue;
     add_contact_block(rows, pair.rolling_friction > 0.0 ? pair.rolling_friction : -1.0,
                       pair.spinning_friction > 0.0 ? pair.spinning_friction : -1.0, problem.blocks);
     if (!stretches_.rigid()) stretches_.fill_couples(kept, rows, pair, state, own_step, problem);
   }
-  problem.block_subdomain.insert(problem.block_subdomain.end(), coupled_subdomain.begin(),
-                                 coupled_subdomain.end());
+  problem.block_subdomain.insert(problem.block_subdomain.end(), coupled_subdomain_.begin(),
+                                 coupled_subdomain_.end());
 }
 
 void StepContacts::first_guess(const State& state, const ConstraintProblem& problem,
@@ -239,12 +238,10 @@ std::int64_t StepContacts::count_opening(const ConstraintProblem& problem,
 
 void StepContacts::store(const ConstraintProblem& problem, std::span<const double> impulses,
                          std::span<const double> twists, State& state) {
-  const auto clear_for = [](auto& list, std::size_t n) {
-    list.clear();
-    if (list.capacity() < n) list.reserve(n + n / 32);
-  };
-  clear_for(state.impulses, contacts_.size());
-  clear_for(state.couples, coupled_.size());
+  state.impulses.clear();
+  make_room(state.impulses, contacts_.size());
+  state.couples.clear();
+  make_room(state.couples, coupled_.size());
   const bool rigid = stretches_.rigid();
   for (KeptContact& kept : contacts_) {
     const ContactSolution solution = solution_of(kept, problem, impulses, twists);

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
@@ -26,10 +25,10 @@ class BroadPhase {
 
   /// Pairs with both indices >= n_first are left out (ghost against ghost); the result is valid
   /// until the next call.
-  const std::vector<std::pair<Index, Index>>& find(std::span<const Aabb> boxes, Index n_first);
+  std::span<const std::pair<Index, Index>> find(std::span<const Aabb> boxes, Index n_first);
   /// The same pairs (i < j), in an order of their own.
-  const std::vector<std::pair<Index, Index>>& find_unsorted(std::span<const Aabb> boxes,
-                                                            Index n_first);
+  std::span<const std::pair<Index, Index>> find_unsorted(std::span<const Aabb> boxes,
+                                                         Index n_first);
   /// Gives scratch memory and the pairs found back.
   void release();
 

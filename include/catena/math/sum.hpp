@@ -28,7 +28,7 @@ class Sum {
 
   /// Numbers by which sums travel: write() fills them; those of several ranks, added up place by
   /// place in any order, are what value_of() takes (for up to 2^20 ranks).
-  static std::size_t n_words(bool exact) { return exact ? kDigits + 1 : 1; }
+  static constexpr std::size_t n_words(bool exact) { return exact ? kDigits + 1 : 1; }
   void write(double* words) const;
   static double value_of(bool exact, const double* words);
 

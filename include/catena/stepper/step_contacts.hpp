@@ -107,7 +107,9 @@ class StepContacts {
   double step_;
   ContactStretches stretches_;
   std::vector<KeptContact> contacts_;
-  std::vector<RigidContact> coupled_;  ///< of the general blocks: key and frame
+  std::vector<RigidContact> coupled_;     ///< of the general blocks: key and frame
+  std::vector<Index> coupled_subdomain_;  ///< behind those of all contacts without couples
+  std::vector<Index> lost_, found_;       ///< of a pair, while it is matched
   Overlaps overlaps_;
 };
 

@@ -107,6 +107,7 @@ struct ResultWriter::Impl {
   Provenance provenance;
   std::vector<SeriesColumn> columns;
   std::FILE* series = nullptr;  ///< on rank 0
+  std::string row;              ///< of it, as it is written
   bool flow = false;            ///< bodies come and go
   std::vector<ConstantsRow>
       written;  ///< this rank's rows of bodies.h5, if it is to be written anew
@@ -134,9 +135,8 @@ struct ResultWriter::Impl {
   }
 
   void append(const std::string& line) {
-    const std::string path = directory + "/series.csv";
     if (std::fwrite(line.data(), 1, line.size(), series) != line.size() || std::fflush(series) != 0)
-      fail_with_errno(path, "cannot be written");
+      fail_with_errno(directory + "/series.csv", "cannot be written");
   }
 };
 
@@ -371,9 +371,10 @@ void ResultWriter::append_series(std::span<const double> values) {
   all_or_none(impl_->comm, [&] {
     if (impl_->comm.rank() != 0) return;
     CATENA_CHECK(values.size() == impl_->columns.size(), "a series row has other columns");
-    std::string line;
+    std::string& line = impl_->row;
+    line.clear();
     for (std::size_t k = 0; k < values.size(); ++k) {
-      line += exact_text(values[k]);
+      append_exact_text(line, values[k]);
       line += k + 1 < values.size() ? ',' : '\n';
     }
     impl_->append(line);

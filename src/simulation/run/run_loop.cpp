@@ -279,7 +279,8 @@ class RunLoop {
     stepped_ = true;
     notes_.after_step(r);
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
-      writer_.append_series(series_row(r, state, count_bodies(), wall, sim_.imbalance()));
+      fill_series_row(r, state, count_bodies(), wall, sim_.imbalance(), series_row_);
+      writer_.append_series(series_row_);
     }
     if (due(output_.snapshot_interval)) snapshot();
     if (due(output_.dump_interval) && dumps_ < kMaxDumps) {
@@ -338,6 +339,7 @@ class RunLoop {
   bool stepped_ = false;
   std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
   int dumps_ = 0;
+  std::vector<double> series_row_;
   double wall_steps_ = 0.0;  ///< s
 };
 

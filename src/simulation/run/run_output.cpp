@@ -43,70 +43,71 @@ struct SeriesValue {
   double value;
 };
 
-/// The columns of the series in their order.
-std::vector<SeriesValue> series_values(const StepReport& r, const State& state, std::int64_t bodies,
-                                       double wall, double imbalance) {
+/// Calls take(value) for each column of the series in their order.
+template <class Take>
+void for_each_series_value(const StepReport& r, const State& state, std::int64_t bodies,
+                           double wall, double imbalance, Take take) {
   const auto number = [](auto count) { return static_cast<double>(count); };
   const Errors& e = r.solve.errors;
-  std::vector<SeriesValue> values = {{"time", "s", state.time},
-                                     {"step", "1", number(state.step)},
-                                     {"kinetic_energy", "J", r.kinetic},
-                                     {"potential_energy", "J", r.potential}};
+  const auto take_all = [&](std::initializer_list<SeriesValue> values) {
+    for (const SeriesValue& value : values) take(value);
+  };
+  take_all({{"time", "s", state.time},
+            {"step", "1", number(state.step)},
+            {"kinetic_energy", "J", r.kinetic},
+            {"potential_energy", "J", r.potential}});
   for (const EnergyTermEntry& term : kEnergyTerms)
-    if (term.in_steps) values.push_back({term.name, "J", r.audit[term.term]});
-  const std::initializer_list<SeriesValue> others = {
-      {"flow_energy", "J", r.audit[EnergyTerm::flow_energy]},
-      {"energy_residual", "J", r.energy_residual},
-      {"error_energy", "J", e.energy},
-      {"error_normal", "J", e.energy_normal},
-      {"error_friction", "J", e.energy_friction},
-      {"error_natural_map", "m/s", e.natural_map},
-      {"error_natural_map_rms", "m/s", e.natural_map_rms},
-      {"error_joint", "J", e.energy_joint},
-      {"error_limit", "J", e.energy_limit},
-      {"cone_violation", "N s", e.cone_violation},
-      {"joint_misfit", "m", r.misfit.linear},
-      {"joint_misfit_angular", "rad", r.misfit.angular},
-      {"stiffened", "1", number(r.stiffened)},
-      {"bodies", "1", number(bodies)},
-      {"inserted", "1", number(state.flow.inserted)},
-      {"removed", "1", number(state.flow.removed)},
-      {"inserted_mass", "kg", state.flow.inserted_mass},
-      {"removed_mass", "kg", state.flow.removed_mass},
-      {"contacts", "1", number(r.contacts)},
-      {"penetration", "m", r.penetration},
-      {"overlap_largest", "1", r.overlap_largest},
-      {"overlap_mean", "1", r.overlap_mean},
-      {"lag_error", "1", r.lag_error},
-      {"lag_opening", "1", number(r.lag_opening)},
-      {"iterations", "1", number(r.solve.iterations)},
-      {"momentum_x", "kg m/s", r.linear_momentum[0]},
-      {"momentum_y", "kg m/s", r.linear_momentum[1]},
-      {"momentum_z", "kg m/s", r.linear_momentum[2]},
-      {"angular_momentum_x", "kg m^2/s", r.angular_momentum[0]},
-      {"angular_momentum_y", "kg m^2/s", r.angular_momentum[1]},
-      {"angular_momentum_z", "kg m^2/s", r.angular_momentum[2]},
-      {"step_wall_s", "s", wall},
-      {"imbalance", "1", imbalance}};
-  values.insert(values.end(), others.begin(), others.end());
-  return values;
+    if (term.in_steps) take({term.name, "J", r.audit[term.term]});
+  take_all({{"flow_energy", "J", r.audit[EnergyTerm::flow_energy]},
+            {"energy_residual", "J", r.energy_residual},
+            {"error_energy", "J", e.energy},
+            {"error_normal", "J", e.energy_normal},
+            {"error_friction", "J", e.energy_friction},
+            {"error_natural_map", "m/s", e.natural_map},
+            {"error_natural_map_rms", "m/s", e.natural_map_rms},
+            {"error_joint", "J", e.energy_joint},
+            {"error_limit", "J", e.energy_limit},
+            {"cone_violation", "N s", e.cone_violation},
+            {"joint_misfit", "m", r.misfit.linear},
+            {"joint_misfit_angular", "rad", r.misfit.angular},
+            {"stiffened", "1", number(r.stiffened)},
+            {"bodies", "1", number(bodies)},
+            {"inserted", "1", number(state.flow.inserted)},
+            {"removed", "1", number(state.flow.removed)},
+            {"inserted_mass", "kg", state.flow.inserted_mass},
+            {"removed_mass", "kg", state.flow.removed_mass},
+            {"contacts", "1", number(r.contacts)},
+            {"penetration", "m", r.penetration},
+            {"overlap_largest", "1", r.overlap_largest},
+            {"overlap_mean", "1", r.overlap_mean},
+            {"lag_error", "1", r.lag_error},
+            {"lag_opening", "1", number(r.lag_opening)},
+            {"iterations", "1", number(r.solve.iterations)},
+            {"momentum_x", "kg m/s", r.linear_momentum[0]},
+            {"momentum_y", "kg m/s", r.linear_momentum[1]},
+            {"momentum_z", "kg m/s", r.linear_momentum[2]},
+            {"angular_momentum_x", "kg m^2/s", r.angular_momentum[0]},
+            {"angular_momentum_y", "kg m^2/s", r.angular_momentum[1]},
+            {"angular_momentum_z", "kg m^2/s", r.angular_momentum[2]},
+            {"step_wall_s", "s", wall},
+            {"imbalance", "1", imbalance}});
 }
 
 }  // namespace
 
 std::vector<SeriesColumn> series_columns() {
   std::vector<SeriesColumn> columns;
-  for (const SeriesValue& v : series_values({}, {}, 0, 0.0, 0.0))
+  for_each_series_value({}, {}, 0, 0.0, 0.0, [&](const SeriesValue& v) {
     columns.push_back({std::string(v.name), std::string(v.unit)});
+  });
   return columns;
 }
 
-std::vector<double> series_row(const StepReport& report, const State& state, std::int64_t bodies,
-                               double wall, double imbalance) {
-  std::vector<double> row;
-  for (const SeriesValue& v : series_values(report, state, bodies, wall, imbalance))
-    row.push_back(v.value);
-  return row;
+void fill_series_row(const StepReport& report, const State& state, std::int64_t bodies, double wall,
+                     double imbalance, std::vector<double>& row) {
+  row.clear();
+  for_each_series_value(report, state, bodies, wall, imbalance,
+                        [&](const SeriesValue& v) { row.push_back(v.value); });
 }
 
 Provenance provenance(const Simulation& sim, const RunOptions& options) {

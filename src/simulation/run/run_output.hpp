@@ -11,9 +11,9 @@ namespace catena {
 
 std::vector<SeriesColumn> series_columns();
 
-/// Values of series_columns. `bodies`: over all ranks; `wall`: of the step, s.
-std::vector<double> series_row(const StepReport& report, const State& state, std::int64_t bodies,
-                               double wall, double imbalance);
+/// Puts values of series_columns into `row`. `bodies`: over all ranks; `wall`: of the step, s.
+void fill_series_row(const StepReport& report, const State& state, std::int64_t bodies, double wall,
+                     double imbalance, std::vector<double>& row);
 
 /// Collective. Names of the hosts, each once, a blank between.
 std::string host_names(const Communicator& comm);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
@@ -78,7 +77,7 @@ double RunStop::output_reserve() const {
 
 std::string RunStop::broken_off() const {
   if (asked_ == static_cast<int>(StopSignals::Request::stop)) return "a signal";
-  if (file_) return "the stop file " + stop_file_;
+  if (file_) return "the stop file " + stop_file_.string();
   return "--max-wall, " + short_text(options_.max_wall) + " s: " + short_text(elapsed_) +
          " s have passed, and what the step needs next does not fit before the last output";
 }
@@ -91,7 +90,7 @@ RunDecision RunStop::decide(std::int64_t step, bool steps_left) {
     decision.reason = "a signal";
   } else if (file_) {
     decision.stop = true;
-    decision.reason = "the stop file " + stop_file_;
+    decision.reason = "the stop file " + stop_file_.string();
   } else if (elapsed_ + reserve() > options_.max_wall) {
     decision.stop = true;
     decision.reason =

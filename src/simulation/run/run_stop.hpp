@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 
 #include "catena/simulation/simulation.hpp"
@@ -51,7 +52,7 @@ class RunStop {
   Communicator comm_;
   const RunOptions& options_;
   const OutputSettings& output_;
-  std::string stop_file_;
+  std::filesystem::path stop_file_;
   bool stale_ = false;
   double looked_ = 0.0;     ///< wall time of the last look for the stop file
   bool file_here_ = false;  ///< it was seen, and others do not know yet
