@@ -74,11 +74,10 @@ std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<co
 }
 
 Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const Index> multiplicity, std::span<const char> shared,
-                     const SweepOptions& rules, std::span<const double> impulses)
-    : rules_(rules),
-      batch_rules_(batch_rules_of(rules.local)),
-      bodies_(touched_bodies(problem, blocks)) {
+                     std::vector<Index> bodies, std::span<const Index> multiplicity,
+                     std::span<const char> shared, const SweepOptions& rules,
+                     std::span<const double> impulses)
+    : rules_(rules), batch_rules_(batch_rules_of(rules.local)), bodies_(std::move(bodies)) {
   SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
   if (rules.carried != nullptr)
     for (PartPlan& part : plan) part = {{}, {}, {}, {}, flatten({part, {}, {}})};
@@ -186,6 +185,7 @@ void Subdomain::pack_sphere(const ConstraintProblem& problem, Index block,
   batch.arm_a[lane] = arm_a;
   batch.arm_b[lane] = arm_b;
   // of lambda + c n in place of lambda
+  cohesive_ = cohesive_ || c.cohesion != 0.0;
   batch.bias[lane] = c.bias - c.compliance * c.cohesion;
   batch.friction[lane] = c.friction;
   batch.sigma_n[lane] = c.compliance;
@@ -231,6 +231,7 @@ void Subdomain::pack_arm(const ConstraintProblem& problem, Index block,
   put3(c.arm_a, batch.arm_a, lane);
   put3(c.arm_b, batch.arm_b, lane);
   put3(guess_of(rules_.local, c, impulses, block), batch.lambda, lane);
+  cohesive_ = cohesive_ || c.cohesion != 0.0;
   put3(bias_of(c) - Vec3(c.compliance * c.cohesion, 0.0, 0.0), batch.bias, lane);
   batch.friction[lane] = c.friction;
   batch.sigma_n[lane] = c.compliance;
@@ -273,6 +274,7 @@ void Subdomain::pack_rolling(const RoundContact& c, Index rows, std::span<const 
   batch.arm_a[lane] = c.a.arm;
   batch.arm_b[lane] = c.b.arm;
   // of lambda + c n in place of lambda
+  cohesive_ = cohesive_ || c.cohesion != 0.0;
   batch.bias[lane] = c.bias[0] - c.compliance[0] * c.cohesion;
   put3(c.bias[1] * c.tangent1 + c.bias[2] * c.tangent2, batch.slip_bias, lane);
   put3(c.bias[3] * c.tangent1 + c.bias[4] * c.tangent2 + c.bias[5] * c.normal, batch.turn_bias,

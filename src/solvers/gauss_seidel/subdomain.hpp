@@ -51,12 +51,13 @@ struct SweepOptions {
 /// contact has cohesion c.
 class Subdomain {
  public:
-  /// `blocks` in the problem's order; `multiplicity` and `shared` per local body of the problem:
-  /// blocks at shared bodies make the boundary part. The first guess is made admissible from
-  /// `impulses`.
+  /// `blocks` in the problem's order and the bodies that they touch; `multiplicity` and `shared`
+  /// per local body of the problem: blocks at shared bodies make the boundary part. The first guess
+  /// is made admissible from `impulses`.
   Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
-            std::span<const Index> multiplicity, std::span<const char> shared,
-            const SweepOptions& rules, std::span<const double> impulses);
+            std::vector<Index> bodies, std::span<const Index> multiplicity,
+            std::span<const char> shared, const SweepOptions& rules,
+            std::span<const double> impulses);
 
   /// Bodies touched, ascending in the problem's local order.
   std::span<const Index> bodies() const { return bodies_; }
@@ -75,6 +76,8 @@ class Subdomain {
   MixProducts mix_products();
   /// Whether all blocks are in batches that form their rows, so that errors() is known.
   bool batched() const { return general_.blocks.empty() && explicit_contacts_.empty(); }
+  /// Whether a contact of the batches has cohesion.
+  bool cohesive() const { return cohesive_; }
   /// Energy errors of the iterate, or of zero impulses, at the velocities that the copies hold.
   BatchErrors errors(bool at_zero = false) const;
   /// Adds M^-1 G^T lambda to the copies' velocities, with the masses as they are split.
@@ -147,7 +150,7 @@ class Subdomain {
   /// Of the boundary's batches, where masses are split.
   HugeVector<BatchDiagonal> sphere_diagonal_, arm_diagonal_, rolling_diagonal_;
   HugeVector<BatchImpulses> sphere_kept_, arm_kept_, rolling_kept_;
-  bool mixes_ = false;
+  bool mixes_ = false, cohesive_ = false;
   HugeVector<BatchHistory> sphere_history_, arm_history_, rolling_history_, explicit_history_;
   std::vector<MixedNumbers> mixed_;  ///< lines, and impulses of explicit blocks
   BatchMixing mixing_;

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "catena/base/release.hpp"
 #include "solvers/gauss_seidel/shared_bodies.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "solvers/joints/joint_limits_and_motors.hpp"
@@ -19,11 +21,13 @@ class HybridEngine final : public SweepEngine {
         drives_(joints == nullptr ? nullptr
                                   : std::make_unique<JointLimitsAndMotors>(problem, op, *joints)),
         map_(map_subdomains(problem, joints == nullptr, drives_.get())),
-        shared_(problem, map_, touched_by(problem, map_),
+        touched_(touched_by(problem, map_)),
+        shared_(problem, map_, touched_,
                 joints == nullptr ? std::span<const char>() : joints->touched()) {
-    for (const std::vector<Index>& blocks : map_.blocks)
-      subdomains_.emplace_back(problem, blocks, shared_.multiplicity(), shared_.shared(), rules,
-                               impulses);
+    for (std::size_t i = 0; i < map_.blocks.size(); ++i)
+      subdomains_.emplace_back(problem, map_.blocks[i], std::move(touched_[i]),
+                               shared_.multiplicity(), shared_.shared(), rules, impulses);
+    release(touched_);
     if (joints_ == nullptr && rules.carried == nullptr) find_what_batches_know();
     if (applies_) {
       start_from_batches(op);
@@ -88,11 +92,8 @@ class HybridEngine final : public SweepEngine {
   void find_what_batches_know() {
     const bool batched = std::all_of(subdomains_.begin(), subdomains_.end(),
                                      [](const Subdomain& s) { return s.batched(); });
-    const auto sticky = [](double c) { return c != 0.0; };
-    const bool cohesive =
-        std::any_of(problem_.contacts.begin(), problem_.contacts.end(),
-                    [&](const RigidContact& c) { return sticky(c.cohesion); }) ||
-        std::any_of(problem_.blocks.cohesion.begin(), problem_.blocks.cohesion.end(), sticky);
+    const bool cohesive = std::any_of(subdomains_.begin(), subdomains_.end(),
+                                      [](const Subdomain& s) { return s.cohesive(); });
     const std::int64_t missing = problem_.comm.max(std::int64_t{!batched ? 2 : cohesive ? 1 : 0});
     knows_errors_ = missing < 2;
     applies_ = missing == 0;
@@ -198,6 +199,7 @@ class HybridEngine final : public SweepEngine {
   JointSystem* joints_;
   std::unique_ptr<JointLimitsAndMotors> drives_;  ///< where there are joints
   SubdomainMap map_;
+  std::vector<std::vector<Index>> touched_;  ///< bodies of each subdomain, until it has them
   SharedBodies shared_;
   std::vector<Subdomain> subdomains_;
   std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used

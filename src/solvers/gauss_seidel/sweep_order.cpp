@@ -16,50 +16,48 @@ namespace {
 /// order of bodies, and with it to the cache.
 constexpr std::size_t kWindow = 48;
 
-/// The two bodies of a contact, rigid or among the general blocks; of one body alone twice that.
-std::array<Index, 2> bodies_of(const ConstraintProblem& problem, Index block) {
+/// A block and the two bodies of a contact, read once: a list of contacts is long.
+struct Placed {
+  Index block, a, b;
+};
+
+/// Of a contact, rigid or among the general blocks; of one body alone twice that.
+Placed with_bodies(const ConstraintProblem& problem, Index block) {
   const auto n_contacts = to_index(problem.contacts.size());
-  if (block < n_contacts) return {problem.contacts[block].body_a, problem.contacts[block].body_b};
+  if (block < n_contacts)
+    return {block, problem.contacts[block].body_a, problem.contacts[block].body_b};
   const Index k = block - n_contacts;
   const Index first = problem.blocks.body_begin[k], last = problem.blocks.body_begin[k + 1] - 1;
-  return {problem.blocks.body[first], problem.blocks.body[last]};
+  return {block, problem.blocks.body[first], problem.blocks.body[last]};
 }
 
 /// Contacts by the smaller body, then the other; those of ordered problems as they
 /// stand, since local numbers of bodies depend on the ranks. Counting sort by the one and a few
 /// exchanges for the other; equals keep the order of the blocks.
-std::vector<Index> by_body(const ConstraintProblem& problem, std::span<const Index> contacts) {
-  if (problem.ordered || contacts.empty()) return {contacts.begin(), contacts.end()};
+std::vector<Placed> by_body(const ConstraintProblem& problem, std::span<const Index> contacts) {
+  std::vector<Placed> given(contacts.size());
+  std::ranges::transform(contacts, given.begin(), [&](Index k) { return with_bodies(problem, k); });
+  if (problem.ordered || contacts.empty()) return given;
   const Index n = problem.bodies.size();
   // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
   // order is the same wherever such a body is kept
   const auto place_of = [&](Index b) {
     return problem.bodies.mass_kind[b] == MassKind::prescribed ? n + b : b;
   };
-  struct Keyed {
-    Index high, block;
-  };
-  std::vector<Index> low, begin(Offset{2} * n + 1, 0);
-  low.reserve(contacts.size());
-  for (const Index k : contacts) {
-    const auto [a, b] = bodies_of(problem, k);
-    low.push_back(std::min(place_of(a), place_of(b)));
-    ++begin[low.back() + 1];
-  }
+  const auto low = [&](const Placed& c) { return std::min(place_of(c.a), place_of(c.b)); };
+  const auto high = [&](const Placed& c) { return std::max(place_of(c.a), place_of(c.b)); };
+  std::vector<Index> begin(Offset{2} * n + 1, 0);
+  for (const Placed& c : given) ++begin[low(c) + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Keyed> sorted(contacts.size());
+  std::vector<Placed> sorted(contacts.size());
   std::vector<Index> next(begin.begin(), begin.end() - 1);
-  for (std::size_t i = 0; i < contacts.size(); ++i) {
-    const auto [a, b] = bodies_of(problem, contacts[i]);
-    const Index high = std::max(place_of(a), place_of(b));
-    const Index first = begin[low[i]];
-    Index to = next[low[i]]++;
-    for (; to > first && sorted[to - 1].high > high; --to) sorted[to] = sorted[to - 1];
-    sorted[to] = {high, contacts[i]};
+  for (const Placed& c : given) {
+    const Index first = begin[low(c)];
+    Index to = next[low(c)]++;
+    for (; to > first && high(sorted[to - 1]) > high(c); --to) sorted[to] = sorted[to - 1];
+    sorted[to] = c;
   }
-  std::vector<Index> order(contacts.size());
-  std::ranges::transform(sorted, order.begin(), [](const Keyed& c) { return c.block; });
-  return order;
+  return sorted;
 }
 
 /// Fills batches with contacts that share no moving body.
@@ -69,7 +67,7 @@ class Batcher {
       : problem_(problem), last_batch_(last_batch) {}
 
   /// Appends the contacts of `order` to `out`, kLanes places a batch.
-  void fill(std::span<const Index> order, std::vector<Index>& out) {
+  void fill(std::span<const Placed> order, std::vector<Index>& out) {
     out.reserve(out.size() + order.size() + order.size() / 4 + kLanes);
     std::size_t next = 0, n_waiting = 0;
     while (next < order.size() || n_waiting > 0) {
@@ -85,20 +83,20 @@ class Batcher {
     int taken = 0;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < n_waiting; ++i) {
-      const Index k = waiting_[i];
-      if (taken < kLanes && take(bodies_of(problem_, k))) {
-        out.push_back(k);
+      const Placed c = waiting_[i];
+      if (taken < kLanes && take(c)) {
+        out.push_back(c.block);
         ++taken;
       } else {
-        waiting_[kept++] = k;
+        waiting_[kept++] = c;
       }
     }
     out.insert(out.end(), kLanes - taken, kNoIndex);
     return kept;
   }
 
-  bool take(const std::array<Index, 2>& bodies) {
-    const auto [a, b] = bodies;
+  bool take(const Placed& contact) {
+    const auto [block, a, b] = contact;
     const bool moves_a = moves(a), moves_b = moves(b);
     if (moves_a && last_batch_[a] == batch_) return false;
     if (moves_b && last_batch_[b] == batch_) return false;
@@ -112,7 +110,7 @@ class Batcher {
   const ConstraintProblem& problem_;
   std::vector<Index>& last_batch_;  ///< per body
   Index batch_ = 0;
-  std::array<Index, kWindow> waiting_{};
+  std::array<Placed, kWindow> waiting_{};
 };
 
 /// Which of the kernels can solve a rigid contact.
@@ -125,17 +123,17 @@ class Sorter {
               (rules.local != LocalSolve::scalar || rules.omega == 1.0 || form.frictionless);
   }
 
-  /// Appends contact k to the list of its kind.
-  void sort(Index k, std::vector<Index>& spheres, std::vector<Index>& arms,
+  /// Appends a contact to the list of its kind.
+  void sort(const Placed& contact, std::vector<Placed>& spheres, std::vector<Placed>& arms,
             std::vector<Index>& general) const {
-    const RigidContact& c = problem_.contacts[k];
+    const RigidContact& c = problem_.contacts[contact.block];
     const auto dense = [&](Index b) { return problem_.bodies.mass_kind[b] == MassKind::dense; };
     if (dense(c.body_a) || dense(c.body_b) || !has_kernels(problem_))
-      general.push_back(k);
+      general.push_back(contact.block);
     else if (closed_ && spheres_.contains(c))
-      spheres.push_back(k);
+      spheres.push_back(contact);
     else
-      arms.push_back(k);
+      arms.push_back(contact);
   }
 
  private:
@@ -178,35 +176,38 @@ SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> bl
   const auto n_rigid = narrow<std::size_t>(
       std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
   const GeneralKinds general = sort_general(problem, blocks.subspan(n_rigid), rules);
-  std::vector<Index> order = by_body(problem, blocks.first(n_rigid));
-  const auto append = [&order](const std::vector<Index>& list) {
+  std::vector<Placed> order = by_body(problem, blocks.first(n_rigid));
+  const auto append = [&order](const std::vector<Placed>& list) {
     order.insert(order.end(), list.begin(), list.end());
     return order.size();
   };
   const std::size_t end_rolling = append(by_body(problem, general.rolling));
   const std::size_t end_explicit = append(by_body(problem, general.explicit_contacts));
-  append(general.others);
+  for (const Index k : general.others) order.push_back({k, kNoIndex, kNoIndex});
 
   // what part a block is in, and which of the lists in `order`
   const Sorter sorter(problem, rules);
   SweepPlan plan;
-  std::array<PartPlan, kSweepParts> lists;
+  struct Lists {
+    std::vector<Placed> spheres, arms, rolling, explicit_contacts;
+  };
+  std::array<Lists, kSweepParts> lists;
+  const bool any_shared = std::ranges::any_of(shared, [](char is) { return is != 0; });
   std::size_t n_interior = 0, seen = 0;
   std::vector<char> boundary(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
-    boundary[i] = at_boundary(problem, shared, order[i]) ? 1 : 0;
+    boundary[i] = any_shared && at_boundary(problem, shared, order[i].block) ? 1 : 0;
     if (boundary[i] == 0) ++n_interior;
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t part = boundary[i] != 0 ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
-    PartPlan& list = lists[part];
-    if (order[i] < n_contacts)
+    Lists& list = lists[part];
+    if (order[i].block < n_contacts)
       sorter.sort(order[i], list.spheres, list.arms, plan[part].general);
+    else if (i < end_explicit)
+      (i < end_rolling ? list.rolling : list.explicit_contacts).push_back(order[i]);
     else
-      (i < end_rolling    ? list.rolling
-       : i < end_explicit ? list.explicit_contacts
-                          : plan[part].general)
-          .push_back(order[i]);
+      plan[part].general.push_back(order[i].block);
   }
   std::vector<Index> last_batch(problem.bodies.size(), 0);
   Batcher batcher(problem, last_batch);
