@@ -305,13 +305,17 @@ void JointBlockWriter::Impl::resize(std::size_t more_blocks, std::size_t more_ro
   made.resize(n_made + more_blocks);
 }
 
-JointBlockWriter::JointBlockWriter(const JointStep& step, const Model& model, GeneralBlocks& blocks,
-                                   std::vector<JointBlockRef>& made)
-    : impl_(std::make_unique<Impl>(step, model, blocks, made)) {}
+JointBlockWriter::JointBlockWriter(const Model& model)
+    : model_(model), impl_(std::make_unique<std::optional<Impl>>()) {}
 JointBlockWriter::~JointBlockWriter() = default;
 
+void JointBlockWriter::start(const JointStep& step, GeneralBlocks& blocks,
+                             std::vector<JointBlockRef>& made) {
+  impl_->emplace(step, model_, blocks, made);
+}
+
 void JointBlockWriter::begin(std::span<const JointConstants> joints) {
-  Impl& to = *impl_;
+  Impl& to = **impl_;
   to.n_blocks = to.blocks.size();
   to.n_rows = to.blocks.n_rows();
   to.n_references = to.blocks.body.size();
@@ -338,7 +342,7 @@ void JointBlockWriter::begin(std::span<const JointConstants> joints) {
 }
 
 void JointBlockWriter::end() {
-  Impl& to = *impl_;
+  Impl& to = **impl_;
   to.resize(0, 0, 0, 0);
   // contacts before may have brought these
   GeneralBlocks& blocks = to.blocks;
@@ -351,7 +355,7 @@ void JointBlockWriter::end() {
 std::size_t JointBlockWriter::add(const JointConstants& joint, const JointGeometry& geometry,
                                   const JointPoses& at, const std::array<Index, kJointBodies>& body,
                                   Index joint_index) {
-  Impl& write = *impl_;
+  Impl& write = **impl_;
   write.body = &body;
   write.name = joint.id;
   write.joint = joint_index;

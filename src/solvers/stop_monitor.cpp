@@ -115,22 +115,20 @@ struct StopMonitor::Totals {
   std::array<double, 2> seen;
 };
 
-StopMonitor::Estimate StopMonitor::start_estimated(const ErrorParts& at_zero,
-                                                   const ErrorParts& guess) {
+std::optional<StopMonitor::Estimate> StopMonitor::start_estimated(const ErrorParts& at_zero,
+                                                                  const ErrorParts& guess) {
   const Totals totals(
       *this, {&at_zero.normal, &at_zero.friction, &at_zero.scale, &guess.normal, &guess.friction},
       0.0);
   const SumWords& sums = totals.sums;
+  if (!std::isfinite(sums[0] + sums[1] + sums[2])) return std::nullopt;
   report_.initial = energy_errors(sums[0], sums[1]);
   report_.threshold = std::max({rule_.relative_tolerance * report_.initial.energy,
                                 rule_.absolute_tolerance, energy_round_off(sums[2])});
   floored_ = true;
   const Errors errors = energy_errors(sums[3], sums[4]);
   watch_.note(0, totals.seen[0], totals.seen[1]);
-  if (std::isfinite(report_.initial.energy)) return weigh(0, totals.seen[0], errors, 0.0);
-  // said by the evaluation
-  record(0, totals.seen[0], errors, 0.0);
-  return {.evaluate = true};
+  return weigh(0, totals.seen[0], errors, 0.0);
 }
 
 StopMonitor::Estimate StopMonitor::estimate(int iteration, const ErrorParts& errors,

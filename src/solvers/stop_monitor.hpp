@@ -78,9 +78,9 @@ class StopMonitor {
     bool evaluate = false;  ///< the iterate seems to end the solve
     bool keep = false;      ///< it is to be kept by the method as that of least energy so far
   };
-  /// Collective. In place of start(), which then comes before the evaluation of the guess: takes
-  /// this rank's errors of zero impulses and of the guess.
-  Estimate start_estimated(const ErrorParts& at_zero, const ErrorParts& guess);
+  /// Collective. In place of start(): takes this rank's errors of zero impulses and of the guess.
+  /// Nothing where they are not finite: start() is then to say why.
+  std::optional<Estimate> start_estimated(const ErrorParts& at_zero, const ErrorParts& guess);
   /// Collective. This rank's errors of the iterate.
   Estimate estimate(int iteration, const ErrorParts& errors, double running_error);
   /// Whether the iterate after `iteration` is to be evaluated: after 1, 2, 4, ... iterations until

@@ -161,16 +161,17 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
   first_block_ = problem.blocks.size();
   clear(n);
   const bool subdomains = !(problem.block_subdomain.empty() && state.subdomain.empty());
-  JointBlockWriter writer(step, model_, problem.blocks, made_);
+  if (n == 0) return;
+  writer_.start(step, problem.blocks, made_);
   JointPoses poses;
   for (std::size_t first = 0; first < n; first += kBatch) {
     const std::size_t end = std::min(n, first + kBatch);
-    writer.begin(std::span(bodies.joints).subspan(first, end - first));
+    writer_.begin(std::span(bodies.joints).subspan(first, end - first));
     for (std::size_t j = first; j < end; ++j) {
       const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
       place(body, set.bodies, poses);
       const std::size_t made =
-          add_joint(bodies.joints[j], state.joints[j], body, poses, set.bodies, j, step, writer);
+          add_joint(bodies.joints[j], state.joints[j], body, poses, set.bodies, j, step);
       begin_.push_back(to_index(made));
       if (!subdomains) continue;
       // the home body is owned
@@ -179,7 +180,7 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
       problem.block_subdomain.insert(problem.block_subdomain.end(), begin_[j + 1] - begin_[j],
                                      state.subdomain[owned]);
     }
-    writer.end();
+    writer_.end();
   }
 }
 
@@ -187,8 +188,7 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
 std::size_t JointAssembler::add_joint(const JointConstants& joint, const JointState& state,
                                       const std::array<Index, kJointBodies>& body,
                                       const JointPoses& poses, const LocalBodies& local,
-                                      std::size_t j, const JointStep& step,
-                                      JointBlockWriter& writer) {
+                                      std::size_t j, const JointStep& step) {
   const JointGeometry geometry = joint_geometry(joint, poses, state.angle, model_);
   note_misfit(joint, joint_misfit(geometry), body, local);
   const double damping = spring_damping(joint, geometry, body, local, step);
@@ -196,9 +196,9 @@ std::size_t JointAssembler::add_joint(const JointConstants& joint, const JointSt
   if (damping > joint.damping) {
     JointConstants damped = joint;
     damped.damping = damping;
-    made = writer.add(damped, geometry, poses, body, to_index(j));
+    made = writer_.add(damped, geometry, poses, body, to_index(j));
   } else {
-    made = writer.add(joint, geometry, poses, body, to_index(j));
+    made = writer_.add(joint, geometry, poses, body, to_index(j));
   }
   if (joint.type == JointType::distance || joint.type == JointType::rope) {
     cords_.push_back(to_index(j));

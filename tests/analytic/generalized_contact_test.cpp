@@ -168,7 +168,8 @@ TEST(Painleve, RodSlidesLiftsOffOrJamsWithAnImpulseThatDoesNotVanishWithTheStep)
     for (const double h : {1e-3, 1e-5, 1e-7}) {
       const Solved s = solve(whole(painleve_step(ref, row, sliding, h)));
 
-      ASSERT_EQ(s.report.status, SolveStatus::converged) << "row " << row << " h " << h;
+      ASSERT_EQ(s.report.status, SolveStatus::converged)
+          << "row " << row << " h " << h << ": " << s.report.reason;
       ASSERT_TRUE(std::isfinite(s.impulses[0])) << "row " << row;
       const bool sticks = slope < 0.0 && s.impulses[0] > 0.5 * jam;
       if (slope > 0.0) {

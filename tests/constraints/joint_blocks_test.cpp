@@ -19,7 +19,8 @@ void add_joint_blocks(const Scene& s, const JointGeometry& geometry,
                       const std::array<Index, kJointBodies>& body, Index index,
                       const JointStep& step, GeneralBlocks& blocks,
                       std::vector<JointBlockRef>& list) {
-  JointBlockWriter writer(step, s.model, blocks, list);
+  JointBlockWriter writer(s.model);
+  writer.start(step, blocks, list);
   writer.begin(std::span(&s.joint, 1));
   writer.add(s.joint, geometry, s.at, body, index);
   writer.end();
@@ -438,7 +439,8 @@ TEST(JointBlocks, AreTheSameWrittenTogetherAndOneByOne) {
   for (const Scene& s : scenes)
     add_joint_blocks(s, s.geometry(), bodies_of(s), 0, step, single.blocks, single.list);
 
-  JointBlockWriter writer(step, scenes.front().model, together.blocks, together.list);
+  JointBlockWriter writer(scenes.front().model);
+  writer.start(step, together.blocks, together.list);
   writer.begin(joints);
   for (const Scene& s : scenes) {
     const std::array<Index, kJointBodies> bodies = bodies_of(s);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -135,10 +136,11 @@ struct JointStep {
 /// name of the blocks: the joint's id.
 class JointBlockWriter {
  public:
-  /// All must outlive it.
-  JointBlockWriter(const JointStep& step, const Model& model, GeneralBlocks& blocks,
-                   std::vector<JointBlockRef>& made);
+  explicit JointBlockWriter(const Model& model);
   ~JointBlockWriter();
+
+  /// Before the blocks of a step. All must outlive it.
+  void start(const JointStep& step, GeneralBlocks& blocks, std::vector<JointBlockRef>& made);
 
   /// Makes room for all that these joints may need, so that adding them looks after none.
   void begin(std::span<const JointConstants> joints);
@@ -153,7 +155,8 @@ class JointBlockWriter {
   struct Impl;
 
  private:
-  std::unique_ptr<Impl> impl_;
+  const Model& model_;
+  std::unique_ptr<std::optional<Impl>> impl_;  ///< made anew in its place for every step
 };
 
 }  // namespace catena

@@ -31,7 +31,7 @@ struct PassiveWork {
 /// of Bodies::joints, ContactSet::joint_bodies says where their bodies are.
 class JointAssembler {
  public:
-  explicit JointAssembler(const Model& model) : model_(model) {}
+  explicit JointAssembler(const Model& model) : model_(model), writer_(model) {}
 
   /// Local. Appends the joints' general blocks, and their subdomains if the problem lists them.
   void add_blocks(const Bodies& bodies, const State& state, const ContactSet& set,
@@ -104,14 +104,14 @@ class JointAssembler {
   void clear(std::size_t n_joints);
   std::size_t add_joint(const JointConstants& joint, const JointState& state,
                         const std::array<Index, kJointBodies>& body, const JointPoses& poses,
-                        const LocalBodies& local, std::size_t j, const JointStep& step,
-                        JointBlockWriter& writer);
+                        const LocalBodies& local, std::size_t j, const JointStep& step);
   void note_misfit(const JointConstants& joint, const JointMisfit& own,
                    const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   void note_drift(const JointConstants& joint, const JointMisfit& own, double length);
   Index block_of(std::size_t made) const { return first_block_ + to_index(made); }
 
   const Model& model_;
+  JointBlockWriter writer_;
   Index first_block_ = 0;            ///< of the joints among the general blocks
   std::vector<JointBlockRef> made_;  ///< from first_block_ on
   std::vector<Index> begin_;         ///< per joint: its first entry of made_; one more at the end

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
@@ -146,13 +147,15 @@ class GaussSeidel final : public Solver {
   /// Whether the guess, made admissible, ends the solve.
   static bool start(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) {
     const ErrorParts* at_zero = engine.errors_at_zero();
-    if (at_zero == nullptr || !monitor.takes_estimates()) {
+    std::optional<StopMonitor::Estimate> seen;
+    if (at_zero != nullptr && monitor.takes_estimates())
+      seen = monitor.start_estimated(*at_zero, engine.errors());
+    if (!seen) {
       engine.store_impulses(impulses);
       return monitor.start();
     }
-    const StopMonitor::Estimate seen = monitor.start_estimated(*at_zero, engine.errors());
-    if (seen.keep) engine.keep();
-    if (!seen.evaluate) return false;
+    if (seen->keep) engine.keep();
+    if (!seen->evaluate) return false;
     engine.store_impulses(impulses);
     monitor.begin(0, 0.0, true);
     return monitor.end();

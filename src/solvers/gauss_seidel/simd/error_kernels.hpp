@@ -53,7 +53,7 @@ inline void add_cone_error(const D& p_n, const V& p_t, D w_n, const V& w_t, cons
   const D by_n = one / select(none, one, d_n);
   if constexpr (kLaw == BatchLaw::frictionless) {
     const D e = p_n - max_keeping_nan(zero, fnma(by_n, w_n, p_n));
-    sums.normal.add(lane, select(none, zero, half * d_n * (e * e)));
+    sums.normal.add(lane, select(none, zero, half * d_n * e * e));
     return;
   }
   if constexpr (kLaw == BatchLaw::coulomb) w_n = fma(mu, sqrt(dot(w_t, w_t)), w_n);
@@ -68,7 +68,7 @@ inline void add_cone_error(const D& p_n, const V& p_t, D w_n, const V& w_t, cons
   const D cut = select(inside, one, select(zero < t, mu * z_n / t, zero));
   const D e_n = p_n - z_n;
   const V e_t = subtract_scaled(p_t, cut, y_t);
-  sums.normal.add(lane, select(none, zero, half * d_n * (e_n * e_n)));
+  sums.normal.add(lane, select(none, zero, half * d_n * e_n * e_n));
   sums.friction.add(lane, select(none, zero, half * d_t * dot(e_t, e_t)));
 }
 
@@ -199,7 +199,7 @@ inline void rolling_error(const RollingBatch& c, const BatchDiagonal* diagonal, 
   const V e_t = subtract_scaled(p.t, cut(0), y_t), e_r = subtract_scaled(p.r, cut(1), y_r);
   const D e_s = fnma(cut(2), y_s, p.s);
   const D friction = fma(d[0], length2(e_t), fma(d[1], length2(e_r), d[2] * (e_s * e_s)));
-  sums.normal.add(lane, select(none, zero, half * d_n * (e_n * e_n)));
+  sums.normal.add(lane, select(none, zero, half * d_n * e_n * e_n));
   sums.friction.add(lane, select(none, zero, half * friction));
 }
 
