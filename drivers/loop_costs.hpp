@@ -4,7 +4,7 @@
 #include "catena/collision/contact.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/model/state.hpp"
-#include "solvers/first_order/contact_groups.hpp"
+#include "solvers/first_order/steps/step_groups.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
 
 namespace catena {
@@ -36,18 +36,16 @@ inline constexpr LoopCost kGeneralSweep = {
 inline constexpr LoopCost kRollingSweep = {
     bytes_per_lane<RollingBatch>(kLanes) + 2.0 * kVector + 2.0 * kLine / kContactsOfBody, 310.0};
 
-/// A contact of an evaluation of the energy error: its rows, impulse, two diagonal entries, and the
-/// bodies' velocities. Slip in three rows 60, the law's error 40.
+/// A contact of an estimate of the energy error: its batch and the bodies' lines read, its impulse
+/// kept. Slip 60, the law's error 40.
 inline constexpr LoopCost kLook = {
-    sizeof(RigidContact) + kVector + 16.0 + 2.0 * kVector / kContactsOfBody, 100.0};
+    bytes_per_lane<SphereBatch>(kLanes) + 2.0 * kVector + kLine / kContactsOfBody, 100.0};
 
-/// A contact of an iteration of apgd: its geometry twice (G^T x and G v), x twice and g written;
-/// the step reads x, g, y, g_y and the cone and writes y, g_y, the shift and the next x; the
-/// curvature reads four vectors. A body: forces made zero, added to, and read with V_free and M^-1,
-/// velocities written and read. Product 120, step 90, curvature 12.
+/// A contact of an iteration of apgd, in one pass: its group read, x written, and of its bodies V
+/// of two iterates read and forces added to; a body's pass makes V of the next iterate from forces
+/// and M^-1. Rows, projection and sums 170, forces 52.
 inline constexpr LoopCost kApgdIteration = {
-    2.0 * bytes_per_lane<first_order::GeneralContactGroup>(kLanes) + 3.0 * kVector +
-        (7.0 * kVector + 24.0) + 4.0 * kVector + 14.0 * kVector / kContactsOfBody,
+    bytes_per_lane<first_order::SphereGroup>(kLanes) + kVector + 20.0 * kVector / kContactsOfBody,
     222.0};
 
 /// A body of the contact search in a packing with three contacts a body: constants and state, its
