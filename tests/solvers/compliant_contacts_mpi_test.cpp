@@ -2,6 +2,8 @@
 // checked on N and r that the test assembles itself.
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -133,6 +135,47 @@ TEST_F(CompliantContactsMpi, SlipsOfTheOperatorAreThoseOfTheDenseProblem) {
   const Eigen::VectorXd expected =
       dense.N * Eigen::Map<const Eigen::VectorXd>(all.data(), std::ssize(all)) + dense.r;
   for (Index i = 0; i < scene.n_rows(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12) << i;
+}
+
+/// Below this coefficient Coulomb's law has one solution (docs/theory.md, "Uniqueness"), of the
+/// rows of contacts in threes.
+double bound_of_uniqueness(const Eigen::MatrixXd& n) {
+  const Eigen::Index contacts = n.rows() / 3;
+  const Eigen::MatrixXd inverse = n.inverse();
+  Eigen::MatrixXd normal(contacts, contacts), tangent(2 * contacts, 2 * contacts);
+  for (Eigen::Index i = 0; i < contacts; ++i)
+    for (Eigen::Index j = 0; j < contacts; ++j) {
+      normal(i, j) = inverse(3 * i, 3 * j);
+      tangent.block<2, 2>(2 * i, 2 * j) = n.block<2, 2>(3 * i + 1, 3 * j + 1);
+    }
+  const auto largest = [](const Eigen::MatrixXd& m) {
+    return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(m).eigenvalues().maxCoeff();
+  };
+  return 1.0 / std::sqrt(largest(normal) * largest(tangent));
+}
+
+TEST_F(CompliantContactsMpi, BelowTheBoundOfUniquenessEverySolverFindsTheSameForces) {
+  Scene scene =
+      compliant(test::sphere_pile(8, 14, kFriction, 0.005, 11), ContactLaw::coulomb, 10.0, 0.0);
+  const double bound = bound_of_uniqueness(test::dense_problem(whole(scene)).N);
+  EXPECT_GT(bound, 0.05);
+  for (RigidContact& c : scene.contacts) c.friction = 0.99 * bound;
+  const test::LocalScene local = distribute(scene, comm_, test::deal(comm_));
+  std::vector<double> first;
+  for (const Method& method : methods(scene.law)) {
+    const std::unique_ptr<Solver> solver = make_solver(method.settings);
+    const std::vector<double> guesses =
+        first.empty() ? std::vector{0.0, 1.0, 30.0} : std::vector{0.0};
+    for (const double guess : guesses) {
+      std::vector<double> impulses = local_rows(local, test::wave(scene.n_rows()));
+      for (double& x : impulses) x *= guess;
+      const test::Solved s = test::solve_with(*solver, local.problem, impulses);
+      EXPECT_EQ(s.report.status, SolveStatus::converged) << method.name << guess;
+      const std::vector<double> all = gather_rows(local, s.impulses);
+      if (first.empty()) first = all;
+      EXPECT_LT(test::distance(first, all), 1e-8) << method.name << ", guess " << guess;
+    }
+  }
 }
 
 }  // namespace
