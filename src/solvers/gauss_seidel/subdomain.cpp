@@ -365,7 +365,7 @@ void Subdomain::note_diagonals(const ConstraintProblem& problem) {
     const RollingOrigin& of = rolling_origin_[i];
     if (of.row == kNoIndex) continue;
     std::array<double, 6> d{};
-    row_diagonals(problem, of.block, d);
+    row_diagonals(problem, of.block, std::span(d).first(block_view(problem, of.block).rows));
     // both rows of a disc are alike
     const std::array<int, 4> rows = {of.place[0], of.place[1], of.place[3], of.place[5]};
     for (std::size_t j = 0; j < 4; ++j)
