@@ -11,24 +11,11 @@
 #include "catena/base/random.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/solvers/solver_factory.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/kernel_paths.hpp"
 
 namespace catena {
 namespace {
-
-#ifdef __FMA__
-constexpr double kPathTolerance = 0.0;  ///< all paths round alike
-#else
-constexpr double kPathTolerance = 1e-9;
-#endif
-
-std::vector<KernelPath> paths() {
-  std::vector<KernelPath> available;
-  for (const KernelPath path : {KernelPath::plain, KernelPath::avx2, KernelPath::avx512})
-    if (is_available(path)) available.push_back(path);
-  return available;
-}
 
 double random(std::uint64_t seed, std::uint64_t i, std::uint64_t k) {
   return uniform_pm1(seed, i, k);
@@ -106,7 +93,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 }
 
 TEST(BatchSweeps, EveryInstructionSetGivesTheSame) {
-  ASSERT_GE(paths().size(), 1U);
+  ASSERT_GE(test::kernel_paths().size(), 1U);
   for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::frictionless})
     for (const double omega : {1.0, 1.3})
       for (const SweepOrder order : {SweepOrder::forward, SweepOrder::symmetric}) {
@@ -118,13 +105,13 @@ TEST(BatchSweeps, EveryInstructionSetGivesTheSame) {
         settings.gauss_seidel.kernels = KernelPath::plain;
         const Result plain = sweep(problem, settings, 25);
 
-        for (const KernelPath path : paths()) {
+        for (const KernelPath path : test::kernel_paths()) {
           settings.gauss_seidel.kernels = path;
           const Result other = sweep(problem, settings, 25);
 
-          EXPECT_LE(largest_difference(plain.impulses, other.impulses), kPathTolerance)
+          EXPECT_LE(largest_difference(plain.impulses, other.impulses), test::kPathTolerance)
               << "law " << static_cast<int>(law) << " path " << static_cast<int>(path);
-          EXPECT_LE(largest_difference(plain.velocities, other.velocities), kPathTolerance);
+          EXPECT_LE(largest_difference(plain.velocities, other.velocities), test::kPathTolerance);
         }
       }
 }
@@ -193,7 +180,7 @@ double coulomb_misfit(const ConstraintProblem& problem, const Result& result) {
 
 TEST(BatchSweeps, OneTurnMeetsCoulombsLawToRoundOff) {
   int open = 0, stuck = 0, sliding = 0;
-  for (const KernelPath path : paths())
+  for (const KernelPath path : test::kernel_paths())
     for (const bool round : {true, false})
       for (const double friction : {0.0, 0.05, 0.4, 1.5})
         for (std::uint64_t seed = 1; seed <= 300; ++seed) {
@@ -216,7 +203,7 @@ TEST(BatchSweeps, OneTurnMeetsCoulombsLawToRoundOff) {
 }
 
 TEST(BatchSweeps, NotANumberIsNotSweptUnderTheCone) {
-  for (const KernelPath path : paths())
+  for (const KernelPath path : test::kernel_paths())
     for (const bool round : {true, false}) {
       ConstraintProblem problem = pair(2, round, 0.4);
       problem.bodies.free_velocity[0] = std::nan("");
@@ -242,7 +229,7 @@ void ask(const void* context, const double* /*d*/, const double* /*w*/, const do
 }
 
 TEST(BatchSweeps, ScalarSolvesOfAMixStartFromTheMix) {
-  for (const KernelPath path : paths()) {
+  for (const KernelPath path : test::kernel_paths()) {
     const BatchKernels kernels = choose_kernels(path);
     Asked asked;
     KernelOptions rules;

@@ -9,27 +9,14 @@
 
 #include "catena/base/random.hpp"
 #include "solvers/gauss_seidel/explicit_contacts.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/kernel_paths.hpp"
 #include "support/dense_reference.hpp"
 #include "support/fclib_problem.hpp"
 #include "support/solve_with.hpp"
 
 namespace catena {
 namespace {
-
-#ifdef __FMA__
-constexpr double kPathTolerance = 0.0;  ///< all paths round alike
-#else
-constexpr double kPathTolerance = 1e-9;
-#endif
-
-std::vector<KernelPath> paths() {
-  std::vector<KernelPath> available;
-  for (const KernelPath path : {KernelPath::plain, KernelPath::avx2, KernelPath::avx512})
-    if (is_available(path)) available.push_back(path);
-  return available;
-}
 
 /// Numbers in (-1, 1), one after the other.
 class Draw {
@@ -135,13 +122,13 @@ TEST(ExplicitBatches, EveryInstructionSetGivesTheSame) {
           settings.gauss_seidel.kernels = KernelPath::plain;
           const test::Solved plain = test::solve(problem, settings);
 
-          for (const KernelPath path : paths()) {
+          for (const KernelPath path : test::kernel_paths()) {
             settings.gauss_seidel.kernels = path;
             const test::Solved other = test::solve(problem, settings);
 
-            EXPECT_LE(test::distance(plain.impulses, other.impulses), kPathTolerance)
+            EXPECT_LE(test::distance(plain.impulses, other.impulses), test::kPathTolerance)
                 << "law " << static_cast<int>(law) << " path " << static_cast<int>(path);
-            EXPECT_LE(test::distance(plain.velocities, other.velocities), kPathTolerance);
+            EXPECT_LE(test::distance(plain.velocities, other.velocities), test::kPathTolerance);
           }
         }
 }
@@ -186,7 +173,7 @@ TEST(ExplicitBatches, SweepsAreThoseOfBlocksOneByOne) {
         settings.gauss_seidel.accelerated = false;
         const test::Solved reference = one_by_one(problem, guess, 7);
 
-        for (const KernelPath path : paths()) {
+        for (const KernelPath path : test::kernel_paths()) {
           settings.gauss_seidel.kernels = path;
           const test::Solved s = test::solve(problem, settings, guess);
 

@@ -13,7 +13,7 @@
 #include "solvers/first_order/steps/step_groups.hpp"
 #include "solvers/gauss_seidel/local/local_solve.hpp"
 #include "solvers/gauss_seidel/local/rolling_contact.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
+#include "solvers/kernel_paths.hpp"
 #include "support/cone_distance.hpp"
 #include "support/sanitized.hpp"
 
@@ -113,14 +113,6 @@ TEST(LocalCones, NoLocalSolveLeavesTheCone) {
       }
 }
 
-/// Kernels and how they are called.
-std::vector<KernelPath> paths() {
-  std::vector<KernelPath> available;
-  for (const KernelPath path : {KernelPath::plain, KernelPath::avx2, KernelPath::avx512})
-    if (is_available(path)) available.push_back(path);
-  return available;
-}
-
 constexpr std::array<ContactLaw, 3> kBatchLaws = {ContactLaw::coulomb, ContactLaw::ccp,
                                                   ContactLaw::frictionless};
 BatchLaw batch_law(ContactLaw law) {
@@ -193,7 +185,7 @@ TEST(LocalCones, NoKernelOfSpheresLeavesTheCone) {
   const std::uint64_t batches = samples(200000, 1000000) / kLanes;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
     const Spheres start(batch);
-    for (const KernelPath path : paths()) {
+    for (const KernelPath path : test::kernel_paths()) {
       const BatchKernels kernels = choose_kernels(path);
       for (const ContactLaw law : kBatchLaws)
         for (const double omega : {1.0, 1.4}) {
@@ -257,7 +249,7 @@ TEST(LocalCones, NoKernelOfArmsLeavesTheCone) {
   const LocalSolveOptions rules;
   for (std::uint64_t batch = 0; batch < batches; ++batch) {
     const Arms start(batch);
-    for (const KernelPath path : paths()) {
+    for (const KernelPath path : test::kernel_paths()) {
       const BatchKernels kernels = choose_kernels(path);
       Arms s = start;
       kernels.arm(&s.c, 1, s.lines.data(), s.inertia.data(),

@@ -14,8 +14,8 @@
 #include "catena/math/rotation.hpp"
 #include "catena/solvers/solver_factory.hpp"
 #include "solvers/gauss_seidel/local/rolling_contact.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/kernel_paths.hpp"
 #include "support/hand_problems.hpp"
 #include "support/sanitized.hpp"
 
@@ -23,19 +23,6 @@ namespace catena {
 namespace {
 
 using test::Scene;
-
-#ifdef __FMA__
-constexpr double kPathTolerance = 0.0;  ///< all paths round alike
-#else
-constexpr double kPathTolerance = 1e-9;
-#endif
-
-std::vector<KernelPath> paths() {
-  std::vector<KernelPath> available;
-  for (const KernelPath path : {KernelPath::plain, KernelPath::avx2, KernelPath::avx512})
-    if (is_available(path)) available.push_back(path);
-  return available;
-}
 
 class Draw {
  public:
@@ -379,13 +366,13 @@ TEST(RollingBatches, EveryInstructionSetGivesTheSame) {
           settings.gauss_seidel.kernels = KernelPath::plain;
           const Result plain = sweep(problem, settings, 25);
 
-          for (const KernelPath path : paths()) {
+          for (const KernelPath path : test::kernel_paths()) {
             settings.gauss_seidel.kernels = path;
             const Result other = sweep(problem, settings, 25);
 
-            EXPECT_LE(distance(plain.impulses, other.impulses), kPathTolerance)
+            EXPECT_LE(distance(plain.impulses, other.impulses), test::kPathTolerance)
                 << "law " << static_cast<int>(law) << " path " << static_cast<int>(path);
-            EXPECT_LE(distance(plain.velocities, other.velocities), kPathTolerance);
+            EXPECT_LE(distance(plain.velocities, other.velocities), test::kPathTolerance);
           }
         }
 }
@@ -449,7 +436,7 @@ TEST(RollingBatches, HoldOnlyWhatTheyCanSolve) {
 }
 
 TEST(RollingBatches, NotANumberIsNotSweptUnderTheCone) {
-  for (const KernelPath path : paths())
+  for (const KernelPath path : test::kernel_paths())
     for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp})
       for (const std::size_t velocity : {0U, 4U}) {
         ConstraintProblem problem = pile(law, false);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "catena/metrics/errors.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
+#include "solvers/kernel_paths.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
 
@@ -93,8 +93,7 @@ TEST(SweepErrors, AreThoseThatAreRecomputedFromImpulses) {
     for (Case& c : cases()) {
       c.scene.law = law;
       const bool rolls = !c.scene.blocks.empty();
-      for (const KernelPath path : {KernelPath::plain, KernelPath::avx2, KernelPath::avx512}) {
-        if (!is_available(path)) continue;
+      for (const KernelPath path : test::kernel_paths()) {
         const BatchKernels kernels = choose_kernels(path);
         const std::string where =
             c.name + ", " + kernels.name + ", law " + std::to_string(ordinal(law));

@@ -43,9 +43,9 @@ struct StopRule {
   double absolute_tolerance = 1e-12;
   int max_iterations = 200;   ///< in the method's own unit; of `auto` the work of so many sweeps
   double time_limit = kNone;  ///< s, wall; kNone: none
-  /// Iterations between evaluations of the error, which cost about a sweep each; they begin after
-  /// 1, 2, 4, ... iterations, until they are so far apart. Accelerated sweeps leave some out and
-  /// make some early.
+  /// Iterations between evaluations of the error, which cost some sweeps each; they begin after
+  /// 1, 2, 4, ... iterations, until they are so far apart. Gauss-Seidel estimates the error instead
+  /// where it can, for less than a sweep; accelerated sweeps leave some out and make some early.
   int check_interval = 10;
   bool keep_best = true;  ///< when a limit stops the solver, return the iterate of least energy
   /// Errors made besides the metric's and the energy: at every evaluation and at zero impulses,

@@ -5,9 +5,9 @@
 
 namespace catena {
 
-/// A look at the errors costs about a sweep. Where the change of a sweep is known, |f|^2 in a norm
-/// in which it falls as the energy error does (SweepEngine::change), the error of the present
-/// iterate is foretold from the last look's:
+/// A look at the errors is an estimate, or an evaluation, which costs some sweeps. Where the change
+/// of a sweep is known, |f|^2 in a norm in which it falls as the energy error does
+/// (SweepEngine::change), the error of the present iterate is foretold from the last look's:
 ///
 ///   excess(now) = excess(last look) (change(now) / change(last look))^p,  p = 1 of the energy, 1/2
 ///
