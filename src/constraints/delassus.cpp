@@ -127,13 +127,17 @@ void block_slips(const ConstraintProblem& problem, std::span<const double> veloc
   }
 }
 
+/// Whether all bodies have six velocities.
+bool all_six(const ProblemBodies& bodies) {
+  return bodies.n_dofs() == 6 * bodies.size() &&
+         std::ranges::all_of(bodies.dof_begin, [](Index d) { return d % 6 == 0; });
+}
+
 }  // namespace
 
 HaloPlan velocity_plan(const HaloPlan& plan, const ProblemBodies& bodies, int& width) {
-  const bool all_six = bodies.n_dofs() == 6 * bodies.size() &&
-                       std::ranges::all_of(bodies.dof_begin, [](Index d) { return d % 6 == 0; });
-  width = all_six ? 6 : 1;
-  if (all_six) return plan;
+  width = all_six(bodies) ? 6 : 1;
+  if (width == 6) return plan;
   HaloPlan out;
   const auto expand = [&](const std::vector<Index>& items) {
     std::vector<Index> dofs;
@@ -147,7 +151,12 @@ HaloPlan velocity_plan(const HaloPlan& plan, const ProblemBodies& bodies, int& w
 }
 
 struct DelassusOperator::Impl {
-  explicit Impl(const ConstraintProblem& p) : problem(p) {
+  void start(const ConstraintProblem& p) {
+    problem = &p;
+    ghost_forces.reset();
+    ghost_velocities.reset();
+    halo_blocks.reset();
+    ordered.reset();
     if (p.assembled)
       set_up_assembled();
     else
@@ -155,37 +164,38 @@ struct DelassusOperator::Impl {
   }
 
   void set_up_bodies() {
-    const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
-    ghost_velocities.emplace(problem.comm, forward, width, Tag::delassus_velocities);
-    if (problem.ordered) {
-      CATENA_CHECK(width == 6, "bodies of ordered problems have six velocities");
-      ordered.emplace(problem, OrderedSums::Blocks::all, Tag::delassus_ordered_forces);
-      return;
+    if (problem->ordered) {
+      ordered.emplace(*problem, OrderedSums::Blocks::all, Tag::delassus_ordered_forces);
+      CATENA_CHECK(all_six(problem->bodies), "bodies of ordered problems have six velocities");
     }
-    ghost_forces.emplace(problem.comm, forward, width, Tag::delassus_forces);
+    if (problem->ghosts.neighbours.empty()) return;
+    const HaloPlan forward = velocity_plan(problem->ghosts, problem->bodies, width);
+    ghost_velocities.emplace(problem->comm, forward, width, Tag::delassus_velocities);
+    if (!ordered) ghost_forces.emplace(problem->comm, forward, width, Tag::delassus_forces);
   }
 
   void set_up_assembled() {
-    const AssembledOperator& op = *problem.assembled;
+    const AssembledOperator& op = *problem->assembled;
     columns.resize(op.n_rows() + op.n_halo_rows);
-    halo_blocks.emplace(problem.comm, op.halo, 3, Tag::delassus_impulses);
+    halo_blocks.emplace(problem->comm, op.halo, 3, Tag::delassus_impulses);
   }
 
   void share_velocities(std::span<double> v) {
+    if (!ghost_velocities) return;
     ghost_velocities->begin(v);
     ghost_velocities->end(v);
   }
 
   /// Adds the general blocks' forces and those of other ranks.
   void complete_forces(std::span<const double> impulses, std::span<double> forces) {
-    add_general_forces(problem, impulses.subspan(problem.first_general_row()), forces);
-    ghost_forces->complete(forces);
+    add_general_forces(*problem, impulses.subspan(problem->first_general_row()), forces);
+    if (ghost_forces) ghost_forces->complete(forces);
   }
 
   void complete_in_order(std::span<const double> impulses, std::span<double> forces) {
-    add_ordered_forces(problem, impulses, forces);
+    add_ordered_forces(*problem, impulses, forces);
     ordered->complete(forces, [&](const OrderedSums::Term& term, OrderedSums::Numbers& f) {
-      force_of(problem, impulses, term, f);
+      force_of(*problem, impulses, term, f);
     });
   }
 
@@ -194,12 +204,12 @@ struct DelassusOperator::Impl {
   void owned_changes(std::span<const double> impulses, std::span<const double> from,
                      std::span<double> changes) {
     std::fill(changes.begin(), changes.end(), 0.0);
-    add_contact_forces(problem, impulses, changes);
+    add_contact_forces(*problem, impulses, changes);
     if (ordered)
       complete_in_order(impulses, changes);
     else
       complete_forces(impulses, changes);
-    const ProblemBodies& bodies = problem.bodies;
+    const ProblemBodies& bodies = problem->bodies;
     for (Index b = 0; b < bodies.n_owned; ++b) {
       const std::size_t first = bodies.dof_begin[b];
       const std::size_t dofs = bodies.dof_begin[b + 1] - first;
@@ -225,14 +235,14 @@ struct DelassusOperator::Impl {
   /// w = G V + Sigma lambda - offset q of all rows (q = -b for contacts).
   void body_slips(std::span<const double> velocities, std::span<const double> impulses,
                   double offset, std::span<double> w) const {
-    const std::size_t first = problem.first_general_row();
-    contact_slips(problem, velocities, impulses, offset, w);
-    block_slips(problem, velocities, impulses.subspan(first), offset, w.subspan(first));
+    const std::size_t first = problem->first_general_row();
+    contact_slips(*problem, velocities, impulses, offset, w);
+    block_slips(*problem, velocities, impulses.subspan(first), offset, w.subspan(first));
   }
 
   /// y = N lambda with the assembled rows.
   void assembled_multiply(std::span<const double> impulses, std::span<double> y) {
-    const AssembledOperator& op = *problem.assembled;
+    const AssembledOperator& op = *problem->assembled;
     std::copy(impulses.begin(), impulses.end(), columns.begin());
     halo_blocks->begin(columns);
     halo_blocks->end(columns);
@@ -244,37 +254,41 @@ struct DelassusOperator::Impl {
     }
   }
 
-  const ConstraintProblem& problem;
-  int width = 6;                ///< velocities in an item of the halo of ghosts
-  std::vector<double> force;    ///< of one body
-  std::vector<double> scratch;  ///< velocities, made when first asked for
-  std::vector<double> columns;  ///< assembled: local rows, then halo rows
-  std::optional<GhostSum> ghost_forces;
+  const ConstraintProblem* problem = nullptr;
+  int width = 6;                         ///< velocities in an item of the halo of ghosts
+  std::vector<double> force;             ///< of one body
+  std::vector<double> scratch;           ///< velocities, made when first asked for
+  std::vector<double> columns;           ///< assembled: local rows, then halo rows
+  std::optional<GhostSum> ghost_forces;  ///< the first two where there are ghosts
   std::optional<HaloExchange> ghost_velocities, halo_blocks;
   std::optional<OrderedSums> ordered;
 };
 
-DelassusOperator::DelassusOperator(const ConstraintProblem& problem)
-    : impl_(std::make_unique<Impl>(problem)) {}
+DelassusOperator::DelassusOperator() : impl_(std::make_unique<Impl>()) {}
+DelassusOperator::DelassusOperator(const ConstraintProblem& problem) : DelassusOperator() {
+  start(problem);
+}
 DelassusOperator::~DelassusOperator() = default;
 DelassusOperator::DelassusOperator(DelassusOperator&&) noexcept = default;
 
+void DelassusOperator::start(const ConstraintProblem& problem) { impl_->start(problem); }
+
 void DelassusOperator::velocities(std::span<const double> impulses, std::span<double> velocities) {
-  if (impl_->problem.assembled) return;
-  impl_->owned_changes(impulses, impl_->problem.bodies.free_velocity, velocities);
+  if (impl_->problem->assembled) return;
+  impl_->owned_changes(impulses, impl_->problem->bodies.free_velocity, velocities);
   impl_->share_velocities(velocities);
 }
 
 void DelassusOperator::velocity_changes(std::span<const double> impulses,
                                         std::span<double> changes) {
-  if (impl_->problem.assembled) return;
+  if (impl_->problem->assembled) return;
   impl_->owned_changes(impulses, {}, changes);
   impl_->share_velocities(changes);
 }
 
 void DelassusOperator::residual_velocities(std::span<const double> velocities,
                                            std::span<const double> impulses, std::span<double> w) {
-  const ConstraintProblem& problem = impl_->problem;
+  const ConstraintProblem& problem = *impl_->problem;
   if (problem.assembled) {
     impl_->assembled_multiply(impulses, w);
     for (std::size_t i = 0; i < w.size(); ++i) w[i] += problem.assembled->r[i];
@@ -283,10 +297,10 @@ void DelassusOperator::residual_velocities(std::span<const double> velocities,
   impl_->body_slips(velocities, impulses, 1.0, w);
 }
 
-Index DelassusOperator::rows() const { return impl_->problem.n_rows(); }
+Index DelassusOperator::rows() const { return impl_->problem->n_rows(); }
 
 void DelassusOperator::apply(std::span<const double> impulses, std::span<double> y) {
-  const ConstraintProblem& problem = impl_->problem;
+  const ConstraintProblem& problem = *impl_->problem;
   if (problem.assembled) {
     impl_->assembled_multiply(impulses, y);
     return;
@@ -297,7 +311,7 @@ void DelassusOperator::apply(std::span<const double> impulses, std::span<double>
 }
 
 void DelassusOperator::free_residual(std::span<double> r) {
-  const ConstraintProblem& problem = impl_->problem;
+  const ConstraintProblem& problem = *impl_->problem;
   if (problem.assembled) {
     std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), r.begin());
     return;
@@ -307,8 +321,8 @@ void DelassusOperator::free_residual(std::span<double> r) {
 }
 
 std::span<const double> DelassusOperator::free_velocities() {
-  const ProblemBodies& bodies = impl_->problem.bodies;
-  if (impl_->problem.ghosts.neighbours.empty()) return bodies.free_velocity;
+  const ProblemBodies& bodies = impl_->problem->bodies;
+  if (impl_->problem->ghosts.neighbours.empty()) return bodies.free_velocity;
   impl_->scratch.assign(bodies.free_velocity.begin(), bodies.free_velocity.end());
   impl_->share_velocities(impl_->scratch);
   return impl_->scratch;
@@ -317,7 +331,7 @@ std::span<const double> DelassusOperator::free_velocities() {
 void DelassusOperator::general_residual_velocities(std::span<const double> velocities,
                                                    std::span<const double> impulses,
                                                    std::span<double> w) const {
-  block_slips(impl_->problem, velocities, impulses, 1.0, w);
+  block_slips(*impl_->problem, velocities, impulses, 1.0, w);
 }
 
 }  // namespace catena

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/base/release.hpp"
+#include "catena/comm/kept_reduction.hpp"
 #include "catena/comm/sums.hpp"
 #include "catena/constraints/block_diagonal.hpp"
 #include "metrics/cone_energies.hpp"
@@ -20,13 +22,16 @@ using row_errors::ThreeRows;
 }  // namespace
 
 struct ErrorEvaluator::Impl {
-  Impl(const ConstraintProblem& p, DelassusOperator& o)
-      : problem(p),
-        op(o),
-        reduction(p.comm),
-        form(law_form(p.law)),
-        width(form.is_cone() && has_kernels(p) ? 2 : 3),
-        words(p.ordered) {
+  void start(const ConstraintProblem& p, DelassusOperator& o) {
+    problem = &p;
+    reduction.start(p.comm);
+    op = &o;
+    form = law_form(p.law);
+    width = form.is_cone() && has_kernels(p) ? 2 : 3;
+    words = SumWords(p.ordered);
+    row_diagonal = known_w = {};
+    worst = kNoIndex;
+    worst_energy = 0.0;
     if (p.assembled)
       set_up_assembled();
     else
@@ -34,21 +39,22 @@ struct ErrorEvaluator::Impl {
   }
 
   void set_up_assembled() {
-    diagonal.resize(problem.n_rows());
-    for (Index k = 0; k < problem.n_blocks(); ++k)
-      row_diagonals(problem, k, std::span(diagonal).subspan(Offset{3} * k, 3));
+    diagonal.resize(problem->n_rows());
+    for (Index k = 0; k < problem->n_blocks(); ++k)
+      row_diagonals(*problem, k, std::span(diagonal).subspan(Offset{3} * k, 3));
     w_rows.resize(diagonal.size());
   }
 
   void set_up_bodies() {
-    diagonal.reserve(width * problem.contacts.size());
-    for (Index k = 0; k < std::ssize(problem.contacts); ++k) {
+    make_room(diagonal, width * problem->contacts.size());
+    diagonal.clear();
+    for (Index k = 0; k < std::ssize(problem->contacts); ++k) {
       if (width == 2) {
-        const std::array<double, 2> d = cone_diagonal(problem, k);
+        const std::array<double, 2> d = cone_diagonal(*problem, k);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
       } else {
         std::array<double, 3> d;
-        row_diagonals(problem, k, d);
+        row_diagonals(*problem, k, d);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
       }
     }
@@ -56,11 +62,12 @@ struct ErrorEvaluator::Impl {
 
   /// Of the general blocks, unless it is known.
   void find_row_diagonal() {
-    const GeneralBlocks& blocks = problem.blocks;
-    if (problem.assembled || std::ssize(row_diagonal) == blocks.n_rows()) return;
+    const GeneralBlocks& blocks = problem->blocks;
+    if (problem->assembled || std::ssize(row_diagonal) == blocks.n_rows()) return;
+    make_room(own_row_diagonal, blocks.n_rows());
     own_row_diagonal.resize(blocks.n_rows());
     for (Index k = 0; k < blocks.size(); ++k)
-      row_diagonals(problem, to_index(problem.contacts.size()) + k,
+      row_diagonals(*problem, to_index(problem->contacts.size()) + k,
                     std::span(own_row_diagonal).subspan(blocks.row_begin[k], blocks.rows(k)));
     row_diagonal = own_row_diagonal;
   }
@@ -68,16 +75,16 @@ struct ErrorEvaluator::Impl {
   template <ErrorSet kSet>
   double add_general(Index k, const double* lambda, const double* w, const double* r,
                      ErrorSums& t) const {
-    const GeneralBlocks& blocks = problem.blocks;
+    const GeneralBlocks& blocks = problem->blocks;
     const std::size_t row = blocks.row_begin[k];
     const double* d = row_diagonal.data() + row;
-    const Index block = to_index(problem.contacts.size()) + k;
+    const Index block = to_index(problem->contacts.size()) + k;
     const BlockKind kind = blocks.kind[k];
     const Index rows = blocks.rows(k);
     if (kind == BlockKind::contact && rows > 3)
       return t.add_disc_contact<kSet>(block, lambda, w, r, d);
     if (kind == BlockKind::contact) {
-      const ContactCone cone = contact_cone(problem, block);
+      const ContactCone cone = contact_cone(*problem, block);
       return t.add_contact<kSet>({Vec3(lambda[0], lambda[1], lambda[2]), Vec3(w[0], w[1], w[2]),
                                   Vec3(r[0], r[1], r[2]), d[0], d[1], d[2], cone.discs.bound[0],
                                   cone.cohesion, cone.axis[2]});
@@ -109,8 +116,8 @@ struct ErrorEvaluator::Impl {
   /// Puts contact k and its slips into place i of the group.
   void gather(std::size_t k, std::span<const double> impulses, std::span<const double> velocities,
               ConeGroup& g, std::size_t i, ErrorSums& t) const {
-    const RigidContact& c = problem.contacts[k];
-    const Index* dof = problem.bodies.dof_begin.data();
+    const RigidContact& c = problem->contacts[k];
+    const Index* dof = problem->bodies.dof_begin.data();
     Vec3 w = contact_slip(c, velocities.data() + dof[c.body_a], velocities.data() + dof[c.body_b]);
     w += bias_of(c);
     Vec3 lambda = Vec3::Zero();
@@ -136,7 +143,7 @@ struct ErrorEvaluator::Impl {
   void walk_cones(std::span<const double> impulses, std::span<const double> velocities,
                   ErrorSums& t) {
     ConeGroup group{};
-    const std::size_t n = problem.contacts.size();
+    const std::size_t n = problem->contacts.size();
     for (std::size_t first = 0; first < n; first += ConeGroup::kSize) {
       const std::size_t size = std::min(ConeGroup::kSize, n - first);
       for (std::size_t i = 0; i < size; ++i) gather(first + i, impulses, velocities, group, i, t);
@@ -164,15 +171,15 @@ struct ErrorEvaluator::Impl {
                      std::span<const double> free, ErrorSums& t) {
     if constexpr (kSet != ErrorSet::all)
       if (width == 2) return walk_cones<kSet>(impulses, velocities, t);
-    const Index* dof = problem.bodies.dof_begin.data();
+    const Index* dof = problem->bodies.dof_begin.data();
     const double* d = diagonal.data();
-    const std::size_t n = problem.contacts.size();
+    const std::size_t n = problem->contacts.size();
     for (std::size_t k = 0; k < n; ++k, d += width) {
-      const RigidContact& c = problem.contacts[k];
+      const RigidContact& c = problem->contacts[k];
       ThreeRows rows{Vec3::Zero(), Vec3::Zero(), Vec3::Zero(), d[0],
                      d[1],         d[width - 1], c.friction,   c.cohesion};
-      if (!has_kernels(problem)) {
-        const ContactCone cone = contact_cone(problem, to_index(k));
+      if (!has_kernels(*problem)) {
+        const ContactCone cone = contact_cone(*problem, to_index(k));
         rows.friction = cone.discs.bound[0];
         rows.axis = cone.axis[2];
       }
@@ -195,16 +202,16 @@ struct ErrorEvaluator::Impl {
   template <ErrorSet kSet>
   void walk_general(std::span<const double> impulses, std::span<const double> w,
                     std::span<const double> free, ErrorSums& t) {
-    const GeneralBlocks& blocks = problem.blocks;
+    const GeneralBlocks& blocks = problem->blocks;
     std::vector<double> none, r;
     if (impulses.empty()) none.assign(most_rows(), 0.0);
     if constexpr (kSet == ErrorSet::all) {
       r.resize(blocks.n_rows());
-      op.general_residual_velocities(free, {}, r);
+      op->general_residual_velocities(free, {}, r);
     }
     // r is read in ErrorSet::all only
     const double* free_slips = kSet == ErrorSet::all ? r.data() : w.data();
-    const auto n_contacts = to_index(problem.contacts.size());
+    const auto n_contacts = to_index(problem->contacts.size());
     for (Index k = 0; k < blocks.size(); ++k) {
       const std::size_t row = blocks.row_begin[k];
       const double* lambda = impulses.empty() ? none.data() : impulses.data() + row;
@@ -214,13 +221,14 @@ struct ErrorEvaluator::Impl {
   /// Of a general block.
   std::size_t most_rows() const {
     Index most = 0;
-    for (Index k = 0; k < problem.blocks.size(); ++k) most = std::max(most, problem.blocks.rows(k));
+    for (Index k = 0; k < problem->blocks.size(); ++k)
+      most = std::max(most, problem->blocks.rows(k));
     return most;
   }
 
   template <ErrorSet kSet>
   void walk_assembled(std::span<const double> impulses, ErrorSums& t) {
-    const AssembledOperator& n = *problem.assembled;
+    const AssembledOperator& n = *problem->assembled;
     for (std::size_t k = 0; k < n.friction.size(); ++k) {
       const double* w = w_rows.data() + 3 * k;
       const double* r = n.r.data() + 3 * k;
@@ -238,24 +246,25 @@ struct ErrorEvaluator::Impl {
   void walk(std::span<const double> impulses, std::span<const double> velocities) {
     worst = kNoIndex;
     worst_energy = -1.0;
-    ErrorSums t(problem);
-    if (problem.assembled) {
+    ErrorSums t(*problem);
+    if (problem->assembled) {
       if (impulses.empty())
-        std::copy(problem.assembled->r.begin(), problem.assembled->r.end(), w_rows.begin());
+        std::copy(problem->assembled->r.begin(), problem->assembled->r.end(), w_rows.begin());
       else
-        op.residual_velocities(velocities, impulses, w_rows);
+        op->residual_velocities(velocities, impulses, w_rows);
       walk_assembled<kSet>(impulses, t);
     } else {
       std::span<const double> free;
-      if constexpr (kSet == ErrorSet::all) free = op.free_velocities();
+      if constexpr (kSet == ErrorSet::all) free = op->free_velocities();
       walk_contacts<kSet>(impulses, velocities, free, t);
-      if (problem.blocks.size() > 0) {
+      if (problem->blocks.size() > 0) {
         const std::span<const double> theirs =
-            impulses.empty() ? impulses : impulses.subspan(problem.first_general_row());
+            impulses.empty() ? impulses : impulses.subspan(problem->first_general_row());
         std::span<const double> w = known_w;
         if (w.empty()) {
-          w_rows.resize(problem.blocks.n_rows());
-          op.general_residual_velocities(velocities, theirs, w_rows);
+          make_room(w_rows, problem->blocks.n_rows());
+          w_rows.resize(problem->blocks.n_rows());
+          op->general_residual_velocities(velocities, theirs, w_rows);
           w = w_rows;
         }
         find_row_diagonal();
@@ -266,7 +275,7 @@ struct ErrorEvaluator::Impl {
     for (const Sum& sum : t.sums) words.add(sum);
     maxima = t.maxima;
     if constexpr (kSet == ErrorSet::all) {
-      const ConeViolation cones = cone_violation_of(problem, impulses, row_diagonal);
+      const ConeViolation cones = cone_violation_of(*problem, impulses, row_diagonal);
       maxima[ErrorSums::kDistance] = cones.distance;
       maxima[ErrorSums::kLargest] = cones.largest;
     }
@@ -288,11 +297,11 @@ struct ErrorEvaluator::Impl {
   /// sum s_i^2 / N_ii of energy_round_off, this rank's.
   Sum round_off_scales() const;
 
-  const ConstraintProblem& problem;
-  DelassusOperator& op;
-  PendingReduction reduction;
+  const ConstraintProblem* problem = nullptr;
+  DelassusOperator* op = nullptr;
+  KeptReduction reduction;
   LawForm form;
-  std::size_t width;             ///< numbers of `diagonal` per rigid contact
+  std::size_t width = 3;         ///< numbers of `diagonal` per rigid contact
   std::vector<double> diagonal;  ///< of N: N_nn and a_t, or three; assembled: per row
   std::vector<double> own_row_diagonal;
   std::span<const double> row_diagonal;  ///< of the general blocks' rows: own or known
@@ -300,7 +309,7 @@ struct ErrorEvaluator::Impl {
   std::vector<double> w_rows;            ///< else it; of all assembled rows
   std::vector<double> own_velocities;
   ErrorSet set = ErrorSet::all;
-  SumWords words;  ///< of the sums, then their totals over all ranks
+  SumWords words{false};  ///< of the sums, then their totals over all ranks
   std::array<double, ErrorSums::kMaxima> maxima{};
   Index worst = kNoIndex;
   double worst_energy = 0.0;
@@ -308,32 +317,46 @@ struct ErrorEvaluator::Impl {
 };
 
 Sum ErrorEvaluator::Impl::round_off_scales() const {
-  Sum sum(problem.ordered);
+  Sum sum(problem->ordered);
   const auto add_square = [&](double scale, double n_ii) {
     if (n_ii > 0.0) sum += scale * scale / n_ii;
   };
-  if (problem.assembled) {
+  if (problem->assembled) {
     for (std::size_t i = 0; i < diagonal.size(); ++i)
-      add_square(problem.assembled->r[i], diagonal[i]);
+      add_square(problem->assembled->r[i], diagonal[i]);
     return sum;
   }
-  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
-    const double size = row_scale(problem, problem.contacts[k]);
+  for (std::size_t k = 0; k < problem->contacts.size(); ++k) {
+    const double size = row_scale(*problem, problem->contacts[k]);
     const double* d = diagonal.data() + width * k;
     for (const double d_i : {d[0], d[1], d[width - 1]}) add_square(size, d_i);
   }
   std::vector<double> scale;
-  for (Index k = 0; k < problem.blocks.size(); ++k) {
-    const std::size_t row = problem.blocks.row_begin[k];
-    row_scales(problem, k, scale);
+  for (Index k = 0; k < problem->blocks.size(); ++k) {
+    const std::size_t row = problem->blocks.row_begin[k];
+    row_scales(*problem, k, scale);
     for (std::size_t i = 0; i < scale.size(); ++i) add_square(scale[i], row_diagonal[row + i]);
   }
   return sum;
 }
 
+ErrorEvaluator::ErrorEvaluator() : impl_(std::make_unique<Impl>()) {}
 ErrorEvaluator::ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op)
-    : impl_(std::make_unique<Impl>(problem, op)) {}
+    : ErrorEvaluator() {
+  start(problem, op);
+}
 ErrorEvaluator::~ErrorEvaluator() = default;
+
+void ErrorEvaluator::start(const ConstraintProblem& problem, DelassusOperator& op) {
+  impl_->start(problem, op);
+}
+
+void ErrorEvaluator::rest() {
+  clear_large(impl_->diagonal);
+  clear_large(impl_->own_row_diagonal);
+  clear_large(impl_->w_rows);
+  clear_large(impl_->own_velocities);
+}
 
 void ErrorEvaluator::know_general_rows(std::span<const double> diagonal,
                                        std::span<const double> w) {
@@ -344,24 +367,24 @@ void ErrorEvaluator::know_general_rows(std::span<const double> diagonal,
 void ErrorEvaluator::begin(std::span<const double> impulses, std::span<double> velocities,
                            ErrorSet set) {
   Impl& s = *impl_;
-  if (velocities.empty() && !s.problem.assembled) {
-    s.own_velocities.resize(s.problem.bodies.n_dofs());
+  if (velocities.empty() && !s.problem->assembled) {
+    s.own_velocities.resize(s.problem->bodies.n_dofs());
     velocities = s.own_velocities;
   }
-  s.op.velocities(impulses, velocities);
+  s.op->velocities(impulses, velocities);
   begin_at(impulses, velocities, set);
 }
 
 void ErrorEvaluator::begin_at(std::span<const double> impulses, std::span<const double> velocities,
                               ErrorSet set) {
   impl_->accumulate(impulses, velocities, set);
-  impl_->reduction.begin(impl_->words.words(), impl_->maxima);
+  impl_->reduction->begin(impl_->words.words(), impl_->maxima);
 }
 
-bool ErrorEvaluator::pending() const { return impl_->reduction.pending(); }
+bool ErrorEvaluator::pending() const { return impl_->reduction->pending(); }
 
 Errors ErrorEvaluator::end() {
-  impl_->reduction.end(impl_->words.words(), impl_->maxima);
+  impl_->reduction->end(impl_->words.words(), impl_->maxima);
   std::array<double, ErrorSums::kSums> total;
   for (std::size_t i = 0; i < total.size(); ++i) total[i] = impl_->words[i];
   return ErrorSums::errors(total, impl_->maxima, impl_->set);
@@ -376,19 +399,19 @@ Errors ErrorEvaluator::evaluate(std::span<const double> impulses, std::span<doub
 Errors ErrorEvaluator::evaluate_at(std::span<const double> impulses,
                                    std::span<const double> velocities, ErrorSet set) {
   impl_->accumulate(impulses, velocities, set);
-  impl_->reduction.begin(impl_->words.words(), impl_->maxima);
+  impl_->reduction->begin(impl_->words.words(), impl_->maxima);
   return end();
 }
 
 Errors ErrorEvaluator::evaluate_zero(ErrorSet set) {
-  return evaluate_at({}, impl_->op.free_velocities(), set);
+  return evaluate_at({}, impl_->op->free_velocities(), set);
 }
 
 ConeViolation ErrorEvaluator::cone_violation(std::span<const double> impulses) const {
   impl_->find_row_diagonal();
-  const ConeViolation own = cone_violation_of(impl_->problem, impulses, impl_->row_diagonal);
+  const ConeViolation own = cone_violation_of(*impl_->problem, impulses, impl_->row_diagonal);
   std::array<double, 2> all = {own.distance, own.largest};
-  impl_->problem.comm.max(all);
+  impl_->problem->comm.max(all);
   return {all[0], all[1]};
 }
 
@@ -398,14 +421,14 @@ double energy_round_off(double scales) {
 }
 
 double ErrorEvaluator::energy_round_off() {
-  const ConstraintProblem& problem = impl_->problem;
+  const ConstraintProblem& problem = *impl_->problem;
   impl_->find_row_diagonal();
   return catena::energy_round_off(total(problem.comm, impl_->round_off_scales(), problem.ordered));
 }
 
 std::vector<double> ErrorEvaluator::block_energies(std::span<const double> impulses,
                                                    std::span<double> velocities) {
-  std::vector<double> energies(impl_->problem.n_blocks(), 0.0);
+  std::vector<double> energies(impl_->problem->n_blocks(), 0.0);
   impl_->energies = &energies;
   evaluate(impulses, velocities, ErrorSet::energy);
   impl_->energies = nullptr;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "catena/base/release.hpp"
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/constraints/contact_cone.hpp"
@@ -74,8 +75,8 @@ class Automatic final : public Solver {
   }
   std::string_view name() const override { return "auto"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override;
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override;
 
   void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
                    std::span<double> changes) override {
@@ -115,7 +116,7 @@ class Automatic final : public Solver {
   double used_ = 0.0;  ///< sweeps' worth of work
   double started_ = 0.0;
   SolveReport total_;
-  std::vector<double> best_;  ///< impulses of total_.errors
+  std::vector<double> best_;  ///< the best impulses before the method that is under way
 };
 
 StopRule Automatic::stop_of_sweeps() {
@@ -162,7 +163,8 @@ int iterations_in(double sweeps, double unit) {
 void Automatic::run(Solver& solver, double unit, const ConstraintProblem& problem,
                     std::span<double> impulses, std::span<double> velocities) {
   const bool first = total_.choice.empty();
-  SolveReport report = solver.solve(problem, impulses, velocities);
+  if (!first) best_.assign(impulses.begin(), impulses.end());
+  const SolveReport& report = solver.solve(problem, impulses, velocities);
   const Metric metric = goal_.metric;
   const bool keeps = cone_violation_of(report.errors).is_round_off();
   const bool kept = cone_violation_of(total_.errors).is_round_off();
@@ -173,7 +175,7 @@ void Automatic::run(Solver& solver, double unit, const ConstraintProblem& proble
   const auto in_sweeps = [&](int count) {
     return static_cast<int>(std::ceil(used + unit * count - kRounding));
   };
-  for (HistoryEntry& entry : report.history) {
+  for (HistoryEntry entry : report.history) {
     entry.iteration = in_sweeps(entry.iteration);
     entry.wall_s += wall;
     if (first || entry.iteration > iterations) total_.history.push_back(entry);
@@ -182,8 +184,8 @@ void Automatic::run(Solver& solver, double unit, const ConstraintProblem& proble
   total_.iterations = in_sweeps(report.iterations);
   total_.linear_iterations += report.linear_iterations;
   total_.wall_s += report.wall_s;
-  total_.choice += (first ? "" : ", then ") + std::string(solver.name());
-  total_.reason += (first ? "" : "; ") + std::string(solver.name()) + ": " + report.reason;
+  (total_.choice += first ? "" : ", then ") += solver.name();
+  (((total_.reason += first ? "" : "; ") += solver.name()) += ": ") += report.reason;
   if (first) {
     total_.initial = report.initial;
     total_.setup_s = report.setup_s;
@@ -194,10 +196,9 @@ void Automatic::run(Solver& solver, double unit, const ConstraintProblem& proble
   if (first || better) {
     total_.status = report.status;
     total_.errors = report.errors;
-    best_.assign(impulses.begin(), impulses.end());
-  } else if (report.status == SolveStatus::time_limit) {
-    total_.status = SolveStatus::time_limit;
+    return;
   }
+  if (report.status == SolveStatus::time_limit) total_.status = SolveStatus::time_limit;
   std::copy(best_.begin(), best_.end(), impulses.begin());
 }
 
@@ -264,7 +265,7 @@ bool Automatic::wants_scaled() const {
 void Automatic::reach_scaled(const ConstraintProblem& problem, std::span<double> impulses,
                              std::span<double> velocities) {
   const Errors found = total_.errors;
-  const std::vector<double> found_impulses = best_;
+  const std::vector<double> found_impulses(impulses.begin(), impulses.end());
   const double asked = goal_.absolute_tolerance;
   goal_.metric = Metric::scaled;
   goal_.relative_tolerance = 0.0;
@@ -278,10 +279,10 @@ void Automatic::reach_scaled(const ConstraintProblem& problem, std::span<double>
   std::copy(found_impulses.begin(), found_impulses.end(), impulses.begin());
 }
 
-SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double> impulses,
-                             std::span<double> velocities) {
+const SolveReport& Automatic::solve(const ConstraintProblem& problem, std::span<double> impulses,
+                                    std::span<double> velocities) {
   started_ = wall_seconds();
-  total_ = {};
+  clear(total_);
   work_ = estimate_work(problem);
   goal_ = settings_.stop_rule();
   used_ = 0.0;
@@ -294,7 +295,8 @@ SolveReport Automatic::solve(const ConstraintProblem& problem, std::span<double>
     op.velocities(impulses, velocities);
   }
   total_.wall_s = problem.comm.max(wall_seconds() - started_);
-  return std::move(total_);
+  clear_large(best_);
+  return total_;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "catena/solvers/solver.hpp"
 
+#include <utility>
+
 #include "catena/base/error.hpp"
 
 namespace catena {
@@ -16,6 +18,17 @@ std::string_view to_string(SolveStatus status) {
       return "breakdown";
   }
   return "unknown";
+}
+
+void clear(SolveReport& report) {
+  SolveReport empty;
+  empty.reason = std::move(report.reason);
+  empty.choice = std::move(report.choice);
+  empty.history = std::move(report.history);
+  empty.reason.clear();
+  empty.choice.clear();
+  empty.history.clear();
+  report = std::move(empty);
 }
 
 void Solver::move_joints(const ConstraintProblem& /*problem*/, std::span<const double> /*rhs*/,

@@ -23,8 +23,9 @@ bool is_isotropic(std::span<const double> inverse_mass) {
          std::abs(inverse_mass[3]) <= limit && std::abs(inverse_mass[5]) <= limit;
 }
 
-SphereContacts::SphereContacts(const ConstraintProblem& problem) {
-  round_.reserve(problem.bodies.size());
+void SphereContacts::start(const ConstraintProblem& problem) {
+  make_room(round_, problem.bodies.size());
+  round_.clear();
   for (Index b = 0; b < problem.bodies.size(); ++b)
     round_.push_back(roundness_of(problem.bodies, b));
 }

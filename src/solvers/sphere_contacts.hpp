@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "catena/base/release.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 
 namespace catena {
@@ -16,7 +17,10 @@ bool is_isotropic(std::span<const double> inverse_mass);
 /// bodies that do not move at all.
 class SphereContacts {
  public:
-  explicit SphereContacts(const ConstraintProblem& problem);
+  /// Takes the bodies of a problem; comes before anything else. The memory of the last one is kept.
+  void start(const ConstraintProblem& problem);
+  /// Gives the memory of large lists back; start() comes next.
+  void rest() { clear_large(round_); }
 
   bool contains(const RigidContact& contact) const;
 

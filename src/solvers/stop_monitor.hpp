@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/kept_reduction.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "catena/math/sum.hpp"
 #include "catena/metrics/errors.hpp"
@@ -53,6 +54,13 @@ class StopMonitor {
   /// change. `started` is the wall clock at the solve's begin, s.
   StopMonitor(const ConstraintProblem& problem, DelassusOperator& op, const StopRule& rule,
               std::span<double> impulses, std::span<double> velocities, double started);
+  /// Of no solve yet: set_up() comes first.
+  StopMonitor() = default;
+  /// Goes over to another solve, with what the constructor takes; the memory stays.
+  void set_up(const ConstraintProblem& problem, DelassusOperator& op, const StopRule& rule,
+              std::span<double> impulses, std::span<double> velocities, double started);
+  /// Between solves: gives the memory of large lists back.
+  void rest();
 
   /// Local, before start(). ErrorEvaluator::know_general_rows; w is that of zero impulses first.
   void know_general_rows(std::span<const double> diagonal, std::span<const double> w) {
@@ -92,14 +100,14 @@ class StopMonitor {
   double excess() const { return value_of(errors_, rule_.metric) / report_.threshold; }
   /// Collective. `velocities` holds V of the impulses returned. `remark`, if any, is
   /// added to the report's reason. `kept` writes the iterate that the method was to keep last.
-  SolveReport finish(const std::string& remark,
-                     const std::function<void(std::span<double>)>& kept = {});
+  SolveReport& finish(const std::string& remark,
+                      const std::function<void(std::span<double>)>& kept = {});
 
   /// The solve's clock. Evaluations check it; loops and calls between them do so by themselves.
-  SolveWatch& watch() { return watch_; }
+  SolveWatch& watch() { return *watch_; }
   /// Collective where a look is due. Whether the time limit is over, so that the iterate after
   /// `iteration` is to be evaluated as the last.
-  bool out_of_time(int iteration) { return watch_.turn(iteration); }
+  bool out_of_time(int iteration) { return watch_->turn(iteration); }
 
   /// s, of this solve so far: to be set once the first iteration may begin.
   void set_setup_seconds(double seconds) { report_.setup_s = seconds; }
@@ -116,18 +124,18 @@ class StopMonitor {
   void show_progress(int iteration, const Errors& errors);
   bool keeps_to_cones();
 
-  const ConstraintProblem& problem_;
-  DelassusOperator& op_;
+  const ConstraintProblem* problem_ = nullptr;
+  DelassusOperator* op_ = nullptr;
   StopRule rule_;
   std::span<double> impulses_, velocities_;
-  double started_;
+  double started_ = 0.0;
   ErrorEvaluator evaluator_;
-  PendingReduction reduction_;
-  SolveWatch watch_;
-  ErrorSet set_;         ///< of every evaluation but the last
-  ErrorSet report_set_;  ///< of the iterate returned
+  KeptReduction reduction_;
+  std::optional<SolveWatch> watch_;
+  ErrorSet set_ = ErrorSet::all;         ///< of every evaluation but the last
+  ErrorSet report_set_ = ErrorSet::all;  ///< of the iterate returned
   /// Of the evaluation under way or last made; none: errors_ is an estimate.
-  std::optional<ErrorSet> evaluated_set_ = set_;
+  std::optional<ErrorSet> evaluated_set_;
   bool current_velocities_ = true;  ///< velocities_ are V of impulses_
   bool floored_ = false;            ///< the threshold is at the round-off of the energies, at least
   SolveReport report_;

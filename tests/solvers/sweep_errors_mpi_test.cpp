@@ -61,7 +61,8 @@ void expect_same_errors(const Scene& scene, const Communicator& comm, const Batc
   for (std::size_t i = 0; i < impulses.size(); ++i)
     impulses[i] = 0.02 * std::sin(static_cast<double>(local.row[i]));
   const SweepOptions options{LocalSolveOptions{scene.law, LocalSolve::exact, 1.0}, kernels};
-  const auto engine = make_hybrid_engine(problem, op, options, nullptr, impulses);
+  const auto engine = make_hybrid_engine();
+  engine->start(problem, op, options, nullptr, impulses);
   ErrorEvaluator evaluator(problem, op);
   EXPECT_TRUE(engine->knows_errors()) << where;
   EXPECT_NE(engine->errors_at_zero(), nullptr) << where;

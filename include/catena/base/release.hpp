@@ -37,11 +37,11 @@ void assign_with_room(List& list, std::size_t n, const typename List::value_type
 }
 
 /// Empties a list that is filled again soon; the memory of a large one is given back.
-template <class T>
-void clear_large(std::vector<T>& list) {
+template <class List>
+void clear_large(List& list) {
   constexpr std::size_t kLarge = std::size_t{16} << 20;  // bytes
   list.clear();
-  if (list.capacity() * sizeof(T) > kLarge) release(list);
+  if (list.capacity() * sizeof(list[0]) > kLarge) release(list);
 }
 
 }  // namespace catena

@@ -9,12 +9,15 @@
 
 namespace catena {
 
-/// Applies the problem's operator. Holds the halo of ghosts and scratch; made once per
-/// problem, which must outlive it.
+/// Applies the problem's operator. Holds the halo of ghosts and scratch.
 class DelassusOperator final : public Operator {
  public:
-  /// Collective over neighbours.
+  /// Of no problem yet: start() comes first.
+  DelassusOperator();
+  /// Collective over neighbours. Of a problem that outlives its use here.
   explicit DelassusOperator(const ConstraintProblem& problem);
+  /// Collective over neighbours. Goes over to another problem; its memory stays.
+  void start(const ConstraintProblem& problem);
   ~DelassusOperator() override;
   DelassusOperator(DelassusOperator&&) noexcept;
 

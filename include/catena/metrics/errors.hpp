@@ -83,9 +83,16 @@ double energy_round_off(double scales);
 /// per row of general blocks and assembled operators.
 class ErrorEvaluator {
  public:
+  /// Of no problem yet: start() comes first.
+  ErrorEvaluator();
   /// Local. `problem` and `op` must outlive the evaluator.
   ErrorEvaluator(const ConstraintProblem& problem, DelassusOperator& op);
   ~ErrorEvaluator();
+
+  /// Local. Goes over to another problem; its memory stays.
+  void start(const ConstraintProblem& problem, DelassusOperator& op);
+  /// Local. Gives the memory of large lists back; start() comes next.
+  void rest();
 
   /// Local. The caller has the diagonal of N and w of the general blocks' rows, which then are not
   /// made here: `w` is that of the impulses whenever an evaluation begins.

@@ -123,6 +123,9 @@ struct SolveReport {
   std::string stuck;
 };
 
+/// Becomes a report of nothing; its reason, choice and history keep their memory.
+void clear(SolveReport& report);
+
 /// A method for the constraint problem. Methods differ in speed and accuracy only: all
 /// take the same problem and write the same unknowns, so that a run can change method
 /// by changing its configuration.
@@ -135,9 +138,10 @@ class Solver {
   ///
   /// `impulses` (n_rows) holds lambda, block by block in the problem's order, N s: the
   /// first guess on entry (zeros are fine; made admissible first), the solution on return.
-  /// `velocities` (n_dofs) receives V = V_free + M^-1 G^T lambda, ghosts included.
-  virtual SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                            std::span<double> velocities) = 0;
+  /// `velocities` (n_dofs) receives V = V_free + M^-1 G^T lambda, ghosts included. The report is
+  /// the solver's own and stands until its next solve.
+  virtual const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                                   std::span<double> velocities) = 0;
 
   /// Collective. With the factors of the joints of the last solve, dV = M^-1 G^T lambda and
   /// A lambda = `rhs` for the bilateral rows; `rhs` is given in the problem's rows, others are

@@ -20,8 +20,8 @@ class FirstOrderSolver final : public Solver {
         iterate_(std::move(iterate)) {}
 
   std::string_view name() const override { return name_; }
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override;
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override;
   void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
                    std::span<double> changes) override;
 
@@ -32,10 +32,12 @@ class FirstOrderSolver final : public Solver {
   JointSystem joints_;
   double splitting_;
   Iterate iterate_;
+  SolveReport report_;
 };
 
-SolveReport FirstOrderSolver::solve(const ConstraintProblem& problem, std::span<double> impulses,
-                                    std::span<double> velocities) {
+const SolveReport& FirstOrderSolver::solve(const ConstraintProblem& problem,
+                                           std::span<double> impulses,
+                                           std::span<double> velocities) {
   const double started = wall_seconds();
   obey(problem.comm, stop_.watch);  // a factor of joints may take long
   JointSystem* joints = nullptr;
@@ -56,9 +58,9 @@ SolveReport FirstOrderSolver::solve(const ConstraintProblem& problem, std::span<
     Run run(problem, stop_, *iterates, monitor, impulses, velocities);
     remark = iterate_(run);
   }
-  SolveReport report = monitor.finish(remark);
-  if (joints != nullptr) report.joints = joints->report();
-  return report;
+  report_ = std::move(monitor.finish(remark));
+  if (joints != nullptr) report_.joints = joints->report();
+  return report_;
 }
 
 void FirstOrderSolver::move_joints(const ConstraintProblem& problem, std::span<const double> rhs,

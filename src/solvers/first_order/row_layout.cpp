@@ -30,7 +30,8 @@ std::size_t place_contacts(const std::vector<Index>& blocks, RowLayout& layout) 
 
 RowLayout lay_out(const ConstraintProblem& problem, bool with_joints) {
   const auto n_contacts = to_index(problem.contacts.size());
-  const SphereContacts round(problem);
+  SphereContacts round;
+  round.start(problem);
   const bool discs = !law_form(problem.law).box;
   const auto six = [&](Index b) { return problem.bodies.dofs(b) == 6; };
   std::vector<Index> spheres, contacts, rows, flat;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "catena/base/release.hpp"
 #include "catena/comm/sums.hpp"
 #include "catena/math/sum.hpp"
 
@@ -27,17 +28,26 @@ void Anderson::note(std::span<const MixProducts> pieces) {
 }
 
 MixedNumbers::MixedNumbers(double* first, std::size_t items, std::size_t stride, std::size_t width,
-                           std::span<const double> weight)
-    : first_(first),
-      items_(items),
-      stride_(stride),
-      width_(width),
-      weight_(weight),
-      before_(items * width),
-      start_(weight.size()),
-      change_(weight.size()) {
+                           std::span<const double> weight) {
+  start(first, items, stride, width, weight);
+}
+
+void MixedNumbers::start(double* first, std::size_t items, std::size_t stride, std::size_t width,
+                         std::span<const double> weight) {
+  first_ = first;
+  items_ = items;
+  stride_ = stride;
+  width_ = width;
+  weight_ = weight;
+  assign_with_room(before_, items * width, 0.0);
+  assign_with_room(start_, weight.size(), 0.0);
+  assign_with_room(change_, weight.size(), 0.0);
   for (std::size_t i = 0; i < items_; ++i)
     std::copy_n(first_ + i * stride_, width_, before_.begin() + i * width_);
+}
+
+void MixedNumbers::rest() {
+  for (std::vector<double>* list : {&before_, &start_, &change_}) clear_large(*list);
 }
 
 void MixedNumbers::mix(double gamma) {

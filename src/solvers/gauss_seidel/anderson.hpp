@@ -58,10 +58,17 @@ class Anderson {
 /// each `stride` after the last one.
 class MixedNumbers {
  public:
+  /// Of none yet: start() comes first.
+  MixedNumbers() = default;
   /// `weight`: of the numbers in the norm, one each, where width is stride; empty: they take no
   /// part in it. Both must outlive it.
   MixedNumbers(double* first, std::size_t items, std::size_t stride, std::size_t width,
                std::span<const double> weight = {});
+  /// Goes over to others; its memory stays.
+  void start(double* first, std::size_t items, std::size_t stride, std::size_t width,
+             std::span<const double> weight = {});
+  /// Gives the memory of large lists back; start() comes next.
+  void rest();
 
   /// Before a sweep: the numbers become the mix.
   void mix(double gamma);
@@ -69,8 +76,8 @@ class MixedNumbers {
   MixProducts products();
 
  private:
-  double* first_;
-  std::size_t items_, stride_, width_;
+  double* first_ = nullptr;
+  std::size_t items_ = 0, stride_ = 0, width_ = 0;
   std::span<const double> weight_;
   std::vector<double> before_;          ///< g of the sweep before
   std::vector<double> start_, change_;  ///< y and f of the last sweep, of weighted numbers

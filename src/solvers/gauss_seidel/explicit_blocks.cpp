@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "catena/base/release.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/math/types.hpp"
 
@@ -123,6 +124,16 @@ void turn_contact(const ExplicitBlocks& blocks, const ExplicitBlocks::Block& blo
 }
 
 }  // namespace
+
+void ExplicitBlocks::clear() {
+  clear_large(blocks);
+  clear_large(references);
+  clear_large(contact);
+  clear_large(wide);
+  for (std::vector<double>* list : {&g, &y, &d, &d_inverse, &lambda, &q, &sigma, &lower, &upper})
+    clear_large(*list);
+  most_rows = 0;
+}
 
 void append_block(ExplicitBlocks& out, const ConstraintProblem& problem, Index k, ContactLaw law,
                   std::span<const double> impulses, const std::function<BodyPlace(Index)>& place) {

@@ -41,6 +41,8 @@ struct ExplicitBlocks {
   Index most_rows = 0;
 
   Index size() const { return to_index(blocks.size()); }
+  /// Without blocks; the memory stays, but that of large lists.
+  void clear();
 };
 
 /// How a problem's body is seen by a sweep: where its velocities lie, and by how much its

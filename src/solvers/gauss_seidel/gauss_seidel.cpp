@@ -24,24 +24,10 @@ bool gives(const ConstraintProblem& problem) {
   return problem.comm.max(std::int64_t{any ? 1 : 0}) != 0;
 }
 
-std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, DelassusOperator& op,
-                                         const GaussSeidelSettings& settings, JointSystem* joints,
-                                         std::span<const double> impulses) {
-  const LocalSolveOptions rules{problem.law, settings.local, settings.relaxation};
-  check_local_rules(rules);
-  if (problem.assembled) {
-    if (settings.formulation != Formulation::velocity)
-      throw Error("an assembled operator has no velocities", "solver.formulation",
-                  "use formulation: velocity");
-    return make_assembled_engine(problem, rules, impulses);
-  }
-  if (joints != nullptr && settings.formulation != Formulation::velocity)
-    throw Error("joints are solved on their own in formulation velocity only", "solver.formulation",
-                "use formulation: velocity, or solver.joints.method: iterative");
-  if (settings.formulation == Formulation::residual)
-    return make_residual_engine(problem, op, rules, impulses);
-  if (settings.formulation == Formulation::acceleration)
-    return make_acceleration_engine(problem, op, rules, impulses);
+/// Collective. Of the hybrid over subdomains.
+SweepOptions sweep_options(const ConstraintProblem& problem, const GaussSeidelSettings& settings,
+                           const LocalSolveOptions& rules, const JointSystem* joints) {
+  if (settings.formulation == Formulation::acceleration) return acceleration_options(rules);
   SweepOptions options{rules, choose_kernels(settings.kernels)};
   // what redundant rows share out between them is not determined, and mixes would let it grow;
   // closed loops have such rows, or nearly such
@@ -51,7 +37,7 @@ std::unique_ptr<SweepEngine> make_engine(const ConstraintProblem& problem, Delas
   const bool mixes = joints == nullptr || determined(joints->report());
   options.accelerated =
       settings.accelerated && settings.order != SweepOrder::symmetric && mixes && gives(problem);
-  return make_hybrid_engine(problem, op, options, joints, impulses);
+  return options;
 }
 
 /// Solves of a problem of joints alone: a second one, from recomputed velocities, if the first
@@ -76,25 +62,27 @@ class GaussSeidel final : public Solver {
         joints_(joints) {}
   std::string_view name() const override { return "gauss_seidel"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override {
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override {
     const double started = wall_seconds();
     obey(problem.comm, stop_.watch);  // a factor of joints may take long
     JointSystem* joints = nullptr;
     if (!joints_swept_ && !problem.assembled && joints_.prepare(problem)) joints = &joints_;
     if (joints != nullptr && only_joints(problem))
       return solve_joints(problem, impulses, velocities, started);
-    DelassusOperator op(problem);
-    const std::unique_ptr<SweepEngine> engine =
-        make_engine(problem, op, settings_, joints, impulses);
-    StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
-    const bool over = start(*engine, monitor, impulses);
-    if (joints != nullptr) monitor.allow(joints->contradiction(problem));
-    monitor.set_setup_seconds(wall_seconds() - started);
-    if (!over) iterate(*engine, monitor, impulses);
-    SolveReport report =
-        monitor.finish(engine->remark(), [&](std::span<double> kept) { engine->store_kept(kept); });
+    op_.start(problem);
+    SweepEngine& engine = start_engine(problem, joints, impulses);
+    monitor_.set_up(problem, op_, stop_, impulses, velocities, started);
+    const bool over = start(engine, impulses);
+    if (joints != nullptr) monitor_.allow(joints->contradiction(problem));
+    monitor_.set_setup_seconds(wall_seconds() - started);
+    if (!over) iterate(engine, impulses);
+    SolveReport& report =
+        monitor_.finish(engine.remark(), [&](std::span<double> kept) { engine.store_kept(kept); });
     if (joints != nullptr) report.joints = joints->report();
+    hybrid_->rest();
+    other_.reset();
+    monitor_.rest();
     return report;
   }
 
@@ -105,6 +93,31 @@ class GaussSeidel final : public Solver {
   }
 
  private:
+  /// Collective. The engine of a problem, packed.
+  SweepEngine& start_engine(const ConstraintProblem& problem, JointSystem* joints,
+                            std::span<const double> impulses) {
+    const LocalSolveOptions rules{problem.law, settings_.local, settings_.relaxation};
+    check_local_rules(rules);
+    if (problem.assembled) {
+      if (settings_.formulation != Formulation::velocity)
+        throw Error("an assembled operator has no velocities", "solver.formulation",
+                    "use formulation: velocity");
+      other_ = make_assembled_engine(problem, rules, impulses);
+      return *other_;
+    }
+    if (joints != nullptr && settings_.formulation != Formulation::velocity)
+      throw Error("joints are solved on their own in formulation velocity only",
+                  "solver.formulation",
+                  "use formulation: velocity, or solver.joints.method: iterative");
+    if (settings_.formulation == Formulation::residual) {
+      other_ = make_residual_engine(problem, op_, rules, impulses);
+      return *other_;
+    }
+    hybrid_->start(problem, op_, sweep_options(problem, settings_, rules, joints), joints,
+                   impulses);
+    return *hybrid_;
+  }
+
   bool goes_forward(int sweep) const {
     switch (settings_.order) {
       case SweepOrder::forward:
@@ -118,71 +131,72 @@ class GaussSeidel final : public Solver {
   }
 
   /// A problem of joints alone: one exact solve, refined while that helps.
-  SolveReport solve_joints(const ConstraintProblem& problem, std::span<double> impulses,
-                           std::span<double> velocities, double started) {
-    DelassusOperator op(problem);
+  const SolveReport& solve_joints(const ConstraintProblem& problem, std::span<double> impulses,
+                                  std::span<double> velocities, double started) {
+    op_.start(problem);
     // the solve needs no guess
     std::fill(impulses.begin(), impulses.end(), 0.0);
     StopRule stop = stop_;
     stop.max_iterations = std::min(stop.max_iterations, kJointSolves);
     stop.keep_best = false;
-    StopMonitor monitor(problem, op, stop, impulses, velocities, started);
-    joints_.measure(problem, op, impulses, velocities);
-    monitor.know_general_rows(joints_.diagonal(), joints_.slips());
+    monitor_.set_up(problem, op_, stop, impulses, velocities, started);
+    joints_.measure(problem, op_, impulses, velocities);
+    monitor_.know_general_rows(joints_.diagonal(), joints_.slips());
     // an absolute tolerance may be met by no impulses at all, which would let light or nearly
     // unloaded joints drift; their solve costs no more than it has already
-    bool over = monitor.start(false);
-    monitor.set_setup_seconds(wall_seconds() - started);
+    bool over = monitor_.start(false);
+    monitor_.set_setup_seconds(wall_seconds() - started);
     for (int iteration = 1; !over; ++iteration) {
-      joints_.refine(problem, op, impulses, velocities);
-      if (iteration == 1) monitor.allow(joints_.contradiction(problem));
-      monitor.begin(iteration, 0.0, true, true);
-      over = monitor.end();
+      joints_.refine(problem, op_, impulses, velocities);
+      if (iteration == 1) monitor_.allow(joints_.contradiction(problem));
+      monitor_.begin(iteration, 0.0, true, true);
+      over = monitor_.end();
     }
-    SolveReport report = monitor.finish("");
+    SolveReport& report = monitor_.finish("");
     report.joints = joints_.report();
+    monitor_.rest();
     return report;
   }
 
   /// Whether the guess, made admissible, ends the solve.
-  static bool start(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) {
+  bool start(SweepEngine& engine, std::span<double> impulses) {
     const ErrorParts* at_zero = engine.errors_at_zero();
     std::optional<StopMonitor::Estimate> seen;
-    if (at_zero != nullptr && monitor.takes_estimates())
-      seen = monitor.start_estimated(*at_zero, engine.errors());
+    if (at_zero != nullptr && monitor_.takes_estimates())
+      seen = monitor_.start_estimated(*at_zero, engine.errors());
     if (!seen) {
       engine.store_impulses(impulses);
-      return monitor.start();
+      return monitor_.start();
     }
     if (seen->keep) engine.keep();
     if (!seen->evaluate) return false;
     engine.store_impulses(impulses);
-    monitor.begin(0, 0.0, true);
-    return monitor.end();
+    monitor_.begin(0, 0.0, true);
+    return monitor_.end();
   }
 
   /// Sweeps until the monitor has seen enough. Where the engine knows its errors, only iterates
   /// that seem to end the solve are evaluated, at once. Else errors posted after sweep s travel
   /// during sweep s + 1 and are judged after it, whenever they arrived.
-  void iterate(SweepEngine& engine, StopMonitor& monitor, std::span<double> impulses) const {
-    const bool estimates = engine.knows_errors() && monitor.takes_estimates();
+  void iterate(SweepEngine& engine, std::span<double> impulses) {
+    const bool estimates = engine.knows_errors() && monitor_.takes_estimates();
     Looks looks(stop_.metric, stop_.max_iterations);
     for (int sweep = 1;; ++sweep) {
       const double running_error = engine.sweep(goes_forward(sweep));
-      if (monitor.pending() && monitor.end()) return;
+      if (monitor_.pending() && monitor_.end()) return;
       // evaluations check the clock themselves
-      const bool due = looks.due(sweep, engine.change(), monitor.due(sweep), monitor.excess());
-      const bool late = !due && monitor.out_of_time(sweep);
+      const bool due = looks.due(sweep, engine.change(), monitor_.due(sweep), monitor_.excess());
+      const bool late = !due && monitor_.out_of_time(sweep);
       if (!due && !late) continue;
       const bool last = late || sweep >= stop_.max_iterations;
       if (estimates && !last) {
-        const StopMonitor::Estimate seen = monitor.estimate(sweep, engine.errors(), running_error);
+        const StopMonitor::Estimate seen = monitor_.estimate(sweep, engine.errors(), running_error);
         if (seen.keep) engine.keep();
         if (!seen.evaluate) continue;
       }
       engine.store_impulses(impulses);
-      monitor.begin(sweep, running_error, last || estimates);
-      if ((last || estimates) && monitor.end()) return;
+      monitor_.begin(sweep, running_error, last || estimates);
+      if ((last || estimates) && monitor_.end()) return;
     }
   }
 
@@ -190,6 +204,11 @@ class GaussSeidel final : public Solver {
   GaussSeidelSettings settings_;
   bool joints_swept_;
   JointSystem joints_;
+  // kept over solves
+  DelassusOperator op_;
+  StopMonitor monitor_;
+  std::unique_ptr<HybridEngine> hybrid_ = make_hybrid_engine();
+  std::unique_ptr<SweepEngine> other_;  ///< of one solve, where the hybrid is not asked for
 };
 
 constexpr std::array<std::string_view, 5> kLocalNames = {"exact", "cone", "project", "sliding",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/base/release.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "solvers/joints/joint_limits_and_motors.hpp"
 
@@ -23,25 +25,6 @@ struct Remote {
   std::int64_t place;  ///< of the body in the plan's list between the two ranks
 };
 
-/// What a rank says to the owners of its ghosts, and what it hears as owner: groups of
-/// (place in the plan's list, count, subdomain numbers...).
-std::vector<Words> tell_owners(const ConstraintProblem& problem,
-                               std::span<const std::vector<std::int64_t>> sweeps) {
-  std::vector<Words> out;
-  for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
-    std::vector<std::int64_t> words;
-    for (std::size_t k = 0; k < neighbour.receive.size(); ++k) {
-      const std::vector<std::int64_t>& numbers = sweeps[neighbour.receive[k]];
-      if (numbers.empty()) continue;
-      words.push_back(narrow<std::int64_t>(k));
-      words.push_back(std::ssize(numbers));
-      words.insert(words.end(), numbers.begin(), numbers.end());
-    }
-    if (!words.empty()) out.push_back({neighbour.rank, std::move(words)});
-  }
-  return exchange_values(problem.comm, std::move(out));
-}
-
 const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
   const auto found = std::find_if(plan.neighbours.begin(), plan.neighbours.end(),
                                   [&](const auto& n) { return n.rank == rank; });
@@ -51,25 +34,37 @@ const HaloPlan::Neighbour& neighbour_of(const HaloPlan& plan, int rank) {
 
 }  // namespace
 
-SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
-                            const JointLimitsAndMotors* drives) {
-  std::map<Index, std::vector<Index>> blocks;
+void SubdomainMap::rest() {
+  for (std::vector<Index>& list : blocks) clear_large(list);
+}
+
+void map_subdomains(const ConstraintProblem& problem, bool with_joints,
+                    const JointLimitsAndMotors* drives, SubdomainMap& map) {
   const auto n_contacts = to_index(problem.contacts.size());
+  const auto is_left_out = [&](Index k) {
+    return (!with_joints && k >= n_contacts &&
+            problem.blocks.kind[k - n_contacts] == BlockKind::bilateral) ||
+           (drives != nullptr && drives->has(k));
+  };
+  const auto number_of = [&](Index k) {
+    return problem.block_subdomain.empty() ? to_index(problem.comm.rank())
+                                           : problem.block_subdomain[k];
+  };
+  map.number.clear();
   for (Index k = 0; k < problem.n_blocks(); ++k) {
-    if (!with_joints && k >= n_contacts &&
-        problem.blocks.kind[k - n_contacts] == BlockKind::bilateral)
-      continue;
-    if (drives != nullptr && drives->has(k)) continue;
-    blocks[problem.block_subdomain.empty() ? to_index(problem.comm.rank())
-                                           : problem.block_subdomain[k]]
-        .push_back(k);
+    if (is_left_out(k)) continue;
+    const auto at = std::ranges::lower_bound(map.number, number_of(k));
+    if (at == map.number.end() || *at != number_of(k)) map.number.insert(at, number_of(k));
   }
-  SubdomainMap map;
-  for (auto& [number, list] : blocks) {
-    map.number.push_back(number);
-    map.blocks.push_back(std::move(list));
+  map.blocks.resize(map.number.size());
+  for (std::vector<Index>& list : map.blocks) {
+    list.clear();
+    if (map.blocks.size() == 1) make_room(list, problem.n_blocks());
   }
-  return map;
+  for (Index k = 0; k < problem.n_blocks(); ++k)
+    if (!is_left_out(k))
+      map.blocks[std::ranges::lower_bound(map.number, number_of(k)) - map.number.begin()].push_back(
+          k);
 }
 
 /// Set-up's view: who sweeps what, by body, and the messages' lists in the making.
@@ -78,9 +73,9 @@ struct SharedBodies::Setup {
   const SubdomainMap& map;
   std::span<const std::vector<Index>> touched;
   std::span<const char> jointed;
-  std::vector<std::vector<std::int64_t>> sweeps;  ///< local subdomain numbers per body
-  std::vector<std::vector<Remote>> remotes;       ///< per owned body
-  std::map<int, HaloPlan::Neighbour> reverse, forward;
+  Sweeps& sweeps;
+  std::vector<std::vector<Remote>> remotes = {};  ///< per owned body; empty: none
+  std::map<int, HaloPlan::Neighbour> reverse = {}, forward = {};
   Index n_values = 0, n_outgoing = 0, n_incoming = 0;
 
   bool dynamic(Index b) const { return problem.bodies.mass_kind[b] != MassKind::prescribed; }
@@ -88,16 +83,44 @@ struct SharedBodies::Setup {
   bool is_jointed(Index b) const { return !jointed.empty() && jointed[b] != 0; }
 
   void find_sweeps() {
-    sweeps.resize(problem.bodies.size());
-    for (std::size_t i = 0; i < touched.size(); ++i)
+    assign_with_room(sweeps.begin, Offset{problem.bodies.size()} + 1, 0);
+    for (const std::vector<Index>& bodies : touched)
+      for (const Index b : bodies)
+        if (dynamic(b)) ++sweeps.begin[b];
+    std::partial_sum(sweeps.begin.begin(), sweeps.begin.end(), sweeps.begin.begin());
+    assign_with_room(sweeps.numbers, sweeps.begin.back(), 0);
+    // from behind, so that each body's numbers end up ascending behind their begin
+    for (std::size_t i = touched.size(); i-- > 0;)
       for (const Index b : touched[i])
-        if (dynamic(b)) sweeps[b].push_back(map.number[i]);
+        if (dynamic(b)) sweeps.numbers[--sweeps.begin[b]] = map.number[i];
+  }
+
+  std::span<const Remote> remotes_of(Index b) const {
+    return remotes.empty() ? std::span<const Remote>() : std::span<const Remote>(remotes[b]);
+  }
+
+  /// Collective. What a rank says to the owners of its ghosts, and what it hears as owner: groups
+  /// of (place in the plan's list, count, subdomain numbers...).
+  std::vector<Words> tell_owners() const {
+    std::vector<Words> out;
+    for (const HaloPlan::Neighbour& neighbour : problem.ghosts.neighbours) {
+      std::vector<std::int64_t> words;
+      for (std::size_t k = 0; k < neighbour.receive.size(); ++k) {
+        const std::span<const std::int64_t> numbers = sweeps.of(neighbour.receive[k]);
+        if (numbers.empty()) continue;
+        words.push_back(narrow<std::int64_t>(k));
+        words.push_back(std::ssize(numbers));
+        words.insert(words.end(), numbers.begin(), numbers.end());
+      }
+      if (!words.empty()) out.push_back({neighbour.rank, std::move(words)});
+    }
+    return exchange_values(problem.comm, std::move(out));
   }
 
   /// Collective. Fills multiplicity of owned and touched bodies.
   void agree(std::vector<Index>& multiplicity) {
-    const std::vector<Words> heard = tell_owners(problem, sweeps);
-    remotes.resize(problem.bodies.size());
+    const std::vector<Words> heard = tell_owners();
+    if (!heard.empty()) remotes.resize(problem.bodies.size());
     for (const auto& [from, words] : heard) {
       const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, from);
       for (std::size_t i = 0; i < words.size(); i += 2 + words[i + 1])
@@ -105,7 +128,7 @@ struct SharedBodies::Setup {
           remotes[neighbour.send[words[i]]].push_back({words[i + 2 + j], from, words[i]});
     }
     for (Index b = 0; b < problem.bodies.size(); ++b)
-      multiplicity[b] = to_index(sweeps[b].size() + remotes[b].size());
+      multiplicity[b] = to_index(sweeps.of(b).size() + remotes_of(b).size());
     std::vector<Words> answers;
     for (const auto& [from, words] : heard) {
       const HaloPlan::Neighbour& neighbour = neighbour_of(problem.ghosts, from);
@@ -163,7 +186,7 @@ struct SharedBodies::Setup {
     // where each remote's change will lie, in the order in which its rank sends
     std::map<std::pair<int, std::int64_t>, std::vector<std::pair<std::int64_t, Index>>> by_place;
     for (const Shared& shared : bodies)
-      for (const Remote& remote : remotes[shared.body])
+      for (const Remote& remote : remotes_of(shared.body))
         by_place[{remote.rank, remote.place}].push_back({remote.number, shared.body});
     std::map<Index, std::vector<std::pair<std::int64_t, Index>>> received;  // body: (number, item)
     for (auto& [key, list] : by_place) {
@@ -199,23 +222,28 @@ struct SharedBodies::Setup {
   }
 };
 
-SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
-                           std::span<const std::vector<Index>> touched,
-                           std::span<const char> jointed)
-    : multiplicity_(problem.bodies.size(), 0), shared_(problem.bodies.size(), 0) {
-  Setup setup{problem, map, touched, jointed, {}, {}, {}, {}};
+SharedBodies::SharedBodies() = default;
+
+void SharedBodies::set_up(const ConstraintProblem& problem, const SubdomainMap& map,
+                          std::span<const std::vector<Index>> touched,
+                          std::span<const char> jointed) {
+  const std::size_t n_bodies = problem.bodies.size();
+  assign_with_room(multiplicity_, n_bodies, 0);
+  assign_with_room(shared_, n_bodies, 0);
+  assign_with_room(shared_of_, n_bodies, kNoIndex);
+  bodies_.clear();
+  Setup setup{problem, map, touched, jointed, sweeps_};
   setup.find_sweeps();
   setup.agree(multiplicity_);
-  std::vector<Index> shared_of(multiplicity_.size(), kNoIndex);
   for (Index b = 0; b < problem.bodies.size(); ++b) {
-    const bool here = b < problem.bodies.n_owned || !setup.sweeps[b].empty();
+    const bool here = b < problem.bodies.n_owned || !sweeps_.of(b).empty();
     if (!here || (multiplicity_[b] < 2 && !setup.is_jointed(b))) continue;
     shared_[b] = 1;
-    shared_of[b] = to_index(bodies_.size());
+    shared_of_[b] = to_index(bodies_.size());
     bodies_.push_back(setup.make_shared_body(b));
   }
-  setup.connect_ghosts(bodies_, shared_of);
-  setup.connect_owned(bodies_, shared_of);
+  setup.connect_ghosts(bodies_, shared_of_);
+  setup.connect_owned(bodies_, shared_of_);
   values_.assign(Offset{setup.n_values} * kWidth, 0.0);
   outgoing_.assign(Offset{setup.n_outgoing} * kWidth, 0.0);
   incoming_.assign(Offset{setup.n_incoming} * kWidth, 0.0);
@@ -223,12 +251,24 @@ SharedBodies::SharedBodies(const ConstraintProblem& problem, const SubdomainMap&
   for (const Shared& shared : bodies_) most = std::max(most, shared.dofs);
   change_.resize(most);
   sum_.resize(most);
-  reverse_.emplace_back(problem.comm, Setup::plan_of(setup.reverse), kWidth, Tag::shared_changes);
-  forward_.emplace_back(problem.comm, Setup::plan_of(setup.forward), kWidth,
-                        Tag::shared_velocities);
+  reverse_.reset();
+  forward_.reset();
+  if (problem.ghosts.neighbours.empty()) return;
+  reverse_.emplace(problem.comm, Setup::plan_of(setup.reverse), kWidth, Tag::shared_changes);
+  forward_.emplace(problem.comm, Setup::plan_of(setup.forward), kWidth, Tag::shared_velocities);
 }
 
 SharedBodies::~SharedBodies() = default;
+
+void SharedBodies::rest() {
+  clear_large(multiplicity_);
+  clear_large(shared_);
+  clear_large(shared_of_);
+  clear_large(sweeps_.begin);
+  clear_large(sweeps_.numbers);
+  clear_large(bodies_);
+  for (std::vector<double>* list : {&values_, &outgoing_, &incoming_}) clear_large(*list);
+}
 
 void SharedBodies::start(const ConstraintProblem& problem, std::span<const double> velocities) {
   for (const Shared& shared : bodies_)
@@ -250,11 +290,11 @@ void SharedBodies::post_changes(std::span<Subdomain> subdomains) {
       if (copy.item != kNoIndex)
         write_change(subdomains, shared, copy,
                      std::span(outgoing_).subspan(Offset{copy.item} * kWidth, shared.dofs));
-  reverse_.front().begin(outgoing_);
+  if (reverse_) reverse_->begin(outgoing_);
 }
 
 void SharedBodies::add_changes(std::span<Subdomain> subdomains) {
-  reverse_.front().end(incoming_);
+  if (reverse_) reverse_->end(incoming_);
   for (const Shared& shared : bodies_) {
     if (shared.contributions.empty()) continue;
     const std::size_t dofs = shared.dofs;
@@ -270,11 +310,11 @@ void SharedBodies::add_changes(std::span<Subdomain> subdomains) {
     double* value = values_.data() + Offset{shared.item} * kWidth;
     for (std::size_t m = 0; m < dofs; ++m) value[m] += sum_[m];
   }
-  forward_.front().begin(values_);
+  if (forward_) forward_->begin(values_);
 }
 
 void SharedBodies::finish(std::span<Subdomain> subdomains) {
-  forward_.front().end(values_);
+  if (forward_) forward_->end(values_);
   for (const Shared& shared : bodies_) {
     const double* value = values_.data() + Offset{shared.item} * kWidth;
     for (const Copy& copy : shared.copies)

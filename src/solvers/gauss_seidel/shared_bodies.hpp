@@ -1,6 +1,8 @@
 // Bodies that several subdomains sweep: how many, and the exchange that adds their parts.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,10 +19,13 @@ class JointLimitsAndMotors;
 struct SubdomainMap {
   std::vector<Index> number;
   std::vector<std::vector<Index>> blocks;
+  /// Gives the memory of large lists back.
+  void rest();
 };
-/// Bilateral blocks are left out where joints are solved on their own, and what `drives` solves.
-SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
-                            const JointLimitsAndMotors* drives = nullptr);
+/// Writes `map`. Bilateral blocks are left out where joints are solved on their own, and what
+/// `drives` solves.
+void map_subdomains(const ConstraintProblem& problem, bool with_joints,
+                    const JointLimitsAndMotors* drives, SubdomainMap& map);
 
 /// For every dynamic body, which subdomains (over all ranks) sweep it: the multiplicity
 /// n_b of mass splitting, agreed once at set-up, and the exchange after a sweep.
@@ -34,11 +39,15 @@ SubdomainMap map_subdomains(const ConstraintProblem& problem, bool with_joints,
 /// know their velocities: read and write connect them to the joints' solve.
 class SharedBodies {
  public:
-  /// Collective. `touched[i]`: the bodies that the map's i-th subdomain touches, ascending.
-  /// `jointed`: per local body, whether a joint acts on it; the same on all ranks; empty: none.
-  SharedBodies(const ConstraintProblem& problem, const SubdomainMap& map,
-               std::span<const std::vector<Index>> touched, std::span<const char> jointed);
+  SharedBodies();
   ~SharedBodies();
+  /// Collective. Of a problem; comes before anything else. `touched[i]`: the bodies that the map's
+  /// i-th subdomain touches, ascending. `jointed`: per local body, whether a joint acts on it; the
+  /// same on all ranks; empty: none.
+  void set_up(const ConstraintProblem& problem, const SubdomainMap& map,
+              std::span<const std::vector<Index>> touched, std::span<const char> jointed);
+  /// Local. Gives the memory of large lists back; set_up() comes next.
+  void rest();
 
   /// n_b per local body; 0 where no block here or elsewhere touches it (bodies that this
   /// rank neither owns nor touches: 0).
@@ -81,6 +90,14 @@ class SharedBodies {
     std::vector<Contribution> contributions;  ///< empty unless owned
   };
   struct Setup;
+  /// Subdomains here that sweep each body: numbers[begin[b]], ... up to begin[b + 1].
+  struct Sweeps {
+    std::vector<Index> begin;
+    std::vector<std::int64_t> numbers;
+    std::span<const std::int64_t> of(Index b) const {
+      return std::span(numbers).subspan(begin[b], begin[b + 1] - begin[b]);
+    }
+  };
   void write_change(std::span<Subdomain> subdomains, const Shared& shared, const Copy& copy,
                     std::span<double> change) const;
 
@@ -88,7 +105,10 @@ class SharedBodies {
   std::vector<char> shared_;
   std::vector<Shared> bodies_;
   std::vector<double> values_, outgoing_, incoming_, change_, sum_;
-  std::vector<HaloExchange> reverse_, forward_;  ///< one of each
+  std::optional<HaloExchange> reverse_, forward_;  ///< where there are ghosts
+  // of set_up
+  Sweeps sweeps_;
+  std::vector<Index> shared_of_;
 };
 
 }  // namespace catena

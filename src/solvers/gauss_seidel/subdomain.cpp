@@ -64,23 +64,54 @@ KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
 
 }  // namespace
 
-std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks) {
-  std::vector<char> touched(problem.bodies.size(), 0);
+void find_touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks,
+                         std::vector<char>& touched, std::vector<Index>& bodies) {
+  assign_with_room(touched, problem.bodies.size(), 0);
   for (const Index k : blocks) for_each_body_index(problem, k, [&](Index b) { touched[b] = 1; });
-  std::vector<Index> bodies;
+  make_room(bodies, touched.size());
+  bodies.clear();
   for (Index b = 0; b < problem.bodies.size(); ++b)
     if (touched[b] != 0) bodies.push_back(b);
-  return bodies;
 }
 
-Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::vector<Index> bodies, std::span<const Index> multiplicity,
-                     std::span<const char> shared, const SweepOptions& rules,
-                     std::span<const double> impulses)
-    : rules_(rules), batch_rules_(batch_rules_of(rules.local)), bodies_(std::move(bodies)) {
-  SweepPlan plan = plan_sweep(problem, blocks, shared, rules.local);
-  if (rules.carried != nullptr)
-    for (PartPlan& part : plan) part = {{}, {}, {}, {}, flatten({part, {}, {}})};
+/// Without blocks; the memory stays, but that of large lists.
+void Subdomain::clear() {
+  for (std::vector<Index>* list :
+       {&line_, &dofs_, &line_of_body_, &sphere_origin_, &arm_origin_, &explicit_origin_})
+    clear_large(*list);
+  const auto clear_all = [](auto&... lists) { (clear_large(lists), ...); };
+  clear_all(multiplicity_, lines_, inertia_, spheres_, arms_, rolling_, explicit_contacts_,
+            rolling_origin_, scratch_);
+  clear_all(sphere_diagonal_, arm_diagonal_, rolling_diagonal_, sphere_kept_, arm_kept_,
+            rolling_kept_, sphere_history_, arm_history_, rolling_history_, explicit_history_);
+  inverse_masses_ = {};
+  general_.clear();
+}
+
+void Subdomain::rest() {
+  clear();
+  planner_.rest();
+  for (MixedNumbers& numbers : mixed_) numbers.rest();
+}
+
+void Subdomain::start(const ConstraintProblem& problem, std::span<const Index> blocks,
+                      std::span<const Index> bodies, std::span<const Index> multiplicity,
+                      std::span<const char> shared, const SweepOptions& rules,
+                      std::span<const double> impulses) {
+  clear();
+  rules_ = rules;
+  batch_rules_ = batch_rules_of(rules.local);
+  bodies_ = bodies;
+  mixes_ = cohesive_ = false;
+  const SweepPlan& plan = planner_.plan(problem, blocks, shared, rules.local);
+  if (rules.carried == nullptr) return pack(problem, plan, multiplicity, impulses);
+  SweepPlan one_by_one = plan;
+  for (PartPlan& part : one_by_one) part = {{}, {}, {}, {}, flatten({part, {}, {}})};
+  pack(problem, one_by_one, multiplicity, impulses);
+}
+
+void Subdomain::pack(const ConstraintProblem& problem, const SweepPlan& plan,
+                     std::span<const Index> multiplicity, std::span<const double> impulses) {
   const bool arms = std::any_of(plan.begin(), plan.end(),
                                 [](const PartPlan& part) { return !part.arms.empty(); });
   place_bodies(problem, multiplicity, arms);
@@ -91,14 +122,14 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
     n_rolling += part.rolling.size();
     n_explicit += part.explicit_contacts.size();
   }
-  spheres_.reserve(n_spheres / kLanes);
-  sphere_origin_.reserve(n_spheres);
-  arms_.reserve(n_arms / kLanes);
-  arm_origin_.reserve(n_arms);
-  rolling_.reserve(n_rolling / kLanes);
-  rolling_origin_.reserve(n_rolling);
-  explicit_contacts_.reserve(n_explicit / kLanes);
-  explicit_origin_.reserve(n_explicit);
+  make_room(spheres_, n_spheres / kLanes);
+  make_room(sphere_origin_, n_spheres);
+  make_room(arms_, n_arms / kLanes);
+  make_room(arm_origin_, n_arms);
+  make_room(rolling_, n_rolling / kLanes);
+  make_room(rolling_origin_, n_rolling);
+  make_room(explicit_contacts_, n_explicit / kLanes);
+  make_room(explicit_origin_, n_explicit);
   if (n_explicit > 0)
     inverse_masses_ = InverseMasses(
         problem, bodies_, [this](Index body) { return place_of(body); }, lines_.size());
@@ -122,7 +153,6 @@ Subdomain::Subdomain(const ConstraintProblem& problem, std::span<const Index> bl
   }
   if (std::any_of(multiplicity_.begin(), multiplicity_.end(), [](double m) { return m > 1.0; }))
     note_diagonals(problem);
-  release(line_of_body_);
   scratch_.resize(Offset{2} * general_.most_rows);
 }
 
@@ -130,9 +160,10 @@ void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const I
                              bool with_inertia) {
   const ProblemBodies& bodies = problem.bodies;
   const std::size_t n = bodies_.size();
-  line_.reserve(n);
-  dofs_.reserve(n);
-  multiplicity_.reserve(n);
+  make_room(line_, n);
+  make_room(dofs_, n);
+  make_room(multiplicity_, n);
+  make_room(line_of_body_, bodies.size());
   line_of_body_.resize(bodies.size());
   Index lines = 1;
   for (const Index b : bodies_) {
@@ -142,8 +173,8 @@ void Subdomain::place_bodies(const ConstraintProblem& problem, std::span<const I
     multiplicity_.push_back(share(multiplicity[b]));
     lines += bodies.mass_kind[b] == MassKind::rigid ? 1 : (dofs_.back() + 7) / 8;
   }
-  lines_.assign(lines, BodyLine{});
-  if (with_inertia) inertia_.assign(lines, InertiaLine{});
+  assign_with_room(lines_, lines, BodyLine{});
+  if (with_inertia) assign_with_room(inertia_, lines, InertiaLine{});
   for (std::size_t i = 0; i < n; ++i) {
     const Index b = bodies_[i];
     if (bodies.mass_kind[b] != MassKind::rigid) continue;
@@ -350,6 +381,7 @@ void Subdomain::note_diagonals(const ConstraintProblem& problem) {
   const PartRanges& boundary = ranges_[ordinal(SweepPart::boundary)];
   const auto cones = [&](std::span<const Index> origin, const Range& range,
                          HugeVector<BatchDiagonal>& diagonal) {
+    make_room(diagonal, range.end);
     diagonal.resize(range.end);
     for (std::size_t i = 0; i < range.end * kLanes; ++i) {
       if (origin[i] == kNoIndex) continue;
@@ -476,7 +508,7 @@ void Subdomain::apply_impulses() {
 void Subdomain::begin_mixing() {
   mixes_ = true;
   const auto begin = [](const auto& batches, auto impulses, HugeVector<BatchHistory>& history) {
-    history.reserve(batches.size());
+    make_room(history, batches.size());
     for (const auto& batch : batches) {
       BatchHistory& h = history.emplace_back();
       for (int i = 0; i < 3; ++i) std::copy_n(impulses(batch)[i], kLanes, h.before[i]);
@@ -489,16 +521,15 @@ void Subdomain::begin_mixing() {
   begin(
       explicit_contacts_, [](const ExplicitContactBatch& batch) { return batch.lambda; },
       explicit_history_);
-  rolling_history_.reserve(2 * rolling_.size());
+  make_room(rolling_history_, 2 * rolling_.size());
   for (const RollingBatch& batch : rolling_)
     for (const auto& numbers : {batch.p, batch.m}) {
       BatchHistory& h = rolling_history_.emplace_back();
       for (int i = 0; i < 3; ++i) std::copy_n(numbers[i], kLanes, h.before[i]);
     }
-  if (!general_.lambda.empty())
-    mixed_.emplace_back(general_.lambda.data(), general_.lambda.size(), 1, 1, general_.sigma);
   // whole lines, which vector registers hold: what stands behind the velocities does not change
-  mixed_.emplace_back(line_data(), lines_.size(), 8, 8);
+  mixed_[0].start(line_data(), lines_.size(), 8, 8);
+  mixed_[1].start(general_.lambda.data(), general_.lambda.size(), 1, 1, general_.sigma);
 }
 
 void Subdomain::mix(double gamma) {
@@ -523,7 +554,10 @@ template <class Visit>
 void Subdomain::for_each_kept(const Visit& visit) {
   const auto all = [&](auto& batches, auto impulses, HugeVector<BatchImpulses>& kept,
                        std::size_t each, std::size_t first) {
-    kept.resize(each * batches.size());
+    if (kept.size() != each * batches.size()) {
+      make_room(kept, each * batches.size());
+      kept.resize(each * batches.size());
+    }
     for (std::size_t i = 0; i < batches.size(); ++i)
       visit(impulses(batches[i]), kept[each * i + first].p);
   };

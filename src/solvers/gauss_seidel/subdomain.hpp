@@ -17,8 +17,9 @@
 
 namespace catena {
 
-/// The bodies (ascending) that `blocks` of the problem touch.
-std::vector<Index> touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks);
+/// Writes the bodies (ascending) that `blocks` of the problem touch; `touched`: scratch.
+void find_touched_bodies(const ConstraintProblem& problem, std::span<const Index> blocks,
+                         std::vector<char>& touched, std::vector<Index>& bodies);
 
 /// Something else than V that the copies of the bodies carry (gauss_seidel/formulations).
 class CarriedQuantity {
@@ -51,13 +52,16 @@ struct SweepOptions {
 /// contact has cohesion c.
 class Subdomain {
  public:
-  /// `blocks` in the problem's order and the bodies that they touch; `multiplicity` and `shared`
-  /// per local body of the problem: blocks at shared bodies make the boundary part. The first guess
-  /// is made admissible from `impulses`.
-  Subdomain(const ConstraintProblem& problem, std::span<const Index> blocks,
-            std::vector<Index> bodies, std::span<const Index> multiplicity,
-            std::span<const char> shared, const SweepOptions& rules,
-            std::span<const double> impulses);
+  /// Packs a problem's subdomain into the memory of the last one; comes before anything else.
+  /// `blocks` in the problem's order and the `bodies` that they touch, which outlive the sweeps;
+  /// `multiplicity` and `shared` per local body of the problem: blocks at shared bodies make the
+  /// boundary part. The first guess is made admissible from `impulses`.
+  void start(const ConstraintProblem& problem, std::span<const Index> blocks,
+             std::span<const Index> bodies, std::span<const Index> multiplicity,
+             std::span<const char> shared, const SweepOptions& rules,
+             std::span<const double> impulses);
+  /// After the last sweep: gives the memory of large lists back; start() comes next.
+  void rest();
 
   /// Bodies touched, ascending in the problem's local order.
   std::span<const Index> bodies() const { return bodies_; }
@@ -105,6 +109,9 @@ class Subdomain {
     double cohesion = 0.0;
   };
   double* line_data() { return reinterpret_cast<double*>(lines_.data()); }
+  void clear();
+  void pack(const ConstraintProblem& problem, const SweepPlan& plan,
+            std::span<const Index> multiplicity, std::span<const double> impulses);
   void place_bodies(const ConstraintProblem& problem, std::span<const Index> multiplicity,
                     bool with_inertia);
   Index line_of(Index body) const { return line_of_body_[body]; }
@@ -132,8 +139,10 @@ class Subdomain {
 
   SweepOptions rules_;
   KernelOptions batch_rules_;
-  std::vector<Index> bodies_, line_, dofs_;
-  std::vector<Index> line_of_body_;  ///< per body of the problem, while packing
+  SweepPlanner planner_;
+  std::span<const Index> bodies_;
+  std::vector<Index> line_, dofs_;
+  std::vector<Index> line_of_body_;  ///< per body of the problem, of those touched
   std::vector<double> multiplicity_;
   HugeVector<BodyLine> lines_;  ///< line 0 is still and belongs to no body
   HugeVector<InertiaLine> inertia_;
@@ -152,7 +161,7 @@ class Subdomain {
   HugeVector<BatchImpulses> sphere_kept_, arm_kept_, rolling_kept_;
   bool mixes_ = false, cohesive_ = false;
   HugeVector<BatchHistory> sphere_history_, arm_history_, rolling_history_, explicit_history_;
-  std::vector<MixedNumbers> mixed_;  ///< lines, and impulses of explicit blocks
+  std::array<MixedNumbers, 2> mixed_;  ///< lines, and impulses of explicit blocks
   BatchMixing mixing_;
 };
 

@@ -12,22 +12,28 @@
 namespace catena {
 namespace {
 
-class HybridEngine final : public SweepEngine {
+class SubdomainEngine final : public HybridEngine {
  public:
-  HybridEngine(const ConstraintProblem& problem, DelassusOperator& op, const SweepOptions& rules,
-               JointSystem* joints, std::span<const double> impulses)
-      : problem_(problem),
-        joints_(joints),
-        drives_(joints == nullptr ? nullptr
-                                  : std::make_unique<JointLimitsAndMotors>(problem, op, *joints)),
-        map_(map_subdomains(problem, joints == nullptr, drives_.get())),
-        touched_(touched_by(problem, map_)),
-        shared_(problem, map_, touched_,
-                joints == nullptr ? std::span<const char>() : joints->touched()) {
-    for (std::size_t i = 0; i < map_.blocks.size(); ++i)
-      subdomains_.emplace_back(problem, map_.blocks[i], std::move(touched_[i]),
-                               shared_.multiplicity(), shared_.shared(), rules, impulses);
-    release(touched_);
+  void start(const ConstraintProblem& problem, DelassusOperator& op, const SweepOptions& rules,
+             JointSystem* joints, std::span<const double> impulses) override {
+    problem_ = &problem;
+    joints_ = joints;
+    drives_.reset();
+    if (joints != nullptr) drives_ = std::make_unique<JointLimitsAndMotors>(problem, op, *joints);
+    map_subdomains(problem, joints == nullptr, drives_.get(), map_);
+    touched_.resize(map_.blocks.size());
+    for (std::size_t i = 0; i < touched_.size(); ++i)
+      find_touched_bodies(problem, map_.blocks[i], is_touched_, touched_[i]);
+    shared_.set_up(problem, map_, touched_,
+                   joints == nullptr ? std::span<const char>() : joints->touched());
+    subdomains_.resize(map_.blocks.size());
+    for (std::size_t i = 0; i < subdomains_.size(); ++i)
+      subdomains_[i].start(problem, map_.blocks[i], touched_[i], shared_.multiplicity(),
+                           shared_.shared(), rules, impulses);
+    knows_errors_ = applies_ = false;
+    at_zero_.reset();
+    anderson_.reset();
+    joint_impulses_.clear();
     if (joints_ == nullptr && rules.carried == nullptr) find_what_batches_know();
     if (applies_) {
       start_from_batches(op);
@@ -35,6 +41,17 @@ class HybridEngine final : public SweepEngine {
       start_from_problem(op, rules, impulses);
     }
     if (rules.accelerated) accelerate();
+  }
+
+  void rest() override {
+    map_.rest();
+    for (std::vector<Index>& bodies : touched_) clear_large(bodies);
+    clear_large(is_touched_);
+    shared_.rest();
+    for (Subdomain& subdomain : subdomains_) subdomain.rest();
+    clear_large(joint_impulses_);
+    clear_large(velocities_);
+    for (MixedNumbers& numbers : mixed_) numbers.rest();
   }
 
   double sweep(bool forward) override {
@@ -52,10 +69,10 @@ class HybridEngine final : public SweepEngine {
     residual += sweep_part(interior[1], forward);
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
-      shared_.read(problem_, velocities_);
-      joints_->solve(problem_, joint_impulses_, velocities_);
+      shared_.read(*problem_, velocities_);
+      joints_->solve(*problem_, joint_impulses_, velocities_);
       drives_->solve(joint_impulses_, velocities_);
-      shared_.write(problem_, velocities_, subdomains_);
+      shared_.write(*problem_, velocities_, subdomains_);
     }
     if (anderson_) note_mix();
     return residual;
@@ -80,7 +97,7 @@ class HybridEngine final : public SweepEngine {
   }
 
   void store_impulses(std::span<double> impulses) const override {
-    for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(problem_, impulses);
+    for (const Subdomain& subdomain : subdomains_) subdomain.store_impulses(*problem_, impulses);
     if (joints_ == nullptr) return;
     drives_->store(joint_impulses_, impulses);
     for_joint_rows([&](std::size_t row) { impulses[row] = joint_impulses_[row]; });
@@ -94,7 +111,7 @@ class HybridEngine final : public SweepEngine {
                                      [](const Subdomain& s) { return s.batched(); });
     const bool cohesive = std::any_of(subdomains_.begin(), subdomains_.end(),
                                       [](const Subdomain& s) { return s.cohesive(); });
-    const std::int64_t missing = problem_.comm.max(std::int64_t{!batched ? 2 : cohesive ? 1 : 0});
+    const std::int64_t missing = problem_->comm.max(std::int64_t{!batched ? 2 : cohesive ? 1 : 0});
     knows_errors_ = missing < 2;
     applies_ = missing == 0;
   }
@@ -103,8 +120,8 @@ class HybridEngine final : public SweepEngine {
   /// velocities is that by the guess.
   void start_from_batches(DelassusOperator& op) {
     const std::span<const double> free = op.free_velocities();
-    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem_, free);
-    shared_.start(problem_, free);
+    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(*problem_, free);
+    shared_.start(*problem_, free);
     at_zero_ = errors(true);
     for (Subdomain& subdomain : subdomains_) subdomain.apply_impulses();
     shared_.post_changes(subdomains_);
@@ -122,25 +139,25 @@ class HybridEngine final : public SweepEngine {
       // brings along
       for_joint_rows([&](std::size_t row) { joint_impulses_[row] = 0.0; });
     }
-    std::vector<double> guess(problem_.n_rows(), 0.0);
+    std::vector<double> guess(problem_->n_rows(), 0.0);
     store_impulses(guess);
-    std::vector<double> velocities(problem_.bodies.n_dofs());
+    std::vector<double> velocities(problem_->bodies.n_dofs());
     if (rules.carried != nullptr)
       rules.carried->start(op, guess, velocities);
     else
       op.velocities(guess, velocities);
     if (joints_ != nullptr) {
       // twice: what regularisation leaves of the first is taken out by the second
-      for (int turn = 0; turn < 2; ++turn) joints_->solve(problem_, joint_impulses_, velocities);
+      for (int turn = 0; turn < 2; ++turn) joints_->solve(*problem_, joint_impulses_, velocities);
       drives_->solve(joint_impulses_, velocities);
       velocities_ = velocities;
     }
-    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem_, velocities);
-    shared_.start(problem_, velocities);
+    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(*problem_, velocities);
+    shared_.start(*problem_, velocities);
   }
 
   ErrorParts errors(bool at_zero) const {
-    ErrorParts sum(problem_.ordered);
+    ErrorParts sum(problem_->ordered);
     for (const Subdomain& subdomain : subdomains_) {
       const BatchErrors part = subdomain.errors(at_zero);
       sum.normal += part.normal;
@@ -153,8 +170,8 @@ class HybridEngine final : public SweepEngine {
   /// Calls visit(row) for the rows of bilateral blocks.
   template <class Visit>
   void for_joint_rows(const Visit& visit) const {
-    const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t first = problem_.first_general_row();
+    const GeneralBlocks& blocks = problem_->blocks;
+    const std::size_t first = problem_->first_general_row();
     for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
       for (std::size_t row = first + blocks.row_begin[k]; row < first + blocks.row_begin[k + 1];
@@ -163,19 +180,12 @@ class HybridEngine final : public SweepEngine {
     }
   }
 
-  static std::vector<std::vector<Index>> touched_by(const ConstraintProblem& problem,
-                                                    const SubdomainMap& map) {
-    std::vector<std::vector<Index>> touched;
-    for (const std::vector<Index>& blocks : map.blocks)
-      touched.push_back(touched_bodies(problem, blocks));
-    return touched;
-  }
-
   void accelerate() {
     for (Subdomain& subdomain : subdomains_) subdomain.begin_mixing();
-    for (const std::span<double> x : {shared_.values(), std::span<double>(joint_impulses_)})
-      mixed_.emplace_back(x.data(), x.size(), 1, 1);
-    anderson_ = std::make_unique<Anderson>(problem_.comm, problem_.ordered);
+    const std::array<std::span<double>, 2> numbers = {shared_.values(), joint_impulses_};
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      mixed_[i].start(numbers[i].data(), numbers[i].size(), 1, 1);
+    anderson_.emplace(problem_->comm, problem_->ordered);
   }
 
   void mix() {
@@ -195,17 +205,18 @@ class HybridEngine final : public SweepEngine {
     return residual;
   }
 
-  const ConstraintProblem& problem_;
-  JointSystem* joints_;
+  const ConstraintProblem* problem_ = nullptr;
+  JointSystem* joints_ = nullptr;
   std::unique_ptr<JointLimitsAndMotors> drives_;  ///< where there are joints
   SubdomainMap map_;
-  std::vector<std::vector<Index>> touched_;  ///< bodies of each subdomain, until it has them
+  std::vector<std::vector<Index>> touched_;  ///< bodies of each subdomain
+  std::vector<char> is_touched_;             ///< scratch
   SharedBodies shared_;
   std::vector<Subdomain> subdomains_;
   std::vector<double> joint_impulses_;  ///< all rows; those of bilateral blocks are used
   std::vector<double> velocities_;      ///< of jointed bodies, in the problem's places
-  std::unique_ptr<Anderson> anderson_;  ///< where sweeps are accelerated
-  std::vector<MixedNumbers> mixed_;     ///< shared velocities and joints' impulses
+  std::optional<Anderson> anderson_;    ///< where sweeps are accelerated
+  std::array<MixedNumbers, 2> mixed_;   ///< shared velocities and joints' impulses
   std::vector<MixProducts> products_;   ///< per subdomain
   bool knows_errors_ = false, applies_ = false;
   std::optional<ErrorParts> at_zero_;
@@ -213,11 +224,6 @@ class HybridEngine final : public SweepEngine {
 
 }  // namespace
 
-std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
-                                                DelassusOperator& op, const SweepOptions& rules,
-                                                JointSystem* joints,
-                                                std::span<const double> impulses) {
-  return std::make_unique<HybridEngine>(problem, op, rules, joints, impulses);
-}
+std::unique_ptr<HybridEngine> make_hybrid_engine() { return std::make_unique<SubdomainEngine>(); }
 
 }  // namespace catena

@@ -38,18 +38,25 @@ class SweepEngine {
   virtual std::string remark() const { return {}; }
 };
 
-/// Collective. The hybrid over subdomains: each sweeps its own blocks by Gauss-Seidel on
-/// copies of shared bodies with n_b M^-1; then their changes are added with the true mass
-/// (SharedBodies). Interior blocks are swept while the messages travel.
-/// `impulses`: the first guess.
-///
-/// `joints`, if not null, are prepared for the problem and outlive the engine: bilateral blocks are
-/// then not swept, but solved exactly with true masses at the start and after each sweep; the
-/// bodies carry velocities then.
-std::unique_ptr<SweepEngine> make_hybrid_engine(const ConstraintProblem& problem,
-                                                DelassusOperator& op, const SweepOptions& rules,
-                                                JointSystem* joints,
-                                                std::span<const double> impulses);
+/// The hybrid over subdomains: each sweeps its own blocks by Gauss-Seidel on copies of shared
+/// bodies with n_b M^-1; then their changes are added with the true mass (SharedBodies). Interior
+/// blocks are swept while the messages travel. Kept over problems: what it packs is written into
+/// the memory of the last one.
+class HybridEngine : public SweepEngine {
+ public:
+  /// Collective. Packs a problem, which must outlive its sweeps; comes before anything else.
+  /// `impulses`: the first guess.
+  ///
+  /// `joints`, if not null, are prepared for the problem: bilateral blocks are then not swept, but
+  /// solved exactly with true masses at the start and after each sweep; the bodies carry velocities
+  /// then.
+  virtual void start(const ConstraintProblem& problem, DelassusOperator& op,
+                     const SweepOptions& rules, JointSystem* joints,
+                     std::span<const double> impulses) = 0;
+  /// Local. After the last sweep: gives the memory of large lists back; start() comes next.
+  virtual void rest() = 0;
+};
+std::unique_ptr<HybridEngine> make_hybrid_engine();
 
 /// Collective. By rows of an assembled N. On several ranks block-Jacobi between ranks,
 /// Gauss-Seidel inside: the diagonal of each block is raised by the row sums of the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "catena/base/release.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "solvers/gauss_seidel/explicit_contacts.hpp"
@@ -16,13 +17,8 @@ namespace {
 /// order of bodies, and with it to the cache.
 constexpr std::size_t kWindow = 48;
 
-/// A block and the two bodies of a contact, read once: a list of contacts is long.
-struct Placed {
-  Index block, a, b;
-};
-
 /// Of a contact, rigid or among the general blocks; of one body alone twice that.
-Placed with_bodies(const ConstraintProblem& problem, Index block) {
+PlacedBlock with_bodies(const ConstraintProblem& problem, Index block) {
   const auto n_contacts = to_index(problem.contacts.size());
   if (block < n_contacts)
     return {block, problem.contacts[block].body_a, problem.contacts[block].body_b};
@@ -31,44 +27,16 @@ Placed with_bodies(const ConstraintProblem& problem, Index block) {
   return {block, problem.blocks.body[first], problem.blocks.body[last]};
 }
 
-/// Contacts by the smaller body, then the other; those of ordered problems as they
-/// stand, since local numbers of bodies depend on the ranks. Counting sort by the one and a few
-/// exchanges for the other; equals keep the order of the blocks.
-std::vector<Placed> by_body(const ConstraintProblem& problem, std::span<const Index> contacts) {
-  std::vector<Placed> given(contacts.size());
-  std::ranges::transform(contacts, given.begin(), [&](Index k) { return with_bodies(problem, k); });
-  if (problem.ordered || contacts.empty()) return given;
-  const Index n = problem.bodies.size();
-  // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
-  // order is the same wherever such a body is kept
-  const auto place_of = [&](Index b) {
-    return problem.bodies.mass_kind[b] == MassKind::prescribed ? n + b : b;
-  };
-  const auto low = [&](const Placed& c) { return std::min(place_of(c.a), place_of(c.b)); };
-  const auto high = [&](const Placed& c) { return std::max(place_of(c.a), place_of(c.b)); };
-  std::vector<Index> begin(Offset{2} * n + 1, 0);
-  for (const Placed& c : given) ++begin[low(c) + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<Placed> sorted(contacts.size());
-  std::vector<Index> next(begin.begin(), begin.end() - 1);
-  for (const Placed& c : given) {
-    const Index first = begin[low(c)];
-    Index to = next[low(c)]++;
-    for (; to > first && high(sorted[to - 1]) > high(c); --to) sorted[to] = sorted[to - 1];
-    sorted[to] = c;
-  }
-  return sorted;
-}
-
 /// Fills batches with contacts that share no moving body.
 class Batcher {
  public:
   Batcher(const ConstraintProblem& problem, std::vector<Index>& last_batch)
       : problem_(problem), last_batch_(last_batch) {}
 
-  /// Appends the contacts of `order` to `out`, kLanes places a batch.
-  void fill(std::span<const Placed> order, std::vector<Index>& out) {
-    out.reserve(out.size() + order.size() + order.size() / 4 + kLanes);
+  /// `out` becomes the contacts of `order`, kLanes places a batch.
+  void fill(std::span<const PlacedBlock> order, std::vector<Index>& out) {
+    make_room(out, order.size() + order.size() / 4 + kLanes);
+    out.clear();
     std::size_t next = 0, n_waiting = 0;
     while (next < order.size() || n_waiting > 0) {
       while (n_waiting < kWindow && next < order.size()) waiting_[n_waiting++] = order[next++];
@@ -83,7 +51,7 @@ class Batcher {
     int taken = 0;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < n_waiting; ++i) {
-      const Placed c = waiting_[i];
+      const PlacedBlock c = waiting_[i];
       if (taken < kLanes && take(c)) {
         out.push_back(c.block);
         ++taken;
@@ -95,7 +63,7 @@ class Batcher {
     return kept;
   }
 
-  bool take(const Placed& contact) {
+  bool take(const PlacedBlock& contact) {
     const auto [block, a, b] = contact;
     const bool moves_a = moves(a), moves_b = moves(b);
     if (moves_a && last_batch_[a] == batch_) return false;
@@ -110,22 +78,23 @@ class Batcher {
   const ConstraintProblem& problem_;
   std::vector<Index>& last_batch_;  ///< per body
   Index batch_ = 0;
-  std::array<Placed, kWindow> waiting_{};
+  std::array<PlacedBlock, kWindow> waiting_{};
 };
 
 /// Which of the kernels can solve a rigid contact.
 class Sorter {
  public:
-  Sorter(const ConstraintProblem& problem, const LocalSolveOptions& rules)
-      : problem_(problem), spheres_(problem) {
+  Sorter(const ConstraintProblem& problem, const SphereContacts& spheres,
+         const LocalSolveOptions& rules)
+      : problem_(problem), spheres_(spheres) {
     const LawForm form = law_form(rules.law);
     closed_ = !form.box && rules.local != LocalSolve::cone &&
               (rules.local != LocalSolve::scalar || rules.omega == 1.0 || form.frictionless);
   }
 
   /// Appends a contact to the list of its kind.
-  void sort(const Placed& contact, std::vector<Placed>& spheres, std::vector<Placed>& arms,
-            std::vector<Index>& general) const {
+  void sort(const PlacedBlock& contact, std::vector<PlacedBlock>& spheres,
+            std::vector<PlacedBlock>& arms, std::vector<Index>& general) const {
     const RigidContact& c = problem_.contacts[contact.block];
     const auto dense = [&](Index b) { return problem_.bodies.mass_kind[b] == MassKind::dense; };
     if (dense(c.body_a) || dense(c.body_b) || !has_kernels(problem_))
@@ -138,28 +107,9 @@ class Sorter {
 
  private:
   const ConstraintProblem& problem_;
+  const SphereContacts& spheres_;
   bool closed_ = false;
-  SphereContacts spheres_;
 };
-
-/// General blocks among `blocks` that batches can sweep, and the others.
-struct GeneralKinds {
-  std::vector<Index> rolling, explicit_contacts, others;
-};
-
-GeneralKinds sort_general(const ConstraintProblem& problem, std::span<const Index> blocks,
-                          const LocalSolveOptions& rules) {
-  const LawForm form = law_form(rules.law);
-  const bool solved = !form.box && (form.frictionless || rules.local == LocalSolve::exact);
-  GeneralKinds kinds;
-  for (const Index k : blocks) {
-    if (solved && find_round_contact(problem, k))
-      kinds.rolling.push_back(k);
-    else
-      (fits_explicit_batch(problem, k) ? kinds.explicit_contacts : kinds.others).push_back(k);
-  }
-  return kinds;
-}
 
 /// Whether a block touches a shared body.
 bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shared, Index k) {
@@ -170,54 +120,130 @@ bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shar
 
 }  // namespace
 
-SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
-                     std::span<const char> shared, const LocalSolveOptions& rules) {
+/// Appends the contacts by the smaller body, then the other, to `order_`; those of ordered problems
+/// as they stand, since local numbers of bodies depend on the ranks. Counting sort by the one and a
+/// few exchanges for the other; equals keep the order of the blocks.
+std::size_t SweepPlanner::append_by_body(const ConstraintProblem& problem,
+                                         std::span<const Index> contacts) {
+  const std::size_t before = order_.size();
+  order_.resize(before + contacts.size());
+  if (contacts.empty()) return before;
+  if (problem.ordered) {
+    std::ranges::transform(contacts, order_.begin() + before,
+                           [&](Index k) { return with_bodies(problem, k); });
+    return order_.size();
+  }
+  make_room(given_, contacts.size());
+  given_.clear();
+  for (const Index k : contacts) given_.push_back(with_bodies(problem, k));
+  const Index n = problem.bodies.size();
+  // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
+  // order is the same wherever such a body is kept
+  const auto place_of = [&](Index b) {
+    return problem.bodies.mass_kind[b] == MassKind::prescribed ? n + b : b;
+  };
+  const auto low = [&](const PlacedBlock& c) { return std::min(place_of(c.a), place_of(c.b)); };
+  const auto high = [&](const PlacedBlock& c) { return std::max(place_of(c.a), place_of(c.b)); };
+  assign_with_room(begin_, Offset{2} * n + 1, 0);
+  for (const PlacedBlock& c : given_) ++begin_[low(c) + 1];
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  make_room(next_, begin_.size());
+  next_.assign(begin_.begin(), begin_.end());
+  PlacedBlock* sorted = order_.data() + before;
+  for (const PlacedBlock& c : given_) {
+    const Index first = begin_[low(c)];
+    Index to = next_[low(c)]++;
+    for (; to > first && high(sorted[to - 1]) > high(c); --to) sorted[to] = sorted[to - 1];
+    sorted[to] = c;
+  }
+  return order_.size();
+}
+
+/// Deals `order_` to the parts, and to the lists in them.
+void SweepPlanner::sort_into_lists(const ConstraintProblem& problem, std::span<const char> shared,
+                                   const LocalSolveOptions& rules, std::size_t end_rolling,
+                                   std::size_t end_explicit) {
+  const auto n_contacts = to_index(problem.contacts.size());
+  sphere_contacts_.start(problem);
+  const Sorter sorter(problem, sphere_contacts_, rules);
+  for (Lists& list : lists_)
+    for (std::vector<PlacedBlock>* of :
+         {&list.spheres, &list.arms, &list.rolling, &list.explicit_contacts})
+      of->clear();
+  for (PartPlan& part : plan_) part.general.clear();
+  const bool any_shared = std::ranges::any_of(shared, [](char is) { return is != 0; });
+  std::size_t n_interior = 0, seen = 0;
+  make_room(boundary_, order_.size());
+  boundary_.resize(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    boundary_[i] = any_shared && at_boundary(problem, shared, order_[i].block) ? 1 : 0;
+    if (boundary_[i] == 0) ++n_interior;
+  }
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const std::size_t part = boundary_[i] != 0 ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
+    Lists& list = lists_[part];
+    if (order_[i].block < n_contacts)
+      sorter.sort(order_[i], list.spheres, list.arms, plan_[part].general);
+    else if (i < end_explicit)
+      (i < end_rolling ? list.rolling : list.explicit_contacts).push_back(order_[i]);
+    else
+      plan_[part].general.push_back(order_[i].block);
+  }
+}
+
+const SweepPlan& SweepPlanner::plan(const ConstraintProblem& problem, std::span<const Index> blocks,
+                                    std::span<const char> shared, const LocalSolveOptions& rules) {
   const auto n_contacts = to_index(problem.contacts.size());
   const auto n_rigid = narrow<std::size_t>(
       std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
-  const GeneralKinds general = sort_general(problem, blocks.subspan(n_rigid), rules);
-  std::vector<Placed> order = by_body(problem, blocks.first(n_rigid));
-  const auto append = [&order](const std::vector<Placed>& list) {
-    order.insert(order.end(), list.begin(), list.end());
-    return order.size();
-  };
-  const std::size_t end_rolling = append(by_body(problem, general.rolling));
-  const std::size_t end_explicit = append(by_body(problem, general.explicit_contacts));
-  for (const Index k : general.others) order.push_back({k, kNoIndex, kNoIndex});
-
-  // what part a block is in, and which of the lists in `order`
-  const Sorter sorter(problem, rules);
-  SweepPlan plan;
-  struct Lists {
-    std::vector<Placed> spheres, arms, rolling, explicit_contacts;
-  };
-  std::array<Lists, kSweepParts> lists;
-  const bool any_shared = std::ranges::any_of(shared, [](char is) { return is != 0; });
-  std::size_t n_interior = 0, seen = 0;
-  std::vector<char> boundary(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    boundary[i] = any_shared && at_boundary(problem, shared, order[i].block) ? 1 : 0;
-    if (boundary[i] == 0) ++n_interior;
-  }
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const std::size_t part = boundary[i] != 0 ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
-    Lists& list = lists[part];
-    if (order[i].block < n_contacts)
-      sorter.sort(order[i], list.spheres, list.arms, plan[part].general);
-    else if (i < end_explicit)
-      (i < end_rolling ? list.rolling : list.explicit_contacts).push_back(order[i]);
+  const LawForm form = law_form(rules.law);
+  const bool solved = !form.box && (form.frictionless || rules.local == LocalSolve::exact);
+  for (std::vector<Index>* list : {&rolling_, &explicit_contacts_, &others_}) list->clear();
+  for (const Index k : blocks.subspan(n_rigid)) {
+    if (solved && find_round_contact(problem, k))
+      rolling_.push_back(k);
     else
-      plan[part].general.push_back(order[i].block);
+      (fits_explicit_batch(problem, k) ? explicit_contacts_ : others_).push_back(k);
   }
-  std::vector<Index> last_batch(problem.bodies.size(), 0);
-  Batcher batcher(problem, last_batch);
+  make_room(order_, blocks.size());
+  order_.clear();
+  append_by_body(problem, blocks.first(n_rigid));
+  const std::size_t end_rolling = append_by_body(problem, rolling_);
+  const std::size_t end_explicit = append_by_body(problem, explicit_contacts_);
+  for (const Index k : others_) order_.push_back({k, kNoIndex, kNoIndex});
+  sort_into_lists(problem, shared, rules, end_rolling, end_explicit);
+  assign_with_room(last_batch_, problem.bodies.size(), 0);
+  Batcher batcher(problem, last_batch_);
   for (std::size_t part = 0; part < kSweepParts; ++part) {
-    batcher.fill(lists[part].spheres, plan[part].spheres);
-    batcher.fill(lists[part].arms, plan[part].arms);
-    batcher.fill(lists[part].rolling, plan[part].rolling);
-    batcher.fill(lists[part].explicit_contacts, plan[part].explicit_contacts);
+    batcher.fill(lists_[part].spheres, plan_[part].spheres);
+    batcher.fill(lists_[part].arms, plan_[part].arms);
+    batcher.fill(lists_[part].rolling, plan_[part].rolling);
+    batcher.fill(lists_[part].explicit_contacts, plan_[part].explicit_contacts);
   }
-  return plan;
+  return plan_;
+}
+
+void SweepPlanner::rest() {
+  for (PartPlan& part : plan_)
+    for (std::vector<Index>* list :
+         {&part.spheres, &part.arms, &part.rolling, &part.explicit_contacts, &part.general})
+      clear_large(*list);
+  for (Lists& list : lists_)
+    for (std::vector<PlacedBlock>* of :
+         {&list.spheres, &list.arms, &list.rolling, &list.explicit_contacts})
+      clear_large(*of);
+  for (std::vector<Index>* list :
+       {&rolling_, &explicit_contacts_, &others_, &begin_, &next_, &last_batch_})
+    clear_large(*list);
+  sphere_contacts_.rest();
+  clear_large(order_);
+  clear_large(given_);
+  clear_large(boundary_);
+}
+
+SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
+                     std::span<const char> shared, const LocalSolveOptions& rules) {
+  return SweepPlanner().plan(problem, blocks, shared, rules);
 }
 
 std::vector<Index> flatten(const SweepPlan& plan) {

@@ -9,6 +9,7 @@
 #include "catena/solvers/gauss_seidel.hpp"
 #include "solvers/gauss_seidel/local/local_solve.hpp"
 #include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/sphere_contacts.hpp"
 
 namespace catena {
 
@@ -28,6 +29,11 @@ struct PartPlan {
 };
 using SweepPlan = std::array<PartPlan, kSweepParts>;
 
+/// Blocks and the two bodies of a contact, read once: a list of contacts is long.
+struct PlacedBlock {
+  Index block, a, b;
+};
+
 /// Plans a sweep over `blocks` (in the problem's order). Rigid contacts go by their smaller local
 /// body, then the other one, prescribed ones counting as last; batches are filled from the next
 /// few contacts in that order, which each keep their place as far as they are disjoint. So do
@@ -36,6 +42,34 @@ using SweepPlan = std::array<PartPlan, kSweepParts>;
 /// between subdomains or with the joints' solve.
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const char> shared, const LocalSolveOptions& rules);
+
+/// plan_sweep with memory that is kept from plan to plan.
+class SweepPlanner {
+ public:
+  const SweepPlan& plan(const ConstraintProblem& problem, std::span<const Index> blocks,
+                        std::span<const char> shared, const LocalSolveOptions& rules);
+  /// Gives the memory of large lists back.
+  void rest();
+
+ private:
+  /// Blocks of a part, by what can solve them.
+  struct Lists {
+    std::vector<PlacedBlock> spheres, arms, rolling, explicit_contacts;
+  };
+  std::size_t append_by_body(const ConstraintProblem& problem, std::span<const Index> contacts);
+  void sort_into_lists(const ConstraintProblem& problem, std::span<const char> shared,
+                       const LocalSolveOptions& rules, std::size_t end_rolling,
+                       std::size_t end_explicit);
+
+  SphereContacts sphere_contacts_;
+  SweepPlan plan_;
+  std::array<Lists, kSweepParts> lists_;
+  std::vector<Index> rolling_, explicit_contacts_, others_;  ///< general blocks by kind
+  std::vector<PlacedBlock> order_, given_;
+  std::vector<Index> begin_, next_;  ///< of each body in a sorted list
+  std::vector<char> boundary_;       ///< per block of order_
+  std::vector<Index> last_batch_;    ///< per body
+};
 
 /// The plan as a plain list of blocks.
 std::vector<Index> flatten(const SweepPlan& plan);

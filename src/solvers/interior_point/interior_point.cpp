@@ -225,17 +225,18 @@ class InteriorPoint final : public Solver {
       : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "interior_point"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override {
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override {
     if (law_form(problem.law).box)
       throw Error("interior point does not know law 'box'", "contact.law",
                   "use law coulomb, or solver.method: gauss_seidel or dantzig");
-    return Solve(problem, stop_, linear_, impulses, velocities).run();
+    return report_ = Solve(problem, stop_, linear_, impulses, velocities).run();
   }
 
  private:
   StopRule stop_;
   LinearSettings linear_;
+  SolveReport report_;
 };
 
 constexpr std::array<std::string_view, 4> kForms = {"cone", "kkt", "schur", "schur_pcg"};

@@ -14,8 +14,8 @@ class ProximalNewton final : public Solver {
       : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "proximal_newton"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override {
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override {
     const double started = wall_seconds();
     DelassusOperator op(problem);
     const LawFunction law(problem);
@@ -26,23 +26,24 @@ class ProximalNewton final : public Solver {
       return (steps && steps->stuck()) || (stop_.give_up && stop_.give_up(history, threshold));
     };
     StopMonitor monitor(problem, op, rule, impulses, velocities, started);
-    if (monitor.start()) return monitor.finish("");
+    if (monitor.start()) return report_ = std::move(monitor.finish(""));
     NewtonSystem system(problem, op, linear_, "solver.interior_point");
     system.watch(monitor.watch());
     steps.emplace(problem, op, law, system, rule, impulses);
     monitor.set_setup_seconds(wall_seconds() - started);
     steps->run(monitor);
-    SolveReport report = monitor.finish(
-        steps->remark() + (steps->stuck() ? "; Newton's method found no way on" : "") +
-        "; linear systems of " + std::to_string(system.unknowns()) + " unknowns by " +
-        system.description());
-    report.linear_iterations = steps->linear_iterations();
-    return report;
+    report_ = std::move(monitor.finish(steps->remark() +
+                                       (steps->stuck() ? "; Newton's method found no way on" : "") +
+                                       "; linear systems of " + std::to_string(system.unknowns()) +
+                                       " unknowns by " + system.description()));
+    report_.linear_iterations = steps->linear_iterations();
+    return report_;
   }
 
  private:
   StopRule stop_;
   LinearSettings linear_;
+  SolveReport report_;
 };
 
 }  // namespace

@@ -291,16 +291,17 @@ class Dantzig final : public Solver {
       : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "dantzig"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override {
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override {
     check(problem);
     const std::vector<Component> components = connected_components(problem);
     check_sizes(components);
-    if (components.size() > 1) return solve_apart(problem, components, impulses, velocities);
+    if (components.size() > 1)
+      return report_ = solve_apart(problem, components, impulses, velocities);
     ConnectedSolve solve(problem, stop_, settings_, impulses, velocities, nullptr);
-    SolveReport report = solve.run();
-    if (solve.handed_on() || !report.stuck.empty()) note(problem, impulses, report, report);
-    return report;
+    report_ = solve.run();
+    if (solve.handed_on() || !report_.stuck.empty()) note(problem, impulses, report_, report_);
+    return report_;
   }
 
  private:
@@ -332,6 +333,7 @@ class Dantzig final : public Solver {
 
   StopRule stop_;
   DantzigSettings settings_;
+  SolveReport report_;
 };
 
 void Dantzig::solve_part(const ConstraintProblem& problem, const Component& component,

@@ -27,14 +27,9 @@ class CarriedAccelerations final : public CarriedQuantity {
 
 }  // namespace
 
-std::unique_ptr<SweepEngine> make_acceleration_engine(const ConstraintProblem& problem,
-                                                      DelassusOperator& op,
-                                                      const LocalSolveOptions& rules,
-                                                      std::span<const double> impulses) {
+SweepOptions acceleration_options(const LocalSolveOptions& rules) {
   static const CarriedAccelerations kCarried{};
-  return make_hybrid_engine(problem, op,
-                            {.local = rules, .kernels = plain_kernels(), .carried = &kCarried},
-                            nullptr, impulses);
+  return {.local = rules, .kernels = plain_kernels(), .carried = &kCarried};
 }
 
 }  // namespace catena

@@ -16,11 +16,8 @@ std::unique_ptr<SweepEngine> make_residual_engine(const ConstraintProblem& probl
                                                   const LocalSolveOptions& rules,
                                                   std::span<const double> impulses);
 
-/// Collective. [ODE] quickstep: the hybrid over subdomains with a_c = M^-1 G^T lambda in place of V
-/// and q - G V_free in place of q.
-std::unique_ptr<SweepEngine> make_acceleration_engine(const ConstraintProblem& problem,
-                                                      DelassusOperator& op,
-                                                      const LocalSolveOptions& rules,
-                                                      std::span<const double> impulses);
+/// [ODE] quickstep: the hybrid over subdomains with a_c = M^-1 G^T lambda in place of V and
+/// q - G V_free in place of q.
+SweepOptions acceleration_options(const LocalSolveOptions& rules);
 
 }  // namespace catena

@@ -264,8 +264,8 @@ class FangInteriorPoint final : public Solver {
       : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "interior_point"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override {
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override {
     const double started = wall_seconds();
     require_kernels(problem, "[F14]'s form");
     if (!law_form(problem.law).is_associated())
@@ -278,15 +278,15 @@ class FangInteriorPoint final : public Solver {
     StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
     if (monitor.start()) {
       monitor.set_setup_seconds(wall_seconds() - started);
-      return monitor.finish("");
+      return report_ = std::move(monitor.finish(""));
     }
     Iterate iterate(problem, *cones, op, settings_, monitor.watch());
     monitor.set_setup_seconds(wall_seconds() - started);
     const std::string reason = run(problem.comm, *cones, iterate, monitor, impulses);
-    SolveReport report = monitor.finish(iterate.system().description());
-    report.reason = reason + report.reason;
-    report.linear_iterations = iterate.system().iterations();
-    return report;
+    report_ = std::move(monitor.finish(iterate.system().description()));
+    report_.reason = reason + report_.reason;
+    report_.linear_iterations = iterate.system().iterations();
+    return report_;
   }
 
  private:
@@ -327,6 +327,7 @@ class FangInteriorPoint final : public Solver {
 
   StopRule stop_;
   InteriorPointSettings settings_;
+  SolveReport report_;
 };
 
 }  // namespace
