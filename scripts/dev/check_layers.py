@@ -24,7 +24,8 @@ NEEDS = {
     "stepper": "solvers",
     "io": "constraints",
     "scenarios": "io",
-    "simulation": "stepper scenarios",
+    "probes": "stepper scenarios",
+    "simulation": "probes",
 }
 DRIVERS = "drivers"
 

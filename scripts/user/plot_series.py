@@ -3,8 +3,9 @@
 
     scripts/user/plot_series.py RESULT_DIR [-o series.png]
     scripts/user/plot_series.py RESULT_DIR --joint NAME    coordinates and reactions of a joint
+    scripts/user/plot_series.py RESULT_DIR --probe NAME    what a probe measured
 
-Reads series.csv, so it also works while the run is going on; what joints do is in the snapshots.
+Reads series.csv and probes/NAME.csv, so it also works while the run is going on; what joints do is in the snapshots.
 Needs python3-numpy and python3-matplotlib, and for joints python3-h5py.
 """
 import argparse
@@ -114,12 +115,64 @@ def plot_joint(directory, name, output):
     print(output)
 
 
+def probe_panels(names):
+    """Quantities by panel: components of a vector or tensor, or bins, go together. Of each the name without
+    what its values share, and the columns of mean, least and largest value, or of the value at the end."""
+    panels = {}
+    for name in names:
+        if name in ("time", "step") or name.rpartition("_")[2] in ("mean", "min", "max"):
+            continue
+        stem, _, part = name.rpartition("_")
+        together = stem and (part.isdigit() or part in ("w", "x", "y", "z", "xx", "yy", "zz", "xy", "yz", "zx"))
+        panels.setdefault(stem if together else name, []).append((part if together else name, name))
+    return panels
+
+
+def plot_probe(directory, probe, output):
+    """Draws the means over the probe's intervals, and the range of values in them."""
+    folder = os.path.join(directory, "probes")
+    path = os.path.join(folder, probe + ".csv")
+    if not os.path.exists(path):
+        there = sorted(f[:-4] for f in os.listdir(folder) if f.endswith(".csv")) if os.path.isdir(folder) else []
+        sys.exit("%s: no probe %s; there are %s" % (directory, probe, ", ".join(there) or "none"))
+    units, series = read_series(path)
+    if len(series.get("time", [])) == 0:
+        sys.exit("%s: holds no rows yet" % path)
+    panels = probe_panels(list(series))
+    rows = (len(panels) + 1) // 2
+    figure, axes = plt.subplots(rows, 2, figsize=(12, 2.6 * rows), sharex=True, squeeze=False)
+    for (title, lines), a in zip(panels.items(), axes.flat):
+        for label, name in lines:
+            y = series.get(name + "_mean", series[name])
+            line, = a.plot(series["time"], y, label=label, linewidth=1.2)
+            if name + "_min" in series:
+                a.fill_between(series["time"], series[name + "_min"], series[name + "_max"], alpha=0.15,
+                               color=line.get_color(), linewidth=0)
+        unit = units[lines[0][1]]
+        a.set_ylabel(title + (" [%s]" % unit if unit else ""))
+        a.grid(True, alpha=0.3)
+        if len(lines) > 1:
+            a.legend(fontsize="small", ncol=1 + len(lines) // 8)
+    for a in axes.flat[len(panels):]:
+        a.set_visible(False)
+    for a in axes[-1]:
+        a.set_xlabel("time [%s]" % units["time"])
+    figure.suptitle("%s: probe %s" % (os.path.basename(os.path.abspath(directory)), probe))
+    figure.tight_layout()
+    figure.savefig(output, dpi=110)
+    print(output)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("result", help="result directory")
     parser.add_argument("-o", "--output", help="picture; default RESULT_DIR/series.png")
     parser.add_argument("--joint", metavar="NAME", help="a joint in place of the series")
+    parser.add_argument("--probe", metavar="NAME", help="a probe in place of the series")
     args = parser.parse_args()
+    if args.probe:
+        return plot_probe(args.result, args.probe, args.output or os.path.join(
+            args.result, "probe-%s.png" % args.probe))
     if args.joint:
         return plot_joint(args.result, args.joint, args.output or os.path.join(
             args.result, "joint-%s.png" % args.joint))

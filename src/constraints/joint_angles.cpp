@@ -109,6 +109,51 @@ std::array<double, 3> joint_coordinates(const JointConstants& joint, const Joint
   return {kNone, kNone, kNone};
 }
 
+std::array<double, 3> joint_rates(const JointConstants& joint, const JointPoses& at,
+                                  const Model& model) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const PlacedJoint placed = place_joint(joint, at, model);
+  const Mat3 a = frame_rotation(joint, at, 0).toRotationMatrix();
+  const Vec3 z_a = a.col(2), z_b = frame_rotation(joint, at, 1) * Vec3::UnitZ();
+  const Vec3 &w_a = at.twist[0].w, &w_b = at.twist[1].w, &w_c = at.twist[2].w;
+  // d on A's axes turns with a
+  const Vec3 apart = at.twist[1].v + w_b.cross(placed.p_b - placed.x_b) - at.twist[0].v -
+                     w_a.cross(placed.p_a - placed.x_a);
+  const Vec3 d_a = a.transpose() * (apart - w_a.cross(placed.d));
+  const double turning = z_a.dot(w_b - w_a);
+  switch (joint.type) {
+    case JointType::spherical: {
+      const Vec3 w = a.transpose() * (w_b - w_a);
+      return {w.x(), w.y(), w.z()};
+    }
+    case JointType::revolute:
+    case JointType::torsion_spring:
+      return {turning, kNone, kNone};
+    case JointType::prismatic:
+    case JointType::point_on_line:
+      return {d_a.z(), kNone, kNone};
+    case JointType::cylindrical:
+      return {d_a.z(), turning, kNone};
+    case JointType::universal:
+      return {turning, z_b.dot(w_b - w_a), kNone};
+    case JointType::gear:
+      return {z_a.dot(w_a - w_c), z_b.dot(w_b - w_c), kNone};
+    case JointType::planar:
+      return {d_a.x(), d_a.y(), turning};
+    case JointType::distance:
+    case JointType::rope:
+    case JointType::spring: {
+      const double length = placed.d.norm();
+      return {length > 0.0 ? placed.d.dot(apart) / length : apart.norm(), kNone, kNone};
+    }
+    case JointType::fixed:
+    case JointType::knife_edge:
+    case JointType::rolling:
+      break;
+  }
+  return {kNone, kNone, kNone};
+}
+
 double rigid_misfit(const JointGeometry& geometry, std::size_t row) {
   const double g = geometry.misfit[row];
   return geometry.unilateral && g > 0.0 ? 0.0 : g;

@@ -1,6 +1,7 @@
 #include "catena/model/model.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -42,6 +43,29 @@ std::string NameTable::text_of(GlobalId id) const {
 
 GlobalId NameTable::size() const {
   return ranges_.empty() ? 0 : ranges_.back().first + ranges_.back().count;
+}
+
+std::pair<GlobalId, GlobalId> NameTable::ids_of(std::string_view name) const {
+  for (const Range& range : ranges_)
+    if (range.name == name) return {range.first, range.count};
+  const std::size_t dash = name.rfind('-');
+  if (dash == std::string_view::npos) return {0, 0};
+  for (const Range& range : ranges_) {
+    if (!range.numbered || range.name != name.substr(0, dash)) continue;
+    GlobalId number = -1;
+    const char* end = name.data() + name.size();
+    const auto [stop, error] = std::from_chars(name.data() + dash + 1, end, number);
+    const bool whole = error == std::errc() && stop == end && number >= 0 && number < range.count;
+    // 01 is no number here
+    if (whole && std::to_string(number) == name.substr(dash + 1)) return {range.first + number, 1};
+  }
+  return {0, 0};
+}
+
+std::vector<std::string> NameTable::texts() const {
+  std::vector<std::string> all;
+  for (const Range& range : ranges_) all.push_back(range.name);
+  return all;
 }
 
 Vec3 PeriodicBox::shift(int code) const {

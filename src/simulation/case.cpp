@@ -280,6 +280,11 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
                    "set contact.law to coulomb, or local to exact or cone");
     }
   });
+  describe_probes(visit, s.probes, s.time.step, s.time.end);
+  visit.visit("stop_when", s.stop_when,
+              {.help = "ends the run after the step in which it holds, for example "
+                       "`plate.force_z > 1 kN` (docs/probes.md)"});
+  s.stop_when_place = visit.where("stop_when");
   describe_parallel(visit, s);
   describe_output(visit, s.output, s.time);
   visit.visit("seed", s.seed, {.min = 0, .help = "of all random numbers"});

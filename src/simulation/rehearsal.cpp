@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "catena/base/error.hpp"
+#include "catena/probes/probe_set.hpp"
 #include "catena/scenarios/insertion.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/simulation.hpp"
@@ -25,6 +26,7 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
     const GlobalId bodies = bodies_at_start(settings, model);
     if (bodies > most_bodies * comm.size()) {
       make_insertions(settings, comm, model);
+      const ProbeSet probes(comm, settings.probes, settings, model, settings.time.step);
       std::vector<std::string> remarks = model.warnings;
       // on this machine: the case may be meant for a larger one
       const std::string memory = memory_warning(memory_need(comm, settings, model));

@@ -51,7 +51,9 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
       settings_(settings),
       model_(make_model(settings, comm, settings.parallel.deterministic)),
       warnings_(model_.warnings),
-      changes_(comm_, settings_, model_) {
+      changes_(comm_, settings_, model_),
+      probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
+      stop_when_(settings_.stop_when, probes_, settings_.stop_when_place) {
   const double start_wall = wall_seconds();
   begin();
   const MemoryNeed need = memory_need(comm_, settings_, model_);
@@ -61,6 +63,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
   changes_.begin(state_);
+  probes_.begin(state_);
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
   state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
 
@@ -177,13 +180,20 @@ const StepReport& Simulation::step() {
     maybe_rebalance();
     state_.prepared = state_.step;
   }
+  probes_.before_step(state_);
   const double start = wall_seconds() - comm_.traffic().waited_s;
   const StepReport& report = take_step();
   state_.prepared = -1;
   const double own_seconds = wall_seconds() - comm_.traffic().waited_s - start;
+  measure();
   const ScopedTimer timer(loop_times_.balance);
   note_balance(report, own_seconds);
   return report;
+}
+
+void Simulation::measure() {
+  const ScopedTimer timer(loop_times_.probes);
+  probes_.after_step(bodies_, state_, *stepper_);
 }
 
 const StepReport& Simulation::take_step() {

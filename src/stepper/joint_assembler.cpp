@@ -442,7 +442,39 @@ JointReaction JointAssembler::reaction(std::size_t j, const ConstraintProblem& p
     }
   }
   sum.couple -= arm_[j].cross(sum.impulse);
+  sum.couple_on_a = -sum.couple;
+  if (body[2] != kNoIndex) sum.couple_on_a = couple_on_a(j, problem, impulses, set);
   return sum;
+}
+
+/// Of a gear on a carrier: couples alone.
+Vec3 JointAssembler::couple_on_a(std::size_t j, const ConstraintProblem& problem,
+                                 std::span<const double> impulses, const ContactSet& set) const {
+  const GeneralBlocks& blocks = problem.blocks;
+  Vec3 couple = Vec3::Zero();
+  for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
+    const std::size_t k = block_of(m);
+    const double* lambda = impulses.data() + problem.first_general_row() + blocks.row_begin[k];
+    for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
+      if (blocks.body[i] != set.joint_bodies[j][0]) continue;
+      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i];
+      for (Index r = 0; r < blocks.row_begin[k + 1] - blocks.row_begin[k]; ++r, g += 6)
+        couple += lambda[r] * Vec3(g[3], g[4], g[5]);
+    }
+  }
+  return couple;
+}
+
+Vec3 JointAssembler::point(const JointConstants& joint, const ContactSet& set, std::size_t j) {
+  const Index b = set.joint_bodies[j][1];
+  if (b == kNoIndex) return joint.frame[1].p;
+  const Pose& pose = set.bodies.state[b].pose;
+  return pose.p + pose.q * joint.frame[1].p;
+}
+
+std::array<double, 3> JointAssembler::rates(const Bodies& bodies, const ContactSet& set,
+                                            std::size_t j) const {
+  return joint_rates(bodies.joints[j], poses_of(set.joint_bodies[j], set.bodies), model_);
 }
 
 std::array<double, 3> JointAssembler::coordinates(const Bodies& bodies, const State& state,

@@ -178,10 +178,13 @@ void SemiImplicitStepper::apply_forces(const State& state) {
     if (local.constants[k].kind != BodyKind::dynamic) continue;
     Twist sum;
     bool any = false;
-    for (const AppliedForce& f : model_.forces) {
+    for (std::size_t n = 0; n < model_.forces.size(); ++n) {
+      const AppliedForce& f = model_.forces[n];
       if (f.body != local.constants[k].id) continue;
       const Quat& q = local.state[k].pose.q;
-      const double factor = f.table < 0 ? 1.0 : model_.tables[f.table].mean(state.time, h);
+      double factor = f.table < 0 ? 1.0 : model_.tables[f.table].mean(state.time, h);
+      if (n < state.force_factors.size() && !std::isnan(state.force_factors[n]))
+        factor = state.force_factors[n];
       const Vec3 force = factor * (f.body_frame ? Vec3(q * f.force) : f.force);
       sum.v += force;
       sum.w += factor * (f.body_frame ? Vec3(q * f.torque) : f.torque) + (q * f.at).cross(force);
@@ -252,6 +255,16 @@ void SemiImplicitStepper::solve_problem() {
   } while (model_.joint_names.size() > 0 && report_.solve.status != SolveStatus::breakdown &&
            cords_.revise(report_.solve.status == SolveStatus::converged, impulses_, velocities_,
                          *problem_));
+}
+
+JointReaction SemiImplicitStepper::joint_reaction(std::size_t j) const {
+  JointReaction reaction = joints_.reaction(j, *problem_, impulses_, contact_set_);
+  // from where its body started the step
+  const auto& body = contact_set_.joint_bodies[j];
+  const Index on = body[1] != kNoIndex ? body[1] : body[0];
+  reaction.point = contact_set_.bodies.state[on].pose.p -
+                   settings_.step * get_twist(velocities_, on).v + joints_.arm(j);
+  return reaction;
 }
 
 void SemiImplicitStepper::keep_impulses(State& state) {

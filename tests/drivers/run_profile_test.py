@@ -26,8 +26,8 @@ solver: {max_iterations: 30, relative_tolerance: 1e-3}
 parallel: {rebalance_steps: 10}
 output: {snapshot_interval: 10 ms}
 """
-PHASES = ["setup", "contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance", "output",
-          "checkpoint"]
+PHASES = ["setup", "contacts", "rows", "solver_setup", "sweeps", "motion", "checks", "flow", "balance", "probes",
+          "output", "checkpoint"]
 STAGES = ["find_contacts", "assemble_problem", "note_forbidden", "solve_impulses", "find_held_drives",
           "check_solution", "keep_impulses", "audit_work", "advance_poses", "project_joints", "record"]
 

@@ -40,7 +40,7 @@ struct SettingInfo {
   bool required = false;                                  ///< an error if absent
   bool finite = true;                                     ///< .inf is refused
   bool scalar_fills = false;   ///< one number may stand for all entries of a span
-  bool row_alone = false;      ///< of rows: a single row may stand without its outer brackets
+  bool row_alone = false;      ///< of rows and words: a single one may stand without brackets
   std::string_view word = {};  ///< a word that stands for `word_value` ("none", "per_rank")
   double word_value = kNone;
   std::span<const NumberWord> words = {};  ///< further ones
@@ -132,6 +132,10 @@ class SettingsVisitor {
 
   /// Whether the source gives `key` in the section being visited.
   virtual bool gives(std::string_view) const { return false; }
+
+  /// Whether the source gives a map under `key` of the section being visited, where a value may
+  /// stand as well.
+  virtual bool gives_map(std::string_view) const { return false; }
 
   /// Names a key of earlier versions and the one that stands for it now, both as seen from the
   /// section being visited. Readers refuse the former by naming the latter; others ignore it.

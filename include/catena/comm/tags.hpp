@@ -57,6 +57,8 @@ enum class Tag : int {
   stiffness_in_order,
   natural_places,
   natural_loads,
+  // probes
+  contact_counts,
   // drivers
   calibration,
   /// The levels of a chain take kTagsPerLevel each from here on: the last of the register.

@@ -79,6 +79,11 @@ std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses
 std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
                                         const std::array<double, 2>& angle, const Model& model);
 
+/// Rates of these by the twists, m/s or rad/s, where the joint's equations hold; spherical: the
+/// angular velocity of B relative to A on A's axes.
+std::array<double, 3> joint_rates(const JointConstants& joint, const JointPoses& at,
+                                  const Model& model);
+
 /// By how much a rigid row misses its position, m or rad; 0 for a slack rope.
 double rigid_misfit(const JointGeometry& geometry, std::size_t row);
 

@@ -26,6 +26,18 @@ struct SeriesColumn {
   std::string unit;
 };
 
+/// A table of its own, probes/<name>.csv: one of its columns is called `step`.
+struct ProbeTable {
+  std::string name;
+  std::vector<SeriesColumn> columns;
+};
+
+/// A row of one of them, by its place in the list.
+struct ProbeRow {
+  std::size_t probe = 0;
+  std::vector<double> values;
+};
+
 /// A joint as a snapshot holds it: held by one rank.
 struct JointRecord {
   std::int64_t id = -1;
@@ -54,14 +66,14 @@ class ResultWriter {
   /// anything already: throws Error(bad_input) unless `force`, which removes only Catena's
   /// own files.
   ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
-               std::vector<SeriesColumn> columns, bool force);
+               std::vector<SeriesColumn> columns, bool force, std::vector<ProbeTable> probes = {});
   /// Goes on with the result in `directory` after `step`, or starts one there: snapshots, dumps,
-  /// checkpoints and rows of the series after it are dropped, and so is what a kill left half
-  /// written. `kept`: of kept() of the ranks that wrote it. Throws Error(bad_input) if the
-  /// directory holds something else, or a series with other columns.
+  /// checkpoints and rows of the series and of probes after it are dropped, and so is what a kill
+  /// left half written. `kept`: of kept() of the ranks that wrote it. Throws Error(bad_input) if
+  /// the directory holds something else, or a series with other columns.
   ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
                std::vector<SeriesColumn> columns, std::int64_t step,
-               std::span<const std::vector<std::byte>> kept);
+               std::span<const std::vector<std::byte>> kept, std::vector<ProbeTable> probes = {});
   ~ResultWriter();
 
   /// bodies.h5: constants of all bodies and joints, and the provenance. With `flow`, where bodies
@@ -73,6 +85,8 @@ class ResultWriter {
                       std::vector<ContactRecord> contacts, std::vector<JointRecord> joints = {});
   /// Appends a row to series.csv (rank 0's values count).
   void append_series(std::span<const double> values);
+  /// The same to tables of probes.
+  void append_probes(std::span<const ProbeRow> rows);
   /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf. On rank 0 returns
   /// the names of snapshots that cannot be read and are left out.
   std::vector<std::string> finish();

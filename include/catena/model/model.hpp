@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "catena/base/index.hpp"
@@ -122,6 +123,11 @@ class NameTable {
   /// The text given for an id, without a number; empty if unknown.
   std::string text_of(GlobalId id) const;
   GlobalId size() const;  ///< one past the largest id
+  /// First id and number of those called `name`, or, of numbered ones, NAME-0, NAME-1, ... or one
+  /// of these; 0 of them if the name is unknown.
+  std::pair<GlobalId, GlobalId> ids_of(std::string_view name) const;
+  /// The texts given, of numbered ones without the number.
+  std::vector<std::string> texts() const;
 
  private:
   struct Range {

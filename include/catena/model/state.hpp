@@ -111,6 +111,11 @@ struct State {
   AuditSums audit;
   std::vector<InflowProgress> inflow;  ///< one per insertion of the case
   std::vector<std::int64_t> outflow;   ///< bodies that left by each outflow of the case
+  std::vector<double> probes;          ///< what the case's probes keep (probes/probe_set.hpp)
+  std::vector<double> controls;  ///< what the case's controllers keep (simulation/controls.hpp)
+  /// Factor that a controller gives each of Model::forces, NaN where none does; empty: none has
+  /// given any.
+  std::vector<double> force_factors;
   FlowSums flow;
   BalanceSums balance;
   /// Step for which the stiffness of contacts is made, s (Stiffness::automatic): follows another
@@ -173,6 +178,9 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
     visit("inflow_tried", inflow.tried);
   }
   for (auto& removed : state.outflow) visit("outflow_removed", removed);
+  for (auto& number : state.probes) visit("probes", number);
+  for (auto& number : state.controls) visit("controls", number);
+  for (auto& factor : state.force_factors) visit("force_factors", factor);
 }
 
 /// The same for the scalars that depend on the number of ranks.

@@ -11,6 +11,7 @@
 #include "catena/base/error.hpp"
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/probes/probe_settings.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "catena/solvers/solver_factory.hpp"
 #include "catena/stepper/natural_stepper.hpp"
@@ -60,6 +61,8 @@ struct CaseSettings : SceneSettings {
                         .stop = {.absolute_tolerance = 0.0, .max_iterations = kUsualIterations}};
   bool method_given = false;  ///< else it is what the other keys allow
   StepSolveSettings step_solve;
+  std::vector<ProbeSettings> probes;
+  std::string stop_when, stop_when_place;  ///< a condition on probes (ProbeCondition), its place
   BalanceSettings parallel;
   OutputSettings output;
   /// Where a key stands in the case's file (YamlDocument::place_of); none for cases made otherwise.

@@ -10,6 +10,8 @@
 #include "catena/base/log.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/io/checkpoint.hpp"
+#include "catena/probes/condition.hpp"
+#include "catena/probes/probe_set.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/simulation/model_changes.hpp"
 #include "catena/simulation/stop_signals.hpp"
@@ -42,6 +44,7 @@ struct LoopTimes {
   double flow = 0.0;     ///< bodies that leave and come in
   double balance = 0.0;  ///< checks of the balance, splitting and migration, curve order
   double step = 0.0;     ///< the stepper's step
+  double probes = 0.0;   ///< what is measured
 };
 
 /// A case on this communicator's ranks: generates, distributes, steps, rebalances. Usable
@@ -84,6 +87,9 @@ class Simulation {
   /// The last look that split the graph.
   const RebalanceDecision& last_look() const { return look_; }
   const ModelChanges& changes() const { return changes_; }
+  const ProbeSet& probes() const { return probes_; }
+  /// Why the case's `stop_when` ends the run after the last step; empty: it does not.
+  std::string stop_reason() const { return stop_when_.met(state_); }
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
   const LoopTimes& loop_times() const { return loop_times_; }
@@ -102,6 +108,8 @@ class Simulation {
   /// Collective. Where a check of the balance is due, and what follows from it.
   void maybe_rebalance();
   const StepReport& take_step();
+  /// Collective. Measures the step just done.
+  void measure();
   /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.
   void note_balance(const StepReport& report, double own_seconds);
   /// Collective. Splits the graph of the present contacts and moves bodies to match.
@@ -120,6 +128,8 @@ class Simulation {
   const Model model_;
   std::vector<std::string> warnings_;
   ModelChanges changes_;
+  ProbeSet probes_;
+  ProbeCondition stop_when_;
   Bodies bodies_;
   State state_;
   Watch watch_;
@@ -135,8 +145,8 @@ class Simulation {
 /// Collective. The case gone on from the checkpoint `file`, or, if that is empty, from the newest
 /// in options.directory that is whole; damaged ones are reported. Sets options.resumed. Throws
 /// Error on every rank: bad_input where there is no checkpoint, or the case is not that of the
-/// checkpoint (but for time.end, solver, parallel and output); input_output where it cannot be
-/// read.
+/// checkpoint (but for time.end, stop_when, solver, parallel and output); input_output where it
+/// cannot be read.
 std::unique_ptr<Simulation> resume(const Communicator& comm, const CaseSettings& settings,
                                    const std::string& file, RunOptions& options, Log& log);
 

@@ -84,6 +84,12 @@ class JointAssembler {
   /// Coordinates of joint j at the present poses.
   std::array<double, 3> coordinates(const Bodies& bodies, const State& state, const ContactSet& set,
                                     std::size_t j) const;
+  /// To p_B from the centre of b (a, where b is the world) at the step's start, m.
+  const Vec3& arm(std::size_t j) const { return arm_[j]; }
+  /// Local. Their rates, by the twists in `set`.
+  std::array<double, 3> rates(const Bodies& bodies, const ContactSet& set, std::size_t j) const;
+  /// Local. p_B by the poses in `set`, m.
+  static Vec3 point(const JointConstants& joint, const ContactSet& set, std::size_t j);
   /// Local. The joint whose bilateral rows miss w = 0 most, and by how much, m/s or rad/s;
   /// kNoIndex: no joints here.
   Index worst(const ConstraintProblem& problem, std::span<const double> impulses,
@@ -101,6 +107,8 @@ class JointAssembler {
   static JointPoses poses_of(const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   static double row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
                          std::span<const double> impulses, std::span<const double> twists);
+  Vec3 couple_on_a(std::size_t j, const ConstraintProblem& problem,
+                   std::span<const double> impulses, const ContactSet& set) const;
   void clear(std::size_t n_joints);
   std::size_t add_joint(const JointConstants& joint, const JointState& state,
                         const std::array<Index, kJointBodies>& body, const JointPoses& poses,

@@ -50,9 +50,11 @@ class NaturalStepper : public TimeStepper {
   const LocalBodies& local_bodies() const override;
   std::size_t n_contacts() const override { return 0; }
   ContactRecord contact(std::size_t k) const override;
+  ContactArms contact_arms(std::size_t k) const override;
   JointReaction joint_reaction(std::size_t j) const override;
   std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                           std::size_t j) const override;
+  std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const override;
   const ConstraintProblem& problem() const override;
   std::span<const double> impulses() const override;
 

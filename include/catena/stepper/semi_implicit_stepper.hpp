@@ -68,12 +68,17 @@ class SemiImplicitStepper : public TimeStepper {
   ContactRecord contact(std::size_t k) const override {
     return contacts_.record(k, *problem_, impulses_);
   }
-  JointReaction joint_reaction(std::size_t j) const override {
-    return joints_.reaction(j, *problem_, impulses_, contact_set_);
+  ContactArms contact_arms(std::size_t k) const override {
+    const RigidContact& rows = contacts_.rows(k, *problem_);
+    return {rows.body_a, rows.body_b, rows.arm_a, rows.arm_b};
   }
+  JointReaction joint_reaction(std::size_t j) const override;
   std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                           std::size_t j) const override {
     return joints_.coordinates(bodies, state, contact_set_, j);
+  }
+  std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const override {
+    return joints_.rates(bodies, contact_set_, j);
   }
   const ConstraintProblem& problem() const override { return *problem_; }
   std::span<const double> impulses() const override { return impulses_; }

@@ -84,6 +84,10 @@ class StepContacts {
   /// Local. Contact k with what `impulses` do.
   ContactRecord record(std::size_t k, const ConstraintProblem& problem,
                        std::span<const double> impulses) const;
+  /// Local. The rows of contact k.
+  const RigidContact& rows(std::size_t k, const ConstraintProblem& problem) const {
+    return rigid_rows(contacts_[k], problem);
+  }
 
  private:
   RigidContact rows_of(const Contact& contact, const PairMaterial& pair,

@@ -21,8 +21,19 @@ namespace catena {
 
 /// What a joint does to its body b, world frame.
 struct JointReaction {
-  Vec3 impulse = Vec3::Zero();  ///< N s
+  Vec3 impulse = Vec3::Zero();  ///< N s; the opposite on a
   Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
+  Vec3 point = Vec3::Zero();    ///< p_B, m, where the joint acted
+  /// On a, about the same point: the opposite of `couple` but for a gear on a carrier, which takes
+  /// the opposite of both.
+  Vec3 couple_on_a = Vec3::Zero();
+};
+
+/// Which local bodies a contact is between, and where its point was from their centres at the
+/// step's start, m, world frame; b is taken in the image in which they touch.
+struct ContactArms {
+  Index a = kNoIndex, b = kNoIndex;
+  Vec3 arm_a = Vec3::Zero(), arm_b = Vec3::Zero();
 };
 
 /// Stages of a step in their order. Stepper natural makes its sub-steps in advance_poses, but for
@@ -147,10 +158,14 @@ class TimeStepper {
   /// Contacts of the last step on this rank, ascending in key; none after find_contacts.
   virtual std::size_t n_contacts() const = 0;
   virtual ContactRecord contact(std::size_t k) const = 0;
+  virtual ContactArms contact_arms(std::size_t k) const = 0;
   /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
   virtual JointReaction joint_reaction(std::size_t j) const = 0;
   virtual std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                                   std::size_t j) const = 0;
+  /// Rates of these at the step's end, m/s or rad/s; of a spherical joint the angular velocity of b
+  /// relative to a on A's axes.
+  virtual std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const = 0;
   /// The last constraint problem that was solved, and its impulses.
   virtual const ConstraintProblem& problem() const = 0;
   virtual std::span<const double> impulses() const = 0;

@@ -71,6 +71,9 @@ inline std::string layout() {
   State state;
   state.inflow.resize(1);
   state.outflow.resize(1);
+  state.probes.resize(1);
+  state.controls.resize(1);
+  state.force_factors.resize(1);
   std::string text;
   for_each_column(
       [&](const std::string& name, Count, const auto& column) {
@@ -127,13 +130,16 @@ class WordReader {
 struct Head {
   std::string layout;
   std::int64_t ranks = 0, n_parts = 0, n_inflow = 0, n_outflow = 0;
+  std::int64_t n_probes = 0, n_controls = 0, n_force_factors = 0;  ///< numbers of each
   std::string config;
   Provenance provenance;
 
   std::vector<std::byte> packed() const {
     Packer out;
     out.put_list(layout);
-    for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow}) out.put(n);
+    for (const std::int64_t n :
+         {ranks, n_parts, n_inflow, n_outflow, n_probes, n_controls, n_force_factors})
+      out.put(n);
     out.put_list(config);
     out.put(narrow<std::int64_t>(provenance.size()));
     for (const auto& [name, value] : provenance) {
@@ -146,7 +152,8 @@ struct Head {
     WordReader in(bytes);
     Head head;
     head.layout = in.text();
-    for (std::int64_t* n : {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow})
+    for (std::int64_t* n : {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow,
+                            &head.n_probes, &head.n_controls, &head.n_force_factors})
       *n = in.number();
     head.config = in.text();
     for (std::int64_t n = in.number(); n > 0; --n) {

@@ -146,6 +146,9 @@ std::vector<Counts> read_counts(const hdf5::File& file, const Head& head) {
 void read_scalars(const hdf5::File& file, const Head& head, std::size_t row, State& state) {
   state.inflow.resize(head.n_inflow);
   state.outflow.resize(head.n_outflow);
+  state.probes.resize(head.n_probes);
+  state.controls.resize(head.n_controls);
+  state.force_factors.resize(head.n_force_factors);
   const std::vector<std::byte> bytes = read_whole(file, "/scalars");
   const std::size_t width = 8 * scalar_words(state);
   if (bytes.size() != width * Offset{head.ranks})

@@ -104,6 +104,9 @@ void write_checkpoint(const Communicator& comm, const std::string& path,
   head.n_parts = notes.n_parts;
   head.n_inflow = std::ssize(state.inflow);
   head.n_outflow = std::ssize(state.outflow);
+  head.n_probes = std::ssize(state.probes);
+  head.n_controls = std::ssize(state.controls);
+  head.n_force_factors = std::ssize(state.force_factors);
   head.config = notes.config;
   head.provenance = notes.provenance;
   const std::vector<std::byte> head_bytes = head.packed();

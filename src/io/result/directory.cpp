@@ -58,6 +58,8 @@ bool is_own(std::string_view name) {
 
 bool is_own_snapshot(std::string_view name) { return is_snapshot(finished_name(name)); }
 
+bool is_own_table(std::string_view name) { return finished_name(name).ends_with(".csv"); }
+
 /// The number in prefix + digits + suffix, or -1.
 std::int64_t number_in(std::string_view name, std::string_view prefix, std::string_view suffix) {
   if (!is_numbered(name, prefix, suffix)) return -1;
@@ -89,7 +91,7 @@ void resume_directory(const std::string& directory, std::int64_t step) {
     if (strange)
       for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
         const std::string name = entry.path().filename().string();
-        if (name != "snapshots" && !is_own(name))
+        if (name != "snapshots" && name != "probes" && !is_own(name))
           throw Error("holds files, but no result of Catena's", directory,
                       "choose the directory of the run that is to go on with -o");
       }
@@ -138,6 +140,18 @@ std::string snapshot_path(const std::string& directory, std::int64_t step) {
   return directory + "/snapshots/" + step_text(step) + ".h5";
 }
 
+void make_probe_directory(const std::string& directory) {
+  std::error_code failed;
+  fs::create_directories(fs::path(directory) / "probes", failed);
+  if (failed)
+    throw Error("cannot be prepared for a result: " + failed.message(), directory, {},
+                ExitCode::input_output);
+}
+
+std::string probe_path(const std::string& directory, const std::string& name) {
+  return directory + "/probes/" + name + ".csv";
+}
+
 std::string checkpoint_path(const std::string& directory, std::int64_t step) {
   return directory + "/checkpoint-" + step_text(step) + ".h5";
 }
@@ -180,6 +194,16 @@ std::vector<std::string> list_snapshots(const std::string& directory) {
   return names;
 }
 
+std::vector<std::string> list_probes(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const fs::directory_entry& entry :
+       fs::directory_iterator(fs::path(directory) / "probes", none))
+    if (entry.path().extension() == ".csv") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void prepare_directory(const std::string& directory, bool force) {
   try {
     const fs::path path(directory);
@@ -192,6 +216,7 @@ void prepare_directory(const std::string& directory, bool force) {
                     "choose another directory with -o, or replace the result with --force");
       remove_where(path, is_own);
       if (fs::is_directory(path / "snapshots")) remove_where(path / "snapshots", is_own_snapshot);
+      if (fs::is_directory(path / "probes")) remove_where(path / "probes", is_own_table);
     }
     fs::create_directories(path / "snapshots");
   } catch (const fs::filesystem_error& error) {

@@ -10,6 +10,15 @@ namespace catena {
 /// DIR/snapshots/<step, 8 digits>.h5
 std::string snapshot_path(const std::string& directory, std::int64_t step);
 
+/// Not collective. Makes probes/ in a result directory; throws as prepare_directory().
+void make_probe_directory(const std::string& directory);
+
+/// DIR/probes/<name>.csv
+std::string probe_path(const std::string& directory, const std::string& name);
+
+/// Names of the probes whose tables are there, ascending.
+std::vector<std::string> list_probes(const std::string& directory);
+
 /// Snapshots that are there, as file names ("00000012.h5"), ascending in step.
 std::vector<std::string> list_snapshots(const std::string& directory);
 

@@ -36,7 +36,7 @@ std::vector<std::string> split(const std::string& line) {
   return fields;
 }
 
-/// Reads series.csv up to its last whole row: a kill can leave half a row at the end.
+/// Reads a table up to its last whole row: a kill can leave half a row at the end.
 Series read_series(const std::string& path) {
   Series series;
   std::ifstream in(path);
@@ -59,8 +59,18 @@ Series read_series(const std::string& path) {
   return series;
 }
 
+/// The columns of a table as datasets of a group.
+void write_table(hdf5::File& file, const std::string& group, const Series& table) {
+  file.make_group(group);
+  for (std::size_t k = 0; k < table.columns.size(); ++k) {
+    const std::array<std::uint64_t, 1> extents = {table.values[k].size()};
+    file.write(group + "/" + table.columns[k].name, table.values[k], extents,
+               table.columns[k].unit);
+  }
+}
+
 void write_index(const std::string& directory, const std::vector<SnapshotEntry>& snapshots,
-                 const Series& series, const hdf5::File& bodies) {
+                 const hdf5::File& bodies) {
   const std::string path = directory + "/result.h5";
   hdf5::File file = hdf5::File::create(part_name(path));
   file.set_attribute("/", "format", std::string("catena-result"));
@@ -70,12 +80,11 @@ void write_index(const std::string& directory, const std::vector<SnapshotEntry>&
   file.make_group("/snapshots");
   for (const SnapshotEntry& s : snapshots)
     file.link_external("/snapshots/" + s.stem, "snapshots/" + s.stem + ".h5", "/");
-  file.make_group("/series");
-  for (std::size_t k = 0; k < series.columns.size(); ++k) {
-    const std::array<std::uint64_t, 1> extents = {series.values[k].size()};
-    file.write("/series/" + series.columns[k].name, series.values[k], extents,
-               series.columns[k].unit);
-  }
+  write_table(file, "/series", read_series(directory + "/series.csv"));
+  const std::vector<std::string> probes = list_probes(directory);
+  if (!probes.empty()) file.make_group("/probes");
+  for (const std::string& name : probes)
+    write_table(file, "/probes/" + name, read_series(probe_path(directory, name)));
   file.close();
   publish(path);
 }
@@ -146,7 +155,7 @@ std::vector<std::string> rebuild_index(const std::string& directory) {
       unreadable.push_back(name);
     }
   }
-  write_index(directory, snapshots, read_series(directory + "/series.csv"), bodies);
+  write_index(directory, snapshots, bodies);
   write_xdmf(directory, snapshots, n_constants);
   return unreadable;
 }

@@ -1,12 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <numeric>
 #include <utility>
 
 #include "catena/base/error.hpp"
 #include "catena/base/release.hpp"
-#include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5/atomic_file.hpp"
@@ -17,6 +15,7 @@
 #include "io/result/directory.hpp"
 #include "io/result/geometry.hpp"
 #include "io/result/joint_rows.hpp"
+#include "io/result/row_file.hpp"
 
 namespace catena {
 namespace {
@@ -87,15 +86,6 @@ ConstantsRow constants_row(const BodyConstants& body) {
           0};
 }
 
-std::string series_header(const std::vector<SeriesColumn>& columns) {
-  std::string line;
-  for (const SeriesColumn& c : columns) {
-    if (!line.empty()) line += ',';
-    line += c.unit.empty() ? c.name : c.name + " [" + c.unit + "]";
-  }
-  return line + "\n";
-}
-
 constexpr std::array<const char*, 3> kKindNames = {"dynamic", "fixed", "kinematic"};
 constexpr std::size_t kWordLength = 10;
 
@@ -105,25 +95,28 @@ struct ResultWriter::Impl {
   Communicator comm;
   std::string directory;
   Provenance provenance;
-  std::vector<SeriesColumn> columns;
-  std::FILE* series = nullptr;  ///< on rank 0
-  std::string row;              ///< of it, as it is written
-  bool flow = false;            ///< bodies come and go
+  RowFile series;  ///< these on rank 0
+  std::vector<RowFile> probes;
+  bool flow = false;  ///< bodies come and go
   std::vector<ConstantsRow>
       written;  ///< this rank's rows of bodies.h5, if it is to be written anew
   std::vector<JointRow> written_joints;  ///< and those of joints
   bool jointed = false;                  ///< bodies.h5 has joints, and so have all snapshots
 
-  Impl(const Communicator& communicator, std::string dir, Provenance p, std::vector<SeriesColumn> c)
+  Impl(const Communicator& communicator, std::string dir, Provenance p,
+       std::vector<SeriesColumn> columns, std::vector<ProbeTable> tables)
       : comm(communicator),
         directory(std::move(dir)),
         provenance(std::move(p)),
-        columns(std::move(c)) {}
-  ~Impl() {
-    if (series != nullptr) std::fclose(series);
+        series(directory + "/series.csv", std::move(columns)) {
+    for (ProbeTable& table : tables)
+      probes.emplace_back(probe_path(directory, table.name), std::move(table.columns));
   }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+
+  void sync_rows() {
+    series.sync();
+    for (RowFile& table : probes) table.sync();
+  }
 
   /// Rows of bodies.h5 as kept() gave them.
   void restore(std::span<const std::vector<std::byte>> kept) {
@@ -133,41 +126,35 @@ struct ResultWriter::Impl {
       in.append_to(written_joints, in.get<std::uint64_t>());
     }
   }
-
-  void append(const std::string& line) {
-    if (std::fwrite(line.data(), 1, line.size(), series) != line.size() || std::fflush(series) != 0)
-      fail_with_errno(directory + "/series.csv", "cannot be written");
-  }
 };
 
 ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
-                           std::vector<SeriesColumn> columns, bool force)
+                           std::vector<SeriesColumn> columns, bool force,
+                           std::vector<ProbeTable> probes)
     : impl_(std::make_unique<Impl>(comm, std::move(directory), std::move(provenance),
-                                   std::move(columns))) {
+                                   std::move(columns), std::move(probes))) {
   all_or_none(comm, [&] {
     if (comm.rank() != 0) return;
     prepare_directory(impl_->directory, force);
-    const std::string path = impl_->directory + "/series.csv";
-    impl_->series = std::fopen(path.c_str(), "w");
-    if (impl_->series == nullptr) fail_with_errno(path, "cannot be created");
-    impl_->append(series_header(impl_->columns));
-    sync_to_disk(path);
+    impl_->series.create();
+    if (!impl_->probes.empty()) make_probe_directory(impl_->directory);
+    for (RowFile& table : impl_->probes) table.create();
   });
 }
 
 ResultWriter::ResultWriter(const Communicator& comm, std::string directory, Provenance provenance,
                            std::vector<SeriesColumn> columns, std::int64_t step,
-                           std::span<const std::vector<std::byte>> kept)
+                           std::span<const std::vector<std::byte>> kept,
+                           std::vector<ProbeTable> probes)
     : impl_(std::make_unique<Impl>(comm, std::move(directory), std::move(provenance),
-                                   std::move(columns))) {
+                                   std::move(columns), std::move(probes))) {
   all_or_none(comm, [&] {
     impl_->restore(kept);
     if (comm.rank() != 0) return;
     resume_directory(impl_->directory, step);
-    const std::string path = impl_->directory + "/series.csv";
-    cut_series(path, series_header(impl_->columns), step);
-    impl_->series = std::fopen(path.c_str(), "a");
-    if (impl_->series == nullptr) fail_with_errno(path, "cannot be appended to");
+    impl_->series.resume(step);
+    if (!impl_->probes.empty()) make_probe_directory(impl_->directory);
+    for (RowFile& table : impl_->probes) table.resume(step);
   });
 }
 
@@ -363,21 +350,20 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
   });
   // The series up to this snapshot is as safe as the snapshot.
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) sync_to_disk(impl_->directory + "/series.csv");
+    if (comm.rank() == 0) impl_->sync_rows();
   });
 }
 
 void ResultWriter::append_series(std::span<const double> values) {
   all_or_none(impl_->comm, [&] {
+    if (impl_->comm.rank() == 0) impl_->series.append(values);
+  });
+}
+
+void ResultWriter::append_probes(std::span<const ProbeRow> rows) {
+  all_or_none(impl_->comm, [&] {
     if (impl_->comm.rank() != 0) return;
-    CATENA_CHECK(values.size() == impl_->columns.size(), "a series row has other columns");
-    std::string& line = impl_->row;
-    line.clear();
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      append_exact_text(line, values[k]);
-      line += k + 1 < values.size() ? ',' : '\n';
-    }
-    impl_->append(line);
+    for (const ProbeRow& row : rows) impl_->probes[row.probe].append(row.values);
   });
 }
 
@@ -385,7 +371,7 @@ std::vector<std::string> ResultWriter::finish() {
   std::vector<std::string> unreadable;
   all_or_none(impl_->comm, [&] {
     if (impl_->comm.rank() != 0) return;
-    sync_to_disk(impl_->directory + "/series.csv");
+    impl_->sync_rows();
     unreadable = rebuild_index(impl_->directory);
   });
   return unreadable;

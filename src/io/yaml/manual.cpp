@@ -60,7 +60,7 @@ class Manual : public SettingsVisitor {
     row(key, std::to_string(value.size()) + " whole numbers", "[" + text + "]", info);
   }
   void visit(std::string_view key, std::vector<std::string>&, const SettingInfo& info) override {
-    row(key, "list of words", "", info);
+    row(key, info.row_alone ? "word or list of words" : "list of words", "", info);
   }
   void words(std::string_view key, std::vector<std::pair<std::string, std::string>>&,
              const SettingInfo& info) override {

@@ -106,6 +106,10 @@ class Reader : public SettingsVisitor {
              const SettingInfo& info) override {
     const Node* node = find(key, info, "a list of words");
     if (node == nullptr) return;
+    if (info.row_alone && node->kind == Node::Kind::scalar) {
+      value = {node->text};
+      return;
+    }
     if (node->kind != Node::Kind::sequence) return wrong(*node, key, "a list of words");
     value.clear();
     for (const Node& item : node->items) {
@@ -175,6 +179,10 @@ class Reader : public SettingsVisitor {
   }
   bool gives(std::string_view key) const override {
     return frames_.back().node->find(key) != nullptr;
+  }
+  bool gives_map(std::string_view key) const override {
+    const Node* node = frames_.back().node->find(key);
+    return node != nullptr && node->kind == Node::Kind::map;
   }
   void renamed(std::string_view key, std::string_view now) override {
     frames_.back().renamed.emplace(key, now);

@@ -47,7 +47,9 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       settings_(settings),
       model_(make_model(settings, comm, settings.parallel.deterministic)),
       warnings_(model_.warnings),
-      changes_(comm_, settings_, model_) {
+      changes_(comm_, settings_, model_),
+      probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
+      stop_when_(settings_.stop_when, probes_, settings_.stop_when_place) {
   const double start_wall = wall_seconds();
   begin();
   bodies_ = std::move(checkpoint.bodies);
@@ -56,6 +58,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
     check_bodies(model_, bodies_);
     if (!changes_.belongs_to(state_))
       throw Error("has other insertions or outflows than the case", kCheckpoint);
+    if (!probes_.belongs_to(state_)) throw Error("has other probes than the case", kCheckpoint);
   });
   stepper_ = make_stepper();
   restore_places(checkpoint);
@@ -96,7 +99,7 @@ bool may_change(const std::string& key, bool deterministic) {
   // tiles are of the state
   if (deterministic && (key == "parallel.rebalance_steps" || key == "parallel.tile_bodies"))
     return false;
-  for (const char* section : {"time.end", "solver", "parallel", "output"}) {
+  for (const char* section : {"time.end", "stop_when", "solver", "parallel", "output"}) {
     const std::string name = section;
     if (key == name || key.starts_with(name + ".")) return true;
   }
@@ -127,7 +130,8 @@ void check_case(const std::string& checkpoint_config, const CaseSettings& settin
   }
   if (!found.empty())
     throw Error("the case is not that of the checkpoint " + path + ": " + found, "--resume",
-                "only time.end, solver, parallel and output may change; run the new case without "
+                "only time.end, stop_when, solver, parallel and output may change; run the new "
+                "case without "
                 "--resume");
 }
 

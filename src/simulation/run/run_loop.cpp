@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "catena/base/cadence.hpp"
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/io/checkpoint.hpp"
@@ -57,7 +58,8 @@ class RunLoop {
   RunLoop& operator=(const RunLoop&) = delete;
 
   ExitCode run() {
-    if (options_.resumed && steps_left() == 0) return nothing_left();
+    if (options_.resumed && (steps_left() == 0 || !sim_.stop_reason().empty()))
+      return nothing_left();
     start();
     stop_.agree(0.0);
     RunDecision decision = stop_.decide(sim_.state().step, true);
@@ -78,9 +80,12 @@ class RunLoop {
                      "stopped: a step missed its tolerance (solver.on_missed_tolerance: stop)");
         return ExitCode::tolerance_missed;
       }
-      decision = stop_.decide(sim_.state().step, steps_left() > 0);
-      if (steps_left() == 0) last_snapshot();
+      const std::string met = sim_.stop_reason();
+      const bool goes_on = steps_left() > 0 && met.empty();
+      decision = stop_.decide(sim_.state().step, goes_on);
+      if (!goes_on) last_snapshot();
       if (decision.checkpoint) checkpoint(decision.reason);
+      if (!met.empty()) return finish_by_condition(met);
     }
     return decision.stop ? stop_early(decision.reason) : finish_whole();
   }
@@ -89,12 +94,17 @@ class RunLoop {
   static ResultWriter make_writer(Simulation& sim, const RunOptions& options) {
     const Communicator& comm = sim.communicator();
     Provenance all = provenance(sim, options);
+    std::vector<ProbeTable> probes;
+    for (std::size_t k = 0; k < sim.probes().size(); ++k)
+      probes.push_back({sim.probes().name(k), sim.probes().columns(k)});
     if (!options.resumed)
-      return {comm, options.directory, std::move(all), series_columns(), options.force};
+      return {comm,          options.directory, std::move(all), series_columns(),
+              options.force, std::move(probes)};
     std::vector<std::vector<std::byte>> kept;
     for (const auto& [name, bytes] : options.resumed->notes.kept)
       if (name == kKeptRows) kept.push_back(bytes);
-    return {comm, options.directory, std::move(all), series_columns(), options.resumed->step, kept};
+    return {comm, options.directory, std::move(all), series_columns(), options.resumed->step,
+            kept, std::move(probes)};
   }
 
   std::int64_t steps_left() const {
@@ -136,8 +146,23 @@ class RunLoop {
   /// A run that is to go on but has all its steps: what a kill may have left undone is done.
   ExitCode nothing_left() {
     make_index();
-    log_.info("nothing is left to do: " + writer_.directory() + " holds all " +
-              std::to_string(sim_.n_steps()) + " steps; a later time.end takes it further");
+    const std::string met = sim_.stop_reason();
+    log_.info("nothing is left to do: " + writer_.directory() +
+              (met.empty() ? " holds all " + std::to_string(sim_.n_steps()) +
+                                 " steps; a later time.end takes it further"
+                           : " ends where stop_when holds, " + met +
+                                 "; another stop_when takes it further"));
+    return ExitCode::done;
+  }
+
+  /// Collective. The run ends as the case says, before its last step.
+  ExitCode finish_by_condition(const std::string& met) {
+    log_.info("stopped at step " + std::to_string(sim_.state().step) + " of " +
+                  std::to_string(sim_.n_steps()) + ", " + short_text(sim_.state().time) +
+                  " s, since stop_when holds: " + met,
+              {{"step", std::to_string(sim_.state().step)}, {"stop_when", json_string(met)}});
+    finish("stop_when");
+    notes_.summary(writer_.directory(), wall_steps_);
     return ExitCode::done;
   }
 
@@ -282,6 +307,7 @@ class RunLoop {
       fill_series_row(r, state, count_bodies(), wall, sim_.imbalance(), series_row_);
       writer_.append_series(series_row_);
     }
+    write_probes();
     if (due(output_.snapshot_interval)) snapshot();
     if (due(output_.dump_interval) && dumps_ < kMaxDumps) {
       ++dumps_;
@@ -292,12 +318,16 @@ class RunLoop {
 
   /// Whether a multiple of `interval` lies in the step just done.
   bool due(double interval) const {
-    const double h = sim_.settings().time.step;
-    const auto count = [&](std::int64_t step) {
-      const double intervals = static_cast<double>(step) * h / interval;
-      return std::floor(intervals + 1e-9 * std::max(1.0, intervals));
-    };
-    return count(sim_.state().step) > count(sim_.state().step - 1);
+    return interval_ends(sim_.state().step, sim_.settings().time.step, interval);
+  }
+
+  void write_probes() {
+    const ProbeSet& probes = sim_.probes();
+    std::vector<ProbeRow> rows;
+    for (std::size_t k = 0; k < probes.size(); ++k)
+      if (probes.row_due(k, sim_.state()))
+        probes.fill_row(k, sim_.state(), rows.emplace_back(k).values);
+    if (!rows.empty()) writer_.append_probes(rows);
   }
 
   void snapshot() {

@@ -106,9 +106,10 @@ double RunProfile::after_step() {
   seconds(RunPhase::motion) += motion;
   seconds(RunPhase::flow) += loop.flow;
   seconds(RunPhase::balance) += loop.balance;
+  seconds(RunPhase::probes) += loop.probes;
   // what waits for the slowest rank at the step's end counts here
-  seconds(RunPhase::checks) +=
-      wall_seconds() - step_start_ - loop.flow - loop.balance - find - rows - solve - motion;
+  seconds(RunPhase::checks) += wall_seconds() - step_start_ - loop.flow - loop.balance -
+                               loop.probes - find - rows - solve - motion;
 
   ++steps_;
   if (report.solve.status != SolveStatus::converged) ++missed_;

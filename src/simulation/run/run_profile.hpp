@@ -23,12 +23,13 @@ enum class RunPhase {
   checks,        ///< soundness, energies, sums over ranks
   flow,          ///< bodies that come and go
   balance,       ///< checks of the balance, splitting, migration
+  probes,        ///< what is measured
   output,        ///< snapshots, series, dumps, messages
   checkpoint,
 };
-inline constexpr std::array<std::string_view, 11> kRunPhaseNames = {
-    "setup",  "contacts", "rows",    "solver_setup", "sweeps",    "motion",
-    "checks", "flow",     "balance", "output",       "checkpoint"};
+inline constexpr std::array<std::string_view, 12> kRunPhaseNames = {
+    "setup",  "contacts", "rows",    "solver_setup", "sweeps", "motion",
+    "checks", "flow",     "balance", "probes",       "output", "checkpoint"};
 
 /// Collects this rank's figures of one run and writes those of all ranks.
 class RunProfile {

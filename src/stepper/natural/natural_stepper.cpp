@@ -558,6 +558,10 @@ ContactRecord NaturalStepper::contact(std::size_t) const {
   throw std::logic_error("natural coordinates know no contacts");
 }
 
+ContactArms NaturalStepper::contact_arms(std::size_t) const {
+  throw std::logic_error("natural coordinates know no contacts");
+}
+
 JointReaction NaturalStepper::joint_reaction(std::size_t j) const {
   const Impl& s = *impl_;
   JointReaction sum;
@@ -566,12 +570,18 @@ JointReaction NaturalStepper::joint_reaction(std::size_t j) const {
   else
     s.joints[j].reaction(s.on, {s.time, s.time - s.dt, s.time}, s.sums.total.data() + s.row[j],
                          sum.impulse, sum.couple);
+  sum.point = s.angles.point(s.joints[j].constants(), s.set, j);
+  sum.couple_on_a = -sum.couple;
   return sum;
 }
 
 std::array<double, 3> NaturalStepper::joint_coordinates(const Bodies& bodies, const State& state,
                                                         std::size_t j) const {
   return impl_->angles.coordinates(bodies, state, impl_->set, j);
+}
+
+std::array<double, 3> NaturalStepper::joint_rates(const Bodies& bodies, std::size_t j) const {
+  return impl_->angles.rates(bodies, impl_->set, j);
 }
 
 const ConstraintProblem& NaturalStepper::problem() const { return impl_->problem; }
