@@ -307,5 +307,62 @@ TEST(SweepPlan, SharedBodiesContactsComeFirst) {
     }
 }
 
+// A planner that has seen another problem before plans as a new one does, and keeps its plan only
+// where a new one would be the same.
+TEST(SweepPlan, FollowsFromTheProblemAloneAndIsKeptWhileItWouldBeTheSame) {
+  struct Problem {
+    const char* what;
+    ConstraintProblem problem;
+    std::vector<char> shared;
+    LocalSolveOptions rules;
+    bool same;  ///< plan as that of the problem before
+  };
+  const ConstraintProblem first = grid(6, 1, 0.4, 0.0);
+  const std::size_t n = first.bodies.size();
+  const std::vector<char> unshared(n, 0);
+  std::vector<char> shared = unshared;
+  shared[21] = 1;
+  ConstraintProblem other_values = first, fewer = first, swapped = first, fixed = first,
+                    off_centre = first, ordered = first;
+  for (RigidContact& c : other_values.contacts) {
+    c.friction = 0.1;
+    c.compliance = 1e-3;
+    c.bias = -0.3;
+  }
+  fewer.contacts.erase(fewer.contacts.begin() + 7);
+  std::swap(swapped.contacts[3], swapped.contacts[40]);
+  fixed.bodies.mass_kind[30] = MassKind::prescribed;
+  off_centre.contacts[11].arm_b += Vec3(0.01, 0.02, 0.03);
+  ordered.ordered = true;
+  const std::vector<Problem> problems = {
+      {"first", first, unshared, {}, false},
+      {"again", first, unshared, {}, true},
+      {"other values", other_values, unshared, {}, true},
+      {"fewer", fewer, unshared, {}, false},
+      {"swapped", swapped, unshared, {}, false},
+      {"fixed", fixed, unshared, {}, false},
+      {"off centre", off_centre, unshared, {}, false},
+      {"ordered", ordered, unshared, {}, false},
+      {"shared", first, shared, {}, false},
+      {"cone", first, shared, {.law = ContactLaw::ccp, .local = LocalSolve::cone}, false},
+      {"last", first, unshared, {}, false}};
+
+  SweepPlanner planner;
+  for (const Problem& p : problems) {
+    std::vector<Index> blocks(p.problem.contacts.size());
+    std::iota(blocks.begin(), blocks.end(), 0);
+    const SweepPlan& plan = planner.plan(p.problem, blocks, p.shared, p.rules);
+    const SweepPlan anew = plan_sweep(p.problem, blocks, p.shared, p.rules);
+
+    EXPECT_EQ(planner.kept(), p.same) << p.what;
+    for (std::size_t part = 0; part < plan.size(); ++part) {
+      EXPECT_EQ(plan[part].spheres, anew[part].spheres) << p.what;
+      EXPECT_EQ(plan[part].arms, anew[part].arms) << p.what;
+      EXPECT_EQ(plan[part].general, anew[part].general) << p.what;
+    }
+    planner.rest();
+  }
+}
+
 }  // namespace
 }  // namespace catena

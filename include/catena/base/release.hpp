@@ -36,12 +36,18 @@ void assign_with_room(List& list, std::size_t n, const typename List::value_type
   list.assign(n, value);
 }
 
+/// Whether a list's memory is worth giving back until it is filled again.
+template <class List>
+bool is_large(const List& list) {
+  constexpr std::size_t kLarge = std::size_t{16} << 20;  // bytes
+  return list.capacity() * sizeof(list[0]) > kLarge;
+}
+
 /// Empties a list that is filled again soon; the memory of a large one is given back.
 template <class List>
 void clear_large(List& list) {
-  constexpr std::size_t kLarge = std::size_t{16} << 20;  // bytes
   list.clear();
-  if (list.capacity() * sizeof(list[0]) > kLarge) release(list);
+  if (is_large(list)) release(list);
 }
 
 }  // namespace catena

@@ -1,7 +1,9 @@
 #include "solvers/gauss_seidel/sweep_order.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "catena/base/release.hpp"
 #include "catena/constraints/block_rows.hpp"
@@ -17,30 +19,35 @@ namespace {
 /// order of bodies, and with it to the cache.
 constexpr std::size_t kWindow = 48;
 
-/// Of a contact, rigid or among the general blocks; of one body alone twice that.
-PlacedBlock with_bodies(const ConstraintProblem& problem, Index block) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  if (block < n_contacts)
-    return {block, problem.contacts[block].body_a, problem.contacts[block].body_b};
-  const Index k = block - n_contacts;
-  const Index first = problem.blocks.body_begin[k], last = problem.blocks.body_begin[k + 1] - 1;
-  return {block, problem.blocks.body[first], problem.blocks.body[last]};
+/// Whether a contact with given arms is solved in closed form where its bodies are round.
+bool solves_spheres(const LocalSolveOptions& rules) {
+  const LawForm form = law_form(rules.law);
+  return !form.box && rules.local != LocalSolve::cone &&
+         (rules.local != LocalSolve::scalar || rules.omega == 1.0 || form.frictionless);
 }
 
+bool solves_rolling(const LocalSolveOptions& rules) {
+  const LawForm form = law_form(rules.law);
+  return !form.box && (form.frictionless || rules.local == LocalSolve::exact);
+}
+
+}  // namespace
+
 /// Fills batches with contacts that share no moving body.
-class Batcher {
+class SweepPlanner::Batcher {
  public:
-  Batcher(const ConstraintProblem& problem, std::vector<Index>& last_batch)
-      : problem_(problem), last_batch_(last_batch) {}
+  explicit Batcher(std::vector<Index>& last_batch) : last_batch_(last_batch) {}
 
   /// `out` becomes the contacts of `order`, kLanes places a batch.
-  void fill(std::span<const PlacedBlock> order, std::vector<Index>& out) {
+  void fill(std::span<const SweepItem> order, std::vector<Index>& out) {
     make_room(out, order.size() + order.size() / 4 + kLanes);
     out.clear();
     std::size_t next = 0, n_waiting = 0;
     while (next < order.size() || n_waiting > 0) {
-      while (n_waiting < kWindow && next < order.size()) waiting_[n_waiting++] = order[next++];
-      n_waiting = take_batch(n_waiting, out);
+      const std::size_t more = std::min(kWindow - n_waiting, order.size() - next);
+      std::copy_n(order.begin() + next, more, waiting_.begin() + n_waiting);
+      next += more;
+      n_waiting = take_batch(n_waiting + more, out);
     }
   }
 
@@ -48,197 +55,193 @@ class Batcher {
   /// Moves up to kLanes disjoint contacts from the window to `out`; returns how many stay.
   std::size_t take_batch(std::size_t n_waiting, std::vector<Index>& out) {
     ++batch_;
-    int taken = 0;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < n_waiting; ++i) {
-      const PlacedBlock c = waiting_[i];
-      if (taken < kLanes && take(c)) {
-        out.push_back(c.block);
-        ++taken;
-      } else {
-        waiting_[kept++] = c;
-      }
+    std::array<Index, kLanes> batch;
+    std::size_t taken = 0, kept = 0, i = 0;
+    for (; i < n_waiting && taken < kLanes; ++i) {
+      if (take(waiting_[i]))
+        batch[taken++] = waiting_[i].block;
+      else
+        waiting_[kept++] = waiting_[i];
     }
-    out.insert(out.end(), kLanes - taken, kNoIndex);
-    return kept;
+    std::copy(waiting_.begin() + i, waiting_.begin() + n_waiting, waiting_.begin() + kept);
+    std::fill(batch.begin() + taken, batch.end(), kNoIndex);
+    out.insert(out.end(), batch.begin(), batch.end());
+    return kept + (n_waiting - i);
   }
 
-  bool take(const PlacedBlock& contact) {
-    const auto [block, a, b] = contact;
-    const bool moves_a = moves(a), moves_b = moves(b);
-    if (moves_a && last_batch_[a] == batch_) return false;
-    if (moves_b && last_batch_[b] == batch_) return false;
-    if (moves_a) last_batch_[a] = batch_;
-    if (moves_b) last_batch_[b] = batch_;
+  bool take(const SweepItem& c) {
+    if (c.moves_a && last_batch_[c.a] == batch_) return false;
+    if (c.moves_b && last_batch_[c.b] == batch_) return false;
+    if (c.moves_a) last_batch_[c.a] = batch_;
+    if (c.moves_b) last_batch_[c.b] = batch_;
     return true;
   }
 
-  bool moves(Index b) const { return !problem_.bodies.is_prescribed(b); }
-
-  const ConstraintProblem& problem_;
   std::vector<Index>& last_batch_;  ///< per body
   Index batch_ = 0;
-  std::array<PlacedBlock, kWindow> waiting_{};
+  std::array<SweepItem, kWindow> waiting_;
 };
 
-/// Which of the kernels can solve a rigid contact.
-class Sorter {
- public:
-  Sorter(const ConstraintProblem& problem, const SphereContacts& spheres,
-         const LocalSolveOptions& rules)
-      : problem_(problem), spheres_(spheres) {
-    const LawForm form = law_form(rules.law);
-    closed_ = !form.box && rules.local != LocalSolve::cone &&
-              (rules.local != LocalSolve::scalar || rules.omega == 1.0 || form.frictionless);
+/// Rigid contacts: a pass over long rows, one after the other.
+void SweepPlanner::note_rigid(const ConstraintProblem& problem, std::span<const Index> blocks,
+                              std::span<const char> shared, const LocalSolveOptions& rules) {
+  const ProblemBodies& bodies = problem.bodies;
+  const bool closed = solves_spheres(rules), batched = has_kernels(problem);
+  sphere_contacts_.start(problem);
+  for (const Index k : blocks) {
+    const RigidContact& c = problem.contacts[k];
+    const MassKind mass_a = bodies.mass_kind[c.body_a], mass_b = bodies.mass_kind[c.body_b];
+    Kind kind = Kind::arm;
+    if (mass_a == MassKind::dense || mass_b == MassKind::dense || !batched)
+      kind = Kind::general;
+    else if (closed && sphere_contacts_.contains(c))
+      kind = Kind::sphere;
+    items_.push_back({k, c.body_a, c.body_b, kind, mass_a != MassKind::prescribed,
+                      mass_b != MassKind::prescribed,
+                      shared[c.body_a] != 0 || shared[c.body_b] != 0});
   }
-
-  /// Appends a contact to the list of its kind.
-  void sort(const PlacedBlock& contact, std::vector<PlacedBlock>& spheres,
-            std::vector<PlacedBlock>& arms, std::vector<Index>& general) const {
-    const RigidContact& c = problem_.contacts[contact.block];
-    const auto dense = [&](Index b) { return problem_.bodies.mass_kind[b] == MassKind::dense; };
-    if (dense(c.body_a) || dense(c.body_b) || !has_kernels(problem_))
-      general.push_back(contact.block);
-    else if (closed_ && spheres_.contains(c))
-      spheres.push_back(contact);
-    else
-      arms.push_back(contact);
-  }
-
- private:
-  const ConstraintProblem& problem_;
-  const SphereContacts& spheres_;
-  bool closed_ = false;
-};
-
-/// Whether a block touches a shared body.
-bool at_boundary(const ConstraintProblem& problem, std::span<const char> is_shared, Index k) {
-  bool shared = false;
-  for_each_body_index(problem, k, [&](Index b) { shared = shared || is_shared[b] != 0; });
-  return shared;
 }
 
-}  // namespace
-
-/// Appends the contacts by the smaller body, then the other, to `order_`; those of ordered problems
-/// as they stand, since local numbers of bodies depend on the ranks. Counting sort by the one and a
-/// few exchanges for the other; equals keep the order of the blocks.
-std::size_t SweepPlanner::append_by_body(const ConstraintProblem& problem,
-                                         std::span<const Index> contacts) {
-  const std::size_t before = order_.size();
-  order_.resize(before + contacts.size());
-  if (contacts.empty()) return before;
-  if (problem.ordered) {
-    std::ranges::transform(contacts, order_.begin() + before,
-                           [&](Index k) { return with_bodies(problem, k); });
-    return order_.size();
+/// Writes items_.
+void SweepPlanner::note(const ConstraintProblem& problem, std::span<const Index> blocks,
+                        std::span<const char> shared, const LocalSolveOptions& rules) {
+  const auto n_contacts = to_index(problem.contacts.size());
+  const auto n_rigid = narrow<std::size_t>(
+      std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
+  make_room(items_, blocks.size());
+  items_.clear();
+  note_rigid(problem, blocks.first(n_rigid), shared, rules);
+  const bool rolls = solves_rolling(rules);
+  for (const Index block : blocks.subspan(n_rigid)) {
+    SweepItem item{block, kNoIndex, kNoIndex, Kind::general, false, false, false};
+    if (rolls && find_round_contact(problem, block))
+      item.kind = Kind::rolling;
+    else if (fits_explicit_batch(problem, block))
+      item.kind = Kind::explicit_contact;
+    for_each_body_index(problem, block, [&](Index b) {
+      item.boundary = item.boundary || shared[b] != 0;
+      // the first and the last body; one body alone is both
+      if (item.kind == Kind::general) return;
+      if (item.a == kNoIndex) item.a = b;
+      item.b = b;
+    });
+    if (item.kind != Kind::general) {
+      item.moves_a = !problem.bodies.is_prescribed(item.a);
+      item.moves_b = !problem.bodies.is_prescribed(item.b);
+    }
+    items_.push_back(item);
   }
-  make_room(given_, contacts.size());
-  given_.clear();
-  for (const Index k : contacts) given_.push_back(with_bodies(problem, k));
-  const Index n = problem.bodies.size();
+}
+
+/// Contacts by the smaller body, then the other. Counting sort by the one and a few exchanges for
+/// the other; equals keep the order of the blocks.
+void SweepPlanner::sort_by_body(std::span<const SweepItem> items, Index n,
+                                std::span<SweepItem> sorted) {
   // prescribed bodies last: their contacts go with the dynamic body, and rank by rank the
   // order is the same wherever such a body is kept
-  const auto place_of = [&](Index b) {
-    return problem.bodies.mass_kind[b] == MassKind::prescribed ? n + b : b;
-  };
-  const auto low = [&](const PlacedBlock& c) { return std::min(place_of(c.a), place_of(c.b)); };
-  const auto high = [&](const PlacedBlock& c) { return std::max(place_of(c.a), place_of(c.b)); };
+  const auto place_a = [&](const SweepItem& c) { return c.moves_a ? c.a : n + c.a; };
+  const auto place_b = [&](const SweepItem& c) { return c.moves_b ? c.b : n + c.b; };
+  const auto low = [&](const SweepItem& c) { return std::min(place_a(c), place_b(c)); };
+  const auto high = [&](const SweepItem& c) { return std::max(place_a(c), place_b(c)); };
   assign_with_room(begin_, Offset{2} * n + 1, 0);
-  for (const PlacedBlock& c : given_) ++begin_[low(c) + 1];
+  for (const SweepItem& c : items) ++begin_[low(c) + 1];
   std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
   make_room(next_, begin_.size());
   next_.assign(begin_.begin(), begin_.end());
-  PlacedBlock* sorted = order_.data() + before;
-  for (const PlacedBlock& c : given_) {
+  for (const SweepItem& c : items) {
     const Index first = begin_[low(c)];
     Index to = next_[low(c)]++;
     for (; to > first && high(sorted[to - 1]) > high(c); --to) sorted[to] = sorted[to - 1];
     sorted[to] = c;
   }
-  return order_.size();
+}
+
+/// Rigid contacts come first, then those of batches among the general blocks, then the others as
+/// they stand. Ordered problems keep their order, since local numbers of bodies depend on the
+/// ranks.
+void SweepPlanner::put_in_order(Index n_contacts, Index n_bodies) {
+  make_room(order_, items_.size());
+  order_.resize(items_.size());
+  std::size_t filled = 0;
+  const auto append = [&](std::span<const SweepItem> items) {
+    const std::span<SweepItem> to = std::span(order_).subspan(filled, items.size());
+    if (ordered_)
+      std::ranges::copy(items, to.begin());
+    else if (!items.empty())
+      sort_by_body(items, n_bodies, to);
+    filled += items.size();
+  };
+  const std::span<const SweepItem> items = items_;
+  const std::size_t n_rigid =
+      narrow<std::size_t>(std::ranges::partition_point(
+                              items, [&](const SweepItem& i) { return i.block < n_contacts; }) -
+                          items.begin());
+  append(items.first(n_rigid));
+  const std::span<const SweepItem> general = items.subspan(n_rigid);
+  for (const Kind kind : {Kind::rolling, Kind::explicit_contact}) {
+    of_kind_.clear();
+    std::ranges::copy_if(general, std::back_inserter(of_kind_),
+                         [&](const SweepItem& item) { return item.kind == kind; });
+    append(of_kind_);
+  }
+  std::ranges::copy_if(general, order_.begin() + filled,
+                       [](const SweepItem& item) { return item.kind == Kind::general; });
 }
 
 /// Deals `order_` to the parts, and to the lists in them.
-void SweepPlanner::sort_into_lists(const ConstraintProblem& problem, std::span<const char> shared,
-                                   const LocalSolveOptions& rules, std::size_t end_rolling,
-                                   std::size_t end_explicit) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  sphere_contacts_.start(problem);
-  const Sorter sorter(problem, sphere_contacts_, rules);
-  for (Lists& list : lists_)
-    for (std::vector<PlacedBlock>* of :
-         {&list.spheres, &list.arms, &list.rolling, &list.explicit_contacts})
-      of->clear();
+void SweepPlanner::deal_to_parts() {
+  for (auto& part : lists_)
+    for (std::vector<SweepItem>& list : part) list.clear();
   for (PartPlan& part : plan_) part.general.clear();
-  const bool any_shared = std::ranges::any_of(shared, [](char is) { return is != 0; });
-  std::size_t n_interior = 0, seen = 0;
-  make_room(boundary_, order_.size());
-  boundary_.resize(order_.size());
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    boundary_[i] = any_shared && at_boundary(problem, shared, order_[i].block) ? 1 : 0;
-    if (boundary_[i] == 0) ++n_interior;
-  }
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    const std::size_t part = boundary_[i] != 0 ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
-    Lists& list = lists_[part];
-    if (order_[i].block < n_contacts)
-      sorter.sort(order_[i], list.spheres, list.arms, plan_[part].general);
-    else if (i < end_explicit)
-      (i < end_rolling ? list.rolling : list.explicit_contacts).push_back(order_[i]);
+  const auto n_interior = narrow<std::size_t>(
+      std::ranges::count_if(order_, [](const SweepItem& item) { return !item.boundary; }));
+  std::size_t seen = 0;
+  for (const SweepItem& item : order_) {
+    const std::size_t part = item.boundary ? 0 : seen++ < (n_interior + 1) / 2 ? 1 : 2;
+    if (item.kind == Kind::general)
+      plan_[part].general.push_back(item.block);
     else
-      plan_[part].general.push_back(order_[i].block);
+      lists_[part][ordinal(item.kind)].push_back(item);
   }
 }
 
 const SweepPlan& SweepPlanner::plan(const ConstraintProblem& problem, std::span<const Index> blocks,
                                     std::span<const char> shared, const LocalSolveOptions& rules) {
-  const auto n_contacts = to_index(problem.contacts.size());
-  const auto n_rigid = narrow<std::size_t>(
-      std::lower_bound(blocks.begin(), blocks.end(), n_contacts) - blocks.begin());
-  const LawForm form = law_form(rules.law);
-  const bool solved = !form.box && (form.frictionless || rules.local == LocalSolve::exact);
-  for (std::vector<Index>* list : {&rolling_, &explicit_contacts_, &others_}) list->clear();
-  for (const Index k : blocks.subspan(n_rigid)) {
-    if (solved && find_round_contact(problem, k))
-      rolling_.push_back(k);
-    else
-      (fits_explicit_batch(problem, k) ? explicit_contacts_ : others_).push_back(k);
-  }
-  make_room(order_, blocks.size());
-  order_.clear();
-  append_by_body(problem, blocks.first(n_rigid));
-  const std::size_t end_rolling = append_by_body(problem, rolling_);
-  const std::size_t end_explicit = append_by_body(problem, explicit_contacts_);
-  for (const Index k : others_) order_.push_back({k, kNoIndex, kNoIndex});
-  sort_into_lists(problem, shared, rules, end_rolling, end_explicit);
+  note(problem, blocks, shared, rules);
+  kept_ = planned_ && ordered_ == problem.ordered && items_ == last_items_;
+  if (kept_) return plan_;
+  planned_ = false;
+  ordered_ = problem.ordered;
+  put_in_order(to_index(problem.contacts.size()), problem.bodies.size());
+  deal_to_parts();
   assign_with_room(last_batch_, problem.bodies.size(), 0);
-  Batcher batcher(problem, last_batch_);
+  Batcher batcher(last_batch_);
   for (std::size_t part = 0; part < kSweepParts; ++part) {
-    batcher.fill(lists_[part].spheres, plan_[part].spheres);
-    batcher.fill(lists_[part].arms, plan_[part].arms);
-    batcher.fill(lists_[part].rolling, plan_[part].rolling);
-    batcher.fill(lists_[part].explicit_contacts, plan_[part].explicit_contacts);
+    const auto fill = [&](Kind kind, std::vector<Index>& out) {
+      batcher.fill(lists_[part][ordinal(kind)], out);
+    };
+    fill(Kind::sphere, plan_[part].spheres);
+    fill(Kind::arm, plan_[part].arms);
+    fill(Kind::rolling, plan_[part].rolling);
+    fill(Kind::explicit_contact, plan_[part].explicit_contacts);
   }
+  std::swap(items_, last_items_);
+  planned_ = true;
   return plan_;
 }
 
 void SweepPlanner::rest() {
-  for (PartPlan& part : plan_)
-    for (std::vector<Index>* list :
-         {&part.spheres, &part.arms, &part.rolling, &part.explicit_contacts, &part.general})
-      clear_large(*list);
-  for (Lists& list : lists_)
-    for (std::vector<PlacedBlock>* of :
-         {&list.spheres, &list.arms, &list.rolling, &list.explicit_contacts})
-      clear_large(*of);
-  for (std::vector<Index>* list :
-       {&rolling_, &explicit_contacts_, &others_, &begin_, &next_, &last_batch_})
-    clear_large(*list);
+  for (std::vector<SweepItem>* list : {&items_, &order_, &of_kind_}) clear_large(*list);
+  for (auto& part : lists_)
+    for (std::vector<SweepItem>& list : part) clear_large(list);
+  for (std::vector<Index>* list : {&begin_, &next_, &last_batch_}) clear_large(*list);
   sphere_contacts_.rest();
-  clear_large(order_);
-  clear_large(given_);
-  clear_large(boundary_);
+  // a plan is kept with what it follows from, which is longer
+  if (!is_large(last_items_)) return;
+  planned_ = false;
+  release(last_items_);
+  for (PartPlan& part : plan_)
+    release(part.spheres, part.arms, part.rolling, part.explicit_contacts, part.general);
 }
 
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -29,11 +30,6 @@ struct PartPlan {
 };
 using SweepPlan = std::array<PartPlan, kSweepParts>;
 
-/// Blocks and the two bodies of a contact, read once: a list of contacts is long.
-struct PlacedBlock {
-  Index block, a, b;
-};
-
 /// Plans a sweep over `blocks` (in the problem's order). Rigid contacts go by their smaller local
 /// body, then the other one, prescribed ones counting as last; batches are filled from the next
 /// few contacts in that order, which each keep their place as far as they are disjoint. So do
@@ -43,31 +39,46 @@ struct PlacedBlock {
 SweepPlan plan_sweep(const ConstraintProblem& problem, std::span<const Index> blocks,
                      std::span<const char> shared, const LocalSolveOptions& rules);
 
-/// plan_sweep with memory that is kept from plan to plan.
+/// plan_sweep for one problem after another. A plan follows from what is noted of each block
+/// (SweepItem) and nothing else: where all of that is as it was, so is the plan, and it is kept.
 class SweepPlanner {
  public:
   const SweepPlan& plan(const ConstraintProblem& problem, std::span<const Index> blocks,
                         std::span<const char> shared, const LocalSolveOptions& rules);
+  /// Whether the last plan is the one before.
+  bool kept() const { return kept_; }
   /// Gives the memory of large lists back.
   void rest();
 
  private:
-  /// Blocks of a part, by what can solve them.
-  struct Lists {
-    std::vector<PlacedBlock> spheres, arms, rolling, explicit_contacts;
+  /// What can solve a block, from the fastest.
+  enum class Kind : std::int8_t { sphere, arm, rolling, explicit_contact, general };
+  /// A block, read once: what its place in a plan depends on.
+  struct SweepItem {
+    Index block, a, b;  ///< the bodies of a contact; else none
+    Kind kind;
+    bool moves_a, moves_b;  ///< false: prescribed
+    bool boundary;
+    bool operator==(const SweepItem&) const = default;
   };
-  std::size_t append_by_body(const ConstraintProblem& problem, std::span<const Index> contacts);
-  void sort_into_lists(const ConstraintProblem& problem, std::span<const char> shared,
-                       const LocalSolveOptions& rules, std::size_t end_rolling,
-                       std::size_t end_explicit);
+  void note(const ConstraintProblem& problem, std::span<const Index> blocks,
+            std::span<const char> shared, const LocalSolveOptions& rules);
+  void note_rigid(const ConstraintProblem& problem, std::span<const Index> blocks,
+                  std::span<const char> shared, const LocalSolveOptions& rules);
+  void sort_by_body(std::span<const SweepItem> items, Index n_bodies, std::span<SweepItem> sorted);
+  void put_in_order(Index n_contacts, Index n_bodies);
+  void deal_to_parts();
+  class Batcher;
 
   SphereContacts sphere_contacts_;
+  std::vector<SweepItem> items_, last_items_;  ///< in the problem's order; of the last plan
+  bool planned_ = false;                       ///< plan_ is that of last_items_
+  bool ordered_ = false, kept_ = false;
   SweepPlan plan_;
-  std::array<Lists, kSweepParts> lists_;
-  std::vector<Index> rolling_, explicit_contacts_, others_;  ///< general blocks by kind
-  std::vector<PlacedBlock> order_, given_;
+  std::vector<SweepItem> order_, of_kind_;
+  /// By part and kind, but for general ones.
+  std::array<std::array<std::vector<SweepItem>, 4>, kSweepParts> lists_;
   std::vector<Index> begin_, next_;  ///< of each body in a sorted list
-  std::vector<char> boundary_;       ///< per block of order_
   std::vector<Index> last_batch_;    ///< per body
 };
 
