@@ -75,6 +75,37 @@ TEST_F(GaussSeidelMpi, CoulombPileConverges) {
   EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
 }
 
+// What a solver keeps from one problem to the next is memory, and no number.
+TEST_F(GaussSeidelMpi, SolverThatHasSolvedOtherProblemsGivesTheBitsOfANewOne) {
+  const Scene pile = test::sphere_pile(60, 150, 0.5, 0.005, 3);
+  Scene gives = pile, sticky = pile, fewer = pile;
+  for (RigidContact& c : gives.contacts) c.compliance = c.tangent_compliance = 0.1;
+  for (RigidContact& c : sticky.contacts) c.cohesion = 1e-3;
+  fewer.contacts.erase(fewer.contacts.begin() + 20, fewer.contacts.begin() + 40);
+  const Scene ring = test::mixed_ring(13, 11);
+  const std::vector<const Scene*> series = {&pile,  &pile,   &gives, &ring,
+                                            &gives, &sticky, &fewer, &pile};
+  for (const StopRule& stop : {test::iterations(25), test::stop_at(Metric::energy, 1e-9, 60)}) {
+    SolverSettings settings;
+    settings.method = SolverMethod::gauss_seidel;
+    settings.stop = stop;
+    const std::unique_ptr<Solver> kept = make_solver(settings);
+    for (const Scene* scene : series)
+      for (const test::Owner& owner : {test::slabs(comm_, *scene), test::deal(comm_)}) {
+        const LocalScene local = distribute(*scene, comm_, owner);
+
+        const Solved by_kept = test::solve_with(*kept, local), by_new = solve(local, settings);
+
+        EXPECT_EQ(by_kept.impulses, by_new.impulses);
+        EXPECT_EQ(by_kept.velocities, by_new.velocities);
+        EXPECT_EQ(by_kept.report.reason, by_new.report.reason);
+        EXPECT_EQ(by_kept.report.errors.energy, by_new.report.errors.energy);
+        EXPECT_EQ(by_kept.report.history.size(), by_new.report.history.size());
+        EXPECT_EQ(by_kept.report.joints.joints, by_new.report.joints.joints);
+      }
+  }
+}
+
 TEST_F(GaussSeidelMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRank) {
   const Scene scene = test::mixed_ring(13, 11);
   for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
