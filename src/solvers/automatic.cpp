@@ -10,6 +10,7 @@
 #include "catena/base/timer.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "solvers/newton/proximal_newton.hpp"
+#include "solvers/patches/patched_sweeps.hpp"
 #include "solvers/work_estimate.hpp"
 
 namespace catena {
@@ -35,6 +36,9 @@ constexpr std::int64_t kMaxUnknowns = 60000;
 /// A method that gained less than this factor in its last `kStallChecks` evaluations is stuck.
 constexpr double kStallFactor = 0.9;
 constexpr std::size_t kStallChecks = 12;
+/// Turns of patches and apgd where sweeps circle, and apgd's part in each, in sweeps.
+constexpr int kTurns = 5;
+constexpr double kTurnOfProducts = 500.0;
 /// Rounding of sums of iterations that are parts of a sweep.
 constexpr double kRounding = 1e-6;
 
@@ -66,6 +70,8 @@ bool stuck(std::span<const HistoryEntry> history, Metric metric) {
   return best(history) > kStallFactor * best(history.first(history.size() - kStallChecks));
 }
 
+using GiveUp = decltype(StopRule::give_up);
+
 class Automatic final : public Solver {
  public:
   explicit Automatic(const SolverSettings& settings)
@@ -93,8 +99,10 @@ class Automatic final : public Solver {
                     std::span<double> velocities);
   void climb(const ConstraintProblem& problem, std::span<double> impulses,
              std::span<double> velocities);
-  void try_products(const ConstraintProblem& problem, bool to_the_end, std::span<double> impulses,
+  void break_cycles(const ConstraintProblem& problem, std::span<double> impulses,
                     std::span<double> velocities);
+  void try_products(const ConstraintProblem& problem, const GiveUp& give_up,
+                    std::span<double> impulses, std::span<double> velocities);
   void try_factors(const ConstraintProblem& problem, std::span<double> impulses,
                    std::span<double> velocities);
   void run(Solver& solver, double unit, const ConstraintProblem& problem,
@@ -202,18 +210,30 @@ void Automatic::run(Solver& solver, double unit, const ConstraintProblem& proble
   std::copy(best_.begin(), best_.end(), impulses.begin());
 }
 
-void Automatic::try_products(const ConstraintProblem& problem, bool to_the_end,
+void Automatic::try_products(const ConstraintProblem& problem, const GiveUp& give_up,
                              std::span<double> impulses, std::span<double> velocities) {
   StopRule stop = stop_of_rest(problem);
   stop.max_iterations = iterations_in(sweeps_left(), product_unit());
   stop.check_interval *= 2;  // an evaluation takes as long as several products
-  if (!to_the_end) {
-    stop.give_up = [this](std::span<const HistoryEntry> history, double threshold) {
-      return give_up_products(history, threshold);
-    };
-  }
+  stop.give_up = give_up;
   run(*make_apgd(stop, settings_.joints, settings_.apgd), product_unit(), problem, impulses,
       velocities);
+}
+
+/// Collective. Patches and products in turns: these come near to a solution, from which those reach
+/// it.
+void Automatic::break_cycles(const ConstraintProblem& problem, std::span<double> impulses,
+                             std::span<double> velocities) {
+  const GiveUp had_its_turn = [this](std::span<const HistoryEntry> history, double) {
+    return history.back().iteration * product_unit() >= kTurnOfProducts;
+  };
+  for (int turn = 0; turn < kTurns && !over() && !spent(); ++turn) {
+    if (turn > 0) try_products(problem, had_its_turn, impulses, velocities);
+    if (over() || spent()) return;
+    StopRule stop = stop_of_rest(problem);
+    stop.max_iterations = iterations_in(sweeps_left(), 1.0);
+    run(*make_patched_sweeps(stop, settings_.gauss_seidel), 1.0, problem, impulses, velocities);
+  }
 }
 
 void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> impulses,
@@ -242,15 +262,20 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
 void Automatic::climb(const ConstraintProblem& problem, std::span<double> impulses,
                       std::span<double> velocities) {
   if (spent()) return;
+  if (may_patch(problem)) break_cycles(problem, impulses, velocities);
+  if (over() || spent()) return;
   const LawForm form = law_form(problem.law);
   const bool known = !form.box && (form.is_associated() || work_.unknowns <= kMaxUnknowns);
   const bool factors = known && newton_fits();
-  try_products(problem, !factors, impulses, velocities);
+  const GiveUp dear = [this](std::span<const HistoryEntry> history, double threshold) {
+    return give_up_products(history, threshold);
+  };
+  try_products(problem, factors ? dear : GiveUp(), impulses, velocities);
   if (over()) return;
   if (known && !newton_fits()) total_.reason += "; max_iterations leaves too little for a factor";
   if (!factors) return;
   if (newton_fits()) try_factors(problem, impulses, velocities);
-  if (!over() && !spent()) try_products(problem, true, impulses, velocities);
+  if (!over() && !spent()) try_products(problem, {}, impulses, velocities);
 }
 
 /// `siconos` adds N s and m/s: where one of them is the larger by far it says little of the other.

@@ -57,7 +57,7 @@ void describe(SettingsVisitor& visit, StopRule& s) {
                .help = "iterations of one solve, in the method's unit (gauss_seidel, jacobi: "
                        "sweeps; apgd: products with N; interior_point: stages; dantzig: passes; "
                        "method auto: the work of so many sweeps); `auto`: 1000, of method auto "
-                       "4000"});
+                       "10000"});
   visit.visit("time_limit", s.time_limit,
               {.unit = "s",
                .min = 0,

@@ -22,7 +22,12 @@ constexpr double kAssembly = 3e-7;
 
 double estimate_factor(std::int64_t unknowns) {
   const auto n = static_cast<double>(unknowns);
-  return std::min(2.0 / 3.0 * n * n * n / kDenseRate, kFill * n * n / kSparseRate);
+  return std::min(estimate_dense_factor(unknowns), kFill * n * n / kSparseRate);
+}
+
+double estimate_dense_factor(std::int64_t rows) {
+  const auto n = static_cast<double>(rows);
+  return 2.0 / 3.0 * n * n * n / kDenseRate;
 }
 
 WorkEstimate estimate_work(const ConstraintProblem& problem) {

@@ -21,6 +21,9 @@ struct WorkEstimate {
 /// Seconds of a factor of the Newton system with so many unknowns, the same way.
 double estimate_factor(std::int64_t unknowns);
 
+/// The same of a dense matrix with so many rows.
+double estimate_dense_factor(std::int64_t rows);
+
 /// Collective.
 WorkEstimate estimate_work(const ConstraintProblem& problem);
 

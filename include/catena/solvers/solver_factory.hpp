@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, 6> kSolverNames = {
 /// `max_iterations: auto`: what the stop rule of SolverSettings holds for it, and what it stands
 /// for.
 inline constexpr int kUsualIterations = 0;
-inline constexpr int kUsualSweeps = 1000, kUsualAutomatic = 4000;
+inline constexpr int kUsualSweeps = 1000, kUsualAutomatic = 10000;
 
 /// A method, what all methods share, and what each has of its own: the keys of the stop rule and of
 /// Gauss-Seidel stand beside `method`, those of the others in sections of their names.

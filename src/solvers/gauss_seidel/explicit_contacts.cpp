@@ -107,6 +107,14 @@ void unpack_explicit_contact(const ConstraintProblem& problem, Index block,
   impulses[view.row] -= view.cohesion;
 }
 
+void load_explicit_contact(const ConstraintProblem& problem, Index block,
+                           std::span<const double> impulses, ExplicitContactBatch& batch,
+                           int lane) {
+  const BlockView view = block_view(problem, block);
+  for (int r = 0; r < 3; ++r) batch.lambda[r][lane] = impulses[view.row + r];
+  batch.lambda[0][lane] += view.cohesion;
+}
+
 InverseMasses::InverseMasses(const ConstraintProblem& problem, std::span<const Index> bodies,
                              const std::function<BodyPlace(Index)>& place, std::size_t n_lines)
     : n_lines_(n_lines) {

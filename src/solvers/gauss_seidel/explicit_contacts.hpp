@@ -27,6 +27,9 @@ void pack_explicit_contact(const ConstraintProblem& problem, Index block, Contac
 void unpack_explicit_contact(const ConstraintProblem& problem, Index block,
                              const ExplicitContactBatch& batch, int lane,
                              std::span<double> impulses);
+/// The other way: `impulses` need not be admissible.
+void load_explicit_contact(const ConstraintProblem& problem, Index block,
+                           std::span<const double> impulses, ExplicitContactBatch& batch, int lane);
 
 /// What InverseMassLines shows.
 class InverseMasses {

@@ -88,6 +88,8 @@ class Subdomain {
   void apply_impulses();
   /// Writes lambda of this subdomain's blocks to their place in the problem's rows.
   void store_impulses(const ConstraintProblem& problem, std::span<double> impulses) const;
+  /// Takes lambda from there, admissible or not: what the next sweep starts from.
+  void load_impulses(const ConstraintProblem& problem, std::span<const double> impulses);
   /// Keeps the impulses of batches as they are now; swaps them with those that were kept.
   void keep();
   void swap_kept();

@@ -396,4 +396,40 @@ void Subdomain::store_impulses(const ConstraintProblem& problem, std::span<doubl
                 impulses.data() + block.problem_row);
 }
 
+void Subdomain::load_impulses(const ConstraintProblem& problem, std::span<const double> impulses) {
+  for (std::size_t i = 0; i < sphere_origin_.size(); ++i) {
+    if (sphere_origin_[i] == kNoIndex) continue;
+    const RigidContact& c = problem.contacts[sphere_origin_[i]];
+    const double* in = impulses.data() + 3 * sphere_origin_[i];
+    put3((in[0] + c.cohesion) * c.normal + in[1] * c.tangent + in[2] * c.normal.cross(c.tangent),
+         spheres_[i / kLanes].p, narrow<int>(i % kLanes));
+  }
+  for (std::size_t i = 0; i < arm_origin_.size(); ++i) {
+    if (arm_origin_[i] == kNoIndex) continue;
+    const double* in = impulses.data() + 3 * arm_origin_[i];
+    put3({in[0] + problem.contacts[arm_origin_[i]].cohesion, in[1], in[2]},
+         arms_[i / kLanes].lambda, narrow<int>(i % kLanes));
+  }
+  for (std::size_t i = 0; i < rolling_origin_.size(); ++i) {
+    const RollingOrigin& of = rolling_origin_[i];
+    if (of.row == kNoIndex) continue;
+    RollingBatch& batch = rolling_[i / kLanes];
+    const int lane = narrow<int>(i % kLanes);
+    const Vec3 n = get3(batch.n, lane);
+    Vec6 rows = Vec6::Zero();
+    for (int row = 0; row < 6; ++row)
+      if (of.place[row] >= 0) rows[row] = impulses[of.row + of.place[row]];
+    put3((rows[0] + of.cohesion) * n + rows[1] * of.tangent1 + rows[2] * of.tangent2, batch.p,
+         lane);
+    put3(rows[3] * of.tangent1 + rows[4] * of.tangent2 + rows[5] * n, batch.m, lane);
+  }
+  for (std::size_t i = 0; i < explicit_origin_.size(); ++i)
+    if (explicit_origin_[i] != kNoIndex)
+      load_explicit_contact(problem, explicit_origin_[i], impulses, explicit_contacts_[i / kLanes],
+                            narrow<int>(i % kLanes));
+  for (const ExplicitBlocks::Block& block : general_.blocks)
+    std::copy_n(impulses.begin() + block.problem_row, block.rows,
+                general_.lambda.begin() + block.row);
+}
+
 }  // namespace catena

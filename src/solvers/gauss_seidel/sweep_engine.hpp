@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "solvers/gauss_seidel/subdomain.hpp"
 #include "solvers/joints/joint_system.hpp"
@@ -21,6 +22,11 @@ class SweepEngine {
   virtual double sweep(bool forward) = 0;
   /// Local. Writes the iterate, in the problem's order.
   virtual void store_impulses(std::span<double> impulses) const = 0;
+  /// Neighbours. The next sweep starts from these impulses, admissible or not, instead of the
+  /// iterate. Only of the hybrid without joints solved beside it and not accelerated itself.
+  virtual void load(DelassusOperator& /*op*/, std::span<const double> /*impulses*/) {
+    CATENA_CHECK(false, "only the hybrid engine starts anew");
+  }
   /// Square of the last sweep's change over all ranks, in a norm in which it falls as the energy
   /// error does; NaN where it is not known.
   virtual double change() const { return kNotGiven; }
