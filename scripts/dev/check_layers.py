@@ -57,7 +57,7 @@ ROOMS = {
            "fclib": "hdf5"},
     "scenarios": {"": "make", "describe": "", "make": ""},
     "stepper": {"": "", "natural": ""},
-    "simulation": {"": "", "run": "diagnosis", "diagnosis": "", "flow": ""},
+    "simulation": {"": "", "run": "diagnosis", "diagnosis": "", "flow": "", "control": ""},
 }
 
 MOST_FILES = 20
@@ -71,6 +71,7 @@ LIBRARIES = [
     (r"(hdf5|H5\w+)\.h$", {"io"}),
     (r"(Bullet|LinearMath|bt[A-Z])", {"collision"}),
     (r"yaml-cpp/", {"io"}),
+    (r"muParser", {"simulation"}),
     (r"CLI/", {DRIVERS}),
 ]
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 namespace catena::probes {
 
@@ -65,12 +66,19 @@ double beyond_three(double a, double b, double c) {
 }  // namespace
 
 double ball_in_box(const Vec3& centre, double r, const Vec3& lower, const Vec3& upper) {
-  // distances of the faces along their outer normals, per axis
-  std::array<std::array<double, 2>, 3> d;
-  for (int k = 0; k < 3; ++k)
-    d[static_cast<std::size_t>(k)] = {(centre[k] - lower[k]) / r, (upper[k] - centre[k]) / r};
+  // distances of the faces along their outer normals, per axis; those beyond the ball cut nothing
+  std::array<std::array<double, 2>, 3> near;
+  std::array<std::span<const double>, 3> d;
+  for (int k = 0; k < 3; ++k) {
+    auto& faces = near[static_cast<std::size_t>(k)];
+    std::size_t n = 0;
+    for (const double distance : {(centre[k] - lower[k]) / r, (upper[k] - centre[k]) / r})
+      if (distance < 1.0) faces[n++] = distance;
+    d[static_cast<std::size_t>(k)] = std::span(faces).first(n);
+  }
   double volume = 4.0 / 3.0 * pi;
-  for (const auto& axis : d) volume -= beyond_one(axis[0]) + beyond_one(axis[1]);
+  for (const auto& axis : d)
+    for (const double a : axis) volume -= beyond_one(a);
   for (std::size_t k = 0; k < 3; ++k)
     for (const double a : d[k])
       for (const double b : d[(k + 1) % 3]) volume += beyond_two(a, b);

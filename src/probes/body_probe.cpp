@@ -32,7 +32,7 @@ class BodyProbe : public Probe {
   bool needs_start() const override { return true; }
 
   /// The body's owner gives all numbers, the others zeros.
-  void add(const StepView& step, std::span<Sum> sums) override {
+  void add(const StepView& step, Sums sums) override {
     const std::vector<BodyConstants>& all = step.bodies.constants;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].id == id_) return add(step, all[i], step.before[i], step.state.body[i], sums);
@@ -55,7 +55,7 @@ class BodyProbe : public Probe {
 
  private:
   void add(const StepView& step, const BodyConstants& body, const BodyMotionState& before,
-           const BodyMotionState& now, std::span<Sum> sums) const {
+           const BodyMotionState& now, Sums sums) const {
     // axes of the shape as the case gives them
     const Quat written = body.shape.geometry < 0
                              ? Quat::Identity()

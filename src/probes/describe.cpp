@@ -179,7 +179,7 @@ void describe_probe(SettingsVisitor& visit, ProbeSettings& s, double step, doubl
   describe_region(visit, s.region);
   visit.choice("axis", s.axis, kAxes, {.help = "profile: along which the box is cut into bins"});
   visit.visit("bins", s.bins,
-              {.min = 0, .max = 10000, .help = "profile: slices; pair: of the histogram"});
+              {.min = 0, .max = 1000, .help = "profile: slices; pair: of the histogram"});
   visit.visit("largest", s.largest,
               {.unit = "N", .min = 0, .min_open = true, .help = "pair: upper end of the last bin"});
   visit.visit("between", s.between,

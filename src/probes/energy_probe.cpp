@@ -17,7 +17,7 @@ class EnergyProbe : public Probe {
 
   std::size_t n_sums() const override { return 3; }
 
-  void add(const StepView& step, std::span<Sum> sums) override {
+  void add(const StepView& step, Sums sums) override {
     for (std::size_t i = 0; i < step.bodies.constants.size(); ++i) {
       const BodyConstants& body = step.bodies.constants[i];
       if (body.kind != BodyKind::dynamic || !(on_.empty() || on_.contains(body.id))) continue;

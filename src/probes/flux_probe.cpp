@@ -30,17 +30,17 @@ class FluxProbe : public Probe {
   std::size_t n_sums() const override { return parts_ * kSums; }
   bool needs_start() const override { return true; }
 
-  void add(const StepView& step, std::span<Sum> sums) override {
+  void add(const StepView& step, Sums sums) override {
     for (std::size_t i = 0; i < step.bodies.constants.size(); ++i) {
       const BodyConstants& body = step.bodies.constants[i];
       if (body.kind != BodyKind::dynamic) continue;
       const double sign = passes(step.before[i].pose.p, step.state.body[i].pose.p, step.model);
       if (sign == 0.0) continue;
-      count(body, sign, step.state.body[i].twist.v, sums.first(kSums));
+      count(body, sign, step.state.body[i].twist.v, sums);
       // a body without a shape may have no material
       const std::size_t part = 1 + static_cast<std::size_t>(body.material);
       if (part < parts_) {
-        count(body, sign, step.state.body[i].twist.v, sums.subspan(part * kSums, kSums));
+        count(body, sign, step.state.body[i].twist.v, sums.from(part * kSums));
       }
     }
   }
@@ -68,7 +68,7 @@ class FluxProbe : public Probe {
     quantities_.push_back({"mass" + of, "kg", Kept::nothing});
   }
 
-  static void count(const BodyConstants& body, double sign, const Vec3& v, std::span<Sum> sums) {
+  static void count(const BodyConstants& body, double sign, const Vec3& v, Sums sums) {
     sums[0] += sign;
     sums[1] += sign * body.mass;
     add_to(sums, 2, sign * body.mass * v);

@@ -28,8 +28,7 @@ class ForceProbe : public Probe {
   std::size_t n_sums() const override { return kSums; }
   bool needs_contacts() const override { return true; }
 
-  void add_contact(const ContactRecord& c, std::size_t, const StepView& step,
-                   std::span<Sum> sums) override {
+  void add_contact(const ContactRecord& c, std::size_t, const StepView& step, Sums sums) override {
     const bool on_a = acts(c.key.a, c.key.b), on_b = acts(c.key.b, c.key.a);
     if (on_a == on_b) return;  // neither, or within the group
     const double sign = on_b ? 1.0 : -1.0;
@@ -40,7 +39,7 @@ class ForceProbe : public Probe {
     add_to(sums, kTorque, sign * ((point - about_).cross(c.impulse) + c.couple));
   }
 
-  void add(const StepView& step, std::span<Sum> sums) override {
+  void add(const StepView& step, Sums sums) override {
     const std::vector<JointConstants>& joints = step.bodies.joints;
     for (std::size_t j = 0; j < joints.size(); ++j) {
       const std::array<GlobalId, kJointBodies>& body = joints[j].body;

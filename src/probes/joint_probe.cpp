@@ -103,7 +103,7 @@ class JointProbe : public Probe {
   std::size_t n_sums() const override { return 1 + quantities_.size(); }
 
   /// The rank that holds the joint gives all numbers, the others zeros.
-  void add(const StepView& step, std::span<Sum> sums) override {
+  void add(const StepView& step, Sums sums) override {
     const std::vector<JointConstants>& joints = step.bodies.joints;
     const auto found =
         std::lower_bound(joints.begin(), joints.end(), id_,

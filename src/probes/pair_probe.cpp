@@ -29,8 +29,7 @@ class PairProbe : public Probe {
   std::size_t n_sums() const override { return quantities_.size(); }
   bool needs_contacts() const override { return true; }
 
-  void add_contact(const ContactRecord& c, std::size_t, const StepView&,
-                   std::span<Sum> sums) override {
+  void add_contact(const ContactRecord& c, std::size_t, const StepView&, Sums sums) override {
     const bool counts = a_.empty() || (a_.contains(c.key.a) && b_.contains(c.key.b)) ||
                         (a_.contains(c.key.b) && b_.contains(c.key.a));
     if (!counts || c.impulse.isZero(0.0)) return;
@@ -43,7 +42,7 @@ class PairProbe : public Probe {
     sums[3 + (place < static_cast<double>(bins_) ? static_cast<std::size_t>(place) : bins_)] += 1.0;
   }
 
-  void add(const StepView&, std::span<Sum>) override {}
+  void add(const StepView&, Sums) override {}
 
   void evaluate(std::span<const double> totals, std::span<double> values) const override {
     std::ranges::copy(totals, values.begin());

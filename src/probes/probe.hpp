@@ -8,11 +8,11 @@
 
 #include "catena/comm/communicator.hpp"
 #include "catena/constraints/contact_record.hpp"
-#include "catena/math/sum.hpp"
 #include "catena/model/state.hpp"
 #include "catena/probes/probe_settings.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "catena/stepper/time_stepper.hpp"
+#include "probes/sums.hpp"
 
 namespace catena::probes {
 
@@ -45,10 +45,9 @@ class Probe {
   /// Whether StepView::before is looked at.
   virtual bool needs_start() const { return false; }
   /// Local. A contact of this rank, if contacts are needed: before add(), in the order of keys.
-  virtual void add_contact(const ContactRecord&, std::size_t /*k*/, const StepView&,
-                           std::span<Sum>) {}
+  virtual void add_contact(const ContactRecord&, std::size_t /*k*/, const StepView&, Sums) {}
   /// Collective. All else of this rank.
-  virtual void add(const StepView& step, std::span<Sum> sums) = 0;
+  virtual void add(const StepView& step, Sums sums) = 0;
   /// The quantities from the totals over all ranks; `values` hold those of the step before.
   virtual void evaluate(std::span<const double> totals, std::span<double> values) const = 0;
 
@@ -77,7 +76,7 @@ std::unique_ptr<Probe> make_region_probe(const ProbeSettings& s, const ProbeScen
 std::unique_ptr<Probe> make_pair_probe(const ProbeSettings& s, const ProbeScene& scene);
 std::unique_ptr<Probe> make_energy_probe(const ProbeSettings& s, const ProbeScene& scene);
 
-inline void add_to(std::span<Sum> sums, std::size_t first, const Vec3& v) {
+inline void add_to(Sums sums, std::size_t first, const Vec3& v) {
   for (std::size_t k = 0; k < 3; ++k) sums[first + k] += v[static_cast<Eigen::Index>(k)];
 }
 

@@ -18,6 +18,7 @@ namespace {
 using probes::Kept;
 using probes::Probe;
 using probes::Quantity;
+using probes::Sums;
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
@@ -106,22 +107,36 @@ struct ProbeSet::Impl {
   std::size_t n_sums = 0, n_numbers = 0;
   bool contacts = false, start = false;  ///< whether any probe needs them
   std::vector<BodyMotionState> before;
-  std::vector<Sum> sums;
+  std::vector<Sum> exact;  ///< one of both: a step's sums
+  std::vector<double> plain;
   std::vector<double> words, totals, values;
 
-  std::span<Sum> sums_of(const Entry& e) {
-    return std::span(sums).subspan(e.first_sum, e.probe->n_sums());
+  Sums sums_of(const Entry& e) {
+    const Sums all = model.deterministic ? Sums(std::span(exact)) : Sums(std::span(plain));
+    return all.from(e.first_sum);
   }
 
-  /// Collective. Adds up over all ranks what each has in `sums`.
+  void clear_sums() {
+    if (model.deterministic)
+      exact.assign(n_sums, Sum(true));
+    else
+      plain.assign(n_sums, 0.0);
+  }
+
+  /// Collective. Adds up over all ranks what each has.
   void add_up() {
-    const std::size_t width = Sum::n_words(model.deterministic);
+    if (!model.deterministic) {
+      totals = plain;
+      comm.sum(std::span(totals));
+      return;
+    }
+    const std::size_t width = Sum::n_words(true);
     words.resize(n_sums * width);
-    for (std::size_t k = 0; k < n_sums; ++k) sums[k].write(words.data() + k * width);
+    for (std::size_t k = 0; k < n_sums; ++k) exact[k].write(words.data() + k * width);
     comm.sum(std::span(words));
     totals.resize(n_sums);
     for (std::size_t k = 0; k < n_sums; ++k)
-      totals[k] = Sum::value_of(model.deterministic, words.data() + k * width);
+      totals[k] = Sum::value_of(true, words.data() + k * width);
   }
 
   bool interval_ended(const Entry& e, std::int64_t step) const {
@@ -163,7 +178,7 @@ struct ProbeSet::Impl {
 
 ProbeSet::ProbeSet(const Communicator& comm, const std::vector<ProbeSettings>& probes,
                    const SceneSettings& scene, const Model& model, double step)
-    : impl_(new Impl{comm, model, step, {}, 0, 0, false, false, {}, {}, {}, {}, {}}) {
+    : impl_(new Impl{comm, model, step, {}, 0, 0, false, false, {}, {}, {}, {}, {}, {}}) {
   for (const ProbeSettings& s : probes) {
     Impl::Entry e{s.name, s.interval, make_probe(s, {comm, scene, model, step}), impl_->n_sums,
                   impl_->n_numbers};
@@ -203,7 +218,7 @@ void ProbeSet::before_step(const State& state) {
 void ProbeSet::after_step(const Bodies& bodies, State& state, const TimeStepper& stepper) {
   Impl& s = *impl_;
   if (s.entries.empty()) return;
-  s.sums.assign(s.n_sums, Sum(s.model.deterministic));
+  s.clear_sums();
   const probes::StepView step{s.comm, s.model, bodies, state, stepper, s.h, s.before};
   if (s.contacts) {
     for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {

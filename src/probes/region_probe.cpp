@@ -65,7 +65,7 @@ class RegionProbe : public Probe {
   bool needs_start() const override { return true; }
 
   void add_contact(const ContactRecord& c, std::size_t k, const StepView& step,
-                   std::span<Sum> sums) override {
+                   Sums sums) override {
     if (c.impulse.isZero(0.0)) return;
     const ContactArms arms = step.stepper.contact_arms(k);
     const LocalBodies& local = step.stepper.local_bodies();
@@ -83,7 +83,7 @@ class RegionProbe : public Probe {
       const std::size_t region = region_of(centre);
       if (region == regions_.size()) continue;
       const Vec3 force = (b ? 1.0 : -1.0) / h_ * c.impulse;
-      const std::span<Sum> own = sums.subspan(region * kParts, kParts);
+      const Sums own = sums.from(region * kParts);
       for (std::size_t n = 0; n < 6; ++n) {
         const auto [i, j] = kSix[n];
         own[kMoment + n] -= 0.5 * (force[i] * arm[j] + force[j] * arm[i]);
@@ -93,16 +93,16 @@ class RegionProbe : public Probe {
     }
   }
 
-  void add(const StepView& step, std::span<Sum> sums) override {
+  void add(const StepView& step, Sums sums) override {
     gather_counts(step);
     for (std::size_t i = 0; i < step.bodies.constants.size(); ++i) {
       const BodyConstants& body = step.bodies.constants[i];
       if (!counts(body)) continue;
       const BodyMotionState& s = step.state.body[i];
       if (const std::size_t region = region_of(s.pose.p); region < regions_.size())
-        add_motion(body, s, sums.subspan(region * kParts, kParts));
+        add_motion(body, s, sums.from(region * kParts));
       if (const std::size_t region = region_of(step.before[i].pose.p); region < regions_.size())
-        add_contacts(counts_.empty() ? 0.0 : counts_[i], sums.subspan(region * kParts, kParts));
+        add_contacts(counts_.empty() ? 0.0 : counts_[i], sums.from(region * kParts));
       add_volume(body, s.pose, step.model, sums);
     }
     counts_.clear();
@@ -165,14 +165,14 @@ class RegionProbe : public Probe {
     return regions_[k].holds(p) ? k : regions_.size();
   }
 
-  static void add_motion(const BodyConstants& body, const BodyMotionState& s, std::span<Sum> sums) {
+  static void add_motion(const BodyConstants& body, const BodyMotionState& s, Sums sums) {
     sums[kCount] += 1.0;
     sums[kMass] += body.mass;
     add_to(sums, kMomentum, body.mass * s.twist.v);
     sums[kSquares] += body.mass * s.twist.v.squaredNorm();
   }
 
-  static void add_contacts(double contacts, std::span<Sum> sums) {
+  static void add_contacts(double contacts, Sums sums) {
     sums[kAtStart] += 1.0;
     sums[kContacts] += contacts;
     if (contacts < 2.0) return;
@@ -181,35 +181,35 @@ class RegionProbe : public Probe {
   }
 
   /// Images that reach in over a side of a periodic box count as well.
-  void add_volume(const BodyConstants& body, Pose pose, const Model& model,
-                  std::span<Sum> sums) const {
+  void add_volume(const BodyConstants& body, Pose pose, const Model& model, Sums sums) const {
+    add_volume_here(body, pose, model, sums);
+    if (!model.periodic.any()) return;
     const Vec3 centre = pose.p;
-    const double r = bounding_radius(body.shape);
     for (int image = 0; image < kImages; ++image) {
-      if (image != kNoImage) {
-        if (!model.periodic.any()) continue;
-        const Vec3 shift = model.periodic.shift(image);
-        const bool along_x = image / 3 != 1, along_y = image % 3 != 1;
-        if ((along_x && !model.periodic.active[0]) || (along_y && !model.periodic.active[1]))
-          continue;
-        pose.p = centre + shift;
-      } else {
-        pose.p = centre;
-      }
-      std::size_t first = 0, last = regions_.size();
-      if (regions_.size() > 1) {
-        const auto bin = [&](double place) {
-          const double most = static_cast<double>(regions_.size());
-          return static_cast<std::size_t>(std::clamp((place - lower_) / width_, 0.0, most));
-        };
-        first = bin(pose.p[axis_] - r);
-        last = std::min(regions_.size(), bin(pose.p[axis_] + r) + 1);
-      }
-      for (std::size_t k = first; k < last; ++k) {
-        if (regions_[k].misses_ball(pose.p, r)) continue;
-        sums[k * kParts + kVolume] += regions_[k].cut(body.shape, pose, model.geometries);
-      }
+      const bool along_x = image / 3 != 1, along_y = image % 3 != 1;
+      if (image == kNoImage || (along_x && !model.periodic.active[0]) ||
+          (along_y && !model.periodic.active[1]))
+        continue;
+      pose.p = centre + model.periodic.shift(image);
+      add_volume_here(body, pose, model, sums);
     }
+  }
+
+  void add_volume_here(const BodyConstants& body, const Pose& pose, const Model& model,
+                       Sums sums) const {
+    const double r = bounding_radius(body.shape);
+    std::size_t first = 0, last = regions_.size();
+    if (regions_.size() > 1) {
+      const auto bin = [&](double place) {
+        const double most = static_cast<double>(regions_.size());
+        return static_cast<std::size_t>(std::clamp((place - lower_) / width_, 0.0, most));
+      };
+      first = bin(pose.p[axis_] - r);
+      last = std::min(regions_.size(), bin(pose.p[axis_] + r) + 1);
+    }
+    for (std::size_t k = first; k < last; ++k)
+      if (const double inside = regions_[k].cut(body.shape, pose, model.geometries); inside > 0.0)
+        sums[k * kParts + kVolume] += inside;
   }
 
   /// Collective. Contacts that other ranks hold are added to the bodies owned here.

@@ -198,6 +198,10 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(joint.second.motor.table.file, directory);
   }
   for (ForceSettings& force : s.forces) resolve_file(force.table.file, directory);
+  for (ControllerSettings& controller : s.controllers) {
+    resolve_file(controller.table.file, directory);
+    resolve_file(controller.target_table.file, directory);
+  }
 }
 
 /// Where misfits of joints contradict each other, methods without a factor of their mechanism put
@@ -281,6 +285,10 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
     }
   });
   describe_probes(visit, s.probes, s.time.step, s.time.end);
+  describe_controllers(visit, s.controllers);
+  if (s.time.stepper == StepperKind::natural && !s.controllers.empty())
+    visit.reject("controllers", "are not available with time.stepper: natural",
+                 "use time.stepper: spook");
   visit.visit("stop_when", s.stop_when,
               {.help = "ends the run after the step in which it holds, for example "
                        "`plate.force_z > 1 kN` (docs/probes.md)"});

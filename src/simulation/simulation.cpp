@@ -53,7 +53,8 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
       warnings_(model_.warnings),
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
-      stop_when_(settings_.stop_when, probes_, settings_.stop_when_place) {
+      stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
+      controls_(comm_, settings_.controllers, settings_, probes_, settings_.time.step) {
   const double start_wall = wall_seconds();
   begin();
   const MemoryNeed need = memory_need(comm_, settings_, model_);
@@ -64,6 +65,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
   state_.subdomain.assign(bodies_.constants.size(), 0);
   changes_.begin(state_);
   probes_.begin(state_);
+  controls_.begin(bodies_, state_);
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
   state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
 
@@ -194,14 +196,17 @@ const StepReport& Simulation::step() {
 void Simulation::measure() {
   const ScopedTimer timer(loop_times_.probes);
   probes_.after_step(bodies_, state_, *stepper_);
+  controls_.after_step(bodies_, state_);
 }
 
 const StepReport& Simulation::take_step() {
   const ScopedTimer timer(loop_times_.step);
   try {
     return stepper_->step(bodies_, state_);
-  } catch (const BlowUp&) {
-    throw;
+  } catch (const BlowUp& blow_up) {
+    if (controls_.none()) throw;
+    throw BlowUp(blow_up.found() + " (driven by " + controls_.outputs(state_) + ")",
+                 blow_up.fix() + "; lower the controller's gains, or give it limits");
   } catch (const Error& error) {
     throw with_place(settings_, error);
   }

@@ -74,6 +74,35 @@ TEST(JointCoordinates, AreThoseAtWhichTheJointWasPlaced) {
   }
 }
 
+TEST(JointRates, AreTheRatesOfTheCoordinatesWhereTheJointHolds) {
+  constexpr double kSmall = 1e-5;
+  for (const JointType type :
+       {JointType::revolute, JointType::prismatic, JointType::cylindrical, JointType::universal,
+        JointType::planar, JointType::point_on_line, JointType::distance, JointType::rope,
+        JointType::spring, JointType::torsion_spring}) {
+    Random random(5);
+    const Scene s = scene_of(type, random, {0.3, -0.7, 0.2});
+    for (std::size_t j = 0; j < 2; ++j) {
+      for (int k = 0; k < 6; ++k) {
+        JointPoses at = s.at;
+        for (Twist& twist : at.twist) twist = {};
+        (k < 3 ? at.twist[j].v[k] : at.twist[j].w[k - 3]) = 1.0;
+        const auto there = [&](double t) {
+          return joint_coordinates(s.joint, moved(s.at, j, k, t), kNoTurns, s.model);
+        };
+        const std::array<double, 3> before = there(-kSmall), after = there(kSmall);
+        const std::array<double, 3> found = joint_rates(s.joint, at, s.model);
+        for (std::size_t i = 0; i < 3; ++i) {
+          EXPECT_EQ(std::isnan(found[i]), std::isnan(after[i])) << static_cast<int>(type);
+          if (std::isnan(found[i])) continue;
+          EXPECT_NEAR(found[i], (after[i] - before[i]) / (2.0 * kSmall), 1e-8)
+              << static_cast<int>(type) << " coordinate " << i << " body " << j << " " << k;
+        }
+      }
+    }
+  }
+}
+
 /// Wheels a and b turn about axes fixed in a moving carrier, by angles alpha and beta.
 struct Gears {
   Scene scene;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""What probes write: the same bytes on any number of ranks in deterministic mode, and from a run that was
-stopped within an interval and resumed on another number; in result.h5 the same numbers with their units; what
-plot_series.py makes of it.
+"""What probes write, and controllers do by it: the same bytes on any number of ranks in deterministic mode, and
+from a run that was stopped within an interval and resumed on another number; in result.h5 the same numbers with
+their units; what plot_series.py makes of it.
 
     probes_test.py CATENA MPIEXEC CASE PLOT_SERIES
 """
@@ -57,6 +57,8 @@ def look_at_index(directory):
         steps = result["probes/bottom/force_z"][()]
         assert len(steps) == 160 and steps.min() < -10.0
         assert result["probes/fall/number"][-1] > 10
+        # towards the controller's target
+        assert abs(result["probes/hinge/angle"][-1] - 0.05) < 0.04, result["probes/hinge/angle"][()]
 
 
 def main():

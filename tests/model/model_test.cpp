@@ -107,6 +107,20 @@ TEST(NameTable, RangesAreFoundInWhateverOrderTheyCame) {
   EXPECT_THROW(names.add(105, 10, "late", true), std::logic_error);
 }
 
+TEST(NameTable, FindsIdsByNameGeneratorAndNumber) {
+  using Ids = std::pair<GlobalId, GlobalId>;
+  NameTable names;
+  names.add(10, 100, "grains", true);
+  names.add(3, 1, "block-7", false);
+
+  EXPECT_EQ(names.ids_of("grains"), Ids(10, 100));
+  EXPECT_EQ(names.ids_of("grains-99"), Ids(109, 1));
+  EXPECT_EQ(names.ids_of("block-7"), Ids(3, 1));
+  for (const char* unknown : {"grains-100", "grains-07", "grains-", "grains--1", "block", "", "-1"})
+    EXPECT_EQ(names.ids_of(unknown).second, 0) << unknown;
+  EXPECT_EQ(names.texts(), (std::vector<std::string>{"block-7", "grains"}));
+}
+
 TEST(PrescribedState, OriginGoesStraightAndTheBodyTurnsAboutIt) {
   Model model;
   model.motions.push_back({.velocity = {1, 2, 3}, .angular_velocity = {0, 0, 2}});

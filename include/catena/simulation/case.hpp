@@ -13,6 +13,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/probes/probe_settings.hpp"
 #include "catena/scenarios/scene.hpp"
+#include "catena/simulation/controller_settings.hpp"
 #include "catena/solvers/solver_factory.hpp"
 #include "catena/stepper/natural_stepper.hpp"
 
@@ -62,6 +63,7 @@ struct CaseSettings : SceneSettings {
   bool method_given = false;  ///< else it is what the other keys allow
   StepSolveSettings step_solve;
   std::vector<ProbeSettings> probes;
+  std::vector<ControllerSettings> controllers;
   std::string stop_when, stop_when_place;  ///< a condition on probes (ProbeCondition), its place
   BalanceSettings parallel;
   OutputSettings output;

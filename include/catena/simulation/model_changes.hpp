@@ -9,8 +9,9 @@
 namespace catena {
 
 /// The one way by which a run changes what its steps take as constant. The model stays what
-/// make_model made of the case; of Bodies, constants and joints change here alone (migration moves
-/// them between ranks and changes none). At present the case's outflows and insertions do so.
+/// make_model made of the case; of Bodies, constants and joints change here alone, but for targets
+/// of motors that controllers set (Controls; migration moves them between ranks and changes none).
+/// At present the case's outflows and insertions do so.
 ///
 /// Changes are made at the border of two steps, before the balance is checked, once for each
 /// step, also where it is broken off and made again (State::prepared). A change here is collective

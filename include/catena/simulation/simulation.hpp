@@ -13,6 +13,7 @@
 #include "catena/probes/condition.hpp"
 #include "catena/probes/probe_set.hpp"
 #include "catena/simulation/case.hpp"
+#include "catena/simulation/controls.hpp"
 #include "catena/simulation/model_changes.hpp"
 #include "catena/simulation/stop_signals.hpp"
 #include "catena/stepper/time_stepper.hpp"
@@ -108,7 +109,7 @@ class Simulation {
   /// Collective. Where a check of the balance is due, and what follows from it.
   void maybe_rebalance();
   const StepReport& take_step();
-  /// Collective. Measures the step just done.
+  /// Collective. Measures the step just done; controllers answer.
   void measure();
   /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.
   void note_balance(const StepReport& report, double own_seconds);
@@ -130,6 +131,7 @@ class Simulation {
   ModelChanges changes_;
   ProbeSet probes_;
   ProbeCondition stop_when_;
+  Controls controls_;
   Bodies bodies_;
   State state_;
   Watch watch_;

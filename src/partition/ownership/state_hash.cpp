@@ -152,6 +152,8 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
     whole.add(inflow.refused);
     whole.add(inflow.tried);
   }
+  for (const auto* numbers : {&state.probes, &state.controls, &state.force_factors})
+    for (const double x : *numbers) whole.add(x);
   return whole.hash();
 }
 

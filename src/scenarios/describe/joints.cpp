@@ -10,6 +10,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
+#include "catena/scenarios/factor.hpp"
 #include "scenarios/flow_parts.hpp"
 #include "scenarios/joint_parts.hpp"
 
@@ -67,6 +68,12 @@ void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& 
 }
 
 }  // namespace scenarios
+
+void describe_factor_table(SettingsVisitor& visit, std::string_view key, FactorSettings& s) {
+  visit.optional_section(key, s.present,
+                         {.help = "value over time, SI; constant before and after its rows"},
+                         [&] { scenarios::describe_rows(visit, {}, s); });
+}
 
 Interpolation FactorSettings::interpolation_or_default() const {
   return interpolation.value_or(values == TableValues::position ? Interpolation::monotone

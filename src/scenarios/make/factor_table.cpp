@@ -4,10 +4,13 @@
 
 #include "catena/base/error.hpp"
 #include "catena/io/read_bytes.hpp"
+#include "catena/scenarios/factor.hpp"
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
 
-namespace catena::scenarios {
+namespace catena {
+
+namespace scenarios {
 
 namespace {
 
@@ -70,27 +73,34 @@ std::vector<double> parse_factor(std::string_view text, const std::string& sourc
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm) {
   std::vector<ValueTable> tables;
   for (const JointMaker::Factor& factor : JointMaker::factors(scene)) {
-    std::vector<double> rows = factor.entry->rows;
-    const std::string& file = factor.entry->file;
-    if (!file.empty()) {
-      std::string text;
-      all_or_none(comm, [&] {
-        if (comm.rank() == 0) scenarios::with_place(factor.place, [&] { text = read_bytes(file); });
-      });
-      comm.broadcast(0, text);
-      all_or_none(comm, [&] {
-        scenarios::with_place(factor.place, [&] { rows = parse_factor(text, file); });
-      });
-    }
-    ValueTable table;
-    table.interpolation = factor.entry->interpolation_or_default();
-    for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
-      table.time.push_back(rows[i]);
-      table.value.push_back(factor.times * rows[i + 1]);
-    }
-    tables.push_back(std::move(table));
+    ValueTable& table = tables.emplace_back(read_factor(comm, *factor.entry, factor.place));
+    for (double& value : table.value) value *= factor.times;
   }
   return tables;
 }
 
-}  // namespace catena::scenarios
+}  // namespace scenarios
+
+ValueTable read_factor(const Communicator& comm, const FactorSettings& s,
+                       const std::string& place) {
+  std::vector<double> rows = s.rows;
+  if (!s.file.empty()) {
+    std::string text;
+    all_or_none(comm, [&] {
+      if (comm.rank() == 0) scenarios::with_place(place, [&] { text = read_bytes(s.file); });
+    });
+    comm.broadcast(0, text);
+    all_or_none(comm, [&] {
+      scenarios::with_place(place, [&] { rows = scenarios::parse_factor(text, s.file); });
+    });
+  }
+  ValueTable table;
+  table.interpolation = s.interpolation_or_default();
+  for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {
+    table.time.push_back(rows[i]);
+    table.value.push_back(rows[i + 1]);
+  }
+  return table;
+}
+
+}  // namespace catena

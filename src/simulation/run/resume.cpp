@@ -49,7 +49,8 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       warnings_(model_.warnings),
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
-      stop_when_(settings_.stop_when, probes_, settings_.stop_when_place) {
+      stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
+      controls_(comm_, settings_.controllers, settings_, probes_, settings_.time.step) {
   const double start_wall = wall_seconds();
   begin();
   bodies_ = std::move(checkpoint.bodies);
@@ -59,6 +60,8 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
     if (!changes_.belongs_to(state_))
       throw Error("has other insertions or outflows than the case", kCheckpoint);
     if (!probes_.belongs_to(state_)) throw Error("has other probes than the case", kCheckpoint);
+    if (!controls_.belongs_to(state_))
+      throw Error("has other controllers than the case", kCheckpoint);
   });
   stepper_ = make_stepper();
   restore_places(checkpoint);

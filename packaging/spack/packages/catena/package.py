@@ -29,6 +29,7 @@ class Catena(CMakePackage):
     depends_on("yaml-cpp@0.7:")
     depends_on("cli11@2.1:")
     depends_on("spdlog@1.10:")
+    depends_on("muparser@2.3:")
     depends_on("bullet-float64@3.24:")
     depends_on("python@3.9:", type="run", when="+scripts")
     depends_on("py-numpy", type="run", when="+scripts")

@@ -1,0 +1,48 @@
+// Sums of a step's measures.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "catena/math/sum.hpp"
+
+namespace catena::probes {
+
+/// A part of a list of sums that are all plain or all exact (Sum). Plain ones lie close together:
+/// an exact sum takes half a kilobyte.
+class Sums {
+ public:
+  class Entry {
+   public:
+    Entry(double* plain, Sum* exact) : plain_(plain), exact_(exact) {}
+    void operator+=(double x) {
+      if (exact_ != nullptr)
+        *exact_ += x;
+      else
+        *plain_ += x;
+    }
+    void operator-=(double x) { *this += -x; }
+
+   private:
+    double* plain_;
+    Sum* exact_;
+  };
+
+  explicit Sums(std::span<double> plain) : plain_(plain.data()) {}
+  explicit Sums(std::span<Sum> exact) : exact_(exact.data()) {}
+  Entry operator[](std::size_t k) const {
+    return exact_ != nullptr ? Entry(nullptr, exact_ + k) : Entry(plain_ + k, nullptr);
+  }
+  Sums from(std::size_t first) const {
+    Sums rest = *this;
+    (exact_ != nullptr) ? void(rest.exact_ += first) : void(rest.plain_ += first);
+    return rest;
+  }
+
+ private:
+  double* plain_ = nullptr;
+  Sum* exact_ = nullptr;
+};
+
+}  // namespace catena::probes

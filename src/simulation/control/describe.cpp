@@ -1,0 +1,145 @@
+// The description of `controllers:` and what its types do not use.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <initializer_list>
+#include <string_view>
+
+#include "catena/base/index.hpp"
+#include "catena/scenarios/factor.hpp"
+#include "catena/simulation/controller_settings.hpp"
+
+namespace catena {
+
+namespace {
+
+constexpr std::string_view kTypes[] = {"pid", "servo", "table", "expression"};
+constexpr std::string_view kResponses[] = {"falls", "rises"};
+
+using enum ControllerType;
+
+struct Use {
+  std::string_view key;
+  bool given;
+  std::initializer_list<ControllerType> types;  ///< which use it
+  bool needed;                                  ///< by these
+};
+
+void check_use(SettingsVisitor& visit, ControllerType type, const Use& use) {
+  const std::string own(kTypes[ordinal(type)]);
+  bool used = false;
+  std::string words;
+  for (const ControllerType t : use.types) {
+    used = used || t == type;
+    words += (words.empty() ? "" : ", ") + std::string(kTypes[ordinal(t)]);
+  }
+  if (use.given && !used)
+    visit.reject(use.key, "the type " + own + " has no use for it", "it is for " + words);
+  else if (!use.given && used && use.needed)
+    visit.reject(use.key, "missing", "the type " + own + " needs " + std::string(use.key));
+}
+
+void check_keys(SettingsVisitor& visit, const ControllerSettings& s) {
+  const bool target = !s.target.empty() || s.target_table.present;
+  const Use uses[] = {{"measure", !s.measure.empty(), {pid, servo}, true},
+                      {"target", target, {pid, servo}, true},
+                      {"kp", s.kp != 0.0, {pid}, false},
+                      {"ki", s.ki != 0.0, {pid}, false},
+                      {"kd", s.kd != 0.0, {pid}, false},
+                      {"offset", s.offset != 0.0, {pid}, false},
+                      {"max_velocity", !std::isnan(s.max_velocity), {servo}, true},
+                      {"table", s.table.present, {ControllerType::table}, true},
+                      {"expression", !s.expression.empty(), {expression}, true}};
+  for (const Use& use : uses) check_use(visit, s.type, use);
+  if (s.type == pid && s.kp == 0.0 && s.ki == 0.0 && s.kd == 0.0)
+    visit.reject("kp", "all of kp, ki and kd are 0: the output would be the offset",
+                 "give one of them");
+  if (s.limits[0] > s.limits[1]) visit.reject("limits", "do not ascend", "[least, largest]");
+}
+
+/// A quantity or an expression, or `{table: ...}`.
+void describe_target(SettingsVisitor& visit, ControllerSettings& s) {
+  if (!s.target_table.present && !visit.gives_map("target")) {
+    visit.visit("target", s.target,
+                {.help = "of the measure: a quantity with a unit, an expression, or {table: ...}, "
+                         "its value over time"});
+    return;
+  }
+  visit.section("target", {.help = "of the measure over time"},
+                [&] { describe_factor_table(visit, "table", s.target_table); });
+}
+
+void check_name(SettingsVisitor& visit, const std::string& name) {
+  const bool fits =
+      std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
+  const bool starts = name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) != 0;
+  if (!fits || !starts || name == "t" || name == "pi")
+    visit.reject("name", "'" + name + "' is no name that expressions can use",
+                 "use letters, digits and _, a letter first");
+}
+
+void describe_controller(SettingsVisitor& visit, ControllerSettings& s) {
+  visit.visit("name", s.name, {.required = true, .help = "unique among controllers"});
+  check_name(visit, s.name);
+  visit.choose("type", s.type, kTypes,
+               {.required = true,
+                .help = "`pid`; `servo`: holds a force or stress by moving a drive; `table`, "
+                        "`expression`: the output itself (docs/probes.md, Controllers)"});
+  visit.visit("drive", s.drive,
+              {.required = true,
+               .help = "what the output goes to: a joint, whose motor's target it becomes, or a "
+                       "force or torque of `forces`, on which it is a factor"});
+  visit.visit("axis", s.axis, {.min = 1, .max = 2, .help = "of the joint: which coordinate"});
+  visit.visit("measure", s.measure, {.help = "pid, servo: PROBE.COLUMN"});
+  describe_target(visit, s);
+  visit.visit("interval", s.interval,
+              {.unit = "s",
+               .min = 0,
+               .word = "step",
+               .word_value = 0.0,
+               .help = "between outputs; `step`: a new one for every step"});
+  visit.visit("limits", s.limits,
+              {.help = "of the output, in its SI unit; a pid does not integrate beyond"});
+  const SettingInfo gain{.help =
+                             "pid, SI: output = offset + kp e + ki (integral of e) - kd "
+                             "(rate of the measure), e = target - measure"};
+  visit.visit("kp", s.kp, gain);
+  visit.visit("ki", s.ki, gain);
+  visit.visit("kd", s.kd, gain);
+  visit.visit("offset", s.offset, {.help = "pid: output at no error, SI"});
+  visit.visit("max_velocity", s.max_velocity,
+              {.unit = "m/s", .min = 0, .min_open = true, .help = "servo: of its drive"});
+  visit.visit("gain", s.gain,
+              {.min = 0,
+               .max = 1,
+               .min_open = true,
+               .help = "servo: part of the error that one interval takes back, by the stiffness "
+                       "measured so far"});
+  visit.choose("response", s.response, kResponses,
+               {.help = "servo: what the measure does when the drive moves forward"});
+  describe_factor_table(visit, "table", s.table);
+  visit.visit("expression", s.expression,
+              {.help = "of t, pi, parameters, PROBE.COLUMN, and names of other controllers, whose "
+                       "outputs they are"});
+  visit.words("parameters", s.parameters, {.help = "numbers that expressions use by name"});
+  s.place = visit.where("");
+  check_keys(visit, s);
+}
+
+}  // namespace
+
+void describe_controllers(SettingsVisitor& visit, std::vector<ControllerSettings>& controllers) {
+  visit.list(
+      "controllers", controllers.size(),
+      {.help = "what drives motors and forces by what probes measure (docs/probes.md)"},
+      [&](std::size_t n) { controllers.assign(n, {}); },
+      [&](std::size_t i) {
+        describe_controller(visit, controllers[i]);
+        for (std::size_t k = 0; k < i; ++k)
+          if (!controllers[i].name.empty() && controllers[k].name == controllers[i].name)
+            visit.reject("name", "the name '" + controllers[i].name + "' is taken",
+                         "choose another");
+      });
+}
+
+}  // namespace catena
