@@ -21,10 +21,8 @@ double Region::from_axis(const Vec3& p, double& along) const {
   return (p - s_.from - along * axis).norm();
 }
 
-bool Region::holds(const Vec3& p) const {
+bool Region::holds_round(const Vec3& p) const {
   if (s_.sphere) return (p - s_.centre).squaredNorm() <= s_.radius * s_.radius;
-  if (!s_.cylinder)
-    return (p.array() >= s_.lower.array()).all() && (p.array() <= s_.upper.array()).all();
   double along = 0.0;
   const double apart = from_axis(p, along);
   return apart <= s_.radius && along >= 0.0 && along <= (s_.to - s_.from).norm();

@@ -14,7 +14,12 @@ class Region {
   explicit Region(const RegionSettings& s) : s_(s) {}
   double volume() const;  ///< m^3
   /// Sides included.
-  bool holds(const Vec3& p) const;
+  bool holds(const Vec3& p) const {
+    if (s_.sphere || s_.cylinder) return holds_round(p);
+    for (int k = 0; k < 3; ++k)
+      if (!(p[k] >= s_.lower[k] && p[k] <= s_.upper[k])) return false;
+    return true;
+  }
   /// Whether a ball lies wholly inside, or wholly outside; where neither is known, neither.
   bool holds_ball(const Vec3& centre, double r) const;
   bool misses_ball(const Vec3& centre, double r) const;
@@ -28,6 +33,7 @@ class Region {
   static constexpr int kLattice = 8;
 
  private:
+  bool holds_round(const Vec3& p) const;
   /// Distance from the cylinder's axis, and along it from its first end.
   double from_axis(const Vec3& p, double& along) const;
   double cut_by_cylinder(const Vec3& centre, double r) const;

@@ -1,6 +1,7 @@
 // What bodies in a region are like: density, motion, contacts, stress; and the same in the bins of
 // a profile.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -41,6 +42,7 @@ class RegionProbe : public Probe {
  public:
   RegionProbe(const ProbeSettings& s, const ProbeScene& scene)
       : on_(s.on, scene.model, s.place + ".on"),
+        whole_(s.region),
         axis_(s.axis),
         dimension_(scene.model.planar ? 2.0 : 3.0),
         h_(scene.step) {
@@ -68,14 +70,16 @@ class RegionProbe : public Probe {
                    Sums sums) override {
     if (c.impulse.isZero(0.0)) return;
     const ContactArms arms = step.stepper.contact_arms(k);
-    const LocalBodies& local = step.stepper.local_bodies();
-    if (counts_.empty()) counts_.assign(static_cast<std::size_t>(local.size()), 0.0);
+    const ProblemBodies& bodies = step.stepper.problem().bodies;
+    if (counts_.empty()) counts_.assign(bodies.size(), 0.0);
     // points of one pair follow each other
     const bool new_pair = std::pair(c.key.a, c.key.b) != last_pair_;
     last_pair_ = {c.key.a, c.key.b};
     for (const bool b : {false, true}) {
       const auto body = static_cast<std::size_t>(b ? arms.b : arms.a);
-      if (!counts(local.constants[body])) continue;
+      if (bodies.is_prescribed(b ? arms.b : arms.a) ||
+          !(on_.empty() || on_.contains(b ? c.key.b : c.key.a)))
+        continue;
       if (new_pair) counts_[body] += 1.0;
       const Vec3& arm = b ? arms.arm_b : arms.arm_a;
       Vec3 centre = c.point - arm;
@@ -83,13 +87,14 @@ class RegionProbe : public Probe {
       const std::size_t region = region_of(centre);
       if (region == regions_.size()) continue;
       const Vec3 force = (b ? 1.0 : -1.0) / h_ * c.impulse;
-      const Sums own = sums.from(region * kParts);
+      std::array<double, 13> own;  // as the sums from kMoment on
       for (std::size_t n = 0; n < 6; ++n) {
         const auto [i, j] = kSix[n];
-        own[kMoment + n] -= 0.5 * (force[i] * arm[j] + force[j] * arm[i]);
-        own[kNormals + n] += c.normal[i] * c.normal[j];
+        own[n] = -0.5 * (force[i] * arm[j] + force[j] * arm[i]);
+        own[6 + n] = c.normal[i] * c.normal[j];
       }
-      own[kPoints] += 1.0;
+      own[12] = 1.0;
+      sums.from(region * kParts).add(kMoment, own);
     }
   }
 
@@ -154,15 +159,10 @@ class RegionProbe : public Probe {
 
   /// The region that holds the point; their number: none does. On the border of two bins the upper.
   std::size_t region_of(const Vec3& p) const {
-    std::size_t k = 0;
-    if (regions_.size() > 1) {
-      const double place = (p[axis_] - lower_) / width_;
-      if (!(place >= 0.0 && place <= static_cast<double>(regions_.size()))) return regions_.size();
-      k = std::min(static_cast<std::size_t>(place), regions_.size() - 1);
-      // round-off may put it beside the bin's own numbers
-      if (!regions_[k].holds(p) && k + 1 < regions_.size() && regions_[k + 1].holds(p)) ++k;
-    }
-    return regions_[k].holds(p) ? k : regions_.size();
+    if (!whole_.holds(p)) return regions_.size();
+    if (regions_.size() == 1) return 0;
+    const double place = (p[axis_] - lower_) / width_;
+    return std::min(static_cast<std::size_t>(place), regions_.size() - 1);
   }
 
   static void add_motion(const BodyConstants& body, const BodyMotionState& s, Sums sums) {
@@ -221,6 +221,7 @@ class RegionProbe : public Probe {
   }
 
   BodyGroup on_;
+  Region whole_;
   std::vector<Region> regions_;
   Eigen::Index axis_;
   double lower_ = 0.0, width_ = 1.0;  ///< of a profile's bins along the axis

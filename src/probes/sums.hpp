@@ -1,9 +1,9 @@
 // Sums of a step's measures.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "catena/math/sum.hpp"
 
@@ -33,6 +33,14 @@ class Sums {
   explicit Sums(std::span<Sum> exact) : exact_(exact.data()) {}
   Entry operator[](std::size_t k) const {
     return exact_ != nullptr ? Entry(nullptr, exact_ + k) : Entry(plain_ + k, nullptr);
+  }
+  /// Adds numbers to the sums from place `first` on.
+  template <std::size_t N>
+  void add(std::size_t first, const std::array<double, N>& x) const {
+    if (exact_ != nullptr)
+      for (std::size_t k = 0; k < N; ++k) exact_[first + k] += x[k];
+    else
+      for (std::size_t k = 0; k < N; ++k) plain_[first + k] += x[k];
   }
   Sums from(std::size_t first) const {
     Sums rest = *this;

@@ -204,6 +204,8 @@ TEST(Controllers, NameWhatTheyCannotDrive) {
       "is driven by 'a' already");
   says("{name: wild, type: expression, drive: slide, expression: exp(1e6 * (t + 1))}",
        "the controller 'wild' gives no finite output");
+  says("{name: fast, type: expression, drive: slide, expression: \"1e200\"}",
+       "(driven by 'fast' (output 1e+200 m/s)); ");
   says("{name: c, type: pid, measure: load.force_z, drive: slide, kp: 1}", "needs target");
 }
 

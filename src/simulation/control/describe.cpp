@@ -99,7 +99,9 @@ void describe_controller(SettingsVisitor& visit, ControllerSettings& s) {
                .word_value = 0.0,
                .help = "between outputs; `step`: a new one for every step"});
   visit.visit("limits", s.limits,
-              {.help = "of the output, in its SI unit; a pid does not integrate beyond"});
+              {.finite = false,
+               .help = "of the output, in its SI unit; .inf for none; a pid does not integrate "
+                       "beyond"});
   const SettingInfo gain{.help =
                              "pid, SI: output = offset + kp e + ki (integral of e) - kd "
                              "(rate of the measure), e = target - measure"};
