@@ -41,9 +41,18 @@ void add_case(CLI::App& command, catena::cli::CaseArguments& arguments) {
       ->type_name("PATH=VALUE");
 }
 
+void add_from(CLI::App& command, catena::cli::CaseArguments& arguments) {
+  command
+      .add_option("--from", arguments.from,
+                  "begin with the end of another run: its directory, or one of its checkpoints; "
+                  "the key initial.from")
+      ->type_name("DIR");
+}
+
 void add_run(CLI::App& app, Request& request) {
   CLI::App* run = app.add_subcommand("run", "take a case through time");
   add_case(*run, request.run);
+  add_from(*run, request.run);
   run->add_option("-o", request.run.directory, "directory of the result; ./NAME of the case")
       ->type_name("DIR");
   run->add_flag("--force", request.run.force, "replace Catena's own files in the directory");
@@ -53,6 +62,7 @@ void add_run(CLI::App& app, Request& request) {
                     "go on from the newest checkpoint in the directory, or from --resume=FILE")
           ->expected(0, 1);
   resume->excludes("--force");
+  resume->excludes("--from");
   run->add_option(
          "--max-wall", request.run.max_wall,
          "stop in time, with a checkpoint and exit code 2: seconds, with a unit, or HH:MM:SS")
@@ -106,10 +116,12 @@ void describe(CLI::App& app, Request& request) {
   app.require_subcommand(1);
   app.set_version_flag("--version", [] { return catena::cli::version_text(); });
   add_run(app, request);
-  add_case(*app.add_subcommand("check", "validate a case and print it with every default"),
-           request.run);
+  CLI::App* check = app.add_subcommand("check", "validate a case and print it with every default");
+  add_case(*check, request.run);
+  add_from(*check, request.run);
   CLI::App* plan = app.add_subcommand("plan", "how a case would lie on a number of ranks");
   add_case(*plan, request.run);
+  add_from(*plan, request.run);
   plan->add_option("-n", request.plan_ranks, "ranks")
       ->required()
       ->type_name("RANKS")

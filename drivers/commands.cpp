@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
 
 #include "catena/base/log.hpp"
 #include "catena/base/units.hpp"
@@ -74,9 +75,18 @@ double mean_half_extent(const Communicator& comm, const Bodies& bodies) {
   return sums[1] > 0.0 ? sums[0] / sums[1] : 0.0;
 }
 
-}  // namespace
-
-namespace {
+/// Collective. The case with what the command line changes.
+CaseSettings case_of(const Communicator& comm, const CaseArguments& arguments) {
+  std::vector<std::string> set = arguments.set;
+  if (!arguments.from.empty()) {
+    // relative to where the program runs, not to the case
+    std::string path = std::filesystem::absolute(arguments.from).lexically_normal().string();
+    std::string quoted;
+    for (const char c : path) quoted += c == '\'' ? "''" : std::string(1, c);
+    set.push_back("initial.from='" + quoted + "'");
+  }
+  return read_case(comm, arguments.file, set);
+}
 
 double parse_max_wall(const std::string& text) {
   try {
@@ -96,7 +106,7 @@ ExitCode run(const Communicator& comm, const RunArguments& arguments) {
   options.signals = &signals;
   options.started = arguments.started;
   if (!arguments.max_wall.empty()) options.max_wall = parse_max_wall(arguments.max_wall);
-  CaseSettings settings = read_case(comm, arguments.file, arguments.set);
+  CaseSettings settings = case_of(comm, arguments);
   settings.solver.petsc.verbatim = arguments.petsc;
   options.directory = arguments.directory.empty() ? "./" + settings.name : arguments.directory;
   options.force = arguments.force;
@@ -109,20 +119,26 @@ ExitCode run(const Communicator& comm, const RunArguments& arguments) {
 }
 
 ExitCode check(const Communicator& comm, const CaseArguments& arguments) {
-  const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
+  const CaseSettings settings = case_of(comm, arguments);
   tell_warnings(comm, rehearse(comm, settings));
   print(comm, print_case(settings));
   return ExitCode::done;
 }
 
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks) {
-  const CaseSettings settings = read_case(comm, arguments.file, arguments.set);
+  const CaseSettings settings = case_of(comm, arguments);
   const Model model = make_model(settings, comm, settings.parallel.deterministic);
   tell_warnings(comm, model.warnings);
   refuse_beyond_memory(memory_need(comm, settings, model));  // this command makes all bodies, too
   Bodies bodies;
   State state;
-  generate_bodies(settings, comm, model, bodies, state);
+  if (settings.initial.present) {
+    const Simulation simulation(comm, settings);
+    bodies = simulation.bodies();
+    state = simulation.state();
+  } else {
+    generate_bodies(settings, comm, model, bodies, state);
+  }
   const std::string few = few_bodies_warning(bodies_of_run(comm, settings, bodies, state), n_ranks);
   if (!few.empty()) tell_warnings(comm, {few});
   migrate(comm, bodies, state, partition_by_curve(comm, bodies, state, comm.size()), comm.size());

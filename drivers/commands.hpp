@@ -12,6 +12,7 @@ namespace catena::cli {
 struct CaseArguments {
   std::string file;
   std::vector<std::string> set;  ///< path=value
+  std::string from;              ///< in place of the key initial.from; empty: the case's own
 };
 
 struct RunArguments : CaseArguments {

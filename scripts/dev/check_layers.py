@@ -57,7 +57,8 @@ ROOMS = {
            "fclib": "hdf5"},
     "scenarios": {"": "make", "describe": "", "make": ""},
     "stepper": {"": "", "natural": ""},
-    "simulation": {"": "", "run": "diagnosis", "diagnosis": "", "flow": "", "control": ""},
+    "simulation": {"": "initial", "run": "diagnosis initial", "diagnosis": "", "flow": "", "initial": "",
+                   "control": ""},
 }
 
 MOST_FILES = 20

@@ -239,11 +239,12 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
     }
     name_joints(scene, joints, model);
     model.forces = joints.applied_forces();
+    if (scene.initial.present) return;  // they need not meet where the case puts the bodies
     const GlobalId n = joints.n_listed();
     std::vector<GlobalId> share;
     for (GlobalId k = n * comm.rank() / comm.size(); k < n * (comm.rank() + 1) / comm.size(); ++k)
       share.push_back(k);
-    joints.check(share);
+    joints.check(share, joints.poses_of(share));
   });
 }
 
@@ -329,7 +330,7 @@ void generate_bodies(const SceneSettings& scene, const Communicator& comm, const
       const GlobalId home = joints.home_of(joint);
       if (home >= first && home < last) own.push_back(joint);
     }
-    for (const JointMaker::Made& joint : joints.make(own)) {
+    for (const JointMaker::Made& joint : joints.make(own, joints.poses_of(own))) {
       bodies.joints.push_back(joint.constants);
       state.joints.push_back(joint.state);
     }

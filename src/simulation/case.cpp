@@ -202,6 +202,7 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(controller.table.file, directory);
     resolve_file(controller.target_table.file, directory);
   }
+  resolve_file(s.initial.from, directory);
 }
 
 /// Where misfits of joints contradict each other, methods without a factor of their mechanism put
@@ -262,6 +263,7 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
   describe_joints(visit, s);
   describe_forces(visit, s);
   describe_outflow(visit, s);
+  describe_initial(visit, s);
   describe_time(visit, s.time);
   if (s.time.stepper == StepperKind::natural && (s.dimension == 2 || s.periodic.present)) {
     visit.reject(s.dimension == 2 ? "dimension" : "periodic",

@@ -50,8 +50,11 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
     simulation.step();
     refuse_unused_options(comm, settings);
   }
-  std::vector<std::string> remarks = simulation.warnings();
-  const std::string overlaps = overlaps_at_start(comm, settings, simulation.model());
+  std::vector<std::string> remarks = simulation.remarks();
+  for (const std::string& warning : simulation.warnings()) remarks.push_back(warning);
+  // an earlier run's overlaps are those of bodies that press on each other
+  const std::string overlaps =
+      settings.initial.present ? "" : overlaps_at_start(comm, settings, simulation.model());
   if (!overlaps.empty()) remarks.push_back(overlaps);
   const std::string few = few_bodies_warning(
       bodies_of_run(comm, settings, simulation.bodies(), simulation.state()), comm.size());

@@ -5,9 +5,12 @@
 
 #include "catena/base/error.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/partition/impulse_homes.hpp"
 #include "catena/partition/tiles.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
+#include "simulation/initial/earlier_run.hpp"
+#include "simulation/initial/relaxed_overlaps.hpp"
 
 namespace catena {
 
@@ -46,10 +49,15 @@ void Simulation::begin() {
   set_petsc_options(comm_, settings_.solver.petsc);
 }
 
-Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) try
+Simulation::Simulation(const Communicator& comm, const CaseSettings& settings)
+    : Simulation(comm, settings, earlier_run(comm, settings)) {}
+
+Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
+                       std::unique_ptr<EarlierRun> earlier) try
     : comm_(comm),
       settings_(settings),
-      model_(make_model(settings, comm, settings.parallel.deterministic)),
+      model_(earlier ? earlier->make_model()
+                     : make_model(settings, comm, settings.parallel.deterministic)),
       warnings_(model_.warnings),
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
@@ -61,21 +69,15 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
   refuse_beyond_memory(need);
   if (std::string warning = memory_warning(need); !warning.empty())
     warnings_.push_back(std::move(warning));
-  generate_bodies(settings_, comm_, model_, bodies_, state_);
-  state_.subdomain.assign(bodies_.constants.size(), 0);
-  changes_.begin(state_);
+  stepper_ = make_stepper();
+  if (earlier) {
+    take_bodies(*earlier);
+  } else {
+    make_bodies();
+    place_bodies();
+  }
   probes_.begin(state_);
   controls_.begin(bodies_, state_);
-  const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
-  state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
-
-  const int n_parts = number_of_parts();
-  migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
-  stepper_ = make_stepper();
-  // refuses bodies that do not fit the periodic box or the plane before any file is touched
-  const bool may_not_fit = model_.planar || model_.periodic.any();
-  if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
-  distribute();
   stepper_->check_start(bodies_, state_);
   setup_seconds_ = comm_.max(wall_seconds() - start_wall);
 } catch (const BlowUp&) {
@@ -85,6 +87,39 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings) t
 }
 
 Simulation::~Simulation() = default;
+
+void Simulation::make_bodies() {
+  generate_bodies(settings_, comm_, model_, bodies_, state_);
+  state_.subdomain.assign(bodies_.constants.size(), 0);
+  changes_.begin(state_);
+  const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
+  state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
+}
+
+void Simulation::take_bodies(EarlierRun& earlier) {
+  starts_ = earlier.moved_starts();
+  earlier.take_up(model_, changes_.inflow().insertions(), bodies_, state_);
+  bring_impulses_home(comm_, bodies_, state_);
+  if (earlier.keeps_places()) {
+    restore_places(earlier.checkpoint());
+  } else {
+    state_.balance = {};
+    place_bodies();
+  }
+  relax_overlaps(comm_, model_, earlier, *stepper_, bodies_, state_);
+  earlier_checkpoint_ = earlier.path();
+  remarks_ = earlier.remarks();
+  for (const std::string& warning : earlier.warnings()) warnings_.push_back(warning);
+}
+
+void Simulation::place_bodies() {
+  const int n_parts = number_of_parts();
+  migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
+  // refuses bodies that do not fit the periodic box or the plane before any file is touched
+  const bool may_not_fit = model_.planar || model_.periodic.any();
+  if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
+  distribute();
+}
 
 std::int64_t Simulation::n_steps() const {
   return std::llround(settings_.time.end / settings_.time.step);

@@ -180,6 +180,47 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(str(result["provenance"].attrs["petsc_options"]),
                              "-catena_contact_ksp_type cg -catena_contact_pc_type pbjacobi")
 
+    def test_one_settled_run_is_sheared_three_times(self):
+        bodies = """materials: {m: {density: 2500, friction: 0.5}}
+generators:
+  - container: {name: bin, material: m, size: [.inf, .inf, .inf], origin: [-5, -5, 0]}
+  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.05}}, count: [3, 3, 2], spacing: 0.1,
+              origin: [0, 0, 0.052]}
+output: {snapshot_interval: .inf}
+bodies:
+  - {name: lid, material: m, shape: {box: {size: [0.4, 0.4, 0.05]}}, position: [0.1, 0.1, 0.26]"""
+        (self.path / "settle.yaml").write_text(
+            "catena: 1\nname: settle\ntime: {step: 1 ms, end: 0.1}\n" + bodies + "}\n")
+        (self.path / "shear.yaml").write_text(
+            "catena: 1\nname: shear\ntime: {step: 1 ms, end: 20 ms}\n" + bodies +
+            ", motion: {velocity: [0, 0, 0]}}\n")
+        self.catena("run", "settle.yaml", "--quiet")
+
+        def state(directory, first):
+            name = sorted((self.path / directory / "snapshots").iterdir())[0 if first else -1]
+            with h5py.File(name) as file:
+                return file["bodies/id"][:], file["bodies/position"][:]
+
+        ids, settled = state("settle", False)
+        self.assertLess(settled[0][2], 0.26 - 1e-3)  # the lid has sunk
+        moved = []
+        for speed in (0.0, 0.1, 0.2):
+            name = f"shear-{speed}"
+            self.catena("run", "shear.yaml", "--quiet", "--from", "settle", "-o", name, "--set",
+                        f"bodies.lid.motion.velocity=[{speed}, 0, 0]")
+            start = state(name, True)
+            self.assertTrue((start[0] == ids).all())
+            self.assertTrue((abs(start[1] - settled) < 1e-15).all())
+            end = state(name, False)[1]
+            self.assertAlmostEqual(end[0][0] - settled[0][0], speed * 0.02, delta=1e-12)
+            moved.append((end - settled)[:, 0][1:].mean())
+        # friction takes the grains along
+        self.assertLess(abs(moved[0]), 1e-5)
+        self.assertGreater(moved[1], 1e-4)
+        self.assertGreater(moved[2], moved[1])
+        self.assertIn("initial.from: there is no ", self.catena("run", "shear.yaml", "--from", "no", code=3))
+        self.assertIn("--from excludes", self.catena("run", "shear.yaml", "--from", "settle", "--resume", code=3))
+
     def test_scenes_of_other_engines_become_tables(self):
         (self.path / "two.txt").write_text(
             "# N W mu rho g h\n2 1.0 0.5 2500 9.81 0.005\n"

@@ -140,6 +140,17 @@ struct NoCollisionSettings {
   std::vector<std::string> between;
 };
 
+/// `initial:`, the run whose end a case begins with.
+struct InitialSettings {
+  bool present = false;
+  std::string from;         ///< result directory, or a checkpoint; absolute after reading a case
+  std::string place;        ///< of `from`, for errors
+  bool keeps_time = false;  ///< time and step go on; else they start at 0
+  /// Bodies and generators whose bodies go on; "all": those of all names that both cases have.
+  std::vector<std::string> bodies = {"all"};
+  bool keeps_velocities = true;
+};
+
 /// What a case says of its scene, SI units, world frame; equal on all ranks. make_model and
 /// generate_bodies make the scene of it.
 struct SceneSettings {
@@ -155,6 +166,7 @@ struct SceneSettings {
   std::vector<JointSettings> joints;
   std::vector<ForceSettings> forces;
   std::vector<OutflowSettings> outflow;
+  InitialSettings initial;
   PeriodicSettings periodic;
   int dimension = 3;  ///< 2: motion in the x-z plane
   std::int64_t seed = 1;
@@ -182,13 +194,15 @@ void check_inertias(const SceneSettings& scene);
 void check_smooth(const SceneSettings& scene);
 void describe_space(SettingsVisitor& visit, SceneSettings& s);  ///< dimension, gravity, periodic
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
+void describe_initial(SettingsVisitor& visit, SceneSettings& s);
 
 /// What is constant and known to every rank: materials, motions, names, unbounded bodies, forces.
 /// Ids: bodies in the file's order, then each generator's block of ids in order; joints as
 /// listed, then springs and dampers, then each generator's.
 /// Throws Error for a table that cannot be read, for listed joints whose frames disagree at the
 /// start (place, misfit), and for chains that no path can hold. Collective: rank 0 counts tables'
-/// rows, joints are checked by all ranks, each its share. The model is not changed afterwards;
+/// rows, joints are checked by all ranks, each its share (not where `initial` puts the bodies
+/// elsewhere). The model is not changed afterwards;
 /// `deterministic` is Model::deterministic.
 Model make_model(const SceneSettings& scene, const Communicator& comm, bool deterministic = false);
 

@@ -12,6 +12,7 @@
 #include "catena/io/checkpoint.hpp"
 #include "catena/probes/condition.hpp"
 #include "catena/probes/probe_set.hpp"
+#include "catena/scenarios/scene_maker.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/simulation/controls.hpp"
 #include "catena/simulation/model_changes.hpp"
@@ -19,6 +20,8 @@
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
+
+class EarlierRun;
 
 /// The checkpoint that a run goes on from.
 struct ResumedFrom {
@@ -52,8 +55,9 @@ struct LoopTimes {
 /// step by step from a program, or whole by run().
 class Simulation {
  public:
-  /// Collective. Makes the bodies, each rank its share, and distributes them: first by the
-  /// curve, then by the graph of the first contacts. Throws Error on every rank.
+  /// Collective. Makes the bodies, each rank its share, or takes them from the end of an earlier
+  /// run (settings.initial), and distributes them: first by the curve, then by the graph of the
+  /// first contacts. Throws Error on every rank.
   Simulation(const Communicator& comm, const CaseSettings& settings);
   /// Collective. The same case gone on from a checkpoint: bodies and state are those of
   /// `checkpoint`, which is emptied; all else comes from the case. On as many ranks as wrote it
@@ -99,8 +103,22 @@ class Simulation {
   Watch& watch() { return watch_; }
   /// Remarks on the input that do not stop the run: the model's, and that memory may get short.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  /// What the case took from an earlier run, in sentences for the log; none without one.
+  const std::vector<std::string>& remarks() const { return remarks_; }
+  /// The checkpoint of that run; empty without one.
+  const std::string& earlier_checkpoint() const { return earlier_checkpoint_; }
+  /// Bodies that start elsewhere than the case says, since an earlier run left them there.
+  const std::vector<MovedStart>& moved_starts() const { return starts_; }
 
  private:
+  Simulation(const Communicator& comm, const CaseSettings& settings,
+             std::unique_ptr<EarlierRun> earlier);
+  /// Collective. The bodies that the case makes itself, each rank its share.
+  void make_bodies();
+  /// Collective. Those of an earlier run; each rank has what it has read.
+  void take_bodies(EarlierRun& earlier);
+  /// Collective. Splits bodies among ranks anew.
+  void place_bodies();
   /// Collective. What comes before any body is there.
   void begin();
   std::unique_ptr<TimeStepper> make_stepper() const;
@@ -126,8 +144,10 @@ class Simulation {
 
   Communicator comm_;
   CaseSettings settings_;
+  std::vector<MovedStart> starts_;
   const Model model_;
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, remarks_;
+  std::string earlier_checkpoint_;
   ModelChanges changes_;
   ProbeSet probes_;
   ProbeCondition stop_when_;

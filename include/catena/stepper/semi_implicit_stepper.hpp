@@ -80,6 +80,7 @@ class SemiImplicitStepper : public TimeStepper {
   std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const override {
     return joints_.rates(bodies, contact_set_, j);
   }
+  const StepContacts& contacts() const { return contacts_; }
   const ConstraintProblem& problem() const override { return *problem_; }
   std::span<const double> impulses() const override { return impulses_; }
   std::span<const double> guess() const override { return guess_; }

@@ -36,6 +36,7 @@ class StepContacts {
                  ConstraintProblem& problem);
   /// This rank's, ascending in key.
   std::size_t size() const { return contacts_.size(); }
+  const KeptContact& kept(std::size_t k) const { return contacts_[k]; }
   /// Overlaps of this rank's contacts as the step found them.
   struct Overlaps {
     double deepest = 0.0;  ///< m; 0: there is none

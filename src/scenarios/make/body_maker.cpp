@@ -301,6 +301,14 @@ std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const 
         continue;
       while (next < ids.size() && ids[next] < block.first + block.count) last = ids[next++] + 1;
     }
+    // others in a row at once; a container's planes are made one by one
+    const auto of_container = [&](GlobalId id) {
+      return std::ranges::any_of(model_.unbounded,
+                                 [&](const BodyRecord& plane) { return plane.constants.id == id; });
+    };
+    while (ids[i] >= n_listed && next < ids.size() && ids[next] == last &&
+           !of_container(ids[next]) && !of_container(ids[i]))
+      last = ids[next++] + 1;
     if (ids[i] < n_listed) {
       BodyRecord body = listed(ids[i]);
       if (body.constants.shape.type != ShapeType::plane) {

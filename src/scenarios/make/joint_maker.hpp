@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "catena/constraints/joint_rows.hpp"
@@ -33,11 +34,18 @@ class JointMaker {
     JointConstants constants;
     JointState state;
   };
-  /// These listed joints (ascending), as they are at the start.
-  std::vector<Made> make(const std::vector<GlobalId>& joints) const;
+  /// Poses of the bodies of these listed joints as the case says.
+  std::vector<JointPoses> poses_of(const std::vector<GlobalId>& joints) const;
+  /// These listed joints, as they are at the start, with their bodies at these poses.
+  std::vector<Made> make(const std::vector<GlobalId>& joints,
+                         const std::vector<JointPoses>& poses) const;
   /// Throws Error with place and misfit if frames of one of these joints disagree at the start by
   /// more than 1e-6 rad, or 1e-6 of 1 m or of its longer arm, or if it starts outside its limits.
-  void check(const std::vector<GlobalId>& joints) const;
+  void check(const std::vector<GlobalId>& joints, const std::vector<JointPoses>& poses) const;
+  /// What says where the frames of a listed joint are: equal texts give equal frames.
+  std::string frames_text(GlobalId joint) const;
+  /// Whether the case gives the length of a distance, rope or spring.
+  bool gives_length(GlobalId joint) const;
 
   /// Forces and torques.
   std::vector<AppliedForce> applied_forces() const;
@@ -56,7 +64,6 @@ class JointMaker {
   const ForceSettings& spring_entry(GlobalId joint) const;
   const std::string& place_of(GlobalId joint) const;
   JointConstants constants_of(GlobalId joint, const JointPoses& at) const;
-  std::vector<JointPoses> poses_of(const std::vector<GlobalId>& joints) const;
 
   const SceneSettings& scene_;
   const scenarios::BodyMaker& bodies_;

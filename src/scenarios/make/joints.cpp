@@ -1,6 +1,7 @@
 // Listed joints and springs: their frames, what acts along them, and whether they fit.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "catena/base/error.hpp"
 #include "catena/base/sort_unique.hpp"
@@ -275,8 +276,8 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   return out;
 }
 
-std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& joints) const {
-  const std::vector<JointPoses> poses = poses_of(joints);
+std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& joints,
+                                               const std::vector<JointPoses>& poses) const {
   std::vector<Made> made;
   for (std::size_t i = 0; i < joints.size(); ++i) {
     Made one;
@@ -287,9 +288,43 @@ std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& join
   return made;
 }
 
-void JointMaker::check(const std::vector<GlobalId>& joints) const {
+std::string JointMaker::frames_text(GlobalId joint) const {
+  std::string text;
+  const auto words = [&](const std::vector<std::string>& list) {
+    for (const std::string& word : list) text += "'" + word + "'";
+  };
+  const auto numbers = [&](std::span<const double> list) {
+    for (const double x : list) text += " " + exact_text(x);
+    text += ";";
+  };
+  const auto direction = [&](const Vec3& v) { numbers({v.data(), 3}); };
+  if (const JointSettings* s = joint_entry(joint); s != nullptr) {
+    text = "joint " + std::to_string(static_cast<int>(s->type));
+    words(s->between);
+    words({s->carrier});
+    numbers(s->at);
+    direction(s->axis);
+    direction(s->axis_b);
+    const std::array<double, 2> sizes = {s->radius, s->ratio};
+    numbers(sizes);
+    return text;
+  }
+  const ForceSettings& s = spring_entry(joint);
+  text = "force " + std::to_string(static_cast<int>(s.type));
+  words(s.between);
+  numbers(s.at);
+  direction(s.axis);
+  return text;
+}
+
+bool JointMaker::gives_length(GlobalId joint) const {
+  const JointSettings* s = joint_entry(joint);
+  return !std::isnan(s != nullptr ? s->length : spring_entry(joint).length);
+}
+
+void JointMaker::check(const std::vector<GlobalId>& joints,
+                       const std::vector<JointPoses>& poses) const {
   constexpr double kTolerance = 1e-6;
-  const std::vector<JointPoses> poses = poses_of(joints);
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const JointConstants joint = constants_of(joints[i], poses[i]);
     const std::string& place = place_of(joints[i]);

@@ -1,6 +1,5 @@
 // A simulation that goes on from a checkpoint.
 #include <algorithm>
-#include <set>
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
@@ -9,6 +8,8 @@
 #include "catena/partition/impulse_homes.hpp"
 #include "catena/partition/joint_links.hpp"
 #include "catena/simulation/simulation.hpp"
+#include "simulation/initial/find_checkpoint.hpp"
+#include "simulation/initial/moved_starts.hpp"
 
 namespace catena {
 
@@ -45,7 +46,8 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
                        Checkpoint& checkpoint)
     : comm_(comm),
       settings_(settings),
-      model_(make_model(settings, comm, settings.parallel.deterministic)),
+      starts_(kept_starts(comm, checkpoint.notes)),
+      model_(make_model_with(comm, settings, starts_)),
       warnings_(model_.warnings),
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
@@ -102,29 +104,15 @@ bool may_change(const std::string& key, bool deterministic) {
   // tiles are of the state
   if (deterministic && (key == "parallel.rebalance_steps" || key == "parallel.tile_bodies"))
     return false;
-  for (const char* section : {"time.end", "stop_when", "solver", "parallel", "output"}) {
+  for (const char* section :
+       {"time.end", "stop_when", "solver", "parallel", "output", "initial"}) {
     const std::string name = section;
     if (key == name || key.starts_with(name + ".")) return true;
   }
   return false;
 }
 
-/// The case of a checkpoint; keys that are new in this build have their defaults. Tables of motions
-/// were cubic before they had a key `interpolation`.
-CaseSettings case_of(const std::string& config, const std::string& path) {
-  CaseSettings s = parse_case(config, path, "");
-  std::set<std::string> absent;
-  for (const ChangedKey& change : changed_keys(config, print_case(s)))
-    if (change.before == "absent") absent.insert(change.key);
-  for (BodySettings& body : s.bodies)
-    if (absent.contains("bodies." + body.name + ".motion.table.interpolation"))
-      body.motion.table.interpolation = Interpolation::cubic;
-  return s;
-}
-
-void check_case(const std::string& checkpoint_config, const CaseSettings& settings,
-                const std::string& path) {
-  const std::string before = print_case(case_of(checkpoint_config, path));
+void check_case(const std::string& before, const CaseSettings& settings, const std::string& path) {
   std::string found;
   for (const ChangedKey& change : changed_keys(before, print_case(settings))) {
     if (may_change(change.key, settings.parallel.deterministic)) continue;
@@ -138,50 +126,28 @@ void check_case(const std::string& checkpoint_config, const CaseSettings& settin
                 "--resume");
 }
 
-/// Collective. The checkpoint `file`, or, if that is empty, the newest in `directory` that is
-/// whole; `path` says which.
-Checkpoint find_checkpoint(const Communicator& comm, const std::string& file,
-                           const std::string& directory, std::string& path, Log& log) {
-  if (!file.empty()) {
-    path = file;
-    return read_checkpoint(comm, file);
-  }
-  std::string steps;
-  if (comm.rank() == 0)
-    for (const std::int64_t step : list_checkpoints(directory)) steps += std::to_string(step) + " ";
-  comm.broadcast(0, steps);
-  std::vector<std::string> paths;
-  for (std::size_t at = 0; at < steps.size(); at = steps.find(' ', at) + 1)
-    paths.push_back(checkpoint_path(directory, std::stoll(steps.substr(at))));
-  if (paths.empty())
-    throw Error("there is no checkpoint in " + directory, "--resume",
-                "run the case without --resume");
-  std::reverse(paths.begin(), paths.end());
-  for (const std::string& candidate : paths) {
-    path = candidate;
-    if (candidate == paths.back()) break;
-    try {
-      return read_checkpoint(comm, candidate);
-    } catch (const Error& error) {
-      if (error.code() != ExitCode::input_output) throw;
-      log.warning(std::string(error.what()) + "; the checkpoint before it is tried");
-    }
-  }
-  return read_checkpoint(comm, path);
-}
-
 }  // namespace
 
 std::unique_ptr<Simulation> resume(const Communicator& comm, const CaseSettings& settings,
                                    const std::string& file, RunOptions& options, Log& log) {
-  ResumedFrom from;
-  Checkpoint checkpoint = find_checkpoint(comm, file, options.directory, from.path, log);
-  all_or_none(comm, [&] { check_case(checkpoint.notes.config, settings, from.path); });
-  auto simulation = std::make_unique<Simulation>(comm, settings, checkpoint);
-  from.ranks = checkpoint.ranks;
-  from.step = simulation->state().step;
-  from.notes = std::move(checkpoint.notes);
-  options.resumed = std::move(from);
+  FoundCheckpoint found;
+  if (file.empty()) {
+    found = newest_checkpoint(comm, options.directory, "--resume", "run the case without --resume");
+  } else {
+    found = {read_checkpoint(comm, file), file, {}};
+  }
+  for (const std::string& warning : found.damaged) log.warning(warning);
+  Checkpoint& checkpoint = found.checkpoint;
+  CaseSettings whole = settings;
+  all_or_none(comm, [&] {
+    const CaseSettings before = case_of(checkpoint.notes.config, found.path);
+    check_case(print_case(before), settings, found.path);
+    // what the run began with is in its state, whatever the command line says of it now
+    whole.initial = before.initial;
+  });
+  auto simulation = std::make_unique<Simulation>(comm, whole, checkpoint);
+  options.resumed = {found.path, checkpoint.ranks, simulation->state().step,
+                     std::move(checkpoint.notes)};
   return simulation;
 }
 

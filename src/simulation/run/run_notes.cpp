@@ -36,6 +36,7 @@ std::string duration_text(double seconds) {
 }  // namespace
 
 void RunNotes::start(const std::string& directory, std::int64_t bodies) {
+  for (const std::string& remark : sim_.remarks()) log_.info(remark);
   for (const std::string& warning : sim_.warnings()) log_.warning(warning);
   const TimeSettings& time = sim_.settings().time;
   if (time.natural_given && time.stepper != StepperKind::natural)

@@ -13,6 +13,7 @@
 #include "catena/base/text.hpp"
 #include "catena/base/version.hpp"
 #include "catena/io/yaml_settings.hpp"
+#include "simulation/initial/moved_starts.hpp"
 
 namespace catena {
 
@@ -118,6 +119,7 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
   std::strftime(start.data(), start.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
   std::string start_text(start.data());
   sim.communicator().broadcast(0, start_text);
+  const std::string parent = options.resumed ? options.resumed->path : sim.earlier_checkpoint();
   Provenance here = {{"version", std::string(version())},
                      {"git_hash", std::string(git_hash())},
                      {"build", build_description()},
@@ -127,7 +129,7 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
                      {"hosts", host_names(sim.communicator())},
                      {"ranks", std::to_string(sim.communicator().size())},
                      {"start_time", start_text},
-                     {"parent_checkpoint", options.resumed ? options.resumed->path : ""},
+                     {"parent_checkpoint", parent},
                      {"petsc_options", to_string(sim.settings().solver.petsc)}};
   if (!options.resumed) return here;
   Provenance all = options.resumed->notes.provenance;
@@ -156,6 +158,7 @@ CheckpointNotes checkpoint_notes(const Simulation& sim, const Provenance& proven
   notes.config = print_case(sim.settings());
   notes.provenance = provenance;
   notes.n_parts = sim.number_of_parts();
+  keep_starts(sim.communicator(), sim.moved_starts(), notes);
   return notes;
 }
 

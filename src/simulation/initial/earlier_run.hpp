@@ -1,0 +1,93 @@
+// The end of another run, with which a case begins (docs/going-on.md).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "catena/scenarios/insertion.hpp"
+#include "simulation/initial/find_checkpoint.hpp"
+#include "simulation/initial/same_names.hpp"
+
+namespace catena {
+
+/// What a run leaves to a case with the key `initial`. Each rank reads its share of the checkpoint
+/// and makes of it its share of the case's bodies; which body is which follows from names of
+/// ranges, so that no rank holds more.
+class EarlierRun {
+ public:
+  /// Collective. Reads the checkpoint; `settings` must outlive it. Throws Error on every rank, at
+  /// the place of `initial.from`.
+  EarlierRun(const Communicator& comm, const CaseSettings& settings);
+  ~EarlierRun();
+
+  /// Collective, first. The case's model, with motions that go on from where bodies are.
+  Model make_model();
+  /// Bodies whose starts make_model moved.
+  const std::vector<MovedStart>& moved_starts() const { return starts_; }
+
+  /// Collective, second. The case's bodies, joints and state at its start, on the ranks that read
+  /// their rows: impulses and joints may not yet be with their bodies. `model` is that of
+  /// make_model(). Throws Error for a body of another shape and for new joints that do not fit.
+  void take_up(const Model& model, const std::vector<Insertion>& insertions, Bodies& bodies,
+               State& state);
+  /// Whether the places of bodies are those that the checkpoint gives: nothing is new.
+  bool keeps_places() const { return keeps_places_; }
+  const Checkpoint& checkpoint() const { return found_.checkpoint; }
+
+  /// The case that the earlier run had, and the keys of `contact` on which stiffness depends that
+  /// have other values now.
+  const CaseSettings& before() const { return before_; }
+  const std::vector<std::string>& changed_laws() const { return changed_laws_; }
+  /// Ids of bodies, of those that this rank has read, whose contacts are stiffer or softer now:
+  /// they have another mass, material or kind.
+  const std::vector<GlobalId>& changed_bodies() const { return changed_bodies_; }
+  const SameNames& same() const { return same_; }
+
+  /// What of both runs belongs together and what does not, for the log; complete after take_up().
+  const std::vector<std::string>& remarks() const { return remarks_; }
+  void add_remark(std::string text) { remarks_.push_back(std::move(text)); }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  const std::string& path() const { return found_.path; }
+
+ private:
+  void find_time();
+  void find_moved_starts(Model& model);
+  void check_shape(const BodyConstants& old, const BodyConstants& now, const Model& model) const;
+  bool gives_otherwise(const BodyConstants& old, const BodyConstants& now,
+                       const Model& model) const;
+  Pose turned_over(const Pose& pose, const Shape& old, const Shape& now, const Model& model) const;
+  std::vector<BodyConstants> constants_of(const std::vector<GlobalId>& ids,
+                                          const std::vector<Insertion>& insertions) const;
+  void take_bodies(const Model& model, const std::vector<Insertion>& insertions, Bodies& bodies,
+                   State& state);
+  void add_new_bodies(const Model& model, Bodies& bodies, State& state);
+  void take_joints(Bodies& bodies, State& state);
+  void add_new_joints(const Model& model, Bodies& bodies, State& state);
+  void take_impulses(State& state);
+  void take_flow(const std::vector<Insertion>& insertions, State& state) const;
+  void take_scalars(const Model& model, const Bodies& bodies, State& state);
+  void report(const Bodies& bodies, const State& state);
+
+  Communicator comm_;
+  const CaseSettings& settings_;
+  FoundCheckpoint found_;
+  CaseSettings before_;
+  Model model_before_;
+  std::vector<std::string> changed_laws_;
+  std::vector<GlobalId> changed_bodies_;
+  std::unique_ptr<SceneMaker> maker_;  ///< of this case, while it is taken up
+  SameNames same_;
+  std::vector<MovedStart> starts_;
+  double time_ = 0.0;  ///< at which this case begins
+  std::int64_t step_ = 0;
+  bool keeps_places_ = false;
+  std::int64_t new_bodies_ = 0, new_joints_ = 0;  ///< this rank's
+  std::int64_t gone_bodies_ = 0, gone_impulses_ = 0, turned_round_ = 0;
+  std::vector<std::string> remarks_, warnings_;
+};
+
+/// Collective. The earlier run of a case with the key `initial`; null without.
+std::unique_ptr<EarlierRun> earlier_run(const Communicator& comm, const CaseSettings& settings);
+
+}  // namespace catena
