@@ -1,5 +1,6 @@
 #include "catena/model/material.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -26,21 +27,42 @@ double mindlin_ratio(const Material& a, const Material& b) {
 
 }  // namespace
 
-MaterialTable::MaterialTable(std::vector<Material> materials)
+double combined(Combination rule, double x, double y) {
+  if (x == y) return x;  // sqrt(x * x) may differ from x in the last bit
+  switch (rule) {
+    case Combination::geometric:
+      return std::sqrt(x * y);
+    case Combination::minimum:
+      return std::min(x, y);
+    case Combination::maximum:
+      return std::max(x, y);
+    case Combination::mean:
+      return 0.5 * (x + y);
+    case Combination::harmonic:
+      return 2.0 * x * y / (x + y);
+  }
+  CATENA_CHECK(false, "a rule of combination");
+  return 0.0;
+}
+
+MaterialTable::MaterialTable(std::vector<Material> materials, const Combinations& rules)
     : materials_(std::move(materials)), pairs_(materials_.size() * materials_.size()) {
   const std::size_t n = materials_.size();
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       const Material &a = materials_[i], &b = materials_[j];
-      // sqrt(x * x) may differ from x in the last bit
-      const auto mean = [&](double x, double y) { return i == j ? x : std::sqrt(x * y); };
-      pairs_[i * n + j] = {mean(a.friction, b.friction),
-                           mean(a.restitution, b.restitution),
-                           mean(a.rolling_friction, b.rolling_friction),
-                           mean(a.spinning_friction, b.spinning_friction),
-                           mean(a.cohesion, b.cohesion),
-                           contact_modulus(a, b),
-                           mindlin_ratio(a, b)};
+      PairMaterial& pair = pairs_[i * n + j];
+      pair.friction = combined(rules.friction, a.friction, b.friction);
+      pair.restitution = combined(rules.restitution, a.restitution, b.restitution);
+      pair.rolling_friction = combined(rules.rolling, a.rolling_friction, b.rolling_friction);
+      pair.spinning_friction = combined(rules.spinning, a.spinning_friction, b.spinning_friction);
+      pair.rolling_coefficient =
+          combined(rules.rolling, a.rolling_coefficient, b.rolling_coefficient);
+      pair.spinning_coefficient =
+          combined(rules.spinning, a.spinning_coefficient, b.spinning_coefficient);
+      pair.cohesion = combined(rules.cohesion, a.cohesion, b.cohesion);
+      pair.contact_modulus = contact_modulus(a, b);
+      pair.tangential_ratio = mindlin_ratio(a, b);
     }
   }
 }

@@ -75,9 +75,10 @@ MaterialTable material_table(const SceneSettings& scene) {
   std::vector<Material> materials;
   for (const MaterialSettings& m : scene.materials) {
     materials.push_back({m.name, m.density, m.friction, m.restitution, m.rolling_friction,
-                         m.spinning_friction, m.cohesion, m.youngs_modulus, m.poisson_ratio});
+                         m.spinning_friction, m.rolling_coefficient, m.spinning_coefficient,
+                         m.cohesion, m.youngs_modulus, m.poisson_ratio});
   }
-  return MaterialTable(std::move(materials));
+  return MaterialTable(std::move(materials), scene.combine);
 }
 
 std::vector<std::string> group_names(const SceneSettings& scene) {
@@ -147,6 +148,15 @@ void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
   }
 }
 
+/// A pair's length or coefficient of rolling or spinning, whichever is given, takes the place of
+/// what the materials say.
+void set_one_of(double given_length, double& length, double given_coefficient,
+                double& coefficient) {
+  if (std::isnan(given_length) && std::isnan(given_coefficient)) return;
+  length = std::isnan(given_length) ? 0.0 : given_length;
+  coefficient = std::isnan(given_coefficient) ? 0.0 : given_coefficient;
+}
+
 void set_materials(const SceneSettings& scene, Model& model) {
   model.materials = scenarios::material_table(scene);
   for (const PairSettings& p : scene.pairs) {
@@ -155,8 +165,10 @@ void set_materials(const SceneSettings& scene, Model& model) {
     PairMaterial pair = model.materials.pair(a, b);
     if (!std::isnan(p.friction)) pair.friction = p.friction;
     if (!std::isnan(p.restitution)) pair.restitution = p.restitution;
-    if (!std::isnan(p.rolling_friction)) pair.rolling_friction = p.rolling_friction;
-    if (!std::isnan(p.spinning_friction)) pair.spinning_friction = p.spinning_friction;
+    set_one_of(p.rolling_friction, pair.rolling_friction, p.rolling_coefficient,
+               pair.rolling_coefficient);
+    set_one_of(p.spinning_friction, pair.spinning_friction, p.spinning_coefficient,
+               pair.spinning_coefficient);
     if (!std::isnan(p.cohesion)) pair.cohesion = p.cohesion;
     model.materials.set_pair(a, b, pair);
   }

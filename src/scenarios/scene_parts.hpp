@@ -22,6 +22,11 @@ Shape shape_of(const ShapeSettings& s);
 Quat orientation_of(const BodySettings& s);
 MaterialTable material_table(const SceneSettings& scene);
 
+/// Rejects a material that is not listed, or a missing one where it is needed.
+void check_material(SettingsVisitor& visit, const SceneSettings& scene, const std::string& material,
+                    std::string_view key, bool needed);
+/// The keys `combine` and `pairs` of contact.
+void describe_pairs(SettingsVisitor& visit, SceneSettings& s);
 /// `shapes` and `shape`, one of which may be given.
 void describe_shape(SettingsVisitor& visit, ShapeSettings& s);
 /// The same for bodies that generators make: one is needed, and has a mass.

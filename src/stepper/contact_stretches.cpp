@@ -34,9 +34,13 @@ double ContactStretches::relaxed_part(double start_overlap) const {
 }
 
 double ContactStretches::curvature(const BodyConstants& body) const {
-  // walls and floors are flat; a sphere is round whether it moves or not
-  if (body.kind == BodyKind::fixed && body.shape.type != ShapeType::sphere) return 0.0;
+  // walls and floors are flat, those that move as prescribed, too; a sphere is always round
+  if (body.kind != BodyKind::dynamic && body.shape.type != ShapeType::sphere) return 0.0;
   return 1.0 / equivalent_radius(body.shape, model_.geometries);
+}
+
+double ContactStretches::reduced_radius(const BodyConstants& a, const BodyConstants& b) const {
+  return 1.0 / (curvature(a) + curvature(b));
 }
 
 double ContactStretches::smaller_radius(const Contact& contact, const LocalBodies& local) const {
@@ -78,8 +82,7 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
   now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
   if (model_.contact.stiffness == Stiffness::automatic) now.size = smaller_radius(contact, local);
   if (model_.contact.stiffness == Stiffness::material)
-    now.radius =
-        1.0 / (curvature(local.constants[rows.body_a]) + curvature(local.constants[rows.body_b]));
+    now.radius = reduced_radius(local.constants[rows.body_a], local.constants[rows.body_b]);
   kept.given = stiffness_.rows(now, pair, own_step);
   const ContactRowsGiven& given = kept.given;
   rows.bias = given.bias;
@@ -100,7 +103,7 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
 }
 
 void ContactStretches::fill_couples(const KeptContact& kept, const RigidContact& rows,
-                                    const PairMaterial& pair, const State& state, double own_step,
+                                    const State& state, double own_step,
                                     ConstraintProblem& problem) const {
   GeneralBlocks& blocks = problem.blocks;
   const ContactFrame frame = frame_of(kept, rows, blocks);
@@ -116,7 +119,8 @@ void ContactStretches::fill_couples(const KeptContact& kept, const RigidContact&
       compliance =
           mobility * own_step * own_step / (given.tangent_share * model_.contact.stiffness_ratio);
     } else {
-      const double arm = axis == frame.axis[0] ? pair.spinning_friction : pair.rolling_friction;
+      const double arm =
+          axis == frame.axis[0] ? blocks.spinning[kept.slot] : blocks.rolling[kept.slot];
       compliance = given.normal / (kRollingStiffness * arm * arm);
     }
     blocks.compliance[row] = stiffness_.sigma(compliance, given.tangent_share);

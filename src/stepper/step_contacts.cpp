@@ -158,16 +158,17 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     note_overlap(c, local);
     Index home = 0;  // any body that is owned
     if (!one_subdomain) home = home_of(a, b) == c.key.a ? c.body_a : c.body_b;
-    const bool couples = (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) &&
-                         model_.contact.law != ContactLaw::frictionless;
+    const bool couples =
+        (pair.rolls() || pair.spins()) && model_.contact.law != ContactLaw::frictionless;
     kept.couples = couples;
     kept.slot = to_index(couples ? coupled_.size() : problem.contacts.size());
     (couples ? coupled_ : problem.contacts).push_back(rows);
     (couples ? coupled_subdomain_ : problem.block_subdomain).push_back(state.subdomain[home]);
     if (!couples) continue;
-    add_contact_block(rows, pair.rolling_friction > 0.0 ? pair.rolling_friction : -1.0,
-                      pair.spinning_friction > 0.0 ? pair.spinning_friction : -1.0, problem.blocks);
-    if (!stretches_.rigid()) stretches_.fill_couples(kept, rows, pair, state, own_step, problem);
+    const double radius = stretches_.reduced_radius(a, b);
+    add_contact_block(rows, pair.rolls() ? pair.rolling_length(radius) : -1.0,
+                      pair.spins() ? pair.spinning_length(radius) : -1.0, problem.blocks);
+    if (!stretches_.rigid()) stretches_.fill_couples(kept, rows, state, own_step, problem);
   }
   problem.block_subdomain.insert(problem.block_subdomain.end(), coupled_subdomain_.begin(),
                                  coupled_subdomain_.end());

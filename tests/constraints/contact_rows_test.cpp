@@ -77,7 +77,7 @@ TEST(ContactRows, CohesionActsWithinItsRange) {
   contact.normal = Vec3::UnitZ();
   ContactParameters p = parameters();
   p.cohesion_range = 1e-4;
-  const PairMaterial sticky{0.4, 0.0, 0.0, 0.0, 3.0};
+  const PairMaterial sticky{.friction = 0.4, .cohesion = 3.0};
   for (const double gap : {-1e-3, 0.0, 1e-4, 1.01e-4}) {
     contact.gap = gap;
 

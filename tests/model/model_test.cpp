@@ -92,6 +92,34 @@ TEST(MaterialTable, PairsNotNamedGetTheGeometricMean) {
   EXPECT_EQ(table.find("wood"), -1);
 }
 
+TEST(MaterialTable, PairsFollowByTheRuleOfEachProperty) {
+  const double x = 0.2, y = 0.8;
+  EXPECT_DOUBLE_EQ(combined(Combination::geometric, x, y), 0.4);
+  EXPECT_EQ(combined(Combination::minimum, x, y), 0.2);
+  EXPECT_EQ(combined(Combination::maximum, x, y), 0.8);
+  EXPECT_DOUBLE_EQ(combined(Combination::mean, x, y), 0.5);
+  EXPECT_DOUBLE_EQ(combined(Combination::harmonic, x, y), 0.32);  // 2 / (1/0.2 + 1/0.8)
+  for (const Combination rule : {Combination::geometric, Combination::minimum, Combination::maximum,
+                                 Combination::mean, Combination::harmonic}) {
+    EXPECT_EQ(combined(rule, 0.3, 0.3), 0.3);
+    EXPECT_EQ(combined(rule, 0.0, 0.0), 0.0);
+  }
+
+  Material a, b;
+  a.friction = a.restitution = a.rolling_coefficient = a.spinning_friction = a.cohesion = x;
+  b.friction = b.restitution = b.rolling_coefficient = b.spinning_friction = b.cohesion = y;
+  const MaterialTable table({a, b}, {Combination::minimum, Combination::maximum, Combination::mean,
+                                     Combination::harmonic, Combination::geometric});
+  const PairMaterial& pair = table.pair(0, 1);
+  EXPECT_EQ(pair.friction, 0.2);
+  EXPECT_EQ(pair.restitution, 0.8);
+  EXPECT_DOUBLE_EQ(pair.rolling_coefficient, 0.5);
+  EXPECT_DOUBLE_EQ(pair.spinning_friction, 0.32);
+  EXPECT_DOUBLE_EQ(pair.cohesion, 0.4);
+  EXPECT_DOUBLE_EQ(pair.rolling_length(0.1), 0.05);
+  EXPECT_DOUBLE_EQ(pair.spinning_length(0.1), 0.32);
+}
+
 TEST(NameTable, RangesAreFoundInWhateverOrderTheyCame) {
   NameTable names;
   names.add(10, 100, "grains", true);

@@ -221,6 +221,16 @@ TEST(Hints, NameThePlaceAndTheLikelyUnit) {
        "contact.damping_time: has no effect on rigid contacts"},
       {time + "contact: {stiffness: rigid, tangential_ratio: 0.5}\n",
        "contact.tangential_ratio: has no effect on rigid contacts"},
+      {time + "materials: {glass: {rolling_friction: 1 mm}, wall: {}, steel: {rolling_coefficient: "
+              "0}}\n",
+       "contact.combine: no rolling friction between the materials 'glass' and 'wall', 'glass' and "
+       "'steel': one of the two has none, and the geometric mean with 0 is 0; give it "
+       "rolling_friction or rolling_coefficient, list the pair in contact.pairs, or set "
+       "contact.combine.rolling to maximum"},
+      {time + "materials: {glass: {spinning_coefficient: 0.1}, wall: {}}\ncontact: {combine: "
+              "{spinning: harmonic}}\n",
+       "broken.yaml:5:11: contact.combine: no spinning friction between the materials 'glass' and "
+       "'wall': one of the two has none, and the harmonic mean with 0 is 0"},
       {time + "contact: {stiffness: 1e5, stiffness_ratio: 100}\n",
        "contact.stiffness_ratio: is of contact.stiffness: auto; it has no effect"},
   };
@@ -242,6 +252,12 @@ TEST(Hints, AreNotMadeOfWhatIsMeant) {
         joint + "motor: {position: 1 deg, table: {rows: [[0, 90]]}}}\n",
         time + a + "output: {snapshot_interval: .inf, dump_interval: 3 ms}\n",
         time + "contact: {stiffness: rigid}\n",
+        time +
+            "materials: {glass: {rolling_friction: 1 mm}, wall: {}}\ncontact: {combine: {rolling: "
+            "maximum}}\n",
+        time +
+            "materials: {glass: {rolling_friction: 1 mm}, wall: {}}\ncontact: {pairs: [{between: "
+            "[wall, glass], rolling_friction: 0}]}\n",
         time + "contact: {stiffness: 1e5, damping_time: 1 ms, tangential_ratio: 0.5}\n",
         time + "contact: {stiffness_ratio: 100}\n",
         std::string("time: {step: 0.1 ms, end: 0.3}\noutput: {snapshot_interval: 0.7 ms}\n"),

@@ -1,8 +1,11 @@
 // Materials and the pairwise contact parameters that follow from them.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "catena/base/index.hpp"
@@ -22,6 +25,9 @@ struct Material {
   /// Couple per normal force that resists rolling and spinning, m (Coulomb's law on couples).
   double rolling_friction = 0.0;
   double spinning_friction = 0.0;
+  /// The same over the reduced radius of the two bodies; in place of the lengths.
+  double rolling_coefficient = 0.0;
+  double spinning_coefficient = 0.0;
   double cohesion = 0.0;  ///< largest tension of a contact, N
   /// For Stiffness::material; kNotGiven: not known.
   double youngs_modulus = kNotGiven;  ///< Pa
@@ -34,18 +40,46 @@ struct PairMaterial {
   double restitution = 0.0;
   double rolling_friction = 0.0;   ///< m
   double spinning_friction = 0.0;  ///< m
-  double cohesion = 0.0;           ///< N
+  double rolling_coefficient = 0.0, spinning_coefficient = 0.0;
+  double cohesion = 0.0;  ///< N
   /// E* of Hertz's law, 1/E* = sum (1 - nu^2)/E, Pa; kNotGiven: a material's modulus is not known.
   double contact_modulus = kNotGiven;
   /// Mindlin's tangential stiffness over Hertz's normal one, 4 G*/E*; kNotGiven: as above.
   double tangential_ratio = kNotGiven;
+
+  bool rolls() const { return rolling_friction > 0.0 || rolling_coefficient > 0.0; }
+  bool spins() const { return spinning_friction > 0.0 || spinning_coefficient > 0.0; }
+  /// Couple per normal force, m, of bodies of that reduced radius: 1/R = 1/R_a + 1/R_b.
+  double rolling_length(double reduced_radius) const {
+    return rolling_coefficient > 0.0 ? rolling_coefficient * reduced_radius : rolling_friction;
+  }
+  double spinning_length(double reduced_radius) const {
+    return spinning_coefficient > 0.0 ? spinning_coefficient * reduced_radius : spinning_friction;
+  }
+};
+
+/// How a number of a pair follows from those of both materials: sqrt(x y), the smaller or the
+/// larger one, (x + y)/2, or 2 x y/(x + y).
+enum class Combination : std::uint8_t { geometric, minimum, maximum, mean, harmonic };
+inline constexpr std::array<std::string_view, 5> kCombinationNames = {
+    "geometric", "minimum", "maximum", "mean", "harmonic"};
+
+/// The same number for equal ones; 0 where one is 0 but for `maximum` and `mean`.
+double combined(Combination rule, double x, double y);
+
+struct Combinations {
+  Combination friction = Combination::geometric;
+  Combination restitution = Combination::geometric;
+  Combination rolling = Combination::geometric;   ///< of lengths and coefficients
+  Combination spinning = Combination::geometric;  ///< the same
+  Combination cohesion = Combination::geometric;
 };
 
 /// All materials and the exceptions for pairs; replicated on every rank.
 class MaterialTable {
  public:
-  /// Pairs not named get the geometric mean of both materials' numbers.
-  explicit MaterialTable(std::vector<Material> materials = {});
+  /// Numbers of pairs follow by the rules; those of others are set.
+  explicit MaterialTable(std::vector<Material> materials = {}, const Combinations& rules = {});
   void set_pair(int a, int b, const PairMaterial& pair);
 
   const std::vector<Material>& materials() const { return materials_; }

@@ -120,18 +120,19 @@ struct MaterialSettings {
   double restitution = 0.0;
   double rolling_friction = 0.0;   ///< m
   double spinning_friction = 0.0;  ///< m
-  double cohesion = 0.0;           ///< N
-  double youngs_modulus = kNone;   ///< Pa
+  double rolling_coefficient = 0.0, spinning_coefficient = 0.0;
+  double cohesion = 0.0;          ///< N
+  double youngs_modulus = kNone;  ///< Pa
   double poisson_ratio = kNone;
 };
 
-/// An exception from the geometric mean for two materials.
+/// An exception from the rules of combination for two materials.
 struct PairSettings {
   std::vector<std::string> between;
-  double friction = kNone;  ///< kNone: the geometric mean
+  double friction = kNone;  ///< kNone: by the rule
   double restitution = kNone;
-  double rolling_friction = kNone;
-  double spinning_friction = kNone;
+  double rolling_friction = kNone, rolling_coefficient = kNone;
+  double spinning_friction = kNone, spinning_coefficient = kNone;
   double cohesion = kNone;
 };
 
@@ -161,6 +162,7 @@ struct SceneSettings {
   std::string contact_place;  ///< of `contact:` in the source, for errors
   std::vector<PairSettings> pairs;
   std::vector<NoCollisionSettings> no_collisions;
+  Combinations combine;
   std::vector<BodySettings> bodies;
   std::vector<GeneratorSettings> generators;
   std::vector<JointSettings> joints;

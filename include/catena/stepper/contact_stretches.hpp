@@ -47,13 +47,16 @@ class ContactStretches {
   /// m; infinite if both bodies are.
   double smaller_radius(const Contact& contact, const LocalBodies& local) const;
   /// Bias and compliance of a contact's three rows, from its state and what was kept of it;
+  /// Of both bodies, 1/R = 1/R_a + 1/R_b, m: spheres have their own radius, other dynamic bodies
+  /// that of the sphere of equal volume; fixed and moving prescribed ones are flat.
+  double reduced_radius(const BodyConstants& a, const BodyConstants& b) const;
   /// `own_step` as in ContactStiffness::rows.
   void fill_rows(const Contact& contact, const LocalBodies& local, const PairMaterial& pair,
                  const State& state, double own_step, const ProblemBodies& bodies,
                  KeptContact& kept, RigidContact& rows) const;
   /// The same of its rows of rolling and spinning.
-  void fill_couples(const KeptContact& kept, const RigidContact& rows, const PairMaterial& pair,
-                    const State& state, double own_step, ConstraintProblem& problem) const;
+  void fill_couples(const KeptContact& kept, const RigidContact& rows, const State& state,
+                    double own_step, ConstraintProblem& problem) const;
   /// xi of a contact's rows at the step's start; `rows`: one number each, 0 before.
   void at_start(const KeptContact& kept, const RigidContact& rows, const GeneralBlocks& blocks,
                 double* of_rows) const;

@@ -284,7 +284,7 @@ bool has_couples(const Model& model) {
   for (int a = 0; a < n; ++a) {
     for (int b = a; b < n; ++b) {
       const PairMaterial& pair = model.materials.pair(a, b);
-      if (pair.rolling_friction > 0.0 || pair.spinning_friction > 0.0) return true;
+      if (pair.rolls() || pair.spins()) return true;
     }
   }
   return false;

@@ -14,6 +14,7 @@ namespace catena {
 
 namespace {
 
+using scenarios::check_material;
 using scenarios::kMaxBodies;
 using scenarios::numbers;
 
@@ -23,21 +24,6 @@ constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "tab
                                             "insertion", "chain",   "net"};
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
-
-/// Rejects a material that is not listed, or a missing one where it is needed.
-void check_material(SettingsVisitor& visit, const SceneSettings& scene, const std::string& material,
-                    std::string_view key, bool needed) {
-  if (material.empty()) {
-    if (needed) visit.reject(key, "missing", "a body with a shape needs a material");
-    return;
-  }
-  std::vector<std::string> known;
-  for (const MaterialSettings& m : scene.materials) known.push_back(m.name);
-  if (std::count(known.begin(), known.end(), material) > 0) return;
-  const std::string near = nearest_word(material, known);
-  visit.reject(key, "there is no material '" + material + "'",
-               near.empty() ? "list it under materials" : "did you mean " + near + "?");
-}
 
 void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
   const bool has_mass = !std::isnan(s.mass);
@@ -314,75 +300,6 @@ void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t
 
 }  // namespace
 
-void describe_materials(SettingsVisitor& visit, SceneSettings& s) {
-  std::vector<std::string> names;
-  for (const MaterialSettings& m : s.materials) names.push_back(m.name);
-  visit.named(
-      "materials", names,
-      {.help = "by name; the numbers of a pair are the geometric means of both"},
-      [&](std::span<const std::string> found) {
-        s.materials.assign(found.size(), {});
-        for (std::size_t i = 0; i < found.size(); ++i) s.materials[i].name = found[i];
-      },
-      [&](std::size_t i) {
-        MaterialSettings& m = s.materials[i];
-        visit.visit("density", m.density,
-                    {.unit = "kg/m^3", .min = 0, .min_open = true, .help = "of uniform bodies"});
-        visit.visit("friction", m.friction, {.min = 0, .help = "Coulomb's coefficient"});
-        visit.visit("restitution", m.restitution, {.min = 0, .max = 1, .help = "Newton's e"});
-        visit.visit("rolling_friction", m.rolling_friction,
-                    {.unit = "m", .min = 0, .help = "largest rolling couple per normal force"});
-        visit.visit(
-            "spinning_friction", m.spinning_friction,
-            {.unit = "m", .min = 0, .help = "largest couple about the normal per normal force"});
-        visit.visit("cohesion", m.cohesion,
-                    {.unit = "N", .min = 0, .help = "largest tension of a contact"});
-        visit.visit(
-            "youngs_modulus", m.youngs_modulus,
-            {.unit = "Pa", .min = 0, .min_open = true, .help = "for contact.stiffness: material"});
-        visit.visit("poisson_ratio", m.poisson_ratio,
-                    {.min = -1,
-                     .max = 0.5,
-                     .min_open = true,
-                     .help = "for contact.stiffness: material; below 0.5"});
-        if (m.poisson_ratio == 0.5)
-          visit.reject("poisson_ratio", "0.5 is out of range", "must be > -1 and < 0.5");
-      });
-}
-
-namespace {
-
-void describe_pair(SettingsVisitor& visit, const SceneSettings& s, std::size_t i,
-                   PairSettings& pair) {
-  visit.visit("between", pair.between, {.required = true, .help = "two materials"});
-  visit.visit("friction", pair.friction,
-              {.min = 0, .help = "Coulomb's coefficient; else the geometric mean"});
-  visit.visit("restitution", pair.restitution,
-              {.min = 0, .max = 1, .help = "Newton's e; else the geometric mean"});
-  visit.visit("rolling_friction", pair.rolling_friction,
-              {.unit = "m", .min = 0, .help = "else the geometric mean"});
-  visit.visit("spinning_friction", pair.spinning_friction,
-              {.unit = "m", .min = 0, .help = "else the geometric mean"});
-  visit.visit("cohesion", pair.cohesion,
-              {.unit = "N", .min = 0, .help = "else the geometric mean"});
-  if (pair.between.size() != 2) {
-    visit.reject("between", "needs two materials, found " + std::to_string(pair.between.size()),
-                 "");
-    return;
-  }
-  for (const std::string& material : pair.between) {
-    check_material(visit, s, material, "between", true);
-  }
-  for (std::size_t k = 0; k < i; ++k) {
-    std::vector<std::string> other = s.pairs[k].between;
-    if (other == pair.between || (std::ranges::reverse(other), other == pair.between)) {
-      visit.reject("between", "this pair has been given before", "");
-    }
-  }
-}
-
-}  // namespace
-
 namespace {
 
 /// The kinds of stiffness stand in one key beside a number: by these numbers while it is read.
@@ -497,10 +414,7 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
       visit.reject("lagged_passes", "is of law lagged", "leave it out, or set law to lagged");
     s.contact_place = visit.where("");
     describe_stiffness(visit, s);
-    visit.list(
-        "pairs", s.pairs.size(), {.help = "exceptions from the geometric mean"},
-        [&](std::size_t n) { s.pairs.assign(n, {}); },
-        [&](std::size_t i) { describe_pair(visit, s, i, s.pairs[i]); });
+    scenarios::describe_pairs(visit, s);
     visit.visit("margin", s.contact.margin,
                 {.unit = "m",
                  .min = 0,
