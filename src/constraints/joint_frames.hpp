@@ -23,7 +23,7 @@ inline PlacedJoint place_joint(const JointConstants& joint, const JointPoses& at
   placed.p_a = placed.x_a + at.pose[0].q * joint.frame[0].p;
   placed.p_b = placed.x_b + at.pose[1].q * joint.frame[1].p;
   if (model.periodic.any()) {
-    for (std::size_t k = 0; k < 2; ++k) {
+    for (std::size_t k = 0; k < 3; ++k) {
       if (!model.periodic.active[k]) continue;
       const double period = model.periodic.hi[k] - model.periodic.lo[k];
       const Eigen::Index axis = k;

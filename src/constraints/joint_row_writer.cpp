@@ -257,8 +257,9 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   const double sign = above <= below ? 1.0 : -1.0;
   const double g = std::min(above, below), speed = sign * speed_of_axis(j, i);
   constexpr double kAngle = 0.05;  // rad
-  const double slack =
-      angular ? kAngle : 2.0 * h * h * j.model.gravity.norm() + margin_of_no_pair(j.model.contact);
+  const double slack = angular ? kAngle
+                               : 2.0 * h * h * j.model.gravity_at(j.step.time).norm() +
+                                     margin_of_no_pair(j.model.contact);
   if (g > 2.0 * h * std::abs(speed) + slack) return;
   RowTerms terms = position_law(j.step, joint_softness(j.constants, angular)).at(g, speed);
   if (g > 0.0) terms.q = -g / h;

@@ -68,21 +68,72 @@ std::vector<std::string> NameTable::texts() const {
   return all;
 }
 
-Vec3 PeriodicBox::shift(int code) const {
-  const int along_x = code / 3 - 1, along_y = code % 3 - 1;
-  return {along_x * (hi[0] - lo[0]), along_y * (hi[1] - lo[1]), 0.0};
+namespace {
+
+/// Whole periods along x, y and z of an image.
+std::array<int, 3> periods_of(int code) { return {code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1}; }
+
+}  // namespace
+
+PeriodicBox PeriodicBox::at(double t) const {
+  PeriodicBox now = *this;
+  if (!sheared()) return now;
+  const double way = shear_rate * (hi[shear_across] - lo[shear_across]) * t;
+  const double period = hi[shear_along] - lo[shear_along];
+  now.offset = way - period * std::round(way / period);
+  return now;
 }
 
-Vec3 PeriodicBox::wrapped(const Vec3& p) const {
-  Vec3 inside = p;
-  for (int axis = 0; axis < 2; ++axis) {
-    if (!active[axis] || (p[axis] >= lo[axis] && p[axis] <= hi[axis])) continue;
+Vec3 PeriodicBox::shift(int code) const {
+  const std::array<int, 3> n = periods_of(code);
+  Vec3 by = Vec3::Zero();
+  for (int axis = 0; axis < 3; ++axis)
+    if (active[axis]) by[axis] = n[axis] * (hi[axis] - lo[axis]);
+  if (sheared()) by[shear_along] += n[shear_across] * offset;
+  return by;
+}
+
+Vec3 PeriodicBox::velocity(int code) const {
+  Vec3 v = Vec3::Zero();
+  if (sheared())
+    v[shear_along] =
+        periods_of(code)[shear_across] * shear_rate * (hi[shear_across] - lo[shear_across]);
+  return v;
+}
+
+PeriodicBox::Move PeriodicBox::wrap(const Vec3& p) const {
+  Move inside{p, Vec3::Zero()};
+  const auto bring = [&](int axis) {
+    double& x = inside.p[axis];
+    if (!active[axis] || (x >= lo[axis] && x <= hi[axis])) return 0.0;
     const double period = hi[axis] - lo[axis];
-    const double whole = std::floor((p[axis] - lo[axis]) / period);
+    const double whole = std::floor((x - lo[axis]) / period);
     // rounding may leave it a bit outside
-    inside[axis] = std::clamp(p[axis] - whole * period, lo[axis], hi[axis]);
+    x = std::clamp(x - whole * period, lo[axis], hi[axis]);
+    return whole;
+  };
+  if (sheared()) {  // first, since it displaces along another direction
+    const double whole = bring(shear_across);
+    inside.p[shear_along] -= whole * offset;
+    inside.v[shear_along] = -whole * shear_rate * (hi[shear_across] - lo[shear_across]);
   }
+  for (int axis = 0; axis < 3; ++axis) bring(axis);
   return inside;
+}
+
+Vec3 Model::gravity_at(double t) const {
+  if (gravity_table.empty()) return gravity;
+  return {gravity_table[0].at(t), gravity_table[1].at(t), gravity_table[2].at(t)};
+}
+
+Vec3 Model::mean_gravity(double t, double h) const {
+  if (gravity_table.empty()) return gravity;
+  return {gravity_table[0].mean(t, h), gravity_table[1].mean(t, h), gravity_table[2].mean(t, h)};
+}
+
+Vec3 Model::surface_velocity(GlobalId body) const {
+  const auto at = std::ranges::lower_bound(surface_velocities, body, {}, &SurfaceVelocity::body);
+  return at != surface_velocities.end() && at->body == body ? at->velocity : Vec3(Vec3::Zero());
 }
 
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b) {

@@ -17,13 +17,17 @@ namespace scenarios {
 PeriodicBox periodic_box(const PeriodicSettings& s) {
   PeriodicBox box;
   if (!s.present) return box;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::array<double, 2>& sides = i == 0 ? s.x : s.y;
+  const std::array<double, 2>* const all[] = {&s.x, &s.y, &s.z};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::array<double, 2>& sides = *all[i];
     if (std::isnan(sides[0])) continue;
     box.active[i] = true;
     box.lo[i] = sides[0];
     box.hi[i] = sides[1];
   }
+  box.shear_rate = s.shear.rate;
+  box.shear_along = s.shear.along;
+  box.shear_across = s.shear.across;
   return box;
 }
 
@@ -52,7 +56,7 @@ double normal_quantile(double lo, double hi, double u) {
 /// Range of centres along each direction for a body with bounds `box` about its centre.
 Aabb centres_in(const InsertionSettings& s, const Aabb& box, const Model& model) {
   Aabb range{s.lower - box.lo, s.upper - box.hi};
-  for (std::size_t i = 0; i < 2; ++i) {
+  for (std::size_t i = 0; i < 3; ++i) {
     const int k = narrow<int>(i);
     const PeriodicBox& periodic = model.periodic;
     if (!periodic.active[i] || s.lower[k] > periodic.lo[i] || s.upper[k] < periodic.hi[i]) continue;

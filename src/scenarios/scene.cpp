@@ -211,6 +211,15 @@ std::vector<GlobalId> jointed_bodies(const JointMaker& joints) {
   return ids;
 }
 
+void set_surface_velocities(const SceneSettings& scene, const BodyMaker& maker, Model& model) {
+  for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
+    const BodySettings& s = scene.bodies[i];
+    if (s.surface_velocity.isZero(0.0)) continue;
+    const Quat turn = maker.listed(i).state.pose.q.conjugate() * s.orientation.value();
+    model.surface_velocities.push_back({static_cast<GlobalId>(i), turn * s.surface_velocity});
+  }
+}
+
 void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& model) {
   GlobalId id = 0;
   const auto add = [&](const std::string& name, const std::string& place) {
@@ -243,6 +252,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
     }
     // bodies have the lower ids: their planes come before those of containers
     model.unbounded.insert(model.unbounded.begin(), planes.begin(), planes.end());
+    set_surface_velocities(scene, maker, model);
     const JointMaker joints(scene, maker, model);
     const std::vector<GlobalId> jointed = jointed_bodies(joints);
     for (BodyRecord& body : model.unbounded) {
@@ -289,6 +299,8 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
   model.deterministic = deterministic;
   model.warnings = scene.hints;
   model.gravity = scene.gravity;
+  model.gravity_table = scenarios::gravity_table(scene, comm);
+  model.gravity = model.gravity_at(0.0);
   model.planar = scene.dimension == 2;
   model.periodic = scenarios::periodic_box(scene.periodic);
   model.contact = scene.contact;

@@ -123,7 +123,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
     const auto refuse = [&] { m.refuse_faults(bodies, state); };
     all_or_none(m.comm, std::ref(refuse));  // a copy would be allocated
   }
-  m.probes.clear(step);
+  m.probes.clear(state.time, step);
   m.add_owned(bodies, state, out.bodies);
   m.candidates.exchange(bodies, state, m.probes, out.bodies);
   m.add_unbounded(state.time, out.bodies);

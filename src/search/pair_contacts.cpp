@@ -52,7 +52,11 @@ void PairContacts::collide_pair(const LocalBodies& local, const IdPair& pair,
     return;
   }
   Pose pose_b = local.state[j].pose;
-  if (pair.image != kNoImage) pose_b.p += probes_->images().shift(pair.image);
+  Vec3 centre_velocity_b = b.v;
+  if (pair.image != kNoImage) {
+    pose_b.p += probes_->images().shift(pair.image);
+    centre_velocity_b += probes_->images().velocity(pair.image);
+  }
   const Twist &twist_a = local.twist(body_a), &twist_b = local.twist(body_b);
   const double step = probes_->step();
   const double margin = probes_->margin_of(a, b);
@@ -60,13 +64,13 @@ void PairContacts::collide_pair(const LocalBodies& local, const IdPair& pair,
   const double distance = (pose_b.p - a.p).norm() + a.radius + b.radius;
   const double spin_a = a.type == ShapeType::plane ? twist_a.w.norm() * distance : a.spin_speed;
   const double spin_b = b.type == ShapeType::plane ? twist_b.w.norm() * distance : b.spin_speed;
-  const double reach = margin + step * ((b.v - a.v).norm() + spin_a + spin_b);
+  const double reach = margin + step * ((centre_velocity_b - a.v).norm() + spin_a + spin_b);
   points_.clear();
   collide(local.constants[i].shape, local.state[i].pose, local.constants[j].shape, pose_b, reach,
           points_, model_->geometries);
   for (const ContactPoint& c : points_) {
     const Vec3 v_a = a.v + twist_a.w.cross(c.point - a.p);
-    const Vec3 v_b = b.v + twist_b.w.cross(c.point - pose_b.p);
+    const Vec3 v_b = centre_velocity_b + twist_b.w.cross(c.point - pose_b.p);
     if (!(c.gap < margin || c.gap < step * c.normal.dot(v_a - v_b))) continue;
     contacts.push_back(
         {{a.id, b.id, c.feature, part(c.part)}, body_a, body_b, c.point, c.normal, c.gap});

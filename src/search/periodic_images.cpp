@@ -2,14 +2,24 @@
 
 namespace catena::search {
 
-PeriodicImages::PeriodicImages(const PeriodicBox& box) {
+PeriodicImages::PeriodicImages(const PeriodicBox& box) : box_(box) {
   for (int code = 0; code < kImages; ++code) {
     shift_[code] = box.shift(code);
-    const bool along_x = code / 3 != 1, along_y = code % 3 != 1;
-    if (code == kNoImage || (along_x && !box.active[0]) || (along_y && !box.active[1])) continue;
+    velocity_[code] = box.velocity(code);
+    const bool displaced[] = {code / 9 != 1, code / 3 % 3 != 1, code % 3 != 1};
+    bool fits = code != kNoImage;
+    for (int axis = 0; axis < 3; ++axis) fits = fits && (!displaced[axis] || box.active[axis]);
+    if (!fits) continue;
     all_.push_back(code);
-    if (code > kNoImage) half_.push_back(code);  // +y, +x-y, +x, +x+y
+    if (code > kNoImage) half_.push_back(code);  // one of each two opposite ones
   }
+}
+
+void PeriodicImages::move_to(double t, double step) {
+  if (!box_.sheared()) return;
+  step_ = step;
+  const PeriodicBox now = box_.at(t);
+  for (const int code : all_) shift_[code] = now.shift(code);
 }
 
 Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vector<Aabb>& grid,
@@ -27,7 +37,7 @@ Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vec
     }
     for (std::size_t i = begin; i < end; ++i) {
       for (const int code : half_) {
-        const Aabb image{boxes[i].lo + shift(code), boxes[i].hi + shift(code)};
+        const Aabb image = image_of(boxes[i], code);
         if (!image.overlaps(whole)) continue;
         grid.push_back(image);
         of.push_back({to_index(i), code});
@@ -46,12 +56,12 @@ BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& 
     const BodyConstants& body = bodies.constants[i];
     const Pose& pose = state.body[i].pose;
     const Aabb box = bounds_of(body.shape, pose, model.geometries);
-    for (int axis = 0; axis < 2; ++axis) {
+    for (int axis = 0; axis < 3; ++axis) {
       if (!periodic.active[axis]) continue;
       const double period = periodic.hi[axis] - periodic.lo[axis];
       const bool dynamic = body.kind == BodyKind::dynamic;
       const auto name = [&] { return "body " + model.names.name_of(body.id); };
-      const std::string along = axis == 0 ? " along x" : " along y";
+      const std::string along = std::string(" along ") + "xyz"[axis];
       if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
         return {body.id, name() + " is longer than " + (dynamic ? "half " : "") +
                              "the periodic box" + along};

@@ -31,7 +31,16 @@ class PeriodicImages {
   explicit PeriodicImages(const PeriodicBox& box);
 
   bool any() const { return !all_.empty(); }
+  /// Where the images are in a step of `step` s from time t: of a sheared box they move.
+  void move_to(double t, double step);
   const Vec3& shift(int code) const { return shift_[code]; }
+  /// Velocity of an image against the body, m/s.
+  const Vec3& velocity(int code) const { return velocity_[code]; }
+  /// `box`, swept over a body's way in the step, over that of its image.
+  Aabb image_of(const Aabb& box, int code) const {
+    const Vec3 way = step_ * velocity_[code];
+    return {box.lo + shift_[code] + way.cwiseMin(0.0), box.hi + shift_[code] + way.cwiseMax(0.0)};
+  }
   /// Codes of all images but the body itself.
   std::span<const int> all() const { return all_; }
 
@@ -42,7 +51,9 @@ class PeriodicImages {
               std::vector<ImageOf>& of) const;
 
  private:
-  std::array<Vec3, kImages> shift_;
+  PeriodicBox box_;
+  double step_ = 0.0;
+  std::array<Vec3, kImages> shift_, velocity_;
   std::vector<int> all_, half_;
 };
 

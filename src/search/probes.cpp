@@ -18,8 +18,10 @@ double size_of(const BodyConstants& body, std::span<const Geometry> geometries) 
 
 }  // namespace
 
-void Probes::clear(double step) {
+void Probes::clear(double t, double step) {
   step_ = step;
+  gravity_ = model_->mean_gravity(t, step);
+  images_.move_to(t, step);
   probes_.clear();
   boxes_.clear();
   probes_.reserve(n_owned_);  // as many as there were
@@ -31,7 +33,7 @@ void Probes::add(const BodyConstants& constants, const Vec3& p, const Twist& twi
   probe.p = p;
   probe.v = twist.v;
   probe.dynamic = constants.kind == BodyKind::dynamic;
-  if (probe.dynamic) probe.v += step_ * model_->gravity;
+  if (probe.dynamic) probe.v += step_ * gravity_;
   probe.speed = probe.v.norm();
   probe.type = constants.shape.type;
   // a plane is dealt with on its own

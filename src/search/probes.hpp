@@ -43,8 +43,8 @@ class Probes {
  public:
   explicit Probes(const Model& model) : model_(&model), images_(model.periodic) {}
 
-  /// Starts a step of `step` s.
-  void clear(double step);
+  /// Starts a step of `step` s from time t.
+  void clear(double t, double step);
   /// `twist`: at the step's start, mean of the step for prescribed bodies.
   void add(const BodyConstants& constants, const Vec3& p, const Twist& twist, Index body);
   /// The same with the box that it sweeps.
@@ -77,13 +77,19 @@ class Probes {
   /// Whether a and b, displaced by the image, touch or may do so within the step; the gap is known
   /// only if they do.
   bool spheres_meet(const Probe& a, const Probe& b, int image, SphereGap& g) const {
-    const Vec3 p_b = image == kNoImage ? b.p : Vec3(b.p + images_.shift(image));
+    Vec3 p_b = b.p, v_b = b.v;
+    double speed = a.speed + b.speed;
+    if (image != kNoImage) {
+      p_b += images_.shift(image);
+      v_b += images_.velocity(image);
+      speed += images_.velocity(image).norm();
+    }
     // the farthest that they can be, which costs no root; a bit wider for its round-off
     const double margin = margin_of(a, b);
-    const double far = a.radius + b.radius + std::max(margin, step_ * (a.speed + b.speed));
+    const double far = a.radius + b.radius + std::max(margin, step_ * speed);
     if (!((p_b - a.p).squaredNorm() < far * far * (1.0 + 1e-12))) return false;
     g = sphere_gap(a.p, a.radius, p_b, b.radius);
-    return g.gap < margin || g.gap < step_ * g.normal.dot(a.v - b.v);
+    return g.gap < margin || g.gap < step_ * g.normal.dot(a.v - v_b);
   }
 
   std::size_t memory() const {
@@ -102,6 +108,7 @@ class Probes {
   const Model* model_;
   PeriodicImages images_;
   double step_ = 0.0;
+  Vec3 gravity_ = Vec3::Zero();  ///< mean of the step, m/s^2
   std::vector<Probe> probes_;
   std::vector<Aabb> boxes_;
   Index n_owned_ = 0;

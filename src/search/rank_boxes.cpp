@@ -89,7 +89,7 @@ void RankBoxes::select(std::span<const double> all, int own_rank, std::span<cons
         const Aabb box = box_at(all, rank * kBoxes + k);
         if (own.box.overlaps(box)) near.push_back(box);
         for (const int code : images.all()) {
-          const Aabb image{box.lo + images.shift(code), box.hi + images.shift(code)};
+          const Aabb image = images.image_of(box, code);
           if (own.box.overlaps(image)) near.push_back(image);
         }
       }

@@ -203,6 +203,7 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(controller.target_table.file, directory);
   }
   resolve_file(s.initial.from, directory);
+  resolve_file(s.gravity_table.file, directory);
 }
 
 /// Where misfits of joints contradict each other, methods without a factor of their mechanism put
@@ -211,6 +212,22 @@ bool has_joints(const CaseSettings& s) {
   return !s.joints.empty() || std::ranges::any_of(s.generators, [](const GeneratorSettings& g) {
     return g.is<ChainSettings>() || g.is<NetSettings>();
   });
+}
+
+/// A sheared box moves its images: what would have to know of them besides contacts is refused.
+void refuse_in_shear(SettingsVisitor& visit, const CaseSettings& s) {
+  const auto refuse = [&](std::string_view key, const std::string& what, const std::string& fix) {
+    visit.reject(key, what + " not available with periodic.shear", fix);
+  };
+  if (has_joints(s))
+    refuse(s.joints.empty() ? "generators" : "joints", "joints are", "remove them");
+  if (std::ranges::any_of(s.forces, [](const ForceSettings& f) { return !f.between.empty(); }))
+    refuse("forces", "springs and dampers are", "remove them");
+  if (std::ranges::any_of(s.bodies, [](const BodySettings& b) { return b.kinematic; }))
+    refuse("bodies", "bodies that move as prescribed are", "remove their motion");
+  if (std::ranges::any_of(s.generators,
+                          [](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
+    refuse("generators", "insertion is", "place the bodies at the start");
 }
 
 /// The keys of `solver:`.
@@ -271,6 +288,11 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
                  s.dimension == 2 ? "joints keep mechanisms in a plane: set dimension to 3"
                                   : "leave it out, or use time.stepper: spook");
   }
+  if (s.time.stepper == StepperKind::natural && s.gravity_table.present) {
+    visit.reject("gravity_table", "is not available with time.stepper: natural",
+                 "give a constant gravity, or use time.stepper: spook");
+  }
+  if (s.periodic.shear.present) refuse_in_shear(visit, s);
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
     describe_solver(visit, s);
     if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s);

@@ -77,6 +77,18 @@ belong to the case and are left out. As with CSV, bodies are numbered anew, and 
 gives density (from which mass and inertia follow, also of bodies that had a `mass` of their own),
 friction and restitution.
 
+## Conveyors and boxes without walls
+
+A `surface_velocity` makes a conveyor of a body: it stays where it is, and what touches it is dragged
+along by friction, here up a slope. A part of a machine that runs at a speed of its own is a body of
+its own. `periodic` boxes repeat themselves along x, y and z; with `shear` one side moves against the
+other, and the velocity grows from one to the other, as in a plane Couette flow without walls.
+
+    bodies:
+      - {name: belt, material: steel, fixed: true, shape: {box: {size: [4, 1, 0.1]}},
+         orientation: {axis: [0, 1, 0], angle: -10 deg}, surface_velocity: [1.5, 0, 0]}
+    periodic: {x: [0, 1], y: [0, 1], z: [0, 1], shear: {rate: 2, along: x, across: z}}
+
 ## Joints
 
 A joint holds together two bodies, `between: [a, b]`; one of them may be `world`, one must move
@@ -134,6 +146,7 @@ over). Times ascend; there may be a single row.
 | of a `motor` | t, value | `factor` (default): on the motor's `position` or `velocity` | `linear` |
 | | | `position`: the target itself in m or rad, `velocity`: in m/s or rad/s; the motor has no `position` or `velocity` then | `monotone` for positions, `linear` for velocities |
 | of a `force` or `torque` | t, value | a factor | `linear` |
+| `gravity_table` | t, gx, gy, gz | gravity itself, in place of `gravity`, m/s^2 | always `linear` |
 
 *Before the first row and after the last one* a table is constant: a motion rests there, a position is
 held, a velocity or a factor stays at the row's value. A motion whose table does not start with zeros

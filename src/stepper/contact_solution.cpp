@@ -76,10 +76,10 @@ Vec3 ContactSolution::slip() const {
 }
 
 NormalSpeeds ContactSolution::normal_speeds(const LocalBodies& local) const {
-  return {rows.normal.dot(velocity_at(local.twist(rows.body_b), rows.arm_b) -
-                          velocity_at(local.twist(rows.body_a), rows.arm_a)),
-          rows.normal.dot(point_velocity(twists, rows.body_b, rows.arm_b) -
-                          point_velocity(twists, rows.body_a, rows.arm_a))};
+  return {kept.drift[0] + rows.normal.dot(velocity_at(local.twist(rows.body_b), rows.arm_b) -
+                                          velocity_at(local.twist(rows.body_a), rows.arm_a)),
+          kept.drift[0] + rows.normal.dot(point_velocity(twists, rows.body_b, rows.arm_b) -
+                                          point_velocity(twists, rows.body_a, rows.arm_a))};
 }
 
 template <class X>
@@ -146,8 +146,11 @@ void ContactSolution::add_rigid_work(const LocalBodies& local, AuditTerms& audit
   const Vec3 before_a = velocity_at(local.twist(rows.body_a), rows.arm_a);
   const Vec3 before_b = velocity_at(local.twist(rows.body_b), rows.arm_b);
   const Vec3 mean = 0.5 * ((after_b - after_a) + (before_b - before_a));
-  add_to_terms(lambda[0], lambda[0] * rows.normal.dot(mean), impulse.dot(mean),
-               rows.normal.dot(after_b - after_a), kept.recovering, audit);
+  const double drift_work = work_of_drift();
+  add_to_terms(lambda[0], lambda[0] * (rows.normal.dot(mean) + kept.drift[0]),
+               impulse.dot(mean) + drift_work, rows.normal.dot(after_b - after_a) + kept.drift[0],
+               kept.recovering, audit);
+  audit[EnergyTerm::external_work] -= drift_work;
 
   // u holds the prescribed bodies' velocity too: what they put in is not from the dynamic ones
   if (problem.bodies.is_prescribed(rows.body_a))
@@ -160,7 +163,9 @@ void ContactSolution::add_rigid_work(const LocalBodies& local, AuditTerms& audit
 void ContactSolution::add_block_work(const LocalBodies& local, AuditTerms& audit) const {
   const GeneralBlocks& blocks = problem.blocks;
   const Index n_rows = blocks.rows(kept.slot);
-  double normal_work = 0.0, all_work = 0.0, after = 0.0;
+  double normal_work = lambda[0] * kept.drift[0], all_work = work_of_drift();
+  double after = kept.drift[0];
+  audit[EnergyTerm::external_work] -= all_work;
   for (Index j = blocks.body_begin[kept.slot]; j < blocks.body_begin[kept.slot + 1]; ++j) {
     const double* jacobian = blocks.jacobian.data() + blocks.jacobian_begin[j];
     const double* twist = twists.data() + Offset{6} * blocks.body[j];

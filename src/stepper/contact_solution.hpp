@@ -86,6 +86,10 @@ struct ContactSolution {
   /// `sum` and the coefficients of rolling and spinning times |x| of their discs; x_of(r, axis).
   template <class X>
   double add_couples(double sum, X&& x_of) const;
+  /// Of the impulse against the drift, J: what drives surfaces and images puts in the opposite.
+  double work_of_drift() const {
+    return lambda[0] * kept.drift[0] + lambda[1] * kept.drift[1] + lambda[2] * kept.drift[2];
+  }
   void add_rigid_work(const LocalBodies& local, AuditTerms& audit) const;
   void add_block_work(const LocalBodies& local, AuditTerms& audit) const;
 };

@@ -52,7 +52,7 @@ double ContactStretches::smaller_radius(const Contact& contact, const LocalBodie
 std::array<double, 2> ContactStretches::stretch(const KeptContact& kept,
                                                 const RigidContact& rows) const {
   const double by = step_ / kept.given.tangent_share;
-  return {by * rows.tangent_bias[0], by * rows.tangent_bias[1]};
+  return {by * (rows.tangent_bias[0] - kept.drift[1]), by * (rows.tangent_bias[1] - kept.drift[2])};
 }
 
 /// That of rolling or spinning row r, rad.
@@ -75,7 +75,7 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
                         velocity_at(local.twist(rows.body_a), rows.arm_a);
   ContactState now;
   now.gap = contact.gap + kept.start_overlap;
-  now.normal_speed = rows.normal.dot(relative);
+  now.normal_speed = rows.normal.dot(relative) + kept.drift[0];
   now.mobility = mobility[0];
   now.mean_mobility = mean_mobility(mobility);
   now.points = kept.points;
@@ -85,7 +85,8 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
     now.radius = reduced_radius(local.constants[rows.body_a], local.constants[rows.body_b]);
   kept.given = stiffness_.rows(now, pair, own_step);
   const ContactRowsGiven& given = kept.given;
-  rows.bias = given.bias;
+  rows.bias = given.bias + kept.drift[0];
+  rows.tangent_bias = {kept.drift[1], kept.drift[2]};
   rows.compliance = given.impact ? 0.0 : stiffness_.sigma(given.normal, given.normal_share);
   rows.tangent_compliance = stiffness_.sigma(given.tangent, given.tangent_share);
   kept.diagonal = {mobility[0] + rows.compliance, mobility[1] + rows.tangent_compliance};
@@ -99,7 +100,8 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
   // a stiffer contact would store more
   if (given.tangent < old->tangent_compliance) xi *= given.tangent / old->tangent_compliance;
   const double by = given.tangent_share / step_;
-  rows.tangent_bias = {by * xi.dot(rows.tangent), by * xi.dot(rows.normal.cross(rows.tangent))};
+  rows.tangent_bias[0] += by * xi.dot(rows.tangent);
+  rows.tangent_bias[1] += by * xi.dot(rows.normal.cross(rows.tangent));
 }
 
 void ContactStretches::fill_couples(const KeptContact& kept, const RigidContact& rows,
@@ -162,7 +164,7 @@ std::array<double, 2> ContactStretches::next_stretch(const ContactSolution& solu
   for (std::size_t i = 0; i < 2; ++i) {
     const double own = std::max(std::abs(lambda[i + 1]), std::abs(trial[i]));
     if ((box ? own : friction) < bound)
-      xi[i] += step_ * u[to_index(i) + 1];
+      xi[i] += step_ * (u[to_index(i) + 1] + kept.drift[to_index(i) + 1]);
     else
       xi[i] = (1.0 - kept.given.tangent_share) * xi[i] -
               step_ * rows.tangent_compliance * lambda[i + 1];

@@ -12,6 +12,7 @@ namespace {
 /// sums, in this order.
 template <class Sums>
 void add_bodies(const Model& model, const Bodies& bodies, const State& state, Sums& sums) {
+  const Vec3 gravity = model.gravity_at(state.time);
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic) continue;
@@ -23,7 +24,7 @@ void add_bodies(const Model& model, const Bodies& bodies, const State& state, Su
       spin = s.pose.q * body.inertia.cwiseProduct(s.pose.q.conjugate() * s.twist.w);
     }
     sums[0] += 0.5 * (p.dot(s.twist.v) + spin.dot(s.twist.w));
-    sums[1] -= body.mass * model.gravity.dot(s.pose.p);
+    sums[1] -= body.mass * gravity.dot(s.pose.p);
     const Vec3 angular = s.pose.p.cross(p) + spin;
     for (int k = 0; k < 3; ++k) {
       sums[2 + k] += p[k];

@@ -51,13 +51,13 @@ void SemiImplicitStepper::move_jointed(const Bodies& bodies, std::span<const Pos
 
 /// What gravity's potential gains by such a move, body by body, so that the sum does not depend on
 /// who owns them.
-void SemiImplicitStepper::note_projection_work(const Bodies& bodies,
+void SemiImplicitStepper::note_projection_work(const Bodies& bodies, const State& state,
                                                std::span<const double> changes, double share) {
+  const Vec3 gravity = model_.gravity_at(state.time);
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     if (body.kind != BodyKind::dynamic || !body.jointed) continue;
-    audit_[EnergyTerm::projection_work] -=
-        body.mass * model_.gravity.dot(move_of(changes, i, share).v);
+    audit_[EnergyTerm::projection_work] -= body.mass * gravity.dot(move_of(changes, i, share).v);
   }
 }
 
@@ -93,7 +93,7 @@ void SemiImplicitStepper::project_joints(const Bodies& bodies, State& state) {
       move_jointed(bodies, from, changes, share, state);
       const JointMisfit after = misfits(bodies, state, rhs);
       if (largest(after) < largest(report_.projected)) {
-        note_projection_work(bodies, changes, share);
+        note_projection_work(bodies, state, changes, share);
         report_.projected = after;
         break;
       }

@@ -107,7 +107,7 @@ void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& st
   problem_->lagged = false;
   problem_->shift.clear();
   problem_->ghosts = contact_set_.ghosts;
-  fill_bodies();
+  fill_bodies(state.time);
   apply_forces(state);
   stiffness_step_ = next_stiffness_step(state.stiffness_step, settings_.step);
   contacts_.make_rows(contact_set_, state, stiffness_step_, *problem_);
@@ -134,10 +134,11 @@ void SemiImplicitStepper::add_geometric_stiffness() {
     tension_.apply(contact_set_.bodies, settings_.step, impulses_, *problem_);
 }
 
-void SemiImplicitStepper::fill_bodies() {
+void SemiImplicitStepper::fill_bodies(double t) {
   const LocalBodies& local = contact_set_.bodies;
   const auto n = local.size();
   const double h = settings_.step;
+  const Vec3 gravity = model_.mean_gravity(t, h);
   ProblemBodies& out = problem_->bodies;
   out.clear();
   out.reserve(n);
@@ -150,7 +151,7 @@ void SemiImplicitStepper::fill_bodies() {
       continue;
     }
     // V_free = V0 + h M^-1 (f - omega x I omega)
-    Twist free{twist.v + h * model_.gravity, twist.w};
+    Twist free{twist.v + h * gravity, twist.w};
     if (is_isotropic(body)) {
       out.add_rigid(body.id, 1.0 / body.mass, 1.0 / body.inertia.x(), free);
       continue;
@@ -302,6 +303,7 @@ double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, do
     if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
     return 0.0;
   }
+  const Vec3 before = s.pose.p;
   Twist twist = get_twist(velocities_, i);
   if (model_.planar) twist = in_plane(twist);
   s.pose.p += h * twist.v;
@@ -312,19 +314,25 @@ double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, do
     if (model_.planar) twist = in_plane(twist);
   }
   s.twist = twist;
-  if (!periodic) return 0.0;
-  const Vec3 inside = model_.periodic.wrapped(s.pose.p);
-  const double wrap = body.mass * model_.gravity.dot(inside - s.pose.p);
-  s.pose.p = inside;
-  return wrap;
+  double work = 0.0;
+  if (!model_.gravity_table.empty()) {
+    const Vec3 change = model_.gravity_at(t_new) - model_.gravity_at(t_new - h);
+    work -= 0.5 * body.mass * change.dot(before + s.pose.p);
+  }
+  if (!periodic) return work;
+  const PeriodicBox::Move inside = model_.periodic.at(t_new).wrap(s.pose.p);
+  work -= body.mass * model_.gravity_at(t_new).dot(inside.p - s.pose.p);
+  work += body.mass * inside.v.dot(s.twist.v + 0.5 * inside.v);
+  s.pose.p = inside.p;
+  s.twist.v += inside.v;
+  return work;
 }
 
 void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::advance_poses]);
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    // -m g . x jumps with the position, which the body does no work for
-    audit_[EnergyTerm::external_work] -= advance(bodies.constants[i], i, t_new, state.body[i]);
+    audit_[EnergyTerm::external_work] += advance(bodies.constants[i], i, t_new, state.body[i]);
   }
   if (!bodies.joints.empty()) {
     // the other bodies of this rank's joints move as their owners move them
@@ -347,8 +355,8 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
   comm_.sum(sums);
   constexpr double kKept = 1.0 - 1.0 / kWorkWindow;
   passive_work_ = kKept * passive_work_ + sums[0];
-  passive_floor_ =
-      kKept * passive_floor_ + kRoundOff * settings_.step * model_.gravity.norm() * sums[1];
+  passive_floor_ = kKept * passive_floor_ +
+                   kRoundOff * settings_.step * model_.gravity_at(state.time).norm() * sums[1];
   most_kinetic_ = std::max(most_kinetic_, report_.kinetic);
   report_.passive_work = passive_work_;
   if (!(passive_work_ > std::max(kNotableWork * most_kinetic_, passive_floor_))) return;

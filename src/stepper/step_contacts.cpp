@@ -110,13 +110,28 @@ std::vector<double> StepContacts::stretches(const ConstraintProblem& problem) co
 RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& pair,
                                    const LocalBodies& local) const {
   Vec3 p_b = local.state[contact.body_b].pose.p;
-  if (const int image = image_of(contact.key); image != kNoImage)
-    p_b += model_.periodic.shift(image);
-  RigidContact rows = make_contact_rows(contact, local.state[contact.body_a].pose.p, p_b,
-                                        local.twist(contact.body_a), local.twist(contact.body_b),
-                                        pair, kind_, step_, model_.contact);
+  Twist twist_b = local.twist(contact.body_b);
+  if (const int image = image_of(contact.key); image != kNoImage) {
+    p_b += box_.shift(image);
+    twist_b.v += box_.velocity(image);
+  }
+  RigidContact rows =
+      make_contact_rows(contact, local.state[contact.body_a].pose.p, p_b,
+                        local.twist(contact.body_a), twist_b, pair, kind_, step_, model_.contact);
   if (model_.planar) make_planar(rows);
   return rows;
+}
+
+/// KeptContact::drift. Surfaces move along the contact only.
+Vec3 StepContacts::drift_of(const Contact& contact, const RigidContact& rows,
+                            const LocalBodies& local) const {
+  const Vec3 image = box_.velocity(image_of(contact.key));
+  const auto surface = [&](Index body) -> Vec3 {
+    return local.state[body].pose.q * model_.surface_velocity(local.constants[body].id);
+  };
+  const Vec3 along = image + surface(contact.body_b) - surface(contact.body_a);
+  return {image.dot(rows.normal), along.dot(rows.tangent),
+          along.dot(rows.normal.cross(rows.tangent))};
 }
 
 void StepContacts::make_rows(const ContactSet& set, const State& state, double own_step,
@@ -126,6 +141,8 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
   const bool one_subdomain = std::adjacent_find(state.subdomain.begin(), state.subdomain.end(),
                                                 std::not_equal_to<>()) == state.subdomain.end();
   clear();
+  box_ = model_.periodic.at(state.time);
+  const bool drifts = box_.sheared() || !model_.surface_velocities.empty();
   make_room(contacts_, set.contacts.size());
   problem.contacts.clear();
   make_room(problem.contacts, set.contacts.size());
@@ -148,11 +165,15 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
     const PairMaterial& pair =
         one_pair ? model_.materials.pair(0, 0) : model_.materials.pair(a.material, b.material);
     RigidContact rows = rows_of(c, pair, local);
-    if (!stretches_.rigid())
+    if (drifts) kept.drift = drift_of(c, rows, local);
+    if (!stretches_.rigid()) {
       stretches_.fill_rows(c, local, pair, state, own_step, problem.bodies, kept, rows);
-    else  // what restitution gives back is not pushed out of an overlap
+    } else {  // what restitution gives back is not pushed out of an overlap
       kept.recovering =
           c.gap < 0.0 && rows.bias == contact_bias(kind_, c.gap, 0.0, 0.0, step_, model_.contact);
+      rows.bias += kept.drift[0];
+      rows.tangent_bias = {kept.drift[1], kept.drift[2]};
+    }
     if (stretches_.rigid() && model_.contact.law == ContactLaw::lagged)
       kept.diagonal = contact_mobility(problem.bodies, rows);
     note_overlap(c, local);

@@ -340,11 +340,11 @@ TEST(Checkpoint, TruncatedForeignAndOtherVersionsAreRefused) {
       [](const std::string& path) {
         hdf5::File file = hdf5::File::create(path);
         file.set_attribute("/", "format", std::string("catena-checkpoint"));
-        file.set_attribute("/", "format_version", std::int64_t{4});
+        file.set_attribute("/", "format_version", std::int64_t{5});
         file.set_attribute("/", "git_hash", std::string("abcdef"));
         file.close();
       },
-      "is a checkpoint of format version 4, this build reads version 3; resume with the build that "
+      "is a checkpoint of format version 5, this build reads version 4; resume with the build that "
       "wrote it, git hash abcdef");
 }
 

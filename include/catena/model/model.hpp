@@ -15,6 +15,7 @@
 #include "catena/model/joint.hpp"
 #include "catena/model/material.hpp"
 #include "catena/model/shape.hpp"
+#include "catena/model/table.hpp"
 
 namespace catena {
 
@@ -70,18 +71,46 @@ struct Motion {
   MotionTable table = {};
 };
 
-/// A box that repeats itself along x, y or both: what leaves it at one side enters at the other.
+/// A box that repeats itself along some of x, y and z: what leaves it at one side enters at the
+/// other. With a shear rate (A. W. Lees, S. F. Edwards, The computer study of transport processes
+/// under extreme conditions, 1972) the images beyond the sides across `shear_across` move along
+/// `shear_along` against the box, by the rate times its length across, and so does what crosses
+/// these sides.
 struct PeriodicBox {
-  std::array<bool, 2> active = {false, false};  ///< along x, y
-  std::array<double, 2> lo = {0.0, 0.0}, hi = {0.0, 0.0};
-  /// Displacement of image `code` (0 .. 8): code = 3 (i_x + 1) + i_y + 1 of whole periods.
+  std::array<bool, 3> active = {false, false, false};  ///< along x, y, z
+  std::array<double, 3> lo = {0.0, 0.0, 0.0}, hi = {0.0, 0.0, 0.0};
+  double shear_rate = 0.0;  ///< d v_along/d x_across, 1/s; 0: none
+  int shear_along = 0, shear_across = 2;
+  /// Of the images beyond the upper side across, along: at most half a period, m.
+  double offset = 0.0;
+
+  /// A displacement with the velocity that belongs to it.
+  struct Move {
+    Vec3 p, v;
+  };
+  /// The box with its offset at time t.
+  PeriodicBox at(double t) const;
+  /// Displacement of image `code` (0 .. 26): code = 9 (i_x + 1) + 3 (i_y + 1) + i_z + 1 of whole
+  /// periods.
   Vec3 shift(int code) const;
+  /// Velocity of that image against the body, m/s.
+  Vec3 velocity(int code) const;
   /// `p` brought into lo <= p <= hi by whole periods.
-  Vec3 wrapped(const Vec3& p) const;
-  bool any() const { return active[0] || active[1]; }
+  Vec3 wrapped(const Vec3& p) const { return wrap(p).p; }
+  /// That place, and what a body that comes there gains in velocity.
+  Move wrap(const Vec3& p) const;
+  bool any() const { return active[0] || active[1] || active[2]; }
+  bool sheared() const { return shear_rate != 0.0; }
 };
-inline constexpr int kImages = 9;
-inline constexpr int kNoImage = 4;  ///< code of the body itself
+inline constexpr int kImages = 27;
+inline constexpr int kNoImage = 13;  ///< code of the body itself
+
+/// Velocity of a body's surface against the body, as that of a conveyor's belt: contacts see its
+/// part along them.
+struct SurfaceVelocity {
+  GlobalId body = kNoBody;
+  Vec3 velocity = Vec3::Zero();  ///< m/s, body frame
+};
 
 /// Constant data of one body, plain data that travels between ranks.
 struct BodyConstants {
@@ -170,12 +199,15 @@ struct ContactParameters {
 /// Constant in a run from make_model on and replicated on every rank: O(config), not O(bodies).
 /// World frame, z up unless `gravity` says otherwise.
 struct Model {
-  Vec3 gravity = Vec3(0.0, 0.0, -9.81);  ///< m/s^2
+  Vec3 gravity = Vec3(0.0, 0.0, -9.81);  ///< m/s^2, at t = 0
+  /// Gravity over time, component by component; empty: it is constant.
+  std::vector<ValueTable> gravity_table;
   MaterialTable materials;
   ContactParameters contact;
   std::vector<Geometry> geometries;
   std::vector<Motion> motions;
   PeriodicBox periodic;
+  std::vector<SurfaceVelocity> surface_velocities;  ///< ascending in the body
   /// Motion in the world's x-z plane only: no translation along y, rotation about y alone.
   bool planar = false;
   /// Sums over bodies and ranks are such that they do not depend on the number of ranks.
@@ -194,6 +226,12 @@ struct Model {
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;
+
+  Vec3 gravity_at(double t) const;
+  /// Mean over [t, t + h].
+  Vec3 mean_gravity(double t, double h) const;
+  /// Velocity of a body's surface against it, body frame, m/s.
+  Vec3 surface_velocity(GlobalId body) const;
 };
 
 /// Whether two bodies may make contacts: both collide, and so do their groups.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -56,11 +57,29 @@ struct OutflowSettings {
   Vec3 lower = Vec3::Constant(kNone), upper = Vec3::Constant(kNone);  ///< m
 };
 
-/// Lower and upper side along x and y; NaN: not periodic along it.
+/// Shear of a periodic box at a constant rate (PeriodicBox).
+struct ShearSettings {
+  bool present = false;
+  double rate = 0.0;          ///< 1/s
+  int along = 0, across = 2;  ///< x, y, z
+};
+
+/// Lower and upper side along x, y and z; NaN: not periodic along it.
 struct PeriodicSettings {
   bool present = false;
   std::array<double, 2> x = {kNone, kNone};
   std::array<double, 2> y = {kNone, kNone};
+  std::array<double, 2> z = {kNone, kNone};
+  ShearSettings shear;
+  bool along(int axis) const { return !std::isnan((axis == 0 ? x : axis == 1 ? y : z)[0]); }
+};
+
+/// Gravity over time; linear between the rows.
+struct GravityTableSettings {
+  bool present = false;
+  std::string file;          ///< absolute after reading a case; or empty
+  std::vector<double> rows;  ///< t (s), g_x, g_y, g_z (m/s^2); ascending in t
+  std::string place;         ///< file:line:column and path, for errors
 };
 
 }  // namespace catena

@@ -35,6 +35,7 @@ struct BodySettings {
   OrientationSettings orientation;
   Vec3 velocity = Vec3::Zero();          ///< m/s
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s, world frame
+  Vec3 surface_velocity = Vec3::Zero();  ///< m/s, on the axes of `orientation`
   bool collide = true;
   std::string group;       ///< for contact.no_collisions; "" is a group, too
   bool fixed = false;      ///< planes are fixed unless they have a motion
@@ -157,12 +158,13 @@ struct InitialSettings {
 struct SceneSettings {
   std::string name;
   Vec3 gravity = Vec3(0.0, 0.0, -9.81);
+  GravityTableSettings gravity_table;
   std::vector<MaterialSettings> materials;
   ContactParameters contact{.stiffness = Stiffness::automatic, .margin = kNone};
   std::string contact_place;  ///< of `contact:` in the source, for errors
+  Combinations combine;
   std::vector<PairSettings> pairs;
   std::vector<NoCollisionSettings> no_collisions;
-  Combinations combine;
   std::vector<BodySettings> bodies;
   std::vector<GeneratorSettings> generators;
   std::vector<JointSettings> joints;

@@ -25,7 +25,10 @@ struct KeptContact {
   /// Places in the last step's lists; kNoIndex: none.
   Index old = kNoIndex, old_couple = kNoIndex;
   double start_overlap = 0.0;  ///< that does not count, m
-  ContactRowsGiven given;      ///< if it is compliant
+  /// Of the relative velocity what the bodies' twists do not say, in the contact's frame, m/s: that
+  /// of moving surfaces and of images in a sheared box. In the rows it stands in the bias.
+  Vec3 drift = Vec3::Zero();
+  ContactRowsGiven given;  ///< if it is compliant
   /// If so, and of all under law lagged, N_nn and the tangents' mean, with Sigma, 1/kg.
   std::array<double, 2> diagonal = {0.0, 0.0};
   /// ContactSolution::pressing of the step's solution, N s, once it is stored.
@@ -44,12 +47,12 @@ class ContactStretches {
       : model_(model), kind_(kind), step_(step), stiffness_(kind, step, model.contact) {}
 
   bool rigid() const { return stiffness_.rigid(); }
-  /// m; infinite if both bodies are.
-  double smaller_radius(const Contact& contact, const LocalBodies& local) const;
-  /// Bias and compliance of a contact's three rows, from its state and what was kept of it;
   /// Of both bodies, 1/R = 1/R_a + 1/R_b, m: spheres have their own radius, other dynamic bodies
   /// that of the sphere of equal volume; fixed and moving prescribed ones are flat.
   double reduced_radius(const BodyConstants& a, const BodyConstants& b) const;
+  /// m; infinite if both bodies are.
+  double smaller_radius(const Contact& contact, const LocalBodies& local) const;
+  /// Bias and compliance of a contact's three rows, from its state and what was kept of it;
   /// `own_step` as in ContactStiffness::rows.
   void fill_rows(const Contact& contact, const LocalBodies& local, const PairMaterial& pair,
                  const State& state, double own_step, const ProblemBodies& bodies,

@@ -10,7 +10,7 @@ namespace catena {
 /// Energy and momentum of this rank's dynamic bodies (sum over ranks for the whole).
 struct EnergyMomentum {
   double kinetic = 0.0;         ///< J
-  double potential = 0.0;       ///< -m g . x, J; zero at the origin
+  double potential = 0.0;       ///< -m g(t) . x, J; zero at the origin
   Vec3 linear = Vec3::Zero();   ///< kg m/s
   Vec3 angular = Vec3::Zero();  ///< about the world's origin, kg m^2/s
 };

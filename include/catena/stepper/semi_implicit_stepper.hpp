@@ -88,7 +88,7 @@ class SemiImplicitStepper : public TimeStepper {
   Solver& solver() { return *solver_; }
 
  private:
-  void fill_bodies();
+  void fill_bodies(double t);
   void solve_problem();
   void solve_lagged(const State& state);
   void measure_lag();
@@ -96,7 +96,9 @@ class SemiImplicitStepper : public TimeStepper {
   void apply_forces(const State& state);
   /// Collective where there are joints.
   void add_geometric_stiffness();
-  /// Body of the local bodies to its pose and twist at the step's end; returns m g . (wrap).
+  /// Body of the local bodies to its pose and twist at the step's end. Returns by how much its
+  /// energy changes without work of its own: -m g . x and, in a sheared box, the velocity jump with
+  /// the position where it crosses a side, and -m g . x changes with g over time.
   double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
   void refuse_contradictions(const Bodies& bodies) const;
@@ -104,7 +106,8 @@ class SemiImplicitStepper : public TimeStepper {
   Twist move_of(std::span<const double> changes, std::size_t i, double share) const;
   void move_jointed(const Bodies& bodies, std::span<const Pose> from,
                     std::span<const double> changes, double share, State& state);
-  void note_projection_work(const Bodies& bodies, std::span<const double> changes, double share);
+  void note_projection_work(const Bodies& bodies, const State& state,
+                            std::span<const double> changes, double share);
   void put_back(const Bodies& bodies, std::span<const Pose> from, State& state);
   /// Collective. Sums up what passive joints did.
   void note_overlaps();

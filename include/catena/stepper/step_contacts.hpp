@@ -100,6 +100,7 @@ class StepContacts {
   static std::size_t block_of(const KeptContact& kept, const ConstraintProblem& problem) {
     return (kept.couples ? problem.contacts.size() : 0) + kept.slot;
   }
+  Vec3 drift_of(const Contact& contact, const RigidContact& rows, const LocalBodies& local) const;
   void match(const State& state);
   void note_overlap(const Contact& contact, const LocalBodies& local);
   void count_points();
@@ -111,6 +112,7 @@ class StepContacts {
   StepperKind kind_;
   double step_;
   ContactStretches stretches_;
+  PeriodicBox box_;  ///< as it is at the step's start
   std::vector<KeptContact> contacts_;
   std::vector<RigidContact> coupled_;     ///< of the general blocks: key and frame
   std::vector<Index> coupled_subdomain_;  ///< behind those of all contacts without couples

@@ -198,6 +198,82 @@ void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, Inserti
 
 }  // namespace scenarios
 
+namespace {
+
+constexpr std::string_view kAxes[] = {"x", "y", "z"};
+
+void describe_gravity_table(SettingsVisitor& visit, SceneSettings& s) {
+  GravityTableSettings& table = s.gravity_table;
+  visit.optional_section(
+      "gravity_table", table.present,
+      {.help = "gravity over time, in place of `gravity`: straight between its rows, constant "
+               "before and after them"},
+      [&] {
+        std::size_t width = 4;
+        visit.visit("file", table.file, {.help = "CSV with the columns t, gx, gy, gz, in SI"});
+        visit.rows("rows", table.rows, width,
+                   {.unit = "m/s^2",
+                    .first_unit = "s",
+                    .help = "t in s, ascending, and the three components"});
+        table.place = visit.where("");
+        if (table.file.empty() == table.rows.empty()) {
+          visit.reject("", table.file.empty() ? "nothing is given" : "has a file and rows",
+                       "give rows or file");
+        }
+        for (std::size_t i = width; i < table.rows.size(); i += width) {
+          if (table.rows[i] > table.rows[i - width]) continue;
+          visit.reject("rows", "times do not ascend", "sort the rows by time");
+          return;
+        }
+      });
+  // the printed case has the default beside the table
+  if (table.present && s.gravity != SceneSettings().gravity)
+    visit.reject("gravity_table", "stands beside gravity", "give one of the two");
+}
+
+void describe_shear(SettingsVisitor& visit, const SceneSettings& scene, ShearSettings& s) {
+  visit.optional_section(
+      "shear", s.present,
+      {.help = "Lees and Edwards: the images beyond the sides across move along, so that the box "
+               "shears without walls"},
+      [&] {
+        visit.visit(
+            "rate", s.rate,
+            {.unit = "1/s", .required = true, .help = "of the velocity along, per m across"});
+        visit.choice("along", s.along, kAxes, {.help = "direction of the velocity"});
+        visit.choice("across", s.across, kAxes, {.help = "direction in which it grows"});
+        if (s.along == s.across)
+          visit.reject("across", "is the same direction as along",
+                       "a shear needs two; the box would change its size");
+        for (const int axis : {s.along, s.across}) {
+          if (scene.periodic.along(axis)) continue;
+          const std::string name(kAxes[axis]);
+          visit.reject(axis == s.along ? "along" : "across",
+                       "the box is not periodic along " + name, "give periodic." + name);
+          return;
+        }
+      });
+}
+
+void describe_periodic(SettingsVisitor& visit, SceneSettings& s) {
+  PeriodicSettings& box = s.periodic;
+  const std::pair<std::string_view, std::array<double, 2>*> sides[] = {
+      {"x", &box.x}, {"y", &box.y}, {"z", &box.z}};
+  bool any = false;
+  for (const auto& [key, side] : sides) {
+    visit.visit(key, *side, {.unit = "m", .help = "lower and upper side"});
+    any = any || all_set(*side);
+    if (all_set(*side) && !((*side)[0] < (*side)[1]))
+      visit.reject(key, "does not ascend", "give the lower side first");
+  }
+  if (!any) visit.reject("", "names no direction", "give some of x, y and z");
+  if (all_set(box.y) && s.dimension == 2)
+    visit.reject("y", "two dimensions have no y", "remove it");
+  describe_shear(visit, s, box.shear);
+}
+
+}  // namespace
+
 void describe_space(SettingsVisitor& visit, SceneSettings& s) {
   visit.visit("dimension", s.dimension,
               {.min = 2, .max = 3, .help = "2: bodies move in the x-z plane and turn about y"});
@@ -206,22 +282,11 @@ void describe_space(SettingsVisitor& visit, SceneSettings& s) {
     visit.reject("gravity", "has a component along y, out of the plane of two dimensions",
                  "set it to zero, or dimension to 3");
   }
+  describe_gravity_table(visit, s);
   visit.optional_section(
       "periodic", s.periodic.present,
       {.help = "the scene repeats itself; bodies that start outside are put to their place inside"},
-      [&] {
-        visit.visit("x", s.periodic.x, {.unit = "m", .help = "lower and upper side"});
-        visit.visit("y", s.periodic.y, {.unit = "m", .help = "lower and upper side"});
-        const bool x = all_set(s.periodic.x), y = all_set(s.periodic.y);
-        if (x && !(s.periodic.x[0] < s.periodic.x[1])) {
-          visit.reject("x", "does not ascend", "give the lower side first");
-        }
-        if (y && !(s.periodic.y[0] < s.periodic.y[1])) {
-          visit.reject("y", "does not ascend", "give the lower side first");
-        }
-        if (!x && !y) visit.reject("", "names no direction", "give x, y or both");
-        if (y && s.dimension == 2) visit.reject("y", "two dimensions have no y", "remove it");
-      });
+      [&] { describe_periodic(visit, s); });
 }
 
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s) {

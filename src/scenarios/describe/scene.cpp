@@ -81,12 +81,31 @@ void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Ve
   }
 }
 
+/// Refuses a surface that moves where there is none, and a plane across a periodic z: gravity is
+/// likely to press bodies on it that have come in from the other side.
+void check_surface(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
+  if (!s.surface_velocity.isZero(0.0)) {
+    if (s.shape.type == ShapeType::none || !s.collide)
+      visit.reject("surface_velocity", "a body without contacts has no use for it",
+                   s.shape.type == ShapeType::none ? "give it a shape" : "remove collide: false");
+    if (scene.dimension == 2 && s.surface_velocity[1] != 0.0)
+      visit.reject("surface_velocity", "leaves the plane of two dimensions", "it has x and z only");
+  }
+  constexpr double kParallel = 1e-9;
+  if (s.shape.type != ShapeType::plane || !scene.periodic.along(2)) return;
+  const Vec3 normal = scenarios::orientation_of(s) * Vec3::UnitZ();
+  if (std::abs(normal.z()) > kParallel)
+    visit.reject("shape", "the plane cuts the box, which is periodic along z",
+                 "make it parallel to z, or leave out periodic.z");
+}
+
 void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
   check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
   if (!is_surface(s.shape.type)) check_mass(visit, scene, s);
   if (s.fixed && s.kinematic) {
     visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
   }
+  check_surface(visit, scene, s);
   if (scenarios::kind_of(s) == BodyKind::dynamic) {
     scenarios::check_shape_moves(visit, s.shape);
     check_in_plane(visit, scene, s.velocity, s.angular_velocity);
@@ -132,6 +151,10 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
   visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "at the start"});
   visit.visit("angular_velocity", numbers(s.angular_velocity),
               {.unit = "rad/s", .help = "at the start, world frame"});
+  visit.visit("surface_velocity", numbers(s.surface_velocity),
+              {.unit = "m/s",
+               .help = "of the surface against the body, as of a conveyor's belt: contacts see its "
+                       "part along them; on the axes of `orientation`, turning with the body"});
   describe_collision(visit, s.collide, s.group);
   visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
   scenarios::describe_motion(visit, s);
@@ -159,6 +182,9 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, Container
                .finite = false,
                .help = "inside; .inf leaves out the upper wall of that direction (z: the lid)"});
   visit.visit("origin", numbers(s.origin), {.unit = "m", .help = "lower corner"});
+  if (scene.periodic.along(2))
+    visit.reject("", "its floor cuts the box, which is periodic along z",
+                 "give single planes in its place, or leave out periodic.z");
 }
 
 void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, LatticeSettings& s) {

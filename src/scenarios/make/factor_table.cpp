@@ -1,4 +1,5 @@
-// Factors over time from CSV files or from the case itself.
+// Tables over time, of factors and of gravity, from CSV files or from the case itself.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -33,8 +34,11 @@ double number_of(std::string_view text, const std::string& where) {
   return value;
 }
 
-/// Rows t, value of a CSV text with a header; throws Error naming `source` and line.
-std::vector<double> parse_factor(std::string_view text, const std::string& source) {
+/// Rows of a CSV text whose header names `columns`, the first of which ascends; throws Error naming
+/// `source` and line.
+std::vector<double> parse_rows(std::string_view text, const std::string& source,
+                               std::string_view columns) {
+  const auto width = static_cast<std::size_t>(std::ranges::count(columns, ',')) + 1;
   std::vector<double> rows;
   bool header = false;
   for (int line_number = 1; !text.empty(); ++line_number) {
@@ -43,28 +47,51 @@ std::vector<double> parse_factor(std::string_view text, const std::string& sourc
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.empty() || line.front() == '#') continue;
     const std::string where = source + ":" + std::to_string(line_number);
-    const std::size_t comma = line.find(',');
-    if (comma == std::string_view::npos || line.find(',', comma + 1) != std::string_view::npos) {
-      throw Error("found no two columns", where, "the columns are t, value");
+    std::vector<std::string_view> fields;
+    for (std::string_view rest = line;;) {
+      const std::size_t comma = rest.find(',');
+      fields.push_back(trimmed(rest.substr(0, comma)));
+      if (comma == std::string_view::npos) break;
+      rest.remove_prefix(comma + 1);
     }
-    const std::string_view first = line.substr(0, comma), second = line.substr(comma + 1);
+    if (fields.size() != width) {
+      throw Error(
+          "found " + std::to_string(fields.size()) + " columns, not " + std::to_string(width),
+          where, "the columns are " + std::string(columns));
+    }
     if (!header) {
-      if (trimmed(first) != "t" || trimmed(second) != "value") {
+      std::string found;
+      for (const std::string_view name : fields)
+        found += (found.empty() ? "" : ",") + std::string(name);
+      if (found != columns) {
         throw Error("the header is '" + std::string(line.substr(0, 40)) + "'", where,
-                    "t,value is expected");
+                    std::string(columns) + " is expected");
       }
       header = true;
       continue;
     }
-    rows.push_back(number_of(first, where));
-    rows.push_back(number_of(second, where));
+    for (const std::string_view field : fields) rows.push_back(number_of(field, where));
     const std::size_t n = rows.size();
-    if (n > 2 && !(rows[n - 2] > rows[n - 4])) {
-      throw Error("the time " + std::string(trimmed(first)) + " does not ascend", where,
+    if (n > width && !(rows[n - width] > rows[n - 2 * width])) {
+      throw Error("the time " + std::string(fields[0]) + " does not ascend", where,
                   "sort the rows by time");
     }
   }
-  if (rows.empty()) throw Error("the table has no rows", source, "a line such as 0,1 is expected");
+  if (rows.empty()) throw Error("the table has no rows", source, "a line of numbers is expected");
+  return rows;
+}
+
+/// Collective. Rows of the file, which rank 0 reads; what is wrong is reported with `place`.
+std::vector<double> rows_of_file(const std::string& file, const std::string& place,
+                                 std::string_view columns, const Communicator& comm) {
+  std::string text;
+  all_or_none(comm, [&] {
+    if (comm.rank() == 0) scenarios::with_place(place, [&] { text = read_bytes(file); });
+  });
+  comm.broadcast(0, text);
+  std::vector<double> rows;
+  all_or_none(
+      comm, [&] { scenarios::with_place(place, [&] { rows = parse_rows(text, file, columns); }); });
   return rows;
 }
 
@@ -79,21 +106,34 @@ std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communic
   return tables;
 }
 
+std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communicator& comm) {
+  const GravityTableSettings& s = scene.gravity_table;
+  if (!s.present) return {};
+  constexpr std::size_t kWidth = 4;
+  const std::vector<double> rows =
+      s.file.empty() ? s.rows : rows_of_file(s.file, s.place, "t,gx,gy,gz", comm);
+  for (std::size_t i = 2; scene.dimension == 2 && i < rows.size(); i += kWidth) {
+    if (rows[i] != 0.0)
+      throw Error("gravity has a component along y, out of the plane of two dimensions", s.place,
+                  "set the column gy to zero, or dimension to 3");
+  }
+  std::vector<ValueTable> components(kWidth - 1);
+  for (std::size_t i = 0; i + kWidth <= rows.size(); i += kWidth) {
+    for (std::size_t k = 0; k < components.size(); ++k) {
+      components[k].time.push_back(rows[i]);
+      components[k].value.push_back(rows[i + 1 + k]);
+    }
+  }
+  for (ValueTable& component : components) component.interpolation = Interpolation::linear;
+  return components;
+}
+
 }  // namespace scenarios
 
 ValueTable read_factor(const Communicator& comm, const FactorSettings& s,
                        const std::string& place) {
   std::vector<double> rows = s.rows;
-  if (!s.file.empty()) {
-    std::string text;
-    all_or_none(comm, [&] {
-      if (comm.rank() == 0) scenarios::with_place(place, [&] { text = read_bytes(s.file); });
-    });
-    comm.broadcast(0, text);
-    all_or_none(comm, [&] {
-      scenarios::with_place(place, [&] { rows = scenarios::parse_factor(text, s.file); });
-    });
-  }
+  if (!s.file.empty()) rows = scenarios::rows_of_file(s.file, place, "t,value", comm);
   ValueTable table;
   table.interpolation = s.interpolation_or_default();
   for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {

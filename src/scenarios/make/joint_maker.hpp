@@ -76,5 +76,7 @@ class JointMaker {
 
 /// Collective. Model::tables of the case; rank 0 reads files.
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm);
+/// Collective. The three components of gravity over time; empty where it is constant.
+std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communicator& comm);
 
 }  // namespace catena::scenarios

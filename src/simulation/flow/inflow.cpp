@@ -40,10 +40,9 @@ Obstacle obstacle_of(const Model& model, const BodyConstants& body, const Pose& 
 template <class Visit>
 void for_each_image(const PeriodicBox& box, const Pose& pose, const Visit& visit) {
   for (int code = 0; code < kImages; ++code) {
-    if (code != kNoImage) {
-      if (code / 3 != 1 && !box.active[0]) continue;
-      if (code % 3 != 1 && !box.active[1]) continue;
-    }
+    if (code / 9 != 1 && !box.active[0]) continue;
+    if (code / 3 % 3 != 1 && !box.active[1]) continue;
+    if (code % 3 != 1 && !box.active[2]) continue;
     Pose image = pose;
     if (code != kNoImage) image.p += box.shift(code);
     visit(image);
@@ -81,7 +80,7 @@ struct Inflow::Search {
   /// Starts anew for the bodies of one insertion.
   void start(const Insertion& insertion, const Bodies& bodies, const State& state) {
     region = {insertion.settings().lower, insertion.settings().upper};
-    for (std::size_t i = 0; i < 2; ++i) {  // what leaves the periodic box enters on the other side
+    for (std::size_t i = 0; i < 3; ++i) {  // what leaves the periodic box enters on the other side
       const int k = narrow<int>(i);
       const PeriodicBox& box = model.periodic;
       if (!box.active[i] || (region.lo[k] >= box.lo[i] && region.hi[k] <= box.hi[i])) continue;
