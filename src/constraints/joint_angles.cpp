@@ -48,13 +48,16 @@ std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses
     case JointType::revolute:
     case JointType::cylindrical:
     case JointType::planar:
+    case JointType::screw:
+    case JointType::rack:
     case JointType::torsion_spring:
       return {unwrapped(twist_angle(frame(0), frame(1)), before[0]), before[1]};
     case JointType::universal: {
       const std::array<double, 2> raw = universal_angles(frame(0), frame(1));
       return {unwrapped(raw[0], before[0]), unwrapped(raw[1], before[1])};
     }
-    case JointType::gear: {
+    case JointType::gear:
+    case JointType::belt: {
       const Quat& carrier = at.pose[2].q;
       return {unwrapped(spin_angle(carrier, frame(0)), before[0]),
               unwrapped(spin_angle(carrier, frame(1)), before[1])};
@@ -92,8 +95,15 @@ std::array<double, 3> joint_coordinates(const JointConstants& joint, const Joint
       return {d_a.z(), kNone, kNone};
     case JointType::cylindrical:
       return {d_a.z(), now[0], kNone};
+    case JointType::screw:
+      return {now[0], d_a.z(), kNone};
+    case JointType::rack:
+      return {(frame_rotation(joint, at, 1) * Vec3::UnitX()).dot(d), now[0], kNone};
+    case JointType::bushing:
+      return {d_a.x(), d_a.y(), d_a.z()};
     case JointType::universal:
     case JointType::gear:
+    case JointType::belt:
       return {now[0], now[1], kNone};
     case JointType::planar:
       return {d_a.x(), d_a.y(), now[0]};

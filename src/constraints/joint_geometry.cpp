@@ -52,6 +52,27 @@ class RowWriter {
     const std::size_t i = next_axis(coordinate, false);
     put_linear(n, g_.axis_jacobian[0][i], g_.axis_jacobian[1][i]);
   }
+  /// The slip along n by `linear` and about it by `turn`, under the load of row
+  /// `loaded`.
+  void slip(const Vec3& n, double linear, double turn, int loaded) {
+    g_.has_slip = true;
+    g_.loaded_row = loaded;
+    g_.slip_jacobian[2] = Row{};
+    Row &a = g_.slip_jacobian[0], &b = g_.slip_jacobian[1];
+    put_linear(linear * n, a, b);
+    add_turn(turn * n, a, b);
+  }
+  /// Adds to the last row the relative angular velocity about n, which it then
+  /// couples.
+  void couple(const Vec3& n) {
+    const std::size_t i = g_.rows - 1;
+    add_turn(n, g_.jacobian[0][i], g_.jacobian[1][i]);
+  }
+  /// Says that the last row is a spring's.
+  void spring(double stiffness, double damping) {
+    g_.stiffness[g_.rows - 1] = stiffness;
+    g_.damping[g_.rows - 1] = damping;
+  }
   void angular_axis(Vec3 n, double coordinate) {
     double none = 0.0;
     if (planar_) flatten_turn(n, none);
@@ -96,6 +117,13 @@ class RowWriter {
     const Vec3 turn_a = n.cross(arm_a_), turn_b = arm_b_.cross(n);
     a = {-n.x(), -n.y(), -n.z(), turn_a.x(), turn_a.y(), turn_a.z()};
     b = {n.x(), n.y(), n.z(), turn_b.x(), turn_b.y(), turn_b.z()};
+  }
+  static void add_turn(const Vec3& n, Row& a, Row& b) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      const double x = n[to_index(k)];
+      a[k + 3] -= x;
+      b[k + 3] += x;
+    }
   }
   static void put_angular(const Vec3& n, Row& a, Row& b) {
     a = {0.0, 0.0, 0.0, -n.x(), -n.y(), -n.z()};
@@ -200,6 +228,60 @@ void sliding_rows(const Context& c, JointGeometry& g) {
   if (type == JointType::cylindrical) rows.angular_axis(a.col(2), first_angle(c));
 }
 
+/// A guide whose displacement follows its angle. On the thread, of mean radius
+/// r and lead angle atan(ratio/r), the nut slips by (ratio v_z + r^2
+/// w_z)/sqrt(ratio^2 + r^2).
+void screw_rows(const Context& c, JointGeometry& g) {
+  const Mat3 a = frame_rotation(c.joint, c.at, 0).toRotationMatrix();
+  const Vec3 z = a.col(2);
+  const Vec3& d = c.placed.d;
+  const double ratio = c.joint.ratio, radius = c.joint.length, angle = first_angle(c);
+  RowWriter rows = writer_at(c, c.placed.p_b, g);
+  rows.linear(a.col(0), a.col(0).dot(d));
+  rows.linear(a.col(1), a.col(1).dot(d));
+  rows.linear(z, z.dot(d) - ratio * angle);
+  rows.couple(-ratio * z);
+  const int coupling = g.rows - 1;
+  aligned_axes(rows, a, frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  if (has_active_axis(c.joint)) rows.angular_axis(z, angle);
+  if (!(c.joint.thread_friction > 0.0)) return;
+  const double along = std::hypot(ratio, radius);
+  rows.slip(z, ratio / along, radius * radius / along, coupling);
+}
+
+/// At the pitch point, p_A + radius z_A x x_B, the pinion's and the rack's
+/// matter go along with each other: the exact rate of x_B . d - radius angle,
+/// in which the angle is of b against a.
+void rack_rows(const Context& c, JointGeometry& g) {
+  const Vec3 z = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
+  const Vec3 along = frame_rotation(c.joint, c.at, 1) * Vec3::UnitX();
+  const double radius = c.joint.length;
+  RowWriter rows = writer_at(c, c.placed.p_a + radius * z.cross(along), g);
+  rows.linear(along, along.dot(c.placed.d) - radius * first_angle(c));
+}
+
+/// Along and about the axes of A; deflections are small, as a bushing's are.
+void bushing_rows(const Context& c, JointGeometry& g) {
+  const Quat q_a = frame_rotation(c.joint, c.at, 0);
+  const Mat3 a = q_a.toRotationMatrix();
+  const Vec3 turn = rotation_vector(frame_rotation(c.joint, c.at, 1) * q_a.conjugate());
+  const Bushing& law = c.model.bushings[c.joint.bushing];
+  RowWriter rows = writer_at(c, c.placed.p_b, g);
+  g.spring = true;
+  for (std::size_t k = 0; k < 6; ++k) {
+    const double stiffness = law.stiffness[k], damping = law.damping[k];
+    if (!(stiffness > 0.0 || damping > 0.0)) continue;
+    const Vec3 n = a.col(to_index(k % 3));
+    if (k >= 3)
+      rows.angular(n, n.dot(turn), !(stiffness > 0.0));
+    else if (stiffness > 0.0)
+      rows.linear(n, n.dot(c.placed.d));
+    else
+      rows.sliding(n);
+    rows.spring(stiffness, damping);
+  }
+}
+
 /// Two rows across n for the block's end.
 void rows_across(const Context& c, const Vec3& n, RowWriter& rows, JointGeometry& g) {
   const JointAxis& axis = c.joint.axis[0];
@@ -225,6 +307,7 @@ void distance_rows(const Context& c, JointGeometry& g) {
   } else if (c.joint.damping > 0.0) {
     rows.sliding(n);
   }
+  if (spring && g.rows > 0) rows.spring(c.joint.stiffness, c.joint.damping);
   if (has_active_axis(c.joint)) rows.linear_axis(n, distance);
 }
 
@@ -235,7 +318,7 @@ void rope_rows(const Context& c, JointGeometry& g) {
                                 : Vec3(frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ());
   RowWriter rows = writer_at(c, middle(c.placed), g);
   g.unilateral = true;
-  rows.linear(-n, c.joint.length - distance);
+  rows.linear(-n, (is_winch(c.joint) ? c.angle[0] : c.joint.length) - distance);
   rows_across(c, n, rows, g);
 }
 
@@ -249,13 +332,17 @@ void torsion_spring_rows(const Context& c, JointGeometry& g) {
   } else if (c.joint.damping > 0.0) {
     rows.angular(z_a, 0.0, true);
   }
+  if (g.rows > 0) rows.spring(c.joint.stiffness, c.joint.damping);
   if (has_active_axis(c.joint)) rows.angular_axis(z_a, angle);
 }
 
-/// u = z_A . (w_a - w_c) + ratio z_B . (w_b - w_c).
+/// u = z_A . (w_a - w_c) + ratio z_B . (w_b - w_c); of a belt that times the
+/// radius of a's pulley.
 void gear_rows(const Context& c, JointGeometry& g) {
-  Vec3 turn_a = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
-  Vec3 turn_b = c.joint.ratio * (frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
+  const bool belt = c.joint.type == JointType::belt;
+  const double scale = belt ? c.joint.length : 1.0;
+  Vec3 turn_a = scale * (frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ());
+  Vec3 turn_b = scale * c.joint.ratio * (frame_rotation(c.joint, c.at, 1) * Vec3::UnitZ());
   if (c.model.planar) {
     turn_a = Vec3(0.0, turn_a.y(), 0.0);
     turn_b = Vec3(0.0, turn_b.y(), 0.0);
@@ -263,8 +350,8 @@ void gear_rows(const Context& c, JointGeometry& g) {
   const Vec3 turn_c = -(turn_a + turn_b);
   const std::array<double, 2> angle = joint_angles(c.joint, c.at, c.angle, c.model);
   g.rows = 1;
-  g.misfit[0] = angle[0] + c.joint.ratio * angle[1];
-  g.angular[0] = true;
+  g.misfit[0] = scale * (angle[0] + c.joint.ratio * angle[1]);
+  g.angular[0] = !belt;
   g.velocity[0] = false;
   g.jacobian[0][0] = {0.0, 0.0, 0.0, turn_a.x(), turn_a.y(), turn_a.z()};
   g.jacobian[1][0] = {0.0, 0.0, 0.0, turn_b.x(), turn_b.y(), turn_b.z()};
@@ -307,11 +394,15 @@ int joint_axes(JointType type) {
     case JointType::distance:
     case JointType::spring:
     case JointType::torsion_spring:
+    case JointType::screw:
       return 1;
     case JointType::fixed:
     case JointType::spherical:
     case JointType::rope:
+    case JointType::bushing:
+    case JointType::rack:
     case JointType::gear:
+    case JointType::belt:
     case JointType::knife_edge:
     case JointType::rolling:
       break;
@@ -353,7 +444,17 @@ JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
       torsion_spring_rows(c, g);
       break;
     case JointType::gear:
+    case JointType::belt:
       gear_rows(c, g);
+      break;
+    case JointType::bushing:
+      bushing_rows(c, g);
+      break;
+    case JointType::screw:
+      screw_rows(c, g);
+      break;
+    case JointType::rack:
+      rack_rows(c, g);
       break;
     case JointType::rolling:
       rolling_rows(c, g);

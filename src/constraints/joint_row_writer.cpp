@@ -126,6 +126,7 @@ using BlockWriter = JointBlockWriter::Impl;
 /// One joint in one step.
 struct Joint {
   const JointConstants& constants;
+  const JointState& last;
   const JointGeometry& geometry;
   const JointPoses& at;
   const JointStep& step;
@@ -136,7 +137,8 @@ double speed_of_row(const Joint& j, std::size_t i) {
   const JointGeometry& g = j.geometry;
   double speed = row_speed(g.jacobian[0][i], j.at.twist[0]);
   speed += row_speed(g.jacobian[1][i], j.at.twist[1]);
-  if (j.constants.type == JointType::gear) speed += row_speed(g.jacobian[2][i], j.at.twist[2]);
+  if (j.constants.type == JointType::gear || j.constants.type == JointType::belt)
+    speed += row_speed(g.jacobian[2][i], j.at.twist[2]);
   return speed;
 }
 
@@ -146,34 +148,54 @@ double speed_of_axis(const Joint& j, std::size_t i) {
 }
 
 /// Velocity rows: dampers, nonholonomic rows.
-RowTerms velocity_terms(const Joint& j) {
+RowTerms velocity_terms(const Joint& j, std::size_t i) {
   const JointConstants& joint = j.constants;
-  if (j.geometry.spring) return {0.0, 1.0 / (j.step.h * joint.damping)};
+  if (j.geometry.spring) return {0.0, 1.0 / (j.step.h * j.geometry.damping[i])};
   return {0.0, joint.erp >= 0.0 ? joint.cfm / j.step.h : 0.0};
 }
 
-Softness row_softness(const Joint& j, bool angular) {
-  const JointConstants& joint = j.constants;
-  if (!j.geometry.spring) return joint_softness(joint, angular);
-  return {1.0 / joint.stiffness, joint.damping / joint.stiffness};
+Softness row_softness(const Joint& j, std::size_t i) {
+  const JointGeometry& g = j.geometry;
+  if (!g.spring) return joint_softness(j.constants, g.angular[i]);
+  return {1.0 / g.stiffness[i], g.damping[i] / g.stiffness[i]};
+}
+
+/// Rates of a winch's rope over the step before and over this one, m/s; 0 of
+/// other joints.
+struct Winding {
+  double before = 0.0, now = 0.0;
+};
+
+Winding winding_of(const Joint& j) {
+  if (!is_winch(j.constants)) return {};
+  const double h = j.step.h, length = j.last.angle[0];
+  JointStep before = j.step;
+  before.time -= h;
+  double from = length;  // of a table of lengths it is there that the last step began
+  const JointAxis& axis = j.constants.axis[0];
+  if (axis.motor == MotorKind::position) from = j.model.tables[axis.table].at(before.time);
+  return {winch_way(j.constants, j.model, from, before) / h,
+          winch_way(j.constants, j.model, length, j.step) / h};
 }
 
 /// The joint's own rows; rows of equal compliance stand together.
 void write_own_rows(const Joint& j, BlockWriter& write) {
   const JointGeometry& g = j.geometry;
+  const Winding winding = winding_of(j);
   PositionLaw law{};
   int law_of = -1;  // linear (0) or angular (1) rows
   for (Index i = 0; i < g.rows; ++i) {
     const bool angular = g.angular[i];
     if (g.velocity[i]) {
-      write.row(velocity_terms(j), angular);
+      write.row(velocity_terms(j, i), angular);
       continue;
     }
-    if (law_of != (angular ? 1 : 0)) law = write.law_of(row_softness(j, angular));
+    if (g.spring || law_of != (angular ? 1 : 0)) law = write.law_of(row_softness(j, i));
     law_of = angular ? 1 : 0;
-    RowTerms terms = law.at(g.misfit[i], speed_of_row(j, i));
+    RowTerms terms = law.at(g.misfit[i], speed_of_row(j, i) + winding.before);
     // a slack rope may use its slack up
     if (g.unilateral && g.misfit[i] > 0.0) terms.q = -g.misfit[i] / j.step.h;
+    terms.q -= winding.now;
     write.row(terms, angular);
   }
 }
@@ -196,8 +218,9 @@ RowTerms motor_terms(const Joint& j, std::size_t i) {
   return terms;
 }
 
+/// A motor of a given force is bounded by it from both sides.
 bool has_bound(const JointAxis& axis) {
-  return axis.max_force < std::numeric_limits<double>::infinity();
+  return axis.motor == MotorKind::force || axis.max_force < std::numeric_limits<double>::infinity();
 }
 
 void add_bilateral_rows(const Joint& j, BlockWriter& write) {
@@ -245,6 +268,34 @@ void add_axis_block(const Joint& j, std::size_t i, BlockKind kind, JointRowKind 
   write.block(kind, part, i, [&](std::size_t b, double* to) {
     for (const double value : j.geometry.axis_jacobian[b][i]) *to++ = sign * value;
     return to;
+  });
+}
+
+void add_motor(const Joint& j, std::size_t i, BlockWriter& write) {
+  const JointAxis& axis = j.constants.axis[i];
+  const bool angular = j.geometry.axis_angular[i];
+  const double h = j.step.h;
+  if (axis.motor == MotorKind::force) {
+    const double force =
+        axis.table < 0 ? axis.target : j.model.tables[axis.table].mean(j.step.time, h);
+    write.row({}, angular, h * force, h * force);
+  } else {
+    write.row(motor_terms(j, i), angular, -h * axis.max_force, h * axis.max_force);
+  }
+  add_axis_block(j, i, BlockKind::boxed, JointRowKind::motor, 1.0, write);
+}
+
+/// Of the thread, which the flank of the last step loads: its force is the
+/// coupling's along the screw over the cosine of the lead angle.
+void add_thread_friction(const Joint& j, BlockWriter& write) {
+  const JointConstants& joint = j.constants;
+  const double load = std::abs(j.last.impulse[j.geometry.loaded_row]) *
+                      std::hypot(joint.ratio, joint.length) / joint.length;
+  const double bound = joint.thread_friction * load;
+  write.row({}, false, -bound, bound);
+  write.block(BlockKind::boxed, JointRowKind::thread, 0, [&](std::size_t b, double* to) {
+    const Row& row = j.geometry.slip_jacobian[b];
+    return std::copy(row.begin(), row.end(), to);
   });
 }
 
@@ -333,7 +384,12 @@ void JointBlockWriter::begin(std::span<const JointConstants> joints) {
       own_blocks += parts;
       own_rows += parts;
     }
-    const std::size_t bodies = joint.type == JointType::gear ? 3 : 2;
+    if (joint.thread_friction > 0.0) {
+      ++own_blocks;
+      ++own_rows;
+    }
+    const std::size_t bodies =
+        joint.type == JointType::gear || joint.type == JointType::belt ? 3 : 2;
     blocks += own_blocks;
     rows += own_rows;
     references += bodies * own_blocks;
@@ -353,15 +409,15 @@ void JointBlockWriter::end() {
   if (!blocks.key.empty()) blocks.key.resize(to.n_blocks);
 }
 
-std::size_t JointBlockWriter::add(const JointConstants& joint, const JointGeometry& geometry,
-                                  const JointPoses& at, const std::array<Index, kJointBodies>& body,
-                                  Index joint_index) {
+std::size_t JointBlockWriter::add(const JointConstants& joint, const JointState& last,
+                                  const JointGeometry& geometry, const JointPoses& at,
+                                  const std::array<Index, kJointBodies>& body, Index joint_index) {
   Impl& write = **impl_;
   write.body = &body;
   write.name = joint.id;
   write.joint = joint_index;
   const JointStep& step = write.step;
-  const Joint j{joint, geometry, at, step, write.model};
+  const Joint j{joint, last, geometry, at, step, write.model};
   add_bilateral_rows(j, write);
   if (geometry.unilateral) add_rope_block(j, write);
   const std::size_t axes = geometry.axes;
@@ -369,10 +425,7 @@ std::size_t JointBlockWriter::add(const JointConstants& joint, const JointGeomet
     if (joint.axis[i].limited()) add_limit(j, i, write);
   for (std::size_t i = 0; i < axes; ++i) {
     const JointAxis& axis = joint.axis[i];
-    if (axis.motor == MotorKind::none || !has_bound(axis)) continue;
-    const double bound = step.h * axis.max_force;
-    write.row(motor_terms(j, i), geometry.axis_angular[i], -bound, bound);
-    add_axis_block(j, i, BlockKind::boxed, JointRowKind::motor, 1.0, write);
+    if (axis.motor != MotorKind::none && has_bound(axis)) add_motor(j, i, write);
   }
   for (std::size_t i = 0; i < axes; ++i) {
     if (!(joint.axis[i].friction > 0.0)) continue;
@@ -380,7 +433,20 @@ std::size_t JointBlockWriter::add(const JointConstants& joint, const JointGeomet
     write.row({}, geometry.axis_angular[i], -bound, bound);
     add_axis_block(j, i, BlockKind::boxed, JointRowKind::friction, 1.0, write);
   }
+  if (geometry.has_slip) add_thread_friction(j, write);
   return write.n_made;
+}
+
+double winch_way(const JointConstants& joint, const Model& model, double now,
+                 const JointStep& step) {
+  const JointAxis& axis = joint.axis[0];
+  const ValueTable* table = axis.table < 0 ? nullptr : &model.tables[axis.table];
+  double next = now;
+  if (axis.motor == MotorKind::velocity)
+    next += step.h * (table ? table->mean(step.time, step.h) : axis.target);
+  else
+    next = table->at(step.time + step.h);
+  return std::clamp(next, std::max(0.0, axis.lower), axis.upper) - now;
 }
 
 }  // namespace catena

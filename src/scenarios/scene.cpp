@@ -244,6 +244,7 @@ void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& mo
 void add_joints(const SceneSettings& scene, const Communicator& comm,
                 const std::vector<Block>& blocks, Model& model) {
   model.tables = scenarios::factor_tables(scene, comm);
+  model.bushings = scenarios::bushings_of(scene);
   all_or_none(comm, [&] {
     const BodyMaker maker(scene, blocks, model);
     std::vector<BodyRecord> planes;

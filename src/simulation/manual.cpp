@@ -112,16 +112,35 @@ disagree at the start by more than 1e-6 m or rad the case is refused with the mi
 | `gear` | angle of a about `axis` + `ratio` * angle of b about `axis_b` | `axis`, `axis_b`, `ratio`, `carrier` | |
 | `knife_edge` | b does not slide along `axis_b` | `at`, `axis_b` | |
 | `rolling` | wheel b about `axis_b` rolls on a plane of a, normal to `axis` | `at` (centre), `axis`, `axis_b`, `radius` | |
+| `bushing` | nothing: springs and dampers along and about z (`axis`) and x (`axis_b`) and y | `at`, `stiffness`, `angular_stiffness`, `damping`, `angular_damping` | |
+| `screw` | b moves along an axis by `pitch` in a turn about it | `at`, `axis`, `pitch`, `thread_friction`, `radius` | angle |
+| `rack_and_pinion` | pinion a about `axis` and rack b along `axis_b`, which runs at `radius` on the side `axis` x `axis_b` of the pinion's centre `at` | `at`, `axis`, `axis_b`, `radius` | |
+| `belt` | pulleys a about `axis` and b about `axis_b`: angle of a * r_a = angle of b * r_b | `axis`, `axis_b`, `radii`, `crossed`, `carrier` | |
 
 `limits`, `motor`, `friction` and `restitution` act along the first coordinate; those of the second
-stand under `second`. A motor has a `velocity` or a `position`; its `table` is a factor on it over
-time, or, with `values: position` or `values: velocity`, the target itself ("Tables over time").
+stand under `second`. A motor has a `velocity`, a `position` or a `force` (or torque); its `table` is
+a factor on it over time, or, with `values: position`, `velocity` or `force`, the target itself
+("Tables over time"). The `motor` of a rope is a winch's: it gives the rope's length, by a `velocity`
+or by a table of lengths (`values: position`), within its `limits`, whatever hangs on it. Axles of
+pinions, pulleys and gears, and guides of racks, are joints of their own.
 
     joints:
       - {name: hinge, type: revolute, between: [world, arm], at: [9, 0, 4], axis: [0, 1, 0],
          limits: [-90 deg, 90 deg], motor: {velocity: 1 rad/s, max_force: 10}}
       - {name: shaft, type: cylindrical, between: [arm, nut], at: [9, 0, 3], axis: [0, 0, 1],
          second: {friction: 0.1}}
+      - {name: axle, type: revolute, between: [world, pinion], at: [0, 0, 1], axis: [0, 1, 0],
+         motor: {force: 2}}
+      - {name: guide, type: prismatic, between: [world, rack], at: [0, 0, 0.95], axis: [1, 0, 0]}
+      - {name: mesh, type: rack_and_pinion, between: [pinion, rack], at: [0, 0, 1], axis: [0, 1, 0],
+         axis_b: [1, 0, 0], radius: 5 cm}
+      - {name: drive, type: belt, between: [pinion, fan], axis: [0, 1, 0], radii: [5 cm, 20 cm]}
+      - {name: jack, type: screw, between: [world, spindle], at: [2, 0, 0], axis: [0, 0, 1],
+         pitch: 6 mm, radius: 11 mm, thread_friction: 0.12, motor: {velocity: 3 rad/s}}
+      - {name: mount, type: bushing, between: [world, engine], at: [3, 0, 0],
+         stiffness: [1e5, 1e5, 4e5], damping: 200, angular_stiffness: 500, angular_damping: 2}
+      - {name: winch, type: rope, between: [world, hook], at: [[4, 0, 9], [4, 0, 1]],
+         motor: {velocity: -0.5 m/s}, limits: [1, 20]}
     forces:
       - {name: suspension, type: spring, between: [world, arm], at: [[9, 0, 5], [9, 0, 3]], stiffness: 100}
       - {name: push, type: force, body: arm, force: [3, 0, 0], table: {rows: [[0, 0], [1, 1]]}}
@@ -144,7 +163,7 @@ over). Times ascend; there may be a single row.
 |---|---|---|---|
 | of a `motion` | t, x, y, z, also rx, ry, rz | `displacement` (default): m, and a rotation vector in rad, both in the world frame, from the position and orientation at the start. `absolute`: the position itself, in place of `position`, and the orientation itself as a rotation vector, in place of `orientation` if the file has rx, ry, rz | `monotone` |
 | of a `motor` | t, value | `factor` (default): on the motor's `position` or `velocity` | `linear` |
-| | | `position`: the target itself in m or rad, `velocity`: in m/s or rad/s; the motor has no `position` or `velocity` then | `monotone` for positions, `linear` for velocities |
+| | | `position`: the target itself in m or rad, `velocity`: in m/s or rad/s, `force`: in N or N m; the motor has no `position`, `velocity` or `force` then | `monotone` for positions, `linear` for velocities |
 | of a `force` or `torque` | t, value | a factor | `linear` |
 | `gravity_table` | t, gx, gy, gz | gravity itself, in place of `gravity`, m/s^2 | always `linear` |
 

@@ -88,7 +88,9 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
     cord.across = h / std::max(joint.length, std::numeric_limits<double>::min());
     cord.q = blocks.q[row];
     cord.compliance = blocks.compliance[row];
-    cord.guarded = guarded && cord.compliance == 0.0 && joint.erp == JointConstants::kNotOde;
+    // a winch's row does work
+    cord.guarded = guarded && cord.compliance == 0.0 && joint.erp == JointConstants::kNotOde &&
+                   !is_winch(joint);
     const double lambda = impulses[impulse_at(cord.block, problem)];
     cord.taut = true;
     if (cord.rope_block != kNoIndex) {

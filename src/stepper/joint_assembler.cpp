@@ -9,32 +9,39 @@
 namespace catena {
 namespace {
 
-/// What limit, motor and friction are called in JointState::drive.
-std::size_t drive_of(JointRowKind part) { return ordinal(part) - 1; }
+/// What limit, motor and friction, that of a thread too, are called in
+/// JointState::drive.
+std::size_t drive_of(JointRowKind part) {
+  return ordinal(part == JointRowKind::thread ? JointRowKind::friction : part) - 1;
+}
 
-/// Damping of a spring in this step. SPOOK's step of an undamped spring that its bodies, free
-/// otherwise, would follow with s = 4/(h^2 k N) < 1 swings (x, h v) up by about 1/sqrt(s) before it
-/// turns back; the more it is too stiff for the step, the nearer its damping time comes to the
-/// joints' two steps, at which a rigid row is critically damped.
-double spring_damping(const JointConstants& joint, const JointGeometry& geometry,
-                      const std::array<Index, kJointBodies>& body, const LocalBodies& local,
-                      const JointStep& step) {
-  if (!geometry.spring || geometry.velocity[0] || step.kind != StepperKind::spook)
-    return joint.damping;
-  double n = 0.0;  // G M^-1 G^T of the row
-  for (std::size_t b = 0; b < 2; ++b) {
-    if (body[b] == kNoIndex) continue;
-    const BodyConstants& constants = local.constants[body[b]];
-    if (constants.kind != BodyKind::dynamic) continue;
-    const JointGeometry::Row& row = geometry.jacobian[b][0];
-    const Vec3 push(row[0], row[1], row[2]), turn(row[3], row[4], row[5]);
-    const Vec3 on_axes = local.state[body[b]].pose.q.conjugate() * turn;
-    n +=
-        push.squaredNorm() / constants.mass + on_axes.dot(on_axes.cwiseQuotient(constants.inertia));
+/// Damps a spring's rows in this step. SPOOK's step of an undamped spring that
+/// its bodies, free otherwise, would follow with s = 4/(h^2 k N) < 1 swings (x,
+/// h v) up by about 1/sqrt(s) before it turns back; the more it is too stiff
+/// for the step, the nearer its damping time comes to the joints' two steps, at
+/// which a rigid row is critically damped.
+void damp_spring(const std::array<Index, kJointBodies>& body, const LocalBodies& local,
+                 const JointStep& step, JointGeometry& geometry) {
+  if (!geometry.spring || step.kind != StepperKind::spook) return;
+  for (std::size_t r = 0; std::cmp_less(r, geometry.rows); ++r) {
+    if (geometry.velocity[r]) continue;
+    double n = 0.0;  // G M^-1 G^T of the row
+    for (std::size_t b = 0; b < 2; ++b) {
+      if (body[b] == kNoIndex) continue;
+      const BodyConstants& constants = local.constants[body[b]];
+      if (constants.kind != BodyKind::dynamic) continue;
+      const JointGeometry::Row& row = geometry.jacobian[b][r];
+      const Vec3 push(row[0], row[1], row[2]), turn(row[3], row[4], row[5]);
+      const Vec3 on_axes = local.state[body[b]].pose.q.conjugate() * turn;
+      n += push.squaredNorm() / constants.mass +
+           on_axes.dot(on_axes.cwiseQuotient(constants.inertia));
+    }
+    const double stiffness = geometry.stiffness[r];
+    const double stiff = step.h * step.h * stiffness * n;
+    if (stiff > 4.0)
+      geometry.damping[r] =
+          std::max(geometry.damping[r], 2.0 * step.h * (1.0 - 4.0 / stiff) * stiffness);
   }
-  const double stiff = step.h * step.h * joint.stiffness * n;
-  if (!(stiff > 4.0)) return joint.damping;
-  return std::max(joint.damping, 2.0 * step.h * (1.0 - 4.0 / stiff) * joint.stiffness);
 }
 
 /// A round-off in a joint's place: as good as none.
@@ -53,6 +60,9 @@ bool has_angles(JointType type) {
     case JointType::universal:
     case JointType::planar:
     case JointType::gear:
+    case JointType::screw:
+    case JointType::rack:
+    case JointType::belt:
     case JointType::torsion_spring:
       return true;
     default:
@@ -137,6 +147,7 @@ void JointAssembler::clear(std::size_t n_joints) {
   begin_.assign(1, 0);
   rows_.clear();
   rigid_.clear();
+  winch_.clear();
   arm_.clear();
   slack_.clear();
   across_.clear();
@@ -159,6 +170,7 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
   constexpr std::size_t kBatch = 64;
   const std::size_t n = bodies.joints.size();
   first_block_ = problem.blocks.size();
+  step_ = step;
   clear(n);
   const bool subdomains = !(problem.block_subdomain.empty() && state.subdomain.empty());
   if (n == 0) return;
@@ -189,31 +201,30 @@ std::size_t JointAssembler::add_joint(const JointConstants& joint, const JointSt
                                       const std::array<Index, kJointBodies>& body,
                                       const JointPoses& poses, const LocalBodies& local,
                                       std::size_t j, const JointStep& step) {
-  const JointGeometry geometry = joint_geometry(joint, poses, state.angle, model_);
+  JointGeometry geometry = joint_geometry(joint, poses, state.angle, model_);
   note_misfit(joint, joint_misfit(geometry), body, local);
-  const double damping = spring_damping(joint, geometry, body, local, step);
-  std::size_t made = 0;
-  if (damping > joint.damping) {
-    JointConstants damped = joint;
-    damped.damping = damping;
-    made = writer_.add(damped, geometry, poses, body, to_index(j));
-  } else {
-    made = writer_.add(joint, geometry, poses, body, to_index(j));
-  }
+  damp_spring(body, local, step, geometry);
+  const std::size_t made = writer_.add(joint, state, geometry, poses, body, to_index(j));
+  const bool winch = is_winch(joint);
   if (joint.type == JointType::distance || joint.type == JointType::rope) {
     cords_.push_back(to_index(j));
-    slack_.push_back(geometry.unilateral ? geometry.misfit[0] : 0.0);
+    const double way = winch ? winch_way(joint, model_, state.angle[0], step) : 0.0;
+    slack_.push_back(geometry.unilateral ? geometry.misfit[0] + way : 0.0);
   }
-  if (has_angles(joint.type)) angled_.push_back(to_index(j));
+  if (has_angles(joint.type) || winch) angled_.push_back(to_index(j));
+  winch_.push_back(winch ? 1 : 0);
   across_.push_back(step.across && geometry.across > 0 ? 1 : 0);
   rows_.push_back(static_cast<std::uint8_t>(geometry.rows + (step.across ? geometry.across : 0)));
-  rigid_.push_back(!geometry.spring && joint.erp == JointConstants::kNotOde &&
+  rigid_.push_back(!geometry.spring && !winch && joint.erp == JointConstants::kNotOde &&
                            joint.compliance == 0.0 && joint.angular_compliance == 0.0
                        ? 1
                        : 0);
   for (Index i = 0; i < geometry.axes; ++i) {
     const JointAxis& axis = joint.axis[i];
-    motor_row_[j][i] = axis.motor != MotorKind::none && std::isinf(axis.max_force) ? 1 : 0;
+    motor_row_[j][i] = axis.motor != MotorKind::none && axis.motor != MotorKind::force &&
+                               std::isinf(axis.max_force)
+                           ? 1
+                           : 0;
   }
   const std::size_t on = body[1] != kNoIndex ? 1 : 0;
   arm_.push_back(poses.pose[1].p + poses.pose[1].q * joint.frame[1].p - poses.pose[on].p);
@@ -335,7 +346,7 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
           return;
         }
         for (int r = 0; r < rows; ++r) {
-          const bool geometric = r < rows_[j];
+          const bool geometric = r < rows_[j] && winch_[j] == 0;
           audit[geometric ? EnergyTerm::joint_work : EnergyTerm::motor_work] += work[r];
           if (!geometric || rigid_[j] == 0) continue;
           kept += work[r];
@@ -350,9 +361,14 @@ PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
 
 void JointAssembler::update_angles(const Bodies& bodies, const ContactSet& set,
                                    State& state) const {
-  for (const std::size_t j : angled_)
-    state.joints[j].angle = joint_angles(
-        bodies.joints[j], poses_of(set.joint_bodies[j], set.bodies), state.joints[j].angle, model_);
+  for (const std::size_t j : angled_) {
+    const JointConstants& joint = bodies.joints[j];
+    std::array<double, 2>& angle = state.joints[j].angle;
+    if (is_winch(joint))
+      angle[0] += winch_way(joint, model_, angle[0], step_);
+    else
+      angle = joint_angles(joint, poses_of(set.joint_bodies[j], set.bodies), angle, model_);
+  }
 }
 
 double JointAssembler::slack(std::size_t j) const {

@@ -22,7 +22,7 @@ void add_joint_blocks(const Scene& s, const JointGeometry& geometry,
   JointBlockWriter writer(s.model);
   writer.start(step, blocks, list);
   writer.begin(std::span(&s.joint, 1));
-  writer.add(s.joint, geometry, s.at, body, index);
+  writer.add(s.joint, {}, geometry, s.at, body, index);
   writer.end();
 }
 
@@ -444,7 +444,7 @@ TEST(JointBlocks, AreTheSameWrittenTogetherAndOneByOne) {
   writer.begin(joints);
   for (const Scene& s : scenes) {
     const std::array<Index, kJointBodies> bodies = bodies_of(s);
-    writer.add(s.joint, s.geometry(), s.at, bodies, 0);
+    writer.add(s.joint, {}, s.geometry(), s.at, bodies, 0);
   }
   writer.end();
 

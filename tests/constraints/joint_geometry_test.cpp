@@ -16,7 +16,7 @@ struct RowsOfType {
   int rows, axes;
 };
 
-constexpr std::array<RowsOfType, 15> kTypes = {{{JointType::fixed, 6, 0},
+constexpr std::array<RowsOfType, 19> kTypes = {{{JointType::fixed, 6, 0},
                                                 {JointType::spherical, 3, 0},
                                                 {JointType::revolute, 5, 1},
                                                 {JointType::prismatic, 5, 1},
@@ -29,6 +29,10 @@ constexpr std::array<RowsOfType, 15> kTypes = {{{JointType::fixed, 6, 0},
                                                 {JointType::knife_edge, 1, 0},
                                                 {JointType::rolling, 3, 0},
                                                 {JointType::rope, 1, 0},
+                                                {JointType::bushing, 6, 0},
+                                                {JointType::screw, 5, 1},
+                                                {JointType::rack, 1, 0},
+                                                {JointType::belt, 1, 0},
                                                 {JointType::spring, 1, 1},
                                                 {JointType::torsion_spring, 1, 1}}};
 
@@ -56,13 +60,14 @@ TEST_P(EveryType, HasItsRowsAndHoldsAtItsCoordinates) {
   EXPECT_EQ(g.rows, GetParam().rows);
   EXPECT_EQ(g.axes, GetParam().axes);
   EXPECT_EQ(joint_axes(GetParam().type), GetParam().axes);
-  if (GetParam().type == JointType::gear) return;
+  if (GetParam().type == JointType::gear || GetParam().type == JointType::belt) return;
   EXPECT_LT(joint_misfit(g).linear, 1e-14);
   EXPECT_LT(joint_misfit(g).angular, 1e-14);
 }
 
 TEST_P(EveryType, JacobianIsTheRateOfMisfitsAndCoordinatesWhereTheJointHolds) {
-  if (GetParam().type == JointType::gear) return;  // below: only along its axes
+  // below: only along their axes
+  if (GetParam().type == JointType::gear || GetParam().type == JointType::belt) return;
   Random random(2);
   for (int sample = 0; sample < 10; ++sample) {
     const Scene s =
@@ -297,6 +302,7 @@ TEST(JointGeometry, BodiesAcrossTheSideOfAPeriodicBoxAreJoinedInTheNearestImage)
 
 TEST_P(EveryType, InThePlaneNoRowCouplesTheTwoKindsOfMotion) {
   Random random(12);
+  if (GetParam().type == JointType::screw) return;  // is refused in the plane
   Scene s = scene_of(GetParam().type, random, {0.3, 0.2, 0.1});
   s.model.planar = true;
   // axes along y, or in the plane; bodies beside the plane, turned about y

@@ -43,6 +43,12 @@ Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
     case JointType::rope:
     case JointType::spring:
       return {joint.length * Vec3(x[0], x[1], x[2]).normalized(), turn(Vec3::UnitX(), x[0])};
+    case JointType::screw:
+      return {joint.ratio * x[0] * z, turn(z, x[0])};
+    case JointType::rack:
+      return {turn(z, x[0]) * Vec3(joint.length * x[0], x[1], x[2]), turn(z, x[0])};
+    case JointType::bushing:
+      return {};
     case JointType::torsion_spring:
       return {Vec3(x[1], x[2], 0.2), turn(z, x[0])};
     case JointType::rolling: {
@@ -52,6 +58,7 @@ Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
     }
     case JointType::knife_edge:
     case JointType::gear:
+    case JointType::belt:
       break;
   }
   return {Vec3(x[0], x[1], x[2]), rotation_of(Vec3(x[2], x[0], x[1]), 1.0)};
@@ -69,7 +76,14 @@ Scene scene_of(JointType type, Random& random, const std::array<double, 3>& x) {
   s.joint.length = 0.8;
   s.joint.stiffness = 50.0;
   s.joint.damping = 2.0;
-  for (JointAxis& axis : s.joint.axis) axis.motor = MotorKind::velocity;
+  if (type == JointType::screw) s.joint.ratio = 0.05;
+  if (type == JointType::bushing) {
+    s.joint.bushing = 0;
+    s.model.bushings.push_back({{10, 20, 30, 40, 50, 60}, {1, 2, 3, 4, 5, 6}});
+  }
+  // that of a rope would make it a winch's
+  if (type != JointType::rope)
+    for (JointAxis& axis : s.joint.axis) axis.motor = MotorKind::velocity;
   for (Pose& frame : s.joint.frame) frame = {random.vector(0.5), random.rotation()};
   s.at.pose[0] = random.pose();
   for (Twist& twist : s.at.twist) twist = random.twist();

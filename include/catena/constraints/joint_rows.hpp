@@ -43,6 +43,9 @@ struct JointGeometry {
   bool unilateral = false;  ///< the row's misfit, a rope's slack, is an error below 0 only
   int across = 0;  ///< rows behind these across a rod or rope, without misfits (JointStep::across)
   std::array<double, kJointRows> misfit;  ///< g, m or rad; 0 for velocity rows
+  /// Of a spring's rows: N/m, N s/m (N m, N m s); a velocity row has damping
+  /// alone.
+  std::array<double, kJointRows> stiffness, damping;
   std::array<bool, kJointRows> angular;   ///< whether the row's velocity is in rad/s
   std::array<bool, kJointRows> velocity;  ///< row without a position: nonholonomic, or a damper
   std::array<std::array<Row, kJointRows>, kJointBodies> jacobian;
@@ -50,15 +53,20 @@ struct JointGeometry {
   std::array<double, kJointAxes> coordinate;  ///< m, or rad unwrapped by JointState::angle
   std::array<bool, kJointAxes> axis_angular;
   std::array<std::array<Row, kJointAxes>, kJointBodies> axis_jacobian;
+  /// A row besides that dry friction acts along, in proportion to the impulse
+  /// of row `loaded_row`: the slip of a screw's thread.
+  bool has_slip = false;
+  int loaded_row = 0;
+  std::array<Row, kJointBodies> slip_jacobian;
 };
 
 /// How many axes of a joint can have limits, a motor and friction, in the order of its coordinates:
-/// revolute, prismatic, planar (x), point_on_line, distance and springs 1, cylindrical and
+/// revolute, prismatic, planar (x), point_on_line, distance, screw and springs 1, cylindrical and
 /// universal 2, others none.
 int joint_axes(JointType type);
 
-/// Turns the frames of a gear about their z so that both of its angles are 0 at these poses, which
-/// are those at the start: its row holds angle of a + ratio * angle of b = 0.
+/// Turns the frames of a gear or belt about their z so that both of its angles are 0 at these
+/// poses, which are those at the start: its row holds angle of a + ratio * angle of b = 0.
 void zero_gear_angles(JointConstants& gear, const JointPoses& at);
 
 /// Rows of `joint` at the poses; `angle` are JointState's unwrapped angles at these poses or up to
@@ -67,15 +75,16 @@ JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
                              const std::array<double, 2>& angle, const Model& model);
 
 /// The unwrapped angles after the bodies have moved by up to half a turn. Revolute, cylindrical,
-/// planar, torsion_spring: of B about z_A, from x_A. Universal: from x_A to z_B about z_A, and from
-/// z_A to x_B about z_B (both 0 where x_A = z_B and x_B = z_A). Gear: of A about z_A and of B about
-/// z_B, relative to the carrier. Others have none: `before` is returned.
+/// planar, screw, rack, torsion_spring: of B about z_A, from x_A. Universal: from x_A to z_B about
+/// z_A, and from z_A to x_B about z_B (both 0 where x_A = z_B and x_B = z_A). Gear, belt: of A
+/// about z_A and of B about z_B, relative to the carrier. Others have none: `before` is returned.
 std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses& at,
                                    const std::array<double, 2>& before, const Model& model);
 
 /// All coordinates of a joint for output, up to three; NaN where it has fewer: as listed at
-/// JointType; spherical: the rotation vector of B relative to A on A's axes; gear: both angles;
-/// spring: |d|.
+/// JointType; spherical: the rotation vector of B relative to A on A's axes; gear, belt: both
+/// angles; spring: |d|; screw: angle and displacement; rack: displacement and angle; bushing: d on
+/// A's axes.
 std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
                                         const std::array<double, 2>& angle, const Model& model);
 
@@ -94,7 +103,7 @@ struct JointMisfit {
 JointMisfit joint_misfit(const JointGeometry& geometry);
 
 /// What one general block of a joint is.
-enum class JointRowKind : std::uint8_t { rows, limit, motor, friction, rope };
+enum class JointRowKind : std::uint8_t { rows, limit, motor, friction, rope, thread };
 
 /// Where the blocks of a joint stand in the problem.
 struct JointBlockRef {
@@ -111,6 +120,10 @@ struct JointStep {
   bool across = false;  ///< whether rods and ropes get their rows across, at rest (Cords)
 };
 
+/// By how much a winch's rope of length `now` becomes longer in the step, m.
+double winch_way(const JointConstants& joint, const Model& model, double now,
+                 const JointStep& step);
+
 /// Appends the general blocks of joints and says which they are in `made`, of each joint in this
 /// order:
 ///
@@ -125,6 +138,9 @@ struct JointStep {
 ///             lower and upper which is nearer
 ///   motor     boxed, |lambda| <= h max_force, for each motor with a bound
 ///   friction  boxed, |lambda| <= h friction, w = u
+///   thread    boxed, along the slip of a screw's thread, |lambda| <= friction
+///   |lambda of the
+///             coupling's row in the last step|
 ///
 /// SPOOK rows (docs/theory.md, "Joints"): Sigma = 4 eps Upsilon/h^2,
 /// q = -(4/h) Upsilon g + Upsilon G V0, Upsilon = 1/(1 + 4 tau/h); limits the same with their
@@ -150,9 +166,10 @@ class JointBlockWriter {
   /// Makes room for all that these joints may need, so that adding them looks after none.
   void begin(std::span<const JointConstants> joints);
   /// The next of them. `body` are local bodies with 6 velocities (kNoIndex: the world); prescribed
-  /// bodies keep their Jacobian, their velocity counts in u. `joint` may have another damping than
-  /// the one that begin() saw. Returns how many entries `made` then has.
-  std::size_t add(const JointConstants& joint, const JointGeometry& geometry, const JointPoses& at,
+  /// bodies keep their Jacobian, their velocity counts in u. `last` is the
+  /// joint's state, with the last step's impulses. Returns how many entries `made` then has.
+  std::size_t add(const JointConstants& joint, const JointState& last,
+                  const JointGeometry& geometry, const JointPoses& at,
                   const std::array<Index, kJointBodies>& body, Index joint_index);
   /// Takes back the room that was not needed: the blocks are whole again.
   void end();

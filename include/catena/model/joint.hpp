@@ -31,6 +31,16 @@ namespace catena {
 ///   rolling        wheel b about z_B with radius `length` on the plane z_A = 0 of a: height of its
 ///                  lowest point = 0 (1), that point does not slip (2, nonholonomic)
 ///   rope           |d| <= length (1, unilateral): it pulls, never pushes     coordinate: |d|
+///                  with a motor, a winch's, the length is JointState::angle[0]
+///   bushing        forces and couples against d and the rotation vector from A to B, on the axes
+///   of
+///                  A, each with a stiffness and damping of its own (Bushing; as many rows as have
+///                  one, compliant)
+///   screw          as cylindrical, with displacement = ratio * angle (5); coordinate: angle
+///   rack           pinion a about z_A with pitch radius `length`, rack b along x_B, side by side:
+///                  x_B . d = length * angle of b about z_A (1)
+///   belt           length (angle of a about z_A + ratio * angle of b about z_B) = its value at the
+///                  start (1), m; angles relative to the carrier   coordinates: both angles
 ///   spring         force -stiffness (|d| - length) - damping d|d|/dt along d (1, compliant)
 ///   torsion_spring the same for the angle of B about z_A (1); coordinate: angle
 enum class JointType : std::uint8_t {
@@ -47,11 +57,17 @@ enum class JointType : std::uint8_t {
   knife_edge,
   rolling,
   rope,
+  bushing,
+  screw,
+  rack,
+  belt,
   spring,
   torsion_spring
 };
 
-enum class MotorKind : std::uint8_t { none, velocity, position };
+/// What a motor makes of its target: the coordinate's velocity or value, or its
+/// own force.
+enum class MotorKind : std::uint8_t { none, velocity, position, force };
 
 /// What acts along one coordinate of a joint (the first, or the second of cylindrical and
 /// universal). Forces in N, or N m where the coordinate is an angle.
@@ -60,8 +76,9 @@ struct JointAxis {
   double upper = std::numeric_limits<double>::infinity();
   double restitution = 0.0;  ///< at the limits
   MotorKind motor = MotorKind::none;
-  double target = 0.0;  ///< velocity (m/s, rad/s) or position (m, rad) of the motor
-  int table = -1;       ///< index into Model::tables: the target over time, in place of `target`
+  /// Velocity (m/s, rad/s), position (m, rad) or force (N, N m) of the motor.
+  double target = 0.0;
+  int table = -1;  ///< index into Model::tables: the target over time, in place of `target`
   double max_force = std::numeric_limits<double>::infinity();  ///< of the motor
   double motor_compliance = 0.0;  ///< position: m/N or rad/(N m); velocity: 1/viscous coefficient
   double motor_damping_time = kTwoSteps;     ///< s, position motors
@@ -88,9 +105,12 @@ struct JointConstants {
   /// Frames A, B: origin from the centre of mass, m, and axes, in the body frame (principal axes)
   /// of a, b.
   std::array<Pose, 2> frame;
-  double length =
-      0.0;  ///< distance, rope, spring: m; rolling: radius, m; torsion_spring: angle, rad
-  double ratio = 1.0;                          ///< gear
+  /// Distance, rope, spring: m; rolling, rack: radius, m; belt: radius of a's pulley, m; screw:
+  /// mean radius of the thread, m; torsion_spring: angle, rad.
+  double length = 0.0;
+  double ratio = 1.0;                          ///< gear, belt; screw: m/rad
+  double thread_friction = 0.0;                ///< screw: Coulomb's coefficient
+  int bushing = -1;                            ///< index into Model::bushings
   double stiffness = 0.0, damping = 0.0;       ///< springs: N/m, N s/m (N m/rad, N m s/rad)
   double compliance = 0.0;                     ///< of linear rows, m/N
   double angular_compliance = 0.0;             ///< of angular rows, rad/(N m)
@@ -109,7 +129,7 @@ struct JointState {
   /// Per axis: of limit, motor and friction.
   std::array<std::array<double, 3>, kJointAxes> drive{};
   /// Unwrapped angles (over many turns) where the joint has them: of its first and second angle
-  /// (gear: of a and b), rad, at the present pose.
+  /// (gear, belt: of a and b), rad, at the present pose. Of a winch's rope its length, m.
   std::array<double, 2> angle{};
   /// Work of rigid passive joints done on the bodies, J, over the last steps (kWorkWindow), older
   /// ones counting less.
@@ -118,6 +138,17 @@ struct JointState {
 
 /// Steps after which JointState::work has forgotten all but 1/e of a step.
 inline constexpr double kWorkWindow = 50.0;
+
+/// Stiffnesses and dampings of a bushing along and about x, y, z of frame A:
+/// N/m, N s/m, then N m, N m s (per rad).
+struct Bushing {
+  std::array<double, 6> stiffness{}, damping{};
+};
+
+/// Whether the joint is a rope whose length a motor changes.
+inline bool is_winch(const JointConstants& joint) {
+  return joint.type == JointType::rope && joint.axis[0].motor != MotorKind::none;
+}
 
 /// A given force and torque on one body.
 struct AppliedForce {

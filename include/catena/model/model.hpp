@@ -223,6 +223,7 @@ struct Model {
   NameTable places, joint_places;
   std::vector<ValueTable> tables;
   std::vector<AppliedForce> forces;
+  std::vector<Bushing> bushings;
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;

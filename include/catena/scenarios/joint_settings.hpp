@@ -16,7 +16,7 @@
 namespace catena {
 
 /// What the rows of a table are: factors of something else, or a motor's target itself.
-enum class TableValues : std::uint8_t { factor, position, velocity };
+enum class TableValues : std::uint8_t { factor, position, velocity, force };
 
 /// A number over time: from a CSV file with the columns t, value, or here.
 struct FactorSettings {
@@ -29,12 +29,13 @@ struct FactorSettings {
   Interpolation interpolation_or_default() const;
 };
 
-/// Motor along one coordinate of a joint: exactly one of velocity, position and a table of
-/// one of them is given.
+/// Motor along one coordinate of a joint: exactly one of velocity, position, force and a table
+/// of one of them is given.
 struct MotorSettings {
   bool present = false;
   double velocity = kNone;      ///< m/s or rad/s
   double position = kNone;      ///< m or rad
+  double force = kNone;         ///< N or N m
   FactorSettings table;         ///< of velocity or position, or in their place
   double max_force = kNone;     ///< N or N m; kNone: no bound
   double viscosity = kNone;     ///< velocity: N s/m or N m s; kNone: held exactly
@@ -43,6 +44,9 @@ struct MotorSettings {
 
   bool drives_velocity() const {
     return !std::isnan(velocity) || (table.present && table.values == TableValues::velocity);
+  }
+  bool gives_force() const {
+    return !std::isnan(force) || (table.present && table.values == TableValues::force);
   }
 };
 
@@ -65,6 +69,13 @@ struct JointSettings {
   double erp = kNone, cfm = kNone;
   bool collide = false;
   double length = kNone, radius = kNone, ratio = kNone;
+  double pitch = kNone, thread_friction = kNone;  ///< screw: m per turn
+  std::array<double, 2> radii = {kNone, kNone};   ///< belt: of the pulleys of a and b, m
+  bool crossed = false;                           ///< belt
+  /// bushing: along and about x, y, z of its axes, N/m and N m; N s/m and N m
+  /// s.
+  std::array<double, 3> stiffness = {kNone, kNone, kNone}, angular_stiffness = stiffness;
+  std::array<double, 3> damping = stiffness, angular_damping = stiffness;
   std::string carrier;
   AxisSettings first;
   bool has_second = false;

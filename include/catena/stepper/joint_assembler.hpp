@@ -124,8 +124,10 @@ class JointAssembler {
   std::vector<JointBlockRef> made_;  ///< from first_block_ on
   std::vector<Index> begin_;         ///< per joint: its first entry of made_; one more at the end
   std::vector<std::uint8_t> rows_;   ///< per joint: rows of its geometry, without motors
-  std::vector<char> rigid_;          ///< per joint: neither a spring nor compliant
-  std::vector<char> across_;         ///< per joint: it has rows across
+  std::vector<char> rigid_;          ///< per joint: neither a spring, a winch nor compliant
+  std::vector<char> winch_;          ///< per joint: its rows are a motor's
+  JointStep step_;
+  std::vector<char> across_;  ///< per joint: it has rows across
   std::vector<Index> cords_;
   std::vector<double> slack_;  ///< per cord
   std::vector<Index> angled_;  ///< joints with angles

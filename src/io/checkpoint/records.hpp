@@ -14,7 +14,7 @@ namespace catena::records {
 // The members below are all that these types have: a new one changes the size.
 static_assert(sizeof(Shape) == 56 && sizeof(BodyConstants) == 112);
 static_assert(sizeof(BodyMotionState) == 112);
-static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 416);
+static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 432);
 static_assert(sizeof(JointState) == 120);
 static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 96 && sizeof(KeyedCouple) == 72);
 
@@ -64,9 +64,10 @@ void each_member(R& r, Visit&& visit) {
     visit(r.type);
     visit(r.collide);
     for (auto& frame : r.frame) pose(frame);
-    for (auto* x : {&r.length, &r.ratio, &r.stiffness, &r.damping, &r.compliance,
-                    &r.angular_compliance, &r.damping_time, &r.erp, &r.cfm})
+    for (auto* x : {&r.length, &r.ratio, &r.thread_friction, &r.stiffness, &r.damping,
+                    &r.compliance, &r.angular_compliance, &r.damping_time, &r.erp, &r.cfm})
       visit(*x);
+    visit(r.bushing);
     for (auto& a : r.axis) {
       for (auto* x : {&a.lower, &a.upper, &a.restitution, &a.target, &a.max_force,
                       &a.motor_compliance, &a.motor_damping_time, &a.friction})

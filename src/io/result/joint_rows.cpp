@@ -7,12 +7,13 @@ namespace catena {
 namespace {
 
 /// In the order of JointType.
-constexpr std::array<const char*, 15> kTypeNames = {
-    "fixed",      "spherical", "revolute",      "prismatic", "cylindrical",
-    "universal",  "planar",    "point_on_line", "distance",  "gear",
-    "knife_edge", "rolling",   "rope",          "spring",    "torsion_spring"};
+constexpr std::array<const char*, 19> kTypeNames = {
+    "fixed",           "spherical", "revolute",      "prismatic",     "cylindrical",
+    "universal",       "planar",    "point_on_line", "distance",      "gear",
+    "knife_edge",      "rolling",   "rope",          "bushing",       "screw",
+    "rack_and_pinion", "belt",      "spring",        "torsion_spring"};
 static_assert(kTypeNames.size() == ordinal(JointType::torsion_spring) + 1);
-constexpr std::size_t kTypeLength = 14;
+constexpr std::size_t kTypeLength = 15;
 
 std::string name_of(const Model& model, std::int64_t id) {
   return id < model.joint_names.size() ? model.joint_names.name_of(id)

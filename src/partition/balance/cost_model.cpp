@@ -10,9 +10,11 @@ std::int64_t rows_of(JointType type) {
     case JointType::rope:  // one of its two blocks is at rest
       return 2;
     case JointType::fixed:
+    case JointType::bushing:
       return 6;
     case JointType::revolute:
     case JointType::prismatic:
+    case JointType::screw:
       return 5;
     case JointType::cylindrical:
     case JointType::universal:
@@ -25,6 +27,8 @@ std::int64_t rows_of(JointType type) {
       return 2;
     case JointType::distance:
     case JointType::gear:
+    case JointType::rack:
+    case JointType::belt:
     case JointType::knife_edge:
     case JointType::spring:
     case JointType::torsion_spring:

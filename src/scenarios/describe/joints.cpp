@@ -20,12 +20,13 @@ namespace scenarios {
 
 namespace {
 
-constexpr std::string_view kTableValues[] = {"factor", "position", "velocity"};
+constexpr std::string_view kTableValues[] = {"factor", "position", "velocity", "force"};
 
 /// Unit of the rows' values.
 std::string_view unit_of(TableValues values, bool angular) {
   if (values == TableValues::position) return angular ? "rad" : "m";
   if (values == TableValues::velocity) return angular ? "rad/s" : "m/s";
+  if (values == TableValues::force) return angular ? "N m" : "N";
   return {};
 }
 
@@ -60,9 +61,11 @@ void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& 
   visit.optional_section(
       "table", s.present,
       {.help = "target over time, or a factor on it; constant before and after its rows"}, [&] {
-        visit.choose("values", s.values, kTableValues,
-                     {.help = "`factor`: on velocity or position; `position`, `velocity`: the rows "
-                              "are the target itself, in m or rad (m/s, rad/s), in their place"});
+        visit.choose(
+            "values", s.values, kTableValues,
+            {.help = "`factor`: on velocity, position or force; `position`, `velocity`, "
+                     "`force`: the rows are the target itself, in m or rad (m/s, rad/s; N, "
+                     "N m), in their place"});
         describe_rows(visit, unit_of(s.values, angular), s);
       });
 }
@@ -87,9 +90,11 @@ using scenarios::is_set;
 using scenarios::numbers;
 
 /// In the order of JointType, without springs: these stand under forces.
-constexpr std::string_view kTypes[] = {
-    "fixed",         "spherical", "revolute", "prismatic",  "cylindrical", "universal", "planar",
-    "point_on_line", "distance",  "gear",     "knife_edge", "rolling",     "rope"};
+constexpr std::string_view kTypes[] = {"fixed",       "spherical", "revolute",   "prismatic",
+                                       "cylindrical", "universal", "planar",     "point_on_line",
+                                       "distance",    "gear",      "knife_edge", "rolling",
+                                       "rope",        "bushing",   "screw",      "rack_and_pinion",
+                                       "belt"};
 
 /// Words of other programs for these types.
 constexpr Synonym kSynonyms[] = {
@@ -120,6 +125,12 @@ constexpr Synonym kSynonyms[] = {
     {"cord", "rope"},
     {"string", "rope"},
     {"tether", "rope"},
+    {"helical", "screw"},
+    {"leadscrew", "screw"},
+    {"pulley", "belt"},
+    {"rack", "rack_and_pinion"},
+    {"pinion", "rack_and_pinion"},
+    {"winch", "a winch is a rope with a motor: type rope"},
     {"free", "bodies move freely without a joint: leave it out"},
     {"floating", "bodies move freely without a joint: leave it out"},
     {"spring", "springs and dampers stand under forces"},
@@ -139,17 +150,20 @@ constexpr bool has(Types set, JointType type) {
 }
 
 using enum JointType;
-constexpr Types kLinear = set_of({fixed, spherical, revolute, prismatic, cylindrical, universal,
-                                  planar, point_on_line, distance, rolling, rope});
+constexpr Types kLinear =
+    set_of({fixed, spherical, revolute, prismatic, cylindrical, universal, planar, point_on_line,
+            distance, rolling, rope, screw, rack, belt});
 constexpr Types kAngular =
-    set_of({fixed, revolute, prismatic, cylindrical, universal, planar, gear});
-constexpr Types kAxis =
-    set_of({revolute, prismatic, cylindrical, universal, planar, point_on_line, gear, rolling});
-constexpr Types kAxisB =
-    set_of({revolute, cylindrical, universal, planar, gear, knife_edge, rolling});
-constexpr Types kNeedsAxisB = set_of({universal, knife_edge, rolling});
-constexpr Types kPlaced = ~set_of({gear});
-constexpr Types kFree = set_of({revolute, prismatic, cylindrical, universal, point_on_line});
+    set_of({fixed, revolute, prismatic, cylindrical, universal, planar, gear, screw});
+constexpr Types kAxis = set_of({revolute, prismatic, cylindrical, universal, planar, point_on_line,
+                                gear, rolling, bushing, screw, rack, belt});
+constexpr Types kAxisB = set_of(
+    {revolute, cylindrical, universal, planar, gear, knife_edge, rolling, bushing, rack, belt});
+constexpr Types kNeedsAxisB = set_of({universal, knife_edge, rolling, rack});
+constexpr Types kPlaced = ~set_of({gear, belt});
+constexpr Types kFree = set_of({revolute, prismatic, cylindrical, universal, point_on_line, screw});
+/// Radii that wheels, racks and threads have.
+constexpr Types kRadius = set_of({rolling, rack, screw});
 constexpr Types kTwoFree = set_of({cylindrical, universal});
 
 std::string words(Types set) {
@@ -180,13 +194,16 @@ bool given(double value) { return !std::isnan(value); }
 /// Exactly one target; angles beyond some turns are hardly meant.
 void check_target(SettingsVisitor& visit, bool angular, const MotorSettings& s) {
   const bool velocity = given(s.velocity), position = given(s.position);
+  const int targets = (velocity ? 1 : 0) + (position ? 1 : 0) + (given(s.force) ? 1 : 0);
   const bool own = s.table.present && s.table.values != TableValues::factor;
-  if (own && (velocity || position)) {
-    visit.reject(velocity ? "velocity" : "position", "stands beside a table of targets",
-                 "leave it out, or give table.values: factor");
-  } else if (!own && velocity == position) {
-    visit.reject("", velocity ? "has a velocity and a position" : "has no target",
-                 "give velocity or position, or a table with values: position");
+  if (own && targets > 0) {
+    visit.reject(velocity   ? "velocity"
+                 : position ? "position"
+                            : "force",
+                 "stands beside a table of targets", "leave it out, or give table.values: factor");
+  } else if (!own && targets != 1) {
+    visit.reject("", targets > 0 ? "has more than one target" : "has no target",
+                 "give one of velocity, position and force, or a table with values: position");
   }
   if (!angular || !position || own) return;
   double most = 0.0;
@@ -211,6 +228,9 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorSettings& s) {
                     {.unit = angular ? "rad/s" : "m/s", .help = "of the coordinate"});
         visit.visit("position", s.position,
                     {.unit = angular ? "rad" : "m", .help = "of the coordinate, a servo"});
+        visit.visit("force", s.force,
+                    {.unit = angular ? "N m" : "N",
+                     .help = "that it gives, whatever the coordinate does: a drive's torque"});
         scenarios::describe_motor_table(visit, angular, s.table);
         visit.visit("max_force", s.max_force,
                     {.unit = angular ? "N m" : "N",
@@ -229,7 +249,13 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorSettings& s) {
         visit.visit("damping_time", s.damping_time,
                     {.unit = "s", .min = 0, .help = "of a position motor; else two time steps"});
         check_target(visit, angular, s);
+        const bool force = s.gives_force();
+        if (force && (given(s.max_force) || given(s.viscosity) || given(s.compliance) ||
+                      given(s.damping_time)))
+          visit.reject("force", "is given: bounds, viscosity and compliance have no effect",
+                       "leave them out");
         const bool velocity = s.drives_velocity(), position = !velocity;
+        if (force) return;
         if (position && given(s.viscosity)) {
           visit.reject("viscosity", "is for velocity motors", "give compliance and damping_time");
         }
@@ -321,17 +347,19 @@ void check_keys(SettingsVisitor& visit, const JointSettings& s) {
   check_use(visit, type, "damping_time", given(s.damping_time), kLinear | kAngular);
   check_use(visit, type, "erp", given(s.erp), kLinear | kAngular);
   check_use(visit, type, "length", given(s.length), set_of({distance, rope}));
-  check_use(visit, type, "radius", given(s.radius), set_of({rolling}));
+  check_use(visit, type, "radius", given(s.radius), kRadius);
   check_use(visit, type, "ratio", given(s.ratio), set_of({gear}));
-  check_use(visit, type, "carrier", !s.carrier.empty(), set_of({gear}));
-  check_use(visit, type, "limits", given(s.first.limits[0]), kFree);
-  check_use(visit, type, "motor", s.first.motor.present, kFree);
+  check_use(visit, type, "carrier", !s.carrier.empty(), set_of({gear, belt}));
+  check_use(visit, type, "limits", given(s.first.limits[0]), kFree | set_of({rope}));
+  check_use(visit, type, "motor", s.first.motor.present, kFree | set_of({rope}));
   check_use(visit, type, "friction", given(s.first.friction), kFree);
   check_use(visit, type, "second", s.has_second, kTwoFree);
   check_needed(visit, type, "at", !s.at.empty(), kPlaced, "a point, at");
-  check_needed(visit, type, "axis", is_set(s.axis), kAxis, "a direction, axis");
+  check_needed(visit, type, "axis", is_set(s.axis), kAxis & ~set_of({bushing}),
+               "a direction, axis");
   check_needed(visit, type, "axis_b", is_set(s.axis_b), kNeedsAxisB, "a direction, axis_b");
-  check_needed(visit, type, "radius", given(s.radius), set_of({rolling}), "the wheel's radius");
+  check_needed(visit, type, "radius", given(s.radius), set_of({rolling, rack}),
+               "the wheel's radius");
   check_needed(visit, type, "ratio", given(s.ratio), set_of({gear}), "ratio");
   if ((type == distance || type == rope) && s.at.size() == 3) {
     visit.reject("at", "one point is at no distance from itself", "give two, one of each body");
@@ -344,6 +372,8 @@ void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Jo
   const Vec3 axis = s.axis.normalized();
   if (s.type == revolute && std::abs(axis[1]) < 1.0 - 1e-12) {
     visit.reject("axis", "two dimensions have hinges about y only", "give [0, 1, 0]");
+  } else if (s.type == screw) {
+    visit.reject("type", "a screw leaves the plane of two dimensions", "set dimension to 3");
   } else if (has(set_of({prismatic, point_on_line}), s.type) && axis[1] != 0.0) {
     visit.reject("axis", "leaves the plane of two dimensions", "choose it in x and z");
   }
@@ -365,19 +395,25 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
        .min_open = true,
        .help = "of a rod (`distance`), or the largest one of a rope; else as at the start"});
   visit.visit("radius", s.radius,
-              {.unit = "m", .min = 0, .min_open = true, .help = "of a rolling wheel"});
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .help = "of a rolling wheel, a pinion's pitch circle, or a screw's thread"});
   visit.visit("ratio", s.ratio,
               {.help = "of a gear: angle of a + ratio * angle of b stays the same"});
   visit.visit("carrier", s.carrier,
-              {.help = "of a gear: body to which its angles are relative; else the world"});
+              {.help = "of a gear or belt: body that its angles are relative to; else the world"});
+  scenarios::describe_element(visit, s);
   // the first coordinate of these is a displacement
-  describe_axis(visit, !has(set_of({prismatic, cylindrical, point_on_line}), s.type), s.first);
+  describe_axis(visit, !has(set_of({prismatic, cylindrical, point_on_line, rope}), s.type),
+                s.first);
   visit.optional_section("second", s.has_second,
                          {.help = "the second coordinate: the angle of a cylindrical joint, that "
                                   "about axis_b of a universal one"},
                          [&] { describe_axis(visit, true, s.second); });
   s.place = visit.where("");
   check_keys(visit, s);
+  scenarios::check_element(visit, s);
   check_in_plane(visit, scene, s);
   if (given(s.ratio) && s.ratio == 0.0) visit.reject("ratio", "is zero", "a gear couples two");
   if (s.carrier.empty() || s.carrier == scenarios::kWorld) return;
@@ -483,6 +519,9 @@ void check_smooth(const AxisSettings& axis, const std::string& place) {
   const MotorSettings& motor = axis.motor;
   if (!motor.present) return;
   if (motor.max_force < kUnlimited) refuse(".motor.max_force", "a bound is an inequality");
+  if (motor.gives_force())
+    throw Error("time.stepper: natural has no motors of a given force", place + ".motor.force",
+                "give a force or torque in forces, or use time.stepper: spook");
   if (given(motor.viscosity) || motor.compliance > 0.0)
     throw Error("motors hold their coordinate exactly with time.stepper: natural",
                 place + (given(motor.viscosity) ? ".motor.viscosity" : ".motor.compliance"),
@@ -520,6 +559,9 @@ void check_smooth(const SceneSettings& scene) {
           "given motion",
           s.place + ".between", "name one of these first, or use time.stepper: spook");
     if (s.type == JointType::rope) refuse_rope(s.place + ".type");
+    if (has(set_of({bushing, screw, rack, belt}), s.type))
+      throw Error("is not for time.stepper: natural, which has no equations for it",
+                  s.place + ".type", "use time.stepper: spook");
     check_smooth(s.compliance, s.angular_compliance, s.erp, s.place);
     check_smooth(s.first, s.place);
     check_smooth(s.second, s.place + ".second");

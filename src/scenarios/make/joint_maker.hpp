@@ -64,6 +64,7 @@ class JointMaker {
   const ForceSettings& spring_entry(GlobalId joint) const;
   const std::string& place_of(GlobalId joint) const;
   JointConstants constants_of(GlobalId joint, const JointPoses& at) const;
+  std::array<double, 2> start_angles(const JointConstants& joint, const JointPoses& at) const;
 
   const SceneSettings& scene_;
   const scenarios::BodyMaker& bodies_;
@@ -76,7 +77,10 @@ class JointMaker {
 
 /// Collective. Model::tables of the case; rank 0 reads files.
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm);
-/// Collective. The three components of gravity over time; empty where it is constant.
+/// Stiffnesses and dampings of the bushings among the joints, in their order.
+std::vector<Bushing> bushings_of(const SceneSettings& scene);
+/// Collective. The three components of gravity over time; empty where it is
+/// constant.
 std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communicator& comm);
 
 }  // namespace catena::scenarios

@@ -1,6 +1,7 @@
 // Listed joints and springs: their frames, what acts along them, and whether they fit.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <span>
 
 #include "catena/base/error.hpp"
@@ -30,8 +31,11 @@ JointAxis axis_of(const AxisSettings& s, int table) {
   set_if_given(axis.friction, s.friction);
   if (!s.motor.present) return axis;
   const bool velocity = s.motor.drives_velocity();
-  axis.motor = velocity ? MotorKind::velocity : MotorKind::position;
-  set_if_given(axis.target, velocity ? s.motor.velocity : s.motor.position);
+  axis.motor = s.motor.gives_force() ? MotorKind::force
+               : velocity            ? MotorKind::velocity
+                                     : MotorKind::position;
+  for (const double target : {s.motor.velocity, s.motor.position, s.motor.force})
+    set_if_given(axis.target, target);
   axis.table = table;
   set_if_given(axis.max_force, s.motor.max_force);
   if (!std::isnan(s.motor.viscosity)) axis.motor_compliance = 1.0 / s.motor.viscosity;
@@ -73,6 +77,17 @@ Frames frames_of(const JointSettings& s) {
       f.axes = {q, q};
       break;
     }
+    case JointType::bushing: {
+      const bool named = is_set(s.axis) || is_set(s.axis_b);
+      const Quat q = is_set(s.axis_b) && !is_set(s.axis) ? frame_of(perpendicular(z_b), z_b)
+                     : is_set(s.axis_b)                  ? frame_of(z_a, z_b)
+                                                         : frame_of(z_a, x_a);
+      if (named) f.axes = {q, q};
+      break;
+    }
+    case JointType::rack:
+      f.axes = {frame_of(z_a, z_b), frame_of(z_a, z_b)};
+      break;
     case JointType::rolling: {
       f.axes = {frame_of(z_a, x_a), frame_of(z_b, z_a)};
       // one point is the wheel's centre: the plane goes through the lowest point of its rim
@@ -108,6 +123,12 @@ void set_joint(const JointSettings& s, JointConstants& joint) {
   set_if_given(joint.cfm, s.cfm);
   set_if_given(joint.ratio, s.ratio);
   set_if_given(joint.length, s.radius);
+  set_if_given(joint.thread_friction, s.thread_friction);
+  if (s.type == JointType::screw) joint.ratio = s.pitch / (2.0 * std::numbers::pi);
+  if (s.type == JointType::belt) {
+    joint.length = s.radii[0];
+    joint.ratio = (s.crossed ? 1.0 : -1.0) * s.radii[1] / s.radii[0];
+  }
 }
 
 void set_spring(const ForceSettings& s, JointConstants& joint) {
@@ -144,7 +165,9 @@ std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) 
   for (const JointSettings& s : scene.joints) {
     for (const AxisSettings* axis : {&s.first, &s.second}) {
       const MotorSettings& motor = axis->motor;
-      const double target = std::isnan(motor.velocity) ? motor.position : motor.velocity;
+      double target = motor.force;
+      set_if_given(target, motor.position);
+      set_if_given(target, motor.velocity);
       add(motor.table, motor.table.values == TableValues::factor ? target : 1.0, s.place);
     }
   }
@@ -251,6 +274,10 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
     set_joint(*s, out);
     const std::array<int, 2>& tables = tables_[joint];
     out.axis = {axis_of(s->first, tables[0]), axis_of(s->second, tables[1])};
+    if (s->type == JointType::bushing)
+      out.bushing = narrow<int>(std::count_if(
+          scene_.joints.begin(), scene_.joints.begin() + narrow<std::ptrdiff_t>(joint),
+          [](const JointSettings& other) { return other.type == JointType::bushing; }));
     frames = frames_of(*s);
     length = s->length;
   } else {
@@ -266,14 +293,23 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   if (out.type == JointType::distance || out.type == JointType::rope ||
       out.type == JointType::spring) {
     out.length = std::isnan(length) ? (frames.point[1] - frames.point[0]).norm() : length;
+    if (is_winch(out) && out.axis[0].motor == MotorKind::position)
+      out.length = model_.tables[out.axis[0].table].at(0.0);
   }
   for (std::size_t k = 0; k < 2; ++k) {
     out.frame[k] = out.body[k] == kNoBody
                        ? Pose{frames.point[k], frames.axes[k]}
                        : local(at.pose[k], frames.point[k], frames.axes[k], model_.periodic);
   }
-  if (out.type == JointType::gear) zero_gear_angles(out, at);
+  if (out.type == JointType::gear || out.type == JointType::belt) zero_gear_angles(out, at);
   return out;
+}
+
+/// JointState::angle at the start.
+std::array<double, 2> JointMaker::start_angles(const JointConstants& joint,
+                                               const JointPoses& at) const {
+  if (is_winch(joint)) return {joint.length, 0.0};
+  return joint_angles(joint, at, {0.0, 0.0}, model_);
 }
 
 std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& joints,
@@ -282,7 +318,7 @@ std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& join
   for (std::size_t i = 0; i < joints.size(); ++i) {
     Made one;
     one.constants = constants_of(joints[i], poses[i]);
-    one.state.angle = joint_angles(one.constants, poses[i], {0.0, 0.0}, model_);
+    one.state.angle = start_angles(one.constants, poses[i]);
     made.push_back(one);
   }
   return made;
@@ -328,7 +364,7 @@ void JointMaker::check(const std::vector<GlobalId>& joints,
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const JointConstants joint = constants_of(joints[i], poses[i]);
     const std::string& place = place_of(joints[i]);
-    const std::array<double, 2> angle = joint_angles(joint, poses[i], {0.0, 0.0}, model_);
+    const std::array<double, 2> angle = start_angles(joint, poses[i]);
     const JointGeometry geometry = joint_geometry(joint, poses[i], angle, model_);
     double arm = 1.0;
     for (std::size_t k = 0; k < 2; ++k) {
@@ -374,6 +410,21 @@ std::vector<AppliedForce> JointMaker::applied_forces() const {
     out.push_back(force);
   }
   return out;
+}
+
+std::vector<Bushing> bushings_of(const SceneSettings& scene) {
+  std::vector<Bushing> bushings;
+  for (const JointSettings& s : scene.joints) {
+    if (s.type != JointType::bushing) continue;
+    Bushing& out = bushings.emplace_back();
+    for (std::size_t k = 0; k < 3; ++k) {
+      set_if_given(out.stiffness[k], s.stiffness[k]);
+      set_if_given(out.stiffness[k + 3], s.angular_stiffness[k]);
+      set_if_given(out.damping[k], s.damping[k]);
+      set_if_given(out.damping[k + 3], s.angular_damping[k]);
+    }
+  }
+  return bushings;
 }
 
 }  // namespace catena::scenarios

@@ -133,8 +133,18 @@ void NaturalJoint::add_rows() {
     case JointType::rope:
       refuse("is a rope, an inequality", "use distance, or time.stepper: spook");
     case JointType::gear:
-      refuse("is a gear, whose equation is neither linear nor quadratic in natural coordinates",
-             "use time.stepper: spook");
+      refuse(
+          "is a gear, whose equation is neither linear nor quadratic in "
+          "natural coordinates",
+          "use time.stepper: spook");
+    case JointType::bushing:
+    case JointType::screw:
+    case JointType::rack:
+    case JointType::belt:
+      refuse(
+          "is a bushing, screw, rack or belt, which have no equations in "
+          "natural coordinates",
+          "use time.stepper: spook");
     case JointType::rolling:
       refuse("is rolling, whose equation is neither linear nor quadratic in natural coordinates",
              "use time.stepper: spook");
@@ -152,6 +162,8 @@ void NaturalJoint::add_drivers() {
     if (axis.friction > 0.0)
       refuse("has friction, which is an inequality", "remove friction, or use time.stepper: spook");
     if (axis.motor == MotorKind::none) continue;
+    if (axis.motor == MotorKind::force)
+      refuse("has a motor of a given force", "give a force or torque in forces");
     if (axis.max_force < kUnbounded)
       refuse("has a motor with a bound, which is an inequality",
              "remove max_force, or use time.stepper: spook");

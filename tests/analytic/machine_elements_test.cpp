@@ -1,0 +1,273 @@
+// Bushings, screws, racks, belts, winches and motors of a given torque, against formulas.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <numbers>
+#include <string>
+
+#include "analytic/case_runner.hpp"
+
+namespace catena::test {
+namespace {
+
+constexpr double kG = 9.81, kPi = std::numbers::pi;
+
+std::string scene(const std::string& gravity, const std::string& bodies, const std::string& joints,
+                  double step = 1e-3) {
+  return "gravity: " + gravity + "\nbodies:\n" + bodies + "joints:\n" + joints +
+         "time: {step: " + text_of(step) + ", end: 100}\n";
+}
+
+const std::string kNoGravity = "[0, 0, 0]", kDown = "[0, 0, -9.81]";
+
+/// Force or torque of joint j's motor over the last step.
+double drive(const Simulation& sim, std::size_t j) {
+  return sim.state().joints[j].drive[0][1] / sim.settings().time.step;
+}
+
+const std::string kBlock =
+    "  - {name: block, mass: 10, inertia: [0.2, 0.3, 0.5], position: [0, 0, 0]}\n";
+
+/// m g_i / k_i along each axis, whichever way gravity leans.
+TEST(Bushing, DeflectsByTheLoadOverEachStiffness) {
+  const auto sim = simulate(
+      scene("[3, -4, -9.81]", kBlock,
+            "  - {name: b, type: bushing, between: [world, block], at: [0, 0, 0], stiffness: [1e3, "
+            "2e3, 5e3], damping: 200, angular_stiffness: 50, angular_damping: 5}\n"));
+  run_until(*sim, 5.0);
+  const Vec3 p = body_of(*sim, 0).pose.p;
+  EXPECT_NEAR(p.x(), 10.0 * 3.0 / 1e3, 1e-7);
+  EXPECT_NEAR(p.y(), -10.0 * 4.0 / 2e3, 1e-7);
+  EXPECT_NEAR(p.z(), -10.0 * kG / 5e3, 1e-7);
+}
+
+/// Its own axes lie as given: z along `axis`, x along `axis_b`.
+TEST(Bushing, IsStiffAlongItsOwnAxes) {
+  const auto sim = simulate(
+      scene("[0, 0, -9.81]", kBlock,
+            "  - {name: b, type: bushing, between: [world, block], at: [0, 0, 0], axis: [1, 0, 0], "
+            "axis_b: [0, 0, 1], stiffness: [1e3, 2e3, 5e3], damping: 200, angular_stiffness: 50, "
+            "angular_damping: 5}\n"));
+  run_until(*sim, 5.0);
+  EXPECT_NEAR(body_of(*sim, 0).pose.p.z(), -10.0 * kG / 1e3, 1e-7);
+}
+
+/// Undamped, from rest: z = -(m g/k) (1 - cos(sqrt(k/m) t)); turned: sin(sqrt(c/I) t).
+TEST(Bushing, SwingsAtTheRootOfStiffnessOverMassAndOfCoupleOverInertia) {
+  const auto sim = simulate(scene(
+      "[0, 0, -9.81]",
+      "  - {name: block, mass: 10, inertia: [0.2, 0.3, 0.5], angular_velocity: [0.1, 0, 0]}\n",
+      "  - {name: b, type: bushing, between: [world, block], at: [0, 0, 0], stiffness: 4e3, "
+      "angular_stiffness: [80, 80, 80]}\n"));
+  const double w = std::sqrt(4e3 / 10.0), turn = std::sqrt(80.0 / 0.2);
+  while (sim->state().time < 0.6) {
+    sim->step();
+    const double t = sim->state().time;
+    const BodyMotionState& s = body_of(*sim, 0);
+    EXPECT_NEAR(s.pose.p.z(), -10.0 * kG / 4e3 * (1.0 - std::cos(w * t)), 1e-3) << t;
+    EXPECT_NEAR(2.0 * std::atan2(s.pose.q.x(), s.pose.q.w()), 0.1 / turn * std::sin(turn * t), 2e-4)
+        << t;
+  }
+}
+
+/// I w = int torque dt, by a torque of its own and by one over time.
+TEST(Motor, OfAGivenTorqueTurnsItsInertia) {
+  for (const char* motor :
+       {"{force: 3}", "{table: {values: force, rows: [[0, 0], [1, 6], [9, 6]]}}",
+        "{force: 6, table: {rows: [[0, 0], [1, 1]]}}"}) {
+    const auto sim = simulate(scene(kNoGravity, kBlock,
+                                    "  - {name: h, type: revolute, between: [world, block], at: "
+                                    "[0, 0, 0], axis: [0, 0, 1], motor: " +
+                                        std::string(motor) + "}\n"));
+    run_until(*sim, 1.0);
+    // both tables give 3 N m s in the first second
+    EXPECT_NEAR(body_of(*sim, 0).twist.w.z(), 3.0 / 0.5, 1e-9) << motor;
+    EXPECT_NEAR(sim->stepper().report().audit[EnergyTerm::motor_work], 0.5 * 0.5 * 36.0, 1e-6);
+  }
+}
+
+/// The rack, below the pinion, goes by -r angle, and torque T drives it by T/r on m + I/r^2.
+TEST(RackAndPinion, TurnsRotationIntoTranslationByTheRadius) {
+  const double radius = 0.05, inertia = 0.02, mass = 4.0, torque = 2.0;
+  const auto sim = simulate(scene(
+      kNoGravity,
+      "  - {name: pinion, mass: 1, inertia: [0.02, 0.02, 0.02], position: [0, 0, 0]}\n"
+      "  - {name: rack, mass: 4, inertia: [0.1, 0.1, 0.1], position: [0, 0, -0.05]}\n",
+      "  - {name: axle, type: revolute, between: [world, pinion], at: [0, 0, 0], axis: [0, 1, 0], "
+      "motor: {force: 2}}\n"
+      "  - {name: guide, type: prismatic, between: [world, rack], at: [0, 0, -0.05], axis: [1, 0, "
+      "0]}\n"
+      "  - {name: mesh, type: rack_and_pinion, between: [pinion, rack], at: [0, 0, 0], axis: [0, "
+      "1, 0], axis_b: [1, 0, 0], radius: 5 cm}\n"));
+  run_until(*sim, 0.5);
+  const double a = torque / radius / (mass + inertia / (radius * radius));
+  EXPECT_NEAR(body_of(*sim, 1).twist.v.x(), -a * 0.5, 1e-9);
+  EXPECT_NEAR(body_of(*sim, 1).twist.v.x(), -radius * body_of(*sim, 0).twist.w.y(), 1e-10);
+  EXPECT_NEAR(body_of(*sim, 1).pose.p.x(), -radius * sim->state().joints[0].angle[0], 1e-9);
+  EXPECT_GT(sim->state().joints[0].angle[0], 2.0 * kPi);  // more than a turn
+}
+
+constexpr double kPitch = 0.01, kThread = 0.01, kLoad = 200.0;  ///< m, m, kg
+
+std::string screw(const std::string& keys) {
+  return scene(kDown, "  - {name: spindle, mass: 200, inertia: [1, 1, 1]}\n",
+               "  - {name: s, type: screw, between: [world, spindle], at: [0, 0, 0], axis: [0, 0, "
+               "1], pitch: 10 mm" +
+                   keys + "}\n");
+}
+
+TEST(Screw, AdvancesByItsPitchInATurnAndNeedsTheIdealTorque) {
+  const auto sim = simulate(screw(", motor: {velocity: 10}"));
+  run_until(*sim, 1.0);
+  EXPECT_NEAR(body_of(*sim, 0).pose.p.z(), 10.0 * kPitch / (2.0 * kPi), 1e-6);
+  EXPECT_NEAR(drive(*sim, 0), kLoad * kG * kPitch / (2.0 * kPi), 1e-6 * kLoad);
+  const auto left = simulate(screw(", motor: {velocity: -10}"));
+  run_until(*left, 1.0);
+  EXPECT_NEAR(body_of(*left, 0).pose.p.z(), -10.0 * kPitch / (2.0 * kPi), 1e-6);
+}
+
+/// Raising needs F r tan(lead + friction angle), lowering F r tan(friction angle - lead): the
+/// efficiency is tan(lead)/tan(lead + friction angle).
+TEST(Screw, HasTheEfficiencyOfItsThread) {
+  const double mu = 0.1, lead = std::atan(kPitch / (2.0 * kPi * kThread)), angle = std::atan(mu);
+  const auto up = simulate(screw(", radius: 10 mm, thread_friction: 0.1, motor: {velocity: 10}"));
+  run_until(*up, 1.0);
+  const double torque = kLoad * kG * kThread * std::tan(lead + angle);
+  EXPECT_NEAR(drive(*up, 0), torque, 1e-4 * torque);
+  const double ideal = kLoad * kG * kPitch / (2.0 * kPi);
+  EXPECT_NEAR(ideal / drive(*up, 0), std::tan(lead) / std::tan(lead + angle), 1e-4);
+  // what the drive does not lift is lost in the thread
+  const StepReport& r = up->stepper().report();
+  const double lifted = kLoad * kG * body_of(*up, 0).pose.p.z();
+  EXPECT_NEAR(r.audit[EnergyTerm::dissipation_friction], lifted * (drive(*up, 0) / ideal - 1.0),
+              0.01 * lifted);
+  const auto down =
+      simulate(screw(", radius: 10 mm, thread_friction: 0.1, motor: {velocity: -10}"));
+  run_until(*down, 1.0);
+  EXPECT_NEAR(drive(*down, 0), -kLoad * kG * kThread * std::tan(angle - lead), 1e-3 * torque);
+}
+
+TEST(Screw, LocksItselfWhereFrictionExceedsTheLead) {
+  // tan(lead) = 0.159
+  for (const double mu : {0.1, 0.2}) {
+    const auto sim = simulate(screw(", radius: 10 mm, thread_friction: " + text_of(mu)));
+    run_until(*sim, 1.0);
+    if (mu > 0.159)
+      EXPECT_NEAR(body_of(*sim, 0).pose.p.z(), 0.0, 1e-4);
+    else  // I alpha = m g r tan(lead - friction angle)
+      EXPECT_NEAR(body_of(*sim, 0).pose.p.z(),
+                  -0.5 * kPitch / (2.0 * kPi) * kLoad * kG * kThread *
+                      std::tan(std::atan(kPitch / (2.0 * kPi * kThread)) - std::atan(mu)),
+                  1e-5);
+  }
+}
+
+std::string belt(const std::string& motor, const std::string& keys) {
+  return scene(
+      kNoGravity,
+      "  - {name: a, mass: 1, inertia: [0.01, 0.01, 0.01]}\n"
+      "  - {name: b, mass: 5, inertia: [0.2, 0.2, 0.2], position: [1, 0, 0]}\n",
+      "  - {name: axle_a, type: revolute, between: [world, a], at: [0, 0, 0], axis: [0, 1, "
+      "0], motor: " +
+          motor +
+          "}\n"
+          "  - {name: axle_b, type: revolute, between: [world, b], at: [1, 0, 0], axis: [0, 1, "
+          "0], motor: {force: -2}}\n"
+          "  - {name: belt, type: belt, between: [a, b], axis: [0, 1, 0], radii: [0.1, 0.25]" +
+          keys + "}\n");
+}
+
+TEST(Belt, DrivesByTheRatioOfItsRadii) {
+  for (const auto& [keys, sign] : {std::pair("", 1.0), std::pair(", crossed: true", -1.0)}) {
+    const auto sim = simulate(belt("{velocity: 10}", keys));
+    run_until(*sim, 2.0);
+    EXPECT_NEAR(body_of(*sim, 1).twist.w.y(), sign * 4.0, 4e-5);
+    EXPECT_NEAR(sim->state().joints[1].angle[0] / sim->state().joints[0].angle[0], sign * 0.4,
+                4e-5);
+    // the brake of 2 N m on b takes 0.8 N m of a's drive, by 8 N in the belt
+    EXPECT_NEAR(drive(*sim, 0), sign * 0.8, 1e-6);
+    EXPECT_NEAR(std::abs(sim->state().joints[2].impulse[0]) / 1e-3, 8.0, 1e-5);
+  }
+}
+
+/// The belt gives by its compliance under the 8 N.
+TEST(Belt, StretchesByItsCompliance) {
+  const auto sim = simulate(belt("{velocity: 0}", ", compliance: 1e-4, damping_time: 0.1"));
+  run_until(*sim, 5.0);
+  EXPECT_NEAR(0.25 * sim->state().joints[1].angle[0], -8.0 * 1e-4, 1e-7);
+}
+
+std::string winch(const std::string& keys) {
+  return scene(kDown, "  - {name: load, mass: 1000, inertia: [100, 100, 100]}\n",
+               "  - {name: w, type: rope, between: [world, load], at: [[0, 0, 5], [0, 0, 0]], " +
+                   keys + "}\n");
+}
+
+double tension(const Simulation& sim) {
+  return sim.state().joints[0].impulse[0] / sim.settings().time.step;
+}
+
+TEST(Winch, LiftsATonAtItsSpeedWithTheWeightInTheRope) {
+  const auto sim = simulate(winch("motor: {velocity: -0.5}"));
+  run_until(*sim, 2.0);
+  EXPECT_NEAR(body_of(*sim, 0).twist.v.z(), 0.5, 1e-6);
+  EXPECT_NEAR(tension(*sim), 1000.0 * kG, 1e-3 * kG);
+  EXPECT_NEAR(body_of(*sim, 0).pose.p.z(), 1.0, 2e-3);
+  EXPECT_NEAR(sim->state().joints[0].angle[0], 4.0, 1e-9);
+  const StepReport& r = sim->stepper().report();
+  EXPECT_NEAR(r.audit[EnergyTerm::motor_work], 1000.0 * (kG * body_of(*sim, 0).pose.p.z() + 0.125),
+              20.0);
+}
+
+/// The rope pulls with m (g + a) while the winch gathers speed, a = 0.5 m/s^2.
+TEST(Winch, PullsWithWeightAndInertiaWhileItGathersSpeed) {
+  for (const char* motor : {"{table: {values: velocity, rows: [[0, 0], [2, -1]]}}",
+                            "{table: {values: position, interpolation: cubic, rows: [[0, 5], [1, "
+                            "4.75], [2, 4]]}}"}) {
+    const auto sim = simulate(winch("motor: " + std::string(motor)));
+    run_until(*sim, 1.0);
+    EXPECT_NEAR(body_of(*sim, 0).twist.v.z(), 0.5, 2e-3) << motor;
+    EXPECT_NEAR(tension(*sim), 1000.0 * (kG + 0.5), 2.0) << motor;
+  }
+}
+
+/// The joints that docs/configuration.md shows, as they stand there.
+TEST(Manual, ItsMachineElementsRun) {
+  std::ifstream file(CATENA_TEST_DATA "/../../docs/configuration.md");
+  std::string joints;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "    forces:" && !joints.empty()) break;
+    if (line == "    joints:" || !joints.empty())
+      joints += line.substr(std::min<std::size_t>(4, line.size())) + "\n";
+  }
+  std::string bodies = "bodies:\n";
+  for (const auto& [name, place] : {std::pair("arm", "[9, 0, 3]"),
+                                    {"nut", "[9, 0, 3]"},
+                                    {"pinion", "[0, 0, 1]"},
+                                    {"rack", "[0, 0, 0.95]"},
+                                    {"fan", "[0, 0, 2]"},
+                                    {"spindle", "[2, 0, 0]"},
+                                    {"engine", "[3, 0, 0]"},
+                                    {"hook", "[4, 0, 1]"}})
+    bodies += std::string("  - {name: ") + name +
+              ", mass: 2, inertia: [1, 1, 1], position: " + place + "}\n";
+  const auto sim = simulate(bodies + joints + "time: {step: 1 ms, end: 1}\n");
+  run_until(*sim, 0.1);
+  EXPECT_EQ(sim->bodies().joints.size(), 9U) << joints;
+  EXPECT_NEAR(body_of(*sim, 7).twist.v.z(), 0.5, 1e-3);  // the hook on its winch
+}
+
+TEST(Winch, StopsAtItsLimitsAndLetsTheLoadFallWhereItPaysOutFaster) {
+  const auto up = simulate(winch("limits: [4.5, .inf], motor: {velocity: -0.5}"));
+  run_until(*up, 3.0);
+  EXPECT_NEAR(body_of(*up, 0).pose.p.z(), 0.5, 1e-3);
+  EXPECT_NEAR(tension(*up), 1000.0 * kG, 10.0);
+  const auto fall = simulate(winch("motor: {velocity: 100}"));
+  run_until(*fall, 0.5);
+  EXPECT_NEAR(body_of(*fall, 0).twist.v.z(), -kG * 0.5, 1e-9);
+  EXPECT_EQ(tension(*fall), 0.0);
+}
+
+}  // namespace
+}  // namespace catena::test
