@@ -34,6 +34,8 @@ void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s);
 void describe_orientation(SettingsVisitor& visit, OrientationSettings& s);
 /// Rejects what has no mass.
 void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s);
+/// Rejects a centre of mass without mass and inertia: uniform density has its own.
+void check_centre_of_mass(SettingsVisitor& visit, const BodySettings& s);
 /// kNone for what is none of m, cm, mm, um, in, ft.
 double unit_in_metres(std::string_view unit);
 

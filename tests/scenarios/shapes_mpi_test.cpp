@@ -78,6 +78,41 @@ TEST_F(Shapes, VerticesInWorldCoordinatesStayWhereTheyAreWithShapeOrigin) {
   EXPECT_EQ(all[2].state.pose.q.coeffs(), Quat::Identity().coeffs());
 }
 
+TEST_F(Shapes, ACentreOfMassOfItsOwnMovesTheBodyAndNotItsShape) {
+  const SceneSettings scene = parse(R"(bodies:
+  - {name: link, material: stone, mass: 2, inertia: [1, 1.2, 1.3], centre_of_mass: [0.1, -0.2, 0.3],
+     position: [4, 5, 6], orientation: {axis: [3, 1, 2], angle: 2 rad}, shape: {box: {size: [1, 1, 1]}}}
+  - {name: other, material: stone, mass: 2, inertia: [1, 1.2, 1.3], centre_of_mass: [0.1, -0.2, 0.4],
+     position: [4, 5, 6], position_of: shape_origin, shape: {box: {size: [1, 1, 1]}}}
+  - {name: hull, material: stone, mass: 2, inertia: [1, 1.2, 1.3], centre_of_mass: [0.1, -0.2, 0.3],
+     position: [4, 5, 6], position_of: shape_origin, orientation: {axis: [3, 1, 2], angle: 2 rad},
+     shape: {hull: {vertices: [[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, 2]]}}}
+)");
+  const Model model = make_model(scene, comm_);
+  const std::vector<BodyRecord> all = bodies_of(scene, model);
+
+  if (!all_ranks_have(comm_, all.size(), 3U) || !all_ranks_have(comm_, model.geometries.size(), 3U))
+    return;
+  const Quat q(Eigen::AngleAxisd(2.0, Vec3(3, 1, 2).normalized()));
+  EXPECT_EQ(all[0].state.pose.p, Vec3(4, 5, 6));
+  EXPECT_EQ(all[0].constants.mass, 2.0);
+  EXPECT_EQ(all[0].constants.inertia, Vec3(1, 1.2, 1.3));
+  EXPECT_LT((world(all[0], model, {0.1, -0.2, 0.3}) - Vec3(4, 5, 6)).norm(), 1e-14);
+  EXPECT_LT((world(all[0], model, {0, 0, 0}) - Vec3(4, 5, 6) + q * Vec3(0.1, -0.2, 0.3)).norm(),
+            1e-14);
+  const CompoundPart& box = model.geometries[all[0].constants.shape.geometry].parts[0];
+  EXPECT_LT((box.pose.p + Vec3(0.1, -0.2, 0.3)).norm(), 1e-15);
+  // the sphere about the centre of mass holds the box
+  EXPECT_GE(bounding_radius(all[0].constants.shape), Vec3(0.6, 0.7, 0.8).norm());
+  EXPECT_LT((all[1].state.pose.p - Vec3(4.1, 4.8, 6.4)).norm(), 1e-14);
+  EXPECT_LT((world(all[1], model, {0, 0, 0}) - Vec3(4, 5, 6)).norm(), 1e-14);
+  EXPECT_LT((all[2].state.pose.p - Vec3(4, 5, 6) - q * Vec3(0.1, -0.2, 0.3)).norm(), 1e-14);
+  EXPECT_LT((world(all[2], model, {3, 0, 0}) - Vec3(4, 5, 6) - q * Vec3(3, 0, 0)).norm(), 1e-14);
+  EXPECT_THROW(parse("bodies:\n  - {name: a, material: stone, mass: 1, centre_of_mass: [0, 0, 1], "
+                     "shape: {sphere: {radius: 1}}}\n"),
+               Error);
+}
+
 TEST_F(Shapes, AClumpIsPlacedByItsCentreOfMassAndItsPartsByTheirs) {
   const SceneSettings scene = one_body(
       "position: [0, 0, 9], shapes: [{sphere: {radius: 0.1}, at: [1, 0, 0]}, "

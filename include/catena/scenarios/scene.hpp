@@ -29,6 +29,8 @@ struct BodySettings {
   double mass = kNone;                   ///< kg; kNone: volume times density
   Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
   std::string inertia_place;             ///< file:line:column and path, for errors
+  /// In the frame of the shape as written, m; kNone: of the uniform shape.
+  Vec3 centre_of_mass = Vec3::Constant(kNone);
   /// Centre of mass or origin of the shape, m; of fixed and kinematic bodies always the latter.
   Vec3 position = Vec3::Zero();
   PositionOf position_of = PositionOf::centre_of_mass;

@@ -102,6 +102,7 @@ void check_surface(SettingsVisitor& visit, const SceneSettings& scene, const Bod
 void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySettings& s) {
   check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
   if (!is_surface(s.shape.type)) check_mass(visit, scene, s);
+  scenarios::check_centre_of_mass(visit, s);
   if (s.fixed && s.kinematic) {
     visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
   }
@@ -137,6 +138,10 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
                .min = 0,
                .help = "principal moments on the body's axes; else of the uniform shape; rods "
                        "and points, with moments of 0, need time.stepper: natural"});
+  visit.visit("centre_of_mass", numbers(s.centre_of_mass),
+              {.unit = "m",
+               .help = "in the frame of the shape, of a body with `mass` and `inertia`, which is "
+                       "about it; else of the uniform shape"});
   s.place = visit.where("");
   s.inertia_place = visit.where("inertia");
   visit.visit(

@@ -1,7 +1,10 @@
 #include "scenarios/make/geometry_plan.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
+#include <span>
 
 #include "catena/base/error.hpp"
 #include "catena/base/text.hpp"
@@ -203,10 +206,26 @@ Geometry heightfield_geometry(const ShapeSettings& s, const std::string& content
 }
 
 /// What parts of a compound and bodies share is found from the settings that are described.
-std::string key_of(const ShapeSettings& shape, GeometryFrame frame) {
+std::string key_of(const ShapeSettings& shape, GeometryFrame frame, const Vec3& centre) {
   ShapeSettings copy = shape;
-  return std::to_string(static_cast<int>(frame)) +
-         print_json([&](SettingsVisitor& visit) { describe_shape(visit, copy); });
+  std::string key = std::to_string(static_cast<int>(frame));
+  // in hexadecimal, so that no two centres have one text
+  for (const double x : centre) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), " %a", x);
+    key += text.data();
+  }
+  return key + print_json([&](SettingsVisitor& visit) { describe_shape(visit, copy); });
+}
+
+/// Moves the origin of the body's frame to `centre`, which is given in the written frame.
+void move_origin_to(Geometry& geometry, const Vec3& centre, std::span<const Geometry> geometries) {
+  const Vec3 shift = -(geometry.written.p + geometry.written.q * centre);
+  move_geometry(geometry, {shift, Quat::Identity()});
+  geometry.written.p += shift;
+  const Vec3 squares = shift.cwiseAbs2();
+  geometry.inertia_per_mass += Vec3::Constant(squares.sum()) - squares;
+  bound_geometry(geometry, geometries);
 }
 
 }  // namespace
@@ -217,7 +236,7 @@ GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
     if (kind_of(s) == BodyKind::dynamic) {
       frame = std::isnan(s.inertia[0]) ? GeometryFrame::principal : GeometryFrame::centred;
     }
-    of_body_.push_back(add(s.shape, frame, "bodies." + s.name));
+    of_body_.push_back(add(s.shape, frame, "bodies." + s.name, s.centre_of_mass));
   }
   for (const GeneratorSettings& g : scene.generators) {
     const ShapeSettings* shape = g.shape();
@@ -228,11 +247,13 @@ GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
   }
 }
 
-int GeometryPlan::add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name) {
-  if (!needs_geometry(shape, frame)) return -1;
-  const std::string key = key_of(shape, frame);
+int GeometryPlan::add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name,
+                      const Vec3& centre) {
+  // a shape whose centre of mass is elsewhere becomes the only part of a compound
+  if (!needs_geometry(shape, frame) && centre.array().isNaN().any()) return -1;
+  const std::string key = key_of(shape, frame, centre);
   if (const auto at = known_.find(key); at != known_.end()) return at->second;
-  Item item{&shape, frame, name, shape.place.empty() ? name : shape.place, {}};
+  Item item{&shape, frame, name, shape.place.empty() ? name : shape.place, centre, {}};
   for (std::size_t i = 0; i < shape.parts.size(); ++i) {
     const ShapeSettings& part = shape.parts[i].shape;
     // parts come in their own principal frames; only surfaces and whole shapes stay as written
@@ -294,6 +315,7 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
                   "check sizes, unit and scale");
     }
   }
+  if (!item.centre.array().isNaN().any()) move_origin_to(geometry, item.centre, model.geometries);
   return geometry;
 }
 

@@ -33,9 +33,11 @@ class GeometryPlan {
     GeometryFrame frame;
     std::string name;        ///< the shape's key in the case
     std::string place;       ///< the same with file, line and column, where these are known
+    Vec3 centre;             ///< of mass, in the written frame; kNone: of the uniform shape
     std::vector<int> parts;  ///< geometries of its parts, -1 where none is needed
   };
-  int add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name);
+  int add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name,
+          const Vec3& centre = Vec3::Constant(kNone));
   static Shape shape_at(const ShapeSettings& shape, int geometry, const Model& model);
   Geometry make(const Item& item, const std::string& content, Model& model) const;
 

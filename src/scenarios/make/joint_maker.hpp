@@ -79,8 +79,7 @@ class JointMaker {
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm);
 /// Stiffnesses and dampings of the bushings among the joints, in their order.
 std::vector<Bushing> bushings_of(const SceneSettings& scene);
-/// Collective. The three components of gravity over time; empty where it is
-/// constant.
+/// Collective. The three components of gravity over time; empty where it is constant.
 std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communicator& comm);
 
 }  // namespace catena::scenarios
