@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+"""errors_test.py CATENA ROOT: what is wrong with a model is one message with file, line and remedy; no case is written."""
+import os
+import re
+
+from support import DATA, WORK, command, written
+
+TWO = open(os.path.join(DATA, "two_link.urdf"), encoding="utf-8").read()
+ARM = open(os.path.join(DATA, "arm6", "arm6.urdf"), encoding="utf-8").read()
+HUMAN = open(os.path.join(DATA, "humanoid.xml"), encoding="utf-8").read()
+BAR = open(os.path.join(DATA, "four_bar.xml"), encoding="utf-8").read()
+
+
+def line_of(text, part):
+    return text[:text.index(part)].count("\n") + 1
+
+
+def refused(text, name, expected, line, *options):
+    """The message names file and line (None: it is about the command line) and matches `expected`."""
+    out = os.path.join(WORK, "never.yaml")
+    done = command(written(text, name), out, *options)
+    message = done.stderr.strip()
+    assert done.returncode == 3, (done.returncode, message)
+    assert "\n" not in message and "Traceback" not in message, message
+    assert re.search(expected, message), (expected, message)
+    if line is not None:
+        assert re.search(rf"{re.escape(name)}:{line}(:\d+)?: ", message), (line, message)
+    assert not os.path.exists(out) and not os.path.exists(out + ".part")
+    assert done.stdout == ""
+
+
+def changed(text, old, new, name, expected, *options, at=None):
+    assert old in text, old
+    broken = text.replace(old, new, 1)
+    refused(broken, name, expected, line_of(broken, at) if at else line_of(text, old), *options)
+
+
+def urdf():
+    refused(TWO[:1500], "cut.urdf", "not well-formed.*is open.*complete", TWO[:1500].count("\n") + 1)
+    refused("", "empty.urdf", "not well-formed", 1)
+    refused("<html/>", "page.urdf", "neither URDF nor MJCF", 1)
+    changed(TWO, "<limit lower", "<limits lower", "t.urdf", "unknown tag in <joint>; did you mean <limit>")
+    changed(TWO, '<link name="base"/>', '<lnik name="base"/>', "t.urdf", "unknown tag in <robot>; did you mean <link>")
+    changed(TWO, '<link name="tool">', '<link name="lower">', "t.urdf", "given twice, first at .*t.urdf:18")
+    changed(TWO, '<joint name="elbow"', '<joint name="shoulder"', "t.urdf", "given twice")
+    changed(TWO, 'ixx="0.2"', 'ixx="-0.2"', "t.urdf", "not positive")
+    changed(TWO, '<mass value="2"/>', '<mass value="-2"/>', "t.urdf", "negative")
+    changed(TWO, 'izz="0.02"', 'izz="0.9"', "t.urdf", "no body has the principal moments.*--balance-inertia")
+    changed(TWO, 'ixx="0.2"', 'ixx="a"', "t.urdf", "not a list of numbers")
+    changed(TWO, 'ixx="0.2"', 'ixx="nan"', "t.urdf", "not finite")
+    changed(TWO, '<child link="lower"/>', '<child link="lowr"/>', "t.urdf", "no link 'lowr'")
+    changed(TWO, '<parent link="upper"/><child link="lower"/>', '<parent link="upper"/><child link="tool"/>', "t.urdf",
+            "has another parent already", at='name="flange"')
+    loop = TWO.replace('<link name="base"/>', "").replace('<parent link="base"/>', '<parent link="tool"/>')
+    refused(loop, "loop.urdf", "loop of parents: upper < tool < lower < upper", line_of(loop, 'name="shoulder"'))
+    changed(TWO, 'type="continuous"', 'type="hinge"', "t.urdf", "expected revolute")
+    changed(TWO, '<limit lower="-2" upper="1.5" effort="20" velocity="3"/>', "", "t.urdf", "needs <limit>", at='name="shoulder"')
+    changed(TWO, 'lower="-2"', 'lower="7"', "t.urdf", "lower is above upper")
+    changed(TWO, '<axis xyz="0 1 0"/>', '<axis xyz="0 0 0"/>', "t.urdf", "no length")
+    changed(TWO, 'size="0.1 0.1 0.8"', 'size="0.1 -0.1 0.8"', "t.urdf", "not positive")
+    changed(TWO, 'size="0.1 0.1 0.8"', 'size="0.1 0.8"', "t.urdf", "has 2 numbers; give 3")
+    start = TWO.index("    <inertial>\n      <origin xyz=\"0 0 -0.5\"")
+    bare = TWO[:start] + TWO[TWO.index("</inertial>", start) + 12:]
+    refused(bare, "bare.urdf", "moves but has no inertia", line_of(bare, '<link name="upper"'))
+    changed(TWO, '<link name="base"/>', '<xacro:macro name="x"/>', "t.urdf", "run xacro first")
+    refused(TWO, "t.urdf", "no hinge or slide 'shouldr'; known are shoulder, elbow", None, "--joint", "shouldr=1")
+    refused(TWO, "t.urdf", "outside of its limits", None, "--joint", "shoulder=3")
+    refused(TWO, "t.urdf", "has no number", None, "--joint", "shoulder=x")
+    refused(TWO, "t.urdf", "moves but has no inertia", line_of(TWO, '<link name="base"'), "--base", "free")
+
+
+def meshes():
+    refused(ARM, "arm.urdf", "link.stl' is missing, looked for .*--package", line_of(ARM, "link.stl"))
+    at = os.path.join(WORK, "arm6", "meshes")
+    os.makedirs(at)
+    written("solid\nfacet\nvertex 0 0 0\nvertex 1 0\n", "arm6/meshes/link.stl")
+    refused(ARM, "arm.urdf", "no complete STL file", line_of(ARM, "link.stl"))
+    written("solid\n" + "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n" * 2, "arm6/meshes/link.stl")
+    refused(ARM, "arm.urdf", "is flat", line_of(ARM, "link.stl"))
+    dae = ARM.replace("link.stl", "link.dae")
+    written("x", "arm6/meshes/link.dae")
+    refused(dae, "arm.urdf", "convert it to STL or OBJ", line_of(dae, "link.dae"))
+
+
+def mjcf():
+    changed(HUMAN, '<joint name="knee"', '<jiont name="knee"', "h.xml", "unknown tag in <body>; did you mean <joint>")
+    changed(HUMAN, '<body name="pelvis"', '<body name="torso"', "h.xml", "given twice")
+    changed(HUMAN, 'childclass="leg"', 'childclass="legs"', "h.xml", "no default class 'legs'",
+            at='<joint name="hip_x"')
+    changed(HUMAN, 'fullinertia="0.025', 'fullinertia="-0.025', "h.xml", "not positive")
+    changed(HUMAN, 'body2="right_thigh"', 'body2="left_thigh"', "h.xml", "no body 'left_thigh'")
+    changed(HUMAN, '<site site="heel"/>', '<site site="hel"/>', "h.xml", "no site 'hel'")
+    changed(HUMAN, "<freejoint name=\"root\"/>", "<include file=\"root.xml\"/>", "h.xml", "is missing, looked for")
+    changed(HUMAN, 'axisangle="0 0 1 15"', 'axisangle="0 0 1 15" zaxis="0 0 1"', "h.xml", "keep one orientation")
+    changed(HUMAN, '<geom name="sole" type="box"', '<geom name="sole" type="bix"', "h.xml", "expected plane, sphere")
+    refused(BAR, "bar.xml", "loop 'loop' is open by", line_of(BAR, "<connect"), "--joint", "top=0.3")
+    refused(HUMAN[:900], "cut.xml", "not well-formed", HUMAN[:900].count("\n") + 1)
+
+
+def output():
+    """Nothing is overwritten without --force, and the folder must be there."""
+    out = written("mine", "mine.yaml")
+    done = command(os.path.join(DATA, "two_link.urdf"), out)
+    assert done.returncode == 3 and "--force" in done.stderr, done.stderr
+    assert open(out, encoding="utf-8").read() == "mine"
+    done = command(os.path.join(DATA, "two_link.urdf"), os.path.join(WORK, "none", "x.yaml"))
+    assert done.returncode == 3 and "cannot be written" in done.stderr, done.stderr
+    done = command(os.path.join(WORK, "absent.urdf"), os.path.join(WORK, "x.yaml"))
+    assert done.returncode == 3 and "cannot be read" in done.stderr, done.stderr
+
+
+for test in (urdf, meshes, mjcf, output):
+    test()
+    print(f"{test.__name__}: ok")
