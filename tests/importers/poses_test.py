@@ -152,6 +152,36 @@ def humanoid():
         assert any(line.startswith("left out") and word in line for line in report.splitlines()), word
 
 
+def keyframe():
+    """A key is the same robot moved as a whole, but for the ball joint, which only its link can tell."""
+    q = {"abdomen_z": 0.3, "abdomen_y": -0.4, "hip_x": 0.05, "hip_z": -0.5, "hip_y": -0.6, "knee": -1.2,
+         "shoulder": 0.8, "reach": 0.07}
+    still, _ = imported("humanoid.xml", *joint_options(q))
+    case, report = imported("humanoid.xml", "--keyframe", "squat")
+    moved = matrix((1, 2, 3), by_axis((0, 1, 0), 2 * np.arccos(0.8))) @ matrix((0, 0, -1.3))
+    for item in still["bodies"]:
+        if item["name"] in ("right_foot", "plane"):
+            continue
+        near(body(case, item["name"])["position"], (moved @ [*item["position"], 1])[:3], 1e-11, item["name"])
+        r = moved[:3, :3]
+        near(tensor_of(body(case, item["name"])), r @ tensor_of(item) @ r.T, 1e-11, item["name"])
+    # the sole is 0.04 ahead of the ankle and 0.04 below: turned about x by 2 acos 0.6
+    ankle = next(j["at"] for j in case["joints"] if j["name"] == "ankle")
+    shin, shin_still = (body(c, "right_shin")["position"] for c in (case, still))
+    before = np.array(body(still, "right_foot")["position"]) - next(
+        j["at"] for j in still["joints"] if j["name"] == "ankle")
+    after = np.array(body(case, "right_foot")["position"]) - ankle
+    near(np.linalg.norm(after), np.linalg.norm(before), 1e-12)
+    d = np.pi / 180
+    frame = (by_axis((0, 1, 0), 2 * np.arccos(0.8)) @ by_axis((0, 0, 1), 10 * d) @ by_axis((1, 0, 0), 5 * d)
+             @ by_axis((0, 0, 1), 0.3) @ by_axis((0, 1, 0), -0.4) @ by_axis((1, 0, 0), 0.05)
+             @ by_axis((0, 0, 1), -0.5) @ by_axis((0, 1, 0), -0.6) @ by_axis((0, 0, 1), 15 * d)
+             @ by_axis((0, -1, 0), -1.2))
+    near(after, frame @ by_axis((1, 0, 0), 2 * np.arccos(0.6)) @ [0.04, 0, -0.04], 1e-11)
+    assert np.linalg.norm(np.subtract(shin, shin_still)) > 0.1
+    assert "ctrl of <key>" in report and "key 'other'" in report, report
+
+
 def motors_take_the_arm_to_what_the_importer_says():
     """A run that turns all six axes: the same pose as that imported with these angles."""
     q = {"pan": 0.9, "lift": -0.6, "elbow": 1.1, "roll_1": -1.3, "bend": 0.7, "roll_2": 2.0}
@@ -170,7 +200,7 @@ def motors_take_the_arm_to_what_the_importer_says():
         near(r @ np.diag(item["inertia"]) @ r.T, tensor_of(item), 1e-6, item["name"])
 
 
-for test in (urdf_poses_and_masses, shapes_lie_in_their_links, hand_values, humanoid,
+for test in (urdf_poses_and_masses, shapes_lie_in_their_links, hand_values, humanoid, keyframe,
              motors_take_the_arm_to_what_the_importer_says):
     test()
     print(f"{test.__name__}: ok")

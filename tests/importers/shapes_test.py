@@ -114,6 +114,19 @@ def masks_and_exclusions():
     assert touches(both, "FL_calf", "FR_calf") and not touches(both, "FL_calf", "FL_thigh")
 
 
+def a_base_that_is_welded_to_the_world():
+    """The first link does not touch the base it hangs on, whatever the root is called."""
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    robot = f"""<robot name="w"><link name="world"/><link name="base">{inertial}{ball}</link><link name="arm">{inertial}{ball}</link>
+      <joint name="weld" type="fixed"><parent link="world"/><child link="base"/></joint>
+      <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/></joint></robot>"""
+    for options in ((), ("--self-collisions", "yes")):
+        case, _ = imported(written(robot, "welded.urdf"), *options)
+        fixed = next(b["name"] for b in case["bodies"] if b.get("fixed"))
+        assert not touches(case, fixed, "arm"), case
+
+
 def floors_touch_the_lowest_shape():
     for text, height in (('<box size="0.2 0.4 0.6"/>', None), ('<cylinder radius="0.1" length="0.6"/>', None),
                          ('<sphere radius="0.25"/>', -0.25), ('<capsule radius="0.1" length="0.6"/>', None)):
@@ -132,7 +145,7 @@ def floors_touch_the_lowest_shape():
         near(body(case, "floor")["position"][2], height, 1e-9, text)
 
 
-for test in (hulls_hold_their_points, mesh_values, a_base_keeps_its_dents, masks_and_exclusions,
+for test in (hulls_hold_their_points, mesh_values, a_base_keeps_its_dents, masks_and_exclusions, a_base_that_is_welded_to_the_world,
              floors_touch_the_lowest_shape):
     test()
     print(f"{test.__name__}: ok")

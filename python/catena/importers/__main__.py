@@ -1,4 +1,4 @@
-"""catena import robot.urdf|model.xml -o case.yaml"""
+"""The command line: robot.urdf or model.xml, -o case.yaml."""
 import argparse
 import os
 import sys
@@ -9,7 +9,7 @@ BAD_INPUT = 3
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="catena import", description="A robot model, URDF or MJCF, as a case. What of "
+    p = argparse.ArgumentParser(description="A robot model, URDF or MJCF, as a case. What of "
                                 "it is kept, changed and left out is printed line by line (docs/import.md).")
     p.add_argument("model", help="robot.urdf or model.xml")
     p.add_argument("-o", "--output", required=True, metavar="CASE.yaml")
@@ -18,6 +18,7 @@ def parser():
     p.add_argument("--package", action="append", default=[], metavar="NAME=DIR", help="where package://NAME/ lies")
     p.add_argument("--joint", action="append", default=[], metavar="NAME=VALUE",
                    help="coordinate at the start, rad or m; else 0, or the nearest limit")
+    p.add_argument("--keyframe", metavar="NAME", help="MJCF: start at this key; --joint goes beyond it")
     p.add_argument("--hold", action="store_true", help="a servo at every hinge and slide that holds its start, with "
                    "the effort of the model as bound")
     p.add_argument("--floor", action="store_true", help="a plane under the lowest shape")
@@ -48,7 +49,7 @@ def main(arguments=None):
             raise ImportProblem("--hull-vertices, --friction or --end", "out of range",
                                 "at least 4 corners, no negative numbers")
         own = {"yes": True, "no": False, None: None}[a.self_collisions]
-        options = Options(a.base, a.package, a.joint, a.hold, a.floor, own, a.friction, a.balance_inertia,
+        options = Options(a.base, a.package, a.joint, a.keyframe, a.hold, a.floor, own, a.friction, a.balance_inertia,
                           a.hull_vertices, a.end)
         report = import_model(a.model, a.output, options)
     except ImportProblem as problem:

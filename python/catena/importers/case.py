@@ -98,10 +98,9 @@ class CaseMaker:
             if link.inertial is not None or link.shapes:
                 self.report.add("changed", f"link {link.name!r} is rigidly part of the body {leader!r}", link.where)
         if self._is_fixed(leader):
-            # MuJoCo's world touches the bodies that hang on it; a URDF's base does not touch its first link
-            solid = any(shape.kind != "plane" for shape, _ in shapes)
-            self.body_names[leader] = leader if solid else "world"
-            self._fixed_bodies(leader, shapes)
+            base = self._fixed_bodies(leader, shapes)
+            # a body that a joint names does not touch what the joint holds
+            self.body_names[leader] = "world" if base is None or self.robot.world_touches else base
             return
         mass = mass_of(links, self.world)
         if mass is None:
@@ -140,7 +139,8 @@ class CaseMaker:
         return {**shape_map(shape), **place}
 
     def _fixed_bodies(self, leader, shapes):
-        """The base: a clump, and planes, which are bodies of their own."""
+        """The base: a clump, whose name is returned, and planes, which are bodies of their own."""
+        name = None
         solid = [(s, p) for s, p in shapes if s.kind != "plane"]
         if solid:
             name = leader if leader != "world" else self._fresh("base", self.taken)
@@ -153,6 +153,7 @@ class CaseMaker:
                     "shape": {"plane": {"normal": vector(pose.R[:, 2])}}, "position": vector(pose.p)}
             self._set_group(item, leader)
             self.bodies.append(item)
+        return name
 
     def _bodies_between(self, link, mass, count):
         """Joints of one link hold bodies between them, which take a little of the link's mass."""

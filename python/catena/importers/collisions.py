@@ -51,7 +51,7 @@ def groups_of(robot, groups, options, report):
         report.add("changed", "links of the robot do not touch each other (--self-collisions yes)", robot.root.where)
     kinds = {}
     for leader in groups:
-        own = options.self_collisions is False and leader != fixed
+        own = options.self_collisions is False and not (leader == fixed and robot.world_touches)
         plain = masks[leader] == (1, 1) and leader not in alone and not own
         kinds[leader] = None if plain else (masks[leader], alone.get(leader), own)
     names = {kind: _name(kind, k) for k, kind in enumerate(dict.fromkeys(kinds.values()))}

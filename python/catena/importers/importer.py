@@ -15,6 +15,7 @@ class Options:
     base: str = None  # fixed or free; None: as the model says
     package: list = field(default_factory=list)  # NAME=DIR
     joint: list = field(default_factory=list)  # NAME=VALUE, rad or m
+    keyframe: str = None  # of MJCF
     hold: bool = False
     floor: bool = False
     self_collisions: bool = None

@@ -3,20 +3,20 @@ import os
 
 import numpy as np
 
-from .errors import ImportProblem
 from .mjcf_defaults import Defaults
 from .mjcf_frames import Compiler
 from .mjcf_geoms import GeomReader
+from .mjcf_keyframes import Keyframes
 from .mjcf_ties import Ties
 from .parts import check_inertial
 from .robot import Joint, Link, Robot
 from .rotations import MassProperties, Pose, together
 from .xml_tree import read_xml
 
-_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "tendon", "actuator", "contact")
+_SECTIONS = ("compiler", "option", "default", "asset", "worldbody", "equality", "tendon", "actuator", "contact",
+             "keyframe")
 _LEFT_OUT = {"size": "memory of MuJoCo", "visual": "how MuJoCo draws", "statistic": "how MuJoCo draws",
-             "sensor": "sensors are none of a case's", "keyframe": "give the start by --joint NAME=VALUE",
-             "custom": "", "extension": "", "deformable": "deformable bodies are none of a case's"}
+             "sensor": "sensors are none of a case's", "custom": "", "extension": "", "deformable": "deformable bodies are none of a case's"}
 _BODY_LEFT_OUT = {"camera": "how MuJoCo draws", "light": "how MuJoCo draws", "plugin": ""}
 _NOT_EXPANDED = ("replicate", "composite", "flexcomp", "attach")
 _KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical"}
@@ -60,7 +60,7 @@ class Mjcf:
             self._children(body, self.world, Pose(), None)
         self._base()
         self._total_mass()
-        robot = Robot(name, self.links, self.world, True)
+        robot = Robot(name, self.links, self.world, True, world_touches=True)
         for option in self.root.all("option"):
             robot.gravity = option.numbers("gravity", 3, robot.gravity)
             robot.step = option.number("timestep", robot.step)
@@ -68,6 +68,7 @@ class Mjcf:
         if not self.root.all("option") or not any("timestep" in o.attributes for o in self.root.all("option")):
             robot.step = 2e-3  # MuJoCo's default
         Ties(self, robot).read()
+        Keyframes(self.root, robot).apply(self.options.keyframe, self.report)
         self.defaults.report_unread(self.report)
         return robot
 
@@ -227,6 +228,3 @@ def read(root, path, options, report):
     if options.self_collisions is None:
         options.self_collisions = True
     return Mjcf(root, path, options, report).robot()
-
-
-__all__ = ["read", "ImportProblem"]

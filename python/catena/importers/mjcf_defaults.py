@@ -2,6 +2,7 @@
 from .xml_tree import Element
 
 ACTUATORS = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion")
+_SHARED = ("gear", "ctrlrange", "forcerange", "ctrllimited", "forcelimited")
 
 
 class Defaults:
@@ -39,6 +40,12 @@ class Defaults:
         if name not in self.classes:
             element.fail(f"there is no default class {name!r}", "known are " + ", ".join(self.classes))
         given = self.classes[name].get(element.tag, {})
+        sources = self.sources.get((name, element.tag), [])
+        if element.tag in ACTUATORS and element.tag != "general":
+            # <general> of a class stands for all kinds in what they have in common
+            shared = self.classes[name].get("general", {})
+            given = {**{key: shared[key] for key in _SHARED if key in shared}, **given}
+            sources = [*self.sources.get((name, "general"), []), *sources]
         if not given:
             return element
         own = element.attributes
@@ -51,7 +58,7 @@ class Defaults:
                         del full.attributes[way]
         full.children = element.children
         full.read = element.read
-        self.users.append((full, self.sources[name, element.tag]))
+        self.users.append((full, sources))
         return full
 
     def report_unread(self, report):

@@ -42,10 +42,13 @@ class Joint:
     rest: float = 0.0  # coordinate at which the spring has no force
     friction: float = 0.0
     effort: float = None
+    turn: np.ndarray = None  # of a spherical joint at the start
     motor: dict = None  # kind: position or velocity; target, stiffness, damping, max_force
 
     def motion(self):
         """From the link's frame as moved by this joint to where it was."""
+        if self.turn is not None:
+            return Pose(self.anchor - self.turn @ self.anchor, self.turn)
         q = self.value - self.reference
         if self.axis is None or q == 0.0:
             return Pose()
@@ -111,6 +114,7 @@ class Robot:
     links: list  # parents before their children
     root: Link
     root_is_world: bool  # the root never moves
+    world_touches: bool = False  # such a root touches what hangs on it, as MuJoCo's world does
     couplings: list = field(default_factory=list)
     ties: list = field(default_factory=list)
     ropes: list = field(default_factory=list)

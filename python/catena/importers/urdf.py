@@ -9,7 +9,7 @@ from .robot import Coupling, Joint, Link, Robot, Shape
 from .rotations import MassProperties, Pose, from_rpy
 
 _ROOT_LEFT_OUT = {
-    "material": "a colour", "gazebo": "an extension of Gazebo", "ros2_control": "an extension of ROS",
+    "material": "a colour", "gazebo": "an extension of Gazebo", "mujoco": "an extension of MuJoCo", "ros2_control": "an extension of ROS",
     "transmission": "ratios and motors of transmissions are not part of the mechanics",
     "sensor": "sensors are none of a case's"}
 _KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "planar": "planar"}
@@ -48,6 +48,8 @@ class Urdf:
         robot = Robot(name, [made[n] for n in order], root, self._is_fixed(root))
         root.free = not robot.root_is_world
         robot.couplings = self._couplings(joints, robot)
+        if self.options.keyframe is not None:
+            raise ImportProblem("--keyframe", "URDF has no keyframes", "give --joint NAME=VALUE")
         if self.options.self_collisions is None:
             self.options.self_collisions = False
         return robot
@@ -255,6 +257,3 @@ class Urdf:
 
 def read(root, path, options, report):
     return Urdf(root, path, options, report).robot()
-
-
-__all__ = ["read", "ImportProblem"]

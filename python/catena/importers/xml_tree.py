@@ -62,6 +62,9 @@ class Element:
         for child in self.children:
             if child.tag in used:
                 continue
+            if ":" in child.tag:
+                report.add("left out", f"<{child.tag}>: an extension", child.where)
+                continue
             if child.tag not in left_out:
                 near = difflib.get_close_matches(child.tag, [*used, *left_out], 1)
                 child.fail(f"unknown tag in <{self.tag}>",
