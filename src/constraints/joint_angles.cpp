@@ -144,9 +144,18 @@ std::array<double, 3> joint_rates(const JointConstants& joint, const JointPoses&
       return {d_a.z(), kNone, kNone};
     case JointType::cylindrical:
       return {d_a.z(), turning, kNone};
+    case JointType::screw:
+      return {turning, d_a.z(), kNone};
+    case JointType::rack: {
+      const Vec3 x_b = frame_rotation(joint, at, 1) * Vec3::UnitX();
+      return {x_b.dot(apart - w_b.cross(placed.d)), turning, kNone};
+    }
+    case JointType::bushing:
+      return {d_a.x(), d_a.y(), d_a.z()};
     case JointType::universal:
       return {turning, z_b.dot(w_b - w_a), kNone};
     case JointType::gear:
+    case JointType::belt:
       return {z_a.dot(w_a - w_c), z_b.dot(w_b - w_c), kNone};
     case JointType::planar:
       return {d_a.x(), d_a.y(), turning};

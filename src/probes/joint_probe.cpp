@@ -32,8 +32,15 @@ std::vector<Coordinate> coordinates_of(JointType type) {
       return {{"displacement", false}};
     case JointType::cylindrical:
       return {{"displacement", false}, {"angle", true}};
+    case JointType::screw:
+      return {{"angle", true}, {"displacement", false}};
+    case JointType::rack:
+      return {{"displacement", false}, {"angle", true}};
+    case JointType::bushing:
+      return {{"displacement", false}, {"displacement_2", false}, {"displacement_3", false}};
     case JointType::universal:
     case JointType::gear:
+    case JointType::belt:
       return {{"angle", true}, {"angle_2", true}};
     case JointType::planar:
       return {{"displacement", false}, {"displacement_2", false}, {"angle", true}};

@@ -135,7 +135,7 @@ TEST(Case, MethodThatIsNotGivenIsAutoUnlessOtherKeysAskForSweeps) {
 TEST(Case, IterationsThatAreNotGivenAreThoseOfTheMethod) {
   SolverSettings s = whole_case("catena: 1\nname: a\ntime: {step: 1 ms, end: 0}\n").solver;
 
-  EXPECT_EQ(s.stop_rule().max_iterations, 4000);
+  EXPECT_EQ(s.stop_rule().max_iterations, 10000);
   s.method = SolverMethod::gauss_seidel;
   EXPECT_EQ(s.stop_rule().max_iterations, 1000);
   s.stop.max_iterations = 7;
@@ -148,7 +148,7 @@ TEST(Case, AStepIsSolvedAgainWithAsManyIterationsAsInTheRun) {
   const std::string command = solve_again("step.hdf5", s.solver);
 
   EXPECT_NE(command.find("--solver auto"), std::string::npos) << command;
-  EXPECT_NE(command.find(" --set max_iterations=4000 "), std::string::npos) << command;
+  EXPECT_NE(command.find(" --set max_iterations=10000 "), std::string::npos) << command;
 }
 
 TEST(Case, SetOverridesByPathIndexAndName) {

@@ -80,11 +80,11 @@ class SubdomainEngine final : public HybridEngine {
 
   void load(DelassusOperator& op, std::span<const double> impulses) override {
     CATENA_CHECK(joints_ == nullptr && !anderson_, "this engine goes on from its own iterate");
-    for (Subdomain& subdomain : subdomains_) subdomain.load_impulses(problem_, impulses);
-    std::vector<double> velocities(problem_.bodies.n_dofs());
+    for (Subdomain& subdomain : subdomains_) subdomain.load_impulses(*problem_, impulses);
+    std::vector<double> velocities(problem_->bodies.n_dofs());
     op.velocities(impulses, velocities);
-    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(problem_, velocities);
-    shared_.start(problem_, velocities);
+    for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(*problem_, velocities);
+    shared_.start(*problem_, velocities);
   }
 
   double change() const override { return anderson_ ? anderson_->change() : kNotGiven; }

@@ -47,17 +47,19 @@ class Rounds {
         stop_(with_end(stop)),
         impulses_(impulses),
         op_(problem),
-        engine_(make_hybrid_engine(problem, op_,
-                                   {.local = {problem.law, settings.local, settings.relaxation},
-                                    .kernels = choose_kernels(settings.kernels)},
-                                   nullptr, impulses)),
+        engine_(make_hybrid_engine()),
         monitor_(problem, op_, stop_, impulses, velocities, started),
         looks_(stop.metric, stop.max_iterations),
         mixing_(problem.comm, compliances(problem)),
         restless_(problem),
-        sweep_work_(estimate_work(problem).sweep) {}
+        sweep_work_(estimate_work(problem).sweep) {
+    engine_->start(problem, op_,
+                   {.local = {problem.law, settings.local, settings.relaxation},
+                    .kernels = choose_kernels(settings.kernels)},
+                   nullptr, impulses);
+  }
 
-  SolveReport run(double started) {
+  const SolveReport& run(double started) {
     engine_->store_impulses(impulses_);
     bool over = monitor_.start();
     monitor_.set_setup_seconds(wall_seconds() - started);
@@ -135,7 +137,7 @@ class Rounds {
   StopRule stop_;
   std::span<double> impulses_;
   DelassusOperator op_;
-  std::unique_ptr<SweepEngine> engine_;
+  std::unique_ptr<HybridEngine> engine_;
   StopMonitor monitor_;
   Looks looks_;
   DeepMixing mixing_;
@@ -153,15 +155,17 @@ class PatchedSweeps final : public Solver {
       : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "patches"; }
 
-  SolveReport solve(const ConstraintProblem& problem, std::span<double> impulses,
-                    std::span<double> velocities) override {
+  const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
+                           std::span<double> velocities) override {
     const double started = wall_seconds();
-    return Rounds(problem, stop_, settings_, impulses, velocities, started).run(started);
+    rounds_.emplace(problem, stop_, settings_, impulses, velocities, started);
+    return rounds_->run(started);
   }
 
  private:
   StopRule stop_;
   GaussSeidelSettings settings_;
+  std::optional<Rounds> rounds_;  ///< of the last solve, whose report it holds
 };
 
 }  // namespace
