@@ -8,6 +8,7 @@
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/block_rows.hpp"
+#include "catena/constraints/fetch_bodies.hpp"
 #include "catena/constraints/ordered_sums.hpp"
 #include "catena/constraints/row_kernels.hpp"
 
@@ -22,7 +23,9 @@ void add_contact_forces(const ConstraintProblem& problem, std::span<const double
                         std::span<double> f) {
   const std::vector<Index>& dof = problem.bodies.dof_begin;
   const double* l = impulses.data();
-  for (const RigidContact& c : problem.contacts) {
+  for (std::size_t k = 0; k < problem.contacts.size(); ++k) {
+    fetch_bodies_ahead(problem.contacts, k, [&](Index b) { return f.data() + dof[b]; });
+    const RigidContact& c = problem.contacts[k];
     const Vec3 p = l[0] * c.normal + l[1] * c.tangent + l[2] * c.normal.cross(c.tangent);
     double* f_a = f.data() + dof[c.body_a];
     double* f_b = f.data() + dof[c.body_b];

@@ -8,6 +8,7 @@
 #include "catena/comm/kept_reduction.hpp"
 #include "catena/comm/sums.hpp"
 #include "catena/constraints/block_diagonal.hpp"
+#include "catena/constraints/fetch_bodies.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
 #include "metrics/error_sums.hpp"
@@ -48,7 +49,11 @@ struct ErrorEvaluator::Impl {
   void set_up_bodies() {
     make_room(diagonal, width * problem->contacts.size());
     diagonal.clear();
+    const ProblemBodies& bodies = problem->bodies;
     for (Index k = 0; k < std::ssize(problem->contacts); ++k) {
+      fetch_bodies_ahead(problem->contacts, k, [&](Index b) {
+        return bodies.inverse_mass.data() + bodies.mass_begin[b];
+      });
       if (width == 2) {
         const std::array<double, 2> d = cone_diagonal(*problem, k);
         diagonal.insert(diagonal.end(), d.begin(), d.end());
@@ -143,10 +148,15 @@ struct ErrorEvaluator::Impl {
   void walk_cones(std::span<const double> impulses, std::span<const double> velocities,
                   ErrorSums& t) {
     ConeGroup group{};
+    const Index* dof = problem->bodies.dof_begin.data();
     const std::size_t n = problem->contacts.size();
     for (std::size_t first = 0; first < n; first += ConeGroup::kSize) {
       const std::size_t size = std::min(ConeGroup::kSize, n - first);
-      for (std::size_t i = 0; i < size; ++i) gather(first + i, impulses, velocities, group, i, t);
+      for (std::size_t i = 0; i < size; ++i) {
+        fetch_bodies_ahead(problem->contacts, first + i,
+                           [&](Index b) { return velocities.data() + dof[b]; });
+        gather(first + i, impulses, velocities, group, i, t);
+      }
       cone_energies(group, form.shifted);
       if constexpr (kSet == ErrorSet::natural_map) {
         cone_natural_maps(group, form.shifted);

@@ -7,6 +7,7 @@
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/constraints/delassus.hpp"
+#include "catena/constraints/fetch_bodies.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
 #include "stepper/contact_solution.hpp"
 
@@ -296,6 +297,12 @@ void StepContacts::add_work(const ConstraintProblem& problem, std::span<const do
     if (couples && coupled_.empty()) return;
     for (const KeptContact& kept : contacts_) {
       if (kept.couples != couples) continue;
+      if (!couples) {
+        fetch_bodies_ahead(problem.contacts, kept.slot,
+                           [&](Index b) { return twists.data() + Offset{6} * b; });
+        fetch_bodies_ahead(problem.contacts, kept.slot,
+                           [&](Index b) { return local.state[b].twist.v.data(); });
+      }
       const ContactSolution solution = solution_of(kept, problem, impulses, twists);
       solution.add_work(local, audit);
       stretches_.add_elastic(solution, local, audit);
