@@ -15,6 +15,9 @@ void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation
 /// The key `motion` of a body.
 void describe_motion(SettingsVisitor& visit, BodySettings& s);
 
+/// The key `sizes`.
+void describe_sizes(SettingsVisitor& visit, SizeSettings& s);
+
 /// The keys of an insertion beside name, material and shape.
 void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s);
 

@@ -40,19 +40,6 @@ constexpr std::uint64_t kStreams = 8;
 constexpr std::uint64_t kPlaceStream = 1;
 constexpr std::uint64_t kOrientationStream = 4;
 
-/// Inverse of the normal distribution cut off to [lo, hi], in standard deviations: the value
-/// below which the fraction u lies, by bisection.
-double normal_quantile(double lo, double hi, double u) {
-  const auto below = [](double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); };
-  const double wanted = below(lo) + u * (below(hi) - below(lo));
-  double a = lo, b = hi;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = 0.5 * (a + b);
-    (below(middle) < wanted ? a : b) = middle;
-  }
-  return 0.5 * (a + b);
-}
-
 /// Range of centres along each direction for a body with bounds `box` about its centre.
 Aabb centres_in(const InsertionSettings& s, const Aabb& box, const Model& model) {
   Aabb range{s.lower - box.lo, s.upper - box.hi};
@@ -73,7 +60,8 @@ namespace scenarios {
 
 std::string region_shortfall(const InsertionSettings& s, const Shape& shape,
                              const Quat& orientation, const Model& model) {
-  const Shape largest = scaled(shape, s.sizes.largest());
+  const Sizes sizes(s.sizes, 2.0 * equivalent_radius(shape, model.geometries));
+  const Shape largest = scaled(shape, sizes.largest());
   const double radius = bounding_radius(largest);
   Aabb box{Vec3::Constant(-radius), Vec3::Constant(radius)};
   if (!s.random_orientation)
@@ -101,6 +89,7 @@ Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId
   const Shape shape = scenarios::GeometryPlan(scene).shape_of_generator(generator, model);
   prototype_ =
       scenarios::make_body(first, shape, material, density, Vec3::Zero(), model.geometries);
+  sizes_ = Sizes(settings_.sizes, 2.0 * equivalent_radius(shape, model.geometries));
   const std::vector<std::string> groups = scenarios::group_names(scene);
   const GeneratorSettings& g = scene.generators[generator];
   prototype_.constants.collides = g.collide;
@@ -116,33 +105,12 @@ Insertion::Insertion(const SceneSettings& scene, std::size_t generator, GlobalId
 }
 
 double Insertion::largest_radius() const {
-  return settings_.sizes.largest() * bounding_radius(prototype_.constants.shape);
-}
-
-double Insertion::factor(std::int64_t number) const {
-  using Kind = SizeSettings::Kind;
-  const SizeSettings& s = settings_.sizes;
-  if (s.kind == Kind::none) return 1.0;
-  const double u = uniform01(seed_, static_cast<std::uint64_t>(number), 0);
-  if (s.kind == Kind::uniform) return s.uniform[0] + u * (s.uniform[1] - s.uniform[0]);
-  if (s.kind == Kind::normal) {
-    const double x =
-        normal_quantile((s.min - s.mean) / s.deviation, (s.max - s.mean) / s.deviation, u);
-    return std::clamp(s.mean + s.deviation * x, s.min, s.max);
-  }
-  double all = 0.0;
-  for (const SizeSettings::Entry& entry : s.table) all += entry.weight;
-  double upto = 0.0;
-  for (const SizeSettings::Entry& entry : s.table) {
-    upto += entry.weight;
-    if (u * all < upto) return entry.factor;
-  }
-  return s.table.back().factor;
+  return sizes_.largest() * bounding_radius(prototype_.constants.shape);
 }
 
 BodyConstants Insertion::constants(std::int64_t number) const {
   const BodyConstants& one = prototype_.constants;
-  const double f = factor(number);
+  const double f = sizes_.factor(uniform01(seed_, static_cast<std::uint64_t>(number), 0));
   BodyConstants body = one;
   body.id = first_ + number;
   body.shape = scaled(one.shape, f);

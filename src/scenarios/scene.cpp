@@ -308,7 +308,9 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
   set_materials(scene, model);
   const std::vector<std::string> groups = scenarios::group_names(scene);
   set_groups(scene, groups, model);
-  scenarios::GeometryPlan(scene).build(comm, model);
+  const scenarios::GeometryPlan plan(scene);
+  plan.build(comm, model);
+  all_or_none(comm, [&] { scenarios::check_lattices(scene, plan, model); });
   add_table_geometries(scene, comm, model);
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
     const BodySettings& s = scene.bodies[i];

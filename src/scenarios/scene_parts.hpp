@@ -51,6 +51,11 @@ void with_place(const std::string& place, const Work& work) {
   }
 }
 
+/// The keys `collide` and `group`.
+void describe_collision(SettingsVisitor& visit, bool& collide, std::string& group);
+/// Rejects pairs in contact.no_collisions of groups that no body has.
+void check_groups(SettingsVisitor& visit, const SceneSettings& s);
+
 /// Names of the groups of bodies, by number: "" first, then as the scene names them.
 std::vector<std::string> group_names(const SceneSettings& scene);
 

@@ -68,7 +68,7 @@ TEST(FlowCase, ReadsMotionsInsertionsOutflowAndPeriods) {
   EXPECT_DOUBLE_EQ(motion.harmonics[0].phase, M_PI / 2);
   const InsertionSettings& rain = std::get<InsertionSettings>(s.generators[0].kind);
   EXPECT_EQ(rain.sizes.kind, SizeSettings::Kind::uniform);
-  EXPECT_EQ(rain.sizes.largest(), 1.2);
+  EXPECT_EQ(Sizes(rain.sizes).largest(), 1.2);
   EXPECT_EQ(rain.count, 1000);
   EXPECT_EQ(rain.number_rate, 100.0);
   EXPECT_TRUE(std::isnan(rain.mass_rate));
@@ -109,7 +109,7 @@ TEST(FlowCase, SaysWhatIsWrong) {
       {{"generators.rain.sizes.uniform=[-1, 0.8]"}, "out of range"},
       {{"generators.rain.sizes={uniform: [1, 2], table: [{factor: 1}]}"}, "more than one distri"},
       {{"generators.clay.sizes.normal.max=0.6"}, "max: is below min"},
-      {{"generators.clay.sizes.normal.mean=9"}, "more than five deviations"},
+      {{"generators.clay.sizes.normal.mean=9"}, "more than 5 deviations"},
       {{"generators.rain.shape={blob: {}}"}, "blob"},
       {{"generators.rain.shape=plane"}, "plane"},
       {{"generators.rain.material=gold"}, "there is no material 'gold'"},

@@ -96,5 +96,25 @@ TEST(PrescribedMotion, ABallInADrumTurnsWithTheSpeedOfItsWall) {
   EXPECT_NEAR(body_of(*sim, 1).pose.p.norm(), 0.4, 1e-3);
 }
 
+TEST(FixedGenerator, ABallComesToRestInThePocketOfFourFixedSpheres) {
+  const auto sim = simulate(
+      "materials: {m: {density: 1000, friction: 0.5}}\n"
+      "bodies:\n"
+      "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0.02, 0.01, "
+      "0.17]}\n"
+      "generators:\n"
+      "  - lattice: {name: bed, material: m, shape: {sphere: {radius: 0.1}}, count: [2, 2, 1], "
+      "spacing: 0.2, origin: [-0.1, -0.1, 0], fixed: true}\n"
+      "time: {step: 1 ms, end: 2}\n");
+  for (int step = 0; step < 2000; ++step) sim->step();
+
+  // centres 0.2 apart: 0.02 of the square are across
+  EXPECT_LT((body_of(*sim, 0).pose.p - Vec3(0, 0, std::sqrt(0.02))).norm(), 1e-4);
+  for (GlobalId id = 1; id < 5; ++id) {
+    EXPECT_EQ(std::abs(body_of(*sim, id).pose.p[0]), 0.1);
+    EXPECT_EQ(body_of(*sim, id).pose.p[2], 0.0);
+  }
+}
+
 }  // namespace
 }  // namespace catena

@@ -11,24 +11,9 @@
 #include "catena/base/settings.hpp"
 #include "catena/math/types.hpp"
 #include "catena/scenarios/shape_settings.hpp"
+#include "catena/scenarios/size_settings.hpp"
 
 namespace catena {
-
-/// Factor on all lengths of a body that is inserted, drawn for each body number.
-struct SizeSettings {
-  enum class Kind { none, uniform, normal, table };
-  Kind kind = Kind::none;
-  std::array<double, 2> uniform = {kNone, kNone};  ///< from, to
-  double mean = 1.0, deviation = kNone;            ///< of the normal distribution, cut off at
-  double min = kNone, max = kNone;
-  struct Entry {
-    double factor = kNone;
-    double weight = 1.0;  ///< share of the number of bodies, in any measure
-  };
-  std::vector<Entry> table;
-
-  double largest() const;  ///< factor
-};
 
 /// Bodies of one material and shape that come in over time: so many are due per second, by number
 /// or by mass, from `start` to `end`.

@@ -31,13 +31,12 @@ class Insertion {
   double largest_radius() const;
 
  private:
-  double factor(std::int64_t number) const;
-
   const InsertionSettings& settings_;
   const Model& model_;
   GlobalId first_;
   std::uint64_t seed_;
   BodyRecord prototype_;  ///< at factor 1
+  Sizes sizes_;
 };
 
 /// Collective. The insertions of a case in the generators' order.

@@ -61,6 +61,7 @@ struct LatticeSettings {
   std::string name, material;
   ShapeSettings shape;
   double radius_jitter = 0.0;  ///< fraction of all lengths of the shape, uniform +-
+  SizeSettings sizes;          ///< in its place
   OrientationSettings orientation;
   bool random_orientation = false;  ///< uniform over all rotations
   std::array<int, 3> count = {1, 1, 1};
@@ -100,6 +101,7 @@ using GeneratorKind = std::variant<ContainerSettings, LatticeSettings, WallSetti
 struct GeneratorSettings {
   GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
+  bool fixed = false;   ///< the same; of lattices, walls and tables
   std::string group;    ///< of all its bodies, as BodySettings::group
   std::string place;    ///< file:line:column and path, for errors
 

@@ -25,42 +25,6 @@ void describe_harmonic(SettingsVisitor& visit, Harmonic& s) {
               {.unit = "rad", .help = "adds amplitude (sin(2 pi f t + phase) - sin(phase))"});
 }
 
-void describe_sizes(SettingsVisitor& visit, SizeSettings& s) {
-  using Kind = SizeSettings::Kind;
-  visit.section("sizes", {.help = "factor on all lengths of a body, drawn for each; else 1"}, [&] {
-    visit.visit("uniform", s.uniform, {.min = 0, .min_open = true, .help = "from, to"});
-    bool normal = s.kind == Kind::normal;
-    visit.optional_section("normal", normal, {.help = "cut off at min and max"}, [&] {
-      visit.visit("mean", s.mean, {.min = 0, .min_open = true, .help = "before it is cut off"});
-      visit.visit("deviation", s.deviation,
-                  {.min = 0, .min_open = true, .required = true, .help = "standard deviation"});
-      visit.visit("min", s.min, {.min = 0, .min_open = true, .required = true, .help = "smallest"});
-      visit.visit("max", s.max, {.min = 0, .min_open = true, .required = true, .help = "largest"});
-      constexpr double kReach = 5.0;  // beyond, the distribution is its tail alone
-      if (s.min > s.max) visit.reject("max", "is below min", "");
-      if (s.min > s.mean + kReach * s.deviation || s.max < s.mean - kReach * s.deviation) {
-        visit.reject("mean", "lies more than five deviations beside min .. max", "move the range");
-      }
-    });
-    visit.list(
-        "table", s.table.size(), {.help = "a few sizes; weights are shares of the number"},
-        [&](std::size_t n) { s.table.assign(n, {}); },
-        [&](std::size_t i) {
-          visit.visit("factor", s.table[i].factor,
-                      {.min = 0, .min_open = true, .required = true, .help = "on all lengths"});
-          visit.visit("weight", s.table[i].weight, {.min = 0, .min_open = true, .help = "share"});
-        });
-    const bool uniform = all_set(s.uniform);
-    if (uniform && s.uniform[0] > s.uniform[1]) visit.reject("uniform", "does not ascend", "");
-    const int given = (uniform ? 1 : 0) + (normal ? 1 : 0) + (s.table.empty() ? 0 : 1);
-    if (given > 1) visit.reject("", "more than one distribution is given", "keep one of them");
-    s.kind = uniform            ? Kind::uniform
-             : normal           ? Kind::normal
-             : !s.table.empty() ? Kind::table
-                                : Kind::none;
-  });
-}
-
 /// A box between two corners.
 void describe_region(SettingsVisitor& visit, Vec3& lower, Vec3& upper, bool finite) {
   const SettingInfo info{.unit = "m", .required = true, .finite = finite, .help = "corner"};
@@ -97,14 +61,6 @@ void describe_rates(SettingsVisitor& visit, InsertionSettings& s) {
 }
 
 }  // namespace
-
-double SizeSettings::largest() const {
-  if (kind == Kind::uniform) return uniform[1];
-  if (kind == Kind::normal) return max;
-  double most = kind == Kind::table ? table.front().factor : 1.0;
-  for (const Entry& entry : table) most = std::max(most, entry.factor);
-  return most;
-}
 
 namespace scenarios {
 

@@ -117,12 +117,6 @@ void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   if (!s.angular_velocity.isZero(0.0)) visit.reject("angular_velocity", "has no effect here", why);
 }
 
-void describe_collision(SettingsVisitor& visit, bool& collide, std::string& group) {
-  visit.visit("collide", collide, {.help = "`false`: no contacts with anything"});
-  visit.visit("group", group,
-              {.help = "for contact.no_collisions; bodies without one are together"});
-}
-
 void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySettings& s) {
   visit.visit("name", s.name, {.required = true, .help = "unique among bodies and generators"});
   visit.visit("material", s.material,
@@ -160,7 +154,7 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
               {.unit = "m/s",
                .help = "of the surface against the body, as of a conveyor's belt: contacts see its "
                        "part along them; on the axes of `orientation`, turning with the body"});
-  describe_collision(visit, s.collide, s.group);
+  scenarios::describe_collision(visit, s.collide, s.group);
   visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
   scenarios::describe_motion(visit, s);
   check_body(visit, scene, s);
@@ -198,6 +192,9 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, LatticeSe
   scenarios::describe_bounded_shape(visit, s.shape);
   visit.visit("radius_jitter", s.radius_jitter,
               {.min = 0, .max = 0.99, .help = "fraction of the size, uniform +-"});
+  scenarios::describe_sizes(visit, s.sizes);
+  if (s.radius_jitter > 0.0 && s.sizes.kind != SizeSettings::Kind::none)
+    visit.reject("sizes", "stands beside radius_jitter", "give one of the two");
   scenarios::describe_orientation(visit, s.orientation);
   visit.visit("random_orientation", s.random_orientation,
               {.help = "each body turned at random, uniformly over all rotations"});
@@ -498,26 +495,7 @@ void describe_bodies(SettingsVisitor& visit, SceneSettings& s) {
       });
 }
 
-namespace {
-
-/// Groups that stand in no_collisions are those of some body; a body's group is held in a byte.
-void check_groups(SettingsVisitor& visit, const SceneSettings& s) {
-  const std::vector<std::string> known = scenarios::group_names(s);
-  if (known.size() > 256) {
-    visit.reject("bodies", "more than 256 groups", "groups are for kinds of bodies");
-  }
-  for (const NoCollisionSettings& pair : s.no_collisions) {
-    for (const std::string& group : pair.between) {
-      if (std::count(known.begin(), known.end(), group) > 0) continue;
-      const std::string near = nearest_word(group, known);
-      visit.reject(
-          "contact", "no_collisions: no body is in the group '" + group + "'",
-          near.empty() ? "give bodies or generators this group" : "did you mean " + near + "?");
-    }
-  }
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
   visit.list(
@@ -529,12 +507,14 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
         visit.one_of("", kind, kGenerators, {}, [&](int k) {
           set_kind(g.kind, k, std::make_index_sequence<std::variant_size_v<GeneratorKind>>());
           std::visit([&](auto& of_kind) { describe_kind(visit, s, of_kind); }, g.kind);
-          describe_collision(visit, g.collide, g.group);
+          scenarios::describe_collision(visit, g.collide, g.group);
+          if (g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>())
+            visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
           g.place = visit.where("");
           check_names(visit, s, i);
         });
       });
-  check_groups(visit, s);
+  scenarios::check_groups(visit, s);
 }
 
 }  // namespace catena

@@ -5,6 +5,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
+#include "catena/base/text.hpp"
 #include "scenarios/flow_parts.hpp"
 #include "scenarios/scene_parts.hpp"
 
@@ -85,16 +86,20 @@ BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int m
   return body;
 }
 
-/// Body k of a lattice; its jitters depend on the seed and k alone.
-BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, std::uint64_t seed,
-                        GlobalId first, GlobalId k, int material, const Model& model) {
+/// Body k of a lattice; its size and jitters depend on the seed and k alone.
+BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, const Sizes& sizes,
+                        std::uint64_t seed, GlobalId first, GlobalId k, int material,
+                        const Model& model) {
   const GlobalId nx = s.count[0];
   const GlobalId ny = s.count[1];
   const GlobalId layer = k / nx / ny;
   const Vec3 cell(static_cast<double>(k % nx), static_cast<double>(k / nx % ny),
                   static_cast<double>(layer));
   const auto number = static_cast<std::uint64_t>(k);
-  const Shape shape = scaled(whole, 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0));
+  const bool even = s.sizes.kind == SizeSettings::Kind::none;
+  const double factor = even ? 1.0 + s.radius_jitter * uniform_pm1(seed, number, 0)
+                             : sizes.factor(uniform01(seed, number, 0));
+  const Shape shape = scaled(whole, factor);
   Vec3 position = s.origin + s.spacing.cwiseProduct(cell);
   for (int i = 0; i < 3; ++i) {
     position[i] += s.position_jitter * uniform_pm1(seed, number, static_cast<std::uint64_t>(i) + 1);
@@ -150,6 +155,30 @@ std::unique_ptr<ChainCurve> curve_of(const GeneratorSettings& g, const SceneSett
 
 GlobalId count_of(const GeneratorSettings& g) {
   return std::visit([](const auto& s) { return count(s); }, g.kind);
+}
+
+void check_lattices(const SceneSettings& scene, const GeometryPlan& plan, const Model& model) {
+  for (std::size_t g = 0; g < scene.generators.size(); ++g) {
+    const auto* s = std::get_if<LatticeSettings>(&scene.generators[g].kind);
+    if (s == nullptr || s->sizes.kind == SizeSettings::Kind::none) continue;
+    const Shape one = plan.shape_of_generator(g, model);
+    const Sizes sizes(s->sizes, 2.0 * equivalent_radius(one, model.geometries));
+    const Shape largest = scaled(one, sizes.largest());
+    Vec3 extent = Vec3::Constant(2.0 * bounding_radius(largest));
+    if (!s->random_orientation) {
+      const Quat q = body_rotation(one, s->orientation.value(), model.geometries);
+      const Aabb box = bounds_of(largest, {Vec3::Zero(), q}, model.geometries);
+      extent = box.hi - box.lo;
+    }
+    for (int i = 0; i < 3; ++i) {
+      const double room = s->spacing[i] - 2.0 * s->position_jitter;
+      if (s->count[i] == 1 || extent[i] <= room * (1.0 + 1e-12)) continue;
+      throw Error("the largest bodies of `sizes` are " + short_text(extent[i]) + " m along " +
+                      "xyz"[i] + ", and neighbours have " + short_text(room) + " m",
+                  scene.generators[g].place + ".spacing",
+                  "make it larger, or cut the sizes off below");
+    }
+  }
 }
 
 std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm) {
@@ -219,6 +248,12 @@ void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
     make_generated(i, from, to, [&](BodyRecord body) {
       body.constants.collides = g.collide;
       body.constants.group = group;
+      if (g.fixed) {
+        body.constants.kind = BodyKind::fixed;
+        body.constants.mass = 0.0;
+        body.constants.inertia = Vec3::Zero();
+        body.state.twist = {};
+      }
       take(finished(body));
     });
   }
@@ -231,9 +266,10 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
   const int material = material_of(scene_.generators[generator].material());
   if (const auto* lattice = std::get_if<LatticeSettings>(&kind)) {
     const Shape shape = plan_.shape_of_generator(generator, model_);
+    const Sizes sizes(lattice->sizes, 2.0 * equivalent_radius(shape, model_.geometries));
     const std::uint64_t seed = seed_of(scene_, generator, lattice->seed);
     for (GlobalId k = from; k < to; ++k)
-      take(lattice_body(*lattice, shape, seed, block.first, k, material, model_));
+      take(lattice_body(*lattice, shape, sizes, seed, block.first, k, material, model_));
   } else if (const auto* wall = std::get_if<WallSettings>(&kind)) {
     for (GlobalId k = from; k < to; ++k)
       take(wall_brick(*wall, block.first, k, material, density_of(material)));

@@ -21,6 +21,9 @@ struct Block {
 /// Collective. Ids of each generator; those of the bodies stand before.
 std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm);
 
+/// Throws Error, with its place, for a lattice whose `sizes` let neighbours overlap.
+void check_lattices(const SceneSettings& scene, const GeometryPlan& plan, const Model& model);
+
 /// The planes of a container: a point and the inward normal.
 std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s);
 

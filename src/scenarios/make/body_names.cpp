@@ -57,7 +57,8 @@ bool BodyNames::dynamic(const NamedBody& body) const {
   if (body.kind == NamedBody::Kind::body)
     return scenarios::kind_of(scene_.bodies[body.index]) == BodyKind::dynamic;
   return body.kind == NamedBody::Kind::generated &&
-         !scene_.generators[body.index].is<ContainerSettings>();
+         !scene_.generators[body.index].is<ContainerSettings>() &&
+         !scene_.generators[body.index].fixed;
 }
 
 bool BodyNames::comes_later(const NamedBody& body) const {
