@@ -9,6 +9,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
 #include "catena/math/rotation.hpp"
+#include "model/union_mass.hpp"
 
 namespace catena {
 
@@ -173,6 +174,28 @@ MassProperties mass_properties(std::span<const Vec3> vertices,
   return result;
 }
 
+namespace {
+
+/// What is left of `all` without the region of `excess`.
+MassProperties without(const MassProperties& all, const Moments& excess) {
+  if (!(excess.volume > 0.0)) return all;
+  const Mat3& inertia = all.inertia_per_mass;
+  const Mat3 spread = 0.5 * inertia.trace() * Mat3::Identity() - inertia;
+  Moments left;
+  left.volume = all.volume;
+  left.first = all.volume * all.centre;
+  left.second = all.volume * (spread + all.centre * all.centre.transpose());
+  left.add(excess, -1.0);
+  MassProperties rest;
+  rest.volume = left.volume;
+  rest.centre = left.first / left.volume;
+  rest.inertia_per_mass =
+      inertia_of_moments(left.second / left.volume - rest.centre * rest.centre.transpose());
+  return rest;
+}
+
+}  // namespace
+
 MassProperties mass_properties(std::span<const CompoundPart> parts,
                                std::span<const Geometry> geometries) {
   MassProperties sum;
@@ -193,7 +216,7 @@ MassProperties mass_properties(std::span<const CompoundPart> parts,
         share * (rotate_diagonal(part.pose.q, inertia_per_mass(part.shape, geometries)) +
                  inertia_of_moments(arm * arm.transpose()));
   }
-  return sum;
+  return without(sum, excess_of_parts(parts, geometries));
 }
 
 void move_geometry(Geometry& geometry, const Pose& pose) {

@@ -238,6 +238,109 @@ TEST(MassProperties, OfTwoSpheresAreTheClosedForm) {
   EXPECT_LT((clump.parts[0].pose.p + Vec3(0, 0, 0.15)).norm(), 1e-15);
 }
 
+/// A sphere, a capsule, a box and a hollow cylinder in each other.
+std::vector<CompoundPart> tangled() {
+  CompoundPart ball{{ShapeType::sphere, Vec3(0.5, 0, 0)}, {Vec3(0.2, 0, 0.1), Quat::Identity()}};
+  CompoundPart rod{{ShapeType::capsule, Vec3(0.2, 0.6, 0)},
+                   {Vec3(0.1, 0.2, 0), Quat(Eigen::AngleAxisd(0.7, Vec3(1, 2, 0).normalized()))}};
+  CompoundPart box{
+      {ShapeType::box, Vec3(0.3, 0.4, 0.2)},
+      {Vec3(-0.2, 0.1, 0.2), Quat(Eigen::AngleAxisd(0.3, Vec3(0, 1, 1).normalized()))}};
+  CompoundPart cup{{ShapeType::hollow_cylinder, Vec3(0.3, 0.4, 0.1)},
+                   {Vec3(0.3, -0.3, 0), Quat(Eigen::AngleAxisd(1.1, Vec3::UnitX()))}};
+  cup.shape.closed_ends = kLowerEnd;
+  return {ball, rod, box, cup};
+}
+
+bool inside(const CompoundPart& part, const Vec3& world) {
+  const Vec3 x = part.pose.q.conjugate() * (world - part.pose.p);
+  const Vec3& s = part.shape.size;
+  const double across = x.head<2>().norm();
+  switch (part.shape.type) {
+    case ShapeType::sphere:
+      return x.norm() < s[0];
+    case ShapeType::capsule:
+      return (x - std::clamp(x[2], -s[1], s[1]) * Vec3::UnitZ()).norm() < s[0];
+    case ShapeType::box:
+      return (x.cwiseAbs().array() < s.array()).all();
+    default:  // with its lower end closed
+      return across < s[0] + s[2] && x[2] > -s[1] - s[2] && x[2] < s[1] &&
+             !(across < s[0] && x[2] > -s[1]);
+  }
+}
+
+TEST(MassProperties, OfPartsThatOverlapAreThoseOfTheirUnionByMonteCarlo) {
+  const std::vector<CompoundPart> parts = tangled();
+  const MassProperties found = mass_properties(parts, {});
+  constexpr int kPoints = 2000000;
+  const double edge = 2.6;
+  double n = 0.0;
+  Vec3 first = Vec3::Zero();
+  Mat3 second = Mat3::Zero();
+  for (int i = 0; i < kPoints; ++i) {
+    Vec3 x;
+    for (int k = 0; k < 3; ++k) x[k] = 0.5 * edge * uniform_pm1(3, i, k);
+    if (std::ranges::none_of(parts, [&](const CompoundPart& p) { return inside(p, x); })) continue;
+    n += 1.0;
+    first += x;
+    second += x * x.transpose();
+  }
+  const Vec3 centre = first / n;
+  const Mat3 spread = second / n - centre * centre.transpose();
+  const Mat3 inertia = spread.trace() * Mat3::Identity() - spread;
+
+  // four standard deviations
+  const double share = n / kPoints, error = 4.0 / std::sqrt(n);
+  EXPECT_NEAR(found.volume, share * edge * edge * edge,
+              found.volume * error * std::sqrt(1.0 - share));
+  EXPECT_LT((found.centre - centre).norm(), error * std::sqrt(spread.trace()));
+  EXPECT_LT((found.inertia_per_mass - inertia).norm(), 2.0 * error * inertia.norm());
+  // and far from their sum
+  double sum = 0.0;
+  for (const CompoundPart& part : parts) sum += volume_of(part.shape);
+  EXPECT_GT(sum, 1.2 * found.volume);
+}
+
+TEST(MassProperties, OfTwoSpheresInEachOtherAreThoseWithoutTheirLens) {
+  // equal ones at the distance of their radius: the lens has 5 pi r^3 / 12
+  const double r = 0.7;
+  const CompoundPart a{{ShapeType::sphere, Vec3(r, 0, 0)}, {Vec3(0, 0, 0), Quat::Identity()}};
+  CompoundPart b{{ShapeType::sphere, Vec3(r, 0, 0)}, {Vec3(0, r, 0), Quat::Identity()}};
+  const std::vector<CompoundPart> twins = {a, b};
+  const MassProperties found = mass_properties(twins, {});
+  EXPECT_NEAR(found.volume, (8.0 / 3.0 - 5.0 / 12.0) * M_PI * r * r * r, 1e-14);
+  EXPECT_LT((found.centre - Vec3(0, 0.5 * r, 0)).norm(), 1e-15);
+  // about the line of centres: discs of radius rho(y), pi/2 rho^4 each, by Simpson's rule
+  double turning = 0.0;
+  const int n = 2000;
+  for (int i = 0; i <= n; ++i) {
+    const double y = -r + 1.5 * r * i / n;  // half of it, to the plane of symmetry
+    const double rho2 = r * r - y * y;
+    turning += (i == 0 || i == n ? 1.0 : i % 2 == 1 ? 4.0 : 2.0) * 0.5 * M_PI * rho2 * rho2;
+  }
+  turning *= 2.0 * 1.5 * r / n / 3.0;
+  EXPECT_NEAR(found.inertia_per_mass(1, 1), turning / found.volume, 1e-12);
+
+  // one wholly inside is not there
+  b.shape.size[0] = 0.2;
+  b.pose.p = Vec3(0.1, 0.2, 0.3);
+  const std::vector<CompoundPart> shell = {a, b};
+  EXPECT_NEAR(mass_properties(shell, {}).volume, 4.0 / 3.0 * M_PI * r * r * r, 1e-14);
+  EXPECT_LT(mass_properties(shell, {}).centre.norm(), 1e-15);
+}
+
+TEST(MassProperties, OfABoxOfTwoThatOverlapAreTheBoxs) {
+  // [-1, 1] and [0, 2] along x
+  const CompoundPart a{{ShapeType::box, Vec3(1, 0.5, 0.25)}, {Vec3(0, 0, 0), Quat::Identity()}};
+  const CompoundPart b{{ShapeType::box, Vec3(1, 0.5, 0.25)}, {Vec3(1, 0, 0), Quat::Identity()}};
+  const std::vector<CompoundPart> parts = {a, b};
+  const MassProperties found = mass_properties(parts, {});
+
+  EXPECT_NEAR(found.volume, 3.0 * 1.0 * 0.5, 1e-12);
+  EXPECT_LT((found.centre - Vec3(0.5, 0, 0)).norm(), 1e-12);
+  EXPECT_NEAR(found.inertia_per_mass(2, 2), (9.0 + 1.0) / 12.0, 1e-4);
+}
+
 TEST(MassProperties, OfACompoundDoNotDependOnHowItsPartsAreMade) {
   // a box as two halves, and a hull among the parts
   const Shape half_box{ShapeType::box, {0.5, 0.2, 0.1}};

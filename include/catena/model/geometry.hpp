@@ -120,8 +120,8 @@ struct MassProperties {
 MassProperties mass_properties(std::span<const Vec3> vertices,
                                std::span<const std::array<std::int32_t, 3>> triangles);
 
-/// Mass properties of parts that are taken as they are: where parts overlap, the volume counts
-/// twice.
+/// Mass properties of the union of parts: exact where none overlap, and of spheres of which no
+/// three do, else by sums over lines, to some 1e-6 of the volume (docs/theory.md).
 MassProperties mass_properties(std::span<const CompoundPart> parts,
                                std::span<const Geometry> geometries);
 

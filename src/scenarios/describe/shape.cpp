@@ -229,7 +229,7 @@ void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
       "shapes", s.parts.size(),
       {.help =
            "several in place of `shape`, joined to one rigid body (a clump); each has one shape "
-           "and its place. Where they overlap, mass counts twice"},
+           "and its place. Where they overlap, mass counts once"},
       [&](std::size_t n) { s.parts.assign(n, {}); },
       [&](std::size_t i) { describe_part(visit, s.parts[i]); });
   if (s.parts.empty()) return;
