@@ -37,3 +37,7 @@ run(${WORK}/build/falling_ball)
 message("${output}")
 run(${WORK}/prefix/bin/catena --version)
 message("${output}")
+# the scripts find the package that is installed with them
+if(EXISTS ${WORK}/prefix/libexec/catena/user/render.py)
+  run(${CMAKE_COMMAND} -E chdir ${WORK} ${WORK}/prefix/libexec/catena/user/render.py --help)
+endif()

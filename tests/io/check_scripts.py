@@ -48,21 +48,26 @@ def volume(points, faces):
 
 def check_surfaces(script, result):
     """What is drawn for hollow cylinders and geometries has the volume of the shape."""
-    spec = importlib.util.spec_from_file_location("render", script)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, os.path.join(os.path.dirname(script), "..", "..", "python"))
+    from catena import Result, geometry
     wall, disc = np.pi * (0.25 ** 2 - 0.2 ** 2) * 0.6, np.pi * 0.25 ** 2 * 0.05
     polygon = 72 / (2 * np.pi) * np.sin(2 * np.pi / 72)  # its area over the circle's
     for ends, expected in ((0, wall), (1, wall + disc), (2, wall + disc), (3, wall + 2 * disc)):
-        drawn = module.hollow_cylinder(0.2, 0.6, 0.05, ends)
+        drawn = geometry.hollow_cylinder(0.2, 0.6, 0.05, ends)
         found = abs(volume(drawn["points"], drawn["faces"]))
         assert np.isclose(found, polygon * expected, rtol=1e-12), (ends, found, expected)
-    geometries = module.Result(result).geometries
+    geometries = Result(result).geometries
     assert [g["type"] for g in geometries] == ["hull", "mesh", "heightfield", "compound"]
+    for level, sides in ((1, 16), (3, 64)):  # a cylinder's volume is that of its prism
+        drawn = geometry.template("cylinder", [], level)
+        prism = sides / 2 * np.sin(2 * np.pi / sides)
+        assert np.isclose(volume(drawn["points"], drawn["faces"]), prism, rtol=1e-12)
+    assert np.isclose(volume(**geometry.box()), 1.0, rtol=1e-12)
+    assert 0.98 < volume(**geometry.sphere(3)) / (4 / 3 * np.pi) < 1.0
     for g in geometries[:2]:
         assert np.isclose(volume(g["points"], g["faces"]), 0.3 ** 3 / 6, rtol=1e-12)
     assert np.allclose(geometries[2]["points"][4], [0.2, 0.2, 0.2])
-    assert np.isclose(module.outer_radius("compound", [1, 0, 0], 3, geometries), 0.5)
+    assert np.isclose(geometry.outer_radius("compound", [1, 0, 0], 3, geometries), 0.5)
 
 
 def render(scripts, result):
@@ -72,10 +77,15 @@ def render(scripts, result):
     script = os.path.join(scripts, "render.py")
     check_surfaces(script, result)
     out = os.path.join(result, "frame-test.png")
-    for color in ("speed", "rank", "material"):
-        subprocess.run([script, result, "--frame", "1", "--color", color, "-o", out,
-                        "--size", "320x240"], check=True)
+    for options in (["--color", "speed"], ["--color", "rank"], ["--color", "material"], ["--color", "coordination"], ["--color", "generator", "--background", "white"],
+                    ["--scale-bar", "--projection", "parallel"]):
+        subprocess.run([script, result, "--frame", "1", *options, "-o", out, "--size", "320x240"], check=True)
         check_picture(out)
+    subprocess.run([script, result, "--background", "transparent", "--no-planes", "--no-labels", "-o", out,
+                    "--size", "320x240"], check=True)
+    import matplotlib.image
+    alpha = matplotlib.image.imread(out)[:, :, 3]
+    assert alpha.min() == 0.0 and alpha.max() == 1.0
     wrong = subprocess.run([script, result, "--frame", "9"], capture_output=True, text=True)
     assert wrong.returncode != 0 and "5 snapshots" in wrong.stderr, wrong.stderr
     movie = subprocess.run([script, result, "--movie", os.path.join(result, "test.mp4"),

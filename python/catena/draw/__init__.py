@@ -1,0 +1,1 @@
+"""Pictures of snapshots with VTK: `Result.picture` and scripts/user/render.py."""
