@@ -5,8 +5,10 @@
     >>> result.series.kinetic_energy.unit                                       # doctest: +SKIP
     'J'
 """
+from .case import Case
 from .errors import CatenaError
+from .launch import run
 from .quantity import Quantity
 from .result import Contacts, ContactsOn, Joint, Result, Snapshot
 
-__all__ = ["CatenaError", "Contacts", "ContactsOn", "Joint", "Quantity", "Result", "Snapshot"]
+__all__ = ["Case", "CatenaError", "Contacts", "ContactsOn", "Joint", "Quantity", "Result", "Snapshot", "run"]

@@ -194,7 +194,7 @@ class ResultTest(Case):
         self.assertGreater(len(code), 0)
         for block in code:
             done = subprocess.run([sys.executable, "-c", block], cwd=self.path, capture_output=True, text=True,
-                                  env=dict(os.environ, PYTHONPATH=str(SOURCE / "python")))
+                                  env=dict(os.environ, PYTHONPATH=str(SOURCE / "python"), CATENA=CATENA))
             self.assertEqual(done.returncode, 0, done.stderr)
 
 
