@@ -165,6 +165,36 @@ class ResultTest(Case):
             self.assertTrue(png.startswith(b"\x89PNG"))
         self.refused("no picture: .*invalid choice", lambda: self.result.picture(color="taste"))
 
+    def test_files_of_vtk_hold_surfaces_and_forces(self):
+        if not importlib.util.find_spec("vtk"):
+            self.skipTest("python3-vtk9 is missing")
+        import vtk
+        from vtk.util.numpy_support import vtk_to_numpy
+        script = SOURCE / "scripts" / "user" / "to_vtk.py"
+        out = self.path / "vtk"
+        subprocess.run([script, self.out, "-o", out, "--level", "3"], check=True, stdout=subprocess.DEVNULL)
+
+        def read(kind, step):
+            reader = vtk.vtkXMLPolyDataReader()
+            reader.SetFileName(str(out / f"{kind}-{step:08d}.vtp"))
+            reader.Update()
+            return reader.GetOutput()
+
+        # the volume of what moves is that of the block and four balls; a fine polyhedron lacks 1 %
+        volume = vtk.vtkMassProperties()
+        volume.SetInputData(read("surfaces", 500))
+        self.assertAlmostEqual(volume.GetVolume() / (0.4 + 4 * BALL / 1000), 1.0, delta=2e-3)
+        ids = vtk_to_numpy(read("surfaces", 500).GetCellData().GetArray("id"))
+        self.assertEqual(sorted(np.unique(ids, return_counts=True)[1]), [12, 1280, 1280, 1280, 1280])
+        contacts = read("contacts", 500).GetPointData()
+        pairs, force = (vtk_to_numpy(contacts.GetArray(name)) for name in ("bodies", "force"))
+        floor = self.result.bodies.id[self.result.bodies.rows("floor")][0]
+        carried = np.where(pairs[:, :1] == floor, force, 0.0).sum(axis=0)[2]
+        self.assertAlmostEqual(carried, (BLOCK + 4 * BALL) * G, delta=1e-4 * BLOCK * G)
+        self.assertEqual(read("chains", 500).GetNumberOfLines(), 5)
+        times = [float(t) for t in re.findall(r'timestep="(.*?)"', (out / "surfaces.pvd").read_text())]
+        self.assertEqual(times, list(self.result.times))
+
     def test_mass_flow_is_the_slope_of_the_mass(self):
         sys.path.insert(0, str(SOURCE / "scripts" / "user"))
         plot = importlib.import_module("plot_series")
