@@ -13,6 +13,7 @@
 #include "catena/io/info.hpp"
 #include "catena/solvers/linear_settings.hpp"
 #include "commands.hpp"
+#include "script_commands.hpp"
 
 namespace {
 
@@ -137,6 +138,8 @@ void describe(CLI::App& app, Request& request) {
                    "make result.h5 and result.xdmf of a result directory anew")
       ->type_name("DIR")
       ->excludes(file);
+  for (const catena::cli::ScriptCommand& command : catena::cli::script_commands())
+    app.add_subcommand(command.name, command.help);
 }
 
 ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& request) {
@@ -266,12 +269,19 @@ int run_program(const std::vector<std::string>& arguments, double started) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  try {
+    catena::cli::become_script(arguments);
+  } catch (const Error& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return static_cast<int>(e.code());
+  }
   // BLAS on one thread: MPI is the only parallelism, set before the library starts threads
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   setenv("OMP_NUM_THREADS", "1", 1);
   const double started = catena::wall_seconds();
   catena::return_large_blocks();
-  const int code = run_program({argv + 1, argv + argc}, started);
+  const int code = run_program(arguments, started);
   // each library ends while those that it rests on still work
   catena::end_linear_algebra();
   catena::end_files();
