@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <initializer_list>
 #include <string_view>
 
-#include "catena/base/index.hpp"
+#include "catena/base/key_use.hpp"
 #include "catena/base/text.hpp"
 #include "catena/probes/probe_settings.hpp"
 
@@ -21,27 +20,6 @@ using enum ProbeType;
 
 std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
 bool is_set(const Vec3& v) { return !v.hasNaN(); }
-
-struct Use {
-  std::string_view key;
-  bool given;
-  std::initializer_list<ProbeType> types;  ///< which use it
-  bool needed;                             ///< by these
-};
-
-void check_use(SettingsVisitor& visit, ProbeType type, const Use& use) {
-  const std::string own(kTypes[ordinal(type)]);
-  bool used = false;
-  std::string words;
-  for (const ProbeType t : use.types) {
-    used = used || t == type;
-    words += (words.empty() ? "" : ", ") + std::string(kTypes[ordinal(t)]);
-  }
-  if (use.given && !used)
-    visit.reject(use.key, "the type " + own + " has no use for it", "it is for " + words);
-  else if (!use.given && used && use.needed)
-    visit.reject(use.key, "missing", "the type " + own + " needs " + std::string(use.key));
-}
 
 void describe_through(SettingsVisitor& visit, ThroughSettings& s, bool& present) {
   visit.optional_section(
@@ -101,7 +79,7 @@ void check_region(SettingsVisitor& visit, ProbeType type, const RegionSettings& 
                                      {"upper", upper},
                                      {"cylinder", s.cylinder},
                                      {"sphere", s.sphere}})
-      check_use(visit, type, {key, given, {region, profile}, false});
+      check_use<ProbeType>(visit, kTypes, type, {key, given, {region, profile}, false});
     return;
   }
   if (type == profile && (s.cylinder || s.sphere))
@@ -120,18 +98,19 @@ void check_region(SettingsVisitor& visit, ProbeType type, const RegionSettings& 
 }
 
 void check_keys(SettingsVisitor& visit, const ProbeSettings& s, bool through) {
-  const Use uses[] = {{"on", !s.on.empty(), {force, region, profile, energy}, s.type == force},
-                      {"from", !s.from.empty(), {force}, false},
-                      {"about", !s.about.isZero(0.0), {force}, false},
-                      {"through", through, {flux}, true},
-                      {"by_material", s.by_material, {flux}, false},
-                      {"joint", !s.joint.empty(), {joint}, true},
-                      {"body", !s.body.empty(), {body}, true},
-                      {"at", !s.at.isZero(0.0), {body}, false},
-                      {"bins", s.bins > 0, {profile, pair}, s.type == profile},
-                      {"largest", !std::isnan(s.largest), {pair}, false},
-                      {"between", !s.between.empty(), {pair}, false}};
-  for (const Use& use : uses) check_use(visit, s.type, use);
+  const KeyUse<ProbeType> uses[] = {
+      {"on", !s.on.empty(), {force, region, profile, energy}, s.type == force},
+      {"from", !s.from.empty(), {force}, false},
+      {"about", !s.about.isZero(0.0), {force}, false},
+      {"through", through, {flux}, true},
+      {"by_material", s.by_material, {flux}, false},
+      {"joint", !s.joint.empty(), {joint}, true},
+      {"body", !s.body.empty(), {body}, true},
+      {"at", !s.at.isZero(0.0), {body}, false},
+      {"bins", s.bins > 0, {profile, pair}, s.type == profile},
+      {"largest", !std::isnan(s.largest), {pair}, false},
+      {"between", !s.between.empty(), {pair}, false}};
+  for (const auto& use : uses) check_use<ProbeType>(visit, kTypes, s.type, use);
   check_region(visit, s.type, s.region);
   if (s.type == pair && !s.between.empty() && s.between.size() != 2)
     visit.reject("between", "needs two names, found " + std::to_string(s.between.size()),

@@ -1,7 +1,7 @@
 // The description of one of `forces:`.
 #include <cmath>
 
-#include "catena/base/index.hpp"
+#include "catena/base/key_use.hpp"
 #include "scenarios/joint_parts.hpp"
 
 namespace catena::scenarios {
@@ -13,32 +13,10 @@ constexpr std::string_view kFrames[] = {"world", "body"};
 
 using enum ForceType;
 
-struct Use {
-  std::string_view key;
-  bool given;
-  std::initializer_list<ForceType> types;  ///< which use it
-  bool needed;                             ///< by these
-};
-
-void check_use(SettingsVisitor& visit, ForceType type, const Use& use) {
-  const auto word = [](ForceType t) { return std::string(kForces[ordinal(t)]); };
-  bool used = false;
-  std::string words;
-  for (const ForceType t : use.types) {
-    used = used || t == type;
-    words += (words.empty() ? "" : ", ") + word(t);
-  }
-  if (use.given && !used) {
-    visit.reject(use.key, "the type " + word(type) + " has no use for it", "it is for " + words);
-  } else if (!use.given && used && use.needed) {
-    visit.reject(use.key, "missing", "the type " + word(type) + " needs " + std::string(use.key));
-  }
-}
-
 void check_keys(SettingsVisitor& visit, const ForceSettings& s) {
   const auto given = [](double value) { return !std::isnan(value); };
   const bool acts = s.type == force || s.type == torque;
-  const Use uses[] = {
+  const KeyUse<ForceType> uses[] = {
       {"between", !s.between.empty(), {spring, damper, torsional_spring}, !acts},
       {"body", !s.body.empty(), {force, torque}, acts},
       {"at", !s.at.empty(), {spring, damper, torsional_spring, force}, !acts},
@@ -51,7 +29,7 @@ void check_keys(SettingsVisitor& visit, const ForceSettings& s) {
       {"torque", is_set(s.torque), {torque}, true},
       {"frame", s.body_frame, {force, torque}, false},
       {"table", s.table.present, {force, torque}, false}};
-  for (const Use& use : uses) check_use(visit, s.type, use);
+  for (const auto& use : uses) check_use<ForceType>(visit, kForces, s.type, use);
 }
 
 /// What loads must keep to in the x-z plane of two dimensions.

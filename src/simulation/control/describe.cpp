@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <initializer_list>
 #include <string_view>
 
-#include "catena/base/index.hpp"
+#include "catena/base/key_use.hpp"
 #include "catena/scenarios/factor.hpp"
 #include "catena/simulation/controller_settings.hpp"
 
@@ -18,39 +17,19 @@ constexpr std::string_view kResponses[] = {"falls", "rises"};
 
 using enum ControllerType;
 
-struct Use {
-  std::string_view key;
-  bool given;
-  std::initializer_list<ControllerType> types;  ///< which use it
-  bool needed;                                  ///< by these
-};
-
-void check_use(SettingsVisitor& visit, ControllerType type, const Use& use) {
-  const std::string own(kTypes[ordinal(type)]);
-  bool used = false;
-  std::string words;
-  for (const ControllerType t : use.types) {
-    used = used || t == type;
-    words += (words.empty() ? "" : ", ") + std::string(kTypes[ordinal(t)]);
-  }
-  if (use.given && !used)
-    visit.reject(use.key, "the type " + own + " has no use for it", "it is for " + words);
-  else if (!use.given && used && use.needed)
-    visit.reject(use.key, "missing", "the type " + own + " needs " + std::string(use.key));
-}
-
 void check_keys(SettingsVisitor& visit, const ControllerSettings& s) {
   const bool target = !s.target.empty() || s.target_table.present;
-  const Use uses[] = {{"measure", !s.measure.empty(), {pid, servo}, true},
-                      {"target", target, {pid, servo}, true},
-                      {"kp", s.kp != 0.0, {pid}, false},
-                      {"ki", s.ki != 0.0, {pid}, false},
-                      {"kd", s.kd != 0.0, {pid}, false},
-                      {"offset", s.offset != 0.0, {pid}, false},
-                      {"max_velocity", !std::isnan(s.max_velocity), {servo}, true},
-                      {"table", s.table.present, {ControllerType::table}, true},
-                      {"expression", !s.expression.empty(), {expression}, true}};
-  for (const Use& use : uses) check_use(visit, s.type, use);
+  const KeyUse<ControllerType> uses[] = {
+      {"measure", !s.measure.empty(), {pid, servo}, true},
+      {"target", target, {pid, servo}, true},
+      {"kp", s.kp != 0.0, {pid}, false},
+      {"ki", s.ki != 0.0, {pid}, false},
+      {"kd", s.kd != 0.0, {pid}, false},
+      {"offset", s.offset != 0.0, {pid}, false},
+      {"max_velocity", !std::isnan(s.max_velocity), {servo}, true},
+      {"table", s.table.present, {ControllerType::table}, true},
+      {"expression", !s.expression.empty(), {expression}, true}};
+  for (const auto& use : uses) check_use<ControllerType>(visit, kTypes, s.type, use);
   if (s.type == pid && s.kp == 0.0 && s.ki == 0.0 && s.kd == 0.0)
     visit.reject("kp", "all of kp, ki and kd are 0: the output would be the offset",
                  "give one of them");
