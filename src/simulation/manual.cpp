@@ -54,7 +54,7 @@ A dynamic body is placed by its centre of mass, wherever the origin of its shape
 orientation of the shape as written; `position_of: shape_origin` places it by that origin instead
 (vertices in world coordinates then need no `position`). Fixed and kinematic bodies are placed by
 the shape's origin. Mass and inertia are those of uniform density; an `inertia` in the case is about
-the axes of the shape as written. A `centre_of_mass`, in the frame of the shape, goes with a mass and
+the axes of the shape as written. A `center_of_mass`, in the frame of the shape, goes with a mass and
 an inertia about it, for bodies of uneven density (links of a robot). Where the `shapes` of one body
 overlap, mass counts once. Only
 fixed and kinematic bodies can have a mesh or a heightfield.

@@ -80,11 +80,11 @@ TEST_F(Shapes, VerticesInWorldCoordinatesStayWhereTheyAreWithShapeOrigin) {
 
 TEST_F(Shapes, ACentreOfMassOfItsOwnMovesTheBodyAndNotItsShape) {
   const SceneSettings scene = parse(R"(bodies:
-  - {name: link, material: stone, mass: 2, inertia: [1, 1.2, 1.3], centre_of_mass: [0.1, -0.2, 0.3],
+  - {name: link, material: stone, mass: 2, inertia: [1, 1.2, 1.3], center_of_mass: [0.1, -0.2, 0.3],
      position: [4, 5, 6], orientation: {axis: [3, 1, 2], angle: 2 rad}, shape: {box: {size: [1, 1, 1]}}}
-  - {name: other, material: stone, mass: 2, inertia: [1, 1.2, 1.3], centre_of_mass: [0.1, -0.2, 0.4],
+  - {name: other, material: stone, mass: 2, inertia: [1, 1.2, 1.3], center_of_mass: [0.1, -0.2, 0.4],
      position: [4, 5, 6], position_of: shape_origin, shape: {box: {size: [1, 1, 1]}}}
-  - {name: hull, material: stone, mass: 2, inertia: [1, 1.2, 1.3], centre_of_mass: [0.1, -0.2, 0.3],
+  - {name: hull, material: stone, mass: 2, inertia: [1, 1.2, 1.3], center_of_mass: [0.1, -0.2, 0.3],
      position: [4, 5, 6], position_of: shape_origin, orientation: {axis: [3, 1, 2], angle: 2 rad},
      shape: {hull: {vertices: [[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, 2]]}}}
 )");
@@ -108,7 +108,7 @@ TEST_F(Shapes, ACentreOfMassOfItsOwnMovesTheBodyAndNotItsShape) {
   EXPECT_LT((world(all[1], model, {0, 0, 0}) - Vec3(4, 5, 6)).norm(), 1e-14);
   EXPECT_LT((all[2].state.pose.p - Vec3(4, 5, 6) - q * Vec3(0.1, -0.2, 0.3)).norm(), 1e-14);
   EXPECT_LT((world(all[2], model, {3, 0, 0}) - Vec3(4, 5, 6) - q * Vec3(3, 0, 0)).norm(), 1e-14);
-  EXPECT_THROW(parse("bodies:\n  - {name: a, material: stone, mass: 1, centre_of_mass: [0, 0, 1], "
+  EXPECT_THROW(parse("bodies:\n  - {name: a, material: stone, mass: 1, center_of_mass: [0, 0, 1], "
                      "shape: {sphere: {radius: 1}}}\n"),
                Error);
 }

@@ -120,7 +120,7 @@ class CaseMaker:
                 **turned(axes)}
         if shapes:
             inner = Pose(mass.centre, axes).inverse()
-            item.update({"material": self.material_names[leader], "centre_of_mass": [0.0, 0.0, 0.0],
+            item.update({"material": self.material_names[leader], "center_of_mass": [0.0, 0.0, 0.0],
                          "shapes": [self._part(shape, inner @ pose) for shape, pose in shapes]})
             self._set_group(item, leader)
         self.bodies.append(item)

@@ -132,7 +132,7 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
                .min = 0,
                .help = "principal moments on the body's axes; else of the uniform shape; rods "
                        "and points, with moments of 0, need time.stepper: natural"});
-  visit.visit("centre_of_mass", numbers(s.centre_of_mass),
+  visit.visit("center_of_mass", numbers(s.centre_of_mass),
               {.unit = "m",
                .help = "in the frame of the shape, of a body with `mass` and `inertia`, which is "
                        "about it; else of the uniform shape"});

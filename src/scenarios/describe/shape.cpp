@@ -256,13 +256,13 @@ void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s) {
 void check_centre_of_mass(SettingsVisitor& visit, const BodySettings& s) {
   if (s.centre_of_mass.array().isNaN().all()) return;
   if (kind_of(s) != BodyKind::dynamic) {
-    visit.reject("centre_of_mass", "has no effect here",
+    visit.reject("center_of_mass", "has no effect here",
                  "a fixed or kinematic body is placed by its shape's origin");
   } else if (s.shape.type == ShapeType::none) {
-    visit.reject("centre_of_mass", "there is no shape in whose frame it would lie",
+    visit.reject("center_of_mass", "there is no shape in whose frame it would lie",
                  "leave it out: `position` is the centre of mass");
   } else if (std::isnan(s.mass) || s.inertia.array().isNaN().any()) {
-    visit.reject("centre_of_mass", "needs the body's mass and inertia",
+    visit.reject("center_of_mass", "needs the body's mass and inertia",
                  "give both, or leave it out for uniform density");
   }
 }
