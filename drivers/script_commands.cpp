@@ -19,6 +19,7 @@ constexpr std::array kCommands = {
     ScriptCommand{"plot", "plot_series.py", "curves of a result: series, joints, probes"},
     ScriptCommand{"view", "view.py", "a result in the browser: one HTML page, or a run followed"},
     ScriptCommand{"vtk", "to_vtk.py", "a result as files of VTK"},
+    ScriptCommand{"sweep", "sweep.py", "a case many times with other values, and one table"},
     ScriptCommand{"import", "import_robot.py", "a URDF or MJCF model as a case"},
 };
 

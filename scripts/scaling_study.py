@@ -35,7 +35,7 @@ of running; --collect makes the report of what has been done so far.
 DIR holds points/, starts/ (warm-ups), calibration-RANKS.json, results.csv, predictions.csv, report.md and *.png.
 
 Exit code: 0 done, 1 a run failed or none is done, 3 wrong usage or study.
-Needs python3-yaml, python3-numpy, python3-matplotlib.
+Needs python3-yaml, python3-numpy, python3-matplotlib, python3-h5py.
 """
 import argparse
 import ast
@@ -51,9 +51,10 @@ import sys
 
 import yaml
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "studies"))
-import study_file  # noqa: E402
-from study_file import StudyError  # noqa: E402
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "studies"), os.path.join(HERE, "..", "python")]
+from catena import study_file  # noqa: E402
+from catena.study_file import StudyError  # noqa: E402
 
 RUNS = ["fixed", "tolerance"]
 

@@ -15,7 +15,8 @@ from .result import Result
 STOPPED_EARLY = 2  # with a checkpoint to go on from
 
 
-def _start(ranks: int) -> list[str]:
+def launcher(ranks: int) -> list[str]:
+    """The words that start the program on so many ranks."""
     if ranks < 1:
         raise CatenaError(f"{ranks} ranks", "ranks", "at least 1")
     if ranks == 1:
@@ -39,7 +40,7 @@ def run(case: Union[Case, Mapping[str, Any], str, "os.PathLike[str]"], ranks: in
     """
     if not isinstance(case, Case):
         case = Case(case) if isinstance(case, Mapping) else Case.load(case)
-    start = _start(ranks)
+    start = launcher(ranks)
     name = str(case.check()["name"])
     directory = pathlib.Path(out if out is not None else name).resolve()
     options = ["-o", str(directory)] + ["--force"] * force + ["--resume"] * resume + ["--quiet"] * (progress is False)

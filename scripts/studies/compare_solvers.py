@@ -31,7 +31,7 @@ Profiles (Dolan, More): for each solver, the part of the problems that it solves
 fastest one's time, times below 1 ms counted as 1 ms.
 
 Exit code: 0 done, 1 a program failed in a way that is not a solver's answer, 3 wrong usage or study.
-Needs python3-yaml, python3-numpy, python3-matplotlib, and python3-h5py for --judge.
+Needs python3-yaml, python3-numpy, python3-matplotlib, python3-h5py.
 """
 import argparse
 import concurrent.futures
@@ -44,8 +44,9 @@ import subprocess
 import sys
 import tempfile
 
-import study_file
-from study_file import StudyError
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+from catena import study_file  # noqa: E402
+from catena.study_file import StudyError  # noqa: E402
 
 LAWS = ["coulomb", "ccp", "box", "frictionless"]
 METRICS = ["energy", "natural_map", "natural_map_rms", "siconos", "fclib_merit", "scaled", "gap",
