@@ -44,7 +44,9 @@ double servo(const ControllerSettings& s, const Sample& sample, double* kept) {
     throw Error("the servo '" + s.name + "' would have to pull: it measures " +
                     short_text(sample.measure) + " where its target is " +
                     short_text(sample.target),
-                s.place + ".target", "turn the sign of the target, or of the measure's component");
+                s.place + ".target",
+                "turn the sign of the target, or of the measure's component; of a body that the "
+                "drive moves measure contact_force, since force holds the drive's own");
   if (std::isnan(kept[kWays])) kept[kChanges] = kept[kWays] = 0.0;
   if (dt > 0.0 && kept[kMeasure] != 0.0 && sample.measure != 0.0) {
     const double way = kept[kOutput] * dt;
