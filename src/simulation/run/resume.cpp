@@ -104,8 +104,7 @@ bool may_change(const std::string& key, bool deterministic) {
   // tiles are of the state
   if (deterministic && (key == "parallel.rebalance_steps" || key == "parallel.tile_bodies"))
     return false;
-  for (const char* section :
-       {"time.end", "stop_when", "solver", "parallel", "output", "initial"}) {
+  for (const char* section : {"time.end", "stop_when", "solver", "parallel", "output", "initial"}) {
     const std::string name = section;
     if (key == name || key.starts_with(name + ".")) return true;
   }
