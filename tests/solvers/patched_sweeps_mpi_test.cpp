@@ -92,13 +92,15 @@ TEST(SweepEngine, GoesOnFromLoadedImpulsesAsANewOneDoes) {
   SweepOptions options;
   options.kernels = choose_kernels(KernelPath::automatic);
   std::vector<double> given(problem.n_rows(), 0.0);
-  const auto engine = make_hybrid_engine(problem, op, options, nullptr, given);
+  const auto engine = make_hybrid_engine();
+  engine->start(problem, op, options, nullptr, given);
   for (int k = 0; k < 3; ++k) engine->sweep(true);
   engine->store_impulses(given);
 
   for (int k = 0; k < 4; ++k) engine->sweep(true);
   engine->load(op, given);
-  const auto fresh = make_hybrid_engine(problem, op, options, nullptr, given);
+  const auto fresh = make_hybrid_engine();
+  fresh->start(problem, op, options, nullptr, given);
   std::vector<double> loaded(given.size()), expected(given.size());
   engine->store_impulses(loaded);
   EXPECT_LE(test::distance(loaded, given), 1e-14);
