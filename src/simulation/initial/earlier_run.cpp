@@ -47,7 +47,8 @@ FoundCheckpoint find(const Communicator& comm, const InitialSettings& initial) {
                              "a run leaves its last state there when it ends or is stopped");
   } catch (const Error& error) {
     if (error.where().starts_with(where)) throw;
-    throw Error(error.found(), where + ": " + error.where(), error.fix(), error.code());
+    const std::string place = error.where().empty() ? where : where + ": " + error.where();
+    throw Error(error.found(), place, error.fix(), error.code());
   }
 }
 

@@ -42,7 +42,14 @@ FoundCheckpoint newest_checkpoint(const Communicator& comm, const std::string& d
       found.damaged.push_back(std::string(error.what()) + "; the checkpoint before it is tried");
     }
   }
-  found.checkpoint = read_checkpoint(comm, found.path);
+  try {
+    found.checkpoint = read_checkpoint(comm, found.path);
+  } catch (const Error& error) {
+    if (found.damaged.empty()) throw;
+    std::string all;  // what is wrong with each of them
+    for (const std::string& damaged : found.damaged) all += damaged + "\n";
+    throw Error(all + error.what(), "", "", error.code());
+  }
   return found;
 }
 
