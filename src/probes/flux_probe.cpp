@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "probes/periodic_ways.hpp"
 #include "probes/probe.hpp"
 
 namespace catena::probes {
@@ -34,7 +35,7 @@ class FluxProbe : public Probe {
     for (std::size_t i = 0; i < step.bodies.constants.size(); ++i) {
       const BodyConstants& body = step.bodies.constants[i];
       if (body.kind != BodyKind::dynamic) continue;
-      const double sign = passes(step.before[i].pose.p, step.state.body[i].pose.p, step.model);
+      const double sign = passes(step.before[i].pose.p, step.state.body[i].pose.p, step.box);
       if (sign == 0.0) continue;
       count(body, sign, step.state.body[i].twist.v, sums);
       // a body without a shape may have no material
@@ -93,16 +94,10 @@ class FluxProbe : public Probe {
     return s0 < 0.0 ? 1.0 : -1.0;
   }
 
-  double passes(const Vec3& from, const Vec3& to, const Model& model) const {
-    if (!model.periodic.any()) return crossing(from, to);
+  double passes(const Vec3& from, const Vec3& to, const PeriodicBox& box) const {
+    if (!box.any()) return crossing(from, to);
     // a body that was put back to the other side may have passed before or after that
-    Vec3 shift = Vec3::Zero();
-    for (int k = 0; k < 2; ++k) {
-      if (!model.periodic.active[static_cast<std::size_t>(k)]) continue;
-      const double period = model.periodic.hi[static_cast<std::size_t>(k)] -
-                            model.periodic.lo[static_cast<std::size_t>(k)];
-      shift[k] = period * std::round((to[k] - from[k]) / period);
-    }
+    const Vec3 shift = nearest_shift(box, to - from);
     const double first = crossing(from, to - shift);
     if (first != 0.0 || shift.isZero(0.0)) return first;
     return crossing(from + shift, to);

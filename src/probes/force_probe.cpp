@@ -34,7 +34,7 @@ class ForceProbe : public Probe {
     const double sign = on_b ? 1.0 : -1.0;
     Vec3 point = c.point;
     // where b is, not its image
-    if (on_b && image_of(c.key) != kNoImage) point -= step.model.periodic.shift(image_of(c.key));
+    if (on_b && image_of(c.key) != kNoImage) point -= step.box_before.shift(image_of(c.key));
     add_to(sums, kContact, sign * c.impulse);
     add_to(sums, kTorque, sign * ((point - about_).cross(c.impulse) + c.couple));
   }

@@ -33,6 +33,8 @@ struct StepView {
   const TimeStepper& stepper;
   double h;                                 ///< s
   std::span<const BodyMotionState> before;  ///< of the owned bodies at its start, if needed
+  /// The periodic box at the step's start, when contacts were found, and at its end.
+  PeriodicBox box_before, box;
 };
 
 class Probe {

@@ -219,7 +219,15 @@ void ProbeSet::after_step(const Bodies& bodies, State& state, const TimeStepper&
   Impl& s = *impl_;
   if (s.entries.empty()) return;
   s.clear_sums();
-  const probes::StepView step{s.comm, s.model, bodies, state, stepper, s.h, s.before};
+  const probes::StepView step{s.comm,
+                              s.model,
+                              bodies,
+                              state,
+                              stepper,
+                              s.h,
+                              s.before,
+                              s.model.periodic.at(state.time - s.h),
+                              s.model.periodic.at(state.time)};
   if (s.contacts) {
     for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
       const ContactRecord contact = stepper.contact(k);

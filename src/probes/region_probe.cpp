@@ -8,6 +8,7 @@
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/tags.hpp"
 #include "probes/body_group.hpp"
+#include "probes/periodic_ways.hpp"
 #include "probes/probe.hpp"
 #include "probes/region.hpp"
 
@@ -83,7 +84,7 @@ class RegionProbe : public Probe {
       if (new_pair) counts_[body] += 1.0;
       const Vec3& arm = b ? arms.arm_b : arms.arm_a;
       Vec3 centre = c.point - arm;
-      if (b && image_of(c.key) != kNoImage) centre -= step.model.periodic.shift(image_of(c.key));
+      if (b && image_of(c.key) != kNoImage) centre -= step.box_before.shift(image_of(c.key));
       const std::size_t region = region_of(centre);
       if (region == regions_.size()) continue;
       const Vec3 force = (b ? 1.0 : -1.0) / h_ * c.impulse;
@@ -108,7 +109,7 @@ class RegionProbe : public Probe {
         add_motion(body, s, sums.from(region * kParts));
       if (const std::size_t region = region_of(step.before[i].pose.p); region < regions_.size())
         add_contacts(counts_.empty() ? 0.0 : counts_[i], sums.from(region * kParts));
-      add_volume(body, s.pose, step.model, sums);
+      add_volume(body, s.pose, step, sums);
     }
     counts_.clear();
     last_pair_ = {kNoBody, kNoBody};
@@ -181,17 +182,14 @@ class RegionProbe : public Probe {
   }
 
   /// Images that reach in over a side of a periodic box count as well.
-  void add_volume(const BodyConstants& body, Pose pose, const Model& model, Sums sums) const {
-    add_volume_here(body, pose, model, sums);
-    if (!model.periodic.any()) return;
+  void add_volume(const BodyConstants& body, Pose pose, const StepView& step, Sums sums) const {
+    add_volume_here(body, pose, step.model, sums);
+    if (!step.box.any()) return;
     const Vec3 centre = pose.p;
     for (int image = 0; image < kImages; ++image) {
-      const bool along_x = image / 3 != 1, along_y = image % 3 != 1;
-      if (image == kNoImage || (along_x && !model.periodic.active[0]) ||
-          (along_y && !model.periodic.active[1]))
-        continue;
-      pose.p = centre + model.periodic.shift(image);
-      add_volume_here(body, pose, model, sums);
+      if (image == kNoImage || !has_image(step.box, image)) continue;
+      pose.p = centre + step.box.shift(image);
+      add_volume_here(body, pose, step.model, sums);
     }
   }
 

@@ -14,7 +14,7 @@ import program
 # Debian package of a dependency of the Spack recipe, and what Debian's tools bring with them
 SPACK_NAMES = {"mpi": "libopenmpi-dev", "hdf5": "libhdf5-openmpi-dev", "petsc": "libpetsc-real-dev",
                "metis": "libmetis-dev", "eigen": "libeigen3-dev", "yaml-cpp": "libyaml-cpp-dev",
-               "cli11": "libcli11-dev", "spdlog": "libspdlog-dev", "bullet-float64": "libbullet-dev",
+               "cli11": "libcli11-dev", "spdlog": "libspdlog-dev", "bullet-float64": "libbullet-dev", "muparser": "libmuparser-dev",
                "cmake": "cmake", "pkgconfig": "pkg-config", "c": "g++", "cxx": "g++", "python": "python3-numpy",
                "py-numpy": "python3-numpy", "py-h5py": "python3-h5py", "py-matplotlib": "python3-matplotlib",
                "py-pyyaml": "python3-yaml"}
@@ -38,7 +38,7 @@ def check_sources(root, name, paths, report):
     """All that CMakeLists.txt needs is copied, and all that is copied is there."""
     for path in paths:
         report.expect((root / path).exists(), "%s copies %s, which is not there" % (name, path))
-    for path in ("CMakeLists.txt", "src", "include", "drivers", "scripts"):
+    for path in ("CMakeLists.txt", "src", "include", "drivers", "scripts", "python"):
         report.expect(path in paths, "%s does not copy %s" % (name, path))
 
 

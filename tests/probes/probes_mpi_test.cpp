@@ -289,5 +289,20 @@ TEST(Probes, NameWhatTheyCannotFind) {
             std::string::npos);
 }
 
+TEST(FluxProbe, TheOffsetOfAShearedBoxIsNoWayOfABody) {
+  ProbeRun run(
+      kMaterial +
+      "gravity: [0, 0, 0]\n"
+      "periodic: {x: [0, 1], z: [0, 1], shear: {rate: 2, along: x, across: z}}\nbodies:\n" +
+      test::sphere_text("a", 0.5, 0.95, ", velocity: [0, 0, 1]") +
+      "time: {step: 1 ms, end: 1}\n"
+      "probes:\n"
+      "  - {name: aside, type: flux, through: {point: [0.45, 0, 0], normal: [1, 0, 0]}}\n"
+      "  - {name: up, type: flux, through: {point: [0, 0, 0.99], normal: [0, 0, 1]}}\n");
+  run.steps(60);  // put back after 50, by -0.1 along x
+  EXPECT_EQ(run("aside.number"), 0.0);
+  EXPECT_EQ(run("up.number"), 1.0);
+}
+
 }  // namespace
 }  // namespace catena

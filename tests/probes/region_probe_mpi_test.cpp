@@ -47,11 +47,10 @@ TEST(RegionProbe, SolidFractionOfASphereCutByAFaceIsThatOfTheCap) {
 }
 
 TEST(RegionProbe, ImagesReachInOverThePeriodicSides) {
-  ProbeRun run(kMaterial + "gravity: [0, 0, 0]\nperiodic: {x: [0, 1]}\nbodies:\n" +
-               test::sphere_text("at", 0.03, 0.0) +
+  ProbeRun run(kMaterial + "gravity: [0, 0, 0]\nperiodic: {x: [0, 1], z: [0, 1]}\nbodies:\n" +
+               test::sphere_text("at", 0.03, 0.98) +
                "time: {step: 1 ms, end: 1}\n"
-               "probes: [{name: all, type: region, lower: [0, -0.5, -0.5], upper: [1, 0.5, "
-               "0.5]}]\n");
+               "probes: [{name: all, type: region, lower: [0, -0.5, 0], upper: [1, 0.5, 1]}]\n");
   run.steps(1);
   EXPECT_NEAR(run("all.solid_fraction"), 4.0 / 3.0 * kPi * 1e-3, 1e-15);
 }
