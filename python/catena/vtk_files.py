@@ -109,7 +109,7 @@ def write_vtk(result: Result, out: Union[str, "os.PathLike[str]"], level: int = 
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="to_vtk.py", description=__doc__)
+    parser = argparse.ArgumentParser(prog="catena vtk", description=__doc__)
     parser.add_argument("result", help="result directory")
     parser.add_argument("-o", "--output", help="folder; default RESULT_DIR/vtk")
     parser.add_argument("--level", type=int, choices=range(4), default=1, help="how finely round shapes are cut")

@@ -171,6 +171,29 @@ TEST(TableController, SetsAMotorsTarget) {
   EXPECT_NEAR(run("hinge.angle_rate"), 2.5, 1e-9);
 }
 
+TEST(ExpressionController, GivesAMotorItsTorque) {
+  ProbeRun run(
+      "bodies: [{name: wheel, mass: 1, inertia: [1, 1, 2], position: [0, 0, 0]}, {name: bolt, "
+      "mass: "
+      "1, inertia: [1, 1, 2], position: [9, 0, 0]}]\n"
+      "gravity: [0, 0, 0]\n"
+      "joints:\n"
+      "  - {name: hinge, type: revolute, between: [world, wheel], at: [0, 0, 0], axis: [0, 0, 1], "
+      "motor: {force: 0}}\n"
+      "  - {name: thread, type: screw, between: [world, bolt], at: [9, 0, 0], axis: [0, 0, 1], "
+      "pitch: 10 mm, motor: {velocity: 0}}\n"
+      "time: {step: 1 ms, end: 5}\n"
+      "probes: [{name: hinge, type: joint, joint: hinge}, {name: thread, type: joint, joint: "
+      "thread}]\n"
+      "controllers: [{name: c, type: expression, drive: hinge, expression: 6 * t}, {name: d, type: "
+      "expression, drive: thread, expression: \"2\"}]\n");
+  run.steps(100);
+  // the output of a step's end acts in the next: sum of h 6 (k h)/2 over k = 0 .. 99
+  EXPECT_NEAR(run("hinge.angle_rate"), 3e-6 * 99 * 100 / 2, 1e-12);
+  EXPECT_NEAR(run("thread.angle_rate"), 2.0, 1e-9);
+  EXPECT_NEAR(run("thread.displacement_rate"), 2.0 * 0.01 / (2 * std::numbers::pi), 1e-9);
+}
+
 TEST(Controllers, NameWhatTheyCannotDrive) {
   const auto message = [](const std::string& controllers) {
     return test::error_of([&] {

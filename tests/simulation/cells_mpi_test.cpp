@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdio>
 #include <string>
 
-#include "catena/io/checkpoint.hpp"
-#include "catena/partition/state_hash.hpp"
-#include "support/case_text.hpp"
+#include "support/same_bits.hpp"
 
 namespace catena::test {
 namespace {
@@ -242,7 +239,6 @@ TEST(LeesEdwards, GrainsTakeTheShearsProfile) {
 /// The same bits on any number of ranks, also of belts, and where the run goes on from a
 /// checkpoint.
 TEST(Cells, HaveTheSameBitsOnAnyNumberOfRanksAndAfterAResume) {
-  const Communicator comm = Communicator::world();
   const std::string belt =
       "bodies:\n  - {name: belt, material: m, fixed: true, shape: {box: {size: [0.6, 0.6, 0.05]}}, "
       "surface_velocity: [1, 0, 0]}\n";
@@ -251,27 +247,7 @@ TEST(Cells, HaveTheSameBitsOnAnyNumberOfRanksAndAfterAResume) {
         gas(kAllSides, 0.5,
             belt + "gravity_table: {rows: [[0, 0, 0, -9.81], [0.1, 9.81, 0, 0]]}\ntime: {step: 2 "
                    "ms, end: 5}\nparallel: {deterministic: true, tile_bodies: 10}\n")}) {
-    const auto sim = simulate(comm, yaml);
-    const auto alone = simulate(Communicator::self(), yaml);
-    for (int step = 0; step < 60; ++step) {
-      sim->step();
-      alone->step();
-    }
-    const std::string path = "cells-" + std::to_string(comm.size()) + ".h5";
-    write_checkpoint(comm, path, {}, sim->bodies(), sim->state());
-    Checkpoint checkpoint = read_checkpoint(comm, path);
-    checkpoint.notes.n_parts = sim->number_of_parts();
-    Simulation resumed(comm, sim->settings(), checkpoint);
-    for (int step = 0; step < 60; ++step) {
-      sim->step();
-      alone->step();
-      resumed.step();
-    }
-    const auto expected = state_hash(Communicator::self(), alone->bodies(), alone->state());
-    EXPECT_EQ(state_hash(comm, sim->bodies(), sim->state()), expected);
-    EXPECT_EQ(state_hash(comm, resumed.bodies(), resumed.state()), expected);
-    comm.barrier();
-    if (comm.rank() == 0) std::remove(path.c_str());
+    expect_same_bits(yaml, 60, "cells");
   }
 }
 

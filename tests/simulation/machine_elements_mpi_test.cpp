@@ -1,12 +1,10 @@
 // Machine elements across ranks, and after a resume: the same bits in deterministic mode.
 #include <gtest/gtest.h>
 
-#include <cstdio>
+#include <cmath>
 #include <string>
 
-#include "catena/io/checkpoint.hpp"
-#include "catena/partition/state_hash.hpp"
-#include "support/case_text.hpp"
+#include "support/same_bits.hpp"
 
 namespace catena::test {
 namespace {
@@ -40,37 +38,16 @@ parallel: {deterministic: true, tile_bodies: 2, rebalance_steps: 7}
 )";
 
 TEST(MachineElements, HaveTheSameBitsOnAnyNumberOfRanksAndAfterAResume) {
-  const Communicator comm = Communicator::world();
-  const auto sim = simulate(comm, kMachine);
-  const auto alone = simulate(Communicator::self(), kMachine);
-  for (int step = 0; step < 50; ++step) {
-    sim->step();
-    alone->step();
-  }
-  const std::string path = "machine-" + std::to_string(comm.size()) + ".h5";
-  write_checkpoint(comm, path, {}, sim->bodies(), sim->state());
-  Checkpoint checkpoint = read_checkpoint(comm, path);
-  checkpoint.notes.n_parts = sim->number_of_parts();
-  Simulation resumed(comm, sim->settings(), checkpoint);
-  for (int step = 0; step < 50; ++step) {
-    sim->step();
-    alone->step();
-    resumed.step();
-  }
-  const auto expected = state_hash(Communicator::self(), alone->bodies(), alone->state());
-  EXPECT_EQ(state_hash(comm, sim->bodies(), sim->state()), expected);
-  EXPECT_EQ(state_hash(comm, resumed.bodies(), resumed.state()), expected);
+  const auto sim = expect_same_bits(kMachine, 50, "machine");
   const double length = [&] {
     double sum = 0.0;
     for (std::size_t j = 0; j < sim->bodies().joints.size(); ++j)
       if (sim->bodies().joints[j].type == JointType::rope) sum += sim->state().joints[j].angle[0];
-    return comm.sum(sum);
+    return sim->communicator().sum(sum);
   }();
   EXPECT_NEAR(length, 2.7 - 0.3 * 0.1, 1e-12);
   EXPECT_LT(std::abs(sim->stepper().report().energy_residual),
             0.05 * sim->stepper().report().audit[EnergyTerm::motor_work]);
-  comm.barrier();
-  if (comm.rank() == 0) std::remove(path.c_str());
 }
 
 }  // namespace

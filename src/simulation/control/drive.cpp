@@ -16,7 +16,7 @@ bool is_load(const ForceSettings& force) {
 
 /// Whether a coordinate of a joint that may have a motor is an angle.
 bool is_angle(JointType type, std::size_t axis) {
-  return type == JointType::revolute || type == JointType::universal ||
+  return type == JointType::revolute || type == JointType::universal || type == JointType::screw ||
          type == JointType::torsion_spring || (type == JointType::cylindrical && axis == 1);
 }
 
@@ -30,7 +30,7 @@ Drive drive_of(const JointSettings& joint, GlobalId id, const ControllerSettings
                 s.place + ".axis", "name another");
   if (!motor.present)
     throw Error("the joint '" + s.drive + "' has no motor along this coordinate", where,
-                "give it one, for example motor: {velocity: 0}");
+                "give it one, for example motor: {velocity: 0} or {force: 0}");
   if (motor.table.present)
     throw Error("the motor of '" + s.drive + "' follows a table", where,
                 "leave out the motor's table");
@@ -38,8 +38,10 @@ Drive drive_of(const JointSettings& joint, GlobalId id, const ControllerSettings
   drive.joint = id;
   drive.axis = axis;
   drive.velocity = motor.drives_velocity();
-  drive.unit = is_angle(joint.type, axis) ? "rad" : "m";
+  const bool angle = is_angle(joint.type, axis);
+  drive.unit = angle ? "rad" : "m";
   if (drive.velocity) drive.unit += "/s";
+  if (motor.gives_force()) drive.unit = angle ? "N m" : "N";
   return drive;
 }
 

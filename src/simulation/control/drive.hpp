@@ -9,7 +9,7 @@
 
 namespace catena::control {
 
-/// A motor's target along one axis of a joint, or the factor on a force.
+/// A motor's target or given force along one axis of a joint, or the factor on a force.
 struct Drive {
   GlobalId joint = -1;
   std::size_t axis = 0;
