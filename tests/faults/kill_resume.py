@@ -3,7 +3,7 @@
 again; each time the run is resumed on another number of ranks. In the end the result is that of a run
 nobody disturbed: no snapshot and no row of the series is lost or there twice.
 
-    kill_resume.py CATENA MPIEXEC [--kills 5] [--seed N]
+    kill_resume.py CATENA MPIEXEC [--kills 3] [--seed N]
 """
 import argparse
 import collections
@@ -217,7 +217,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("catena")
     parser.add_argument("mpiexec")
-    parser.add_argument("--kills", type=int, default=5)
+    parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
