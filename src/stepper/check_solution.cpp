@@ -9,8 +9,8 @@
 
 namespace catena {
 
-BodyMotionState SemiImplicitStepper::solved(const State& state, std::size_t i) const {
-  return {state.body[i].pose, get_twist(velocities_, i)};
+bool SemiImplicitStepper::sound_after(const State& state, std::size_t i) const {
+  return is_sound(state.body[i].pose, get_twist(velocities_, i));
 }
 
 void SemiImplicitStepper::find_held_drives(const Bodies& bodies) {
@@ -38,7 +38,7 @@ void SemiImplicitStepper::check_solution(const Bodies& bodies, const State& stat
   const ScopedTimer timer(report_.times[StepStage::check_solution]);
   bool sound = true;
   for (std::size_t i = 0; i < bodies.constants.size() && sound; ++i) {
-    sound = bodies.constants[i].kind != BodyKind::dynamic || is_sound(solved(state, i));
+    sound = bodies.constants[i].kind != BodyKind::dynamic || sound_after(state, i);
   }
   const bool all_sound = comm_.min(std::int64_t{sound ? 1 : 0}) == 1;
   if (!all_sound || report_.solve.status == SolveStatus::breakdown) blow_up(bodies, state);
@@ -82,7 +82,7 @@ void SemiImplicitStepper::blow_up(const Bodies& bodies, const State& state) cons
   // that was fastest before is named.
   const GlobalId unsound = worst_body(comm_, bodies, [&](std::size_t i) {
     const bool dynamic = bodies.constants[i].kind == BodyKind::dynamic;
-    return !dynamic || is_sound(solved(state, i)) ? -1.0 : speed_ratio(state.body[i]);
+    return !dynamic || sound_after(state, i) ? -1.0 : speed_ratio(state.body[i]);
   });
   const auto name = [&](GlobalId id) {
     return "body " + model_.names.name_of(id) + " (id " + std::to_string(id) + ")";

@@ -1,12 +1,12 @@
 #include "catena/stepper/geometric_stiffness.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/ordered_sums.hpp"
-#include "catena/math/rotation.hpp"
+#include "stepper/body_kernels.hpp"
 
 namespace catena {
 namespace {
@@ -17,12 +17,6 @@ constexpr int kWidth = 6;
 
 /// A symmetric matrix: xx, yy, zz, xy, xz, yz.
 using Packed = std::array<double, kWidth>;
-
-Mat3 unpacked(const double* from) {
-  Mat3 to;
-  to << from[0], from[3], from[4], from[3], from[1], from[5], from[4], from[5], from[2];
-  return to;
-}
 
 /// Largest sum of a row's magnitudes.
 double row_bound(const double* k) {
@@ -102,7 +96,6 @@ void GeometricStiffness::add_in_order(const ConstraintProblem& problem,
 
 void GeometricStiffness::clear() {
   added_.clear();
-  raised_owned_ = 0;
   largest_ = 0.0;
 }
 
@@ -112,54 +105,75 @@ void GeometricStiffness::apply(const LocalBodies& local, double h, std::span<con
   add_stiffness(problem, impulses);
   share(problem, impulses);
   ProblemBodies& bodies = problem.bodies;
+  EightBodies group;
+  std::array<Index, EightBodies::kLanes> member;
+  std::size_t n = 0;
   for (Index b = 0; b < bodies.size(); ++b) {
     if (bodies.mass_kind[b] != MassKind::rigid) continue;
     const double* own = stiffness_.data() + Offset{kWidth} * b;
     const BodyConstants& body = local.constants[b];
+    const double least = body.inertia.minCoeff();
     // h^2 K, kg m^2
     const double bound = h * row_bound(own);
-    if (!(bound > kFollowed * body.inertia.minCoeff())) {
-      largest_ = std::max(largest_, bound / body.inertia.minCoeff());
+    if (!(bound > kFollowed * least)) {
+      if (bound > largest_ * least) largest_ = bound / least;
       continue;
     }
-    const Mat3 stiffness = h * unpacked(own);
-    // on the principal axes, scaled by the inertia's root: h^2 K relative to I
-    const Mat3 axes = local.state[b].pose.q.toRotationMatrix();
-    const Vec3 root = body.inertia.cwiseSqrt();
-    const Mat3 relative = root.cwiseInverse().asDiagonal() * (axes.transpose() * stiffness * axes) *
-                          root.cwiseInverse().asDiagonal();
-    if (!(relative.cwiseAbs().rowwise().sum().maxCoeff() > kFollowed)) continue;
-    Eigen::SelfAdjointEigenSolver<Mat3> modes;
-    modes.computeDirect(relative);
-    largest_ = std::max(largest_, modes.eigenvalues().maxCoeff());
-    const Vec3 raise = kRaise * (modes.eigenvalues().array() - kFollowed).max(0.0).matrix();
-    if (!(raise.maxCoeff() > 0.0)) continue;
-    const Mat3 turned = axes * root.asDiagonal() * modes.eigenvectors();
-    const Mat3 added = turned * raise.asDiagonal() * turned.transpose();
-    const Mat3 back = axes * root.cwiseInverse().asDiagonal() * modes.eigenvectors();
-    const Mat3 inverse =
-        back * (Vec3::Ones() + raise).cwiseInverse().asDiagonal() * back.transpose();
-    const Mat3 inertia = rotate_diagonal(local.state[b].pose.q, body.inertia);
-    double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
-    const double packed[6] = {inverse(0, 0), inverse(0, 1), inverse(0, 2),
-                              inverse(1, 1), inverse(1, 2), inverse(2, 2)};
-    std::copy_n(packed, 6, m + 1);
-    Eigen::Map<Vec3> free(bodies.free_velocity.data() + bodies.dof_begin[b] + 3);
-    const Vec3 before = local.twist(b).w;
-    free = before + inverse * (inertia * (free - before));
+    group.set(n, local.state[b].pose.q, body.inertia, local.twist(b).w);
+    constexpr std::array<std::size_t, 6> kOrder = {0, 3, 4, 1, 5, 2};  // xx, xy, xz, yy, yz, zz
+    for (std::size_t i = 0; i < 6; ++i) group.matrix[i].lane[n] = h * own[kOrder[i]];
+    const double* free = bodies.free_velocity.data() + bodies.dof_begin[b] + 3;
+    for (std::size_t i = 0; i < 3; ++i) group.after[i].lane[n] = free[i];
+    member[n++] = b;
+    if (n < member.size()) continue;
+    raise(member, group, bodies);
+    n = 0;
+  }
+  raise(std::span(member).first(n), group, bodies);
+}
+
+/// Raises the inertia of the bodies in the lanes of `group` where it has to be.
+void GeometricStiffness::raise(std::span<const Index> members, EightBodies& group,
+                               ProblemBodies& bodies) {
+  if (members.empty()) return;
+  RaisedInertia raised;
+  raise_inertia(kFollowed, kRaise, group, raised);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Index b = members[i];
+    largest_ = std::max(largest_, raised.largest.lane[i]);
+    if (!(raised.largest.lane[i] > kFollowed)) continue;
+    double* m = bodies.inverse_mass.data() + bodies.mass_begin[b] + 1;
+    for (std::size_t k = 0; k < 6; ++k) m[k] = group.matrix[k].lane[i];
+    double* free = bodies.free_velocity.data() + bodies.dof_begin[b] + 3;
+    for (std::size_t k = 0; k < 3; ++k) free[k] = group.after[k].lane[i];
     if (b >= bodies.n_owned) continue;
-    added_.emplace_back(b, added);
-    ++raised_owned_;
+    Raised& own = added_.emplace_back();
+    own.body = b;
+    for (std::size_t k = 0; k < 6; ++k) own.inertia[k] = raised.added[k].lane[i];
   }
 }
 
-void GeometricStiffness::subtract_work(const LocalBodies& local, std::span<const double> twists,
-                                       Sum& work) const {
-  for (const auto& [b, added] : added_) {
-    const Eigen::Map<const Vec3> after(twists.data() + Offset{6} * b + 3);
-    const Vec3 before = local.twist(b).w;
-    work -= 0.5 * (before + after).dot(added * (after - before));
+double GeometricStiffness::work(const Raised& raised, const LocalBodies& local,
+                                std::span<const double> twists) {
+  const double* after = twists.data() + Offset{6} * raised.body + 3;
+  const Vec3& before = local.twist(raised.body).w;
+  const std::array<double, 6>& m = raised.inertia;
+  const Vec3 change(after[0] - before[0], after[1] - before[1], after[2] - before[2]);
+  const Vec3 sum(before[0] + after[0], before[1] + after[1], before[2] + after[2]);
+  return 0.5 * (sum[0] * (m[0] * change[0] + m[1] * change[1] + m[2] * change[2]) +
+                sum[1] * (m[1] * change[0] + m[3] * change[1] + m[4] * change[2]) +
+                sum[2] * (m[2] * change[0] + m[4] * change[1] + m[5] * change[2]));
+}
+
+double GeometricStiffness::subtract_work(const LocalBodies& local, std::span<const double> twists,
+                                         Sum& work) const {
+  double taken = 0.0;
+  for (const Raised& raised : added_) {
+    const double one = GeometricStiffness::work(raised, local, twists);
+    work -= one;
+    taken += one;
   }
+  return taken;
 }
 
 }  // namespace catena

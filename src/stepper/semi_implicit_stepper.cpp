@@ -8,34 +8,13 @@
 #include "catena/comm/sums.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/math/rotation.hpp"
+#include "stepper/body_kernels.hpp"
 #include "stepper/soundness.hpp"
 #include "stepper/twists.hpp"
 
 namespace catena {
 
 namespace {
-
-/// Angular acceleration of the gyroscopic torque alone, rad/s^2; `axes` are the principal ones.
-Vec3 gyroscopic_acceleration(const BodyConstants& body, const Mat3& axes, const Vec3& w) {
-  const Vec3 own = axes.transpose() * w;
-  return axes * body.inertia.cwiseProduct(own).cross(own).cwiseQuotient(body.inertia);
-}
-
-/// Turns a body with angular velocity `before` at the start of the step and `w` of the solve; `w`
-/// becomes that of the carried angular momentum.
-void turn(const BodyConstants& body, const Vec3& before, double h, Pose& pose, Vec3& w) {
-  const Mat3 axes = pose.q.toRotationMatrix();
-  // on the principal axes: L = L0 + (G^T lambda)_omega = L0 + I (omega - omega_free), where
-  // I (omega_free - omega_0) = -h omega_0 x L0
-  const Vec3 own = axes.transpose() * before;
-  const Vec3 torque = body.inertia.cwiseProduct(own).cross(own);
-  const Vec3 spin = axes * (body.inertia.cwiseProduct(axes.transpose() * w) - h * torque);
-  // The gyroscopic part of omega counts half: the midpoint rule for free rotation.
-  const Vec3 half = axes * torque.cwiseQuotient(body.inertia);
-  pose.q = advance_rotation(pose.q, w - 0.5 * h * half, h);
-  const Mat3 turned = pose.q.toRotationMatrix();
-  w = turned * (turned.transpose() * spin).cwiseQuotient(body.inertia);
-}
 
 /// Stiffness follows another step by a twentieth of what is left in each, so that no stored energy
 /// is set free at once.
@@ -58,6 +37,38 @@ struct SolveWork {
 };
 
 }  // namespace
+
+/// Turns bodies whose inertia differs by axis, eight at a time. Their states must stay where they
+/// are until finish().
+class SemiImplicitStepper::BodyTurner {
+ public:
+  BodyTurner(double h, bool planar) : h_(h), planar_(planar) {}
+
+  /// `body` has omega of the solve, `before` is that of the step's start.
+  void add(const BodyConstants& constants, const Vec3& before, BodyMotionState& body) {
+    group_.set(n_, body.pose.q, constants.inertia, before);
+    for (std::size_t k = 0; k < 3; ++k) group_.after[k].lane[n_] = body.twist.w[to_index(k)];
+    body_[n_++] = &body;
+    if (n_ == body_.size()) finish();
+  }
+  void finish() {
+    if (n_ == 0) return;
+    turn_bodies(h_, group_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      body_[i]->pose.q = group_.rotation(i);
+      const Vec3 w = group_.vector(group_.after, i);
+      body_[i]->twist.w = planar_ ? Vec3(0.0, w.y(), 0.0) : w;
+    }
+    n_ = 0;
+  }
+
+ private:
+  double h_;
+  bool planar_;
+  EightBodies group_;
+  std::array<BodyMotionState*, EightBodies::kLanes> body_;
+  std::size_t n_ = 0;
+};
 
 SemiImplicitStepper::SemiImplicitStepper(const Communicator& comm, const Model& model,
                                          const StepperSettings& settings,
@@ -143,6 +154,9 @@ void SemiImplicitStepper::fill_bodies(double t) {
   out.clear();
   out.reserve(n);
   out.n_owned = local.n_owned;
+  EightBodies group;
+  std::array<Index, EightBodies::kLanes> member;
+  std::size_t in_group = 0;
   for (Index i = 0; i < n; ++i) {
     const BodyConstants& body = local.constants[i];
     const Twist& twist = local.twist(to_index(i));
@@ -156,15 +170,30 @@ void SemiImplicitStepper::fill_bodies(double t) {
       out.add_rigid(body.id, 1.0 / body.mass, 1.0 / body.inertia.x(), free);
       continue;
     }
-    const Mat3 axes = local.state[i].pose.q.toRotationMatrix();
-    free.w += h * gyroscopic_acceleration(body, axes, twist.w);
-    Mat3 inverse = axes * body.inertia.cwiseInverse().asDiagonal() * axes.transpose();
-    if (model_.planar) {
-      free = in_plane(free);
-      // y is a principal axis: what round-off leaves would turn the body out of the plane
-      inverse(0, 1) = inverse(1, 0) = inverse(1, 2) = inverse(2, 1) = 0.0;
-    }
-    out.add_rigid(body.id, 1.0 / body.mass, inverse, free);
+    out.add_rigid(body.id, 1.0 / body.mass, 0.0, free);
+    group.set(in_group, local.state[i].pose.q, body.inertia, twist.w);
+    member[in_group++] = i;
+    if (in_group < member.size()) continue;
+    fill_inertia(member, group);
+    in_group = 0;
+  }
+  fill_inertia(std::span(member).first(in_group), group);
+}
+
+/// Inverse inertia and gyroscopic torque of the bodies in the lanes of `group`.
+void SemiImplicitStepper::fill_inertia(std::span<const Index> members, EightBodies& group) {
+  if (members.empty()) return;
+  find_inverse_inertia(group);
+  ProblemBodies& out = problem_->bodies;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    double* m = out.inverse_mass.data() + out.mass_begin[members[i]] + 1;
+    for (std::size_t k = 0; k < 6; ++k) m[k] = group.matrix[k].lane[i];
+    double* w = out.free_velocity.data() + out.dof_begin[members[i]] + 3;
+    for (std::size_t k = 0; k < 3; ++k) w[k] += settings_.step * group.after[k].lane[i];
+    if (!model_.planar) continue;
+    w[0] = w[2] = w[-2] = 0.0;
+    // y is a principal axis: what round-off leaves would turn the body out of the plane
+    m[1] = m[4] = 0.0;
   }
 }
 
@@ -283,10 +312,7 @@ void SemiImplicitStepper::audit_work(State& state) {
   if (comm_.rank() == 0)
     audit_[EnergyTerm::elastic_jump] -= state.audit[EnergyTerm::elastic_energy];
   passive_ = joints_.add_work(*problem_, impulses_, local, velocities_, audit_, state);
-  tension_.subtract_work(local, velocities_, audit_[EnergyTerm::joint_work]);
-  Sum raised(false);
-  tension_.subtract_work(local, velocities_, raised);
-  passive_.work += raised.value();
+  passive_.work -= tension_.subtract_work(local, velocities_, audit_[EnergyTerm::joint_work]);
   for (const auto& [body, force] : applied_) {
     const Twist before = local.twist(body), after = get_twist(velocities_, body);
     audit_[EnergyTerm::external_work] +=
@@ -295,7 +321,7 @@ void SemiImplicitStepper::audit_work(State& state) {
 }
 
 double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, double t_new,
-                                    BodyMotionState& s) const {
+                                    BodyMotionState& s, BodyTurner& turner) const {
   const double h = settings_.step;
   const bool periodic = model_.periodic.any();
   if (body.kind != BodyKind::dynamic) {
@@ -307,13 +333,12 @@ double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, do
   Twist twist = get_twist(velocities_, i);
   if (model_.planar) twist = in_plane(twist);
   s.pose.p += h * twist.v;
-  if (is_isotropic(body)) {
-    s.pose.q = advance_rotation(s.pose.q, twist.w, h);
-  } else {
-    turn(body, s.twist.w, h, s.pose, twist.w);
-    if (model_.planar) twist = in_plane(twist);
-  }
+  const Vec3 w_before = s.twist.w;
   s.twist = twist;
+  if (is_isotropic(body))
+    s.pose.q = advance_rotation(s.pose.q, twist.w, h);
+  else
+    turner.add(body, w_before, s);
   double work = 0.0;
   if (!model_.gravity_table.empty()) {
     const Vec3 change = model_.gravity_at(t_new) - model_.gravity_at(t_new - h);
@@ -331,14 +356,18 @@ double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, do
 void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   const ScopedTimer timer(report_.times[StepStage::advance_poses]);
   const double t_new = static_cast<double>(state.step + 1) * settings_.step;
+  BodyTurner turner(settings_.step, model_.planar);
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
-    audit_[EnergyTerm::external_work] += advance(bodies.constants[i], i, t_new, state.body[i]);
+    audit_[EnergyTerm::external_work] +=
+        advance(bodies.constants[i], i, t_new, state.body[i], turner);
   }
+  turner.finish();
   if (!bodies.joints.empty()) {
     // the other bodies of this rank's joints move as their owners move them
     LocalBodies& local = contact_set_.bodies;
     for (std::size_t i = bodies.constants.size(); i < local.constants.size(); ++i)
-      advance(local.constants[i], i, t_new, local.state.other(i));
+      advance(local.constants[i], i, t_new, local.state.other(i), turner);
+    turner.finish();
     joints_.update_angles(bodies, contact_set_, state);
   }
   ++state.step;

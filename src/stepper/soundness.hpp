@@ -21,9 +21,11 @@ inline double speed_ratio(const BodyMotionState& s) {
   return std::max(s.twist.v.stableNorm() / kRunAwaySpeed, s.twist.w.stableNorm() / kRunAwaySpin);
 }
 
-inline bool is_sound(const BodyMotionState& s) {
-  return s.pose.p.allFinite() && s.pose.q.coeffs().allFinite() &&
-         s.twist.v.norm() < kRunAwaySpeed && s.twist.w.norm() < kRunAwaySpin;
+inline bool is_sound(const Pose& pose, const Twist& twist) {
+  // squares that overflow, and NaN, are no less
+  return twist.v.squaredNorm() < kRunAwaySpeed * kRunAwaySpeed &&
+         twist.w.squaredNorm() < kRunAwaySpin * kRunAwaySpin && pose.p.allFinite() &&
+         pose.q.coeffs().allFinite();
 }
 
 /// Collective. The least id of the ranks on which it `holds`; one of them has it.

@@ -1,9 +1,9 @@
 // What tension in joints asks of a time step.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
@@ -11,6 +11,8 @@
 #include "catena/search/contact_search.hpp"
 
 namespace catena {
+
+struct EightBodies;
 
 /// A joint's force f at arm r turns a body with stiffness K = (f . r) 1 - sym(r f^T). The step
 /// takes forces at its start, so that it is stable up to h^2 K = 4 I only, which long or heavily
@@ -32,10 +34,10 @@ class GeometricStiffness {
   /// No body is raised.
   void clear();
   /// Local. Takes off the energy that raised inertia has taken from owned bodies by the step to
-  /// `twists`, J.
-  void subtract_work(const LocalBodies& local, std::span<const double> twists, Sum& work) const;
+  /// `twists`, J; returns it, too.
+  double subtract_work(const LocalBodies& local, std::span<const double> twists, Sum& work) const;
   /// Owned bodies with raised inertia, and the largest h^2 K over I among all, this rank's.
-  std::int64_t raised() const { return raised_owned_; }
+  std::int64_t raised() const { return std::ssize(added_); }
   double largest() const { return largest_; }
 
  private:
@@ -44,9 +46,17 @@ class GeometricStiffness {
   static void add_in_order(const ConstraintProblem& problem, std::span<const double> impulses,
                            std::span<double> lines);
 
+  /// An owned body with raised inertia.
+  struct Raised {
+    Index body;
+    std::array<double, 6> inertia;  ///< I^ - I: xx, xy, xz, yy, yz, zz
+  };
+  void raise(std::span<const Index> members, EightBodies& group, ProblemBodies& bodies);
+  static double work(const Raised& raised, const LocalBodies& local,
+                     std::span<const double> twists);
+
   std::vector<double> stiffness_;  ///< h K per local body, N m s: xx, yy, zz, xy, xz, yz
-  std::vector<std::pair<Index, Mat3>> added_;  ///< I^ - I of raised owned bodies
-  std::int64_t raised_owned_ = 0;
+  std::vector<Raised> added_;
   double largest_ = 0.0;
 };
 

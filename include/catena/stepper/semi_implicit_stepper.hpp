@@ -88,7 +88,9 @@ class SemiImplicitStepper : public TimeStepper {
   Solver& solver() { return *solver_; }
 
  private:
+  class BodyTurner;
   void fill_bodies(double t);
+  void fill_inertia(std::span<const Index> members, EightBodies& group);
   void solve_problem();
   void solve_lagged(const State& state);
   void measure_lag();
@@ -99,7 +101,8 @@ class SemiImplicitStepper : public TimeStepper {
   /// Body of the local bodies to its pose and twist at the step's end. Returns by how much its
   /// energy changes without work of its own: -m g . x and, in a sheared box, the velocity jump with
   /// the position where it crosses a side, and -m g . x changes with g over time.
-  double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s) const;
+  double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s,
+                 BodyTurner& turner) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
   void refuse_contradictions(const Bodies& bodies) const;
   JointMisfit misfits(const Bodies& bodies, const State& state, std::span<double> rhs) const;
@@ -112,8 +115,8 @@ class SemiImplicitStepper : public TimeStepper {
   /// Collective. Sums up what passive joints did.
   void note_overlaps();
   void note_passive_work(const Bodies& bodies, const State& state);
-  /// The state that dynamic body i has after the solve, at the pose before.
-  BodyMotionState solved(const State& state, std::size_t i) const;
+  /// Whether dynamic body i has a sound state after the solve, at the pose before.
+  bool sound_after(const State& state, std::size_t i) const;
   /// Collective. Throws BlowUp, naming a body.
   [[noreturn]] void blow_up(const Bodies& bodies, const State& state) const;
 

@@ -94,7 +94,7 @@ bool NaturalStepper::Impl::all_sound() const {
   bool all = true;
   for (std::size_t n = 0; n < dynamic.size() && all; ++n) {
     const std::size_t b = dynamic[n];
-    all = is_sound({at.pose[b], at.twist[b]});
+    all = is_sound(at.pose[b], at.twist[b]);
   }
   return comm.min(std::int64_t{all ? 1 : 0}) == 1;
 }

@@ -444,7 +444,7 @@ void NaturalStepper::Impl::refuse_drift(std::int64_t step) {
 /// Collective. Throws BlowUp, naming the body that was fastest before, where a state is unsound.
 void NaturalStepper::Impl::check(const Bodies& bodies, const State& state) const {
   const auto sound = [&](std::size_t i) {
-    return !is_dynamic(i) || is_sound({at.pose[i], at.twist[i]});
+    return !is_dynamic(i) || is_sound(at.pose[i], at.twist[i]);
   };
   bool all = true;
   for (std::size_t i = 0; i < bodies.constants.size() && all; ++i) all = sound(i);
