@@ -220,6 +220,14 @@ void check_ghosts(const ConstraintProblem& problem) {
 
 }  // namespace
 
+/// Few numbers, without the call that inserting a range makes.
+template <std::size_t kCount>
+static void append(std::vector<double>& list, const std::array<double, kCount>& numbers) {
+  const std::size_t first = list.size();
+  list.resize(first + kCount);
+  for (std::size_t i = 0; i < kCount; ++i) list[first + i] = numbers[i];
+}
+
 void GeneralBlocks::clear() {
   for (auto* list : {&row_begin, &body_begin}) list->assign(1, 0);
   jacobian_begin.assign(1, 0);
@@ -259,8 +267,8 @@ void ProblemBodies::add_prescribed(GlobalId body, const Twist& twist) {
   mass_kind.push_back(MassKind::prescribed);
   dof_begin.push_back(dof_begin.back() + 6);
   mass_begin.push_back(mass_begin.back());
-  free_velocity.insert(free_velocity.end(), twist.v.data(), twist.v.data() + 3);
-  free_velocity.insert(free_velocity.end(), twist.w.data(), twist.w.data() + 3);
+  append(free_velocity, std::array<double, 6>{twist.v.x(), twist.v.y(), twist.v.z(), twist.w.x(),
+                                              twist.w.y(), twist.w.z()});
 }
 
 void ProblemBodies::add_rigid(GlobalId body, double inverse_mass_value, const Mat3& inverse_inertia,
@@ -268,9 +276,8 @@ void ProblemBodies::add_rigid(GlobalId body, double inverse_mass_value, const Ma
   add_prescribed(body, free_twist);
   mass_kind.back() = MassKind::rigid;
   const Mat3& i = inverse_inertia;
-  const std::array<double, 7> numbers = {
-      inverse_mass_value, i(0, 0), i(0, 1), i(0, 2), i(1, 1), i(1, 2), i(2, 2)};
-  inverse_mass.insert(inverse_mass.end(), numbers.begin(), numbers.end());
+  append(inverse_mass, std::array<double, 7>{inverse_mass_value, i(0, 0), i(0, 1), i(0, 2), i(1, 1),
+                                             i(1, 2), i(2, 2)});
   mass_begin.back() += 7;
 }
 
@@ -279,7 +286,7 @@ void ProblemBodies::add_rigid(GlobalId body, double inverse_mass_value, double i
   add_prescribed(body, free_twist);
   mass_kind.back() = MassKind::rigid;
   const double i = inverse_inertia;
-  inverse_mass.insert(inverse_mass.end(), {inverse_mass_value, i, 0.0, 0.0, i, 0.0, i});
+  append(inverse_mass, std::array<double, 7>{inverse_mass_value, i, 0.0, 0.0, i, 0.0, i});
   mass_begin.back() += 7;
 }
 

@@ -1,7 +1,9 @@
 // A joint's frames in the world, and angles of rotations: shared by the parts of joint_rows.hpp.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <numbers>
 
 #include "catena/constraints/joint_rows.hpp"
 
@@ -55,6 +57,20 @@ inline double angle_over_sine(double sine2, double cosine) {
 inline Vec3 rotation_vector(const Quat& q) {
   const double sign = q.w() < 0.0 ? -2.0 : 2.0;
   return sign * angle_over_sine(q.vec().squaredNorm(), std::abs(q.w())) * q.vec();
+}
+
+/// By how much z_B stands off z_A: on x_A and y_A the rotation vector that leads from z_A to z_B.
+struct AxesApart {
+  std::array<Vec3, 2> across;  ///< x_A, y_A
+  std::array<double, 2> misfit;
+};
+inline AxesApart axes_apart(const Mat3& a, const Vec3& z_b) {
+  const double on_x = -a.col(1).dot(z_b), on_y = a.col(0).dot(z_b);
+  const double cosine = a.col(2).dot(z_b);
+  const double sine2 = on_x * on_x + on_y * on_y;
+  const bool opposite = sine2 == 0.0 && cosine < 0.0;
+  const double factor = angle_over_sine(sine2, cosine);
+  return {{a.col(0), a.col(1)}, {opposite ? std::numbers::pi : factor * on_x, factor * on_y}};
 }
 
 }  // namespace catena

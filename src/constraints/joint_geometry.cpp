@@ -161,13 +161,8 @@ Vec3 middle(const PlacedJoint& placed) { return 0.5 * (placed.p_a + placed.p_b);
 
 /// z_B = z_A: on x_A and y_A the rotation vector that leads from z_A to z_B.
 void aligned_axes(RowWriter& rows, const Mat3& a, const Vec3& z_b) {
-  const double on_x = -a.col(1).dot(z_b), on_y = a.col(0).dot(z_b);
-  const double cosine = a.col(2).dot(z_b);
-  const double sine2 = on_x * on_x + on_y * on_y;
-  const bool opposite = sine2 == 0.0 && cosine < 0.0;
-  const double factor = angle_over_sine(sine2, cosine);
-  rows.angular(a.col(0), opposite ? std::numbers::pi : factor * on_x);
-  rows.angular(a.col(1), factor * on_y);
+  const AxesApart apart = axes_apart(a, z_b);
+  for (std::size_t k = 0; k < 2; ++k) rows.angular(apart.across[k], apart.misfit[k]);
 }
 
 /// Orientations agree: the rotation vector from A to B on the world's axes.

@@ -321,6 +321,18 @@ void add_limit(const Joint& j, std::size_t i, BlockWriter& write) {
   add_axis_block(j, i, BlockKind::unilateral, JointRowKind::limit, sign, write);
 }
 
+/// A row where `to` points, which then points behind it.
+[[gnu::always_inline]] inline void put_row(double*& to, double x, double y, double z, double turn_x,
+                                           double turn_y, double turn_z) {
+  to[0] = x;
+  to[1] = y;
+  to[2] = z;
+  to[3] = turn_x;
+  to[4] = turn_y;
+  to[5] = turn_z;
+  to += 6;
+}
+
 /// Rows of a joint's own at most, with those across.
 int most_own_rows(const JointConstants& joint) {
   switch (joint.type) {
@@ -434,6 +446,61 @@ std::size_t JointBlockWriter::add(const JointConstants& joint, const JointState&
     add_axis_block(j, i, BlockKind::boxed, JointRowKind::friction, 1.0, write);
   }
   if (geometry.has_slip) add_thread_friction(j, write);
+  return write.n_made;
+}
+
+bool JointBlockWriter::is_plain(const JointConstants& joint) const {
+  const bool plain_type =
+      joint.type == JointType::spherical ||
+      (joint.type == JointType::revolute && joint.axis[0].motor == MotorKind::none &&
+       !(joint.axis[0].friction > 0.0) && !joint.axis[0].limited());
+  return plain_type && !(joint.erp >= 0.0) && !model_.planar && !model_.periodic.any();
+}
+
+std::size_t JointBlockWriter::add_plain(const JointConstants& joint, const PlainJointPoses& at,
+                                        const std::array<Index, kJointBodies>& body,
+                                        Index joint_index, JointMisfit& misfit) {
+  Impl& write = **impl_;
+  write.body = &body;
+  write.name = joint.id;
+  write.joint = joint_index;
+  const Vec3 p_a = at.pose[0]->p + at.pose[0]->q * joint.frame[0].p;
+  const Vec3 p_b = at.pose[1]->p + at.pose[1]->q * joint.frame[1].p;
+  const Vec3 d = p_b - p_a, middle = 0.5 * (p_a + p_b);
+  const Vec3 a = middle - at.pose[0]->p, b = middle - at.pose[1]->p;
+  // of the point's rows, G V0 = v_b + w_b x b - v_a - w_a x a
+  const Twist &v_a = *at.twist[0], &v_b = *at.twist[1];
+  const Vec3 speed = (v_b.v + v_b.w.cross(b)) - (v_a.v + v_a.w.cross(a));
+  const PositionLaw linear = write.law_of(joint_softness(joint, false));
+  for (Index k = 0; k < 3; ++k) write.row(linear.at(d[k], speed[k]), false);
+  misfit = {d.cwiseAbs().maxCoeff(), 0.0};
+  std::array<Vec3, 2> across;
+  std::size_t n_across = 0;
+  if (joint.type == JointType::revolute) {
+    n_across = across.size();
+    const AxesApart apart = axes_apart((at.pose[0]->q * joint.frame[0].q).toRotationMatrix(),
+                                       at.pose[1]->q * joint.frame[1].q * Vec3::UnitZ());
+    across = apart.across;
+    const PositionLaw angular = write.law_of(joint_softness(joint, true));
+    const Vec3 turn = v_b.w - v_a.w;
+    for (std::size_t k = 0; k < n_across; ++k) {
+      write.row(angular.at(apart.misfit[k], across[k].dot(turn)), true);
+      misfit.angular = std::max(misfit.angular, std::abs(apart.misfit[k]));
+    }
+  }
+  write.block(BlockKind::bilateral, JointRowKind::rows, 0, [&](std::size_t j, double* to) {
+    const double sign = j == 0 ? -1.0 : 1.0;
+    const Vec3 r = j == 0 ? a : Vec3(-b);
+    // number by number: what was just written so cannot be copied as vectors at once
+    put_row(to, sign, 0.0, 0.0, 0.0, -r.z(), r.y());
+    put_row(to, 0.0, sign, 0.0, r.z(), 0.0, -r.x());
+    put_row(to, 0.0, 0.0, sign, -r.y(), r.x(), 0.0);
+    for (std::size_t k = 0; k < n_across; ++k) {
+      const Vec3& n = across[k];
+      put_row(to, 0.0, 0.0, 0.0, sign * n.x(), sign * n.y(), sign * n.z());
+    }
+    return to;
+  });
   return write.n_made;
 }
 

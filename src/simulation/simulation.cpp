@@ -194,7 +194,13 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
   const auto bodies = std::ranges::count_if(
       all, [](const BodyConstants& body) { return body.kind == BodyKind::dynamic; });
   std::int64_t rows = 3 * stepper_->n_contacts();
-  for (const JointConstants& joint : bodies_.joints) rows += rows_of(joint.type);
+  // joints of a type mostly stand together
+  JointType type = JointType::spherical;
+  std::int64_t of_type = rows_of(type);
+  for (const JointConstants& joint : bodies_.joints) {
+    if (joint.type != type) of_type = rows_of(type = joint.type);
+    rows += of_type;
+  }
   const double sweeps = std::max(1, report.solve.iterations);
   if (settings_.parallel.weights == WorkWeights::measured) {
     /// What a step keeps of all that is known of the clock so far.

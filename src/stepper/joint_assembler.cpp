@@ -70,43 +70,6 @@ bool has_angles(JointType type) {
   }
 }
 
-/// `work` += lambda (u- + u+)/2, per row of general block k; what that does on prescribed bodies is
-/// external work.
-template <class Rows>
-void find_work(Rows rows, const ConstraintProblem& problem, Index k, const double* lambda,
-               const LocalBodies& local, std::span<const double> twists, double* work,
-               AuditTerms& audit) {
-  const GeneralBlocks& blocks = problem.blocks;
-  for (auto j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-    const Twist& before = local.twist(blocks.body[j]);
-    const double* after = twists.data() + Offset{6} * blocks.body[j];
-    std::array<double, 6> mean;
-    for (int d = 0; d < 3; ++d) {
-      mean[d] = 0.5 * (before.v[d] + after[d]);
-      mean[d + 3] = 0.5 * (before.w[d] + after[d + 3]);
-    }
-    std::array<double, kJointRows> u{};
-    row_kernels::add_slip(rows, g, mean.data(), u.data());
-    double on_body = 0.0;
-    for (int r = 0; r < rows; ++r) {
-      work[r] += lambda[r] * u[r];
-      on_body += lambda[r] * u[r];
-    }
-    if (problem.bodies.is_prescribed(blocks.body[j])) audit[EnergyTerm::external_work] -= on_body;
-  }
-}
-
-/// Books the work of a row that is a limit, a motor with a bound, or friction.
-void add_drive_work(JointRowKind part, double work, AuditTerms& audit) {
-  if (part == JointRowKind::motor)
-    audit[EnergyTerm::motor_work] += work;
-  else if (part == JointRowKind::limit)
-    audit[EnergyTerm::dissipation_impact] -= work;
-  else
-    audit[EnergyTerm::dissipation_friction] -= work;
-}
-
 }  // namespace
 
 double joint_length(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
@@ -160,6 +123,7 @@ void JointAssembler::clear(std::size_t n_joints) {
   begin_.reserve(n_joints + 1);
   rows_.reserve(n_joints);
   rigid_.reserve(n_joints);
+  winch_.reserve(n_joints);
   arm_.reserve(n_joints);
   across_.reserve(n_joints);
 }
@@ -181,9 +145,14 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
     writer_.begin(std::span(bodies.joints).subspan(first, end - first));
     for (std::size_t j = first; j < end; ++j) {
       const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
-      place(body, set.bodies, poses);
-      const std::size_t made =
-          add_joint(bodies.joints[j], state.joints[j], body, poses, set.bodies, j, step);
+      const JointConstants& joint = bodies.joints[j];
+      std::size_t made = 0;
+      if (writer_.is_plain(joint)) {
+        made = add_plain(joint, body, set.bodies, j);
+      } else {
+        place(body, set.bodies, poses);
+        made = add_joint(joint, state.joints[j], body, poses, set.bodies, j, step);
+      }
       begin_.push_back(to_index(made));
       if (!subdomains) continue;
       // the home body is owned
@@ -194,6 +163,31 @@ void JointAssembler::add_blocks(const Bodies& bodies, const State& state, const 
     }
     writer_.end();
   }
+}
+
+/// Of a joint of which nothing but its rows is asked. Returns how many blocks there are then.
+std::size_t JointAssembler::add_plain(const JointConstants& joint,
+                                      const std::array<Index, kJointBodies>& body,
+                                      const LocalBodies& local, std::size_t j) {
+  static const Pose kWorld;
+  static const Twist kAtRest;
+  PlainJointPoses at{{&kWorld, &kWorld}, {&kAtRest, &kAtRest}};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (body[i] == kNoIndex) continue;
+    at.pose[i] = &local.state[body[i]].pose;
+    at.twist[i] = &local.twist(body[i]);
+  }
+  JointMisfit misfit;
+  const std::size_t made = writer_.add_plain(joint, at, body, to_index(j), misfit);
+  note_misfit(joint, misfit, body, local);
+  if (has_angles(joint.type)) angled_.push_back(to_index(j));
+  winch_.push_back(0);
+  across_.push_back(0);
+  rows_.push_back(joint.type == JointType::revolute ? 5 : 3);
+  rigid_.push_back(joint.compliance == 0.0 && joint.angular_compliance == 0.0 ? 1 : 0);
+  const std::size_t on = body[1] != kNoIndex ? 1 : 0;
+  arm_.push_back(at.pose[1]->p + at.pose[1]->q * joint.frame[1].p - at.pose[on]->p);
+  return made;
 }
 
 /// Returns how many blocks there are then.
@@ -325,49 +319,22 @@ void JointAssembler::store(const ConstraintProblem& problem, std::span<const dou
   }
 }
 
-PassiveWork JointAssembler::add_work(const ConstraintProblem& problem,
-                                     std::span<const double> impulses, const LocalBodies& local,
-                                     std::span<const double> twists, AuditTerms& audit,
-                                     State& state) const {
-  const GeneralBlocks& blocks = problem.blocks;
-  PassiveWork passive;
-  const std::size_t first = problem.first_general_row();
-  for (std::size_t j = 0; j + 1 < begin_.size(); ++j) {
-    double& kept = state.joints[j].work;
-    kept *= 1.0 - 1.0 / kWorkWindow;
-    for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
-      const Index k = block_of(m);
-      const double* lambda = impulses.data() + first + blocks.row_begin[k];
-      row_kernels::with_rows(blocks.rows(k), [&](auto rows) {
-        std::array<double, kJointRows> work{};
-        find_work(rows, problem, k, lambda, local, twists, work.data(), audit);
-        if (made_[m].part != JointRowKind::rows && made_[m].part != JointRowKind::rope) {
-          for (int r = 0; r < rows; ++r) add_drive_work(made_[m].part, work[r], audit);
-          return;
-        }
-        for (int r = 0; r < rows; ++r) {
-          const bool geometric = r < rows_[j] && winch_[j] == 0;
-          audit[geometric ? EnergyTerm::joint_work : EnergyTerm::motor_work] += work[r];
-          if (!geometric || rigid_[j] == 0) continue;
-          kept += work[r];
-          passive.work += work[r];
-          passive.impulses += std::abs(lambda[r]);
-        }
-      });
-    }
-  }
-  return passive;
-}
-
 void JointAssembler::update_angles(const Bodies& bodies, const ContactSet& set,
                                    State& state) const {
+  JointPoses poses;
   for (const std::size_t j : angled_) {
     const JointConstants& joint = bodies.joints[j];
     std::array<double, 2>& angle = state.joints[j].angle;
-    if (is_winch(joint))
+    if (is_winch(joint)) {
       angle[0] += winch_way(joint, model_, angle[0], step_);
-    else
-      angle = joint_angles(joint, poses_of(set.joint_bodies[j], set.bodies), angle, model_);
+      continue;
+    }
+    // angles do not ask for twists
+    for (std::size_t i = 0; i < kJointBodies; ++i) {
+      const Index b = set.joint_bodies[j][i];
+      poses.pose[i] = b != kNoIndex ? set.bodies.state[b].pose : Pose{};
+    }
+    angle = joint_angles(joint, poses, angle, model_);
   }
 }
 

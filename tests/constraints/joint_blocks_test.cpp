@@ -466,5 +466,68 @@ TEST(JointBlocks, AreTheSameWrittenTogetherAndOneByOne) {
   EXPECT_EQ(a.angular, b.angular);
 }
 
+TEST(JointBlocks, OfPlainJointsWrittenAtOnceAreThoseOfTheirGeometry) {
+  Random random(40);
+  for (const JointType type : {JointType::spherical, JointType::revolute})
+    for (const bool to_world : {false, true})
+      for (const StepperKind kind : {StepperKind::spook, StepperKind::dvi}) {
+        Scene s = scene_of(type, random, {0.1, 0.2, 0.3});
+        s.joint.axis = {};
+        s.joint.id = 7;
+        s.joint.compliance = 1e-4;
+        s.joint.damping_time = 0.03;
+        s.at.pose[1].p += random.vector(0.1);
+        s.at.pose[1].q = turn(random.vector(0.2), 1.0) * s.at.pose[1].q;
+        if (to_world) s.at.pose[0] = {};
+        if (to_world) s.at.twist[0] = {};
+        const std::array<Index, kJointBodies> body = {to_world ? kNoIndex : 0, 1, kNoIndex};
+        const JointStep step{kind, 0.0, kStep, false};
+        Made slow;
+        const JointGeometry geometry = s.geometry();
+        add_joint_blocks(s, geometry, body, 3, step, slow.blocks, slow.list);
+
+        Made made;
+        JointMisfit misfit;
+        JointBlockWriter writer(s.model);
+        writer.start(step, made.blocks, made.list);
+        writer.begin(std::span(&s.joint, 1));
+        EXPECT_TRUE(writer.is_plain(s.joint));
+        writer.add_plain(s.joint,
+                         {{&s.at.pose[0], &s.at.pose[1]}, {&s.at.twist[0], &s.at.twist[1]}}, body,
+                         3, misfit);
+        writer.end();
+
+        const GeneralBlocks &a = slow.blocks, &b = made.blocks;
+        ASSERT_EQ(a.row_begin, b.row_begin);
+        EXPECT_EQ(a.body, b.body);
+        EXPECT_EQ(a.jacobian_begin, b.jacobian_begin);
+        EXPECT_EQ(a.angular, b.angular);
+        EXPECT_EQ(a.compliance, b.compliance);
+        EXPECT_EQ(made.list.front().joint, 3);
+        for (std::size_t i = 0; i < a.jacobian.size(); ++i)
+          EXPECT_NEAR(a.jacobian[i], b.jacobian[i], 1e-14);
+        for (std::size_t i = 0; i < a.q.size(); ++i) EXPECT_NEAR(a.q[i], b.q[i], 1e-12);
+        EXPECT_NEAR(misfit.linear, joint_misfit(geometry).linear, 1e-14);
+        EXPECT_NEAR(misfit.angular, joint_misfit(geometry).angular, 1e-14);
+      }
+}
+
+TEST(JointBlocks, OfJointsThatAskForMoreAreNotPlain) {
+  Random random(41);
+  const Scene s = scene_of(JointType::revolute, random, {0.1, 0.2, 0.3});  // with a motor
+  Scene free = s;
+  free.joint.axis = {};
+  EXPECT_FALSE(JointBlockWriter(s.model).is_plain(s.joint));
+  EXPECT_TRUE(JointBlockWriter(s.model).is_plain(free.joint));
+  JointConstants ode = free.joint, limited = free.joint;
+  ode.erp = 0.2;
+  limited.axis[0].lower = 0.0;
+  EXPECT_FALSE(JointBlockWriter(s.model).is_plain(ode));
+  EXPECT_FALSE(JointBlockWriter(s.model).is_plain(limited));
+  Model planar = s.model;
+  planar.planar = true;
+  EXPECT_FALSE(JointBlockWriter(planar).is_plain(free.joint));
+}
+
 }  // namespace
 }  // namespace catena

@@ -124,6 +124,12 @@ struct JointStep {
 double winch_way(const JointConstants& joint, const Model& model, double now,
                  const JointStep& step);
 
+/// Poses and twists of a and b where they are kept (JointPoses), and what is known of them.
+struct PlainJointPoses {
+  std::array<const Pose*, 2> pose;
+  std::array<const Twist*, 2> twist;
+};
+
 /// Appends the general blocks of joints and says which they are in `made`, of each joint in this
 /// order:
 ///
@@ -171,6 +177,13 @@ class JointBlockWriter {
   std::size_t add(const JointConstants& joint, const JointState& last,
                   const JointGeometry& geometry, const JointPoses& at,
                   const std::array<Index, kJointBodies>& body, Index joint_index);
+  /// Whether the next is for add_plain(): a spherical joint or a revolute one without limits, motor
+  /// and friction, in space without periods, and not of ODE's form.
+  bool is_plain(const JointConstants& joint) const;
+  /// What add(), joint_geometry() and joint_misfit() do together, at once.
+  std::size_t add_plain(const JointConstants& joint, const PlainJointPoses& at,
+                        const std::array<Index, kJointBodies>& body, Index joint_index,
+                        JointMisfit& misfit);
   /// Takes back the room that was not needed: the blocks are whole again.
   void end();
 

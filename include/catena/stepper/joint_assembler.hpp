@@ -113,6 +113,8 @@ class JointAssembler {
   std::size_t add_joint(const JointConstants& joint, const JointState& state,
                         const std::array<Index, kJointBodies>& body, const JointPoses& poses,
                         const LocalBodies& local, std::size_t j, const JointStep& step);
+  std::size_t add_plain(const JointConstants& joint, const std::array<Index, kJointBodies>& body,
+                        const LocalBodies& local, std::size_t j);
   void note_misfit(const JointConstants& joint, const JointMisfit& own,
                    const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   void note_drift(const JointConstants& joint, const JointMisfit& own, double length);
