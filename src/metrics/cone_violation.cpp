@@ -63,6 +63,10 @@ void add_wide_contact(const LawForm& form, const ContactCone& cone, const double
 void add_general(const ConstraintProblem& problem, Index k, const double* lambda,
                  const double* diagonal, ConeViolation& out) {
   const GeneralBlocks& blocks = problem.blocks;
+  if (blocks.kind[k] == BlockKind::bilateral) {
+    for (Index i = 0; i < blocks.rows(k); ++i) add(0.0, std::abs(lambda[i]), out);
+    return;
+  }
   const Index block = to_index(problem.contacts.size()) + k;
   const BlockView view = block_view(problem, block);
   if (view.kind == BlockKind::contact) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/sum.hpp"
@@ -95,6 +97,34 @@ class ErrorSums {
       if constexpr (kSet == ErrorSet::all) sums[kScaledFreeSlip] += (r / a) * (r / a);
     }
     return add<kSet>(part, energy, angular);
+  }
+
+  /// The rows of a bilateral block, each of which counts; `r` is read in ErrorSet::all only.
+  template <ErrorSet kSet, class Rows>
+  double add_joint(Rows rows, const double* lambda, const double* w, const double* r,
+                   const double* a, const std::uint8_t* angular) {
+    double impulse = 0.0, slip = 0.0, energy = 0.0, natural = 0.0, count = 0.0;
+    for (int i = 0; i < rows; ++i) {
+      impulse += lambda[i] * lambda[i];
+      slip += w[i] * w[i];
+      if constexpr (kSet == ErrorSet::all) add_apart(lambda[i], w[i], r[i], a[i]);
+      if (a[i] <= 0.0) continue;
+      const double e = lambda[i] - (lambda[i] - w[i] / a[i]);
+      energy += 0.5 * a[i] * e * e;
+      if constexpr (kSet != ErrorSet::energy) {
+        const double map = std::abs(a[i] * e);
+        double& largest = maxima[angular[i] != 0 ? kNaturalAngular : kNaturalLinear];
+        largest = std::max(largest, map);
+        if (angular[i] == 0) natural += map * map;
+      }
+      if (angular[i] == 0) count += 1.0;
+    }
+    sums[kImpulse] += impulse;
+    sums[kSlip] += slip;
+    sums[kJoint] += energy;
+    sums[kCount] += count;
+    if constexpr (kSet != ErrorSet::energy) sums[kNatural] += natural;
+    return energy;
   }
 
   template <ErrorSet kSet>
@@ -194,6 +224,20 @@ class ErrorSums {
   std::array<double, kMaxima> maxima{};
 
  private:
+  /// What only ErrorSet::all has of a row without bounds.
+  void add_apart(double lambda, double w, double r, double a) {
+    const Part part = scalar_row<ErrorSet::all>(lambda, w, -kInfinity, kInfinity, a);
+    sums[kFreeSlip] += r * r;
+    sums[kFreeWork] += r * lambda;
+    sums[kQuadratic] += lambda * (w - r);
+    sums[kUnscaled] += part.unscaled;
+    sums[kScaled] += part.scaled;
+    sums[kScaledSlip] += part.slip;
+    sums[kFischer] += part.fischer;
+    sums[kWork] += part.work;
+    if (a > 0.0) sums[kScaledFreeSlip] += (r / a) * (r / a);
+  }
+
   static void add_relative(const std::array<double, kSums>& total, double poison, Errors& e);
 
   const ConstraintProblem& problem_;

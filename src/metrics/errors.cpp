@@ -9,6 +9,7 @@
 #include "catena/comm/sums.hpp"
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/fetch_bodies.hpp"
+#include "catena/constraints/row_kernels.hpp"
 #include "metrics/cone_energies.hpp"
 #include "metrics/cone_violation.hpp"
 #include "metrics/error_sums.hpp"
@@ -95,6 +96,12 @@ struct ErrorEvaluator::Impl {
                                   cone.cohesion, cone.axis[2]});
     }
     double energy = 0.0;
+    if (kind == BlockKind::bilateral) {
+      row_kernels::with_rows(rows, [&](auto n) {
+        energy = t.add_joint<kSet>(n, lambda, w, r, d, blocks.angular.data() + row);
+      });
+      return energy;
+    }
     for (Index i = 0; i < rows; ++i) {
       double lo = -kInfinity;
       double hi = kInfinity;
@@ -104,8 +111,7 @@ struct ErrorEvaluator::Impl {
         hi = blocks.upper[row + i];
       }
       t.add_row<kSet>(lambda[i], w[i], r[i]);
-      energy += t.add_scalar<kSet>(lambda[i], w[i], r[i], lo, hi, d[i],
-                                   kind == BlockKind::bilateral ? t.kJoint : t.kLimit,
+      energy += t.add_scalar<kSet>(lambda[i], w[i], r[i], lo, hi, d[i], t.kLimit,
                                    blocks.angular[row + i] != 0, true);
     }
     return energy;
@@ -213,7 +219,7 @@ struct ErrorEvaluator::Impl {
   void walk_general(std::span<const double> impulses, std::span<const double> w,
                     std::span<const double> free, ErrorSums& t) {
     const GeneralBlocks& blocks = problem->blocks;
-    std::vector<double> none, r;
+    std::vector<double> r;
     if (impulses.empty()) none.assign(most_rows(), 0.0);
     if constexpr (kSet == ErrorSet::all) {
       r.resize(blocks.n_rows());
@@ -318,6 +324,7 @@ struct ErrorEvaluator::Impl {
   std::span<const double> known_w;       ///< w of the general blocks, if the caller has it
   std::vector<double> w_rows;            ///< else it; of all assembled rows
   std::vector<double> own_velocities;
+  std::vector<double> none;  ///< zeros for the rows of a block
   ErrorSet set = ErrorSet::all;
   SumWords words{false};  ///< of the sums, then their totals over all ranks
   std::array<double, ErrorSums::kMaxima> maxima{};

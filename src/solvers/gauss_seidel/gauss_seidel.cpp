@@ -139,6 +139,8 @@ class GaussSeidel final : public Solver {
     StopRule stop = stop_;
     stop.max_iterations = std::min(stop.max_iterations, kJointSolves);
     stop.keep_best = false;
+    // the solution is the first iterate, mostly: looked at once
+    stop.history_set = std::max(stop.history_set, stop.report_set);
     monitor_.set_up(problem, op_, stop, impulses, velocities, started);
     joints_.measure(problem, op_, impulses, velocities);
     monitor_.know_general_rows(joints_.diagonal(), joints_.slips());

@@ -307,19 +307,18 @@ double JointSystem::contradiction(const ConstraintProblem& problem) const {
 /// Collective.
 void JointSystem::make_report(const Communicator& comm) {
   FactorReport worst;
-  std::vector<const FactorReport*> all;
-  std::int64_t sparse = 0;
-  if (chain_) all.push_back(&chain_->report());
-  for (const JointGroup& group : groups_) {
-    all.push_back(&group.report());
-    sparse += group.sparse_joints();
-  }
   double raised = 0.0, redundant = 0.0;
-  for (const FactorReport* r : all) {
-    worst.regularisation = std::max(worst.regularisation, r->regularisation);
-    worst.smallest_pivot = std::min(worst.smallest_pivot, r->smallest_pivot);
-    raised += static_cast<double>(r->raised);
-    redundant += static_cast<double>(r->redundant.size());
+  const auto add = [&](const FactorReport& r) {
+    worst.regularisation = std::max(worst.regularisation, r.regularisation);
+    worst.smallest_pivot = std::min(worst.smallest_pivot, r.smallest_pivot);
+    raised += static_cast<double>(r.raised);
+    redundant += static_cast<double>(r.redundant.size());
+  };
+  std::int64_t sparse = 0;
+  if (chain_) add(chain_->report());
+  for (const JointGroup& group : groups_) {
+    add(group.report());
+    sparse += group.sparse_joints();
   }
   std::array<double, 2> largest = {worst.regularisation, -worst.smallest_pivot};
   std::array<double, 4> sums = {raised, redundant, static_cast<double>(layout_->n_chain),
@@ -336,7 +335,11 @@ void JointSystem::make_report(const Communicator& comm) {
   report_.grouping = "";
   if (chain_) report_.grouping = chain_->grouping() == ChainGrouping::body ? "body" : "rank";
   report_.redundant.clear();
-  if (sums[1] > 0.0) report_.redundant = gather_redundant(comm, all);
+  if (!(sums[1] > 0.0)) return;
+  std::vector<const FactorReport*> all;
+  if (chain_) all.push_back(&chain_->report());
+  for (const JointGroup& group : groups_) all.push_back(&group.report());
+  report_.redundant = gather_redundant(comm, all);
 }
 
 }  // namespace catena
