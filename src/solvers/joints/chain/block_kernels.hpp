@@ -37,13 +37,13 @@ class PivotGuard {
 
   /// 1 / sqrt(pivot). `scale`: the row's diagonal of A.
   double inverse_root(double pivot, double scale, std::int64_t name, int row) {
-    // a quotient is formed only when a new smallest one is met
-    if (pivot * smallest_scale_ < smallest_pivot_ * scale) {
-      smallest_pivot_ = pivot;
-      smallest_scale_ = scale;
-    }
-    if (pivot <= kSuspect * scale) pivot = judge(pivot, scale, name, row);
+    pivot = checked(pivot, scale, name, row);
     return pivot > 0.0 || std::isnan(pivot) ? 1.0 / std::sqrt(pivot) : 0.0;
+  }
+  /// 1 / pivot.
+  double inverse(double pivot, double scale, std::int64_t name, int row) {
+    pivot = checked(pivot, scale, name, row);
+    return pivot > 0.0 || std::isnan(pivot) ? 1.0 / pivot : 0.0;
   }
   /// Puts what was met into the report.
   void finish();
@@ -52,6 +52,15 @@ class PivotGuard {
   static constexpr double kSuspect = 1e-8;
   static constexpr double kRoundOff = 8.0 * std::numeric_limits<double>::epsilon();
   double judge(double pivot, double scale, std::int64_t name, int row);
+  /// The pivot as it is taken.
+  double checked(double pivot, double scale, std::int64_t name, int row) {
+    // a quotient is formed only when a new smallest one is met
+    if (pivot * smallest_scale_ < smallest_pivot_ * scale) {
+      smallest_pivot_ = pivot;
+      smallest_scale_ = scale;
+    }
+    return pivot <= kSuspect * scale ? judge(pivot, scale, name, row) : pivot;
+  }
 
   FactorReport& report_;
   bool suspects_ = false;
@@ -86,6 +95,54 @@ template <class M>
       a[i * m + j] = sum * inverse;
     }
   }
+}
+
+/// A = L D L^T in place, L of unit diagonal: its strict lower triangle, L D transposed above it,
+/// and 1/D in `inverse`. As many multiply-adds as cholesky(), but no root stands between one pivot
+/// and the next: where a block follows the other, what a chain waits for.
+template <class M>
+[[gnu::always_inline]] inline void unit_cholesky(M m, double* a, double* inverse,
+                                                 const double* scale, std::int64_t name,
+                                                 PivotGuard& guard) {
+  for (int j = 0; j < m; ++j) {
+    double pivot = a[j * m + j];
+    for (int k = 0; k < j; ++k) pivot -= a[j * m + k] * a[k * m + j];
+    inverse[j] = guard.inverse(pivot, scale[j], name, j);
+    for (int i = j + 1; i < m; ++i) {
+      double sum = a[i * m + j];
+      for (int k = 0; k < j; ++k) sum -= a[i * m + k] * a[k * m + j];
+      a[j * m + i] = sum;
+      a[i * m + j] = sum * inverse[j];
+    }
+  }
+}
+
+/// What cholesky() leaves, from what unit_cholesky() does; `root`: the roots of `inverse`.
+template <class M>
+[[gnu::always_inline]] inline void take_roots(M m, const double* inverse, double* a, double* root) {
+  for (int j = 0; j < m; ++j) {
+    a[j * m + j] = root[j] = std::sqrt(inverse[j]);
+    for (int i = j + 1; i < m; ++i) a[i * m + j] = a[j * m + i] * root[j];
+  }
+}
+
+/// W <- L^-1 W, m x r, L of unit diagonal. r m (m - 1) / 2 multiply-adds.
+template <class M, class R>
+[[gnu::always_inline]] inline void unit_lower_solve(M m, R r, const double* l, double* w) {
+  for (int i = 1; i < m; ++i)
+    for (int k = 0; k < i; ++k)
+      for (int c = 0; c < r; ++c) w[i * r + c] -= l[i * m + k] * w[k * r + c];
+}
+
+/// A <- A - W^T D^-1 W, r x r, lower triangle, W of m rows.
+template <class M, class R>
+[[gnu::always_inline]] inline void subtract_weighted_square(M m, R r, const double* w,
+                                                            const double* inverse, double* a) {
+  for (int k = 0; k < m; ++k)
+    for (int i = 0; i < r; ++i) {
+      const double weighted = inverse[k] * w[k * r + i];
+      for (int j = 0; j <= i; ++j) a[i * r + j] -= weighted * w[k * r + j];
+    }
 }
 
 /// W <- L^-1 W, m x r. r m (m + 1) / 2 multiply-adds.

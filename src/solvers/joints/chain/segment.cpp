@@ -107,22 +107,32 @@ void ChainSegment::factor_rightward(Size size, std::span<const double> scale, do
                                     PivotGuard& guard) {
   const Index n = part_.size();
   double own_scale[kMaxBlockRows];
-  // L_i and W_i where the next block finds them without a store between
+  // L_i, D_i and L_i^-1 A_i,i+1 where the next block finds them without a store between
   double l[kMaxBlockRows * kMaxBlockRows], w[kMaxBlockRows * kMaxBlockRows];
+  double inverse[kMaxBlockRows], root[kMaxBlockRows];
   bool before = false;  // the block before this one couples to it
   for (Index i = inward_end_; i < n; ++i) {
     const auto m = size(i);
     copy_numbers(m * m, lower(i), l);
     const double* row_scale = regularise(m, i, scale, epsilon, l, own_scale);
-    if (before) subtract_square(size(i - 1), m, w, l);
-    if (i < rightward_end_) cholesky(m, l, row_scale, part_.name[i], guard);
+    if (before) subtract_weighted_square(size(i - 1), m, w, inverse, l);
+    if (i == rightward_end_) {
+      copy_numbers(m * m, l, lower(i));
+      return;
+    }
+    unit_cholesky(m, l, inverse, row_scale, part_.name[i], guard);
+    before = i + 1 < n && coupled(i);
+    if (before) {
+      copy_numbers(m * size(i + 1), side(i), w);
+      unit_lower_solve(m, size(i + 1), l, w);
+    }
+    take_roots(m, inverse, l, root);
     copy_numbers(m * m, l, lower(i));
-    before = i < rightward_end_ && i + 1 < n && coupled(i);
     if (!before) continue;
     const auto r = size(i + 1);
-    copy_numbers(m * r, side(i), w);
-    lower_solve(m, r, l, w);
-    copy_numbers(m * r, w, side(i));
+    double* const scaled = side(i);
+    for (int k = 0; k < m; ++k)
+      for (int c = 0; c < r; ++c) scaled[k * r + c] = root[k] * w[k * r + c];
   }
 }
 
