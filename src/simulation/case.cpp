@@ -129,6 +129,9 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s, const TimeSettin
          .help = "simulated time between snapshots; .inf: only the first and the last state"});
     visit.visit("series_steps", s.series_steps, {.min = 1, .help = "steps per row of the series"});
     visit.visit("contacts", s.contacts, {.help = "contacts in the snapshots"});
+    visit.visit("asynchronous", s.asynchronous,
+                {.help = "snapshots are copied and written in the background while the next steps "
+                         "run, where the copies take less than half of the host's free memory"});
     visit.visit("dump_interval", s.dump_interval,
                 {.unit = "s",
                  .min = 0,

@@ -42,14 +42,15 @@ def expect_whole(out, report, what):
     return len(files)
 
 
-def fill_and_resume(catena, mpiexec, directory, size, ranks, report):
+def fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, report):
     mounted = pathlib.Path(directory, "mounted")
     mounted.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % size, "none", mounted], check=True)
-    what = "%d kB, %d ranks" % (size, ranks)
+    what = "%d kB, %d ranks%s" % (size, ranks, ", asynchronous" if asynchronous else "")
     try:
         out = mounted / "out"
         run = ["run", "scene.yaml", "-o", "mounted/out", "--quiet"]
+        run += ["--set", "output.asynchronous=%s" % str(asynchronous).lower()]
         done = program.run(mpiexec, catena, ranks, run, directory)
         report.expect(done.returncode == 5 and "mounted/out" in done.stderr, what, done)
         found = expect_whole(out, report, what)
@@ -86,8 +87,8 @@ def main():
             done = program.run(mpiexec, catena, ranks, ["run", "scene.yaml", "-o", "whole%d" % ranks, "--quiet"], directory)
             report.expect(done.returncode == 0, "undisturbed run", done)
         # full at different moments: the file for which there is no room is a snapshot or a checkpoint
-        for size, ranks in ((500, 1), (900, 2), (1100, 1), (1300, 2)):
-            print(fill_and_resume(catena, mpiexec, directory, size, ranks, report))
+        for size, ranks, asynchronous in ((500, 1, True), (900, 2, False), (1100, 1, False), (1300, 2, True)):
+            print(fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, report))
     print("%d failures" % report.failures)
     return 1 if report.failures else 0
 

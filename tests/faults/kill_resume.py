@@ -146,7 +146,8 @@ class Runs:
     def disturb(self, longest):
         """One run that is killed, or comes to its end. Returns whether it came to its end."""
         ranks = random.choice(RANKS)
-        options = self.next_options()
+        # snapshots in the background are the same in the end
+        options = self.next_options() + random.choice([[], ["--set", "output.asynchronous=true"]])
         wanted = random.choice([None, "snapshot", "checkpoint", "checkpoint", "bodies", "result"])
         victim = random.choice(["one", "all"] + (["mpirun"] if ranks > 1 else []))
         run = self.start(ranks, options)

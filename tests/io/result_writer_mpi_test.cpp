@@ -9,6 +9,8 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "catena/io/info.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5/file.hpp"
+#include "io/result/background_write.hpp"
 #include "io/result/directory.hpp"
 
 namespace catena {
@@ -24,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr GlobalId kBodies = 40;
+constexpr double kPlenty = 1e9;  ///< bytes
 /// What a kill can leave: files half written, and what Open MPI keeps beside open ones.
 constexpr std::array<const char*, 7> kUnfinished = {"snapshots/00000004.h5.part",
                                                     "snapshots/00000004.h5.part-1-10124.lock",
@@ -181,6 +185,10 @@ class ResultDirectory : public testing::Test {
   }
   void expect_nothing_unfinished() const {
     for (const char* name : kUnfinished) EXPECT_FALSE(fs::exists(directory_ + "/" + name)) << name;
+  }
+  static std::string bytes_of(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
   }
   Communicator comm_ = Communicator::world();
   std::string directory_ = "result_np" + std::to_string(comm_.size());
@@ -482,6 +490,91 @@ TEST_F(ResultDirectory, FullDiskEndsEveryRankWithAnErrorAndLeavesFinishedSnapsho
   if (comm_.rank() != 0) return;
   const hdf5::File last = hdf5::File::open(directory_ + "/snapshots/00000012.h5");
   EXPECT_EQ(last.read_integers("/bodies/id").size(), static_cast<std::size_t>(kBodies));
+}
+
+TEST_F(ResultDirectory, SnapshotInTheBackgroundHasTheSameBytesAndItsNameOnceItIsWhole) {
+  SmallRun run(comm_);
+  run.add_joints(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies, true);
+  const auto write = [&](std::int64_t step, double most_buffered) {
+    run.state.step = step;
+    return out.write_snapshot(run.model, run.bodies, run.state, run.contacts, run.joints,
+                              most_buffered);
+  };
+  EXPECT_FALSE(write(12, 0.0));
+  const std::string file = directory_ + "/snapshots/00000012.h5";
+  const std::string at_once = bytes_of(file);
+  comm_.barrier();
+  if (comm_.rank() == 0) fs::remove(file);
+  comm_.barrier();
+
+  EXPECT_TRUE(write(12, kPlenty));
+  EXPECT_FALSE(fs::exists(file));
+  EXPECT_GT(out.settle(true), 0.0);
+
+  EXPECT_FALSE(at_once.empty());
+  EXPECT_TRUE(bytes_of(file) == at_once);
+  EXPECT_FALSE(fs::exists(file + ".part"));
+  EXPECT_EQ(out.settle(true), 0.0);
+
+  // the next snapshot waits for the one before, and the index for the last
+  EXPECT_TRUE(write(13, kPlenty));
+  EXPECT_TRUE(write(14, kPlenty));
+  EXPECT_TRUE(fs::exists(directory_ + "/snapshots/00000013.h5"));
+  EXPECT_TRUE(out.finish().empty());
+  EXPECT_TRUE(fs::exists(directory_ + "/snapshots/00000014.h5"));
+}
+
+TEST_F(ResultDirectory, SnapshotIsWrittenAtOnceWhereOneRankHasNoMemoryForItsCopy) {
+  const SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+
+  EXPECT_FALSE(out.write_snapshot(run.model, run.bodies, run.state, run.contacts, {},
+                                  comm_.rank() + 1 == comm_.size() ? 100.0 : kPlenty));
+
+  EXPECT_TRUE(fs::exists(directory_ + "/snapshots/00000012.h5"));
+}
+
+TEST_F(ResultDirectory, RunThatEndsBeforeItsSnapshotIsWholeLeavesItWithoutAName) {
+  const SmallRun run(comm_);
+  {
+    ResultWriter out = writer();
+    out.write_bodies(run.model, run.bodies);
+    out.write_snapshot(run.model, run.bodies, run.state, run.contacts, {}, kPlenty);
+  }
+
+  EXPECT_FALSE(fs::exists(directory_ + "/snapshots/00000012.h5"));
+  EXPECT_TRUE(fs::exists(directory_ + "/snapshots/00000012.h5.part"));
+}
+
+/// The disk refuses one rank's rows: no file has bytes beyond the largest offset.
+TEST_F(ResultDirectory, FailureInTheBackgroundIsTheSameErrorOnEveryRank) {
+  const std::string path = directory_ + ".rows";
+  if (comm_.rank() == 0) std::ofstream(path) << "there";
+  comm_.barrier();
+  hdf5::PendingRows rows;
+  const bool fails = comm_.rank() + 1 == comm_.size();
+  rows.add(fails ? std::numeric_limits<std::int64_t>::max() - 1 : 0, 8)[0] = {};
+  BackgroundWrite write(path, rows);
+
+  EXPECT_EQ(code_of([&] { write.settle(comm_, true); }), 5);
+
+  EXPECT_NE(message_.find(path + ": its rows cannot be written"), std::string::npos) << message_;
+}
+
+TEST_F(ResultDirectory, SnapshotThatCannotBeNamedFailsOnceOnEveryRank) {
+  const SmallRun run(comm_);
+  ResultWriter out = writer();
+  out.write_bodies(run.model, run.bodies);
+  out.write_snapshot(run.model, run.bodies, run.state, run.contacts, {}, kPlenty);
+  if (comm_.rank() == 0) fs::remove_all(directory_ + "/snapshots");
+  comm_.barrier();
+
+  EXPECT_EQ(code_of([&] { out.settle(true); }), 5);
+  EXPECT_NE(message_.find("00000012.h5"), std::string::npos) << message_;
+  EXPECT_EQ(code_of([&] { out.settle(true); }), 0);
 }
 
 }  // namespace

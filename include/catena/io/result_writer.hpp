@@ -81,13 +81,23 @@ class ResultWriter {
   /// bodies that it held stay. Collective.
   void write_bodies(const Model& model, const Bodies& bodies, bool flow = false);
   /// snapshots/<state.step, 8 digits>.h5. Contacts and joints are this rank's; they may be empty.
-  void write_snapshot(const Model& model, const Bodies& bodies, const State& state,
-                      std::vector<ContactRecord> contacts, std::vector<JointRecord> joints = {});
+  ///
+  /// Where rows take less than `most_buffered` bytes of each rank, they are copied, and a thread
+  /// writes them while the caller goes on: returns true then, and settle() gives the snapshot its
+  /// name. Waits for the snapshot before.
+  bool write_snapshot(const Model& model, const Bodies& bodies, const State& state,
+                      std::vector<ContactRecord> contacts, std::vector<JointRecord> joints = {},
+                      double most_buffered = 0.0);
+  /// If a snapshot is being written in the background, and is whole by now on all ranks (which
+  /// are waited for if `wait`), gives it its name and returns the seconds that this took on the
+  /// slowest rank; else 0. Throws what its writing threw.
+  double settle(bool wait);
   /// Appends a row to series.csv (rank 0's values count).
   void append_series(std::span<const double> values);
   /// The same to tables of probes.
   void append_probes(std::span<const ProbeRow> rows);
-  /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf. On rank 0 returns
+  /// result.h5 (links to bodies and snapshots, and the series) and result.xdmf. Waits for a
+  /// snapshot that is being written in the background. On rank 0 returns
   /// the names of snapshots that cannot be read and are left out.
   std::vector<std::string> finish();
   /// What a checkpoint must keep of this rank, so that a resumed run writes bodies.h5 as this one

@@ -47,6 +47,7 @@ struct OutputSettings {
   double snapshot_interval = 0.05;  ///< s; .inf: only the first and the last state
   int series_steps = 1;             ///< steps per row of the series
   bool contacts = true;             ///< contacts in the snapshots
+  bool asynchronous = false;        ///< snapshots are written while the next steps run
   double dump_interval =
       std::numeric_limits<double>::infinity();  ///< s, between FCLIB dumps of a step (20 at most)
   double checkpoint_wall_interval = 1800.0;     ///< s, wall

@@ -8,9 +8,17 @@
 
 namespace catena {
 
-/// Bytes that this rank's host has to give: what the kernel calls available, or the limit of a
-/// control group, whichever is less; infinity where neither can be read.
+/// Bytes that this rank's host has to give: what the kernel calls available, or what a control
+/// group's limit leaves beside its processes' own memory, whichever is less; infinity where neither
+/// can be read.
 double available_memory();
+
+/// Collective. Ranks on this rank's host.
+int ranks_on_host(const Communicator& comm);
+
+/// Bytes that this rank may keep besides for a while: half of what its host has to give, in equal
+/// shares of its ranks.
+double memory_to_spare(int ranks_on_host);
 
 /// What the ranks of one host need for their share of a scene, beside what the host has, bytes.
 struct MemoryNeed {

@@ -14,6 +14,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/comm/communicator.hpp"
+#include "io/hdf5/pending_rows.hpp"
 
 namespace catena::hdf5 {
 
@@ -137,6 +138,11 @@ class File {
       const std::string& dataset, std::uint64_t width, const RowRange& rows,
       const std::function<void(std::uint64_t first, std::span<const std::byte>)>& take) const;
 
+  /// From now on numbers and words of this rank's rows go into `rows` in place of the file, which
+  /// is whole once all ranks have closed it and then have written theirs (PendingRows::write): its
+  /// bytes are the same as without.
+  void keep_rows(PendingRows& rows) { kept_ = &rows; }
+
   void set_attribute(const std::string& object, const std::string& name, const std::string& text);
   void set_attribute(const std::string& object, const std::string& name, double value);
   void set_attribute(const std::string& object, const std::string& name, std::int64_t value);
@@ -168,6 +174,10 @@ class File {
                  std::span<const std::uint64_t> extents);
   /// Collective. A dataset of contiguous storage, whose values are all to be written.
   Handle make_dataset(const std::string& dataset, hid_t file_type, const Handle& space);
+  /// Where `size` bytes of a dataset's rows are kept from byte `first` on; null if they are to be
+  /// written. The same on all ranks but for the place.
+  std::byte* kept_place(const Handle& data, hid_t memory_type, hid_t file_type, std::uint64_t first,
+                        std::uint64_t size);
   /// `width` as for write_rows; `items` of T make up a row.
   /// Returns the checksum of this rank's part.
   template <class T>
@@ -184,6 +194,7 @@ class File {
   std::string path_;
   bool parallel_ = false;
   std::optional<Communicator> comm_;  ///< of the ranks that write together
+  PendingRows* kept_ = nullptr;
 };
 
 /// Version of the HDF5 library.

@@ -23,6 +23,15 @@ Pieces<T> pieces_of(std::span<const T> values, const RowRange& rows, std::uint64
 
 }  // namespace
 
+std::byte* File::kept_place(const Handle& data, hid_t memory_type, hid_t file_type,
+                            std::uint64_t first, std::uint64_t size) {
+  if (kept_ == nullptr) return nullptr;
+  // parallel HDF5 gives contiguous datasets their place when they are made
+  const haddr_t begin = H5Dget_offset(data.id());
+  const bool as_in_file = H5Tequal(memory_type, file_type) > 0;
+  return begin == HADDR_UNDEF || !as_in_file ? nullptr : kept_->add(begin + first, size);
+}
+
 template <class T>
 std::uint64_t File::write_pieces(const std::string& dataset, const Pieces<T>& values,
                                  const RowRange& rows, std::uint64_t width, std::uint64_t items,
@@ -38,22 +47,27 @@ std::uint64_t File::write_pieces(const std::string& dataset, const Pieces<T>& va
   // Each rank's part is contiguous. Where parts are large, ranks write them on their own: gathering
   // them on a few ranks first costs more than the disk does. All ranks decide alike.
   const std::uint64_t row_bytes = items * sizeof(T);
-  const bool alone =
-      !parallel_ || rows.total * row_bytes >= kPiece * static_cast<unsigned>(comm_->size());
+  std::byte* const kept =
+      kept_place(data, memory_type, file_type, rows.first * row_bytes, rows.count * row_bytes);
+  const bool alone = kept != nullptr || !parallel_ ||
+                     rows.total * row_bytes >= kPiece * static_cast<unsigned>(comm_->size());
   const Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose);
   if (parallel_)
     H5Pset_dxpl_mpio(transfer.id(), alone ? H5FD_MPIO_INDEPENDENT : H5FD_MPIO_COLLECTIVE);
   const std::uint64_t most = alone ? std::max<std::uint64_t>(1, kPiece / row_bytes)
                                    : std::max<std::uint64_t>(1, rows.count);
-  std::vector<T> buffer(std::min(most, rows.count) * items);
+  std::vector<T> buffer(kept != nullptr ? 0 : std::min(most, rows.count) * items);
   std::vector<hsize_t> start(extents.size(), 0), count = extents;
   std::uint64_t sum = 0;
   // a rank without rows still takes part in a collective call
   for (std::uint64_t first = 0; first < rows.count || (first == 0 && !alone); first += most) {
     const std::uint64_t n = std::min(most, rows.count - first);
-    const std::span<T> piece(buffer.data(), n * items);
+    T* const begin =
+        kept != nullptr ? reinterpret_cast<T*>(kept + (first * row_bytes)) : buffer.data();
+    const std::span<T> piece(begin, n * items);
     if (n > 0) values(first, piece);
     sum += checksum(std::as_bytes(piece), (rows.first + first) * row_bytes / 8);
+    if (kept != nullptr) continue;
     start[0] = rows.first + first;
     count[0] = n;
     const Handle memory(H5Screate_simple(narrow<int>(count.size()), count.data(), nullptr),

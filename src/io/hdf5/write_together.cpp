@@ -15,8 +15,8 @@ constexpr std::int64_t kHeaderBytes = 64 * 1024;
 
 }  // namespace
 
-void write_together(const Communicator& comm, const std::string& path, std::uint64_t bytes,
-                    const std::function<void(hdf5::File&)>& write, hdf5::Format format) {
+void write_part(const Communicator& comm, const std::string& path, std::uint64_t bytes,
+                const std::function<void(hdf5::File&)>& write, hdf5::Format format) {
   all_or_none(comm, [&] {
     if (comm.rank() == 0) check_room(path, narrow<std::int64_t>(bytes) + kHeaderBytes);
   });
@@ -37,9 +37,18 @@ void write_together(const Communicator& comm, const std::string& path, std::uint
   } catch (const Error& error) {
     comm.abort(static_cast<int>(ExitCode::input_output), error.what());
   }
+}
+
+void publish_together(const Communicator& comm, const std::string& path) {
   all_or_none(comm, [&] {
     if (comm.rank() == 0) publish(path);
   });
+}
+
+void write_together(const Communicator& comm, const std::string& path, std::uint64_t bytes,
+                    const std::function<void(hdf5::File&)>& write, hdf5::Format format) {
+  write_part(comm, path, bytes, write, format);
+  publish_together(comm, path);
 }
 
 }  // namespace catena

@@ -20,4 +20,11 @@ void write_together(const Communicator& comm, const std::string& path, std::uint
                     const std::function<void(hdf5::File&)>& write,
                     hdf5::Format format = hdf5::Format::oldest);
 
+/// The first half of it: the file stands under its part name.
+void write_part(const Communicator& comm, const std::string& path, std::uint64_t bytes,
+                const std::function<void(hdf5::File&)>& write,
+                hdf5::Format format = hdf5::Format::oldest);
+/// Collective. The other half.
+void publish_together(const Communicator& comm, const std::string& path);
+
 }  // namespace catena

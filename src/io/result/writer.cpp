@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +14,7 @@
 #include "io/hdf5/file.hpp"
 #include "io/hdf5/ordered_rows.hpp"
 #include "io/hdf5/write_together.hpp"
+#include "io/result/background_write.hpp"
 #include "io/result/directory.hpp"
 #include "io/result/geometry.hpp"
 #include "io/result/joint_rows.hpp"
@@ -100,8 +103,11 @@ struct ResultWriter::Impl {
   bool flow = false;  ///< bodies come and go
   std::vector<ConstantsRow>
       written;  ///< this rank's rows of bodies.h5, if it is to be written anew
-  std::vector<JointRow> written_joints;  ///< and those of joints
-  bool jointed = false;                  ///< bodies.h5 has joints, and so have all snapshots
+  std::vector<JointRow> written_joints;      ///< and those of joints
+  bool jointed = false;                      ///< bodies.h5 has joints, and so have all snapshots
+  hdf5::PendingRows later;                   ///< rows of snapshots in the background
+  std::unique_ptr<BackgroundWrite> pending;  ///< of the last snapshot, if it is not whole yet
+  std::string pending_path;
 
   Impl(const Communicator& communicator, std::string dir, Provenance p,
        std::vector<SeriesColumn> columns, std::vector<ProbeTable> tables)
@@ -116,6 +122,15 @@ struct ResultWriter::Impl {
   void sync_rows() {
     series.sync();
     for (RowFile& table : probes) table.sync();
+  }
+
+  /// Collective.
+  void publish_snapshot(const std::string& path) {
+    publish_together(comm, path);
+    // The series up to this snapshot is as safe as the snapshot.
+    all_or_none(comm, [&] {
+      if (comm.rank() == 0) sync_rows();
+    });
   }
 
   /// Rows of bodies.h5 as kept() gave them.
@@ -321,9 +336,10 @@ std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, con
 
 }  // namespace
 
-void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
+bool ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
                                   std::vector<ContactRecord> contacts,
-                                  std::vector<JointRecord> joints) {
+                                  std::vector<JointRecord> joints, double most_buffered) {
+  settle(true);
   const Communicator& comm = impl_->comm;
   hdf5::RowRange contact_range;
   contacts = order_rows(
@@ -335,7 +351,15 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
 
   const std::uint64_t bytes = 168 * static_cast<std::uint64_t>(n_bodies) +
                               136 * contact_range.total + kJointRecordBytes * joint_range.total;
-  write_together(comm, snapshot_path(impl_->directory, state.step), bytes, [&](hdf5::File& file) {
+  // each rank writes about an equal part
+  const bool background = static_cast<double>(bytes) / comm.size() < comm.min(most_buffered);
+  const std::string path = snapshot_path(impl_->directory, state.step);
+  if (background)
+    impl_->later.clear();
+  else
+    impl_->later = {};
+  write_part(comm, path, bytes, [&](hdf5::File& file) {
+    if (background) file.keep_rows(impl_->later);
     file.set_attribute("/", "format", std::string("catena-snapshot"));
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.set_attribute("/", "time", state.time);
@@ -348,10 +372,26 @@ void ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     const std::vector<BodyRow> rows = body_rows(comm, model, bodies, state, body_range);
     write_body_rows(file, rows, body_range, impl_->flow);
   });
-  // The series up to this snapshot is as safe as the snapshot.
-  all_or_none(comm, [&] {
-    if (comm.rank() == 0) impl_->sync_rows();
-  });
+  if (background) {
+    comm.barrier();  // no rank is still closing the file
+    impl_->pending_path = path;
+    impl_->pending = std::make_unique<BackgroundWrite>(part_name(path), impl_->later);
+  } else {
+    impl_->publish_snapshot(path);
+  }
+  return background;
+}
+
+double ResultWriter::settle(bool wait) {
+  std::unique_ptr<BackgroundWrite> pending = std::move(impl_->pending);
+  if (!pending) return 0.0;
+  const double seconds = pending->settle(impl_->comm, wait);
+  if (std::isinf(seconds)) {
+    impl_->pending = std::move(pending);
+    return 0.0;
+  }
+  impl_->publish_snapshot(impl_->pending_path);
+  return seconds;
 }
 
 void ResultWriter::append_series(std::span<const double> values) {
@@ -368,6 +408,7 @@ void ResultWriter::append_probes(std::span<const ProbeRow> rows) {
 }
 
 std::vector<std::string> ResultWriter::finish() {
+  settle(true);
   std::vector<std::string> unreadable;
   all_or_none(impl_->comm, [&] {
     if (impl_->comm.rank() != 0) return;

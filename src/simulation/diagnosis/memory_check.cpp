@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -55,17 +56,25 @@ std::string ranks_text(const MemoryNeed& need) {
 
 double available_memory() {
   const double host = number_in("/proc/meminfo", "MemAvailable:", 1024.0);
-  // what the group uses already holds files that the kernel gives back when memory runs short
-  return std::min(host, number_in("/sys/fs/cgroup/memory.max", "", 1.0));
+  // files in memory, which the kernel gives back when it runs short, count to neither
+  const double limit = number_in("/sys/fs/cgroup/memory.max", "", 1.0);
+  if (std::isinf(limit)) return host;
+  const double own = number_in("/sys/fs/cgroup/memory.stat", "anon", 1.0);
+  return std::min(host, std::isinf(own) ? limit : std::max(0.0, limit - own));
 }
 
-MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, const Model& model) {
-  const std::string host = host_name();
-  const auto key = static_cast<std::int64_t>(std::hash<std::string>{}(host) >> 1);
+int ranks_on_host(const Communicator& comm) {
+  const auto key = static_cast<std::int64_t>(std::hash<std::string>{}(host_name()) >> 1);
   const std::array<std::int64_t, 1> own_key = {key};
   const std::vector<std::int64_t> keys = comm.all_gather(std::span<const std::int64_t>(own_key));
+  return narrow<int>(std::count(keys.begin(), keys.end(), key));
+}
+
+double memory_to_spare(int ranks_on_host) { return 0.5 * available_memory() / ranks_on_host; }
+
+MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, const Model& model) {
   MemoryNeed need;
-  need.ranks = narrow<int>(std::count(keys.begin(), keys.end(), key));
+  need.ranks = ranks_on_host(comm);
   need.available = available_memory();
   need.n_bodies = bodies_at_start(scene, model);
   need.n_joints = model.joint_names.size();
@@ -79,7 +88,7 @@ MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, con
   const double spare = need.available - need.bodies;
   const double least = comm.min(spare);
   const std::int64_t worst = comm.min(std::int64_t{spare == least ? comm.rank() : comm.size()});
-  need.host = host;
+  need.host = host_name();
   comm.broadcast(narrow<int>(worst), need.host);
   std::array<double, 4> numbers = {static_cast<double>(need.ranks), need.bodies, need.settled,
                                    need.available};

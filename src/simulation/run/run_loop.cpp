@@ -9,6 +9,7 @@
 #include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
 #include "catena/io/result_writer.hpp"
+#include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
 #include "simulation/diagnosis/post_mortem.hpp"
@@ -38,6 +39,7 @@ class RunLoop {
         options_(options),
         output_(sim.settings().output),
         profile_(sim),
+        ranks_on_host_(ranks_on_host(sim.communicator())),
         writer_(make_writer(sim, options)),
         stop_(sim.communicator(), options, output_),
         notes_(sim, log) {
@@ -204,6 +206,8 @@ class RunLoop {
   void checkpoint(const std::string& reason) { checkpoint(sim_.bodies(), sim_.state(), reason); }
 
   void checkpoint(const Bodies& bodies, const State& state, const std::string& reason) {
+    // a run that goes on from here does not write snapshots from before again
+    settle_snapshot(true);
     const ScopedTimer timer(profile_.seconds(RunPhase::checkpoint));
     const double t0 = wall_seconds();
     const Communicator& comm = sim_.communicator();
@@ -308,6 +312,7 @@ class RunLoop {
       writer_.append_series(series_row_);
     }
     write_probes();
+    settle_snapshot(false);
     if (due(output_.snapshot_interval)) snapshot();
     if (due(output_.dump_interval) && dumps_ < kMaxDumps) {
       ++dumps_;
@@ -336,14 +341,28 @@ class RunLoop {
   }
 
   void snapshot(bool with_contacts, bool with_joints) {
+    settle_snapshot(true);
     const double t0 = wall_seconds();
     if (written_ != sim_.state().flow.inserted) write_bodies();
-    writer_.write_snapshot(
+    const bool under_way = writer_.write_snapshot(
         sim_.model(), sim_.bodies(), sim_.state(),
         with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>(),
-        with_joints ? joint_records(sim_) : std::vector<JointRecord>());
+        with_joints ? joint_records(sim_) : std::vector<JointRecord>(),
+        output_.asynchronous ? memory_to_spare(ranks_on_host_) : 0.0);
     last_snapshot_ = sim_.state().step;
-    stop_.note_snapshot(sim_.communicator().max(wall_seconds() - t0));
+    copied_s_ = sim_.communicator().max(wall_seconds() - t0);
+    if (!under_way) stop_.note_snapshot(copied_s_);
+    if (under_way || !output_.asynchronous || told_) return;
+    told_ = true;
+    log_.info(
+        "snapshots are not written in the background while their copies would take more than "
+        "half of the memory that is free");
+  }
+
+  /// Collective. A snapshot in the background gets its name, and its failure is the run's.
+  void settle_snapshot(bool wait) {
+    if (const double seconds = writer_.settle(wait); seconds > 0.0)
+      stop_.note_snapshot(copied_s_ + seconds);
   }
 
   void dump(const std::string& stem) {
@@ -360,10 +379,13 @@ class RunLoop {
   const RunOptions& options_;
   const OutputSettings& output_;
   RunProfile profile_;  ///< its clock starts before the first file is made
+  int ranks_on_host_;
   ResultWriter writer_;
   RunStop stop_;
   RunNotes notes_;
   std::int64_t last_snapshot_ = -1;
+  double copied_s_ = 0.0;  ///< what the last snapshot has kept the run from its steps, s
+  bool told_ = false;      ///< that memory is too small for a snapshot in the background
   std::optional<std::pair<Bodies, State>> good_;  ///< of the last step's start
   std::int64_t checkpointed_ = -1;                ///< step of the last checkpoint
   bool stepped_ = false;
