@@ -30,10 +30,10 @@ Path interpolate(const MotionTable& table, const std::vector<Vec3>& column, doub
   return path;
 }
 
-Path translation_of(const Motion& motion, double t, double inside) {
+Path translation_of(const Motion& motion, const MotionStart& start, double t, double inside) {
   Path d = interpolate(motion.table, motion.table.position, t, inside);
-  d.value += t * motion.velocity;
-  d.rate += motion.velocity;
+  d.value += start.displacement + (t - start.since) * start.velocity;
+  d.rate += start.velocity;
   for (const Harmonic& part : motion.harmonics) {
     const double omega = 2.0 * std::numbers::pi * part.frequency;
     d.value += (std::sin(omega * t + part.phase) - std::sin(part.phase)) * part.amplitude;
@@ -85,39 +85,65 @@ const Motion* motion_of(const Model& model, const BodyConstants& body) {
 
 }  // namespace
 
+MotionStart motion_start(const Motion& motion, const Pose& made) {
+  MotionStart start{
+      .pose = made, .velocity = motion.velocity, .angular_velocity = motion.angular_velocity};
+  if (!motion.absolute) return start;
+  // what the table says is all: parts lead on from the origin
+  start.pose.p = Vec3::Zero();
+  if (!motion.table.rotation.empty()) start.pose.q = Quat::Identity();
+  return start;
+}
+
+void set_velocity(const Motion& motion, const Vec3& velocity, const Vec3& angular_velocity,
+                  double t, MotionStart& start) {
+  const double past = t - start.since;
+  start.displacement += past * start.velocity;
+  // exp(omega_new (t - since)) exp(omega_old past) start: the turn so far goes into the start
+  start.pose.q = advance_rotation(start.pose.q, start.angular_velocity, past).normalized();
+  if (!motion.about_origin) {
+    const Quat turn = rotation_of(start.angular_velocity, past);
+    start.pose.p = motion.about + turn * (start.pose.p - motion.about);
+  }
+  start.since = t;
+  start.velocity = velocity;
+  start.angular_velocity = angular_velocity;
+}
+
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
-                                 double t, double inside) {
+                                 const MotionStart& start, double t, double inside) {
   BodyMotionState now;
   now.pose = pose;
   const Motion* motion = motion_of(model, body);
   if (motion == nullptr) return now;
-  const Pose& start = motion->start;
-  now.pose.p = start.p;
-  const Path d = translation_of(*motion, t, inside);
+  const double past = t - start.since;
+  now.pose.p = start.pose.p;
+  const Path d = translation_of(*motion, start, t, inside);
   const Path theta = rotation_vector_of(*motion, t, inside);
   // R(t) = exp(theta(t)) exp(omega t), about a point that goes along with d
   const Quat late = rotation_of(theta.value, 1.0);
-  now.pose.q = (late * advance_rotation(start.q, motion->angular_velocity, t)).normalized();
-  now.twist.w = angular_velocity_of(theta) + late * motion->angular_velocity;
+  now.pose.q = (late * advance_rotation(start.pose.q, start.angular_velocity, past)).normalized();
+  now.twist.w = angular_velocity_of(theta) + late * start.angular_velocity;
   now.pose.p += d.value;
   now.twist.v = d.rate;
   if (!motion->about_origin) {
-    const Quat turn = late * rotation_of(motion->angular_velocity, t);
-    const Vec3 arm = turn * (start.p - motion->about);
+    const Quat turn = late * rotation_of(start.angular_velocity, past);
+    const Vec3 arm = turn * (start.pose.p - motion->about);
     now.pose.p = motion->about + d.value + arm;
     now.twist.v += now.twist.w.cross(arm);
   }
   return now;
 }
 
-Twist mean_twist(const Model& model, const BodyConstants& body, double t, double h) {
+Twist mean_twist(const Model& model, const BodyConstants& body, const MotionStart& start, double t,
+                 double h) {
   const Motion* motion = motion_of(model, body);
   if (motion == nullptr) return {};
   if (motion->about_origin && motion->harmonics.empty() && motion->table.time.empty()) {
-    return {motion->velocity, motion->angular_velocity};  // without round-off of differences
+    return {start.velocity, start.angular_velocity};  // without round-off of differences
   }
-  const Pose before = prescribed_state(model, body, {}, t).pose;
-  const Pose after = prescribed_state(model, body, {}, t + h).pose;
+  const Pose before = prescribed_state(model, body, {}, start, t).pose;
+  const Pose after = prescribed_state(model, body, {}, start, t + h).pose;
   return {(after.p - before.p) / h, rotation_vector(after.q * before.q.conjugate()) / h};
 }
 

@@ -2,7 +2,37 @@
 
 #include <algorithm>
 
+#include "catena/base/error.hpp"
+
 namespace catena {
+
+const MotionStart& motion_of(const State& state, const BodyConstants& body,
+                             std::span<const BodyMotion> others) {
+  static const MotionStart none;
+  if (body.kind != BodyKind::kinematic || body.motion < 0) return none;
+  for (const std::span<const BodyMotion> list :
+       {std::span<const BodyMotion>(state.motions),
+        std::span<const BodyMotion>(state.plane_motions), others}) {
+    const auto at = std::ranges::lower_bound(list, body.id, {}, &BodyMotion::body);
+    if (at != list.end() && at->body == body.id) return at->start;
+  }
+  CATENA_CHECK(false, "a kinematic body has a motion");
+  return none;
+}
+
+std::vector<BodyMotion> plane_motions(const Model& model) {
+  std::vector<BodyMotion> motions;
+  for (const BodyRecord& plane : model.unbounded)
+    if (plane.constants.kind == BodyKind::kinematic)
+      motions.push_back({plane.constants.id,
+                         motion_start(model.motions[plane.constants.motion], plane.state.pose)});
+  return motions;
+}
+
+const BodyLoad* load_of(const State& state, GlobalId body) {
+  const auto at = std::ranges::lower_bound(state.loads, body, {}, &BodyLoad::body);
+  return at != state.loads.end() && at->body == body ? &*at : nullptr;
+}
 
 GlobalId home_of(const BodyConstants& a, const BodyConstants& b) {
   const bool a_moves = a.kind == BodyKind::dynamic, b_moves = b.kind == BodyKind::dynamic;

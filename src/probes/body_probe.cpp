@@ -40,7 +40,8 @@ class BodyProbe : public Probe {
     for (const BodyRecord& body : step.model.unbounded) {
       if (body.constants.id != id_) continue;
       const auto state_at = [&](double t) {
-        return prescribed_state(step.model, body.constants, body.state.pose, t);
+        return prescribed_state(step.model, body.constants, body.state.pose,
+                                motion_of(step.state, body.constants), t);
       };
       const double t = step.state.time;
       add(step, body.constants, state_at(t - h_), state_at(t), sums);

@@ -12,8 +12,8 @@ namespace catena::scenarios {
 /// The key `interpolation` of a table.
 void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation);
 
-/// The key `motion` of a body.
-void describe_motion(SettingsVisitor& visit, BodySettings& s);
+/// The key `motion` of a body, or, where that is nullptr, of a generator's bodies.
+void describe_motion(SettingsVisitor& visit, MotionSettings& s, const BodySettings* body);
 
 /// The key `sizes`.
 void describe_sizes(SettingsVisitor& visit, SizeSettings& s);
@@ -25,8 +25,9 @@ void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, Inserti
 /// Throws Error(bad_input) naming `source` and line.
 MotionTable parse_motion_table(std::string_view text, const std::string& source);
 
-/// Collective. The motion of a body, with its table from the file, which rank 0 reads.
-Motion motion_of(const BodySettings& s, const Communicator& comm);
+/// Collective. The motion, with its table from the file, which rank 0 reads; `place` is that of the
+/// body or generator, for errors.
+Motion motion_of(const MotionSettings& s, const std::string& place, const Communicator& comm);
 
 /// Why the region cannot hold the largest body; empty if it can.
 std::string region_shortfall(const InsertionSettings& s, const Shape& shape,

@@ -41,7 +41,7 @@ const ShapeSettings* GeneratorSettings::shape() const {
 namespace scenarios {
 
 BodyKind kind_of(const BodySettings& s) {
-  if (s.kinematic) return BodyKind::kinematic;
+  if (s.motion.present) return BodyKind::kinematic;
   return s.fixed || s.shape.type == ShapeType::plane ? BodyKind::fixed : BodyKind::dynamic;
 }
 
@@ -146,6 +146,17 @@ void add_walls(const ContainerSettings& s, GlobalId first, Model& model) {
     wall.state.pose = {point, turn_z_to(normal)};
     model.unbounded.push_back(wall);
   }
+}
+
+/// The walls turn about one point: where none is given, the container's lower corner.
+void turn_as_one(const ContainerSettings& s, Motion& motion) {
+  const bool turns = !motion.angular_velocity.isZero(0.0) || !motion.table.rotation.empty() ||
+                     std::ranges::any_of(motion.harmonics, [](const Harmonic& part) {
+                       return !part.angle_amplitude.isZero(0.0);
+                     });
+  if (!motion.about_origin || !turns) return;
+  motion.about_origin = false;
+  motion.about = s.origin;
 }
 
 /// A pair's length or coefficient of rolling or spinning, whichever is given, takes the place of
@@ -315,7 +326,7 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
     const BodySettings& s = scene.bodies[i];
     const auto id = static_cast<GlobalId>(i);
-    if (s.kinematic) model.motions.push_back(scenarios::motion_of(s, comm));
+    if (s.motion.present) model.motions.push_back(scenarios::motion_of(s.motion, s.place, comm));
     model.names.add(id, 1, s.name, false);
     model.places.add(id, 1, s.place, false);
   }
@@ -324,13 +335,19 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
     const GeneratorSettings& g = scene.generators[i];
     model.names.add(blocks[i].first, blocks[i].count, scenarios::stem_of(g, i), true);
     model.places.add(blocks[i].first, blocks[i].count, g.place, false);
+    if (g.motion.present) model.motions.push_back(scenarios::motion_of(g.motion, g.place, comm));
     const auto* container = std::get_if<ContainerSettings>(&g.kind);
     if (container == nullptr) continue;
     const std::size_t before = model.unbounded.size();
     add_walls(*container, blocks[i].first, model);
+    if (g.motion.present) turn_as_one(*container, model.motions.back());
     for (std::size_t k = before; k < model.unbounded.size(); ++k) {
-      model.unbounded[k].constants.collides = g.collide;
-      model.unbounded[k].constants.group = group_of(groups, g.group);
+      BodyConstants& wall = model.unbounded[k].constants;
+      wall.collides = g.collide;
+      wall.group = group_of(groups, g.group);
+      if (!g.motion.present) continue;
+      wall.kind = BodyKind::kinematic;
+      wall.motion = narrow<int>(model.motions.size() - 1);
     }
   }
   add_joints(scene, comm, blocks, model);
@@ -346,10 +363,13 @@ void generate_bodies(const SceneSettings& scene, const Communicator& comm, const
     const BodyMaker maker(scene, blocks, model);
     const JointMaker joints(scene, maker, model);
     const std::vector<GlobalId> jointed = jointed_bodies(joints);
-    maker.make(first, last, [&](BodyRecord body) {
+    state.plane_motions = plane_motions(model);
+    maker.make(first, last, [&](MadeBody body) {
       if (std::ranges::binary_search(jointed, body.constants.id)) body.constants.jointed = true;
       bodies.constants.push_back(body.constants);
       state.body.push_back(body.state);
+      if (body.constants.kind == BodyKind::kinematic)
+        state.motions.push_back({body.constants.id, body.motion});
       state.subdomain.push_back(comm.rank());
     });
     std::vector<GlobalId> own;

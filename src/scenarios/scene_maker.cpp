@@ -34,11 +34,11 @@ std::string SceneMaker::stem(std::size_t generator) const {
 }
 
 void SceneMaker::make(GlobalId first, GlobalId last,
-                      const std::function<void(const BodyRecord&)>& take) const {
+                      const std::function<void(const MadeBody&)>& take) const {
   impl_->bodies.make(first, last, take);
 }
 
-std::vector<BodyRecord> SceneMaker::some(const std::vector<GlobalId>& ids) const {
+std::vector<MadeBody> SceneMaker::some(const std::vector<GlobalId>& ids) const {
   return impl_->bodies.some(ids);
 }
 
@@ -79,23 +79,10 @@ std::vector<JointConstants> SceneMaker::generated_joints(GlobalId first, GlobalI
   return impl_->bodies.joints_of_generators(impl_->joints.first_of_generators(), first, last);
 }
 
-int motion_index(const SceneSettings& scene, std::size_t body) {
-  if (!scene.bodies[body].kinematic) return -1;
-  return narrow<int>(std::count_if(scene.bodies.begin(), scene.bodies.begin() + body,
-                                   [](const BodySettings& s) { return s.kinematic; }));
-}
-
-void move_starts(const SceneSettings& scene, std::span<const MovedStart> starts, Model& model) {
-  for (const MovedStart& moved : starts) {
-    const auto at = static_cast<std::size_t>(moved.id);
-    const int motion = at < scene.bodies.size() ? motion_index(scene, at) : -1;
-    if (motion >= 0) {
-      model.motions[motion].start = moved.pose;
-      continue;
-    }
+void move_starts(std::span<const MovedStart> starts, Model& model) {
+  for (const MovedStart& moved : starts)
     for (BodyRecord& plane : model.unbounded)
       if (plane.constants.id == moved.id) plane.state.pose = moved.pose;
-  }
 }
 
 }  // namespace catena

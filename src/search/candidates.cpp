@@ -30,13 +30,17 @@ void Candidates::exchange(const Bodies& bodies, const State& state, Probes& prob
                           LocalBodies& local) {
   offered_.clear();
   place_.clear();
+  local.ghost_motions.clear();
   if (comm_.size() > 1) {
     choose_offers(bodies, probes);
     std::vector<Parcel> outgoing;
     for (const auto& [rank, list] : offered_) {
       Packer out(list.size() * sizeof(BodyRecord));
-      for (const Index i : list)
-        out.put(BodyRecord{bodies.constants[i], {state.body[i].pose, local.twist(i)}});
+      for (const Index i : list) {
+        const BodyConstants& body = bodies.constants[i];
+        out.put(BodyRecord{body, {state.body[i].pose, local.twist(i)}});
+        if (body.kind == BodyKind::kinematic) out.put(motion_of(state, body));
+      }
       outgoing.push_back({rank, out.take()});
     }
     for (const Parcel& parcel : comm_.exchange(std::move(outgoing))) {
@@ -50,8 +54,11 @@ void Candidates::exchange(const Bodies& bodies, const State& state, Probes& prob
         local.constants.push_back(record.constants);
         local.state.push_back(record.state);
         local.owner.push_back(parcel.rank);
+        if (record.constants.kind == BodyKind::kinematic)
+          local.ghost_motions.push_back({record.constants.id, in.get<MotionStart>()});
       }
     }
+    std::ranges::sort(local.ghost_motions, {}, &BodyMotion::body);
   }
   local.n_ghost = to_index(place_.size());
 }

@@ -43,16 +43,16 @@ struct ContactSearch::Impl {
   Impl(const Communicator& c, const Model& m)
       : comm(c), model(&m), probes(m), candidates(c), pairs(m, probes), pair_contacts(m, probes) {}
 
-  Twist in_motion(const BodyConstants& body, double time) const;
+  Twist in_motion(const BodyConstants& body, const State& state) const;
   void refuse_faults(const Bodies& bodies, const State& state) const;
   void add_owned(const Bodies& bodies, const State& state, LocalBodies& local);
-  void add_unbounded(double time, LocalBodies& local);
+  void add_unbounded(const State& state, LocalBodies& local);
   void release_large();
 };
 
 /// Mean twist over the step of a prescribed body; in planar motion what is left of it in the plane.
-Twist ContactSearch::Impl::in_motion(const BodyConstants& body, double time) const {
-  const Twist twist = mean_twist(*model, body, time, probes.step());
+Twist ContactSearch::Impl::in_motion(const BodyConstants& body, const State& state) const {
+  const Twist twist = mean_twist(*model, body, motion_of(state, body), state.time, probes.step());
   if (!model->planar) return twist;
   return {Vec3(twist.v.x(), 0.0, twist.v.z()), Vec3(0.0, twist.w.y(), 0.0)};
 }
@@ -84,7 +84,7 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
     const BodyConstants& body = bodies.constants[i];
     const auto place = to_index(i);
     if (body.kind == BodyKind::kinematic && body.motion >= 0) {
-      local.moving.emplace_back(place, in_motion(body, state.time));
+      local.moving.emplace_back(place, in_motion(body, state));
     }
     if (!search::takes_part(body)) continue;
     probes.add_swept(body, state.body[i].pose, local.twist(place), place);
@@ -92,10 +92,11 @@ void ContactSearch::Impl::add_owned(const Bodies& bodies, const State& state, Lo
   probes.end_owned();
 }
 
-void ContactSearch::Impl::add_unbounded(double time, LocalBodies& local) {
+void ContactSearch::Impl::add_unbounded(const State& state, LocalBodies& local) {
   for (const BodyRecord& body : model->unbounded) {
-    BodyMotionState now = prescribed_state(*model, body.constants, body.state.pose, time);
-    now.twist = in_motion(body.constants, time);
+    BodyMotionState now = prescribed_state(*model, body.constants, body.state.pose,
+                                           motion_of(state, body.constants), state.time);
+    now.twist = in_motion(body.constants, state);
     if (search::takes_part(body.constants)) {
       probes.add(body.constants, now.pose.p, now.twist, local.size());
       probes.take_for_jointed();  // owners know of the other body only
@@ -126,7 +127,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   m.probes.clear(state.time, step);
   m.add_owned(bodies, state, out.bodies);
   m.candidates.exchange(bodies, state, m.probes, out.bodies);
-  m.add_unbounded(state.time, out.bodies);
+  m.add_unbounded(state, out.bodies);
   m.probes.order_by_id();
   m.pair_contacts.make(m.pairs.find(out.bodies), bodies.links.apart, out.bodies, out.contacts);
   m.candidates.keep_needed(bodies.links, out);

@@ -186,9 +186,10 @@ void resolve_files(ShapeSettings& s, const std::string& directory) {
 void resolve_files(CaseSettings& s, const std::string& directory) {
   for (BodySettings& body : s.bodies) {
     resolve_files(body.shape, directory);
-    resolve_file(body.motion_file, directory);
+    resolve_file(body.motion.file, directory);
   }
   for (GeneratorSettings& g : s.generators) {
+    resolve_file(g.motion.file, directory);
     std::visit(
         [&](auto& kind) {
           if constexpr (requires { kind.file; }) resolve_file(kind.file, directory);
@@ -226,8 +227,11 @@ void refuse_in_shear(SettingsVisitor& visit, const CaseSettings& s) {
     refuse(s.joints.empty() ? "generators" : "joints", "joints are", "remove them");
   if (std::ranges::any_of(s.forces, [](const ForceSettings& f) { return !f.between.empty(); }))
     refuse("forces", "springs and dampers are", "remove them");
-  if (std::ranges::any_of(s.bodies, [](const BodySettings& b) { return b.kinematic; }))
+  const auto moves = [](const auto& item) { return item.motion.present; };
+  if (std::ranges::any_of(s.bodies, moves))
     refuse("bodies", "bodies that move as prescribed are", "remove their motion");
+  if (std::ranges::any_of(s.generators, moves))
+    refuse("generators", "bodies that move as prescribed are", "remove their motion");
   if (std::ranges::any_of(s.generators,
                           [](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
     refuse("generators", "insertion is", "place the bodies at the start");

@@ -79,6 +79,19 @@ belong to the case and are left out. As with CSV, bodies are numbered anew, and 
 gives density (from which mass and inertia follow, also of bodies that had a `mass` of their own),
 friction and restitution.
 
+## Generators that are held or moved
+
+The bodies of a lattice, wall or table may be `fixed`; these and a container's planes may have a
+`motion`, that of `bodies[].motion`, each from its own place. They turn about `about`, else each about
+its position, a container as one about its `origin`. Controllers drive it by the generator's name
+(docs/probes.md). Every joint, force, motion and generator has a scene in docs/elements.md.
+
+    generators:
+      - container: {name: sieve, material: steel, size: [1, 1, .inf],
+                    motion: {harmonics: [{amplitude: [5 mm, 0, 0], frequency: 20 Hz}]}}
+      - lattice: {name: pins, material: steel, shape: {cylinder: {radius: 5 mm, length: 0.2}}, count: [4, 2, 1],
+                  spacing: 0.1, motion: {angular_velocity: [0, 0, 2], about: [0, 0, 0]}}
+
 ## Conveyors and boxes without walls
 
 A `surface_velocity` makes a conveyor of a body: it stays where it is, and what touches it is dragged

@@ -28,7 +28,8 @@ std::vector<std::string> rehearse(const Communicator& comm, const CaseSettings& 
       make_insertions(settings, comm, model);
       const ProbeSet probes(comm, settings.probes, settings, model, settings.time.step);
       const ProbeCondition stop_when(settings.stop_when, probes, settings.stop_when_place);
-      const Controls controls(comm, settings.controllers, settings, probes, settings.time.step);
+      const Controls controls(comm, settings.controllers, settings, model, probes,
+                              settings.time.step);
       std::vector<std::string> remarks = model.warnings;
       // on this machine: the case may be meant for a larger one
       const std::string memory = memory_warning(memory_need(comm, settings, model));

@@ -62,7 +62,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
       stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
-      controls_(comm_, settings_.controllers, settings_, probes_, settings_.time.step) {
+      controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step) {
   const double start_wall = wall_seconds();
   begin();
   const MemoryNeed need = memory_need(comm_, settings_, model_);

@@ -122,12 +122,13 @@ void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& st
   apply_forces(state);
   stiffness_step_ = next_stiffness_step(state.stiffness_step, settings_.step);
   contacts_.make_rows(contact_set_, state, stiffness_step_, *problem_);
-  const bool across = settings_.geometric_stiffness && model_.joint_names.size() > 0 &&
+  any_joints_ = model_.joint_names.size() + state.added_joints > 0;
+  const bool across = settings_.geometric_stiffness && any_joints_ &&
                       cords_.need_rows(comm_, bodies, state, contact_set_, settings_.step);
   joints_.add_blocks(bodies, state, contact_set_,
                      {settings_.kind, state.time, settings_.step, across}, *problem_);
   problem_->joint_misfit = 0.0;
-  if (model_.joint_names.size() > 0) problem_->joint_misfit = comm_.max(joints_.relative_misfit());
+  if (any_joints_) problem_->joint_misfit = comm_.max(joints_.relative_misfit());
   // from here on the problem and contacts_ say all that is needed of them
   clear_large(contact_set_.contacts);
   assign_with_room(impulses_, problem_->n_rows(), 0.0);
@@ -141,7 +142,7 @@ void SemiImplicitStepper::assemble_problem(const Bodies& bodies, const State& st
 
 void SemiImplicitStepper::add_geometric_stiffness() {
   tension_.clear();
-  if (settings_.geometric_stiffness && model_.joint_names.size() > 0)
+  if (settings_.geometric_stiffness && any_joints_)
     tension_.apply(contact_set_.bodies, settings_.step, impulses_, *problem_);
 }
 
@@ -199,7 +200,7 @@ void SemiImplicitStepper::fill_inertia(std::span<const Index> members, EightBodi
 
 void SemiImplicitStepper::apply_forces(const State& state) {
   applied_.clear();
-  if (model_.forces.empty()) return;
+  if (model_.forces.empty() && state.loads.empty()) return;
   const double h = settings_.step;
   const LocalBodies& local = contact_set_.bodies;
   ProblemBodies& out = problem_->bodies;
@@ -218,6 +219,11 @@ void SemiImplicitStepper::apply_forces(const State& state) {
       const Vec3 force = factor * (f.body_frame ? Vec3(q * f.force) : f.force);
       sum.v += force;
       sum.w += factor * (f.body_frame ? Vec3(q * f.torque) : f.torque) + (q * f.at).cross(force);
+      any = true;
+    }
+    if (const BodyLoad* load = load_of(state, local.constants[k].id)) {
+      sum.v += load->force;
+      sum.w += load->torque;
       any = true;
     }
     if (!any) continue;
@@ -282,7 +288,7 @@ void SemiImplicitStepper::solve_problem() {
     guess_.assign(impulses_.begin(), impulses_.end());
     report_.solve = solver_->solve(*problem_, impulses_, velocities_);
     work.take(report_.solve);
-  } while (model_.joint_names.size() > 0 && report_.solve.status != SolveStatus::breakdown &&
+  } while (any_joints_ && report_.solve.status != SolveStatus::breakdown &&
            cords_.revise(report_.solve.status == SolveStatus::converged, impulses_, velocities_,
                          *problem_));
 }
@@ -320,12 +326,13 @@ void SemiImplicitStepper::audit_work(State& state) {
   }
 }
 
-double SemiImplicitStepper::advance(const BodyConstants& body, std::size_t i, double t_new,
-                                    BodyMotionState& s, BodyTurner& turner) const {
+double SemiImplicitStepper::advance(const BodyConstants& body, const State& state, std::size_t i,
+                                    double t_new, BodyMotionState& s, BodyTurner& turner) const {
   const double h = settings_.step;
   const bool periodic = model_.periodic.any();
   if (body.kind != BodyKind::dynamic) {
-    s = prescribed_state(model_, body, s.pose, t_new);
+    const MotionStart& start = motion_of(state, body, contact_set_.bodies.ghost_motions);
+    s = prescribed_state(model_, body, s.pose, start, t_new);
     if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
     return 0.0;
   }
@@ -359,14 +366,14 @@ void SemiImplicitStepper::advance_poses(const Bodies& bodies, State& state) {
   BodyTurner turner(settings_.step, model_.planar);
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     audit_[EnergyTerm::external_work] +=
-        advance(bodies.constants[i], i, t_new, state.body[i], turner);
+        advance(bodies.constants[i], state, i, t_new, state.body[i], turner);
   }
   turner.finish();
   if (!bodies.joints.empty()) {
     // the other bodies of this rank's joints move as their owners move them
     LocalBodies& local = contact_set_.bodies;
     for (std::size_t i = bodies.constants.size(); i < local.constants.size(); ++i)
-      advance(local.constants[i], i, t_new, local.state.other(i), turner);
+      advance(local.constants[i], state, i, t_new, local.state.other(i), turner);
     turner.finish();
     joints_.update_angles(bodies, contact_set_, state);
   }
@@ -379,7 +386,7 @@ void SemiImplicitStepper::note_passive_work(const Bodies& bodies, const State& s
   constexpr double kRoundOff = 1e-6;
   report_.passive_work = 0.0;
   report_.working_joint = kNoBody;
-  if (model_.joint_names.size() == 0) return;
+  if (!any_joints_) return;
   std::array<double, 2> sums = {passive_.work, passive_.impulses};
   comm_.sum(sums);
   constexpr double kKept = 1.0 - 1.0 / kWorkWindow;

@@ -15,7 +15,7 @@ void SemiImplicitStepper::note_forbidden(const Bodies& bodies, const State& stat
   constexpr double kTyped = 1e-7;
   report_.forbidden_energy = 0.0;
   report_.forbidding_joint = kNoBody;
-  if (state.step != 0 || model_.joint_names.size() == 0) return;
+  if (state.step != 0 || !any_joints_) return;
   const LocalBodies& local = contact_set_.bodies;
   std::vector<double> rhs(problem_->n_rows()), changes(problem_->bodies.n_dofs());
   double largest = 0.0;

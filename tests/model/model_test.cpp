@@ -155,9 +155,9 @@ TEST(PrescribedState, OriginGoesStraightAndTheBodyTurnsAboutIt) {
   BodyConstants body;
   body.kind = BodyKind::kinematic;
   body.motion = 0;
-  model.motions[0].start.p = {1, 1, 1};
+  const MotionStart start = motion_start(model.motions[0], {Vec3(1, 1, 1), Quat::Identity()});
 
-  const BodyMotionState now = prescribed_state(model, body, {}, 0.25);
+  const BodyMotionState now = prescribed_state(model, body, {}, start, 0.25);
 
   EXPECT_LT((now.pose.p - Vec3(1.25, 1.5, 1.75)).norm(), 1e-15);
   // half a radian about z carries x to (cos, sin, 0)
@@ -170,7 +170,7 @@ TEST(PrescribedState, FixedBodiesStayWithoutTwist) {
   body.kind = BodyKind::fixed;
   const Pose pose{{1, 1, 1}, Quat::Identity()};
 
-  const BodyMotionState now = prescribed_state(Model(), body, pose, 3.0);
+  const BodyMotionState now = prescribed_state(Model(), body, pose, {}, 3.0);
 
   EXPECT_EQ(now.pose.p, pose.p);
   EXPECT_EQ(now.twist.v, Vec3(0, 0, 0));

@@ -18,6 +18,7 @@ struct Moved {
   Model model;
   BodyConstants body;
   BodyMotionState start;
+  MotionStart from;
 
   explicit Moved(const Motion& motion) {
     model.motions.push_back(motion);
@@ -26,9 +27,9 @@ struct Moved {
     body.motion = 0;
     start.pose.p = Vec3(0.3, -0.2, 0.7);
     start.pose.q = Quat(0.8, 0.1, -0.5, 0.3).normalized();
-    model.motions[0].start = start.pose;
+    from = motion_start(motion, start.pose);
   }
-  BodyMotionState at(double t) const { return prescribed_state(model, body, start.pose, t); }
+  BodyMotionState at(double t) const { return prescribed_state(model, body, start.pose, from, t); }
 };
 
 Vec3 random_vector(std::uint64_t seed, std::uint64_t k) {
@@ -184,7 +185,8 @@ TEST(Motion, VelocityAtARowOfALinearTableIsThatOfTheSideThatIsMeant) {
   for (const double x : {0.0, 1.0, 4.0}) motion.table.position.push_back(Vec3(x, 0, 0));
   const Moved body(motion);
   const auto speed = [&](double t, double inside) {
-    return prescribed_state(body.model, body.body, body.start.pose, t, inside).twist.v[0];
+    return prescribed_state(body.model, body.body, body.start.pose, body.from, t, inside)
+        .twist.v[0];
   };
 
   EXPECT_EQ(speed(1.0, 0.9), 1.0);
@@ -220,7 +222,7 @@ TEST(Motion, MeanTwistLeadsFromPoseToPose) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const Moved body(random_motion(seed));
     for (double t = 0.0; t < 1.0; t += 0.0931) {
-      const Twist mean = mean_twist(body.model, body.body, t, kStep);
+      const Twist mean = mean_twist(body.model, body.body, body.from, t, kStep);
       const Pose before = body.at(t).pose, after = body.at(t + kStep).pose;
       EXPECT_LT((before.p + kStep * mean.v - after.p).norm(), 1e-15);
       EXPECT_LT(advance_rotation(before.q, mean.w, kStep).angularDistance(after.q), 1e-14);
@@ -230,8 +232,9 @@ TEST(Motion, MeanTwistLeadsFromPoseToPose) {
   motion.velocity = Vec3(0.1, 0.2, 0.3);
   motion.angular_velocity = Vec3(1, 2, 3);
   const Moved steady(motion);
-  EXPECT_EQ(mean_twist(steady.model, steady.body, 17.3, kStep).v, motion.velocity);
-  EXPECT_EQ(mean_twist(steady.model, steady.body, 17.3, kStep).w, motion.angular_velocity);
+  EXPECT_EQ(mean_twist(steady.model, steady.body, steady.from, 17.3, kStep).v, motion.velocity);
+  EXPECT_EQ(mean_twist(steady.model, steady.body, steady.from, 17.3, kStep).w,
+            motion.angular_velocity);
 }
 
 TEST(Motion, FixedBodiesDoNotMove) {
@@ -239,7 +242,37 @@ TEST(Motion, FixedBodiesDoNotMove) {
   body.body.kind = BodyKind::fixed;
   EXPECT_EQ(body.at(0.5).pose.p, body.start.pose.p);
   EXPECT_EQ(body.at(0.5).twist.v, Vec3::Zero());
-  EXPECT_EQ(mean_twist(body.model, body.body, 0.5, 0.1).w, Vec3::Zero());
+  EXPECT_EQ(mean_twist(body.model, body.body, body.from, 0.5, 0.1).w, Vec3::Zero());
+}
+
+TEST(SetVelocity, LeavesThePoseAndLeadsOnFromItByTheNewOne) {
+  constexpr double kChange = 0.7, kLater = 1.3;
+  for (const bool about : {false, true}) {
+    Motion motion = random_motion(11);
+    motion.about_origin = !about;
+    motion.about = Vec3(0.4, -0.6, 0.2);
+    Moved body(motion);
+    const BodyMotionState before = body.at(kChange);
+
+    set_velocity(motion, Vec3(0.3, -0.5, 0.9), Vec3(1.1, 0.4, -0.8), kChange, body.from);
+
+    EXPECT_LT((body.at(kChange).pose.p - before.pose.p).norm(), 1e-14);
+    EXPECT_LT((body.at(kChange).pose.q.coeffs() - before.pose.q.coeffs()).norm(), 1e-14);
+    // what it turned by before is carried along by what it turns by now
+    Motion plain = motion;
+    plain.harmonics.clear();
+    plain.table = {};
+    Moved simple(plain);
+    set_velocity(plain, Vec3(0.3, -0.5, 0.9), Vec3(1.1, 0.4, -0.8), kChange, simple.from);
+    const Pose then = simple.at(kChange).pose, now = simple.at(kLater).pose;
+    const double dt = kLater - kChange;
+    const Quat turn(
+        Eigen::AngleAxisd(dt * Vec3(1.1, 0.4, -0.8).norm(), Vec3(1.1, 0.4, -0.8).normalized()));
+    const Vec3 centre_then = about ? Vec3(plain.about + kChange * plain.velocity) : then.p;
+    const Vec3 centre = centre_then + dt * Vec3(0.3, -0.5, 0.9);
+    EXPECT_LT((now.p - (centre + turn * (then.p - centre_then))).norm(), 1e-13);
+    EXPECT_LT((now.q * Vec3::UnitX() - turn * (then.q * Vec3::UnitX())).norm(), 1e-13);
+  }
 }
 
 }  // namespace

@@ -157,6 +157,7 @@ inline std::vector<Bare> expect_same_as_one_rank(const Scene& scene, const Owner
   Bodies bodies, all_bodies;
   State state, all_state;
   state.time = all_state.time = time;
+  state.plane_motions = all_state.plane_motions = plane_motions(model);
   take_share(scene, owner_of, comm.rank(), bodies, state);
   take_share(
       scene, [](const BodyRecord&) { return 0; }, 0, all_bodies, all_state);

@@ -132,7 +132,10 @@ JointState state_of(GlobalId joint) {
 Scene share_of(const Communicator& comm, const Whole& whole) {
   Scene scene;
   for (const auto& [id, record] : whole.bodies) {
-    if (id % comm.size() == comm.rank()) test::append(scene, record);
+    if (id % comm.size() != comm.rank()) continue;
+    test::append(scene, record);
+    if (record.constants.kind == BodyKind::kinematic)
+      scene.state.motions.push_back({id, motion_start(whole.model.motions[0], record.state.pose)});
   }
   for (const JointConstants& joint : whole.joints) {
     if (pick(joint.id, 5) % static_cast<std::uint64_t>(comm.size()) !=

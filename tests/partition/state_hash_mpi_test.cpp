@@ -59,6 +59,17 @@ TEST(StateHash, EveryMemberCounts) {
       [](Scene& s) {
         s.state.couples.push_back({s.state.impulses[0].key, Vec3::UnitX()});
       },
+      [](Scene& s) {
+        s.state.motions.push_back({s.bodies.constants[0].id, {}});
+      },
+      [](Scene& s) {
+        s.state.motions.push_back({s.bodies.constants[0].id, {}});
+        s.state.motions.back().start.velocity = Vec3::UnitX();
+      },
+      [](Scene& s) { s.state.loads.push_back({s.bodies.constants[0].id}); },
+      [](Scene& s) {
+        s.state.loads.push_back({s.bodies.constants[0].id, Vec3::UnitX()});
+      },
       [](Scene& s) { s.bodies.constants[0].collides = false; },
       [](Scene& s) { s.bodies.constants[0].group = 1; },
       [](Scene& s) { s.bodies.constants[0].shape.geometry = 3; },

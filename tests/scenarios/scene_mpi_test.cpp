@@ -242,8 +242,8 @@ TEST_F(SceneTest, BodiesTakeMassFromShapeOrAsGiven) {
   add_body("fixed", ShapeType::box);
   scene_.bodies[2].fixed = true;
   add_body("paddle", ShapeType::box);
-  scene_.bodies[3].kinematic = true;
-  scene_.bodies[3].motion.velocity = Vec3(1, 0, 0);
+  scene_.bodies[3].motion.present = true;
+  scene_.bodies[3].motion.parts.velocity = Vec3(1, 0, 0);
 
   generate();
 

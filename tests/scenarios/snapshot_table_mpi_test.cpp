@@ -49,7 +49,7 @@ class SnapshotTable : public testing::Test {
       b.shape.radius = 0.7;
       b.shape.size = Vec3(0.1, 0.3, 0.7);
       b.fixed = i == 1;
-      b.kinematic = i == 3;
+      b.motion.present = i == 3;
       b.mass = i == 2 ? 99.0 : kNone;
       scene.bodies.push_back(b);
     }

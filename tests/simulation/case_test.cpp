@@ -76,7 +76,7 @@ TEST(Case, ReadsValuesInSi) {
   EXPECT_EQ(s.bodies[0].shape.type, ShapeType::box);
   EXPECT_DOUBLE_EQ(s.bodies[0].orientation.angle, M_PI / 6);
   EXPECT_NEAR(s.bodies[0].orientation.value().w(), std::cos(M_PI / 12), 1e-15);
-  EXPECT_TRUE(s.bodies[2].kinematic);
+  EXPECT_TRUE(s.bodies[2].motion.present);
   EXPECT_DOUBLE_EQ(s.bodies[3].orientation.value().w(), 1.0);
   ASSERT_EQ(s.generators.size(), 4U);
   EXPECT_TRUE(std::isinf(std::get<ContainerSettings>(s.generators[0].kind).size[2]));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -64,8 +65,8 @@ std::string initial(const std::string& directory, const std::string& keys) {
   return "initial: {from: " + directory + keys + "}\n";
 }
 
-/// Grains under a paddle whose motion is a table, a chain, some grains that come and some that
-/// leave.
+/// Grains under a paddle whose motion is a table, balls that move through them, a chain, some
+/// grains that come and some that leave.
 std::string busy(const std::string& parallel) {
   return "materials: {m: {density: 1000, friction: 0.3}}\n"
          "bodies:\n"
@@ -77,6 +78,10 @@ std::string busy(const std::string& parallel) {
          "0]}\n"
          "  - lattice: {name: grains, material: m, shape: {sphere: {radius: 0.1}}, count: [3, 3, "
          "3], spacing: 0.205, origin: [0, 0, 0.11], position_jitter: 5 mm}\n"
+         "  - lattice: {name: rakes, material: m, shape: {sphere: {radius: 0.05}}, count: [1, 3, "
+         "2], "
+         "spacing: 0.2, origin: [-0.45, 0.05, 0.06], motion: {velocity: [1, 0, 0], "
+         "angular_velocity: [0, 0, 1], about: [0, 0, 0]}}\n"
          "  - chain: {name: cable, links: 6, joint: spherical, from: [0, 0.2, 0.8], to: [0.4, "
          "0.2, 0.8], anchored: none, material: m, shape: {capsule: {radius: 1 cm, length: 4 "
          "cm}}}\n" +
@@ -256,6 +261,36 @@ TEST(Initial, AMotionTakesABodyOnFromWhereItIsAndAResumeKnowsWhere) {
   }
   EXPECT_EQ(state_hash(comm, resumed->bodies(), resumed->state()),
             state_hash(comm, second.bodies(), second.state()));
+}
+
+TEST(Initial, EachBodyOfALatticeGoesOnFromWhereItWas) {
+  const Communicator comm = Communicator::world();
+  const std::string directory = fresh_directory(comm, "lattice-motion");
+  const auto yaml = [](const std::string& motion) {
+    return "materials: {m: {density: 1000}}\ngravity: [0, 0, 0]\n"
+           "generators:\n"
+           "  - lattice: {name: pins, material: m, shape: {sphere: {radius: 0.05}}, count: [4, 1, "
+           "1], spacing: 1, motion: " +
+           motion + "}\ntime: {step: 10 ms, end: 1}\n";
+  };
+  {
+    Simulation first(comm, test::case_of(yaml("{velocity: [0, 1, 0]}")));
+    take_steps(first, 20);
+    leave(first, directory);
+  }
+  Simulation second(comm, test::case_of(yaml("{velocity: [0, 0, 1]}") + initial(directory, "")));
+  take_steps(second, 10);
+  for (GlobalId id = 0; id < 4; ++id)
+    EXPECT_LT((state_of(second, id).pose.p - Vec3(static_cast<double>(id), 0.2, 0.1)).norm(),
+              1e-12);
+  const auto told = [&](const std::string& text) {
+    return std::ranges::any_of(second.remarks(), [&](const std::string& remark) {
+      return remark.find(text) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(
+      told("pins-0, pins-1, pins-2, pins-3: motions go on from where the earlier run left "
+           "these bodies, up to 0.2 m"));
 }
 
 TEST(Initial, ANewJointHoldsABodyWhereItIsNow) {

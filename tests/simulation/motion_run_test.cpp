@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "support/case_text.hpp"
+#include "support/error_of.hpp"
 
 namespace catena {
 namespace {
@@ -114,6 +115,87 @@ TEST(FixedGenerator, ABallComesToRestInThePocketOfFourFixedSpheres) {
     EXPECT_EQ(std::abs(body_of(*sim, id).pose.p[0]), 0.1);
     EXPECT_EQ(body_of(*sim, id).pose.p[2], 0.0);
   }
+}
+
+TEST(MovedGenerator, EachBodyOfALatticeMovesFromItsOwnPlace) {
+  const auto sim = simulate(
+      "materials: {m: {density: 1000}}\n"
+      "generators:\n"
+      "  - lattice: {name: pins, material: m, shape: {box: {size: [0.1, 0.1, 0.3]}}, count: [3, 2, "
+      "1], spacing: 0.4, origin: [0.2, 0, 0],\n"
+      "     motion: {velocity: [0, 0, 0.5], angular_velocity: [0, 0, 2], about: [0, 0, 0]}}\n"
+      "  - wall: {name: gate, material: m, brick: [0.2, 0.1, 0.1], along: 2, height: 2, origin: "
+      "[5, "
+      "0, 0], motion: {harmonics: [{amplitude: [0, 0, 0.1], frequency: 1 Hz}]}}\n"
+      "time: {step: 1 ms, end: 1}\n");
+  for (int step = 0; step < 250; ++step) sim->step();
+
+  // half a radian about z from where each stood
+  const Quat turn(Eigen::AngleAxisd(0.5, Vec3::UnitZ()));
+  for (GlobalId id = 0; id < 6; ++id) {
+    const Vec3 start(0.2 + 0.4 * static_cast<double>(id % 3), 0.4 * static_cast<double>(id / 3), 0);
+    const BodyMotionState& now = body_of(*sim, id);
+    EXPECT_LT((now.pose.p - (turn * start + Vec3(0, 0, 0.125))).norm(), 1e-12) << id;
+    EXPECT_LT((now.pose.q * Vec3::UnitX() - turn * Vec3::UnitX()).norm(), 1e-12);
+    EXPECT_LT((now.twist.v - (Vec3(0, 0, 2).cross(turn * start) + Vec3(0, 0, 0.5))).norm(), 1e-12);
+  }
+  // a quarter of a period: the bricks are at the amplitude
+  EXPECT_NEAR(body_of(*sim, 6).pose.p[2], 0.05 + 0.1, 1e-12);
+  EXPECT_NEAR(body_of(*sim, 10).pose.p[2], 0.15 + 0.1, 1e-12);
+}
+
+TEST(MovedGenerator, AContainerThatTurnsCarriesItsWallsAsOne) {
+  const auto sim = simulate(
+      "materials: {m: {density: 1000, friction: 0}}\n"
+      "gravity: [0, 0, 0]\n"
+      "contact: {stiffness: rigid}\n"
+      "bodies: [{name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0.5, 0.11, "
+      "0.5]}]\n"
+      "generators:\n"
+      "  - container: {name: bin, material: m, size: [1, 1, .inf], motion: {velocity: [0, 0.3, "
+      "0]}}\n"
+      "time: {step: 1 ms, end: 2}\n"
+      "solver: {relative_tolerance: 1e-14}\n");
+  for (int step = 0; step < 1000; ++step) sim->step();
+  // the wall y = 0 has pushed it, without restitution, and goes along
+  EXPECT_NEAR(body_of(*sim, 0).twist.v[1], 0.3, 1e-4);
+  EXPECT_NEAR(body_of(*sim, 0).pose.p[1], 0.1 + 0.3, 1e-3);
+
+  const auto turned = simulate(
+      "materials: {m: {density: 1000}}\n"
+      "generators:\n"
+      "  - container: {name: bin, material: m, size: [1, 1, 1], origin: [2, 0, 0], motion: "
+      "{angular_velocity: [0, 1, 0]}}\n"
+      "time: {step: 10 ms, end: 1}\n");
+  for (int step = 0; step < 50; ++step) turned->step();
+  // about the lower corner: the far wall x = 3 turns by half a radian
+  const State& state = turned->state();
+  const BodyRecord& far = turned->model().unbounded[3];
+  const Pose pose = prescribed_state(turned->model(), far.constants, far.state.pose,
+                                     motion_of(state, far.constants), 0.5)
+                        .pose;
+  EXPECT_LT((pose.p - Vec3(2 + std::cos(0.5), 0, -std::sin(0.5))).norm(), 1e-12);
+}
+
+TEST(MovedGenerator, RefusesWhatItCannotMean) {
+  const auto message = [](const std::string& keys) {
+    return test::error_of([&] {
+      test::case_of(
+          "materials: {m: {density: 1000}}\n"
+          "generators:\n"
+          "  - lattice: {name: pins, material: m, shape: {sphere: {radius: 0.1}}, spacing: 1, " +
+          keys + "}\ntime: {step: 1 ms, end: 1}\n");
+    });
+  };
+  EXPECT_NE(message("fixed: true, motion: {}")
+                .find("generators.pins.fixed: bodies are either "
+                      "fixed or have a motion"),
+            std::string::npos);
+  EXPECT_NE(message("velocity: [1, 0, 0], motion: {}").find("pins.velocity: has no effect here"),
+            std::string::npos);
+  EXPECT_NE(message("motion: {table: {file: a.csv, values: absolute}}")
+                .find("`absolute` says where one body is"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST(TableKeys, EveryTableTakesEachInterpolationAndPrintsItBack) {
     const CaseSettings again = parse_case(print_case(s), "printed.yaml", ".");
     for (const CaseSettings* c : {&s, &again}) {
       const auto name = [](Interpolation i) { return kInterpolationNames[static_cast<int>(i)]; };
-      EXPECT_EQ(name(c->bodies[1].motion.table.interpolation), word);
+      EXPECT_EQ(name(c->bodies[1].motion.parts.table.interpolation), word);
       EXPECT_EQ(name(c->joints[0].first.motor.table.interpolation_or_default()), word);
       EXPECT_EQ(name(c->forces[0].table.interpolation_or_default()), word);
     }
@@ -169,7 +169,8 @@ TEST(MovedBody, GoesFromStepToStepAsTheTableSaysWhateverTheInterpolation) {
         EXPECT_LT((body_of(sim, 0).pose.p - (Vec3(1, 2, 3) + d)).norm(), 1e-14) << t;
         EXPECT_LT(body_of(sim, 0).pose.q.angularDistance(turned), 1e-14) << t;
         // what contacts see is the way gone over the step
-        const Twist mean = mean_twist(sim.model(), sim.bodies().constants[0], t0, t - t0);
+        const Twist mean = mean_twist(sim.model(), sim.bodies().constants[0],
+                                      sim.state().motions[0].start, t0, t - t0);
         EXPECT_LT((before.pose.p + (t - t0) * mean.v - body_of(sim, 0).pose.p).norm(), 1e-14);
         // and what is joined to it goes along; where a slope jumps, to the scheme's error, which
         // fades

@@ -48,7 +48,7 @@ struct Harmonic {
   double phase = 0.0;                   ///< rad
 };
 
-/// Displacement and rotation vector (world frame) at given times, from Motion::start;
+/// Displacement and rotation vector (world frame) at given times, from MotionStart::pose;
 /// before and after them constant.
 struct MotionTable {
   std::vector<double> time;                               ///< s, ascending
@@ -57,19 +57,36 @@ struct MotionTable {
   Interpolation interpolation = Interpolation::monotone;  ///< of each component
 };
 
-/// Prescribed motion of a kinematic body from its pose at t = 0: the sum of a constant
+/// Prescribed motion of kinematic bodies, each from its own MotionStart: the sum of a constant
 /// velocity, harmonics and a table for the translation. It turns about `about`, a point that
 /// goes along with the translation: by the rotation vector of harmonics and table, and before
 /// that by the constant angular velocity.
 struct Motion {
-  Pose start = {};                       ///< from which the parts lead on
-  Vec3 velocity = Vec3::Zero();          ///< m/s
+  Vec3 velocity = Vec3::Zero();          ///< m/s, at the start
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s
   bool about_origin = true;              ///< of the body's frame; else about `about`
   Vec3 about = Vec3::Zero();             ///< m, world, at t = 0
+  bool absolute = false;  ///< rows of the table are places themselves, not displacements
   std::vector<Harmonic> harmonics = {};
   MotionTable table = {};
 };
+
+/// What a kinematic body has of its own in its motion: from where and how fast the constant
+/// velocity leads on. It changes between steps, where a velocity is set (set_velocity).
+struct MotionStart {
+  Pose pose;                             ///< from which the parts lead on
+  Vec3 displacement = Vec3::Zero();      ///< by the velocities before `since`, m
+  double since = 0.0;                    ///< from when on those below count, s
+  Vec3 velocity = Vec3::Zero();          ///< m/s
+  Vec3 angular_velocity = Vec3::Zero();  ///< rad/s, world frame
+};
+
+/// That of a body at `made` at t = 0.
+MotionStart motion_start(const Motion& motion, const Pose& made);
+
+/// Gives the constant part of the motion other velocities from time t on; the pose at t stays.
+void set_velocity(const Motion& motion, const Vec3& velocity, const Vec3& angular_velocity,
+                  double t, MotionStart& start);
 
 /// A box that repeats itself along some of x, y and z: what leaves it at one side enters at the
 /// other. With a shear rate (A. W. Lees, S. F. Edwards, The computer study of transport processes
@@ -239,17 +256,19 @@ struct Model {
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b);
 
 /// Pose and twist at time t of a fixed or kinematic body; `pose` is where those are that have no
-/// motion. Where velocities jump, at rows of tables, `inside` is a time on the side that is meant
-/// (see evaluate() of tables); with t itself that side is the right one.
+/// motion, `start` counts for those that have one. Where velocities jump, at rows of tables,
+/// `inside` is a time on the side that is meant (see evaluate() of tables); with t itself that side
+/// is the right one.
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
-                                 double t, double inside);
+                                 const MotionStart& start, double t, double inside);
 inline BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
-                                        const Pose& pose, double t) {
-  return prescribed_state(model, body, pose, t, t);
+                                        const Pose& pose, const MotionStart& start, double t) {
+  return prescribed_state(model, body, pose, start, t, t);
 }
 
 /// Constant twist that takes a fixed or kinematic body from its pose at t to that at t + h, up to
 /// half a turn: its displacement and its rotation vector over h.
-Twist mean_twist(const Model& model, const BodyConstants& body, double t, double h);
+Twist mean_twist(const Model& model, const BodyConstants& body, const MotionStart& start, double t,
+                 double h);
 
 }  // namespace catena

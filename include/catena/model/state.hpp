@@ -5,6 +5,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -95,6 +96,20 @@ struct BalanceSums {
   std::int64_t flowed = 0;  ///< bodies that came or left since then
 };
 
+/// The motion of one kinematic body.
+struct BodyMotion {
+  GlobalId body = kNoBody;
+  MotionStart start;
+};
+
+/// Force and torque about the centre of mass that a program has given a body, world frame, until
+/// it gives others (Simulation::set_load).
+struct BodyLoad {
+  GlobalId body = kNoBody;
+  Vec3 force = Vec3::Zero();   ///< N
+  Vec3 torque = Vec3::Zero();  ///< N m
+};
+
 /// This rank's part of everything that changes. Body columns have one entry per owned
 /// body, in the same local order as Bodies; that order is a space-filling curve's,
 /// made anew by migration.
@@ -104,6 +119,11 @@ struct State {
   std::vector<BodyMotionState> body;
   std::vector<std::int32_t>
       subdomain;  ///< global number of the subdomain that sweeps the body's rows
+  /// What few bodies have, ascending in body, with their owners: kinematic ones their motions.
+  std::vector<BodyMotion> motions;
+  std::vector<BodyLoad> loads;  ///< the same of bodies that a program loads
+  /// Motions of unbounded bodies, ascending in body, the same on every rank.
+  std::vector<BodyMotion> plane_motions;
   /// Ascending in key; each held by the owner of the contact's home body.
   std::vector<KeyedImpulse> impulses;
   std::vector<KeyedCouple> couples;  ///< the same for contacts with rolling or spinning friction
@@ -117,6 +137,8 @@ struct State {
   /// given any.
   std::vector<double> force_factors;
   FlowSums flow;
+  /// Bodies and joints that a program has added: their ids follow those of the case.
+  std::int64_t added_bodies = 0, added_joints = 0;
   BalanceSums balance;
   /// Step for which the stiffness of contacts is made, s (Stiffness::automatic): follows another
   /// step slowly; 0: none yet.
@@ -136,6 +158,17 @@ struct Bodies {
   Index size() const { return to_index(constants.size()); }
 };
 
+/// The motion of a body that this rank owns, that every rank knows, or that stands in `others`
+/// (ascending in body); of bodies without motion one that does not count.
+const MotionStart& motion_of(const State& state, const BodyConstants& body,
+                             std::span<const BodyMotion> others = {});
+
+/// Motions of the model's unbounded bodies at the start of a run.
+std::vector<BodyMotion> plane_motions(const Model& model);
+
+/// What a program has loaded one of this rank's bodies by; nullptr: nothing.
+const BodyLoad* load_of(const State& state, GlobalId body);
+
 /// The one of a pair whose owner holds their contacts: the dynamic one; of two dynamic
 /// bodies the much smaller one, else one of them by the parity of their ids. A pure
 /// function of the two constants, so both owners agree without a message.
@@ -150,11 +183,29 @@ void for_each_body_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   visit("subdomain", state.subdomain);
 }
 
+/// Calls visit(name, list) for what few bodies have: items ascending in `body`, with its owner.
+template <class Visit, class SomeState>
+void for_each_body_list(Visit&& visit, SomeState& state) {
+  visit("motions", state.motions);
+  visit("loads", state.loads);
+}
+
 /// The same for the per-joint columns of constants and state.
 template <class Visit, class SomeBodies, class SomeState>
 void for_each_joint_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   visit("joint_constants", bodies.joints);
   visit("joints", state.joints);
+}
+
+/// Calls visit(name, value) for every number of a motion.
+template <class Visit, class SomeMotion>
+void for_each_motion_number(Visit&& visit, SomeMotion& motion) {
+  visit("motion_body", motion.body);
+  auto& start = motion.start;
+  for (int i = 0; i < 4; ++i) visit("motion_orientation", start.pose.q.coeffs()[i]);
+  for (auto* v : {&start.pose.p, &start.displacement, &start.velocity, &start.angular_velocity})
+    for (int i = 0; i < 3; ++i) visit("motion", (*v)[i]);
+  visit("motion_since", start.since);
 }
 
 /// Calls visit(name, value) for everything in the state that is not per body, contact or joint: the
@@ -171,6 +222,9 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("removed", state.flow.removed);
   visit("inserted_mass", state.flow.inserted_mass);
   visit("removed_mass", state.flow.removed_mass);
+  visit("added_bodies", state.added_bodies);
+  visit("added_joints", state.added_joints);
+  for (auto& motion : state.plane_motions) for_each_motion_number(visit, motion);
   for (auto& inflow : state.inflow) {
     visit("inflow_made", inflow.made);
     visit("inflow_owed", inflow.owed);

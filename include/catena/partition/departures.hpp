@@ -41,4 +41,9 @@ struct Departures {
 Departures find_departures(const Communicator& comm, const Bodies& bodies,
                            std::span<const char> entered);
 
+/// Collective. Takes the bodies and joints that leave out of this rank's lists, and what is kept of
+/// contacts with any of `gone`, the ids of all ranks' leaving bodies, ascending. Makes links anew.
+void take_out(const Communicator& comm, const Departures& departures,
+              std::span<const GlobalId> gone, Bodies& bodies, State& state);
+
 }  // namespace catena

@@ -21,6 +21,13 @@ namespace catena {
 /// What `position` of a dynamic body names.
 enum class PositionOf { centre_of_mass, shape_origin };
 
+/// `motion:` of a body, or of all bodies of a generator.
+struct MotionSettings {
+  bool present = false;
+  Motion parts;      ///< without the table
+  std::string file;  ///< CSV table, absolute after reading a case; or empty
+};
+
 /// One of `bodies:`; world frame.
 struct BodySettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
@@ -39,13 +46,9 @@ struct BodySettings {
   Vec3 angular_velocity = Vec3::Zero();  ///< rad/s, world frame
   Vec3 surface_velocity = Vec3::Zero();  ///< m/s, on the axes of `orientation`
   bool collide = true;
-  std::string group;       ///< for contact.no_collisions; "" is a group, too
-  bool fixed = false;      ///< planes are fixed unless they have a motion
-  bool kinematic = false;  ///< has a `motion`
-  Motion motion;
-  std::string motion_file;  ///< CSV table of the motion, absolute after reading a case; or empty
-  /// Rows of the table are positions and orientations, not displacements from the start.
-  bool motion_absolute = false;
+  std::string group;      ///< for contact.no_collisions; "" is a group, too
+  bool fixed = false;     ///< planes are fixed unless they have a motion
+  MotionSettings motion;  ///< makes it kinematic
 };
 
 /// Five fixed planes that hold a box from within: the floor and four walls, and a lid if
@@ -102,8 +105,10 @@ struct GeneratorSettings {
   GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
   bool fixed = false;   ///< the same; of lattices, walls and tables
-  std::string group;    ///< of all its bodies, as BodySettings::group
-  std::string place;    ///< file:line:column and path, for errors
+  /// Makes all its bodies kinematic; of containers, lattices, walls and tables.
+  MotionSettings motion;
+  std::string group;  ///< of all its bodies, as BodySettings::group
+  std::string place;  ///< file:line:column and path, for errors
 
   template <class Kind>
   bool is() const {
@@ -180,6 +185,11 @@ struct SceneSettings {
   std::int64_t seed = 1;
   /// What is likely not meant, with its place (SettingsVisitor::hint); warnings of the model.
   std::vector<std::string> hints;
+};
+
+/// A body as a scene makes it.
+struct MadeBody : BodyRecord {
+  MotionStart motion;  ///< of kinematic ones
 };
 
 /// The keys of a scene, in the section being visited; rejects what contradicts itself.

@@ -28,10 +28,9 @@ class SceneMaker {
 
   /// Bodies of ids first .. last-1, ascending, as at a start; neither unbounded ones nor those of
   /// insertions. Throws Error for bad rows of a table.
-  void make(GlobalId first, GlobalId last,
-            const std::function<void(const BodyRecord&)>& take) const;
+  void make(GlobalId first, GlobalId last, const std::function<void(const MadeBody&)>& take) const;
   /// Bodies of these ids (ascending, no one twice), of which none is an insertion's.
-  std::vector<BodyRecord> some(const std::vector<GlobalId>& ids) const;
+  std::vector<MadeBody> some(const std::vector<GlobalId>& ids) const;
 
   /// Joints and springs that the scene lists: ids 0 .. n-1. Those of generators follow.
   GlobalId n_listed_joints() const;
@@ -63,16 +62,13 @@ class SceneMaker {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A body that starts elsewhere than its scene says: a kinematic one or a plane.
+/// A fixed plane that starts elsewhere than its scene says.
 struct MovedStart {
   GlobalId id = kNoBody;
-  Pose pose;  ///< Motion::start, or of a fixed plane its pose
+  Pose pose;
 };
 
-/// Puts the starts of these bodies into the scene's model.
-void move_starts(const SceneSettings& scene, std::span<const MovedStart> starts, Model& model);
-
-/// Index in Model::motions of one of `bodies:`; -1: it has none.
-int motion_index(const SceneSettings& scene, std::size_t body);
+/// Puts these planes into their model.
+void move_starts(std::span<const MovedStart> starts, Model& model);
 
 }  // namespace catena

@@ -49,6 +49,7 @@ struct LocalBodies {
   std::vector<int> owner;  ///< rank of each
   /// Mean twists over the step of owned bodies with a prescribed motion, ascending in index.
   std::vector<std::pair<Index, Twist>> moving;
+  std::vector<BodyMotion> ghost_motions;  ///< of kinematic ghosts, ascending in body
   Index n_owned = 0;
   Index n_ghost = 0;
   Index size() const { return to_index(constants.size()); }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catena/base/settings.hpp"
+#include "catena/math/types.hpp"
 #include "catena/scenarios/joint_settings.hpp"
 
 namespace catena {
@@ -20,12 +21,14 @@ enum class ServoResponse { falls, rises };
 struct ControllerSettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
   ControllerType type = ControllerType::pid;
-  std::string drive;            ///< a joint with a motor, or a force or torque of `forces`
-  int axis = 1;                 ///< of the joint: its first or second coordinate
-  std::string measure;          ///< PROBE.COLUMN
-  std::string target;           ///< a quantity in the unit of the measure, or an expression
-  FactorSettings target_table;  ///< in its place
-  double interval = 0.0;        ///< s; 0: every step
+  std::string drive;  ///< a joint with a motor, a force or torque of `forces`, or what has a motion
+  int axis = 1;       ///< of the joint: its first or second coordinate
+  Vec3 along = Vec3::Constant(kNone);  ///< of a motion: direction of the velocity that is driven
+  Vec3 about = Vec3::Constant(kNone);  ///< or of the angular velocity
+  std::string measure;                 ///< PROBE.COLUMN
+  std::string target;                  ///< a quantity in the unit of the measure, or an expression
+  FactorSettings target_table;         ///< in its place
+  double interval = 0.0;               ///< s; 0: every step
   std::array<double, 2> limits = {kNone, kNone};                ///< of the output
   double kp = 0.0, ki = 0.0, kd = 0.0, offset = 0.0;            ///< pid, SI
   double max_velocity = kNone;                                  ///< servo, m/s or rad/s

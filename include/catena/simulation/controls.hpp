@@ -15,18 +15,19 @@ namespace catena {
 
 /// The controllers of a case. They are discrete: at the end of each of its intervals a controller
 /// makes an output of what the probes measured there, which holds from the next step on. An output
-/// is the target of a joint's motor (JointAxis::target, with the rank that holds the joint), or the
-/// factor on a force (State::force_factors). While an input is not defined (before the first step,
-/// or the mean velocity of an empty region) a controller leaves its drive as it is.
+/// is the target of a joint's motor (JointAxis::target, with the rank that holds the joint), the
+/// factor on a force (State::force_factors), or a velocity of a motion (State::motions). While an
+/// input is not defined (before the first step, or the mean velocity of an empty region) a
+/// controller leaves its drive as it is.
 ///
 /// State::controls holds what they keep: outputs, integrals, the last measures.
 class Controls {
  public:
   /// Collective. Throws Error with the controller's place for names that are unknown, drives that
-  /// cannot be driven, and expressions that use each other in a circle. `probes` must outlive it;
-  /// `step`: h, s.
+  /// cannot be driven, and expressions that use each other in a circle. `model` and `probes` must
+  /// outlive it; `step`: h, s.
   Controls(const Communicator& comm, const std::vector<ControllerSettings>& controllers,
-           const SceneSettings& scene, const ProbeSet& probes, double step);
+           const SceneSettings& scene, const Model& model, const ProbeSet& probes, double step);
   ~Controls();
 
   bool none() const;

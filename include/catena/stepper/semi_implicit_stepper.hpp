@@ -101,8 +101,8 @@ class SemiImplicitStepper : public TimeStepper {
   /// Body of the local bodies to its pose and twist at the step's end. Returns by how much its
   /// energy changes without work of its own: -m g . x and, in a sheared box, the velocity jump with
   /// the position where it crosses a side, and -m g . x changes with g over time.
-  double advance(const BodyConstants& body, std::size_t i, double t_new, BodyMotionState& s,
-                 BodyTurner& turner) const;
+  double advance(const BodyConstants& body, const State& state, std::size_t i, double t_new,
+                 BodyMotionState& s, BodyTurner& turner) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
   void refuse_contradictions(const Bodies& bodies) const;
   JointMisfit misfits(const Bodies& bodies, const State& state, std::span<double> rhs) const;
@@ -133,6 +133,7 @@ class SemiImplicitStepper : public TimeStepper {
   StepContacts contacts_;
   double stiffness_step_ = 0.0;  ///< State::stiffness_step of this step, s
   JointAssembler joints_;
+  bool any_joints_ = false;  ///< the case has some, or a program has added some
   GeometricStiffness tension_;
   Cords cords_;
   double passive_work_ = 0.0;                     ///< StepReport::passive_work

@@ -21,14 +21,23 @@
 namespace catena::checkpoint_file {
 
 inline constexpr const char* kFormat = "catena-checkpoint";
-inline constexpr std::int64_t kVersion = 4;
+inline constexpr std::int64_t kVersion = 5;
 
 /// Rows of one rank, or of all ranks before it.
-enum Count : std::size_t { kBodies, kJoints, kImpulses, kCouples, kKeptWords, kCounts };
+enum Count : std::size_t {
+  kBodies,
+  kJoints,
+  kImpulses,
+  kCouples,
+  kMotions,
+  kLoads,
+  kKeptWords,
+  kCounts
+};
 using Counts = std::array<std::int64_t, kCounts>;
 
-/// Calls visit(name, count, column) for everything that has a row per body, joint, impulse or
-/// couple.
+/// Calls visit(name, count, column) for everything that has a row per body, joint, impulse,
+/// couple, or body that has something of its own.
 template <class Visit, class SomeBodies, class SomeState>
 void for_each_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   for_each_body_column(
@@ -43,6 +52,8 @@ void for_each_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
       bodies, state);
   visit("/impulses", kImpulses, state.impulses);
   visit("/couples", kCouples, state.couples);
+  visit("/motions", kMotions, state.motions);
+  visit("/loads", kLoads, state.loads);
 }
 
 /// The same for all scalars of a state.
@@ -74,6 +85,7 @@ inline std::string layout() {
   state.probes.resize(1);
   state.controls.resize(1);
   state.force_factors.resize(1);
+  state.plane_motions.resize(1);
   std::string text;
   for_each_column(
       [&](const std::string& name, Count, const auto& column) {
@@ -130,15 +142,16 @@ class WordReader {
 struct Head {
   std::string layout;
   std::int64_t ranks = 0, n_parts = 0, n_inflow = 0, n_outflow = 0;
-  std::int64_t n_probes = 0, n_controls = 0, n_force_factors = 0;  ///< numbers of each
+  /// Numbers of each.
+  std::int64_t n_probes = 0, n_controls = 0, n_force_factors = 0, n_plane_motions = 0;
   std::string config;
   Provenance provenance;
 
   std::vector<std::byte> packed() const {
     Packer out;
     out.put_list(layout);
-    for (const std::int64_t n :
-         {ranks, n_parts, n_inflow, n_outflow, n_probes, n_controls, n_force_factors})
+    for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow, n_probes, n_controls,
+                                 n_force_factors, n_plane_motions})
       out.put(n);
     out.put_list(config);
     out.put(narrow<std::int64_t>(provenance.size()));
@@ -152,8 +165,9 @@ struct Head {
     WordReader in(bytes);
     Head head;
     head.layout = in.text();
-    for (std::int64_t* n : {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow,
-                            &head.n_probes, &head.n_controls, &head.n_force_factors})
+    for (std::int64_t* n :
+         {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow, &head.n_probes,
+          &head.n_controls, &head.n_force_factors, &head.n_plane_motions})
       *n = in.number();
     head.config = in.text();
     for (std::int64_t n = in.number(); n > 0; --n) {

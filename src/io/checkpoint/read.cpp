@@ -149,6 +149,7 @@ void read_scalars(const hdf5::File& file, const Head& head, std::size_t row, Sta
   state.probes.resize(head.n_probes);
   state.controls.resize(head.n_controls);
   state.force_factors.resize(head.n_force_factors);
+  state.plane_motions.resize(head.n_plane_motions);
   const std::vector<std::byte> bytes = read_whole(file, "/scalars");
   const std::size_t width = 8 * scalar_words(state);
   if (bytes.size() != width * Offset{head.ranks})
@@ -240,7 +241,8 @@ CheckpointSummary summarise_checkpoint(const hdf5::File& file) {
     summary.impulses += counts[kImpulses];
     summary.couples += counts[kCouples];
   }
-  std::vector<std::string> names = {"/scalars", "/kept", "/impulses", "/couples"};
+  std::vector<std::string> names = {"/scalars", "/kept",    "/impulses",
+                                    "/couples", "/motions", "/loads"};
   for (const std::string group : {"/bodies", "/joints"})
     for (const std::string& name : file.members(group)) names.push_back(group + "/" + name);
   for (const std::string& name : names) {

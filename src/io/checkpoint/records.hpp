@@ -14,6 +14,7 @@ namespace catena::records {
 // The members below are all that these types have: a new one changes the size.
 static_assert(sizeof(Shape) == 56 && sizeof(BodyConstants) == 112);
 static_assert(sizeof(BodyMotionState) == 112);
+static_assert(sizeof(MotionStart) == 144 && sizeof(BodyMotion) == 160 && sizeof(BodyLoad) == 56);
 static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 432);
 static_assert(sizeof(JointState) == 120);
 static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 96 && sizeof(KeyedCouple) == 72);
@@ -58,6 +59,12 @@ void each_member(R& r, Visit&& visit) {
     pose(r.pose);
     vector(r.twist.v);
     vector(r.twist.w);
+  } else if constexpr (std::is_same_v<T, BodyMotion>) {
+    for_each_motion_number([&](const char*, auto& number) { visit(number); }, r);
+  } else if constexpr (std::is_same_v<T, BodyLoad>) {
+    visit(r.body);
+    vector(r.force);
+    vector(r.torque);
   } else if constexpr (std::is_same_v<T, JointConstants>) {
     visit(r.id);
     for (auto& body : r.body) visit(body);

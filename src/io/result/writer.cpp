@@ -328,7 +328,8 @@ std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, con
   if (comm.rank() == 0)
     for (const BodyRecord& body : model.unbounded)
       rows.push_back(body_row(model, body.constants,
-                              prescribed_state(model, body.constants, body.state.pose, state.time),
+                              prescribed_state(model, body.constants, body.state.pose,
+                                               motion_of(state, body.constants), state.time),
                               0));
   return order_rows(
       comm, std::move(rows), [](const BodyRow& row) { return row.id; }, range);

@@ -5,6 +5,7 @@
 
 #include "catena/comm/directory.hpp"
 #include "catena/partition/cost_model.hpp"
+#include "catena/partition/joint_links.hpp"
 #include "catena/partition/mechanisms.hpp"
 #include "partition/ownership/joint_homes.hpp"
 
@@ -169,6 +170,15 @@ class CensusDirectory {
   RankLists<Census> told_;
 };
 
+template <class Column>
+void drop(const std::vector<char>& leaves, Column& column) {
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    if (leaves[i] == 0) column[to++] = column[i];
+  }
+  column.resize(to);
+}
+
 }  // namespace
 
 Departures find_departures(const Communicator& comm, const Bodies& bodies,
@@ -202,6 +212,24 @@ Departures find_departures(const Communicator& comm, const Bodies& bodies,
   for (std::size_t j = 0; j < places.size(); ++j) departures.joint[j] = leaves(places[j].component);
   departures.staying = directory.newly_staying();
   return departures;
+}
+
+void take_out(const Communicator& comm, const Departures& departures,
+              std::span<const GlobalId> gone, Bodies& bodies, State& state) {
+  for_each_body_column([&](const char*, auto& column) { drop(departures.body, column); }, bodies,
+                       state);
+  for_each_joint_column([&](const char*, auto& column) { drop(departures.joint, column); }, bodies,
+                        state);
+  const auto is_gone = [&](GlobalId id) { return std::ranges::binary_search(gone, id); };
+  const auto touches = [&](const auto& item) { return is_gone(item.key.a) || is_gone(item.key.b); };
+  std::erase_if(state.impulses, touches);
+  std::erase_if(state.couples, touches);
+  for_each_body_list(
+      [&](const char*, auto& items) {
+        std::erase_if(items, [&](const auto& item) { return is_gone(item.body); });
+      },
+      state);
+  link_joints(comm, bodies);  // places of bodies and joints have changed
 }
 
 }  // namespace catena

@@ -14,7 +14,8 @@ namespace {
 
 using OwnedBody = Registered<BodyConstants>;
 
-/// Collective. The bodies of impulses and couples held here that any rank owns.
+/// Collective. The bodies of impulses, couples and lists of few bodies held here that any rank
+/// owns.
 std::vector<OwnedBody> ask_directory(const Communicator& comm, const Bodies& bodies,
                                      const State& state) {
   std::vector<GlobalId> ids;
@@ -23,6 +24,11 @@ std::vector<OwnedBody> ask_directory(const Communicator& comm, const Bodies& bod
   };
   add(state.impulses);
   add(state.couples);
+  for_each_body_list(
+      [&](const char*, const auto& items) {
+        for (const auto& item : items) ids.push_back(item.body);
+      },
+      state);
   sort_unique(ids);
   std::vector<DirectoryEntry<BodyConstants>> own;
   own.reserve(bodies.constants.size());
@@ -55,12 +61,32 @@ void send_home(const Communicator& comm, const std::vector<OwnedBody>& known,
   std::sort(list.begin(), list.end(), [](const Keyed& x, const Keyed& y) { return x.key < y.key; });
 }
 
+/// Collective. Sends each of the list to its body's owner.
+template <class Item>
+void send_to_owners(const Communicator& comm, const std::vector<OwnedBody>& known,
+                    std::vector<Item>& list) {
+  const IdIndex index(known.size(), [&](std::size_t i) { return known[i].value.id; });
+  RankLists<Item> to(comm.size());
+  all_or_none(comm, [&] {
+    for (const Item& item : list) {
+      const Index at = index.find(item.body);
+      if (at == kNoIndex)
+        throw Error("body " + std::to_string(item.body) + " moves or is loaded, and is not there",
+                    "checkpoint", {}, ExitCode::input_output);
+      to[known[at].rank].push_back(item);
+    }
+  });
+  list = joined(all_to_all(comm, std::move(to)));
+  std::ranges::sort(list, {}, &Item::body);
+}
+
 }  // namespace
 
 void bring_impulses_home(const Communicator& comm, const Bodies& bodies, State& state) {
   const std::vector<OwnedBody> known = ask_directory(comm, bodies, state);
   send_home(comm, known, state.impulses);
   send_home(comm, known, state.couples);
+  for_each_body_list([&](const char*, auto& items) { send_to_owners(comm, known, items); }, state);
 }
 
 }  // namespace catena

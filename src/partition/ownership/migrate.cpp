@@ -31,12 +31,16 @@ std::size_t home_among_owned(const ContactKey& key, const IdIndex& index,
 struct Departure {
   std::vector<std::size_t> bodies;
   std::vector<std::size_t> impulses, couples;
+  std::vector<std::vector<std::size_t>> lists;  ///< of each list that few bodies are in
 };
 
 std::vector<Departure> departures(const Bodies& bodies, const State& state,
                                   std::span<const int> rank, int n_ranks) {
   const auto target = [&](std::size_t body) { return rank[body]; };
   std::vector<Departure> to(n_ranks);
+  std::size_t n_lists = 0;
+  for_each_body_list([&](const char*, const auto&) { ++n_lists; }, state);
+  for (Departure& departure : to) departure.lists.resize(n_lists);
   for (std::size_t i = 0; i < rank.size(); ++i) to[target(i)].bodies.push_back(i);
   const IdIndex index(bodies.constants);
   const auto target_of = [&](const ContactKey& key) {
@@ -48,10 +52,22 @@ std::vector<Departure> departures(const Bodies& bodies, const State& state,
   for (std::size_t k = 0; k < state.couples.size(); ++k) {
     to[target_of(state.couples[k].key)].couples.push_back(k);
   }
+  std::size_t list = 0;
+  for_each_body_list(
+      [&](const char* name, const auto& items) {
+        for (std::size_t k = 0; k < items.size(); ++k) {
+          const Index owned = index.find(items[k].body);
+          CATENA_CHECK(owned != kNoIndex, name);
+          to[target(owned)].lists[list].push_back(k);
+        }
+        ++list;
+      },
+      state);
   return to;
 }
 
-// Number of bodies, each column's values, number of impulses, impulses, then the couples.
+// Number of bodies, each column's values, then numbers and items of impulses, couples and the lists
+// that few bodies are in.
 std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, const State& state) {
   Packer out;
   out.put(static_cast<std::uint64_t>(departure.bodies.size()));
@@ -62,7 +78,16 @@ std::vector<std::byte> pack(const Departure& departure, const Bodies& bodies, co
       bodies, state);
   out.put(static_cast<std::uint64_t>(departure.impulses.size()));
   for (const std::size_t k : departure.impulses) out.put(state.impulses[k]);
+  out.put(static_cast<std::uint64_t>(departure.couples.size()));
   for (const std::size_t k : departure.couples) out.put(state.couples[k]);
+  std::size_t list = 0;
+  for_each_body_list(
+      [&](const char*, const auto& items) {
+        const std::vector<std::size_t>& leaving = departure.lists[list++];
+        out.put(static_cast<std::uint64_t>(leaving.size()));
+        for (const std::size_t k : leaving) out.put(items[k]);
+      },
+      state);
   return out.take();
 }
 
@@ -71,8 +96,9 @@ void unpack(std::span<const std::byte> bytes, Bodies& bodies, State& state) {
   const std::size_t n = in.get<std::uint64_t>();
   for_each_body_column([&](const char*, auto& column) { in.append_to(column, n); }, bodies, state);
   in.append_to(state.impulses, in.get<std::uint64_t>());
-  const auto couples = in.get_rest<KeyedCouple>();
-  state.couples.insert(state.couples.end(), couples.begin(), couples.end());
+  in.append_to(state.couples, in.get<std::uint64_t>());
+  for_each_body_list(
+      [&](const char*, auto& items) { in.append_to(items, in.get<std::uint64_t>()); }, state);
 }
 
 // Brings every column into the order `from`: new[i] = old[from[i]].
@@ -87,7 +113,7 @@ void reorder(const std::vector<std::size_t>& from, Bodies& bodies, State& state)
       bodies, state);
 }
 
-// Collective. Bodies along the curve, impulses and couples by key.
+// Collective. Bodies along the curve, impulses and couples by key, what few bodies have by body.
 void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
   const Aabb box = partition::curve_box(comm, state);
   const auto places = partition::curve_places(bodies, state, box);
@@ -98,6 +124,11 @@ void put_in_order(const Communicator& comm, Bodies& bodies, State& state) {
   const auto by_key = [](const auto& a, const auto& b) { return a.key < b.key; };
   std::sort(state.impulses.begin(), state.impulses.end(), by_key);
   std::sort(state.couples.begin(), state.couples.end(), by_key);
+  for_each_body_list(
+      [](const char*, auto& items) {
+        std::ranges::sort(items, [](const auto& a, const auto& b) { return a.body < b.body; });
+      },
+      state);
 }
 
 // Collective. Joints follow the bodies that they are held with.
@@ -145,6 +176,7 @@ std::int64_t migrate(const Communicator& comm, Bodies& bodies, State& state,
   for_each_body_column([](const char*, auto& column) { column.clear(); }, bodies, state);
   state.impulses.clear();
   state.couples.clear();
+  for_each_body_list([](const char*, auto& items) { items.clear(); }, state);
   for (const Parcel& parcel : comm.exchange(std::move(out))) unpack(parcel.bytes, bodies, state);
   put_in_order(comm, bodies, state);
   take_joints_along(comm, bodies, state);

@@ -134,6 +134,20 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
     mixer.add(c.stretch);
     sum += mixer.hash();
   }
+  for (const BodyMotion& motion : state.motions) {
+    constexpr std::uint64_t kMotionStart = 0x6d6f74696f6eULL;
+    Mixer mixer(kMotionStart);
+    for_each_motion_number([&](const char*, const auto& x) { mixer.add(x); }, motion);
+    sum += mixer.hash();
+  }
+  for (const BodyLoad& load : state.loads) {
+    constexpr std::uint64_t kLoadStart = 0x6c6f6164ULL;
+    Mixer mixer(kLoadStart);
+    mixer.add(load.body);
+    mixer.add(load.force);
+    mixer.add(load.torque);
+    sum += mixer.hash();
+  }
   CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
   for (std::size_t j = 0; j < state.joints.size(); ++j) {
     constexpr std::uint64_t kJointStart = 0x6a6f696e74ULL;
@@ -154,6 +168,8 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
   }
   for (const auto* numbers : {&state.probes, &state.controls, &state.force_factors})
     for (const double x : *numbers) whole.add(x);
+  for (const BodyMotion& motion : state.plane_motions)
+    for_each_motion_number([&](const char*, const auto& x) { whole.add(x); }, motion);
   return whole.hash();
 }
 

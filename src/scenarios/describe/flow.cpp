@@ -76,24 +76,27 @@ namespace {
 
 constexpr std::string_view kMotionValues[] = {"displacement", "absolute"};
 
-void describe_motion_table(SettingsVisitor& visit, BodySettings& s) {
+void describe_motion_table(SettingsVisitor& visit, MotionSettings& s, const BodySettings* body) {
   visit.visit(
-      "file", s.motion_file,
+      "file", s.file,
       {.required = true,
        .help = "CSV with the columns t, x, y, z and optionally rx, ry, rz; before the first "
                "and after the last row the body rests there"});
-  int values = s.motion_absolute ? 1 : 0;
+  int values = s.parts.absolute ? 1 : 0;
   visit.choice("values", values, kMotionValues,
                {.help = "`displacement`: from the body's position and orientation at the start; "
                         "`absolute`: its position itself, m, and, where the file has rx, ry, rz, "
                         "its orientation as a rotation vector, rad"});
-  s.motion_absolute = values == 1;
-  describe_interpolation(visit, s.motion.table.interpolation);
-  if (!s.motion_absolute) return;
-  if (!s.motion.about_origin) {
+  s.parts.absolute = values == 1;
+  describe_interpolation(visit, s.parts.table.interpolation);
+  if (!s.parts.absolute) return;
+  if (body == nullptr) {
+    visit.reject("values", "`absolute` says where one body is, and a generator makes many",
+                 "give displacements");
+  } else if (!s.parts.about_origin) {
     visit.reject("values", "`absolute` stands beside `about`, which moves the body as well",
                  "leave out about, or give displacements");
-  } else if (!s.position.isZero(0.0)) {
+  } else if (!body->position.isZero(0.0)) {
     visit.reject("values", "`absolute` stands beside the body's `position`, which it replaces",
                  "leave out position, or give displacements");
   }
@@ -101,29 +104,32 @@ void describe_motion_table(SettingsVisitor& visit, BodySettings& s) {
 
 }  // namespace
 
-void describe_motion(SettingsVisitor& visit, BodySettings& s) {
-  visit.optional_section(
-      "motion", s.kinematic,
-      {.help = "makes the body kinematic: it moves as told, whatever pushes; the parts add up"},
-      [&] {
-        visit.visit("velocity", numbers(s.motion.velocity), {.unit = "m/s", .help = "constant"});
-        visit.visit("angular_velocity", numbers(s.motion.angular_velocity),
-                    {.unit = "rad/s", .help = "constant, world frame"});
-        Vec3 about = s.motion.about_origin ? Vec3::Constant(kNone) : s.motion.about;
-        visit.visit("about", numbers(about),
-                    {.unit = "m",
-                     .help = "point that the body turns about, which the translation takes "
-                             "along; else its position"});
-        s.motion.about_origin = !all_set(numbers(about));
-        if (!s.motion.about_origin) s.motion.about = about;
-        visit.list(
-            "harmonics", s.motion.harmonics.size(), {.help = "shakers and swings"},
-            [&](std::size_t n) { s.motion.harmonics.assign(n, {}); },
-            [&](std::size_t i) { describe_harmonic(visit, s.motion.harmonics[i]); });
-        bool has_table = !s.motion_file.empty();
-        visit.optional_section("table", has_table, {.help = "motion from a file"},
-                               [&] { describe_motion_table(visit, s); });
-      });
+void describe_motion(SettingsVisitor& visit, MotionSettings& s, const BodySettings* body) {
+  const char* help =
+      body != nullptr
+          ? "makes the body kinematic: it moves as told, whatever pushes; the parts add up"
+          : "makes its bodies kinematic, each from its own place as `bodies[].motion` says";
+  const char* about = body != nullptr
+                          ? "point that the body turns about, which the translation takes "
+                            "along; else its position"
+                          : "point that the bodies turn about, which the translation takes along; "
+                            "else each about its position, and a container about its `origin`";
+  visit.optional_section("motion", s.present, {.help = help}, [&] {
+    visit.visit("velocity", numbers(s.parts.velocity), {.unit = "m/s", .help = "constant"});
+    visit.visit("angular_velocity", numbers(s.parts.angular_velocity),
+                {.unit = "rad/s", .help = "constant, world frame"});
+    Vec3 point = s.parts.about_origin ? Vec3::Constant(kNone) : s.parts.about;
+    visit.visit("about", numbers(point), {.unit = "m", .help = about});
+    s.parts.about_origin = !all_set(numbers(point));
+    if (!s.parts.about_origin) s.parts.about = point;
+    visit.list(
+        "harmonics", s.parts.harmonics.size(), {.help = "shakers and swings"},
+        [&](std::size_t n) { s.parts.harmonics.assign(n, {}); },
+        [&](std::size_t i) { describe_harmonic(visit, s.parts.harmonics[i]); });
+    bool has_table = !s.file.empty();
+    visit.optional_section("table", has_table, {.help = "motion from a file"},
+                           [&] { describe_motion_table(visit, s, body); });
+  });
 }
 
 void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {

@@ -103,7 +103,7 @@ void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   check_material(visit, scene, s.material, "material", s.shape.type != ShapeType::none);
   if (!is_surface(s.shape.type)) check_mass(visit, scene, s);
   scenarios::check_centre_of_mass(visit, s);
-  if (s.fixed && s.kinematic) {
+  if (s.fixed && s.motion.present) {
     visit.reject("fixed", "a body is either fixed or has a motion", "remove one of the two");
   }
   check_surface(visit, scene, s);
@@ -112,7 +112,8 @@ void check_body(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
     check_in_plane(visit, scene, s.velocity, s.angular_velocity);
     return;
   }
-  const char* why = s.kinematic ? "give it in the body's motion" : "a fixed body does not move";
+  const char* why =
+      s.motion.present ? "give it in the body's motion" : "a fixed body does not move";
   if (!s.velocity.isZero(0.0)) visit.reject("velocity", "has no effect here", why);
   if (!s.angular_velocity.isZero(0.0)) visit.reject("angular_velocity", "has no effect here", why);
 }
@@ -156,7 +157,7 @@ void describe_body(SettingsVisitor& visit, const SceneSettings& scene, BodySetti
                        "part along them; on the axes of `orientation`, turning with the body"});
   scenarios::describe_collision(visit, s.collide, s.group);
   visit.visit("fixed", s.fixed, {.help = "never moves; planes without a motion are fixed anyway"});
-  scenarios::describe_motion(visit, s);
+  scenarios::describe_motion(visit, s.motion, &s);
   check_body(visit, scene, s);
 }
 
@@ -303,6 +304,19 @@ template <std::size_t... kI>
 void set_kind(GeneratorKind& kind, int k, std::index_sequence<kI...>) {
   if (!std::cmp_equal(kind.index(), k))
     ((std::cmp_equal(kI, k) ? void(kind.emplace<kI>()) : void()), ...);
+}
+
+/// The keys `fixed` and `motion`, of generators whose bodies may be held or moved.
+void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
+  const bool bounded = g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>();
+  if (bounded) visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
+  if (!bounded && !g.is<ContainerSettings>()) return;
+  scenarios::describe_motion(visit, g.motion, nullptr);
+  if (!g.motion.present) return;
+  if (g.fixed) visit.reject("fixed", "bodies are either fixed or have a motion", "remove one");
+  const auto* lattice = std::get_if<LatticeSettings>(&g.kind);
+  if (lattice != nullptr && !lattice->velocity.isZero(0.0))
+    visit.reject("velocity", "has no effect here", "give it in the motion");
 }
 
 /// Names of generator `i` and of its bodies, against those before it and those of `bodies`.
@@ -508,8 +522,7 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
           set_kind(g.kind, k, std::make_index_sequence<std::variant_size_v<GeneratorKind>>());
           std::visit([&](auto& of_kind) { describe_kind(visit, s, of_kind); }, g.kind);
           scenarios::describe_collision(visit, g.collide, g.group);
-          if (g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>())
-            visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
+          describe_fixture(visit, g);
           g.place = visit.where("");
           check_names(visit, s, i);
         });

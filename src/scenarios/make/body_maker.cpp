@@ -199,8 +199,10 @@ BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, cons
       blocks_(std::move(blocks)),
       plan_(scene),
       groups_(group_names(scene)) {
-  int motion = -1;
-  for (const BodySettings& s : scene.bodies) motions_.push_back(s.kinematic ? ++motion : motion);
+  int next = 0;  // in the order of make_model
+  for (const BodySettings& s : scene.bodies) motions_.push_back(s.motion.present ? next++ : -1);
+  for (const GeneratorSettings& g : scene.generators)
+    generator_motions_.push_back(g.motion.present ? next++ : -1);
   auto geometry = narrow<std::int32_t>(plan_.size());
   for (const GeneratorSettings& g : scene.generators) {
     table_geometry_.push_back(geometry);
@@ -220,11 +222,18 @@ Quat BodyMaker::written(const Shape& shape) const {
   return model_.geometries[shape.geometry].written.q;
 }
 
-BodyRecord BodyMaker::finished(BodyRecord body) const {
-  if (body.constants.kind == BodyKind::kinematic)
-    body.state = prescribed_state(model_, body.constants, body.state.pose, 0.0);
-  body.state.pose.p = model_.periodic.wrapped(body.state.pose.p);
-  return body;
+MadeBody BodyMaker::moved(const BodyRecord& body) const {
+  MadeBody made{body, {}};
+  if (body.constants.kind != BodyKind::kinematic) return made;
+  made.motion = motion_start(model_.motions[body.constants.motion], body.state.pose);
+  made.state = prescribed_state(model_, body.constants, body.state.pose, made.motion, 0.0);
+  return made;
+}
+
+MadeBody BodyMaker::finished(const BodyRecord& body) const {
+  MadeBody made = moved(body);
+  made.state.pose.p = model_.periodic.wrapped(made.state.pose.p);
+  return made;
 }
 
 BodyRecord BodyMaker::listed(std::size_t i) const {
@@ -234,7 +243,8 @@ BodyRecord BodyMaker::listed(std::size_t i) const {
   return body_of(static_cast<GlobalId>(i), s, shape, motions_[i], groups_, model_);
 }
 
-void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
+void BodyMaker::make(GlobalId first, GlobalId last,
+                     const std::function<void(const MadeBody&)>& take) const {
   const auto n_listed = static_cast<GlobalId>(scene_.bodies.size());
   for (GlobalId i = first; i < std::min(last, n_listed); ++i) {
     if (scene_.bodies[i].shape.type != ShapeType::plane) take(finished(listed(i)));
@@ -248,8 +258,9 @@ void BodyMaker::make(GlobalId first, GlobalId last, const Take& take) const {
     make_generated(i, from, to, [&](BodyRecord body) {
       body.constants.collides = g.collide;
       body.constants.group = group;
-      if (g.fixed) {
-        body.constants.kind = BodyKind::fixed;
+      if (g.fixed || g.motion.present) {
+        body.constants.kind = g.fixed ? BodyKind::fixed : BodyKind::kinematic;
+        body.constants.motion = generator_motions_[i];
         body.constants.mass = 0.0;
         body.constants.inertia = Vec3::Zero();
         body.state.twist = {};
@@ -323,8 +334,8 @@ BodyRecord BodyMaker::link(const ChainSettings& s, std::size_t generator) const 
   return body;
 }
 
-std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const {
-  std::vector<BodyRecord> out;
+std::vector<MadeBody> BodyMaker::some(const std::vector<GlobalId>& ids) const {
+  std::vector<MadeBody> out;
   const auto n_listed = static_cast<GlobalId>(scene_.bodies.size());
   for (std::size_t i = 0; i < ids.size();) {
     GlobalId last = ids[i] + 1;
@@ -346,16 +357,11 @@ std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const 
            !of_container(ids[next]) && !of_container(ids[i]))
       last = ids[next++] + 1;
     if (ids[i] < n_listed) {
-      BodyRecord body = listed(ids[i]);
-      if (body.constants.shape.type != ShapeType::plane) {
-        body = finished(body);
-      } else if (body.constants.kind == BodyKind::kinematic) {
-        body.state = prescribed_state(model_, body.constants, body.state.pose, 0.0);
-      }
-      out.push_back(body);
+      const BodyRecord body = listed(ids[i]);
+      out.push_back(body.constants.shape.type != ShapeType::plane ? finished(body) : moved(body));
     } else {
       std::size_t wanted = i;
-      make(ids[i], last, [&](const BodyRecord& body) {
+      make(ids[i], last, [&](const MadeBody& body) {
         if (wanted < next && body.constants.id == ids[wanted]) {
           out.push_back(body);
           ++wanted;
@@ -364,7 +370,7 @@ std::vector<BodyRecord> BodyMaker::some(const std::vector<GlobalId>& ids) const 
       // planes of a container
       if (wanted == i) {
         for (const BodyRecord& body : model_.unbounded) {
-          if (body.constants.id == ids[i]) out.push_back(body);
+          if (body.constants.id == ids[i]) out.push_back(moved(body));
         }
       }
     }

@@ -40,12 +40,11 @@ class BodyMaker {
 
   /// Bodies of ids first .. last-1, ascending, at t = 0 and within the periodic box, but not the
   /// unbounded ones. Throws Error for bad rows of a table.
-  void make(GlobalId first, GlobalId last,
-            const std::function<void(const BodyRecord&)>& take) const;
+  void make(GlobalId first, GlobalId last, const std::function<void(const MadeBody&)>& take) const;
   /// One of `bodies`, planes too, where the case puts it.
   BodyRecord listed(std::size_t i) const;
   /// Bodies of these ids (ascending, no one twice) in their order; a table is read once.
-  std::vector<BodyRecord> some(const std::vector<GlobalId>& ids) const;
+  std::vector<MadeBody> some(const std::vector<GlobalId>& ids) const;
 
   /// Joints whose home is a body that chains and nets make with an id of first .. last-1, ascending
   /// in id; `first_joint` is the first one's of each generator.
@@ -60,8 +59,10 @@ class BodyMaker {
   void make_generated(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
   void make_table(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
   BodyRecord link(const ChainSettings& s, std::size_t generator) const;
+  /// With its motion, and where that has it at the start.
+  MadeBody moved(const BodyRecord& body) const;
   /// As its owner holds it at the start.
-  BodyRecord finished(BodyRecord body) const;
+  MadeBody finished(const BodyRecord& body) const;
   int material_of(const std::string& name) const { return model_.materials.find(name); }
   double density_of(int material) const;
 
@@ -70,8 +71,8 @@ class BodyMaker {
   std::vector<Block> blocks_;
   GeometryPlan plan_;
   std::vector<std::string> groups_;
-  std::vector<int> motions_;                                    ///< per listed body
-  std::vector<std::int32_t> table_geometry_;                    ///< per generator
+  std::vector<int> motions_, generator_motions_;  ///< per listed body and generator; -1: none
+  std::vector<std::int32_t> table_geometry_;      ///< per generator
   std::vector<std::unique_ptr<scenarios::ChainCurve>> curves_;  ///< per generator
 };
 

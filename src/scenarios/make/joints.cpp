@@ -250,7 +250,7 @@ std::vector<JointPoses> JointMaker::poses_of(const std::vector<GlobalId>& joints
     }
   }
   sort_unique(ids);
-  const std::vector<BodyRecord> bodies = bodies_.some(ids);
+  const std::vector<MadeBody> bodies = bodies_.some(ids);
   std::vector<JointPoses> poses(joints.size());
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const std::array<GlobalId, kJointBodies> of = bodies_of(joints[i]);

@@ -127,25 +127,19 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
   return Reader(text, source).read();
 }
 
-Motion motion_of(const BodySettings& s, const Communicator& comm) {
-  Motion motion = s.motion;
-  motion.start = {s.position, scenarios::orientation_of(s)};
-  if (s.motion_file.empty()) return motion;
-  const std::string& file = s.motion_file;
-  const std::string place = s.place.empty() ? std::string() : s.place + ".motion.table";
+Motion motion_of(const MotionSettings& s, const std::string& place, const Communicator& comm) {
+  Motion motion = s.parts;
+  if (s.file.empty()) return motion;
+  const std::string where = place.empty() ? std::string() : place + ".motion.table";
   std::string text;
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) scenarios::with_place(place, [&] { text = read_bytes(file); });
+    if (comm.rank() == 0) scenarios::with_place(where, [&] { text = read_bytes(s.file); });
   });
   comm.broadcast(0, text);
   all_or_none(comm, [&] {
-    scenarios::with_place(place, [&] { motion.table = parse_motion_table(text, file); });
+    scenarios::with_place(where, [&] { motion.table = parse_motion_table(text, s.file); });
   });
-  motion.table.interpolation = s.motion.table.interpolation;
-  if (!s.motion_absolute) return motion;
-  // what the table says is all: parts lead on from the origin
-  motion.start.p = Vec3::Zero();
-  if (!motion.table.rotation.empty()) motion.start.q = Quat::Identity();
+  motion.table.interpolation = s.parts.table.interpolation;
   return motion;
 }
 

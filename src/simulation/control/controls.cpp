@@ -11,6 +11,7 @@
 #include "catena/base/text.hpp"
 #include "catena/base/units.hpp"
 #include "catena/scenarios/factor.hpp"
+#include "catena/simulation/change_velocity.hpp"
 #include "catena/stepper/time_stepper.hpp"
 #include "simulation/control/drive.hpp"
 #include "simulation/control/expression.hpp"
@@ -49,6 +50,7 @@ struct Controller {
 
 struct Controls::Impl {
   const std::vector<ControllerSettings>& settings;
+  const Model& model;
   const ProbeSet& probes;
   double h;
   std::size_t n_forces = 0;
@@ -66,6 +68,8 @@ struct Controls::Impl {
   double wanted(const Controller& c, double t, const State& state) const;
   double output(const Controller& c, double t, double* kept, const State& state) const;
   void act(std::size_t k, Bodies& bodies, State& state);
+  void drive_motion(const control::Drive& drive, double output, const Bodies& bodies,
+                    State& state) const;
 };
 
 Formula Controls::Impl::formula(const ControllerSettings& s, const std::string& text,
@@ -115,9 +119,9 @@ void Controls::Impl::add(const Communicator& comm, const ControllerSettings& s,
                          const SceneSettings& scene) {
   Controller c;
   c.settings = &s;
-  c.drive = control::find_drive(s, scene);
+  c.drive = control::find_drive(s, scene, model);
   for (const Controller& other : all)
-    if (other.drive == c.drive)
+    if (c.drive.meets(other.drive))
       throw Error("'" + s.drive + "' is driven by '" + other.settings->name + "' already",
                   s.place + ".drive", "one controller drives one thing");
   if (s.type == ControllerType::pid || s.type == ControllerType::servo) {
@@ -188,6 +192,17 @@ double Controls::Impl::output(const Controller& c, double t, double* kept,
                                                  : control::servo(*c.settings, sample, kept);
 }
 
+/// Replaces the part of the velocity in the drive's direction; others stay.
+void Controls::Impl::drive_motion(const control::Drive& drive, double output, const Bodies& bodies,
+                                  State& state) const {
+  const auto change = [&](Twist twist) {
+    Vec3& part = drive.angular ? twist.w : twist.v;
+    part += (output - part.dot(drive.direction)) * drive.direction;
+    return twist;
+  };
+  change_velocities(model, drive.body, drive.n_bodies, change, bodies, state);
+}
+
 void Controls::Impl::act(std::size_t k, Bodies& bodies, State& state) {
   const Controller& c = all[k];
   double* kept = numbers(state, k);
@@ -204,6 +219,7 @@ void Controls::Impl::act(std::size_t k, Bodies& bodies, State& state) {
     state.force_factors[static_cast<std::size_t>(c.drive.force)] = made;
     return;
   }
+  if (c.drive.n_bodies > 0) return drive_motion(c.drive, made, bodies, state);
   const auto found =
       std::lower_bound(bodies.joints.begin(), bodies.joints.end(), c.drive.joint,
                        [](const JointConstants& joint, GlobalId id) { return joint.id < id; });
@@ -212,8 +228,9 @@ void Controls::Impl::act(std::size_t k, Bodies& bodies, State& state) {
 }
 
 Controls::Controls(const Communicator& comm, const std::vector<ControllerSettings>& controllers,
-                   const SceneSettings& scene, const ProbeSet& probes, double step)
-    : impl_(new Impl{controllers, probes, step, 0, {}, {}}) {
+                   const SceneSettings& scene, const Model& model, const ProbeSet& probes,
+                   double step)
+    : impl_(new Impl{controllers, model, probes, step, 0, {}, {}}) {
   impl_->n_forces = control::count_loads(scene);
   for (const ControllerSettings& s : controllers) impl_->add(comm, s, scene);
   std::vector<char> mark(controllers.size(), 0);

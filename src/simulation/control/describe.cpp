@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "catena/base/key_use.hpp"
 #include "catena/scenarios/factor.hpp"
@@ -33,6 +35,8 @@ void check_keys(SettingsVisitor& visit, const ControllerSettings& s) {
   if (s.type == pid && s.kp == 0.0 && s.ki == 0.0 && s.kd == 0.0)
     visit.reject("kp", "all of kp, ki and kd are 0: the output would be the offset",
                  "give one of them");
+  for (const auto& [key, v] : {std::pair("along", s.along), std::pair("about", s.about)})
+    if (v.isZero(0.0)) visit.reject(key, "has no direction", "give a vector that is not zero");
   if (s.limits[0] > s.limits[1]) visit.reject("limits", "do not ascend", "[least, largest]");
 }
 
@@ -66,9 +70,15 @@ void describe_controller(SettingsVisitor& visit, ControllerSettings& s) {
                         "`expression`: the output itself (docs/probes.md, Controllers)"});
   visit.visit("drive", s.drive,
               {.required = true,
-               .help = "what the output goes to: a joint, whose motor's target it becomes, or a "
-                       "force or torque of `forces`, on which it is a factor"});
+               .help = "what the output goes to: a joint, whose motor's target it becomes (of a "
+                       "winch's rope that of its length), a force or torque of `forces`, on which "
+                       "it is a factor, or a body or generator with a `motion`, whose constant "
+                       "velocity in one direction it becomes"});
   visit.visit("axis", s.axis, {.min = 1, .max = 2, .help = "of the joint: which coordinate"});
+  visit.visit("along", std::span<double>(s.along.data(), 3),
+              {.help = "of a motion: direction of the velocity that is driven"});
+  visit.visit("about", std::span<double>(s.about.data(), 3),
+              {.help = "in its place: axis of the angular velocity that is driven, world frame"});
   visit.visit("measure", s.measure, {.help = "pid, servo: PROBE.COLUMN"});
   describe_target(visit, s);
   visit.visit("interval", s.interval,
@@ -112,7 +122,7 @@ void describe_controller(SettingsVisitor& visit, ControllerSettings& s) {
 void describe_controllers(SettingsVisitor& visit, std::vector<ControllerSettings>& controllers) {
   visit.list(
       "controllers", controllers.size(),
-      {.help = "what drives motors and forces by what probes measure (docs/probes.md)"},
+      {.help = "what drives motors, forces and motions by what probes measure (docs/probes.md)"},
       [&](std::size_t n) { controllers.assign(n, {}); },
       [&](std::size_t i) {
         describe_controller(visit, controllers[i]);

@@ -1,6 +1,8 @@
 #include "simulation/control/drive.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
 
 #include "catena/base/error.hpp"
 #include "catena/base/suggest.hpp"
@@ -14,6 +16,8 @@ bool is_load(const ForceSettings& force) {
   return force.type == ForceType::force || force.type == ForceType::torque;
 }
 
+bool is_given(const Vec3& v) { return !std::isnan(v[0]); }
+
 /// Whether a coordinate of a joint that may have a motor is an angle.
 bool is_angle(JointType type, std::size_t axis) {
   return type == JointType::revolute || type == JointType::universal || type == JointType::screw ||
@@ -24,10 +28,12 @@ Drive drive_of(const JointSettings& joint, GlobalId id, const ControllerSettings
   const std::string where = s.place + ".drive";
   const auto axis = static_cast<std::size_t>(s.axis - 1);
   const MotorSettings& motor = axis == 0 ? joint.first.motor : joint.second.motor;
-  if (s.axis > joint_axes(joint.type))
-    throw Error("the joint '" + s.drive + "' has " + std::to_string(joint_axes(joint.type)) +
-                    " coordinates with motors",
-                s.place + ".axis", "name another");
+  // a winch changes its rope's length
+  const int n_axes = joint.type == JointType::rope ? 1 : joint_axes(joint.type);
+  if (s.axis > n_axes)
+    throw Error(
+        "the joint '" + s.drive + "' has " + std::to_string(n_axes) + " coordinates with motors",
+        s.place + ".axis", "name another");
   if (!motor.present)
     throw Error("the joint '" + s.drive + "' has no motor along this coordinate", where,
                 "give it one, for example motor: {velocity: 0} or {force: 0}");
@@ -45,18 +51,61 @@ Drive drive_of(const JointSettings& joint, GlobalId id, const ControllerSettings
   return drive;
 }
 
+/// A motion's velocity along, or angular velocity about, the direction that the controller gives.
+Drive drive_of_motion(const MotionSettings& motion, const ControllerSettings& s,
+                      const Model& model) {
+  if (is_given(s.along) == is_given(s.about))
+    throw Error("'" + s.drive + "' has a motion, which is driven in one direction", s.place,
+                "give one of along, of its velocity, and about, of its angular velocity");
+  Drive drive;
+  std::tie(drive.body, drive.n_bodies) = model.names.ids_of(s.drive);
+  drive.angular = is_given(s.about);
+  drive.direction = (drive.angular ? s.about : s.along).normalized();
+  drive.velocity = true;
+  drive.unit = drive.angular ? "rad/s" : "m/s";
+  if (motion.parts.absolute)
+    throw Error("the motion of '" + s.drive + "' is a table of places", s.place + ".drive",
+                "leave out values: absolute");
+  return drive;
+}
+
+/// `motion:` of the body or generator; nullptr: there is no such one.
+const MotionSettings* motion_named(const std::string& name, const SceneSettings& scene) {
+  for (const BodySettings& body : scene.bodies)
+    if (body.name == name) return &body.motion;
+  for (const GeneratorSettings& g : scene.generators)
+    if (!g.name().empty() && g.name() == name) return &g.motion;
+  return nullptr;
+}
+
 std::string nearest_drive(const std::string& name, const SceneSettings& scene) {
   std::vector<std::string> known;
   for (const JointSettings& joint : scene.joints) known.push_back(joint.name);
   for (const ForceSettings& force : scene.forces)
     if (is_load(force)) known.push_back(force.name);
+  for (const BodySettings& body : scene.bodies)
+    if (body.motion.present) known.push_back(body.name);
+  for (const GeneratorSettings& g : scene.generators)
+    if (g.motion.present) known.push_back(g.name());
   return nearest_word(name, known);
 }
 
 }  // namespace
 
-Drive find_drive(const ControllerSettings& s, const SceneSettings& scene) {
+bool Drive::meets(const Drive& other) const {
+  constexpr double kAcross = 1e-9;
+  if (body != kNoBody && other.body != kNoBody)
+    return body < other.body + other.n_bodies && other.body < body + n_bodies &&
+           angular == other.angular && std::abs(direction.dot(other.direction)) > kAcross;
+  return body == other.body && joint == other.joint && axis == other.axis && force == other.force;
+}
+
+Drive find_drive(const ControllerSettings& s, const SceneSettings& scene, const Model& model) {
   const std::string where = s.place + ".drive";
+  const MotionSettings* motion = motion_named(s.drive, scene);
+  if (motion == nullptr && (is_given(s.along) || is_given(s.about)))
+    throw Error("along and about are of motions, and '" + s.drive + "' is no body or generator",
+                s.place, "leave them out");
   // joints have the first ids, in the case's order
   for (std::size_t k = 0; k < scene.joints.size(); ++k)
     if (scene.joints[k].name == s.drive)
@@ -76,18 +125,18 @@ Drive find_drive(const ControllerSettings& s, const SceneSettings& scene) {
     }
     if (is_load(force)) ++load;
   }
-  for (const BodySettings& body : scene.bodies)
-    if (body.name == s.drive)
-      throw Error("'" + s.drive + "' is a body" +
-                      (body.fixed       ? ", and fixed"
-                       : body.kinematic ? ", moved as it is told"
-                                        : ""),
-                  where,
-                  "drive a force on it, or the motor of a joint that holds it (one that is to be "
-                  "moved is a dynamic body on a prismatic or revolute joint to the world)");
+  if (motion != nullptr) {
+    if (motion->present) return drive_of_motion(*motion, s, model);
+    const bool body = std::ranges::count(scene.bodies, s.drive, &BodySettings::name) > 0;
+    throw Error("'" + s.drive + "' is a " + (body ? "body" : "generator") + " without motion",
+                where,
+                "drive a force on it, or the motor of a joint that holds it, or give it a motion: "
+                "{velocity: [0, 0, 0]}");
+  }
   const std::string near = nearest_drive(s.drive, scene);
-  throw Error("there is no joint or force '" + s.drive + "'", where,
-              near.empty() ? "name a joint with a motor, a force or a torque"
+  throw Error("there is no joint, force or motion '" + s.drive + "'", where,
+              near.empty() ? "name a joint with a motor, a force, a torque, or a body or generator "
+                             "with a motion"
                            : "did you mean " + near + "?");
 }
 

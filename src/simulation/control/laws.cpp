@@ -68,7 +68,8 @@ void check_servo(const ControllerSettings& s, const Drive& drive, const std::str
                  double target) {
   if (!drive.velocity)
     throw Error("a servo drives velocities, and '" + s.drive + "' has none", s.place + ".drive",
-                "name a joint whose motor has a velocity, motor: {velocity: 0}");
+                "name a joint whose motor has a velocity, motor: {velocity: 0}, or what has a "
+                "motion");
   if (unit != "N" && unit != "N m" && unit != "Pa")
     throw Error("a servo holds a force, a torque or a stress, and " + s.measure + " is in " + unit,
                 s.place + ".measure", "use the type pid");

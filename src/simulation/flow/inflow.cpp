@@ -110,7 +110,9 @@ struct Inflow::Search {
       }
     }
     for (const BodyRecord& body : model.unbounded) {
-      const Pose pose = prescribed_state(model, body.constants, body.state.pose, state.time).pose;
+      const Pose pose = prescribed_state(model, body.constants, body.state.pose,
+                                         motion_of(state, body.constants), state.time)
+                            .pose;
       planes.push_back(obstacle_of(model, body.constants, pose));
     }
   }

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "catena/comm/typed_exchange.hpp"
-#include "catena/partition/joint_links.hpp"
 #include "catena/simulation/flow.hpp"
 #include "catena/stepper/energy.hpp"
 
@@ -26,23 +25,6 @@ std::int64_t region_of(const std::vector<OutflowSettings>& regions, const Vec3& 
   return -1;
 }
 
-template <class Column>
-void drop(const std::vector<char>& leaves, Column& column) {
-  std::size_t to = 0;
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    if (leaves[i] == 0) column[to++] = column[i];
-  }
-  column.resize(to);
-}
-
-/// Drops the entries of every column of bodies and joints that leave.
-void drop_rows(const Departures& departures, Bodies& bodies, State& state) {
-  for_each_body_column([&](const char*, auto& column) { drop(departures.body, column); }, bodies,
-                       state);
-  for_each_joint_column([&](const char*, auto& column) { drop(departures.joint, column); }, bodies,
-                        state);
-}
-
 /// Marks the bodies that are in a region for the first time; returns which.
 std::vector<char> mark_entering(const std::vector<OutflowSettings>& regions, Bodies& bodies,
                                 const State& state) {
@@ -56,16 +38,6 @@ std::vector<char> mark_entering(const std::vector<OutflowSettings>& regions, Bod
     entered[i] = 1;
   }
   return entered;
-}
-
-/// Drops what is kept of contacts with any of `gone`, ascending ids.
-template <class Keyed>
-void drop_contacts(const std::vector<GlobalId>& gone, std::vector<Keyed>& list) {
-  const auto is_gone = [&](GlobalId id) {
-    return std::binary_search(gone.begin(), gone.end(), id);
-  };
-  std::erase_if(list,
-                [&](const Keyed& item) { return is_gone(item.key.a) || is_gone(item.key.b); });
 }
 
 }  // namespace
@@ -105,10 +77,7 @@ std::int64_t remove_outflow(const Communicator& comm, const Model& model,
   const EnergyMomentum energy = total_energy_and_momentum(comm, model, out, out_state);
   state.audit[EnergyTerm::flow_energy] -= energy.kinetic + energy.potential;
 
-  drop_rows(departures, bodies, state);
-  drop_contacts(gone, state.impulses);
-  drop_contacts(gone, state.couples);
-  link_joints(comm, bodies);  // places of bodies and joints have changed
+  take_out(comm, departures, gone, bodies, state);
   return std::ssize(gone);
 }
 

@@ -122,57 +122,82 @@ Model EarlierRun::make_model() {
         "give bodies and generators the names of the earlier run: " + list_text(same_.left_out));
   });
   find_moved_starts(model);
-  move_starts(settings_, starts_, model);
+  move_starts(starts_, model);
   return model;
 }
 
-void EarlierRun::find_moved_starts(Model& model) {
-  const auto n_listed = static_cast<GlobalId>(settings_.bodies.size());
-  const Checkpoint& checkpoint = found_.checkpoint;
-  std::vector<MovedStart> at;  // where bodies are that have a motion now
-  for (std::size_t i = 0; i < checkpoint.bodies.constants.size(); ++i) {
-    const BodyConstants& body = checkpoint.bodies.constants[i];
-    const GlobalId id = same_.bodies.now_of(body.id);
-    if (id == kNoBody || id >= n_listed || !settings_.bodies[id].kinematic) continue;
-    Pose pose = checkpoint.state.body[i].pose;
-    if (body.shape.geometry >= 0) {
-      const Pose& written = model_before_.geometries[body.shape.geometry].written;
-      pose = {pose.p + pose.q * written.p, pose.q * written.q};
-    }
-    at.push_back({id, pose});
-  }
-  at = all_gather_values(comm_, at);
+/// A plane that had a motion and has none now stays where it was moved to.
+void EarlierRun::find_moved_starts(const Model& model) {
+  const State& old = found_.checkpoint.state;
   for (const BodyRecord& plane : model_before_.unbounded) {
+    if (plane.constants.kind != BodyKind::kinematic) continue;
     const GlobalId id = same_.bodies.now_of(plane.constants.id);
-    if (id == kNoBody || plane.constants.kind != BodyKind::kinematic) continue;
-    at.push_back({id, prescribed_state(model_before_, plane.constants, plane.state.pose,
-                                       checkpoint.state.time)
-                          .pose});
-  }
-  for (const MovedStart& body : at) {
-    const int motion = body.id < n_listed ? motion_index(settings_, body.id) : -1;
-    if (motion < 0) {  // a plane that stands still now
-      starts_.push_back(body);
-      continue;
-    }
-    BodyConstants constants;
-    constants.kind = BodyKind::kinematic;
-    constants.motion = motion;
-    const Pose there = prescribed_state(model, constants, {}, time_).pose;
-    if (!apart(there, body.pose)) continue;
-    const std::string& name = settings_.bodies[body.id].name;
-    const std::string way = short_text((there.p - body.pose.p).norm(), 3) + " m";
-    if (settings_.bodies[body.id].motion_absolute) {
-      warnings_.push_back(name + " jumps by " + way + " to where the rows of its motion say");
-      continue;
-    }
-    starts_.push_back({body.id, start_through(model, constants, time_, body.pose)});
-    remarks_.push_back("the motion of " + name + " goes on from where the earlier run left it, " +
-                       way + " from where this case says");
+    for (const BodyRecord& now : model.unbounded)
+      if (now.constants.id == id && now.constants.kind != BodyKind::kinematic)
+        starts_.push_back({id, prescribed_state(model_before_, plane.constants, plane.state.pose,
+                                                motion_of(old, plane.constants), old.time)
+                                   .pose});
   }
 }
 
-void EarlierRun::report(const Bodies& bodies, const State& state) {
+/// The motion of a body that the earlier run left at `pose`.
+MotionStart EarlierRun::gone_on(const Model& model, const MadeBody& made, const Pose& pose) {
+  const Pose there = prescribed_state(model, made.constants, {}, made.motion, time_).pose;
+  if (!apart(there, pose)) return made.motion;
+  const bool absolute = model.motions[made.constants.motion].absolute;
+  (absolute ? jumped_ : shifted_).push_back({made.constants.id, (there.p - pose.p).norm()});
+  return absolute ? made.motion : start_through(model, made.constants, made.motion, time_, pose);
+}
+
+void EarlierRun::take_plane_motions(const Model& model, State& state) {
+  const State& old = found_.checkpoint.state;
+  state.plane_motions = plane_motions(model);
+  for (const BodyRecord& plane : model_before_.unbounded) {
+    if (plane.constants.kind != BodyKind::kinematic) continue;
+    const GlobalId id = same_.bodies.now_of(plane.constants.id);
+    const auto at = std::ranges::find(state.plane_motions, id, &BodyMotion::body);
+    if (id == kNoBody || at == state.plane_motions.end()) continue;
+    const auto now =
+        std::ranges::find(model.unbounded, id, [](const BodyRecord& b) { return b.constants.id; });
+    const Pose pose = prescribed_state(model_before_, plane.constants, plane.state.pose,
+                                       motion_of(old, plane.constants), old.time)
+                          .pose;
+    at->start = gone_on(model, {*now, at->start}, pose);
+  }
+  if (comm_.rank() == 0) return;
+  shifted_.clear();
+  jumped_.clear();
+}
+
+/// Collective. What gone_on() did, in sentences.
+void EarlierRun::report_motions(const Model& model) {
+  const auto sentence = [&](std::vector<MovedMotion>& own, const std::string& what) {
+    const std::int64_t n = comm_.sum(std::ssize(own));
+    double way = 0.0;
+    for (const MovedMotion& m : own) way = std::max(way, m.way);
+    way = comm_.max(way);
+    std::ranges::sort(own, {}, &MovedMotion::body);
+    // enough of each rank's to name the first of all
+    own.resize(std::min(own.size(), kMaxNamed + 1));
+    std::vector<MovedMotion> all = all_gather_values(comm_, own);
+    std::ranges::sort(all, {}, &MovedMotion::body);
+    if (n == 0) return std::string();
+    std::string names;
+    for (std::size_t i = 0; i < std::min(all.size(), kMaxNamed); ++i)
+      names += (i == 0 ? "" : ", ") + model.names.name_of(all[i].body);
+    if (n > std::ssize(all) || all.size() > kMaxNamed)
+      names += " and " + std::to_string(n - static_cast<std::int64_t>(kMaxNamed)) + " more";
+    return names + what + short_text(way, 3) + " m";
+  };
+  const std::string shifted =
+      sentence(shifted_, ": motions go on from where the earlier run left these bodies, up to ");
+  if (!shifted.empty()) remarks_.push_back(shifted + " from where this case says");
+  const std::string jumped =
+      sentence(jumped_, ": jump to where the rows of their motions say, by up to ");
+  if (!jumped.empty()) warnings_.push_back(jumped);
+}
+
+void EarlierRun::report(const Model& model, const Bodies& bodies, const State& state) {
   const State& old = found_.checkpoint.state;
   const std::int64_t all = comm_.sum(std::ssize(bodies.constants));
   new_bodies_ = comm_.sum(new_bodies_);
@@ -187,6 +212,7 @@ void EarlierRun::report(const Bodies& bodies, const State& state) {
                       " ranks: " + std::to_string(all - new_bodies_) + " bodies, " +
                       std::to_string(impulses) + " contacts with impulses; " +
                       (settings_.initial.keeps_time ? "time goes on" : "time starts at 0"));
+  report_motions(model);
   if (new_bodies_ > 0)
     remarks_.push_back(std::to_string(new_bodies_) +
                        " bodies start as this case says: " + list_text(same_.fresh));

@@ -21,9 +21,9 @@ class EarlierRun {
   EarlierRun(const Communicator& comm, const CaseSettings& settings);
   ~EarlierRun();
 
-  /// Collective, first. The case's model, with motions that go on from where bodies are.
+  /// Collective, first. The case's model.
   Model make_model();
-  /// Bodies whose starts make_model moved.
+  /// Planes that make_model put where the earlier run left them.
   const std::vector<MovedStart>& moved_starts() const { return starts_; }
 
   /// Collective, second. The case's bodies, joints and state at its start, on the ranks that read
@@ -52,13 +52,15 @@ class EarlierRun {
 
  private:
   void find_time();
-  void find_moved_starts(Model& model);
+  void find_moved_starts(const Model& model);
+  MotionStart gone_on(const Model& model, const MadeBody& made, const Pose& pose);
+  void take_plane_motions(const Model& model, State& state);
   void check_shape(const BodyConstants& old, const BodyConstants& now, const Model& model) const;
   bool gives_otherwise(const BodyConstants& old, const BodyConstants& now,
                        const Model& model) const;
   Pose turned_over(const Pose& pose, const Shape& old, const Shape& now, const Model& model) const;
-  std::vector<BodyConstants> constants_of(const std::vector<GlobalId>& ids,
-                                          const std::vector<Insertion>& insertions) const;
+  std::vector<MadeBody> made_of(const std::vector<GlobalId>& ids,
+                                const std::vector<Insertion>& insertions) const;
   void take_bodies(const Model& model, const std::vector<Insertion>& insertions, Bodies& bodies,
                    State& state);
   void add_new_bodies(const Model& model, Bodies& bodies, State& state);
@@ -67,7 +69,8 @@ class EarlierRun {
   void take_impulses(State& state);
   void take_flow(const std::vector<Insertion>& insertions, State& state) const;
   void take_scalars(const Model& model, const Bodies& bodies, State& state);
-  void report(const Bodies& bodies, const State& state);
+  void report(const Model& model, const Bodies& bodies, const State& state);
+  void report_motions(const Model& model);
 
   Communicator comm_;
   const CaseSettings& settings_;
@@ -79,6 +82,12 @@ class EarlierRun {
   std::unique_ptr<SceneMaker> maker_;  ///< of this case, while it is taken up
   SameNames same_;
   std::vector<MovedStart> starts_;
+  /// Motions that are shifted, and bodies that jump to theirs; this rank's, but planes: rank 0's.
+  struct MovedMotion {
+    GlobalId body = kNoBody;
+    double way = 0.0;  ///< m
+  };
+  std::vector<MovedMotion> shifted_, jumped_;
   double time_ = 0.0;  ///< at which this case begins
   std::int64_t step_ = 0;
   bool keeps_places_ = false;

@@ -15,7 +15,7 @@ CaseSettings case_of(const std::string& config, const std::string& path) {
     if (change.before == "absent") absent.insert(change.key);
   for (BodySettings& body : s.bodies)
     if (absent.contains("bodies." + body.name + ".motion.table.interpolation"))
-      body.motion.table.interpolation = Interpolation::cubic;
+      body.motion.parts.table.interpolation = Interpolation::cubic;
   return s;
 }
 

@@ -29,15 +29,16 @@ MovedStart start_of(const StartRow& row) {
 
 }  // namespace
 
-Pose start_through(const Model& model, const BodyConstants& body, double t, const Pose& pose) {
+MotionStart start_through(const Model& model, const BodyConstants& body, const MotionStart& made,
+                          double t, const Pose& pose) {
   const Motion& motion = model.motions[body.motion];
-  const Pose there = prescribed_state(model, body, {}, t).pose;
+  const Pose there = prescribed_state(model, body, {}, made, t).pose;
   // q(t) = E(t) q(0), and p(t) = d(t) + p(0), or about + d(t) + E(t) (p(0) - about)
-  const Quat turn = there.q * motion.start.q.conjugate();
+  const Quat turn = there.q * made.pose.q.conjugate();
   const Vec3 way = pose.p - there.p;
-  Pose start;
-  start.q = (turn.conjugate() * pose.q).normalized();
-  start.p = motion.start.p + (motion.about_origin ? way : Vec3(turn.conjugate() * way));
+  MotionStart start = made;
+  start.pose.q = (turn.conjugate() * pose.q).normalized();
+  start.pose.p += motion.about_origin ? way : Vec3(turn.conjugate() * way);
   return start;
 }
 
@@ -61,7 +62,7 @@ std::vector<MovedStart> kept_starts(const Communicator& comm, const CheckpointNo
 Model make_model_with(const Communicator& comm, const CaseSettings& settings,
                       std::span<const MovedStart> starts) {
   Model model = make_model(settings, comm, settings.parallel.deterministic);
-  move_starts(settings, starts, model);
+  move_starts(starts, model);
   return model;
 }
 

@@ -1,5 +1,5 @@
-// Bodies with a motion, and planes, that start where an earlier run left them: not where the case
-// says, so that checkpoints keep where.
+// Where bodies begin that an earlier run has moved: fixed planes not where the case says, so that
+// checkpoints keep where, others by the start of their motion.
 #pragma once
 
 #include <span>
@@ -11,8 +11,10 @@
 
 namespace catena {
 
-/// Motion::start with which the motion of a kinematic body takes it through `pose` at time t.
-Pose start_through(const Model& model, const BodyConstants& body, double t, const Pose& pose);
+/// The start `made` of a kinematic body's motion, moved so that it takes the body through `pose` at
+/// time t.
+MotionStart start_through(const Model& model, const BodyConstants& body, const MotionStart& made,
+                          double t, const Pose& pose);
 
 /// Puts them into the notes of a checkpoint: on rank 0.
 void keep_starts(const Communicator& comm, std::span<const MovedStart> starts,

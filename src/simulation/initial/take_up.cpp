@@ -34,6 +34,7 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
   maker_ = std::make_unique<SceneMaker>(comm_, settings_, model);
   const EnergyMomentum before = total_energy_and_momentum(
       comm_, model_before_, found_.checkpoint.bodies, found_.checkpoint.state);
+  take_plane_motions(model, state);
   all_or_none(comm_, [&] {
     take_bodies(model, insertions, bodies, state);
     take_joints(bodies, state);
@@ -50,7 +51,7 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
   }
   keeps_places_ = comm_.sum(new_bodies_ + new_joints_) == 0 &&
                   before_.parallel.deterministic == settings_.parallel.deterministic;
-  report(bodies, state);
+  report(model, bodies, state);
   maker_.reset();
 }
 
@@ -85,8 +86,8 @@ Pose EarlierRun::turned_over(const Pose& pose, const Shape& old, const Shape& no
 }
 
 /// What the case says of these bodies, ascending.
-std::vector<BodyConstants> EarlierRun::constants_of(
-    const std::vector<GlobalId>& ids, const std::vector<Insertion>& insertions) const {
+std::vector<MadeBody> EarlierRun::made_of(const std::vector<GlobalId>& ids,
+                                          const std::vector<Insertion>& insertions) const {
   const SceneMaker& maker = *maker_;
   std::vector<GlobalId> first;  // of each insertion
   for (std::size_t g = 0; g < settings_.generators.size(); ++g)
@@ -96,17 +97,17 @@ std::vector<BodyConstants> EarlierRun::constants_of(
       if (id >= first[k] && id < first[k] + insertions[k].settings().count) return narrow<int>(k);
     return -1;
   };
-  std::vector<BodyConstants> out;
+  std::vector<MadeBody> out;
   std::vector<GlobalId> others;
   for (const GlobalId id : ids) {
     const int k = insertion_of(id);
     if (k < 0)
       others.push_back(id);
     else
-      out.push_back(insertions[k].constants(id - first[k]));
+      out.push_back({{insertions[k].constants(id - first[k]), {}}, {}});
   }
-  for (const BodyRecord& body : maker.some(others)) out.push_back(body.constants);
-  std::ranges::sort(out, {}, &BodyConstants::id);
+  for (const MadeBody& body : maker.some(others)) out.push_back(body);
+  std::ranges::sort(out, {}, [](const MadeBody& body) { return body.constants.id; });
   return out;
 }
 
@@ -118,8 +119,8 @@ void EarlierRun::take_bodies(const Model& model, const std::vector<Insertion>& i
   for (const BodyConstants& body : old.bodies.constants)
     if (const GlobalId id = same_.bodies.now_of(body.id); id != kNoBody) ids.push_back(id);
   std::ranges::sort(ids);
-  const std::vector<BodyConstants> made = constants_of(ids, insertions);
-  const IdIndex index(made);
+  const std::vector<MadeBody> made = made_of(ids, insertions);
+  const IdIndex index(made.size(), [&](std::size_t i) { return made[i].constants.id; });
   std::vector<std::int32_t> passed = {0};  // outflow by its number in the earlier case
   for (const OutflowSettings& out : before_.outflow) {
     const auto at = std::ranges::find(settings_.outflow, out.name, &OutflowSettings::name);
@@ -134,7 +135,8 @@ void EarlierRun::take_bodies(const Model& model, const std::vector<Insertion>& i
       ++gone_bodies_;
       continue;
     }
-    BodyConstants body = made[index.find(id)];
+    const MadeBody& now = made[index.find(id)];
+    BodyConstants body = now.constants;
     check_shape(was, body, model);
     if (body.shape.type != ShapeType::none && gives_otherwise(was, body, model))
       changed_bodies_.push_back(id);
@@ -142,7 +144,12 @@ void EarlierRun::take_bodies(const Model& model, const std::vector<Insertion>& i
     BodyMotionState s = old.state.body[i];
     s.pose = turned_over(s.pose, was.shape, body.shape, model);
     if (body.kind != BodyKind::dynamic) {
-      s = prescribed_state(model, body, s.pose, time_);
+      MotionStart start;
+      if (body.kind == BodyKind::kinematic) {
+        start = gone_on(model, now, s.pose);
+        state.motions.push_back({id, start});
+      }
+      s = prescribed_state(model, body, s.pose, start, time_);
     } else if (!settings_.initial.keeps_velocities) {
       s.twist = {};
     }
@@ -159,9 +166,10 @@ void EarlierRun::add_new_bodies(const Model& model, Bodies& bodies, State& state
   const GlobalId last = n * (comm_.rank() + 1) / comm_.size();
   all_or_none(comm_, [&] {
     same_.bodies.for_each_new(first, last, [&](GlobalId a, GlobalId b) {
-      maker_->make(a, b, [&](BodyRecord body) {
+      maker_->make(a, b, [&](MadeBody body) {
         if (body.constants.kind == BodyKind::kinematic) {
-          body.state = prescribed_state(model, body.constants, body.state.pose, time_);
+          state.motions.push_back({body.constants.id, body.motion});
+          body.state = prescribed_state(model, body.constants, body.state.pose, body.motion, time_);
           body.state.pose.p = model.periodic.wrapped(body.state.pose.p);
         }
         bodies.constants.push_back(body.constants);
@@ -242,8 +250,9 @@ void EarlierRun::add_new_joints(const Model& model, Bodies& bodies, State& state
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (found[i].rank >= 0) at.emplace(wanted[i], found[i].value);
   for (const BodyRecord& plane : model.unbounded)
-    at.emplace(plane.constants.id,
-               prescribed_state(model, plane.constants, plane.state.pose, time_).pose);
+    at.emplace(plane.constants.id, prescribed_state(model, plane.constants, plane.state.pose,
+                                                    motion_of(state, plane.constants), time_)
+                                       .pose);
   all_or_none(comm_, [&] {
     std::vector<JointPoses> poses;
     for (const GlobalId id : fresh) {

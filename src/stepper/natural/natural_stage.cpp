@@ -23,7 +23,7 @@ void NaturalStepper::Impl::place_prescribed(double t) {
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (is_dynamic(b)) continue;
     const BodyMotionState s =
-        prescribed_state(model, local.constants[b], at.pose[b], t, at_time(t).inside());
+        prescribed_state(model, local.constants[b], at.pose[b], *starts[b], t, at_time(t).inside());
     on.place[b] = {s.pose.p, s.pose.q.toRotationMatrix()};
     on.twist[b] = s.twist;
     double* v = problem.bodies.free_velocity.data() + 6 * b;
@@ -422,7 +422,8 @@ void NaturalStepper::Impl::finish() {
       if (b == kNoIndex) continue;
       poses.pose[s] = at.pose[b];
       if (!is_dynamic(b))
-        poses.pose[s] = prescribed_state(model, set.bodies.constants[b], at.pose[b], t).pose;
+        poses.pose[s] =
+            prescribed_state(model, set.bodies.constants[b], at.pose[b], *starts[b], t).pose;
     }
     at.angle[j] = joint_angles(joints[j].constants(), poses, at.angle[j], model);
   }

@@ -90,11 +90,13 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   on.load.assign(n, {});
   at.pose.resize(n);
   at.twist.resize(n);
+  starts.resize(n);
   dynamic.clear();
   for (Index b = 0; b < n; ++b) {
     const BodyConstants& body = local.constants[b];
     at.pose[b] = local.state[b].pose;
     at.twist[b] = local.state[b].twist;
+    starts[b] = &motion_of(state, body, local.ghost_motions);
     if (body.kind != BodyKind::dynamic) continue;
     on.dynamic[b] = 1;
     on.place[b].r = at.pose[b].p;
@@ -463,8 +465,9 @@ void NaturalStepper::Impl::store(const Bodies& bodies, State& state) {
   LocalBodies& local = set.bodies;
   for (std::size_t b = 0; b < at.pose.size(); ++b) {
     const BodyMotionState now =
-        is_dynamic(b) ? BodyMotionState{at.pose[b], at.twist[b]}
-                      : prescribed_state(model, local.constants[b], at.pose[b], state.time);
+        is_dynamic(b)
+            ? BodyMotionState{at.pose[b], at.twist[b]}
+            : prescribed_state(model, local.constants[b], at.pose[b], *starts[b], state.time);
     (b < bodies.constants.size() ? state.body[b] : local.state.other(b)) = now;
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {

@@ -176,6 +176,7 @@ struct NaturalStepper::Impl {
   NaturalConfiguration at, start;             ///< at the start of the sub-step, and of the step
   std::vector<Index> dynamic;                 ///< owned
   std::vector<InternalConstraints> internal;  ///< of these, at the stage's axes
+  std::vector<const MotionStart*> starts;     ///< per local body
   std::vector<std::pair<Index, const AppliedForce*>> forces;
   std::vector<NaturalJoint> joints;  ///< of Bodies::joints
   std::vector<double> joint_size;    ///< of each (joint_length), m
