@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""The scenes of docs/probes.md, which say what their probes measure at the end.
+"""The scenes of a page, which say what their probes measure at the end.
 
-    documented_probes_test.py CATENA PROBES_MD
+    documented_probes_test.py CATENA PAGE
 """
 import os
 import pathlib
