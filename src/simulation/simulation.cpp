@@ -62,7 +62,9 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
       stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
-      controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step) {
+      controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step),
+      scene_(comm_, model_, settings_.time.stepper == StepperKind::natural, bodies_, state_,
+             [this] { stepper_->find_contacts(bodies_, state_); }) {
   const double start_wall = wall_seconds();
   begin();
   const MemoryNeed need = memory_need(comm_, settings_, model_);
@@ -217,8 +219,10 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
 
 const StepReport& Simulation::step() {
   loop_times_ = {};
+  scene_.close(false);
   // a step that was broken off and is made again
   if (state_.prepared != state_.step) {
+    call(before_);
     apply_changes();
     maybe_rebalance();
     state_.prepared = state_.step;
@@ -229,9 +233,18 @@ const StepReport& Simulation::step() {
   state_.prepared = -1;
   const double own_seconds = wall_seconds() - comm_.traffic().waited_s - start;
   measure();
-  const ScopedTimer timer(loop_times_.balance);
-  note_balance(report, own_seconds);
+  {
+    const ScopedTimer timer(loop_times_.balance);
+    note_balance(report, own_seconds);
+  }
+  scene_.close(true);
+  call(after_);
+  scene_.close(false);
   return report;
+}
+
+void Simulation::call(const std::vector<StepCallback>& callbacks) {
+  for (const StepCallback& callback : callbacks) all_or_none(comm_, [&] { callback(*this); });
 }
 
 void Simulation::measure() {

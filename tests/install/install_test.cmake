@@ -33,8 +33,10 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${WORK}/build -G $
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_C_COMPILER=${C_COMPILER}
     -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${WORK}/build/falling_ball)
-message("${output}")
+foreach(program falling_ball balanced_pendulum)
+  run(${WORK}/build/${program})
+  message("${output}")
+endforeach()
 run(${WORK}/prefix/bin/catena --version)
 message("${output}")
 # the scripts find the package that is installed with them

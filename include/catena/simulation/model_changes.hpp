@@ -8,10 +8,10 @@
 
 namespace catena {
 
-/// The one way by which a run changes what its steps take as constant. The model stays what
-/// make_model made of the case; of Bodies, constants and joints change here alone, but for targets
-/// of motors that controllers set (Controls; migration moves them between ranks and changes none).
-/// At present the case's outflows and insertions do so.
+/// What the case itself changes of what its steps take as constant: its outflows and insertions.
+/// The model stays what make_model made of the case; of Bodies, constants and joints change here,
+/// by targets of motors that controllers set (Controls), and by what a program does (SceneAccess);
+/// migration moves them between ranks and changes none.
 ///
 /// Changes are made at the border of two steps, before the balance is checked, once for each
 /// step, also where it is broken off and made again (State::prepared). A change here is collective

@@ -1,6 +1,7 @@
 // A run: a case taken through time on all ranks.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "catena/simulation/case.hpp"
 #include "catena/simulation/controls.hpp"
 #include "catena/simulation/model_changes.hpp"
+#include "catena/simulation/scene_access.hpp"
 #include "catena/simulation/stop_signals.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
@@ -68,6 +70,22 @@ class Simulation {
   /// Collective. One step; before it bodies leave and come in, and, where due or where many did, a
   /// check of the balance. Throws BlowUp.
   const StepReport& step();
+
+  /// Called by all ranks before each step, where bodies and joints may come and go, or after it,
+  /// when everything is measured; in the order in which they were given. What they set through
+  /// scene() is of the state; what they keep themselves is in no checkpoint. Where one throws on
+  /// one rank it must do so on all before they communicate again.
+  using StepCallback = std::function<void(Simulation&)>;
+  void before_each_step(StepCallback callback) { before_.push_back(std::move(callback)); }
+  void after_each_step(StepCallback callback) { after_.push_back(std::move(callback)); }
+
+  bool has_callbacks() const { return !before_.empty() || !after_.empty(); }
+
+  /// Bodies and joints, seen and changed between steps and in callbacks.
+  SceneAccess& scene() { return scene_; }
+
+  /// Collective. Writes the state between two steps under this name: resume() goes on from it.
+  void write_checkpoint(const std::string& path) const;
 
   /// Collective. All steps of the case that are left, with output into options.directory. Returns
   /// done, stopped_early (with a checkpoint) or tolerance_missed; throws Error (BlowUp after
@@ -127,6 +145,8 @@ class Simulation {
   /// Collective. Where a check of the balance is due, and what follows from it.
   void maybe_rebalance();
   const StepReport& take_step();
+  /// Collective.
+  void call(const std::vector<StepCallback>& callbacks);
   /// Collective. Measures the step just done; controllers answer.
   void measure();
   /// Collective. The last step's work; `own_seconds`: of this rank's step without its waits.
@@ -154,6 +174,8 @@ class Simulation {
   Controls controls_;
   Bodies bodies_;
   State state_;
+  SceneAccess scene_;
+  std::vector<StepCallback> before_, after_;
   Watch watch_;
   std::unique_ptr<TimeStepper> stepper_;
   PartitionQuality quality_;

@@ -52,7 +52,9 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       changes_(comm_, settings_, model_),
       probes_(comm_, settings_.probes, settings_, model_, settings_.time.step),
       stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
-      controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step) {
+      controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step),
+      scene_(comm_, model_, settings_.time.stepper == StepperKind::natural, bodies_, state_,
+             [this] { stepper_->find_contacts(bodies_, state_); }) {
   const double start_wall = wall_seconds();
   begin();
   bodies_ = std::move(checkpoint.bodies);

@@ -239,10 +239,15 @@ class RunLoop {
   std::int64_t count_bodies() const { return sim_.communicator().sum(std::ssize(sim_.bodies())); }
 
   void write_bodies() {
-    const bool flow = !sim_.changes().inflow().none() || !sim_.settings().outflow.empty();
+    const FlowSums& sums = sim_.state().flow;
+    const bool flow = !sim_.changes().inflow().none() || !sim_.settings().outflow.empty() ||
+                      sim_.has_callbacks() || sums.inserted + sums.removed > 0;
     writer_.write_bodies(sim_.model(), sim_.bodies(), flow);
-    written_ = sim_.state().flow.inserted;
+    written_ = ever_there();
   }
+
+  /// Bodies and joints that have come so far.
+  std::int64_t ever_there() const { return sim_.state().flow.inserted + sim_.state().added_joints; }
 
   /// False: the run is to end, and the step was broken off.
   bool step_or_dump() {
@@ -343,7 +348,7 @@ class RunLoop {
   void snapshot(bool with_contacts, bool with_joints) {
     settle_snapshot(true);
     const double t0 = wall_seconds();
-    if (written_ != sim_.state().flow.inserted) write_bodies();
+    if (written_ != ever_there()) write_bodies();
     const bool under_way = writer_.write_snapshot(
         sim_.model(), sim_.bodies(), sim_.state(),
         with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>(),
@@ -389,7 +394,7 @@ class RunLoop {
   std::optional<std::pair<Bodies, State>> good_;  ///< of the last step's start
   std::int64_t checkpointed_ = -1;                ///< step of the last checkpoint
   bool stepped_ = false;
-  std::int64_t written_ = 0;  ///< bodies inserted when bodies.h5 was written
+  std::int64_t written_ = 0;  ///< ever_there() when bodies.h5 was written
   int dumps_ = 0;
   std::vector<double> series_row_;
   double wall_steps_ = 0.0;  ///< s

@@ -162,6 +162,10 @@ CheckpointNotes checkpoint_notes(const Simulation& sim, const Provenance& proven
   return notes;
 }
 
+void Simulation::write_checkpoint(const std::string& path) const {
+  catena::write_checkpoint(comm_, path, checkpoint_notes(*this, {}), bodies_, state_);
+}
+
 int count_dumps(const std::string& directory) {
   int count = 0;
   std::error_code none;
