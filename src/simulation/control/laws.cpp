@@ -47,21 +47,30 @@ double servo(const ControllerSettings& s, const Sample& sample, double* kept) {
                 s.place + ".target",
                 "turn the sign of the target, or of the measure's component; of a body that the "
                 "drive moves measure contact_force, since force holds the drive's own");
-  if (std::isnan(kept[kWays])) kept[kChanges] = kept[kWays] = 0.0;
+  if (std::isnan(kept[kWays])) kept[kChanges] = kept[kWays] = kept[kIntegral] = 0.0;
+  double& along = kept[kIntegral];
   if (dt > 0.0 && kept[kMeasure] != 0.0 && sample.measure != 0.0) {
-    const double way = kept[kOutput] * dt;
+    const double way = (kept[kOutput] - along) * dt;
     kept[kChanges] = kRemembered * kept[kChanges] + sign * way * (sample.measure - kept[kMeasure]);
     kept[kWays] = kRemembered * kept[kWays] + way * way;
   }
   const double stiffness = kept[kChanges] / kept[kWays];
   kept[kTime] = sample.time;
   kept[kMeasure] = sample.measure;
-  double v = s.max_velocity;
-  if (sample.measure != 0.0)
-    v = !(stiffness > 0.0) || dt == 0.0
-            ? kCautious * s.max_velocity
-            : std::min(s.max_velocity, s.gain * std::abs(error) / (stiffness * dt));
-  return limited(s, sign * std::copysign(v, error));
+  const double towards = sign * std::copysign(s.max_velocity, error);
+  const auto output_with = [&](double v) {
+    return limited(s, std::clamp(v, -s.max_velocity, s.max_velocity));
+  };
+  if (sample.measure == 0.0 || !(stiffness > 0.0) || dt == 0.0) {
+    along = 0.0;
+    return output_with(sample.measure == 0.0 ? towards : kCautious * towards);
+  }
+  const double whole = sign * error / (stiffness * dt);
+  const double further = along + 0.25 * s.gain * s.gain * whole;
+  const double asked = further + s.gain * whole;
+  const bool winds_up = (asked - output_with(asked)) * error * sign > 0.0;
+  if (!winds_up) along = further;
+  return output_with(along + s.gain * whole);
 }
 
 void check_servo(const ControllerSettings& s, const Drive& drive, const std::string& unit,

@@ -26,12 +26,14 @@ double limited(const ControllerSettings& s, double output);
 double pid(const ControllerSettings& s, const Sample& sample, double* kept);
 
 /// A velocity that brings a force or stress F to its target by the stiffness k = |dF/dx| of what is
-/// pressed: in an interval dt it takes back `gain` of the error, v = +-gain (target - F)/(k dt), at
-/// most max_velocity. k is measured: the line through the changes of F over the ways dx of the
-/// intervals so far, by least squares, older ones counting less (sum of dx dF over sum of dx^2), so
-/// that large ways decide and noise at rest does not. While nothing is pressed (F = 0) the drive
-/// goes at max_velocity; until there is a k, at a tenth of it. Throws Error where F has the other
-/// sign than the target: contacts press, and it would have to pull.
+/// pressed: in an interval dt it takes back `gain` of the error, v = u +- gain (target - F)/(k dt),
+/// at most max_velocity. u is how fast what is pressed moves or yields, so that no error is left
+/// over then: +-gain^2/4 (target - F)/(k dt) summed up, which makes errors decay by 1 - gain/2 in
+/// an interval without swinging. k is measured: the line through the changes of F over the ways dx
+/// = (v - u) dt of the intervals so far, by least squares, older ones counting less (sum of dx dF
+/// over sum of dx^2), so that large ways decide and noise at rest does not. While nothing is
+/// pressed (F = 0) the drive goes at max_velocity; until there is a k, at a tenth of it. Throws
+/// Error where F has the other sign than the target: contacts press, and it would have to pull.
 double servo(const ControllerSettings& s, const Sample& sample, double* kept);
 
 /// Throws Error for what is no servo: a drive without velocity, a measure that is no force or
