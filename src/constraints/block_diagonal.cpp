@@ -14,12 +14,6 @@ const double* inverse_mass_of(const ProblemBodies& bodies, Index b) {
   return bodies.inverse_mass.data() + bodies.mass_begin[b];
 }
 
-/// x . A x of a rigid body's inverse inertia (numbers 1-6 of its storage).
-double quadratic(const double* m, const Vec3& x) {
-  return m[1] * x[0] * x[0] + m[4] * x[1] * x[1] + m[6] * x[2] * x[2] +
-         2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
-}
-
 /// out += G Y^T of one body's rows, `dofs` numbers a row: products are summed up body by body.
 void add_products(std::size_t rows, std::size_t dofs, const double* g, const double* y,
                   double* out) {
@@ -103,21 +97,6 @@ Mat3 mobility_matrix(const ProblemBodies& bodies, const RigidContact& c, double 
   add(c.body_a, c.arm_a, s_a);
   add(c.body_b, c.arm_b, s_b);
   return d;
-}
-
-std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c) {
-  double normal = 0.0, tangent = 0.0;
-  const auto add = [&](Index b, const Vec3& r) {
-    if (bodies.is_prescribed(b)) return;
-    const double* m = inverse_mass_of(bodies, b);
-    const double turn_n = quadratic(m, r.cross(c.normal));
-    const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
-    normal += m[0] + turn_n;
-    tangent += m[0] + 0.5 * std::max(0.0, turn_all - turn_n);
-  };
-  add(c.body_a, c.arm_a);
-  add(c.body_b, c.arm_b);
-  return {normal, tangent};
 }
 
 std::array<double, 2> cone_diagonal(const ConstraintProblem& problem, Index k) {

@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "catena/math/rotation.hpp"
-
 namespace catena {
 
 double spook_upsilon(double damping_time, double step) {
@@ -30,17 +28,7 @@ RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Ve
                                const Twist& twist0_a, const Twist& twist0_b,
                                const PairMaterial& material, StepperKind kind, double step,
                                const ContactParameters& parameters) {
-  RigidContact rows;
-  rows.body_a = contact.body_a;
-  rows.body_b = contact.body_b;
-  rows.key = contact.key;
-  rows.normal = contact.normal;
-  Vec3 second_tangent;
-  tangents_of(contact.normal, rows.tangent, second_tangent);
-  rows.arm_a = contact.point - p_a;
-  rows.arm_b = contact.point - p_b;
-  rows.friction = material.friction;
-  if (contact.gap <= parameters.cohesion_range) rows.cohesion = step * material.cohesion;
+  RigidContact rows = place_contact_rows(contact, p_a, p_b, material, step, parameters);
   const Vec3 relative =
       twist0_b.v + twist0_b.w.cross(rows.arm_b) - twist0_a.v - twist0_a.w.cross(rows.arm_a);
   rows.bias = contact_bias(kind, contact.gap, rows.normal.dot(relative), material.restitution, step,

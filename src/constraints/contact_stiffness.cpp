@@ -140,6 +140,18 @@ double ContactStiffness::energy(const ContactRowsGiven& rows, double overlap) {
                         0.5 * std::sqrt(top) * std::max(0.0, overlap - top) * (overlap + top));
 }
 
+ContactStiffness::ContactStiffness(StepperKind kind, double step,
+                                   const ContactParameters& parameters)
+    : kind_(kind),
+      step_(step),
+      parameters_(parameters),
+      common_damping_time_(std::isnan(parameters.damping_time) &&
+                                   parameters.stiffness == Stiffness::automatic
+                               ? kDampingSteps * step
+                               : parameters.damping_time),
+      common_share_(share(common_damping_time_)),
+      common_tangent_share_(tangent_share(common_damping_time_)) {}
+
 double ContactStiffness::share(double damping_time) const {
   if (kind_ == StepperKind::dvi) return 1.0 / std::max(1.0, damping_time / step_);
   return 4.0 * spook_upsilon(damping_time, step_);
@@ -149,7 +161,6 @@ void ContactStiffness::set_damping(const ContactState& contact, const PairMateri
                                    ContactRowsGiven& rows) const {
   const bool hertz = rows.secant_overlap > 0.0;
   const double e = std::max(kLeastRestitution, pair.restitution);
-  double given = parameters_.damping_time;
   const auto ratio = [&](double of) {
     return hertz ? hertz_damping_ratio(of) : linear_damping_ratio(of);
   };
@@ -165,20 +176,17 @@ void ContactStiffness::set_damping(const ContactState& contact, const PairMateri
   const double parts = std::numbers::pi * std::sqrt(eps / contact.mobility) / step_;
   rows.resolved =
       kind_ == StepperKind::spook ? parts >= kResolved : 2.0 * ratio(e) * parts >= std::numbers::pi;
+  rows.normal_share = common_share_;
+  rows.tangent_share = common_tangent_share_;
+  if (!std::isnan(common_damping_time_)) return;
   // c = 2 zeta sqrt(k m), where k of Hertz's law is the tangent's, and tau = c eps
   const double root = std::sqrt((hertz ? 1.5 : 1.0) * rows.normal / contact.mobility);
-  if (std::isnan(given)) {
-    if (parameters_.stiffness == Stiffness::automatic)
-      given = kDampingSteps * step_;
-    else if (rows.resolved)
-      given = 2.0 * root *
-              ratio(hertz ? asked_hertz_restitution(kind_, e, parts) : asked_restitution(e, parts));
-    else
-      given = std::max(kDampingSteps * step_, 2.0 * ratio(e) * root);
-  }
+  const double given = rows.resolved ? 2.0 * root *
+                                           ratio(hertz ? asked_hertz_restitution(kind_, e, parts)
+                                                       : asked_restitution(e, parts))
+                                     : std::max(kDampingSteps * step_, 2.0 * ratio(e) * root);
   rows.normal_share = share(given);
-  // T + E never rises from theta = 1/2 on
-  rows.tangent_share = share(std::max(0.25 * step_, given));
+  rows.tangent_share = tangent_share(given);
 }
 
 void ContactStiffness::set_bias(const ContactState& contact, const PairMaterial& pair,
@@ -203,11 +211,9 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
   double ratio = parameters_.tangential_ratio;
   if (parameters_.stiffness == Stiffness::automatic) {
     if (std::isnan(ratio)) ratio = own_tangential_ratio(contact);
-    const double given =
-        std::isnan(parameters_.damping_time) ? kDampingSteps * step_ : parameters_.damping_time;
     // Sigma = a/s
     rows.normal =
-        contact.mean_mobility * own_step * own_step / (share(given) * parameters_.stiffness_ratio);
+        contact.mean_mobility * own_step * own_step / (common_share_ * parameters_.stiffness_ratio);
     rows.tangent = rows.normal / ratio;
     const double linear = parameters_.hardening * contact.size;
     const double overlap = -contact.gap - std::min(0.0, step_ * contact.normal_speed);

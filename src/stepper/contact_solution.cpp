@@ -4,19 +4,10 @@
 #include <cmath>
 
 #include "catena/constraints/contact_cone.hpp"
-#include "catena/constraints/delassus.hpp"
 
 namespace catena {
 
 namespace {
-
-/// Velocity of body `b` at the contact point, from 6 numbers a body.
-Vec3 point_velocity(std::span<const double> twists, Index b, const Vec3& arm) {
-  const double* t = twists.data() + Offset{6} * b;
-  const Vec3 v(t[0], t[1], t[2]);
-  const Vec3 w(t[3], t[4], t[5]);
-  return v + w.cross(arm);
-}
 
 /// axis . I^-1 axis of a rigid body, 1/(kg m^2).
 double body_mobility(const ProblemBodies& bodies, Index b, const Vec3& axis) {
@@ -43,43 +34,8 @@ void add_to_terms(double lambda_n, double normal_work, double all_work, double a
 
 }  // namespace
 
-ContactFrame frame_of(const KeptContact& kept, const RigidContact& rows,
-                      const GeneralBlocks& blocks) {
-  ContactFrame frame{{rows.normal, rows.tangent, rows.normal.cross(rows.tangent)}, 3};
-  if (!kept.couples) return frame;
-  if (blocks.rolling[kept.slot] >= 0.0) {
-    frame.axis[3] = frame.axis[1];
-    frame.axis[4] = frame.axis[2];
-    frame.rows = 5;
-  }
-  if (blocks.spinning[kept.slot] >= 0.0) frame.axis[frame.rows++] = rows.normal;
-  return frame;
-}
-
-ContactForce force_of(const KeptContact& kept, const RigidContact& rows,
-                      const GeneralBlocks& blocks, const double* lambda) {
-  const ContactFrame frame = frame_of(kept, rows, blocks);
-  const auto& d = frame.axis;
-  ContactForce force;
-  force.impulse = lambda[0] * d[0] + lambda[1] * d[1] + lambda[2] * d[2];
-  for (Index i = 3; i < frame.rows; ++i) force.couple += lambda[i] * d[i];
-  return force;
-}
-
 double turn_mobility(const ProblemBodies& bodies, const RigidContact& rows, const Vec3& axis) {
   return body_mobility(bodies, rows.body_a, axis) + body_mobility(bodies, rows.body_b, axis);
-}
-
-Vec3 ContactSolution::slip() const {
-  return contact_slip(rows, twists.data() + 6 * Offset{rows.body_a},
-                      twists.data() + 6 * Offset{rows.body_b});
-}
-
-NormalSpeeds ContactSolution::normal_speeds(const LocalBodies& local) const {
-  return {kept.drift[0] + rows.normal.dot(velocity_at(local.twist(rows.body_b), rows.arm_b) -
-                                          velocity_at(local.twist(rows.body_a), rows.arm_a)),
-          kept.drift[0] + rows.normal.dot(point_velocity(twists, rows.body_b, rows.arm_b) -
-                                          point_velocity(twists, rows.body_a, rows.arm_a))};
 }
 
 template <class X>
@@ -98,11 +54,10 @@ double ContactSolution::add_couples(double sum, X&& x_of) const {
   return sum + std::max(0.0, blocks.rolling[kept.slot]) * std::sqrt(rolled);
 }
 
-double ContactSolution::pressing() const {
+double ContactSolution::pressing(const Vec3& u) const {
   // the rows that are kept of coupled contacts hold no shift
   const double shift =
       kept.couples && problem.lagged ? problem.shift[problem.contacts.size() + kept.slot] : 0.0;
-  const Vec3 u = slip();
   const double impulse = lambda[0] + rows.cohesion;
   const double w_n = u[0] + rows.compliance * lambda[0] + rows.bias + shift;
   // D x, m/s
@@ -121,8 +76,7 @@ double ContactSolution::pressing() const {
   return pull > 0.0 ? impulse : 0.0;
 }
 
-double ContactSolution::friction_slip() const {
-  const Vec3 u = slip();
+double ContactSolution::friction_slip(const Vec3& u) const {
   const double w1 = u[1] + rows.tangent_compliance * lambda[1];
   const double w2 = u[2] + rows.tangent_compliance * lambda[2];
   const double slid =
@@ -130,21 +84,18 @@ double ContactSolution::friction_slip() const {
   return add_couples(slid, [&](Index r, const Vec3& axis) { return couple_slip(r, axis); });
 }
 
-void ContactSolution::add_work(const LocalBodies& local, AuditTerms& audit) const {
+void ContactSolution::add_work(const PointVelocities& at_point, const LocalBodies& local,
+                               AuditTerms& audit) const {
   if (kept.couples)
     add_block_work(local, audit);
-  else
-    add_rigid_work(local, audit);
+  else if (!is_zero(lambda))
+    add_rigid_work(at_point, audit);
 }
 
-void ContactSolution::add_rigid_work(const LocalBodies& local, AuditTerms& audit) const {
-  if (is_zero(lambda)) return;
+void ContactSolution::add_rigid_work(const PointVelocities& at_point, AuditTerms& audit) const {
+  const auto& [before_a, before_b, after_a, after_b] = at_point;
   const Vec3 tangent2 = rows.normal.cross(rows.tangent);
   const Vec3 impulse = lambda[0] * rows.normal + lambda[1] * rows.tangent + lambda[2] * tangent2;
-  const Vec3 after_a = point_velocity(twists, rows.body_a, rows.arm_a);
-  const Vec3 after_b = point_velocity(twists, rows.body_b, rows.arm_b);
-  const Vec3 before_a = velocity_at(local.twist(rows.body_a), rows.arm_a);
-  const Vec3 before_b = velocity_at(local.twist(rows.body_b), rows.arm_b);
   const Vec3 mean = 0.5 * ((after_b - after_a) + (before_b - before_a));
   const double drift_work = work_of_drift();
   add_to_terms(lambda[0], lambda[0] * (rows.normal.dot(mean) + kept.drift[0]),

@@ -4,7 +4,9 @@
 #include <array>
 #include <span>
 
+#include "catena/constraints/delassus.hpp"
 #include "catena/stepper/contact_stretches.hpp"
+#include "stepper/twists.hpp"
 
 namespace catena {
 
@@ -22,12 +24,29 @@ struct ContactForce {
   Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero();
 };
 
-ContactFrame frame_of(const KeptContact& kept, const RigidContact& rows,
-                      const GeneralBlocks& blocks);
+inline ContactFrame frame_of(const KeptContact& kept, const RigidContact& rows,
+                             const GeneralBlocks& blocks) {
+  ContactFrame frame{{rows.normal, rows.tangent, rows.normal.cross(rows.tangent)}, 3};
+  if (!kept.couples) return frame;
+  if (blocks.rolling[kept.slot] >= 0.0) {
+    frame.axis[3] = frame.axis[1];
+    frame.axis[4] = frame.axis[2];
+    frame.rows = 5;
+  }
+  if (blocks.spinning[kept.slot] >= 0.0) frame.axis[frame.rows++] = rows.normal;
+  return frame;
+}
 
 /// What the contact's rows `lambda` do.
-ContactForce force_of(const KeptContact& kept, const RigidContact& rows,
-                      const GeneralBlocks& blocks, const double* lambda);
+inline ContactForce force_of(const KeptContact& kept, const RigidContact& rows,
+                             const GeneralBlocks& blocks, const double* lambda) {
+  const ContactFrame frame = frame_of(kept, rows, blocks);
+  const auto& d = frame.axis;
+  ContactForce force;
+  force.impulse = lambda[0] * d[0] + lambda[1] * d[1] + lambda[2] * d[2];
+  for (Index i = 3; i < frame.rows; ++i) force.couple += lambda[i] * d[i];
+  return force;
+}
 
 inline Vec3 velocity_at(const Twist& twist, const Vec3& arm) {
   return twist.v + twist.w.cross(arm);
@@ -40,9 +59,9 @@ inline bool is_zero(const double* lambda) {
   return lambda[0] == 0.0 && lambda[1] == 0.0 && lambda[2] == 0.0;
 }
 
-/// Normal row of G V before and after the step.
-struct NormalSpeeds {
-  double before, after;
+/// Velocities of both bodies at the contact point, before and after the step.
+struct PointVelocities {
+  Vec3 before_a, before_b, after_a, after_b;
 };
 
 /// A contact and a solution of its problem.
@@ -54,13 +73,21 @@ struct ContactSolution {
   std::span<const double> twists;  ///< V of all bodies, 6 numbers each
 
   ContactFrame frame() const { return frame_of(kept, rows, problem.blocks); }
-  /// G V of the contact's three rows, without bias and compliance.
-  Vec3 slip() const;
+  /// G V of the contact's three rows, without bias and compliance: `u` of those that take it.
+  Vec3 slip() const {
+    return contact_slip(rows, twists.data() + 6 * Offset{rows.body_a},
+                        twists.data() + 6 * Offset{rows.body_b});
+  }
   Vec3 spin(Index body) const {
     return Eigen::Map<const Vec3>(twists.data() + 6 * Offset{body} + 3);
   }
   Vec3 relative_spin() const { return spin(rows.body_b) - spin(rows.body_a); }
-  NormalSpeeds normal_speeds(const LocalBodies& local) const;
+  PointVelocities point_velocities(const LocalBodies& local) const {
+    return {velocity_at(local.twist(rows.body_a), rows.arm_a),
+            velocity_at(local.twist(rows.body_b), rows.arm_b),
+            velocity_at(get_twist(twists, rows.body_a), rows.arm_a),
+            velocity_at(get_twist(twists, rows.body_b), rows.arm_b)};
+  }
   /// Place of row r of a contact with couples among those of general blocks.
   std::size_t row(Index r) const { return problem.blocks.row_begin[kept.slot] + r; }
   /// Whether row r of a contact with couples is about the normal.
@@ -76,11 +103,11 @@ struct ContactSolution {
   /// where x = lambda - D^-1 w says that it opens: x_n <= 0, or under the convex laws, where w_n is
   /// mu |w_t| while a contact slides, x in the polar cone of theirs. Methods that end within the
   /// cones leave impulses on contacts that are open.
-  double pressing() const;
+  double pressing(const Vec3& u) const;
   /// mu |w_t|, and the same of rolling and spinning where it has them, m/s.
-  double friction_slip() const;
+  double friction_slip(const Vec3& u) const;
   /// Adds the work of the contact's impulse (StepContacts::add_work).
-  void add_work(const LocalBodies& local, AuditTerms& audit) const;
+  void add_work(const PointVelocities& at_point, const LocalBodies& local, AuditTerms& audit) const;
 
  private:
   /// `sum` and the coefficients of rolling and spinning times |x| of their discs; x_of(r, axis).
@@ -90,7 +117,7 @@ struct ContactSolution {
   double work_of_drift() const {
     return lambda[0] * kept.drift[0] + lambda[1] * kept.drift[1] + lambda[2] * kept.drift[2];
   }
-  void add_rigid_work(const LocalBodies& local, AuditTerms& audit) const;
+  void add_rigid_work(const PointVelocities& at_point, AuditTerms& audit) const;
   void add_block_work(const LocalBodies& local, AuditTerms& audit) const;
 };
 

@@ -44,8 +44,12 @@ double ContactStretches::reduced_radius(const BodyConstants& a, const BodyConsta
 }
 
 double ContactStretches::smaller_radius(const Contact& contact, const LocalBodies& local) const {
-  return std::min(equivalent_radius(local.constants[contact.body_a].shape, model_.geometries),
-                  equivalent_radius(local.constants[contact.body_b].shape, model_.geometries));
+  const auto radius_of = [&](const Shape& shape) {
+    return shape.type == ShapeType::sphere ? shape.size.x()
+                                           : equivalent_radius(shape, model_.geometries);
+  };
+  return std::min(radius_of(local.constants[contact.body_a].shape),
+                  radius_of(local.constants[contact.body_b].shape));
 }
 
 /// xi of the tangents' rows at the step's start.
@@ -144,14 +148,14 @@ void ContactStretches::at_start(const KeptContact& kept, const RigidContact& row
 /// no slip there, and taken for one it would add up over steps to a creep. Friction holds where
 /// both lambda_t and lambda_t - w_t/N_tt are within its bound: lambda_t alone is so, too, where
 /// methods that end within the cones let a contact slide.
-std::array<double, 2> ContactStretches::next_stretch(const ContactSolution& solution) const {
+std::array<double, 2> ContactStretches::next_stretch(const ContactSolution& solution,
+                                                     const Vec3& u) const {
   const auto& [kept, rows, problem, lambda, twists] = solution;
   if (rigid() || is_zero(lambda)) return {};
   std::array<double, 2> xi = stretch(kept, rows);
   const bool frictionless = model_.contact.law == ContactLaw::frictionless;
   const double bound = frictionless ? 0.0 : kHeld * rows.friction * kept.pressing;
   const bool box = model_.contact.law == ContactLaw::box;
-  const Vec3 u = solution.slip();
   std::array<double, 2> trial;  // lambda_t - w_t/N_tt
   const auto square = [](double x, double y) { return x * x + y * y; };
   for (std::size_t i = 0; i < 2; ++i) {
@@ -203,12 +207,12 @@ void ContactStretches::keep(const ContactSolution& solution, const ContactForce&
   };
   const bool overlapped = kept.start_overlap >= kLeastStartOverlap;
   if (!force.impulse.isZero(0.0) || overlapped) {
-    const auto [x1, x2] = next_stretch(solution);
+    const auto [x1, x2] = kept.next_stretch;
     const Vec3 xi = x1 * rows.tangent + x2 * rows.normal.cross(rows.tangent);
     const double eps = rows.tangent_compliance > 0.0 ? kept.given.tangent : 0.0;
     state.impulses.push_back({kept.key, force.impulse, turned(xi), eps,
                               overlapped ? kept.start_overlap : 0.0,
-                              problem.lagged ? solution.friction_slip() : 0.0});
+                              problem.lagged ? solution.friction_slip(solution.slip()) : 0.0});
   }
   if (!force.couple.isZero(0.0)) {
     const ContactFrame frame = solution.frame();
@@ -218,11 +222,13 @@ void ContactStretches::keep(const ContactSolution& solution, const ContactForce&
   }
 }
 
-void ContactStretches::add_elastic(const ContactSolution& solution, const LocalBodies& local,
+void ContactStretches::add_elastic(const ContactSolution& solution, const PointVelocities& at_point,
                                    AuditTerms& audit) const {
   const auto& [kept, rows, problem, lambda, twists] = solution;
   if (rigid() || !(rows.tangent_compliance > 0.0)) return;
-  const auto [before, after] = solution.normal_speeds(local);
+  // the normal row of G V
+  const double before = kept.drift[0] + rows.normal.dot(at_point.before_b - at_point.before_a);
+  const double after = kept.drift[0] + rows.normal.dot(at_point.after_b - at_point.after_a);
   const ContactRowsGiven& given = kept.given;
   const double overlap = -kept.gap - kept.start_overlap;
   const double h = given.resolved && kind_ == StepperKind::spook ? 0.5 * step_ : step_;
@@ -240,7 +246,7 @@ void ContactStretches::add_elastic(const ContactSolution& solution, const LocalB
   }
   const auto square = [](const std::array<double, 2>& x) { return x[0] * x[0] + x[1] * x[1]; };
   double sheared = 0.5 * square(stretch(kept, rows)) / given.tangent;
-  double sheared_at_end = 0.5 * square(next_stretch(solution)) / given.tangent;
+  double sheared_at_end = 0.5 * square(kept.next_stretch) / given.tangent;
   if (kept.couples) {
     const GeneralBlocks& blocks = problem.blocks;
     for (Index r = 3; r < blocks.rows(kept.slot); ++r) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "catena/base/fetch.hpp"
 #include "catena/base/release.hpp"
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/contact_cone.hpp"
@@ -28,7 +29,34 @@ Index first_row(const KeptContact& kept, const ConstraintProblem& problem) {
   return to_index(3 * problem.contacts.size()) + problem.blocks.row_begin[kept.slot];
 }
 
+/// At contact k of a set: asks for what rows need of the bodies of the contact some places on.
+[[gnu::always_inline]] inline void fetch_ahead(const ContactSet& set, std::size_t k,
+                                               const ProblemBodies& bodies) {
+  constexpr std::size_t kAhead = 8;
+  if (k + kAhead >= set.contacts.size()) return;
+  const LocalBodies& local = set.bodies;
+  const Contact& c = set.contacts[k + kAhead];
+  for (const Index b : {c.body_a, c.body_b}) {
+    const BodyConstants& constants = local.constants[b];
+    fetch_span(constants, constants.material);
+    const BodyMotionState& state = local.state[b];
+    fetch_span(state.pose.p, state.pose.p);
+    fetch_span(state.twist, state.twist);
+    const double* mass = bodies.inverse_mass.data() + bodies.mass_begin[b];
+    fetch_span(mass[0], mass[6]);
+  }
+}
+
 }  // namespace
+
+/// A contact with its part of the problem's impulses.
+inline ContactSolution StepContacts::solution_of(const KeptContact& kept,
+                                                 const ConstraintProblem& problem,
+                                                 std::span<const double> impulses,
+                                                 std::span<const double> twists) const {
+  return {kept, rigid_rows(kept, problem), problem, impulses.data() + first_row(kept, problem),
+          twists};
+}
 
 void StepContacts::clear() {
   contacts_.clear();
@@ -116,9 +144,11 @@ RigidContact StepContacts::rows_of(const Contact& contact, const PairMaterial& p
     p_b += box_.shift(image);
     twist_b.v += box_.velocity(image);
   }
-  RigidContact rows =
-      make_contact_rows(contact, local.state[contact.body_a].pose.p, p_b,
-                        local.twist(contact.body_a), twist_b, pair, kind_, step_, model_.contact);
+  const Vec3& p_a = local.state[contact.body_a].pose.p;
+  RigidContact rows = stretches_.rigid()
+                          ? make_contact_rows(contact, p_a, p_b, local.twist(contact.body_a),
+                                              twist_b, pair, kind_, step_, model_.contact)
+                          : place_contact_rows(contact, p_a, p_b, pair, step_, model_.contact);
   if (model_.planar) make_planar(rows);
   return rows;
 }
@@ -160,6 +190,7 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
   match(state);
   count_points();
   for (std::size_t k = 0; k < contacts_.size(); ++k) {
+    fetch_ahead(set, k, problem.bodies);
     const Contact& c = set.contacts[k];
     KeptContact& kept = contacts_[k];
     const BodyConstants &a = local.constants[c.body_a], &b = local.constants[c.body_b];
@@ -214,8 +245,10 @@ std::vector<double> StepContacts::shifts(const ConstraintProblem& problem,
                                          std::span<const double> impulses,
                                          std::span<const double> twists) const {
   std::vector<double> shift(problem.n_blocks(), 0.0);
-  for (const KeptContact& kept : contacts_)
-    shift[block_of(kept, problem)] = solution_of(kept, problem, impulses, twists).friction_slip();
+  for (const KeptContact& kept : contacts_) {
+    const ContactSolution solution = solution_of(kept, problem, impulses, twists);
+    shift[block_of(kept, problem)] = solution.friction_slip(solution.slip());
+  }
   return shift;
 }
 
@@ -232,12 +265,13 @@ std::vector<double> StepContacts::first_shifts(const State& state, const Constra
     const RigidContact& rows = rigid_rows(kept, problem);
     // rolling and spinning as they are without the contact's impulse
     const ContactSolution without{kept, rows, problem, kNothing.data(), twists};
-    const Vec3 w = bias_of(rows) + without.slip();
+    const Vec3 u = without.slip();
+    const Vec3 w = bias_of(rows) + u;
     Mat3 d = mobility_matrix(problem.bodies, rows);
     d.diagonal() += compliance_of(rows);
     const Vec3 after = w + d * solve_one_contact(d, w, rows.friction);
     const double sliding = std::hypot(after[1], after[2]);
-    s = without.friction_slip() + rows.friction * (sliding - std::hypot(w[1], w[2]));
+    s = without.friction_slip(u) + rows.friction * (sliding - std::hypot(w[1], w[2]));
   }
   return shift;
 }
@@ -267,14 +301,20 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
   make_room(state.couples, coupled_.size());
   const bool rigid = stretches_.rigid();
   for (KeptContact& kept : contacts_) {
+    if (!kept.couples)
+      fetch_bodies_ahead(problem.contacts, kept.slot,
+                         [&](Index b) { return twists.data() + Offset{6} * b; });
     const ContactSolution solution = solution_of(kept, problem, impulses, twists);
+    kept.next_stretch = {0.0, 0.0};
     // most contacts of a packing that do not press come with three zeros
     if (!kept.couples && is_zero(solution.lambda) && kept.start_overlap < kLeastStartOverlap)
       continue;
     ContactForce force = force_of(kept, solution.rows, problem.blocks, solution.lambda);
     // nothing is kept of what methods that end within the cones leave on open contacts
     if (!rigid || problem.lagged) {
-      kept.pressing = solution.pressing();
+      const Vec3 u = solution.slip();
+      kept.pressing = solution.pressing(u);
+      kept.next_stretch = stretches_.next_stretch(solution, u);
       if (kept.pressing == 0.0) force = {};
     }
     if (!rigid) {
@@ -283,7 +323,7 @@ void StepContacts::store(const ConstraintProblem& problem, std::span<const doubl
     }
     if (!force.impulse.isZero(0.0)) {
       state.impulses.push_back({kept.key, force.impulse});
-      if (problem.lagged) state.impulses.back().shift = solution.friction_slip();
+      if (problem.lagged) state.impulses.back().shift = solution.friction_slip(solution.slip());
     }
     if (!force.couple.isZero(0.0)) state.couples.push_back({kept.key, force.couple});
   }
@@ -304,18 +344,12 @@ void StepContacts::add_work(const ConstraintProblem& problem, std::span<const do
                            [&](Index b) { return local.state[b].twist.v.data(); });
       }
       const ContactSolution solution = solution_of(kept, problem, impulses, twists);
-      solution.add_work(local, audit);
-      stretches_.add_elastic(solution, local, audit);
+      if (stretches_.rigid() && !couples && is_zero(solution.lambda)) continue;
+      const PointVelocities at_point = solution.point_velocities(local);
+      solution.add_work(at_point, local, audit);
+      stretches_.add_elastic(solution, at_point, audit);
     }
   }
-}
-
-/// A contact with its part of the problem's impulses.
-ContactSolution StepContacts::solution_of(const KeptContact& kept, const ConstraintProblem& problem,
-                                          std::span<const double> impulses,
-                                          std::span<const double> twists) const {
-  return {kept, rigid_rows(kept, problem), problem, impulses.data() + first_row(kept, problem),
-          twists};
 }
 
 ContactRecord StepContacts::record(std::size_t k, const ConstraintProblem& problem,

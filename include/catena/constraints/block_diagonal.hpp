@@ -1,6 +1,7 @@
 // The one place where a block's own part of N = G M^-1 G^T + Sigma is computed.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -25,7 +26,26 @@ Mat3 mobility_matrix(const ProblemBodies& bodies, const RigidContact& c, double 
 /// diagonal, and the mean of both tangents'. A form of its own, as the trace of all three needs no
 /// tangents and half of the products:
 ///   sum_d (r x d) . A (r x d) = |r|^2 tr A - r . A r.
-std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c);
+/// Inline for loops over all contacts.
+inline std::array<double, 2> contact_mobility(const ProblemBodies& bodies, const RigidContact& c) {
+  // x . A x of a rigid body's inverse inertia
+  const auto quadratic = [](const double* m, const Vec3& x) {
+    return m[1] * x[0] * x[0] + m[4] * x[1] * x[1] + m[6] * x[2] * x[2] +
+           2.0 * (m[2] * x[0] * x[1] + m[3] * x[0] * x[2] + m[5] * x[1] * x[2]);
+  };
+  double normal = 0.0, tangent = 0.0;
+  const auto add = [&](Index b, const Vec3& r) {
+    if (bodies.is_prescribed(b)) return;
+    const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
+    const double turn_n = quadratic(m, r.cross(c.normal));
+    const double turn_all = (m[1] + m[4] + m[6]) * r.squaredNorm() - quadratic(m, r);
+    normal += m[0] + turn_n;
+    tangent += m[0] + 0.5 * std::max(0.0, turn_all - turn_n);
+  };
+  add(c.body_a, c.arm_a);
+  add(c.body_b, c.arm_b);
+  return {normal, tangent};
+}
 /// Mean of these: a third of the trace of the contact's block of G M^-1 G^T.
 inline double mean_mobility(const std::array<double, 2>& mobility) {
   return (mobility[0] + 2.0 * mobility[1]) / 3.0;

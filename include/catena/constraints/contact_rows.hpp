@@ -3,6 +3,7 @@
 
 #include "catena/collision/contact.hpp"
 #include "catena/constraints/constraint_problem.hpp"
+#include "catena/math/rotation.hpp"
 #include "catena/model/model.hpp"
 
 namespace catena {
@@ -24,8 +25,27 @@ double spook_upsilon(double damping_time, double step);
 double contact_bias(StepperKind kind, double gap, double normal_speed, double restitution,
                     double step, const ContactParameters& parameters);
 
-/// Rows of one contact. Centres of mass `p_a`, `p_b` and `twist0` (V0, before the step) of both
-/// bodies; b in the periodic image in which it touches. Cohesion acts as far as cohesion_range.
+/// A contact's rows without bias and compliance: frame, arms, friction and cohesion, which acts as
+/// far as cohesion_range. Centres of mass `p_a`, `p_b` of both bodies; b in the periodic image in
+/// which it touches. Inline for loops over all contacts.
+inline RigidContact place_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
+                                       const PairMaterial& material, double step,
+                                       const ContactParameters& parameters) {
+  RigidContact rows;
+  rows.body_a = contact.body_a;
+  rows.body_b = contact.body_b;
+  rows.key = contact.key;
+  rows.normal = contact.normal;
+  Vec3 second_tangent;
+  tangents_of(contact.normal, rows.tangent, second_tangent);
+  rows.arm_a = contact.point - p_a;
+  rows.arm_b = contact.point - p_b;
+  rows.friction = material.friction;
+  if (contact.gap <= parameters.cohesion_range) rows.cohesion = step * material.cohesion;
+  return rows;
+}
+
+/// The same with the bias of a rigid contact. `twist0`: V0, before the step.
 RigidContact make_contact_rows(const Contact& contact, const Vec3& p_a, const Vec3& p_b,
                                const Twist& twist0_a, const Twist& twist0_b,
                                const PairMaterial& material, StepperKind kind, double step,

@@ -1,6 +1,8 @@
 // How compliant a contact is, and how it is damped: Sigma and b of its rows.
 #pragma once
 
+#include <algorithm>
+
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/model/model.hpp"
 
@@ -47,8 +49,7 @@ struct ContactRowsGiven {
 class ContactStiffness {
  public:
   /// `step`: h, s.
-  ContactStiffness(StepperKind kind, double step, const ContactParameters& parameters)
-      : kind_(kind), step_(step), parameters_(parameters) {}
+  ContactStiffness(StepperKind kind, double step, const ContactParameters& parameters);
 
   bool rigid() const { return parameters_.stiffness == Stiffness::rigid; }
   /// For all but rigid ones. `own_step`: the step for which Stiffness::automatic makes eps, s: h
@@ -66,6 +67,9 @@ class ContactStiffness {
 
  private:
   double share(double damping_time) const;
+  double tangent_share(double damping_time) const {
+    return share(std::max(0.25 * step_, damping_time));  // T + E never rises from theta = 1/2 on
+  }
   void set_damping(const ContactState& contact, const PairMaterial& pair,
                    ContactRowsGiven& rows) const;
   void set_bias(const ContactState& contact, const PairMaterial& pair,
@@ -74,6 +78,8 @@ class ContactStiffness {
   StepperKind kind_;
   double step_;
   ContactParameters parameters_;
+  double common_damping_time_;                  ///< of all contacts, s; NaN: each has its own
+  double common_share_, common_tangent_share_;  ///< of that
 };
 
 }  // namespace catena

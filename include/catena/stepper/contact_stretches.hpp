@@ -31,12 +31,15 @@ struct KeptContact {
   ContactRowsGiven given;  ///< if it is compliant
   /// If so, and of all under law lagged, N_nn and the tangents' mean, with Sigma, 1/kg.
   std::array<double, 2> diagonal = {0.0, 0.0};
-  /// ContactSolution::pressing of the step's solution, N s, once it is stored.
+  /// Of the step's solution once it is stored: ContactSolution::pressing, N s, and xi at the step's
+  /// end, m.
   double pressing = 0.0;
+  std::array<double, 2> next_stretch = {0.0, 0.0};
 };
 
 struct ContactForce;
 struct ContactSolution;
+struct PointVelocities;
 
 /// The stretches xi (m) and turns (rad) of compliant contacts (docs/theory.md, "Contacts give"):
 /// what they make of a step's rows, what they become by its solution, and the energy in them.
@@ -63,19 +66,20 @@ class ContactStretches {
   /// xi of a contact's rows at the step's start; `rows`: one number each, 0 before.
   void at_start(const KeptContact& kept, const RigidContact& rows, const GeneralBlocks& blocks,
                 double* of_rows) const;
+  /// xi at the step's end, m; `u` as ContactSolution::slip.
+  std::array<double, 2> next_stretch(const ContactSolution& solution, const Vec3& u) const;
   /// Keeps in the state what a contact hands to the next step, its stretches turned by the mean
   /// spin of both bodies about the normal.
   void keep(const ContactSolution& solution, const ContactForce& force, State& state) const;
   /// Adds what the contact stores at the step's end, and by how much more that is than before.
   /// Energies of resolved contacts are those of the mean overlap over a step, as their rows are
   /// made.
-  void add_elastic(const ContactSolution& solution, const LocalBodies& local,
+  void add_elastic(const ContactSolution& solution, const PointVelocities& at_point,
                    AuditTerms& audit) const;
 
  private:
   std::array<double, 2> stretch(const KeptContact& kept, const RigidContact& rows) const;
   double turn(const KeptContact& kept, const GeneralBlocks& blocks, Index r) const;
-  std::array<double, 2> next_stretch(const ContactSolution& solution) const;
   double next_turn(const ContactSolution& solution, Index r) const;
   double curvature(const BodyConstants& body) const;
   double relaxed_part(double start_overlap) const;
