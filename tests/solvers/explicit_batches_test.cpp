@@ -28,7 +28,7 @@ class Draw {
   std::uint64_t seed_, next_ = 0;
 };
 
-enum class Masses { diagonal, full };
+enum class Masses { diagonal, rigid, full };
 
 struct Spec {
   Masses masses = Masses::diagonal;
@@ -43,6 +43,12 @@ void add_body(ConstraintProblem& problem, Masses masses, Draw& draw) {
     Matrix a;
     for (double& x : a.reshaped()) x = 0.2 * draw();
     inverse += a * a.transpose();
+  }
+  if (masses == Masses::rigid) {
+    inverse.topLeftCorner<3, 3>() = inverse(0, 0) * Eigen::Matrix3d::Identity();
+    Eigen::Matrix3d a;
+    for (double& x : a.reshaped()) x = 0.3 * draw();
+    inverse.bottomRightCorner<3, 3>() += a * a.transpose();
   }
   std::array<double, 6> velocity;
   for (double& v : velocity) v = draw();
@@ -102,7 +108,11 @@ SweepPlan plan_of(const ConstraintProblem& problem) {
 }
 
 std::vector<Spec> specs() {
-  return {{Masses::diagonal}, {Masses::full}, {Masses::diagonal, 0.05, 0.1}, {Masses::full, 0.05}};
+  return {{Masses::diagonal},
+          {Masses::rigid},
+          {Masses::full},
+          {Masses::diagonal, 0.05, 0.1},
+          {Masses::full, 0.05}};
 }
 
 constexpr std::array<ContactLaw, 4> kLaws = {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box,
@@ -239,6 +249,24 @@ TEST(ExplicitBatches, OtherBodiesAndMassesAreSweptOneByOne) {
 
   EXPECT_TRUE(fits_explicit_batch(problem, 0));
   for (const Index k : {1, 2, 3}) EXPECT_FALSE(fits_explicit_batch(problem, k)) << k;
+}
+
+TEST(ExplicitBatches, InverseMassesAreOfTheLeastFormThatHoldsAll) {
+  const auto form_of = [](std::vector<Masses> kinds) {
+    ConstraintProblem problem(Communicator::self());
+    Draw draw(1);
+    for (const Masses masses : kinds) add_body(problem, masses, draw);
+    std::vector<Index> bodies(kinds.size());
+    std::iota(bodies.begin(), bodies.end(), 0);
+    const auto place = [](Index b) { return BodyPlace{Offset{8} * (b + 1), 1.0}; };
+    return InverseMasses(problem, bodies, place, kinds.size() + 1).lines().form;
+  };
+
+  EXPECT_EQ(form_of({Masses::diagonal, Masses::diagonal}), MassForm::diagonal);
+  EXPECT_EQ(form_of({Masses::rigid, Masses::rigid}), MassForm::rigid);
+  EXPECT_EQ(form_of({Masses::rigid, Masses::full}), MassForm::full);
+  // its first three numbers differ
+  EXPECT_EQ(form_of({Masses::rigid, Masses::diagonal}), MassForm::full);
 }
 
 TEST(ExplicitBatches, HoldAllContactsOfPublishedProblemsOfRigidBodies) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
@@ -24,6 +25,18 @@ Mat6 inverse_mass(const ProblemBodies& bodies, Index b) {
     m.col(i) = column;
   }
   return m;
+}
+
+bool is_diagonal(const Mat6& m) { return (m - Mat6(m.diagonal().asDiagonal())).isZero(0.0); }
+
+/// Whether M^-1 is (1/m) I for the first three velocities and symmetric to its last digits for the
+/// others.
+bool is_rigid(const Mat6& m) {
+  constexpr double kLastDigits = 4.0 * std::numeric_limits<double>::epsilon();
+  const Mat3 moved = m.topLeftCorner<3, 3>(), turned = m.bottomRightCorner<3, 3>();
+  return moved == Mat3(m(0, 0) * Mat3::Identity()) && m.topRightCorner<3, 3>().isZero(0.0) &&
+         m.bottomLeftCorner<3, 3>().isZero(0.0) &&
+         (turned - turned.transpose()).cwiseAbs().maxCoeff() <= kLastDigits * turned.trace();
 }
 
 /// D is kept as a symmetric matrix.
@@ -122,18 +135,24 @@ InverseMasses::InverseMasses(const ConstraintProblem& problem, std::span<const I
     for (const Index b : bodies)
       if (problem.bodies.dofs(b) == kVelocities) visit(place(b), inverse_mass(problem.bodies, b));
   };
+  bool diagonal = true, rigid = true;
   for_each([&](const BodyPlace&, const Mat6& m) {
-    diagonal_ = diagonal_ && (m - Mat6(m.diagonal().asDiagonal())).isZero(0.0);
+    diagonal = diagonal && is_diagonal(m);
+    rigid = rigid && is_rigid(m);
   });
-  lines_.assign((diagonal_ ? 1 : 6) * n_lines, BodyLine{});
+  form_ = diagonal ? MassForm::diagonal : rigid ? MassForm::rigid : MassForm::full;
+  lines_.assign((form_ == MassForm::full ? 6 : 1) * n_lines, BodyLine{});
   for_each([&](const BodyPlace& at, const Mat6& m) {
-    for (int i = 0; i < kVelocities; ++i) {
-      if (diagonal_) {
-        lines_[at.velocity / 8].x[i] = at.multiplicity * m(i, i);
-        continue;
-      }
-      BodyLine& row = lines_[i * n_lines + at.velocity / 8];
-      for (int j = 0; j < kVelocities; ++j) row.x[j] = at.multiplicity * m(i, j);
+    const std::size_t first = at.velocity / 8;
+    if (form_ == MassForm::diagonal) {
+      for (int i = 0; i < kVelocities; ++i) lines_[first].x[i] = at.multiplicity * m(i, i);
+    } else if (form_ == MassForm::rigid) {
+      const double numbers[] = {m(0, 0), m(3, 3), m(3, 4), m(3, 5), m(4, 4), m(4, 5), m(5, 5)};
+      for (int i = 0; i < 7; ++i) lines_[first].x[i] = at.multiplicity * numbers[i];
+    } else {
+      for (int i = 0; i < kVelocities; ++i)
+        for (int j = 0; j < kVelocities; ++j)
+          lines_[i * n_lines + first].x[j] = at.multiplicity * m(i, j);
     }
   });
 }

@@ -39,12 +39,12 @@ class InverseMasses {
   InverseMasses(const ConstraintProblem& problem, std::span<const Index> bodies,
                 const std::function<BodyPlace(Index)>& place, std::size_t n_lines);
 
-  InverseMassLines lines() const { return {lines_.data(), n_lines_, diagonal_}; }
+  InverseMassLines lines() const { return {lines_.data(), n_lines_, form_}; }
 
  private:
   HugeVector<BodyLine> lines_;
   std::size_t n_lines_ = 0;
-  bool diagonal_ = true;
+  MassForm form_ = MassForm::diagonal;
 };
 
 }  // namespace catena

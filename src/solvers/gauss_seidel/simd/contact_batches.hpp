@@ -64,12 +64,18 @@ struct alignas(64) ExplicitContactBatch {
   double d[6][kLanes];  ///< as in GeneralContactBatch
 };
 
-/// M^-1 of bodies of six velocities, scaled by their multiplicity: number i of row j of the body in
-/// line l is line[j stride + l].x[i]. Where all are diagonal, the diagonals are row 0.
+/// What M^-1 of all bodies is: the least form that holds them.
+///   diagonal  the diagonal
+///   rigid     1/m three times, then a symmetric 3 x 3 I^-1: (1/m, xx, xy, xz, yy, yz, zz)
+///   full      rows of six
+enum class MassForm : std::uint8_t { diagonal, rigid, full };
+
+/// M^-1 of bodies of six velocities, scaled by their multiplicity: in line l of the body, of full
+/// ones row j in line j stride + l.
 struct InverseMassLines {
   const BodyLine* line = nullptr;
   std::size_t stride = 0;
-  bool diagonal = true;
+  MassForm form = MassForm::diagonal;
 };
 
 /// Contacts with rolling or spinning friction between bodies that they see as spheres, at least one
@@ -185,8 +191,7 @@ struct BatchKernels {
                     const KernelOptions& rules, bool forward, BatchMixing* mixing);
   /// As `arm`, with G as it is stored:
   ///   w = G_a V_a + G_b V_b + Sigma lambda + bias,   V += M^-1 G^T dlambda
-  /// About 350 flops and 424 bytes a contact, and two lines per body, seven where masses are not
-  /// diagonal.
+  /// About 350 flops and 424 bytes a contact, and two lines per body, seven where masses are full.
   double (*explicit_contact)(ExplicitContactBatch* first, std::size_t n, BodyLine* bodies,
                              const InverseMassLines& masses, const KernelOptions& rules,
                              bool forward, BatchMixing* mixing);

@@ -10,15 +10,22 @@ inline V add_velocities(V w, const double (&g)[6][3][kLanes], int lane, const Li
 }
 
 /// V += M^-1 G^T z of one body.
-template <bool kDiagonal>
+template <MassForm kForm>
 inline void add_impulse(const double (&g)[6][3][kLanes], int lane, const V& z,
                         const InverseMassLines& masses, const std::int32_t* index, Lines& body) {
   D f[6];
   for (int i = 0; i < 6; ++i) f[i] = dot(load_vector(g[i], lane), z);
   Lines m;
-  if constexpr (kDiagonal) {
+  if constexpr (kForm == MassForm::diagonal) {
     load_lines(masses.line, index, m);
     for (int i = 0; i < 6; ++i) body.x[i] = fma(m.x[i], f[i], body.x[i]);
+  } else if constexpr (kForm == MassForm::rigid) {
+    load_lines(masses.line, index, m);
+    for (int i = 0; i < 3; ++i) body.x[i] = fma(m.x[0], f[i], body.x[i]);
+    const V turn = multiply_symmetric(m.x + 1, {f[3], f[4], f[5]});
+    body.x[3] = body.x[3] + turn.x;
+    body.x[4] = body.x[4] + turn.y;
+    body.x[5] = body.x[5] + turn.z;
   } else {
     for (int j = 0; j < 6; ++j) {
       load_lines(masses.line + j * masses.stride, index, m);
@@ -27,7 +34,7 @@ inline void add_impulse(const double (&g)[6][3][kLanes], int lane, const V& z,
   }
 }
 
-template <bool kVectorSolve, bool kDiagonal, class Mixes>
+template <bool kVectorSolve, MassForm kForm, class Mixes>
 inline void explicit_update(ExplicitContactBatch& c, std::size_t batch, int lane, BodyLine* bodies,
                             const InverseMassLines& masses, const KernelOptions& rules,
                             LaneSums& sums, Mixes& mix) {
@@ -52,8 +59,8 @@ inline void explicit_update(ExplicitContactBatch& c, std::size_t batch, int lane
   store_vector(c.lambda, lane, z);
   mix.note(batch, lane, sigma.x, change);
 
-  add_impulse<kDiagonal>(c.g[0], lane, change, masses, c.a + lane, a);
-  add_impulse<kDiagonal>(c.g[1], lane, change, masses, c.b + lane, b);
+  add_impulse<kForm>(c.g[0], lane, change, masses, c.a + lane, a);
+  add_impulse<kForm>(c.g[1], lane, change, masses, c.b + lane, b);
   store_lines(bodies, c.a + lane, a);
   store_lines(bodies, c.b + lane, b);
   const V r = multiply_symmetric(d, change);
@@ -70,14 +77,18 @@ double explicit_sweep_with(ExplicitContactBatch* first, std::size_t n, BodyLine*
       update(first[i], i, lane, bodies, masses, rules, sums, mix);
     });
   };
-  if (rules.vector_solve && masses.diagonal)
-    sweep([](auto&&... x) { explicit_update<true, true>(x...); });
-  else if (rules.vector_solve)
-    sweep([](auto&&... x) { explicit_update<true, false>(x...); });
-  else if (masses.diagonal)
-    sweep([](auto&&... x) { explicit_update<false, true>(x...); });
+  const auto sweep_form = [&]<MassForm kForm>() {
+    if (rules.vector_solve)
+      sweep([](auto&&... x) { explicit_update<true, kForm>(x...); });
+    else
+      sweep([](auto&&... x) { explicit_update<false, kForm>(x...); });
+  };
+  if (masses.form == MassForm::diagonal)
+    sweep_form.template operator()<MassForm::diagonal>();
+  else if (masses.form == MassForm::rigid)
+    sweep_form.template operator()<MassForm::rigid>();
   else
-    sweep([](auto&&... x) { explicit_update<false, false>(x...); });
+    sweep_form.template operator()<MassForm::full>();
   mix.finish();
   return sums.total();
 }
