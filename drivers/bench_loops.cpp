@@ -6,11 +6,14 @@
 // Prints CSV: scene, loop, bodies, items, least and median over the rounds of the nanoseconds of
 // an item, and its bytes and flops (loop_costs.hpp; 0: not counted); before it, as comments, the
 // triad's GB/s and the multiply-adds' GFLOP/s. Every round times each loop once. Scenes:
-//   lattice  close-packed spheres, six contacts a body: sweeps of spheres, of general contacts and
-//            with rolling friction, an evaluation of the energy error (`look`), iterations of apgd
+//   lattice  close-packed spheres, six contacts a body: sweeps of spheres (under each law, and of
+//            contacts that give), of general contacts with arms and with stored Jacobians, and
+//            with rolling friction; an evaluation of the energy error (`look`), iterations of apgd
+//            without and with looks
 //   packing  a case of stacked spheres, three contacts a body, that give: a step's stages, whole
 //            steps of 50 sweeps, and on its problem plain and accelerated sweeps
 //   chain    spherical joints: elimination of a joint, and a whole step per link
+//   chains   a step per link of 1,000 chains of 100 links, and of one with as many links
 // Thread CPU time, one rank.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -54,12 +57,25 @@ class Scene {
 /// Iterations that make a measurement of some tenths of a second.
 int enough(std::int64_t contacts) { return std::max(14, static_cast<int>(8000000 / contacts)); }
 
-/// Contacts of the lattice with rolling and spinning rows.
-ConstraintProblem rolling_lattice(std::int64_t bodies) {
-  ConstraintProblem problem = packed_lattice(bodies, false);
+/// Contacts of the lattice with stored Jacobians, with rolling and spinning rows if >= 0, m.
+ConstraintProblem explicit_lattice(std::int64_t bodies, bool arms, double rolling) {
+  ConstraintProblem problem = packed_lattice(bodies, arms);
   for (const RigidContact& contact : problem.contacts)
-    add_contact_block(contact, 1e-4, 1e-4, problem.blocks);
+    add_contact_block(contact, rolling, rolling, problem.blocks);
   problem.contacts.clear();
+  return problem;
+}
+
+/// Contacts of the lattice that give, but so little that sweeps take as many turns as ever: softer
+/// ones are solved to the last bit before the time is up.
+ConstraintProblem soft_lattice(std::int64_t bodies) {
+  ConstraintProblem problem = packed_lattice(bodies, false);
+  for (RigidContact& contact : problem.contacts) {
+    const double inverse_mass =
+        problem.bodies.inverse_mass[problem.bodies.mass_begin[contact.body_a]];
+    contact.compliance = 1e-6 * inverse_mass;
+    contact.tangent_compliance = 1.2e-6 * inverse_mass;
+  }
   return problem;
 }
 
@@ -68,7 +84,13 @@ class Lattice : public Scene {
   explicit Lattice(std::int64_t bodies)
       : spheres_(packed_lattice(bodies, false)),
         general_(packed_lattice(bodies, true)),
-        rolling_(rolling_lattice(bodies)) {
+        rolling_(explicit_lattice(bodies, false, 1e-4)),
+        explicit_(explicit_lattice(bodies, true, -1.0)),
+        soft_(soft_lattice(bodies)),
+        convex_(packed_lattice(bodies, false)),
+        lagged_(packed_lattice(bodies, false)) {
+    convex_.law = ContactLaw::ccp;
+    set_shift(lagged_, std::vector<double>(lagged_.contacts.size(), 1e-3));
     const auto contacts = std::ssize(spheres_.contacts);
     const auto add = [&](const char* name, const LoopCost& cost) {
       loops.push_back({"lattice", name, bodies, contacts, cost});
@@ -78,6 +100,11 @@ class Lattice : public Scene {
     add("rolling sweep", kRollingSweep);
     add("look", kLook);
     add("apgd iteration", kApgdIteration);
+    add("explicit sweep", kExplicitSweep);
+    add("elastic sweep", kSphereSweep);
+    add("ccp sweep", kSphereSweep);
+    add("lagged sweep", {});
+    add("apgd iteration with looks", {});
   }
 
   void round() override {
@@ -93,10 +120,18 @@ class Lattice : public Scene {
     loops[2].seconds.push_back(seconds_per_iteration(rolling_, plain, {}, more / 2));
     loops[3].seconds.push_back(seconds_per_iteration(spheres_, looking, {}, more / 4) - sweep);
     loops[4].seconds.push_back(seconds_per_iteration(spheres_, apgd, {}, more / 4));
+    loops[5].seconds.push_back(seconds_per_iteration(explicit_, plain, {}, more));
+    loops[6].seconds.push_back(seconds_per_iteration(soft_, plain, {}, more));
+    loops[7].seconds.push_back(seconds_per_iteration(convex_, plain, {}, more));
+    loops[8].seconds.push_back(seconds_per_iteration(lagged_, plain, {}, more));
+    SolverSettings watched;
+    watched.method = SolverMethod::apgd;
+    watched.stop.history_set = watched.stop.report_set = ErrorSet::energy;
+    loops[9].seconds.push_back(seconds_per_iteration(spheres_, watched, {}, more / 4));
   }
 
  private:
-  ConstraintProblem spheres_, general_, rolling_;
+  ConstraintProblem spheres_, general_, rolling_, explicit_, soft_, convex_, lagged_;
 };
 
 CaseSettings packing_case(std::int64_t bodies) {
@@ -187,23 +222,35 @@ class Packing : public Scene {
   std::unique_ptr<SemiImplicitStepper> stepper_;
 };
 
-CaseSettings chain_case(std::int64_t links) {
-  return parse_case(
-      "catena: 1\nname: chain\nmaterials: {steel: {density: 1000}}\n"
-      "generators:\n"
-      "  - chain: {name: c, material: steel, shape: {box: {size: [0.1, 0.02, 0.02]}}, "
-      "links: " +
-          std::to_string(links) + ", joint: spherical, from: [0, 0, 0], to: [" +
-          std::to_string(0.1 * static_cast<double>(links)) +
-          ", 0, 0], anchored: first, collide: false}\n"
-          "time: {step: 1 ms, end: 100}\n",
-      "chain", ".", {});
+/// Chains of so many links each, side by side.
+CaseSettings chain_case(int chains, std::int64_t links) {
+  std::string text = "catena: 1\nname: chain\nmaterials: {steel: {density: 1000}}\ngenerators:\n";
+  const std::string end = std::to_string(0.1 * static_cast<double>(links));
+  for (int k = 0; k < chains; ++k) {
+    const std::string name = std::to_string(k), y = std::to_string(0.1 * k);
+    text += "  - chain: {name: c" + name +
+            ", material: steel, shape: {box: {size: [0.1, 0.02, 0.02]}}, links: " +
+            std::to_string(links) + ", joint: spherical, from: [0, " + y + ", 0], to: [" + end +
+            ", " + y + ", 0], anchored: first, collide: false}\n";
+  }
+  return parse_case(text + "time: {step: 1 ms, end: 100}\n", "chain", ".", {});
+}
+
+/// Thread seconds of the fastest of so many steps.
+double least_step(Simulation& sim, int steps) {
+  double least = 1e300;
+  for (int i = 0; i < steps; ++i) {
+    const double start = cpu_seconds();
+    sim.step();
+    least = std::min(least, cpu_seconds() - start);
+  }
+  return least;
 }
 
 class Chain : public Scene {
  public:
   explicit Chain(std::int64_t links)
-      : links_(links), sim_(Communicator::self(), chain_case(links)) {
+      : links_(links), sim_(Communicator::self(), chain_case(1, links)) {
     for (int i = 0; i < 3; ++i) sim_.step();
     const auto flops =
         static_cast<double>(2 * time_chain(Communicator::self(), links, 1).front().flops);
@@ -218,18 +265,35 @@ class Chain : public Scene {
     for (const ChainSeconds& times : time_chain(Communicator::self(), links_, kRepeats))
       least = std::min(least, times.factor + times.solve);
     loops[0].seconds.push_back(least);
-    least = 1e300;
-    for (int i = 0; i < kRepeats; ++i) {
-      const double start = cpu_seconds();
-      sim_.step();
-      least = std::min(least, cpu_seconds() - start);
-    }
-    loops[1].seconds.push_back(least);
+    loops[1].seconds.push_back(least_step(sim_, kRepeats));
   }
 
  private:
   std::int64_t links_;
   Simulation sim_;
+};
+
+/// Many chains beside one of as many links, whose elimination leaves the cache.
+class Chains : public Scene {
+ public:
+  Chains()
+      : many_(Communicator::self(), chain_case(kChains, kLinks)),
+        one_(Communicator::self(), chain_case(1, kChains * kLinks)) {
+    const std::int64_t links = kChains * kLinks;
+    loops = {{"chains", "step of many", links, links, {}},
+             {"chains", "step of one", links, links, {}}};
+    for (Simulation* sim : {&many_, &one_}) sim->step();
+  }
+
+  void round() override {
+    loops[0].seconds.push_back(least_step(many_, 3));
+    loops[1].seconds.push_back(least_step(one_, 3));
+  }
+
+ private:
+  static constexpr int kChains = 1000;
+  static constexpr std::int64_t kLinks = 100;
+  Simulation many_, one_;
 };
 
 void print(const Loop& loop) {
@@ -270,5 +334,7 @@ int main(int argc, char** argv) {
   }
   Chain chain(links);
   run(chain);
+  Chains chains;
+  run(chains);
   return 0;
 }

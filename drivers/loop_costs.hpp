@@ -35,6 +35,9 @@ inline constexpr LoopCost kGeneralSweep = {
     bytes_per_lane<GeneralContactBatch>(kLanes) + kVector + 3.0 * kLine / kContactsOfBody, 300.0};
 inline constexpr LoopCost kRollingSweep = {
     bytes_per_lane<RollingBatch>(kLanes) + 2.0 * kVector + 2.0 * kLine / kContactsOfBody, 310.0};
+/// G as stored in place of arms, and six lines of M^-1 of a body read.
+inline constexpr LoopCost kExplicitSweep = {
+    bytes_per_lane<ExplicitContactBatch>(kLanes) + kVector + 8.0 * kLine / kContactsOfBody, 350.0};
 
 /// A contact of an estimate of the energy error: its batch and the bodies' lines read, its impulse
 /// kept. Slip 60, the law's error 40.
