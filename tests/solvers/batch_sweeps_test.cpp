@@ -248,8 +248,8 @@ TEST(BatchSweeps, ScalarSolvesOfAMixStartFromTheMix) {
 
     kernels.arm(&arms, 1, lines.data(), inertia.data(), rules, true, &mixing);
     for (auto& row : history.before) row[2] = 3.0;
-    kernels.explicit_contact(&stored, 1, lines.data(), {lines.data(), 1, true}, rules, true,
-                             &mixing);
+    kernels.explicit_contact(&stored, 1, lines.data(), {lines.data(), 1, MassForm::diagonal}, rules,
+                             true, &mixing);
 
     // 1 - 0.5 (1 - 3), and lanes without impulse and slip are left out
     EXPECT_EQ(asked.impulses, std::vector<double>(6, 2.0)) << kernels.name;
