@@ -50,6 +50,10 @@ BodyMotionState motion_of(GlobalId id) {
   return s;
 }
 
+MotionStart start_of(GlobalId id) {
+  return {motion_of(id).pose, vector(id, 90), number(id, 93), vector(id, 94), vector(id, 97)};
+}
+
 JointConstants joint_of(GlobalId id) {
   JointConstants j;
   j.id = id;
@@ -95,6 +99,8 @@ struct Scene {
                                   number(id, 88 + part)});
       if (id % 4 == 0)
         state.couples.push_back({{id, id + 4, 0, 0}, vector(id, 70), vector(id, 73)});
+      if (id % 3 == 2) state.motions.push_back({id, start_of(id)});
+      if (id % 5 == 0) state.loads.push_back({id, vector(id, 100), vector(id, 103)});
       if (id % 3 != 0) continue;
       bodies.joints.push_back(joint_of(id));
       state.joints.push_back(joint_state_of(id));
@@ -108,6 +114,8 @@ struct Scene {
     state.inflow = {{7, 0.25, 3, 1}, {9, 0.5, 0, 0}};
     state.outflow = {4, 5, 6};
     state.flow = {16, 15, 2.5, 2.25};
+    state.plane_motions = {{kBodies, start_of(kBodies)}, {kBodies + 1, start_of(kBodies + 1)}};
+    state.added_bodies = 3;
     state.balance.split_price_factor = 3.0;
     notes.config = "catena: 1\nname: test\n";
     notes.provenance = {{"version", "0"}, {"command_line", "catena run"}};
@@ -340,11 +348,11 @@ TEST(Checkpoint, TruncatedForeignAndOtherVersionsAreRefused) {
       [](const std::string& path) {
         hdf5::File file = hdf5::File::create(path);
         file.set_attribute("/", "format", std::string("catena-checkpoint"));
-        file.set_attribute("/", "format_version", std::int64_t{5});
+        file.set_attribute("/", "format_version", std::int64_t{6});
         file.set_attribute("/", "git_hash", std::string("abcdef"));
         file.close();
       },
-      "is a checkpoint of format version 5, this build reads version 4; resume with the build that "
+      "is a checkpoint of format version 6, this build reads version 5; resume with the build that "
       "wrote it, git hash abcdef");
 }
 

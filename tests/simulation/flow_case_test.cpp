@@ -58,7 +58,7 @@ std::string error_of(const std::vector<std::string>& set) {
 TEST(FlowCase, ReadsMotionsInsertionsOutflowAndPeriods) {
   const CaseSettings s = whole_case(kCase);
 
-  const Motion& motion = s.bodies[0].motion;
+  const Motion& motion = s.bodies[0].motion.parts;
   EXPECT_FALSE(motion.about_origin);
   EXPECT_EQ(motion.about, Vec3(1, 2, 3));
   ASSERT_EQ(motion.harmonics.size(), 1U);

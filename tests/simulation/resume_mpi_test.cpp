@@ -100,7 +100,10 @@ std::string four_bars() {
 std::string stirred() {
   return "materials: {m: {density: 1000, friction: 0.3}}\n"
          "bodies: [{name: paddle, material: m, shape: {box: {size: [0.1, 0.5, 0.2]}}, position: "
-         "[-0.15, 0.2, 0.2], motion: {velocity: [0.1, 0, 0]}}]\n"
+         "[-0.15, 0.2, 0.2], motion: {velocity: [0.1, 0, 0]}}, {name: bob, material: m, shape: "
+         "{sphere: {radius: 0.05}}, position: [0.65, 0.65, 0.7]}]\n"
+         "joints: [{name: cord, type: distance, between: [stirrers-7, bob], at: [[0.65, 0.65, "
+         "0.95], [0.65, 0.65, 0.7]]}]\n"
          "generators:\n"
          "  - container: {name: bin, material: m, size: [.inf, .inf, .inf], origin: [-1, -1, 0], "
          "motion: {velocity: [0.02, 0, 0]}}\n"

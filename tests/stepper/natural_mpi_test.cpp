@@ -103,6 +103,29 @@ TEST(NaturalOverRanks, AChainOfBallsThatHangsFromBothEndsSwingsAlike) {
       "2 ms", 40, 1e-10);
 }
 
+TEST(NaturalOverRanks, PendulumsOnPinsThatAreShakenSwingAlike) {
+  std::string bodies = "bodies:\n", joints = "joints:\n";
+  for (int k = 0; k < 6; ++k) {
+    const std::string n = std::to_string(k);
+    bodies += "  - {name: b" + n + ", mass: 1, inertia: [0.1, 0.1, 0.01], position: [" + n +
+              ", 0, -0.5]}\n";
+    joints += "  - {name: j" + n + ", type: spherical, between: [pins-" + n + ", b" + n +
+              "], at: [" + n + ", 0, 0]}\n";
+  }
+  // a pin and its pendulum may be on two ranks: the pin's motion comes along with it
+  const End end = expect_alike(
+      "materials: {m: {density: 1000}}\n" + bodies +
+          "generators: [lattice: {name: pins, material: m, shape: {sphere: {radius: 1 cm}}, "
+          "collide: "
+          "false, count: [6, 1, 1], spacing: 1, motion: {harmonics: [{amplitude: [0.1, 0, 0], "
+          "frequency: 1 Hz, phase: 90 deg}]}}]\n" +
+          joints,
+      "2 ms", 100, 1e-11);
+  for (std::size_t k = 0; k < 6; ++k)
+    EXPECT_NEAR(end.bodies[18 * (6 + k)],
+                static_cast<double>(k) + 0.1 * (std::cos(2.0 * M_PI * 0.2) - 1.0), 1e-12);
+}
+
 TEST(NaturalOverRanks, AFreeChainOfBallsFliesAlike) {
   const End end =
       expect_alike("gravity: [0, 0, -1]\n" +
