@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "catena/base/id_index.hpp"
 #include "catena/base/suggest.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/joint_rows.hpp"
@@ -146,35 +147,36 @@ void SceneAccess::need_open() const {
 
 void SceneAccess::set_loads(std::span<const BodyLoad> loads) {
   may_set();
+  const IdIndex given(loads.size(), [&](std::size_t k) { return loads[k].body; });
   std::vector<std::int64_t> there(loads.size(), 0);
   all_or_none(comm_, [&] {
     for (std::size_t k = 0; k < loads.size(); ++k) {
-      const BodyLoad& load = loads[k];
-      const Index i = owned(load.body);
-      if (!finite(load.force) || !finite(load.torque))
-        throw Error("a load on body " + std::to_string(load.body) + " is not finite", "", "");
-      if (i == kNoIndex) continue;
+      if (given.find(loads[k].body) != to_index(k))
+        throw Error("body " + std::to_string(loads[k].body) + " is loaded twice", "",
+                    "give the sum of its forces");
+      if (!finite(loads[k].force) || !finite(loads[k].torque))
+        throw Error("a load on body " + std::to_string(loads[k].body) + " is not finite", "", "");
+    }
+    for (const BodyConstants& body : bodies_.constants) {
+      const Index k = given.find(body.id);
+      if (k == kNoIndex) continue;
       there[k] = 1;
-      if (bodies_.constants[i].kind != BodyKind::dynamic)
-        throw Error("body " + model_.names.name_of(load.body) + " takes no forces", "",
+      if (body.kind != BodyKind::dynamic)
+        throw Error("body " + model_.names.name_of(body.id) + " takes no forces", "",
                     "load a dynamic body: this one is fixed or moves as it is told");
     }
   });
+  std::vector<BodyLoad> own;
+  for (std::size_t k = 0; k < loads.size(); ++k)
+    if (there[k] == 1 && !(loads[k].force.isZero(0.0) && loads[k].torque.isZero(0.0)))
+      own.push_back(loads[k]);
   comm_.sum(std::span(there));
   for (std::size_t k = 0; k < loads.size(); ++k)
     if (there[k] == 0) need(false, "body", loads[k].body);
-  for (const BodyLoad& load : loads) {
-    if (owned(load.body) == kNoIndex) continue;
-    const auto at = std::ranges::lower_bound(state_.loads, load.body, {}, &BodyLoad::body);
-    const bool loaded = at != state_.loads.end() && at->body == load.body;
-    if (load.force.isZero(0.0) && load.torque.isZero(0.0)) {
-      if (loaded) state_.loads.erase(at);
-    } else if (loaded) {
-      *at = load;
-    } else {
-      state_.loads.insert(at, load);
-    }
-  }
+  std::erase_if(state_.loads,
+                [&](const BodyLoad& load) { return given.find(load.body) != kNoIndex; });
+  state_.loads.insert(state_.loads.end(), own.begin(), own.end());
+  std::ranges::sort(state_.loads, {}, &BodyLoad::body);
 }
 
 void SceneAccess::set_motor_target(GlobalId joint, double target, std::size_t axis) {

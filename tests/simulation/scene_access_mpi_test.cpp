@@ -296,6 +296,8 @@ TEST(SceneAccess, RefusesOnEveryRankWhatItCannotDo) {
   says([&] { scene.body("slap"); }, "there is no body 'slap'; did you mean slab?");
   says([&] { scene.set_load(slab, Vec3::UnitX()); }, "takes no forces");
   says([&] { scene.set_load(99, Vec3::UnitX()); }, "(id 99) is not there");
+  const BodyLoad twice[] = {{a, Vec3::UnitX(), Vec3::Zero()}, {a, Vec3::UnitY(), Vec3::Zero()}};
+  says([&] { scene.set_loads(twice); }, "body 0 is loaded twice");
   says([&] { scene.set_velocity(a, Vec3::UnitX(), Vec3::Zero()); }, "body a has no motion");
   says([&] { scene.set_motor_target(4, 1.0); }, "(id 4) is not there");
   says([&] { scene.set_material(a, "lead"); }, "there is no material 'lead'");
