@@ -8,31 +8,31 @@
 
 namespace catena::search {
 
-/// Collective. Tells the owned bodies that reach other ranks' boxes or on which their
-/// joints act.
-void Candidates::choose_offers(const Bodies& bodies, const Probes& probes) {
+/// Collective. Tells the owned bodies that reach other ranks' boxes.
+void Candidates::choose_offers(const Bodies& bodies, std::span<const Aabb> boxes,
+                               const Probes& probes) {
   std::vector<RankBoxes::Member> members;
   members.reserve(probes.all().size());
   for (const Probe& probe : probes.all()) {
     const BodyConstants& body = bodies.constants[probe.body];
     members.push_back({half_extent(body.shape), probe.dynamic});
   }
-  rank_boxes_.group(members, probes.boxes());
+  rank_boxes_.group(members, boxes);
   const std::vector<double> all = comm_.all_gather(std::span(rank_boxes_.published()));
-  rank_boxes_.select(all, comm_.rank(), probes.boxes(), probes.images(), offered_);
-  for (auto& [rank, list] : offered_) {
+  rank_boxes_.select(all, comm_.rank(), boxes, probes.images(), by_box_);
+  for (auto& [rank, list] : by_box_) {
     for (Index& i : list) i = probes.all()[i].body;
   }
-  merge_offers(offered_, bodies.links.offered);
 }
 
-void Candidates::exchange(const Bodies& bodies, const State& state, Probes& probes,
-                          LocalBodies& local) {
-  offered_.clear();
+void Candidates::exchange(const Bodies& bodies, const State& state, const WideBoxes& wide,
+                          Probes& probes, LocalBodies& local) {
   place_.clear();
   local.ghost_motions.clear();
   if (comm_.size() > 1) {
-    choose_offers(bodies, probes);
+    if (!wide.keeps_offers()) choose_offers(bodies, wide.boxes(probes), probes);
+    offered_ = by_box_;
+    merge_offers(offered_, bodies.links.offered);
     std::vector<Parcel> outgoing;
     for (const auto& [rank, list] : offered_) {
       Packer out(list.size() * sizeof(BodyRecord));

@@ -1,6 +1,7 @@
 // Other ranks' bodies that may be needed here, and which of them are.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
@@ -8,6 +9,7 @@
 #include "search/joint_ghosts.hpp"
 #include "search/probes.hpp"
 #include "search/rank_boxes.hpp"
+#include "search/wide_boxes.hpp"
 
 namespace catena::search {
 
@@ -18,7 +20,8 @@ class Candidates {
 
   /// Collective. Owned bodies go to the ranks whose boxes they reach or whose joints need them;
   /// theirs come here, all as ghosts for the time being.
-  void exchange(const Bodies& bodies, const State& state, Probes& probes, LocalBodies& local);
+  void exchange(const Bodies& bodies, const State& state, const WideBoxes& wide, Probes& probes,
+                LocalBodies& local);
   /// Local. Drops the candidates that touch nothing here and that no joint needs, and renumbers the
   /// rest.
   void keep_needed(const JointLinks& links, ContactSet& out);
@@ -26,12 +29,12 @@ class Candidates {
   void plan_halo(ContactSet& out) const;
 
  private:
-  void choose_offers(const Bodies& bodies, const Probes& probes);
+  void choose_offers(const Bodies& bodies, std::span<const Aabb> boxes, const Probes& probes);
 
   Communicator comm_;
   RankBoxes rank_boxes_;
-  /// Owned bodies sent to other ranks as candidates, ascending in rank.
-  Offers offered_;
+  /// Owned bodies sent to other ranks as candidates, ascending in rank; by their boxes alone.
+  Offers offered_, by_box_;
   std::vector<Index> place_;     ///< in the parcel of its owner
   std::vector<Index> moved_to_;  ///< new place of bodies that are not owned; kNoIndex: dropped
 };

@@ -8,6 +8,7 @@
 #include "search/candidates.hpp"
 #include "search/pair_contacts.hpp"
 #include "search/planar_contacts.hpp"
+#include "search/wide_boxes.hpp"
 
 namespace catena {
 
@@ -36,6 +37,7 @@ struct ContactSearch::Impl {
   Communicator comm;
   const Model* model;
   search::Probes probes;
+  search::WideBoxes wide;
   search::Candidates candidates;
   search::ProbePairs pairs;
   search::PairContacts pair_contacts;
@@ -110,6 +112,7 @@ void ContactSearch::Impl::add_unbounded(const State& state, LocalBodies& local) 
 void ContactSearch::Impl::release_large() {
   if (probes.memory() + pairs.memory() < kKeptScratch) return;
   probes.release();
+  wide.release();
   pairs.release();
 }
 
@@ -126,10 +129,13 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
   }
   m.probes.clear(state.time, step);
   m.add_owned(bodies, state, out.bodies);
-  m.candidates.exchange(bodies, state, m.probes, out.bodies);
+  m.wide.choose(m.comm, m.probes);
+  m.candidates.exchange(bodies, state, m.wide, m.probes, out.bodies);
+  m.wide.complete(m.probes);
   m.add_unbounded(state, out.bodies);
   m.probes.order_by_id();
-  m.pair_contacts.make(m.pairs.find(out.bodies), bodies.links.apart, out.bodies, out.contacts);
+  m.pair_contacts.make(m.pairs.find(out.bodies, m.wide), bodies.links.apart, out.bodies,
+                       out.contacts);
   m.candidates.keep_needed(bodies.links, out);
   search::find_joint_bodies(bodies, out);
   m.candidates.plan_halo(out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "catena/base/fetch.hpp"
 #include "catena/base/release.hpp"
 #include "search/planar_contacts.hpp"
 
@@ -12,6 +13,8 @@ namespace {
 
 /// Coinciding points in planar motion, as a fraction of the smaller body.
 constexpr double kSamePoint = 1e-6;
+/// Pairs whose bodies are asked for ahead of their turn.
+constexpr std::size_t kAhead = 8;
 
 }  // namespace
 
@@ -26,6 +29,10 @@ void PairContacts::make(std::span<const IdPair> pairs,
     const std::size_t first = contacts.size();
     const IdPair& pair = pairs[k];
     do {
+      if (k + kAhead < pairs.size()) {
+        const Probe& ahead = probes_->at_position(pairs[k + kAhead].high);
+        fetch_span(ahead, ahead);
+      }
       collide_pair(local, pairs[k], contacts);
       ++k;
     } while (k < pairs.size() && pairs[k].same_bodies(pair));

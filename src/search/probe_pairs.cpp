@@ -1,18 +1,38 @@
 #include "search/probe_pairs.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
+#include "catena/base/fetch.hpp"
 #include "catena/base/release.hpp"
 
 namespace catena::search {
 
-std::span<const IdPair> ProbePairs::find(const LocalBodies& local) {
+namespace {
+
+/// 1 if the boxes overlap, else 0.
+int overlap(const Aabb& a, const Aabb& b) {
+  const auto fits = [](double lo, double hi) { return lo <= hi ? 1 : 0; };
+  return fits(a.lo.x(), b.hi.x()) & fits(b.lo.x(), a.hi.x()) & fits(a.lo.y(), b.hi.y()) &
+         fits(b.lo.y(), a.hi.y()) & fits(a.lo.z(), b.hi.z()) & fits(b.lo.z(), a.hi.z());
+}
+
+}  // namespace
+
+std::span<const IdPair> ProbePairs::find(const LocalBodies& local, const WideBoxes& wide) {
   pairs_.clear();
-  add_pairs_of_boxes(local);
+  if (wide.use() == WideBoxes::Use::own) {
+    add_pairs_of_boxes(local);
+    add_pairs_of_planes(local);
+    sort();
+    return sorted_;
+  }
+  if (wide.use() == WideBoxes::Use::made) list_wide_pairs(local, wide);
+  pairs_.clear();
   add_pairs_of_planes(local);
   sort();
-  return sorted_;
+  return merge_wide_pairs();
 }
 
 void ProbePairs::add_pairs_of_boxes(const LocalBodies& local) {
@@ -36,27 +56,81 @@ void ProbePairs::add_pairs_of_boxes(const LocalBodies& local) {
   }
 }
 
+/// Whether probes a and b, at least one of an owned body, make contacts, and here.
+bool ProbePairs::may_pair(const LocalBodies& local, Index a, Index b) const {
+  const std::size_t i = a, j = b;
+  const Probe &x = probes_->all()[i], &y = probes_->all()[j];
+  if (!x.dynamic && !y.dynamic) return false;
+  const std::size_t of_a = x.body, of_b = y.body;
+  if (!model_->group_pairs.empty() &&
+      !may_collide(*model_, local.constants[of_a], local.constants[of_b])) {
+    return false;
+  }
+  // where one is a ghost, the pair's home may be on its rank
+  if (std::max(a, b) < probes_->n_owned()) return true;
+  const GlobalId owned = a < probes_->n_owned() ? x.id : y.id;
+  return home_of(local.constants[of_a], local.constants[of_b]) == owned;
+}
+
 /// Probes a and b, displaced by the image; at least one of them is of an owned body.
 void ProbePairs::consider(const LocalBodies& local, Index a, Index b, int image) {
   const std::size_t i = a, j = b;
   const Probe &x = probes_->all()[i], &y = probes_->all()[j];
-  if (!x.dynamic && !y.dynamic) return;
-  const std::size_t of_a = x.body, of_b = y.body;
-  if (!model_->group_pairs.empty() &&
-      !may_collide(*model_, local.constants[of_a], local.constants[of_b])) {
-    return;
-  }
   SphereGap g;
   if (x.type == ShapeType::sphere && y.type == ShapeType::sphere &&
       !probes_->spheres_meet(x, y, image, g)) {
     return;
   }
-  // where one is a ghost, the pair's home may be on its rank
-  if (std::max(a, b) >= probes_->n_owned()) {
-    const GlobalId owned = a < probes_->n_owned() ? x.id : y.id;
-    if (home_of(local.constants[of_a], local.constants[of_b]) != owned) return;
+  if (may_pair(local, a, b)) add(i, j, image);
+}
+
+/// Makes the list of pairs of wide boxes.
+void ProbePairs::list_wide_pairs(const LocalBodies& local, const WideBoxes& wide) {
+  const auto found = broad_phase_.find_unsorted(wide.boxes(*probes_), probes_->n_owned());
+  make_room(pairs_, found.size());
+  for (const auto& [i, j] : found) {
+    if (may_pair(local, i, j)) add(i, j, kNoImage);
   }
-  add(i, j, image);
+  sort();
+  make_room(wide_high_, sorted_.size());
+  wide_high_.clear();
+  for (const IdPair& pair : sorted_) wide_high_.push_back(pair.high);
+  make_room(wide_end_, bucket_.size());
+  wide_end_.assign(bucket_.begin(), bucket_.end());  // each has moved on to its bucket's end
+}
+
+/// Those of the listed pairs whose boxes of the step overlap, and the sorted ones of planes.
+/// Without branches where the listed ones are tested: some of them are as good as random.
+std::span<const IdPair> ProbePairs::merge_wide_pairs() {
+  constexpr Index kAhead = 8;
+  const auto n_wide = to_index(wide_high_.size());
+  if (merged_.size() < wide_high_.size() + sorted_.size()) {
+    make_room(merged_, wide_high_.size() + sorted_.size());
+    merged_.resize(merged_.capacity());
+  }
+  const auto box_at = [&](Index position) -> const Aabb& {
+    return probes_->boxes()[probes_->probe_at(position)];
+  };
+  IdPair* out = merged_.data();
+  auto other = sorted_.begin();
+  Index k = 0;
+  for (Index low = 0; low < to_index(wide_end_.size()); ++low) {
+    const auto add_others = [&](Index high) {
+      while (other != sorted_.end() && other->low == low && other->high < high) *out++ = *other++;
+    };
+    for (; k < wide_end_[low]; ++k) {
+      if (k + kAhead < n_wide) {
+        const Aabb& ahead = box_at(wide_high_[k + kAhead]);
+        fetch_span(ahead, ahead);
+      }
+      const Index high = wide_high_[k];
+      add_others(high);
+      *out = {low, high, kNoImage};
+      out += overlap(box_at(low), box_at(high));
+    }
+    add_others(std::numeric_limits<Index>::max());
+  }
+  return {merged_.data(), out};
 }
 
 void ProbePairs::add(std::size_t a, std::size_t b, int image) {
@@ -113,7 +187,7 @@ void ProbePairs::sort() {
 
 void ProbePairs::release() {
   broad_phase_.release();
-  catena::release(grid_, grid_of_, pairs_, sorted_, bucket_);
+  catena::release(grid_, grid_of_, pairs_, sorted_, merged_, bucket_);
 }
 
 }  // namespace catena::search

@@ -61,9 +61,10 @@ class Probes {
   const std::vector<Probe>& all() const { return probes_; }
   const std::vector<Aabb>& boxes() const { return boxes_; }
   Index n_owned() const { return n_owned_; }
-  /// Position of probe i in the order of ids, and the probe at a position.
+  /// Position of probe i in the order of ids, and the probe at a position and its place.
   Index position(std::size_t i) const { return position_[i]; }
   const Probe& at_position(Index position) const { return probes_[by_id_[position]]; }
+  Index probe_at(Index position) const { return by_id_[position]; }
 
   /// The gap below which a pair makes contacts, m. One of the two is dynamic, so of finite size.
   double margin_of(const Probe& a, const Probe& b) const {

@@ -1,0 +1,130 @@
+// What a search takes over from the steps before changes no contact.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "partition/contact_search_scenes.hpp"
+#include "search/wide_boxes.hpp"
+
+namespace catena::test {
+namespace {
+
+using Use = search::WideBoxes::Use;
+
+/// One sphere of radius 1 m on each rank, at rest, as probes of a step of 1 ms.
+struct Spheres {
+  Spheres() { model.gravity.setZero(); }
+
+  /// How a step with the last rank's sphere at x = `last` is searched.
+  Use step_with(double last) {
+    const bool is_last = comm.rank() == comm.size() - 1;
+    const BodyRecord sphere =
+        body(comm.rank(), sphere_shape(1.0), {is_last ? last : 0.0, 0.0, 10.0 * comm.rank()});
+    probes.clear(0.0, 1e-3);
+    probes.add_swept(sphere.constants, sphere.state.pose, {}, 0);
+    probes.end_owned();
+    wide.choose(comm, probes);
+    wide.complete(probes);
+    return wide.use();
+  }
+
+  Communicator comm = Communicator::world();
+  Model model;
+  search::Probes probes{model};
+  search::WideBoxes wide;
+};
+
+TEST(WideBoxes, HoldUntilABodyOfAnyRankLeavesIts) {
+  Spheres spheres;
+
+  // 5 % of the half width at each side: one search alone makes none
+  for (const auto& [x, use] : {std::pair(0.0, Use::own),
+                               {0.0, Use::made},
+                               {0.04, Use::kept},
+                               {-0.04, Use::kept},
+                               {0.0, Use::kept},
+                               {0.06, Use::made},
+                               {0.02, Use::kept},
+                               {0.0, Use::own}})
+    EXPECT_EQ(spheres.step_with(x), use) << x;
+}
+
+TEST(WideBoxes, AreNotMadeForAWhileWhereTheyDoNotHold) {
+  Spheres spheres;
+  int made = 0;
+  for (int i = 0; i < 200; ++i) made += spheres.step_with(i) == Use::made ? 1 : 0;
+
+  // after 4, 8, 16, 32, then 64 steps
+  EXPECT_GE(made, 4);
+  EXPECT_LE(made, 7);
+}
+
+/// A packing, boxes that turn among it, and one fast sphere.
+Scene moving_scene() {
+  Scene scene = lattice(5, 10);
+  for (int i = 0; i < 6; ++i) {
+    scene.push_back(body(200 + i, box_shape({0.3, 0.4, 0.5}), {0.8 * i, 0.5 * i, 5.2 + 0.3 * i}));
+    scene.back().state.twist.w = {1.0, -2.0, 0.5};
+  }
+  scene.push_back(body(3, sphere_shape(0.2), {-3.0, 2.2, 2.7}));
+  scene.back().state.twist.v = {6.0, 0.1, 0.0};
+  return scene;
+}
+
+void advance(State& state) {
+  for (BodyMotionState& body : state.body) body.pose.p += kStep * body.twist.v;
+}
+
+/// Contacts of each of 60 steps by one search, against those of a new search in each step. `change`
+/// is called after each step.
+template <class Change>
+void expect_same_as_new_searches(const Model& model, const Change& change) {
+  const Communicator comm = Communicator::world();
+  Bodies bodies;
+  State state;
+  take_share(moving_scene(), stripes(5), comm.rank(), bodies, state);
+  ContactSearch search(comm, model);
+  for (int step = 0; step < 60; ++step) {
+    ContactSet set, anew;
+    search.find(bodies, state, kStep, set);
+    ContactSearch(comm, model).find(bodies, state, kStep, anew);
+
+    EXPECT_TRUE(std::equal(set.contacts.begin(), set.contacts.end(), anew.contacts.begin(),
+                           anew.contacts.end(),
+                           [](const Contact& x, const Contact& y) {
+                             return x.key == y.key && x.point == y.point && x.normal == y.normal &&
+                                    x.gap == y.gap && x.body_a == y.body_a && x.body_b == y.body_b;
+                           }))
+        << "step " << step;
+    EXPECT_EQ(set.bodies.n_ghost, anew.bodies.n_ghost);
+    expect_consistent(set, bodies, model);
+    expect_plan_reaches_ghosts(comm, set);
+    EXPECT_GT(comm.sum(static_cast<std::int64_t>(set.contacts.size())), 100);
+    advance(state);
+    change(step, bodies, state);
+  }
+}
+
+TEST(SearchOverSteps, FindsTheContactsOfANewSearchInEachStep) {
+  for (const double margin : {1e-3, kNotGiven}) {
+    Model model = model_with_floor(5);
+    model.contact.margin = margin;
+
+    expect_same_as_new_searches(model, [](int step, Bodies& bodies, State& state) {
+      // bodies jump, some of them to other bodies' places, so that they lie within wide boxes
+      for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+        const GlobalId id = bodies.constants[i].id;
+        if (step == 15 && id % 40 == 0) state.body[i].pose.p.x() += 1.3;
+        if (step == 40 && id % 30 == 0) state.body[i].pose.p.z() += 0.01;
+      }
+      if (step == 30 && bodies.constants.size() > 5) {
+        std::swap(bodies.constants[1], bodies.constants[4]);
+        std::swap(state.body[1], state.body[4]);
+        std::swap(bodies.constants[2].id, bodies.constants[3].id);
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace catena::test
