@@ -16,10 +16,10 @@ struct Spheres {
   Spheres() { model.gravity.setZero(); }
 
   /// How a step with the last rank's sphere at x = `last` is searched.
-  Use step_with(double last) {
+  Use step_with(double last, GlobalId first_id = 0) {
     const bool is_last = comm.rank() == comm.size() - 1;
-    const BodyRecord sphere =
-        body(comm.rank(), sphere_shape(1.0), {is_last ? last : 0.0, 0.0, 10.0 * comm.rank()});
+    const BodyRecord sphere = body(first_id + comm.rank(), sphere_shape(1.0),
+                                   {is_last ? last : 0.0, 0.0, 10.0 * comm.rank()});
     probes.clear(0.0, 1e-3);
     probes.add_swept(sphere.constants, sphere.state.pose, {}, 0);
     probes.end_owned();
@@ -47,6 +47,15 @@ TEST(WideBoxes, HoldUntilABodyOfAnyRankLeavesIts) {
                                {0.02, Use::kept},
                                {0.0, Use::own}})
     EXPECT_EQ(spheres.step_with(x), use) << x;
+}
+
+TEST(WideBoxes, DoNotHoldForAnotherBodyInTheSamePlace) {
+  Spheres spheres;
+  for (int i = 0; i < 5; ++i) spheres.step_with(0.0);
+
+  EXPECT_EQ(spheres.step_with(0.0), Use::kept);
+  EXPECT_EQ(spheres.step_with(0.0, 10), Use::made);
+  EXPECT_EQ(spheres.step_with(0.0, 10), Use::kept);
 }
 
 TEST(WideBoxes, AreNotMadeForAWhileWhereTheyDoNotHold) {
