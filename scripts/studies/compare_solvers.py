@@ -28,7 +28,7 @@ besides. Times are `wall_s` of the reports: a whole solve with its set-up, witho
 program and reading of the file. With --jobs above 1 they disturb each other.
 
 Profiles (Dolan, More): for each solver, the part of the problems that it solves within a factor of the
-fastest one's time, times below 1 ms counted as 1 ms.
+fastest one's time, times below 1 ms counted as 1 ms; as figures, and as tables in results.md.
 
 Exit code: 0 done, 1 a program failed in a way that is not a solver's answer, 3 wrong usage or study.
 Needs python3-yaml, python3-numpy, python3-matplotlib, python3-h5py.
@@ -53,6 +53,7 @@ METRICS = ["energy", "natural_map", "natural_map_rms", "siconos", "fclib_merit",
            "fischer_burmeister"]
 METHODS = ["gauss_seidel", "jacobi", "apgd", "interior_point", "dantzig", "auto"]
 FLOOR = 1e-3  # s
+PROFILE_AT = [1, 2, 4, 10]  # factors of the table of a profile
 REPEAT_UP_TO = 10.0  # s
 COLUMNS = ["comparison", "tolerance", "problem", "contacts", "rows", "solver", "status", "reached",
            "time_s", "setup_s", "iterations", "linear_iterations", "objective"] + METRICS + [
@@ -397,6 +398,7 @@ def markdown(study, entries):
         for head, cells in summary_lines(study, comparison, table):
             text.append("| " + " | ".join([head, ""] + ([""] if reference else []) + cells) + " |")
         text.append("")
+        text += profile_lines(study, comparison, tolerance, table)
     return "\n".join(text)
 
 
@@ -429,22 +431,41 @@ def times_of(study, comparison, tolerance, table):
     return times
 
 
-def draw_profile(study, comparison, tolerance, table, path):
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+def profiles_of(study, comparison, tolerance, table):
+    """Profile per line."""
     times = times_of(study, comparison, tolerance, table)
     best = {}
     for line in times.values():
         for p, t in line.items():
             if t is not None:
                 best[p] = min(best.get(p, math.inf), max(t, FLOOR))
+    return {s: profile(line, best) for s, line in times.items()}
+
+
+def label_of(study, solver):
+    return f"{study['reference']['name']}: {solver[0]}" if isinstance(solver, tuple) else solver
+
+
+def profile_lines(study, comparison, tolerance, table):
+    """The profiles as a table: problems solved within a factor of the fastest one's time."""
+    text = [f"Problems of {len(table)} that are solved within a factor of the fastest one's time:", "",
+            "| factor | " + " | ".join("%g" % f for f in PROFILE_AT) + " | any |", "|---" * (len(PROFILE_AT) + 2) + "|"]
+    for solver, ratios in profiles_of(study, comparison, tolerance, table).items():
+        counts = [sum(r <= f for r in ratios) for f in PROFILE_AT] + [len(ratios)]
+        text.append(f"| {label_of(study, solver)} | " + " | ".join(map(str, counts)) + " |")
+    return text + [""]
+
+
+def draw_profile(study, comparison, tolerance, table, path):
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
     figure, axis = plt.subplots(figsize=(7.5, 4.6))
-    profiles = {s: profile(line, best) for s, line in times.items()}
+    profiles = profiles_of(study, comparison, tolerance, table)
     right = 2.0 * max([r[-1] for r in profiles.values() if r], default=2.0)
     for solver, ratios in profiles.items():
         theirs = isinstance(solver, tuple)
-        label = f"{study['reference']['name']}: {solver[0]}" if theirs else solver
+        label = label_of(study, solver)
         heights = [k / len(table) for k in range(len(ratios) + 1)]
         style = {"linestyle": "--", "linewidth": 1.0} if theirs else {"linewidth": 1.8}
         if theirs and solver[0].startswith("fastest"):

@@ -10,8 +10,8 @@ namespace {
 /// assembled rows (per number), besides what a block takes by itself.
 constexpr double kRigidContact = 4e-8, kBlock = 6e-8, kJacobianNumber = 1e-9, kEntry = 0.6e-9;
 /// A product of apgd over a sweep: rows go in groups of eight, and nothing waits for the one
-/// before.
-constexpr double kProduct = 0.25;
+/// before; of assembled rows, whose entries take most of both, half.
+constexpr double kProduct = 0.25, kAssembledProduct = 0.5;
 /// Operations per second of dense and sparse factors; operations of a sparse factor of a contact
 /// graph over the square of its unknowns (measured on packings of spheres); seconds of any step.
 constexpr double kDenseRate = 1.5e10, kSparseRate = 5e9, kFill = 10.0, kStep = 5e-5;
@@ -48,7 +48,7 @@ WorkEstimate estimate_work(const ConstraintProblem& problem) {
   estimate.unknowns = sums[0];
   estimate.rows = sums[1];
   estimate.sweep = problem.comm.max(sweep);
-  estimate.product = kProduct * estimate.sweep;
+  estimate.product = (problem.assembled ? kAssembledProduct : kProduct) * estimate.sweep;
   estimate.newton_step =
       kStep + kAssembly * static_cast<double>(estimate.rows) + estimate_factor(estimate.unknowns);
   return estimate;

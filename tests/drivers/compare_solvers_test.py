@@ -91,6 +91,8 @@ class CompareSolvers(unittest.TestCase):
         text = (self.path / "small" / "results.md").read_text()
         self.assertIn("| **at most 1** |  |  | 1 of 1 | 0 of 1 |", text)  # Rover1039 has too few contacts to count
         self.assertIn("| **missed though the reference solves it** |  |  | 0 | 2 |", text)
+        self.assertIn("| gauss_seidel | 2 | 2 | 2 | 2 | 2 |", text)
+        self.assertIn("| both ways | 0 | 0 | 0 | 0 | 0 |", text)
         picture = (self.path / "small" / "profile-first-0.0001.png").read_bytes()
         self.assertEqual(picture[1:4], b"PNG")
 
