@@ -4,8 +4,8 @@
 #include "catena/collision/contact.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/model/state.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 #include "solvers/first_order/steps/step_groups.hpp"
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
 
 namespace catena {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "catena/constraints/block_diagonal.hpp"
-#include "solvers/gauss_seidel/anderson.hpp"
+#include "solvers/batches/anderson.hpp"
 #include "solvers/gauss_seidel/looks.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"

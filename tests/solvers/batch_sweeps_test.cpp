@@ -11,7 +11,7 @@
 #include "catena/base/random.hpp"
 #include "catena/math/rotation.hpp"
 #include "catena/solvers/solver_factory.hpp"
-#include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/batches/sweep_order.hpp"
 #include "solvers/kernel_paths.hpp"
 
 namespace catena {

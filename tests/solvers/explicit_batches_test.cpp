@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
-#include "solvers/gauss_seidel/explicit_contacts.hpp"
-#include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/batches/explicit_contacts.hpp"
+#include "solvers/batches/sweep_order.hpp"
 #include "solvers/kernel_paths.hpp"
 #include "support/dense_reference.hpp"
 #include "support/fclib_problem.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
+#include "solvers/batches/simd/dispatch.hpp"
 
 namespace catena::test {
 

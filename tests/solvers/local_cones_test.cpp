@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "catena/base/random.hpp"
+#include "solvers/batches/local/local_solve.hpp"
+#include "solvers/batches/local/rolling_contact.hpp"
 #include "solvers/first_order/steps/step_groups.hpp"
-#include "solvers/gauss_seidel/local/local_solve.hpp"
-#include "solvers/gauss_seidel/local/rolling_contact.hpp"
 #include "solvers/kernel_paths.hpp"
 #include "support/cone_distance.hpp"
 #include "support/sanitized.hpp"

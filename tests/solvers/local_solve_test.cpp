@@ -1,5 +1,5 @@
 // One block at a time, against its own conditions and independent solutions.
-#include "solvers/gauss_seidel/local/local_solve.hpp"
+#include "solvers/batches/local/local_solve.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "catena/constraints/block_diagonal.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
+#include "solvers/batches/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "solvers/patches/deep_mixing.hpp"
 #include "solvers/patches/patched_sweeps.hpp"

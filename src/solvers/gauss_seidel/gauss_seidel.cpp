@@ -6,9 +6,9 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
+#include "solvers/batches/simd/dispatch.hpp"
 #include "solvers/gauss_seidel/formulations/formulations.hpp"
 #include "solvers/gauss_seidel/looks.hpp"
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
 #include "solvers/stop_monitor.hpp"
 
 namespace catena {

@@ -8,7 +8,7 @@
 
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/constraint_problem.hpp"
-#include "solvers/gauss_seidel/subdomain.hpp"
+#include "solvers/batches/subdomain.hpp"
 
 namespace catena {
 

@@ -7,7 +7,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/constraints/delassus.hpp"
-#include "solvers/gauss_seidel/subdomain.hpp"
+#include "solvers/batches/subdomain.hpp"
 #include "solvers/joints/joint_system.hpp"
 #include "solvers/stop_monitor.hpp"
 

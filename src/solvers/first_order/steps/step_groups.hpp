@@ -111,7 +111,7 @@ struct StepKernels {
 };
 
 /// The same arithmetic in the same order for every path, 1, 4 or 8 lanes at a time, as
-/// gauss_seidel/simd/contact_batches.hpp says. Without a name: the build has no such kernels.
+/// batches/simd/contact_batches.hpp says. Without a name: the build has no such kernels.
 StepKernels plain_step_kernels();
 StepKernels avx2_step_kernels();
 StepKernels avx512_step_kernels();

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "catena/base/error.hpp"
+#include "solvers/batches/sweep_order.hpp"
 #include "solvers/gauss_seidel/formulations/formulations.hpp"
-#include "solvers/gauss_seidel/sweep_order.hpp"
 
 namespace catena {
 namespace {

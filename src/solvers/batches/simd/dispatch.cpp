@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/simd/dispatch.hpp"
+#include "solvers/batches/simd/dispatch.hpp"
 
 #include "catena/base/error.hpp"
 

@@ -8,12 +8,12 @@
 #include "catena/base/huge_pages.hpp"
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/constraints/delassus.hpp"
-#include "solvers/gauss_seidel/anderson.hpp"
-#include "solvers/gauss_seidel/explicit_blocks.hpp"
-#include "solvers/gauss_seidel/explicit_contacts.hpp"
-#include "solvers/gauss_seidel/local/round_contacts.hpp"
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
-#include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/batches/anderson.hpp"
+#include "solvers/batches/explicit_blocks.hpp"
+#include "solvers/batches/explicit_contacts.hpp"
+#include "solvers/batches/local/round_contacts.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
+#include "solvers/batches/sweep_order.hpp"
 
 namespace catena {
 

@@ -8,8 +8,8 @@
 
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/solvers/gauss_seidel.hpp"
-#include "solvers/gauss_seidel/local/local_solve.hpp"
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/local/local_solve.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 #include "solvers/sphere_contacts.hpp"
 
 namespace catena {

@@ -5,7 +5,7 @@
 #include "catena/base/release.hpp"
 #include "catena/constraints/block_diagonal.hpp"
 #include "catena/constraints/block_rows.hpp"
-#include "solvers/gauss_seidel/subdomain.hpp"
+#include "solvers/batches/subdomain.hpp"
 
 namespace catena {
 namespace {

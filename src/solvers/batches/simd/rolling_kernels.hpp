@@ -1,6 +1,6 @@
 // The sweep of RollingBatch. The end of sweep_kernels.hpp, which says who includes it.
 
-#include "solvers/gauss_seidel/simd/rolling_laws.hpp"
+#include "solvers/batches/simd/rolling_laws.hpp"
 
 namespace catena {
 namespace {
@@ -123,4 +123,4 @@ double rolling_sweep(RollingBatch* first, std::size_t n, BodyLine* bodies,
 }  // namespace
 }  // namespace catena
 
-#include "solvers/gauss_seidel/simd/error_kernels.hpp"
+#include "solvers/batches/simd/error_kernels.hpp"

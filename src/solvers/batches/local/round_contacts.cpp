@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/local/round_contacts.hpp"
+#include "solvers/batches/local/round_contacts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/subdomain.hpp"
+#include "solvers/batches/subdomain.hpp"
 
 #include <Eigen/LU>
 #include <algorithm>

@@ -6,8 +6,8 @@
 
 #include "catena/base/huge_pages.hpp"
 #include "catena/constraints/constraint_problem.hpp"
-#include "solvers/gauss_seidel/explicit_blocks.hpp"
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/explicit_blocks.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 
 namespace catena {
 

@@ -1,5 +1,5 @@
 // Eight lanes in AVX-512 registers.
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #include "solvers/lanes/avx512.hpp"
@@ -30,7 +30,7 @@ struct Lines {
 }  // namespace
 }  // namespace catena
 
-#include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
+#include "solvers/batches/simd/sweep_kernels.hpp"
 
 namespace catena {
 BatchKernels avx512_kernels() { return kernels_named("avx512"); }

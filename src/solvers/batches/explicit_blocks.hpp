@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "catena/constraints/constraint_problem.hpp"
-#include "solvers/gauss_seidel/local/local_solve.hpp"
-#include "solvers/gauss_seidel/local/rolling_contact.hpp"
+#include "solvers/batches/local/local_solve.hpp"
+#include "solvers/batches/local/rolling_contact.hpp"
 
 namespace catena {
 

@@ -1,7 +1,7 @@
 // One lane at a time.
 #include "solvers/lanes/plain.hpp"
 
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 
 namespace catena {
 namespace {
@@ -20,7 +20,7 @@ inline void store_lines(BodyLine* lines, const std::int32_t* index, const Lines&
 }  // namespace
 }  // namespace catena
 
-#include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
+#include "solvers/batches/simd/sweep_kernels.hpp"
 
 namespace catena {
 BatchKernels plain_kernels() { return kernels_named("plain"); }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "catena/solvers/gauss_seidel.hpp"
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 
 namespace catena {
 

@@ -1,5 +1,5 @@
 // Four lanes in AVX2 registers, twice per batch.
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include "solvers/lanes/avx2.hpp"
@@ -34,7 +34,7 @@ struct Lines {
 }  // namespace
 }  // namespace catena
 
-#include "solvers/gauss_seidel/simd/sweep_kernels.hpp"
+#include "solvers/batches/simd/sweep_kernels.hpp"
 
 namespace catena {
 BatchKernels avx2_kernels() { return kernels_named("avx2"); }

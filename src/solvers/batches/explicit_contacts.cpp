@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/explicit_contacts.hpp"
+#include "solvers/batches/explicit_contacts.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/disc_cone.hpp"
-#include "solvers/gauss_seidel/local/local_solve.hpp"
-#include "solvers/gauss_seidel/simd/contact_batches.hpp"
+#include "solvers/batches/local/local_solve.hpp"
+#include "solvers/batches/simd/contact_batches.hpp"
 
 namespace catena {
 

@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/explicit_blocks.hpp"
+#include "solvers/batches/explicit_blocks.hpp"
 
 #include <algorithm>
 

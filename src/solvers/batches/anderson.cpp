@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/anderson.hpp"
+#include "solvers/batches/anderson.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // instruction set, which defines a type D of `D::kWidth` doubles and the functions on it in its
 // own unnamed namespace: nothing here may be shared between those sources.
 
-#include "solvers/gauss_seidel/simd/batch_laws.hpp"
+#include "solvers/batches/simd/batch_laws.hpp"
 
 namespace catena {
 namespace {
@@ -264,5 +264,5 @@ double arm_sweep(GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
 }  // namespace
 }  // namespace catena
 
-#include "solvers/gauss_seidel/simd/explicit_kernels.hpp"
-#include "solvers/gauss_seidel/simd/rolling_kernels.hpp"
+#include "solvers/batches/simd/explicit_kernels.hpp"
+#include "solvers/batches/simd/rolling_kernels.hpp"

@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/local/rolling_contact.hpp"
+#include "solvers/batches/local/rolling_contact.hpp"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>

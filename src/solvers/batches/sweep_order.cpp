@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/sweep_order.hpp"
+#include "solvers/batches/sweep_order.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -8,8 +8,8 @@
 #include "catena/base/release.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
-#include "solvers/gauss_seidel/explicit_contacts.hpp"
-#include "solvers/gauss_seidel/local/round_contacts.hpp"
+#include "solvers/batches/explicit_contacts.hpp"
+#include "solvers/batches/local/round_contacts.hpp"
 #include "solvers/sphere_contacts.hpp"
 
 namespace catena {

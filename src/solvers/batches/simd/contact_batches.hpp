@@ -113,7 +113,7 @@ struct alignas(64) BatchHistory {
   double change[3][kLanes];  ///< by the last sweep
 };
 
-/// A mix within a sweep (solvers/gauss_seidel/anderson.hpp): each contact's update starts from
+/// A mix within a sweep (solvers/batches/anderson.hpp): each contact's update starts from
 /// p - gamma (p - before), where the velocities are mixed already.
 struct BatchMixing {
   BatchHistory* history = nullptr;  ///< of the first batch

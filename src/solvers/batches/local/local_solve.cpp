@@ -1,4 +1,4 @@
-#include "solvers/gauss_seidel/local/local_solve.hpp"
+#include "solvers/batches/local/local_solve.hpp"
 
 #include <Eigen/LU>
 #include <algorithm>
