@@ -5,7 +5,6 @@
 #include "catena/constraints/constraint_problem.hpp"
 #include "catena/model/state.hpp"
 #include "solvers/batches/simd/contact_batches.hpp"
-#include "solvers/first_order/steps/step_groups.hpp"
 
 namespace catena {
 
@@ -22,9 +21,9 @@ struct LoopCost {
 inline constexpr double kContactsOfBody = 6.0;
 inline constexpr double kLine = 64.0, kVector = 3 * sizeof(double);
 
-template <class Group>
+template <class Batch>
 constexpr double bytes_per_lane(int lanes) {
-  return static_cast<double>(sizeof(Group)) / lanes;
+  return static_cast<double>(sizeof(Batch)) / lanes;
 }
 
 /// A contact of a sweep: its lane, the impulse written back, and a body's line read and written; of
@@ -44,12 +43,13 @@ inline constexpr LoopCost kExplicitSweep = {
 inline constexpr LoopCost kLook = {
     bytes_per_lane<SphereBatch>(kLanes) + 2.0 * kVector + kLine / kContactsOfBody, 100.0};
 
-/// A contact of an iteration of apgd, in one pass: its group read, x written, and of its bodies V
-/// of two iterates read and forces added to; a body's pass makes V of the next iterate from forces
-/// and M^-1. Rows, projection and sums 170, forces 52.
-inline constexpr LoopCost kApgdIteration = {
-    bytes_per_lane<first_order::SphereGroup>(kLanes) + kVector + 20.0 * kVector / kContactsOfBody,
-    222.0};
+/// A contact of an iteration of apgd, in one pass: what its batch says of it and its iterates read,
+/// x written, and of its bodies V read and forces added to; a body's pass makes V of the next
+/// iterate and of the next y from forces and M^-1. Rows, projection and sums 180, forces 46.
+inline constexpr LoopCost kApgdIteration = {bytes_per_lane<SphereBatch>(kLanes) - kVector - 16.0 +
+                                                bytes_per_lane<StepBatch>(kLanes) +
+                                                11.0 * kLine / kContactsOfBody,
+                                            226.0};
 
 /// A body of the contact search in a packing with three contacts a body: constants and state, its
 /// probe, box and item of the grid written and read, and of each contact a pair, raw, by id and

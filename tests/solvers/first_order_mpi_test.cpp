@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
@@ -101,6 +103,70 @@ TEST_F(FirstOrderMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneRa
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);
+  }
+}
+
+/// Estimates of batches beside evaluations of the same iterates.
+TEST_F(FirstOrderMpi, LooksAreTheErrorsOfTheIterates) {
+  for (const bool boxes : {false, true})
+    for (const double cohesion : {0.0, 0.01}) {
+      Scene scene =
+          boxes ? test::box_stack(3, 0.4, 0.005) : test::sphere_pile(40, 100, 0.5, 0.005, 3);
+      for (auto& contact : scene.contacts) contact.cohesion = cohesion;
+      const LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
+      StopRule evaluated = test::iterations(40);
+      evaluated.metric = Metric::energy;
+      evaluated.check_interval = 5;
+      StopRule estimated = evaluated;
+      estimated.history_set = estimated.report_set = ErrorSet::energy;
+      const std::vector<HistoryEntry> expected =
+          solve_with(*both(evaluated)[1], local).report.history;
+      const std::vector<HistoryEntry> found = solve_with(*both(estimated)[1], local).report.history;
+
+      EXPECT_EQ(found.size(), expected.size());
+      for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+        SCOPED_TRACE(expected[i].iteration);
+        EXPECT_EQ(found[i].iteration, expected[i].iteration);
+        // estimates do not know natural maps; the last iterate is evaluated
+        EXPECT_TRUE(std::isnan(found[i].errors.natural_map));
+        EXPECT_NEAR(found[i].errors.energy_normal, expected[i].errors.energy_normal,
+                    1e-10 * expected[0].errors.energy);
+        EXPECT_NEAR(found[i].errors.energy_friction, expected[i].errors.energy_friction,
+                    1e-10 * expected[0].errors.energy);
+      }
+    }
+}
+
+/// Batches that sweeps packed, with split masses and their own order, and swept.
+TEST_F(FirstOrderMpi, WhatSweepsPackedGivesTheSameIterates) {
+  for (Scene scene :
+       {test::sphere_pile(40, 100, 0.5, 0.005, 3), test::box_stack(3, 0.4, 0.005),
+        test::with_couples(test::sphere_pile(20, 50, 0.5, 0.005, 4), 0.02, 0.01, 1e-3),
+        test::mixed_ring(13, 11)}) {
+    const LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
+    const ConstraintProblem& problem = local.problem;
+    DelassusOperator op(problem);
+    const std::vector<double> zeros(problem.n_rows(), 0.0);
+    const std::unique_ptr<HybridEngine> engine = make_hybrid_engine();
+    engine->start(problem, op, {.local = {problem.law}, .kernels = plain_kernels()}, nullptr,
+                  zeros);
+    for (int sweep = 0; sweep < 3; ++sweep) engine->sweep(true);
+    int asked = 0;
+    const PackedBy packed = [&](const ConstraintProblem& of) {
+      ++asked;
+      return engine->packed(of);
+    };
+    const JointSolverSettings swept{.method = JointMethod::iterative};
+    const auto own = make_apgd(iterations(25), swept, {});
+    const auto borrowed = make_apgd(iterations(25), swept, {}, packed);
+
+    const Solved expected = solve_with(*own, local);
+    const Solved found = solve_with(*borrowed, local);
+
+    EXPECT_EQ(asked, 1);
+    EXPECT_TRUE(problem.n_blocks() == 0 || engine->packed(problem) != nullptr);
+    EXPECT_LT(distance(found.impulses, expected.impulses), 1e-11);
+    EXPECT_LT(distance(found.velocities, expected.velocities), 1e-10);
   }
 }
 

@@ -6,11 +6,13 @@
 #include <cmath>
 #include <vector>
 
+#include "catena/base/huge_pages.hpp"
 #include "catena/base/random.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/constraints/delassus.hpp"
 #include "solvers/first_order/iterates.hpp"
-#include "solvers/first_order/row_layout.hpp"
+#include "solvers/first_order/row_scales.hpp"
+#include "solvers/kernel_paths.hpp"
 #include "support/assembled.hpp"
 #include "support/dense_reference.hpp"
 #include "support/fclib_problem.hpp"
@@ -29,13 +31,9 @@ class DenseSteps {
  public:
   explicit DenseSteps(const ConstraintProblem& problem)
       : problem_(problem), dense_(test::dense_problem(problem)) {
-    RowLayout layout = lay_out(problem, true);
-    scale_rows(problem, kSplitting, layout);
-    by_ = Eigen::VectorXd::Zero(dense_.N.rows());
-    for (const Place& place : layout.places)
-      for (std::size_t r = 0; r < place.rows; ++r)
-        by_[block_view(problem, place.block).row + static_cast<Index>(r)] =
-            layout.by_scale[place.first + r * place.stride];
+    std::vector<double> by_scale;
+    scale_rows(problem, true, kSplitting, by_scale);
+    by_ = Eigen::Map<Eigen::VectorXd>(by_scale.data(), dense_.N.rows());
     shift_ = Eigen::VectorXd::Zero(problem.n_blocks());
     cohesion_ = Eigen::VectorXd::Zero(dense_.N.rows());
     for (Index k = 0; k < problem.n_blocks(); ++k)
@@ -50,7 +48,7 @@ class DenseSteps {
   Eigen::VectorXd impulses() const { return next_.cwiseProduct(by_) - cohesion_; }
 
   StepSums step(const StepWeights& weights) {
-    const Eigen::VectorXd y = weights.keep * now_ + weights.take * before_;
+    const Eigen::VectorXd y = weights.y.keep * now_ + weights.y.take * before_;
     Eigen::VectorXd g = by_.cwiseProduct(dense_.N * (y.cwiseProduct(by_) - cohesion_) + dense_.r);
     for (Index k = 0; k < problem_.n_blocks(); ++k) {
       const BlockView view = block_view(problem_, k);
@@ -124,18 +122,24 @@ void expect_close(double a, double b, const char* what) {
 
 void compare_steps(const ConstraintProblem& problem) {
   DelassusOperator op(problem);
-  const std::unique_ptr<Iterates> iterates =
-      problem.assembled ? make_assembled_iterates(problem, kSplitting)
-                        : make_body_iterates(problem, op, nullptr, kSplitting);
   std::vector<double> impulses(static_cast<std::size_t>(problem.n_rows()));
   for (std::size_t i = 0; i < impulses.size(); ++i) impulses[i] = 0.01 * uniform_pm1(3, i, 0);
-  iterates->start(impulses);
+  const std::unique_ptr<BodyIterates> bodies = make_body_iterates();
+  std::unique_ptr<Iterates> assembled;
+  if (problem.assembled)
+    assembled = make_assembled_iterates(problem, kSplitting, impulses);
+  else
+    bodies->start(problem, op, nullptr, kSplitting, impulses);
+  Iterates* const iterates = assembled ? assembled.get() : bodies.get();
   iterates->store(impulses);
   DenseSteps dense(problem);
   dense.start(impulses);
   const bool shifted = law_form(problem.law).shifted;
   for (int k = 0; k < 6; ++k) {
-    const StepWeights weights{1.0 + 0.1 * k, -0.1 * k, 1.0 / (1.0 + k), shifted && k % 2 == 0};
+    // every other step is what the one before expected
+    const MomentumPoint y = {1.0 + 0.1 * k, -0.1 * k};
+    const MomentumPoint next = {k % 2 == 0 ? 1.1 + 0.1 * k : 7.0, -0.1 * (k + 1)};
+    const StepWeights weights{y, 1.0 / (1.0 + k), shifted && k % 2 == 0, next};
     // the second trial from the same y takes the place of the first
     for (const double shorter : {1.0, 0.5}) {
       StepWeights trial = weights;
@@ -176,90 +180,103 @@ TEST(FirstOrderSteps, AreThoseOfTheDenseProblem) {
   }
 }
 
-/// Numbers of the groups' lanes; their bodies are few, so that lanes share them.
-template <class Group>
-void fill_group(Group& group, std::uint64_t seed) {
+/// A number for every lane of some rows.
+template <std::size_t kRows, class Draw>
+void fill(double (&rows)[kRows][kLanes], Draw& draw) {
+  for (auto& row : rows)
+    for (double& x : row) x = draw();
+}
+template <class Draw>
+void fill(double (&row)[kLanes], Draw& draw, double middle, double width) {
+  for (double& x : row) x = middle + width * draw();
+}
+
+/// Numbers of a batch's lanes and of its iterates. No two lanes share a line, but for line 0.
+template <class Batch>
+void fill_batch(Batch& batch, StepBatch& iterates, std::uint64_t seed) {
   std::uint64_t next = 0;
   const auto draw = [&] { return uniform_pm1(seed, next++, 5); };
   for (int lane = 0; lane < kLanes; ++lane) {
-    group.a[lane] = 6 * static_cast<std::int32_t>(2.0 + 2.0 * draw());
-    group.b[lane] = 6 * static_cast<std::int32_t>(7.0 + 2.0 * draw());
-    group.mu[lane] = 0.5 + 0.4 * draw();
-    group.shift[lane] = std::abs(draw());
-    for (int slot = 0; slot < 3; ++slot)
-      for (int r = 0; r < 3; ++r) group.x[slot][r][lane] = draw();
-    if constexpr (requires { group.g; }) {
-      for (auto& body : group.g)
-        for (auto& velocity : body)
-          for (auto& row : velocity) row[lane] = draw();
-      for (int r = 0; r < 3; ++r) {
-        group.offset[r][lane] = draw();
-        group.sigma[r][lane] = std::abs(draw());
-      }
-    } else {
+    batch.a[lane] = 1 + lane;
+    batch.b[lane] = lane < 2 ? 0 : kLanes + 1 + (lane + static_cast<int>(seed)) % kLanes;
+  }
+  fill(iterates.h_n, draw, 1.0, 0.5);
+  fill(iterates.h_t, draw, 1.0, 0.5);
+  iterates.h_n[kLanes - 1] = iterates.h_t[kLanes - 1] = 0.0;
+  fill(iterates.shift, draw, 1.0, 1.0);
+  for (auto& x : iterates.x) fill(x, draw);
+  fill(batch.friction, draw, 0.5, 0.4);
+  if constexpr (requires { batch.g; }) {
+    for (auto& body : batch.g)
+      for (auto& velocity : body) fill(velocity, draw);
+    fill(batch.sigma, draw);
+  } else {
+    for (int lane = 0; lane < kLanes; ++lane) {
       const Vec3 n = Vec3(draw(), draw(), draw()).normalized();
-      for (int r = 0; r < 3; ++r) group.n[r][lane] = n[r];
-      group.by_normal[lane] = 1.0 + 0.5 * draw();
-      group.by_tangent[lane] = 1.0 + 0.5 * draw();
-      group.sigma_n[lane] = std::abs(draw());
-      group.sigma_t[lane] = std::abs(draw());
+      for (int r = 0; r < 3; ++r) batch.n[r][lane] = n[r];
     }
-    if constexpr (requires { group.t; }) {
-      for (int r = 0; r < 3; ++r) {
-        group.t[r][lane] = draw();
-        group.arm_a[r][lane] = draw();
-        group.arm_b[r][lane] = draw();
-        group.offset[r][lane] = draw();
-      }
-    }
-    if constexpr (requires { group.offset_n; }) {
-      group.arm_a[lane] = draw();
-      group.arm_b[lane] = draw();
-      group.offset_n[lane] = draw();
-      for (int r = 0; r < 3; ++r) group.offset_t[r][lane] = draw();
-    }
+    fill(batch.sigma_n, draw, 1.0, 1.0);
+    fill(batch.sigma_t, draw, 1.0, 1.0);
+  }
+  if constexpr (requires { batch.t; }) {
+    fill(batch.t, draw);
+    fill(batch.arm_a, draw);
+    fill(batch.arm_b, draw);
+  }
+  if constexpr (requires { batch.slip_bias; }) {
+    fill(batch.arm_a, draw, 0.0, 1.0);
+    fill(batch.arm_b, draw, 0.0, 1.0);
+    fill(batch.bias, draw, 0.0, 1.0);
+    fill(batch.slip_bias, draw);
+  } else {
+    fill(batch.bias, draw);
   }
 }
 
 /// All that a pass leaves behind.
-template <class Group>
-std::vector<double> trace(StepSums (*kernel)(Group*, std::size_t, const StepPass&), bool renew,
-                          bool box) {
-  std::vector<Group> groups(20);
-  for (std::size_t k = 0; k < groups.size(); ++k) fill_group(groups[k], k + 1);
-  std::vector<double> velocities(60), forces(60, 0.0), out;
-  for (std::size_t i = 0; i < velocities.size(); ++i) velocities[i] = uniform_pm1(9, i, 1);
-  const StepSums sums =
-      kernel(groups.data(), groups.size(),
-             {velocities.data(), forces.data(), {1.4, -0.4, 0.7, renew}, {}, box});
-  out = {sums.moved, sums.along, sums.size, sums.curved};
-  out.insert(out.end(), forces.begin(), forces.end());
-  for (const Group& group : groups) {
-    out.insert(out.end(), group.shift, group.shift + kLanes);
-    for (int r = 0; r < 3; ++r) out.insert(out.end(), group.x[2][r], group.x[2][r] + kLanes);
+template <class Batch>
+std::vector<double> trace(StepSums (*kernel)(const Batch*, StepBatch*, std::size_t,
+                                             const StepPass&),
+                          bool renew, bool box) {
+  HugeVector<Batch> batches(20);
+  HugeVector<StepBatch> iterates(batches.size());
+  for (std::size_t k = 0; k < batches.size(); ++k) fill_batch(batches[k], iterates[k], k + 1);
+  HugeVector<BodyLine> velocities(2 * kLanes + 1), forces(velocities.size());
+  for (std::size_t i = 0; i < velocities.size(); ++i)
+    for (std::size_t j = 0; j < 6; ++j) velocities[i].x[j] = uniform_pm1(9, 8 * i + j, 1);
+  const StepSums sums = kernel(batches.data(), iterates.data(), batches.size(),
+                               {.velocities = velocities.data(),
+                                .forces = forces.data(),
+                                .weights = {{1.4, -0.4}, 0.7, renew},
+                                .slots = {},
+                                .box = box});
+  std::vector<double> out = {sums.moved, sums.along, sums.size, sums.curved};
+  for (const BodyLine& line : std::span(forces).subspan(1))
+    out.insert(out.end(), line.x, line.x + 8);
+  for (const StepBatch& batch : iterates) {
+    out.insert(out.end(), batch.shift, batch.shift + kLanes);
+    for (const auto& row : batch.x[2]) out.insert(out.end(), row, row + kLanes);
   }
   return out;
 }
 
 TEST(FirstOrderSteps, EveryInstructionSetGivesTheSame) {
-#ifdef __FMA__
-  constexpr double kTolerance = 0.0;  // all paths round alike
-#else
-  constexpr double kTolerance = 1e-12;
-#endif
   const auto expect_same = [&](const std::vector<double>& a, const std::vector<double>& b) {
     ASSERT_EQ(a.size(), b.size());
     for (std::size_t i = 0; i < a.size(); ++i)
-      EXPECT_LE(std::abs(a[i] - b[i]), kTolerance * std::abs(a[i])) << i;
+      EXPECT_LE(std::abs(a[i] - b[i]), test::kPathTolerance * std::abs(a[i])) << i;
   };
-  const StepKernels plain = plain_step_kernels();
-  for (const StepKernels& kernels : available_step_kernels())
+  const BatchKernels plain = plain_kernels();
+  for (const KernelPath path : test::kernel_paths())
     for (const bool renew : {false, true}) {
+      const BatchKernels kernels = choose_kernels(path);
       SCOPED_TRACE(kernels.name);
-      expect_same(trace(plain.spheres, renew, false), trace(kernels.spheres, renew, false));
+      expect_same(trace(plain.sphere_steps, renew, false),
+                  trace(kernels.sphere_steps, renew, false));
       for (const bool box : {false, true}) {
-        expect_same(trace(plain.contacts, renew, box), trace(kernels.contacts, renew, box));
-        expect_same(trace(plain.rows, renew, box), trace(kernels.rows, renew, box));
+        expect_same(trace(plain.arm_steps, renew, box), trace(kernels.arm_steps, renew, box));
+        expect_same(trace(plain.explicit_steps, renew, box),
+                    trace(kernels.explicit_steps, renew, box));
       }
     }
 }

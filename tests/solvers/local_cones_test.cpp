@@ -12,7 +12,6 @@
 #include "catena/base/random.hpp"
 #include "solvers/batches/local/local_solve.hpp"
 #include "solvers/batches/local/rolling_contact.hpp"
-#include "solvers/first_order/steps/step_groups.hpp"
 #include "solvers/kernel_paths.hpp"
 #include "support/cone_distance.hpp"
 #include "support/sanitized.hpp"
@@ -261,54 +260,50 @@ TEST(LocalCones, NoKernelOfArmsLeavesTheCone) {
   }
 }
 
-/// Numbers of a lane that no cone asks for.
-template <class Group>
-void fill_rows(Group& group, int lane, Draw& draw) {
-  group.a[lane] = 0;
-  group.b[lane] = 6;
-  group.mu[lane] = draw.friction();
-  group.by_normal[lane] = group.by_tangent[lane] = 1.0;
-  for (int slot = 0; slot < 2; ++slot) {
-    const Vec3 x = draw.impulse(group.mu[lane]);
-    for (int r = 0; r < 3; ++r) group.x[slot][r][lane] = x[r];
-  }
-}
-
 TEST(LocalCones, NoStepOfFirstOrderMethodsLeavesTheCone) {
-  using namespace first_order;
-  const std::uint64_t groups = samples(400000, 1000000) / kLanes;
-  std::array<double, 12> velocities{}, forces{};
-  for (std::uint64_t k = 0; k < groups; ++k) {
-    SphereGroup spheres{};
-    ContactGroup contacts{};
+  const std::uint64_t n_batches = samples(400000, 1000000) / kLanes;
+  std::array<BodyLine, 2> velocities{}, forces{};
+  for (std::uint64_t k = 0; k < n_batches; ++k) {
+    SphereBatch spheres{};
+    GeneralContactBatch arms{};
+    StepBatch sphere_iterates{}, arm_iterates{};
     for (int lane = 0; lane < kLanes; ++lane) {
       Draw draw(kLanes * k + static_cast<std::uint64_t>(lane));
-      fill_rows(contacts, lane, draw);
-      const Vec3 offset = draw.impulse(contacts.mu[lane]);
-      for (int r = 0; r < 3; ++r) contacts.offset[r][lane] = offset[r];
-      contacts.n[0][lane] = contacts.t[1][lane] = 1.0;
+      const double mu = spheres.friction[lane] = arms.friction[lane] = draw.friction();
+      const Vec3 bias = draw.impulse(mu);
+      spheres.b[lane] = arms.b[lane] = 1;
       // in the frame of the unit vectors rows are components
-      fill_rows(spheres, lane, draw);
-      spheres.n[0][lane] = 1.0;
-      spheres.offset_n[lane] = offset[0];
-      for (int r = 1; r < 3; ++r) spheres.offset_t[r][lane] = offset[r];
+      spheres.n[0][lane] = arms.n[0][lane] = arms.t[1][lane] = 1.0;
+      spheres.bias[lane] = bias[0];
+      for (int r = 0; r < 3; ++r) arms.bias[r][lane] = bias[r];
+      for (int r = 1; r < 3; ++r) spheres.slip_bias[r][lane] = bias[r];
+      for (StepBatch* iterates : {&sphere_iterates, &arm_iterates}) {
+        iterates->h_n[lane] = 1.0;
+        iterates->h_t[lane] = 0.6;
+        for (int slot = 0; slot < 2; ++slot) {
+          const Vec3 x = draw.impulse(mu);
+          for (int r = 0; r < 3; ++r) iterates->x[slot][r][lane] = x[r];
+        }
+      }
     }
-    for (const StepKernels& kernels : available_step_kernels())
+    for (const KernelPath path : test::kernel_paths())
       for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp, ContactLaw::box}) {
+        const BatchKernels kernels = choose_kernels(path);
         const bool box = law == ContactLaw::box;
-        const StepPass pass{velocities.data(),
-                            forces.data(),
-                            {1.3, -0.3, 0.8, law == ContactLaw::coulomb},
-                            {},
-                            box};
-        kernels.contacts(&contacts, 1, pass);
-        if (!box) kernels.spheres(&spheres, 1, pass);
+        const StepPass pass{.velocities = velocities.data(),
+                            .forces = forces.data(),
+                            .weights = {{1.3, -0.3}, 0.8, law == ContactLaw::coulomb},
+                            .slots = {},
+                            .box = box};
+        kernels.arm_steps(&arms, &arm_iterates, 1, pass);
+        if (!box) kernels.sphere_steps(&spheres, &sphere_iterates, 1, pass);
         for (int lane = 0; lane < kLanes; ++lane) {
-          ASSERT_LE(relative(law, get(contacts.x[2], lane), contacts.mu[lane]), kRoundOff)
-              << kernels.name << " law " << static_cast<int>(law) << " group " << k;
+          ASSERT_LE(relative(law, get(arm_iterates.x[2], lane), arms.friction[lane]), kRoundOff)
+              << kernels.name << " law " << static_cast<int>(law) << " batch " << k;
           if (!box) {
-            ASSERT_LE(relative(law, get(spheres.x[2], lane), spheres.mu[lane]), kRoundOff)
-                << kernels.name << " law " << static_cast<int>(law) << " group " << k;
+            ASSERT_LE(relative(law, get(sphere_iterates.x[2], lane), spheres.friction[lane]),
+                      kRoundOff)
+                << kernels.name << " law " << static_cast<int>(law) << " batch " << k;
           }
         }
       }

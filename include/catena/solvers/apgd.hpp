@@ -1,12 +1,17 @@
 // Accelerated projected gradient descent.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "catena/solvers/joint_solver_settings.hpp"
 #include "catena/solvers/solver.hpp"
 
 namespace catena {
+
+class Subdomain;
+/// Asks who has packed a problem.
+using PackedBy = std::function<Subdomain*(const ConstraintProblem&)>;
 
 /// `solver.apgd:`
 struct ApgdSettings {
@@ -22,7 +27,10 @@ void describe(SettingsVisitor& visit, ApgdSettings& s);
 /// product, unless `joints.method: iterative`. The same iterates on any number of ranks, to
 /// round-off. stop.max_iterations counts products with N. Throws Error(bad_input) on every rank for
 /// settings that do not fit the problem.
+///
+/// `packed`: what another method has packed of the problem, null where there is nothing; its
+/// impulses are overwritten. Empty: nobody packs but this one.
 std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
-                                  const ApgdSettings& settings);
+                                  const ApgdSettings& settings, const PackedBy& packed = {});
 
 }  // namespace catena

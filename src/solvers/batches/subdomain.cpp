@@ -153,15 +153,15 @@ double Subdomain::sweep(SweepPart part, bool forward) {
   return residual;
 }
 
-BatchErrors Subdomain::errors(bool at_zero) const {
+BatchErrors Subdomain::errors(bool at_zero, const BodyLine* velocities) const {
   BatchErrors sum;
   const auto add = [&](auto kernel, const auto& batches, const Range& range,
                        const HugeVector<BatchDiagonal>& diagonal) {
     // those of the boundary come first
     const bool given = range.begin < diagonal.size();
     const BatchErrors part =
-        kernel(batches.data() + range.begin, range.end - range.begin, lines_.data(),
-               batch_rules_.law, given ? diagonal.data() + range.begin : nullptr, at_zero);
+        kernel(batches.data() + range.begin, range.end - range.begin, velocities, batch_rules_.law,
+               given ? diagonal.data() + range.begin : nullptr, at_zero);
     sum.normal += part.normal;
     sum.friction += part.friction;
     sum.scale += part.scale;

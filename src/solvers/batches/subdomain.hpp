@@ -65,6 +65,19 @@ class Subdomain {
 
   /// Bodies touched, ascending in the problem's local order.
   std::span<const Index> bodies() const { return bodies_; }
+  /// The first line of its i-th body; all lines, of which the first belongs to no body.
+  Index line(std::size_t i) const { return line_[i]; }
+  Index n_lines() const { return to_index(lines_.size()); }
+  /// What is packed, for other iterations than sweeps: batches with the block of each lane
+  /// (kNoIndex: none), and the blocks in the order of all parts.
+  std::span<SphereBatch> spheres() { return spheres_; }
+  std::span<GeneralContactBatch> arms() { return arms_; }
+  std::span<ExplicitContactBatch> explicit_contacts() { return explicit_contacts_; }
+  std::span<const Index> sphere_origin() const { return sphere_origin_; }
+  std::span<const Index> arm_origin() const { return arm_origin_; }
+  std::span<const Index> explicit_origin() const { return explicit_origin_; }
+  const SweepPlan& plan() const { return planner_.last(); }
+  const BatchKernels& kernels() const { return rules_.kernels; }
   /// Velocities of this subdomain's copy of its i-th body.
   std::span<double> velocity(std::size_t i) {
     return {line_data() + Offset{8} * line_[i], static_cast<std::size_t>(dofs_[i])};
@@ -76,14 +89,17 @@ class Subdomain {
   /// Anderson's acceleration: sweeps mix from now on. Before each, the copies' velocities and the
   /// impulses become the mix (those of batches as the sweep comes to them); after it, its products.
   void begin_mixing();
+  void end_mixing() { mixes_ = false; }
   void mix(double gamma);
   MixProducts mix_products();
   /// Whether all blocks are in batches that form their rows, so that errors() is known.
   bool batched() const { return general_.blocks.empty() && explicit_contacts_.empty(); }
   /// Whether a contact of the batches has cohesion.
   bool cohesive() const { return cohesive_; }
-  /// Energy errors of the iterate, or of zero impulses, at the velocities that the copies hold.
-  BatchErrors errors(bool at_zero = false) const;
+  /// Energy errors of the iterate, or of zero impulses, at the velocities that the copies hold, or
+  /// at others in the same lines.
+  BatchErrors errors(bool at_zero = false) const { return errors(at_zero, lines_.data()); }
+  BatchErrors errors(bool at_zero, const BodyLine* velocities) const;
   /// Adds M^-1 G^T lambda to the copies' velocities, with the masses as they are split.
   void apply_impulses();
   /// Writes lambda of this subdomain's blocks to their place in the problem's rows.

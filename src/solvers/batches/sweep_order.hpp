@@ -45,6 +45,8 @@ class SweepPlanner {
  public:
   const SweepPlan& plan(const ConstraintProblem& problem, std::span<const Index> blocks,
                         std::span<const char> shared, const LocalSolveOptions& rules);
+  /// The last plan.
+  const SweepPlan& last() const { return plan_; }
   /// Whether the last plan is the one before.
   bool kept() const { return kept_; }
   /// Gives the memory of large lists back.

@@ -26,6 +26,8 @@ constexpr double kRest = 1e-28;
 struct Momentum {
   double theta = 1.0, beta = 0.0;
 
+  MomentumPoint y() const { return {1.0 + beta, -beta}; }
+
   void grow() {
     const double squared = theta * theta;
     const double next = 0.5 * (theta * std::sqrt(squared + 4.0) - squared);
@@ -63,9 +65,11 @@ std::string iterate(const ApgdSettings& settings, Run& run) {
   bool again = false, due = false;
   for (int product = 1;; ++product) {
     // a step that is made again starts from the same y
-    const double beta = momentum.beta;
-    const StepWeights weights{1.0 + beta, -beta, 1.0 / curvature.l,
-                              run.coulomb() && !again && steps % settings.shift_interval == 0};
+    Momentum next = momentum;
+    next.grow();
+    const StepWeights weights{momentum.y(), 1.0 / curvature.l,
+                              run.coulomb() && !again && steps % settings.shift_interval == 0,
+                              next.y()};
     const StepSums step = advance(run, weights);
     const bool last = run.is_last(product);
     due = due || last || run.due(product);
@@ -83,7 +87,7 @@ std::string iterate(const ApgdSettings& settings, Run& run) {
         momentum = {};
         ++restarts;
       } else {
-        momentum.grow();
+        momentum = next;
       }
       curvature.lower();
       if (!due) continue;
@@ -104,9 +108,10 @@ void describe(SettingsVisitor& visit, ApgdSettings& s) {
 }
 
 std::unique_ptr<Solver> make_apgd(const StopRule& stop, const JointSolverSettings& joints,
-                                  const ApgdSettings& settings) {
-  return make_first_order("apgd", stop, joints, kSplitting,
-                          [settings](Run& run) { return iterate(settings, run); });
+                                  const ApgdSettings& settings, const PackedBy& packed) {
+  return make_first_order(
+      "apgd", stop, joints, kSplitting, [settings](Run& run) { return iterate(settings, run); },
+      packed);
 }
 
 }  // namespace catena

@@ -1,22 +1,25 @@
 // Iterates with the residual velocities of an assembled operator.
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <utility>
 
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/contact_cone.hpp"
 #include "solvers/first_order/flat_rows.hpp"
 #include "solvers/first_order/iterates.hpp"
+#include "solvers/first_order/row_scales.hpp"
 
 namespace catena::first_order {
 namespace {
 
-/// N in blocks of 3 x 3, by rows; columns are contacts, those of other ranks last.
+/// N in blocks of 3 x 3, by rows, and the scales of rows; columns are contacts, those of other
+/// ranks last.
 class BlockOperator {
  public:
-  BlockOperator(const ConstraintProblem& problem, const RowLayout& layout)
+  BlockOperator(const ConstraintProblem& problem, std::vector<double> by_scale)
       : n_(*problem.assembled),
-        by_scale_(layout.by_scale),
-        places_(layout.places),
+        by_scale_(std::move(by_scale)),
         columns_((n_.n_rows() + n_.n_halo_rows) + 1, 0.0),
         halo_(problem.comm, n_.halo, 3, Tag::product_impulses) {
     std::vector<Index> found;
@@ -40,15 +43,10 @@ class BlockOperator {
 
   /// g = S^-1 w(S^-1 x).
   void residual_velocities(std::span<const double> x, std::span<double> g) {
-    for (const Place& p : places_)
-      for (std::size_t r = 0; r < 3; ++r) {
-        const std::size_t i = p.first + r;
-        columns_[Offset{3} * p.block + r] = by_scale_[i] * x[i];
-      }
+    for (std::size_t i = 0; i < x.size(); ++i) columns_[i] = by_scale_[i] * x[i];
     halo_.begin(columns_);
     halo_.end(columns_);
-    for (const Place& p : places_) {
-      const std::size_t k = p.block;
+    for (std::size_t k = 0; k < block_end_.size(); ++k) {
       std::array<double, 4> sum{};
       for (std::size_t b = k > 0 ? block_end_[k - 1] : 0; b < block_end_[k]; ++b) {
         const Block& block = block_[b];
@@ -56,10 +54,8 @@ class BlockOperator {
         for (std::size_t c = 0; c < 3; ++c)
           for (std::size_t i = 0; i < 4; ++i) sum[i] += block.value[c][i] * impulse[c];
       }
-      for (std::size_t r = 0; r < 3; ++r) {
-        const std::size_t i = p.first + r;
-        g[i] = by_scale_[i] * (sum[r] + n_.r[3 * k + r]);
-      }
+      for (std::size_t r = 0; r < 3; ++r)
+        g[3 * k + r] = by_scale_[3 * k + r] * (sum[r] + n_.r[3 * k + r]);
     }
   }
 
@@ -73,7 +69,6 @@ class BlockOperator {
 
   const AssembledOperator& n_;
   std::vector<double> by_scale_;
-  std::vector<Place> places_;
   std::vector<Block> block_;
   std::vector<std::size_t> block_end_;  ///< per own contact
   std::vector<double> columns_;
@@ -82,12 +77,10 @@ class BlockOperator {
 
 class AssembledIterates final : public Iterates {
  public:
-  AssembledIterates(const ConstraintProblem& problem, RowLayout layout)
-      : layout_(std::move(layout)), rows_(problem, layout_), operator_(problem, layout_) {
+  AssembledIterates(const ConstraintProblem& problem, std::span<const Index> blocks,
+                    const std::vector<double>& by_scale, std::span<const double> impulses)
+      : rows_(problem, blocks, by_scale), operator_(problem, by_scale) {
     for (auto* g : {&g_[0], &g_[1], &g_[2], &g_y_}) g->assign(rows_.size(), 0.0);
-  }
-
-  void start(std::span<const double> impulses) override {
     rows_.load(impulses, slots_.now);
     rows_.load(impulses, slots_.before);
     operator_.residual_velocities(rows_.x(slots_.now), g_[slots_.now]);
@@ -95,9 +88,9 @@ class AssembledIterates final : public Iterates {
   }
 
   StepSums step(const StepWeights& weights) override {
-    rows_.momentum_point(weights, slots_);
+    rows_.momentum_point(weights.y, slots_);
     for (std::size_t i = 0; i < g_y_.size(); ++i)
-      g_y_[i] = weights.keep * g_[slots_.now][i] + weights.take * g_[slots_.before][i];
+      g_y_[i] = weights.y.keep * g_[slots_.now][i] + weights.y.take * g_[slots_.before][i];
     StepSums sums = rows_.step(weights, slots_, g_y_);
     std::vector<double>& next = g_[slots_.next];
     operator_.residual_velocities(rows_.x(slots_.next), next);
@@ -106,10 +99,9 @@ class AssembledIterates final : public Iterates {
   }
 
   void accept() override { slots_.accept(); }
-  void store(std::span<double> impulses) const override { rows_.store(slots_.now, impulses); }
+  void store(std::span<double> impulses) override { rows_.store(slots_.now, impulses); }
 
  private:
-  RowLayout layout_;
   FlatRows rows_;
   BlockOperator operator_;
   Slots slots_;
@@ -120,11 +112,14 @@ class AssembledIterates final : public Iterates {
 }  // namespace
 
 std::unique_ptr<Iterates> make_assembled_iterates(const ConstraintProblem& problem,
-                                                  double splitting) {
+                                                  double splitting,
+                                                  std::span<const double> impulses) {
   require_kernels(problem, "a first-order method on an assembled operator");
-  RowLayout layout = lay_out(problem, true);
-  scale_rows(problem, splitting, layout);
-  return std::make_unique<AssembledIterates>(problem, std::move(layout));
+  std::vector<Index> blocks(problem.n_blocks());
+  std::iota(blocks.begin(), blocks.end(), 0);
+  std::vector<double> by_scale;
+  scale_rows(problem, true, splitting, by_scale);
+  return std::make_unique<AssembledIterates>(problem, blocks, by_scale, impulses);
 }
 
 }  // namespace catena::first_order

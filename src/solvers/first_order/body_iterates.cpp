@@ -1,105 +1,211 @@
 // Iterates with the bodies' velocities.
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "catena/comm/ghost_sum.hpp"
-#include "catena/comm/halo_exchange.hpp"
+#include "catena/base/release.hpp"
 #include "catena/constraints/block_rows.hpp"
 #include "catena/constraints/contact_cone.hpp"
-#include "solvers/first_order/body_masses.hpp"
-#include "solvers/first_order/contact_groups.hpp"
+#include "solvers/batches/simd/dispatch.hpp"
+#include "solvers/first_order/batch_steps.hpp"
+#include "solvers/first_order/body_motion.hpp"
 #include "solvers/first_order/flat_jacobians.hpp"
 #include "solvers/first_order/flat_rows.hpp"
 #include "solvers/first_order/iterates.hpp"
+#include "solvers/first_order/row_scales.hpp"
 
 namespace catena::first_order {
 namespace {
 
-class BodyIterates final : public Iterates {
+class PackedIterates final : public BodyIterates {
  public:
-  BodyIterates(const ConstraintProblem& problem, DelassusOperator& op, JointSystem* joints,
-               RowLayout layout)
-      : problem_(problem),
-        op_(op),
-        joints_(joints),
-        layout_(std::move(layout)),
-        n_dofs_(problem.bodies.n_dofs()),
-        groups_(problem, layout_, problem.bodies.n_dofs()),
-        flat_(problem, layout_),
-        jacobians_(problem, layout_),
-        masses_(problem.bodies),
-        g_(flat_.size()),
-        impulses_(problem.n_rows(), 0.0) {
-    // six more than the problem's are those of bodies that a contact has not
-    for (auto* v : {&free_, &v_[0], &v_[1], &v_[2], &v_y_, &forces_}) v->assign(n_dofs_ + 6, 0.0);
-    int width = 6;  // velocities in an item of the halos
-    const HaloPlan forward = velocity_plan(problem.ghosts, problem.bodies, width);
-    to_owners_.emplace(problem.comm, forward, width, Tag::product_forces);
-    to_ghosts_.emplace(problem.comm, forward, width, Tag::product_velocities);
-    // V at x = 0, which is lambda = -c n
-    for (Index k = 0; k < problem.n_blocks(); ++k) {
-      const BlockView view = block_view(problem, k);
-      impulses_[view.row] = -view.cohesion;
-    }
-    op.velocities(impulses_, own(free_));
-    std::fill(impulses_.begin(), impulses_.end(), 0.0);
+  explicit PackedIterates(PackedBy packed) : packed_by_(std::move(packed)) {}
+
+  void start(const ConstraintProblem& problem, DelassusOperator& op, JointSystem* joints,
+             double splitting, std::span<const double> impulses) override {
+    problem_ = &problem;
+    op_ = &op;
+    joints_ = joints;
+    form_ = law_form(problem.law);
+    slots_ = {};
+    y_holds_ = false;
+    pack(impulses);
+    scale_rows(problem, joints == nullptr, splitting, by_scale_);
+    steps_.start(problem, *packed_, by_scale_);
+    motion_.start(problem, *packed_);
+    const std::vector<Index> others = blocks_outside();
+    flat_ = FlatRows(problem, others, by_scale_);
+    jacobians_ = FlatJacobians(problem, others, by_scale_,
+                               [this](Index body) { return motion_.place(body); });
+    g_.resize(flat_.size());
+    assign_with_room(impulses_, problem.n_rows(), 0.0);
+    make_room(velocities_, problem.bodies.n_dofs());
+    velocities_.resize(problem.bodies.n_dofs());
+    find_velocities_at_zero();
+    find_first(impulses);
+    find_what_is_known();
   }
 
-  void start(std::span<const double> impulses) override {
-    groups_.load(impulses, slots_.now);
-    flat_.load(impulses, slots_.now);
-    groups_.load(impulses, slots_.before);
-    flat_.load(impulses, slots_.before);
-    // twice where there are joints: what regularisation leaves of the first the second takes out
-    for (int product = joints_ != nullptr ? 0 : 1; product < 2; ++product)
-      make_velocities(slots_.now);
-    v_[slots_.before] = v_[slots_.now];
-    v_[slots_.next] = v_[slots_.now];
+  void rest() override {
+    own_.rest();
+    steps_.rest();
+    motion_.rest();
+    for (std::vector<Index>* list : {&blocks_, &bodies_, &multiplicity_}) clear_large(*list);
+    for (std::vector<char>* list : {&touched_, &shared_, &outside_}) clear_large(*list);
+    for (std::vector<double>* list : {&by_scale_, &impulses_, &velocities_, &g_})
+      clear_large(*list);
+    flat_ = {};
+    jacobians_ = {};
   }
 
   StepSums step(const StepWeights& weights) override {
-    const std::vector<double>&now = v_[slots_.now], &before = v_[slots_.before];
-    for (std::size_t d = 0; d < v_y_.size(); ++d)
-      v_y_[d] = weights.keep * now[d] + weights.take * before[d];
-    const std::span<const double> y = flat_.momentum_point(weights, slots_);
-    jacobians_.residual_velocities(v_y_, y, g_);
-    std::fill(forces_.begin(), forces_.end(), 0.0);
-    StepSums sums =
-        groups_.step({v_y_.data(), forces_.data(), weights, slots_, law_form(problem_.law).box});
+    if (!y_holds_ || !(weights.y == expected_)) motion_.make_y(weights.y, slots_);
+    expected_ = weights.expected;
+    y_holds_ = false;
+    const std::span<const double> y = flat_.momentum_point(weights.y, slots_);
+    jacobians_.residual_velocities(motion_.numbers_at_y(), y, g_);
+    StepSums sums = steps_.step(
+        {motion_.at_y(), motion_.forces(), weights, slots_, form_.box, !form_.frictionless});
     sums.add(flat_.step(weights, slots_, g_));
-    jacobians_.add_forces(flat_.x(slots_.next), forces_);
+    jacobians_.add_forces(flat_.x(slots_.next), motion_.force_numbers());
     sums.curved += jacobians_.compliant_energy(flat_.x(slots_.next), y) + move_bodies();
     return sums;
   }
 
-  void accept() override { slots_.accept(); }
+  void accept() override {
+    slots_.accept();
+    y_holds_ = true;
+  }
 
   void reject() override {
     if (joints_ != nullptr) make_velocities(slots_.now);
   }
 
-  void store(std::span<double> impulses) const override {
+  void store(std::span<double> impulses) override {
     store_slot(slots_.now, impulses);
-    if (joints_ == nullptr) return;
-    each_joint([&](std::size_t row, Index, Index) { impulses[row] = impulses_[row]; });
+    store_joints(impulses);
   }
 
-  std::span<const double> velocities() const override { return {v_[slots_.now].data(), n_dofs_}; }
+  bool store_velocities(std::span<double> velocities) const override {
+    motion_.store(slots_.now, velocities);
+    return true;
+  }
+
+  bool knows_errors() const override { return knows_errors_; }
+
+  ErrorParts errors() override {
+    steps_.store(slots_.now);
+    return parts(false, motion_.velocities(slots_.now));
+  }
+
+  const ErrorParts* errors_at_zero() const override { return at_zero_ ? &*at_zero_ : nullptr; }
+
+  void keep() override { packed_->keep(); }
+
+  void store_kept(std::span<double> impulses) override {
+    packed_->swap_kept();
+    packed_->store_impulses(*problem_, impulses);
+    packed_->swap_kept();
+  }
 
  private:
-  std::span<double> own(std::vector<double>& v) const { return {v.data(), n_dofs_}; }
+  /// All blocks of this rank but joints that are solved on their own, as one subdomain of bodies
+  /// with their true masses.
+  void pack(std::span<const double> impulses) {
+    const ConstraintProblem& problem = *problem_;
+    const auto n_contacts = to_index(problem.contacts.size());
+    make_room(blocks_, problem.n_blocks());
+    blocks_.clear();
+    for (Index k = 0; k < problem.n_blocks(); ++k)
+      if (joints_ == nullptr || k < n_contacts ||
+          problem.blocks.kind[k - n_contacts] != BlockKind::bilateral)
+        blocks_.push_back(k);
+    packed_ = packed_by_ ? packed_by_(problem) : nullptr;
+    if (packed_ != nullptr) return packed_->load_impulses(problem, impulses);
+    packed_ = &own_;
+    find_touched_bodies(problem, blocks_, touched_, bodies_);
+    assign_with_room(multiplicity_, problem.bodies.size(), 1);
+    assign_with_room(shared_, problem.bodies.size(), 0);
+    own_.start(problem, blocks_, bodies_, multiplicity_, shared_,
+               {.local = {problem.law}, .kernels = choose_kernels(KernelPath::automatic)},
+               impulses);
+  }
 
-  void store_slot(int slot, std::span<double> impulses) const {
-    groups_.store(slot, impulses);
+  /// Blocks that stand in no batch with steps.
+  std::vector<Index> blocks_outside() {
+    assign_with_room(outside_, problem_->n_blocks(), 0);
+    for (const Index block : blocks_) outside_[block] = 1;
+    for (const std::span<const Index> origin :
+         {packed_->sphere_origin(), packed_->arm_origin(), packed_->explicit_origin()})
+      for (const Index block : origin)
+        if (block != kNoIndex) outside_[block] = 0;
+    std::vector<Index> blocks;
+    std::ranges::copy_if(blocks_, std::back_inserter(blocks),
+                         [&](Index block) { return outside_[block] != 0; });
+    return blocks;
+  }
+
+  /// V at x = 0, which is lambda = -c n.
+  void find_velocities_at_zero() {
+    const auto n_contacts = to_index(problem_->contacts.size());
+    for (Index k = 0; k < problem_->n_blocks(); ++k) {
+      if (k < n_contacts) {
+        impulses_[Offset{3} * k] = -problem_->contacts[k].cohesion;
+        continue;
+      }
+      const BlockView view = block_view(*problem_, k);
+      impulses_[view.row] = -view.cohesion;
+    }
+    cohesive_ = std::ranges::any_of(impulses_, [](double c) { return c != 0.0; });
+    op_->velocities(impulses_, velocities_);
+    motion_.load_free(velocities_);
+    std::ranges::fill(impulses_, 0.0);
+  }
+
+  /// x_k and x_k-1 become the impulses.
+  void find_first(std::span<const double> impulses) {
+    for (const int slot : {slots_.now, slots_.before}) {
+      steps_.load(slot);
+      flat_.load(impulses, slot);
+    }
+    // twice where there are joints: what regularisation leaves of the first the second takes out
+    for (int product = joints_ != nullptr ? 0 : 1; product < 2; ++product)
+      make_velocities(slots_.now);
+    for (const int slot : {slots_.before, slots_.next}) motion_.load(velocities_, slot);
+  }
+
+  /// Collective. Batches know their errors where there is nothing else.
+  void find_what_is_known() {
+    at_zero_.reset();
+    const bool all = packed_->batched() && flat_.size() == 0 && joints_ == nullptr &&
+                     !problem_->ordered && !form_.box;
+    const std::int64_t missing = problem_->comm.max(std::int64_t{!all ? 2 : cohesive_ ? 1 : 0});
+    knows_errors_ = missing < 2;
+    if (missing == 0) at_zero_ = parts(true, motion_.at_zero());
+  }
+
+  ErrorParts parts(bool at_zero, const BodyLine* velocities) const {
+    const BatchErrors errors = packed_->errors(at_zero, velocities);
+    ErrorParts out(false);
+    out.normal += errors.normal;
+    out.friction += errors.friction;
+    out.scale += errors.scale;
+    return out;
+  }
+
+  void store_slot(int slot, std::span<double> impulses) {
+    steps_.store(slot);
+    packed_->store_impulses(*problem_, impulses);
     flat_.store(slot, impulses);
   }
 
   /// Calls visit(row among all, general block, row within it) for rows of bilateral blocks.
   template <class Visit>
   void each_joint(const Visit& visit) const {
-    const GeneralBlocks& blocks = problem_.blocks;
-    const std::size_t first = problem_.first_general_row();
+    const GeneralBlocks& blocks = problem_->blocks;
+    const std::size_t first = problem_->first_general_row();
     for (Index k = 0; k < blocks.size(); ++k) {
       if (blocks.kind[k] != BlockKind::bilateral) continue;
       const Index begin = blocks.row_begin[k];
@@ -108,14 +214,19 @@ class BodyIterates final : public Iterates {
     }
   }
 
+  void store_joints(std::span<double> impulses) const {
+    if (joints_ == nullptr) return;
+    each_joint([&](std::size_t row, Index, Index) { impulses[row] = impulses_[row]; });
+  }
+
   /// The last product's impulses of joints, so that the solve only brings what has changed and
   /// takes out again what its regularisation left.
   void add_joint_forces() {
-    const GeneralBlocks& blocks = problem_.blocks;
+    const std::span<double> forces = motion_.force_numbers();
     each_joint([&](std::size_t row, Index k, Index r) {
-      for_each_body(blocks, k, [&](Index b, const double* g) {
-        const Index dofs = problem_.bodies.dofs(b);
-        double* f = forces_.data() + problem_.bodies.dof_begin[b];
+      for_each_body(problem_->blocks, k, [&](Index b, const double* g) {
+        const Index dofs = problem_->bodies.dofs(b);
+        double* f = forces.data() + motion_.place(b);
         for (Index d = 0; d < dofs; ++d) f[d] += g[r * dofs + d] * impulses_[row];
       });
     });
@@ -123,63 +234,58 @@ class BodyIterates final : public Iterates {
 
   /// V of the forces, joints met, ghosts included; what the velocities say of the step's curvature.
   double move_bodies() {
-    std::vector<double>& v = v_[slots_.next];
-    double energy = 0.0;
-    if (problem_.ordered) {
+    if (problem_->ordered) {
       // sums must not know which rank holds which block
       make_velocities(slots_.next);
-      return masses_.energy(v, v_y_);
+      return motion_.settle(expected_, slots_);
     }
-    if (joints_ != nullptr) add_joint_forces();
-    to_owners_->complete(own(forces_));
-    energy = masses_.move(free_, forces_, v_y_, v);
-    if (joints_ != nullptr) {
-      joints_->solve(problem_, impulses_, own(v));
-      energy = masses_.energy(v, v_y_);
-    }
-    share(v);
-    return energy;
+    if (joints_ == nullptr) return motion_.advance(expected_, slots_);
+    add_joint_forces();
+    motion_.push(slots_);
+    motion_.store(slots_.next, velocities_);
+    joints_->solve(*problem_, impulses_, velocities_);
+    motion_.load(velocities_, slots_.next);
+    motion_.share(slots_.next);
+    return motion_.settle(expected_, slots_);
   }
 
   /// V of an iterate from its impulses.
   void make_velocities(int slot) {
     store_slot(slot, impulses_);
-    op_.velocities(impulses_, own(v_[slot]));
-    if (joints_ == nullptr) return;
-    joints_->solve(problem_, impulses_, own(v_[slot]));
-    share(v_[slot]);
+    op_->velocities(impulses_, velocities_);
+    if (joints_ != nullptr) joints_->solve(*problem_, impulses_, velocities_);
+    motion_.load(velocities_, slot);
+    if (joints_ != nullptr) motion_.share(slot);
   }
 
-  void share(std::vector<double>& v) {
-    to_ghosts_->begin(own(v));
-    to_ghosts_->end(own(v));
-  }
-
-  const ConstraintProblem& problem_;
-  DelassusOperator& op_;
-  JointSystem* joints_;
-  RowLayout layout_;
-  std::size_t n_dofs_;
-  ContactGroups groups_;
+  const ConstraintProblem* problem_ = nullptr;
+  DelassusOperator* op_ = nullptr;
+  JointSystem* joints_ = nullptr;
+  LawForm form_;
+  PackedBy packed_by_;
+  Subdomain own_;
+  Subdomain* packed_ = nullptr;  ///< another method's, or the own one
+  std::vector<Index> blocks_, bodies_, multiplicity_;
+  std::vector<char> touched_, shared_, outside_;
+  std::vector<double> by_scale_;  ///< 1/s of all rows
+  BatchSteps steps_;
+  BodyMotion motion_;
   FlatRows flat_;
   FlatJacobians jacobians_;
-  BodyMasses masses_;
   Slots slots_;
-  std::vector<double> free_, v_y_, forces_;
-  std::array<std::vector<double>, 3> v_;  ///< of the three iterates
-  std::vector<double> g_;                 ///< of flat rows at y
-  std::vector<double> impulses_;          ///< all rows; those of joints as they were last
-  std::optional<GhostSum> to_owners_;
-  std::optional<HaloExchange> to_ghosts_;
+  MomentumPoint expected_;  ///< what the last step left V(y) of, if it is accepted
+  bool y_holds_ = false;
+  std::vector<double> g_;         ///< of flat rows at y
+  std::vector<double> impulses_;  ///< all rows; those of joints as they were last
+  std::vector<double> velocities_;
+  bool knows_errors_ = false, cohesive_ = false;
+  std::optional<ErrorParts> at_zero_;
 };
 
 }  // namespace
 
-std::unique_ptr<Iterates> make_body_iterates(const ConstraintProblem& problem, DelassusOperator& op,
-                                             JointSystem* joints, double splitting) {
-  RowLayout layout = lay_out(problem, joints == nullptr);
-  scale_rows(problem, splitting, layout);
-  return std::make_unique<BodyIterates>(problem, op, joints, std::move(layout));
+std::unique_ptr<BodyIterates> make_body_iterates(PackedBy packed) {
+  return std::make_unique<PackedIterates>(std::move(packed));
 }
 
 }  // namespace catena::first_order

@@ -1,6 +1,6 @@
 #include "solvers/first_order/first_order_solver.hpp"
 
-#include <algorithm>
+#include <optional>
 
 #include "catena/base/timer.hpp"
 #include "solvers/joints/joint_system.hpp"
@@ -11,13 +11,14 @@ namespace {
 class FirstOrderSolver final : public Solver {
  public:
   FirstOrderSolver(std::string_view name, const StopRule& stop, const JointSolverSettings& joints,
-                   double splitting, Iterate iterate)
+                   double splitting, Iterate iterate, PackedBy packed)
       : name_(name),
         stop_(stop),
         joint_settings_(joints),
         joints_(joints),
         splitting_(splitting),
-        iterate_(std::move(iterate)) {}
+        iterate_(std::move(iterate)),
+        bodies_(make_body_iterates(std::move(packed))) {}
 
   std::string_view name() const override { return name_; }
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
@@ -32,7 +33,10 @@ class FirstOrderSolver final : public Solver {
   JointSystem joints_;
   double splitting_;
   Iterate iterate_;
-  SolveReport report_;
+  // kept over solves
+  DelassusOperator op_;
+  StopMonitor monitor_;
+  std::unique_ptr<BodyIterates> bodies_;
 };
 
 const SolveReport& FirstOrderSolver::solve(const ConstraintProblem& problem,
@@ -44,23 +48,25 @@ const SolveReport& FirstOrderSolver::solve(const ConstraintProblem& problem,
   if (joint_settings_.method != JointMethod::iterative && !problem.assembled &&
       joints_.prepare(problem))
     joints = &joints_;
-  DelassusOperator op(problem);
-  const std::unique_ptr<Iterates> iterates =
-      problem.assembled ? make_assembled_iterates(problem, splitting_)
-                        : make_body_iterates(problem, op, joints, splitting_);
-  iterates->start(impulses);
-  iterates->store(impulses);
-  StopMonitor monitor(problem, op, stop_, impulses, velocities, started);
-  const bool over = monitor.start();
-  monitor.set_setup_seconds(wall_seconds() - started);
+  op_.start(problem);
+  std::unique_ptr<Iterates> assembled;
+  if (problem.assembled)
+    assembled = make_assembled_iterates(problem, splitting_, impulses);
+  else
+    bodies_->start(problem, op_, joints, splitting_, impulses);
+  Iterates& iterates = assembled ? *assembled : *bodies_;
+  monitor_.set_up(problem, op_, stop_, impulses, velocities, started);
+  Run run(problem, stop_, iterates, monitor_, impulses, velocities);
+  const bool over = run.start();
+  monitor_.set_setup_seconds(wall_seconds() - started);
   std::string remark;
-  if (!over) {
-    Run run(problem, stop_, *iterates, monitor, impulses, velocities);
-    remark = iterate_(run);
-  }
-  report_ = std::move(monitor.finish(remark));
-  if (joints != nullptr) report_.joints = joints->report();
-  return report_;
+  if (!over) remark = iterate_(run);
+  SolveReport& report =
+      monitor_.finish(remark, [&](std::span<double> kept) { iterates.store_kept(kept); });
+  if (joints != nullptr) report.joints = joints->report();
+  bodies_->rest();
+  monitor_.rest();
+  return report;
 }
 
 void FirstOrderSolver::move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
@@ -76,18 +82,36 @@ bool Run::is_last(int iteration) const {
   return iteration >= stop_.max_iterations || monitor_.out_of_time(iteration);
 }
 
-bool Run::evaluate(int iteration, double moved, bool last) {
+bool Run::start() {
+  const ErrorParts* at_zero = iterates_.errors_at_zero();
+  std::optional<StopMonitor::Estimate> seen;
+  if (at_zero != nullptr && estimates())
+    seen = monitor_.start_estimated(*at_zero, iterates_.errors());
+  if (seen && seen->keep) iterates_.keep();
+  if (seen && !seen->evaluate) return false;
   iterates_.store(impulses_);
-  const std::span<const double> v = iterates_.velocities();
-  std::copy(v.begin(), v.end(), velocities_.begin());
-  monitor_.begin(iteration, moved, last, !v.empty());
+  if (!seen) return monitor_.start();
+  monitor_.begin(0, 0.0, true);
+  return monitor_.end();
+}
+
+bool Run::evaluate(int iteration, double moved, bool last) {
+  if (estimates() && !last) {
+    const StopMonitor::Estimate seen = monitor_.estimate(iteration, iterates_.errors(), moved);
+    if (seen.keep) iterates_.keep();
+    if (!seen.evaluate) return false;
+  }
+  iterates_.store(impulses_);
+  const bool known = iterates_.store_velocities(velocities_);
+  monitor_.begin(iteration, moved, last || estimates(), known);
   return monitor_.end();
 }
 
 std::unique_ptr<Solver> make_first_order(std::string_view name, const StopRule& stop,
                                          const JointSolverSettings& joints, double splitting,
-                                         Iterate iterate) {
-  return std::make_unique<FirstOrderSolver>(name, stop, joints, splitting, std::move(iterate));
+                                         Iterate iterate, PackedBy packed) {
+  return std::make_unique<FirstOrderSolver>(name, stop, joints, splitting, std::move(iterate),
+                                            std::move(packed));
 }
 
 }  // namespace catena::first_order

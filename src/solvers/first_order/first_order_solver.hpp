@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "catena/constraints/contact_cone.hpp"
+#include "catena/solvers/apgd.hpp"
 #include "catena/solvers/joint_solver_settings.hpp"
 #include "catena/solvers/solver.hpp"
 #include "solvers/first_order/iterates.hpp"
@@ -33,11 +34,16 @@ class Run {
   bool due(int iteration) const { return monitor_.due(iteration); }
   /// Collective where the clock is checked. Whether no iteration after this one may be begun.
   bool is_last(int iteration) const;
-  /// Collective. Judges x_k; true if the solve is over. `moved`: this rank's squared length of the
-  /// last step in scaled impulses, J.
+  /// Collective. Whether x_0 ends the solve.
+  bool start();
+  /// Collective. Judges x_k, by what is known of its errors unless that seems to end the solve;
+  /// true if the solve is over. `moved`: this rank's squared length of the last step in scaled
+  /// impulses, J.
   bool evaluate(int iteration, double moved, bool last);
 
  private:
+  bool estimates() const { return iterates_.knows_errors() && monitor_.takes_estimates(); }
+
   const ConstraintProblem& problem_;
   const StopRule& stop_;
   Iterates& iterates_;
@@ -49,9 +55,9 @@ class Run {
 /// for the report.
 using Iterate = std::function<std::string(Run& run)>;
 
-/// `name` outlives the solver. `splitting`: of scale_rows.
+/// `name` outlives the solver. `splitting`: of scale_rows. `packed`: as of make_apgd.
 std::unique_ptr<Solver> make_first_order(std::string_view name, const StopRule& stop,
                                          const JointSolverSettings& joints, double splitting,
-                                         Iterate iterate);
+                                         Iterate iterate, PackedBy packed = {});
 
 }  // namespace catena::first_order

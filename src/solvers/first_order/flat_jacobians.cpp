@@ -5,33 +5,28 @@
 
 namespace catena::first_order {
 
-RowConstants row_constants(const ConstraintProblem& problem, Index block, Index row, double by) {
-  const double cohesion = row == 0 ? block_view(problem, block).cohesion : 0.0;
-  const double sigma = compliance_of_row(problem, block, row);
+FlatJacobians::FlatJacobians(const ConstraintProblem& problem, std::span<const Index> blocks,
+                             std::span<const double> by_scale,
+                             const std::function<Offset(Index)>& place) {
   const auto n_contacts = to_index(problem.contacts.size());
-  const double bias = block < n_contacts
-                          ? bias_of(problem.contacts[block])[row]
-                          : -problem.blocks.q[problem.blocks.row_begin[block - n_contacts] + row];
-  return {by * (bias - sigma * cohesion), by * by * sigma};
-}
-
-FlatJacobians::FlatJacobians(const ConstraintProblem& problem, const RowLayout& layout) {
-  for (const Place& place : layout.places) {
-    if (place.grouped()) continue;
+  for (const Index k : blocks) {
+    const BlockView view = block_view(problem, k);
+    const std::span<const double> by = by_scale.subspan(view.row, view.rows);
     const std::size_t body_begin = bodies_.size();
-    for_each_body(problem, place.block, [&](Index b, const double* g) {
+    for_each_body(problem, k, [&](Index b, const double* g) {
       const Index dofs = problem.bodies.dofs(b);
-      bodies_.push_back({problem.bodies.dof_begin[b], dofs, jacobian_.size()});
-      for (std::size_t r = 0; r < place.rows; ++r)
-        for (Index d = 0; d < dofs; ++d)
-          jacobian_.push_back(layout.by_scale[place.first + r] * *g++);
+      bodies_.push_back({place(b), dofs, jacobian_.size()});
+      for (const double scale : by)
+        for (Index d = 0; d < dofs; ++d) jacobian_.push_back(scale * *g++);
     });
-    blocks_.push_back({place.rows, body_begin, bodies_.size()});
-    for (std::size_t r = 0; r < place.rows; ++r) {
-      const RowConstants row =
-          row_constants(problem, place.block, to_index(r), layout.by_scale[place.first + r]);
-      offset_.push_back(row.offset);
-      compliance_.push_back(row.compliance);
+    blocks_.push_back({by.size(), body_begin, bodies_.size()});
+    for (Index r = 0; r < view.rows; ++r) {
+      const double sigma = compliance_of_row(problem, k, r);
+      const double bias = k < n_contacts
+                              ? bias_of(problem.contacts[k])[r]
+                              : -problem.blocks.q[problem.blocks.row_begin[k - n_contacts] + r];
+      offset_.push_back(by[r] * (bias - (r == 0 ? sigma * view.cohesion : 0.0)));
+      compliance_.push_back(by[r] * by[r] * sigma);
     }
   }
 }

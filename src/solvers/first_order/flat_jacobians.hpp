@@ -1,23 +1,21 @@
-// Scaled Jacobians of the blocks outside of groups.
+// Scaled Jacobians of the blocks outside of batches.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "solvers/first_order/row_layout.hpp"
+#include "catena/constraints/constraint_problem.hpp"
 
 namespace catena::first_order {
 
-/// A row's -q, and what is left of Sigma (lambda + c n) where c holds, both scaled; Sigma.
-struct RowConstants {
-  double offset, compliance;
-};
-RowConstants row_constants(const ConstraintProblem& problem, Index block, Index row, double by);
-
-/// Rows as FlatRows has them; velocities in the problem's places.
+/// Rows as FlatRows has them.
 class FlatJacobians {
  public:
-  FlatJacobians(const ConstraintProblem& problem, const RowLayout& layout);
+  FlatJacobians() = default;
+  /// `place(b)`: of a body's first velocity.
+  FlatJacobians(const ConstraintProblem& problem, std::span<const Index> blocks,
+                std::span<const double> by_scale, const std::function<Offset(Index)>& place);
 
   /// g = G V + offset + Sigma x.
   void residual_velocities(std::span<const double> velocities, std::span<const double> x,
@@ -29,7 +27,8 @@ class FlatJacobians {
 
  private:
   struct Body {
-    Index first, dofs;     ///< velocities
+    Offset first;  ///< velocity
+    Index dofs;
     std::size_t jacobian;  ///< rows x dofs from here
   };
   struct Block {

@@ -15,38 +15,32 @@ Vec6 gather(const std::array<int, 6>& row, std::size_t first, std::span<const do
   return out;
 }
 
-}  // namespace
-
-double scaled_friction(const ConstraintProblem& problem, const RowLayout& layout,
-                       const Place& place) {
-  const double by_tangent = layout.by_scale[place.first + place.stride];
-  if (!(by_tangent > 0.0)) return 0.0;
-  return contact_cone(problem, place.block).discs.bound[0] * layout.by_scale[place.first] /
-         by_tangent;
-}
-
+/// P of three rows under the problem's law, `mu` of the scaled cone.
 Vec3 project_three(ContactLaw law, const Vec3& y, double mu) {
   if (!law_form(law).box) return project_cone(y, mu);
   const double normal = y[0] <= 0.0 ? 0.0 : y[0], bound = mu * normal;
   return {normal, std::clamp(y[1], -bound, bound), std::clamp(y[2], -bound, bound)};
 }
 
-FlatRows::FlatRows(const ConstraintProblem& problem, const RowLayout& layout) : law_(problem.law) {
-  const std::size_t begin = layout.first_flat();
-  row_.reserve(layout.size - begin);
-  cohesion_.assign(layout.size - begin, 0.0);
-  by_scale_.assign(layout.by_scale.begin() + std::ptrdiff_t(begin), layout.by_scale.end());
-  for (const Place& place : layout.places) {
-    if (place.grouped()) continue;
-    const BlockView view = block_view(problem, place.block);
-    const std::size_t first = place.first - begin;
-    for (Index r = 0; r < view.rows; ++r) row_.push_back(view.row + r);
+}  // namespace
+
+FlatRows::FlatRows(const ConstraintProblem& problem, std::span<const Index> blocks,
+                   std::span<const double> by_scale)
+    : law_(problem.law) {
+  for (const Index block : blocks) {
+    const BlockView view = block_view(problem, block);
+    const std::size_t first = row_.size();
+    for (Index r = 0; r < view.rows; ++r) {
+      row_.push_back(view.row + r);
+      by_scale_.push_back(by_scale[view.row + r]);
+    }
+    cohesion_.resize(row_.size(), 0.0);
     if (view.kind == BlockKind::contact) {
-      add_contact(problem, layout, place);
+      add_contact(problem, block, first);
       cohesion_[first] = view.cohesion;
       continue;
     }
-    for (std::size_t r = 0; r < place.rows; ++r) {
+    for (Index r = 0; r < view.rows; ++r) {
       const std::size_t i = first + r, row = view.row + r - problem.first_general_row();
       Scalar scalar{i, -kInfinity, kInfinity};
       if (view.kind == BlockKind::unilateral) scalar.lower = 0.0;
@@ -65,16 +59,14 @@ FlatRows::FlatRows(const ConstraintProblem& problem, const RowLayout& layout) : 
   for (auto* x : {&x_[0], &x_[1], &x_[2], &y_}) x->assign(row_.size(), 0.0);
 }
 
-void FlatRows::add_contact(const ConstraintProblem& problem, const RowLayout& layout,
-                           const Place& place) {
-  const ContactCone own = contact_cone(problem, place.block);
-  Cone cone{
-      place.first - layout.first_flat(), own.row, {}, place.rows == 3 && has_kernels(problem)};
+void FlatRows::add_contact(const ConstraintProblem& problem, Index block, std::size_t first) {
+  const ContactCone own = contact_cone(problem, block);
+  const bool three = row_.size() - first == 3 && has_kernels(problem);
+  Cone cone{first, own.row, {}, three};
   for (std::size_t i = 0; i < 3; ++i) {
     if (!own.has(i)) continue;
-    const double by_disc = layout.by_scale[place.first + own.row[kDiscBegin[i]]];
-    if (by_disc > 0.0)
-      cone.discs.bound[i] = own.discs.bound[i] * layout.by_scale[place.first] / by_disc;
+    const double by_disc = by_scale_[first + own.row[kDiscBegin[i]]];
+    if (by_disc > 0.0) cone.discs.bound[i] = own.discs.bound[i] * by_scale_[first] / by_disc;
   }
   cones_.push_back(cone);
 }
@@ -104,10 +96,9 @@ void FlatRows::store(int slot, std::span<double> impulses) const {
     impulses[row_[i]] = x_[slot][i] * by_scale_[i] - cohesion_[i];
 }
 
-std::span<const double> FlatRows::momentum_point(const StepWeights& weights, const Slots& slots) {
+std::span<const double> FlatRows::momentum_point(const MomentumPoint& y, const Slots& slots) {
   const std::vector<double>&now = x_[slots.now], &before = x_[slots.before];
-  for (std::size_t i = 0; i < y_.size(); ++i)
-    y_[i] = weights.keep * now[i] + weights.take * before[i];
+  for (std::size_t i = 0; i < y_.size(); ++i) y_[i] = y.keep * now[i] + y.take * before[i];
   return y_;
 }
 

@@ -1,26 +1,23 @@
-// Blocks outside of groups, one row after the other: projections and steps.
+// Blocks outside of batches, one row after the other: projections and steps.
 #pragma once
 
 #include <array>
 #include <span>
 #include <vector>
 
+#include "catena/constraints/constraint_problem.hpp"
 #include "catena/math/disc_cone.hpp"
-#include "solvers/first_order/row_layout.hpp"
+#include "solvers/batches/simd/step_batches.hpp"
 
 namespace catena::first_order {
 
-/// Friction of a contact of three rows in scaled rows, for its scaled cone.
-double scaled_friction(const ConstraintProblem& problem, const RowLayout& layout,
-                       const Place& place);
-/// P of three rows under the problem's law, `mu` of the scaled cone.
-Vec3 project_three(ContactLaw law, const Vec3& y, double mu);
-
-/// Rows of blocks that have no groups, in three iterates. Vectors over them have size() numbers,
-/// row i standing at first_flat() + i in the layout.
+/// Rows of some blocks, one block after the other, in three iterates: x = S (lambda + c n), with
+/// 1/s of the problem's rows in `by_scale`. Vectors over them have size() numbers.
 class FlatRows {
  public:
-  FlatRows(const ConstraintProblem& problem, const RowLayout& layout);
+  FlatRows() = default;
+  FlatRows(const ConstraintProblem& problem, std::span<const Index> blocks,
+           std::span<const double> by_scale);
 
   std::size_t size() const { return row_.size(); }
   std::span<const double> x(int slot) const { return x_[slot]; }
@@ -29,7 +26,7 @@ class FlatRows {
   void store(int slot, std::span<double> impulses) const;
 
   /// y = keep x_k + take x_k-1; returned.
-  std::span<const double> momentum_point(const StepWeights& weights, const Slots& slots);
+  std::span<const double> momentum_point(const MomentumPoint& y, const Slots& slots);
   /// The rest of the step from y and g(y), which is without shifts. `curved` of the sums is 0.
   StepSums step(const StepWeights& weights, const Slots& slots, std::span<const double> g);
   /// (x_k+1 - y) . (a - b).
@@ -48,10 +45,10 @@ class FlatRows {
     bool three;
     double shift = 0.0;
   };
-  void add_contact(const ConstraintProblem& problem, const RowLayout& layout, const Place& place);
+  void add_contact(const ConstraintProblem& problem, Index block, std::size_t first);
   Vec6 projected(const Cone& cone, const Vec6& y) const;
 
-  ContactLaw law_;
+  ContactLaw law_ = ContactLaw::coulomb;
   std::vector<Scalar> scalars_;
   std::vector<Cone> cones_;
   std::vector<Index> row_;        ///< of the problem

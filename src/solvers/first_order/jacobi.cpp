@@ -9,7 +9,7 @@ using namespace first_order;
 
 /// x <- P(x - omega g) in rows scaled so that N <= 1.
 std::string iterate(double relaxation, Run& run) {
-  const StepWeights weights{1.0, 0.0, relaxation, run.coulomb()};
+  const StepWeights weights{.inverse_l = relaxation, .renew = run.coulomb()};
   for (int sweep = 1;; ++sweep) {
     const StepSums sums = run.iterates().step(weights);
     run.iterates().accept();

@@ -18,6 +18,7 @@ class SubdomainEngine final : public HybridEngine {
              JointSystem* joints, std::span<const double> impulses) override {
     problem_ = &problem;
     joints_ = joints;
+    carries_velocities_ = rules.carried == nullptr;
     drives_.reset();
     if (joints != nullptr) drives_ = std::make_unique<JointLimitsAndMotors>(problem, op, *joints);
     map_subdomains(problem, joints == nullptr, drives_.get(), map_);
@@ -43,7 +44,15 @@ class SubdomainEngine final : public HybridEngine {
     if (rules.accelerated) accelerate();
   }
 
+  bool holds(const ConstraintProblem& problem) const override { return problem_ == &problem; }
+
+  Subdomain* packed(const ConstraintProblem& problem) override {
+    const bool whole = holds(problem) && carries_velocities_ && subdomains_.size() == 1;
+    return whole ? subdomains_.data() : nullptr;
+  }
+
   void rest() override {
+    problem_ = nullptr;
     map_.rest();
     for (std::vector<Index>& bodies : touched_) clear_large(bodies);
     clear_large(is_touched_);
@@ -79,8 +88,12 @@ class SubdomainEngine final : public HybridEngine {
   }
 
   void load(DelassusOperator& op, std::span<const double> impulses) override {
-    CATENA_CHECK(joints_ == nullptr && !anderson_, "this engine goes on from its own iterate");
-    for (Subdomain& subdomain : subdomains_) subdomain.load_impulses(*problem_, impulses);
+    CATENA_CHECK(joints_ == nullptr, "this engine goes on from its own iterate");
+    anderson_.reset();
+    for (Subdomain& subdomain : subdomains_) {
+      subdomain.end_mixing();
+      subdomain.load_impulses(*problem_, impulses);
+    }
     std::vector<double> velocities(problem_->bodies.n_dofs());
     op.velocities(impulses, velocities);
     for (Subdomain& subdomain : subdomains_) subdomain.load_velocities(*problem_, velocities);
@@ -227,7 +240,7 @@ class SubdomainEngine final : public HybridEngine {
   std::optional<Anderson> anderson_;    ///< where sweeps are accelerated
   std::array<MixedNumbers, 2> mixed_;   ///< shared velocities and joints' impulses
   std::vector<MixProducts> products_;   ///< per subdomain
-  bool knows_errors_ = false, applies_ = false;
+  bool knows_errors_ = false, applies_ = false, carries_velocities_ = true;
   std::optional<ErrorParts> at_zero_;
 };
 

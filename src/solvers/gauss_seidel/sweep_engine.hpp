@@ -23,7 +23,7 @@ class SweepEngine {
   /// Local. Writes the iterate, in the problem's order.
   virtual void store_impulses(std::span<double> impulses) const = 0;
   /// Neighbours. The next sweep starts from these impulses, admissible or not, instead of the
-  /// iterate. Only of the hybrid without joints solved beside it and not accelerated itself.
+  /// iterate, without mixes. Only of the hybrid without joints solved beside it.
   virtual void load(DelassusOperator& /*op*/, std::span<const double> /*impulses*/) {
     CATENA_CHECK(false, "only the hybrid engine starts anew");
   }
@@ -59,6 +59,11 @@ class HybridEngine : public SweepEngine {
   virtual void start(const ConstraintProblem& problem, DelassusOperator& op,
                      const SweepOptions& rules, JointSystem* joints,
                      std::span<const double> impulses) = 0;
+  /// Whether the engine has this problem packed.
+  virtual bool holds(const ConstraintProblem& problem) const = 0;
+  /// What is packed of it, for other iterations: null where several subdomains share it, or where
+  /// sweeps carry something else than velocities.
+  virtual Subdomain* packed(const ConstraintProblem& problem) = 0;
   /// Local. After the last sweep: gives the memory of large lists back; start() comes next.
   virtual void rest() = 0;
 };

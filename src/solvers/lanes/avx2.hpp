@@ -52,32 +52,5 @@ inline void transpose(D* r) {
   r[3].v = _mm256_permute2f128_pd(t1, t3, 0x31);
 }
 
-inline __m256d two_rows(const double* low, const double* high) {
-  return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high), 1);
-}
-/// Six numbers from each of the places `first` on, and added there.
-[[gnu::always_inline]] inline void load_six(const double* from, const std::int32_t* first, D* out) {
-  for (int j = 0; j < 4; ++j) out[j].v = _mm256_loadu_pd(from + first[j]);
-  transpose(out);
-  const __m256d even = two_rows(from + first[0] + 4, from + first[2] + 4);
-  const __m256d odd = two_rows(from + first[1] + 4, from + first[3] + 4);
-  out[4].v = _mm256_unpacklo_pd(even, odd);
-  out[5].v = _mm256_unpackhi_pd(even, odd);
-}
-/// One lane after the other: two may name the same place.
-[[gnu::always_inline]] inline void add_six(double* to, const std::int32_t* first, const D* in) {
-  D rows[4] = {in[0], in[1], in[2], in[3]};
-  transpose(rows);
-  const __m256d even = _mm256_unpacklo_pd(in[4].v, in[5].v);
-  const __m256d odd = _mm256_unpackhi_pd(in[4].v, in[5].v);
-  const __m128d last[4] = {_mm256_castpd256_pd128(even), _mm256_castpd256_pd128(odd),
-                           _mm256_extractf128_pd(even, 1), _mm256_extractf128_pd(odd, 1)};
-  for (int j = 0; j < 4; ++j) {
-    double* p = to + first[j];
-    _mm256_storeu_pd(p, _mm256_add_pd(_mm256_loadu_pd(p), rows[j].v));
-    _mm_storeu_pd(p + 4, _mm_add_pd(_mm_loadu_pd(p + 4), last[j]));
-  }
-}
-
 }  // namespace
 }  // namespace catena

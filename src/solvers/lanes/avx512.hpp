@@ -76,47 +76,5 @@ template <class Put>
   for (int j = 0; j < 4; ++j) put(j + 4, _mm512_extractf64x4_pd(r[j], 1));
 }
 
-/// Numbers 4 and 5 of every other place from `j` on.
-[[gnu::always_inline]] inline __m512d last_two(const double* from, const std::int32_t* first,
-                                               int j) {
-  const auto two = [&](int i) __attribute__((always_inline)) {
-    return _mm_loadu_pd(from + first[i] + 4);
-  };
-  __m512d out = _mm512_castpd128_pd512(two(j));
-  out = _mm512_insertf64x2(out, two(j + 2), 1);
-  out = _mm512_insertf64x2(out, two(j + 4), 2);
-  return _mm512_insertf64x2(out, two(j + 6), 3);
-}
-/// Six numbers from each of the places `first` on, and added there.
-[[gnu::always_inline]] inline void load_six(const double* from, const std::int32_t* first, D* out) {
-  load_four(
-      [&](int j) __attribute__((always_inline)) { return from + first[j]; }, out);
-  const __m512d even = last_two(from, first, 0), odd = last_two(from, first, 1);
-  out[4].v = _mm512_unpacklo_pd(even, odd);
-  out[5].v = _mm512_unpackhi_pd(even, odd);
-}
-/// One lane after the other: two may name the same place.
-[[gnu::always_inline]] inline void add_six(double* to, const std::int32_t* first, const D* in) {
-  unload_four(
-      in, [&](int j, __m256d row) __attribute__((always_inline)) {
-        double* p = to + first[j];
-        _mm256_storeu_pd(p, _mm256_add_pd(_mm256_loadu_pd(p), row));
-      });
-  const __m512d even = _mm512_unpacklo_pd(in[4].v, in[5].v);
-  const __m512d odd = _mm512_unpackhi_pd(in[4].v, in[5].v);
-  const auto add = [&](int j, __m128d row) __attribute__((always_inline)) {
-    double* p = to + first[j] + 4;
-    _mm_storeu_pd(p, _mm_add_pd(_mm_loadu_pd(p), row));
-  };
-  add(0, _mm512_castpd512_pd128(even));
-  add(1, _mm512_castpd512_pd128(odd));
-  add(2, _mm512_extractf64x2_pd(even, 1));
-  add(3, _mm512_extractf64x2_pd(odd, 1));
-  add(4, _mm512_extractf64x2_pd(even, 2));
-  add(5, _mm512_extractf64x2_pd(odd, 2));
-  add(6, _mm512_extractf64x2_pd(even, 3));
-  add(7, _mm512_extractf64x2_pd(odd, 3));
-}
-
 }  // namespace
 }  // namespace catena

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <cstdint>
 
 namespace catena {
 namespace {
@@ -44,14 +43,6 @@ inline M all_lanes() { return {true}; }
 inline D select(M m, const D& yes, const D& no) { return m.m ? yes : no; }
 /// The larger one; b if that is not a number.
 inline D max_keeping_nan(const D& a, const D& b) { return {a.v > b.v ? a.v : b.v}; }
-
-/// Six numbers from each of the places `first` on, and added there.
-inline void load_six(const double* from, const std::int32_t* first, D* out) {
-  for (int k = 0; k < 6; ++k) out[k].v = from[*first + k];
-}
-inline void add_six(double* to, const std::int32_t* first, const D* in) {
-  for (int k = 0; k < 6; ++k) to[*first + k] += in[k].v;
-}
 
 }  // namespace
 }  // namespace catena

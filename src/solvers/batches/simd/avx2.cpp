@@ -30,6 +30,18 @@ struct Lines {
     _mm256_store_pd(lines[index[j]].x + 4, rows.x[j + 4].v);
   }
 }
+/// One lane after the other: two may name a line.
+[[gnu::always_inline]] inline void add_lines(BodyLine* lines, const std::int32_t* index,
+                                             const Lines& in) {
+  Lines rows = in;
+  transpose(rows.x);
+  transpose(rows.x + 4);
+  for (int j = 0; j < 4; ++j)
+    for (int half = 0; half < 8; half += 4) {
+      double* to = lines[index[j]].x + half;
+      _mm256_store_pd(to, _mm256_add_pd(_mm256_load_pd(to), rows.x[j + half].v));
+    }
+}
 
 }  // namespace
 }  // namespace catena

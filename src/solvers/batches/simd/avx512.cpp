@@ -26,6 +26,16 @@ struct Lines {
           _mm256_store_pd(lines[index[j]].x + half, row);
         });
 }
+/// One lane after the other: two may name a line.
+[[gnu::always_inline]] inline void add_lines(BodyLine* lines, const std::int32_t* index,
+                                             const Lines& in) {
+  for (int half = 0; half < 8; half += 4)
+    unload_four(
+        in.x + half, [&](int j, __m256d row) __attribute__((always_inline)) {
+          double* to = lines[index[j]].x + half;
+          _mm256_store_pd(to, _mm256_add_pd(_mm256_load_pd(to), row));
+        });
+}
 
 }  // namespace
 }  // namespace catena

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "solvers/batches/simd/step_batches.hpp"
 #include "solvers/lanes/lanes.hpp"
 
 // A batch is kLanes contacts, swept at once. No two of them share a body that moves, so their order
@@ -210,6 +211,16 @@ struct BatchKernels {
   void (*arm_apply)(const GeneralContactBatch* first, std::size_t n, BodyLine* bodies,
                     const InertiaLine* inertia);
   void (*rolling_apply)(const RollingBatch* first, std::size_t n, BodyLine* bodies);
+  /// One step of a first-order method from the iterates of the same batches, whose own impulses are
+  /// not read. Of StepSums::curved only the compliances' part is given; the rest is what the
+  /// bodies' velocities say. One pass: x_k+1 and the shifts are written, nothing else is kept per
+  /// row.
+  StepSums (*sphere_steps)(const SphereBatch* first, StepBatch* iterates, std::size_t n,
+                           const StepPass& pass);  ///< not for `box`
+  StepSums (*arm_steps)(const GeneralContactBatch* first, StepBatch* iterates, std::size_t n,
+                        const StepPass& pass);
+  StepSums (*explicit_steps)(const ExplicitContactBatch* first, StepBatch* iterates, std::size_t n,
+                             const StepPass& pass);
 };
 
 /// The same arithmetic in the same order for every path, one lane at a time, 4 or 8: all

@@ -310,7 +310,10 @@ BatchKernels kernels_named(const char* name) {
           .rolling_errors = rolling_errors,
           .sphere_apply = sphere_apply,
           .arm_apply = arm_apply,
-          .rolling_apply = rolling_apply};
+          .rolling_apply = rolling_apply,
+          .sphere_steps = sphere_steps,
+          .arm_steps = arm_steps,
+          .explicit_steps = explicit_steps};
 }
 
 }  // namespace

@@ -103,3 +103,5 @@ double explicit_sweep(ExplicitContactBatch* first, std::size_t n, BodyLine* bodi
 
 }  // namespace
 }  // namespace catena
+
+#include "solvers/batches/simd/step_kernels.hpp"

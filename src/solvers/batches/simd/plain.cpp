@@ -16,6 +16,10 @@ inline void load_lines(const BodyLine* lines, const std::int32_t* index, Lines& 
 inline void store_lines(BodyLine* lines, const std::int32_t* index, const Lines& in) {
   for (int k = 0; k < 6; ++k) lines[*index].x[k] = in.x[k].v;
 }
+/// One lane after the other: two may name a line.
+inline void add_lines(BodyLine* lines, const std::int32_t* index, const Lines& in) {
+  for (int k = 0; k < 8; ++k) lines[*index].x[k] += in.x[k].v;
+}
 
 }  // namespace
 }  // namespace catena

@@ -34,6 +34,9 @@ inline void walk(Batch* first, std::size_t n, const BodyLine* bodies, bool forwa
                  Update&& update) {
   for (std::size_t step = 0; step < n; ++step) {
     const std::size_t i = forward ? step : n - 1 - step;
+    // the bodies' numbers first, so that asking for the bodies does not wait for memory itself
+    if (step + 2 * kAhead < n)
+      __builtin_prefetch(first[forward ? i + 2 * kAhead : i - 2 * kAhead].a);
     if (step + kAhead < n) prefetch_bodies(first[forward ? i + kAhead : i - kAhead], bodies);
     for (int lane = 0; lane < kLanes; lane += D::kWidth) update(i, lane);
   }

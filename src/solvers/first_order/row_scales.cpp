@@ -1,9 +1,12 @@
 // How first-order methods scale rows, and how far N is from its diagonal.
+#include "solvers/first_order/row_scales.hpp"
+
 #include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "catena/base/release.hpp"
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/halo_exchange.hpp"
 #include "catena/constraints/block_diagonal.hpp"
@@ -11,20 +14,29 @@
 #include "catena/constraints/contact_cone.hpp"
 #include "catena/math/cone.hpp"
 #include "catena/math/disc_cone.hpp"
-#include "solvers/first_order/row_layout.hpp"
 
 namespace catena::first_order {
 namespace {
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
+/// Calls visit(block, view of it) for all blocks, or all but joints.
+template <class Visit>
+void each_block(const ConstraintProblem& problem, bool with_joints, const Visit& visit) {
+  for (Index k = 0; k < problem.n_blocks(); ++k) {
+    const BlockView view = block_view(problem, k);
+    if (with_joints || view.kind != BlockKind::bilateral) visit(k, view);
+  }
+}
+
 /// Neighbours. n_b: how many blocks of all ranks touch each local body.
-std::vector<double> count_blocks(const ConstraintProblem& problem, const RowLayout& layout) {
+std::vector<double> count_blocks(const ConstraintProblem& problem, bool with_joints) {
   std::vector<double> count(problem.bodies.size(), 0.0);
-  for (const Place& place : layout.places)
-    for_each_body_index(problem, place.block, [&](Index b) {
+  each_block(problem, with_joints, [&](Index k, const BlockView&) {
+    for_each_body_index(problem, k, [&](Index b) {
       if (!problem.bodies.is_prescribed(b)) count[b] += 1.0;
     });
+  });
   sum_with_ghosts(problem.comm, problem.ghosts, 1, Tag::block_counts, Tag::whole_block_counts,
                   count);
   return count;
@@ -55,46 +67,46 @@ double largest(const RowMatrix& d) {
 }
 
 /// s <- s c^(splitting/2) of a block, given as 1/s.
-void widen(const Place& place, double c, double splitting, std::vector<double>& by_scale) {
+void widen(double c, double splitting, std::span<double> by) {
   // no block is beyond its own diagonal by less than nothing: round-off
-  const double by = std::pow(std::max(c, 1.0), -0.5 * splitting);
-  for (std::size_t r = 0; r < place.rows; ++r) by_scale[place.first + r * place.stride] *= by;
+  const double less = std::pow(std::max(c, 1.0), -0.5 * splitting);
+  for (double& x : by) x *= less;
 }
 
-void set_scales(const Place& place, const std::vector<double>& d, std::vector<double>& by_scale) {
-  for (std::size_t r = 0; r < place.rows; ++r)
-    by_scale[place.first + r * place.stride] = d[r] > 0.0 ? 1.0 / std::sqrt(d[r]) : 0.0;
+/// 1/s of a block's rows from its own diagonal; `own`, `d`: scratch.
+void set_scales(const ConstraintProblem& problem, Index block, const BlockView& view,
+                std::vector<double>& own, std::vector<double>& d, std::span<double> by) {
+  own.resize(view.rows);
+  d.assign(view.rows, 0.0);
+  row_diagonals(problem, block, own);
+  mean_diagonal(view, own, d.data());
+  for (std::size_t r = 0; r < d.size(); ++r) by[r] = d[r] > 0.0 ? 1.0 / std::sqrt(d[r]) : 0.0;
 }
 
 /// s times the axes of a cone that is no disc.
-void stretch(const ContactCone& cone, const Place& place, std::vector<double>& by_scale) {
+void stretch(const ContactCone& cone, std::span<double> by) {
   for (std::size_t i = 1; i < 6; ++i)
-    if (cone.row[i] >= 0) by_scale[place.first + cone.row[i] * place.stride] /= cone.axis[i];
+    if (cone.row[i] >= 0) by[cone.row[i]] /= cone.axis[i];
 }
 
-void scale_body_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
+void scale_body_rows(const ConstraintProblem& problem, bool with_joints, double splitting,
+                     std::span<double> by_scale) {
   std::vector<double> count;
-  if (splitting > 0.0) count = count_blocks(problem, layout);
+  if (splitting > 0.0) count = count_blocks(problem, with_joints);
   std::vector<double> own, d;
   RowMatrix block;
-  for (const Place& place : layout.places) {
-    own.resize(place.rows);
-    d.assign(place.rows, 0.0);
-    row_diagonals(problem, place.block, own);
-    mean_diagonal(block_view(problem, place.block), own, d.data());
-    set_scales(place, d, layout.by_scale);
-    if (block_view(problem, place.block).kind == BlockKind::contact)
-      stretch(contact_cone(problem, place.block), place, layout.by_scale);
-    if (!(splitting > 0.0)) continue;
-    block.resize(to_index(place.rows), to_index(place.rows));
-    block_diagonal(problem, place.block, {block.data(), std::size_t(block.size())}, count);
-    const auto by = [&](Index r) {
-      return layout.by_scale[place.first + Offset{r} * place.stride];
-    };
+  each_block(problem, with_joints, [&](Index k, const BlockView& view) {
+    const std::span<double> by = by_scale.subspan(view.row, view.rows);
+    set_scales(problem, k, view, own, d, by);
+    if (view.kind == BlockKind::contact && !has_kernels(problem))
+      stretch(contact_cone(problem, k), by);
+    if (!(splitting > 0.0)) return;
+    block.resize(view.rows, view.rows);
+    block_diagonal(problem, k, {block.data(), std::size_t(block.size())}, count);
     for (Index r = 0; r < block.rows(); ++r)
-      for (Index c = 0; c < block.cols(); ++c) block(r, c) *= by(r) * by(c);
-    widen(place, largest(block), splitting, layout.by_scale);
-  }
+      for (Index c = 0; c < block.cols(); ++c) block(r, c) *= by[r] * by[c];
+    widen(largest(block), splitting, by);
+  });
 }
 
 /// The blocks D_k^-1/2 N_kj D_j^-1/2 of contact k's rows, summed by their norms.
@@ -116,35 +128,31 @@ double sum_of_norms(const AssembledOperator& n, Index k, std::span<const double>
   return sum;
 }
 
-void scale_assembled_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
+void scale_assembled_rows(const ConstraintProblem& problem, double splitting,
+                          std::span<double> by_scale) {
   const AssembledOperator& n = *problem.assembled;
-  std::vector<double> by(n.n_rows() + n.n_halo_rows, 0.0);
   std::vector<double> own, d;
-  for (const Place& place : layout.places) {
-    own.resize(3);
-    d.assign(3, 0.0);
-    row_diagonals(problem, place.block, own);
-    mean_diagonal(block_view(problem, place.block), own, d.data());
-    set_scales(place, d, layout.by_scale);
-    for (std::size_t r = 0; r < 3; ++r)
-      by[(3 * place.block) + r] = layout.by_scale[place.first + r * place.stride];
-  }
+  for (Index k = 0; k < problem.n_blocks(); ++k)
+    set_scales(problem, k, block_view(problem, k), own, d, by_scale.subspan(Offset{3} * k, 3));
   if (!(splitting > 0.0)) return;
+  std::vector<double> by(by_scale.begin(), by_scale.end());
+  by.resize(n.n_rows() + n.n_halo_rows, 0.0);
   HaloExchange halo(problem.comm, n.halo, 3, Tag::product_scales);
   halo.begin(by);
   halo.end(by);
-  for (const Place& place : layout.places)
-    widen(place, sum_of_norms(n, place.block, by), splitting, layout.by_scale);
+  for (Index k = 0; k < problem.n_blocks(); ++k)
+    widen(sum_of_norms(n, k, by), splitting, by_scale.subspan(Offset{3} * k, 3));
 }
 
 }  // namespace
 
-void scale_rows(const ConstraintProblem& problem, double splitting, RowLayout& layout) {
-  layout.by_scale.assign(layout.size, 0.0);
+void scale_rows(const ConstraintProblem& problem, bool with_joints, double splitting,
+                std::vector<double>& by_scale) {
+  assign_with_room(by_scale, problem.n_rows(), 0.0);
   if (problem.assembled)
-    scale_assembled_rows(problem, splitting, layout);
+    scale_assembled_rows(problem, splitting, by_scale);
   else
-    scale_body_rows(problem, splitting, layout);
+    scale_body_rows(problem, with_joints, splitting, by_scale);
 }
 
 }  // namespace catena::first_order
