@@ -35,7 +35,7 @@ ROOMS = {
     "collision": {"": "convex", "convex": ""},
     "partition": {"graph": "ownership", "balance": "graph", "ownership": "graph", "mechanisms": "ownership"},
     "solvers": {
-        "": "newton patches",
+        "": "gauss_seidel newton patches",
         "gauss_seidel": "gauss_seidel/formulations batches batches/local batches/simd joints",
         "gauss_seidel/formulations": "gauss_seidel batches",
         "batches": "batches/local batches/simd",

@@ -9,6 +9,7 @@
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/constraints/contact_cone.hpp"
+#include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "solvers/newton/proximal_newton.hpp"
 #include "solvers/patches/patched_sweeps.hpp"
 #include "solvers/work_estimate.hpp"
@@ -77,9 +78,10 @@ class Automatic final : public Solver {
   explicit Automatic(const SolverSettings& settings)
       : settings_(settings),
         goal_(settings.stop_rule()),
-        gauss_seidel_(make_gauss_seidel(stop_of_sweeps(), settings.joints, settings.gauss_seidel)) {
-  }
+        gauss_seidel_(make_gauss_seidel(stop_of_sweeps(), settings.joints, settings.gauss_seidel,
+                                        engine_.get())) {}
   std::string_view name() const override { return "auto"; }
+  void set_stop_rule(const StopRule& rule) override { settings_.stop = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override;
@@ -105,7 +107,11 @@ class Automatic final : public Solver {
                     std::span<double> impulses, std::span<double> velocities);
   void try_factors(const ConstraintProblem& problem, std::span<double> impulses,
                    std::span<double> velocities);
-  void run(Solver& solver, double unit, const ConstraintProblem& problem,
+  Solver& apgd();
+  Solver& patched_sweeps();
+  Solver& proximal_newton();
+  Solver& interior_point();
+  void run(Solver& solver, const StopRule& stop, double unit, const ConstraintProblem& problem,
            std::span<double> impulses, std::span<double> velocities);
   double product_unit() const { return work_.sweep > 0.0 ? work_.product / work_.sweep : 1.0; }
   double newton_unit() const { return std::max(1.0, work_.newton_step / work_.sweep); }
@@ -118,7 +124,10 @@ class Automatic final : public Solver {
 
   SolverSettings settings_;
   StopRule goal_;  ///< of the solve under way
-  std::unique_ptr<Solver> gauss_seidel_;
+  /// What sweeps pack, patches and apgd go on with.
+  std::unique_ptr<HybridEngine> engine_ = make_hybrid_engine();
+  // kept over solves, with their buffers; all but the first made where they are first asked for
+  std::unique_ptr<Solver> gauss_seidel_, apgd_, patches_, newton_, interior_point_;
   // of the solve under way
   WorkEstimate work_;
   double used_ = 0.0;  ///< sweeps' worth of work
@@ -166,10 +175,37 @@ int iterations_in(double sweeps, double unit) {
   return static_cast<int>(std::min(sweeps / unit, 1e9));
 }
 
-/// Collective. One method, whose iterations are the work of `unit` sweeps each, from the best
-/// impulses so far; its result is kept if it is better.
-void Automatic::run(Solver& solver, double unit, const ConstraintProblem& problem,
-                    std::span<double> impulses, std::span<double> velocities) {
+Solver& Automatic::apgd() {
+  if (!apgd_)
+    apgd_ =
+        make_apgd(goal_, settings_.joints, settings_.apgd,
+                  [this](const ConstraintProblem& problem) { return engine_->packed(problem); });
+  return *apgd_;
+}
+
+Solver& Automatic::patched_sweeps() {
+  if (!patches_) patches_ = make_patched_sweeps(goal_, settings_.gauss_seidel, *engine_);
+  return *patches_;
+}
+
+Solver& Automatic::proximal_newton() {
+  if (!newton_) newton_ = make_proximal_newton(goal_, settings_.interior_point.linear);
+  return *newton_;
+}
+
+Solver& Automatic::interior_point() {
+  InteriorPointSettings settings = settings_.interior_point;
+  settings.form = InteriorPointForm::cone;
+  if (!interior_point_) interior_point_ = make_interior_point(goal_, settings);
+  return *interior_point_;
+}
+
+/// Collective. One method, stopped by `stop`, whose iterations are the work of `unit` sweeps each,
+/// from the best impulses so far; its result is kept if it is better.
+void Automatic::run(Solver& solver, const StopRule& stop, double unit,
+                    const ConstraintProblem& problem, std::span<double> impulses,
+                    std::span<double> velocities) {
+  solver.set_stop_rule(stop);
   const bool first = total_.choice.empty();
   if (!first) best_.assign(impulses.begin(), impulses.end());
   const SolveReport& report = solver.solve(problem, impulses, velocities);
@@ -216,8 +252,7 @@ void Automatic::try_products(const ConstraintProblem& problem, const GiveUp& giv
   stop.max_iterations = iterations_in(sweeps_left(), product_unit());
   stop.check_interval *= 2;  // an evaluation takes as long as several products
   stop.give_up = give_up;
-  run(*make_apgd(stop, settings_.joints, settings_.apgd), product_unit(), problem, impulses,
-      velocities);
+  run(apgd(), stop, product_unit(), problem, impulses, velocities);
 }
 
 /// Collective. Patches and products in turns: these come near to a solution, from which those reach
@@ -232,7 +267,7 @@ void Automatic::break_cycles(const ConstraintProblem& problem, std::span<double>
     if (over() || spent()) return;
     StopRule stop = stop_of_rest(problem);
     stop.max_iterations = iterations_in(sweeps_left(), 1.0);
-    run(*make_patched_sweeps(stop, settings_.gauss_seidel), 1.0, problem, impulses, velocities);
+    run(patched_sweeps(), stop, 1.0, problem, impulses, velocities);
   }
 }
 
@@ -247,15 +282,11 @@ void Automatic::try_factors(const ConstraintProblem& problem, std::span<double> 
     };
     return stop;
   };
-  InteriorPointSettings settings = settings_.interior_point;
   if (!law_form(problem.law).is_associated()) {
-    run(*make_proximal_newton(stop_of_steps(), settings.linear), newton_unit(), problem, impulses,
-        velocities);
+    run(proximal_newton(), stop_of_steps(), newton_unit(), problem, impulses, velocities);
     if (over() || !newton_fits()) return;
   }
-  settings.form = InteriorPointForm::cone;
-  run(*make_interior_point(stop_of_steps(), settings), newton_unit(), problem, impulses,
-      velocities);
+  run(interior_point(), stop_of_steps(), newton_unit(), problem, impulses, velocities);
 }
 
 /// Collective. The methods after the sweeps in turn, from the cheapest, until the goal is met.
@@ -307,11 +338,12 @@ void Automatic::reach_scaled(const ConstraintProblem& problem, std::span<double>
 const SolveReport& Automatic::solve(const ConstraintProblem& problem, std::span<double> impulses,
                                     std::span<double> velocities) {
   started_ = wall_seconds();
+  engine_->rest();  // of a solve that was broken off
   clear(total_);
   work_ = estimate_work(problem);
   goal_ = settings_.stop_rule();
   used_ = 0.0;
-  run(*gauss_seidel_, 1.0, problem, impulses, velocities);
+  run(*gauss_seidel_, stop_of_sweeps(), 1.0, problem, impulses, velocities);
   if (!over() && total_.status != SolveStatus::breakdown) climb(problem, impulses, velocities);
   if (wants_scaled()) reach_scaled(problem, impulses, velocities);
   // the best impulses need not be the last
@@ -321,6 +353,7 @@ const SolveReport& Automatic::solve(const ConstraintProblem& problem, std::span<
   }
   total_.wall_s = problem.comm.max(wall_seconds() - started_);
   clear_large(best_);
+  engine_->rest();
   return total_;
 }
 

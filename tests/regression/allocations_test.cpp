@@ -37,6 +37,7 @@ class CountedSolver : public Solver {
     taken_ += allocations() - before;
     return report;
   }
+  void set_stop_rule(const StopRule& rule) override { solver_->set_stop_rule(rule); }
   void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,
                    std::span<double> changes) override {
     const std::int64_t before = allocations();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "catena/base/watch.hpp"
 #include "catena/solvers/automatic.hpp"
 #include "support/fclib_problem.hpp"
+#include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
 
 namespace catena {
@@ -102,6 +104,41 @@ TEST(Automatic, ReachesATightGapOfTheConvexLaw) {
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LE(s.recomputed.gap, 1e-11);
+}
+
+// methods, their buffers and what they packed
+TEST(Automatic, WhatIsKeptOverSolvesChangesNoNumber) {
+  const Communicator comm = Communicator::world();
+  SolverSettings settings{.method = SolverMethod::automatic};
+  settings.stop = test::stop_at(Metric::energy, 1e-20, 3000);
+  const auto kept = make_solver(settings);
+  std::vector<test::Solved> first;
+  std::size_t most_methods = 0;
+  for (int round = 0; round < 2; ++round)
+    for (std::uint64_t seed = 3; seed < 6; ++seed) {
+      test::Scene scene = test::sphere_pile(60, 150, 1.0, 0.005, seed);
+      if (seed == 5) scene = test::box_stack(3, 0.4, 0.005);
+      const test::LocalScene local = distribute(scene, comm, test::slabs(comm, scene));
+      const test::Solved found = test::solve_with(*kept, local);
+      const std::vector<std::string> methods = methods_of(found.report);
+      most_methods = std::max(most_methods, methods.size());
+      if (round == 0) {
+        first.push_back(found);
+        continue;
+      }
+      const test::Solved& before = first[seed - 3];
+      SCOPED_TRACE(found.report.choice);
+      EXPECT_EQ(found.report.choice, before.report.choice);
+      // factors over ranks do not promise the same bits
+      const bool factors = std::any_of(methods.begin(), methods.end(), [](const std::string& name) {
+        return name == "proximal_newton" || name == "interior_point";
+      });
+      if (comm.size() > 1 && factors) continue;
+      EXPECT_EQ(found.report.iterations, before.report.iterations);
+      EXPECT_EQ(found.impulses, before.impulses);
+      EXPECT_EQ(found.velocities, before.velocities);
+    }
+  EXPECT_GE(most_methods, 2U);
 }
 
 TEST(Automatic, OnceTheTimeLimitIsOverNoMethodGoesOn) {

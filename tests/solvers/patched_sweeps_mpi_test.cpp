@@ -153,8 +153,9 @@ TEST(PatchedSweeps, SolvePilesWhoseSweepsCircle) {
     sweeps.stop = to_a_millionth(5000);
     const test::Solved circling = test::solve(problem, sweeps);
 
+    const auto engine = make_hybrid_engine();
     const test::Solved solved =
-        test::solve_with(*make_patched_sweeps(to_a_millionth(4000), {}), problem);
+        test::solve_with(*make_patched_sweeps(to_a_millionth(4000), {}, *engine), problem);
 
     EXPECT_GT(error_left(problem, circling.impulses), 1e-5) << seed;
     EXPECT_EQ(solved.report.status, SolveStatus::converged) << solved.report.reason;

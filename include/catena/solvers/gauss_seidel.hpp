@@ -9,6 +9,8 @@
 
 namespace catena {
 
+class HybridEngine;
+
 /// How one contact is solved while the others are held fixed; w and D = N_kk are its own:
 ///   exact    the law met to round-off (coulomb, ccp)
 ///   cone     P_K(lambda - omega w/a), a the largest eigenvalue of D; law ccp only
@@ -65,8 +67,12 @@ Vec3 solve_one_contact(const Mat3& d, const Vec3& w, double friction);
 ///
 /// stop.max_iterations counts sweeps. Throws Error(bad_input) on every rank for settings that do
 /// not fit the problem.
+///
+/// `engine`: where it packs problems; null: in memory of its own, of which it gives large lists
+/// back after each solve. Otherwise that is up to the owner, and the engine holds what was packed.
 std::unique_ptr<Solver> make_gauss_seidel(const StopRule& stop,
                                           const JointSolverSettings& joints = {},
-                                          const GaussSeidelSettings& settings = {});
+                                          const GaussSeidelSettings& settings = {},
+                                          HybridEngine* engine = nullptr);
 
 }  // namespace catena

@@ -143,6 +143,9 @@ class Solver {
   virtual const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                                    std::span<double> velocities) = 0;
 
+  /// Local. The solves that follow stop by another rule.
+  virtual void set_stop_rule(const StopRule& rule) = 0;
+
   /// Collective. With the factors of the joints of the last solve, dV = M^-1 G^T lambda and
   /// A lambda = `rhs` for the bilateral rows; `rhs` is given in the problem's rows, others are
   /// not read. `changes` (n_dofs) receives dV, ghosts included. Throws Error(bad_input) where

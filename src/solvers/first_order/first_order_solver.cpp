@@ -21,6 +21,7 @@ class FirstOrderSolver final : public Solver {
         bodies_(make_body_iterates(std::move(packed))) {}
 
   std::string_view name() const override { return name_; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override;
   void move_joints(const ConstraintProblem& problem, std::span<const double> rhs,

@@ -55,12 +55,15 @@ bool only_joints(const ConstraintProblem& problem) {
 class GaussSeidel final : public Solver {
  public:
   GaussSeidel(const StopRule& stop, const JointSolverSettings& joints,
-              const GaussSeidelSettings& settings)
+              const GaussSeidelSettings& settings, HybridEngine* engine)
       : stop_(stop),
         settings_(settings),
         joints_swept_(joints.method == JointMethod::iterative),
-        joints_(joints) {}
+        joints_(joints),
+        own_(engine == nullptr ? make_hybrid_engine() : nullptr),
+        hybrid_(own_ ? own_.get() : engine) {}
   std::string_view name() const override { return "gauss_seidel"; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override {
@@ -80,7 +83,7 @@ class GaussSeidel final : public Solver {
     SolveReport& report =
         monitor_.finish(engine.remark(), [&](std::span<double> kept) { engine.store_kept(kept); });
     if (joints != nullptr) report.joints = joints->report();
-    hybrid_->rest();
+    if (own_) own_->rest();
     other_.reset();
     monitor_.rest();
     return report;
@@ -209,7 +212,8 @@ class GaussSeidel final : public Solver {
   // kept over solves
   DelassusOperator op_;
   StopMonitor monitor_;
-  std::unique_ptr<HybridEngine> hybrid_ = make_hybrid_engine();
+  std::unique_ptr<HybridEngine> own_;
+  HybridEngine* hybrid_;
   std::unique_ptr<SweepEngine> other_;  ///< of one solve, where the hybrid is not asked for
 };
 
@@ -240,8 +244,9 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
 }
 
 std::unique_ptr<Solver> make_gauss_seidel(const StopRule& stop, const JointSolverSettings& joints,
-                                          const GaussSeidelSettings& settings) {
-  return std::make_unique<GaussSeidel>(stop, joints, settings);
+                                          const GaussSeidelSettings& settings,
+                                          HybridEngine* engine) {
+  return std::make_unique<GaussSeidel>(stop, joints, settings, engine);
 }
 
 }  // namespace catena

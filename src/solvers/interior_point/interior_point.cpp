@@ -224,6 +224,7 @@ class InteriorPoint final : public Solver {
   InteriorPoint(const StopRule& stop, const LinearSettings& linear)
       : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "interior_point"; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override {

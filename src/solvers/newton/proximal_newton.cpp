@@ -13,6 +13,7 @@ class ProximalNewton final : public Solver {
   ProximalNewton(const StopRule& stop, const LinearSettings& linear)
       : stop_(stop), linear_(linear) {}
   std::string_view name() const override { return "proximal_newton"; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override {

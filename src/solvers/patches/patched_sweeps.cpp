@@ -41,26 +41,32 @@ std::vector<double> compliances(const ConstraintProblem& problem) {
 class Rounds {
  public:
   Rounds(const ConstraintProblem& problem, const StopRule& stop,
-         const GaussSeidelSettings& settings, std::span<double> impulses,
-         std::span<double> velocities, double started)
+         const GaussSeidelSettings& settings, HybridEngine& engine, StopMonitor& monitor,
+         DelassusOperator& op, std::span<double> impulses, std::span<double> velocities,
+         double started)
       : problem_(problem),
         stop_(with_end(stop)),
         impulses_(impulses),
-        op_(problem),
-        engine_(make_hybrid_engine()),
-        monitor_(problem, op_, stop_, impulses, velocities, started),
+        op_(op),
+        engine_(engine),
+        monitor_(monitor),
         looks_(stop.metric, stop.max_iterations),
         mixing_(problem.comm, compliances(problem)),
         restless_(problem),
         sweep_work_(estimate_work(problem).sweep) {
-    engine_->start(problem, op_,
-                   {.local = {problem.law, settings.local, settings.relaxation},
-                    .kernels = choose_kernels(settings.kernels)},
-                   nullptr, impulses);
+    op_.start(problem);
+    monitor_.set_up(problem, op_, stop_, impulses, velocities, started);
+    if (engine_.holds(problem))
+      engine_.load(op_, impulses);
+    else
+      engine_.start(problem, op_,
+                    {.local = {problem.law, settings.local, settings.relaxation},
+                     .kernels = choose_kernels(settings.kernels)},
+                    nullptr, impulses);
   }
 
   const SolveReport& run(double started) {
-    engine_->store_impulses(impulses_);
+    engine_.store_impulses(impulses_);
     bool over = monitor_.start();
     monitor_.set_setup_seconds(wall_seconds() - started);
     for (int round = 1; !over; ++round) {
@@ -81,8 +87,8 @@ class Rounds {
 
   /// Collective. A sweep, and a look at the error if that is `due`; whether it ends the solve.
   bool sweep(double work, bool due) {
-    const double running_error = engine_->sweep(true);
-    engine_->store_impulses(impulses_);
+    const double running_error = engine_.sweep(true);
+    engine_.store_impulses(impulses_);
     used_ += work;
     const int limit = stop_.max_iterations;
     if (!due && used_ < limit && !monitor_.out_of_time(sweeps_)) return false;
@@ -98,7 +104,7 @@ class Rounds {
       const bool asked = k % kLookInterval == 0;
       if (sweep(kMixedWork, looks_.due(sweeps_, mixing_.change(), asked, monitor_.excess())))
         return true;
-      engine_->load(op_, mixing_.next(impulses_));
+      engine_.load(op_, mixing_.next(impulses_));
     }
     return false;
   }
@@ -130,15 +136,15 @@ class Rounds {
     }
     used_ += problem_.comm.max(work) / sweep_work_;
     patches_ += problem_.comm.sum(solved);
-    engine_->load(op_, impulses_);
+    engine_.load(op_, impulses_);
   }
 
   const ConstraintProblem& problem_;
   StopRule stop_;
   std::span<double> impulses_;
-  DelassusOperator op_;
-  std::unique_ptr<HybridEngine> engine_;
-  StopMonitor monitor_;
+  DelassusOperator& op_;
+  HybridEngine& engine_;
+  StopMonitor& monitor_;
   Looks looks_;
   DeepMixing mixing_;
   RestlessContacts restless_;
@@ -151,21 +157,27 @@ class Rounds {
 
 class PatchedSweeps final : public Solver {
  public:
-  PatchedSweeps(const StopRule& stop, const GaussSeidelSettings& settings)
-      : stop_(stop), settings_(settings) {}
+  PatchedSweeps(const StopRule& stop, const GaussSeidelSettings& settings, HybridEngine& engine)
+      : stop_(stop), settings_(settings), engine_(engine) {}
   std::string_view name() const override { return "patches"; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override {
     const double started = wall_seconds();
-    rounds_.emplace(problem, stop_, settings_, impulses, velocities, started);
-    return rounds_->run(started);
+    Rounds rounds(problem, stop_, settings_, engine_, monitor_, op_, impulses, velocities, started);
+    const SolveReport& report = rounds.run(started);
+    monitor_.rest();
+    return report;
   }
 
  private:
   StopRule stop_;
   GaussSeidelSettings settings_;
-  std::optional<Rounds> rounds_;  ///< of the last solve, whose report it holds
+  HybridEngine& engine_;
+  // kept over solves
+  DelassusOperator op_;
+  StopMonitor monitor_;
 };
 
 }  // namespace
@@ -184,8 +196,9 @@ bool may_patch(const ConstraintProblem& problem) {
 }
 
 std::unique_ptr<Solver> make_patched_sweeps(const StopRule& stop,
-                                            const GaussSeidelSettings& settings) {
-  return std::make_unique<PatchedSweeps>(stop, settings);
+                                            const GaussSeidelSettings& settings,
+                                            HybridEngine& engine) {
+  return std::make_unique<PatchedSweeps>(stop, settings, engine);
 }
 
 }  // namespace catena

@@ -21,7 +21,9 @@ bool may_patch(const ConstraintProblem& problem);
 /// Any number of ranks; patches lie within one each. The same input and rank count give the same
 /// bits. stop.max_iterations counts the work of sweeps, a patch that is begun being finished; the
 /// solve also ends after rounds without success. For problems that may_patch().
+/// `engine`, which outlives the solver, goes on with what it holds, or packs the problem.
 std::unique_ptr<Solver> make_patched_sweeps(const StopRule& stop,
-                                            const GaussSeidelSettings& settings);
+                                            const GaussSeidelSettings& settings,
+                                            HybridEngine& engine);
 
 }  // namespace catena

@@ -290,6 +290,7 @@ class Dantzig final : public Solver {
   Dantzig(const StopRule& stop, const DantzigSettings& settings)
       : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "dantzig"; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override {

@@ -263,6 +263,7 @@ class FangInteriorPoint final : public Solver {
   FangInteriorPoint(const StopRule& stop, const InteriorPointSettings& settings)
       : stop_(stop), settings_(settings) {}
   std::string_view name() const override { return "interior_point"; }
+  void set_stop_rule(const StopRule& rule) override { stop_ = rule; }
 
   const SolveReport& solve(const ConstraintProblem& problem, std::span<double> impulses,
                            std::span<double> velocities) override {
