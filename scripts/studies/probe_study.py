@@ -61,6 +61,7 @@ class Study:
         """The result of the case, run now or, with --keep, before; a run that ended has a profile."""
         if self._keep and os.path.exists(os.path.join(self.path(name), "profile.json")):
             return catena.Result(self.path(name))
+        case.folder = self.output  # no case names files; the folder of the sources may be read-only
         start = time.time()
         result = catena.run(case, out=self.path(name), force=True, progress=False)
         print(f"     {name}: {len(result.series.step)} steps in {time.time() - start:.1f} s", flush=True)
