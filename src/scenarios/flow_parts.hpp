@@ -1,4 +1,4 @@
-// Pieces of the description and making of motions and insertions.
+// Pieces of the description and making of motions, insertions and packs.
 #pragma once
 
 #include <string>
@@ -21,6 +21,9 @@ void describe_sizes(SettingsVisitor& visit, SizeSettings& s);
 /// The keys of an insertion beside name, material and shape.
 void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s);
 
+/// The keys of a pack beside name, material and shape.
+void describe_pack(SettingsVisitor& visit, const SceneSettings& scene, PackSettings& s);
+
 /// A table of a motion from CSV text with a header: t, x, y, z and optionally rx, ry, rz, SI.
 /// Throws Error(bad_input) naming `source` and line.
 MotionTable parse_motion_table(std::string_view text, const std::string& source);
@@ -41,6 +44,7 @@ PeriodicBox periodic_box(const PeriodicSettings& s);
 std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator, std::int64_t own);
 
 /// Collective. First id of each generator's bodies.
-std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm);
+std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm,
+                                const Model& model);
 
 }  // namespace catena::scenarios

@@ -145,7 +145,7 @@ BodyMotionState Insertion::place(const BodyConstants& body, std::int64_t number,
 std::vector<Insertion> make_insertions(const SceneSettings& scene, const Communicator& comm,
                                        const Model& model) {
   std::vector<Insertion> insertions;
-  const std::vector<GlobalId> first = scenarios::first_ids(scene, comm);
+  const std::vector<GlobalId> first = scenarios::first_ids(scene, comm, model);
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
     if (!scene.generators[i].is<InsertionSettings>()) continue;
     insertions.emplace_back(scene, i, first[i], model);

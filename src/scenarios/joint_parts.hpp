@@ -35,6 +35,7 @@ class BodyNames {
   std::string nearest(const std::string& name) const;
   bool dynamic(const NamedBody& body) const;
   bool comes_later(const NamedBody& body) const;  ///< of an insertion
+  bool packed(const NamedBody& body) const;       ///< of a pack
 
  private:
   const SceneSettings& scene_;
@@ -80,14 +81,18 @@ GlobalId n_joints(const NetSettings& s);
 /// Joints that a generator makes; 0 for those without joints.
 GlobalId n_joints(const GeneratorSettings& g);
 
+/// The frame of a link as it stands between its joints, in its body's frame: half-way between them,
+/// with the axes of the shape as written.
+using LinkFrame = Pose;
+
 /// Links first .. last-1 of a chain: `link` gives a body of id 0 at rest, which becomes each of
-/// them; `written` is the rotation of the body's frame in that of its shape as written.
+/// them.
 void make_links(const ChainSettings& s, const ChainCurve& curve, const BodyRecord& link,
-                const Quat& written, const JointedBlock& block, GlobalId first, GlobalId last,
+                const LinkFrame& frame, const JointedBlock& block, GlobalId first, GlobalId last,
                 const std::function<void(const BodyRecord&)>& take);
 
 /// Joints whose home is one of these links.
-void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Quat& written,
+void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const LinkFrame& frame,
                        const JointedBlock& block, GlobalId first, GlobalId last,
                        std::vector<JointConstants>& joints);
 

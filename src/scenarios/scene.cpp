@@ -291,9 +291,10 @@ std::uint64_t seed_of(const SceneSettings& scene, std::size_t generator, std::in
   return mix64(static_cast<std::uint64_t>(scene.seed) ^ mix64(generator + 1));
 }
 
-std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm) {
+std::vector<GlobalId> first_ids(const SceneSettings& scene, const Communicator& comm,
+                                const Model& model) {
   std::vector<GlobalId> first;
-  for (const Block& block : blocks_of(scene, comm)) first.push_back(block.first);
+  for (const Block& block : blocks_of(scene, comm, model)) first.push_back(block.first);
   return first;
 }
 
@@ -321,7 +322,10 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
   set_groups(scene, groups, model);
   const scenarios::GeometryPlan plan(scene);
   plan.build(comm, model);
-  all_or_none(comm, [&] { scenarios::check_lattices(scene, plan, model); });
+  all_or_none(comm, [&] {
+    scenarios::check_lattices(scene, plan, model);
+    scenarios::check_packs(scene, plan, model);
+  });
   add_table_geometries(scene, comm, model);
   for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
     const BodySettings& s = scene.bodies[i];
@@ -330,7 +334,7 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
     model.names.add(id, 1, s.name, false);
     model.places.add(id, 1, s.place, false);
   }
-  const std::vector<Block> blocks = blocks_of(scene, comm);
+  const std::vector<Block> blocks = blocks_of(scene, comm, model);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const GeneratorSettings& g = scene.generators[i];
     model.names.add(blocks[i].first, blocks[i].count, scenarios::stem_of(g, i), true);
@@ -356,11 +360,12 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
 
 void generate_bodies(const SceneSettings& scene, const Communicator& comm, const Model& model,
                      Bodies& bodies, State& state) {
-  const std::vector<Block> blocks = blocks_of(scene, comm);
+  const std::vector<Block> blocks = blocks_of(scene, comm, model);
   const GlobalId n = total_bodies(model);
   const GlobalId first = n * comm.rank() / comm.size(), last = n * (comm.rank() + 1) / comm.size();
+  const scenarios::PackPlaces places(comm, scene, model, blocks, first, last);
   all_or_none(comm, [&] {
-    const BodyMaker maker(scene, blocks, model);
+    const BodyMaker maker(scene, blocks, model, &places);
     const JointMaker joints(scene, maker, model);
     const std::vector<GlobalId> jointed = jointed_bodies(joints);
     state.plane_motions = plane_motions(model);

@@ -11,15 +11,25 @@ struct SceneMaker::Impl {
   const SceneSettings& scene;
   scenarios::BodyMaker bodies;
   scenarios::JointMaker joints;
+  std::unique_ptr<scenarios::PackPlaces> places;
 
   Impl(const Communicator& comm, const SceneSettings& s, const Model& model)
-      : scene(s), bodies(s, scenarios::blocks_of(s, comm), model), joints(s, bodies, model) {}
+      : scene(s),
+        bodies(s, scenarios::blocks_of(s, comm, model), model),
+        joints(s, bodies, model) {}
 };
 
 SceneMaker::SceneMaker(const Communicator& comm, const SceneSettings& scene, const Model& model)
     : impl_(std::make_unique<Impl>(comm, scene, model)) {}
 
 SceneMaker::~SceneMaker() = default;
+
+void SceneMaker::place_packs(const Communicator& comm, const Model& model, GlobalId first,
+                             GlobalId last) {
+  impl_->places = std::make_unique<scenarios::PackPlaces>(comm, impl_->scene, model,
+                                                          impl_->bodies.blocks(), first, last);
+  impl_->bodies.set_places(impl_->places.get());
+}
 
 GlobalId SceneMaker::first_body(std::size_t generator) const {
   return impl_->bodies.blocks()[generator].first;

@@ -32,6 +32,8 @@ void describe_shape(SettingsVisitor& visit, ShapeSettings& s);
 /// The same for bodies that generators make: one is needed, and has a mass.
 void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s);
 void describe_orientation(SettingsVisitor& visit, OrientationSettings& s);
+/// The keys `file`, `unit` and `scale` of a surface of triangles.
+void describe_mesh_file(SettingsVisitor& visit, ShapeSettings& s);
 /// Rejects what has no mass.
 void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s);
 /// Rejects a centre of mass without mass and inertia: uniform density has its own.

@@ -194,6 +194,7 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
         [&](auto& kind) {
           if constexpr (requires { kind.file; }) resolve_file(kind.file, directory);
           if constexpr (requires { kind.shape; }) resolve_files(kind.shape, directory);
+          if constexpr (requires { kind.region; }) resolve_files(kind.region.mesh, directory);
         },
         g.kind);
   }

@@ -30,6 +30,7 @@ const char* place_of(const ContainerSettings&) { return ".origin"; }
 const char* place_of(const LatticeSettings&) { return ".spacing"; }
 const char* place_of(const WallSettings&) { return ".gap"; }
 const char* place_of(const TableSettings&) { return ".file"; }
+const char* place_of(const PackSettings&) { return ".region"; }
 template <class Kind>
 const char* place_of(const Kind&) {
   return "";

@@ -36,6 +36,8 @@ does a `time.end` or an interval of the output that is no multiple of `time.step
     shape: {hull: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
     shape: {hull: {file: rock.stl, unit: mm}}
     shapes: [{sphere: {radius: 0.1}}, {sphere: {radius: 0.1}, at: [0.15, 0, 0]}]
+    shape: {clump: {file: grain.csv, unit: mm}}
+    shape: {pointed_rod: {radius: 2 mm, length: 6 cm, tip_length: 5 mm}}
     shape: {plane: {normal: [1, 0, 1]}}
 
 Axes of capsules, cylinders and hollow cylinders are the z axis of the shape. A heightfield is solid
@@ -44,6 +46,14 @@ below its surface; a mesh must be closed, its faces counter-clockwise seen from 
 wrong with a surface is an error that names the first edge: holes, neighbours that disagree about
 outside, all faces inwards, edges with more than two faces, a hull that is not convex. Triangles
 without area and vertices inside a hull are left out and counted in a warning.
+
+A `clump` is a template for `shapes` of spheres: a CSV file with a line `x, y, z, radius` for each, or a
+closed surface (STL, OBJ) with the number of `spheres` that fill it. The first of these is the largest
+that fits, each further one the largest about a point of a grid (32 along the longest edge) that none
+before holds; all lie inside, and a warning tells what part of the surface's volume they have. A file
+is read once for all bodies and generators that name it; lattices, packs and insertions scale it by
+`sizes`. A `pointed_rod` is a hull with two pointed ends whose cross-sections have the area of the round
+rod's: its volume is that of a cylinder with cones, pi r^2 (length - 4/3 tip_length).
 
 A hollow cylinder is exact for spheres, and for bodies that fit into its bore or stay outside. A body
 other than a sphere that is too wide for an open mouth but reaches into it (a cylinder that falls on
@@ -55,8 +65,8 @@ orientation of the shape as written; `position_of: shape_origin` places it by th
 (vertices in world coordinates then need no `position`). Fixed and kinematic bodies are placed by
 the shape's origin. Mass and inertia are those of uniform density; an `inertia` in the case is about
 the axes of the shape as written. A `center_of_mass`, in the frame of the shape, goes with a mass and
-an inertia about it, for bodies of uneven density (links of a robot). Where the `shapes` of one body
-overlap, mass counts once. Only
+an inertia about it, for bodies of uneven density (links of a robot, links of a chain with a roller at
+one end). Where the `shapes` of one body overlap, mass counts once. Only
 fixed and kinematic bodies can have a mesh or a heightfield.
 
 ## Tables
@@ -91,6 +101,19 @@ its position, a container as one about its `origin`. Controllers drive it by the
                     motion: {harmonics: [{amplitude: [5 mm, 0, 0], frequency: 20 Hz}]}}
       - lattice: {name: pins, material: steel, shape: {cylinder: {radius: 5 mm, length: 0.2}}, count: [4, 2, 1],
                   spacing: 0.1, motion: {angular_velocity: [0, 0, 2], about: [0, 0, 0]}}
+
+## Packs
+
+A `pack` fills a region with bodies at random places (docs/packing.md): a box, a cylinder, a sphere or
+what a closed surface encloses. Their number follows from `solid_fraction`, the volume of the bodies over
+that of the region, and their sizes are the quantiles of `sizes`, so both are met as closely as whole
+bodies can. Balls about the bodies begin at random points and are moved apart until none overlap and all
+lie inside; spheres of one size reach about 0.63 in a large region. What does not fit is refused.
+
+    generators:
+      - pack: {name: sand, material: glass, shape: {sphere: {radius: 1 mm}}, solid_fraction: 0.6,
+               sizes: {log_normal: {deviation: 0.2, min: 0.6, max: 1.6}},
+               region: {cylinder: {from: [0, 0, 0], to: [0, 0, 0.1], radius: 2 cm}}}
 
 ## Conveyors and boxes without walls
 
@@ -164,7 +187,7 @@ A `chain` makes bodies and joints: `links` equal ones on a straight line (`from`
 polyline (`path`; `closed` for a loop), as they hang (`catenary`), or wound up (`curl`). A link is
 exactly as long as its joints are apart; its shape should fit: the shape's long axis, z of capsules,
 cylinders and all others but x of boxes, lies along the link with the centre of mass in the middle,
-y along the hinges. A `net` makes knots and cords between them. Joints are called NAME-0, NAME-1, ...
+y along the hinges. With a `center_of_mass` it is the origin of the shape that lies in the middle. A `net` makes knots and cords between them. Joints are called NAME-0, NAME-1, ...
 along a chain from its first anchor; of a net first those along its first direction, then along the
 second, then the anchors. Joint ids: `joints`, then springs and dampers of `forces`, then generators.
 

@@ -245,6 +245,40 @@ TEST_F(ChainTest, ClumpsHangByTheEndsOfTheirLongAxis) {
               1e-14);
 }
 
+TEST_F(ChainTest, LinksOfUnevenDensityHangBetweenTheirJointsAsBefore) {
+  // a roller at the far end: the mass lies 6 cm towards it and 1 cm beside the axis
+  const std::string keys =
+      "links: 5, from: [0, 0, 2], to: [1, 0, 2], anchored: both, joint: revolute, mass: 2, "
+      "inertia: [0.03, 0.02, 0.01]";
+  const JointScene even(comm_, chain(keys));
+  const JointScene uneven(comm_, chain(keys + ", center_of_mass: [0, 1 cm, 6 cm]"));
+
+  if (!test::all_ranks_have(comm_, even.bodies.size(), 5U)) return;
+  if (!test::all_ranks_have(comm_, uneven.bodies.size(), 5U)) return;
+  for (std::size_t i = 0; i < 5; ++i) {
+    const BodyRecord &a = even.bodies[i], &b = uneven.bodies[i];
+    EXPECT_EQ(b.constants.mass, 2.0);
+    EXPECT_EQ(b.constants.inertia, Vec3(0.03, 0.02, 0.01));
+    const Vec3 off = b.state.pose.p - a.state.pose.p;
+    EXPECT_LT((b.state.pose.q.conjugate() * off - Vec3(0, 0.01, 0.06)).norm(), 1e-15);
+    // the capsule itself has not moved
+    const Geometry& link = uneven.model.geometries[b.constants.shape.geometry];
+    const Vec3 middle = b.state.pose.p + b.state.pose.q * link.parts[0].pose.p;
+    EXPECT_LT((middle - a.state.pose.p).norm(), 1e-15);
+  }
+  EXPECT_EQ(uneven.joints.size(), 6U);
+  for (std::size_t k = 0; k < std::min(even.joints.size(), uneven.joints.size()); ++k) {
+    EXPECT_LT(uneven.misfit(uneven.joints[k]).linear, 1e-14);
+    EXPECT_LT(uneven.misfit(uneven.joints[k]).angular, 1e-14);
+    EXPECT_LT((uneven.point(uneven.joints[k], 0) - even.point(even.joints[k], 0)).norm(), 1e-15);
+  }
+  EXPECT_NE(test::error_of([&] {
+              JointScene(comm_, chain("links: 5, from: [0, 0, 2], to: [1, 0, 2], "
+                                      "center_of_mass: [0, 0, 6 cm]"));
+            }).find("needs the body's mass and inertia"),
+            std::string::npos);
+}
+
 TEST_F(ChainTest, NetKnotsHangOnCordsOfTheirDistance) {
   const std::string knots =
       "generators: [{net: {name: net, material: steel, shape: {sphere: {radius: 0.01}}, count: [4, "

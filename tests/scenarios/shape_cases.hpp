@@ -19,6 +19,7 @@
 namespace catena::test {
 
 inline void describe_shapes(SettingsVisitor& visit, SceneSettings& s) {
+  describe_space(visit, s);
   describe_materials(visit, s);
   describe_contact(visit, s);
   describe_bodies(visit, s);

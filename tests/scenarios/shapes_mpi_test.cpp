@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "catena/base/random.hpp"
 #include "catena/math/rotation.hpp"
 #include "scenarios/shape_cases.hpp"
 #include "support/all_ranks.hpp"
@@ -129,6 +130,134 @@ TEST_F(Shapes, AClumpIsPlacedByItsCentreOfMassAndItsPartsByTheirs) {
   EXPECT_EQ(all[0].state.pose.q.coeffs(), Quat::Identity().coeffs());
   EXPECT_LT((model.geometries[0].parts[0].pose.p - Vec3(-0.15, 0, 0)).norm(), 1e-15);
   EXPECT_NEAR(bounding_radius(all[0].constants.shape), 0.25, 1e-15);
+}
+
+/// Volume and second moment about the centre along `axis` of what `holds` in a cube of half edge
+/// `reach`, by random points of a fixed seed, per volume.
+template <class Holds>
+std::array<double, 2> by_random_points(double reach, const Vec3& axis, const Holds& holds) {
+  constexpr std::uint64_t kPoints = 400000;
+  Vec3 first = Vec3::Zero();
+  double n = 0.0, square = 0.0;
+  for (std::uint64_t i = 0; i < kPoints; ++i) {
+    const Vec3 p = reach * Vec3(uniform_pm1(1, i, 0), uniform_pm1(1, i, 1), uniform_pm1(1, i, 2));
+    if (!holds(p)) continue;
+    n += 1.0;
+    first += p;
+    square += axis.dot(p) * axis.dot(p);
+  }
+  const double middle = axis.dot(first) / n;
+  return {8.0 * reach * reach * reach * n / kPoints, square / n - middle * middle};
+}
+
+TEST_F(Shapes, AClumpFromAListHasTheMassOfTheUnionOfItsSpheres) {
+  const std::string path =
+      file("grain.csv", "# mm\nx, y, z, radius\n0,0,0,10\n12,0,0,8\n6,7,0,6\n0,0,9,5\n");
+  const SceneSettings scene = parse(
+      "bodies: [{name: one, material: stone, shape: {clump: {file: " + path + ", unit: mm}}},\n" +
+      "  {name: twin, material: stone, position: [1, 0, 0], shape: {clump: {file: " + path +
+      ", unit: mm}}}]\ngenerators:\n"
+      "  - lattice: {name: many, material: stone, count: [3, 1, 1], spacing: 1, radius_jitter: "
+      "0.2, "
+      "shape: {clump: {file: " +
+      path +
+      ", unit: mm}}}\n"
+      "  - pack: {name: packed, material: stone, solid_fraction: 0.1, random_orientation: true, "
+      "region: {lower: [0, 0, 0], upper: [0.2, 0.2, 0.2]}, shape: {clump: {file: " +
+      path + ", unit: mm}}}\n");
+  const Model model = make_model(scene, comm_);
+  const std::vector<BodyRecord> all = bodies_of(scene, model);
+
+  const std::array<Vec3, 4> centre = {Vec3(0, 0, 0), Vec3(.012, 0, 0), Vec3(.006, .007, 0),
+                                      Vec3(0, 0, .009)};
+  const std::array<double, 4> radius = {.010, .008, .006, .005};
+  const auto holds = [&](const Vec3& p) {
+    for (std::size_t i = 0; i < 4; ++i)
+      if ((p - centre[i]).norm() < radius[i]) return true;
+    return false;
+  };
+  const auto [volume, along_x] = by_random_points(0.021, Vec3::UnitX(), holds);
+  if (!all_ranks_have(comm_, model.geometries.size(), 1U)) return;  // all have one template
+  const Geometry& clump = model.geometries[0];
+  if (!all_ranks_have(comm_, clump.parts.size(), 4U)) return;
+  EXPECT_GT(all.size(), 6U);
+  // of 400,000 points a share p = 0.07 lies inside: sqrt((1 - p) / (p n)) = 0.6 %
+  EXPECT_NEAR(clump.volume, volume, 0.02 * volume);
+  const Mat3 inertia = rotate_diagonal(clump.written.q.conjugate(), clump.inertia_per_mass);
+  const double second = 0.5 * (inertia(1, 1) + inertia(2, 2) - inertia(0, 0));  // of x about x0
+  EXPECT_NEAR(second, along_x, 0.03 * along_x);
+  for (const BodyRecord& body : all) {
+    const double scale = body.constants.shape.size.x();
+    EXPECT_EQ(body.constants.shape.type, ShapeType::compound);
+    EXPECT_NEAR(body.constants.mass, 2000.0 * clump.volume * scale * scale * scale, 1e-12);
+  }
+}
+
+TEST_F(Shapes, AClumpFromASurfaceHasSpheresInsideThatAreTheLargestFirst) {
+  const std::string path = file("cube.stl", Cube().stl());
+  const auto clump = [&](int n) {
+    const SceneSettings scene = one_body("shape: {clump: {file: " + path +
+                                         ", unit: m, spheres: " + std::to_string(n) + "}}");
+    return make_model(scene, comm_);
+  };
+  const Model one = clump(1), many = clump(15);
+
+  if (!all_ranks_have(comm_, one.geometries[0].parts.size(), 1U)) return;
+  EXPECT_NEAR(one.geometries[0].parts[0].shape.size.x(), 0.5, 1e-4);  // the cube's own sphere
+  EXPECT_NEAR(one.geometries[0].volume, std::numbers::pi / 6.0, 1e-3);
+  const Geometry& g = many.geometries[0];
+  if (!all_ranks_have(comm_, g.parts.size(), 15U)) return;
+  EXPECT_GT(g.volume, std::numbers::pi / 6.0 + 0.1);
+  EXPECT_LT(g.volume, 1.0);
+  for (std::size_t i = 0; i < g.parts.size(); ++i) {
+    const double r = g.parts[i].shape.size.x();
+    const Vec3 p = g.written.q.conjugate() * (g.parts[i].pose.p - g.written.p);
+    EXPECT_GE(p.minCoeff(), r - 1e-12) << i;
+    EXPECT_LE(p.maxCoeff(), 1.0 - r + 1e-12) << i;
+    for (std::size_t k = 0; k < i; ++k)
+      EXPECT_GE((g.parts[i].pose.p - g.parts[k].pose.p).norm(), g.parts[k].shape.size.x() - 1e-12);
+  }
+  EXPECT_NE(many.warnings.at(0).find("15 spheres have"), std::string::npos);
+  EXPECT_NE(
+      error_of("shape: {clump: {file: " + path + ", unit: m, spheres: 0}}").find("say how many"),
+      std::string::npos);
+  const std::string bad = file("bad.csv", "0,0,0\n1,0,0\n");
+  EXPECT_NE(error_of("shape: {clump: {file: " + bad + ", unit: m}}").find("rows of 3 numbers"),
+            std::string::npos);
+  const std::string flat = file("flat.csv", "0,0,0,1\n1,0,0,-1\n");
+  EXPECT_NE(error_of("shape: {clump: {file: " + flat + ", unit: m}}")
+                .find("sphere 2 has no positive radius"),
+            std::string::npos);
+}
+
+TEST_F(Shapes, APointedRodHasTheMassOfACylinderWithTwoCones) {
+  const SceneSettings scene = parse(
+      "bodies: [{name: rod, material: stone, shape: {pointed_rod: {radius: 1 cm, length: 20 cm, "
+      "tip_length: 3 cm}}},\n"
+      "  {name: spindle, material: stone, shape: {pointed_rod: {radius: 1 cm, length: 6 cm, "
+      "tip_length: 3 cm, sides: 64}}}]\n");
+  const Model model = make_model(scene, comm_);
+  const std::vector<BodyRecord> all = bodies_of(scene, model);
+
+  if (!all_ranks_have(comm_, all.size(), 2U)) return;
+  using std::numbers::pi;
+  const double r = 0.01, shaft = pi * r * r * 0.14, tips = 2.0 / 3.0 * pi * r * r * 0.03;
+  EXPECT_NEAR(all[0].constants.mass, 2000.0 * (shaft + tips), 1e-12);
+  EXPECT_NEAR(all[1].constants.mass, 2000.0 * tips, 1e-12);
+  // about the axis 1/2 r^2 of the shaft, 3/10 r^2 of cones; regular polygons have as much to 2e-4
+  const double about = 2000.0 * (0.5 * shaft + 0.3 * tips) * r * r;
+  EXPECT_NEAR(all[0].constants.inertia.minCoeff(), about, 2e-4 * about);
+  // across: cylinder r^2/4 + L^2/12; cone of height h 3/20 r^2 + 3/80 h^2 about its centre, which
+  // lies h/4 beyond its base
+  const double across = 2000.0 * (shaft * (r * r / 4.0 + 0.14 * 0.14 / 12.0) +
+                                  tips * (0.15 * r * r + 0.0375 * 0.0009 + 0.0775 * 0.0775));
+  EXPECT_NEAR(all[0].constants.inertia.maxCoeff(), across, 2e-4 * across);
+  EXPECT_EQ(model.geometries[0].vertices.size(), 34U);
+  EXPECT_EQ(model.geometries[1].vertices.size(), 66U);
+  EXPECT_NEAR(model.geometries[0].radius, 0.1, 1e-12);
+  EXPECT_NE(error_of("shape: {pointed_rod: {radius: 1, length: 2, tip_length: 1.1}}")
+                .find("both ends are longer than the rod"),
+            std::string::npos);
 }
 
 TEST_F(Shapes, HullsInAClumpLieWhereTheirPlaceSays) {

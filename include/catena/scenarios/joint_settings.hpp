@@ -131,7 +131,10 @@ struct ChainSettings {
   Vec3 axis = Vec3::Constant(kNone);           ///< of revolute and universal joints
   double mass = kNone;                         ///< kg, of a link; else of its shape
   Vec3 inertia = Vec3::Constant(kNone);        ///< kg m^2, on the axes of the shape
-  Vec3 velocity = Vec3::Zero();                ///< m/s, of all links at the start
+  /// In the frame of the shape, whose origin is then half-way between the joints, m; kNone: of the
+  /// uniform shape, and half-way itself.
+  Vec3 centre_of_mass = Vec3::Constant(kNone);
+  Vec3 velocity = Vec3::Zero();  ///< m/s, of all links at the start
   ChainJointSettings joints;
 };
 

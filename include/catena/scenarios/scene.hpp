@@ -14,6 +14,7 @@
 #include "catena/model/state.hpp"
 #include "catena/scenarios/flow_settings.hpp"
 #include "catena/scenarios/joint_settings.hpp"
+#include "catena/scenarios/pack_settings.hpp"
 #include "catena/scenarios/shape_settings.hpp"
 
 namespace catena {
@@ -97,15 +98,15 @@ struct TableSettings {
 
 /// What one of `generators:` makes.
 using GeneratorKind = std::variant<ContainerSettings, LatticeSettings, WallSettings, TableSettings,
-                                   InsertionSettings, ChainSettings, NetSettings>;
+                                   InsertionSettings, ChainSettings, NetSettings, PackSettings>;
 
 /// One of `generators:`: bodies of consecutive ids, and the joints between them; SI units, world
 /// frame. All that it makes is a function of these settings, the case's seed and a body's number.
 struct GeneratorSettings {
   GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
-  bool fixed = false;   ///< the same; of lattices, walls and tables
-  /// Makes all its bodies kinematic; of containers, lattices, walls and tables.
+  bool fixed = false;   ///< the same; of lattices, walls, tables and packs
+  /// Makes all its bodies kinematic; of containers, lattices, walls, tables and packs.
   MotionSettings motion;
   std::string group;  ///< of all its bodies, as BodySettings::group
   std::string place;  ///< file:line:column and path, for errors

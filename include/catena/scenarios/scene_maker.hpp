@@ -13,7 +13,8 @@
 
 namespace catena {
 
-/// Makes any body or joint of a scene from its id. Only the constructor communicates.
+/// Makes any body or joint of a scene from its id. Only the constructor and place_packs
+/// communicate.
 class SceneMaker {
  public:
   /// Collective: rank 0 counts the rows of tables. `scene` and `model` must outlive it.
@@ -26,6 +27,9 @@ class SceneMaker {
   /// What their names, and those of its joints, begin with.
   std::string stem(std::size_t generator) const;
 
+  /// Collective. Finds the places of packs' bodies of ids first .. last-1, so that make() can give
+  /// them; each id is on one rank's list. Before it has run they are NaN.
+  void place_packs(const Communicator& comm, const Model& model, GlobalId first, GlobalId last);
   /// Bodies of ids first .. last-1, ascending, as at a start; neither unbounded ones nor those of
   /// insertions. Throws Error for bad rows of a table.
   void make(GlobalId first, GlobalId last, const std::function<void(const MadeBody&)>& take) const;

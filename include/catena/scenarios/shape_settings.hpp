@@ -14,7 +14,8 @@ namespace catena {
 
 struct PartSettings;
 
-/// `shape: {sphere: {radius: 0.1}}`, or `shapes: [...]`: then `parts`, and the type is compound.
+/// `shape: {sphere: {radius: 0.1}}`, or `shapes: [...]`: then `parts`, and the type is compound. So
+/// it is for `shape: {clump: {file: ...}}`, whose spheres come from the file.
 /// Lengths in m, but coordinates in a file are times `unit` and `scale`.
 struct ShapeSettings {
   ShapeType type = ShapeType::none;
@@ -27,9 +28,12 @@ struct ShapeSettings {
   double thickness = kNone;      ///< hollow cylinder: of wall and ends
   std::uint8_t ends = 0;         ///< hollow cylinder: kLowerEnd | kUpperEnd are closed
   std::vector<double> vertices;  ///< hull: x, y, z of each
-  std::string file;              ///< hull, mesh, heightfield; absolute after reading a case
+  double tip_length = kNone;     ///< hull: a rod of `length` and `radius` with pointed ends
+  int sides = 16;                ///< of that rod
+  std::string file;              ///< hull, mesh, heightfield, clump; absolute after reading a case
   std::string unit;              ///< of the file's numbers
-  double scale = 1.0;            ///< hull and mesh from a file
+  double scale = 1.0;            ///< hull, mesh and clump from a file
+  int spheres = 0;               ///< clump from a surface: that fill it; 0: of a list in a file
   bool open = false;             ///< mesh: may have edges with one face
   std::vector<double> heights;   ///< heightfield: row by row along y, x fastest
   std::size_t columns = 0;       ///< heightfield: heights per row

@@ -191,6 +191,12 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
                .min = 0,
                .help = "of a link, principal moments on the axes of its shape; else of the "
                        "uniform shape"});
+  visit.visit(
+      "center_of_mass", numbers(s.centre_of_mass),
+      {.unit = "m",
+       .help = "of a link with `mass` and `inertia`, which is about it, in the frame of its "
+               "shape, whose origin is then half-way between the joints; else half-way "
+               "itself"});
   visit.visit("velocity", numbers(s.velocity),
               {.unit = "m/s", .help = "of every link at the start"});
   describe_joints_of(visit, s.joints);

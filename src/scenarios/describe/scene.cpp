@@ -21,7 +21,7 @@ using scenarios::numbers;
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
 /// In the order of GeneratorKind.
 constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
-                                            "insertion", "chain",   "net"};
+                                            "insertion", "chain",   "net",  "pack"};
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
 
@@ -288,7 +288,9 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, ChainSett
   link.shape = s.shape;
   link.mass = s.mass;
   link.inertia = s.inertia;
+  link.centre_of_mass = s.centre_of_mass;
   check_mass(visit, scene, link);
+  scenarios::check_centre_of_mass(visit, link);
   check_in_plane(visit, scene, s.velocity, Vec3::Zero());
 }
 
@@ -297,6 +299,14 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, NetSettin
   describe_material(visit, scene, s.material);
   scenarios::describe_bounded_shape(visit, s.shape);
   scenarios::describe_net(visit, s);
+}
+
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, PackSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scenarios::describe_bounded_shape(visit, s.shape);
+  scenarios::describe_pack(visit, scene, s);
+  check_in_plane(visit, scene, s.velocity, Vec3::Zero());
 }
 
 /// Makes `kind` the alternative `k`, with its defaults unless it is that already.
@@ -308,14 +318,17 @@ void set_kind(GeneratorKind& kind, int k, std::index_sequence<kI...>) {
 
 /// The keys `fixed` and `motion`, of generators whose bodies may be held or moved.
 void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
-  const bool bounded = g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>();
+  const bool bounded = g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>() ||
+                       g.is<PackSettings>();
   if (bounded) visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
   if (!bounded && !g.is<ContainerSettings>()) return;
   scenarios::describe_motion(visit, g.motion, nullptr);
   if (!g.motion.present) return;
   if (g.fixed) visit.reject("fixed", "bodies are either fixed or have a motion", "remove one");
   const auto* lattice = std::get_if<LatticeSettings>(&g.kind);
-  if (lattice != nullptr && !lattice->velocity.isZero(0.0))
+  const auto* pack = std::get_if<PackSettings>(&g.kind);
+  if ((lattice != nullptr && !lattice->velocity.isZero(0.0)) ||
+      (pack != nullptr && !pack->velocity.isZero(0.0)))
     visit.reject("velocity", "has no effect here", "give it in the motion");
 }
 
@@ -329,7 +342,7 @@ void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t
   for (const BodySettings& body : scene.bodies) {
     taken = taken || body.name == stem;
     const GlobalId number = scenarios::number_in(body.name, stem);
-    const GlobalId count = scenarios::count_of(g);  // unknown of tables: any number may be there
+    const GlobalId count = scenarios::count_of(g);  // unknown of tables, packs: any may be there
     if (number < 0 || (count >= 0 && number >= count)) continue;
     visit.reject("name",
                  "the body '" + body.name + "' has the name of " + (count < 0 ? "a row" : "one") +

@@ -8,10 +8,23 @@ namespace catena::scenarios {
 
 namespace {
 
-/// In the order of ShapeType, compound excepted: that is `shapes`.
-constexpr std::string_view kShapes[] = {"none",    "sphere",     "plane",           "box",
-                                        "capsule", "cylinder",   "hollow_cylinder", "hull",
-                                        "mesh",    "heightfield"};
+/// In the order of ShapeType, and a hull with a form of its own. A compound is `clump` where its
+/// spheres come from a file, else `shapes`.
+constexpr std::string_view kShapes[] = {"none",    "sphere",      "plane",           "box",
+                                        "capsule", "cylinder",    "hollow_cylinder", "hull",
+                                        "mesh",    "heightfield", "clump",           "pointed_rod"};
+constexpr int kPointedRod = 11;
+
+/// Which of kShapes it is.
+int key_of(const ShapeSettings& s) {
+  if (s.type == ShapeType::compound && s.file.empty()) return 0;
+  return s.type == ShapeType::hull && !std::isnan(s.tip_length) ? kPointedRod
+                                                                : static_cast<int>(s.type);
+}
+
+ShapeType type_of(int key) {
+  return key == kPointedRod ? ShapeType::hull : static_cast<ShapeType>(key);
+}
 constexpr std::string_view kEnds[] = {"open", "lower", "upper", "both"};
 
 struct Unit {
@@ -72,8 +85,7 @@ void describe_hull(SettingsVisitor& visit, ShapeSettings& s) {
 }
 
 void describe_mesh(SettingsVisitor& visit, ShapeSettings& s) {
-  describe_file(visit, s, "STL or OBJ; relative to the case file", true);
-  describe_scale(visit, s);
+  describe_mesh_file(visit, s);
   visit.visit("open", s.open,
               {.help = "the surface may have borders; bodies touch it from both sides then"});
 }
@@ -104,10 +116,39 @@ void describe_hollow_cylinder(SettingsVisitor& visit, ShapeSettings& s) {
   s.ends = static_cast<std::uint8_t>(ends);
 }
 
+void describe_clump(SettingsVisitor& visit, ShapeSettings& s) {
+  describe_file(visit, s,
+                "CSV with a line x, y, z, radius for each sphere; or STL or OBJ, a closed surface "
+                "that `spheres` fill; relative to the case file",
+                true);
+  describe_scale(visit, s);
+  visit.visit("spheres", s.spheres,
+              {.min = 0,
+               .max = 1000,
+               .help = "of a surface: how many, the largest first, each about a point that none "
+                       "before it holds; not of a CSV"});
+  const bool list = s.file.ends_with(".csv") || s.file.ends_with(".CSV");
+  if (list && s.spheres > 0)
+    visit.reject("spheres", "the file lists its spheres", "remove it");
+  else if (!list && s.spheres == 0 && !s.file.empty())
+    visit.reject("spheres", "missing", "say how many fill the surface, for example 20");
+}
+
+void describe_pointed_rod(SettingsVisitor& visit, ShapeSettings& s) {
+  length(visit, "radius", s.radius, "of the round rod; sides have the area of the circle");
+  length(visit, "length", s.length, "from tip to tip, along the z axis, centred on the origin");
+  length(visit, "tip_length", s.tip_length, "of each pointed end; half the length: no shaft");
+  visit.visit("sides", s.sides, {.min = 3, .max = 64, .help = "of the hull that stands for it"});
+  if (2.0 * s.tip_length > s.length)
+    visit.reject("tip_length", "both ends are longer than the rod", "at most half the length");
+}
+
 void describe_type(SettingsVisitor& visit, ShapeType type, ShapeSettings& s) {
   switch (type) {
     case ShapeType::none:
+      break;
     case ShapeType::compound:
+      describe_clump(visit, s);
       break;
     case ShapeType::plane:
       visit.visit("normal", numbers(s.normal),
@@ -150,19 +191,26 @@ void describe_type(SettingsVisitor& visit, ShapeType type, ShapeSettings& s) {
   }
 }
 
+void describe_key(SettingsVisitor& visit, int key, ShapeSettings& s) {
+  if (key == kPointedRod) return describe_pointed_rod(visit, s);
+  describe_type(visit, static_cast<ShapeType>(key), s);
+}
+
 /// Shapes that can be one of several.
 bool can_be_part(ShapeType type) {
-  return type != ShapeType::none && type != ShapeType::plane && type != ShapeType::heightfield;
+  return type != ShapeType::none && type != ShapeType::plane && type != ShapeType::heightfield &&
+         type != ShapeType::compound;
 }
 
 void describe_part(SettingsVisitor& visit, PartSettings& part) {
   int found = 0;
   for (std::size_t k = 0; k < std::size(kShapes); ++k) {
-    const auto type = static_cast<ShapeType>(k);
+    const int key = narrow<int>(k);
+    const ShapeType type = type_of(key);
     if (!can_be_part(type)) continue;
-    bool present = part.shape.type == type;
+    bool present = key_of(part.shape) == key;
     visit.optional_section(kShapes[k], present, {.help = "as in `shape`"},
-                           [&] { describe_type(visit, type, part.shape); });
+                           [&] { describe_key(visit, key, part.shape); });
     if (!present) continue;
     part.shape.type = type;
     part.shape.place = visit.where(kShapes[k]);
@@ -187,6 +235,11 @@ double unit_in_metres(std::string_view unit) {
     if (u.name == unit) return u.metres;
   }
   return kNone;
+}
+
+void describe_mesh_file(SettingsVisitor& visit, ShapeSettings& s) {
+  describe_file(visit, s, "STL or OBJ; relative to the case file", true);
+  describe_scale(visit, s);
 }
 
 void describe_orientation(SettingsVisitor& visit, OrientationSettings& s) {
@@ -217,13 +270,13 @@ void describe_orientation(SettingsVisitor& visit, OrientationSettings& s) {
 }
 
 void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
-  int kind = s.type == ShapeType::compound ? 0 : static_cast<int>(s.type);
+  int kind = key_of(s);
   visit.one_of("shape", kind, kShapes,
                {.help = "`none` makes no contacts; a `plane` is the half space below its normal, "
                         "the body's z axis unless given; meshes and heightfields neither move "
                         "freely nor fill a lattice"},
-               [&](int k) { describe_type(visit, static_cast<ShapeType>(k), s); });
-  s.type = static_cast<ShapeType>(kind);
+               [&](int k) { describe_key(visit, k, s); });
+  s.type = type_of(kind);
   s.place = visit.where("shape");
   visit.list(
       "shapes", s.parts.size(),

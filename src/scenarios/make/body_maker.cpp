@@ -38,6 +38,7 @@ GlobalId count(const LatticeSettings& s) {
 /// Every second course has a brick more: two halves for one.
 GlobalId count(const WallSettings& s) { return GlobalId{1} * s.height * s.along + s.height / 2; }
 GlobalId count(const TableSettings&) { return -1; }
+GlobalId count(const PackSettings&) { return -1; }
 GlobalId count(const InsertionSettings& s) { return s.count; }
 GlobalId count(const ChainSettings& s) { return s.links; }
 GlobalId count(const NetSettings& s) { return GlobalId{1} * s.count[0] * s.count[1]; }
@@ -181,23 +182,38 @@ void check_lattices(const SceneSettings& scene, const GeometryPlan& plan, const 
   }
 }
 
-std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm) {
+void check_packs(const SceneSettings& scene, const GeometryPlan& plan, Model& model) {
+  const std::vector<std::unique_ptr<Pack>> packs = packs_of(scene, plan, model);
+  for (std::size_t g = 0; g < packs.size(); ++g)
+    if (packs[g] != nullptr)
+      check_pack(*packs[g], model, scene.generators[g].place, model.warnings);
+}
+
+std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm,
+                             const Model& model) {
+  const std::vector<std::unique_ptr<Pack>> packs = packs_of(scene, GeometryPlan(scene), model);
   std::vector<Block> blocks;
   auto first = static_cast<GlobalId>(scene.bodies.size());
-  for (const GeneratorSettings& g : scene.generators) {
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    const GeneratorSettings& g = scene.generators[i];
     Block block{first, 0};
-    block.count = g.is<TableSettings>() ? rows_of_table(comm, g) : count_of(g);
+    block.count = packs[i] != nullptr     ? packs[i]->count()
+                  : g.is<TableSettings>() ? rows_of_table(comm, g)
+                                          : count_of(g);
     blocks.push_back(block);
     first += block.count;
   }
   return blocks;
 }
 
-BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model)
+BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model,
+                     const PackPlaces* places)
     : scene_(scene),
       model_(model),
       blocks_(std::move(blocks)),
       plan_(scene),
+      packs_(packs_of(scene, plan_, model)),
+      places_(places),
       groups_(group_names(scene)) {
   int next = 0;  // in the order of make_model
   for (const BodySettings& s : scene.bodies) motions_.push_back(s.motion.present ? next++ : -1);
@@ -281,6 +297,13 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
     const std::uint64_t seed = seed_of(scene_, generator, lattice->seed);
     for (GlobalId k = from; k < to; ++k)
       take(lattice_body(*lattice, shape, sizes, seed, block.first, k, material, model_));
+  } else if (const auto* pack = std::get_if<PackSettings>(&kind)) {
+    const Shape shape = plan_.shape_of_generator(generator, model_);
+    const std::uint64_t seed = seed_of(scene_, generator, pack->seed);
+    for (GlobalId k = from; k < to; ++k)
+      take(pack_body(*pack, *packs_[generator], shape, seed, block.first, k, material,
+                     places_ == nullptr ? Vec3::Constant(kNone) : places_->of(generator, k),
+                     model_));
   } else if (const auto* wall = std::get_if<WallSettings>(&kind)) {
     for (GlobalId k = from; k < to; ++k)
       take(wall_brick(*wall, block.first, k, material, density_of(material)));
@@ -288,8 +311,9 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
     make_table(generator, from, to, take);
   } else if (const auto* chain = std::get_if<ChainSettings>(&kind)) {
     const BodyRecord prototype = link(*chain, generator);
-    make_links(*chain, *curves_[generator], prototype, written(prototype.constants.shape),
-               {block.first, block.count, 0}, from, to, take);
+    make_links(*chain, *curves_[generator], prototype,
+               frame_of_link(*chain, prototype.constants.shape), {block.first, block.count, 0},
+               from, to, take);
   } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
     const Shape shape = plan_.shape_of_generator(generator, model_);
     for (GlobalId k = from; k < to; ++k) {
@@ -332,6 +356,12 @@ BodyRecord BodyMaker::link(const ChainSettings& s, std::size_t generator) const 
   }
   if (!std::isnan(s.inertia[0])) c.inertia = s.inertia;
   return body;
+}
+
+LinkFrame BodyMaker::frame_of_link(const ChainSettings& s, const Shape& shape) const {
+  LinkFrame frame{Vec3::Zero(), written(shape)};
+  if (is_set(s.centre_of_mass)) frame.p = model_.geometries[shape.geometry].written.p;
+  return frame;
 }
 
 std::vector<MadeBody> BodyMaker::some(const std::vector<GlobalId>& ids) const {
@@ -391,7 +421,7 @@ std::vector<JointConstants> BodyMaker::joints_of_generators(
     const JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
     const Shape shape = plan_.shape_of_generator(i, model_);
     if (const auto* chain = std::get_if<ChainSettings>(&kind)) {
-      make_chain_joints(*chain, *curves_[i], written(shape), block, from, to, joints);
+      make_chain_joints(*chain, *curves_[i], frame_of_link(*chain, shape), block, from, to, joints);
     } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
       make_net_joints(*net, body_rotation(shape, Quat::Identity(), model_.geometries), block, from,
                       to, joints);

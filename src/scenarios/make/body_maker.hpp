@@ -9,6 +9,7 @@
 #include "catena/scenarios/scene.hpp"
 #include "scenarios/joint_parts.hpp"
 #include "scenarios/make/geometry_plan.hpp"
+#include "scenarios/make/packs.hpp"
 
 namespace catena::scenarios {
 
@@ -18,11 +19,15 @@ struct Block {
   GlobalId count = 0;
 };
 
-/// Collective. Ids of each generator; those of the bodies stand before.
-std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm);
+/// Collective. Ids of each generator; those of the bodies stand before. The model has its
+/// geometries.
+std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& comm,
+                             const Model& model);
 
 /// Throws Error, with its place, for a lattice whose `sizes` let neighbours overlap.
 void check_lattices(const SceneSettings& scene, const GeometryPlan& plan, const Model& model);
+/// Throws Error, with its place, for a pack that cannot be; remarks go to the model's warnings.
+void check_packs(const SceneSettings& scene, const GeometryPlan& plan, Model& model);
 
 /// The planes of a container: a point and the inward normal.
 std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s);
@@ -34,9 +39,12 @@ std::uint8_t group_of(const std::vector<std::string>& groups, const std::string&
 /// motions, must outlive it. Does not communicate.
 class BodyMaker {
  public:
-  BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model);
+  /// Without `places`, which must outlive it, the bodies of packs are made at no place (NaN).
+  BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model,
+            const PackPlaces* places = nullptr);
 
   const std::vector<Block>& blocks() const { return blocks_; }
+  void set_places(const PackPlaces* places) { places_ = places; }
 
   /// Bodies of ids first .. last-1, ascending, at t = 0 and within the periodic box, but not the
   /// unbounded ones. Throws Error for bad rows of a table.
@@ -61,6 +69,7 @@ class BodyMaker {
   BodyRecord link(const ChainSettings& s, std::size_t generator) const;
   /// With its motion, and where that has it at the start.
   MadeBody moved(const BodyRecord& body) const;
+  LinkFrame frame_of_link(const ChainSettings& s, const Shape& shape) const;
   /// As its owner holds it at the start.
   MadeBody finished(const BodyRecord& body) const;
   int material_of(const std::string& name) const { return model_.materials.find(name); }
@@ -70,6 +79,8 @@ class BodyMaker {
   const Model& model_;
   std::vector<Block> blocks_;
   GeometryPlan plan_;
+  std::vector<std::unique_ptr<Pack>> packs_;  ///< per generator
+  const PackPlaces* places_;
   std::vector<std::string> groups_;
   std::vector<int> motions_, generator_motions_;  ///< per listed body and generator; -1: none
   std::vector<std::int32_t> table_geometry_;      ///< per generator

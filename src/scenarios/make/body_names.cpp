@@ -66,6 +66,11 @@ bool BodyNames::comes_later(const NamedBody& body) const {
          scene_.generators[body.index].is<InsertionSettings>();
 }
 
+bool BodyNames::packed(const NamedBody& body) const {
+  return body.kind == NamedBody::Kind::generated &&
+         scene_.generators[body.index].is<PackSettings>();
+}
+
 void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string_view key,
                      const std::string& name, bool world_too) {
   const NamedBody body = names.find(name);
@@ -80,6 +85,9 @@ void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string
   } else if (body.kind == NamedBody::Kind::generated && names.comes_later(body)) {
     visit.reject(key, "'" + name + "' comes in after the start",
                  "joints and forces are for bodies that are there at the start");
+  } else if (body.kind == NamedBody::Kind::generated && names.packed(body)) {
+    visit.reject(key, "'" + name + "' has no place yet: a pack finds them when the run begins",
+                 "list the body under bodies");
   }
 }
 

@@ -35,12 +35,14 @@ Quat link_rotation(const ChainSettings& s, const Vec3& hinge, const Vec3& way) {
 /// Links from `first` on, and the one before: where they are.
 struct Place {
   Vec3 from, to;
-  Quat q;  ///< of the body's frame
+  Vec3 centre;  ///< of mass
+  Quat q;       ///< of the body's frame
 };
 
-Place place_of(const ChainSettings& s, const Vec3& hinge, const Quat& written, const Vec3& from,
+Place place_of(const ChainSettings& s, const Vec3& hinge, const LinkFrame& frame, const Vec3& from,
                const Vec3& to) {
-  return {from, to, (link_rotation(s, hinge, to - from) * written.conjugate()).normalized()};
+  const Quat q = (link_rotation(s, hinge, to - from) * frame.q.conjugate()).normalized();
+  return {from, to, 0.5 * (from + to) - q * frame.p, q};
 }
 
 /// Directions of both frames of a joint between links along `before` and `after`, in the world.
@@ -90,7 +92,7 @@ GlobalId n_joints(const ChainSettings& s) {
 }
 
 void make_links(const ChainSettings& s, const ChainCurve& curve, const BodyRecord& link,
-                const Quat& written, const JointedBlock& block, GlobalId first, GlobalId last,
+                const LinkFrame& frame, const JointedBlock& block, GlobalId first, GlobalId last,
                 const std::function<void(const BodyRecord&)>& take) {
   if (first >= last) return;
   const Vec3 hinge = hinge_axis(s, curve);
@@ -99,22 +101,22 @@ void make_links(const ChainSettings& s, const ChainCurve& curve, const BodyRecor
     BodyRecord body = link;
     body.constants.id = block.first_body + first + static_cast<GlobalId>(i);
     body.constants.jointed = n_joints(s) > 0;
-    body.state.pose = {0.5 * (points[i] + points[i + 1]),
-                       place_of(s, hinge, written, points[i], points[i + 1]).q};
+    const Place place = place_of(s, hinge, frame, points[i], points[i + 1]);
+    body.state.pose = {place.centre, place.q};
     body.state.twist.v = s.velocity;
     take(body);
   }
 }
 
-void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Quat& written,
+void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const LinkFrame& frame,
                        const JointedBlock& block, GlobalId first, GlobalId last,
                        std::vector<JointConstants>& joints) {
   if (first >= last) return;
   const GlobalId n = s.links;
   const Vec3 hinge = hinge_axis(s, curve);
-  const Vec3 arm = written * (0.5 * curve.link_length() * long_axis(s));
+  const Vec3 arm = frame.q * (0.5 * curve.link_length() * long_axis(s));
   const auto place = [&](const Vec3& from, const Vec3& to) {
-    return place_of(s, hinge, written, from, to);
+    return place_of(s, hinge, frame, from, to);
   };
   const std::vector<Vec3> points = curve.points(first, last + 1);
   Place before{};
@@ -133,16 +135,16 @@ void make_chain_joints(const ChainSettings& s, const ChainCurve& curve, const Qu
     const std::array<Quat, 2> frames = joint_frames(s, hinge, way_a, way_b);
     JointConstants joint = prototype;
     joint.id = first_id + k;
-    joint.frame[0] = a != nullptr ? Pose{arm, (a->q.conjugate() * frames[0]).normalized()}
+    joint.frame[0] = a != nullptr ? Pose{frame.p + arm, (a->q.conjugate() * frames[0]).normalized()}
                                   : Pose{b->from, frames[0]};
-    joint.frame[1] = b != nullptr ? Pose{-arm, (b->q.conjugate() * frames[1]).normalized()}
+    joint.frame[1] = b != nullptr ? Pose{frame.p - arm, (b->q.conjugate() * frames[1]).normalized()}
                                   : Pose{a->to, frames[1]};
     if (joint.type == JointType::distance || joint.type == JointType::rope) {
       // between centres, or from where the chain ends
       for (std::size_t side = 0; side < 2; ++side)
         if ((side == 0 ? a : b) != nullptr) joint.frame[side].p.setZero();
-      const Vec3 centre_a = a != nullptr ? Vec3(0.5 * (a->from + a->to)) : b->from;
-      const Vec3 centre_b = b != nullptr ? Vec3(0.5 * (b->from + b->to)) : a->to;
+      const Vec3 centre_a = a != nullptr ? a->centre : b->from;
+      const Vec3 centre_b = b != nullptr ? b->centre : a->to;
       joint.length = (centre_b - centre_a).norm();
     }
     if (a != nullptr) joint.body[0] = block.first_body + (k + n - 1) % n;

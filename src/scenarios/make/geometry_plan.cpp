@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <numbers>
 #include <span>
 
 #include "catena/base/error.hpp"
@@ -12,6 +13,7 @@
 #include "catena/io/read_bytes.hpp"
 #include "catena/io/surface_file.hpp"
 #include "catena/io/yaml_settings.hpp"
+#include "scenarios/make/clump.hpp"
 #include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {
@@ -155,9 +157,26 @@ Geometry hull_from_file(const ShapeSettings& s, const std::string& content, Mode
   return hull;
 }
 
+/// Corners of a rod of `sides` sides, of which a cross-section has the area of the circle: so its
+/// volume is that of the round rod with cones as tips.
+std::vector<Vec3> pointed_rod(const ShapeSettings& s) {
+  using std::numbers::pi;
+  const double corner = s.radius * std::sqrt(2.0 * pi / (s.sides * std::sin(2.0 * pi / s.sides)));
+  const double tip = 0.5 * s.length, shoulder = tip - s.tip_length;
+  std::vector<Vec3> points = {{0.0, 0.0, -tip}, {0.0, 0.0, tip}};
+  for (int k = 0; k < s.sides; ++k) {
+    const double angle = 2.0 * pi * k / s.sides;
+    const Vec3 rim(corner * std::cos(angle), corner * std::sin(angle), shoulder);
+    points.push_back(rim);
+    if (shoulder > 0.0) points.emplace_back(rim.x(), rim.y(), -shoulder);
+  }
+  return points;
+}
+
 Geometry hull_geometry(const ShapeSettings& s, const std::string& name, const std::string& content,
                        Model& model) {
   if (!s.file.empty()) return hull_from_file(s, content, model);
+  if (!std::isnan(s.tip_length)) return hull_of_points(pointed_rod(s), name, model);
   std::vector<Vec3> points;
   for (std::size_t i = 0; i + 3 <= s.vertices.size(); i += 3)
     points.emplace_back(s.vertices[i], s.vertices[i + 1], s.vertices[i + 2]);
@@ -185,6 +204,23 @@ Geometry mesh_geometry(const ShapeSettings& s, const std::string& content, Model
   mesh.triangles = std::move(surface.triangles);
   mesh.neighbours = std::move(edges.neighbours);
   return mesh;
+}
+
+/// The spheres of a clump's file, and a remark on how much of a surface they fill.
+std::vector<CompoundPart> clump_parts(const ShapeSettings& s, const std::string& content,
+                                      Model& model) {
+  if (s.spheres == 0) return listed_spheres(s, content);
+  Geometry mesh = mesh_geometry(s, content, model);
+  complete_geometry(mesh, GeometryFrame::as_written);
+  double volume = 0.0;
+  std::vector<CompoundPart> parts = filling_spheres(mesh, s.spheres, volume);
+  if (parts.empty())
+    throw Error("no sphere fits inside", s.file, "give a body that is not thin, or a hull");
+  const double filled = mass_properties(parts, model.geometries).volume;
+  model.warnings.push_back(
+      s.file + ": " + count_of(std::ssize(parts), "sphere has", "spheres have") + " " +
+      short_text(100.0 * filled / volume) + " % of its volume, from which the mass follows");
+  return parts;
 }
 
 Geometry heightfield_geometry(const ShapeSettings& s, const std::string& content) {
@@ -242,8 +278,14 @@ GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
     const ShapeSettings* shape = g.shape();
     const auto* chain = std::get_if<ChainSettings>(&g.kind);
     const bool has_inertia = chain != nullptr && !std::isnan(chain->inertia[0]);
+    const Vec3 centre = chain != nullptr ? chain->centre_of_mass : Vec3(Vec3::Constant(kNone));
     const GeometryFrame frame = has_inertia ? GeometryFrame::centred : GeometryFrame::principal;
-    of_generator_.push_back(shape == nullptr ? -1 : add(*shape, frame, "generators." + g.name()));
+    of_generator_.push_back(
+        shape == nullptr ? -1 : add(*shape, frame, "generators." + g.name(), centre));
+    const auto* pack = std::get_if<PackSettings>(&g.kind);
+    of_region_.push_back(pack == nullptr ? -1
+                                         : add(pack->region.mesh, GeometryFrame::as_written,
+                                               "generators." + g.name() + ".region"));
   }
 }
 
@@ -281,6 +323,11 @@ Shape GeometryPlan::shape_of_generator(std::size_t generator, const Model& model
   return shape == nullptr ? Shape{} : shape_at(*shape, of_generator_[generator], model);
 }
 
+const Geometry* GeometryPlan::region_of_generator(std::size_t generator, const Model& model) const {
+  const int geometry = of_region_[generator];
+  return geometry < 0 ? nullptr : &model.geometries[static_cast<std::size_t>(geometry)];
+}
+
 Geometry GeometryPlan::make(const Item& item, const std::string& content, Model& model) const {
   const ShapeSettings& s = *item.shape;
   Geometry geometry;
@@ -303,7 +350,10 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
       }
       geometry.parts.push_back(placed);
     }
-    if (s.parts.empty()) geometry.parts.push_back({shape_of(s), {}});
+    if (s.type == ShapeType::compound && !s.file.empty())
+      geometry.parts = clump_parts(s, content, model);
+    else if (s.parts.empty())
+      geometry.parts.push_back({shape_of(s), {}});
   }
   geometry.name = s.file.empty() ? item.name : s.file;
   complete_geometry(geometry, item.frame, model.geometries);

@@ -26,6 +26,8 @@ class GeometryPlan {
   /// Shapes at scale 1, after build().
   Shape shape_of_body(std::size_t body, const Model& model) const;
   Shape shape_of_generator(std::size_t generator, const Model& model) const;
+  /// The surface about the bodies of a pack; nullptr where its region is none.
+  const Geometry* region_of_generator(std::size_t generator, const Model& model) const;
 
  private:
   struct Item {
@@ -44,7 +46,7 @@ class GeometryPlan {
   const SceneSettings& scene_;
   std::vector<Item> items_;
   std::map<std::string, int> known_;  ///< by what makes two shapes equal
-  std::vector<int> of_body_, of_generator_;
+  std::vector<int> of_body_, of_generator_, of_region_;
 };
 
 }  // namespace catena::scenarios

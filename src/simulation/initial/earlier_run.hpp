@@ -63,6 +63,8 @@ class EarlierRun {
                                 const std::vector<Insertion>& insertions) const;
   void take_bodies(const Model& model, const std::vector<Insertion>& insertions, Bodies& bodies,
                    State& state);
+  /// Bodies of packs among ids first .. last-1.
+  GlobalId packed_between(GlobalId first, GlobalId last) const;
   void add_new_bodies(const Model& model, Bodies& bodies, State& state);
   void take_joints(Bodies& bodies, State& state);
   void add_new_joints(const Model& model, Bodies& bodies, State& state);

@@ -160,10 +160,24 @@ void EarlierRun::take_bodies(const Model& model, const std::vector<Insertion>& i
   }
 }
 
+GlobalId EarlierRun::packed_between(GlobalId first, GlobalId last) const {
+  GlobalId n = 0;
+  for (std::size_t g = 0; g < settings_.generators.size(); ++g) {
+    if (!settings_.generators[g].is<PackSettings>()) continue;
+    const GlobalId from = maker_->first_body(g), to = from + maker_->n_bodies(g);
+    n += std::max(GlobalId{0}, std::min(last, to) - std::max(first, from));
+  }
+  return n;
+}
+
 void EarlierRun::add_new_bodies(const Model& model, Bodies& bodies, State& state) {
   const GlobalId n = total_bodies(model);
   const GlobalId first = n * comm_.rank() / comm_.size();
   const GlobalId last = n * (comm_.rank() + 1) / comm_.size();
+  std::int64_t in_packs = 0;
+  same_.bodies.for_each_new(first, last,
+                            [&](GlobalId a, GlobalId b) { in_packs += packed_between(a, b); });
+  if (comm_.sum(in_packs) > 0) maker_->place_packs(comm_, model, first, last);
   all_or_none(comm_, [&] {
     same_.bodies.for_each_new(first, last, [&](GlobalId a, GlobalId b) {
       maker_->make(a, b, [&](MadeBody body) {
