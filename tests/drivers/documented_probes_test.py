@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""The scenes of a page, which say what their probes measure at the end.
+"""The scenes of a page, which say what their probes measure at the end. A block that begins
+with ```csv NAME is a file that lies beside them.
 
     documented_probes_test.py CATENA PAGE
 """
@@ -22,6 +23,7 @@ def last_row(path):
 def main():
     catena, text = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text()
     scenes = re.findall(r"```yaml\n(catena: 1\n.*?)```", text, re.DOTALL)
+    files = re.findall(r"```csv (\S+)\n(.*?)```", text, re.DOTALL)
     titles = re.findall(r"^## (\w+)$", text, re.MULTILINE)
     wrong, claims = [], 0
     for scene in scenes:
@@ -29,6 +31,8 @@ def main():
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory)
             (path / "case.yaml").write_text(scene)
+            for file, content in files:
+                (path / file).write_text(content)
             done = subprocess.run([catena, "run", "case.yaml", "-o", "out", "--quiet"], cwd=path,
                                   capture_output=True, text=True, timeout=100, check=False)
             if done.returncode != 0:
