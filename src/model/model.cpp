@@ -68,57 +68,10 @@ std::vector<std::string> NameTable::texts() const {
   return all;
 }
 
-namespace {
-
-/// Whole periods along x, y and z of an image.
-std::array<int, 3> periods_of(int code) { return {code / 9 - 1, code / 3 % 3 - 1, code % 3 - 1}; }
-
-}  // namespace
-
-PeriodicBox PeriodicBox::at(double t) const {
-  PeriodicBox now = *this;
-  if (!sheared()) return now;
-  const double way = shear_rate * (hi[shear_across] - lo[shear_across]) * t;
-  const double period = hi[shear_along] - lo[shear_along];
-  now.offset = way - period * std::round(way / period);
-  return now;
-}
-
-Vec3 PeriodicBox::shift(int code) const {
-  const std::array<int, 3> n = periods_of(code);
-  Vec3 by = Vec3::Zero();
-  for (int axis = 0; axis < 3; ++axis)
-    if (active[axis]) by[axis] = n[axis] * (hi[axis] - lo[axis]);
-  if (sheared()) by[shear_along] += n[shear_across] * offset;
-  return by;
-}
-
-Vec3 PeriodicBox::velocity(int code) const {
-  Vec3 v = Vec3::Zero();
-  if (sheared())
-    v[shear_along] =
-        periods_of(code)[shear_across] * shear_rate * (hi[shear_across] - lo[shear_across]);
-  return v;
-}
-
-PeriodicBox::Move PeriodicBox::wrap(const Vec3& p) const {
-  Move inside{p, Vec3::Zero()};
-  const auto bring = [&](int axis) {
-    double& x = inside.p[axis];
-    if (!active[axis] || (x >= lo[axis] && x <= hi[axis])) return 0.0;
-    const double period = hi[axis] - lo[axis];
-    const double whole = std::floor((x - lo[axis]) / period);
-    // rounding may leave it a bit outside
-    x = std::clamp(x - whole * period, lo[axis], hi[axis]);
-    return whole;
-  };
-  if (sheared()) {  // first, since it displaces along another direction
-    const double whole = bring(shear_across);
-    inside.p[shear_along] -= whole * offset;
-    inside.v[shear_along] = -whole * shear_rate * (hi[shear_across] - lo[shear_across]);
-  }
-  for (int axis = 0; axis < 3; ++axis) bring(axis);
-  return inside;
+bool Model::cell_moves() const {
+  return periodic.sheared() || std::ranges::any_of(cell, [](const CellDrive& drive) {
+           return drive.kind != CellDrive::Kind::still;
+         });
 }
 
 Vec3 Model::gravity_at(double t) const {

@@ -6,6 +6,13 @@
 
 namespace catena {
 
+namespace {
+
+/// The places of a box's numbers in State::cell.
+enum CellNumber : std::size_t { kLower = 0, kUpper = 3, kOffset = 6, kStretchRate = 7 };
+
+}  // namespace
+
 const MotionStart& motion_of(const State& state, const BodyConstants& body,
                              std::span<const BodyMotion> others) {
   static const MotionStart none;
@@ -32,6 +39,31 @@ std::vector<BodyMotion> plane_motions(const Model& model) {
 const BodyLoad* load_of(const State& state, GlobalId body) {
   const auto at = std::ranges::lower_bound(state.loads, body, {}, &BodyLoad::body);
   return at != state.loads.end() && at->body == body ? &*at : nullptr;
+}
+
+PeriodicBox box_of(const Model& model, const State& state) {
+  PeriodicBox box = model.periodic;
+  if (state.cell.empty()) return box;
+  CATENA_CHECK(state.cell.size() == kCellNumbers, "all numbers of a cell");
+  const double* number = state.cell.data();
+  for (std::size_t k = 0; k < 3; ++k) {
+    box.lo[k] = number[kLower + k];
+    box.hi[k] = number[kUpper + k];
+    box.stretch_rate[k] = number[kStretchRate + k];
+  }
+  box.offset = number[kOffset];
+  return box;
+}
+
+void keep_box(const PeriodicBox& box, State& state) {
+  state.cell.resize(kCellNumbers);
+  double* number = state.cell.data();
+  for (std::size_t k = 0; k < 3; ++k) {
+    number[kLower + k] = box.lo[k];
+    number[kUpper + k] = box.hi[k];
+    number[kStretchRate + k] = box.stretch_rate[k];
+  }
+  number[kOffset] = box.offset;
 }
 
 GlobalId home_of(const BodyConstants& a, const BodyConstants& b) {

@@ -12,8 +12,8 @@ namespace catena {
 
 namespace {
 
-constexpr std::string_view kTypes[] = {"force",  "flux",    "joint", "body",
-                                       "region", "profile", "pair",  "energy"};
+constexpr std::string_view kTypes[] = {"force",   "flux", "joint",  "body", "region",
+                                       "profile", "pair", "energy", "cell"};
 constexpr std::string_view kAxes[] = {"x", "y", "z"};
 
 using enum ProbeType;

@@ -77,6 +77,7 @@ std::unique_ptr<Probe> make_body_probe(const ProbeSettings& s, const ProbeScene&
 std::unique_ptr<Probe> make_region_probe(const ProbeSettings& s, const ProbeScene& scene);
 std::unique_ptr<Probe> make_pair_probe(const ProbeSettings& s, const ProbeScene& scene);
 std::unique_ptr<Probe> make_energy_probe(const ProbeSettings& s, const ProbeScene& scene);
+std::unique_ptr<Probe> make_cell_probe(const ProbeSettings& s, const ProbeScene& scene);
 
 inline void add_to(Sums sums, std::size_t first, const Vec3& v) {
   for (std::size_t k = 0; k < 3; ++k) sums[first + k] += v[static_cast<Eigen::Index>(k)];

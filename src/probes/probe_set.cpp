@@ -82,10 +82,10 @@ std::vector<OutputColumn> columns_of(const Quantity& q) {
 std::unique_ptr<Probe> make_probe(const ProbeSettings& s, const probes::ProbeScene& scene) {
   using Make = std::unique_ptr<Probe> (*)(const ProbeSettings&, const probes::ProbeScene&);
   // in the order of ProbeType
-  constexpr std::array<Make, 8> kMakers = {probes::make_force_probe,  probes::make_flux_probe,
-                                           probes::make_joint_probe,  probes::make_body_probe,
-                                           probes::make_region_probe, probes::make_region_probe,
-                                           probes::make_pair_probe,   probes::make_energy_probe};
+  constexpr std::array<Make, 9> kMakers = {
+      probes::make_force_probe, probes::make_flux_probe,   probes::make_joint_probe,
+      probes::make_body_probe,  probes::make_region_probe, probes::make_region_probe,
+      probes::make_pair_probe,  probes::make_energy_probe, probes::make_cell_probe};
   return kMakers[ordinal(s.type)](s, scene);
 }
 
@@ -103,13 +103,14 @@ struct ProbeSet::Impl {
   Communicator comm;
   const Model& model;
   double h;
-  std::vector<Entry> entries;
+  std::vector<Entry> entries = {};
   std::size_t n_sums = 0, n_numbers = 0;
   bool contacts = false, start = false;  ///< whether any probe needs them
-  std::vector<BodyMotionState> before;
-  std::vector<Sum> exact;  ///< one of both: a step's sums
-  std::vector<double> plain;
-  std::vector<double> words, totals, values;
+  std::vector<BodyMotionState> before = {};
+  PeriodicBox box_before = {};
+  std::vector<Sum> exact = {};  ///< one of both: a step's sums
+  std::vector<double> plain = {};
+  std::vector<double> words = {}, totals = {}, values = {};
 
   Sums sums_of(const Entry& e) {
     const Sums all = model.deterministic ? Sums(std::span(exact)) : Sums(std::span(plain));
@@ -178,7 +179,7 @@ struct ProbeSet::Impl {
 
 ProbeSet::ProbeSet(const Communicator& comm, const std::vector<ProbeSettings>& probes,
                    const SceneSettings& scene, const Model& model, double step)
-    : impl_(new Impl{comm, model, step, {}, 0, 0, false, false, {}, {}, {}, {}, {}, {}}) {
+    : impl_(new Impl{comm, model, step}) {
   for (const ProbeSettings& s : probes) {
     Impl::Entry e{s.name, s.interval, make_probe(s, {comm, scene, model, step}), impl_->n_sums,
                   impl_->n_numbers};
@@ -212,6 +213,7 @@ bool ProbeSet::belongs_to(const State& state) const {
 }
 
 void ProbeSet::before_step(const State& state) {
+  impl_->box_before = box_of(impl_->model, state);
   if (impl_->start) impl_->before = state.body;
 }
 
@@ -219,15 +221,8 @@ void ProbeSet::after_step(const Bodies& bodies, State& state, const TimeStepper&
   Impl& s = *impl_;
   if (s.entries.empty()) return;
   s.clear_sums();
-  const probes::StepView step{s.comm,
-                              s.model,
-                              bodies,
-                              state,
-                              stepper,
-                              s.h,
-                              s.before,
-                              s.model.periodic.at(state.time - s.h),
-                              s.model.periodic.at(state.time)};
+  const probes::StepView step{
+      s.comm, s.model, bodies, state, stepper, s.h, s.before, s.box_before, box_of(s.model, state)};
   if (s.contacts) {
     for (std::size_t k = 0; k < stepper.n_contacts(); ++k) {
       const ContactRecord contact = stepper.contact(k);

@@ -10,7 +10,7 @@
 #include "probes/body_group.hpp"
 #include "probes/periodic_ways.hpp"
 #include "probes/probe.hpp"
-#include "probes/region.hpp"
+#include "probes/regions/region.hpp"
 
 namespace catena::probes {
 

@@ -316,6 +316,7 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
   model.gravity = model.gravity_at(0.0);
   model.planar = scene.dimension == 2;
   model.periodic = scenarios::periodic_box(scene.periodic);
+  model.cell = scenarios::cell_drives(scene, comm);
   model.contact = scene.contact;
   set_materials(scene, model);
   const std::vector<std::string> groups = scenarios::group_names(scene);

@@ -127,7 +127,7 @@ void ContactSearch::find(const Bodies& bodies, const State& state, double step, 
     const auto refuse = [&] { m.refuse_faults(bodies, state); };
     all_or_none(m.comm, std::ref(refuse));  // a copy would be allocated
   }
-  m.probes.clear(state.time, step);
+  m.probes.clear(state, step);
   m.add_owned(bodies, state, out.bodies);
   m.wide.choose(m.comm, m.probes);
   m.candidates.exchange(bodies, state, m.wide, m.probes, out.bodies);

@@ -1,11 +1,11 @@
 #include "search/periodic_images.hpp"
 
+#include "catena/base/text.hpp"
+
 namespace catena::search {
 
-PeriodicImages::PeriodicImages(const PeriodicBox& box) : box_(box) {
+PeriodicImages::PeriodicImages(const PeriodicBox& box) {
   for (int code = 0; code < kImages; ++code) {
-    shift_[code] = box.shift(code);
-    velocity_[code] = box.velocity(code);
     const bool displaced[] = {code / 9 != 1, code / 3 % 3 != 1, code % 3 != 1};
     bool fits = code != kNoImage;
     for (int axis = 0; axis < 3; ++axis) fits = fits && (!displaced[axis] || box.active[axis]);
@@ -15,11 +15,12 @@ PeriodicImages::PeriodicImages(const PeriodicBox& box) : box_(box) {
   }
 }
 
-void PeriodicImages::move_to(double t, double step) {
-  if (!box_.sheared()) return;
+void PeriodicImages::move_to(const PeriodicBox& box, double step) {
   step_ = step;
-  const PeriodicBox now = box_.at(t);
-  for (const int code : all_) shift_[code] = now.shift(code);
+  for (const int code : all_) {
+    shift_[code] = box.shift(code);
+    velocity_[code] = box.velocity(code);
+  }
 }
 
 Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vector<Aabb>& grid,
@@ -51,7 +52,7 @@ Index PeriodicImages::place(std::span<const Aabb> boxes, Index n_owned, std::vec
 }
 
 BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& state) {
-  const PeriodicBox& periodic = model.periodic;
+  const PeriodicBox periodic = box_of(model, state);
   for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
     const BodyConstants& body = bodies.constants[i];
     const Pose& pose = state.body[i].pose;
@@ -63,8 +64,12 @@ BodyFault periodic_fault(const Model& model, const Bodies& bodies, const State& 
       const auto name = [&] { return "body " + model.names.name_of(body.id); };
       const std::string along = std::string(" along ") + "xyz"[axis];
       if (box.hi[axis] - box.lo[axis] > (dynamic ? 0.5 : 1.0) * period) {
-        return {body.id, name() + " is longer than " + (dynamic ? "half " : "") +
-                             "the periodic box" + along};
+        return {body.id,
+                name() + " is longer than " + (dynamic ? "half " : "") + "the periodic box" +
+                    along +
+                    (state.cell.empty() ? ""
+                                        : ", where it is " + short_text(period) +
+                                              " m at t = " + short_text(state.time) + " s")};
       }
       if (pose.p[axis] < periodic.lo[axis] || pose.p[axis] > periodic.hi[axis]) {
         return {body.id, name() + " lies outside of the periodic box" + along};

@@ -31,8 +31,8 @@ class PeriodicImages {
   explicit PeriodicImages(const PeriodicBox& box);
 
   bool any() const { return !all_.empty(); }
-  /// Where the images are in a step of `step` s from time t: of a sheared box they move.
-  void move_to(double t, double step);
+  /// Takes the box for a step of `step` s as it is now: images may move.
+  void move_to(const PeriodicBox& box, double step);
   const Vec3& shift(int code) const { return shift_[code]; }
   /// Velocity of an image against the body, m/s.
   const Vec3& velocity(int code) const { return velocity_[code]; }
@@ -51,9 +51,8 @@ class PeriodicImages {
               std::vector<ImageOf>& of) const;
 
  private:
-  PeriodicBox box_;
   double step_ = 0.0;
-  std::array<Vec3, kImages> shift_, velocity_;
+  std::array<Vec3, kImages> shift_{}, velocity_{};
   std::vector<int> all_, half_;
 };
 

@@ -18,10 +18,10 @@ double size_of(const BodyConstants& body, std::span<const Geometry> geometries) 
 
 }  // namespace
 
-void Probes::clear(double t, double step) {
+void Probes::clear(const State& state, double step) {
   step_ = step;
-  gravity_ = model_->mean_gravity(t, step);
-  images_.move_to(t, step);
+  gravity_ = model_->mean_gravity(state.time, step);
+  if (images_.any()) images_.move_to(box_of(*model_, state), step);
   probes_.clear();
   boxes_.clear();
   probes_.reserve(n_owned_);  // as many as there were

@@ -43,8 +43,8 @@ class Probes {
  public:
   explicit Probes(const Model& model) : model_(&model), images_(model.periodic) {}
 
-  /// Starts a step of `step` s from time t.
-  void clear(double t, double step);
+  /// Starts a step of `step` s.
+  void clear(const State& state, double step);
   /// `twist`: at the step's start, mean of the step for prescribed bodies.
   void add(const BodyConstants& constants, const Vec3& p, const Twist& twist, Index body);
   /// The same with the box that it sweeps.

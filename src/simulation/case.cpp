@@ -207,6 +207,7 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
     resolve_file(controller.table.file, directory);
     resolve_file(controller.target_table.file, directory);
   }
+  for (CellDriveSettings& drive : s.periodic.deform) resolve_file(drive.table.file, directory);
   resolve_file(s.initial.from, directory);
   resolve_file(s.gravity_table.file, directory);
 }
@@ -219,11 +220,18 @@ bool has_joints(const CaseSettings& s) {
   });
 }
 
-/// A sheared box moves its images: what would have to know of them besides contacts is refused.
-void refuse_in_shear(SettingsVisitor& visit, const CaseSettings& s) {
+bool stays_bounded(const BodySettings& body) {
+  return body.fixed && body.shape.type != ShapeType::plane;
+}
+
+/// Where images of a periodic box move, what would have to know of that besides contacts is
+/// refused.
+void refuse_in_moving_box(SettingsVisitor& visit, const CaseSettings& s) {
+  const std::string box = s.periodic.deforms ? "periodic.deform" : "periodic.shear";
   const auto refuse = [&](std::string_view key, const std::string& what, const std::string& fix) {
-    visit.reject(key, what + " not available with periodic.shear", fix);
+    visit.reject(key, what + " not available with " + box, fix);
   };
+  const auto any_generator = [&](auto&& which) { return std::ranges::any_of(s.generators, which); };
   if (has_joints(s))
     refuse(s.joints.empty() ? "generators" : "joints", "joints are", "remove them");
   if (std::ranges::any_of(s.forces, [](const ForceSettings& f) { return !f.between.empty(); }))
@@ -231,11 +239,22 @@ void refuse_in_shear(SettingsVisitor& visit, const CaseSettings& s) {
   const auto moves = [](const auto& item) { return item.motion.present; };
   if (std::ranges::any_of(s.bodies, moves))
     refuse("bodies", "bodies that move as prescribed are", "remove their motion");
-  if (std::ranges::any_of(s.generators, moves))
+  if (any_generator(moves))
     refuse("generators", "bodies that move as prescribed are", "remove their motion");
-  if (std::ranges::any_of(s.generators,
-                          [](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
+  if (any_generator([](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
     refuse("generators", "insertion is", "place the bodies at the start");
+  if (!s.periodic.deforms) return;
+  if (std::ranges::any_of(s.bodies, stays_bounded))
+    refuse("bodies", "fixed bodies, which would not follow, are", "let them move freely");
+  if (any_generator([](const GeneratorSettings& g) { return g.fixed; }))
+    refuse("generators", "fixed bodies, which would not follow, are", "let them move freely");
+  const bool by_stress = std::ranges::any_of(
+      s.periodic.deform, [](const CellDriveSettings& drive) { return !std::isnan(drive.stress); });
+  if (by_stress && s.contact.stiffness == Stiffness::rigid)
+    visit.reject("contact",
+                 "with stiffness: rigid there is no stiffness by which periodic.deform could "
+                 "follow a stress",
+                 "leave out contact.stiffness, or give a strain_rate");
 }
 
 /// The keys of `solver:`.
@@ -300,7 +319,7 @@ void describe(SettingsVisitor& visit, CaseSettings& s) {
     visit.reject("gravity_table", "is not available with time.stepper: natural",
                  "give a constant gravity, or use time.stepper: spook");
   }
-  if (s.periodic.shear.present) refuse_in_shear(visit, s);
+  if (s.periodic.shear.present || s.periodic.deforms) refuse_in_moving_box(visit, s);
   visit.section("solver", {.help = "of each step's contact problem"}, [&] {
     describe_solver(visit, s);
     if (s.time.stepper == StepperKind::natural) refuse_for_natural(visit, s);

@@ -127,6 +127,16 @@ other, and the velocity grows from one to the other, as in a plane Couette flow 
          orientation: {axis: [0, 1, 0], angle: -10 deg}, surface_velocity: [1.5, 0, 0]}
     periodic: {x: [0, 1], y: [0, 1], z: [0, 1], shear: {rate: 2, along: x, across: z}}
 
+With `deform` the sides of the box follow rates of strain or stresses, direction by direction, and all
+that moves freely in it follows affinely: compression to a stress, triaxial tests, simple shear at a
+constant normal stress. The stress is that of the whole cell, which a probe of type `cell` shows
+(probes.md); its servo is in theory.md, "Periodic boxes". Here a sample is brought to 10 kPa along x
+and y while it is compressed along z:
+
+    periodic: {x: [0, 1], y: [0, 1], z: [0, 1],
+               deform: {x: {stress: 10 kPa, max_strain_rate: 0.1 1/s}, y: {stress: 10 kPa, max_strain_rate: 0.1 1/s},
+                        z: {strain_rate: -0.05 1/s}}}
+
 ## Joints
 
 A joint holds together two bodies, `between: [a, b]`; one of them may be `world`, one must move

@@ -34,7 +34,8 @@ std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
   return std::make_unique<SemiImplicitStepper>(
       comm_, model_,
       StepperSettings{s.time.stepper, s.time.step, s.step_solve.warm_start, s.step_solve.projection,
-                      s.step_solve.geometric_stiffness, s.solver.stop.relative_tolerance},
+                      s.step_solve.geometric_stiffness, s.solver.stop.relative_tolerance,
+                      std::ranges::count(s.probes, ProbeType::cell, &ProbeSettings::type) > 0},
       make_step_solver(s.solver, watch_));
 }
 
@@ -94,6 +95,7 @@ void Simulation::make_bodies() {
   generate_bodies(settings_, comm_, model_, bodies_, state_);
   state_.subdomain.assign(bodies_.constants.size(), 0);
   changes_.begin(state_);
+  start_cell(model_, bodies_, settings_.time.step, state_);
   const EnergyMomentum start = total_energy_and_momentum(comm_, model_, bodies_, state_);
   state_.audit[EnergyTerm::initial_energy] = start.kinetic + start.potential;
 }

@@ -97,6 +97,7 @@ const StepReport& SemiImplicitStepper::step(const Bodies& bodies, State& state) 
   check_solution(bodies, state);
   keep_impulses(state);
   audit_work(state);
+  steer_cell(bodies, state);
   advance_poses(bodies, state);
   project_joints(bodies, state);
   record(bodies, state);
@@ -326,6 +327,38 @@ void SemiImplicitStepper::audit_work(State& state) {
   }
 }
 
+CellStress SemiImplicitStepper::measure_cell(const Bodies& bodies, const State& state,
+                                             const PeriodicBox& box) const {
+  CellSums sums(model_.deterministic);
+  contacts_.add_to_cell(*problem_, impulses_, sums);
+  const Mat3 gradient = box.gradient();
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    if (bodies.constants[i].kind != BodyKind::dynamic) continue;
+    const Vec3 place = state.body[i].pose.p - box.centre();
+    sums.add_body(bodies.constants[i].mass, get_twist(velocities_, i).v - gradient * place);
+  }
+  return sums.stress(comm_, cell_volume(box), settings_.step, model_.deterministic);
+}
+
+void SemiImplicitStepper::steer_cell(const Bodies& bodies, State& state) {
+  const ScopedTimer timer(report_.times[StepStage::advance_poses]);
+  const double h = settings_.step;
+  const PeriodicBox now = box_of(model_, state);
+  const bool driven = std::ranges::any_of(
+      model_.cell, [](const CellDrive& drive) { return drive.kind == CellDrive::Kind::stress; });
+  if (driven || settings_.cell_stress) report_.cell = measure_cell(bodies, state, now);
+  box_ = now;
+  cell_push_.setZero();
+  if (state.cell.empty()) return;
+  box_ = now.after(h);
+  PeriodicBox next = box_;
+  next.shear_rate = now.shear_rate;
+  const double t_new = static_cast<double>(state.step + 1) * h;
+  next.stretch_rate = cell_rates(model_.cell, report_.cell, now.stretch_rate, t_new, h);
+  cell_push_ = next.gradient() - box_.gradient();
+  keep_box(next, state);
+}
+
 double SemiImplicitStepper::advance(const BodyConstants& body, const State& state, std::size_t i,
                                     double t_new, BodyMotionState& s, BodyTurner& turner) const {
   const double h = settings_.step;
@@ -333,7 +366,7 @@ double SemiImplicitStepper::advance(const BodyConstants& body, const State& stat
   if (body.kind != BodyKind::dynamic) {
     const MotionStart& start = motion_of(state, body, contact_set_.bodies.ghost_motions);
     s = prescribed_state(model_, body, s.pose, start, t_new);
-    if (periodic) s.pose.p = model_.periodic.wrapped(s.pose.p);
+    if (periodic) s.pose.p = box_.wrapped(s.pose.p);
     return 0.0;
   }
   const Vec3 before = s.pose.p;
@@ -352,11 +385,12 @@ double SemiImplicitStepper::advance(const BodyConstants& body, const State& stat
     work -= 0.5 * body.mass * change.dot(before + s.pose.p);
   }
   if (!periodic) return work;
-  const PeriodicBox::Move inside = model_.periodic.at(t_new).wrap(s.pose.p);
+  const PeriodicBox::Move inside = box_.wrap(s.pose.p);
   work -= body.mass * model_.gravity_at(t_new).dot(inside.p - s.pose.p);
-  work += body.mass * inside.v.dot(s.twist.v + 0.5 * inside.v);
+  const Vec3 push = inside.v + cell_push_ * (inside.p - box_.centre());
+  work += body.mass * push.dot(s.twist.v + 0.5 * push);
   s.pose.p = inside.p;
-  s.twist.v += inside.v;
+  s.twist.v += push;
   return work;
 }
 

@@ -172,8 +172,8 @@ void StepContacts::make_rows(const ContactSet& set, const State& state, double o
   const bool one_subdomain = std::adjacent_find(state.subdomain.begin(), state.subdomain.end(),
                                                 std::not_equal_to<>()) == state.subdomain.end();
   clear();
-  box_ = model_.periodic.at(state.time);
-  const bool drifts = box_.sheared() || !model_.surface_velocities.empty();
+  box_ = box_of(model_, state);
+  const bool drifts = box_.sheared() || box_.stretches() || !model_.surface_velocities.empty();
   make_room(contacts_, set.contacts.size());
   problem.contacts.clear();
   make_room(problem.contacts, set.contacts.size());
@@ -349,6 +349,18 @@ void StepContacts::add_work(const ConstraintProblem& problem, std::span<const do
       solution.add_work(at_point, local, audit);
       stretches_.add_elastic(solution, at_point, audit);
     }
+  }
+}
+
+void StepContacts::add_to_cell(const ConstraintProblem& problem, std::span<const double> impulses,
+                               CellSums& sums) const {
+  for (const KeptContact& kept : contacts_) {
+    const RigidContact& rows = rigid_rows(kept, problem);
+    const double* lambda = impulses.data() + first_row(kept, problem);
+    if (is_zero(lambda)) continue;
+    const Vec3 impulse = force_of(kept, rows, problem.blocks, lambda).impulse;
+    const std::array<double, 2> compliance = {kept.given.normal, kept.given.tangent};
+    sums.add_contact(rows, impulse, compliance, contact_mobility(problem.bodies, rows)[0], step_);
   }
 }
 

@@ -1,5 +1,5 @@
 // Volumes of cut balls against closed forms of single cases, and against integration by slices.
-#include "probes/ball_in_box.hpp"
+#include "probes/regions/ball_in_box.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "catena/base/random.hpp"
-#include "probes/region.hpp"
+#include "probes/regions/region.hpp"
 
 namespace catena::probes {
 namespace {

@@ -14,6 +14,7 @@
 #include "catena/model/geometry.hpp"
 #include "catena/model/joint.hpp"
 #include "catena/model/material.hpp"
+#include "catena/model/periodic_box.hpp"
 #include "catena/model/shape.hpp"
 #include "catena/model/table.hpp"
 
@@ -87,40 +88,6 @@ MotionStart motion_start(const Motion& motion, const Pose& made);
 /// Gives the constant part of the motion other velocities from time t on; the pose at t stays.
 void set_velocity(const Motion& motion, const Vec3& velocity, const Vec3& angular_velocity,
                   double t, MotionStart& start);
-
-/// A box that repeats itself along some of x, y and z: what leaves it at one side enters at the
-/// other. With a shear rate (A. W. Lees, S. F. Edwards, The computer study of transport processes
-/// under extreme conditions, 1972) the images beyond the sides across `shear_across` move along
-/// `shear_along` against the box, by the rate times its length across, and so does what crosses
-/// these sides.
-struct PeriodicBox {
-  std::array<bool, 3> active = {false, false, false};  ///< along x, y, z
-  std::array<double, 3> lo = {0.0, 0.0, 0.0}, hi = {0.0, 0.0, 0.0};
-  double shear_rate = 0.0;  ///< d v_along/d x_across, 1/s; 0: none
-  int shear_along = 0, shear_across = 2;
-  /// Of the images beyond the upper side across, along: at most half a period, m.
-  double offset = 0.0;
-
-  /// A displacement with the velocity that belongs to it.
-  struct Move {
-    Vec3 p, v;
-  };
-  /// The box with its offset at time t.
-  PeriodicBox at(double t) const;
-  /// Displacement of image `code` (0 .. 26): code = 9 (i_x + 1) + 3 (i_y + 1) + i_z + 1 of whole
-  /// periods.
-  Vec3 shift(int code) const;
-  /// Velocity of that image against the body, m/s.
-  Vec3 velocity(int code) const;
-  /// `p` brought into lo <= p <= hi by whole periods.
-  Vec3 wrapped(const Vec3& p) const { return wrap(p).p; }
-  /// That place, and what a body that comes there gains in velocity.
-  Move wrap(const Vec3& p) const;
-  bool any() const { return active[0] || active[1] || active[2]; }
-  bool sheared() const { return shear_rate != 0.0; }
-};
-inline constexpr int kImages = 27;
-inline constexpr int kNoImage = 13;  ///< code of the body itself
 
 /// Velocity of a body's surface against the body, as that of a conveyor's belt: contacts see its
 /// part along them.
@@ -223,7 +190,8 @@ struct Model {
   ContactParameters contact;
   std::vector<Geometry> geometries;
   std::vector<Motion> motions;
-  PeriodicBox periodic;
+  PeriodicBox periodic;           ///< at the start; State::cell has what changes of it
+  std::array<CellDrive, 3> cell;  ///< what drives its sides along x, y and z
   std::vector<SurfaceVelocity> surface_velocities;  ///< ascending in the body
   /// Motion in the world's x-z plane only: no translation along y, rotation about y alone.
   bool planar = false;
@@ -245,6 +213,8 @@ struct Model {
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;
 
+  /// Whether the periodic box has images that move: then State::cell is there.
+  bool cell_moves() const;
   Vec3 gravity_at(double t) const;
   /// Mean over [t, t + h].
   Vec3 mean_gravity(double t, double h) const;

@@ -136,6 +136,8 @@ struct State {
   /// Factor that a controller gives each of Model::forces, NaN where none does; empty: none has
   /// given any.
   std::vector<double> force_factors;
+  /// What changes of a periodic box whose images move (box_of, keep_box); else empty.
+  std::vector<double> cell;
   FlowSums flow;
   /// Bodies and joints that a program has added: their ids follow those of the case.
   std::int64_t added_bodies = 0, added_joints = 0;
@@ -168,6 +170,12 @@ std::vector<BodyMotion> plane_motions(const Model& model);
 
 /// What a program has loaded one of this rank's bodies by; nullptr: nothing.
 const BodyLoad* load_of(const State& state, GlobalId body);
+
+/// Model::periodic as it is at the state's time, with the L of the step that comes next.
+PeriodicBox box_of(const Model& model, const State& state);
+/// Keeps in the state what changes of the box.
+void keep_box(const PeriodicBox& box, State& state);
+inline constexpr std::size_t kCellNumbers = 10;  ///< of State::cell
 
 /// The one of a pair whose owner holds their contacts: the dynamic one; of two dynamic
 /// bodies the much smaller one, else one of them by the parity of their ids. A pure
@@ -235,6 +243,7 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   for (auto& number : state.probes) visit("probes", number);
   for (auto& number : state.controls) visit("controls", number);
   for (auto& factor : state.force_factors) visit("force_factors", factor);
+  for (auto& number : state.cell) visit("cell", number);
 }
 
 /// The same for the scalars that depend on the number of ranks.

@@ -10,7 +10,7 @@
 
 namespace catena {
 
-enum class ProbeType { force, flux, joint, body, region, profile, pair, energy };
+enum class ProbeType { force, flux, joint, body, region, profile, pair, energy, cell };
 
 /// The plane, disc or rectangle of a flux.
 struct ThroughSettings {

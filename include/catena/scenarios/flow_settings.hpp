@@ -10,6 +10,7 @@
 
 #include "catena/base/settings.hpp"
 #include "catena/math/types.hpp"
+#include "catena/scenarios/joint_settings.hpp"
 #include "catena/scenarios/shape_settings.hpp"
 #include "catena/scenarios/size_settings.hpp"
 
@@ -49,6 +50,17 @@ struct ShearSettings {
   int along = 0, across = 2;  ///< x, y, z
 };
 
+/// What drives two opposite sides of a periodic box (CellDrive): exactly one of rate and stress.
+struct CellDriveSettings {
+  bool present = false;
+  double strain_rate = kNone;      ///< 1/s
+  double stress = kNone;           ///< Pa, compression positive
+  double max_strain_rate = kNone;  ///< 1/s; of a stress
+  double gain = 0.1;               ///< of a stress
+  FactorSettings table;
+  std::string place;  ///< file:line:column and path, for errors
+};
+
 /// Lower and upper side along x, y and z; NaN: not periodic along it.
 struct PeriodicSettings {
   bool present = false;
@@ -56,6 +68,8 @@ struct PeriodicSettings {
   std::array<double, 2> y = {kNone, kNone};
   std::array<double, 2> z = {kNone, kNone};
   ShearSettings shear;
+  bool deforms = false;
+  std::array<CellDriveSettings, 3> deform;  ///< along x, y and z
   bool along(int axis) const { return !std::isnan((axis == 0 ? x : axis == 1 ? y : z)[0]); }
 };
 

@@ -27,6 +27,7 @@ struct StepperSettings {
   /// Law lagged: of Coulomb's law itself, relative to zero impulses, below which no further pass is
   /// made.
   double lag_tolerance = 1e-6;
+  bool cell_stress = false;  ///< StepReport::cell is wanted whatever drives the cell
 };
 
 /// SPOOK and DVI: semi-implicit, velocity level (docs/theory.md).
@@ -55,6 +56,9 @@ class SemiImplicitStepper : public TimeStepper {
   void check_solution(const Bodies& bodies, const State& state);
   void keep_impulses(State& state);  ///< local: for the next step's first guess and for results
   void audit_work(State& state);     ///< local: where the step's energy went
+  /// Collective where the cell's stress is measured. Of a periodic box whose images move: where it
+  /// is after the step, and its rates in the next one.
+  void steer_cell(const Bodies& bodies, State& state);
   void advance_poses(const Bodies& bodies, State& state);  ///< local: twists, then poses
   /// Collective. Brings the joints' misfits below settings.projection with the factors of the
   /// step's solve; velocities stay. A move that does not lessen the largest misfit is halved, or
@@ -98,9 +102,11 @@ class SemiImplicitStepper : public TimeStepper {
   void apply_forces(const State& state);
   /// Collective where there are joints.
   void add_geometric_stiffness();
+  CellStress measure_cell(const Bodies& bodies, const State& state, const PeriodicBox& box) const;
   /// Body of the local bodies to its pose and twist at the step's end. Returns by how much its
-  /// energy changes without work of its own: -m g . x and, in a sheared box, the velocity jump with
-  /// the position where it crosses a side, and -m g . x changes with g over time.
+  /// energy changes without work of its own: -m g . x and, where images move, the velocity jump
+  /// with the position where it crosses a side, the velocity follows the cell's, and -m g . x
+  /// changes with g over time.
   double advance(const BodyConstants& body, const State& state, std::size_t i, double t_new,
                  BodyMotionState& s, BodyTurner& turner) const;
   /// Collective. Throws Error(bad_input), naming the joint, where joints contradict each other.
@@ -139,6 +145,8 @@ class SemiImplicitStepper : public TimeStepper {
   double passive_work_ = 0.0;                     ///< StepReport::passive_work
   double passive_floor_ = 0.0;                    ///< of it, what is round-off
   double most_kinetic_ = 0.0;                     ///< J, so far
+  PeriodicBox box_;                               ///< after the step, with the L that it had in it
+  Mat3 cell_push_ = Mat3::Zero();                 ///< L of the next step less that, 1/s
   std::vector<std::pair<Index, Twist>> applied_;  ///< of owned bodies: force and torque, N, N m
   AuditTerms audit_;                              ///< of the step
   PassiveWork passive_;                           ///< of the step, this rank's

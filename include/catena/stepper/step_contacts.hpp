@@ -8,6 +8,7 @@
 #include "catena/constraints/contact_rows.hpp"
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
+#include "catena/stepper/cell.hpp"
 #include "catena/stepper/contact_stretches.hpp"
 #include "catena/stepper/energy.hpp"
 
@@ -82,6 +83,9 @@ class StepContacts {
   /// `local` has V0, `twists` are V of all bodies of the problem, 6 numbers each.
   void add_work(const ConstraintProblem& problem, std::span<const double> impulses,
                 const LocalBodies& local, std::span<const double> twists, AuditTerms& audit) const;
+  /// Local, after store(). What loaded contacts add to the stress of a periodic cell.
+  void add_to_cell(const ConstraintProblem& problem, std::span<const double> impulses,
+                   CellSums& sums) const;
   /// Local. Contact k with what `impulses` do.
   ContactRecord record(std::size_t k, const ConstraintProblem& problem,
                        std::span<const double> impulses) const;

@@ -15,6 +15,7 @@
 #include "catena/model/state.hpp"
 #include "catena/search/contact_search.hpp"
 #include "catena/solvers/solver.hpp"
+#include "catena/stepper/cell.hpp"
 #include "catena/stepper/energy.hpp"
 
 namespace catena {
@@ -116,8 +117,9 @@ struct StepReport {
   double passive_work = 0.0;
   GlobalId working_joint = kNoBody;
   Vec3 projection_momentum = Vec3::Zero();  ///< what it changed, angular, kg m^2/s
-  AuditSums audit;                          ///< since the start, over all ranks
-  double energy_residual = 0.0;             ///< J since the start: what the audit does not explain
+  CellStress cell;  ///< of a periodic cell, if it is driven by it or a probe asks for it
+  AuditSums audit;  ///< since the start, over all ranks
+  double energy_residual = 0.0;  ///< J since the start: what the audit does not explain
   Vec3 linear_momentum = Vec3::Zero();
   Vec3 angular_momentum = Vec3::Zero();
   StepTimes times;

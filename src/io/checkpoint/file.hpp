@@ -86,6 +86,7 @@ inline std::string layout() {
   state.controls.resize(1);
   state.force_factors.resize(1);
   state.plane_motions.resize(1);
+  state.cell.resize(1);
   std::string text;
   for_each_column(
       [&](const std::string& name, Count, const auto& column) {
@@ -143,7 +144,7 @@ struct Head {
   std::string layout;
   std::int64_t ranks = 0, n_parts = 0, n_inflow = 0, n_outflow = 0;
   /// Numbers of each.
-  std::int64_t n_probes = 0, n_controls = 0, n_force_factors = 0, n_plane_motions = 0;
+  std::int64_t n_probes = 0, n_controls = 0, n_force_factors = 0, n_plane_motions = 0, n_cell = 0;
   std::string config;
   Provenance provenance;
 
@@ -151,7 +152,7 @@ struct Head {
     Packer out;
     out.put_list(layout);
     for (const std::int64_t n : {ranks, n_parts, n_inflow, n_outflow, n_probes, n_controls,
-                                 n_force_factors, n_plane_motions})
+                                 n_force_factors, n_plane_motions, n_cell})
       out.put(n);
     out.put_list(config);
     out.put(narrow<std::int64_t>(provenance.size()));
@@ -167,7 +168,7 @@ struct Head {
     head.layout = in.text();
     for (std::int64_t* n :
          {&head.ranks, &head.n_parts, &head.n_inflow, &head.n_outflow, &head.n_probes,
-          &head.n_controls, &head.n_force_factors, &head.n_plane_motions})
+          &head.n_controls, &head.n_force_factors, &head.n_plane_motions, &head.n_cell})
       *n = in.number();
     head.config = in.text();
     for (std::int64_t n = in.number(); n > 0; --n) {

@@ -150,6 +150,7 @@ void read_scalars(const hdf5::File& file, const Head& head, std::size_t row, Sta
   state.controls.resize(head.n_controls);
   state.force_factors.resize(head.n_force_factors);
   state.plane_motions.resize(head.n_plane_motions);
+  state.cell.resize(head.n_cell);
   const std::vector<std::byte> bytes = read_whole(file, "/scalars");
   const std::size_t width = 8 * scalar_words(state);
   if (bytes.size() != width * Offset{head.ranks})

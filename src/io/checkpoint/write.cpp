@@ -108,6 +108,7 @@ void write_checkpoint(const Communicator& comm, const std::string& path,
   head.n_controls = std::ssize(state.controls);
   head.n_force_factors = std::ssize(state.force_factors);
   head.n_plane_motions = std::ssize(state.plane_motions);
+  head.n_cell = std::ssize(state.cell);
   head.config = notes.config;
   head.provenance = notes.provenance;
   const std::vector<std::byte> head_bytes = head.packed();

@@ -335,6 +335,18 @@ std::vector<BodyRow> body_rows(const Communicator& comm, const Model& model, con
       comm, std::move(rows), [](const BodyRow& row) { return row.id; }, range);
 }
 
+/// Sides and offset of a periodic box whose images move.
+void write_cell(hdf5::File& file, const Model& model, const State& state) {
+  if (state.cell.empty()) return;
+  const PeriodicBox box = box_of(model, state);
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (!box.active[k]) continue;
+    file.set_attribute("/", std::string("cell_lower_") + "xyz"[k], box.lo[k]);
+    file.set_attribute("/", std::string("cell_upper_") + "xyz"[k], box.hi[k]);
+  }
+  file.set_attribute("/", "cell_offset", box.offset);
+}
+
 }  // namespace
 
 bool ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, const State& state,
@@ -365,6 +377,7 @@ bool ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     file.set_attribute("/", "format_version", std::int64_t{1});
     file.set_attribute("/", "time", state.time);
     file.set_attribute("/", "step", state.step);
+    write_cell(file, model, state);
     write_contact_rows(file, contacts, contact_range, has_couples(model));
     if (impl_->jointed || joint_range.total > 0) write_joint_records(file, joints, joint_range);
     // their memory is free for the rows of bodies

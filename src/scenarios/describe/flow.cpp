@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "scenarios/flow_parts.hpp"
+#include "scenarios/joint_parts.hpp"
 
 namespace catena {
 
@@ -217,6 +218,73 @@ void describe_shear(SettingsVisitor& visit, const SceneSettings& scene, ShearSet
       });
 }
 
+/// A stress needs a volume: sides in all directions.
+void check_cell_stress(SettingsVisitor& visit, const SceneSettings& scene) {
+  for (int k = 0; k < 3; ++k) {
+    if (scene.periodic.along(k) || (k == 1 && scene.dimension == 2)) continue;
+    visit.reject("stress", "the box is not periodic along " + std::string(kAxes[k]),
+                 "a cell's stress needs sides in all directions: give periodic." +
+                     std::string(kAxes[k]) + ", or a strain_rate");
+    return;
+  }
+}
+
+void describe_drive(SettingsVisitor& visit, const SceneSettings& scene, CellDriveSettings& s) {
+  visit.visit("strain_rate", s.strain_rate,
+              {.unit = "1/s",
+               .help = "change of length over the present length (true strain): negative where "
+                       "the box shrinks"});
+  visit.visit("stress", s.stress,
+              {.unit = "Pa",
+               .help = "in place of a rate: the mean normal stress that the sides follow, "
+                       "compression positive, that of contacts and motion (docs/theory.md, "
+                       "Periodic boxes)"});
+  visit.visit("max_strain_rate", s.max_strain_rate,
+              {.unit = "1/s", .min = 0, .min_open = true, .help = "stress: no faster than this"});
+  visit.visit("gain", s.gain,
+              {.min = 0,
+               .max = 1,
+               .min_open = true,
+               .help = "stress: part of the error that a step takes back, by the stiffness of "
+                       "the loaded contacts"});
+  scenarios::describe_factor(visit, s.table);
+  s.place = visit.where("");
+  const bool by_rate = !std::isnan(s.strain_rate), by_stress = !std::isnan(s.stress);
+  if (by_rate == by_stress) {
+    visit.reject(by_rate ? "stress" : "",
+                 by_rate ? "stands beside strain_rate" : "has neither strain_rate nor stress",
+                 "give one of the two");
+    return;
+  }
+  if (by_stress) {
+    check_cell_stress(visit, scene);
+    if (std::isnan(s.max_strain_rate))
+      visit.reject("max_strain_rate", "missing", "a stress is followed no faster than it says");
+  } else if (!std::isnan(s.max_strain_rate) || s.gain != CellDriveSettings().gain) {
+    visit.reject(std::isnan(s.max_strain_rate) ? "gain" : "max_strain_rate",
+                 "is not for a strain_rate", "it is for a stress: remove it");
+  }
+}
+
+void describe_deform(SettingsVisitor& visit, const SceneSettings& scene, PeriodicSettings& box) {
+  visit.optional_section(
+      "deform", box.deforms,
+      {.help = "the box deforms, and all that moves freely in it with it (affinely)"}, [&] {
+        bool any = false;
+        for (int k = 0; k < 3; ++k) {
+          CellDriveSettings& drive = box.deform[static_cast<std::size_t>(k)];
+          visit.optional_section(kAxes[k], drive.present,
+                                 {.help = "the rate of strain along it, or the stress"},
+                                 [&] { describe_drive(visit, scene, drive); });
+          any = any || drive.present;
+          if (drive.present && !box.along(k))
+            visit.reject(kAxes[k], "the box is not periodic along " + std::string(kAxes[k]),
+                         "give periodic." + std::string(kAxes[k]));
+        }
+        if (!any) visit.reject("", "names no direction", "give some of x, y and z");
+      });
+}
+
 void describe_periodic(SettingsVisitor& visit, SceneSettings& s) {
   PeriodicSettings& box = s.periodic;
   const std::pair<std::string_view, std::array<double, 2>*> sides[] = {
@@ -232,6 +300,7 @@ void describe_periodic(SettingsVisitor& visit, SceneSettings& s) {
   if (all_set(box.y) && s.dimension == 2)
     visit.reject("y", "two dimensions have no y", "remove it");
   describe_shear(visit, s, box.shear);
+  describe_deform(visit, s, box);
 }
 
 }  // namespace

@@ -128,6 +128,23 @@ std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communic
   return components;
 }
 
+std::array<CellDrive, 3> cell_drives(const SceneSettings& scene, const Communicator& comm) {
+  std::array<CellDrive, 3> drives;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const CellDriveSettings& s = scene.periodic.deform[k];
+    if (!s.present) continue;
+    CellDrive& drive = drives[k];
+    const bool by_rate = std::isnan(s.stress);
+    drive.kind = by_rate ? CellDrive::Kind::rate : CellDrive::Kind::stress;
+    drive.target = by_rate ? s.strain_rate : s.stress;
+    drive.largest_rate = s.max_strain_rate;
+    drive.gain = s.gain;
+    drive.place = s.place;
+    if (s.table.present) drive.table = read_factor(comm, s.table, s.place + ".table");
+  }
+  return drives;
+}
+
 }  // namespace scenarios
 
 ValueTable read_factor(const Communicator& comm, const FactorSettings& s,

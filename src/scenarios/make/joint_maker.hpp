@@ -81,5 +81,7 @@ std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communic
 std::vector<Bushing> bushings_of(const SceneSettings& scene);
 /// Collective. The three components of gravity over time; empty where it is constant.
 std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communicator& comm);
+/// Collective. What drives the sides of the periodic box.
+std::array<CellDrive, 3> cell_drives(const SceneSettings& scene, const Communicator& comm);
 
 }  // namespace catena::scenarios

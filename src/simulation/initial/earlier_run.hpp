@@ -70,6 +70,7 @@ class EarlierRun {
   void add_new_joints(const Model& model, Bodies& bodies, State& state);
   void take_impulses(State& state);
   void take_flow(const std::vector<Insertion>& insertions, State& state) const;
+  PeriodicBox find_box(const Model& model, bool inserts) const;
   void take_scalars(const Model& model, const Bodies& bodies, State& state);
   void report(const Model& model, const Bodies& bodies, const State& state);
   void report_motions(const Model& model);
@@ -90,6 +91,7 @@ class EarlierRun {
     double way = 0.0;  ///< m
   };
   std::vector<MovedMotion> shifted_, jumped_;
+  PeriodicBox box_;    ///< periodic, at the earlier run's end
   double time_ = 0.0;  ///< at which this case begins
   std::int64_t step_ = 0;
   bool keeps_places_ = false;

@@ -9,6 +9,7 @@
 #include "catena/base/id_index.hpp"
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
+#include "catena/stepper/cell.hpp"
 #include "catena/stepper/energy.hpp"
 #include "simulation/initial/earlier_run.hpp"
 
@@ -36,6 +37,7 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
       comm_, model_before_, found_.checkpoint.bodies, found_.checkpoint.state);
   take_plane_motions(model, state);
   all_or_none(comm_, [&] {
+    box_ = find_box(model, !insertions.empty());
     take_bodies(model, insertions, bodies, state);
     take_joints(bodies, state);
     take_impulses(state);
@@ -153,7 +155,7 @@ void EarlierRun::take_bodies(const Model& model, const std::vector<Insertion>& i
     } else if (!settings_.initial.keeps_velocities) {
       s.twist = {};
     }
-    s.pose.p = model.periodic.wrapped(s.pose.p);
+    s.pose.p = box_.wrapped(s.pose.p);
     bodies.constants.push_back(body);
     state.body.push_back(s);
     state.subdomain.push_back(old.state.subdomain[i]);
@@ -184,8 +186,8 @@ void EarlierRun::add_new_bodies(const Model& model, Bodies& bodies, State& state
         if (body.constants.kind == BodyKind::kinematic) {
           state.motions.push_back({body.constants.id, body.motion});
           body.state = prescribed_state(model, body.constants, body.state.pose, body.motion, time_);
-          body.state.pose.p = model.periodic.wrapped(body.state.pose.p);
         }
+        body.state.pose.p = box_.wrapped(body.state.pose.p);
         bodies.constants.push_back(body.constants);
         state.body.push_back(body.state);
         state.subdomain.push_back(0);
@@ -347,10 +349,42 @@ void EarlierRun::take_flow(const std::vector<Insertion>& insertions, State& stat
       if (settings_.outflow[i].name == before_.outflow[k].name) state.outflow[i] = old.outflow[k];
 }
 
+/// The box of the case, but where that of the earlier run has moved with its sides and offset.
+/// Throws Error where the case cannot go on in it.
+PeriodicBox EarlierRun::find_box(const Model& model, bool inserts) const {
+  const State& old = found_.checkpoint.state;
+  if (old.cell.empty()) return model.periodic;
+  const std::string where =
+      settings_.initial.place.empty() ? "initial.from" : settings_.initial.place;
+  PeriodicBox box = box_of(model_before_, old);
+  if (box.active != model.periodic.active)
+    throw Error(
+        "the earlier run has a box that is periodic along other directions and has "
+        "deformed",
+        where, "give `periodic` the same directions; its sides are those of the earlier run");
+  if (inserts || model.joint_names.size() > 0 || !model.motions.empty())
+    throw Error(
+        "the earlier run's periodic box has deformed, in which joints, springs, prescribed "
+        "motions and insertions are not available",
+        where, "remove them");
+  const bool same_shear = box.shear_along == model.periodic.shear_along &&
+                          box.shear_across == model.periodic.shear_across;
+  if (box.offset != 0.0 && !same_shear)
+    throw Error("the earlier run's periodic box was sheared in another direction", where,
+                "give periodic.shear the same `along` and `across`; its rate may be 0");
+  box.shear_along = model.periodic.shear_along;
+  box.shear_across = model.periodic.shear_across;
+  box.shear_rate = model.periodic.shear_rate;
+  return box;
+}
+
 void EarlierRun::take_scalars(const Model& model, const Bodies& bodies, State& state) {
   const State& old = found_.checkpoint.state;
   state.time = time_;
   state.step = step_;
+  if (!old.cell.empty() || model.cell_moves())
+    take_up_cell(model, bodies, box_, !settings_.initial.keeps_velocities, settings_.time.step,
+                 state);
   state.stiffness_step = old.stiffness_step;
   if (settings_.initial.keeps_time) {
     state.audit = old.audit;

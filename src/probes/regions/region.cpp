@@ -1,10 +1,10 @@
-#include "probes/region.hpp"
+#include "probes/regions/region.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "probes/ball_in_box.hpp"
+#include "probes/regions/ball_in_box.hpp"
 
 namespace catena::probes {
 

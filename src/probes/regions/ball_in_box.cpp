@@ -1,4 +1,4 @@
-#include "probes/ball_in_box.hpp"
+#include "probes/regions/ball_in_box.hpp"
 
 #include <algorithm>
 #include <array>
