@@ -271,14 +271,32 @@ void add_axis_block(const Joint& j, std::size_t i, BlockKind kind, JointRowKind 
   });
 }
 
+/// The row of a motor whose force depends on the coordinate's speed u: with the table's value and
+/// slope at u0 of the step's start, factor (F + F' (u - u0)) at the step's end where force falls
+/// with speed, which damps, and F where it does not.
+void write_speed_motor(const ValueTable& table, double factor, double u0, double h, bool angular,
+                       BlockWriter& write) {
+  const TablePoint at = evaluate(table.rows(), u0, u0);
+  const double force = factor * at.value, damping = -factor * at.slope;
+  if (!(damping > 0.0)) return write.row({}, angular, h * force, h * force);
+  // no more than any row says, however steep the piece is
+  const auto [least, most] = std::ranges::minmax(table.value);
+  const auto [low, high] = std::minmax({factor * least, factor * most});
+  write.row({u0 + force / damping, 1.0 / (h * damping)}, angular, h * low, h * high);
+}
+
 void add_motor(const Joint& j, std::size_t i, BlockWriter& write) {
   const JointAxis& axis = j.constants.axis[i];
   const bool angular = j.geometry.axis_angular[i];
   const double h = j.step.h;
   if (axis.motor == MotorKind::force) {
-    const double force =
+    const double target =
         axis.table < 0 ? axis.target : j.model.tables[axis.table].mean(j.step.time, h);
-    write.row({}, angular, h * force, h * force);
+    if (axis.speed_table >= 0)
+      write_speed_motor(j.model.tables[axis.speed_table], target, speed_of_axis(j, i), h, angular,
+                        write);
+    else
+      write.row({}, angular, h * target, h * target);
   } else {
     write.row(motor_terms(j, i), angular, -h * axis.max_force, h * axis.max_force);
   }

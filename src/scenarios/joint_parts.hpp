@@ -59,6 +59,8 @@ void describe_between(SettingsVisitor& visit, const BodyNames& names,
 void describe_factor(SettingsVisitor& visit, FactorSettings& s);
 /// The same of a motor, whose rows may be the target itself.
 void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& s);
+/// The key `force_over_speed` of a motor.
+void describe_speed_table(SettingsVisitor& visit, bool angular, FactorSettings& s);
 /// The keys of bushings, screws and belts, and what these and racks and winches
 /// ask for.
 void describe_element(SettingsVisitor& visit, JointSettings& s);

@@ -168,8 +168,10 @@ disagree at the start by more than 1e-6 m or rad the case is refused with the mi
 `limits`, `motor`, `friction` and `restitution` act along the first coordinate; those of the second
 stand under `second`. A motor has a `velocity`, a `position` or a `force` (or torque); its `table` is
 a factor on it over time, or, with `values: position`, `velocity` or `force`, the target itself
-("Tables over time"). The `motor` of a rope is a winch's: it gives the rope's length, by a `velocity`
-or by a table of lengths (`values: position`), within its `limits`, whatever hangs on it. Axles of
+("Tables over time"). With `force_over_speed` it has a curve: the force or torque over its own speed,
+which may be negative, times the `table` or what a controller gives. The `motor` of a rope is a
+winch's: it gives the rope's length, by a `velocity` or by a table of lengths (`values: position`),
+within its `limits`, whatever hangs on it. Axles of
 pinions, pulleys and gears, and guides of racks, are joints of their own.
 
     joints:
@@ -178,7 +180,7 @@ pinions, pulleys and gears, and guides of racks, are joints of their own.
       - {name: shaft, type: cylindrical, between: [arm, nut], at: [9, 0, 3], axis: [0, 0, 1],
          second: {friction: 0.1}}
       - {name: axle, type: revolute, between: [world, pinion], at: [0, 0, 1], axis: [0, 1, 0],
-         motor: {force: 2}}
+         motor: {force_over_speed: {rows: [[0, 2], [150 rad/s, 1.5], [300 rad/s, 0]]}}}
       - {name: guide, type: prismatic, between: [world, rack], at: [0, 0, 0.95], axis: [1, 0, 0]}
       - {name: mesh, type: rack_and_pinion, between: [pinion, rack], at: [0, 0, 1], axis: [0, 1, 0],
          axis_b: [1, 0, 0], radius: 5 cm}

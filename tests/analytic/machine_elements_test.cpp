@@ -198,6 +198,44 @@ TEST(Belt, StretchesByItsCompliance) {
   EXPECT_NEAR(0.25 * sim->state().joints[1].angle[0], -8.0 * 1e-4, 1e-7);
 }
 
+std::string rotor(const std::string& motor, const std::string& keys = "") {
+  return scene(kNoGravity, "  - {name: rotor, mass: 1, inertia: [0.02, 0.02, 0.02]}\n",
+               "  - {name: axle, type: revolute, between: [world, rotor], at: [0, 0, 0], axis: [0, "
+               "1, 0], motor: " +
+                   motor + keys + "}\n");
+}
+
+const std::string kCurve = "force_over_speed: {rows: [[-50, 12], [0, 10], [50, 10], [100, 0]]}";
+
+/// 10 N m up to 50 rad/s, then 0.2 N m less per rad/s: w = T t/I, then 100 - 50 exp(-(t - t1)/tau),
+/// tau = I/0.2 = 0.1 s, in steps of the implicit Euler rule.
+TEST(TorqueSpeedCurve, IsFollowedAcrossItsKink) {
+  const auto sim = simulate(rotor("{" + kCurve + "}"));
+  run_until(*sim, 0.09);
+  EXPECT_NEAR(body_of(*sim, 0).twist.w.y(), 45.0, 1e-9);
+  run_until(*sim, 0.3);
+  EXPECT_NEAR(body_of(*sim, 0).twist.w.y(), 100.0 - 50.0 * std::pow(1.01, -200), 0.01);
+  EXPECT_NEAR(body_of(*sim, 0).twist.w.y(), 100.0 - 50.0 * std::exp(-2.0), 0.1);
+  EXPECT_NEAR(drive(*sim, 0), 0.2 * (100.0 - body_of(*sim, 0).twist.w.y()), 1e-9);
+  // what the motor gave is in the rotor
+  const StepReport& r = sim->stepper().report();
+  EXPECT_NEAR(r.audit[EnergyTerm::motor_work], r.kinetic, 1e-9 * r.kinetic);
+}
+
+/// Against 4 N m of friction it settles where the curve gives as much; half the curve by a table.
+TEST(TorqueSpeedCurve, SettlesWhereItMeetsTheLoad) {
+  for (const auto& [motor, speed] :
+       {std::pair("{" + kCurve + "}", 80.0),
+        std::pair("{" + kCurve + ", table: {rows: [[0, 0.5]]}}", 60.0),
+        std::pair(std::string("{force_over_speed: {rows: [[0, 10], [100, 10], [100.1, 0]]}}"),
+                  100.06)}) {
+    const auto sim = simulate(rotor(motor, ", friction: 4"));
+    run_until(*sim, 3.0);
+    EXPECT_NEAR(body_of(*sim, 0).twist.w.y(), speed, 1e-3) << motor;
+    EXPECT_NEAR(drive(*sim, 0), 4.0, 1e-3) << motor;
+  }
+}
+
 std::string winch(const std::string& keys) {
   return scene(kDown, "  - {name: load, mass: 1000, inertia: [100, 100, 100]}\n",
                "  - {name: w, type: rope, between: [world, load], at: [[0, 0, 5], [0, 0, 0]], " +

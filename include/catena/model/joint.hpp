@@ -79,6 +79,9 @@ struct JointAxis {
   /// Velocity (m/s, rad/s), position (m, rad) or force (N, N m) of the motor.
   double target = 0.0;
   int table = -1;  ///< index into Model::tables: the target over time, in place of `target`
+  /// The same: force over the coordinate's speed (m/s, rad/s), of a motor of a force, whose target
+  /// is a factor then.
+  int speed_table = -1;
   double max_force = std::numeric_limits<double>::infinity();  ///< of the motor
   double motor_compliance = 0.0;  ///< position: m/N or rad/(N m); velocity: 1/viscous coefficient
   double motor_damping_time = kTwoSteps;     ///< s, position motors

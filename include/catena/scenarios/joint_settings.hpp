@@ -29,8 +29,8 @@ struct FactorSettings {
   Interpolation interpolation_or_default() const;
 };
 
-/// Motor along one coordinate of a joint: exactly one of velocity, position, force and a table
-/// of one of them is given.
+/// Motor along one coordinate of a joint: exactly one of velocity, position, force, a table of one
+/// of them, and a force over speed is given.
 struct MotorSettings {
   bool present = false;
   double velocity = kNone;      ///< m/s or rad/s
@@ -41,12 +41,15 @@ struct MotorSettings {
   double viscosity = kNone;     ///< velocity: N s/m or N m s; kNone: held exactly
   double compliance = kNone;    ///< position: m/N or rad/(N m); kNone: 0
   double damping_time = kNone;  ///< position: s; kNone: 2 h
+  /// Rows of speed (m/s or rad/s) and force (N or N m).
+  FactorSettings force_over_speed;
 
   bool drives_velocity() const {
     return !std::isnan(velocity) || (table.present && table.values == TableValues::velocity);
   }
   bool gives_force() const {
-    return !std::isnan(force) || (table.present && table.values == TableValues::force);
+    return !std::isnan(force) || force_over_speed.present ||
+           (table.present && table.values == TableValues::force);
   }
 };
 

@@ -81,6 +81,7 @@ void each_member(R& r, Visit&& visit) {
         visit(*x);
       visit(a.motor);
       visit(a.table);
+      visit(a.speed_table);
     }
   } else if constexpr (std::is_same_v<T, JointState>) {
     for (auto& x : r.impulse) visit(x);

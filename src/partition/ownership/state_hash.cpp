@@ -67,6 +67,7 @@ class Mixer {
   void add(const JointAxis& a) {
     add(static_cast<std::int64_t>(a.motor));
     add(std::int64_t{a.table});
+    add(std::int64_t{a.speed_table});
     for (const double x : {a.lower, a.upper, a.restitution, a.target, a.max_force,
                            a.motor_compliance, a.motor_damping_time, a.friction}) {
       add(x);

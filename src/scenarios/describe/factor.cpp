@@ -61,6 +61,27 @@ void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& 
       });
 }
 
+void describe_speed_table(SettingsVisitor& visit, bool angular, FactorSettings& s) {
+  visit.optional_section(
+      "force_over_speed", s.present,
+      {.help = "a motor's curve: the force or torque that it gives over the coordinate's speed, "
+               "straight between its rows, constant before and after them; falling pieces are "
+               "implicit, and damp"},
+      [&] {
+        std::size_t width = 2;
+        visit.rows("rows", s.rows, width,
+                   {.unit = angular ? "N m" : "N",
+                    .required = true,
+                    .first_unit = angular ? "rad/s" : "m/s",
+                    .help = "speed, ascending, and the force"});
+        for (std::size_t i = 2; i < s.rows.size(); i += 2) {
+          if (s.rows[i] > s.rows[i - 2]) continue;
+          visit.reject("rows", "speeds do not ascend", "sort the rows by speed");
+          return;
+        }
+      });
+}
+
 }  // namespace scenarios
 
 void describe_factor_table(SettingsVisitor& visit, std::string_view key, FactorSettings& s) {

@@ -127,16 +127,20 @@ bool given(double value) { return !std::isnan(value); }
 /// Exactly one target; angles beyond some turns are hardly meant.
 void check_target(SettingsVisitor& visit, bool angular, const MotorSettings& s) {
   const bool velocity = given(s.velocity), position = given(s.position);
-  const int targets = (velocity ? 1 : 0) + (position ? 1 : 0) + (given(s.force) ? 1 : 0);
+  const int targets = (velocity ? 1 : 0) + (position ? 1 : 0) + (given(s.force) ? 1 : 0) +
+                      (s.force_over_speed.present ? 1 : 0);
   const bool own = s.table.present && s.table.values != TableValues::factor;
   if (own && targets > 0) {
-    visit.reject(velocity   ? "velocity"
-                 : position ? "position"
-                            : "force",
+    visit.reject(velocity         ? "velocity"
+                 : position       ? "position"
+                 : given(s.force) ? "force"
+                                  : "force_over_speed",
                  "stands beside a table of targets", "leave it out, or give table.values: factor");
   } else if (!own && targets != 1) {
-    visit.reject("", targets > 0 ? "has more than one target" : "has no target",
-                 "give one of velocity, position and force, or a table with values: position");
+    visit.reject(
+        "", targets > 0 ? "has more than one target" : "has no target",
+        "give one of velocity, position, force and force_over_speed, or a table with values: "
+        "position");
   }
   if (!angular || !position || own) return;
   double most = 0.0;
@@ -164,6 +168,7 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorSettings& s) {
         visit.visit("force", s.force,
                     {.unit = angular ? "N m" : "N",
                      .help = "that it gives, whatever the coordinate does: a drive's torque"});
+        scenarios::describe_speed_table(visit, angular, s.force_over_speed);
         scenarios::describe_motor_table(visit, angular, s.table);
         visit.visit("max_force", s.max_force,
                     {.unit = angular ? "N m" : "N",
@@ -185,7 +190,8 @@ void describe_motor(SettingsVisitor& visit, bool angular, MotorSettings& s) {
         const bool force = s.gives_force();
         if (force && (given(s.max_force) || given(s.viscosity) || given(s.compliance) ||
                       given(s.damping_time)))
-          visit.reject("force", "is given: bounds, viscosity and compliance have no effect",
+          visit.reject(s.force_over_speed.present ? "force_over_speed" : "force",
+                       "is given: bounds, viscosity and compliance have no effect",
                        "leave them out");
         const bool velocity = s.drives_velocity(), position = !velocity;
         if (force) return;

@@ -57,6 +57,10 @@ class JointMaker {
     std::string place;
   };
   static std::vector<Factor> factors(const SceneSettings& scene);
+  /// Places in Model::tables of a motor's target and of its force over speed, -1: none.
+  struct AxisTables {
+    int target = -1, speed = -1;
+  };
 
  private:
   GlobalId id_of(const std::string& name, const std::string& place) const;
@@ -70,9 +74,9 @@ class JointMaker {
   const scenarios::BodyMaker& bodies_;
   const Model& model_;
   BodyNames names_;
-  std::vector<std::size_t> springs_;        ///< in `forces`
-  std::vector<std::array<int, 2>> tables_;  ///< of the motors of each of `joints`
-  std::vector<int> force_tables_;           ///< of each of `forces`
+  std::vector<std::size_t> springs_;                        ///< in `forces`
+  std::vector<std::array<AxisTables, kJointAxes>> tables_;  ///< of each of `joints`
+  std::vector<int> force_tables_;                           ///< of each of `forces`
 };
 
 /// Collective. Model::tables of the case; rank 0 reads files.

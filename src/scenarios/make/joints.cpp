@@ -23,7 +23,7 @@ void set_if_given(double& value, double setting) {
   if (!std::isnan(setting)) value = setting;
 }
 
-JointAxis axis_of(const AxisSettings& s, int table) {
+JointAxis axis_of(const AxisSettings& s, JointMaker::AxisTables tables) {
   JointAxis axis;
   set_if_given(axis.lower, s.limits[0]);
   set_if_given(axis.upper, s.limits[1]);
@@ -36,7 +36,9 @@ JointAxis axis_of(const AxisSettings& s, int table) {
                                      : MotorKind::position;
   for (const double target : {s.motor.velocity, s.motor.position, s.motor.force})
     set_if_given(axis.target, target);
-  axis.table = table;
+  if (s.motor.force_over_speed.present) axis.target = 1.0;
+  axis.table = tables.target;
+  axis.speed_table = tables.speed;
   set_if_given(axis.max_force, s.motor.max_force);
   if (!std::isnan(s.motor.viscosity)) axis.motor_compliance = 1.0 / s.motor.viscosity;
   set_if_given(axis.motor_compliance, s.motor.compliance);
@@ -148,8 +150,12 @@ JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& b
   int table = 0;
   const auto next = [&](const FactorSettings& entry) { return entry.present ? table++ : -1; };
   for (const JointSettings& s : scene.joints) {
-    const int first = next(s.first.motor.table);
-    tables_.push_back({first, next(s.second.motor.table)});
+    std::array<AxisTables, kJointAxes>& of = tables_.emplace_back();
+    for (std::size_t k = 0; k < kJointAxes; ++k) {
+      const MotorSettings& motor = (k == 0 ? s.first : s.second).motor;
+      of[k].target = next(motor.table);
+      of[k].speed = next(motor.force_over_speed);
+    }
   }
   for (std::size_t i = 0; i < scene.forces.size(); ++i) {
     if (is_spring(scene.forces[i])) springs_.push_back(i);
@@ -165,10 +171,11 @@ std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) 
   for (const JointSettings& s : scene.joints) {
     for (const AxisSettings* axis : {&s.first, &s.second}) {
       const MotorSettings& motor = axis->motor;
-      double target = motor.force;
+      double target = motor.force_over_speed.present ? 1.0 : motor.force;
       set_if_given(target, motor.position);
       set_if_given(target, motor.velocity);
       add(motor.table, motor.table.values == TableValues::factor ? target : 1.0, s.place);
+      add(motor.force_over_speed, 1.0, s.place);
     }
   }
   for (const ForceSettings& s : scene.forces) add(s.table, 1.0, s.place);
@@ -272,7 +279,7 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   const JointSettings* s = joint_entry(joint);
   if (s != nullptr) {
     set_joint(*s, out);
-    const std::array<int, 2>& tables = tables_[joint];
+    const std::array<AxisTables, kJointAxes>& tables = tables_[joint];
     out.axis = {axis_of(s->first, tables[0]), axis_of(s->second, tables[1])};
     if (s->type == JointType::bushing)
       out.bushing = narrow<int>(std::count_if(

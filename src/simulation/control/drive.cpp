@@ -47,7 +47,10 @@ Drive drive_of(const JointSettings& joint, GlobalId id, const ControllerSettings
   const bool angle = is_angle(joint.type, axis);
   drive.unit = angle ? "rad" : "m";
   if (drive.velocity) drive.unit += "/s";
-  if (motor.gives_force()) drive.unit = angle ? "N m" : "N";
+  if (motor.force_over_speed.present)
+    drive.unit = {};  // a factor
+  else if (motor.gives_force())
+    drive.unit = angle ? "N m" : "N";
   return drive;
 }
 
