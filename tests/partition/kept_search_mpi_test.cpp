@@ -20,7 +20,7 @@ struct Spheres {
     const bool is_last = comm.rank() == comm.size() - 1;
     const BodyRecord sphere = body(first_id + comm.rank(), sphere_shape(1.0),
                                    {is_last ? last : 0.0, 0.0, 10.0 * comm.rank()});
-    probes.clear(0.0, 1e-3);
+    probes.clear(state, 1e-3);
     probes.add_swept(sphere.constants, sphere.state.pose, {}, 0);
     probes.end_owned();
     wide.choose(comm, probes);
@@ -30,6 +30,7 @@ struct Spheres {
 
   Communicator comm = Communicator::world();
   Model model;
+  State state;
   search::Probes probes{model};
   search::WideBoxes wide;
 };
