@@ -22,10 +22,11 @@ Vec3 nearest_shift(const PeriodicBox& box, const Vec3& way) {
     shift[axis] += whole * period;
     return whole;
   };
-  // across the shear first, since that displaces along another direction
-  if (box.sheared()) shift[box.shear_along] += add(box.shear_across) * box.offset;
+  // across the shear first, since that displaces along another direction, also where it rests
+  const bool slanted = box.sheared() || box.offset != 0.0;
+  if (slanted) shift[box.shear_along] += add(box.shear_across) * box.offset;
   for (int axis = 0; axis < 3; ++axis)
-    if (!box.sheared() || axis != box.shear_across) add(axis);
+    if (!slanted || axis != box.shear_across) add(axis);
   return shift;
 }
 

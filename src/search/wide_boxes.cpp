@@ -40,7 +40,8 @@ void WideBoxes::choose(const Communicator& comm, const Probes& probes) {
   if (valid_) {
     const bool here = n == n_owned_ && hold(probes, 0, n);
     if (comm.min(std::int64_t{here ? 1 : 0}) == 1) {
-      ++age_;
+      // here, since every rank comes by: all wait as long before they ask each other again
+      if (++age_ == kWorth) next_wait_ = kFirstWait;
       use_ = Use::kept;
       return;
     }
@@ -63,7 +64,6 @@ void WideBoxes::complete(const Probes& probes) {
   const std::size_t n = probes.boxes().size();
   if (use_ == Use::made) add_rest(probes);
   if (use_ == Use::kept && !(n == kept_.size() && hold(probes, n_owned_, n))) use_ = Use::own;
-  if (use_ == Use::kept && age_ == kWorth) next_wait_ = kFirstWait;
 }
 
 void WideBoxes::wait_longer() {

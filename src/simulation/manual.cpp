@@ -91,8 +91,8 @@ friction and restitution.
 
 ## Generators that are held or moved
 
-The bodies of a lattice, wall or table may be `fixed`; these and a container's planes may have a
-`motion`, that of `bodies[].motion`, each from its own place. They turn about `about`, else each about
+The bodies of a lattice, wall, table or pack may be `fixed`; those of the first three and a container's
+planes may have a `motion`, that of `bodies[].motion`, each from its own place. They turn about `about`, else each about
 its position, a container as one about its `origin`. Controllers drive it by the generator's name
 (docs/probes.md). Every joint, force, motion and generator has a scene in docs/elements.md.
 

@@ -60,9 +60,40 @@ void check_new_body(const Model& model, const BodyConstants& body, const BodyMot
     refuse("has a material that the case does not have", "give its place in the model's list");
   if (body.shape.geometry >= std::ssize(model.geometries) || body.group >= model.n_groups)
     refuse("has a geometry or group that the case does not have", "copy those of another body");
+  const ShapeType type = body.shape.type;
+  const bool surface = type == ShapeType::mesh || type == ShapeType::heightfield;
+  const bool has_geometry = surface || type == ShapeType::hull || type == ShapeType::compound;
+  if (has_geometry &&
+      (body.shape.geometry < 0 || model.geometries[body.shape.geometry].type != type))
+    refuse("has a shape that is not that of its geometry", "copy the shape of another body");
+  if (surface && body.kind == BodyKind::dynamic)
+    refuse("is a surface that moves freely", "surfaces are fixed; take hulls or a compound");
+  if (!(bounding_radius(body.shape) < std::numeric_limits<double>::infinity()) ||
+      (type != ShapeType::none && !(half_extent(body.shape) > 0.0)))
+    refuse("has a shape without a size, or an infinite one", "give lengths above 0");
+  if (!std::isfinite(body.mass) || !finite(body.inertia))
+    refuse("has an infinite mass or inertia", "fix it, or give numbers");
   if (!finite(state.pose.p) || !(std::abs(state.pose.q.norm() - 1.0) < 1e-6) ||
       !finite(state.twist.v) || !finite(state.twist.w))
     refuse("has no finite state with a unit quaternion", "check position, orientation, velocities");
+}
+
+void check_new_joint(const Model& model, const JointConstants& joint) {
+  const auto refuse = [](const std::string& found) {
+    throw Error("a joint to be added " + found, "",
+                "copy the numbers of a joint of the case (joint_constants)");
+  };
+  const auto n_tables = std::ssize(model.tables);
+  if (joint.type == JointType::bushing &&
+      (joint.bushing < 0 || joint.bushing >= std::ssize(model.bushings)))
+    refuse("is a bushing whose stiffnesses the case does not have");
+  for (const JointAxis& axis : joint.axis) {
+    if (axis.table >= n_tables || axis.speed_table >= n_tables)
+      refuse("has a table that the case does not have");
+    if (is_winch(joint) && axis.motor != MotorKind::none && axis.motor != MotorKind::velocity &&
+        axis.table < 0)
+      refuse("is a winch without the table of its lengths");
+  }
 }
 
 }  // namespace
@@ -261,7 +292,12 @@ GlobalId SceneAccess::add_body(BodyConstants constants, const BodyMotionState& g
   }
   BodyMotionState state = given;
   if (constants.kind == BodyKind::fixed) state.twist = {};
-  state.pose.p = model_.periodic.wrapped(state.pose.p);
+  const bool stretches = std::ranges::any_of(
+      model_.cell, [](const CellDrive& drive) { return drive.kind != CellDrive::Kind::still; });
+  if (stretches && constants.kind == BodyKind::fixed)
+    throw Error("a fixed body would not follow the sides of a periodic box that deforms", "",
+                "add one that moves freely");
+  state.pose.p = box_of(model_, state_).wrapped(state.pose.p);
   const auto [own, place] = nearest_dynamic(state.pose.p);
   const double nearest = comm_.min(own);
   constexpr GlobalId kNone = std::numeric_limits<GlobalId>::max();
@@ -325,6 +361,10 @@ JointConstants SceneAccess::joint_at(JointType type, GlobalId a, GlobalId b,
 
 GlobalId SceneAccess::add_joint(JointConstants joint) {
   need_open();
+  check_new_joint(model_, joint);
+  if (!state_.cell.empty())
+    throw Error("joints are not available in a periodic box whose images move", "",
+                "add it in a case without periodic.shear and periodic.deform");
   JointPoses poses;
   std::array<bool, kJointBodies> dynamic{};
   for (std::size_t k = 0; k < kJointBodies; ++k) {

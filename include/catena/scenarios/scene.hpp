@@ -106,7 +106,7 @@ struct GeneratorSettings {
   GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
   bool fixed = false;   ///< the same; of lattices, walls, tables and packs
-  /// Makes all its bodies kinematic; of containers, lattices, walls, tables and packs.
+  /// Makes all its bodies kinematic; of containers, lattices, walls and tables.
   MotionSettings motion;
   std::string group;  ///< of all its bodies, as BodySettings::group
   std::string place;  ///< file:line:column and path, for errors

@@ -167,7 +167,7 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
     whole.add(inflow.refused);
     whole.add(inflow.tried);
   }
-  for (const auto* numbers : {&state.probes, &state.controls, &state.force_factors})
+  for (const auto* numbers : {&state.probes, &state.controls, &state.force_factors, &state.cell})
     for (const double x : *numbers) whole.add(x);
   for (const BodyMotion& motion : state.plane_motions)
     for_each_motion_number([&](const char*, const auto& x) { whole.add(x); }, motion);

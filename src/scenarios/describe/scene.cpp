@@ -318,17 +318,18 @@ void set_kind(GeneratorKind& kind, int k, std::index_sequence<kI...>) {
 
 /// The keys `fixed` and `motion`, of generators whose bodies may be held or moved.
 void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
-  const bool bounded = g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>() ||
-                       g.is<PackSettings>();
-  if (bounded) visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
+  const bool bounded = g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>();
+  if (bounded || g.is<PackSettings>())
+    visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
+  const auto* pack = std::get_if<PackSettings>(&g.kind);
+  if (g.fixed && pack != nullptr && !pack->velocity.isZero(0.0))
+    visit.reject("velocity", "has no effect on fixed bodies", "remove it");
   if (!bounded && !g.is<ContainerSettings>()) return;
   scenarios::describe_motion(visit, g.motion, nullptr);
   if (!g.motion.present) return;
   if (g.fixed) visit.reject("fixed", "bodies are either fixed or have a motion", "remove one");
   const auto* lattice = std::get_if<LatticeSettings>(&g.kind);
-  const auto* pack = std::get_if<PackSettings>(&g.kind);
-  if ((lattice != nullptr && !lattice->velocity.isZero(0.0)) ||
-      (pack != nullptr && !pack->velocity.isZero(0.0)))
+  if (lattice != nullptr && !lattice->velocity.isZero(0.0))
     visit.reject("velocity", "has no effect here", "give it in the motion");
 }
 

@@ -53,7 +53,7 @@ class EarlierRun {
  private:
   void find_time();
   void find_moved_starts(const Model& model);
-  MotionStart gone_on(const Model& model, const MadeBody& made, const Pose& pose);
+  MotionStart gone_on(const Model& model, const MadeBody& made, const Pose& left);
   void take_plane_motions(const Model& model, State& state);
   void check_shape(const BodyConstants& old, const BodyConstants& now, const Model& model) const;
   bool gives_otherwise(const BodyConstants& old, const BodyConstants& now,

@@ -176,9 +176,16 @@ void EarlierRun::add_new_bodies(const Model& model, Bodies& bodies, State& state
   const GlobalId n = total_bodies(model);
   const GlobalId first = n * comm_.rank() / comm_.size();
   const GlobalId last = n * (comm_.rank() + 1) / comm_.size();
-  std::int64_t in_packs = 0;
-  same_.bodies.for_each_new(first, last,
-                            [&](GlobalId a, GlobalId b) { in_packs += packed_between(a, b); });
+  std::int64_t in_packs = 0, fresh = 0;
+  same_.bodies.for_each_new(first, last, [&](GlobalId a, GlobalId b) {
+    in_packs += packed_between(a, b);
+    fresh += b - a;
+  });
+  if (comm_.sum(fresh) > 0 && !found_.checkpoint.state.cell.empty())
+    throw Error(
+        "the earlier run's periodic box has moved, and this case has bodies that were not in it: "
+        "their places are those of the box that this case gives",
+        settings_.initial.place, "remove them, or begin with a box that stands");
   if (comm_.sum(in_packs) > 0) maker_->place_packs(comm_, model, first, last);
   all_or_none(comm_, [&] {
     same_.bodies.for_each_new(first, last, [&](GlobalId a, GlobalId b) {

@@ -1,5 +1,6 @@
 // The loop of a run: cadences of output, progress, and the answers to failures.
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -206,8 +207,14 @@ class RunLoop {
   void checkpoint(const std::string& reason) { checkpoint(sim_.bodies(), sim_.state(), reason); }
 
   void checkpoint(const Bodies& bodies, const State& state, const std::string& reason) {
-    // a run that goes on from here does not write snapshots from before again
-    settle_snapshot(true);
+    // a run that goes on from here does not write snapshots from before again; where one has
+    // failed, which ends the run, what it can go on from is kept all the same
+    std::exception_ptr failure;
+    try {
+      settle_snapshot(true);
+    } catch (...) {
+      failure = std::current_exception();
+    }
     const ScopedTimer timer(profile_.seconds(RunPhase::checkpoint));
     const double t0 = wall_seconds();
     const Communicator& comm = sim_.communicator();
@@ -223,6 +230,7 @@ class RunLoop {
     log_.info("checkpoint " + path + " in " + short_text(seconds) + " s" +
                   (reason.empty() ? "" : ", asked for by " + reason),
               {{"step", std::to_string(state.step)}, {"wall_s", json_number(seconds)}});
+    if (failure) std::rethrow_exception(failure);
   }
 
   /// Collective. The last state, the index and the profile. `ended`: how, one word.
@@ -246,8 +254,11 @@ class RunLoop {
     written_ = ever_there();
   }
 
-  /// Bodies and joints that have come so far.
-  std::int64_t ever_there() const { return sim_.state().flow.inserted + sim_.state().added_joints; }
+  /// Grows with every body and joint that comes.
+  std::int64_t ever_there() const {
+    const State& state = sim_.state();
+    return state.flow.inserted + state.added_bodies + state.added_joints;
+  }
 
   /// False: the run is to end, and the step was broken off.
   bool step_or_dump() {

@@ -44,7 +44,9 @@ class SubdomainEngine final : public HybridEngine {
     if (rules.accelerated) accelerate();
   }
 
-  bool holds(const ConstraintProblem& problem) const override { return problem_ == &problem; }
+  bool holds(const ConstraintProblem& problem) const override {
+    return problem_ == &problem && carries_velocities_;
+  }
 
   Subdomain* packed(const ConstraintProblem& problem) override {
     const bool whole = holds(problem) && carries_velocities_ && subdomains_.size() == 1;
