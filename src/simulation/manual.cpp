@@ -91,9 +91,9 @@ friction and restitution.
 
 ## Generators that are held or moved
 
-The bodies of a lattice, wall, table or pack may be `fixed`; those of the first three and a container's
-planes may have a `motion`, that of `bodies[].motion`, each from its own place. They turn about `about`, else each about
-its position, a container as one about its `origin`. Controllers drive it by the generator's name
+The bodies of a lattice, wall, table or pack may be `fixed`; those of the first three and the planes of
+a container may have a `motion`, that of `bodies[].motion`, each from its own place. They turn about
+`about`, else each about its position, a container as one about its `origin`. Controllers drive it by the generator's name
 (docs/probes.md). Every joint, force, motion and generator has a scene in docs/elements.md.
 
     generators:

@@ -15,8 +15,9 @@ using Use = search::WideBoxes::Use;
 struct Spheres {
   Spheres() { model.gravity.setZero(); }
 
-  /// How a step with the last rank's sphere at x = `last` is searched.
-  Use step_with(double last, GlobalId first_id = 0) {
+  /// How a step with the last rank's sphere at x = `last` is searched; with `ghost` rank 0 has the
+  /// one of another rank, too.
+  Use step_with(double last, GlobalId first_id = 0, bool ghost = false) {
     const bool is_last = comm.rank() == comm.size() - 1;
     const BodyRecord sphere = body(first_id + comm.rank(), sphere_shape(1.0),
                                    {is_last ? last : 0.0, 0.0, 10.0 * comm.rank()});
@@ -24,6 +25,8 @@ struct Spheres {
     probes.add_swept(sphere.constants, sphere.state.pose, {}, 0);
     probes.end_owned();
     wide.choose(comm, probes);
+    if (ghost && comm.rank() == 0)
+      probes.add_swept(body(1000, sphere_shape(1.0), {}).constants, {}, {}, 0);
     wide.complete(probes);
     return wide.use();
   }
@@ -67,6 +70,26 @@ TEST(WideBoxes, AreNotMadeForAWhileWhereTheyDoNotHold) {
   // after 4, 8, 16, 32, then 64 steps
   EXPECT_GE(made, 4);
   EXPECT_LE(made, 7);
+}
+
+TEST(WideBoxes, RanksWaitAsLongWhereOneHasOtherGhosts) {
+  Spheres spheres;
+  spheres.step_with(0.0);
+  // a list that does not last doubles the next wait
+  for (const double x : {0.0, 10.0}) spheres.step_with(x);
+  while (spheres.step_with(0.0) != Use::made) {
+  }
+  // one that lasts makes it short again, on the rank, too, which has another body to search with
+  for (int i = 0; i < 4; ++i) {
+    const bool other = i > 0 && spheres.comm.rank() == 0;
+    EXPECT_EQ(spheres.step_with(0.0, 0, i > 0), other ? Use::own : Use::kept);
+  }
+  for (const double x : {10.0, 20.0}) spheres.step_with(x);
+  std::int64_t waited = 0;
+  while (spheres.step_with(20.0) == Use::own) ++waited;
+
+  EXPECT_EQ(spheres.comm.min(waited), spheres.comm.max(waited));
+  EXPECT_LE(waited, 4);
 }
 
 /// A packing, boxes that turn among it, and one fast sphere.

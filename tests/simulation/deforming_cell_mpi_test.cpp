@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "catena/simulation/scene_access.hpp"
 #include "support/error_of.hpp"
 #include "support/same_bits.hpp"
 
@@ -230,6 +231,29 @@ TEST(DeformingCell, GoesOnInAnotherCase) {
   EXPECT_EQ(cell_of(*held).hi, left.hi);
   comm.barrier();
   if (comm.rank() == 0) std::remove(path.c_str());
+}
+
+TEST(DeformingCell, WhatAProgramAddsStandsInTheCellAsItIs) {
+  const auto sim = simulate(
+      Communicator::world(),
+      "gravity: [0, 0, 0]\nperiodic: {x: [0, 1], deform: {x: {strain_rate: 1}}}\nmaterials: {m: "
+      "{}}\nbodies: [{name: a, material: m, shape: {sphere: {radius: 0.2}}, position: [0.5, 0, "
+      "0]}]\ntime: {step: 10 ms, end: 10}\n");
+  for (int step = 0; step < 40; ++step) sim->step();
+  ASSERT_GT(cell_of(*sim).hi[0], 1.2);
+  SceneAccess& scene = sim->scene();
+  BodyConstants ball = scene.body_constants(scene.body("a"));
+
+  const GlobalId b =
+      scene.add_body(ball, {{Vec3(1.2, 3, 0), Quat::Identity()}, {Vec3::Zero(), Vec3::Zero()}});
+  EXPECT_EQ(scene.body_state(b).pose.p.x(), 1.2);
+  ball.kind = BodyKind::fixed;
+  EXPECT_NE(error_of([&] { scene.add_body(ball, {}); }).find("would not follow the sides"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              scene.add_joint(scene.joint_at(JointType::distance, 0, b, {}));
+            }).find("joints are not available"),
+            std::string::npos);
 }
 
 TEST(DeformingCell, IsRefusedWhereItTurnsInsideOutAndEndsWhereABodyNoLongerFits) {

@@ -302,8 +302,15 @@ TEST(SceneAccess, RefusesOnEveryRankWhatItCannotDo) {
   says([&] { scene.set_motor_target(4, 1.0); }, "(id 4) is not there");
   says([&] { scene.set_material(a, "lead"); }, "there is no material 'lead'");
   says([&] { scene.add_body({}, {}); }, "a body to be added has no mass");
+  BodyConstants odd = scene.body_constants(a);
+  odd.shape.type = ShapeType::hull;
+  says([&] { scene.add_body(odd, {}); }, "a shape that is not that of its geometry");
+  odd.shape = {ShapeType::sphere, Vec3::Zero()};
+  says([&] { scene.add_body(odd, {}); }, "a shape without a size");
   says([&] { scene.add_joint(scene.joint_at(JointType::fixed, slab, kNoBody, {})); },
        "none that moves freely");
+  says([&] { scene.add_joint(scene.joint_at(JointType::bushing, a, kNoBody, {})); },
+       "a bushing whose stiffnesses the case does not have");
   const auto natural = test::simulate(
       Communicator::world(),
       "bodies: [{name: a, mass: 1, inertia: [1, 1, 1]}]\ntime: {stepper: natural, step: 1 ms, end: "
