@@ -307,6 +307,10 @@ TEST(Controllers, NameWhatTheyCannotDrive) {
        "did you mean slide?");
   says("{name: c, type: pid, measure: load.force_z, drive: plate, target: 1, kp: 1}",
        "'plate' is a body");
+  says("{name: c, type: pid, measure: load.force_z, drive: plate, target: 1, kp: 1, axis: 2}",
+       "controllers.c.axis: axis is of joints");
+  says("{name: c, type: pid, measure: load.force_z, drive: slide, target: 1, kp: 1, gain: 0.5}",
+       "controllers.c.gain");
   says(
       "{name: c, type: pid, measure: load.force_z, drive: slide, along: [0, 0, 1], target: 1, kp: "
       "1}",

@@ -21,6 +21,7 @@ using enum ControllerType;
 
 void check_keys(SettingsVisitor& visit, const ControllerSettings& s) {
   const bool target = !s.target.empty() || s.target_table.present;
+  const ControllerSettings usual;
   const KeyUse<ControllerType> uses[] = {
       {"measure", !s.measure.empty(), {pid, servo}, true},
       {"target", target, {pid, servo}, true},
@@ -29,6 +30,8 @@ void check_keys(SettingsVisitor& visit, const ControllerSettings& s) {
       {"kd", s.kd != 0.0, {pid}, false},
       {"offset", s.offset != 0.0, {pid}, false},
       {"max_velocity", !std::isnan(s.max_velocity), {servo}, true},
+      {"gain", s.gain != usual.gain, {servo}, false},
+      {"response", s.response != usual.response, {servo}, false},
       {"table", s.table.present, {ControllerType::table}, true},
       {"expression", !s.expression.empty(), {expression}, true}};
   for (const auto& use : uses) check_use<ControllerType>(visit, kTypes, s.type, use);

@@ -106,9 +106,17 @@ bool Drive::meets(const Drive& other) const {
 Drive find_drive(const ControllerSettings& s, const SceneSettings& scene, const Model& model) {
   const std::string where = s.place + ".drive";
   const MotionSettings* motion = motion_named(s.drive, scene);
-  if (motion == nullptr && (is_given(s.along) || is_given(s.about)))
-    throw Error("along and about are of motions, and '" + s.drive + "' is no body or generator",
+  const bool other = std::ranges::count(scene.joints, s.drive, &JointSettings::name) > 0 ||
+                     std::ranges::count(scene.forces, s.drive, &ForceSettings::name) > 0;
+  if ((motion == nullptr || other) && (is_given(s.along) || is_given(s.about)))
+    throw Error("along and about are of motions, and '" + s.drive + "' is " +
+                    (other ? "a joint or force" : "no body or generator"),
                 s.place, "leave them out");
+  const auto refuse_axis = [&] {
+    if (s.axis != 1)
+      throw Error("axis is of joints, and '" + s.drive + "' is none", s.place + ".axis",
+                  "leave it out");
+  };
   // joints have the first ids, in the case's order
   for (std::size_t k = 0; k < scene.joints.size(); ++k)
     if (scene.joints[k].name == s.drive)
@@ -116,6 +124,7 @@ Drive find_drive(const ControllerSettings& s, const SceneSettings& scene, const 
   std::ptrdiff_t load = 0;
   for (const ForceSettings& force : scene.forces) {
     if (force.name == s.drive) {
+      refuse_axis();
       if (!is_load(force))
         throw Error("'" + s.drive + "' is a spring or damper", where,
                     "drive a force, a torque, or the motor of a joint");
@@ -129,6 +138,7 @@ Drive find_drive(const ControllerSettings& s, const SceneSettings& scene, const 
     if (is_load(force)) ++load;
   }
   if (motion != nullptr) {
+    refuse_axis();
     if (motion->present) return drive_of_motion(*motion, s, model);
     const bool body = std::ranges::count(scene.bodies, s.drive, &BodySettings::name) > 0;
     throw Error("'" + s.drive + "' is a " + (body ? "body" : "generator") + " without motion",
