@@ -8,7 +8,9 @@ add_custom_target(tests_together)
 set(left_to_release StartStop.* SteadyRun.* *SteadyStep.* Net.OfRopesPullsOnly Net.OfRodsCatchesABoxAndMakesNoEnergy
     Projection.OfANetIsCutBackOrLeftOutWhereItWouldNotHelp CordsMpi.DeterministicRunsGiveTheSameBits
     Budget.TheUsualNumberDependsOnTheMethod Manifolds.OfWhatRestsWithSmallOverlapsKeepTheirKeys
-    LeesEdwards.GrainsTakeTheShearsProfile SolveWatch.EveryMethodHeedsMaxIterations)
+    LeesEdwards.GrainsTakeTheShearsProfile SolveWatch.EveryMethodHeedsMaxIterations
+    TreeElimination.RedundantRowsAreToldFromSoftOnesInOneMechanism
+    TreeElimination.SoftLongChainOfHingesHasNoRedundantRowsThoughItsPivotsAreSmall)
 list(JOIN left_to_release : left_to_release)
 
 # catena_resolve(ARCHIVES LIBRARIES targets...): what of the targets is compiled with the tests, as
