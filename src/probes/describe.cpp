@@ -48,35 +48,10 @@ void describe_through(SettingsVisitor& visit, ThroughSettings& s, bool& present)
       });
 }
 
-void describe_cylinder(SettingsVisitor& visit, RegionSettings& s) {
-  visit.optional_section("cylinder", s.cylinder, {.help = "region: in place of a box"}, [&] {
-    const SettingInfo end{.unit = "m", .required = true, .help = "an end of its axis"};
-    visit.visit("from", numbers(s.from), end);
-    visit.visit("to", numbers(s.to), end);
-    visit.visit("radius", s.radius,
-                {.unit = "m", .min = 0, .min_open = true, .required = true, .help = "of it"});
-    if (is_set(s.from) && is_set(s.to) && !((s.to - s.from).norm() > 0.0))
-      visit.reject("to", "is the same point as `from`", "give both ends of the axis");
-  });
-}
-
-void describe_region(SettingsVisitor& visit, RegionSettings& s) {
-  const SettingInfo corner{.unit = "m", .help = "region, profile: corner of a box"};
-  visit.visit("lower", numbers(s.lower), corner);
-  visit.visit("upper", numbers(s.upper), corner);
-  describe_cylinder(visit, s);
-  visit.optional_section("sphere", s.sphere, {.help = "region: in place of a box"}, [&] {
-    visit.visit("centre", numbers(s.centre), {.unit = "m", .required = true, .help = "of it"});
-    visit.visit("radius", s.radius,
-                {.unit = "m", .min = 0, .min_open = true, .required = true, .help = "of it"});
-  });
-}
-
-void check_region(SettingsVisitor& visit, ProbeType type, const RegionSettings& s) {
-  const bool lower = is_set(s.lower), upper = is_set(s.upper);
+void check_region_of(SettingsVisitor& visit, ProbeType type, const RegionSettings& s) {
   if (type != region && type != profile) {
-    for (const auto& [key, given] : {std::pair<std::string_view, bool>{"lower", lower},
-                                     {"upper", upper},
+    for (const auto& [key, given] : {std::pair<std::string_view, bool>{"lower", is_set(s.lower)},
+                                     {"upper", is_set(s.upper)},
                                      {"cylinder", s.cylinder},
                                      {"sphere", s.sphere}})
       check_use<ProbeType>(visit, kTypes, type, {key, given, {region, profile}, false});
@@ -85,16 +60,8 @@ void check_region(SettingsVisitor& visit, ProbeType type, const RegionSettings& 
   if (type == profile && (s.cylinder || s.sphere))
     visit.reject(s.cylinder ? "cylinder" : "sphere", "a profile has bins of a box",
                  "give lower and upper");
-  const int shapes = (lower || upper ? 1 : 0) + (s.cylinder ? 1 : 0) + (s.sphere ? 1 : 0);
-  if (shapes != 1)
-    visit.reject(
-        "", shapes == 0 ? "has no region" : "has more than one region",
-        type == profile ? "give lower and upper" : "give lower and upper, a cylinder or a sphere");
-  else if (lower != upper)
-    visit.reject(lower ? "upper" : "lower", "missing", "a box has two corners");
-  else if (lower && !(s.lower.array() < s.upper.array()).all())
-    visit.reject("upper", "does not lie above `lower` in all directions",
-                 "give the lower corner first");
+  check_region(visit, s, false,
+               type == profile ? "lower and upper" : "lower and upper, a cylinder or a sphere");
 }
 
 void check_keys(SettingsVisitor& visit, const ProbeSettings& s, bool through) {
@@ -111,7 +78,7 @@ void check_keys(SettingsVisitor& visit, const ProbeSettings& s, bool through) {
       {"largest", !std::isnan(s.largest), {pair}, false},
       {"between", !s.between.empty(), {pair}, false}};
   for (const auto& use : uses) check_use<ProbeType>(visit, kTypes, s.type, use);
-  check_region(visit, s.type, s.region);
+  check_region_of(visit, s.type, s.region);
   if (s.type == pair && !s.between.empty() && s.between.size() != 2)
     visit.reject("between", "needs two names, found " + std::to_string(s.between.size()),
                  "for example [grains, bin]");
@@ -155,7 +122,7 @@ void describe_probe(SettingsVisitor& visit, ProbeSettings& s, double step, doubl
   visit.visit("body", s.body, {.help = "body: its name, NAME-12 of a generator"});
   visit.visit("at", numbers(s.at),
               {.unit = "m", .help = "body: the point, from its position on the axes of its shape"});
-  describe_region(visit, s.region);
+  describe_region(visit, "region, profile: ", "region: ", s.region);
   visit.choice("axis", s.axis, kAxes, {.help = "profile: along which the box is cut into bins"});
   visit.visit("bins", s.bins,
               {.min = 0, .max = 1000, .help = "profile: slices; pair: of the histogram"});

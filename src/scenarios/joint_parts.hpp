@@ -16,8 +16,6 @@ namespace catena::scenarios {
 
 inline constexpr std::string_view kWorld = "world";
 
-inline bool is_set(const Vec3& v) { return !v.array().isNaN().any(); }
-
 /// Which body of the case a name means.
 struct NamedBody {
   enum class Kind { unknown, world, body, generated };

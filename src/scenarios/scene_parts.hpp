@@ -13,6 +13,7 @@ namespace catena::scenarios {
 inline constexpr double kMaxBodies = 1e12;
 
 inline std::span<double> numbers(Vec3& v) { return {v.data(), 3}; }
+inline bool is_set(const Vec3& v) { return !v.array().isNaN().any(); }
 
 BodyKind kind_of(const BodySettings& s);
 /// A shape that its numbers describe whole.

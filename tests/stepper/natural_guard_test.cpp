@@ -313,7 +313,6 @@ TEST(NaturalGuard, AllJointsMoveInWholeSteps) {
 }
 
 TEST(NaturalGuard, ExamplesAndValidationRunInWholeSteps) {
-  if (!kLong) GTEST_SKIP() << "half a minute: natural_guard_full";
   int cases = 0;
   for (const char* folder : {"/examples", "/validation"})
     for (const auto& entry :

@@ -7,6 +7,7 @@
 
 #include "catena/base/settings.hpp"
 #include "catena/math/types.hpp"
+#include "catena/scenarios/region_settings.hpp"
 
 namespace catena {
 
@@ -19,16 +20,6 @@ struct ThroughSettings {
   double radius = kNone;                        ///< disc, m
   Vec3 side = Vec3::Constant(kNone);            ///< direction of the rectangle's first edge
   std::array<double, 2> size = {kNone, kNone};  ///< its edges, m
-};
-
-/// A box, or one of the others in its place.
-struct RegionSettings {
-  Vec3 lower = Vec3::Constant(kNone), upper = Vec3::Constant(kNone);  ///< m
-  bool cylinder = false;
-  Vec3 from = Vec3::Constant(kNone), to = Vec3::Constant(kNone);  ///< ends of its axis, m
-  bool sphere = false;
-  Vec3 centre = Vec3::Constant(kNone);  ///< m
-  double radius = kNone;                ///< of cylinder or sphere, m
 };
 
 /// One of `probes:`; SI units, world frame.

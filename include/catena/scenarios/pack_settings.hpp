@@ -6,18 +6,14 @@
 
 #include "catena/base/settings.hpp"
 #include "catena/math/types.hpp"
+#include "catena/scenarios/region_settings.hpp"
 #include "catena/scenarios/shape_settings.hpp"
 #include "catena/scenarios/size_settings.hpp"
 
 namespace catena {
 
-/// A box, a cylinder, a sphere, or what a closed surface encloses.
-struct PackRegionSettings {
-  Vec3 lower = Vec3::Constant(kNone), upper = Vec3::Constant(kNone);  ///< box, m
-  bool cylinder = false, sphere = false;
-  Vec3 from = Vec3::Constant(kNone), to = Vec3::Constant(kNone);  ///< cylinder: ends of its axis, m
-  Vec3 centre = Vec3::Constant(kNone);                            ///< sphere, m
-  double radius = kNone;                                          ///< cylinder, sphere, m
+/// One of the others, or what a closed surface encloses.
+struct PackRegionSettings : RegionSettings {
   ShapeSettings mesh;      ///< closed surface; of type none where the region is another one
   Vec3 at = Vec3::Zero();  ///< mesh: its place, m
   OrientationSettings orientation;  ///< mesh

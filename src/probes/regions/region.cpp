@@ -2,18 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "probes/regions/ball_in_box.hpp"
 
 namespace catena::probes {
-
-double Region::volume() const {
-  using std::numbers::pi;
-  if (s_.sphere) return 4.0 / 3.0 * pi * s_.radius * s_.radius * s_.radius;
-  if (s_.cylinder) return pi * s_.radius * s_.radius * (s_.to - s_.from).norm();
-  return (s_.upper - s_.lower).prod();
-}
 
 double Region::from_axis(const Vec3& p, double& along) const {
   const Vec3 axis = (s_.to - s_.from).normalized();

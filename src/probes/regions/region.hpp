@@ -12,7 +12,7 @@ namespace catena::probes {
 class Region {
  public:
   explicit Region(const RegionSettings& s) : s_(s) {}
-  double volume() const;  ///< m^3
+  double volume() const { return volume_of(s_); }  ///< m^3
   /// Sides included.
   bool holds(const Vec3& p) const {
     if (s_.sphere || s_.cylinder) return holds_round(p);

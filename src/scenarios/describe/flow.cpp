@@ -27,7 +27,7 @@ void describe_harmonic(SettingsVisitor& visit, Harmonic& s) {
 }
 
 /// A box between two corners.
-void describe_region(SettingsVisitor& visit, Vec3& lower, Vec3& upper, bool finite) {
+void describe_corners(SettingsVisitor& visit, Vec3& lower, Vec3& upper, bool finite) {
   const SettingInfo info{.unit = "m", .required = true, .finite = finite, .help = "corner"};
   visit.visit("lower", numbers(lower), info);
   visit.visit("upper", numbers(upper), info);
@@ -136,7 +136,7 @@ void describe_motion(SettingsVisitor& visit, MotionSettings& s, const BodySettin
 void describe_inflow(SettingsVisitor& visit, const SceneSettings& scene, InsertionSettings& s) {
   describe_sizes(visit, s.sizes);
   visit.section("region", {.required = true, .help = "box that new bodies lie in whole"},
-                [&] { describe_region(visit, s.lower, s.upper, true); });
+                [&] { describe_corners(visit, s.lower, s.upper, true); });
   describe_rates(visit, s);
   visit.visit("velocity", numbers(s.velocity), {.unit = "m/s", .help = "of every new body"});
   visit.visit("angular_velocity", numbers(s.angular_velocity),
@@ -332,7 +332,7 @@ void describe_outflow(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t i) {
         OutflowSettings& region = s.outflow[i];
         visit.visit("name", region.name, {.required = true, .help = "unique among outflows"});
-        describe_region(visit, region.lower, region.upper, false);
+        describe_corners(visit, region.lower, region.upper, false);
         for (std::size_t k = 0; k < i; ++k) {
           if (!region.name.empty() && s.outflow[k].name == region.name) {
             visit.reject("name", "the name '" + region.name + "' is taken", "choose another");

@@ -1,25 +1,9 @@
 // The description of packs.
-#include <cmath>
-
 #include "scenarios/flow_parts.hpp"
 
 namespace catena::scenarios {
 
 namespace {
-
-bool is_set(const Vec3& v) { return !v.array().isNaN().any(); }
-
-void describe_cylinder(SettingsVisitor& visit, PackRegionSettings& s) {
-  visit.optional_section("cylinder", s.cylinder, {.help = "in place of a box"}, [&] {
-    const SettingInfo end{.unit = "m", .required = true, .help = "an end of its axis"};
-    visit.visit("from", numbers(s.from), end);
-    visit.visit("to", numbers(s.to), end);
-    visit.visit("radius", s.radius,
-                {.unit = "m", .min = 0, .min_open = true, .required = true, .help = "of it"});
-    if (is_set(s.from) && is_set(s.to) && !((s.to - s.from).norm() > 0.0))
-      visit.reject("to", "is the same point as `from`", "give both ends of the axis");
-  });
-}
 
 void describe_surface(SettingsVisitor& visit, PackRegionSettings& s) {
   bool present = s.mesh.type == ShapeType::mesh;
@@ -35,27 +19,10 @@ void describe_surface(SettingsVisitor& visit, PackRegionSettings& s) {
 }
 
 void describe_pack_region(SettingsVisitor& visit, PackRegionSettings& s) {
-  const SettingInfo corner{.unit = "m", .help = "corner of a box"};
-  visit.visit("lower", numbers(s.lower), corner);
-  visit.visit("upper", numbers(s.upper), corner);
-  describe_cylinder(visit, s);
-  visit.optional_section("sphere", s.sphere, {.help = "in place of a box"}, [&] {
-    visit.visit("centre", numbers(s.centre), {.unit = "m", .required = true, .help = "of it"});
-    visit.visit("radius", s.radius,
-                {.unit = "m", .min = 0, .min_open = true, .required = true, .help = "of it"});
-  });
+  describe_region(visit, "", "", s);
   describe_surface(visit, s);
-  const bool lower = is_set(s.lower), upper = is_set(s.upper);
-  const int shapes = (lower || upper ? 1 : 0) + (s.cylinder ? 1 : 0) + (s.sphere ? 1 : 0) +
-                     (s.mesh.type == ShapeType::mesh ? 1 : 0);
-  if (shapes != 1)
-    visit.reject("", shapes == 0 ? "is empty" : "has more than one form",
-                 "give lower and upper, a cylinder, a sphere or a mesh");
-  else if (lower != upper)
-    visit.reject(lower ? "upper" : "lower", "missing", "a box has two corners");
-  else if (lower && !(s.lower.array() < s.upper.array()).all())
-    visit.reject("upper", "does not lie above `lower` in all directions",
-                 "give the lower corner first");
+  check_region(visit, s, s.mesh.type == ShapeType::mesh,
+               "lower and upper, a cylinder, a sphere or a mesh");
 }
 
 }  // namespace

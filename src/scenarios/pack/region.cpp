@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
 namespace catena::scenarios {
 
 namespace {
-
-using std::numbers::pi;
 
 /// What brings x between lo + r and hi - r.
 double way_between(double x, double lo, double hi, double r) {
@@ -35,10 +32,7 @@ PackRegion::PackRegion(const PackRegionSettings& s, const PeriodicBox& periodic,
 }
 
 double PackRegion::volume() const {
-  if (surface_) return surface_->volume();
-  if (s_.sphere) return 4.0 / 3.0 * pi * s_.radius * s_.radius * s_.radius;
-  if (s_.cylinder) return pi * s_.radius * s_.radius * (s_.to - s_.from).norm();
-  return (s_.upper - s_.lower).prod();
+  return surface_ ? surface_->volume() : volume_of(s_);
 }
 
 Aabb PackRegion::bounds() const {
