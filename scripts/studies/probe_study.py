@@ -67,10 +67,10 @@ class Study:
         print(f"     {name}: {len(result.series.step)} steps in {time.time() - start:.1f} s", flush=True)
         return result
 
-    def check(self, what, value, low, high, unit="", bare=None):
-        """A number with its bounds; `bare`: how it is written in the table."""
+    def check(self, what, value, low, high, unit=""):
+        """A number with its bounds."""
         ok = bool(low <= value <= high)
-        self.rows.append((self.case, what, f"{value:.4g}" if bare is None else bare, unit, low, high, ok))
+        self.rows.append((self.case, what, f"{value:.4g}", unit, low, high, ok))
         print(f"{'ok  ' if ok else 'MISS'} {self.case}: {what}: {value:.4g} {unit}, bounds {low:.4g} .. {high:.4g}",
               flush=True)
 

@@ -35,10 +35,6 @@ int rank_of(ShapeType type) {
   return 0;
 }
 
-bool is_surface(ShapeType type) {
-  return type == ShapeType::mesh || type == ShapeType::heightfield;
-}
-
 /// Two bodies of one part each (or one part and a surface), A not after B in the order.
 void collide_parts(const Shape& a, const Pose& pose_a, const Shape& b, const Pose& pose_b,
                    const PairContext& context, ContactPoints& out) {

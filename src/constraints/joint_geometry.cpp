@@ -1,4 +1,3 @@
-#include <numbers>
 
 #include "constraints/joint_frames.hpp"
 

@@ -78,9 +78,7 @@ void add_general(const ConstraintProblem& problem, Index k, const double* lambda
   const std::size_t row = blocks.row_begin[k];
   for (Index i = 0; i < view.rows; ++i) {
     const bool boxed = view.kind == BlockKind::boxed;
-    const double lower = boxed                                ? blocks.lower[row + i]
-                         : view.kind == BlockKind::unilateral ? 0.0
-                                                              : -kInfinity;
+    const double lower = boxed ? blocks.lower[row + i] : 0.0;
     add_row(lambda[i], lower, boxed ? blocks.upper[row + i] : kInfinity, out);
   }
 }

@@ -103,9 +103,8 @@ struct ErrorEvaluator::Impl {
       return energy;
     }
     for (Index i = 0; i < rows; ++i) {
-      double lo = -kInfinity;
+      double lo = 0.0;  // unilateral
       double hi = kInfinity;
-      if (kind == BlockKind::unilateral) lo = 0.0;
       if (kind == BlockKind::boxed) {
         lo = blocks.lower[row + i];
         hi = blocks.upper[row + i];

@@ -68,11 +68,12 @@ std::vector<std::string> NameTable::texts() const {
   return all;
 }
 
-bool Model::cell_moves() const {
-  return periodic.sheared() || std::ranges::any_of(cell, [](const CellDrive& drive) {
-           return drive.kind != CellDrive::Kind::still;
-         });
+bool Model::cell_deforms() const {
+  return std::ranges::any_of(
+      cell, [](const CellDrive& drive) { return drive.kind != CellDrive::Kind::still; });
 }
+
+bool Model::cell_moves() const { return periodic.sheared() || cell_deforms(); }
 
 Vec3 Model::gravity_at(double t) const {
   if (gravity_table.empty()) return gravity;

@@ -28,7 +28,7 @@ PeriodicBox PeriodicBox::after(double h) const {
   PeriodicBox now = *this;
   const double along = 1.0 + h * stretch_rate[shear_along];
   const double across = 1.0 + h * stretch_rate[shear_across];
-  if (sheared() || offset != 0.0) {
+  if (slanted()) {
     const double way = along * offset + h * shear_rate * length(shear_across);
     const double period = along * length(shear_along);
     now.offset = way - period * std::round(way / period);
@@ -43,6 +43,13 @@ PeriodicBox PeriodicBox::after(double h) const {
     now.stretch_rate[k] = stretch_rate[k] / factor;
   }
   return now;
+}
+
+bool PeriodicBox::has_image(int code) const {
+  const std::array<int, 3> n = periods_of(code);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (n[axis] != 0 && !active[axis]) return false;
+  return true;
 }
 
 Vec3 PeriodicBox::shift(int code) const {
@@ -62,6 +69,22 @@ Vec3 PeriodicBox::velocity_of(const Vec3& shift) const {
   return v;
 }
 
+Vec3 PeriodicBox::nearest_shift(const Vec3& way) const {
+  Vec3 shift = Vec3::Zero();
+  const auto add = [&](int axis) {
+    if (!active[axis]) return 0.0;
+    const double period = hi[axis] - lo[axis];
+    const double whole = std::round((way[axis] - shift[axis]) / period);
+    shift[axis] += whole * period;
+    return whole;
+  };
+  // across the shear first, since that displaces along another direction
+  if (slanted()) shift[shear_along] += add(shear_across) * offset;
+  for (int axis = 0; axis < 3; ++axis)
+    if (!slanted() || axis != shear_across) add(axis);
+  return shift;
+}
+
 PeriodicBox::Move PeriodicBox::wrap(const Vec3& p) const {
   Move inside{p, Vec3::Zero()};
   Vec3 moved = Vec3::Zero();  // by whole periods, without what rounding adds
@@ -75,7 +98,7 @@ PeriodicBox::Move PeriodicBox::wrap(const Vec3& p) const {
     moved[axis] -= whole * period;
     return whole;
   };
-  if (offset != 0.0 || sheared()) {  // first, since it displaces along another direction
+  if (slanted()) {  // first, since it displaces along another direction
     const double whole = bring(shear_across);
     inside.p[shear_along] -= whole * offset;
     moved[shear_along] -= whole * offset;

@@ -2,7 +2,6 @@
 #include <array>
 #include <cmath>
 
-#include "probes/periodic_ways.hpp"
 #include "probes/probe.hpp"
 
 namespace catena::probes {
@@ -97,7 +96,7 @@ class FluxProbe : public Probe {
   double passes(const Vec3& from, const Vec3& to, const PeriodicBox& box) const {
     if (!box.any()) return crossing(from, to);
     // a body that was put back to the other side may have passed before or after that
-    const Vec3 shift = nearest_shift(box, to - from);
+    const Vec3 shift = box.nearest_shift(to - from);
     const double first = crossing(from, to - shift);
     if (first != 0.0 || shift.isZero(0.0)) return first;
     return crossing(from + shift, to);

@@ -8,7 +8,6 @@
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/tags.hpp"
 #include "probes/body_group.hpp"
-#include "probes/periodic_ways.hpp"
 #include "probes/probe.hpp"
 #include "probes/regions/region.hpp"
 
@@ -187,7 +186,7 @@ class RegionProbe : public Probe {
     if (!step.box.any()) return;
     const Vec3 centre = pose.p;
     for (int image = 0; image < kImages; ++image) {
-      if (image == kNoImage || !has_image(step.box, image)) continue;
+      if (image == kNoImage || !step.box.has_image(image)) continue;
       pose.p = centre + step.box.shift(image);
       add_volume_here(body, pose, step.model, sums);
     }

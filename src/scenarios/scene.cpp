@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
@@ -364,13 +365,14 @@ void generate_bodies(const SceneSettings& scene, const Communicator& comm, const
   const std::vector<Block> blocks = blocks_of(scene, comm, model);
   const GlobalId n = total_bodies(model);
   const GlobalId first = n * comm.rank() / comm.size(), last = n * (comm.rank() + 1) / comm.size();
-  const scenarios::PackPlaces places(comm, scene, model, blocks, first, last);
+  std::optional<BodyMaker> maker;
+  all_or_none(comm, [&] { maker.emplace(scene, blocks, model); });
+  maker->place_packs(comm, first, last);
   all_or_none(comm, [&] {
-    const BodyMaker maker(scene, blocks, model, &places);
-    const JointMaker joints(scene, maker, model);
+    const JointMaker joints(scene, *maker, model);
     const std::vector<GlobalId> jointed = jointed_bodies(joints);
     state.plane_motions = plane_motions(model);
-    maker.make(first, last, [&](MadeBody body) {
+    maker->make(first, last, [&](MadeBody body) {
       if (std::ranges::binary_search(jointed, body.constants.id)) body.constants.jointed = true;
       bodies.constants.push_back(body.constants);
       state.body.push_back(body.state);
@@ -388,7 +390,7 @@ void generate_bodies(const SceneSettings& scene, const Communicator& comm, const
       state.joints.push_back(joint.state);
     }
     for (const JointConstants& joint :
-         maker.joints_of_generators(joints.first_of_generators(), first, last))
+         maker->joints_of_generators(joints.first_of_generators(), first, last))
       bodies.joints.push_back(joint);
     state.joints.resize(bodies.joints.size());
   });

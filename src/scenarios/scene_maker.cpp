@@ -11,7 +11,6 @@ struct SceneMaker::Impl {
   const SceneSettings& scene;
   scenarios::BodyMaker bodies;
   scenarios::JointMaker joints;
-  std::unique_ptr<scenarios::PackPlaces> places;
 
   Impl(const Communicator& comm, const SceneSettings& s, const Model& model)
       : scene(s),
@@ -24,11 +23,8 @@ SceneMaker::SceneMaker(const Communicator& comm, const SceneSettings& scene, con
 
 SceneMaker::~SceneMaker() = default;
 
-void SceneMaker::place_packs(const Communicator& comm, const Model& model, GlobalId first,
-                             GlobalId last) {
-  impl_->places = std::make_unique<scenarios::PackPlaces>(comm, impl_->scene, model,
-                                                          impl_->bodies.blocks(), first, last);
-  impl_->bodies.set_places(impl_->places.get());
+void SceneMaker::place_packs(const Communicator& comm, GlobalId first, GlobalId last) {
+  impl_->bodies.place_packs(comm, first, last);
 }
 
 GlobalId SceneMaker::first_body(std::size_t generator) const {

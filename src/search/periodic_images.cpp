@@ -6,10 +6,7 @@ namespace catena::search {
 
 PeriodicImages::PeriodicImages(const PeriodicBox& box) {
   for (int code = 0; code < kImages; ++code) {
-    const bool displaced[] = {code / 9 != 1, code / 3 % 3 != 1, code % 3 != 1};
-    bool fits = code != kNoImage;
-    for (int axis = 0; axis < 3; ++axis) fits = fits && (!displaced[axis] || box.active[axis]);
-    if (!fits) continue;
+    if (code == kNoImage || !box.has_image(code)) continue;
     all_.push_back(code);
     if (code > kNoImage) half_.push_back(code);  // one of each two opposite ones
   }

@@ -17,7 +17,7 @@ constexpr double kSkin = 0.05, kWays = 6.0;
 constexpr double kWidest = 1.25;
 /// Steps for which wide boxes must hold to be worth their price.
 constexpr int kWorth = 3;
-constexpr int kFirstWait = 4, kLongestWait = 64;
+constexpr int kLongestWait = 64;
 
 float below(double x) {
   const auto f = static_cast<float>(x);

@@ -49,6 +49,8 @@ class WideBoxes {
   bool is_narrow(const Probes& probes) const;
   void wait_longer();
 
+  static constexpr int kFirstWait = 4;
+
   Use use_ = Use::own;
   std::vector<Kept> kept_;
   std::vector<Aabb> wide_;  ///< the same in the step that makes them
@@ -56,7 +58,7 @@ class WideBoxes {
   bool valid_ = false;  ///< kept_ stands for the last step
   int age_ = 0;         ///< steps since they were made
   int wait_ = 1;        ///< steps until they are made: a search for one step alone makes none
-  int next_wait_ = 4;   ///< after the next failure
+  int next_wait_ = kFirstWait;  ///< after the next failure
 };
 
 }  // namespace catena::search

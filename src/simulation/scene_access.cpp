@@ -43,8 +43,8 @@ Quat axis_frame(const Vec3& axis) {
 
 /// Collective. The value of the one rank that has it, on every rank.
 template <class T>
-std::vector<T> of_owner(const Communicator& comm, const T* own) {
-  return all_gather_values(comm, own == nullptr ? std::vector<T>() : std::vector<T>{*own});
+T of_owner(const Communicator& comm, const T* own) {
+  return all_gather_values(comm, own == nullptr ? std::vector<T>() : std::vector<T>{*own}).front();
 }
 
 void check_new_body(const Model& model, const BodyConstants& body, const BodyMotionState& state) {
@@ -61,12 +61,12 @@ void check_new_body(const Model& model, const BodyConstants& body, const BodyMot
   if (body.shape.geometry >= std::ssize(model.geometries) || body.group >= model.n_groups)
     refuse("has a geometry or group that the case does not have", "copy those of another body");
   const ShapeType type = body.shape.type;
-  const bool surface = type == ShapeType::mesh || type == ShapeType::heightfield;
-  const bool has_geometry = surface || type == ShapeType::hull || type == ShapeType::compound;
+  const bool has_geometry =
+      is_surface(type) || type == ShapeType::hull || type == ShapeType::compound;
   if (has_geometry &&
       (body.shape.geometry < 0 || model.geometries[body.shape.geometry].type != type))
     refuse("has a shape that is not that of its geometry", "copy the shape of another body");
-  if (surface && body.kind == BodyKind::dynamic)
+  if (is_surface(type) && body.kind == BodyKind::dynamic)
     refuse("is a surface that moves freely", "surfaces are fixed; take hulls or a compound");
   if (!(bounding_radius(body.shape) < std::numeric_limits<double>::infinity()) ||
       (type != ShapeType::none && !(half_extent(body.shape) > 0.0)))
@@ -142,7 +142,7 @@ BodyConstants SceneAccess::body_constants(GlobalId body) const {
     if (plane.constants.id == body) return plane.constants;
   const Index i = owned(body);
   need(i != kNoIndex, "body", body);
-  return of_owner(comm_, i == kNoIndex ? nullptr : &bodies_.constants[i]).front();
+  return of_owner(comm_, i == kNoIndex ? nullptr : &bodies_.constants[i]);
 }
 
 BodyMotionState SceneAccess::body_state(GlobalId body) const {
@@ -152,13 +152,13 @@ BodyMotionState SceneAccess::body_state(GlobalId body) const {
                               motion_of(state_, plane.constants), state_.time);
   const Index i = owned(body);
   need(i != kNoIndex, "body", body);
-  return of_owner(comm_, i == kNoIndex ? nullptr : &state_.body[i]).front();
+  return of_owner(comm_, i == kNoIndex ? nullptr : &state_.body[i]);
 }
 
 JointConstants SceneAccess::joint_constants(GlobalId joint) const {
   const Index j = held(joint);
   need(j != kNoIndex, "joint", joint);
-  return of_owner(comm_, j == kNoIndex ? nullptr : &bodies_.joints[j]).front();
+  return of_owner(comm_, j == kNoIndex ? nullptr : &bodies_.joints[j]);
 }
 
 void SceneAccess::may_set() const {
@@ -250,7 +250,8 @@ void SceneAccess::set_material(GlobalId body, std::string_view material) {
   if (i != kNoIndex) bodies_.constants[i].material = place;
 }
 
-/// Distance and index of this rank's nearest dynamic body, the smallest id of equally near ones.
+/// Squared distance and index of this rank's nearest dynamic body, the smallest id of equally near
+/// ones.
 std::pair<double, Index> SceneAccess::nearest_dynamic(const Vec3& p) const {
   std::pair<double, Index> nearest(std::numeric_limits<double>::infinity(), kNoIndex);
   for (Index i = 0; i < bodies_.size(); ++i) {
@@ -292,9 +293,7 @@ GlobalId SceneAccess::add_body(BodyConstants constants, const BodyMotionState& g
   }
   BodyMotionState state = given;
   if (constants.kind == BodyKind::fixed) state.twist = {};
-  const bool stretches = std::ranges::any_of(
-      model_.cell, [](const CellDrive& drive) { return drive.kind != CellDrive::Kind::still; });
-  if (stretches && constants.kind == BodyKind::fixed)
+  if (model_.cell_deforms() && constants.kind == BodyKind::fixed)
     throw Error("a fixed body would not follow the sides of a periodic box that deforms", "",
                 "add one that moves freely");
   state.pose.p = box_of(model_, state_).wrapped(state.pose.p);
@@ -347,10 +346,7 @@ JointConstants SceneAccess::joint_at(JointType type, GlobalId a, GlobalId b,
   for (std::size_t k = 0; k < 2; ++k) {
     const Pose at = pose_of(joint.body[k]);
     Vec3 arm = point[k] - at.p;
-    for (int i = 0; i < 3 && joint.body[k] != kNoBody; ++i) {  // of the nearest image
-      const double period = model_.periodic.hi[i] - model_.periodic.lo[i];
-      if (model_.periodic.active[i]) arm[i] -= period * std::round(arm[i] / period);
-    }
+    if (joint.body[k] != kNoBody) arm -= model_.periodic.nearest_shift(arm);  // nearest image
     const Quat back = at.q.conjugate();
     joint.frame[k] = {back * arm, (back * q).normalized()};
   }

@@ -9,8 +9,9 @@ namespace {
 /// Seconds per contact of a sweep over rigid contacts, explicit Jacobians (per number) and
 /// assembled rows (per number), besides what a block takes by itself.
 constexpr double kRigidContact = 4e-8, kBlock = 6e-8, kJacobianNumber = 1e-9, kEntry = 0.6e-9;
-/// A product of apgd over a sweep: rows go in groups of eight, and nothing waits for the one
-/// before; of assembled rows, whose entries take most of both, half.
+/// What a product of apgd counts for in sweeps; of assembled rows, whose entries take most of both,
+/// half. In batches an iteration takes as long as 1.5 sweeps and more (docs/performance.md): this
+/// is how much sooner it is tried than its time asks for.
 constexpr double kProduct = 0.25, kAssembledProduct = 0.5;
 /// Operations per second of dense and sparse factors; operations of a sparse factor of a contact
 /// graph over the square of its unknowns (measured on packings of spheres); seconds of any step.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A scene with all types of probes and controllers in a periodic box, with an outflow and a condition that ends
-it: a run, and one that begins with its end, are the same bits on any number of ranks in deterministic mode, and
+"""A scene with all types of probes (but cell) and of controllers in a periodic box, with an outflow and a
+condition that ends it: a run, and one that begins with its end, are the same bits on any number of ranks in deterministic mode, and
 from runs that were stopped and resumed on another number.
 
     steered_test.py CATENA MPIEXEC CASE

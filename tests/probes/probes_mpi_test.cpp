@@ -267,6 +267,35 @@ TEST(PairProbe, SortsForcesOfContactsIntoItsHistogram) {
   EXPECT_NEAR(run("light.normal_force"), unit, 1e-9 * unit);
 }
 
+/// Two balls that fly past each other in a box that rests or is sheared.
+TEST(CellProbe, HasTheStressOfMotionAndTheBox) {
+  for (const double rate : {0.0, 0.5}) {
+    ProbeRun run(
+        kMaterial +
+        "gravity: [0, 0, 0]\nperiodic: {x: [0, 2], y: [0, 3], z: [0, 4], shear: {rate: " +
+        std::to_string(rate) +
+        "}}\ncontact: {stiffness: 1e5}\n"
+        "bodies:\n"
+        "  - {name: a, material: m, shape: {sphere: {radius: 0.2}}, position: [0.5, 1, 1], "
+        "velocity: [1, 0, 2]}\n"
+        "  - {name: b, material: m, shape: {sphere: {radius: 0.2}}, position: [1.5, 2, 2], "
+        "velocity: [-1, 0, -2]}\n"
+        "time: {step: 1 ms, end: 1}\n"
+        "probes: [{name: cell, type: cell, interval: 10 ms}]\n");
+    run.steps(10);
+    const double ball = 4.0 / 3.0 * 3.14159265358979 * 0.008, volume = 24.0;
+    const double m = 1000.0 * ball;
+    const double u = 1.0 + rate * 0.5;  // against the shear at z - 2 = -1 and 0, without the mean
+    EXPECT_NEAR(run("cell.kinetic_stress_zz"), 2.0 * m * 4.0 / volume, 1e-9 * m);
+    EXPECT_NEAR(run("cell.kinetic_stress_yy"), 0.0, 1e-12 * m);
+    EXPECT_NEAR(run("cell.kinetic_stress_zx"), 2.0 * m * 2.0 * u / volume, 0.02 * rate * m + 1e-9);
+    EXPECT_NEAR(run("cell.stress_zz"), run("cell.kinetic_stress_zz"), 1e-12 * m);
+    EXPECT_NEAR(run("cell.solid_fraction"), 2.0 * ball / volume, 1e-12);
+    EXPECT_NEAR(run("cell.length_y"), 3.0, 1e-12);
+    EXPECT_NEAR(run("cell.offset"), rate * 4.0 * 0.01, 1e-12);
+  }
+}
+
 TEST(Probes, NameWhatTheyCannotFind) {
   const auto message = [](const std::string& probe) {
     const std::string text = kFalling +

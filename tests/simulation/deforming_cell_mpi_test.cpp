@@ -167,10 +167,6 @@ TEST(DeformingCell, APackIsHeldAtAnIsotropicStressAndItsWorkIsThatOfTheStress) {
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(r.cell.total(k), 1e4, 100.0) << step;
   }
   const StepReport& r = sim->stepper().report();
-  if (sim->communicator().rank() == 0)
-    std::printf("work %.6g of %.6g J, residual %.3g J, side %.4g mm\n",
-                r.audit[EnergyTerm::external_work], work, r.energy_residual,
-                1e3 * before.length(0));
   EXPECT_LT(before.length(0), 0.069 * 0.97);
   EXPECT_NEAR(r.audit[EnergyTerm::external_work], work, 0.05 * work);
   EXPECT_LT(std::abs(r.energy_residual), 0.02 * work);

@@ -55,7 +55,7 @@ TEST(SceneAccess, AForceOfACallbackAcceleratesEvenlyAndIsInTheAudit) {
   EXPECT_NEAR(now.twist.w[2], 0.01 / (0.4 * mass * 0.01) * t, 1e-12);
   EXPECT_NEAR(sim->stepper().report().energy_residual, 0.0, 1e-12);
 
-  sim->scene().set_load(b, Vec3::Zero());  // the callback sets it again: both are of the state
+  sim->scene().set_load(b, Vec3::Zero());  // zeros end it
   EXPECT_EQ(sim->communicator().sum(std::ssize(sim->state().loads)), 0);
 }
 

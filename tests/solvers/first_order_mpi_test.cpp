@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "solvers/first_order/iterates.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "support/fclib_problem.hpp"
 #include "support/hand_problems.hpp"
@@ -114,6 +115,12 @@ TEST_F(FirstOrderMpi, LooksAreTheErrorsOfTheIterates) {
           boxes ? test::box_stack(3, 0.4, 0.005) : test::sphere_pile(40, 100, 0.5, 0.005, 3);
       for (auto& contact : scene.contacts) contact.cohesion = cohesion;
       const LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
+      DelassusOperator op(local.problem);
+      const std::unique_ptr<first_order::BodyIterates> iterates = first_order::make_body_iterates();
+      const std::vector<double> zeros(local.problem.n_rows(), 0.0);
+      iterates->start(local.problem, op, nullptr, 1.0, zeros);
+      EXPECT_TRUE(iterates->knows_errors());
+      EXPECT_EQ(iterates->errors_at_zero() != nullptr, cohesion == 0.0);
       StopRule evaluated = test::iterations(40);
       evaluated.metric = Metric::energy;
       evaluated.check_interval = 5;

@@ -213,6 +213,8 @@ struct Model {
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;
 
+  /// Whether its sides follow rates or stresses.
+  bool cell_deforms() const;
   /// Whether the periodic box has images that move: then State::cell is there.
   bool cell_moves() const;
   Vec3 gravity_at(double t) const;

@@ -33,11 +33,16 @@ struct PeriodicBox {
   /// The box after a step of h s in which images move with L; its L gives them, where they are
   /// then, the velocity that they had in the step: L (I + h L)^-1.
   PeriodicBox after(double h) const;
+  /// Whether image `code` is one of the box: displaced along periodic directions only.
+  bool has_image(int code) const;
   /// Displacement of image `code` (0 .. 26): code = 9 (i_x + 1) + 3 (i_y + 1) + i_z + 1 of whole
   /// periods.
   Vec3 shift(int code) const;
   /// Velocity of that image against the body, m/s.
   Vec3 velocity(int code) const { return velocity_of(shift(code)); }
+  /// Whole periods, with the offset of sheared ones, that are nearest to a way: what a body was put
+  /// back by that went little itself.
+  Vec3 nearest_shift(const Vec3& way) const;
   /// `p` brought into lo <= p <= hi by whole periods.
   Vec3 wrapped(const Vec3& p) const { return wrap(p).p; }
   /// That place, and what a body that comes there gains in velocity.
@@ -46,6 +51,8 @@ struct PeriodicBox {
   Vec3 centre() const;
   bool any() const { return active[0] || active[1] || active[2]; }
   bool sheared() const { return shear_rate != 0.0; }
+  /// Whether images across are displaced along, also where the shear rests.
+  bool slanted() const { return sheared() || offset != 0.0; }
   bool stretches() const;
 
  private:

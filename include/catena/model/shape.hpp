@@ -25,6 +25,11 @@ enum class ShapeType : std::uint8_t {
   compound,         ///< several bounded shapes, a geometry; size.x = scale
 };
 
+/// Whether it is a surface without a volume.
+inline bool is_surface(ShapeType type) {
+  return type == ShapeType::mesh || type == ShapeType::heightfield;
+}
+
 /// Which ends of a hollow cylinder are closed by a disc, as bits.
 inline constexpr std::uint8_t kLowerEnd = 1;
 inline constexpr std::uint8_t kUpperEnd = 2;

@@ -103,7 +103,7 @@ struct BodyMotion {
 };
 
 /// Force and torque about the centre of mass that a program has given a body, world frame, until
-/// it gives others (Simulation::set_load).
+/// it gives others (SceneAccess::set_load).
 struct BodyLoad {
   GlobalId body = kNoBody;
   Vec3 force = Vec3::Zero();   ///< N

@@ -29,7 +29,7 @@ class SceneMaker {
 
   /// Collective. Finds the places of packs' bodies of ids first .. last-1, so that make() can give
   /// them; each id is on one rank's list. Before it has run they are NaN.
-  void place_packs(const Communicator& comm, const Model& model, GlobalId first, GlobalId last);
+  void place_packs(const Communicator& comm, GlobalId first, GlobalId last);
   /// Bodies of ids first .. last-1, ascending, as at a start; neither unbounded ones nor those of
   /// insertions. Throws Error for bad rows of a table.
   void make(GlobalId first, GlobalId last, const std::function<void(const MadeBody&)>& take) const;

@@ -65,10 +65,6 @@ void check_mass(SettingsVisitor& visit, const SceneSettings& scene, const BodySe
   }
 }
 
-bool is_surface(ShapeType type) {
-  return type == ShapeType::mesh || type == ShapeType::heightfield;
-}
-
 /// Refuses a motion that leaves the plane of two dimensions.
 void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Vec3& velocity,
                     const Vec3& angular_velocity) {

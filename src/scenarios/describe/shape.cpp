@@ -224,10 +224,6 @@ void describe_part(SettingsVisitor& visit, PartSettings& part) {
   }
 }
 
-bool is_surface(ShapeType type) {
-  return type == ShapeType::mesh || type == ShapeType::heightfield;
-}
-
 }  // namespace
 
 double unit_in_metres(std::string_view unit) {

@@ -104,35 +104,39 @@ void describe_table(SettingsVisitor& visit, SizeSettings& s) {
 
 void describe_sizes(SettingsVisitor& visit, SizeSettings& s) {
   using Kind = SizeSettings::Kind;
-  visit.section("sizes", {.help = "factor on all lengths of a body, drawn for each; else 1"}, [&] {
-    std::vector<Kind> given;
-    visit.visit("uniform", s.uniform, {.min = 0, .min_open = true, .help = "from, to"});
-    if (!std::isnan(s.uniform[0]) && !std::isnan(s.uniform[1])) given.push_back(Kind::uniform);
-    if (s.uniform[0] > s.uniform[1]) visit.reject("uniform", "does not ascend", "");
-    const auto kind = [&](const char* key, Kind value, const char* help, auto describe) {
-      bool present = s.kind == value;
-      visit.optional_section(key, present, {.help = help}, [&] { describe(visit, s); });
-      if (present) given.push_back(value);
-    };
-    kind("normal", Kind::normal, "cut off at min and max", describe_normal);
-    kind("log_normal", Kind::log_normal, "cut off at min and max", describe_log_normal);
-    kind("power", Kind::power, "between min and max", describe_power);
-    kind("sieve", Kind::sieve, "a sieve curve", [](SettingsVisitor& v, SizeSettings& of) {
-      std::size_t width = 2;
-      v.rows("rows", of.sieve, width,
-             {.required = true,
-              .first_unit = "m",
-              .help = "opening, and the part that passes it, from 0 to 1; a body's size is the "
-                      "diameter of the sphere of its volume; between rows even in log size"});
-      describe_measure(v, of);
-      check_curve(v, of.sieve);
-    });
-    describe_table(visit, s);
-    if (!s.table.empty()) given.push_back(Kind::table);
-    if (given.size() > 1)
-      visit.reject("", "more than one distribution is given", "keep one of them");
-    s.kind = given.empty() ? Kind::none : given.front();
-  });
+  visit.section(
+      "sizes",
+      {.help = "factor on all lengths of a body, drawn for each (of a pack: its quantiles, dealt "
+               "at random); else 1"},
+      [&] {
+        std::vector<Kind> given;
+        visit.visit("uniform", s.uniform, {.min = 0, .min_open = true, .help = "from, to"});
+        if (!std::isnan(s.uniform[0]) && !std::isnan(s.uniform[1])) given.push_back(Kind::uniform);
+        if (s.uniform[0] > s.uniform[1]) visit.reject("uniform", "does not ascend", "");
+        const auto kind = [&](const char* key, Kind value, const char* help, auto describe) {
+          bool present = s.kind == value;
+          visit.optional_section(key, present, {.help = help}, [&] { describe(visit, s); });
+          if (present) given.push_back(value);
+        };
+        kind("normal", Kind::normal, "cut off at min and max", describe_normal);
+        kind("log_normal", Kind::log_normal, "cut off at min and max", describe_log_normal);
+        kind("power", Kind::power, "between min and max", describe_power);
+        kind("sieve", Kind::sieve, "a sieve curve", [](SettingsVisitor& v, SizeSettings& of) {
+          std::size_t width = 2;
+          v.rows("rows", of.sieve, width,
+                 {.required = true,
+                  .first_unit = "m",
+                  .help = "opening, and the part that passes it, from 0 to 1; a body's size is the "
+                          "diameter of the sphere of its volume; between rows even in log size"});
+          describe_measure(v, of);
+          check_curve(v, of.sieve);
+        });
+        describe_table(visit, s);
+        if (!s.table.empty()) given.push_back(Kind::table);
+        if (given.size() > 1)
+          visit.reject("", "more than one distribution is given", "keep one of them");
+        s.kind = given.empty() ? Kind::none : given.front();
+      });
 }
 
 }  // namespace catena::scenarios

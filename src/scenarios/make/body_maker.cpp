@@ -206,14 +206,12 @@ std::vector<Block> blocks_of(const SceneSettings& scene, const Communicator& com
   return blocks;
 }
 
-BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model,
-                     const PackPlaces* places)
+BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model)
     : scene_(scene),
       model_(model),
       blocks_(std::move(blocks)),
       plan_(scene),
       packs_(packs_of(scene, plan_, model)),
-      places_(places),
       groups_(group_names(scene)) {
   int next = 0;  // in the order of make_model
   for (const BodySettings& s : scene.bodies) motions_.push_back(s.motion.present ? next++ : -1);
@@ -226,6 +224,10 @@ BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, cons
       geometry += count_table_geometries(table->file);
     curves_.push_back(curve_of(g, scene));
   }
+}
+
+void BodyMaker::place_packs(const Communicator& comm, GlobalId first, GlobalId last) {
+  places_ = std::make_unique<PackPlaces>(comm, scene_, packs_, blocks_, first, last);
 }
 
 double BodyMaker::density_of(int material) const {

@@ -36,15 +36,17 @@ std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s);
 std::uint8_t group_of(const std::vector<std::string>& groups, const std::string& name);
 
 /// Makes any body of a case from its id. The settings and the model, which has its geometries and
-/// motions, must outlive it. Does not communicate.
+/// motions, must outlive it. Only place_packs communicates.
 class BodyMaker {
  public:
-  /// Without `places`, which must outlive it, the bodies of packs are made at no place (NaN).
-  BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model,
-            const PackPlaces* places = nullptr);
+  BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, const Model& model);
 
   const std::vector<Block>& blocks() const { return blocks_; }
-  void set_places(const PackPlaces* places) { places_ = places; }
+
+  /// Collective. Finds the places of packs' bodies of ids first .. last-1; each id is on one rank's
+  /// list. Before it has run they are made at no place (NaN). Throws Error on every rank where
+  /// bodies do not fit.
+  void place_packs(const Communicator& comm, GlobalId first, GlobalId last);
 
   /// Bodies of ids first .. last-1, ascending, at t = 0 and within the periodic box, but not the
   /// unbounded ones. Throws Error for bad rows of a table.
@@ -80,7 +82,7 @@ class BodyMaker {
   std::vector<Block> blocks_;
   GeometryPlan plan_;
   std::vector<std::unique_ptr<Pack>> packs_;  ///< per generator
-  const PackPlaces* places_;
+  std::unique_ptr<PackPlaces> places_;
   std::vector<std::string> groups_;
   std::vector<int> motions_, generator_motions_;  ///< per listed body and generator; -1: none
   std::vector<std::int32_t> table_geometry_;      ///< per generator

@@ -107,11 +107,7 @@ Frames frames_of(const JointSettings& s) {
 /// is meant.
 Pose local(const Pose& pose, const Vec3& point, const Quat& axes, const PeriodicBox& box) {
   Vec3 arm = point - pose.p;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const Eigen::Index i = k;
-    const double period = box.hi[k] - box.lo[k];
-    if (box.active[k]) arm[i] -= period * std::round(arm[i] / period);
-  }
+  arm -= box.nearest_shift(arm);
   return {pose.q.conjugate() * arm, (pose.q.conjugate() * axes).normalized()};
 }
 

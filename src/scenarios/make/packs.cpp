@@ -36,12 +36,10 @@ BodyRecord pack_body(const PackSettings& s, const Pack& pack, const Shape& whole
   return body;
 }
 
-PackPlaces::PackPlaces(const Communicator& comm, const SceneSettings& scene, const Model& model,
+PackPlaces::PackPlaces(const Communicator& comm, const SceneSettings& scene,
+                       const std::vector<std::unique_ptr<Pack>>& packs,
                        const std::vector<Block>& blocks, GlobalId first, GlobalId last) {
   shares_.resize(blocks.size());
-  const auto is_pack = [](const GeneratorSettings& g) { return g.is<PackSettings>(); };
-  if (std::ranges::none_of(scene.generators, is_pack)) return;
-  const std::vector<std::unique_ptr<Pack>> packs = packs_of(scene, GeometryPlan(scene), model);
   for (std::size_t g = 0; g < blocks.size(); ++g) {
     if (packs[g] == nullptr) continue;
     const auto number = [&](GlobalId id) {

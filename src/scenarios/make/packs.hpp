@@ -26,8 +26,9 @@ class PackPlaces {
  public:
   /// Collective. Of ids first .. last-1; each id of a pack is on one rank's list. Throws Error on
   /// every rank where bodies do not fit.
-  PackPlaces(const Communicator& comm, const SceneSettings& scene, const Model& model,
-             const std::vector<Block>& blocks, GlobalId first, GlobalId last);
+  PackPlaces(const Communicator& comm, const SceneSettings& scene,
+             const std::vector<std::unique_ptr<Pack>>& packs, const std::vector<Block>& blocks,
+             GlobalId first, GlobalId last);
   /// Of body k of a generator.
   const Vec3& of(std::size_t generator, GlobalId k) const;
 

@@ -72,11 +72,7 @@ class Relaxation {
     for (Ball& ball : balls_) ball.radius *= 1.0 + kSwelling;
     for (int image = 0; image < kImages; ++image) {
       shift_[image] = region_.images().shift(image);
-      const std::array<int, 3> periods = {image / 9 - 1, image / 3 % 3 - 1, image % 3 - 1};
-      bool there = true;
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        there = there && (periods[axis] == 0 || region_.images().active[axis]);
-      if (there) images_.push_back(image);
+      if (region_.images().has_image(image)) images_.push_back(image);
     }
   }
 

@@ -40,9 +40,7 @@ Obstacle obstacle_of(const Model& model, const BodyConstants& body, const Pose& 
 template <class Visit>
 void for_each_image(const PeriodicBox& box, const Pose& pose, const Visit& visit) {
   for (int code = 0; code < kImages; ++code) {
-    if (code / 9 != 1 && !box.active[0]) continue;
-    if (code / 3 % 3 != 1 && !box.active[1]) continue;
-    if (code % 3 != 1 && !box.active[2]) continue;
+    if (!box.has_image(code)) continue;
     Pose image = pose;
     if (code != kNoImage) image.p += box.shift(code);
     visit(image);

@@ -144,11 +144,7 @@ void EarlierRun::find_moved_starts(const Model& model) {
 MotionStart EarlierRun::gone_on(const Model& model, const MadeBody& made, const Pose& left) {
   const Pose there = prescribed_state(model, made.constants, {}, made.motion, time_).pose;
   Pose pose = left;  // of the nearest image: motions lead out of a periodic box
-  for (int k = 0; k < 3; ++k) {
-    const double period = model.periodic.hi[k] - model.periodic.lo[k];
-    if (model.periodic.active[k])
-      pose.p[k] += period * std::round((there.p[k] - pose.p[k]) / period);
-  }
+  pose.p += model.periodic.nearest_shift(there.p - pose.p);
   if (!apart(there, pose)) return made.motion;
   const bool absolute = model.motions[made.constants.motion].absolute;
   (absolute ? jumped_ : shifted_).push_back({made.constants.id, (there.p - pose.p).norm()});

@@ -186,7 +186,7 @@ void EarlierRun::add_new_bodies(const Model& model, Bodies& bodies, State& state
         "the earlier run's periodic box has moved, and this case has bodies that were not in it: "
         "their places are those of the box that this case gives",
         settings_.initial.place, "remove them, or begin with a box that stands");
-  if (comm_.sum(in_packs) > 0) maker_->place_packs(comm_, model, first, last);
+  if (comm_.sum(in_packs) > 0) maker_->place_packs(comm_, first, last);
   all_or_none(comm_, [&] {
     same_.bodies.for_each_new(first, last, [&](GlobalId a, GlobalId b) {
       maker_->make(a, b, [&](MadeBody body) {
@@ -367,11 +367,11 @@ PeriodicBox EarlierRun::find_box(const Model& model, bool inserts) const {
   if (box.active != model.periodic.active)
     throw Error(
         "the earlier run has a box that is periodic along other directions and has "
-        "deformed",
+        "moved",
         where, "give `periodic` the same directions; its sides are those of the earlier run");
   if (inserts || model.joint_names.size() > 0 || !model.motions.empty())
     throw Error(
-        "the earlier run's periodic box has deformed, in which joints, springs, prescribed "
+        "the earlier run's periodic box has moved, in which joints, springs, prescribed "
         "motions and insertions are not available",
         where, "remove them");
   const bool same_shear = box.shear_along == model.periodic.shear_along &&

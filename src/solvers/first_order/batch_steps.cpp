@@ -12,12 +12,10 @@ namespace {
 void set_scales(const ConstraintProblem& problem, std::span<const Index> origin,
                 std::span<const double> by_scale, HugeVector<StepBatch>& batches) {
   assign_with_room(batches, origin.size() / kLanes, StepBatch{});
-  const auto n_contacts = to_index(problem.contacts.size());
   for (std::size_t i = 0; i < origin.size(); ++i) {
     const Index block = origin[i];
     if (block == kNoIndex) continue;
-    const std::size_t row =
-        block < n_contacts ? Offset{3} * block : std::size_t(block_view(problem, block).row);
+    const std::size_t row = block_view(problem, block).row;
     StepBatch& batch = batches[i / kLanes];
     batch.h_n[i % kLanes] = by_scale[row] * by_scale[row];
     batch.h_t[i % kLanes] = by_scale[row + 1] * by_scale[row + 1];

@@ -149,16 +149,10 @@ class PackedIterates final : public BodyIterates {
 
   /// V at x = 0, which is lambda = -c n.
   void find_velocities_at_zero() {
-    const auto n_contacts = to_index(problem_->contacts.size());
     for (Index k = 0; k < problem_->n_blocks(); ++k) {
-      if (k < n_contacts) {
-        impulses_[Offset{3} * k] = -problem_->contacts[k].cohesion;
-        continue;
-      }
       const BlockView view = block_view(*problem_, k);
       impulses_[view.row] = -view.cohesion;
     }
-    cohesive_ = std::ranges::any_of(impulses_, [](double c) { return c != 0.0; });
     op_->velocities(impulses_, velocities_);
     motion_.load_free(velocities_);
     std::ranges::fill(impulses_, 0.0);
@@ -181,7 +175,9 @@ class PackedIterates final : public BodyIterates {
     at_zero_.reset();
     const bool all = packed_->batched() && flat_.size() == 0 && joints_ == nullptr &&
                      !problem_->ordered && !form_.box;
-    const std::int64_t missing = problem_->comm.max(std::int64_t{!all ? 2 : cohesive_ ? 1 : 0});
+    const std::int64_t missing = problem_->comm.max(std::int64_t{!all                  ? 2
+                                                                 : packed_->cohesive() ? 1
+                                                                                       : 0});
     knows_errors_ = missing < 2;
     if (missing == 0) at_zero_ = parts(true, motion_.at_zero());
   }
@@ -278,7 +274,7 @@ class PackedIterates final : public BodyIterates {
   std::vector<double> g_;         ///< of flat rows at y
   std::vector<double> impulses_;  ///< all rows; those of joints as they were last
   std::vector<double> velocities_;
-  bool knows_errors_ = false, cohesive_ = false;
+  bool knows_errors_ = false;
   std::optional<ErrorParts> at_zero_;
 };
 

@@ -49,7 +49,7 @@ class SubdomainEngine final : public HybridEngine {
   }
 
   Subdomain* packed(const ConstraintProblem& problem) override {
-    const bool whole = holds(problem) && carries_velocities_ && subdomains_.size() == 1;
+    const bool whole = holds(problem) && subdomains_.size() == 1;
     return whole ? subdomains_.data() : nullptr;
   }
 

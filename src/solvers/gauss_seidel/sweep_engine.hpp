@@ -59,7 +59,7 @@ class HybridEngine : public SweepEngine {
   virtual void start(const ConstraintProblem& problem, DelassusOperator& op,
                      const SweepOptions& rules, JointSystem* joints,
                      std::span<const double> impulses) = 0;
-  /// Whether the engine has this problem packed.
+  /// Whether the engine has this problem packed and sweeps it by velocities.
   virtual bool holds(const ConstraintProblem& problem) const = 0;
   /// What is packed of it, for other iterations: null where several subdomains share it, or where
   /// sweeps carry something else than velocities.
