@@ -239,7 +239,7 @@ TEST_F(Packs, WhatDoesNotFitIsRefusedWithItsKey) {
             std::string::npos)
       << thin;
   EXPECT_NE(
-      test::error_of([&] { pack(ball + "solid_fraction: 0.3, region: {}"); }).find("is empty"),
+      test::error_of([&] { pack(ball + "solid_fraction: 0.3, region: {}"); }).find("has no region"),
       std::string::npos);
   const std::string open = file("open.obj", "v 0 0 0\nv 2 0 0\nv 2 1 0\nf 1 2 3\n");
   const std::string leaks =
