@@ -212,6 +212,12 @@ class Snapshot:
         with opened(self._path, "catena-snapshot") as file:
             return {name: dataset(file["joints"], name) for name in file["joints"]} if "joints" in file else {}
 
+    @functools.cached_property
+    def broken(self) -> dict[str, Quantity]:
+        """Joints that have broken: id, step, time, and force, torque, energy of that step; empty where none can."""
+        with opened(self._path, "catena-snapshot") as file:
+            return {name: dataset(file["broken"], name) for name in file["broken"]} if "broken" in file else {}
+
     def __repr__(self) -> str:
         return f"<snapshot of step {self.step}, t = {self.time:g} s, {len(self)} bodies>"
 

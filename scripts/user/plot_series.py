@@ -31,13 +31,15 @@ PANELS = [
     ("energy error of the solve", ["error_energy"], True),
     ("largest natural map", ["error_natural_map", "error_natural_map_rms"], True),
     ("mass that came and left", ["inserted_mass", "removed_mass"], False),
+    ("joints that broke", ["broken_joints"], False),
     ("contacts", ["contacts"], False),
     ("iterations per step", ["iterations"], False),
     ("wall time per step", ["step_wall_s", "step_wall"], True),
     ("imbalance", ["imbalance"], False),
 ]
 # Panels of what a scene may not have: left out where all is zero.
-OPTIONAL = {"joint_work", "motor_work", "projection_work", "joint_misfit", "inserted_mass", "removed_mass"}
+OPTIONAL = {"joint_work", "motor_work", "projection_work", "joint_misfit", "inserted_mass", "removed_mass",
+            "broken_joints"}
 
 
 def flow_rate(time, mass, n_bins=100):

@@ -90,6 +90,11 @@ Vec3 Model::surface_velocity(GlobalId body) const {
   return at != surface_velocities.end() && at->body == body ? at->velocity : Vec3(Vec3::Zero());
 }
 
+std::string joint_name(const Model& model, GlobalId joint) {
+  return joint < model.joint_names.size() ? model.joint_names.name_of(joint)
+                                          : "joint-" + std::to_string(joint);
+}
+
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b) {
   if (!a.collides || !b.collides) return false;
   const int pair = a.group * model.n_groups + b.group;

@@ -1,6 +1,6 @@
 // Energies of a group of bodies.
 #include "catena/base/error.hpp"
-#include "probes/body_group.hpp"
+#include "catena/model/body_group.hpp"
 #include "probes/probe.hpp"
 
 namespace catena::probes {

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "catena/base/error.hpp"
-#include "probes/body_group.hpp"
+#include "catena/model/body_group.hpp"
 #include "probes/probe.hpp"
 
 namespace catena::probes {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
-#include "probes/body_group.hpp"
+#include "catena/model/body_group.hpp"
 #include "probes/probe.hpp"
 
 namespace catena::probes {

@@ -7,7 +7,7 @@
 
 #include "catena/comm/ghost_sum.hpp"
 #include "catena/comm/tags.hpp"
-#include "probes/body_group.hpp"
+#include "catena/model/body_group.hpp"
 #include "probes/probe.hpp"
 #include "probes/regions/region.hpp"
 

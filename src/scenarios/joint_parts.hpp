@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catena/constraints/joint_rows.hpp"
+#include "catena/scenarios/break_limits.hpp"
 #include "catena/scenarios/scene.hpp"
 #include "scenarios/make/chain_curve.hpp"
 #include "scenarios/scene_parts.hpp"
@@ -63,12 +64,18 @@ void describe_speed_table(SettingsVisitor& visit, bool angular, FactorSettings& 
 /// ask for.
 void describe_element(SettingsVisitor& visit, JointSettings& s);
 void check_element(SettingsVisitor& visit, const JointSettings& s);
+/// The keys of loads above which joints break.
+void describe_breaking(SettingsVisitor& visit, BreakSettings& s);
+/// Rejects those of which joints of this type, with these compliances, have nothing.
+void check_breaking(SettingsVisitor& visit, const BreakSettings& s, JointType type,
+                    double compliance, double angular_compliance);
 /// One of `forces`.
 void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const BodyNames& names,
                     ForceSettings& s);
 
 void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s);
 void describe_net(SettingsVisitor& visit, NetSettings& s);
+void describe_bonds(SettingsVisitor& visit, BondSettings& s);
 
 /// Ids of a generator's bodies and of its joints.
 struct JointedBlock {

@@ -27,7 +27,15 @@ const std::string& GeneratorSettings::name() const {
 }
 
 const std::string& GeneratorSettings::material() const {
-  return std::visit([](const auto& s) -> const std::string& { return s.material; }, kind);
+  static const std::string none;
+  return std::visit(
+      [](const auto& s) -> const std::string& {
+        if constexpr (requires { s.material; })
+          return s.material;
+        else
+          return none;
+      },
+      kind);
 }
 
 const ShapeSettings* GeneratorSettings::shape() const {
@@ -257,6 +265,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
                 const std::vector<Block>& blocks, Model& model) {
   model.tables = scenarios::factor_tables(scene, comm);
   model.bushings = scenarios::bushings_of(scene);
+  model.break_limits = scenarios::break_limits_of(scene);
   all_or_none(comm, [&] {
     const BodyMaker maker(scene, blocks, model);
     std::vector<BodyRecord> planes;

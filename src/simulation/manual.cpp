@@ -195,6 +195,19 @@ pinions, pulleys and gears, and guides of racks, are joints of their own.
       - {name: suspension, type: spring, between: [world, arm], at: [[9, 0, 5], [9, 0, 3]], stiffness: 100}
       - {name: push, type: force, body: arm, force: [3, 0, 0], table: {rows: [[0, 0], [1, 1]]}}
 
+A joint breaks where its mean load over a step was above `break_force`, `break_torque` or
+`break_energy` (what its compliances store): after that step it is gone, its bodies touch, and
+what it had stored is lost. The log, the series and the snapshots say when, and under which load.
+Force and torque are all that the joint does to b, drives included, about the joint's point.
+`bonds` join neighbouring bodies when the run begins, so that walls, rock and snow break: each
+pair whose gap is below `gap` by a joint in the middle of their points of contact, whose z axis
+is the normal. `break_tension` and `break_shear` are limits along it, where it pulls, and across.
+
+    generators:
+      - wall: {name: bricks, material: stone, brick: [0.2, 0.1, 0.1], along: 8, height: 6}
+      - bonds: {name: mortar, between: [bricks], gap: 1 mm, compliance: 1e-8, angular_compliance: 1e-6,
+                break_tension: 2 kN, break_shear: 4 kN, break_torque: 60 N m}
+
 A `chain` makes bodies and joints: `links` equal ones on a straight line (`from`, `to`), on a
 polyline (`path`; `closed` for a loop), as they hang (`catenary`), or wound up (`curl`). A link is
 exactly as long as its joints are apart; its shape should fit: the shape's long axis, z of capsules,

@@ -87,6 +87,8 @@ void check_new_joint(const Model& model, const JointConstants& joint) {
   if (joint.type == JointType::bushing &&
       (joint.bushing < 0 || joint.bushing >= std::ssize(model.bushings)))
     refuse("is a bushing whose stiffnesses the case does not have");
+  if (joint.breaking >= std::ssize(model.break_limits))
+    refuse("has break limits that the case does not have");
   for (const JointAxis& axis : joint.axis) {
     if (axis.table >= n_tables || axis.speed_table >= n_tables)
       refuse("has a table that the case does not have");

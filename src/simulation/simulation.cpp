@@ -7,6 +7,7 @@
 #include "catena/partition/balance.hpp"
 #include "catena/partition/impulse_homes.hpp"
 #include "catena/partition/tiles.hpp"
+#include "catena/simulation/bonds.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/stepper/semi_implicit_stepper.hpp"
 #include "simulation/initial/earlier_run.hpp"
@@ -104,7 +105,9 @@ void Simulation::take_bodies(EarlierRun& earlier) {
   starts_ = earlier.moved_starts();
   earlier.take_up(model_, changes_.inflow().insertions(), bodies_, state_);
   bring_impulses_home(comm_, bodies_, state_);
-  if (earlier.keeps_places()) {
+  const bool bonds =
+      std::ranges::any_of(settings_.generators, &GeneratorSettings::is<BondSettings>);
+  if (earlier.keeps_places() && !bonds) {
     restore_places(earlier.checkpoint());
   } else {
     state_.balance = {};
@@ -119,6 +122,7 @@ void Simulation::take_bodies(EarlierRun& earlier) {
 void Simulation::place_bodies() {
   const int n_parts = number_of_parts();
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
+  n_bonds_ = make_bonds(comm_, settings_, model_, bodies_, state_);
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);
@@ -234,6 +238,7 @@ const StepReport& Simulation::step() {
   const StepReport& report = take_step();
   state_.prepared = -1;
   const double own_seconds = wall_seconds() - comm_.traffic().waited_s - start;
+  changes_.after_step(*stepper_, bodies_, state_);
   measure();
   {
     const ScopedTimer timer(loop_times_.balance);

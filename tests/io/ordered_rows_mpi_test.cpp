@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "catena/comm/ordered_rows.hpp"
 #include "io/hdf5/columns.hpp"
-#include "io/hdf5/ordered_rows.hpp"
 
 namespace catena {
 namespace {

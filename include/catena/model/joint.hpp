@@ -114,6 +114,7 @@ struct JointConstants {
   double ratio = 1.0;                          ///< gear, belt; screw: m/rad
   double thread_friction = 0.0;                ///< screw: Coulomb's coefficient
   int bushing = -1;                            ///< index into Model::bushings
+  int breaking = -1;                           ///< index into Model::break_limits; -1: never breaks
   double stiffness = 0.0, damping = 0.0;       ///< springs: N/m, N s/m (N m/rad, N m s/rad)
   double compliance = 0.0;                     ///< of linear rows, m/N
   double angular_compliance = 0.0;             ///< of angular rows, rad/(N m)
@@ -146,6 +147,24 @@ inline constexpr double kWorkWindow = 50.0;
 /// N/m, N s/m, then N m, N m s (per rad).
 struct Bushing {
   std::array<double, 6> stiffness{}, damping{};
+};
+
+/// What a joint bears: it breaks after the first step whose mean load is above one of these.
+struct BreakLimits {
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+  double force = kNone;   ///< of the joint on b, N
+  double torque = kNone;  ///< of the joint on b about its point there, N m
+  double energy = kNone;  ///< stored in its compliances, J
+  /// Of bonds, N: of the force along z of the joint's frames where it pulls, and across z.
+  double tension = kNone, shear = kNone;
+};
+
+/// A joint that broke, by the mean load of the step that did it.
+struct BrokenJoint {
+  GlobalId joint = kNoBody;
+  std::int64_t step = 0;                           ///< at whose end it broke
+  double time = 0.0;                               ///< the same, s
+  double force = 0.0, torque = 0.0, energy = 0.0;  ///< N, N m, J (BreakLimits)
 };
 
 /// Whether the joint is a rope whose length a motor changes.

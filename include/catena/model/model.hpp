@@ -209,6 +209,7 @@ struct Model {
   std::vector<ValueTable> tables;
   std::vector<AppliedForce> forces;
   std::vector<Bushing> bushings;
+  std::vector<BreakLimits> break_limits;
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;
@@ -223,6 +224,9 @@ struct Model {
   /// Velocity of a body's surface against it, body frame, m/s.
   Vec3 surface_velocity(GlobalId body) const;
 };
+
+/// Of a joint of the case, or one that came later: `joint-<id>`.
+std::string joint_name(const Model& model, GlobalId joint);
 
 /// Whether two bodies may make contacts: both collide, and so do their groups.
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b);

@@ -136,6 +136,10 @@ struct State {
   /// Factor that a controller gives each of Model::forces, NaN where none does; empty: none has
   /// given any.
   std::vector<double> force_factors;
+  /// Joints that have broken, of each the rank on which it did or that read it from a checkpoint;
+  /// in no order, and the number over all ranks.
+  std::vector<BrokenJoint> broken;
+  std::int64_t broken_joints = 0;
   /// What changes of a periodic box whose images move (box_of, keep_box); else empty.
   std::vector<double> cell;
   FlowSums flow;
@@ -232,6 +236,7 @@ void for_each_scalar(Visit&& visit, SomeState& state) {
   visit("removed_mass", state.flow.removed_mass);
   visit("added_bodies", state.added_bodies);
   visit("added_joints", state.added_joints);
+  visit("broken_joints", state.broken_joints);
   for (auto& motion : state.plane_motions) for_each_motion_number(visit, motion);
   for (auto& inflow : state.inflow) {
     visit("inflow_made", inflow.made);

@@ -61,6 +61,13 @@ struct AxisSettings {
   double friction = kNone;  ///< N or N m
 };
 
+/// Loads above which a joint breaks; kNone: never.
+struct BreakSettings {
+  double force = kNone, torque = kNone, energy = kNone;  ///< N, N m, J
+  double tension = kNone, shear = kNone;                 ///< of bonds, N
+  bool given() const;
+};
+
 /// One of `joints:`. Numbers that are not given are kNone: their defaults depend on the type.
 struct JointSettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
@@ -70,6 +77,7 @@ struct JointSettings {
   Vec3 axis = Vec3::Constant(kNone), axis_b = Vec3::Constant(kNone);
   double compliance = kNone, angular_compliance = kNone, damping_time = kNone;
   double erp = kNone, cfm = kNone;
+  BreakSettings breaking;
   bool collide = false;
   double length = kNone, radius = kNone, ratio = kNone;
   double pitch = kNone, thread_friction = kNone;  ///< screw: m per turn
@@ -105,7 +113,8 @@ struct ForceSettings {
 struct ChainJointSettings {
   double compliance = kNone, angular_compliance = kNone, damping_time = kNone;
   double friction = kNone;  ///< revolute, universal: N m
-  bool collide = false;     ///< whether neighbours make contacts
+  BreakSettings breaking;
+  bool collide = false;  ///< whether neighbours make contacts
 };
 
 enum class ChainAnchors { none, first, last, both };
@@ -155,6 +164,16 @@ struct NetSettings {
   JointType joint = JointType::distance;   ///< or rope, spherical
   NetAnchors anchored = NetAnchors::none;  ///< knots that are joined to the world
   ChainJointSettings joints;
+};
+
+/// Joints between bodies that lie closer to each other than a gap when the run begins.
+struct BondSettings {
+  std::string name;
+  /// Bodies and generators: pairs within one of them, or between two; of all those named.
+  std::vector<std::string> between;
+  double gap = kNone;                  ///< m
+  JointType joint = JointType::fixed;  ///< or spherical
+  ChainJointSettings joints;           ///< compliances > 0: a body may have many bonds
 };
 
 }  // namespace catena

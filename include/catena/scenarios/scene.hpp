@@ -97,8 +97,9 @@ struct TableSettings {
 };
 
 /// What one of `generators:` makes.
-using GeneratorKind = std::variant<ContainerSettings, LatticeSettings, WallSettings, TableSettings,
-                                   InsertionSettings, ChainSettings, NetSettings, PackSettings>;
+using GeneratorKind =
+    std::variant<ContainerSettings, LatticeSettings, WallSettings, TableSettings, InsertionSettings,
+                 ChainSettings, NetSettings, PackSettings, BondSettings>;
 
 /// One of `generators:`: bodies of consecutive ids, and the joints between them; SI units, world
 /// frame. All that it makes is a function of these settings, the case's seed and a body's number.
@@ -117,7 +118,7 @@ struct GeneratorSettings {
   }
   /// The name given; empty if there is none.
   const std::string& name() const;
-  /// The material of its bodies.
+  /// The material of its bodies; empty where it makes none.
   const std::string& material() const;
   /// The shape of its bodies; nullptr where they are no copies of one.
   const ShapeSettings* shape() const;

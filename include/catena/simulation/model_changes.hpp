@@ -3,12 +3,14 @@
 
 #include <vector>
 
+#include "catena/simulation/breaking.hpp"
 #include "catena/simulation/case.hpp"
 #include "catena/simulation/flow.hpp"
 
 namespace catena {
 
-/// What the case itself changes of what its steps take as constant: its outflows and insertions.
+/// What the case itself changes of what its steps take as constant: its outflows and insertions,
+/// and joints that break.
 /// The model stays what make_model made of the case; of Bodies, constants and joints change here,
 /// by targets of motors that controllers set (Controls), and by what a program does (SceneAccess);
 /// migration moves them between ranks and changes none.
@@ -29,8 +31,15 @@ class ModelChanges {
   /// Whether a state has the counters of these insertions and outflows.
   bool belongs_to(const State& state) const;
 
-  /// Collective. What is due at state.time: bodies leave, then others come in.
+  /// Collective. What is due at state.time: joints that broke in the last step are gone, bodies
+  /// leave, then others come in.
   void apply(Bodies& bodies, State& state);
+
+  /// Collective, after a step: what breaks by it.
+  void after_step(const TimeStepper& stepper, const Bodies& bodies, State& state) {
+    breaking_.note(stepper, bodies, state);
+  }
+  const Breaking& breaking() const { return breaking_; }
 
   const Inflow& inflow() const { return inflow_; }
   /// Mechanisms of which bodies came into an outflow in the last apply() for the first time, and
@@ -41,6 +50,7 @@ class ModelChanges {
   Communicator comm_;
   const CaseSettings& settings_;
   const Model& model_;
+  Breaking breaking_;
   Inflow inflow_;
   std::vector<StayingMechanism> staying_;
 };

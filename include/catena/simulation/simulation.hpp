@@ -103,6 +103,8 @@ class Simulation {
   const TimeStepper& stepper() const { return *stepper_; }
   /// The quality of the last distribution.
   const PartitionQuality& partition() const { return quality_; }
+  /// Bonds that the constructor made, over all ranks.
+  std::int64_t n_bonds() const { return n_bonds_; }
   /// Wall time of the constructor on the slowest rank, s.
   double setup_seconds() const { return setup_seconds_; }
   /// Largest rank's work of the last step over the mean.
@@ -135,7 +137,7 @@ class Simulation {
   void make_bodies();
   /// Collective. Those of an earlier run; each rank has what it has read.
   void take_bodies(EarlierRun& earlier);
-  /// Collective. Splits bodies among ranks anew.
+  /// Collective. Splits bodies among ranks anew, and makes the bonds of the case.
   void place_bodies();
   /// Collective. What comes before any body is there.
   void begin();
@@ -178,6 +180,7 @@ class Simulation {
   std::vector<StepCallback> before_, after_;
   Watch watch_;
   std::unique_ptr<TimeStepper> stepper_;
+  std::int64_t n_bonds_ = 0;
   PartitionQuality quality_;
   RebalanceDecision look_;
   WorkRate rate_;  ///< its factor: smoothed over steps

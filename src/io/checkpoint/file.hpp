@@ -31,6 +31,7 @@ enum Count : std::size_t {
   kCouples,
   kMotions,
   kLoads,
+  kBroken,
   kKeptWords,
   kCounts
 };
@@ -54,6 +55,7 @@ void for_each_column(Visit&& visit, SomeBodies& bodies, SomeState& state) {
   visit("/couples", kCouples, state.couples);
   visit("/motions", kMotions, state.motions);
   visit("/loads", kLoads, state.loads);
+  visit("/broken", kBroken, state.broken);
 }
 
 /// The same for all scalars of a state.

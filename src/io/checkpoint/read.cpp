@@ -242,8 +242,8 @@ CheckpointSummary summarise_checkpoint(const hdf5::File& file) {
     summary.impulses += counts[kImpulses];
     summary.couples += counts[kCouples];
   }
-  std::vector<std::string> names = {"/scalars", "/kept",    "/impulses",
-                                    "/couples", "/motions", "/loads"};
+  std::vector<std::string> names = {"/scalars", "/kept",  "/impulses", "/couples",
+                                    "/motions", "/loads", "/broken"};
   for (const std::string group : {"/bodies", "/joints"})
     for (const std::string& name : file.members(group)) names.push_back(group + "/" + name);
   for (const std::string& name : names) {

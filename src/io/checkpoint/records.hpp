@@ -16,7 +16,7 @@ static_assert(sizeof(Shape) == 56 && sizeof(BodyConstants) == 112);
 static_assert(sizeof(BodyMotionState) == 112);
 static_assert(sizeof(MotionStart) == 144 && sizeof(BodyMotion) == 160 && sizeof(BodyLoad) == 56);
 static_assert(sizeof(JointAxis) == 80 && sizeof(JointConstants) == 432);
-static_assert(sizeof(JointState) == 120);
+static_assert(sizeof(JointState) == 120 && sizeof(BrokenJoint) == 48);
 static_assert(sizeof(ContactKey) == 24 && sizeof(KeyedImpulse) == 96 && sizeof(KeyedCouple) == 72);
 
 /// Calls visit(member) for every number of a record; `R` may be const.
@@ -75,6 +75,7 @@ void each_member(R& r, Visit&& visit) {
                     &r.compliance, &r.angular_compliance, &r.damping_time, &r.erp, &r.cfm})
       visit(*x);
     visit(r.bushing);
+    visit(r.breaking);
     for (auto& a : r.axis) {
       for (auto* x : {&a.lower, &a.upper, &a.restitution, &a.target, &a.max_force,
                       &a.motor_compliance, &a.motor_damping_time, &a.friction})
@@ -89,6 +90,10 @@ void each_member(R& r, Visit&& visit) {
       for (auto& x : axis) visit(x);
     for (auto& x : r.angle) visit(x);
     visit(r.work);
+  } else if constexpr (std::is_same_v<T, BrokenJoint>) {
+    visit(r.joint);
+    visit(r.step);
+    for (auto* x : {&r.time, &r.force, &r.torque, &r.energy}) visit(*x);
   } else if constexpr (std::is_same_v<T, KeyedImpulse>) {
     key(r.key);
     vector(r.impulse);

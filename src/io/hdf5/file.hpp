@@ -14,6 +14,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/row_range.hpp"
 #include "io/hdf5/pending_rows.hpp"
 
 namespace catena::hdf5 {
@@ -36,13 +37,9 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Which rows of a dataset this rank writes or reads: `count` rows from `first` on, of `total`.
-/// The rows written by all ranks together are 0 .. total-1, each once.
-struct RowRange {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-  std::uint64_t total = 0;
-};
+/// Which rows of a dataset this rank writes or reads. The rows written by all ranks together are
+/// 0 .. total-1, each once.
+using RowRange = catena::RowRange;
 
 /// Writes the numbers of this rank's rows from `first` on into the buffer, as many as it holds.
 template <class T>

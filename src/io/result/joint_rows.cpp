@@ -1,7 +1,7 @@
 #include "io/result/joint_rows.hpp"
 
+#include "catena/comm/ordered_rows.hpp"
 #include "io/hdf5/columns.hpp"
-#include "io/hdf5/ordered_rows.hpp"
 
 namespace catena {
 namespace {
@@ -14,11 +14,6 @@ constexpr std::array<const char*, 19> kTypeNames = {
     "rack_and_pinion", "belt",      "spring",        "torsion_spring"};
 static_assert(kTypeNames.size() == ordinal(JointType::torsion_spring) + 1);
 constexpr std::size_t kTypeLength = 15;
-
-std::string name_of(const Model& model, std::int64_t id) {
-  return id < model.joint_names.size() ? model.joint_names.name_of(id)
-                                       : "joint-" + std::to_string(id);
-}
 
 }  // namespace
 
@@ -39,7 +34,7 @@ JointRows joint_rows(const Communicator& comm, const Model& model, const Bodies&
   drop_doubles(comm, joints.rows, joints.range);
   std::size_t longest = 1;
   for (const JointRow& row : joints.rows)
-    longest = std::max(longest, name_of(model, row.id).size());
+    longest = std::max(longest, joint_name(model, row.id).size());
   joints.name_length = comm.max(narrow<std::int64_t>(longest));
   return joints;
 }
@@ -52,7 +47,7 @@ void write_joint_constants(hdf5::File& file, const Model& model, const JointRows
   });
   to.numbers("carrier", "", [](auto& r) { return r.body[2]; });
   to.text("type", kTypeLength, [](auto& r) { return std::string(kTypeNames[r.type]); });
-  to.text("name", joints.name_length, [&](auto& r) { return name_of(model, r.id); });
+  to.text("name", joints.name_length, [&](auto& r) { return joint_name(model, r.id); });
 }
 
 void write_joint_records(hdf5::File& file, const std::vector<JointRecord>& rows,
@@ -63,6 +58,20 @@ void write_joint_records(hdf5::File& file, const std::vector<JointRecord>& rows,
   to.numbers("reaction", "N s, N m s", &JointRecord::reaction);
   to.numbers("drive", "N s or N m s", &JointRecord::drive);
   to.numbers("coordinate", "m or rad", &JointRecord::coordinate);
+}
+
+void write_broken_joints(hdf5::File& file, const Communicator& comm,
+                         const std::vector<BrokenJoint>& broken) {
+  hdf5::RowRange range;
+  const std::vector<BrokenJoint> rows = order_rows(
+      comm, broken, [](const BrokenJoint& row) { return row.joint; }, range);
+  const ColumnWriter to(file, "/broken", rows, range);
+  to.numbers("id", "", &BrokenJoint::joint);
+  to.numbers("step", "", &BrokenJoint::step);
+  to.numbers("time", "s", &BrokenJoint::time);
+  to.numbers("force", "N", &BrokenJoint::force);
+  to.numbers("torque", "N m", &BrokenJoint::torque);
+  to.numbers("energy", "J", &BrokenJoint::energy);
 }
 
 }  // namespace catena

@@ -37,6 +37,10 @@ void write_joint_constants(hdf5::File& file, const Model& model, const JointRows
 /// Collective. /joints of a snapshot: rows in the order of ids.
 void write_joint_records(hdf5::File& file, const std::vector<JointRecord>& rows,
                          const hdf5::RowRange& range);
+/// Collective. /broken of a snapshot: joints that have broken, in the order of ids.
+void write_broken_joints(hdf5::File& file, const Communicator& comm,
+                         const std::vector<BrokenJoint>& broken);
+inline constexpr std::uint64_t kBrokenJointBytes = 8 * 6;
 inline constexpr std::uint64_t kJointRecordBytes = 8 * (1 + 3 * 6 + 3);
 
 }  // namespace catena

@@ -7,12 +7,12 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/release.hpp"
+#include "catena/comm/ordered_rows.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/io/result_writer.hpp"
 #include "io/hdf5/atomic_file.hpp"
 #include "io/hdf5/columns.hpp"
 #include "io/hdf5/file.hpp"
-#include "io/hdf5/ordered_rows.hpp"
 #include "io/hdf5/write_together.hpp"
 #include "io/result/background_write.hpp"
 #include "io/result/directory.hpp"
@@ -363,7 +363,8 @@ bool ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
   const std::int64_t n_bodies = comm.sum(std::ssize(bodies)) + std::ssize(model.unbounded);
 
   const std::uint64_t bytes = 168 * static_cast<std::uint64_t>(n_bodies) +
-                              136 * contact_range.total + kJointRecordBytes * joint_range.total;
+                              136 * contact_range.total + kJointRecordBytes * joint_range.total +
+                              kBrokenJointBytes * static_cast<std::uint64_t>(state.broken_joints);
   // each rank writes about an equal part
   const bool background = static_cast<double>(bytes) / comm.size() < comm.min(most_buffered);
   const std::string path = snapshot_path(impl_->directory, state.step);
@@ -380,6 +381,7 @@ bool ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     write_cell(file, model, state);
     write_contact_rows(file, contacts, contact_range, has_couples(model));
     if (impl_->jointed || joint_range.total > 0) write_joint_records(file, joints, joint_range);
+    if (!model.break_limits.empty()) write_broken_joints(file, comm, state.broken);
     // their memory is free for the rows of bodies
     release(contacts, joints);
     hdf5::RowRange body_range;

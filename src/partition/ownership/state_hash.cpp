@@ -149,6 +149,14 @@ std::uint64_t state_hash(const Communicator& comm, const Bodies& bodies, const S
     mixer.add(load.torque);
     sum += mixer.hash();
   }
+  for (const BrokenJoint& broken : state.broken) {
+    constexpr std::uint64_t kBrokenStart = 0x62726f6b656eULL;
+    Mixer mixer(kBrokenStart);
+    mixer.add(broken.joint);
+    mixer.add(broken.step);
+    for (const double x : {broken.time, broken.force, broken.torque, broken.energy}) mixer.add(x);
+    sum += mixer.hash();
+  }
   CATENA_CHECK(state.joints.size() == bodies.joints.size(), "a state for each joint");
   for (std::size_t j = 0; j < state.joints.size(); ++j) {
     constexpr std::uint64_t kJointStart = 0x6a6f696e74ULL;

@@ -37,6 +37,7 @@ void describe_joints_of(SettingsVisitor& visit, ChainJointSettings& s) {
               {.unit = "m/N", .min = 0, .help = "of every joint, as in `joints`"});
   visit.visit("damping_time", s.damping_time,
               {.unit = "s", .min = 0, .help = "of every joint, as in `joints`"});
+  describe_breaking(visit, s.breaking);
   visit.visit("joined_collide", s.collide,
               {.help = "whether bodies that are joined make contacts"});
 }
@@ -204,6 +205,8 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
               {.unit = "rad/(N m)", .min = 0, .help = "of every joint, as in `joints`"});
   visit.visit("friction", s.joints.friction,
               {.unit = "N m", .min = 0, .help = "torque of dry friction of every hinge"});
+  check_breaking(visit, s.joints.breaking, s.joint, s.joints.compliance,
+                 s.joints.angular_compliance);
   if (s.links > 0 && placed) check_chain(visit, scene, s);
 }
 
@@ -225,6 +228,7 @@ void describe_net(SettingsVisitor& visit, NetSettings& s) {
                {.help = "knots that are joined to the world by spherical joints: none, the four "
                         "corners, those of the first row, or all around"});
   describe_joints_of(visit, s.joints);
+  check_breaking(visit, s.joints.breaking, s.joint, s.joints.compliance, kNone);
   if (s.spacing.empty()) return;
   if (s.spacing.size() != 6) {
     visit.reject("spacing", "needs two vectors", "for example [[0.1, 0, 0], [0, 0.1, 0]]");
@@ -235,6 +239,48 @@ void describe_net(SettingsVisitor& visit, NetSettings& s) {
   if (!(a.cross(b).norm() > 1e-9 * a.norm() * b.norm())) {
     visit.reject("spacing", "both vectors have one direction or no length", "they span the net");
   }
+}
+
+void describe_bonds(SettingsVisitor& visit, BondSettings& s) {
+  constexpr std::string_view kNames[] = {"fixed", "spherical"};
+  constexpr JointType kTypes[] = {JointType::fixed, JointType::spherical};
+  visit.visit("between", s.between,
+              {.required = true,
+               .help = "bodies and generators of which neighbours are joined when the run begins"});
+  visit.visit("gap", s.gap,
+              {.unit = "m",
+               .min = 0,
+               .min_open = true,
+               .required = true,
+               .help = "bodies closer to each other than this are neighbours; planes are none"});
+  describe_type(visit, s.joint, kNames, kTypes,
+                {.help = "what joins them, in the middle of their points of contact"});
+  describe_joints_of(visit, s.joints);
+  visit.visit("angular_compliance", s.joints.angular_compliance,
+              {.unit = "rad/(N m)", .min = 0, .help = "of every bond, as in `joints`"});
+  BreakSettings& breaking = s.joints.breaking;
+  visit.visit("break_tension", breaking.tension,
+              {.unit = "N",
+               .min = 0,
+               .min_open = true,
+               .help = "as break_force, of the force along the normal where it pulls"});
+  visit.visit("break_shear", breaking.shear,
+              {.unit = "N",
+               .min = 0,
+               .min_open = true,
+               .help = "as break_force, of the force across the normal"});
+  check_breaking(visit, breaking, s.joint, s.joints.compliance, s.joints.angular_compliance);
+  if (s.between.empty()) visit.reject("between", "names nothing", "name bodies or generators");
+  // loops of rigid bonds would hold what others hold already
+  if (!(s.joints.compliance > 0.0))
+    visit.reject("compliance", "bonds need one, since a body may have many",
+                 "give for example the contact's, 1 / stiffness");
+  const bool fixed = s.joint == JointType::fixed;
+  if (fixed && !(s.joints.angular_compliance > 0.0))
+    visit.reject("angular_compliance", "fixed bonds need one, since a body may have many",
+                 "give compliance over the square of the bond's radius");
+  if (!fixed && given(s.joints.angular_compliance))
+    visit.reject("angular_compliance", "spherical bonds hold no directions", "remove it");
 }
 
 }  // namespace catena::scenarios

@@ -326,6 +326,7 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   scenarios::describe_between(visit, names, s.between);
   describe_place(visit, s);
   describe_softness(visit, s);
+  scenarios::describe_breaking(visit, s.breaking);
   visit.visit("collide", s.collide, {.help = "whether both bodies make contacts"});
   visit.visit(
       "length", s.length,
@@ -353,6 +354,7 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   s.place = visit.where("");
   check_keys(visit, s);
   scenarios::check_element(visit, s);
+  scenarios::check_breaking(visit, s.breaking, s.type, s.compliance, s.angular_compliance);
   check_in_plane(visit, scene, s);
   if (given(s.ratio) && s.ratio == 0.0) visit.reject("ratio", "is zero", "a gear couples two");
   if (s.carrier.empty() || s.carrier == scenarios::kWorld) return;
@@ -472,6 +474,11 @@ void refuse_rope(const std::string& place) {
               "use distance, or time.stepper: spook");
 }
 
+void refuse_breaking(const std::string& place) {
+  throw Error("joints do not break with time.stepper: natural", place,
+              "remove break_force, break_torque and break_energy, or use time.stepper: spook");
+}
+
 void check_smooth(double compliance, double angular, double erp, const std::string& place) {
   const char* key = nullptr;
   if (compliance > 0.0) key = ".compliance";
@@ -501,6 +508,7 @@ void check_smooth(const SceneSettings& scene) {
     if (has(set_of({bushing, screw, rack, belt}), s.type))
       throw Error("is not for time.stepper: natural, which has no equations for it",
                   s.place + ".type", "use time.stepper: spook");
+    if (s.breaking.given()) refuse_breaking(s.place);
     check_smooth(s.compliance, s.angular_compliance, s.erp, s.place);
     check_smooth(s.first, s.place);
     check_smooth(s.second, s.place + ".second");
@@ -508,6 +516,7 @@ void check_smooth(const SceneSettings& scene) {
   for (const GeneratorSettings& g : scene.generators) {
     for_joints_of(g, [&](const ChainJointSettings& s, JointType type) {
       if (type == JointType::rope) refuse_rope(g.place + ".joint");
+      if (s.breaking.given()) refuse_breaking(g.place);
       check_smooth(s.compliance, s.angular_compliance, kNone, g.place);
       if (s.friction > 0.0)
         throw Error("dry friction is an inequality, which time.stepper: natural does not have",

@@ -20,8 +20,8 @@ using scenarios::numbers;
 
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
 /// In the order of GeneratorKind.
-constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table",
-                                            "insertion", "chain",   "net",  "pack"};
+constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table", "insertion",
+                                            "chain",     "net",     "pack", "bonds"};
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
 
@@ -305,6 +305,13 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, PackSetti
   check_in_plane(visit, scene, s.velocity, Vec3::Zero());
 }
 
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, BondSettings& s) {
+  describe_name(visit, s.name);
+  scenarios::describe_bonds(visit, s);
+  if (scene.dimension == 2 && s.joint == JointType::fixed)
+    visit.reject("joint", "fixed bonds hold bodies in three dimensions", "set dimension to 3");
+}
+
 /// Makes `kind` the alternative `k`, with its defaults unless it is that already.
 template <std::size_t... kI>
 void set_kind(GeneratorKind& kind, int k, std::index_sequence<kI...>) {
@@ -531,7 +538,7 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
         visit.one_of("", kind, kGenerators, {}, [&](int k) {
           set_kind(g.kind, k, std::make_index_sequence<std::variant_size_v<GeneratorKind>>());
           std::visit([&](auto& of_kind) { describe_kind(visit, s, of_kind); }, g.kind);
-          scenarios::describe_collision(visit, g.collide, g.group);
+          if (!g.is<BondSettings>()) scenarios::describe_collision(visit, g.collide, g.group);
           describe_fixture(visit, g);
           g.place = visit.where("");
           check_names(visit, s, i);

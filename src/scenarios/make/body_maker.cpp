@@ -41,6 +41,7 @@ GlobalId count(const TableSettings&) { return -1; }
 GlobalId count(const PackSettings&) { return -1; }
 GlobalId count(const InsertionSettings& s) { return s.count; }
 GlobalId count(const ChainSettings& s) { return s.links; }
+GlobalId count(const BondSettings&) { return 0; }
 GlobalId count(const NetSettings& s) { return GlobalId{1} * s.count[0] * s.count[1]; }
 
 GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
@@ -422,12 +423,15 @@ std::vector<JointConstants> BodyMaker::joints_of_generators(
     const GeneratorKind& kind = scene_.generators[i].kind;
     const JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
     const Shape shape = plan_.shape_of_generator(i, model_);
+    const std::size_t made = joints.size();
     if (const auto* chain = std::get_if<ChainSettings>(&kind)) {
       make_chain_joints(*chain, *curves_[i], frame_of_link(*chain, shape), block, from, to, joints);
     } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
       make_net_joints(*net, body_rotation(shape, Quat::Identity(), model_.geometries), block, from,
                       to, joints);
     }
+    const int breaking = break_limits_of_generator(scene_, i);
+    for (std::size_t j = made; j < joints.size(); ++j) joints[j].breaking = breaking;
   }
   return joints;
 }

@@ -77,6 +77,7 @@ class JointMaker {
   std::vector<std::size_t> springs_;                        ///< in `forces`
   std::vector<std::array<AxisTables, kJointAxes>> tables_;  ///< of each of `joints`
   std::vector<int> force_tables_;                           ///< of each of `forces`
+  std::vector<int> breaking_;  ///< of each of `joints` its place in Model::break_limits, or -1
 };
 
 /// Collective. Model::tables of the case; rank 0 reads files.

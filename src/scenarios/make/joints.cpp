@@ -143,9 +143,10 @@ void set_spring(const ForceSettings& s, JointConstants& joint) {
 JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& bodies,
                        const Model& model)
     : scene_(scene), bodies_(bodies), model_(model), names_(scene) {
-  int table = 0;
+  int table = 0, n_breaking = 0;
   const auto next = [&](const FactorSettings& entry) { return entry.present ? table++ : -1; };
   for (const JointSettings& s : scene.joints) {
+    breaking_.push_back(s.breaking.given() ? n_breaking++ : -1);
     std::array<AxisTables, kJointAxes>& of = tables_.emplace_back();
     for (std::size_t k = 0; k < kJointAxes; ++k) {
       const MotorSettings& motor = (k == 0 ? s.first : s.second).motor;
@@ -181,7 +182,8 @@ std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) 
 GlobalId n_joints(const GeneratorSettings& g) {
   return std::visit(
       [](const auto& s) -> GlobalId {
-        if constexpr (requires { s.joints; }) return n_joints(s);
+        // bonds are made when bodies have their places
+        if constexpr (requires { n_joints(s); }) return n_joints(s);
         return 0;
       },
       g.kind);
@@ -277,6 +279,7 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
     set_joint(*s, out);
     const std::array<AxisTables, kJointAxes>& tables = tables_[joint];
     out.axis = {axis_of(s->first, tables[0]), axis_of(s->second, tables[1])};
+    out.breaking = breaking_[joint];
     if (s->type == JointType::bushing)
       out.bushing = narrow<int>(std::count_if(
           scene_.joints.begin(), scene_.joints.begin() + narrow<std::ptrdiff_t>(joint),

@@ -4,7 +4,11 @@ namespace catena {
 
 ModelChanges::ModelChanges(const Communicator& comm, const CaseSettings& settings,
                            const Model& model)
-    : comm_(comm), settings_(settings), model_(model), inflow_(comm, settings, model) {}
+    : comm_(comm),
+      settings_(settings),
+      model_(model),
+      breaking_(comm, model, settings.time.step),
+      inflow_(comm, settings, model) {}
 
 void ModelChanges::begin(State& state) const {
   state.inflow.resize(inflow_.insertions().size());
@@ -17,6 +21,7 @@ bool ModelChanges::belongs_to(const State& state) const {
 }
 
 void ModelChanges::apply(Bodies& bodies, State& state) {
+  breaking_.take_out(bodies, state);
   std::int64_t& flowed = state.balance.flowed;
   flowed += remove_outflow(comm_, model_, settings_.outflow, bodies, state, &staying_);
   if (inflow_.none()) return;

@@ -229,6 +229,9 @@ void EarlierRun::report(const Model& model, const Bodies& bodies, const State& s
   if (!same_.joints_left_out.empty())
     remarks_.push_back("joints of the earlier run that are gone: " +
                        list_text(same_.joints_left_out));
+  if (old.broken_joints > 0)
+    remarks_.push_back(std::to_string(old.broken_joints) +
+                       " joints broke in the earlier run and are not there");
   if (turned_round_ > 0)
     remarks_.push_back(std::to_string(turned_round_) +
                        " contacts start without impulse, since this case lists their bodies in "

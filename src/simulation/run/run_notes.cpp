@@ -47,6 +47,9 @@ void RunNotes::start(const std::string& directory, std::int64_t bodies) {
                 std::to_string(sim_.n_steps() - first_) + " steps of " + short_text(time.step) +
                 " s into " + directory + " (set up in " + short_text(sim_.setup_seconds()) + " s)",
             {{"setup_s", json_number(sim_.setup_seconds())}});
+  if (sim_.n_bonds() > 0)
+    log_.info(std::to_string(sim_.n_bonds()) + " bonds between neighbours",
+              {{"bonds", std::to_string(sim_.n_bonds())}});
   note_few_bodies();
   wall_start_ = wall_progress_ = wall_seconds();
 }
@@ -71,6 +74,7 @@ void RunNotes::after_step(const StepReport& r) {
   note_apart(r);
   note_waiting();
   note_staying();
+  note_broken();
 }
 
 /// Which bodies overlap at the start.
@@ -435,14 +439,34 @@ void RunNotes::note_staying() {
   }
 }
 
+/// Of each of the first joints that break, when and under which load.
+void RunNotes::note_broken() {
+  constexpr std::int64_t kMaxNamed = 10;
+  for (const BrokenJoint& broken : sim_.changes().breaking().taken()) {
+    if (++broken_ > kMaxNamed) return;
+    log_.message(LogLevel::info,
+                 "joint " + joint_name(sim_.model(), broken.joint) + " broke at " +
+                     short_text(broken.time, 6) + " s under " + short_text(broken.force, 3) +
+                     " N and " + short_text(broken.torque, 3) + " N m" +
+                     (broken_ == kMaxNamed ? "; further joints that break are not named" : ""),
+                 {{"step", std::to_string(broken.step)},
+                  {"joint", std::to_string(broken.joint)},
+                  {"force", short_text(broken.force, 6)},
+                  {"torque", short_text(broken.torque, 6)}});
+  }
+}
+
 std::string RunNotes::name_of(std::size_t insertion) const {
   const std::string& name = sim_.changes().inflow().insertions()[insertion].settings().name;
   return name.empty() ? std::to_string(insertion) : name;
 }
 
-/// What came in and what left.
+/// What came in, what left and what broke.
 void RunNotes::summarise_flow() {
   const State& state = sim_.state();
+  if (state.broken_joints > 0)
+    log_.info(std::to_string(state.broken_joints) + " joints broke",
+              {{"broken_joints", std::to_string(state.broken_joints)}});
   const std::vector<Insertion>& insertions = sim_.changes().inflow().insertions();
   for (std::size_t i = 0; i < insertions.size(); ++i) {
     const InflowProgress& progress = state.inflow[i];

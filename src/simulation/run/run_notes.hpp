@@ -50,6 +50,7 @@ class RunNotes {
   void summarise_projection();
   void note_waiting();
   void note_staying();
+  void note_broken();
   std::string name_of(std::size_t insertion) const;
   void summarise_flow();
 
@@ -63,6 +64,7 @@ class RunNotes {
   std::string choice_;                  ///< SolveReport::choice of the last step
   int choices_ = 0, apart_told_ = 0;
   int staying_ = 0;            ///< mechanisms that stay in an outflow
+  std::int64_t broken_ = 0;    ///< joints that broke, as far as told
   double deepest_told_ = 0.0;  ///< largest overlap that a warning named
   std::int64_t missed_ = 0;
   bool missed_last_ = false;

@@ -77,6 +77,7 @@ void for_each_series_value(const StepReport& r, const State& state, std::int64_t
             {"removed", "1", number(state.flow.removed)},
             {"inserted_mass", "kg", state.flow.inserted_mass},
             {"removed_mass", "kg", state.flow.removed_mass},
+            {"broken_joints", "1", number(state.broken_joints)},
             {"contacts", "1", number(r.contacts)},
             {"penetration", "m", r.penetration},
             {"overlap_largest", "1", r.overlap_largest},

@@ -1,4 +1,5 @@
-// Rows from all ranks, dealt in one global order: what makes files independent of ownership.
+// Rows from all ranks, dealt in one global order: what makes files and ids independent of
+// ownership.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
+#include "catena/comm/row_range.hpp"
 #include "catena/comm/typed_exchange.hpp"
-#include "io/hdf5/file.hpp"
 
 namespace catena {
 
@@ -100,7 +102,7 @@ std::vector<std::size_t> cut_places(const Communicator& comm, const std::vector<
 /// from O(ranks x rounds) samples.
 template <class Row, class KeyOf>
 std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, KeyOf key_of,
-                            hdf5::RowRange& range) {
+                            RowRange& range) {
   using Key = decltype(key_of(rows[0]));
   // Eigen's fixed-size types have copies of their own, which copy bytes
   static_assert(std::is_trivially_destructible_v<Row> && std::is_trivially_copyable_v<Key>);
@@ -134,7 +136,7 @@ std::vector<Row> order_rows(const Communicator& comm, std::vector<Row> rows, Key
 
 /// Collective. Of two rows with one id keeps the first; rows are ordered by id over all ranks.
 template <class Row>
-void drop_doubles(const Communicator& comm, std::vector<Row>& rows, hdf5::RowRange& range) {
+void drop_doubles(const Communicator& comm, std::vector<Row>& rows, RowRange& range) {
   const std::array<std::int64_t, 1> last = {rows.empty() ? -1 : rows.back().id};
   const std::vector<std::int64_t> all = comm.all_gather(last);
   std::int64_t before = -1;  // of the ranks before: ids ascend over them

@@ -1,4 +1,4 @@
-// Bodies that a probe is about, by the names of a case.
+// Bodies by the names of a case.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "catena/model/model.hpp"
 
-namespace catena::probes {
+namespace catena {
 
 /// A set of bodies as ranges of ids: what names of bodies and generators (all of their bodies, or
 /// NAME-12) mean.
@@ -33,4 +33,4 @@ class BodyGroup {
   bool world_ = false;
 };
 
-}  // namespace catena::probes
+}  // namespace catena

@@ -1,11 +1,11 @@
-#include "probes/body_group.hpp"
+#include "catena/model/body_group.hpp"
 
 #include <algorithm>
 
 #include "catena/base/error.hpp"
 #include "catena/base/suggest.hpp"
 
-namespace catena::probes {
+namespace catena {
 
 BodyGroup::BodyGroup(const std::vector<std::string>& names, const Model& model,
                      const std::string& where, bool world_too) {
@@ -34,4 +34,4 @@ bool BodyGroup::overlaps(const BodyGroup& other) const {
   });
 }
 
-}  // namespace catena::probes
+}  // namespace catena

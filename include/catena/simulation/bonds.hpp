@@ -1,0 +1,23 @@
+// Bonds between neighbouring bodies.
+#pragma once
+
+#include <cstdint>
+
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+#include "catena/scenarios/scene.hpp"
+
+namespace catena {
+
+/// Collective. Makes the joints of the case's `bonds` between bodies as they are now, one for each
+/// pair of bounded bodies whose gap is below the bonds'; of several that name a pair the first one
+/// counts. Frames stand in the mean of the pair's points of contact, z along their mean normal
+/// from a to b, the body of the smaller id. Ids follow those of the case in the order of pairs, so
+/// that they do not depend on the number of ranks; links of joints are made anew. Returns the
+/// number of bonds over all ranks. Memory O(own bodies + ghosts + bonds of the rank).
+///
+/// Throws Error on every rank where a name of `between` is that of no body.
+std::int64_t make_bonds(const Communicator& comm, const SceneSettings& scene, const Model& model,
+                        Bodies& bodies, State& state);
+
+}  // namespace catena

@@ -1,0 +1,41 @@
+// Joints that break under their load.
+#pragma once
+
+#include <vector>
+
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+#include "catena/stepper/time_stepper.hpp"
+
+namespace catena {
+
+/// Joints with break limits (Model::break_limits). A joint breaks at the end of the first step in
+/// which its mean load was above a limit, and is gone in the next. What it had stored is lost with
+/// it: the work that it took stays in the balance as EnergyTerm::joint_work.
+class Breaking {
+ public:
+  /// `model` must outlive it; `step`: h, s.
+  Breaking(const Communicator& comm, const Model& model, double step)
+      : comm_(comm), model_(model), step_(step) {}
+
+  bool none() const { return model_.break_limits.empty(); }
+
+  /// Collective, after a step: adds what broke in it to State::broken.
+  void note(const TimeStepper& stepper, const Bodies& bodies, State& state);
+
+  /// Collective, before the next step and before anything else changes: takes those joints out,
+  /// makes links of joints anew, and keeps the list of them.
+  void take_out(Bodies& bodies, State& state);
+
+  /// What the last take_out() took, ascending in joint, the same on every rank. Memory O(joints
+  /// that broke in the step).
+  const std::vector<BrokenJoint>& taken() const { return taken_; }
+
+ private:
+  Communicator comm_;
+  const Model& model_;
+  double step_;
+  std::vector<BrokenJoint> taken_;
+};
+
+}  // namespace catena
