@@ -55,7 +55,7 @@ ROOMS = {
     },
     "io": {"": "hdf5 checkpoint fclib", "yaml": "", "hdf5": "", "result": "hdf5", "checkpoint": "hdf5",
            "fclib": "hdf5"},
-    "scenarios": {"": "make pack", "describe": "", "make": "pack", "pack": ""},
+    "scenarios": {"": "make pack", "describe": "", "make": "pack pieces", "pack": "", "pieces": "pack"},
     "stepper": {"": "", "natural": ""},
     "simulation": {"": "initial", "run": "diagnosis initial", "diagnosis": "", "flow": "", "initial": "",
                    "control": ""},

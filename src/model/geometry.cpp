@@ -68,6 +68,9 @@ std::vector<std::array<std::int32_t, 3>> triangles_of_hull(const Geometry& hull)
 }
 
 MassProperties properties_of(const Geometry& geometry, std::span<const Geometry> geometries) {
+  // a compound with a surface is that body; its parts only stand for it in contacts
+  if (geometry.type == ShapeType::compound && !geometry.triangles.empty())
+    return mass_properties(geometry.vertices, geometry.triangles);
   if (geometry.type == ShapeType::compound) return mass_properties(geometry.parts, geometries);
   if (geometry.type == ShapeType::hull)
     return mass_properties(geometry.vertices, triangles_of_hull(geometry));

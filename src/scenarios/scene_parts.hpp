@@ -37,6 +37,9 @@ void describe_orientation(SettingsVisitor& visit, OrientationSettings& s);
 void describe_mesh_file(SettingsVisitor& visit, ShapeSettings& s);
 /// Rejects what has no mass.
 void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s);
+/// Rejects surfaces with pieces among several shapes, unless the body's mass, inertia and centre of
+/// mass are given.
+void check_mass_of_pieces(SettingsVisitor& visit, const ShapeSettings& s, bool has_mass);
 /// Rejects a centre of mass without mass and inertia: uniform density has its own.
 void check_centre_of_mass(SettingsVisitor& visit, const BodySettings& s);
 /// kNone for what is none of m, cm, mm, um, in, ft.

@@ -35,6 +35,7 @@ does a `time.end` or an interval of the output that is no multiple of `time.step
     shape: {capsule: {radius: 5 mm, length: 2 cm}}
     shape: {hull: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
     shape: {hull: {file: rock.stl, unit: mm}}
+    shape: {hull: {file: bracket.stl, unit: mm, decompose: {pieces: 16, tolerance: 0.5 mm}}}
     shapes: [{sphere: {radius: 0.1}}, {sphere: {radius: 0.1}, at: [0.15, 0, 0]}]
     shape: {clump: {file: grain.csv, unit: mm}}
     shape: {pointed_rod: {radius: 2 mm, length: 6 cm, tip_length: 5 mm}}
@@ -44,8 +45,16 @@ Axes of capsules, cylinders and hollow cylinders are the z axis of the shape. A 
 below its surface; a mesh must be closed, its faces counter-clockwise seen from outside, unless it is
 `open`. A file of coordinates (STL, text or binary; OBJ; CSV of heights) needs its `unit`. What is
 wrong with a surface is an error that names the first edge: holes, neighbours that disagree about
-outside, all faces inwards, edges with more than two faces, a hull that is not convex. Triangles
-without area and vertices inside a hull are left out and counted in a warning.
+outside, all faces inwards, edges with more than two faces, a hull that is not convex and has no
+`decompose`. Triangles without area and vertices inside a hull are left out and counted in a warning.
+
+With `decompose` a closed surface may have dents: it is cut along planes into convex pieces, which do
+not overlap and hold all of it, and these collide. Mass, inertia and centre of mass are those of the
+surface. Cutting ends when no piece reaches farther than `tolerance` beyond the surface, or at the
+number of `pieces`; a warning tells how many there are, how much volume they add, how far they reach
+at most (a bound that is certain), and whether that misses the tolerance. Bodies with few concave
+edges between flat faces come out exactly. Rank 0 cuts for all. Among several `shapes` such a surface
+needs the body's `mass`, `inertia` and `center_of_mass`.
 
 A `clump` is a template for `shapes` of spheres: a CSV file with a line `x, y, z, radius` for each, or a
 closed surface (STL, OBJ) with the number of `spheres` that fill it. The first of these is the largest

@@ -69,9 +69,10 @@ struct Geometry {
   std::string name;                  ///< for messages: the file, or the body's name
   Pose written;
 
-  /// Hull: corners. Mesh: vertices. Heightfield: nothing (see heights).
+  /// Hull: corners. Mesh, or compound that stands for a closed one: vertices.
   std::vector<Vec3> vertices;
-  /// Mesh: triangles, counter-clockwise seen from outside (the touched side).
+  /// Mesh: triangles, counter-clockwise seen from outside (the touched side). Compound: of the
+  /// closed surface that its parts stand for in contacts, whose mass it has; else nothing.
   std::vector<std::array<std::int32_t, 3>> triangles;
   /// Mesh: neighbour across edge k (from vertex k to k + 1) of each triangle; -1: none.
   std::vector<std::array<std::int32_t, 3>> neighbours;

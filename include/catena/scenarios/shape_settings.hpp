@@ -14,6 +14,14 @@ namespace catena {
 
 struct PartSettings;
 
+/// A surface with dents as convex pieces: at most `pieces`, as many as it takes for them to reach
+/// nowhere farther than `tolerance` beyond the surface.
+struct DecomposeSettings {
+  bool present = false;
+  int pieces = 16;
+  double tolerance = kNone;  ///< m; kNone: a hundredth of the longest edge of the surface's box
+};
+
 /// `shape: {sphere: {radius: 0.1}}`, or `shapes: [...]`: then `parts`, and the type is compound. So
 /// it is for `shape: {clump: {file: ...}}`, whose spheres come from the file.
 /// Lengths in m, but coordinates in a file are times `unit` and `scale`.
@@ -33,6 +41,7 @@ struct ShapeSettings {
   std::string file;              ///< hull, mesh, heightfield, clump; absolute after reading a case
   std::string unit;              ///< of the file's numbers
   double scale = 1.0;            ///< hull, mesh and clump from a file
+  DecomposeSettings decompose;   ///< hull from a file: its pieces, a compound
   int spheres = 0;               ///< clump from a surface: that fill it; 0: of a list in a file
   bool open = false;             ///< mesh: may have edges with one face
   std::vector<double> heights;   ///< heightfield: row by row along y, x fastest

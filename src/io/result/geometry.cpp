@@ -76,6 +76,13 @@ void write_parts(Writer& out, const std::vector<CompoundPart>& parts) {
   out.numbers("part_orientation", orientation, 4, "");
 }
 
+void write_triangles(Writer& out, const Geometry& g) {
+  out.vectors("vertices", g.vertices, "m");
+  std::vector<std::int64_t> corners;
+  for (const auto& t : g.triangles) corners.insert(corners.end(), t.begin(), t.end());
+  out.integers("triangles", corners, 3);
+}
+
 void write_numbers(Writer& out, const Geometry& g) {
   if (g.type == ShapeType::hull) {
     out.vectors("vertices", g.vertices, "m");
@@ -84,16 +91,14 @@ void write_numbers(Writer& out, const Geometry& g) {
     out.vectors("face_normals", g.face_normals, "");
     out.numbers("face_offsets", g.face_offsets, 0, "m");
   } else if (g.type == ShapeType::mesh) {
-    out.vectors("vertices", g.vertices, "m");
-    std::vector<std::int64_t> corners;
-    for (const auto& t : g.triangles) corners.insert(corners.end(), t.begin(), t.end());
-    out.integers("triangles", corners, 3);
+    write_triangles(out, g);
   } else if (g.type == ShapeType::heightfield) {
     out.numbers("heights", g.heights, static_cast<std::uint64_t>(g.n_x), "m");
     out.vectors("origin", {g.origin}, "m");
     out.numbers("spacing", {g.dx, g.dy}, 0, "m");
   } else {
     write_parts(out, g.parts);
+    if (!g.triangles.empty()) write_triangles(out, g);
   }
 }
 
@@ -136,9 +141,19 @@ void read_hull(const hdf5::File& file, const std::string& group, Geometry& g) {
   if (!fits) fail(file, group, "its faces contradict each other");
 }
 
+/// Of the closed surface that parts stand for, if there is one.
+void read_triangles(const hdf5::File& file, const std::string& group, Geometry& g) {
+  if (!file.exists(group + "/triangles")) return;
+  g.vertices = vectors(file, group + "/vertices");
+  const std::vector<std::int32_t> corners =
+      small_integers(file, group + "/triangles", std::ssize(g.vertices));
+  for (std::size_t i = 0; i + 3 <= corners.size(); i += 3)
+    g.triangles.push_back({corners[i], corners[i + 1], corners[i + 2]});
+}
+
 /// False if a part is none that moves.
-bool read_parts(const hdf5::File& file, const std::string& group,
-                const std::vector<Geometry>& before, Geometry& g) {
+bool read_parts(const hdf5::File& file, const std::string& group, const std::vector<Geometry>& all,
+                Geometry& g) {
   const std::vector<Vec3> size = vectors(file, group + "/part_size");
   const std::vector<Vec3> position = vectors(file, group + "/part_position");
   const std::vector<double> q = file.read_doubles(group + "/part_orientation");
@@ -158,10 +173,10 @@ bool read_parts(const hdf5::File& file, const std::string& group,
     const bool is_hull = part.shape.type == ShapeType::hull;
     if (part.shape.type == ShapeType::mesh) return false;
     if (part.shape.type == ShapeType::none || (geometry[i] >= 0) != is_hull ||
-        geometry[i] >= std::ssize(before))
+        geometry[i] >= std::ssize(all))
       fail(file, group, "part " + std::to_string(i) + " is no shape");
     if (is_hull) {
-      const Geometry& hull = before[geometry[i]];
+      const Geometry& hull = all[geometry[i]];
       if (hull.type != ShapeType::hull) fail(file, group, "a part's geometry is no hull");
       part.shape.geometry = narrow<std::int32_t>(geometry[i]);
       part.shape.geometry_radius = hull.radius;
@@ -242,28 +257,29 @@ std::uint64_t bytes_of_geometries(const std::vector<Geometry>& geometries) {
 }
 
 std::vector<Geometry> read_moving_geometries(const hdf5::File& file) {
-  std::vector<Geometry> geometries;
-  if (!file.exists("/geometries")) return geometries;
-  const std::size_t n = file.members("/geometries").size();
-  for (std::size_t k = 0; k < n; ++k) {
-    const std::string group = "/geometries/" + std::to_string(k);
-    Geometry g;
-    g.name = file.attribute_text(group, "name");
-    const ShapeType type = shape_type_of(file.attribute_text(group, "type"));
-    bool moves = false;
-    if (type == ShapeType::hull) {
-      read_hull(file, group, g);
-      moves = true;
-    } else if (type == ShapeType::compound) {
-      moves = read_parts(file, group, geometries, g);
-    }
-    if (moves) {
-      g.type = type;
+  if (!file.exists("/geometries")) return {};
+  std::vector<Geometry> geometries(file.members("/geometries").size());
+  // compounds refer to hulls, which may come after them
+  for (const ShapeType wanted : {ShapeType::hull, ShapeType::compound}) {
+    for (std::size_t k = 0; k < geometries.size(); ++k) {
+      const std::string group = "/geometries/" + std::to_string(k);
+      if (shape_type_of(file.attribute_text(group, "type")) != wanted) continue;
+      Geometry& g = geometries[k];
+      bool moves = true;
+      if (wanted == ShapeType::hull) {
+        read_hull(file, group, g);
+      } else {
+        moves = read_parts(file, group, geometries, g);
+        read_triangles(file, group, g);
+      }
+      if (!moves) continue;
+      g.type = wanted;
       complete_geometry(g, GeometryFrame::principal, geometries);
       if (!(g.volume > 0.0)) fail(file, group, "has no volume");
     }
-    geometries.push_back(std::move(g));
   }
+  for (std::size_t k = 0; k < geometries.size(); ++k)
+    geometries[k].name = file.attribute_text("/geometries/" + std::to_string(k), "name");
   return geometries;
 }
 

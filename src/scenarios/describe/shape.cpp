@@ -76,11 +76,34 @@ void need_one(SettingsVisitor& visit, const ShapeSettings& s, std::string_view l
   }
 }
 
+void describe_decompose(SettingsVisitor& visit, DecomposeSettings& s) {
+  visit.optional_section(
+      "decompose", s.present,
+      {.help = "the surface may have dents: convex pieces of it collide, while mass and inertia "
+               "stay those of the surface; for files"},
+      [&] {
+        visit.visit("pieces", s.pieces, {.min = 1, .max = 256, .help = "at most"});
+        visit.visit("tolerance", s.tolerance,
+                    {.unit = "m",
+                     .min = 0,
+                     .min_open = true,
+                     .help = "how far pieces may reach beyond the surface: cutting ends there; 1 % "
+                             "of the longest edge of the surface's box unless given"});
+      });
+}
+
 void describe_hull(SettingsVisitor& visit, ShapeSettings& s) {
   std::size_t width = 3;
   visit.rows("vertices", s.vertices, width, {.unit = "m", .help = "corners, in any order"});
-  describe_file(visit, s, "STL or OBJ, a closed convex surface; relative to the case file", false);
+  describe_file(visit, s,
+                "STL or OBJ, a closed surface, convex unless `decompose` is given; relative to the "
+                "case file",
+                false);
   describe_scale(visit, s);
+  describe_decompose(visit, s.decompose);
+  if (s.decompose.present && s.file.empty())
+    visit.reject("decompose", "there is no file that it is for",
+                 "the hull of a list of vertices has no dents");
   need_one(visit, s, "vertices", !s.vertices.empty());
 }
 
@@ -292,7 +315,8 @@ void describe_shape(SettingsVisitor& visit, ShapeSettings& s) {
 void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s) {
   if (is_surface(s.type)) {
     visit.reject("shape", "a surface has no mass: it is for fixed and kinematic bodies",
-                 "add `fixed: true`, or give a hull, or several convex pieces as shapes");
+                 "add `fixed: true`, or, for a closed mesh, give `hull` with the file in place of "
+                 "`mesh`, and `decompose: {}` if it has dents");
   }
   for (const PartSettings& part : s.parts) {
     if (!is_surface(part.shape.type)) continue;
@@ -302,8 +326,20 @@ void check_shape_moves(SettingsVisitor& visit, const ShapeSettings& s) {
   }
 }
 
+void check_mass_of_pieces(SettingsVisitor& visit, const ShapeSettings& s, bool has_mass) {
+  if (has_mass) return;
+  for (const PartSettings& part : s.parts) {
+    if (!part.shape.decompose.present) continue;
+    visit.reject("shapes", "the mass of a surface with pieces among other shapes is not known",
+                 "give the body's mass, inertia and center_of_mass, or the surface alone as shape");
+    return;
+  }
+}
+
 void check_centre_of_mass(SettingsVisitor& visit, const BodySettings& s) {
-  if (s.centre_of_mass.array().isNaN().all()) return;
+  const bool has_centre = !s.centre_of_mass.array().isNaN().all();
+  if (kind_of(s) == BodyKind::dynamic) check_mass_of_pieces(visit, s.shape, has_centre);
+  if (!has_centre) return;
   if (kind_of(s) != BodyKind::dynamic) {
     visit.reject("center_of_mass", "has no effect here",
                  "a fixed or kinematic body is placed by its shape's origin");
@@ -323,6 +359,7 @@ void describe_bounded_shape(SettingsVisitor& visit, ShapeSettings& s) {
     visit.reject("shape", "planes do not move", "give a shape that is bounded");
   }
   check_shape_moves(visit, s);
+  check_mass_of_pieces(visit, s, false);
 }
 
 }  // namespace catena::scenarios

@@ -218,7 +218,11 @@ BodyMaker::BodyMaker(const SceneSettings& scene, std::vector<Block> blocks, cons
   for (const BodySettings& s : scene.bodies) motions_.push_back(s.motion.present ? next++ : -1);
   for (const GeneratorSettings& g : scene.generators)
     generator_motions_.push_back(g.motion.present ? next++ : -1);
-  auto geometry = narrow<std::int32_t>(plan_.size());
+  // geometries of tables are the last ones
+  auto geometry = narrow<std::int32_t>(model.geometries.size());
+  for (const GeneratorSettings& g : scene.generators)
+    if (const auto* table = std::get_if<TableSettings>(&g.kind))
+      geometry -= count_table_geometries(table->file);
   for (const GeneratorSettings& g : scene.generators) {
     table_geometry_.push_back(geometry);
     if (const auto* table = std::get_if<TableSettings>(&g.kind))

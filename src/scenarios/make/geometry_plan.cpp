@@ -1,8 +1,10 @@
 #include "scenarios/make/geometry_plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <span>
@@ -150,9 +152,10 @@ Geometry hull_from_file(const ShapeSettings& s, const std::string& content, Mode
   complete_geometry(hull, GeometryFrame::as_written);
   const double excess = hull.volume / volume - 1.0;
   if (excess > kConvex) {
-    throw Error("not convex: its hull has " + short_text(100.0 * excess) + " % more volume", s.file,
-                "split it into convex pieces and list them under shapes, or, if it does not move, "
-                "use it as a mesh");
+    throw Error(
+        "not convex: its hull has " + short_text(100.0 * excess) + " % more volume", s.file,
+        "add `decompose: {}`, which makes convex pieces of it, or, if it does not move, use "
+        "it as a mesh");
   }
   return hull;
 }
@@ -239,6 +242,83 @@ Geometry heightfield_geometry(const ShapeSettings& s, const std::string& content
   field.dx = s.spacing[0];
   field.dy = s.spacing[1];
   return field;
+}
+
+/// The closed surface of a file with the box tree over it.
+Geometry closed_mesh(const ShapeSettings& s, const std::string& content, Model& model) {
+  Geometry mesh = mesh_geometry(s, content, model);
+  complete_geometry(mesh, GeometryFrame::as_written);
+  return mesh;
+}
+
+/// How far pieces of a surface may reach beyond it, m.
+double tolerance_of(const ShapeSettings& s, const Geometry& mesh) {
+  constexpr double kPart = 0.01;
+  if (!std::isnan(s.decompose.tolerance)) return s.decompose.tolerance;
+  return kPart * (mesh.bounds.hi - mesh.bounds.lo).maxCoeff();
+}
+
+ConvexPieces cut_pieces(const ShapeSettings& s, const std::string& content) {
+  Model ignored;  // every rank remarks on the surface when it makes the geometry
+  const Geometry mesh = closed_mesh(s, content, ignored);
+  return convex_pieces(mesh, s.decompose.pieces, tolerance_of(s, mesh));
+}
+
+std::string remark_on(const ShapeSettings& s, const ConvexPieces& pieces, const Geometry& mesh) {
+  const double tolerance = tolerance_of(s, mesh);
+  const double volume = mass_properties(mesh.vertices, mesh.triangles).volume;
+  const double more = std::max(0.0, pieces.volume / volume - 1.0);
+  const bool exact = pieces.reach == 0.0;
+  std::string text =
+      s.file + ": " + count_of(std::ssize(pieces.corners), "convex piece", "convex pieces");
+  if (exact) return text + ", which together are exactly the surface";
+  text += " with " + short_text(100.0 * more) +
+          " % more volume than the surface, which reach up to " + short_text(pieces.reach) +
+          " m beyond it";
+  if (pieces.reach > tolerance)
+    text += ": more than decompose.tolerance, " + short_text(tolerance) +
+            " m; allow more pieces (decompose.pieces)";
+  return text;
+}
+
+/// Appends the pieces to the model's geometries; the surface, whose mass the body has, and its
+/// pieces as parts are returned.
+Geometry decomposed(const ShapeSettings& s, const std::string& content, const ConvexPieces& pieces,
+                    Model& model) {
+  Geometry compound = closed_mesh(s, content, model);
+  model.warnings.push_back(remark_on(s, pieces, compound));
+  compound.type = ShapeType::compound;
+  compound.neighbours.clear();
+  for (const std::vector<Vec3>& corners : pieces.corners) {
+    std::int64_t ignored = 0;
+    Geometry hull = hull_of(corners, s.file, &ignored);
+    hull.name = s.file;
+    complete_geometry(hull, GeometryFrame::principal);
+    const Quat q = hull.written.q.conjugate();
+    compound.parts.push_back(
+        {shape_of_geometry(hull, narrow<std::int32_t>(model.geometries.size())),
+         {-(q * hull.written.p), q}});
+    model.geometries.push_back(std::move(hull));
+  }
+  return compound;
+}
+
+/// A geometry as a part at a place; pieces of a surface become parts themselves.
+void add_parts(const Shape& shape, Pose pose, const Model& model,
+               std::vector<CompoundPart>& parts) {
+  if (shape.geometry < 0) {
+    parts.push_back({shape, pose});
+    return;
+  }
+  const Geometry& geometry = model.geometries[static_cast<std::size_t>(shape.geometry)];
+  pose.q = pose.q * geometry.written.q.conjugate();
+  pose.p -= pose.q * geometry.written.p;
+  if (geometry.type != ShapeType::compound || geometry.triangles.empty()) {
+    parts.push_back({shape, pose});
+    return;
+  }
+  for (const CompoundPart& piece : geometry.parts)
+    parts.push_back({piece.shape, {pose.p + pose.q * piece.pose.p, pose.q * piece.pose.q}});
 }
 
 /// What parts of a compound and bodies share is found from the settings that are described.
@@ -328,32 +408,37 @@ const Geometry* GeometryPlan::region_of_generator(std::size_t generator, const M
   return geometry < 0 ? nullptr : &model.geometries[static_cast<std::size_t>(geometry)];
 }
 
-Geometry GeometryPlan::make(const Item& item, const std::string& content, Model& model) const {
+Geometry GeometryPlan::make_compound(const Item& item, const std::string& content,
+                                     Model& model) const {
   const ShapeSettings& s = *item.shape;
   Geometry geometry;
-  if (s.type == ShapeType::hull) {
+  geometry.type = ShapeType::compound;
+  for (std::size_t i = 0; i < s.parts.size(); ++i) {
+    const PartSettings& part = s.parts[i];
+    add_parts(shape_at(part.shape, item.parts[i], model), {part.at, part.orientation.value()},
+              model, geometry.parts);
+  }
+  if (s.type == ShapeType::compound && !s.file.empty())
+    geometry.parts = clump_parts(s, content, model);
+  else if (s.parts.empty())
+    geometry.parts.push_back({shape_of(s), {}});
+  return geometry;
+}
+
+Geometry GeometryPlan::make(const Item& item, const std::string& content,
+                            const ConvexPieces& pieces, Model& model) const {
+  const ShapeSettings& s = *item.shape;
+  Geometry geometry;
+  if (s.decompose.present) {
+    geometry = decomposed(s, content, pieces, model);
+  } else if (s.type == ShapeType::hull) {
     geometry = hull_geometry(s, item.place, content, model);
   } else if (s.type == ShapeType::mesh) {
     geometry = mesh_geometry(s, content, model);
   } else if (s.type == ShapeType::heightfield) {
     geometry = heightfield_geometry(s, content);
   } else {
-    geometry.type = ShapeType::compound;
-    for (std::size_t i = 0; i < s.parts.size(); ++i) {
-      const PartSettings& part = s.parts[i];
-      CompoundPart placed{shape_at(part.shape, item.parts[i], model),
-                          {part.at, part.orientation.value()}};
-      if (item.parts[i] >= 0) {
-        const Pose& written = model.geometries[item.parts[i]].written;
-        placed.pose.q = placed.pose.q * written.q.conjugate();
-        placed.pose.p -= placed.pose.q * written.p;
-      }
-      geometry.parts.push_back(placed);
-    }
-    if (s.type == ShapeType::compound && !s.file.empty())
-      geometry.parts = clump_parts(s, content, model);
-    else if (s.parts.empty())
-      geometry.parts.push_back({shape_of(s), {}});
+    geometry = make_compound(item, content, model);
   }
   geometry.name = s.file.empty() ? item.name : s.file;
   complete_geometry(geometry, item.frame, model.geometries);
@@ -370,6 +455,30 @@ Geometry GeometryPlan::make(const Item& item, const std::string& content, Model&
 }
 
 namespace {
+
+/// Collective. Gives rank 0's pieces to all, bit by bit.
+void share(const Communicator& comm, ConvexPieces& pieces) {
+  std::vector<double> numbers;
+  if (comm.rank() == 0) {
+    numbers = {pieces.volume, pieces.reach};
+    for (const std::vector<Vec3>& corners : pieces.corners) {
+      numbers.push_back(static_cast<double>(corners.size()));
+      for (const Vec3& v : corners) numbers.insert(numbers.end(), v.begin(), v.end());
+    }
+  }
+  std::vector<std::byte> bytes(numbers.size() * sizeof(double));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  comm.broadcast(0, bytes);
+  numbers.resize(bytes.size() / sizeof(double));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  pieces = {{}, numbers[0], numbers[1]};
+  for (std::size_t at = 2; at < numbers.size();) {
+    const auto n = static_cast<std::size_t>(numbers[at++]);
+    std::vector<Vec3>& corners = pieces.corners.emplace_back();
+    for (std::size_t k = 0; k < n; ++k, at += 3)
+      corners.emplace_back(numbers[at], numbers[at + 1], numbers[at + 2]);
+  }
+}
 
 /// Keys of contacts number the pairs of parts and the periodic image in 32 bits.
 void check_numbers_of_parts(const Model& model) {
@@ -399,10 +508,22 @@ void GeometryPlan::build(const Communicator& comm, Model& model) const {
     });
     comm.broadcast(0, contents[i]);
   }
+  std::vector<ConvexPieces> pieces(items_.size());
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!items_[i].shape->decompose.present) continue;
+    all_or_none(comm, [&] {
+      if (comm.rank() != 0) return;
+      with_place(items_[i].place, [&] { pieces[i] = cut_pieces(*items_[i].shape, contents[i]); });
+    });
+    share(comm, pieces[i]);
+  }
   all_or_none(comm, [&] {
+    model.geometries.resize(items_.size());
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      with_place(items_[i].place,
-                 [&] { model.geometries.push_back(make(items_[i], contents[i], model)); });
+      with_place(items_[i].place, [&] {
+        Geometry made = make(items_[i], contents[i], pieces[i], model);
+        model.geometries[i] = std::move(made);
+      });
     }
     check_numbers_of_parts(model);
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/scenarios/scene.hpp"
+#include "scenarios/pieces/convex_pieces.hpp"
 
 namespace catena::scenarios {
 
@@ -16,11 +17,10 @@ class GeometryPlan {
  public:
   explicit GeometryPlan(const SceneSettings& scene);
 
-  std::size_t size() const { return items_.size(); }
-
-  /// Collective. Appends the geometries to those of the model, which has none, and remarks on them
-  /// to its warnings. Throws Error naming the file or the body for what cannot be read or is no
-  /// surface that a body can have.
+  /// Collective. Appends the geometries to those of the model, which has none, after them the
+  /// pieces of surfaces with dents, which rank 0 cuts for all, and remarks on them to its warnings.
+  /// Throws Error naming the file or the body for what cannot be read or is no surface that a body
+  /// can have.
   void build(const Communicator& comm, Model& model) const;
 
   /// Shapes at scale 1, after build().
@@ -41,7 +41,10 @@ class GeometryPlan {
   int add(const ShapeSettings& shape, GeometryFrame frame, const std::string& name,
           const Vec3& centre = Vec3::Constant(kNone));
   static Shape shape_at(const ShapeSettings& shape, int geometry, const Model& model);
-  Geometry make(const Item& item, const std::string& content, Model& model) const;
+  /// `pieces`: of a surface that is decomposed.
+  Geometry make(const Item& item, const std::string& content, const ConvexPieces& pieces,
+                Model& model) const;
+  Geometry make_compound(const Item& item, const std::string& content, Model& model) const;
 
   const SceneSettings& scene_;
   std::vector<Item> items_;

@@ -84,9 +84,9 @@ ClosedSurface::Nearest ClosedSurface::nearest_written(const Vec3& p, double reac
   if (triangle < 0) return {};
   const Vec3 normal = normal_at(triangle, at.feature), way = p - at.p;
   const double distance = std::sqrt(least);
-  if (!(distance > 0.0)) return {true, 0.0, -normal.stableNormalized()};
+  if (!(distance > 0.0)) return {true, 0.0, -normal.stableNormalized(), triangle};
   const bool inside = way.dot(normal) < 0.0;
-  return {true, inside ? distance : -distance, (inside ? 1.0 : -1.0) / distance * way};
+  return {true, inside ? distance : -distance, (inside ? 1.0 : -1.0) / distance * way, triangle};
 }
 
 ClosedSurface::Nearest ClosedSurface::nearest(const Vec3& p, double reach) const {
@@ -102,17 +102,25 @@ bool ClosedSurface::holds(const Vec3& p) const {
   return depth(p) > 0.0;
 }
 
-double ClosedSurface::depth(const Vec3& p) const {
+ClosedSurface::Nearest ClosedSurface::nearest(const Vec3& p) const {
   const Vec3 x = pose_.q.conjugate() * (p - pose_.p);
   const double size = (mesh_.bounds.hi - mesh_.bounds.lo).norm();
   // what is found in the box may be farther than something beyond it: as far as its corners
   constexpr double kCorner = 1.8;
-  for (double reach = size / 128.0;; reach *= 2.0) {
-    const Nearest found = nearest_written(x, reach);
-    if (!found.found) continue;
-    if (std::abs(found.depth) <= reach) return found.depth;
-    return nearest_written(x, kCorner * reach).depth;
+  Nearest found;
+  for (double reach = size / 128.0; !found.found; reach *= 2.0) {
+    found = nearest_written(x, reach);
+    if (found.found && std::abs(found.depth) > reach) found = nearest_written(x, kCorner * reach);
   }
+  found.inward = pose_.q * found.inward;
+  return found;
+}
+
+double ClosedSurface::distance_from(std::int32_t triangle, const Vec3& p) const {
+  const Vec3 x = pose_.q.conjugate() * (p - pose_.p);
+  const auto& t = mesh_.triangles[triangle];
+  return (x - nearest_on(mesh_.vertices[t[0]], mesh_.vertices[t[1]], mesh_.vertices[t[2]], x).p)
+      .norm();
 }
 
 }  // namespace catena::scenarios

@@ -23,11 +23,16 @@ class ClosedSurface {
     bool found = false;          ///< the surface comes as near as was asked for
     double depth = 0.0;          ///< distance from it, m; negative outside
     Vec3 inward = Vec3::Zero();  ///< direction in which the depth grows
+    std::int32_t triangle = -1;  ///< that comes nearest
   };
   /// Of the surface within a box of half edge `reach` about p.
   Nearest nearest(const Vec3& p, double reach) const;
+  /// Of all of the surface.
+  Nearest nearest(const Vec3& p) const;
   /// Distance from the surface, m; negative outside.
-  double depth(const Vec3& p) const;
+  double depth(const Vec3& p) const { return nearest(p).depth; }
+  /// From one triangle of the surface, m.
+  double distance_from(std::int32_t triangle, const Vec3& p) const;
   bool holds(const Vec3& p) const;
 
  private:
