@@ -73,13 +73,55 @@ def meshes():
     refused(ARM, "arm.urdf", "link.stl' is missing, looked for .*--package", line_of(ARM, "link.stl"))
     at = os.path.join(WORK, "arm6", "meshes")
     os.makedirs(at)
-    written("solid\nfacet\nvertex 0 0 0\nvertex 1 0\n", "arm6/meshes/link.stl")
-    refused(ARM, "arm.urdf", "no complete STL file", line_of(ARM, "link.stl"))
-    written("solid\n" + "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n" * 2, "arm6/meshes/link.stl")
-    refused(ARM, "arm.urdf", "is flat", line_of(ARM, "link.stl"))
+    facet = "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+    for text, expected in (
+            ("solid\nfacet\nvertex 0 0 0\nvertex 1 0\n", r"link.stl:4: '1 0' are not three finite numbers; export"),
+            ("solid\n" + facet + facet[:70], r"link.stl:14: ends without endsolid: the file is cut off; export"),
+            ("solid\nfacet\nvertex 0 0 0\nendfacet\nendsolid\n", r"link.stl:4: a facet that has not three"),
+            ("binary, cut" * 20, r"link.stl: a binary STL of \d+ facets has \d+ bytes, this has 220: it is cut off"),
+            ("", r"link.stl: neither an STL text nor a binary STL: only 0 bytes"),
+            ("solid\n" + facet * 2 + "endsolid\n", "all of its facets lie in one plane; give a body with thickness")):
+        written(text, "arm6/meshes/link.stl")
+        refused(ARM, "arm.urdf", expected, line_of(ARM, "link.stl"))
+    obj = ARM.replace("link.stl", "link.obj")
+    for text, expected in (("v 0 0 0\nv 1 0 0\nf 1 2 9\n", "link.obj:3: the face names"),
+                           ("v 0 0 0\nv 1 0 inf\n", "link.obj:2: '1 0 inf' are not"), ("v 0 0 0\n", "has no faces")):
+        written(text, "arm6/meshes/link.obj")
+        refused(obj, "arm.urdf", expected, line_of(obj, "link.obj"))
     dae = ARM.replace("link.stl", "link.dae")
     written("x", "arm6/meshes/link.dae")
     refused(dae, "arm.urdf", "convert it to STL or OBJ", line_of(dae, "link.dae"))
+
+
+def surfaces():
+    """Broken surfaces: what a body has its mass from is refused; else its hull collides, and the report says why."""
+    vertices = [(x, y, z) for z in (0, 1) for y in (0, 1) for x in (0, 1)]
+    quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+
+    def obj(faces):
+        return "".join(f"v {x} {y} {z}\n" for x, y, z in vertices) + \
+            "".join("f " + " ".join(str(k + 1) for k in face) + "\n" for face in faces)
+
+    model = ('<mujoco><asset><mesh name="m" file="m.obj"/></asset><worldbody><body name="b"><freejoint/>'
+             '{}<geom type="mesh" mesh="m"/></body></worldbody></mujoco>')
+    weighed, bare = model.format('<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'), model.format("")
+    for faces, expected in (
+            (quads[1:], r"m\.obj:\d+: open, 4 edges have only one face; close the holes"),
+            ([quads[0][::-1], *quads[1:]], r"m\.obj:\d+: 4 edges have faces that disagree about outside"),
+            ([quad[::-1] for quad in quads], r"m\.obj:9: turned inside out, all faces point inwards; flip"),
+            ([(0, 0, 1)] * 12 + quads[:1], r"m\.obj:\d+: ")):
+        written(obj(faces), "m.obj")
+        refused(bare, "m.xml", expected, 1)
+        if len(faces) == 13:
+            continue  # one facet: flat
+        done = command(written(weighed, "m.xml"), os.path.join(WORK, "m.yaml"), "--force", "--decompose", "4")
+        assert done.returncode == 0, done.stderr
+        assert re.search("changed: .*m.xml:1: mesh " + expected + ".*; its hull collides", done.stdout), done.stdout
+    written(obj(quads), "m.obj")
+    done = command(written(bare, "m.xml"), os.path.join(WORK, "m.yaml"), "--force")
+    assert done.returncode == 0 and "hull collides" not in done.stdout, done.stderr + done.stdout
+    refused(bare, "m.xml", "--tolerance: nothing is cut; add --decompose N", None, "--tolerance", "0.1")
+    refused(bare, "m.xml", "from 1 to 256 pieces", None, "--decompose", "0")
 
 
 def mjcf():
@@ -109,6 +151,6 @@ def output():
     assert done.returncode == 3 and "cannot be read" in done.stderr, done.stderr
 
 
-for test in (urdf, meshes, mjcf, output):
+for test in (urdf, meshes, surfaces, mjcf, output):
     test()
     print(f"{test.__name__}: ok")

@@ -39,7 +39,7 @@ def hulls_hold_their_points():
 
 def mesh_values():
     """The L: two bars of 0.2 x 0.05 and 0.05 x 0.15, 0.06 wide; the same from a binary STL."""
-    corners = read_mesh(os.path.join(DATA, "arm6/meshes/bracket.obj"), (1, 1, 1), "here")
+    corners = read_mesh(os.path.join(DATA, "arm6/meshes/bracket.obj"), (1, 1, 1), "here").corners
     own = mesh_properties(corners, 1000.0)
     bars = [(0.2 * 0.05, (0.1, 0.025)), (0.05 * 0.15, (0.025, 0.125))]
     area = sum(a for a, _ in bars)
@@ -52,7 +52,7 @@ def mesh_values():
         file.write(b"solid but binary".ljust(80) + struct.pack("<I", len(corners)))
         for triangle in corners:
             file.write(struct.pack("<12fH", 0, 0, 0, *triangle.ravel(), 0))
-    near(read_mesh(path, (2, 2, 2), "here"), 2 * corners, 1e-7)
+    near(read_mesh(path, (2, 2, 2), "here").corners, 2 * corners, 1e-7)
     near(mesh_properties(corners * (-1, 1, 1)).mass, own.mass / 1000, 1e-15)  # mirrored
 
 
@@ -71,6 +71,32 @@ def a_base_keeps_its_dents():
     # area of the hull: the square less the corner beyond the line from (0.2, 0.05) to (0.05, 0.2)
     more = (0.04 - 0.15 ** 2 / 2) / (0.2 * 0.05 + 0.05 * 0.15) - 1
     assert f"bracket.obj: not convex, its hull collides, with {100 * more:.3g} % more volume" in report, report
+
+
+def dents_that_stay():
+    """With --decompose the case has the mesh itself, at the place where its hull was, to be cut by the program; a
+    mesh that is scaled unevenly keeps its hull. The mass is the model's, whatever collides."""
+    robot = """<robot name="angle"><link name="angle"><inertial><origin xyz="0.5 0 0.2"/><mass value="5"/>
+      <inertia ixx="3" iyy="4" izz="3" ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="1 2 3"/><geometry>
+      <mesh filename="MESH" scale="SCALE"/></geometry></collision></link></robot>"""
+    robot = robot.replace("MESH", os.path.join(DATA, "arm6/meshes/bracket.obj"))
+    made = {}
+    for scale in ("10 10 10", "10 10 -10"):
+        for options in ((), ("--decompose", "8", "--tolerance", "0.002")):
+            case, report = imported(written(robot.replace("SCALE", scale), "angle.urdf"), "--base", "free", *options)
+            angle = body(case, "angle")
+            assert angle["mass"] == 5 and angle["center_of_mass"] == [0, 0, 0]
+            made[scale, bool(options)] = angle["shapes"][0], report
+    shape, report = made["10 10 10", True]
+    assert shape["at"] == made["10 10 10", False][0]["at"] == [0.5, 2, 2.8], shape
+    hull = shape["hull"]
+    assert hull["decompose"] == {"pieces": 8, "tolerance": 0.002} and hull["unit"] == "m" and hull["scale"] == 10
+    assert os.path.samefile(os.path.join(WORK, hull["file"]), os.path.join(DATA, "arm6/meshes/bracket.obj"))
+    assert "bracket.obj: not convex, cut into 8 convex pieces at most" in report and "its hull" not in report, report
+    shape, report = made["10 10 -10", True]
+    assert "vertices" in shape["hull"] and "it is not cut: its scale is not one positive number" in report, report
+    for scale in ("10 10 10", "10 10 -10"):
+        assert "vertices" in made[scale, False][0]["hull"] and "it is not cut" not in made[scale, False][1]
 
 
 def touches(case, a, b):
@@ -145,7 +171,7 @@ def floors_touch_the_lowest_shape():
         near(body(case, "floor")["position"][2], height, 1e-9, text)
 
 
-for test in (hulls_hold_their_points, mesh_values, a_base_keeps_its_dents, masks_and_exclusions, a_base_that_is_welded_to_the_world,
-             floors_touch_the_lowest_shape):
+for test in (hulls_hold_their_points, mesh_values, a_base_keeps_its_dents, dents_that_stay, masks_and_exclusions,
+             a_base_that_is_welded_to_the_world, floors_touch_the_lowest_shape):
     test()
     print(f"{test.__name__}: ok")

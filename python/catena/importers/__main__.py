@@ -27,6 +27,10 @@ def parser():
     p.add_argument("--friction", type=float, default=0.5, help="coefficient where the model has none (0.5)")
     p.add_argument("--balance-inertia", action="store_true", help="take the mean of moments that no body has")
     p.add_argument("--hull-vertices", type=int, default=100, metavar="N", help="most corners of a mesh's hull (100)")
+    p.add_argument("--decompose", type=int, metavar="N", help="cut meshes of moving links that are not convex into N "
+                   "convex pieces at most, in place of taking their hulls")
+    p.add_argument("--tolerance", type=float, metavar="L", help="with --decompose: how far pieces may reach beyond "
+                   "their mesh, m; else 1 %% of its size")
     p.add_argument("--end", type=float, default=1.0, help="time.end of the case, s (1)")
     p.add_argument("--force", action="store_true", help="overwrite the case")
     p.add_argument("--quiet", action="store_true", help="print no report")
@@ -48,9 +52,13 @@ def main(arguments=None):
         if a.hull_vertices < 4 or not a.friction >= 0 or not a.end >= 0:
             raise ImportProblem("--hull-vertices, --friction or --end", "out of range",
                                 "at least 4 corners, no negative numbers")
+        if a.decompose is not None and not 1 <= a.decompose <= 256 or a.tolerance is not None and not a.tolerance > 0:
+            raise ImportProblem("--decompose or --tolerance", "out of range", "from 1 to 256 pieces, a positive length")
+        if a.tolerance is not None and a.decompose is None:
+            raise ImportProblem("--tolerance", "nothing is cut", "add --decompose N")
         own = {"yes": True, "no": False, None: None}[a.self_collisions]
         options = Options(a.base, a.package, a.joint, a.keyframe, a.hold, a.floor, own, a.friction, a.balance_inertia,
-                          a.hull_vertices, a.end)
+                          a.hull_vertices, a.end, a.decompose, a.tolerance)
         report = import_model(a.model, a.output, options)
     except ImportProblem as problem:
         print(problem, file=sys.stderr)

@@ -134,9 +134,22 @@ class CaseMaker:
         if fixed and shape.mesh is not None:
             path, scale = shape.mesh
             return {"mesh": {"file": os.path.relpath(path, self.folder), "unit": "m", "scale": scale}, **place}
+        if self.options.decompose and shape.mesh is not None:
+            return {"hull": self._pieces(shape), **place}
         if shape.dent:
-            self.report.add("changed", shape.dent, shape.where)
+            not_cut = f"; it is not cut: {shape.fault}" if self.options.decompose and shape.fault else ""
+            self.report.add("changed", shape.dent + not_cut, shape.where)
         return {**shape_map(shape), **place}
+
+    def _pieces(self, shape):
+        """A mesh with dents that the case has cut when it is read; `catena check` tells how well."""
+        path, scale = shape.mesh
+        self.report.add("changed", f"mesh {os.path.basename(path)}: not convex, cut into {self.options.decompose} convex "
+                        "pieces at most (`catena check` tells what they add)", shape.where)
+        cut = {"pieces": self.options.decompose}
+        if self.options.tolerance is not None:
+            cut["tolerance"] = self.options.tolerance
+        return {"file": os.path.relpath(path, self.folder), "unit": "m", "scale": scale, "decompose": cut}
 
     def _fixed_bodies(self, leader, shapes):
         """The base: a clump, whose name is returned, and planes, which are bodies of their own."""

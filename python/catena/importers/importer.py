@@ -23,6 +23,8 @@ class Options:
     balance_inertia: bool = False
     hull_vertices: int = 100
     end: float = 1.0
+    decompose: int = None  # most pieces of a mesh that is not convex; None: its hull
+    tolerance: float = None  # m; how far these may reach beyond it
 
 
 def _walk(element):

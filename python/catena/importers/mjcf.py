@@ -53,6 +53,7 @@ class Mjcf:
         self.geoms.read_assets(root)
         self.world = Link("world", root.where)
         self.links, self.named, self.sites, self.joint_names = [self.world], {"world": self.world}, {}, {}
+        self.weighed = set()  # bodies whose mass is that of their geoms
 
     def robot(self):
         name = self.root.text("model") or os.path.splitext(os.path.basename(self.path))[0]
@@ -103,7 +104,7 @@ class Mjcf:
         masses = []
         for child in element.children:
             if child.tag == "geom":
-                shape, mass = self.geoms.geom(child, inherited)
+                shape, mass = self.geoms.geom(child, inherited, link.name in self.weighed)
                 if shape is not None:
                     shape.pose = frame @ shape.pose
                     link.shapes.append(shape)
@@ -135,6 +136,8 @@ class Mjcf:
         self.named[link.name] = link
         if element.text("mocap", "false") == "true":
             self.report.add("changed", f"body {link.name!r} is moved by nobody (mocap): it is fixed", element.where)
+        if element.one("inertial") is None or self.compiler.inertia_from_geoms:
+            self.weighed.add(link.name)
         place = len(self.links)
         masses = self._children(element, link, Pose(), inherited)
         assert self.links[place - 1] is link

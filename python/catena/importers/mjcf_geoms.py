@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 from .hull import convex_hull
-from .meshes import mesh_properties, read_mesh
+from .meshes import mesh_fault, mesh_properties, read_mesh
 from .parts import hull_shape
 from .robot import Shape
 from .rotations import MassProperties, Pose, z_to
@@ -42,8 +42,8 @@ class GeomReader:
             asset.check_children(("mesh",), dict.fromkeys(
                 ("texture", "material", "hfield", "skin", "model"), "not part of the mechanics"), self.report)
 
-    def geom(self, raw, inherited):
-        """(shape or None, mass properties or None) of a geom."""
+    def geom(self, raw, inherited, gives_mass):
+        """(shape or None, mass properties or None) of a geom. `gives_mass`: its body has no other mass."""
         geom = self.defaults.filled(raw, inherited)
         geom.text("name")
         for key in _VISUAL:
@@ -58,7 +58,7 @@ class GeomReader:
             geom.read.update(("size",))
             return self._finish(geom, Shape("plane", (), self.compiler.pose(geom), geom.where), masks), None
         if kind == "mesh":
-            return self._mesh(geom, masks)
+            return self._mesh(geom, masks, gives_mass)
         if kind not in _SIZES:
             geom.fail(f"type={kind!r}", "expected plane, sphere, capsule, ellipsoid, cylinder, box or mesh")
         shape = self._primitive(geom, kind)
@@ -94,7 +94,7 @@ class GeomReader:
             size = np.array([size[0], 2 * size[1]])
         return Shape(kind, tuple(size), pose, geom.where)
 
-    def _mesh(self, geom, masks):
+    def _mesh(self, geom, masks, gives_mass):
         name = geom.required("mesh")
         if name not in self.meshes:
             geom.fail(f"there is no mesh {name!r}", "list it under <asset>")
@@ -115,7 +115,11 @@ class GeomReader:
             path = os.path.join(os.path.dirname(self.path), self.compiler.meshdir, file)
             if not os.path.isfile(path):
                 mesh.fail(f"mesh {file!r} is missing, looked for {path}", "correct file or meshdir")
-            properties = mesh_properties(read_mesh(path, scale, mesh.where))
+            surface = read_mesh(path, scale, mesh.where)
+            properties = mesh_properties(surface.corners)
+            fault = mesh_fault(surface) if gives_mass else None
+            if fault is not None and geom.number("mass", geom.number("density", 1000.0)) > 0:
+                geom.fail(f"its mesh gives no mass: {fault}", "or give the body an <inertial>")
             # what does not collide needs no hull
             shape = hull_shape(path, scale, pose, geom.where, self.options, self.report) if any(masks) else None
         return (self._finish(geom, shape, masks) if shape else None), self._mass(geom, properties, pose)

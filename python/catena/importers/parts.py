@@ -5,7 +5,7 @@ import numpy as np
 
 from .errors import ImportProblem
 from .hull import convex_hull
-from .meshes import is_closed, mesh_properties, read_mesh
+from .meshes import mesh_fault, mesh_properties, read_mesh
 from .robot import Shape
 
 CONVEX = 1e-4  # relative: a hull whose volume exceeds the mesh's by more has a dent that is no rounding
@@ -47,19 +47,27 @@ def check_inertial(own, mass_element, inertia_element, options, report):
 
 def hull_shape(path, scale, pose, where, options, report, **keys):
     """The convex hull of a mesh as a shape, with what it does not follow of it in `dent`."""
-    corners = read_mesh(path, scale, where)
+    mesh = read_mesh(path, scale, where)
+    corners = mesh.corners
     made = convex_hull(corners.reshape(-1, 3), options.hull_vertices)
     if made is None:
-        raise ImportProblem(where, f"mesh {path}: is flat, it has no volume", "give a body with thickness")
+        raise ImportProblem(where, f"mesh {path}: all of its facets lie in one plane", "give a body with thickness")
     points, triangles, gap = made
     shape = Shape("hull", (), pose, where, points=points, **keys)
     volume, hull_volume = mesh_properties(corners).mass, mesh_properties(points[triangles]).mass
     name = os.path.basename(path)
+    fault = mesh_fault(mesh)
+    if fault is not None:
+        report.add("changed", f"mesh {fault}; its hull collides", where)
+        shape.fault = "see what is said of the mesh"
+        return shape
     if volume > 0 and hull_volume > volume * (1 + CONVEX):
         shape.dent = (f"mesh {name}: not convex, its hull collides, with {100 * (hull_volume / volume - 1):.3g} % more "
                       "volume")
-        if is_closed(corners) and scale[0] == scale[1] == scale[2] > 0:
+        if scale[0] == scale[1] == scale[2] > 0:
             shape.mesh = (path, scale[0])
+        else:
+            shape.fault = "its scale is not one positive number"
     elif gap > 0:
         report.add("changed", f"mesh {name}: a hull of {len(points)} corners, the mesh reaches up to {1e3 * gap:.3g} mm "
                    "beyond its faces (--hull-vertices)", where)

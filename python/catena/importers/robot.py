@@ -19,7 +19,8 @@ class Shape:
     where: str
     points: np.ndarray = None
     dent: str = None  # of a hull: what it adds to a mesh that is not convex
-    mesh: tuple = None  # of such a mesh, if it is closed: its file and scale
+    mesh: tuple = None  # of such a mesh, if a case can have it: its file and scale
+    fault: str = None  # else: why not
     friction: float = 0.5
     spinning: float = 0.0
     rolling: float = 0.0
