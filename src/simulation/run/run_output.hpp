@@ -1,19 +1,14 @@
-// What a run writes of its state: series, provenance, contacts and joints of a snapshot.
+// What a run writes of its state: provenance, contacts and joints of a snapshot.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "catena/io/result_writer.hpp"
+#include "catena/simulation/series.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace catena {
-
-std::vector<SeriesColumn> series_columns();
-
-/// Puts values of series_columns into `row`. `bodies`: over all ranks; `wall`: of the step, s.
-void fill_series_row(const StepReport& report, const State& state, std::int64_t bodies, double wall,
-                     double imbalance, std::vector<double>& row);
 
 /// Collective. Names of the hosts, each once, a blank between.
 std::string host_names(const Communicator& comm);
