@@ -1,4 +1,4 @@
-"""Catena from Python: results as arrays with units, cases as dicts, runs (docs/python.md).
+"""Catena from Python: results as arrays with units, cases as dicts, runs, simulations (docs/python.md).
 
     >>> import catena
     >>> result = catena.Result("pile")                                          # doctest: +SKIP
@@ -10,5 +10,7 @@ from .errors import CatenaError
 from .launch import run
 from .quantity import Quantity
 from .result import Contacts, ContactsOn, Joint, Result, Snapshot
+from .simulation import Simulation
 
-__all__ = ["Case", "CatenaError", "Contacts", "ContactsOn", "Joint", "Quantity", "Result", "Snapshot", "run"]
+__all__ = ["Case", "CatenaError", "Contacts", "ContactsOn", "Joint", "Quantity", "Result", "Simulation", "Snapshot",
+           "run"]

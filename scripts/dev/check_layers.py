@@ -28,6 +28,7 @@ NEEDS = {
     "simulation": "probes",
 }
 DRIVERS = "drivers"
+PYTHON = "python/extension"
 
 # Rooms of a module, and what each may include of the module's other rooms; its own files and those that
 # stand in the module's folder itself ("") are named, too. Rooms that are not named may include nothing of it.
@@ -74,6 +75,7 @@ LIBRARIES = [
     (r"yaml-cpp/", {"io"}),
     (r"muParser", {"simulation"}),
     (r"CLI/", {DRIVERS}),
+    (r"pybind11/", {PYTHON}),
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -112,9 +114,9 @@ def room_violations(root, file, module, path, where):
 
 def violations(root):
     allowed = {module: reachable(module) for module in NEEDS}
-    allowed[DRIVERS] = set(NEEDS)
+    allowed[DRIVERS] = allowed[PYTHON] = set(NEEDS)
     places = [(root / "include/catena" / m, m, True) for m in NEEDS]
-    places += [(root / "src" / m, m, False) for m in NEEDS] + [(root / "drivers", DRIVERS, False)]
+    places += [(root / "src" / m, m, False) for m in NEEDS] + [(root / place, place, False) for place in (DRIVERS, PYTHON)]
     for folder, module, public in places:
         for file in sorted(folder.rglob("*.[ch]pp")):
             for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -126,7 +128,7 @@ def violations(root):
                 target = module_of_include(path)
                 if target and target not in allowed[module]:
                     yield f"{where}: {module} may not include {target}"
-                if match.group(1) == '"' and not public and module != DRIVERS and not path.startswith("catena/"):
+                if match.group(1) == '"' and not public and module in NEEDS and not path.startswith("catena/"):
                     yield from room_violations(root, file, module, path, where)
                 for pattern, homes in LIBRARIES:
                     if re.match(pattern, path):
