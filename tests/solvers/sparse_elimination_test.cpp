@@ -10,7 +10,12 @@ namespace {
 using test::DenseJoints;
 using test::MechanismMaker;
 
-TEST(SparseElimination, BlocksOfUpToFourRigidAndDenseBodiesEqualTheDenseSolution) {
+/// Both factors for anything: our own and PETSc's.
+class SparseElimination
+    : public ::testing::TestWithParam<std::unique_ptr<JointElimination> (*)(const MechanismRows&)> {
+};
+
+TEST_P(SparseElimination, BlocksOfUpToFourRigidAndDenseBodiesEqualTheDenseSolution) {
   MechanismMaker maker(1);
   for (int i = 0; i < 30; ++i) {
     maker.body(std::pow(10.0, maker.uniform(-2, 2)), maker.any());
@@ -33,7 +38,7 @@ TEST(SparseElimination, BlocksOfUpToFourRigidAndDenseBodiesEqualTheDenseSolution
   const DenseJoints dense(maker.made);
   const Eigen::VectorXd b = dense.consistent(maker);
 
-  const auto elimination = make_sparse_elimination(maker.made);
+  const auto elimination = GetParam()(maker.made);
   elimination->factor(maker.made);
   const Eigen::VectorXd x = test::solve(*elimination, b);
 
@@ -42,7 +47,7 @@ TEST(SparseElimination, BlocksOfUpToFourRigidAndDenseBodiesEqualTheDenseSolution
   EXPECT_GT(elimination->report().flops, 0);
 }
 
-TEST(SparseElimination, AgreesWithTheTreeElimination) {
+TEST_P(SparseElimination, AgreesWithTheTreeElimination) {
   MechanismMaker maker(2);
   for (Index b = 0; b < 300; ++b) {
     maker.body(1.0, 3.0 * maker.any());
@@ -53,7 +58,7 @@ TEST(SparseElimination, AgreesWithTheTreeElimination) {
   const DenseJoints dense(maker.made);
   const Eigen::VectorXd b = dense.consistent(maker);
 
-  const auto sparse = make_sparse_elimination(maker.made);
+  const auto sparse = GetParam()(maker.made);
   const auto tree = make_tree_elimination(maker.made);
   sparse->factor(maker.made);
   tree->factor(maker.made);
@@ -61,7 +66,7 @@ TEST(SparseElimination, AgreesWithTheTreeElimination) {
   EXPECT_LT(dense.difference(test::solve(*sparse, b), test::solve(*tree, b)), 1e-9);
 }
 
-TEST(SparseElimination, RedundantRowsAreNamedAndReactionsOfLeastNormStepAfterStep) {
+TEST_P(SparseElimination, RedundantRowsAreNamedAndReactionsOfLeastNormStepAfterStep) {
   // two four-bars side by side on one ground, planar: A02 with two loops; 3 redundant rows each
   MechanismMaker maker(3);
   const auto at = [](int i, bool top) { return Vec3(i, 0, top ? 1 : 0); };
@@ -72,7 +77,7 @@ TEST(SparseElimination, RedundantRowsAreNamedAndReactionsOfLeastNormStepAfterSte
     maker.hinge(i, 3 + i, at(i, true), Vec3::UnitY());
     maker.hinge(3 + i, i + 1, at(i + 1, true), Vec3::UnitY());
   }
-  const auto elimination = make_sparse_elimination(maker.made);
+  const auto elimination = GetParam()(maker.made);
   const auto bordered = make_bordered_elimination(maker.made);
 
   for (int step = 0; step < 2; ++step) {
@@ -95,12 +100,12 @@ TEST(SparseElimination, RedundantRowsAreNamedAndReactionsOfLeastNormStepAfterSte
   }
 }
 
-TEST(SparseElimination, RowsThatBecomeRedundantLaterAreFoundOneStepAfterTheyHurt) {
+TEST_P(SparseElimination, RowsThatBecomeRedundantLaterAreFoundOneStepAfterTheyHurt) {
   MechanismMaker maker(4);
   maker.body(1.0, Vec3::Zero());
   maker.rows({0}, 3);
   maker.rows({0}, 3);
-  const auto elimination = make_sparse_elimination(maker.made);
+  const auto elimination = GetParam()(maker.made);
   elimination->factor(maker.made);
   EXPECT_TRUE(elimination->report().redundant.empty());
 
@@ -118,15 +123,21 @@ TEST(SparseElimination, RowsThatBecomeRedundantLaterAreFoundOneStepAfterTheyHurt
   EXPECT_LT(dense.difference(test::solve(*elimination, b), dense.least_norm(b)), 1e-8);
 }
 
-TEST(SparseElimination, NaNComesBackAsNaN) {
+TEST_P(SparseElimination, NaNComesBackAsNaN) {
   MechanismMaker maker(5);
   maker.body(1.0, Vec3::Zero());
   maker.rows({0}, 3);
-  const auto elimination = make_sparse_elimination(maker.made);
+  const auto elimination = GetParam()(maker.made);
   maker.made.blocks.jacobian[3] = std::numeric_limits<double>::quiet_NaN();
   elimination->factor(maker.made);
   EXPECT_TRUE(std::isnan(test::solve(*elimination, Eigen::VectorXd::Ones(3))[0]));
 }
+
+INSTANTIATE_TEST_SUITE_P(Factors, SparseElimination,
+                         ::testing::Values(make_dissected_elimination, make_sparse_elimination),
+                         [](const auto& made) {
+                           return made.param == make_sparse_elimination ? "petsc" : "dissected";
+                         });
 
 /// Two unknowns, [a b; b c] given by its upper triangle a, b, c.
 std::unique_ptr<LinearSolver> upper_triangle_of_two() {
@@ -164,10 +175,11 @@ TEST(PetscSolver, FailedFactorIsNotSolvedWith) {
   EXPECT_NEAR(x[1], 1.0, 1e-15);
 }
 
-TEST(SparseElimination, NothingToEliminateIsFine) {
+TEST(JointEliminations, NothingToEliminateIsFine) {
   const MechanismRows none;
   std::unique_ptr<JointElimination> all[] = {
-      make_sparse_elimination(none), make_tree_elimination(none), make_bordered_elimination(none)};
+      make_dissected_elimination(none), make_sparse_elimination(none), make_tree_elimination(none),
+      make_bordered_elimination(none)};
   for (const auto& elimination : all) {
     elimination->factor(none);
     elimination->solve({}, {});

@@ -71,7 +71,8 @@ void JointGroup::choose_elimination(bool rigid, JointMethod method) {
   } else if (simple && border_rows(rows_) <= kMaxBorderRows) {
     elimination_ = make_bordered_elimination(rows_);
   } else {
-    elimination_ = make_sparse_elimination(rows_);
+    elimination_ = sparse_elimination_asked_for() ? make_sparse_elimination(rows_)
+                                                  : make_dissected_elimination(rows_);
     sparse_ = true;
   }
 }

@@ -28,7 +28,7 @@ class JointGroup {
 
   const FactorReport& report() const { return elimination_->report(); }
   double contradiction() const { return elimination_->contradiction(); }
-  /// Joints that the sparse direct factor eliminates.
+  /// Joints that a sparse direct factor eliminates.
   std::int64_t sparse_joints() const { return sparse_ ? std::ssize(joints_) : 0; }
 
  private:

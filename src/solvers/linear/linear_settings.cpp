@@ -54,7 +54,7 @@ void describe(SettingsVisitor& visit, LinearSettings& s) {
 void describe(SettingsVisitor& visit, PetscOptions& s) {
   visit.words("petsc", s.options,
               {.help = "PETSc's options without the dash: `contact_...` of linear systems of "
-                       "contacts, `joint_...` of factors of joints"});
+                       "contacts, `joint_...` of factors of joints, which are PETSc's then"});
   for (const auto& option : s.options) {
     const std::string& name = option.first;
     if (name.rfind("contact_", 0) != 0 && name.rfind("joint_", 0) != 0)

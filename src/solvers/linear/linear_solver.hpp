@@ -55,6 +55,9 @@ struct PetscUser {
   std::string where, fix;  ///< of errors
 };
 
+/// Not collective. Some option of PETSc begins with `prefix`.
+bool petsc_options_given(const std::string& prefix);
+
 /// One rank, few unknowns: dense Cholesky or LU with partial pivoting.
 std::unique_ptr<LinearSolver> make_dense_solver(const MatrixPattern& pattern);
 

@@ -271,6 +271,8 @@ int PetscLinearSolver::solve(std::span<double> x, double absolute) {
 
 }  // namespace
 
+bool petsc_options_given(const std::string& prefix) { return petsc::options_given(prefix); }
+
 std::unique_ptr<LinearSolver> make_petsc_solver(const Communicator& comm,
                                                 const MatrixPattern& pattern, PetscUser user,
                                                 bool direct, LinearPreconditioner preconditioner,

@@ -66,7 +66,12 @@ std::unique_ptr<JointElimination> make_tree_elimination(const MechanismRows& str
 std::unique_ptr<JointElimination> make_bordered_elimination(const MechanismRows& structure);
 /// Rows that the border of a structure would have.
 Index border_rows(const MechanismRows& structure);
-/// Anything: PETSc's sparse Cholesky (MUMPS) of A. Its symbolic analysis is made once.
+/// Anything: Cholesky of A by nested dissection of the graph of joints (joints/dissection). Order
+/// and fronts are found once.
+std::unique_ptr<JointElimination> make_dissected_elimination(const MechanismRows& structure);
+/// Anything: PETSc's sparse Cholesky (MUMPS) of A, and what its options for joints ask for.
 std::unique_ptr<JointElimination> make_sparse_elimination(const MechanismRows& structure);
+/// Whether PETSc was given options for joints.
+bool sparse_elimination_asked_for();
 
 }  // namespace catena

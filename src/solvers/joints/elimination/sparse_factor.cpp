@@ -13,6 +13,7 @@ namespace catena {
 namespace {
 
 constexpr const char* kWhere = "sparse elimination of joints";
+constexpr const char* kPrefix = "catena_joint_";  ///< of PETSc's options
 
 /// A as a sparse matrix: upper triangle in CSR, row by row of blocks; blocks are coupled where
 /// they share a body.
@@ -64,7 +65,7 @@ void SparseFactor::make_solver() {
   pattern.column = column_;
   solver_ = make_petsc_solver(
       Communicator::self(), pattern,
-      {"catena_joint_", "joint rows", kWhere,
+      {kPrefix, "joint rows", kWhere,
        "use solver.joints.method: iterative, or break the mechanism into smaller ones"});
 }
 
@@ -209,5 +210,7 @@ void SparseFactor::pivots(std::span<double> out) {
 std::unique_ptr<JointElimination> make_sparse_elimination(const MechanismRows& structure) {
   return make_regularised(structure, std::make_unique<SparseFactor>(structure));
 }
+
+bool sparse_elimination_asked_for() { return petsc_options_given(kPrefix); }
 
 }  // namespace catena

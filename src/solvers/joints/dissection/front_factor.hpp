@@ -1,0 +1,57 @@
+// Cholesky factor of a sparse symmetric matrix, front by front.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "catena/base/huge_pages.hpp"
+#include "solvers/joints/dissection/front_tree.hpp"
+#include "solvers/joints/dissection/simd/front_kernels.hpp"
+
+namespace catena {
+
+/// A = L L^T by the multifrontal method (Duff and Reid 1983): a front gathers the entries of A in
+/// its pivots' columns and what its children leave, eliminates its pivots, and leaves the rest of
+/// it to its parent. Keeps its memory. One rank.
+///
+/// All fronts in their order: open(), add the lower triangle's entries at place(), eliminate().
+class FrontFactor {
+ public:
+  explicit FrontFactor(FrontTree tree);
+
+  const FrontTree& tree() const { return tree_; }
+  /// Place of an entry of A among values(); rows in the order of elimination, `column` a pivot of
+  /// front f, `row` one of its rows, not before it.
+  Offset place(Index f, Index column, Index row) const;
+  /// Of all panels: entries of A are added here.
+  std::span<double> values() { return panels_; }
+  /// Of an entry of a front: from a column to the next.
+  Offset stride(Index f) const { return shape_[f].stride; }
+
+  void open(Index f);
+  /// `pivots`: of all rows, in the order of elimination. Returns how many were raised.
+  std::int64_t eliminate(Index f, FrontPivots pivots);
+
+  /// x = (L L^T)^-1 x, in the order of elimination.
+  void solve(std::span<double> x);
+
+  /// Multiply-adds of a factorisation.
+  std::int64_t flops() const;
+
+ private:
+  void add_to_parent(Index f);
+  void clear(Index f);
+  double* panel(Index f) { return panels_.data() + panel_begin_[f]; }
+  double* update(Index f) { return updates_.data() + update_begin_[f]; }
+
+  FrontKernels kernels_ = front_kernels();
+  FrontTree tree_;
+  std::vector<FrontShape> shape_;
+  std::vector<char> leaf_;          ///< has no children
+  std::vector<char> opens_parent_;  ///< is its parent's first child
+  std::vector<Offset> panel_begin_, update_begin_;
+  std::vector<double, HugePageAllocator<double>> panels_, updates_, spare_;
+};
+
+}  // namespace catena

@@ -1,0 +1,315 @@
+// Fronts, their order and the eliminations made of them, beside dense Cholesky.
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <numeric>
+#include <set>
+
+#include "catena/base/huge_pages.hpp"
+#include "joint_elimination_scenes.hpp"
+#include "solvers/joints/dissection/front_tree.hpp"
+#include "solvers/joints/dissection/simd/front_kernels.hpp"
+#include "solvers/lanes/lanes.hpp"
+
+namespace catena {
+namespace {
+
+using test::DenseJoints;
+using test::MechanismMaker;
+
+// -- one front
+
+std::vector<FrontKernels> kernels_of_this_cpu() {
+  std::vector<FrontKernels> all = {plain_front_kernels()};
+  if (cpu_has_avx2()) all.push_back(avx2_front_kernels());
+  if (cpu_has_avx512()) all.push_back(avx512_front_kernels());
+  std::erase_if(all, [](const FrontKernels& k) { return k.name == nullptr; });
+  return all;
+}
+
+/// A front filled with a positive definite matrix.
+struct FilledFront {
+  FilledFront(Index pivots, Index rows) : shape(pivots, rows) {
+    const Eigen::MatrixXd root = Eigen::MatrixXd::Random(rows, rows);
+    a = root * root.transpose() + rows * Eigen::MatrixXd::Identity(rows, rows);
+    panel.assign(shape.panel_size(), 0.0);
+    update.assign(shape.update_size(), 0.0);
+    spare.assign(shape.stride, 0.0);
+    for (Index j = 0; j < rows; ++j)
+      for (Index i = j; i < rows; ++i) column(j)[i] = a(i, j);
+  }
+  double* column(Index j) { return shape.column(j, panel.data(), update.data()); }
+
+  FrontShape shape;
+  Eigen::MatrixXd a;
+  std::vector<double, HugePageAllocator<double>> panel, update, spare;
+};
+
+TEST(FrontKernels, EveryInstructionSetFactorsAndSolvesLikeDenseCholesky) {
+  const std::pair<Index, Index> sizes[] = {{1, 1},   {1, 9},    {7, 7},     {8, 8},     {5, 23},
+                                           {12, 40}, {64, 128}, {131, 150}, {140, 333}, {300, 300}};
+  for (const FrontKernels& kernels : kernels_of_this_cpu())
+    for (const auto& [n, rows] : sizes) {
+      SCOPED_TRACE(std::string(kernels.name) + " " + std::to_string(n) + " of " +
+                   std::to_string(rows));
+      FilledFront front(n, rows);
+      const std::vector<double> added(n, 0.0);
+      std::vector<double> found(n);
+
+      EXPECT_EQ(kernels.factor(front.shape, front.panel.data(), front.update.data(),
+                               {added.data(), 0.01, found.data()}, front.spare.data()),
+                0);
+
+      const Index m = rows - n;
+      const Eigen::MatrixXd l = front.a.topLeftCorner(n, n).llt().matrixL();
+      const Eigen::MatrixXd below = l.triangularView<Eigen::Lower>()
+                                        .solve(front.a.bottomLeftCorner(m, n).transpose())
+                                        .transpose();
+      const Eigen::MatrixXd left = front.a.bottomRightCorner(m, m) - below * below.transpose();
+      double worst = 0.0;
+      for (Index j = 0; j < n; ++j) {
+        worst = std::max(worst, std::abs(front.column(j)[j] * l(j, j) - 1.0));
+        worst = std::max(worst, std::abs(found[j] / (l(j, j) * l(j, j)) - 1.0));
+        for (Index i = j + 1; i < rows; ++i)
+          worst =
+              std::max(worst, std::abs(front.column(j)[i] - (i < n ? l(i, j) : below(i - n, j))));
+      }
+      for (Index j = 0; j < m; ++j)
+        for (Index i = j; i < m; ++i)
+          worst = std::max(worst, std::abs(front.column(n + j)[n + i] - left(i, j)));
+      EXPECT_LT(worst, 1e-11 * rows);
+
+      // x of the rows below is given: L y = b, then L^T x = y
+      std::vector<double, HugePageAllocator<double>> x(front.shape.stride, 0.0);
+      const Eigen::VectorXd b = Eigen::VectorXd::Random(rows);
+      for (Index i = 0; i < rows; ++i) x[i] = b[i];
+      kernels.forward(front.shape, front.panel.data(), x.data());
+      const Eigen::VectorXd y = l.triangularView<Eigen::Lower>().solve(b.head(n));
+      const Eigen::VectorXd rest = b.tail(m) - below * y;
+      for (Index i = 0; i < rows; ++i) EXPECT_NEAR(x[i], i < n ? y[i] : rest[i - n], 1e-12 * rows);
+      kernels.backward(front.shape, front.panel.data(), x.data());
+      const Eigen::VectorXd inner =
+          l.transpose().triangularView<Eigen::Upper>().solve(y - below.transpose() * rest);
+      for (Index i = 0; i < n; ++i) EXPECT_NEAR(x[i], inner[i], 1e-12 * rows);
+    }
+}
+
+TEST(FrontKernels, PivotsAtRoundOffAreRaisedAndToldOf) {
+  for (const FrontKernels& kernels : kernels_of_this_cpu()) {
+    FilledFront front(3, 3);
+    // the third row is the sum of the other two
+    const Eigen::Matrix3d a{{2.0, 1.0, 3.0}, {1.0, 2.0, 3.0}, {3.0, 3.0, 6.0}};
+    for (Index j = 0; j < 3; ++j)
+      for (Index i = j; i < 3; ++i) front.column(j)[i] = a(i, j);
+    const double added[] = {1e-12, 1e-12, 1e-12};
+    double found[3];
+
+    EXPECT_EQ(kernels.factor(front.shape, front.panel.data(), nullptr, {added, 0.01, found},
+                             front.spare.data()),
+              1);
+
+    EXPECT_NEAR(found[2], 0.0, 1e-14);
+    EXPECT_NEAR(front.column(2)[2], 1e6, 1e-3);
+  }
+}
+
+// -- the tree of fronts
+
+TEST(FrontTree, FrontsHaveAllRowsThatEliminationFills) {
+  // blocks of one to three rows on a random graph
+  MechanismMaker maker(11);
+  BlockGraph graph;
+  constexpr Index kBlocks = 120;
+  std::vector<std::set<Index>> neighbours(kBlocks);
+  for (int e = 0; e < 260; ++e) {
+    const Index a = maker.integer(kBlocks), b = maker.integer(kBlocks);
+    if (a == b) continue;
+    neighbours[a].insert(b);
+    neighbours[b].insert(a);
+  }
+  for (Index k = 0; k < kBlocks; ++k) {
+    graph.row_begin.push_back(graph.row_begin.back() + 1 + k % 3);
+    graph.neighbour.insert(graph.neighbour.end(), neighbours[k].begin(), neighbours[k].end());
+    graph.begin.push_back(std::ssize(graph.neighbour));
+  }
+
+  const FrontTree tree = make_front_tree(graph);
+
+  const Index n = graph.row_begin.back();
+  std::vector<Index> sorted = tree.place;
+  std::ranges::sort(sorted);
+  for (Index i = 0; i < n; ++i) ASSERT_EQ(sorted[i], i);
+  // the pattern of L by elimination, row by row
+  std::vector<std::set<Index>> below(n);
+  for (Index k = 0; k < kBlocks; ++k)
+    for (Index r = graph.row_begin[k]; r < graph.row_begin[k + 1]; ++r) {
+      const auto add = [&](Index block) {
+        for (Index c = graph.row_begin[block]; c < graph.row_begin[block + 1]; ++c)
+          if (tree.place[c] > tree.place[r]) below[tree.place[r]].insert(tree.place[c]);
+      };
+      add(k);
+      for (const Index other : neighbours[k]) add(other);
+    }
+  Index next = 0;
+  for (std::size_t f = 0; f < tree.front.size(); ++f) {
+    const Front& front = tree.front[f];
+    ASSERT_EQ(front.first, next);
+    next += front.pivots;
+    for (Index j = front.first; j < next; ++j) {
+      for (const Index i : below[j]) {
+        const auto row = tree.row.begin() + front.begin;
+        EXPECT_TRUE(i < next || std::binary_search(row, row + front.below, i));
+        if (i != *below[j].begin()) below[*below[j].begin()].insert(i);
+      }
+    }
+    for (Offset i = front.begin; i < front.begin + front.below; ++i) {
+      const Front& parent = tree.front[front.parent];
+      const Index into = tree.into[i];
+      EXPECT_EQ(tree.row[i], into < parent.pivots ? parent.first + into
+                                                  : tree.row[parent.begin + into - parent.pivots]);
+    }
+    EXPECT_TRUE(front.parent == kNoIndex || front.parent > to_index(f));
+  }
+  EXPECT_EQ(next, n);
+}
+
+// -- eliminations
+
+/// Mechanisms of every shape; masses over `decades`.
+class Shapes {
+ public:
+  Shapes(unsigned seed, double decades) : maker(seed), decades_(decades) {}
+
+  Index body() {
+    return maker.body(std::pow(10.0, maker.uniform(-0.5, 0.5) * decades_), 3.0 * maker.any());
+  }
+  void join(Index a, Index b) {
+    const Vec3 at = 3.0 * maker.any();
+    if (maker.integer(2) == 0)
+      maker.joint(a, b, at);
+    else
+      maker.hinge(a, b, at, maker.any());
+  }
+  void chain(Index n, bool closed) {
+    const Index first = body();
+    for (Index i = 1; i < n; ++i) {
+      const Index next = body();
+      join(next - 1, next);
+    }
+    if (closed) join(first + n - 1, first);
+  }
+  void tree(Index n, bool star) {
+    const Index first = body();
+    for (Index i = 1; i < n; ++i) {
+      const Index next = body();
+      join(star ? first : first + maker.integer(i), next);
+    }
+  }
+  /// Distance joints, one row each.
+  void net(Index n) {
+    const Index first = maker.made.bodies.size();
+    for (Index k = 0; k < n * n; ++k) {
+      body();
+      if (k % n > 0) maker.rows({first + k - 1, first + k}, 1);
+      if (k >= n) maker.rows({first + k - n, first + k}, 1);
+    }
+  }
+  void clique(Index n) {
+    const Index first = maker.made.bodies.size();
+    for (Index i = 0; i < n; ++i) {
+      body();
+      for (Index j = 0; j < i; ++j) maker.rows({first + j, first + i}, 1);
+    }
+  }
+
+  MechanismMaker maker;
+
+ private:
+  double decades_;
+};
+
+/// Against dense Cholesky; where masses differ by 10^6, both know long mechanisms' solutions to the
+/// round-off of an ill-conditioned matrix only.
+void expect_dense_solution(Shapes& shapes, const char* name) {
+  SCOPED_TRACE(name);
+  MechanismMaker& maker = shapes.maker;
+  const DenseJoints dense(maker.made);
+  const double known = std::max(1e-10, 2e-15 * dense.condition());
+  const auto elimination = make_dissected_elimination(maker.made);
+  for (int step = 0; step < 2; ++step) {
+    const Eigen::VectorXd b = dense.consistent(maker);
+    elimination->factor(maker.made);
+    const Eigen::VectorXd x = test::solve(*elimination, b);
+    EXPECT_TRUE(elimination->report().redundant.empty());
+    EXPECT_LT(dense.backward_error(x, b), 3e-15);
+    EXPECT_LT(dense.difference(x, dense.solution(b)), known);
+  }
+}
+
+TEST(DissectedElimination, MechanismsOfEveryShapeHaveTheDenseSolution) {
+  for (const double decades : {0.0, 6.0}) {
+    SCOPED_TRACE(decades);
+    auto shapes = [&, seed = 20u]() mutable { return Shapes(++seed, decades); };
+    Shapes chain = shapes(), ring = shapes(), tree = shapes(), star = shapes(), net = shapes(),
+           clique = shapes(), forest = shapes(), touching = shapes();
+    chain.chain(60, false);
+    expect_dense_solution(chain, "chain");
+    ring.chain(60, true);
+    expect_dense_solution(ring, "ring");
+    tree.tree(80, false);
+    expect_dense_solution(tree, "tree");
+    star.tree(40, true);
+    expect_dense_solution(star, "star");
+    net.net(12);
+    expect_dense_solution(net, "net");
+    clique.clique(9);
+    expect_dense_solution(clique, "clique");
+    for (int i = 0; i < 4; ++i) forest.tree(15, i == 0);
+    expect_dense_solution(forest, "forest");
+    touching.net(6);
+    touching.chain(20, true);
+    touching.join(17, 40);
+    expect_dense_solution(touching, "a net and a ring that touch");
+  }
+}
+
+TEST(DissectedElimination, RedundantRowsOfANetAreFoundAndItsReactionsAreOfLeastNorm) {
+  // knots of the first row are held to the world: the rods between them are redundant
+  for (const double decades : {0.0, 6.0}) {
+    Shapes shapes(41, decades);
+    MechanismMaker& maker = shapes.maker;
+    constexpr Index kKnots = 6;
+    for (Index k = 0; k < kKnots * kKnots; ++k)
+      maker.body(std::pow(10.0, maker.uniform(-0.5, 0.5) * decades),
+                 Vec3(k % kKnots, k / kKnots, 0.1 * maker.uniform(-1, 1)));
+    const auto rod = [&](Index a, Index b) {
+      maker.rows({a, b}, 1);
+      double* g = maker.made.blocks.jacobian.data() + maker.made.blocks.jacobian.size() - 12;
+      std::fill_n(g, 12, 0.0);
+      const Vec3 way = (maker.centre[b] - maker.centre[a]).normalized();
+      for (int i = 0; i < 3; ++i) {
+        g[i] = -way[i];
+        g[6 + i] = way[i];
+      }
+    };
+    for (Index k = 0; k < kKnots * kKnots; ++k) {
+      if (k % kKnots > 0) rod(k - 1, k);
+      if (k >= kKnots) rod(k - kKnots, k);
+      if (k < kKnots) maker.joint(k, -1, maker.centre[k]);
+    }
+    const DenseJoints dense(maker.made);
+    const Eigen::VectorXd b = dense.consistent(maker);
+
+    const auto elimination = make_dissected_elimination(maker.made);
+    elimination->factor(maker.made);
+
+    EXPECT_EQ(dense.a.rows() - dense.rank(), kKnots - 1);
+    EXPECT_EQ(elimination->report().redundant.size(), static_cast<std::size_t>(kKnots - 1));
+    const Eigen::VectorXd x = test::solve(*elimination, b);
+    EXPECT_LT(dense.difference(x, dense.least_norm(b)), 1e-10);
+    EXPECT_LT(dense.backward_error(x, b), 3e-15);
+  }
+}
+
+}  // namespace
+}  // namespace catena
