@@ -16,17 +16,18 @@ JointGroup::JointGroup(const JointLayout& layout, std::size_t first, bool rigid,
   const auto rest = std::span(layout.assigned).subspan(first);
   const auto end = std::ranges::find_if(
       rest, [&](const AssignedJoint& joint) { return joint.group != rest.front().group; });
-  joints_.assign(rest.begin(), end);
-  lay_out();
-  choose_elimination(rigid, method);
+  const std::span<const AssignedJoint> joints(rest.begin(), end);
+  first_row_ = joints.front().first_row;
+  lay_out(joints);
+  choose_elimination(joints, rigid, method);
 }
 
 /// The blocks and bodies, without their numbers.
-void JointGroup::lay_out() {
+void JointGroup::lay_out(std::span<const AssignedJoint> joints) {
   GeneralBlocks& blocks = rows_.blocks;
   std::map<GlobalId, Index> number;
-  for (std::size_t n = 0; n < joints_.size(); ++n) {
-    const AssignedJoint& joint = joints_[n];
+  for (std::size_t n = 0; n < joints.size(); ++n) {
+    const AssignedJoint& joint = joints[n];
     blocks.kind.push_back(BlockKind::bilateral);
     blocks.name.push_back(joint.name);
     blocks.row_begin.push_back(blocks.row_begin.back() + joint.rows);
@@ -60,11 +61,12 @@ void JointGroup::lay_out() {
   rows_.bodies.n_owned = rows_.bodies.size();
 }
 
-void JointGroup::choose_elimination(bool rigid, JointMethod method) {
-  const MechanismKind kind = joints_.front().place.kind;
+void JointGroup::choose_elimination(std::span<const AssignedJoint> joints, bool rigid,
+                                    JointMethod method) {
+  const MechanismKind kind = joints.front().place.kind;
   const bool tree = kind == MechanismKind::tree || kind == MechanismKind::chain;
   const bool simple = rigid && method != JointMethod::direct &&
-                      std::all_of(joints_.begin(), joints_.end(),
+                      std::all_of(joints.begin(), joints.end(),
                                   [](const AssignedJoint& j) { return j.bodies <= 2; });
   if (simple && tree) {
     elimination_ = make_tree_elimination(rows_);
@@ -81,9 +83,10 @@ void JointGroup::factor(const JointTransport& transport, double misfit) {
   GeneralBlocks& blocks = rows_.blocks;
   ProblemBodies& bodies = rows_.bodies;
   std::size_t b = 0;
-  for (std::size_t n = 0; n < joints_.size(); ++n) {
+  for (std::size_t n = 0; n < size(); ++n) {
     const JointNumbers own = transport.numbers(first_ + n);
-    std::copy_n(own.compliance, joints_[n].rows, blocks.compliance.begin() + blocks.row_begin[n]);
+    std::copy_n(own.compliance, blocks.rows(to_index(n)),
+                blocks.compliance.begin() + blocks.row_begin[n]);
     const Index first = blocks.body_begin[n];
     for (Index j = first; j < blocks.body_begin[n + 1]; ++j)
       std::copy_n(own.jacobian[j - first], blocks.jacobian_begin[j + 1] - blocks.jacobian_begin[j],
@@ -99,7 +102,7 @@ void JointGroup::factor(const JointTransport& transport, double misfit) {
 }
 
 void JointGroup::solve(std::span<double> rows) {
-  const std::span<double> x = rows.subspan(joints_.front().first_row, rows_.blocks.n_rows());
+  const std::span<double> x = rows.subspan(first_row_, rows_.blocks.n_rows());
   elimination_->solve(x, x);
 }
 

@@ -20,7 +20,7 @@ class JointGroup {
   JointGroup(const JointLayout& layout, std::size_t first, bool rigid, JointMethod method);
 
   /// Joints of it.
-  std::size_t size() const { return joints_.size(); }
+  std::size_t size() const { return rows_.blocks.size(); }
   /// Local. Takes the numbers of a step; `misfit`: MechanismRows::misfit.
   void factor(const JointTransport& transport, double misfit);
   /// Local. Rows of the layout: the group's become A^-1 times themselves.
@@ -29,14 +29,13 @@ class JointGroup {
   const FactorReport& report() const { return elimination_->report(); }
   double contradiction() const { return elimination_->contradiction(); }
   /// Joints that a sparse direct factor eliminates.
-  std::int64_t sparse_joints() const { return sparse_ ? std::ssize(joints_) : 0; }
+  std::int64_t sparse_joints() const { return sparse_ ? rows_.blocks.size() : 0; }
 
  private:
-  void lay_out();
-  void choose_elimination(bool rigid, JointMethod method);
+  void lay_out(std::span<const AssignedJoint> joints);
+  void choose_elimination(std::span<const AssignedJoint> joints, bool rigid, JointMethod method);
 
-  std::size_t first_;
-  std::vector<AssignedJoint> joints_;
+  std::size_t first_, first_row_ = 0;  ///< among the layout's
   MechanismRows rows_;
   std::vector<std::pair<std::size_t, int>> mass_from_;  ///< per body: joint, its body
   std::unique_ptr<JointElimination> elimination_;
