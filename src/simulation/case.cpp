@@ -132,6 +132,9 @@ void describe_output(SettingsVisitor& visit, OutputSettings& s, const TimeSettin
     visit.visit("asynchronous", s.asynchronous,
                 {.help = "snapshots are copied and written in the background while the next steps "
                          "run, where the copies take less than half of the host's free memory"});
+    visit.visit("vtk", s.vtk,
+                {.help = "snapshots also as files of VTK, in DIR/vtk, which every rank writes of "
+                         "its own bodies"});
     visit.visit("dump_interval", s.dump_interval,
                 {.unit = "s",
                  .min = 0,

@@ -48,6 +48,7 @@ struct OutputSettings {
   int series_steps = 1;             ///< steps per row of the series
   bool contacts = true;             ///< contacts in the snapshots
   bool asynchronous = false;        ///< snapshots are written while the next steps run
+  bool vtk = false;                 ///< snapshots also as files of VTK
   double dump_interval =
       std::numeric_limits<double>::infinity();  ///< s, between FCLIB dumps of a step (20 at most)
   double checkpoint_wall_interval = 1800.0;     ///< s, wall

@@ -14,6 +14,7 @@
 #include "catena/base/text.hpp"
 #include "catena/io/checkpoint.hpp"
 #include "io/hdf5/atomic_file.hpp"
+#include "io/vtk/folder.hpp"
 
 namespace catena {
 namespace {
@@ -91,7 +92,7 @@ void resume_directory(const std::string& directory, std::int64_t step) {
     if (strange)
       for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
         const std::string name = entry.path().filename().string();
-        if (name != "snapshots" && name != "probes" && !is_own(name))
+        if (name != "snapshots" && name != "probes" && name != "vtk" && !is_own(name))
           throw Error("holds files, but no result of Catena's", directory,
                       "choose the directory of the run that is to go on with -o");
       }
@@ -102,6 +103,7 @@ void resume_directory(const std::string& directory, std::int64_t step) {
     remove_where(path / "snapshots", [&](const std::string& name) {
       return (is_unfinished(name) && is_own_snapshot(name)) || number_in(name, "", ".h5") > step;
     });
+    vtk::resume_folder(directory, step);
   } catch (const fs::filesystem_error& error) {
     throw Error("cannot be prepared for a run to go on: " + error.code().message(), directory, {},
                 ExitCode::input_output);
@@ -217,6 +219,7 @@ void prepare_directory(const std::string& directory, bool force) {
       remove_where(path, is_own);
       if (fs::is_directory(path / "snapshots")) remove_where(path / "snapshots", is_own_snapshot);
       if (fs::is_directory(path / "probes")) remove_where(path / "probes", is_own_table);
+      vtk::clear_folder(directory);
     }
     fs::create_directories(path / "snapshots");
   } catch (const fs::filesystem_error& error) {

@@ -10,6 +10,7 @@
 #include "catena/io/checkpoint.hpp"
 #include "catena/io/fclib.hpp"
 #include "catena/io/result_writer.hpp"
+#include "catena/io/vtk_writer.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/rehearsal.hpp"
 #include "catena/simulation/simulation.hpp"
@@ -44,6 +45,7 @@ class RunLoop {
         writer_(make_writer(sim, options)),
         stop_(sim.communicator(), options, output_),
         notes_(sim, log) {
+    if (output_.vtk) vtk_.emplace(sim.communicator(), options.directory);
     all_or_none(sim.communicator(), [&] {
       if (sim.communicator().rank() == 0) log_.open_json(options.directory + "/log.jsonl");
     });
@@ -275,7 +277,7 @@ class RunLoop {
       // what came in at the step's start would come in twice
       if (sim_.changes().inflow().none()) attempt([&] { checkpoint("the step after it"); });
       // the state is that of the step's start, whose contacts are gone
-      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false, false); });
+      if (last_snapshot_ != sim_.state().step) attempt([&] { snapshot(false); });
       attempt([&] { writer_.finish(); });
       attempt([&] { profile_.write(writer_.directory(), "blow_up"); });
       throw;
@@ -351,19 +353,19 @@ class RunLoop {
     if (!rows.empty()) writer_.append_probes(rows);
   }
 
-  void snapshot() {
-    const bool known = sim_.state().step > 0;
-    snapshot(output_.contacts && known, known);
-  }
+  void snapshot() { snapshot(sim_.state().step > 0); }
 
-  void snapshot(bool with_contacts, bool with_joints) {
+  /// Collective. `stepped`: contacts and joints are those of the step that led to the state.
+  void snapshot(bool stepped) {
     settle_snapshot(true);
     const double t0 = wall_seconds();
     if (written_ != ever_there()) write_bodies();
+    if (vtk_)
+      vtk_->write(sim_.model(), sim_.bodies(), sim_.state(), contacts_of_step(stepped),
+                  sim_.settings().time.step, output_.contacts);
     const bool under_way = writer_.write_snapshot(
-        sim_.model(), sim_.bodies(), sim_.state(),
-        with_contacts ? contact_records(sim_.stepper()) : std::vector<ContactRecord>(),
-        with_joints ? joint_records(sim_) : std::vector<JointRecord>(),
+        sim_.model(), sim_.bodies(), sim_.state(), contacts_of_step(stepped && output_.contacts),
+        stepped ? joint_records(sim_) : std::vector<JointRecord>(),
         output_.asynchronous ? memory_to_spare(ranks_on_host_) : 0.0);
     last_snapshot_ = sim_.state().step;
     copied_s_ = sim_.communicator().max(wall_seconds() - t0);
@@ -373,6 +375,10 @@ class RunLoop {
     log_.info(
         "snapshots are not written in the background while their copies would take more than "
         "half of the memory that is free");
+  }
+
+  std::vector<ContactRecord> contacts_of_step(bool wanted) const {
+    return wanted ? contact_records(sim_.stepper()) : std::vector<ContactRecord>();
   }
 
   /// Collective. A snapshot in the background gets its name, and its failure is the run's.
@@ -397,6 +403,7 @@ class RunLoop {
   RunProfile profile_;  ///< its clock starts before the first file is made
   int ranks_on_host_;
   ResultWriter writer_;
+  std::optional<VtkWriter> vtk_;
   RunStop stop_;
   RunNotes notes_;
   std::int64_t last_snapshot_ = -1;
