@@ -15,6 +15,9 @@ void describe_interpolation(SettingsVisitor& visit, Interpolation& interpolation
 /// The key `motion` of a body, or, where that is nullptr, of a generator's bodies.
 void describe_motion(SettingsVisitor& visit, MotionSettings& s, const BodySettings* body);
 
+/// The keys `fixed` and `motion` of a generator.
+void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g);
+
 /// The key `sizes`.
 void describe_sizes(SettingsVisitor& visit, SizeSettings& s);
 

@@ -219,7 +219,8 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
 /// ever larger reactions into it.
 bool has_joints(const CaseSettings& s) {
   return !s.joints.empty() || std::ranges::any_of(s.generators, [](const GeneratorSettings& g) {
-    return g.is<ChainSettings>() || g.is<NetSettings>() || g.is<BondSettings>();
+    const bool jointed = g.is<ChainSettings>() || g.is<NetSettings>();
+    return (jointed && !g.held()) || g.is<BondSettings>();
   });
 }
 

@@ -100,10 +100,12 @@ friction and restitution.
 
 ## Generators that are held or moved
 
-The bodies of a lattice, wall, table or pack may be `fixed`; those of the first three and the planes of
+The bodies of a lattice, wall, table, pack, chain or net may be `fixed`; those and the planes of
 a container may have a `motion`, that of `bodies[].motion`, each from its own place. They turn about
-`about`, else each about its position, a container as one about its `origin`. Controllers drive it by the generator's name
-(docs/probes.md). Every joint, force, motion and generator has a scene in docs/elements.md.
+`about`, else each about its position, a container as one about its `origin`. Links and knots that are held or
+moved stand along their curve without joints: a rail, a rough roller, a fence. To move one end of a chain that hangs
+freely, join it to a body that has a motion. Bodies of an `insertion` move freely from its `velocity` on.
+Controllers drive a motion by the generator's name (docs/probes.md). Every joint, force, motion and generator has a scene in docs/elements.md.
 
     generators:
       - container: {name: sieve, material: steel, size: [1, 1, .inf],

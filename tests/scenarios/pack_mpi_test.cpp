@@ -183,6 +183,25 @@ TEST_F(Packs, AnyNumberOfRanksMakesTheSameBodies) {
   }
 }
 
+TEST_F(Packs, BodiesThatMoveAsPrescribedStartFromTheirPlaces) {
+  const SceneSettings scene = pack(
+      "shape: {sphere: {radius: 0.1}}, solid_fraction: 0.3, region: {lower: [0, 0, 0], upper: "
+      "[1, 1, 1]}, motion: {velocity: [1, 0, 0]}");
+  const Model model = make_model(scene, comm_);
+  Bodies bodies;
+  State state;
+  generate_bodies(scene, comm_, model, bodies, state);
+  EXPECT_EQ(state.motions.size(), bodies.constants.size());
+  for (std::size_t i = 0; i < state.motions.size(); ++i) {
+    EXPECT_EQ(state.motions[i].body, bodies.constants[i].id);
+    EXPECT_EQ(state.motions[i].start.pose.p, state.body[i].pose.p);
+    EXPECT_EQ(bodies.constants[i].kind, BodyKind::kinematic);
+    EXPECT_EQ(state.body[i].twist.v, Vec3(1, 0, 0));
+  }
+  EXPECT_EQ(comm_.sum(static_cast<double>(state.motions.size())),
+            std::round(0.3 / ball_volume(0.1)));
+}
+
 TEST_F(Packs, ABoxThatSpansAPeriodicDirectionHasNoSidesThere) {
   const SceneSettings scene = pack(
       "shape: {sphere: {radius: 0.06}}, solid_fraction: 0.6, "

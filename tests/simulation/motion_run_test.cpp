@@ -144,6 +144,61 @@ TEST(MovedGenerator, EachBodyOfALatticeMovesFromItsOwnPlace) {
   EXPECT_NEAR(body_of(*sim, 10).pose.p[2], 0.15 + 0.1, 1e-12);
 }
 
+TEST(MovedGenerator, EachBodyOfAPackMovesFromThePlaceThatItFound) {
+  const auto sim = simulate(
+      "materials: {m: {density: 1000}}\n"
+      "generators:\n"
+      "  - pack: {name: rough, material: m, shape: {sphere: {radius: 0.05}}, solid_fraction: 0.3, "
+      "region: {lower: [1, 0, 0], upper: [1.6, 0.5, 0.4]},\n"
+      "     motion: {angular_velocity: [0, 0, 2], about: [0, 0, 0], harmonics: [{amplitude: [0, 0, "
+      "0.1], frequency: 1 Hz}]}}\n"
+      "time: {step: 1 ms, end: 1}\n");
+  std::vector<Vec3> start;
+  for (std::size_t i = 0; i < sim->bodies().constants.size(); ++i)
+    start.push_back(body_of(*sim, static_cast<GlobalId>(i)).pose.p);
+  EXPECT_GT(start.size(), 60U);
+  for (int step = 0; step < 250; ++step) sim->step();
+
+  // a quarter of a period and half a radian on
+  const Quat turn(Eigen::AngleAxisd(0.5, Vec3::UnitZ()));
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const BodyMotionState& now = body_of(*sim, static_cast<GlobalId>(i));
+    EXPECT_LT((now.pose.p - (turn * start[i] + Vec3(0, 0, 0.1))).norm(), 1e-12) << i;
+    EXPECT_LT((now.twist.v - Vec3(0, 0, 2).cross(turn * start[i])).norm(), 1e-12) << i;
+  }
+}
+
+/// A row of links as a rail on which a ball lies, between two rows 0.12 apart: 0.06 aside and
+/// sqrt(0.15^2 - 0.06^2) above their axes. A net of knots goes along as a lift.
+TEST(FixedGenerator, LinksAndKnotsThatAreHeldStandWithoutJoints) {
+  const auto rail = [](const char* name, const char* y) {
+    return std::string("  - chain: {name: ") + name +
+           ", material: m, shape: {capsule: {radius: 0.05, length: 0.1}}, links: 5, from: [-0.5, " +
+           y + ", 0], to: [0.5, " + y + ", 0], fixed: true}\n";
+  };
+  const auto sim = simulate(
+      "materials: {m: {density: 1000}}\n"
+      "bodies:\n"
+      "  - {name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0.01, 0.01, "
+      "0.15]}\n"
+      "  - {name: plate, material: m, shape: {box: {size: [0.5, 0.5, 0.1]}}, position: [3, 0, "
+      "0.1]}\n"
+      "generators:\n" +
+      rail("left", "-0.06") + rail("right", "0.06") +
+      "  - net: {name: lift, material: m, shape: {sphere: {radius: 0.05}}, count: [3, 3], from: "
+      "[2.8, -0.2, 0], spacing: [[0.2, 0, 0], [0, 0.2, 0]], motion: {velocity: [0.1, 0, 0.2]}}\n"
+      "time: {step: 1 ms, end: 1}\n");
+  for (int step = 0; step < 1000; ++step) sim->step();
+
+  EXPECT_EQ(sim->model().joint_names.size(), 0);
+  EXPECT_NEAR(body_of(*sim, 0).pose.p[1], 0.0, 1e-3);
+  EXPECT_NEAR(body_of(*sim, 0).pose.p[2], std::sqrt(0.15 * 0.15 - 0.06 * 0.06), 1e-3);
+  EXPECT_EQ(body_of(*sim, 2).pose.p, Vec3(-0.4, -0.06, 0.0));
+  EXPECT_NEAR(body_of(*sim, 12).pose.p[2], 0.2, 1e-12);
+  EXPECT_LT((body_of(*sim, 1).twist.v - Vec3(0.1, 0, 0.2)).norm(), 1e-3);
+  EXPECT_NEAR(body_of(*sim, 1).pose.p[2], 0.2 + 0.1, 1e-3);
+}
+
 TEST(MovedGenerator, AContainerThatTurnsCarriesItsWallsAsOne) {
   const auto sim = simulate(
       "materials: {m: {density: 1000, friction: 0}}\n"
@@ -196,6 +251,36 @@ TEST(MovedGenerator, RefusesWhatItCannotMean) {
   EXPECT_NE(message("motion: {table: {file: a.csv, values: absolute}}")
                 .find("`absolute` says where one body is"),
             std::string::npos);
+  EXPECT_NE(message("velocity: [1, 0, 0], fixed: true").find("pins.velocity: has no effect here"),
+            std::string::npos);
+}
+
+TEST(MovedGenerator, SaysWhatHeldBodiesHaveNoUseFor) {
+  const auto refused = [](const std::string& generator, const std::string& found) {
+    const std::string error = test::error_of([&] {
+      test::case_of("materials: {m: {density: 1000}}\ngenerators:\n  - " + generator +
+                    "\ntime: {step: 1 ms, end: 1}\n");
+    });
+    EXPECT_NE(error.find(found), std::string::npos) << error;
+  };
+  const std::string ball = "material: m, shape: {sphere: {radius: 0.1}}, ";
+  const auto chain = [&](const std::string& keys) {
+    return "chain: {name: c, " + ball + "links: 4, from: [0, 0, 0], to: [1, 0, 0], " + keys + "}";
+  };
+  refused(chain("fixed: true, anchored: both"),
+          "c.anchored: has no effect: bodies that are fixed or moved have no joints");
+  refused(chain("motion: {}, damping_time: 1 ms"), "c.damping_time: has no effect");
+  refused(chain("motion: {}, mass: 1"), "c.mass: a fixed or kinematic body has no use for it");
+  refused(chain("fixed: true, joint: rope"), "c.joint: bodies that are fixed or moved");
+  refused(chain("fixed: true, velocity: [1, 0, 0]"), "c.velocity: has no effect here");
+  const auto insertion = [&](const std::string& keys) {
+    return "insertion: {name: rain, " + ball +
+           "region: {lower: [0, 0, 0], upper: [1, 1, 1]}, number_rate: 1, count: 2, " + keys + "}";
+  };
+  refused(insertion("fixed: true"), "rain.fixed: bodies that come in move freely");
+  refused(insertion("motion: {velocity: [1, 0, 0]}"), "rain.motion: bodies that come in move");
+  refused("container: {name: bin, material: m, size: [1, 1, 1], fixed: true}",
+          "bin.fixed: a container without a motion is fixed anyway");
 }
 
 }  // namespace

@@ -106,8 +106,8 @@ using GeneratorKind =
 struct GeneratorSettings {
   GeneratorKind kind;
   bool collide = true;  ///< of all its bodies
-  bool fixed = false;   ///< the same; of lattices, walls, tables and packs
-  /// Makes all its bodies kinematic; of containers, lattices, walls and tables.
+  bool fixed = false;   ///< the same; not of containers and insertions
+  /// Makes all its bodies kinematic; not of insertions.
   MotionSettings motion;
   std::string group;  ///< of all its bodies, as BodySettings::group
   std::string place;  ///< file:line:column and path, for errors
@@ -116,6 +116,8 @@ struct GeneratorSettings {
   bool is() const {
     return std::holds_alternative<Kind>(kind);
   }
+  /// Whether its bodies are fixed or move as prescribed. Links and knots then have no joints.
+  bool held() const { return fixed || motion.present; }
   /// The name given; empty if there is none.
   const std::string& name() const;
   /// The material of its bodies; empty where it makes none.

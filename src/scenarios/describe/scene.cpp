@@ -319,23 +319,6 @@ void set_kind(GeneratorKind& kind, int k, std::index_sequence<kI...>) {
     ((std::cmp_equal(kI, k) ? void(kind.emplace<kI>()) : void()), ...);
 }
 
-/// The keys `fixed` and `motion`, of generators whose bodies may be held or moved.
-void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
-  const bool bounded = g.is<LatticeSettings>() || g.is<WallSettings>() || g.is<TableSettings>();
-  if (bounded || g.is<PackSettings>())
-    visit.visit("fixed", g.fixed, {.help = "its bodies never move"});
-  const auto* pack = std::get_if<PackSettings>(&g.kind);
-  if (g.fixed && pack != nullptr && !pack->velocity.isZero(0.0))
-    visit.reject("velocity", "has no effect on fixed bodies", "remove it");
-  if (!bounded && !g.is<ContainerSettings>()) return;
-  scenarios::describe_motion(visit, g.motion, nullptr);
-  if (!g.motion.present) return;
-  if (g.fixed) visit.reject("fixed", "bodies are either fixed or have a motion", "remove one");
-  const auto* lattice = std::get_if<LatticeSettings>(&g.kind);
-  if (lattice != nullptr && !lattice->velocity.isZero(0.0))
-    visit.reject("velocity", "has no effect here", "give it in the motion");
-}
-
 /// Names of generator `i` and of its bodies, against those before it and those of `bodies`.
 void check_names(SettingsVisitor& visit, const SceneSettings& scene, std::size_t i) {
   const GeneratorSettings& g = scene.generators[i];
@@ -539,7 +522,7 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
           set_kind(g.kind, k, std::make_index_sequence<std::variant_size_v<GeneratorKind>>());
           std::visit([&](auto& of_kind) { describe_kind(visit, s, of_kind); }, g.kind);
           if (!g.is<BondSettings>()) scenarios::describe_collision(visit, g.collide, g.group);
-          describe_fixture(visit, g);
+          scenarios::describe_fixture(visit, g);
           g.place = visit.where("");
           check_names(visit, s, i);
         });

@@ -281,8 +281,9 @@ void BodyMaker::make(GlobalId first, GlobalId last,
     make_generated(i, from, to, [&](BodyRecord body) {
       body.constants.collides = g.collide;
       body.constants.group = group;
-      if (g.fixed || g.motion.present) {
+      if (g.held()) {
         body.constants.kind = g.fixed ? BodyKind::fixed : BodyKind::kinematic;
+        body.constants.jointed = false;
         body.constants.motion = generator_motions_[i];
         body.constants.mass = 0.0;
         body.constants.inertia = Vec3::Zero();
@@ -423,7 +424,7 @@ std::vector<JointConstants> BodyMaker::joints_of_generators(
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const GlobalId from = std::max(first - blocks_[i].first, GlobalId{0});
     const GlobalId to = std::min(last - blocks_[i].first, blocks_[i].count);
-    if (from >= to) continue;
+    if (from >= to || scene_.generators[i].held()) continue;
     const GeneratorKind& kind = scene_.generators[i].kind;
     const JointedBlock block{blocks_[i].first, blocks_[i].count, first_joint[i]};
     const Shape shape = plan_.shape_of_generator(i, model_);

@@ -58,7 +58,7 @@ bool BodyNames::dynamic(const NamedBody& body) const {
     return scenarios::kind_of(scene_.bodies[body.index]) == BodyKind::dynamic;
   return body.kind == NamedBody::Kind::generated &&
          !scene_.generators[body.index].is<ContainerSettings>() &&
-         !scene_.generators[body.index].fixed && !scene_.generators[body.index].motion.present;
+         !scene_.generators[body.index].held();
 }
 
 bool BodyNames::comes_later(const NamedBody& body) const {

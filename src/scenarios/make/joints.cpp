@@ -180,6 +180,7 @@ std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) 
 }
 
 GlobalId n_joints(const GeneratorSettings& g) {
+  if (g.held()) return 0;
   return std::visit(
       [](const auto& s) -> GlobalId {
         // bonds are made when bodies have their places
