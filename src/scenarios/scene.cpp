@@ -7,6 +7,7 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/random.hpp"
+#include "catena/base/text.hpp"
 #include "scenarios/flow_parts.hpp"
 #include "scenarios/make/body_maker.hpp"
 #include "scenarios/make/geometry_plan.hpp"
@@ -194,6 +195,25 @@ void set_materials(const SceneSettings& scene, Model& model) {
   }
 }
 
+/// Refuses a tensile stress of a cell where no contact can pull.
+void check_tension(const Model& model) {
+  const int n = narrow<int>(model.materials.materials().size());
+  for (int a = 0; a < n; ++a)
+    for (int b = 0; b <= a; ++b)
+      if (model.materials.pair(a, b).cohesion > 0.0) return;
+  for (const CellDrive& drive : model.cell) {
+    if (drive.kind != CellDrive::Kind::stress) continue;
+    const std::vector<double>& factors = drive.table.value;
+    double least = factors.empty() ? drive.target : factors[0] * drive.target;
+    for (const double factor : factors) least = std::min(least, factor * drive.target);
+    if (!(least < 0.0)) continue;
+    throw Error("a tensile stress of " + short_text(least) +
+                    " Pa, which nothing carries: no material has cohesion",
+                drive.place + ".stress",
+                "give compression, which is positive, or a cohesion to a material or pair");
+  }
+}
+
 void add_table_geometries(const SceneSettings& scene, const Communicator& comm, Model& model) {
   all_or_none(comm, [&] {
     for (const GeneratorSettings& g : scene.generators) {
@@ -329,6 +349,7 @@ Model make_model(const SceneSettings& scene, const Communicator& comm, bool dete
   model.cell = scenarios::cell_drives(scene, comm);
   model.contact = scene.contact;
   set_materials(scene, model);
+  check_tension(model);
   const std::vector<std::string> groups = scenarios::group_names(scene);
   set_groups(scene, groups, model);
   const scenarios::GeometryPlan plan(scene);

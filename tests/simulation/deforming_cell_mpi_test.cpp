@@ -126,6 +126,29 @@ TEST(DeformingCell, ALatticeOfSpheresShrinksByItsStiffness) {
               0.01 * r.audit[EnergyTerm::elastic_energy]);
 }
 
+std::string sticky_lattice(const std::string& cohesion, const std::string& stress) {
+  return "gravity: [0, 0, 0]\nmaterials: {m: {density: 2500, friction: 0.5" + cohesion +
+         "}}\ncontact: {stiffness: 1e5, margin: 2 mm, cohesion_range: 1 mm}\nperiodic: {x: [0, "
+         "0.3], y: [0, 0.3], z: [0, 0.3], " +
+         stress_on_all(stress, "max_strain_rate: 0.1") +
+         "}\ngenerators:\n  - lattice: {name: g, material: m, shape: {sphere: {radius: 0.05}}, "
+         "count: [3, 3, 3], spacing: 0.1, origin: [0.05, 0.05, 0.05]}\n"
+         "time: {step: 0.1 ms, end: 1}\n";
+}
+
+TEST(DeformingCell, RefusesATensileStressThatNothingCarries) {
+  const Communicator comm = Communicator::world();
+  const std::string plain = error_of([&] { simulate(comm, sticky_lattice("", "-100")); });
+  EXPECT_NE(plain.find("periodic.deform.x.stress: a tensile stress of -100 Pa, which nothing "
+                       "carries: no material has cohesion"),
+            std::string::npos)
+      << plain;
+  const std::string table = "1 kPa, table: {rows: [[0, 1], [1, -0.5]]}";
+  const std::string later = error_of([&] { simulate(comm, sticky_lattice("", table)); });
+  EXPECT_NE(later.find("a tensile stress of -500 Pa"), std::string::npos) << later;
+  EXPECT_EQ(error_of([&] { simulate(comm, sticky_lattice(", cohesion: 2", "-100")); }), "no error");
+}
+
 const std::string kPack =
     "gravity: [0, 0, 0]\nmaterials: {m: {density: 2500, friction: 0.3}}\ngenerators:\n"
     "  - lattice: {name: g, material: m, shape: {sphere: {radius: 5 mm}}, radius_jitter: 0.2, "
