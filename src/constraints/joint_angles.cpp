@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "constraints/joint_frames.hpp"
+#include "constraints/tendon_row.hpp"
 
 namespace catena {
 namespace {
@@ -39,10 +40,23 @@ std::array<double, 2> universal_angles(const Quat& a, const Quat& b) {
           std::atan2(-z_a.dot(axes_b.col(1)), z_a.dot(axes_b.col(0)))};
 }
 
+/// d on A's axes.
+Vec3 place_on_a(const JointConstants& joint, const JointPoses& at, const Model& model) {
+  return frame_rotation(joint, at, 0).conjugate() * place_joint(joint, at, model).d;
+}
+
 }  // namespace
 
+std::array<double, 2> start_angles(const JointConstants& joint, const JointPoses& at,
+                                   const Model& model) {
+  if (is_winch(joint)) return {joint.length, 0.0};
+  if (joint.type == JointType::point_on_curve)
+    return {model.curves[joint.law].nearest(place_on_a(joint, at, model)), 0.0};
+  return joint_angles(joint, at, {0.0, 0.0}, model);
+}
+
 std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses& at,
-                                   const std::array<double, 2>& before, const Model&) {
+                                   const std::array<double, 2>& before, const Model& model) {
   const auto frame = [&](std::size_t k) { return frame_rotation(joint, at, k); };
   switch (joint.type) {
     case JointType::revolute:
@@ -52,6 +66,10 @@ std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses
     case JointType::rack:
     case JointType::torsion_spring:
       return {unwrapped(twist_angle(frame(0), frame(1)), before[0]), before[1]};
+    case JointType::cam:
+      return {unwrapped(-twist_angle(frame(0), frame(1)), before[0]), before[1]};
+    case JointType::point_on_curve:
+      return {model.curves[joint.law].nearest(place_on_a(joint, at, model), before[0]), before[1]};
     case JointType::universal: {
       const std::array<double, 2> raw = universal_angles(frame(0), frame(1));
       return {unwrapped(raw[0], before[0]), unwrapped(raw[1], before[1])};
@@ -99,6 +117,14 @@ std::array<double, 3> joint_coordinates(const JointConstants& joint, const Joint
       return {now[0], d_a.z(), kNone};
     case JointType::rack:
       return {(frame_rotation(joint, at, 1) * Vec3::UnitX()).dot(d), now[0], kNone};
+    case JointType::cam: {
+      const double way = (frame_rotation(joint, at, 1) * Vec3::UnitX()).dot(d);
+      return {way, now[0], way - cam_lift(joint, model, now[0]).value};
+    }
+    case JointType::point_on_curve:
+      return {model.curves[joint.law].way(now[0]), kNone, kNone};
+    case JointType::tendon:
+      return {tendon_way(joint, at, model).length, kNone, kNone};
     case JointType::bushing:
       return {d_a.x(), d_a.y(), d_a.z()};
     case JointType::universal:
@@ -120,7 +146,7 @@ std::array<double, 3> joint_coordinates(const JointConstants& joint, const Joint
 }
 
 std::array<double, 3> joint_rates(const JointConstants& joint, const JointPoses& at,
-                                  const Model& model) {
+                                  const std::array<double, 2>& angle, const Model& model) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const PlacedJoint placed = place_joint(joint, at, model);
   const Mat3 a = frame_rotation(joint, at, 0).toRotationMatrix();
@@ -149,6 +175,22 @@ std::array<double, 3> joint_rates(const JointConstants& joint, const JointPoses&
     case JointType::rack: {
       const Vec3 x_b = frame_rotation(joint, at, 1) * Vec3::UnitX();
       return {x_b.dot(apart - w_b.cross(placed.d)), turning, kNone};
+    }
+    case JointType::cam: {
+      const double rate =
+          (frame_rotation(joint, at, 1) * Vec3::UnitX()).dot(apart - w_b.cross(placed.d));
+      const double angle_now = joint_angles(joint, at, angle, model)[0];
+      return {rate, -turning, rate + cam_lift(joint, model, angle_now).slope * turning};
+    }
+    case JointType::point_on_curve: {
+      const double u = joint_angles(joint, at, angle, model)[0];
+      return {model.curves[joint.law].at(u).slope.normalized().dot(d_a), kNone, kNone};
+    }
+    case JointType::tendon: {
+      const TendonWay way = tendon_way(joint, at, model);
+      double rate = 0.0;
+      for (std::size_t b = 0; b < kJointBodies; ++b) rate += row_speed(way.row[b], at.twist[b]);
+      return {rate, kNone, kNone};
     }
     case JointType::bushing:
       return {d_a.x(), d_a.y(), d_a.z()};

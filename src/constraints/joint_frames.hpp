@@ -45,6 +45,19 @@ inline Quat frame_rotation(const JointConstants& joint, const JointPoses& at, st
   return at.pose[frame].q * joint.frame[frame].q;
 }
 
+inline double row_speed(const JointGeometry::Row& row, const Twist& twist) {
+  return row[0] * twist.v.x() + row[1] * twist.v.y() + row[2] * twist.v.z() + row[3] * twist.w.x() +
+         row[4] * twist.w.y() + row[5] * twist.w.z();
+}
+
+/// Lift of a cam that has turned by `angle` against its follower, and its slope by the angle: the
+/// table is of one turn, with a row beyond it on each side.
+inline TablePoint cam_lift(const JointConstants& joint, const Model& model, double angle) {
+  constexpr double kTurn = 2.0 * std::numbers::pi;
+  const double in_turn = angle - kTurn * std::floor(angle / kTurn);
+  return evaluate(model.tables[joint.law].rows(), in_turn, in_turn);
+}
+
 /// angle/sin(angle) of 0 <= angle <= pi, from sin^2 and cos; pi/sin is infinite, then 0.
 /// Small angles, which joints have, need no arc tangent: what the series drops is below 5e-17.
 inline double angle_over_sine(double sine2, double cosine) {

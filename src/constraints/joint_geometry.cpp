@@ -1,5 +1,6 @@
 
 #include "constraints/joint_frames.hpp"
+#include "constraints/tendon_row.hpp"
 
 namespace catena {
 namespace {
@@ -254,12 +255,43 @@ void rack_rows(const Context& c, JointGeometry& g) {
   rows.linear(along, along.dot(c.placed.d) - radius * first_angle(c));
 }
 
+/// The exact rate of x_B . d - lift: the force along x_B acts where it has the torque that the
+/// lift's slope asks for, which is where a flat follower touches its cam. A follower that may lift
+/// off has the gap as a coordinate with a limit.
+void cam_rows(const Context& c, JointGeometry& g) {
+  const Vec3 z = frame_rotation(c.joint, c.at, 0) * Vec3::UnitZ();
+  const Vec3 along = frame_rotation(c.joint, c.at, 1) * Vec3::UnitX();
+  const TablePoint lift = cam_lift(c.joint, c.model, first_angle(c));
+  const double gap = along.dot(c.placed.d) - lift.value;
+  RowWriter rows = writer_at(c, c.placed.p_a - lift.slope * z.cross(along), g);
+  if (c.joint.axis[0].limited())
+    rows.linear_axis(along, gap);
+  else
+    rows.linear(along, gap);
+}
+
+/// Across the curve at the point that is nearest to p_B, and along it.
+void curve_rows(const Context& c, JointGeometry& g) {
+  const Mat3 a = frame_rotation(c.joint, c.at, 0).toRotationMatrix();
+  const Curve& curve = c.model.curves[c.joint.law];
+  const double u = first_angle(c);
+  const CurvePoint on = curve.at(u);
+  const Vec3 local = on.slope.normalized(), along = a * local;
+  const Vec3 off = c.placed.d - a * on.p;
+  const Vec3 across = c.model.planar ? Vec3(Vec3::UnitY()) : Vec3(a * local.unitOrthogonal());
+  const Vec3 other = along.cross(across);
+  RowWriter rows = writer_at(c, c.placed.p_b, g);
+  rows.linear(across, across.dot(off));
+  rows.linear(other, other.dot(off));
+  if (has_active_axis(c.joint)) rows.linear_axis(along, curve.way(u));
+}
+
 /// Along and about the axes of A; deflections are small, as a bushing's are.
 void bushing_rows(const Context& c, JointGeometry& g) {
   const Quat q_a = frame_rotation(c.joint, c.at, 0);
   const Mat3 a = q_a.toRotationMatrix();
   const Vec3 turn = rotation_vector(frame_rotation(c.joint, c.at, 1) * q_a.conjugate());
-  const Bushing& law = c.model.bushings[c.joint.bushing];
+  const Bushing& law = c.model.bushings[c.joint.law];
   RowWriter rows = writer_at(c, c.placed.p_b, g);
   g.spring = true;
   for (std::size_t k = 0; k < 6; ++k) {
@@ -314,6 +346,17 @@ void rope_rows(const Context& c, JointGeometry& g) {
   g.unilateral = true;
   rows.linear(-n, (is_winch(c.joint) ? c.angle[0] : c.joint.length) - distance);
   rows_across(c, n, rows, g);
+}
+
+/// The slack, length less the way over all points, and its rate.
+void tendon_rows(const Context& c, JointGeometry& g) {
+  const TendonWay way = tendon_way(c.joint, c.at, c.model);
+  g.unilateral = true;
+  g.rows = 1;
+  g.misfit[0] = (is_winch(c.joint) ? c.angle[0] : c.joint.length) - way.length;
+  g.angular[0] = g.velocity[0] = false;
+  for (std::size_t b = 0; b < kJointBodies; ++b)
+    for (std::size_t k = 0; k < 6; ++k) g.jacobian[b][0][k] = -way.row[b][k];
 }
 
 void torsion_spring_rows(const Context& c, JointGeometry& g) {
@@ -385,14 +428,17 @@ int joint_axes(JointType type) {
     case JointType::prismatic:
     case JointType::planar:
     case JointType::point_on_line:
+    case JointType::point_on_curve:
     case JointType::distance:
     case JointType::spring:
     case JointType::torsion_spring:
     case JointType::screw:
+    case JointType::cam:
       return 1;
     case JointType::fixed:
     case JointType::spherical:
     case JointType::rope:
+    case JointType::tendon:
     case JointType::bushing:
     case JointType::rack:
     case JointType::gear:
@@ -449,6 +495,15 @@ JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
       break;
     case JointType::rack:
       rack_rows(c, g);
+      break;
+    case JointType::cam:
+      cam_rows(c, g);
+      break;
+    case JointType::point_on_curve:
+      curve_rows(c, g);
+      break;
+    case JointType::tendon:
+      tendon_rows(c, g);
       break;
     case JointType::rolling:
       rolling_rows(c, g);

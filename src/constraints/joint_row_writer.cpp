@@ -51,11 +51,6 @@ Softness joint_softness(const JointConstants& joint, bool angular) {
           joint.cfm};
 }
 
-double row_speed(const Row& row, const Twist& twist) {
-  return row[0] * twist.v.x() + row[1] * twist.v.y() + row[2] * twist.v.z() + row[3] * twist.w.x() +
-         row[4] * twist.w.y() + row[5] * twist.w.z();
-}
-
 }  // namespace
 
 /// Writes blocks where there is room for them already: growing a dozen lists by a few numbers at a
@@ -137,8 +132,7 @@ double speed_of_row(const Joint& j, std::size_t i) {
   const JointGeometry& g = j.geometry;
   double speed = row_speed(g.jacobian[0][i], j.at.twist[0]);
   speed += row_speed(g.jacobian[1][i], j.at.twist[1]);
-  if (j.constants.type == JointType::gear || j.constants.type == JointType::belt)
-    speed += row_speed(g.jacobian[2][i], j.at.twist[2]);
+  if (has_third_body(j.constants.type)) speed += row_speed(g.jacobian[2][i], j.at.twist[2]);
   return speed;
 }
 
@@ -405,8 +399,8 @@ void JointBlockWriter::begin(std::span<const JointConstants> joints) {
   to.n_made = to.made.size();
   std::size_t blocks = 0, rows = 0, references = 0, numbers = 0;
   for (const JointConstants& joint : joints) {
-    std::size_t own_blocks = joint.type == JointType::rope ? 2 : 1;
-    std::size_t own_rows = most_own_rows(joint) + (joint.type == JointType::rope ? 1 : 0);
+    std::size_t own_blocks = is_rope(joint.type) ? 2 : 1;
+    std::size_t own_rows = most_own_rows(joint) + (is_rope(joint.type) ? 1 : 0);
     for (int i = 0; i < joint_axes(joint.type); ++i) {
       const JointAxis& axis = joint.axis[i];
       const std::size_t parts = (axis.limited() ? 1 : 0) + (axis.friction > 0.0 ? 1 : 0) +
@@ -418,8 +412,7 @@ void JointBlockWriter::begin(std::span<const JointConstants> joints) {
       ++own_blocks;
       ++own_rows;
     }
-    const std::size_t bodies =
-        joint.type == JointType::gear || joint.type == JointType::belt ? 3 : 2;
+    const std::size_t bodies = has_third_body(joint.type) ? 3 : 2;
     blocks += own_blocks;
     rows += own_rows;
     references += bodies * own_blocks;

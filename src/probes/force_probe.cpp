@@ -50,7 +50,8 @@ class ForceProbe : public Probe {
       };
       const bool a = is_on(0), b = is_on(1), c = is_on(2);
       if (!a && !b && !c) continue;
-      if (a && b && (c || !carried)) continue;  // within the group
+      // within the group; what points of the world take of a tendon is not
+      if (a && b && (c || !carried) && joints[j].type != JointType::tendon) continue;
       const JointReaction r = step.stepper.joint_reaction(j);
       Vec3 impulse = Vec3::Zero(), couple = Vec3::Zero();
       if (b) {
@@ -58,10 +59,13 @@ class ForceProbe : public Probe {
         couple += r.couple;
       }
       if (a) {
-        impulse -= r.impulse;
+        impulse += r.impulse_on_a;
         couple += r.couple_on_a;
       }
-      if (c) couple -= r.couple + r.couple_on_a;
+      if (c) {
+        impulse += r.impulse_on_third;
+        couple += r.couple_on_third;
+      }
       add_to(sums, kJoint, impulse);
       add_to(sums, kTorque, couple + (r.point - about_).cross(impulse));
     }

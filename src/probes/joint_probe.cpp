@@ -29,6 +29,7 @@ std::vector<Coordinate> coordinates_of(JointType type) {
       return {{"angle", true}};
     case JointType::prismatic:
     case JointType::point_on_line:
+    case JointType::point_on_curve:
       return {{"displacement", false}};
     case JointType::cylindrical:
       return {{"displacement", false}, {"angle", true}};
@@ -36,6 +37,8 @@ std::vector<Coordinate> coordinates_of(JointType type) {
       return {{"angle", true}, {"displacement", false}};
     case JointType::rack:
       return {{"displacement", false}, {"angle", true}};
+    case JointType::cam:
+      return {{"displacement", false}, {"angle", true}, {"gap", false}};
     case JointType::bushing:
       return {{"displacement", false}, {"displacement_2", false}, {"displacement_3", false}};
     case JointType::universal:
@@ -46,6 +49,7 @@ std::vector<Coordinate> coordinates_of(JointType type) {
       return {{"displacement", false}, {"displacement_2", false}, {"angle", true}};
     case JointType::distance:
     case JointType::rope:
+    case JointType::tendon:
     case JointType::spring:
       return {{"length", false}};
     case JointType::fixed:
@@ -60,10 +64,11 @@ JointType type_of(const ForceSettings& force) {
   return force.type == ForceType::torsional_spring ? JointType::torsion_spring : JointType::spring;
 }
 
-/// The type of a joint, a spring or a damper by its name; `stem`: of a generator's without number.
+/// The type of a joint, a spring or a damper by its name; `stem`: of a generator's, or a belt's,
+/// without number.
 JointType type_of(const SceneSettings& scene, const std::string& name, const std::string& stem) {
   for (const JointSettings& joint : scene.joints)
-    if (joint.name == name) return joint.type;
+    if (joint.name == name || joint.name == stem) return joint.type;
   for (const ForceSettings& force : scene.forces)
     if (force.name == name) return type_of(force);
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {
@@ -100,6 +105,8 @@ class JointProbe : public Probe {
     }
     add_vector("force", "N");
     add_vector("torque", "N m");
+    tendon_ = type == JointType::tendon;
+    if (tendon_) quantities_.push_back({"tension", "N"});
     for (std::size_t axis = 0; axis < axes_; ++axis)
       for (const char* drive : {"limit", "motor", "friction"})
         quantities_.push_back(
@@ -119,7 +126,7 @@ class JointProbe : public Probe {
     const auto j = static_cast<std::size_t>(found - joints.begin());
     const JointState& state = step.state.joints[j];
     const std::array<double, 3> place = step.stepper.joint_coordinates(step.bodies, step.state, j);
-    const std::array<double, 3> rate = step.stepper.joint_rates(step.bodies, j);
+    const std::array<double, 3> rate = step.stepper.joint_rates(step.bodies, step.state, j);
     const JointReaction reaction = step.stepper.joint_reaction(j);
     std::size_t n = 0;
     sums[n++] += 1.0;
@@ -130,6 +137,7 @@ class JointProbe : public Probe {
     add_to(sums, n, reaction.impulse / h_);
     add_to(sums, n + 3, reaction.couple / h_);
     n += 6;
+    if (tendon_) sums[n++] += state.impulse[0] / h_;
     double power = 0.0;
     for (std::size_t axis = 0; axis < axes_; ++axis) {
       for (const double drive : state.drive[axis]) sums[n++] += drive / h_;
@@ -149,6 +157,7 @@ class JointProbe : public Probe {
   double h_;
   std::vector<Coordinate> coordinates_;
   std::size_t axes_ = 0;
+  bool tendon_ = false;
 };
 
 }  // namespace

@@ -52,15 +52,20 @@ GlobalId count_of(const GeneratorSettings& generator);
 /// Rejects a name under `key` that is no body at the start of the run.
 void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string_view key,
                      const std::string& name, bool world_too);
-/// The key `between`: two different bodies, one of them dynamic.
-void describe_between(SettingsVisitor& visit, const BodyNames& names,
+/// The key `between`: different bodies, two or (`more`) any number from two on, of which at most
+/// one is not dynamic.
+void describe_between(SettingsVisitor& visit, const BodyNames& names, bool more,
                       std::vector<std::string>& between);
+/// The bodies of one of `joints`: `between`, or the points of a tendon.
+void describe_bodies(SettingsVisitor& visit, const BodyNames& names, JointSettings& s);
 void describe_factor(SettingsVisitor& visit, FactorSettings& s);
+/// The section `lift` of a cam.
+void describe_lift(SettingsVisitor& visit, LiftSettings& s);
 /// The same of a motor, whose rows may be the target itself.
 void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& s);
 /// The key `force_over_speed` of a motor.
 void describe_speed_table(SettingsVisitor& visit, bool angular, FactorSettings& s);
-/// The keys of bushings, screws and belts, and what these and racks and winches
+/// The keys of bushings, screws, belts, cams and curves, and what these, racks, winches and tendons
 /// ask for.
 void describe_element(SettingsVisitor& visit, JointSettings& s);
 void check_element(SettingsVisitor& visit, const JointSettings& s);
@@ -83,6 +88,12 @@ struct JointedBlock {
   GlobalId first_joint = 0;
 };
 
+/// Names of the bodies that a tendon runs over besides the world, in the order of their first
+/// points.
+std::vector<std::string> bodies_of_tendon(const JointSettings& s);
+
+/// Joints that an entry of `joints` is: one, of a belt one for every pair of pulleys it couples.
+GlobalId n_joints(const JointSettings& s);
 GlobalId n_joints(const ChainSettings& s);
 GlobalId n_joints(const NetSettings& s);
 /// Joints that a generator makes; 0 for those without joints.

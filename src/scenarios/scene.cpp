@@ -262,11 +262,12 @@ void set_surface_velocities(const SceneSettings& scene, const BodyMaker& maker, 
 
 void name_joints(const SceneSettings& scene, const JointMaker& joints, Model& model) {
   GlobalId id = 0;
-  const auto add = [&](const std::string& name, const std::string& place) {
-    model.joint_names.add(id, 1, name, false);
-    model.joint_places.add(id++, 1, place, false);
+  const auto add = [&](const std::string& name, const std::string& place, GlobalId n = 1) {
+    model.joint_names.add(id, n, name, n > 1);
+    model.joint_places.add(id, n, place, false);
+    id += n;
   };
-  for (const JointSettings& s : scene.joints) add(s.name, s.place);
+  for (const JointSettings& s : scene.joints) add(s.name, s.place, scenarios::n_joints(s));
   for (const ForceSettings& s : scene.forces) {
     const bool is_joint = s.type != ForceType::force && s.type != ForceType::torque;
     if (is_joint) add(s.name, s.place);
@@ -286,6 +287,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
   model.tables = scenarios::factor_tables(scene, comm);
   model.bushings = scenarios::bushings_of(scene);
   model.break_limits = scenarios::break_limits_of(scene);
+  model.curves = scenarios::curves_of(scene, model.periodic, comm);
   all_or_none(comm, [&] {
     const BodyMaker maker(scene, blocks, model);
     std::vector<BodyRecord> planes;
@@ -296,6 +298,7 @@ void add_joints(const SceneSettings& scene, const Communicator& comm,
     model.unbounded.insert(model.unbounded.begin(), planes.begin(), planes.end());
     set_surface_velocities(scene, maker, model);
     const JointMaker joints(scene, maker, model);
+    model.tendons = joints.tendons();
     const std::vector<GlobalId> jointed = jointed_bodies(joints);
     for (BodyRecord& body : model.unbounded) {
       body.constants.jointed =

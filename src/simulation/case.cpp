@@ -204,6 +204,8 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
   for (JointSettings& joint : s.joints) {
     resolve_file(joint.first.motor.table.file, directory);
     resolve_file(joint.second.motor.table.file, directory);
+    resolve_file(joint.lift.table.file, directory);
+    resolve_file(joint.curve.file, directory);
   }
   for (ForceSettings& force : s.forces) resolve_file(force.table.file, directory);
   for (ControllerSettings& controller : s.controllers) {

@@ -174,7 +174,10 @@ disagree at the start by more than 1e-6 m or rad the case is refused with the mi
 | `bushing` | nothing: springs and dampers along and about z (`axis`) and x (`axis_b`) and y | `at`, `stiffness`, `angular_stiffness`, `damping`, `angular_damping` | |
 | `screw` | b moves along an axis by `pitch` in a turn about it | `at`, `axis`, `pitch`, `thread_friction`, `radius` | angle |
 | `rack_and_pinion` | pinion a about `axis` and rack b along `axis_b`, which runs at `radius` on the side `axis` x `axis_b` of the pinion's centre `at` | `at`, `axis`, `axis_b`, `radius` | |
-| `belt` | pulleys a about `axis` and b about `axis_b`: angle of a * r_a = angle of b * r_b | `axis`, `axis_b`, `radii`, `crossed`, `carrier` | |
+| `belt` | pulleys a about `axis` and b about `axis_b`: angle of a * r_a = angle of b * r_b; with three pulleys or more about `axis` one belt runs over all of them in the order of `between` | `axis`, `axis_b`, `radii`, `crossed`, `reversed`, `carrier` | |
+| `cam` | cam a about `axis` and follower b along `axis_b`: the point of b stands above that of a by the `lift` of a's angle against b, counted from the start; with `lift_off` at least by it | `at` (the cam's centre, a point of the follower), `axis`, `axis_b`, `lift`, `lift_off` | |
+| `point_on_curve` | a point of b on a curve fixed to a | `at`, `curve` | way along the curve from its first point |
+| `tendon` | the way over points of up to three bodies and of the world is at most `length`: it pulls, never pushes, and slides over all points without friction | `through`, `length` | |
 
 `limits`, `motor`, `friction` and `restitution` act along the first coordinate; those of the second
 stand under `second`. A motor has a `velocity`, a `position` or a `force` (or torque); its `table` is
@@ -182,8 +185,14 @@ a factor on it over time, or, with `values: position`, `velocity` or `force`, th
 ("Tables over time"). With `force_over_speed` it has a curve: the force or torque over its own speed,
 which may be negative, times the `table` or what a controller gives. The `motor` of a rope is a
 winch's: it gives the rope's length, by a `velocity` or by a table of lengths (`values: position`),
-within its `limits`, whatever hangs on it. Axles of
-pinions, pulleys and gears, and guides of racks, are joints of their own.
+within its `limits`, whatever hangs on it; so does the `motor` of a tendon. Axles of
+pinions, pulleys and gears, and guides of racks, are joints of their own. A belt over three pulleys
+or more is as many joints as it has runs without the last, NAME-0, NAME-1, ..., whose force is the
+run's tension less that of the last run; with a `compliance`, which is then that of each run, the last
+one is a joint as well. Followers of cams are guided by joints of their own. A curve that is not
+`closed` ends for its point at its first and last one, as with `limits` there. A curve's curvature is
+continuous (a cubic spline through its points); between rows of a `lift` its table is what tables over
+time are.
 
     joints:
       - {name: hinge, type: revolute, between: [world, arm], at: [9, 0, 4], axis: [0, 1, 0],

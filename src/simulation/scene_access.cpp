@@ -84,9 +84,16 @@ void check_new_joint(const Model& model, const JointConstants& joint) {
                 "copy the numbers of a joint of the case (joint_constants)");
   };
   const auto n_tables = std::ssize(model.tables);
-  if (joint.type == JointType::bushing &&
-      (joint.bushing < 0 || joint.bushing >= std::ssize(model.bushings)))
+  const auto lacks = [&](JointType type, std::ptrdiff_t n_laws) {
+    return joint.type == type && (joint.law < 0 || joint.law >= n_laws);
+  };
+  if (lacks(JointType::bushing, std::ssize(model.bushings)))
     refuse("is a bushing whose stiffnesses the case does not have");
+  if (lacks(JointType::cam, n_tables)) refuse("is a cam whose lift the case does not have");
+  if (lacks(JointType::point_on_curve, std::ssize(model.curves)))
+    refuse("is on a curve that the case does not have");
+  if (lacks(JointType::tendon, std::ssize(model.tendons)))
+    refuse("is a tendon whose points the case does not have");
   if (joint.breaking >= std::ssize(model.break_limits))
     refuse("has break limits that the case does not have");
   for (const JointAxis& axis : joint.axis) {
@@ -376,8 +383,7 @@ GlobalId SceneAccess::add_joint(JointConstants joint) {
   joint.id = model_.joint_names.size() + state_.added_joints++;
   if (owned(joint_home(joint, dynamic[1])) != kNoIndex) {
     JointState state;
-    state.angle = is_winch(joint) ? std::array<double, 2>{joint.length, 0.0}
-                                  : joint_angles(joint, poses, {0.0, 0.0}, model_);
+    state.angle = start_angles(joint, poses, model_);
     bodies_.joints.push_back(joint);  // its id is the largest
     state_.joints.push_back(state);
   }

@@ -88,9 +88,9 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
     cord.across = h / std::max(joint.length, std::numeric_limits<double>::min());
     cord.q = blocks.q[row];
     cord.compliance = blocks.compliance[row];
-    // a winch's row does work
+    // a winch's row does work; what swings between a tendon's points is no single cord
     cord.guarded = guarded && cord.compliance == 0.0 && joint.erp == JointConstants::kNotOde &&
-                   !is_winch(joint);
+                   !is_winch(joint) && joint.type != JointType::tendon;
     const double lambda = impulses[impulse_at(cord.block, problem)];
     cord.taut = true;
     if (cord.rope_block != kNoIndex) {

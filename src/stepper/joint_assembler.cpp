@@ -63,6 +63,8 @@ bool has_angles(JointType type) {
     case JointType::screw:
     case JointType::rack:
     case JointType::belt:
+    case JointType::cam:
+    case JointType::point_on_curve:
     case JointType::torsion_spring:
       return true;
     default:
@@ -83,15 +85,14 @@ double joint_length(const JointConstants& joint, const std::array<Index, kJointB
   return length;
 }
 
-/// Where a joint's bodies are, in place of those of another joint; what is no gear has no carrier
-/// to look at.
+/// Where a joint's bodies are, in place of those of another joint.
 void JointAssembler::place(const std::array<Index, kJointBodies>& body, const LocalBodies& local,
                            JointPoses& poses) {
   for (std::size_t i = 0; i < kJointBodies; ++i) {
     if (body[i] != kNoIndex) {
       poses.pose[i] = local.state[body[i]].pose;
       poses.twist[i] = local.twist(body[i]);
-    } else if (i < 2) {
+    } else {
       poses.pose[i] = {};
       poses.twist[i] = {};
     }
@@ -115,6 +116,7 @@ void JointAssembler::clear(std::size_t n_joints) {
   slack_.clear();
   across_.clear();
   cords_.clear();
+  tendon_arms_.clear();
   angled_.clear();
   misfit_ = {};
   relative_misfit_ = drift_ = 0.0;
@@ -200,7 +202,7 @@ std::size_t JointAssembler::add_joint(const JointConstants& joint, const JointSt
   damp_spring(body, local, step, geometry);
   const std::size_t made = writer_.add(joint, state, geometry, poses, body, to_index(j));
   const bool winch = is_winch(joint);
-  if (joint.type == JointType::distance || joint.type == JointType::rope) {
+  if (joint.type == JointType::distance || is_rope(joint.type)) {
     cords_.push_back(to_index(j));
     const double way = winch ? winch_way(joint, model_, state.angle[0], step) : 0.0;
     slack_.push_back(geometry.unilateral ? geometry.misfit[0] + way : 0.0);
@@ -221,7 +223,11 @@ std::size_t JointAssembler::add_joint(const JointConstants& joint, const JointSt
                            : 0;
   }
   const std::size_t on = body[1] != kNoIndex ? 1 : 0;
-  arm_.push_back(poses.pose[1].p + poses.pose[1].q * joint.frame[1].p - poses.pose[on].p);
+  const Vec3 p_b = poses.pose[1].p + poses.pose[1].q * joint.frame[1].p;
+  arm_.push_back(p_b - poses.pose[on].p);
+  if (joint.type == JointType::tendon)
+    tendon_arms_.push_back(
+        {to_index(j), {p_b - poses.pose[0].p, p_b - poses.pose[1].p, p_b - poses.pose[2].p}});
   return made;
 }
 
@@ -405,47 +411,55 @@ GlobalId JointAssembler::start_slips(const Bodies& bodies, const LocalBodies& lo
 JointReaction JointAssembler::reaction(std::size_t j, const ConstraintProblem& problem,
                                        std::span<const double> impulses,
                                        const ContactSet& set) const {
-  const GeneralBlocks& blocks = problem.blocks;
-  const std::size_t first = problem.first_general_row();
   const std::array<Index, kJointBodies>& body = set.joint_bodies[j];
-  // b's own part, or, where b is the world, the opposite of a's
-  const Index on = body[1] != kNoIndex ? body[1] : body[0];
-  const double sign = body[1] != kNoIndex ? 1.0 : -1.0;
+  std::array<Twist, kJointBodies> on = impulses_on(j, problem, impulses, set);
   JointReaction sum;
-  for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
-    const std::size_t k = block_of(m);
-    const double* lambda = impulses.data() + first + blocks.row_begin[k];
-    for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
-      if (blocks.body[i] != on) continue;
-      const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i];
-      for (Index r = 0; r < blocks.row_begin[k + 1] - blocks.row_begin[k]; ++r, g += 6) {
-        sum.impulse += sign * lambda[r] * Vec3(g[0], g[1], g[2]);
-        sum.couple += sign * lambda[r] * Vec3(g[3], g[4], g[5]);
-      }
-    }
+  const auto tendon =
+      std::lower_bound(tendon_arms_.begin(), tendon_arms_.end(), to_index(j),
+                       [](const TendonArms& arms, Index joint) { return arms.joint < joint; });
+  if (tendon != tendon_arms_.end() && std::cmp_equal(tendon->joint, j)) {
+    for (std::size_t k = 0; k < kJointBodies; ++k) on[k].w -= tendon->arm[k].cross(on[k].v);
+    sum.impulse = on[1].v;
+    sum.couple = on[1].w;
+    sum.impulse_on_a = on[0].v;
+    sum.couple_on_a = on[0].w;
+    sum.impulse_on_third = on[2].v;
+    sum.couple_on_third = on[2].w;
+    return sum;
   }
+  // b's own part, or, where b is the world, the opposite of a's
+  const bool b_moves = body[1] != kNoIndex;
+  sum.impulse = b_moves ? on[1].v : Vec3(-on[0].v);
+  sum.couple = b_moves ? on[1].w : Vec3(-on[0].w);
   sum.couple -= arm_[j].cross(sum.impulse);
-  sum.couple_on_a = -sum.couple;
-  if (body[2] != kNoIndex) sum.couple_on_a = couple_on_a(j, problem, impulses, set);
+  sum.impulse_on_a = -sum.impulse;
+  // of a gear on a carrier: couples alone
+  sum.couple_on_a = body[2] != kNoIndex ? on[0].w : Vec3(-sum.couple);
+  if (body[2] != kNoIndex) sum.couple_on_third = -(sum.couple + sum.couple_on_a);
   return sum;
 }
 
-/// Of a gear on a carrier: couples alone.
-Vec3 JointAssembler::couple_on_a(std::size_t j, const ConstraintProblem& problem,
-                                 std::span<const double> impulses, const ContactSet& set) const {
+std::array<Twist, kJointBodies> JointAssembler::impulses_on(std::size_t j,
+                                                            const ConstraintProblem& problem,
+                                                            std::span<const double> impulses,
+                                                            const ContactSet& set) const {
   const GeneralBlocks& blocks = problem.blocks;
-  Vec3 couple = Vec3::Zero();
+  std::array<Twist, kJointBodies> on;
+  for (Twist& of : on) of = {Vec3::Zero(), Vec3::Zero()};
   for (auto m = begin_[j]; m < begin_[j + 1]; ++m) {
     const std::size_t k = block_of(m);
     const double* lambda = impulses.data() + problem.first_general_row() + blocks.row_begin[k];
     for (auto i = blocks.body_begin[k]; i < blocks.body_begin[k + 1]; ++i) {
-      if (blocks.body[i] != set.joint_bodies[j][0]) continue;
+      const auto found = std::ranges::find(set.joint_bodies[j], blocks.body[i]);
+      Twist& of = on[found - set.joint_bodies[j].begin()];
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[i];
-      for (Index r = 0; r < blocks.row_begin[k + 1] - blocks.row_begin[k]; ++r, g += 6)
-        couple += lambda[r] * Vec3(g[3], g[4], g[5]);
+      for (Index r = 0; r < blocks.row_begin[k + 1] - blocks.row_begin[k]; ++r, g += 6) {
+        of.v += lambda[r] * Vec3(g[0], g[1], g[2]);
+        of.w += lambda[r] * Vec3(g[3], g[4], g[5]);
+      }
     }
   }
-  return couple;
+  return on;
 }
 
 Vec3 JointAssembler::point(const JointConstants& joint, const ContactSet& set, std::size_t j) {
@@ -455,9 +469,10 @@ Vec3 JointAssembler::point(const JointConstants& joint, const ContactSet& set, s
   return pose.p + pose.q * joint.frame[1].p;
 }
 
-std::array<double, 3> JointAssembler::rates(const Bodies& bodies, const ContactSet& set,
-                                            std::size_t j) const {
-  return joint_rates(bodies.joints[j], poses_of(set.joint_bodies[j], set.bodies), model_);
+std::array<double, 3> JointAssembler::rates(const Bodies& bodies, const State& state,
+                                            const ContactSet& set, std::size_t j) const {
+  return joint_rates(bodies.joints[j], poses_of(set.joint_bodies[j], set.bodies),
+                     state.joints[j].angle, model_);
 }
 
 std::array<double, 3> JointAssembler::coordinates(const Bodies& bodies, const State& state,

@@ -79,7 +79,7 @@ TEST(JointRates, AreTheRatesOfTheCoordinatesWhereTheJointHolds) {
   for (const JointType type :
        {JointType::revolute, JointType::prismatic, JointType::cylindrical, JointType::universal,
         JointType::planar, JointType::point_on_line, JointType::distance, JointType::rope,
-        JointType::spring, JointType::torsion_spring}) {
+        JointType::spring, JointType::torsion_spring, JointType::point_on_curve}) {
     Random random(5);
     const Scene s = scene_of(type, random, {0.3, -0.7, 0.2});
     for (std::size_t j = 0; j < 2; ++j) {
@@ -91,7 +91,7 @@ TEST(JointRates, AreTheRatesOfTheCoordinatesWhereTheJointHolds) {
           return joint_coordinates(s.joint, moved(s.at, j, k, t), kNoTurns, s.model);
         };
         const std::array<double, 3> before = there(-kSmall), after = there(kSmall);
-        const std::array<double, 3> found = joint_rates(s.joint, at, s.model);
+        const std::array<double, 3> found = joint_rates(s.joint, at, kNoTurns, s.model);
         for (std::size_t i = 0; i < 3; ++i) {
           EXPECT_EQ(std::isnan(found[i]), std::isnan(after[i])) << static_cast<int>(type);
           if (std::isnan(found[i])) continue;

@@ -14,6 +14,23 @@ Pose times(const Pose& a, const Pose& b) { return {a.p + a.q * b.p, a.q * b.q}; 
 Pose inverse(const Pose& a) { return {a.q.conjugate() * (-a.p), a.q.conjugate()}; }
 Quat turn(const Vec3& axis, double angle) { return rotation_of(axis, angle); }
 
+/// The curve on which a point is held, near its first point.
+static Curve ring() {
+  std::vector<Vec3> points;
+  for (int k = 0; k < 24; ++k) {
+    const double angle = k * std::numbers::pi / 12.0;
+    points.emplace_back(2.0 * std::cos(angle), 1.5 * std::sin(angle), 0.3 * std::cos(2.0 * angle));
+  }
+  return {points, true};
+}
+
+/// Of a cam: parabolas, which its table meets exactly.
+static double lift_at(double angle) {
+  constexpr double kTurn = 2.0 * std::numbers::pi;
+  const double in_turn = angle - kTurn * std::floor(angle / kTurn);
+  return 1.0 + 0.02 * in_turn * (kTurn - in_turn);
+}
+
 Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
   const Vec3 z = Vec3::UnitZ();
   switch (joint.type) {
@@ -49,6 +66,12 @@ Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
       return {turn(z, x[0]) * Vec3(joint.length * x[0], x[1], x[2]), turn(z, x[0])};
     case JointType::bushing:
       return {};
+    case JointType::cam:  // the angle is of a against b
+      return {turn(z, -x[0]) * Vec3(lift_at(x[0]), x[1], x[2]), turn(z, -x[0])};
+    case JointType::point_on_curve:
+      return {ring().at(x[0]).p, rotation_of(Vec3(x[1], x[2], 0.3), 1.0)};
+    case JointType::tendon:
+      return {joint.length * Vec3(x[0], x[1], x[2]).normalized(), turn(Vec3::UnitX(), x[0])};
     case JointType::torsion_spring:
       return {Vec3(x[1], x[2], 0.2), turn(z, x[0])};
     case JointType::rolling: {
@@ -78,8 +101,21 @@ Scene scene_of(JointType type, Random& random, const std::array<double, 3>& x) {
   s.joint.damping = 2.0;
   if (type == JointType::screw) s.joint.ratio = 0.05;
   if (type == JointType::bushing) {
-    s.joint.bushing = 0;
+    s.joint.law = 0;
     s.model.bushings.push_back({{10, 20, 30, 40, 50, 60}, {1, 2, 3, 4, 5, 6}});
+  }
+  if (type == JointType::cam) {
+    s.joint.law = 0;
+    ValueTable lift{{}, {}, Interpolation::cubic};
+    for (int k = -1; k <= 721; ++k) {
+      lift.time.push_back(k * std::numbers::pi / 360.0);
+      lift.value.push_back(lift_at(lift.time.back()));
+    }
+    s.model.tables.push_back(lift);
+  }
+  if (type == JointType::point_on_curve) {
+    s.joint.law = 0;
+    s.model.curves.push_back(ring());
   }
   // that of a rope would make it a winch's
   if (type != JointType::rope)

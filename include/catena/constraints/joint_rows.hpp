@@ -61,8 +61,8 @@ struct JointGeometry {
 };
 
 /// How many axes of a joint can have limits, a motor and friction, in the order of its coordinates:
-/// revolute, prismatic, planar (x), point_on_line, distance, screw and springs 1, cylindrical and
-/// universal 2, others none.
+/// revolute, prismatic, planar (x), point_on_line, point_on_curve, distance, screw and springs 1,
+/// cylindrical and universal 2, others none. Of a cam it is the gap, for its limit alone.
 int joint_axes(JointType type);
 
 /// Turns the frames of a gear or belt about their z so that both of its angles are 0 at these
@@ -74,24 +74,30 @@ void zero_gear_angles(JointConstants& gear, const JointPoses& at);
 JointGeometry joint_geometry(const JointConstants& joint, const JointPoses& at,
                              const std::array<double, 2>& angle, const Model& model);
 
+/// JointState::angle of a joint that is made at these poses.
+std::array<double, 2> start_angles(const JointConstants& joint, const JointPoses& at,
+                                   const Model& model);
+
 /// The unwrapped angles after the bodies have moved by up to half a turn. Revolute, cylindrical,
 /// planar, screw, rack, torsion_spring: of B about z_A, from x_A. Universal: from x_A to z_B about
 /// z_A, and from z_A to x_B about z_B (both 0 where x_A = z_B and x_B = z_A). Gear, belt: of A
-/// about z_A and of B about z_B, relative to the carrier. Others have none: `before` is returned.
+/// about z_A and of B about z_B, relative to the carrier. Cam: of A about z_A against B. Of a point
+/// on a curve the parameter of the curve's nearest point. Others have none: `before` is returned.
 std::array<double, 2> joint_angles(const JointConstants& joint, const JointPoses& at,
                                    const std::array<double, 2>& before, const Model& model);
 
 /// All coordinates of a joint for output, up to three; NaN where it has fewer: as listed at
 /// JointType; spherical: the rotation vector of B relative to A on A's axes; gear, belt: both
 /// angles; spring: |d|; screw: angle and displacement; rack: displacement and angle; bushing: d on
-/// A's axes.
+/// A's axes; cam: displacement, angle, and the gap between follower and cam; point_on_curve: the
+/// way along the curve; tendon: its way's length.
 std::array<double, 3> joint_coordinates(const JointConstants& joint, const JointPoses& at,
                                         const std::array<double, 2>& angle, const Model& model);
 
 /// Rates of these by the twists, m/s or rad/s, where the joint's equations hold; spherical: the
-/// angular velocity of B relative to A on A's axes.
+/// angular velocity of B relative to A on A's axes. `angle` as for the coordinates.
 std::array<double, 3> joint_rates(const JointConstants& joint, const JointPoses& at,
-                                  const Model& model);
+                                  const std::array<double, 2>& angle, const Model& model);
 
 /// By how much a rigid row misses its position, m or rad; 0 for a slack rope.
 double rigid_misfit(const JointGeometry& geometry, std::size_t row);
@@ -137,8 +143,8 @@ struct PlainJointPoses {
 ///             (6 at most); springs are rows with compliance
 ///             (with JointStep::across, of rods and ropes: then two rows across that Cords fills
 ///             in)
-///   rope      unilateral, of a rope: its row once more. One of both blocks is for the solver
-///             (Cords): the bilateral one while the rope is taut, so that the load on it is
+///   rope      unilateral, of a rope or tendon: its row once more. One of both blocks is for the
+///             solver (Cords): the bilateral one while the rope is taut, so that the load on it is
 ///             solved exactly
 ///   limit     unilateral, for each axis with a limit that may be reached within the step: that of
 ///             lower and upper which is nearer
@@ -150,11 +156,11 @@ struct PlainJointPoses {
 ///
 /// SPOOK rows (docs/theory.md, "Joints"): Sigma = 4 eps Upsilon/h^2,
 /// q = -(4/h) Upsilon g + Upsilon G V0, Upsilon = 1/(1 + 4 tau/h); limits the same with their
-/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution; ropes as
-/// limits, with their slack. dvi: Sigma = eps/(h (h + tau)), q = -g/(h + tau), where the default of
-/// tau is 0. ODE's form, with both: Sigma = cfm/h, q = -erp g/h. Velocity rows: q = the prescribed
-/// velocity, Sigma = 1/(h c) with c their viscous coefficient, or 0. Position motors: g =
-/// coordinate - target(t), to q comes the target's mean velocity over the step, and V0 counts
+/// distance for g and as contacts do it for a distance > 0 (w = u + g/h) and restitution; ropes and
+/// tendons as limits, with their slack. dvi: Sigma = eps/(h (h + tau)), q = -g/(h + tau), where the
+/// default of tau is 0. ODE's form, with both: Sigma = cfm/h, q = -erp g/h. Velocity rows: q = the
+/// prescribed velocity, Sigma = 1/(h c) with c their viscous coefficient, or 0. Position motors: g
+/// = coordinate - target(t), to q comes the target's mean velocity over the step, and V0 counts
 /// relative to that over the step before.
 ///
 /// A limit may be reached within the step if its distance is at most 2 h |u0| + 2 h^2 |gravity|

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
@@ -41,6 +42,12 @@ namespace catena {
 ///                  x_B . d = length * angle of b about z_A (1)
 ///   belt           length (angle of a about z_A + ratio * angle of b about z_B) = its value at the
 ///                  start (1), m; angles relative to the carrier   coordinates: both angles
+///   cam            cam a about z_A, follower b along x_B: x_B . d = lift(angle of a about z_A
+///                  against b) (1), or >= (unilateral: a limit)  coordinates: x_B . d, angle, gap
+///   point_on_curve p_B on a curve that is fixed in A, of which frame A has the origin (2)
+///                  coordinate: way along the curve, m
+///   tendon         length of the way over points of several bodies <= length (1, unilateral);
+///                  coordinate: that length; with a motor as a rope
 ///   spring         force -stiffness (|d| - length) - damping d|d|/dt along d (1, compliant)
 ///   torsion_spring the same for the angle of B about z_A (1); coordinate: angle
 enum class JointType : std::uint8_t {
@@ -61,6 +68,9 @@ enum class JointType : std::uint8_t {
   screw,
   rack,
   belt,
+  cam,
+  point_on_curve,
+  tendon,
   spring,
   torsion_spring
 };
@@ -96,24 +106,26 @@ struct JointAxis {
 
 inline constexpr std::size_t kJointRows = 6;    ///< of the bilateral block at most
 inline constexpr std::size_t kJointAxes = 2;    ///< coordinates with limits, motor and friction
-inline constexpr std::size_t kJointBodies = 3;  ///< a, b and the carrier of a gear
+inline constexpr std::size_t kJointBodies = 3;  ///< a, b and the carrier of a gear, or a third
 
 /// Constant data of one joint, plain data that travels between ranks.
 struct JointConstants {
   GlobalId id = kNoBody;  ///< of joints: their own numbering, 0 .. n-1 over all ranks
-  /// a, b, carrier of a gear; kNoBody: the world (its frame is then in world coordinates).
+  /// a, b, carrier of a gear or third body of a tendon; kNoBody: the world (its frame is then in
+  /// world coordinates).
   std::array<GlobalId, kJointBodies> body = {kNoBody, kNoBody, kNoBody};
   JointType type = JointType::spherical;
   bool collide = false;  ///< whether a and b may make contacts
   /// Frames A, B: origin from the centre of mass, m, and axes, in the body frame (principal axes)
   /// of a, b.
   std::array<Pose, 2> frame;
-  /// Distance, rope, spring: m; rolling, rack: radius, m; belt: radius of a's pulley, m; screw:
-  /// mean radius of the thread, m; torsion_spring: angle, rad.
+  /// Distance, rope, tendon, spring: m; rolling, rack: radius, m; belt: radius of a's pulley, m;
+  /// screw: mean radius of the thread, m; torsion_spring: angle, rad.
   double length = 0.0;
-  double ratio = 1.0;                          ///< gear, belt; screw: m/rad
-  double thread_friction = 0.0;                ///< screw: Coulomb's coefficient
-  int bushing = -1;                            ///< index into Model::bushings
+  double ratio = 1.0;            ///< gear, belt; screw: m/rad
+  double thread_friction = 0.0;  ///< screw: Coulomb's coefficient
+  /// Index into Model::bushings, ::tables (lift of a cam over its angle, rad), ::curves, ::tendons.
+  int law = -1;
   int breaking = -1;                           ///< index into Model::break_limits; -1: never breaks
   double stiffness = 0.0, damping = 0.0;       ///< springs: N/m, N s/m (N m/rad, N m s/rad)
   double compliance = 0.0;                     ///< of linear rows, m/N
@@ -133,7 +145,8 @@ struct JointState {
   /// Per axis: of limit, motor and friction.
   std::array<std::array<double, 3>, kJointAxes> drive{};
   /// Unwrapped angles (over many turns) where the joint has them: of its first and second angle
-  /// (gear, belt: of a and b), rad, at the present pose. Of a winch's rope its length, m.
+  /// (gear, belt: of a and b; cam: of a against b), rad, at the present pose. Of a winch's rope or
+  /// tendon its length, m; of a point on a curve its parameter there (Curve).
   std::array<double, 2> angle{};
   /// Work of rigid passive joints done on the bodies, J, over the last steps (kWorkWindow), older
   /// ones counting less.
@@ -167,9 +180,26 @@ struct BrokenJoint {
   double force = 0.0, torque = 0.0, energy = 0.0;  ///< N, N m, J (BreakLimits)
 };
 
-/// Whether the joint is a rope whose length a motor changes.
+/// What a tendon runs over: points of its bodies, in their order.
+struct Tendon {
+  struct Point {
+    int body = -1;  ///< which of JointConstants::body; -1: the world
+    Vec3 p;         ///< from the centre of mass, body frame, m; of the world: where it is
+  };
+  std::vector<Point> points;  ///< two at least
+};
+
+/// Whether it only pulls.
+inline bool is_rope(JointType type) { return type == JointType::rope || type == JointType::tendon; }
+
+/// Whether the joint is a rope or tendon whose length a motor changes.
 inline bool is_winch(const JointConstants& joint) {
-  return joint.type == JointType::rope && joint.axis[0].motor != MotorKind::none;
+  return is_rope(joint.type) && joint.axis[0].motor != MotorKind::none;
+}
+
+/// Whether a third body may belong to the joint.
+inline bool has_third_body(JointType type) {
+  return type == JointType::gear || type == JointType::belt || type == JointType::tendon;
 }
 
 /// A given force and torque on one body.

@@ -11,6 +11,7 @@
 
 #include "catena/base/index.hpp"
 #include "catena/math/types.hpp"
+#include "catena/model/curve.hpp"
 #include "catena/model/geometry.hpp"
 #include "catena/model/joint.hpp"
 #include "catena/model/material.hpp"
@@ -210,6 +211,8 @@ struct Model {
   std::vector<AppliedForce> forces;
   std::vector<Bushing> bushings;
   std::vector<BreakLimits> break_limits;
+  std::vector<Curve> curves;
+  std::vector<Tendon> tendons;
   /// Unbounded bodies (planes): known to every rank, owned by rank 0 for output, last
   /// in every rank's list of local bodies, ascending in id.
   std::vector<BodyRecord> unbounded;

@@ -68,11 +68,32 @@ struct BreakSettings {
   bool given() const;
 };
 
+/// Lift of a cam's follower over its angle: in the table's rows t is the angle, rad.
+struct LiftSettings {
+  FactorSettings table;
+  std::string place;
+};
+
+/// A curve through points.
+struct CurveSettings {
+  bool present = false;
+  std::string file;            ///< absolute after reading a case; or empty
+  std::vector<double> points;  ///< x, y, z of each, m, world frame at the start
+  bool closed = false;
+  std::string place;
+};
+
+/// What a tendon runs over: a point of a body, m, world frame at the start.
+struct TendonPointSettings {
+  std::string body;
+  Vec3 at = Vec3::Constant(kNone);
+};
+
 /// One of `joints:`. Numbers that are not given are kNone: their defaults depend on the type.
 struct JointSettings {
   std::string name, place;  ///< place: file:line:column and path, for errors
   JointType type = JointType::revolute;
-  std::vector<std::string> between;  ///< two bodies, or a body and "world"
+  std::vector<std::string> between;  ///< two bodies, or a body and "world"; belt: two or more
   std::vector<double> at;            ///< one point or two, m, world frame at the start
   Vec3 axis = Vec3::Constant(kNone), axis_b = Vec3::Constant(kNone);
   double compliance = kNone, angular_compliance = kNone, damping_time = kNone;
@@ -81,12 +102,17 @@ struct JointSettings {
   bool collide = false;
   double length = kNone, radius = kNone, ratio = kNone;
   double pitch = kNone, thread_friction = kNone;  ///< screw: m per turn
-  std::array<double, 2> radii = {kNone, kNone};   ///< belt: of the pulleys of a and b, m
-  bool crossed = false;                           ///< belt
+  std::vector<double> radii;                      ///< belt: of each of `between`, m
+  bool crossed = false;                           ///< belt of two pulleys
+  std::vector<std::string> reversed;              ///< belt of more: those of `between`
   /// bushing: along and about x, y, z of its axes, N/m and N m; N s/m and N m
   /// s.
   std::array<double, 3> stiffness = {kNone, kNone, kNone}, angular_stiffness = stiffness;
   std::array<double, 3> damping = stiffness, angular_damping = stiffness;
+  LiftSettings lift;                         ///< cam
+  bool lift_off = false;                     ///< cam: it only pushes
+  CurveSettings curve;                       ///< point_on_curve
+  std::vector<TendonPointSettings> through;  ///< tendon
   std::string carrier;
   AxisSettings first;
   bool has_second = false;

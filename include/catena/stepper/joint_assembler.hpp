@@ -41,7 +41,7 @@ class JointAssembler {
   Index block_of(std::size_t j, JointRowKind part) const;
   /// Whether joint j's block has rows across (JointStep::across).
   bool has_rows_across(std::size_t j) const { return across_[j] != 0; }
-  /// Joints that are rods or ropes, ascending.
+  /// Joints that are rods, ropes or tendons, ascending.
   std::span<const Index> cords() const { return cords_; }
   /// What a rope's length leaves it, m, at the start of the step; < 0: it is too long.
   double slack(std::size_t j) const;
@@ -87,7 +87,8 @@ class JointAssembler {
   /// To p_B from the centre of b (a, where b is the world) at the step's start, m.
   const Vec3& arm(std::size_t j) const { return arm_[j]; }
   /// Local. Their rates, by the twists in `set`.
-  std::array<double, 3> rates(const Bodies& bodies, const ContactSet& set, std::size_t j) const;
+  std::array<double, 3> rates(const Bodies& bodies, const State& state, const ContactSet& set,
+                              std::size_t j) const;
   /// Local. p_B by the poses in `set`, m.
   static Vec3 point(const JointConstants& joint, const ContactSet& set, std::size_t j);
   /// Local. The joint whose bilateral rows miss w = 0 most, and by how much, m/s or rad/s;
@@ -107,8 +108,10 @@ class JointAssembler {
   static JointPoses poses_of(const std::array<Index, kJointBodies>& body, const LocalBodies& local);
   static double row_slip(const ConstraintProblem& problem, std::size_t k, Index r,
                          std::span<const double> impulses, std::span<const double> twists);
-  Vec3 couple_on_a(std::size_t j, const ConstraintProblem& problem,
-                   std::span<const double> impulses, const ContactSet& set) const;
+  /// Impulses that joint j gives to a, b and the third body, and couples about their centres.
+  std::array<Twist, kJointBodies> impulses_on(std::size_t j, const ConstraintProblem& problem,
+                                              std::span<const double> impulses,
+                                              const ContactSet& set) const;
   void clear(std::size_t n_joints);
   std::size_t add_joint(const JointConstants& joint, const JointState& state,
                         const std::array<Index, kJointBodies>& body, const JointPoses& poses,
@@ -134,6 +137,12 @@ class JointAssembler {
   std::vector<double> slack_;  ///< per cord
   std::vector<Index> angled_;  ///< joints with angles
   std::vector<Vec3> arm_;      ///< per joint: to p_B from the centre of b (a, where b is the world)
+  /// Of a tendon: to p_B from the centre of each of its bodies.
+  struct TendonArms {
+    Index joint;
+    std::array<Vec3, kJointBodies> arm;
+  };
+  std::vector<TendonArms> tendon_arms_;  ///< ascending in the joint
   JointMisfit misfit_;
   double relative_misfit_ = 0.0;
   double drift_ = 0.0;

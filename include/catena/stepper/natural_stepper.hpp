@@ -54,7 +54,8 @@ class NaturalStepper : public TimeStepper {
   JointReaction joint_reaction(std::size_t j) const override;
   std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                           std::size_t j) const override;
-  std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const override;
+  std::array<double, 3> joint_rates(const Bodies& bodies, const State& state,
+                                    std::size_t j) const override;
   const ConstraintProblem& problem() const override;
   std::span<const double> impulses() const override;
 

@@ -81,8 +81,9 @@ class SemiImplicitStepper : public TimeStepper {
                                           std::size_t j) const override {
     return joints_.coordinates(bodies, state, contact_set_, j);
   }
-  std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const override {
-    return joints_.rates(bodies, contact_set_, j);
+  std::array<double, 3> joint_rates(const Bodies& bodies, const State& state,
+                                    std::size_t j) const override {
+    return joints_.rates(bodies, state, contact_set_, j);
   }
   const StepContacts& contacts() const { return contacts_; }
   const ConstraintProblem& problem() const override { return *problem_; }

@@ -20,14 +20,16 @@
 
 namespace catena {
 
-/// What a joint does to its body b, world frame.
+/// What a joint does to its bodies, world frame.
 struct JointReaction {
-  Vec3 impulse = Vec3::Zero();  ///< N s; the opposite on a
-  Vec3 couple = Vec3::Zero();   ///< N m s, about p_B
+  Vec3 impulse = Vec3::Zero();  ///< on b, N s
+  Vec3 couple = Vec3::Zero();   ///< on b, N m s, about p_B
   Vec3 point = Vec3::Zero();    ///< p_B, m, where the joint acted
-  /// On a, about the same point: the opposite of `couple` but for a gear on a carrier, which takes
-  /// the opposite of both.
-  Vec3 couple_on_a = Vec3::Zero();
+  /// On a and on the third body, if the joint has one, couples about the same point. Without a
+  /// third body, and without points of the world that a tendon runs over, a takes the opposite of
+  /// b.
+  Vec3 impulse_on_a = Vec3::Zero(), couple_on_a = Vec3::Zero();
+  Vec3 impulse_on_third = Vec3::Zero(), couple_on_third = Vec3::Zero();
 };
 
 /// Which local bodies a contact is between, and where its point was from their centres at the
@@ -167,7 +169,8 @@ class TimeStepper {
                                                   std::size_t j) const = 0;
   /// Rates of these at the step's end, m/s or rad/s; of a spherical joint the angular velocity of b
   /// relative to a on A's axes.
-  virtual std::array<double, 3> joint_rates(const Bodies& bodies, std::size_t j) const = 0;
+  virtual std::array<double, 3> joint_rates(const Bodies& bodies, const State& state,
+                                            std::size_t j) const = 0;
   /// The last constraint problem that was solved, and its impulses.
   virtual const ConstraintProblem& problem() const = 0;
   virtual std::span<const double> impulses() const = 0;

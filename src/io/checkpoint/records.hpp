@@ -74,7 +74,7 @@ void each_member(R& r, Visit&& visit) {
     for (auto* x : {&r.length, &r.ratio, &r.thread_friction, &r.stiffness, &r.damping,
                     &r.compliance, &r.angular_compliance, &r.damping_time, &r.erp, &r.cfm})
       visit(*x);
-    visit(r.bushing);
+    visit(r.law);
     visit(r.breaking);
     for (auto& a : r.axis) {
       for (auto* x : {&a.lower, &a.upper, &a.restitution, &a.target, &a.max_force,

@@ -7,11 +7,12 @@ namespace catena {
 namespace {
 
 /// In the order of JointType.
-constexpr std::array<const char*, 19> kTypeNames = {
-    "fixed",           "spherical", "revolute",      "prismatic",     "cylindrical",
-    "universal",       "planar",    "point_on_line", "distance",      "gear",
-    "knife_edge",      "rolling",   "rope",          "bushing",       "screw",
-    "rack_and_pinion", "belt",      "spring",        "torsion_spring"};
+constexpr std::array<const char*, 22> kTypeNames = {
+    "fixed",           "spherical",     "revolute",      "prismatic",      "cylindrical",
+    "universal",       "planar",        "point_on_line", "distance",       "gear",
+    "knife_edge",      "rolling",       "rope",          "bushing",        "screw",
+    "rack_and_pinion", "belt",          "cam",           "point_on_curve", "tendon",
+    "spring",          "torsion_spring"};
 static_assert(kTypeNames.size() == ordinal(JointType::torsion_spring) + 1);
 constexpr std::size_t kTypeLength = 15;
 

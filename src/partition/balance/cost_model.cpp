@@ -7,6 +7,7 @@ namespace catena {
 
 std::int64_t rows_of(JointType type) {
   switch (type) {
+    case JointType::tendon:
     case JointType::rope:  // one of its two blocks is at rest
       return 2;
     case JointType::fixed:
@@ -24,10 +25,12 @@ std::int64_t rows_of(JointType type) {
     case JointType::rolling:
       return 3;
     case JointType::point_on_line:
+    case JointType::point_on_curve:
       return 2;
     case JointType::distance:
     case JointType::gear:
     case JointType::rack:
+    case JointType::cam:
     case JointType::belt:
     case JointType::knife_edge:
     case JointType::spring:

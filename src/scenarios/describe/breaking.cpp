@@ -11,7 +11,7 @@ namespace {
 
 using enum JointType;
 
-constexpr std::array kHoldNoDirections = {spherical, distance, rope};
+constexpr std::array kHoldNoDirections = {spherical, distance, rope, tendon};
 constexpr std::array kHoldNoPoints = {gear, belt};
 /// Those whose rows are orthonormal, so that force and torque give what they store.
 constexpr std::array kStore = {fixed, spherical, revolute, prismatic, distance, rope};

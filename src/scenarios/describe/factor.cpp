@@ -61,6 +61,37 @@ void describe_motor_table(SettingsVisitor& visit, bool angular, FactorSettings& 
       });
 }
 
+void describe_lift(SettingsVisitor& visit, LiftSettings& s) {
+  FactorSettings& table = s.table;
+  visit.optional_section(
+      "lift", table.present,
+      {.help = "of a cam's follower over the angle of the cam, for one turn, which repeats itself"},
+      [&] {
+        s.place = visit.where("");
+        table.values = TableValues::position;  // interpolated as these
+        std::size_t width = 2;
+        visit.visit("file", table.file, {.help = "CSV with the columns angle, lift, in rad and m"});
+        visit.rows("rows", table.rows, width,
+                   {.unit = "m",
+                    .first_unit = "rad",
+                    .help = "angle from 0 to 360 deg, ascending, and the lift, the same at both"});
+        Interpolation interpolation = table.interpolation_or_default();
+        describe_interpolation(visit, interpolation);
+        table.interpolation = interpolation;
+        if (interpolation == Interpolation::linear)
+          visit.reject("interpolation", "`linear` has a kink at every row, which hits the follower",
+                       "give monotone or cubic");
+        if (table.file.empty() == table.rows.empty())
+          visit.reject("", table.file.empty() ? "nothing is given" : "has a file and rows",
+                       "give rows or file");
+        for (std::size_t i = 2; i < table.rows.size(); i += 2) {
+          if (table.rows[i] > table.rows[i - 2]) continue;
+          visit.reject("rows", "angles do not ascend", "sort the rows by angle");
+          return;
+        }
+      });
+}
+
 void describe_speed_table(SettingsVisitor& visit, bool angular, FactorSettings& s) {
   visit.optional_section(
       "force_over_speed", s.present,

@@ -78,7 +78,7 @@ void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   if (acts) {
     visit.visit("between", s.between, {.help = "of springs and dampers"});
   } else {
-    describe_between(visit, names, s.between);
+    describe_between(visit, names, false, s.between);
   }
   visit.visit("body", s.body, {.help = "on which a force or torque acts"});
   visit.rows("at", s.at, width,

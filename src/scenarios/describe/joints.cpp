@@ -23,11 +23,11 @@ using scenarios::is_set;
 using scenarios::numbers;
 
 /// In the order of JointType, without springs: these stand under forces.
-constexpr std::string_view kTypes[] = {"fixed",       "spherical", "revolute",   "prismatic",
-                                       "cylindrical", "universal", "planar",     "point_on_line",
-                                       "distance",    "gear",      "knife_edge", "rolling",
-                                       "rope",        "bushing",   "screw",      "rack_and_pinion",
-                                       "belt"};
+constexpr std::string_view kTypes[] = {
+    "fixed",           "spherical", "revolute",      "prismatic",      "cylindrical",
+    "universal",       "planar",    "point_on_line", "distance",       "gear",
+    "knife_edge",      "rolling",   "rope",          "bushing",        "screw",
+    "rack_and_pinion", "belt",      "cam",           "point_on_curve", "tendon"};
 
 /// Words of other programs for these types.
 constexpr Synonym kSynonyms[] = {
@@ -61,6 +61,12 @@ constexpr Synonym kSynonyms[] = {
     {"helical", "screw"},
     {"leadscrew", "screw"},
     {"pulley", "belt"},
+    {"pulleys", "tendon"},
+    {"block_and_tackle", "tendon"},
+    {"cam_follower", "cam"},
+    {"wire", "point_on_curve"},
+    {"track", "point_on_curve"},
+    {"rail", "point_on_curve"},
     {"rack", "rack_and_pinion"},
     {"pinion", "rack_and_pinion"},
     {"winch", "a winch is a rope with a motor: type rope"},
@@ -85,16 +91,18 @@ constexpr bool has(Types set, JointType type) {
 using enum JointType;
 constexpr Types kLinear =
     set_of({fixed, spherical, revolute, prismatic, cylindrical, universal, planar, point_on_line,
-            distance, rolling, rope, screw, rack, belt});
+            distance, rolling, rope, screw, rack, belt, cam, point_on_curve, tendon});
 constexpr Types kAngular =
     set_of({fixed, revolute, prismatic, cylindrical, universal, planar, gear, screw});
 constexpr Types kAxis = set_of({revolute, prismatic, cylindrical, universal, planar, point_on_line,
-                                gear, rolling, bushing, screw, rack, belt});
-constexpr Types kAxisB = set_of(
-    {revolute, cylindrical, universal, planar, gear, knife_edge, rolling, bushing, rack, belt});
-constexpr Types kNeedsAxisB = set_of({universal, knife_edge, rolling, rack});
-constexpr Types kPlaced = ~set_of({gear, belt});
-constexpr Types kFree = set_of({revolute, prismatic, cylindrical, universal, point_on_line, screw});
+                                gear, rolling, bushing, screw, rack, belt, cam});
+constexpr Types kAxisB = set_of({revolute, cylindrical, universal, planar, gear, knife_edge,
+                                 rolling, bushing, rack, belt, cam});
+constexpr Types kNeedsAxisB = set_of({universal, knife_edge, rolling, rack, cam});
+constexpr Types kPlaced = ~set_of({gear, belt, tendon});
+constexpr Types kFree =
+    set_of({revolute, prismatic, cylindrical, universal, point_on_line, screw, point_on_curve});
+constexpr Types kRopes = set_of({rope, tendon});
 /// Radii that wheels, racks and threads have.
 constexpr Types kRadius = set_of({rolling, rack, screw});
 constexpr Types kTwoFree = set_of({cylindrical, universal});
@@ -285,12 +293,12 @@ void check_keys(SettingsVisitor& visit, const JointSettings& s) {
   check_use(visit, type, "angular_compliance", given(s.angular_compliance), kAngular);
   check_use(visit, type, "damping_time", given(s.damping_time), kLinear | kAngular);
   check_use(visit, type, "erp", given(s.erp), kLinear | kAngular);
-  check_use(visit, type, "length", given(s.length), set_of({distance, rope}));
+  check_use(visit, type, "length", given(s.length), kRopes | set_of({distance}));
   check_use(visit, type, "radius", given(s.radius), kRadius);
   check_use(visit, type, "ratio", given(s.ratio), set_of({gear}));
   check_use(visit, type, "carrier", !s.carrier.empty(), set_of({gear, belt}));
-  check_use(visit, type, "limits", given(s.first.limits[0]), kFree | set_of({rope}));
-  check_use(visit, type, "motor", s.first.motor.present, kFree | set_of({rope}));
+  check_use(visit, type, "limits", given(s.first.limits[0]), kFree | kRopes);
+  check_use(visit, type, "motor", s.first.motor.present, kFree | kRopes);
   check_use(visit, type, "friction", given(s.first.friction), kFree);
   check_use(visit, type, "second", s.has_second, kTwoFree);
   check_needed(visit, type, "at", !s.at.empty(), kPlaced, "a point, at");
@@ -311,6 +319,8 @@ void check_in_plane(SettingsVisitor& visit, const SceneSettings& scene, const Jo
   const Vec3 axis = s.axis.normalized();
   if (s.type == revolute && std::abs(axis[1]) < 1.0 - 1e-12) {
     visit.reject("axis", "two dimensions have hinges about y only", "give [0, 1, 0]");
+  } else if (s.type == cam && std::abs(axis[1]) < 1.0 - 1e-12) {
+    visit.reject("axis", "two dimensions have cams about y only", "give [0, 1, 0]");
   } else if (s.type == screw) {
     visit.reject("type", "a screw leaves the plane of two dimensions", "set dimension to 3");
   } else if (has(set_of({prismatic, point_on_line}), s.type) && axis[1] != 0.0) {
@@ -323,17 +333,19 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   visit.visit("name", s.name, {.required = true, .help = "unique among joints and forces"});
   visit.choose("type", s.type, kTypes,
                {.required = true, .synonyms = kSynonyms, .help = "see \"Joints\" above"});
-  scenarios::describe_between(visit, names, s.between);
+  scenarios::describe_bodies(visit, names, s);
   describe_place(visit, s);
   describe_softness(visit, s);
   scenarios::describe_breaking(visit, s.breaking);
-  visit.visit("collide", s.collide, {.help = "whether both bodies make contacts"});
+  visit.visit("collide", s.collide,
+              {.help = "whether both bodies make contacts, as those of a tendon always do"});
   visit.visit(
       "length", s.length,
       {.unit = "m",
        .min = 0,
        .min_open = true,
-       .help = "of a rod (`distance`), or the largest one of a rope; else as at the start"});
+       .help =
+           "of a rod (`distance`), or the largest one of a rope or tendon; else as at the start"});
   visit.visit("radius", s.radius,
               {.unit = "m",
                .min = 0,
@@ -345,8 +357,9 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
               {.help = "of a gear or belt: body that its angles are relative to; else the world"});
   scenarios::describe_element(visit, s);
   // the first coordinate of these is a displacement
-  describe_axis(visit, !has(set_of({prismatic, cylindrical, point_on_line, rope}), s.type),
-                s.first);
+  describe_axis(
+      visit, !has(kRopes | set_of({prismatic, cylindrical, point_on_line, point_on_curve}), s.type),
+      s.first);
   visit.optional_section("second", s.has_second,
                          {.help = "the second coordinate: the angle of a cylindrical joint, that "
                                   "about axis_b of a universal one"},
@@ -470,7 +483,7 @@ void check_smooth(const AxisSettings& axis, const std::string& place) {
 }
 
 void refuse_rope(const std::string& place) {
-  throw Error("a rope is an inequality, which time.stepper: natural does not have", place,
+  throw Error("a rope or tendon is an inequality, which time.stepper: natural does not have", place,
               "use distance, or time.stepper: spook");
 }
 
@@ -504,8 +517,8 @@ void check_smooth(const SceneSettings& scene) {
           "with time.stepper: natural a knife edge slides on the world or on a body with a "
           "given motion",
           s.place + ".between", "name one of these first, or use time.stepper: spook");
-    if (s.type == JointType::rope) refuse_rope(s.place + ".type");
-    if (has(set_of({bushing, screw, rack, belt}), s.type))
+    if (has(kRopes, s.type)) refuse_rope(s.place + ".type");
+    if (has(set_of({bushing, screw, rack, belt, cam, point_on_curve}), s.type))
       throw Error("is not for time.stepper: natural, which has no equations for it",
                   s.place + ".type", "use time.stepper: spook");
     if (s.breaking.given()) refuse_breaking(s.place);
@@ -533,7 +546,11 @@ void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t n) { s.joints.assign(n, {}); },
       [&](std::size_t i) {
         describe_joint(visit, s, bodies, s.joints[i]);
-        check_unique(visit, s, names, s.joints[i].name);
+        const JointSettings& joint = s.joints[i];
+        check_unique(visit, s, names, joint.name);
+        const GlobalId n = scenarios::n_joints(joint);
+        for (GlobalId k = 0; n > 1 && k < n; ++k)
+          check_unique(visit, s, names, joint.name + "-" + std::to_string(k));
       });
 }
 

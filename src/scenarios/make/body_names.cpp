@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "catena/base/index.hpp"
 #include "catena/base/suggest.hpp"
 #include "scenarios/joint_parts.hpp"
 #include "scenarios/scene_parts.hpp"
@@ -91,23 +92,36 @@ void check_body_name(SettingsVisitor& visit, const BodyNames& names, std::string
   }
 }
 
-void describe_between(SettingsVisitor& visit, const BodyNames& names,
+void describe_between(SettingsVisitor& visit, const BodyNames& names, bool more,
                       std::vector<std::string>& between) {
-  visit.visit("between", between,
-              {.required = true,
-               .help = "two bodies, a and b; NAME-12 of a generator, `world` for one of them"});
-  if (between.size() != 2) {
+  visit.visit(
+      "between", between,
+      {.required = true,
+       .help = "two bodies, a and b, of a belt two or more; NAME-12 of a generator, `world` "
+               "for one of them"});
+  if (between.size() < 2 || (between.size() > 2 && !more)) {
     visit.reject("between", "needs two bodies, found " + std::to_string(between.size()),
                  "for example [world, arm]");
     return;
   }
-  for (const std::string& name : between) check_body_name(visit, names, "between", name, true);
-  if (between[0] == between[1]) {
-    visit.reject("between", "names '" + between[0] + "' twice", "name two bodies");
-  } else if (!names.dynamic(names.find(between[0])) && !names.dynamic(names.find(between[1]))) {
-    visit.reject("between", "neither of both can move freely",
-                 "one of them must be neither the world, nor fixed, nor given a motion");
+  std::size_t held = 0;
+  for (std::size_t k = 0; k < between.size(); ++k) {
+    check_body_name(visit, names, "between", between[k], true);
+    if (std::find(between.begin(), between.begin() + narrow<std::ptrdiff_t>(k), between[k]) !=
+        between.begin() + narrow<std::ptrdiff_t>(k)) {
+      visit.reject("between", "names '" + between[k] + "' twice",
+                   more ? "name each body once" : "name two bodies");
+      return;
+    }
+    if (!names.dynamic(names.find(between[k]))) ++held;
   }
+  if (held < 2) return;
+  visit.reject(
+      "between",
+      between.size() == 2 ? "neither of both can move freely" : "more than one cannot move freely",
+      between.size() == 2
+          ? "one of them must be neither the world, nor fixed, nor given a motion"
+          : "all but one of them must be neither the world, nor fixed, nor given a motion");
 }
 
 }  // namespace catena::scenarios

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/io/read_bytes.hpp"
 #include "catena/scenarios/factor.hpp"
 #include "scenarios/make/joint_maker.hpp"
@@ -34,11 +37,13 @@ double number_of(std::string_view text, const std::string& where) {
   return value;
 }
 
-/// Rows of a CSV text whose header names `columns`, the first of which ascends; throws Error naming
+/// Rows of a CSV text whose header names `columns`, the first of which ascends unless they are
+/// places; throws Error naming
 /// `source` and line.
 std::vector<double> parse_rows(std::string_view text, const std::string& source,
                                std::string_view columns) {
   const auto width = static_cast<std::size_t>(std::ranges::count(columns, ',')) + 1;
+  const bool ascends = !columns.starts_with("x");
   std::vector<double> rows;
   bool header = false;
   for (int line_number = 1; !text.empty(); ++line_number) {
@@ -72,9 +77,10 @@ std::vector<double> parse_rows(std::string_view text, const std::string& source,
     }
     for (const std::string_view field : fields) rows.push_back(number_of(field, where));
     const std::size_t n = rows.size();
-    if (n > width && !(rows[n - width] > rows[n - 2 * width])) {
-      throw Error("the time " + std::string(fields[0]) + " does not ascend", where,
-                  "sort the rows by time");
+    if (ascends && n > width && !(rows[n - width] > rows[n - 2 * width])) {
+      const std::string name = columns.front() == 't' ? "time" : "angle";
+      throw Error("the " + name + " " + std::string(fields[0]) + " does not ascend", where,
+                  "sort the rows by " + name);
     }
   }
   if (rows.empty()) throw Error("the table has no rows", source, "a line of numbers is expected");
@@ -97,11 +103,79 @@ std::vector<double> rows_of_file(const std::string& file, const std::string& pla
 
 }  // namespace
 
+/// Adds a row before and one behind a cam's turn, so that its ends have the slopes of what goes on.
+void close_turn(const std::string& place, ValueTable& lift) {
+  constexpr double kTurn = 2.0 * std::numbers::pi, kRounding = 1e-5;
+  const std::size_t n = lift.time.size();
+  constexpr std::size_t kFewest = 4;
+  if (n < kFewest)
+    throw Error("has " + std::to_string(n) + " rows", place, "a turn needs four at least");
+  if (std::abs(lift.time.front()) > kRounding || std::abs(lift.time.back() - kTurn) > kRounding)
+    throw Error("goes from " + short_text(lift.time.front(), 6) + " to " +
+                    short_text(lift.time.back(), 6) + " rad, which is no turn",
+                place, "let the angles go from 0 to 360 deg, 6.283185 rad");
+  const auto [least, most] = std::ranges::minmax(lift.value);
+  if (std::abs(lift.value.back() - lift.value.front()) > 1e-9 * (most - least))
+    throw Error("ends with another lift than it begins with", place,
+                "give the same lift at 0 and at 360 deg");
+  lift.time.front() = 0.0;
+  lift.time.back() = kTurn;
+  lift.value.back() = lift.value.front();
+  const double before = lift.time[n - 2] - kTurn, after = lift.time[1] + kTurn;
+  const double value_before = lift.value[n - 2], value_after = lift.value[1];
+  lift.time.insert(lift.time.begin(), before);
+  lift.value.insert(lift.value.begin(), value_before);
+  lift.time.push_back(after);
+  lift.value.push_back(value_after);
+}
+
+/// The curve through these points, from the joint's place on.
+Curve curve_through(const std::vector<double>& numbers, const CurveSettings& s, const Vec3& from,
+                    const PeriodicBox& box) {
+  const std::size_t fewest = s.closed ? 3 : 2;
+  std::vector<Vec3> points;
+  for (std::size_t i = 0; i + 3 <= numbers.size(); i += 3)
+    points.push_back(Vec3(numbers[i], numbers[i + 1], numbers[i + 2]) - from);
+  if (points.size() < fewest)
+    throw Error("has " + std::to_string(points.size()) + " points", s.place,
+                s.closed ? "a closed curve needs three at least" : "a curve needs two at least");
+  for (std::size_t k = s.closed ? 0 : 1; k < points.size(); ++k) {
+    const Vec3& before = points[k > 0 ? k - 1 : points.size() - 1];
+    if (!((points[k] - before).norm() > 0.0))
+      throw Error("point " + std::to_string(k) + " stands where the one before it does", s.place,
+                  s.closed ? "leave it out: a closed curve goes back to its first point by itself"
+                           : "leave it out");
+    if (!box.nearest_shift(points[k]).isZero(0.0))
+      throw Error("point " + std::to_string(k) + " is more than half a period away", s.place,
+                  "make the periodic box larger, or the curve shorter");
+  }
+  return {std::move(points), s.closed};
+}
+
+std::vector<Curve> curves_of(const SceneSettings& scene, const PeriodicBox& box,
+                             const Communicator& comm) {
+  std::vector<Curve> curves;
+  for (const JointSettings& s : scene.joints) {
+    if (s.type != JointType::point_on_curve) continue;
+    const CurveSettings& curve = s.curve;
+    const std::vector<double> points =
+        curve.file.empty() ? curve.points : rows_of_file(curve.file, curve.place, "x,y,z", comm);
+    for (std::size_t i = 1; scene.dimension == 2 && i < points.size(); i += 3)
+      if (points[i] != s.at[1])
+        throw Error("the curve leaves the plane of two dimensions", curve.place,
+                    "give all points the y of `at`");
+    curves.push_back(curve_through(points, curve, Vec3(s.at[0], s.at[1], s.at[2]), box));
+  }
+  return curves;
+}
+
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm) {
   std::vector<ValueTable> tables;
   for (const JointMaker::Factor& factor : JointMaker::factors(scene)) {
-    ValueTable& table = tables.emplace_back(read_factor(comm, *factor.entry, factor.place));
+    ValueTable& table = tables.emplace_back(
+        read_factor(comm, *factor.entry, factor.place, factor.lift ? "angle,lift" : "t,value"));
     for (double& value : table.value) value *= factor.times;
+    if (factor.lift) close_turn(factor.place, table);
   }
   return tables;
 }
@@ -147,10 +221,10 @@ std::array<CellDrive, 3> cell_drives(const SceneSettings& scene, const Communica
 
 }  // namespace scenarios
 
-ValueTable read_factor(const Communicator& comm, const FactorSettings& s,
-                       const std::string& place) {
+ValueTable read_factor(const Communicator& comm, const FactorSettings& s, const std::string& place,
+                       std::string_view columns) {
   std::vector<double> rows = s.rows;
-  if (!s.file.empty()) rows = scenarios::rows_of_file(s.file, place, "t,value", comm);
+  if (!s.file.empty()) rows = scenarios::rows_of_file(s.file, place, columns, comm);
   ValueTable table;
   table.interpolation = s.interpolation_or_default();
   for (std::size_t i = 0; i + 1 < rows.size(); i += 2) {

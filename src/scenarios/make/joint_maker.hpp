@@ -18,9 +18,7 @@ class JointMaker {
  public:
   JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& bodies, const Model& model);
 
-  GlobalId n_listed() const {
-    return static_cast<GlobalId>(scene_.joints.size() + springs_.size());
-  }
+  GlobalId n_listed() const { return static_cast<GlobalId>(listed_.size()); }
   /// First joint of each generator; of what would follow the last one.
   std::vector<GlobalId> first_of_generators() const;
   GlobalId n_joints() const { return first_of_generators().back(); }
@@ -47,6 +45,8 @@ class JointMaker {
   /// Whether the case gives the length of a distance, rope or spring.
   bool gives_length(GlobalId joint) const;
 
+  /// What the tendons of the case run over, with their bodies as the case says.
+  std::vector<Tendon> tendons() const;
   /// Forces and torques.
   std::vector<AppliedForce> applied_forces() const;
 
@@ -55,6 +55,7 @@ class JointMaker {
     const FactorSettings* entry;
     double times;
     std::string place;
+    bool lift = false;  ///< of a cam
   };
   static std::vector<Factor> factors(const SceneSettings& scene);
   /// Places in Model::tables of a motor's target and of its force over speed, -1: none.
@@ -63,19 +64,29 @@ class JointMaker {
   };
 
  private:
+  /// Which entry of `joints`, or else which spring of `forces`, a listed joint is of, and the how
+  /// manieth of it.
+  struct Listed {
+    std::size_t entry = 0;
+    bool spring = false;
+    std::size_t part = 0;
+  };
+
   GlobalId id_of(const std::string& name, const std::string& place) const;
   const JointSettings* joint_entry(GlobalId joint) const;
   const ForceSettings& spring_entry(GlobalId joint) const;
+  std::array<std::string, 2> ends_of(GlobalId joint) const;
   const std::string& place_of(GlobalId joint) const;
   JointConstants constants_of(GlobalId joint, const JointPoses& at) const;
-  std::array<double, 2> start_angles(const JointConstants& joint, const JointPoses& at) const;
+  int law_of(std::size_t entry) const;
 
   const SceneSettings& scene_;
   const scenarios::BodyMaker& bodies_;
   const Model& model_;
   BodyNames names_;
-  std::vector<std::size_t> springs_;                        ///< in `forces`
+  std::vector<Listed> listed_;
   std::vector<std::array<AxisTables, kJointAxes>> tables_;  ///< of each of `joints`
+  std::vector<int> lifts_;                                  ///< the same, of cams
   std::vector<int> force_tables_;                           ///< of each of `forces`
   std::vector<int> breaking_;  ///< of each of `joints` its place in Model::break_limits, or -1
 };
@@ -84,6 +95,10 @@ class JointMaker {
 std::vector<ValueTable> factor_tables(const SceneSettings& scene, const Communicator& comm);
 /// Stiffnesses and dampings of the bushings among the joints, in their order.
 std::vector<Bushing> bushings_of(const SceneSettings& scene);
+/// Collective. Curves of the points on curves among the joints, in their order, from where these
+/// points are; rank 0 reads files.
+std::vector<Curve> curves_of(const SceneSettings& scene, const PeriodicBox& box,
+                             const Communicator& comm);
 /// Collective. The three components of gravity over time; empty where it is constant.
 std::vector<ValueTable> gravity_table(const SceneSettings& scene, const Communicator& comm);
 /// Collective. What drives the sides of the periodic box.

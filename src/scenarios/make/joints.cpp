@@ -7,6 +7,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/sort_unique.hpp"
 #include "catena/base/text.hpp"
+#include "constraints/tendon_row.hpp"
 #include "scenarios/make/joint_maker.hpp"
 #include "scenarios/scene_parts.hpp"
 
@@ -69,6 +70,7 @@ Frames frames_of(const JointSettings& s) {
     case JointType::spherical:
     case JointType::distance:
     case JointType::rope:
+    case JointType::tendon:
       break;
     case JointType::universal:
       f.axes = {frame_of(z_a, z_b), frame_of(z_b, z_a)};
@@ -87,7 +89,10 @@ Frames frames_of(const JointSettings& s) {
       if (named) f.axes = {q, q};
       break;
     }
+    case JointType::point_on_curve:
+      break;
     case JointType::rack:
+    case JointType::cam:
       f.axes = {frame_of(z_a, z_b), frame_of(z_a, z_b)};
       break;
     case JointType::rolling: {
@@ -111,7 +116,23 @@ Pose local(const Pose& pose, const Vec3& point, const Quat& axes, const Periodic
   return {pose.q.conjugate() * arm, (pose.q.conjugate() * axes).normalized()};
 }
 
-void set_joint(const JointSettings& s, JointConstants& joint) {
+/// Pulley `part` of a belt and the next one: the first again after the last.
+std::array<std::size_t, 2> pulleys_of(const JointSettings& s, std::size_t part) {
+  return {part, (part + 1) % s.between.size()};
+}
+
+/// What the belt goes on from the first to the next pulley with; both turn the same way, or not.
+void set_belt(const JointSettings& s, std::size_t part, JointConstants& joint) {
+  const auto [first, next] = pulleys_of(s, part);
+  const auto back = [&](std::size_t k) {
+    return std::ranges::find(s.reversed, s.between[k]) != s.reversed.end();
+  };
+  const bool opposite = s.crossed || back(first) != back(next);
+  joint.length = s.radii[first];
+  joint.ratio = (opposite ? 1.0 : -1.0) * s.radii[next] / s.radii[first];
+}
+
+void set_joint(const JointSettings& s, std::size_t part, JointConstants& joint) {
   joint.type = s.type;
   joint.collide = s.collide;
   set_if_given(joint.compliance, s.compliance);
@@ -123,10 +144,23 @@ void set_joint(const JointSettings& s, JointConstants& joint) {
   set_if_given(joint.length, s.radius);
   set_if_given(joint.thread_friction, s.thread_friction);
   if (s.type == JointType::screw) joint.ratio = s.pitch / (2.0 * std::numbers::pi);
-  if (s.type == JointType::belt) {
-    joint.length = s.radii[0];
-    joint.ratio = (s.crossed ? 1.0 : -1.0) * s.radii[1] / s.radii[0];
-  }
+  if (s.type == JointType::belt) set_belt(s, part, joint);
+  // the gap between a cam and what it pushes
+  if (s.lift_off) joint.axis[0].lower = 0.0;
+}
+
+/// In the world, the first point of a tendon on its body a (0) or b (1).
+Vec3 first_point_of(const Tendon& tendon, std::size_t end, const JointPoses& at) {
+  for (const Tendon::Point& point : tendon.points)
+    if (std::cmp_equal(point.body, end)) return at.pose[end].p + at.pose[end].q * point.p;
+  return tendon.points.front().p;
+}
+
+/// Where a curve ends its point stops.
+void end_with_curve(const Curve& curve, JointAxis& axis) {
+  if (curve.closed()) return;
+  axis.lower = std::max(axis.lower, 0.0);
+  axis.upper = std::min(axis.upper, curve.length());
 }
 
 void set_spring(const ForceSettings& s, JointConstants& joint) {
@@ -145,7 +179,10 @@ JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& b
     : scene_(scene), bodies_(bodies), model_(model), names_(scene) {
   int table = 0, n_breaking = 0;
   const auto next = [&](const FactorSettings& entry) { return entry.present ? table++ : -1; };
-  for (const JointSettings& s : scene.joints) {
+  for (std::size_t i = 0; i < scene.joints.size(); ++i) {
+    const JointSettings& s = scene.joints[i];
+    const auto parts = static_cast<std::size_t>(scenarios::n_joints(s));
+    for (std::size_t part = 0; part < parts; ++part) listed_.push_back({i, false, part});
     breaking_.push_back(s.breaking.given() ? n_breaking++ : -1);
     std::array<AxisTables, kJointAxes>& of = tables_.emplace_back();
     for (std::size_t k = 0; k < kJointAxes; ++k) {
@@ -153,9 +190,10 @@ JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& b
       of[k].target = next(motor.table);
       of[k].speed = next(motor.force_over_speed);
     }
+    lifts_.push_back(next(s.lift.table));
   }
   for (std::size_t i = 0; i < scene.forces.size(); ++i) {
-    if (is_spring(scene.forces[i])) springs_.push_back(i);
+    if (is_spring(scene.forces[i])) listed_.push_back({i, true, 0});
     force_tables_.push_back(next(scene.forces[i].table));
   }
 }
@@ -163,7 +201,7 @@ JointMaker::JointMaker(const SceneSettings& scene, const scenarios::BodyMaker& b
 std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) {
   std::vector<Factor> out;
   const auto add = [&](const FactorSettings& entry, double times, const std::string& place) {
-    if (entry.present) out.push_back({&entry, times, place});
+    if (entry.present) out.push_back({&entry, times, place, false});
   };
   for (const JointSettings& s : scene.joints) {
     for (const AxisSettings* axis : {&s.first, &s.second}) {
@@ -174,9 +212,17 @@ std::vector<JointMaker::Factor> JointMaker::factors(const SceneSettings& scene) 
       add(motor.table, motor.table.values == TableValues::factor ? target : 1.0, s.place);
       add(motor.force_over_speed, 1.0, s.place);
     }
+    if (s.lift.table.present) out.push_back({&s.lift.table, 1.0, s.lift.place, true});
   }
   for (const ForceSettings& s : scene.forces) add(s.table, 1.0, s.place);
   return out;
+}
+
+GlobalId n_joints(const JointSettings& s) {
+  if (s.type != JointType::belt) return 1;
+  // without slip the last run follows from the others; where runs give, each has its own stretch
+  const auto pulleys = static_cast<GlobalId>(s.between.size());
+  return pulleys > 2 && s.compliance > 0.0 ? pulleys : pulleys - 1;
 }
 
 GlobalId n_joints(const GeneratorSettings& g) {
@@ -199,12 +245,32 @@ std::vector<GlobalId> JointMaker::first_of_generators() const {
 }
 
 const JointSettings* JointMaker::joint_entry(GlobalId joint) const {
-  const std::size_t i = joint;
-  return i < scene_.joints.size() ? &scene_.joints[i] : nullptr;
+  const Listed& of = listed_[joint];
+  return of.spring ? nullptr : &scene_.joints[of.entry];
 }
 
 const ForceSettings& JointMaker::spring_entry(GlobalId joint) const {
-  return scene_.forces[springs_[joint - scene_.joints.size()]];
+  return scene_.forces[listed_[joint].entry];
+}
+
+/// Names of a and b.
+std::array<std::string, 2> JointMaker::ends_of(GlobalId joint) const {
+  const JointSettings* s = joint_entry(joint);
+  if (s == nullptr) {
+    const std::vector<std::string>& between = spring_entry(joint).between;
+    return {between[0], between[1]};
+  }
+  if (s->type == JointType::tendon) {
+    // b moves freely
+    std::vector<std::string> names = bodies_of_tendon(*s);
+    const auto free = std::ranges::find_if(
+        names, [&](const std::string& name) { return names_.dynamic(names_.find(name)); });
+    const std::string b = *free;
+    names.erase(free);
+    return {names.empty() ? std::string(kWorld) : names.front(), b};
+  }
+  const auto [a, b] = pulleys_of(*s, listed_[joint].part);
+  return {s->between[a], s->between[b]};
 }
 
 const std::string& JointMaker::place_of(GlobalId joint) const {
@@ -234,18 +300,19 @@ GlobalId JointMaker::id_of(const std::string& name, const std::string& place) co
 std::array<GlobalId, kJointBodies> JointMaker::bodies_of(GlobalId joint) const {
   const JointSettings* s = joint_entry(joint);
   const std::string& place = place_of(joint);
-  const std::vector<std::string>& between = s != nullptr ? s->between : spring_entry(joint).between;
-  const bool carried = s != nullptr && !s->carrier.empty();
-  return {id_of(between[0], place), id_of(between[1], place),
-          carried ? id_of(s->carrier, place) : kNoBody};
+  const auto [a, b] = ends_of(joint);
+  std::array<GlobalId, kJointBodies> ids = {id_of(a, place), id_of(b, place), kNoBody};
+  if (s != nullptr && !s->carrier.empty()) ids[2] = id_of(s->carrier, place);
+  if (s != nullptr && s->type == JointType::tendon)
+    for (const std::string& name : bodies_of_tendon(*s))
+      if (name != a && name != b) ids[2] = id_of(name, place);
+  return ids;
 }
 
 GlobalId JointMaker::home_of(GlobalId joint) const {
-  const JointSettings* s = joint_entry(joint);
-  const std::vector<std::string>& between = s != nullptr ? s->between : spring_entry(joint).between;
   JointConstants ends;
   ends.body = bodies_of(joint);
-  return joint_home(ends, names_.dynamic(names_.find(between[1])));
+  return joint_home(ends, names_.dynamic(names_.find(ends_of(joint)[1])));
 }
 
 std::vector<JointPoses> JointMaker::poses_of(const std::vector<GlobalId>& joints) const {
@@ -277,14 +344,13 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   double length = kNone;
   const JointSettings* s = joint_entry(joint);
   if (s != nullptr) {
-    set_joint(*s, out);
-    const std::array<AxisTables, kJointAxes>& tables = tables_[joint];
+    const auto& [entry, spring, part] = listed_[joint];
+    const std::array<AxisTables, kJointAxes>& tables = tables_[entry];
     out.axis = {axis_of(s->first, tables[0]), axis_of(s->second, tables[1])};
-    out.breaking = breaking_[joint];
-    if (s->type == JointType::bushing)
-      out.bushing = narrow<int>(std::count_if(
-          scene_.joints.begin(), scene_.joints.begin() + narrow<std::ptrdiff_t>(joint),
-          [](const JointSettings& other) { return other.type == JointType::bushing; }));
+    set_joint(*s, part, out);
+    out.law = law_of(entry);
+    out.breaking = breaking_[entry];
+    if (s->type == JointType::point_on_curve) end_with_curve(model_.curves[out.law], out.axis[0]);
     frames = frames_of(*s);
     length = s->length;
   } else {
@@ -300,10 +366,14 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   if (out.type == JointType::distance || out.type == JointType::rope ||
       out.type == JointType::spring) {
     out.length = std::isnan(length) ? (frames.point[1] - frames.point[0]).norm() : length;
-    if (is_winch(out) && out.axis[0].motor == MotorKind::position)
-      out.length = model_.tables[out.axis[0].table].at(0.0);
   }
+  if (out.type == JointType::tendon)
+    out.length = std::isnan(length) ? tendon_way(out, at, model_).length : length;
+  if (is_winch(out) && out.axis[0].motor == MotorKind::position)
+    out.length = model_.tables[out.axis[0].table].at(0.0);
   for (std::size_t k = 0; k < 2; ++k) {
+    if (out.type == JointType::tendon)
+      frames.point[k] = first_point_of(model_.tendons[out.law], k, at);
     out.frame[k] = out.body[k] == kNoBody
                        ? Pose{frames.point[k], frames.axes[k]}
                        : local(at.pose[k], frames.point[k], frames.axes[k], model_.periodic);
@@ -312,11 +382,39 @@ JointConstants JointMaker::constants_of(GlobalId joint, const JointPoses& at) co
   return out;
 }
 
-/// JointState::angle at the start.
-std::array<double, 2> JointMaker::start_angles(const JointConstants& joint,
-                                               const JointPoses& at) const {
-  if (is_winch(joint)) return {joint.length, 0.0};
-  return joint_angles(joint, at, {0.0, 0.0}, model_);
+/// JointConstants::law of an entry of `joints`.
+int JointMaker::law_of(std::size_t entry) const {
+  const JointType type = scene_.joints[entry].type;
+  if (type == JointType::cam) return lifts_[entry];
+  if (type != JointType::bushing && type != JointType::point_on_curve && type != JointType::tendon)
+    return -1;
+  return narrow<int>(std::count_if(scene_.joints.begin(),
+                                   scene_.joints.begin() + narrow<std::ptrdiff_t>(entry),
+                                   [&](const JointSettings& other) { return other.type == type; }));
+}
+
+std::vector<Tendon> JointMaker::tendons() const {
+  std::vector<Tendon> tendons;
+  for (GlobalId joint = 0; joint < n_listed(); ++joint) {
+    const JointSettings* s = joint_entry(joint);
+    if (s == nullptr || s->type != JointType::tendon) continue;
+    if (scene_.initial.present)
+      throw Error("a tendon is not available in a case that begins with the end of another",
+                  s->place, "its points are those of the bodies as the case places them");
+    const std::array<GlobalId, kJointBodies> ids = bodies_of(joint);
+    const JointPoses at = poses_of({joint}).front();
+    Tendon& tendon = tendons.emplace_back();
+    for (const TendonPointSettings& point : s->through) {
+      if (point.body == kWorld) {
+        tendon.points.push_back({-1, point.at});
+        continue;
+      }
+      const auto slot = std::ranges::find(ids, id_of(point.body, s->place)) - ids.begin();
+      tendon.points.push_back(
+          {narrow<int>(slot), local(at.pose[slot], point.at, Quat::Identity(), model_.periodic).p});
+    }
+  }
+  return tendons;
 }
 
 std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& joints,
@@ -325,7 +423,7 @@ std::vector<JointMaker::Made> JointMaker::make(const std::vector<GlobalId>& join
   for (std::size_t i = 0; i < joints.size(); ++i) {
     Made one;
     one.constants = constants_of(joints[i], poses[i]);
-    one.state.angle = start_angles(one.constants, poses[i]);
+    one.state.angle = start_angles(one.constants, poses[i], model_);
     made.push_back(one);
   }
   return made;
@@ -343,13 +441,16 @@ std::string JointMaker::frames_text(GlobalId joint) const {
   const auto direction = [&](const Vec3& v) { numbers({v.data(), 3}); };
   if (const JointSettings* s = joint_entry(joint); s != nullptr) {
     text = "joint " + std::to_string(static_cast<int>(s->type));
-    words(s->between);
+    const auto [a, b] = ends_of(joint);
+    words({a, b});
     words({s->carrier});
     numbers(s->at);
     direction(s->axis);
     direction(s->axis_b);
     const std::array<double, 2> sizes = {s->radius, s->ratio};
     numbers(sizes);
+    numbers(s->curve.points);
+    words({s->curve.file});
     return text;
   }
   const ForceSettings& s = spring_entry(joint);
@@ -371,7 +472,7 @@ void JointMaker::check(const std::vector<GlobalId>& joints,
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const JointConstants joint = constants_of(joints[i], poses[i]);
     const std::string& place = place_of(joints[i]);
-    const std::array<double, 2> angle = start_angles(joint, poses[i]);
+    const std::array<double, 2> angle = start_angles(joint, poses[i], model_);
     const JointGeometry geometry = joint_geometry(joint, poses[i], angle, model_);
     double arm = 1.0;
     for (std::size_t k = 0; k < 2; ++k) {

@@ -29,7 +29,7 @@ Drive drive_of(const JointSettings& joint, GlobalId id, const ControllerSettings
   const auto axis = static_cast<std::size_t>(s.axis - 1);
   const MotorSettings& motor = axis == 0 ? joint.first.motor : joint.second.motor;
   // a winch changes its rope's length
-  const int n_axes = joint.type == JointType::rope ? 1 : joint_axes(joint.type);
+  const int n_axes = is_rope(joint.type) ? 1 : joint_axes(joint.type);
   if (s.axis > n_axes)
     throw Error(
         "the joint '" + s.drive + "' has " + std::to_string(n_axes) + " coordinates with motors",
@@ -117,10 +117,8 @@ Drive find_drive(const ControllerSettings& s, const SceneSettings& scene, const 
       throw Error("axis is of joints, and '" + s.drive + "' is none", s.place + ".axis",
                   "leave it out");
   };
-  // joints have the first ids, in the case's order
-  for (std::size_t k = 0; k < scene.joints.size(); ++k)
-    if (scene.joints[k].name == s.drive)
-      return drive_of(scene.joints[k], static_cast<GlobalId>(k), s);
+  for (const JointSettings& joint : scene.joints)
+    if (joint.name == s.drive) return drive_of(joint, model.joint_names.ids_of(s.drive).first, s);
   std::ptrdiff_t load = 0;
   for (const ForceSettings& force : scene.forces) {
     if (force.name == s.drive) {

@@ -1,6 +1,7 @@
 #include "catena/simulation/breaking.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "catena/base/id_index.hpp"
 #include "catena/comm/typed_exchange.hpp"
@@ -49,6 +50,8 @@ void Breaking::note(const TimeStepper& stepper, const Bodies& bodies, State& sta
     const BreakLimits& limits = model_.break_limits[joint.breaking];
     const JointReaction reaction = stepper.joint_reaction(j);
     BrokenJoint load = load_of(joint, reaction, step_);
+    // a tendon's reaction on b is that of its runs to b
+    if (joint.type == JointType::tendon) load.force = std::abs(state.joints[j].impulse[0]) / step_;
     if (!breaks(load, limits) &&
         !breaks(reaction.impulse / step_, axis_of(bodies, state, j), limits))
       continue;

@@ -131,7 +131,8 @@ void NaturalJoint::add_rows() {
     case JointType::torsion_spring:
       break;
     case JointType::rope:
-      refuse("is a rope, an inequality", "use distance, or time.stepper: spook");
+    case JointType::tendon:
+      refuse("is a rope or tendon, an inequality", "use distance, or time.stepper: spook");
     case JointType::gear:
       refuse(
           "is a gear, whose equation is neither linear nor quadratic in "
@@ -141,8 +142,10 @@ void NaturalJoint::add_rows() {
     case JointType::screw:
     case JointType::rack:
     case JointType::belt:
+    case JointType::cam:
+    case JointType::point_on_curve:
       refuse(
-          "is a bushing, screw, rack or belt, which have no equations in "
+          "is a bushing, screw, rack, belt, cam or point on a curve, which have no equations in "
           "natural coordinates",
           "use time.stepper: spook");
     case JointType::rolling:

@@ -574,6 +574,7 @@ JointReaction NaturalStepper::joint_reaction(std::size_t j) const {
     s.joints[j].reaction(s.on, {s.time, s.time - s.dt, s.time}, s.sums.total.data() + s.row[j],
                          sum.impulse, sum.couple);
   sum.point = s.angles.point(s.joints[j].constants(), s.set, j);
+  sum.impulse_on_a = -sum.impulse;
   sum.couple_on_a = -sum.couple;
   return sum;
 }
@@ -583,8 +584,9 @@ std::array<double, 3> NaturalStepper::joint_coordinates(const Bodies& bodies, co
   return impl_->angles.coordinates(bodies, state, impl_->set, j);
 }
 
-std::array<double, 3> NaturalStepper::joint_rates(const Bodies& bodies, std::size_t j) const {
-  return impl_->angles.rates(bodies, impl_->set, j);
+std::array<double, 3> NaturalStepper::joint_rates(const Bodies& bodies, const State& state,
+                                                  std::size_t j) const {
+  return impl_->angles.rates(bodies, state, impl_->set, j);
 }
 
 const ConstraintProblem& NaturalStepper::problem() const { return impl_->problem; }
