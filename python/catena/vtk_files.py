@@ -14,7 +14,7 @@ from .errors import CatenaError
 from .geometry import copies, primitives, template, triangles
 from .result import Result
 
-KINDS = ("surfaces", "contacts", "chains", "joints")
+KINDS = ("spheres", "surfaces", "contacts", "chains", "joints")
 
 
 class _Writer:
@@ -50,6 +50,21 @@ class _Writer:
         return name
 
 
+def _body_numbers(result, snapshot, rows):
+    """What is known of the bodies of `rows`, by the names of the arrays."""
+    of = {name: np.asarray(fields.field(result, snapshot, name)) for name in fields.NAMES}
+    of.update({name: np.asarray(getattr(snapshot, name)) for name in ("id", "velocity", "angular_velocity")})
+    return {name: values[rows] for name, values in of.items()}
+
+
+def _spheres(writer, result, snapshot, level):
+    """Spheres, parts that are such and caps of capsules, as points with a radius for glyphs."""
+    at, _, scale, rows = primitives(snapshot, result.geometries).get(
+        "sphere", (np.empty((0, 3)), None, np.empty((0, 3)), np.empty(0, int)))
+    return writer.data(at, np.arange(len(at)), 1,
+                       {**_body_numbers(result, snapshot, rows), "radius": np.ascontiguousarray(scale[:, 0])})
+
+
 def _surfaces(writer, result, snapshot, level):
     """All bodies but planes, as triangles that hold their body's numbers."""
     points, cells, rows, start = [np.empty((0, 3))], [np.empty((0, 3), int)], [np.empty(0, int)], 0
@@ -61,11 +76,8 @@ def _surfaces(writer, result, snapshot, level):
         cells.append(c + start)
         rows.append(np.repeat(bodies, len(faces)))
         start += len(p)
-    of = {name: np.asarray(fields.field(result, snapshot, name)) for name in fields.NAMES}
-    of.update({name: np.asarray(getattr(snapshot, name)) for name in ("id", "velocity", "angular_velocity")})
-    row = np.concatenate(rows)
     return writer.data(np.concatenate(points), np.concatenate(cells), 3,
-                       on_cells={name: values[row] for name, values in of.items()})
+                       on_cells=_body_numbers(result, snapshot, np.concatenate(rows)))
 
 
 def _contacts(writer, result, snapshot, level):
@@ -88,16 +100,20 @@ def _joints(writer, result, snapshot, level):
 def write_vtk(result: Result, out: Union[str, "os.PathLike[str]"], level: int = 1) -> list[pathlib.Path]:
     """Writes all snapshots to the folder `out`; returns the indices (.pvd) that ParaView opens.
 
-    surfaces.pvd: bodies as triangles, numbers of the body on each; contacts.pvd: points with force (N, on the second
-    body); chains.pvd: lines of normal force; joints.pvd: lines between the centres of joined bodies.
+    surfaces.pvd: bodies as triangles, numbers of the body on each; spheres.pvd: those of them that are spheres, as
+    points with a radius; contacts.pvd: points with force (N, on the second body); chains.pvd: lines of normal force;
+    joints.pvd: lines between the centres of joined bodies.
     `level` (0 to 3): how finely round shapes are cut.
     """
     folder = pathlib.Path(out)
+    if any(folder.glob("*.pvtp")):
+        raise CatenaError("holds what the run itself has written (output.vtk)", folder,
+                          "open these files, or choose another folder with -o")
     folder.mkdir(parents=True, exist_ok=True)
     writer = _Writer(folder)
     entries: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for snapshot in result:
-        for kind, make in zip(KINDS, (_surfaces, _contacts, _chains, _joints)):
+        for kind, make in zip(KINDS, (_spheres, _surfaces, _contacts, _chains, _joints)):
             name = writer.write(kind, snapshot.step, make(writer, result, snapshot, level))
             entries[kind].append(f'    <DataSet timestep="{snapshot.time!r}" file="{name}"/>\n')
     made = []

@@ -6,6 +6,7 @@ whole; the same where it has become read-only; and with more room the run resume
 """
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -42,18 +43,31 @@ def expect_whole(out, report, what):
     return len(files)
 
 
-def fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, report):
+def expect_whole_vtk(out, count, report, what):
+    """Indices of VTK's files name snapshots without a gap, and pieces that are there to their end."""
+    for index in (out / "vtk").glob("*.pvd"):
+        names = re.findall('file="(.*?)"', index.read_text())
+        report.expect(names == ["%s-%08d.pvtp" % (index.stem, k) for k in range(len(names))], "%s: %s" % (what, names))
+        # of the snapshot that met the full disk these may be there
+        report.expect(len(names) in (count, count + 1), "%s: %d of %d in %s" % (what, len(names), count, index))
+        for name in names:
+            for piece in re.findall('Source="(.*?)"', (out / "vtk" / name).read_text()):
+                report.expect((out / "vtk" / piece).read_bytes().endswith(b"</VTKFile>\n"), "%s: %s" % (what, piece))
+
+
+def fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, vtk, report):
     mounted = pathlib.Path(directory, "mounted")
     mounted.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % size, "none", mounted], check=True)
-    what = "%d kB, %d ranks%s" % (size, ranks, ", asynchronous" if asynchronous else "")
+    what = "%d kB, %d ranks%s" % (size, ranks, ", asynchronous" if asynchronous else "") + (", vtk" if vtk else "")
     try:
         out = mounted / "out"
         run = ["run", "scene.yaml", "-o", "mounted/out", "--quiet"]
-        run += ["--set", "output.asynchronous=%s" % str(asynchronous).lower()]
+        run += ["--set", "output.asynchronous=%s" % str(asynchronous).lower(), "--set", "output.vtk=%s" % str(vtk).lower()]
         done = program.run(mpiexec, catena, ranks, run, directory)
         report.expect(done.returncode == 5 and "mounted/out" in done.stderr, what, done)
         found = expect_whole(out, report, what)
+        expect_whole_vtk(out, found, report, what)
         checkpoints = sorted(p.name for p in out.glob("checkpoint-*.h5"))
         subprocess.run(["mount", "-o", "remount,ro,size=100m", mounted], check=True)
         done = program.run(mpiexec, catena, ranks, run + ["--resume" if checkpoints else "--force"], directory)
@@ -62,6 +76,7 @@ def fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, repor
         done = program.run(mpiexec, catena, ranks, run + ["--resume" if checkpoints else "--force"], directory)
         report.expect(done.returncode == 0, what + ": with more room", done)
         report.expect(expect_whole(out, report, what) == STEPS + 1, what + ": all snapshots after the resume")
+        expect_whole_vtk(out, STEPS + 1, report, what)
         for path in (out / "snapshots").glob("*.h5"):
             same = path.read_bytes() == pathlib.Path(directory, "whole%d" % ranks, "snapshots", path.name).read_bytes()
             report.expect(same, "%s: %s is that of the undisturbed run" % (what, path.name))
@@ -87,8 +102,9 @@ def main():
             done = program.run(mpiexec, catena, ranks, ["run", "scene.yaml", "-o", "whole%d" % ranks, "--quiet"], directory)
             report.expect(done.returncode == 0, "undisturbed run", done)
         # full at different moments: the file for which there is no room is a snapshot or a checkpoint
-        for size, ranks, asynchronous in ((500, 1, True), (900, 2, False), (1100, 1, False), (1300, 2, True)):
-            print(fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, report))
+        for size, ranks, asynchronous, vtk in ((500, 1, True, False), (900, 2, False, False), (1100, 1, False, False),
+                                               (1300, 2, True, False), (1800, 2, True, True)):
+            print(fill_and_resume(catena, mpiexec, directory, size, ranks, asynchronous, vtk, report))
     print("%d failures" % report.failures)
     return 1 if report.failures else 0
 
