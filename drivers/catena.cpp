@@ -12,7 +12,9 @@
 #include "catena/comm/leave_program.hpp"
 #include "catena/io/info.hpp"
 #include "catena/solvers/linear_settings.hpp"
+#include "catena/solvers/solver_factory.hpp"
 #include "commands.hpp"
+#include "describe.hpp"
 #include "script_commands.hpp"
 
 namespace {
@@ -33,6 +35,13 @@ struct Request {
   int plan_ranks = 0;
   std::string info_file, rebuild_directory;
 };
+
+/// The words that an option takes, as its type in help and description.
+std::string one_of(std::span<const std::string_view> names) {
+  std::string text;
+  for (const std::string_view name : names) text += (text.empty() ? "" : "|") + std::string(name);
+  return text;
+}
 
 void add_case(CLI::App& command, catena::cli::CaseArguments& arguments) {
   command.add_option("CASE", arguments.file, "case file")->required();
@@ -75,19 +84,12 @@ void add_solve(CLI::App& app, Request& request) {
   CLI::App* solve = app.add_subcommand("solve", "solve one contact problem");
   auto& s = request.solve;
   solve->add_option("PROBLEM", s.problem, kProblemHelp)->required();
-  solve
-      ->add_option("--solver", s.solver,
-                   "method: gauss_seidel, jacobi, apgd, interior_point, dantzig, auto")
-      ->type_name("NAME");
-  solve
-      ->add_option("--law", s.law,
-                   "coulomb, lagged, ccp, box or frictionless; the file's, or coulomb")
-      ->type_name("NAME");
-  solve
-      ->add_option("--metric", s.metric,
-                   "error that is the stop rule: energy (default), natural_map, "
-                   "natural_map_rms, siconos, fclib_merit, scaled, gap, fischer_burmeister")
-      ->type_name("NAME");
+  solve->add_option("--solver", s.solver, "method; gauss_seidel")
+      ->type_name(one_of(catena::kSolverNames));
+  solve->add_option("--law", s.law, "of contacts; the file's, or coulomb")
+      ->type_name(one_of(catena::kContactLawNames));
+  solve->add_option("--metric", s.metric, "error that is the stop rule; energy")
+      ->type_name(one_of(catena::kMetricNames));
   solve
       ->add_option("--tolerance", s.tolerance,
                    "absolute for dimensionless metrics, else relative to the value at zero "
@@ -116,6 +118,15 @@ void add_solve(CLI::App& app, Request& request) {
 void describe(CLI::App& app, Request& request) {
   app.require_subcommand(1);
   app.set_version_flag("--version", [] { return catena::cli::version_text(); });
+  app.add_flag_callback(
+      "--describe",
+      [&app] {
+        // without the last line's end, which the parser adds
+        std::string text = catena::cli::description(app);
+        text.pop_back();
+        throw CLI::CallForVersion(text, 0);
+      },
+      "Print commands, options and keys of cases as a table for programs and exit");
   add_run(app, request);
   CLI::App* check = app.add_subcommand("check", "validate a case and print it with every default");
   add_case(*check, request.run);

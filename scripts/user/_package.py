@@ -4,8 +4,9 @@ import os
 import sys
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
+_LIB = os.path.join(_HERE, "..", "..", "..", "lib", "python3*")
 _PLACES = [os.path.join(_HERE, "..", "..", "python"),
-           *glob.glob(os.path.join(_HERE, "..", "..", "..", "lib", "python3*", "site-packages"))]
+           *glob.glob(os.path.join(_LIB, "site-packages")), *glob.glob(os.path.join(_LIB, "dist-packages"))]
 for _place in _PLACES:
     if os.path.isdir(os.path.join(_place, "catena")):
         sys.path.insert(0, os.path.normpath(_place))
