@@ -10,6 +10,7 @@
 #include "io/checkpoint/info.hpp"
 #include "io/fclib/file.hpp"
 #include "io/hdf5/file.hpp"
+#include "io/result/format.hpp"
 
 namespace catena {
 namespace {
@@ -186,6 +187,8 @@ std::string describe_file(const std::string& path) {
   const std::string format = file.attribute_text("/", "format");
   const std::string head =
       name + ": " + format + ", version " + file.attribute_text("/", "format_version") + "\n";
+  if (format == "catena-result" || format == "catena-bodies" || format == "catena-snapshot")
+    refuse_newer(file);
   if (format == "catena-result") return head + describe_result(file) + describe_provenance(file);
   if (format == "catena-snapshot" || format == "catena-bodies") verify(file, name, "");
   const std::string good = line("checksums", "all good");

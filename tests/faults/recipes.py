@@ -38,7 +38,14 @@ def check_sources(root, name, paths, report):
     """All that CMakeLists.txt needs is copied, and all that is copied is there."""
     for path in paths:
         report.expect((root / path).exists(), "%s copies %s, which is not there" % (name, path))
-    for path in ("CMakeLists.txt", "src", "include", "drivers", "scripts", "python"):
+    # what the build reads and installs, by the words of the lists themselves
+    read = set()
+    for listed in ("CMakeLists.txt", "packaging/CMakeLists.txt", "src/CMakeLists.txt"):
+        text = (root / listed).read_text()
+        read |= set(re.findall(r"\$\{PROJECT_SOURCE_DIR\}/([A-Za-z]+(?:\.md)?)", text))
+        if listed == "CMakeLists.txt":
+            read |= set(re.findall(r"(?:add_subdirectory\(|install\(DIRECTORY )(\w+)", text)) - {"tests"}
+    for path in sorted(read | {"CMakeLists.txt"}):
         report.expect(path in paths, "%s does not copy %s" % (name, path))
 
 
@@ -91,11 +98,20 @@ def check_spack(root, report):
     report.expect(not missing, "the Spack recipe lacks what Debian calls %s" % missing)
 
 
+def check_versions(root, report):
+    """One version, that of CMakeLists.txt, in all that names it."""
+    version = re.search(r"project\(catena VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text()).group(1)
+    for name, text in (("CITATION.cff", "version: %s\n"), ("README.md", "This is version %s."),
+                       ("docs/versions.md", "This is %s;")):
+        report.expect(text % version in (root / name).read_text(), "%s does not say %s" % (name, text % version))
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     report = program.Report()
     check_containers(root, report)
     check_spack(root, report)
+    check_versions(root, report)
     print("%d failures" % report.failures)
     return 1 if report.failures else 0
 

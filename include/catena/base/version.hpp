@@ -6,7 +6,7 @@
 
 namespace catena {
 
-/// "0.1.0"
+/// "0.2.0"
 std::string_view version();
 
 /// Commit when the build was configured: 12 digits, "-dirty" appended if files differed

@@ -12,6 +12,7 @@
 #include "io/hdf5/atomic_file.hpp"
 #include "io/hdf5/file.hpp"
 #include "io/result/directory.hpp"
+#include "io/result/format.hpp"
 
 namespace catena {
 namespace {
@@ -73,8 +74,7 @@ void write_index(const std::string& directory, const std::vector<SnapshotEntry>&
                  const hdf5::File& bodies) {
   const std::string path = directory + "/result.h5";
   hdf5::File file = hdf5::File::create(part_name(path));
-  file.set_attribute("/", "format", std::string("catena-result"));
-  file.set_attribute("/", "format_version", std::int64_t{1});
+  mark_format(file, "catena-result");
   for (const char* group : {"/bodies", "/joints", "/geometries", "/provenance"})
     if (bodies.exists(group)) file.link_external(group, "bodies.h5", group);
   file.make_group("/snapshots");
@@ -143,6 +143,7 @@ void write_xdmf(const std::string& directory, const std::vector<SnapshotEntry>& 
 
 std::vector<std::string> rebuild_index(const std::string& directory) {
   const hdf5::File bodies = hdf5::File::open(directory + "/bodies.h5");
+  refuse_newer(bodies);
   const std::uint64_t n_constants = bodies.extents("/bodies/id").at(0);
   std::vector<SnapshotEntry> snapshots;
   std::vector<std::string> unreadable;

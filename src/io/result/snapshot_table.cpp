@@ -6,6 +6,7 @@
 
 #include "catena/base/error.hpp"
 #include "io/hdf5/file.hpp"
+#include "io/result/format.hpp"
 #include "io/result/geometry.hpp"
 
 namespace catena {
@@ -20,6 +21,7 @@ hdf5::File open_snapshot(const std::string& path) {
   if (file.attribute_text("/", "format") != "catena-snapshot") {
     throw Error("is not a snapshot of a result", path, "name DIR/snapshots/NUMBER.h5");
   }
+  refuse_newer(file);
   return file;
 }
 
@@ -36,6 +38,7 @@ hdf5::File open_bodies(const std::string& snapshot) {
   if (file.attribute_text("/", "format") != "catena-bodies") {
     throw Error("does not hold the bodies of a result", path);
   }
+  refuse_newer(file);
   return file;
 }
 

@@ -16,6 +16,7 @@
 #include "io/hdf5/write_together.hpp"
 #include "io/result/background_write.hpp"
 #include "io/result/directory.hpp"
+#include "io/result/format.hpp"
 #include "io/result/geometry.hpp"
 #include "io/result/joint_rows.hpp"
 #include "io/result/row_file.hpp"
@@ -260,8 +261,7 @@ void ResultWriter::write_bodies(const Model& model, const Bodies& bodies, bool f
       bytes_of_geometries(model.geometries) + joints.bytes();
   for (const auto& [name, value] : impl_->provenance) bytes += name.size() + value.size();
   write_together(comm, impl_->directory + "/bodies.h5", bytes, [&](hdf5::File& file) {
-    file.set_attribute("/", "format", std::string("catena-bodies"));
-    file.set_attribute("/", "format_version", std::int64_t{1});
+    mark_format(file, "catena-bodies");
     file.make_group("/provenance");
     for (const auto& [name, value] : impl_->provenance)
       file.set_attribute("/provenance", name, value);
@@ -374,8 +374,7 @@ bool ResultWriter::write_snapshot(const Model& model, const Bodies& bodies, cons
     impl_->later = {};
   write_part(comm, path, bytes, [&](hdf5::File& file) {
     if (background) file.keep_rows(impl_->later);
-    file.set_attribute("/", "format", std::string("catena-snapshot"));
-    file.set_attribute("/", "format_version", std::int64_t{1});
+    mark_format(file, "catena-snapshot");
     file.set_attribute("/", "time", state.time);
     file.set_attribute("/", "step", state.step);
     write_cell(file, model, state);
