@@ -45,7 +45,7 @@ JointPlace joint_place(Simulation& sim, GlobalId joint) {
   const auto angle =
       of_holder(sim, joint, [&](std::size_t j) { return sim.state().joints[j].angle; });
   return {joint_coordinates(constants, poses, angle, sim.model()),
-          joint_rates(constants, poses, sim.model())};
+          joint_rates(constants, poses, angle, sim.model())};
 }
 
 JointForces joint_forces(Simulation& sim, GlobalId joint) {

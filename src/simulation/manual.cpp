@@ -220,8 +220,8 @@ A joint breaks where its mean load over a step was above `break_force`, `break_t
 what it had stored is lost. The log, the series and the snapshots say when, and under which load.
 Force and torque are all that the joint does to b, drives included, about the joint's point.
 `bonds` join neighbouring bodies when the run begins, so that walls, rock and snow break: each
-pair whose gap is below `gap` by a joint in the middle of their points of contact, whose z axis
-is the normal. `break_tension` and `break_shear` are limits along it, where it pulls, and across.
+pair whose gap is below `gap` (boxes and hulls with faces opposite each other) by a joint in the
+middle of their points of contact, whose z axis is the normal. `break_tension` and `break_shear` are limits along it, where it pulls, and across.
 
     generators:
       - wall: {name: bricks, material: stone, brick: [0.2, 0.1, 0.1], along: 8, height: 6}

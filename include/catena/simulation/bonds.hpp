@@ -10,7 +10,8 @@
 namespace catena {
 
 /// Collective. Makes the joints of the case's `bonds` between bodies as they are now, one for each
-/// pair of bounded bodies whose gap is below the bonds'; of several that name a pair the first one
+/// pair of bounded bodies whose gap is below the bonds', boxes and hulls only where their faces are
+/// opposite each other, not at edges and corners; of several that name a pair the first one
 /// counts. Frames stand in the mean of the pair's points of contact, z along their mean normal
 /// from a to b, the body of the smaller id. Ids follow those of the case in the order of pairs, so
 /// that they do not depend on the number of ranks; links of joints are made anew. Returns the

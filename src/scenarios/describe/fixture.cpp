@@ -56,6 +56,7 @@ void check_held(SettingsVisitor& visit, const NetSettings& s) {
 }  // namespace
 
 void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
+  if (g.is<BondSettings>()) return;  // they make no bodies
   if (g.is<InsertionSettings>()) {
     const char* fix = "hold or move bodies of a lattice, table or pack";
     refuse_fixed(visit, "bodies that come in move freely", fix);
@@ -77,7 +78,7 @@ void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
             visit.reject("velocity", "has no effect here",
                          g.fixed ? "fixed bodies do not move" : "give it in the motion");
         }
-        if constexpr (requires { s.joints; }) check_held(visit, s);
+        if constexpr (requires { check_held(visit, s); }) check_held(visit, s);
       },
       g.kind);
 }

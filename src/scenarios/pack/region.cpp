@@ -31,9 +31,7 @@ PackRegion::PackRegion(const PackRegionSettings& s, const PeriodicBox& periodic,
   }
 }
 
-double PackRegion::volume() const {
-  return surface_ ? surface_->volume() : volume_of(s_);
-}
+double PackRegion::volume() const { return surface_ ? surface_->volume() : volume_of(s_); }
 
 Aabb PackRegion::bounds() const {
   if (surface_) return surface_->bounds();

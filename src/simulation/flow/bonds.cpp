@@ -76,6 +76,17 @@ Bond bond_of(std::span<const Contact> points, const LocalBodies& local, const Mo
   return bond;
 }
 
+bool is_polytope(const Shape& shape) {
+  return shape.type == ShapeType::box || shape.type == ShapeType::hull;
+}
+
+/// Whether the bodies of these points of contact are neighbours by more than an edge or a corner.
+bool face_each_other(std::span<const Contact> points, const LocalBodies& local) {
+  const bool polytopes = is_polytope(local.constants[points[0].body_a].shape) &&
+                         is_polytope(local.constants[points[0].body_b].shape);
+  return !polytopes || points.size() > 2;
+}
+
 /// Bonds of pairs whose points of contact this rank holds. Points come in the order of pairs.
 std::vector<Bond> find_bonds(const ContactSet& set, const std::vector<BondKind>& kinds,
                              const Model& model) {
@@ -91,6 +102,7 @@ std::vector<Bond> find_bonds(const ContactSet& set, const std::vector<BondKind>&
     const std::span points(all.data() + k, end - k);
     k = end;
     if (!bounded(points[0].body_a) || !bounded(points[0].body_b)) continue;
+    if (!face_each_other(points, set.bodies)) continue;
     const double gap = std::ranges::min(points, {}, &Contact::gap).gap;
     for (const BondKind& kind : kinds) {
       if (!(gap < kind.settings->gap) || !kind.bodies.contains(key.a) ||
