@@ -51,7 +51,7 @@ cables, cranes, tracks, robots. A scene is one YAML file; the result is HDF5.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcatena-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-catena_packages(build "-dev$" build_packages)
+catena_packages(build "^lib.*-dev$" build_packages)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "pkg-config, ${build_packages}")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Libraries and headers of Catena, with what find_package(Catena) of CMake needs.")

@@ -20,7 +20,8 @@ def program() -> str:
     """The program `catena`: that of the environment's CATENA, built or installed with the package, or on PATH."""
     named = os.environ.get("CATENA")
     built = pathlib.Path(__file__).absolute().parents[2] / "drivers" / "catena"  # this is BUILD/python/catena
-    installed = pathlib.Path(__file__).resolve().parents[4] / "bin" / "catena"
+    here = pathlib.Path(__file__).resolve().parents
+    installed = here[4] / "bin" / "catena" if here[1].name in ("site-packages", "dist-packages") else built
     found = named or next((str(p) for p in (built, installed) if p.is_file()), None) or shutil.which("catena")
     if not found or not shutil.which(found):
         raise CatenaError("is not there", found or "catena", "set CATENA to the program, or put it on PATH")

@@ -19,7 +19,9 @@ class StudyError(Exception):
 
 
 def default_catena():
-    """The program of this checkout's release build, else the one on the path, else None."""
+    """The program that CATENA names, else this checkout's release build, else the one on the path, else None."""
+    if os.environ.get("CATENA"):
+        return os.environ["CATENA"]
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     built = os.path.join(root, "build", "release", "drivers", "catena")
     return built if os.path.exists(built) else shutil.which("catena")

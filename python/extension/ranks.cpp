@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -11,9 +12,12 @@
 
 namespace catena::python {
 
-std::string text_of(const py::error_already_set& error) {
+std::string text_of(const py::error_already_set& error) try {
   const auto name = py::str(error.type().attr("__name__")).cast<std::string>();
   return name + ": " + py::str(error.value()).cast<std::string>();
+} catch (const std::exception&) {
+  // its text cannot be made; the other ranks are told all the same
+  return "an exception";
 }
 
 void Ranks::refuse(const std::string& found, const std::string& fix) {

@@ -68,7 +68,8 @@ JointType type_of(const ForceSettings& force) {
 /// without number.
 JointType type_of(const SceneSettings& scene, const std::string& name, const std::string& stem) {
   for (const JointSettings& joint : scene.joints)
-    if (joint.name == name || joint.name == stem) return joint.type;
+    if (joint.name == name || (joint.name == stem && joint.type == JointType::belt))
+      return joint.type;
   for (const ForceSettings& force : scene.forces)
     if (force.name == name) return type_of(force);
   for (std::size_t i = 0; i < scene.generators.size(); ++i) {

@@ -36,7 +36,8 @@ generators:
                 region: {lower: [-1, -1, 0.5], upper: [1, 1, 1]}}
 joints:
   - {name: hinge, type: revolute, between: [world, arm], at: [5, 0, 4], axis: [0, 1, 0], limits: [0 deg, 90 deg],
-     motor: {velocity: 1 rad/s, max_force: 10}, compliance: 1e-6, damping_time: 4 ms}
+     motor: {velocity: 1 rad/s, max_force: 10}, compliance: 1e-6, damping_time: 4 ms,
+     break_force: 1e9}
 forces:
   - {name: suspension, type: spring, between: [world, arm], at: [[5, 0, 5], [5, 0, 3]], stiffness: 100, damping: 1}
 time: {step: 2 ms, end: 60 ms}

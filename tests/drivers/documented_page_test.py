@@ -85,7 +85,7 @@ class Page:
     def environment(self):
         programs = [str(pathlib.Path(self.catena).parent), "/usr/bin", os.environ["PATH"]]
         return dict(os.environ, PATH=os.pathsep.join(programs), CATENA_SOURCE=str(self.source),
-                    PYTHONPATH=str(self.source / "python"), PYTHONDONTWRITEBYTECODE="1")
+                    CATENA=str(self.catena), PYTHONPATH=str(self.source / "python"), PYTHONDONTWRITEBYTECODE="1")
 
     def scene(self, scene, folder):
         name = re.search(r"^name: (\w+)$", scene, re.MULTILINE).group(1)

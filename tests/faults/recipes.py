@@ -17,7 +17,7 @@ SPACK_NAMES = {"mpi": "libopenmpi-dev", "hdf5": "libhdf5-openmpi-dev", "petsc": 
                "cli11": "libcli11-dev", "spdlog": "libspdlog-dev", "bullet-float64": "libbullet-dev", "muparser": "libmuparser-dev",
                "cmake": "cmake", "pkgconfig": "pkg-config", "c": "g++", "cxx": "g++", "python": "python3-numpy",
                "py-numpy": "python3-numpy", "py-h5py": "python3-h5py", "py-matplotlib": "python3-matplotlib",
-               "py-pyyaml": "python3-yaml"}
+               "py-pyyaml": "python3-yaml", "py-pybind11": "pybind11-dev", "py-mpi4py": "python3-mpi4py"}
 # of the sections build and run: Debian's ways to BLAS, pictures, and tools that Spack has itself
 NOT_IN_SPACK = {"openmpi-bin", "libopenblas0-pthread", "git", "ninja-build", "python3-vtk9", "xvfb", "xauth",
                 "libgl1-mesa-dri"}
@@ -51,6 +51,7 @@ def check_sources(root, name, paths, report):
 
 def check_options(root, name, text, report):
     known = set(re.findall(r"option\((CATENA_\w+)", (root / "CMakeLists.txt").read_text()))
+    known |= set(re.findall(r"set\((CATENA_\w+)[^)]*CACHE", (root / "python" / "CMakeLists.txt").read_text()))
     used = set(re.findall(r"CATENA_\w+", text))
     report.expect(used and used <= known, "%s: options %s" % (name, used - known))
 

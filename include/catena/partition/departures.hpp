@@ -36,10 +36,11 @@ struct Departures {
 /// joints act only with their whole mechanism: all of its dynamic bodies must have been in one, at
 /// whatever times, and nothing may hold it. A mechanism is what joints and springs connect, where
 /// the world and bodies without mass connect nothing. A gear relative to the world is not held by
-/// it. `entered`: per owned body, whether `passed` was set just now. The result does not depend on
+/// it. `entered`: per owned body, whether `passed` was set just now; `joints_gone`: whether joints
+/// have broken since the last call, the same on every rank. The result does not depend on
 /// the number of ranks. Cost: as find_mechanisms(), where any body that joints act on has entered.
-Departures find_departures(const Communicator& comm, const Bodies& bodies,
-                           std::span<const char> entered);
+Departures find_departures(const Communicator& comm, const Model& model, const Bodies& bodies,
+                           std::span<const char> entered, bool joints_gone);
 
 /// Collective. Takes the bodies and joints that leave out of this rank's lists, and what is kept of
 /// contacts with any of `gone`, the ids of all ranks' leaving bodies, ascending. Makes links anew.

@@ -56,9 +56,11 @@ class Inflow {
 /// been in a region and if nothing holds it (find_departures); a body counts for the region in
 /// which it has been first. Links of joints are made anew where bodies leave. Returns the number of
 /// bodies over all ranks; `staying`, if given, receives the mechanisms that stay and of which
-/// bodies lie in a region for the first time. Memory O(bodies removed in the step).
+/// bodies lie in a region for the first time; `joints_gone` as in find_departures. Memory O(bodies
+/// removed in the step).
 std::int64_t remove_outflow(const Communicator& comm, const Model& model,
                             const std::vector<OutflowSettings>& regions, Bodies& bodies,
-                            State& state, std::vector<StayingMechanism>* staying = nullptr);
+                            State& state, std::vector<StayingMechanism>* staying = nullptr,
+                            bool joints_gone = false);
 
 }  // namespace catena

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "catena/comm/directory.hpp"
 #include "catena/partition/cost_model.hpp"
@@ -60,15 +61,20 @@ std::vector<JointEdge> edges_of(const Bodies& bodies, const JointWhereabouts& wh
   return edges;
 }
 
-/// Which of a joint's bodies holds the others without having mass; -1: none. Of a gear the carrier
-/// may be the world, which then gives the directions from which its angles are counted.
-int anchor_of(const JointConstants& joint,
-              const std::array<partition::Whereabouts, kJointBodies>& where) {
+/// Which of a joint's bodies holds the others without having mass, kNoBody: the world; nothing:
+/// none does. Of a gear the carrier may be the world, which then gives the directions from which
+/// its angles are counted; of a tendon the world has no place among its bodies.
+std::optional<GlobalId> anchor_of(const Model& model, const JointConstants& joint,
+                                  const std::array<partition::Whereabouts, kJointBodies>& where) {
   for (std::size_t k = 0; k < kJointBodies; ++k) {
     const bool named = k < 2 || joint.body[k] != kNoBody;
-    if (named && where[k].dynamic == 0) return narrow<int>(k);
+    if (named && where[k].dynamic == 0) return joint.body[k];
   }
-  return -1;
+  const auto of_world = [](const Tendon::Point& point) { return point.body < 0; };
+  if (joint.type == JointType::tendon &&
+      std::ranges::any_of(model.tendons[joint.law].points, of_world))
+    return kNoBody;
+  return std::nullopt;
 }
 
 /// Collective. Component of each owned body, kNoBody where no joint acts on it.
@@ -95,7 +101,7 @@ std::vector<GlobalId> components_of_bodies(const Communicator& comm, const Bodie
 }
 
 /// What this rank's bodies and joints show of their mechanisms.
-Censuses own_census(const Bodies& bodies, const JointWhereabouts& where,
+Censuses own_census(const Model& model, const Bodies& bodies, const JointWhereabouts& where,
                     const std::vector<JointPlace>& places, const std::vector<GlobalId>& component,
                     std::span<const char> entered) {
   Censuses censuses;
@@ -105,9 +111,9 @@ Censuses own_census(const Bodies& bodies, const JointWhereabouts& where,
     m.component = places[j].component;
     m.n_bodies = places[j].n_bodies;
     m.n_joints = places[j].n_joints;
-    if (const int anchor = anchor_of(bodies.joints[j], where[j]); anchor >= 0) {
+    if (const auto anchor = anchor_of(model, bodies.joints[j], where[j])) {
       m.anchor = bodies.joints[j].id;
-      m.anchor_body = bodies.joints[j].body[anchor];
+      m.anchor_body = *anchor;
     }
     merge(of_joint, censuses[m.component]);
   }
@@ -181,8 +187,8 @@ void drop(const std::vector<char>& leaves, Column& column) {
 
 }  // namespace
 
-Departures find_departures(const Communicator& comm, const Bodies& bodies,
-                           std::span<const char> entered) {
+Departures find_departures(const Communicator& comm, const Model& model, const Bodies& bodies,
+                           std::span<const char> entered, bool joints_gone) {
   const std::size_t n = bodies.constants.size();
   Departures departures;
   departures.body.assign(n, 0);
@@ -194,13 +200,14 @@ Departures find_departures(const Communicator& comm, const Bodies& bodies,
     if (!body.jointed) departures.body[i] = 1;
     if (body.jointed && entered[i] != 0) ++jointed;
   }
-  // what is decided of a mechanism changes only where another body of it enters
-  if (comm.sum(jointed) == 0) return departures;
+  // what is decided of a mechanism changes only where another body of it enters or joints go
+  if (comm.sum(jointed) == 0 && !joints_gone) return departures;
 
   const JointWhereabouts where = partition::find_joint_bodies(comm, bodies);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges_of(bodies, where));
   const std::vector<GlobalId> component = components_of_bodies(comm, bodies, where, places);
-  const CensusDirectory directory(comm, own_census(bodies, where, places, component, entered));
+  const CensusDirectory directory(comm,
+                                  own_census(model, bodies, where, places, component, entered));
   const std::vector<GlobalId> leaving = directory.leaving();
   const auto leaves = [&](GlobalId c) {
     return std::binary_search(leaving.begin(), leaving.end(), c) ? char{1} : char{0};

@@ -30,10 +30,10 @@ void check_held(SettingsVisitor& visit, const ChainJointSettings& joints, bool a
   if (anchored) refuse("anchored");
   if (joints.collide) refuse("joined_collide");
   const std::pair<std::string_view, double> keys[] = {
-      {"compliance", joints.compliance},
-      {"angular_compliance", joints.angular_compliance},
-      {"damping_time", joints.damping_time},
-      {"friction", joints.friction}};
+      {"compliance", joints.compliance},       {"angular_compliance", joints.angular_compliance},
+      {"damping_time", joints.damping_time},   {"friction", joints.friction},
+      {"break_force", joints.breaking.force},  {"break_torque", joints.breaking.torque},
+      {"break_energy", joints.breaking.energy}};
   for (const auto& [key, value] : keys)
     if (!std::isnan(value)) refuse(key);
 }

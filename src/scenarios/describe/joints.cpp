@@ -368,6 +368,9 @@ void describe_joint(SettingsVisitor& visit, const SceneSettings& scene, const Bo
   check_keys(visit, s);
   scenarios::check_element(visit, s);
   scenarios::check_breaking(visit, s.breaking, s.type, s.compliance, s.angular_compliance);
+  if (s.breaking.given() && s.type == belt && s.between.size() > 2)
+    visit.reject("break_torque", "a belt over more than two pulleys does not break",
+                 "remove it, or give belts of two pulleys");
   check_in_plane(visit, scene, s);
   if (given(s.ratio) && s.ratio == 0.0) visit.reject("ratio", "is zero", "a gear couples two");
   if (s.carrier.empty() || s.carrier == scenarios::kWorld) return;

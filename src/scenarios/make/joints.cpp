@@ -450,7 +450,13 @@ std::string JointMaker::frames_text(GlobalId joint) const {
     const std::array<double, 2> sizes = {s->radius, s->ratio};
     numbers(sizes);
     numbers(s->curve.points);
-    words({s->curve.file});
+    words({s->curve.file, s->curve.closed ? "closed" : "open", s->crossed ? "crossed" : ""});
+    numbers(s->radii);
+    words(s->reversed);
+    const std::array<double, 1> pitch = {s->pitch};
+    numbers(pitch);
+    numbers(s->lift.table.rows);
+    words({s->lift.table.file});
     return text;
   }
   const ForceSettings& s = spring_entry(joint);

@@ -1,6 +1,7 @@
 #include "catena/simulation/breaking.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "catena/base/id_index.hpp"
@@ -11,15 +12,44 @@ namespace catena {
 
 namespace {
 
-/// Mean load over a step of length h. Rows of the joints that may have an energy limit are
-/// orthonormal, so their squares sum to those of force and torque.
-BrokenJoint load_of(const JointConstants& joint, const JointReaction& reaction, double h) {
+/// Rows of what holds points and what holds directions, in their order, of joints that may have
+/// an energy limit.
+std::array<std::size_t, 2> own_rows(JointType type) {
+  switch (type) {
+    case JointType::fixed:
+      return {3, 3};
+    case JointType::revolute:
+      return {3, 2};
+    case JointType::prismatic:
+      return {2, 3};
+    case JointType::spherical:
+      return {3, 0};
+    default:  // distance, rope
+      return {1, 0};
+  }
+}
+
+/// What the compliances store under the mean forces of the last step's rows.
+double energy_of(const JointConstants& joint, const JointState& state, double h) {
+  const auto [linear, angular] = own_rows(joint.type);
+  double energy = 0.0;
+  for (std::size_t r = 0; r < linear + angular; ++r) {
+    const double force = state.impulse[r] / h;
+    energy += 0.5 * (r < linear ? joint.compliance : joint.angular_compliance) * force * force;
+  }
+  return energy;
+}
+
+/// Mean load over a step of length h.
+BrokenJoint load_of(const JointConstants& joint, const JointState& state,
+                    const JointReaction& reaction, double h) {
   BrokenJoint load;
   load.joint = joint.id;
-  load.force = reaction.impulse.norm() / h;
+  // a tendon's reaction on b is that of its runs to b
+  load.force =
+      (joint.type == JointType::tendon ? std::abs(state.impulse[0]) : reaction.impulse.norm()) / h;
   load.torque = reaction.couple.norm() / h;
-  load.energy = 0.5 * (joint.compliance * load.force * load.force +
-                       joint.angular_compliance * load.torque * load.torque);
+  load.energy = energy_of(joint, state, h);
   return load;
 }
 
@@ -49,9 +79,7 @@ void Breaking::note(const TimeStepper& stepper, const Bodies& bodies, State& sta
     if (joint.breaking < 0) continue;
     const BreakLimits& limits = model_.break_limits[joint.breaking];
     const JointReaction reaction = stepper.joint_reaction(j);
-    BrokenJoint load = load_of(joint, reaction, step_);
-    // a tendon's reaction on b is that of its runs to b
-    if (joint.type == JointType::tendon) load.force = std::abs(state.joints[j].impulse[0]) / step_;
+    BrokenJoint load = load_of(joint, state.joints[j], reaction, step_);
     if (!breaks(load, limits) &&
         !breaks(reaction.impulse / step_, axis_of(bodies, state, j), limits))
       continue;

@@ -23,7 +23,8 @@ bool ModelChanges::belongs_to(const State& state) const {
 void ModelChanges::apply(Bodies& bodies, State& state) {
   breaking_.take_out(bodies, state);
   std::int64_t& flowed = state.balance.flowed;
-  flowed += remove_outflow(comm_, model_, settings_.outflow, bodies, state, &staying_);
+  flowed += remove_outflow(comm_, model_, settings_.outflow, bodies, state, &staying_,
+                           !breaking_.taken().empty());
   if (inflow_.none()) return;
   const int n_parts = subdomains_of(settings_.parallel, comm_.size());
   flowed += inflow_.insert(settings_.time.step, n_parts, bodies, state);

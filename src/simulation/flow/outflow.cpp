@@ -44,13 +44,15 @@ std::vector<char> mark_entering(const std::vector<OutflowSettings>& regions, Bod
 
 std::int64_t remove_outflow(const Communicator& comm, const Model& model,
                             const std::vector<OutflowSettings>& regions, Bodies& bodies,
-                            State& state, std::vector<StayingMechanism>* staying) {
+                            State& state, std::vector<StayingMechanism>* staying,
+                            bool joints_gone) {
   if (staying != nullptr) staying->clear();
   if (regions.empty()) return 0;
   const std::vector<char> entered = mark_entering(regions, bodies, state);
-  if (comm.sum(std::int64_t{std::count(entered.begin(), entered.end(), char{1})}) == 0) return 0;
+  const std::int64_t n_entered = std::count(entered.begin(), entered.end(), char{1});
+  if (comm.sum(n_entered) == 0 && !joints_gone) return 0;
 
-  Departures departures = find_departures(comm, bodies, entered);
+  Departures departures = find_departures(comm, model, bodies, entered, joints_gone);
   if (staying != nullptr) *staying = std::move(departures.staying);
   std::vector<Leaving> own;
   Bodies out;

@@ -232,6 +232,10 @@ void EarlierRun::report(const Model& model, const Bodies& bodies, const State& s
   if (old.broken_joints > 0)
     remarks_.push_back(std::to_string(old.broken_joints) +
                        " joints broke in the earlier run and are not there");
+  if (old.added_joints > 0)
+    warnings_.push_back(std::to_string(old.added_joints) +
+                        " bonds and added joints of the earlier run are left out; bonds of this "
+                        "case are made where bodies lie now, whatever had broken");
   if (turned_round_ > 0)
     remarks_.push_back(std::to_string(turned_round_) +
                        " contacts start without impulse, since this case lists their bodies in "

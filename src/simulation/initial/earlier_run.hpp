@@ -85,6 +85,7 @@ class EarlierRun {
   std::unique_ptr<SceneMaker> maker_;  ///< of this case, while it is taken up
   SameNames same_;
   std::vector<MovedStart> starts_;
+  std::vector<GlobalId> just_broken_;  ///< joints that broke in the last step, ascending
   /// Motions that are shifted, and bodies that jump to theirs; this rank's, but planes: rank 0's.
   struct MovedMotion {
     GlobalId body = kNoBody;

@@ -9,6 +9,7 @@
 #include "catena/base/id_index.hpp"
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/stepper/cell.hpp"
 #include "catena/stepper/energy.hpp"
 #include "simulation/initial/earlier_run.hpp"
@@ -36,6 +37,11 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
   const EnergyMomentum before = total_energy_and_momentum(
       comm_, model_before_, found_.checkpoint.bodies, found_.checkpoint.state);
   take_plane_motions(model, state);
+  // what broke in the last step is still among its joints
+  for (const BrokenJoint& broken : found_.checkpoint.state.broken)
+    if (broken.step == found_.checkpoint.state.step) just_broken_.push_back(broken.joint);
+  just_broken_ = all_gather_values(comm_, just_broken_);
+  std::ranges::sort(just_broken_);
   all_or_none(comm_, [&] {
     box_ = find_box(model, !insertions.empty());
     take_bodies(model, insertions, bodies, state);
@@ -217,7 +223,7 @@ void EarlierRun::take_joints(Bodies& bodies, State& state) {
   for (std::size_t j = 0; j < old.bodies.joints.size(); ++j) {
     const JointConstants& joint = old.bodies.joints[j];
     const GlobalId id = same_.joints.now_of(joint.id);
-    if (id == kNoBody) continue;
+    if (id == kNoBody || std::ranges::binary_search(just_broken_, joint.id)) continue;
     place.emplace(id, j);
     if (id < maker.n_listed_joints()) {
       listed.push_back(id);
@@ -369,7 +375,9 @@ PeriodicBox EarlierRun::find_box(const Model& model, bool inserts) const {
         "the earlier run has a box that is periodic along other directions and has "
         "moved",
         where, "give `periodic` the same directions; its sides are those of the earlier run");
-  if (inserts || model.joint_names.size() > 0 || !model.motions.empty())
+  const bool bonds =
+      std::ranges::any_of(settings_.generators, &GeneratorSettings::is<BondSettings>);
+  if (inserts || bonds || model.joint_names.size() > 0 || !model.motions.empty())
     throw Error(
         "the earlier run's periodic box has moved, in which joints, springs, prescribed "
         "motions and insertions are not available",

@@ -36,6 +36,9 @@ class Catena(CMakePackage):
     depends_on("py-h5py", type="run", when="+scripts")
     depends_on("py-matplotlib", type="run", when="+scripts")
     depends_on("py-pyyaml", type="run", when="+scripts")
+    depends_on("py-mpi4py", type="run", when="+scripts")
+    # catena.Simulation
+    depends_on("py-pybind11@2.10:", type="build", when="+scripts")
 
     conflicts("%gcc@:11", msg="needs a compiler for C++20 as g++ 12 has it")
 
