@@ -84,6 +84,24 @@ TEST(Breaking, ASoftWireTearsAtTheEnergyThatItStores) {
   EXPECT_NEAR(broken[0].energy, 0.5e-5 * broken[0].force * broken[0].force, 1e-12);
 }
 
+TEST(Breaking, TheEnergyOfAHingeIsThatOfItsRowsAndNotOfItsMotor) {
+  // 10 N m about the free axis, which no compliance bears; the weight bends by 10 N at 1e-5 m/N
+  const auto wheel = [](const std::string& limit) {
+    return test::simulate(
+        Communicator::world(),
+        "gravity: [0, 0, -10]\n"
+        "bodies: [{name: wheel, mass: 1, inertia: [1, 1, 1], position: [0, 0, 0]}]\n"
+        "joints: [{name: axle, type: revolute, between: [world, wheel], at: [0, 0, 0], axis: [0, "
+        "1, 0], motor: {force: 10}, compliance: 1e-5, angular_compliance: 1e-3, break_energy: " +
+            limit + "}]\ntime: {step: 1 ms, end: 5}\n");
+  };
+  const auto holds = wheel("2e-3"), breaks = wheel("4e-4");
+  run(*holds, 100);
+  run(*breaks, 100);
+  EXPECT_EQ(holds->state().broken_joints, 0);
+  EXPECT_EQ(breaks->state().broken_joints, 1);
+}
+
 TEST(Breaking, ABeamBreaksAtItsMoment) {
   // 1 kg at 0.4 m: 4 N m where it is held
   const auto beam = [](const std::string& limit) {
