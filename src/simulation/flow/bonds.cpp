@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "catena/base/error.hpp"
 #include "catena/comm/ordered_rows.hpp"
@@ -99,7 +100,11 @@ std::vector<Bond> find_bonds(const ContactSet& set, const std::vector<BondKind>&
     std::size_t end = k + 1;
     const ContactKey& key = all[k].key;
     while (end < all.size() && all[end].key.a == key.a && all[end].key.b == key.b) ++end;
-    const std::span points(all.data() + k, end - k);
+    // in a narrow periodic box the pair may touch in several images: one of them counts
+    std::vector<Contact> points;
+    std::copy_if(all.begin() + narrow<std::ptrdiff_t>(k), all.begin() + narrow<std::ptrdiff_t>(end),
+                 std::back_inserter(points),
+                 [&](const Contact& c) { return image_of(c.key) == image_of(key); });
     k = end;
     if (!bounded(points[0].body_a) || !bounded(points[0].body_b)) continue;
     if (!face_each_other(points, set.bodies)) continue;

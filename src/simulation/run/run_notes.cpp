@@ -47,6 +47,10 @@ void RunNotes::start(const std::string& directory, std::int64_t bodies) {
                 std::to_string(sim_.n_steps() - first_) + " steps of " + short_text(time.step) +
                 " s into " + directory + " (set up in " + short_text(sim_.setup_seconds()) + " s)",
             {{"setup_s", json_number(sim_.setup_seconds())}});
+  const bool bonds =
+      std::ranges::any_of(sim_.settings().generators, &GeneratorSettings::is<BondSettings>);
+  if (bonds && first_ == 0 && sim_.n_bonds() == 0)
+    log_.warning("no bodies are close enough to each other for the case's bonds; see their gap");
   if (sim_.n_bonds() > 0)
     log_.info(std::to_string(sim_.n_bonds()) + " bonds between neighbours",
               {{"bonds", std::to_string(sim_.n_bonds())}});
