@@ -15,9 +15,11 @@ import sys
 
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.DOTALL | re.MULTILINE)
 # what stands at the start of a line of formatted code: functions, types, constants, aliases; macros anywhere
-NAMES = re.compile(r"^(?:[A-Za-z_][^\n;={}()]*?[ &*>]|)(\w+)\(|^(?:template <.*> ?)?(?:struct|class|enum class|enum|using) (\w+)"
-                   r"|^[A-Za-z][^\n(){}]*?\b(\w+)(?:\[[^\]]*\])?(?: = |\{|;)", re.MULTILINE)
+NAMES = re.compile(r"^(?:[A-Za-z_][^\n;={}()]*?[ &*>]|)(\w+)\(|^(?:template <.*> ?)?(?:struct|class|enum class|enum|using(?= \w+ =| enum)) (\w+)"
+                   r"|^(?!using |namespace )[A-Za-z][^\n(){}]*?\b(\w+)(?:\[[^\]]*\])?(?: = |\{|;)", re.MULTILINE)
 INCLUDES = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+# of GoogleTest: what two tests must not share is both of their names
+TESTS = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+),\s+(\w+)\)|^\w*TEST_SUITE\w*\([^)]*\)", re.MULTILINE)
 MACROS = re.compile(r"^#define (\w+)", re.MULTILINE)
 
 
@@ -33,6 +35,7 @@ def read(path):
 
 
 def names_in(text):
+    text = TESTS.sub(lambda test: f"void {test[1]}_{test[2]}()" if test[1] else "", text)
     return {name for match in NAMES.finditer(text) for name in match.groups() if name}
 
 
@@ -44,7 +47,8 @@ def names_of(text):
 @functools.lru_cache(maxsize=None)
 def headers_of(path, root):
     """Headers of the project that the file includes itself."""
-    found = (os.path.join(root, folder, name) for name in INCLUDES.findall(read(path)) for folder in ("src", "include"))
+    folders = [os.path.dirname(path), *(os.path.join(root, folder) for folder in ("src", "include", "tests"))]
+    found = (os.path.join(folder, name) for name in INCLUDES.findall(read(path)) for folder in folders)
     return tuple(header for header in found if os.path.exists(header))
 
 

@@ -6,12 +6,12 @@
 #include <numbers>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 #include "support/reference.hpp"
 
 namespace catena::test {
 namespace {
 
-constexpr double kG = 9.81;
 constexpr double kDensity = 1000.0;
 constexpr double kDepth = 0.2;  // m, along y
 

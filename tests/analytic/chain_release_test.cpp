@@ -6,12 +6,11 @@
 
 #include "analytic/rods.hpp"
 #include "support/dense_algebra.hpp"
+#include "support/gravity.hpp"
 #include "support/reference.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 struct ReleaseErrors {
   double tip = 0.0, speed = 0.0, reaction = 0.0, energy = 0.0, gap = 0.0;

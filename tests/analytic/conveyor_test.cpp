@@ -5,11 +5,12 @@
 #include <string>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
 
-constexpr double kG = 9.81, kFriction = 0.3, kBelt = 1.5;
+constexpr double kFriction = 0.3, kBelt = 1.5;
 
 std::string scene(const std::string& contact, const std::string& bodies, double end,
                   const std::string& material = "") {

@@ -4,9 +4,10 @@
 #include <numbers>
 #include <string>
 
+#include "support/gravity.hpp"
+
 namespace catena::test {
 
-inline constexpr double kG = 9.81;
 inline constexpr double kPi = std::numbers::pi;
 
 /// Solves to round-off.

@@ -6,11 +6,10 @@
 #include <numbers>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 std::unique_ptr<Simulation> validation_case(const std::string& name,
                                             std::vector<std::string> sets) {

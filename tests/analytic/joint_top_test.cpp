@@ -6,11 +6,10 @@
 #include <numbers>
 
 #include "analytic/joint_case.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 TEST(Pendulum, SwingsByEllipticFunctionsToFirstOrderAndDriftsByWhatSpookLetsItTo) {
   const ReferenceSeries ref = read_reference("A01_simple_pendulum");

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "support/case_text.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
 
-constexpr double kG = 9.81;
 constexpr double kFriction = 0.5;
 
 /// A ball that hardly turns (its inertia is large) slides at 1 m/s over the ground.

@@ -6,11 +6,11 @@
 
 #include "analytic/joint_case.hpp"
 #include "analytic/rods.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
 
-constexpr double kG = 9.81;
 constexpr double kLink = 0.1;
 constexpr double kLinkMass = 0.04;
 

@@ -13,11 +13,12 @@
 
 #include "analytic/case_runner.hpp"
 #include "catena/constraints/joint_rows.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
 
-constexpr double kG = 9.81, kPi = std::numbers::pi;
+constexpr double kPi = std::numbers::pi;
 
 std::string scene(const std::string& gravity, const std::string& bodies, const std::string& joints,
                   double step = 1e-3) {

@@ -7,11 +7,10 @@
 #include <cmath>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 /// A solver with a law and a coefficient of friction that come to no friction.
 struct Method {

@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 #include "support/reference.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 const std::string kFloor =
     "  - {name: floor, material: ground, shape: {plane: {}}, position: [0, 0, 0]}\n";

@@ -5,11 +5,10 @@
 #include <string>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 /// Spheres are rough enough not to slip; `ball` and `wall` are what their materials say besides.
 std::string materials(const std::string& ball, const std::string& wall,

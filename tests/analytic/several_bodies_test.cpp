@@ -8,13 +8,12 @@
 
 #include "analytic/case_runner.hpp"
 #include "catena/constraints/block_diagonal.hpp"
+#include "support/gravity.hpp"
 #include "support/method_under_test.hpp"
 #include "support/reference.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 std::string tight_solver(int sweeps) {
   return "solver: {max_iterations: " + std::to_string(sweeps) +

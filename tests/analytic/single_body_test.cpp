@@ -7,12 +7,11 @@
 #include <numbers>
 
 #include "analytic/case_runner.hpp"
+#include "support/gravity.hpp"
 #include "support/reference.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 /// Gravity tilted by `alpha` stands for a plane tilted by it: x is downslope, z the normal.
 std::string tilted(double alpha) {

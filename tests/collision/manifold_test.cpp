@@ -33,7 +33,7 @@ struct Pile {
 
 using Keys = std::set<std::tuple<int, std::int32_t, std::int32_t>>;
 
-Quat turned(const Vec3& angle) {
+Quat small_turn(const Vec3& angle) {
   return Quat(1.0, 0.5 * angle.x(), 0.5 * angle.y(), 0.5 * angle.z()).normalized();
 }
 
@@ -46,7 +46,7 @@ std::vector<Placed> disturbed(const Pile& pile, Random& random, double sink, dou
     Vec3 move = random.vector(-shift, shift);
     move.z() = random.in(-0.5 * sink, 0.5 * sink);
     body.pose.p += move;
-    body.pose.q = (turned(random.vector(-tilt, tilt)) * body.pose.q).normalized();
+    body.pose.q = (small_turn(random.vector(-tilt, tilt)) * body.pose.q).normalized();
   }
   return bodies;
 }
@@ -130,7 +130,7 @@ Pile tower(int n, double turn, double overhang, double overlap, ShapeOf&& shape_
     const Vec3 half = random.vector(0.05, 0.125);
     const Vec3 place(random.in(-overhang, overhang), random.in(-overhang, overhang),
                      top + half.z());
-    pile.bodies.push_back({shape_of(pile.all, half), {place, turned({0, 0, turn * k})}});
+    pile.bodies.push_back({shape_of(pile.all, half), {place, small_turn({0, 0, turn * k})}});
     top += 2.0 * half.z() - overlap;
     if (k > 0) pile.pairs.emplace_back(k - 1, k);
   }
@@ -218,7 +218,7 @@ Pile on_floor(bool heightfield, double overlap, ShapeOf&& shape_of) {
     pile.bodies.push_back(
         {shape_of(pile.all, half),
          {Vec3(middle + random.in(-0.2, 0.2), middle + random.in(-0.2, 0.2), half.z() - overlap),
-          turned({0, 0, random.in(-1, 1)})}});
+          small_turn({0, 0, random.in(-1, 1)})}});
     pile.pairs.emplace_back(0, k);
   }
   return pile;

@@ -13,7 +13,7 @@ TEST(JointAngles, CountTurnsForthAndBack) {
   Random random(21);
   for (const JointType type : {JointType::revolute, JointType::cylindrical, JointType::universal,
                                JointType::planar, JointType::torsion_spring}) {
-    Scene s = scene_of(type, random, {0, 0, 0});
+    JointScene s = scene_of(type, random, {0, 0, 0});
     std::array<double, 2> angle = kNoTurns;
     for (int k = 0; k <= 120; ++k) {
       // five turns and more, in steps of up to 2.7 rad
@@ -38,7 +38,7 @@ TEST(JointAngles, CountTurnsForthAndBack) {
 
 TEST(JointAngles, OfJointsWithoutAnglesStay) {
   Random random(22);
-  const Scene s = scene_of(JointType::prismatic, random, {0.5, 0, 0});
+  const JointScene s = scene_of(JointType::prismatic, random, {0.5, 0, 0});
   EXPECT_EQ(joint_angles(s.joint, s.at, {3.0, 4.0}, s.model), (std::array{3.0, 4.0}));
 }
 
@@ -62,7 +62,7 @@ TEST(JointCoordinates, AreThoseAtWhichTheJointWasPlaced) {
        {JointType::knife_edge, {none, none, none}},
        {JointType::rolling, {none, none, none}}}};
   for (std::size_t i = 0; i < 14; ++i) {
-    const Scene s = scene_of(expected[i].first, random, x);
+    const JointScene s = scene_of(expected[i].first, random, x);
     const std::array<double, 3> found = joint_coordinates(s.joint, s.at, kNoTurns, s.model);
     for (std::size_t k = 0; k < 3; ++k) {
       if (std::isnan(expected[i].second[k])) {
@@ -81,7 +81,7 @@ TEST(JointRates, AreTheRatesOfTheCoordinatesWhereTheJointHolds) {
         JointType::planar, JointType::point_on_line, JointType::distance, JointType::rope,
         JointType::spring, JointType::torsion_spring, JointType::point_on_curve}) {
     Random random(5);
-    const Scene s = scene_of(type, random, {0.3, -0.7, 0.2});
+    const JointScene s = scene_of(type, random, {0.3, -0.7, 0.2});
     for (std::size_t j = 0; j < 2; ++j) {
       for (int k = 0; k < 6; ++k) {
         JointPoses at = s.at;
@@ -105,7 +105,7 @@ TEST(JointRates, AreTheRatesOfTheCoordinatesWhereTheJointHolds) {
 
 /// Wheels a and b turn about axes fixed in a moving carrier, by angles alpha and beta.
 struct Gears {
-  Scene scene;
+  JointScene scene;
   std::array<Pose, 2> bearing;
 
   explicit Gears(Random& random, const Quat& axis_a, const Quat& axis_b) {

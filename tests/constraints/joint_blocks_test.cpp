@@ -15,7 +15,7 @@ struct Made {
   std::vector<JointBlockRef> list;
 };
 
-void add_joint_blocks(const Scene& s, const JointGeometry& geometry,
+void add_joint_blocks(const JointScene& s, const JointGeometry& geometry,
                       const std::array<Index, kJointBodies>& body, Index index,
                       const JointStep& step, GeneralBlocks& blocks,
                       std::vector<JointBlockRef>& list) {
@@ -26,7 +26,7 @@ void add_joint_blocks(const Scene& s, const JointGeometry& geometry,
   writer.end();
 }
 
-Made blocks_of(const Scene& s, StepperKind kind = StepperKind::spook, double time = 0.0,
+Made blocks_of(const JointScene& s, StepperKind kind = StepperKind::spook, double time = 0.0,
                const std::array<double, 2>& angle = kNoTurns) {
   Made made;
   add_joint_blocks(s, s.geometry(angle), {0, 1, kNoIndex}, 3, {kind, time, kStep}, made.blocks,
@@ -34,15 +34,15 @@ Made blocks_of(const Scene& s, StepperKind kind = StepperKind::spook, double tim
   return made;
 }
 
-double speed(const Scene& s, const JointGeometry& g, std::size_t i) {
+double speed(const JointScene& s, const JointGeometry& g, std::size_t i) {
   double sum = 0.0;
   for (std::size_t j = 0; j < 3; ++j) sum += dot(g.jacobian[j][i], s.at.twist[j]);
   return sum;
 }
 
 /// B slides along the world's x; body a is the world. Coordinate x, velocity u0.
-Scene slider(double x, double u0) {
-  Scene s;
+JointScene slider(double x, double u0) {
+  JointScene s;
   s.joint.id = 5;
   s.joint.type = JointType::prismatic;
   s.joint.body = {kNoBody, 20, kNoBody};
@@ -54,8 +54,8 @@ Scene slider(double x, double u0) {
 }
 
 /// A hinge about the world's z; coordinate angle, velocity w0.
-Scene hinge(double angle, double w0) {
-  Scene s;
+JointScene hinge(double angle, double w0) {
+  JointScene s;
   s.joint.id = 6;
   s.joint.type = JointType::revolute;
   s.joint.body = {kNoBody, 20, kNoBody};
@@ -64,7 +64,7 @@ Scene hinge(double angle, double w0) {
   return s;
 }
 
-Made world_blocks(const Scene& s, StepperKind kind = StepperKind::spook, double time = 0.0) {
+Made world_blocks(const JointScene& s, StepperKind kind = StepperKind::spook, double time = 0.0) {
   Made made;
   add_joint_blocks(s, s.geometry(), {kNoIndex, 0, kNoIndex}, 3, {kind, time, kStep}, made.blocks,
                    made.list);
@@ -73,7 +73,7 @@ Made world_blocks(const Scene& s, StepperKind kind = StepperKind::spook, double 
 
 TEST(JointBlocks, RowsOfSpookHaveItsBiasAndComplianceWithTauTwoStepsByDefault) {
   Random random(31);
-  Scene s = scene_of(JointType::revolute, random, {0.1, 0, 0});
+  JointScene s = scene_of(JointType::revolute, random, {0.1, 0, 0});
   s.joint.axis = {};
   s.at.pose[1].p += Vec3(0.01, -0.02, 0.03);
   s.joint.compliance = 1e-5;
@@ -95,7 +95,7 @@ TEST(JointBlocks, RowsOfSpookHaveItsBiasAndComplianceWithTauTwoStepsByDefault) {
 
 TEST(JointBlocks, RowsOfDviUndoTheMisfitInOneStepAndAreImplicitEulerOfASoftJoint) {
   Random random(32);
-  Scene s = scene_of(JointType::spherical, random, {0.1, 0.2, 0.3});
+  JointScene s = scene_of(JointType::spherical, random, {0.1, 0.2, 0.3});
   s.at.pose[1].p += Vec3(0.01, -0.02, 0.03);
   const JointGeometry g = s.geometry();
   EXPECT_NEAR(blocks_of(s, StepperKind::dvi).blocks.q[1], -g.misfit[1] / kStep, 1e-14);
@@ -118,10 +118,10 @@ TEST(JointBlocks, RowsOfDviUndoTheMisfitInOneStepAndAreImplicitEulerOfASoftJoint
 TEST(JointBlocks, OdesFormIsSpooksWithItsComplianceAndDampingTimeForABodyAtRest) {
   constexpr double kErp = 0.3, kCfm = 2e-4;
   Random random(33);
-  Scene s = scene_of(JointType::fixed, random, {0, 0, 0});
+  JointScene s = scene_of(JointType::fixed, random, {0, 0, 0});
   s.at.twist = {};
   s.at.pose[1].p += Vec3(0.01, -0.02, 0.03);
-  Scene ode = s;
+  JointScene ode = s;
   ode.joint.erp = kErp;
   ode.joint.cfm = kCfm;
   s.joint.compliance = s.joint.angular_compliance = kStep * kCfm / kErp;
@@ -143,7 +143,7 @@ TEST(JointBlocks, OdesFormIsSpooksWithItsComplianceAndDampingTimeForABodyAtRest)
 
 TEST(JointBlocks, SpringsAreCompliantRowsAndDampersVelocityRows) {
   Random random(34);
-  Scene s = scene_of(JointType::spring, random, {0.1, 0.2, 0.3});
+  JointScene s = scene_of(JointType::spring, random, {0.1, 0.2, 0.3});
   s.joint.axis = {};
   s.joint.length = 0.5;
   s.joint.compliance = 1e-3;  // of joints, not of springs
@@ -164,7 +164,7 @@ TEST(JointBlocks, SpringsAreCompliantRowsAndDampersVelocityRows) {
 
 TEST(JointBlocks, GearsTurningWithTheirCarrierHaveNoSpeed) {
   Random random(39);
-  Scene s = scene_of(JointType::gear, random, {0.1, 0.2, 0.3});
+  JointScene s = scene_of(JointType::gear, random, {0.1, 0.2, 0.3});
   s.at.pose[2] = random.pose();
   const double misfit = s.geometry().misfit[0];
   const Vec3 spin = random.vector();
@@ -177,7 +177,7 @@ TEST(JointBlocks, GearsTurningWithTheirCarrierHaveNoSpeed) {
 
 TEST(JointBlocks, NonholonomicRowsAreVelocityRowsWithoutBias) {
   Random random(35);
-  Scene s = scene_of(JointType::rolling, random, {0.1, 0.2, 0.3});
+  JointScene s = scene_of(JointType::rolling, random, {0.1, 0.2, 0.3});
   s.at.pose[1].p += Vec3(0.1, 0.1, 0.1);
   s.joint.compliance = 1e-3;
   const Made made = blocks_of(s);
@@ -190,7 +190,7 @@ TEST(JointBlocks, NonholonomicRowsAreVelocityRowsWithoutBias) {
 }
 
 TEST(JointLimits, MayBeReachedByTheEndOfTheStepAndAreLeftOutFarAway) {
-  Scene s = slider(0.004, -0.5);
+  JointScene s = slider(0.004, -0.5);
   s.joint.axis[0].lower = 0.0;
   s.joint.axis[0].upper = 2.0;
 
@@ -221,7 +221,7 @@ TEST(JointLimits, MayBeReachedByTheEndOfTheStepAndAreLeftOutFarAway) {
 }
 
 TEST(JointLimits, ThatArePassedAreUndoneAsTheStepperUndoesMisfits) {
-  Scene s = hinge(1.03, 0.2);
+  JointScene s = hinge(1.03, 0.2);
   s.joint.axis[0].upper = 1.0;
   s.joint.angular_compliance = 1e-4;
   // distance -0.03, opening speed -0.2
@@ -235,7 +235,7 @@ TEST(JointLimits, ThatArePassedAreUndoneAsTheStepperUndoesMisfits) {
 }
 
 TEST(JointLimits, ReboundByNewtonsLawIfFastAndWithinTheStep) {
-  Scene s = slider(0.004, -0.5);
+  JointScene s = slider(0.004, -0.5);
   s.joint.axis[0].lower = 0.0;
   s.joint.axis[0].restitution = 0.8;
   EXPECT_NEAR(world_blocks(s).blocks.q[5], 0.4, 1e-14);
@@ -247,7 +247,7 @@ TEST(JointLimits, ReboundByNewtonsLawIfFastAndWithinTheStep) {
 }
 
 TEST(JointLimits, CountAnglesOverTurns) {
-  Scene s = hinge(0.5, 0.0);
+  JointScene s = hinge(0.5, 0.0);
   s.joint.axis[0].upper = 4.0 * std::numbers::pi + 0.4;
   const Made made = blocks_of(s, StepperKind::dvi, 0.0, {4.0 * std::numbers::pi + 0.3, 0.0});
   ASSERT_EQ(made.blocks.size(), 2);
@@ -256,7 +256,7 @@ TEST(JointLimits, CountAnglesOverTurns) {
 }
 
 TEST(JointMotors, WithoutBoundAreRowsOfTheJointAndWithOneBoxed) {
-  Scene s = hinge(0.2, 0.1);
+  JointScene s = hinge(0.2, 0.1);
   JointAxis& axis = s.joint.axis[0];
   axis.motor = MotorKind::velocity;
   axis.target = 1.5;
@@ -281,7 +281,7 @@ TEST(JointMotors, WithoutBoundAreRowsOfTheJointAndWithOneBoxed) {
 }
 
 TEST(JointMotors, OfPositionAreSpookRowsOnTheDistanceToTheirTarget) {
-  Scene s = slider(0.3, 0.2);
+  JointScene s = slider(0.3, 0.2);
   JointAxis& axis = s.joint.axis[0];
   axis.motor = MotorKind::position;
   axis.target = 0.25;
@@ -294,7 +294,7 @@ TEST(JointMotors, OfPositionAreSpookRowsOnTheDistanceToTheirTarget) {
 }
 
 TEST(JointMotors, VelocityTablesCountByTheirMeanOverTheStep) {
-  Scene s = slider(0.0, 0.0);
+  JointScene s = slider(0.0, 0.0);
   s.joint.axis[0].motor = MotorKind::velocity;
   s.joint.axis[0].table = 0;
   s.model.tables = {{{0.0, 0.004, 1.0}, {0.0, 2.0, 2.0}}};
@@ -304,7 +304,7 @@ TEST(JointMotors, VelocityTablesCountByTheirMeanOverTheStep) {
 
 TEST(JointMotors, FollowAMovingTargetExactlyAtTheEndOfEveryStep) {
   for (const StepperKind kind : {StepperKind::spook, StepperKind::dvi}) {
-    Scene s = slider(0.1, 0.0);
+    JointScene s = slider(0.1, 0.0);
     s.joint.axis[0].motor = MotorKind::position;
     s.joint.axis[0].table = 0;
     s.model.tables.resize(1);
@@ -323,7 +323,7 @@ TEST(JointMotors, FollowAMovingTargetExactlyAtTheEndOfEveryStep) {
 }
 
 TEST(JointMotors, OfPositionSettleFromAnErrorWithoutOvershoot) {
-  Scene s = slider(0.3, 0.0);
+  JointScene s = slider(0.3, 0.0);
   s.joint.axis[0].motor = MotorKind::position;
   s.joint.axis[0].target = 0.25;
   for (int n = 0; n < 40; ++n) {
@@ -337,7 +337,7 @@ TEST(JointMotors, OfPositionSettleFromAnErrorWithoutOvershoot) {
 
 TEST(JointFriction, IsABoxedRowOfTheVelocityAlongItsAxis) {
   Random random(36);
-  Scene s = scene_of(JointType::cylindrical, random, {0.1, 0.2, 0});
+  JointScene s = scene_of(JointType::cylindrical, random, {0.1, 0.2, 0});
   s.joint.axis = {};
   s.joint.axis[0].friction = 3.0;
   s.joint.axis[1].friction = 0.5;
@@ -362,7 +362,7 @@ TEST(JointFriction, IsABoxedRowOfTheVelocityAlongItsAxis) {
 
 TEST(JointBlocks, StandInTheOrderRowsLimitMotorFriction) {
   Random random(37);
-  Scene s = scene_of(JointType::universal, random, {0.0, 0.0, 0});
+  JointScene s = scene_of(JointType::universal, random, {0.0, 0.0, 0});
   for (JointAxis& axis : s.joint.axis) {
     axis.lower = -0.01;
     axis.motor = MotorKind::velocity;
@@ -400,7 +400,7 @@ TEST(JointBlocks, MakeASoundProblemOfAllTypesBesideContacts) {
   std::vector<JointBlockRef> made;
   for (int type = 0; type < 14; ++type) {
     if (type % 5 == 1) add_contact_block(contact, 0.1, -1.0, problem.blocks);
-    Scene s = scene_of(static_cast<JointType>(type), random, {0.1, 0.2, 0.3});
+    JointScene s = scene_of(static_cast<JointType>(type), random, {0.1, 0.2, 0.3});
     s.joint.axis[0].lower = 0.2;
     s.joint.axis[0].max_force = 1.0;
     s.joint.axis[0].friction = 1.0;
@@ -417,11 +417,11 @@ TEST(JointBlocks, MakeASoundProblemOfAllTypesBesideContacts) {
 
 TEST(JointBlocks, AreTheSameWrittenTogetherAndOneByOne) {
   Random random(39);
-  std::vector<Scene> scenes;
+  std::vector<JointScene> scenes;
   std::vector<JointConstants> joints;
   for (int type = 0; type < 14; ++type)
     for (const bool drives : {false, true}) {
-      Scene s = scene_of(static_cast<JointType>(type), random, {0.1, 0.2, 0.3});
+      JointScene s = scene_of(static_cast<JointType>(type), random, {0.1, 0.2, 0.3});
       s.joint.id = 10 + std::ssize(scenes);
       s.joint.compliance = type % 2 == 0 ? 0.0 : 1e-4;
       s.joint.stiffness = 100.0;
@@ -431,18 +431,18 @@ TEST(JointBlocks, AreTheSameWrittenTogetherAndOneByOne) {
       scenes.push_back(s);
       joints.push_back(s.joint);
     }
-  const auto bodies_of = [](const Scene& s) {
+  const auto bodies_of = [](const JointScene& s) {
     return std::array<Index, kJointBodies>{0, 1, s.joint.type == JointType::gear ? 2 : kNoIndex};
   };
   const JointStep step{StepperKind::spook, 0.0, kStep, true};
   Made single, together;
-  for (const Scene& s : scenes)
+  for (const JointScene& s : scenes)
     add_joint_blocks(s, s.geometry(), bodies_of(s), 0, step, single.blocks, single.list);
 
   JointBlockWriter writer(scenes.front().model);
   writer.start(step, together.blocks, together.list);
   writer.begin(joints);
-  for (const Scene& s : scenes) {
+  for (const JointScene& s : scenes) {
     const std::array<Index, kJointBodies> bodies = bodies_of(s);
     writer.add(s.joint, {}, s.geometry(), s.at, bodies, 0);
   }
@@ -471,7 +471,7 @@ TEST(JointBlocks, OfPlainJointsWrittenAtOnceAreThoseOfTheirGeometry) {
   for (const JointType type : {JointType::spherical, JointType::revolute})
     for (const bool to_world : {false, true})
       for (const StepperKind kind : {StepperKind::spook, StepperKind::dvi}) {
-        Scene s = scene_of(type, random, {0.1, 0.2, 0.3});
+        JointScene s = scene_of(type, random, {0.1, 0.2, 0.3});
         s.joint.axis = {};
         s.joint.id = 7;
         s.joint.compliance = 1e-4;
@@ -514,8 +514,8 @@ TEST(JointBlocks, OfPlainJointsWrittenAtOnceAreThoseOfTheirGeometry) {
 
 TEST(JointBlocks, OfJointsThatAskForMoreAreNotPlain) {
   Random random(41);
-  const Scene s = scene_of(JointType::revolute, random, {0.1, 0.2, 0.3});  // with a motor
-  Scene free = s;
+  const JointScene s = scene_of(JointType::revolute, random, {0.1, 0.2, 0.3});  // with a motor
+  JointScene free = s;
   free.joint.axis = {};
   EXPECT_FALSE(JointBlockWriter(s.model).is_plain(s.joint));
   EXPECT_TRUE(JointBlockWriter(s.model).is_plain(free.joint));

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Joints, EveryType, testing::ValuesIn(kTypes), [](const 
 
 /// Rate of `value(geometry)` when body j moves along its velocity k, by central differences.
 template <class Value>
-double rate(const Scene& s, std::size_t j, int k, Value&& value) {
+double rate(const JointScene& s, std::size_t j, int k, Value&& value) {
   constexpr double kSmall = 1e-5;
   const auto at = [&](double t) {
     return value(joint_geometry(s.joint, moved(s.at, j, k, t), kNoTurns, s.model));
@@ -46,7 +46,7 @@ double rate(const Scene& s, std::size_t j, int k, Value&& value) {
 
 TEST_P(EveryType, HasItsRowsAndHoldsAtItsCoordinates) {
   Random random(1);
-  const Scene s = scene_of(GetParam().type, random, {0.3, -0.4, 0.5});
+  const JointScene s = scene_of(GetParam().type, random, {0.3, -0.4, 0.5});
 
   const JointGeometry g = s.geometry();
 
@@ -66,7 +66,7 @@ TEST_P(EveryType, JacobianIsTheRateOfMisfitsAndCoordinatesWhereTheJointHolds) {
   if (GetParam().type == JointType::gear || GetParam().type == JointType::belt) return;
   Random random(2);
   for (int sample = 0; sample < 10; ++sample) {
-    const Scene s =
+    const JointScene s =
         scene_of(GetParam().type, random, {random.number(), random.number(), random.number()});
     const JointGeometry g = s.geometry();
     for (std::size_t j = 0; j < 2; ++j) {
@@ -96,7 +96,7 @@ TEST(JointGeometry, SlidingHeightAndDistanceRowsAreExactRatesWhateverTheMisfit) 
         std::pair(JointType::universal, 4), std::pair(JointType::distance, 1),
         std::pair(JointType::rope, 1), std::pair(JointType::spring, 1),
         std::pair(JointType::rolling, 1)}) {
-    Scene s = scene_of(type, random, {0.1, 0.2, 0.3});
+    JointScene s = scene_of(type, random, {0.1, 0.2, 0.3});
     s.at.pose[1] = random.pose();
     const JointGeometry g = s.geometry();
     // of a universal joint only its angle: d acts at the middle
@@ -114,7 +114,7 @@ TEST(JointGeometry, SlidingHeightAndDistanceRowsAreExactRatesWhateverTheMisfit) 
   }
 }
 
-void expect_no_momentum(const Scene& s, const std::array<Row, 3>& row, const char* what) {
+void expect_no_momentum(const JointScene& s, const std::array<Row, 3>& row, const char* what) {
   Vec3 impulse = Vec3::Zero(), moment = Vec3::Zero();
   for (std::size_t j = 0; j < 3; ++j) {
     const Vec3 linear(row[j][0], row[j][1], row[j][2]);
@@ -128,7 +128,7 @@ void expect_no_momentum(const Scene& s, const std::array<Row, 3>& row, const cha
 TEST_P(EveryType, ImpulsesOfARowKeepBothMomentaWhateverTheMisfit) {
   Random random(4);
   for (int sample = 0; sample < 20; ++sample) {
-    Scene s = scene_of(GetParam().type, random, {0.1, 0.2, 0.3});
+    JointScene s = scene_of(GetParam().type, random, {0.1, 0.2, 0.3});
     for (Pose& pose : s.at.pose) pose = random.pose();
     const JointGeometry g = s.geometry();
     for (std::size_t i = 0; i < static_cast<std::size_t>(g.rows); ++i)
@@ -143,7 +143,7 @@ TEST_P(EveryType, ImpulsesOfARowKeepBothMomentaWhateverTheMisfit) {
 /// rate of its slack, for each body, and its length is that of its legs.
 TEST(JointGeometry, ATendonsRowIsTheRateOfItsSlack) {
   Random random(13);
-  Scene s;
+  JointScene s;
   s.joint.type = JointType::tendon;
   s.joint.law = 0;
   s.joint.length = 9.0;
@@ -173,7 +173,7 @@ TEST(JointGeometry, ATendonsRowIsTheRateOfItsSlack) {
 
 /// Velocity of a point fixed in body b, seen by body a, when both move with their twists: by
 /// central differences of its coordinates in a.
-Vec3 seen_velocity(const Scene& s, const Vec3& point) {
+Vec3 seen_velocity(const JointScene& s, const Vec3& point) {
   constexpr double kSmall = 1e-5;
   const Vec3 in_b = s.at.pose[1].q.conjugate() * (point - s.at.pose[1].p);
   const auto at = [&](double t) {
@@ -186,13 +186,13 @@ Vec3 seen_velocity(const Scene& s, const Vec3& point) {
   return s.at.pose[0].q * ((at(kSmall) - at(-kSmall)) / (2.0 * kSmall));
 }
 
-double speed(const Scene& s, const JointGeometry& g, std::size_t i) {
+double speed(const JointScene& s, const JointGeometry& g, std::size_t i) {
   return dot(g.jacobian[0][i], s.at.twist[0]) + dot(g.jacobian[1][i], s.at.twist[1]);
 }
 
 TEST(JointGeometry, KnifeEdgeForbidsTheVelocityOfItsOriginAlongItsY) {
   Random random(5);
-  Scene s = scene_of(JointType::knife_edge, random, {0.3, 0.2, 0.1});
+  JointScene s = scene_of(JointType::knife_edge, random, {0.3, 0.2, 0.1});
   const Pose frame = times(s.at.pose[1], s.joint.frame[1]);
 
   const JointGeometry g = s.geometry();
@@ -205,7 +205,7 @@ TEST(JointGeometry, KnifeEdgeForbidsTheVelocityOfItsOriginAlongItsY) {
 TEST(JointGeometry, RollingForbidsSlipOfTheLowestPointInBothDirections) {
   Random random(6);
   constexpr double kTilt = 0.4;
-  Scene s = scene_of(JointType::rolling, random, {0.7, kTilt, -0.2});
+  JointScene s = scene_of(JointType::rolling, random, {0.7, kTilt, -0.2});
   const Pose ground = times(s.at.pose[0], s.joint.frame[0]);
   const Pose wheel = times(s.at.pose[1], s.joint.frame[1]);
   // the rim's points are R (cos, sin) on x_B, y_B: the lowest of very many
@@ -232,15 +232,15 @@ TEST(JointGeometry, RollingForbidsSlipOfTheLowestPointInBothDirections) {
 TEST(JointGeometry, AngularMisfitsArePartsOfTheRotationVector) {
   Random random(7);
   for (const double angle : {1e-9, 1e-4, 2e-3, 4e-3, 0.5, 2.0, 3.1}) {
-    Scene fixed = scene_of(JointType::fixed, random, {0, 0, 0});
+    JointScene fixed = scene_of(JointType::fixed, random, {0, 0, 0});
     const Vec3 world_axis = random.vector().normalized();
-    const auto turn_b = [&](Scene& s, const Vec3& axis) {
+    const auto turn_b = [&](JointScene& s, const Vec3& axis) {
       const Pose frame = times(s.at.pose[1], s.joint.frame[1]);
       s.at.pose[1] = times({frame.p, turn(axis, angle) * frame.q}, inverse(s.joint.frame[1]));
     };
     turn_b(fixed, world_axis);
     const JointGeometry f = fixed.geometry();
-    Scene revolute = scene_of(JointType::revolute, random, {0.8, 0, 0});
+    JointScene revolute = scene_of(JointType::revolute, random, {0.8, 0, 0});
     const Vec3 in_plane = Vec3(random.number(), random.number(), 0.0).normalized();
     turn_b(revolute, times(revolute.at.pose[0], revolute.joint.frame[0]).q * in_plane);
     const JointGeometry r = revolute.geometry();
@@ -253,14 +253,14 @@ TEST(JointGeometry, AngularMisfitsArePartsOfTheRotationVector) {
 }
 
 TEST(JointGeometry, OppositeAxesAreHalfATurnOff) {
-  Scene s;
+  JointScene s;
   s.joint.type = JointType::revolute;
   s.at.pose[1].q = Quat(0.0, 1.0, 0.0, 0.0);  // half a turn about x
   EXPECT_DOUBLE_EQ(joint_misfit(s.geometry()).angular, std::numbers::pi);
 }
 
 TEST(JointGeometry, DirectionOfADistanceThatVanishesIsTheAxis) {
-  Scene s;
+  JointScene s;
   s.joint.type = JointType::distance;
   s.joint.length = 0.5;
   const JointGeometry g = s.geometry();
@@ -270,7 +270,7 @@ TEST(JointGeometry, DirectionOfADistanceThatVanishesIsTheAxis) {
 
 TEST(JointGeometry, DeflectionsOfSpringsAreNoMisfits) {
   Random random(8);
-  Scene s = scene_of(JointType::spring, random, {0.1, 0.2, 0.3});
+  JointScene s = scene_of(JointType::spring, random, {0.1, 0.2, 0.3});
   s.joint.length = 0.3;
   const JointGeometry g = s.geometry();
   EXPECT_TRUE(g.spring);
@@ -281,7 +281,7 @@ TEST(JointGeometry, DeflectionsOfSpringsAreNoMisfits) {
 TEST(JointGeometry, SpringsWithoutStiffnessAreDampersAndWithoutDampingNothing) {
   Random random(9);
   for (const JointType type : {JointType::spring, JointType::torsion_spring}) {
-    Scene s = scene_of(type, random, {0.1, 0.2, 0.3});
+    JointScene s = scene_of(type, random, {0.1, 0.2, 0.3});
     s.joint.stiffness = 0.0;
     EXPECT_EQ(s.geometry().rows, 1);
     EXPECT_TRUE(s.geometry().velocity[0]);
@@ -295,7 +295,7 @@ TEST(JointGeometry, SpringsWithoutStiffnessAreDampersAndWithoutDampingNothing) {
 TEST(JointGeometry, NoCoordinatesAreEvaluatedWithoutLimitMotorOrFriction) {
   Random random(10);
   for (const RowsOfType& type : kTypes) {
-    Scene s = scene_of(type.type, random, {0.1, 0.2, 0.3});
+    JointScene s = scene_of(type.type, random, {0.1, 0.2, 0.3});
     s.joint.axis = {};
     EXPECT_EQ(s.geometry().axes, 0);
     s.joint.axis[0].upper = 1.0;
@@ -309,7 +309,7 @@ TEST(JointGeometry, NoCoordinatesAreEvaluatedWithoutLimitMotorOrFriction) {
 TEST(JointGeometry, BodiesAcrossTheSideOfAPeriodicBoxAreJoinedInTheNearestImage) {
   Random random(11);
   for (const double side : {1.0, -1.0}) {
-    Scene s = scene_of(JointType::revolute, random, {0.4, 0, 0});
+    JointScene s = scene_of(JointType::revolute, random, {0.4, 0, 0});
     s.at.pose[1].p += side * Vec3(0.01, 0.02, 0.03);  // a misfit
     const JointGeometry near = s.geometry();
     s.model.periodic.active = {true, true};
@@ -331,7 +331,7 @@ TEST(JointGeometry, BodiesAcrossTheSideOfAPeriodicBoxAreJoinedInTheNearestImage)
 TEST_P(EveryType, InThePlaneNoRowCouplesTheTwoKindsOfMotion) {
   Random random(12);
   if (GetParam().type == JointType::screw) return;  // is refused in the plane
-  Scene s = scene_of(GetParam().type, random, {0.3, 0.2, 0.1});
+  JointScene s = scene_of(GetParam().type, random, {0.3, 0.2, 0.1});
   s.model.planar = true;
   // axes along y, or in the plane; bodies beside the plane, turned about y
   const bool in_plane =

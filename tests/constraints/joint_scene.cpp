@@ -87,12 +87,12 @@ Pose held(const JointConstants& joint, const std::array<double, 3>& x) {
   return {Vec3(x[0], x[1], x[2]), rotation_of(Vec3(x[2], x[0], x[1]), 1.0)};
 }
 
-JointGeometry Scene::geometry(const std::array<double, 2>& angle) const {
+JointGeometry JointScene::geometry(const std::array<double, 2>& angle) const {
   return joint_geometry(joint, at, angle, model);
 }
 
-Scene scene_of(JointType type, Random& random, const std::array<double, 3>& x) {
-  Scene s;
+JointScene scene_of(JointType type, Random& random, const std::array<double, 3>& x) {
+  JointScene s;
   s.joint.id = 7;
   s.joint.type = type;
   s.joint.body = {10, 20, kNoBody};

@@ -33,7 +33,7 @@ Quat turn(const Vec3& axis, double angle);
 Pose held(const JointConstants& joint, const std::array<double, 3>& x);
 
 /// A joint between two moving bodies, and their poses.
-struct Scene {
+struct JointScene {
   JointConstants joint;
   JointPoses at;
   Model model;
@@ -42,7 +42,7 @@ struct Scene {
 };
 
 /// Every coordinate has a motor, so that they are all evaluated.
-Scene scene_of(JointType type, Random& random, const std::array<double, 3>& x);
+JointScene scene_of(JointType type, Random& random, const std::array<double, 3>& x);
 
 /// The bodies moved: along velocity k of body j for `t`.
 JointPoses moved(JointPoses at, std::size_t j, int k, double t);

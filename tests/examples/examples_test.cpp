@@ -8,11 +8,10 @@
 #include <numbers>
 
 #include "examples/example_runs.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 /// Runs to the end, calls `look` after each step, returns the fraction of steps that missed
 /// their tolerance.

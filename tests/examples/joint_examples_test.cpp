@@ -7,11 +7,10 @@
 #include <numbers>
 
 #include "examples/example_runs.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 /// Place of a joint among those of the one rank.
 std::size_t joint_of(const Simulation& sim, const std::string& name) {

@@ -8,12 +8,11 @@
 #include <numbers>
 
 #include "examples/example_runs.hpp"
+#include "support/gravity.hpp"
 #include "support/reference.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 double coordinate(const Simulation& sim, const std::string& name) {
   for (std::size_t j = 0; j < sim.bodies().joints.size(); ++j)

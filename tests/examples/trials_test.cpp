@@ -5,11 +5,10 @@
 #include <cmath>
 
 #include "examples/example_runs.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 namespace {
-
-constexpr double kG = 9.81;
 
 std::unique_ptr<Simulation> trial(const std::string& name, const std::vector<std::string>& sets) {
   const Communicator comm = Communicator::self();

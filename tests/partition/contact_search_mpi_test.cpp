@@ -11,7 +11,7 @@ namespace catena::test {
 namespace {
 
 TEST(ContactSearch, APackingHasTheContactsOfOneRankEachOnce) {
-  const Scene scene = lattice(8, 10);
+  const BodyRecords scene = lattice(8, 10);
   const Model model = model_with_floor(5);
 
   const auto in_stripes = expect_same_as_one_rank(scene, stripes(8), model);
@@ -22,7 +22,7 @@ TEST(ContactSearch, APackingHasTheContactsOfOneRankEachOnce) {
 }
 
 TEST(ContactSearch, OneRankFindsWhatAllPairsFind) {
-  const Scene scene = lattice(6, 0);
+  const BodyRecords scene = lattice(6, 0);
   Model model;
   model.gravity.setZero();
   Bodies bodies;
@@ -49,7 +49,7 @@ TEST(ContactSearch, OneRankFindsWhatAllPairsFind) {
 }
 
 TEST(ContactSearch, RanksWithoutBodiesTakePart) {
-  const Scene scene = lattice(4, 0);
+  const BodyRecords scene = lattice(4, 0);
 
   expect_same_as_one_rank(
       scene, [](const BodyRecord&) { return n_ranks() - 1; }, Model());
@@ -58,7 +58,7 @@ TEST(ContactSearch, RanksWithoutBodiesTakePart) {
 }
 
 TEST(ContactSearch, ABodyLargerThanARanksRegionTouchesBodiesOfAllRanks) {
-  Scene scene = lattice(8, 0);
+  BodyRecords scene = lattice(8, 0);
   scene.push_back(body(1000, box_shape({4.2, 4.2, 0.5}), {3.5, 3.5, 8.47}));
   scene.back().state.twist.v = {0, 0, -1};
   const Model model = model_with_floor(2000);
@@ -71,7 +71,7 @@ TEST(ContactSearch, ABodyLargerThanARanksRegionTouchesBodiesOfAllRanks) {
 }
 
 TEST(ContactSearch, FixedBodiesAreNotInThePlanAndTouchOnlyDynamicOnes) {
-  Scene scene = lattice(6, 0);
+  BodyRecords scene = lattice(6, 0);
   for (int k = 0; k < 4; ++k) {
     scene.push_back(body(500 + k, box_shape({3.2, 3.2, 0.5}), {2.5, 2.5, -0.5 - 0.1 * k}));
     scene.back().constants.kind = k % 2 == 0 ? BodyKind::fixed : BodyKind::kinematic;
@@ -85,17 +85,17 @@ TEST(ContactSearch, FixedBodiesAreNotInThePlanAndTouchOnlyDynamicOnes) {
 
 TEST(ContactSearch, WhatLiesOnAFixedBodyDoesNotTravelToItsRank) {
   // grains apart from each other over the ranks, on a box of the first
-  Scene grains;
+  BodyRecords grains;
   for (GlobalId id = 0; id < 400; ++id)
     grains.push_back(body(id, {ShapeType::sphere, Vec3::Constant(0.5)},
                           {3.0 * static_cast<double>(id), 0.0, 0.5}));
-  Scene with_ground = grains;
+  BodyRecords with_ground = grains;
   with_ground.push_back(body(1000, box_shape({700.0, 5.0, 0.5}), {600.0, 0.0, -0.5}));
   with_ground.back().constants.kind = BodyKind::fixed;
   const auto by_place = [](const BodyRecord& b) {
     return b.constants.id == 1000 ? 0 : static_cast<int>(b.constants.id * n_ranks() / 400);
   };
-  const auto bytes_sent = [&](const Scene& scene) {
+  const auto bytes_sent = [&](const BodyRecords& scene) {
     const Communicator comm = Communicator::world();
     Bodies bodies;
     State state;
@@ -119,7 +119,7 @@ TEST(ContactSearch, WhatLiesOnAFixedBodyDoesNotTravelToItsRank) {
 }
 
 TEST(ContactSearch, BoxesOnAllRanksKeepTheirManifolds) {
-  Scene scene;
+  BodyRecords scene;
   for (int i = 0; i < 120; ++i) {
     const auto k = static_cast<std::uint64_t>(i);
     scene.push_back(
@@ -136,8 +136,9 @@ TEST(ContactSearch, BoxesOnAllRanksKeepTheirManifolds) {
 
 TEST(ContactSearch, AFastBodyMeetsWhatItWouldPassThroughInTheStep) {
   // 200 m/s go 0.4 m in the step: from 0.1 m before to 0.1 m behind the small sphere
-  Scene scene = {body(0, sphere_shape(0.05), {-0.2, 0, 0}), body(1, sphere_shape(0.05), {0, 0, 0}),
-                 body(2, sphere_shape(0.05), {0.5, 0, 0})};
+  BodyRecords scene = {body(0, sphere_shape(0.05), {-0.2, 0, 0}),
+                       body(1, sphere_shape(0.05), {0, 0, 0}),
+                       body(2, sphere_shape(0.05), {0.5, 0, 0})};
   scene[0].state.twist.v = {200, 0, 0};
   Model model;
   model.gravity.setZero();
@@ -157,7 +158,7 @@ TEST(ContactSearch, AFastBodyMeetsWhatItWouldPassThroughInTheStep) {
 
 TEST(ContactSearch, AFallingBodyMeetsTheFloorBeforeItsGravityTakesItThrough) {
   // at rest 1.5 mm above the floor with a step of 20 ms: falls h^2 g = 3.9 mm
-  const Scene scene = {body(0, box_shape({0.5, 0.5, 0.5}), {0, 0, 0.5015})};
+  const BodyRecords scene = {body(0, box_shape({0.5, 0.5, 0.5}), {0, 0, 0.5015})};
   Bodies bodies;
   State state;
   take_share(
@@ -175,7 +176,7 @@ TEST(ContactSearch, AFallingBodyMeetsTheFloorBeforeItsGravityTakesItThrough) {
 }
 
 TEST(ContactSearch, CoincidentCentresOnDifferentRanksAreOneContact) {
-  Scene scene;
+  BodyRecords scene;
   for (int i = 0; i < 6; ++i) scene.push_back(body(i, sphere_shape(0.1 + 0.01 * i), {1, 1, 1}));
   const OwnerOf apart = [](const BodyRecord& b) {
     return static_cast<int>(b.constants.id) % n_ranks();
@@ -192,8 +193,8 @@ TEST(ContactSearch, AMovingPlaneStandsWhereItsMotionTakesIt) {
   model.motions.push_back({.velocity = {0, 0, 0.5}});
   model.unbounded[0].constants.kind = BodyKind::kinematic;
   model.unbounded[0].constants.motion = 0;
-  const Scene scene = {body(0, sphere_shape(0.5), {0, 0, 1.0}),
-                       body(1, sphere_shape(0.5), {5, 0, 1.2})};
+  const BodyRecords scene = {body(0, sphere_shape(0.5), {0, 0, 1.0}),
+                             body(1, sphere_shape(0.5), {5, 0, 1.2})};
 
   // after 1 s the plane is at z = 0.5
   const auto contacts = expect_same_as_one_rank(scene, shuffled(), model, 1.0);

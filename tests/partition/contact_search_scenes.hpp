@@ -18,7 +18,7 @@ namespace catena::test {
 
 inline constexpr double kStep = 2e-3;
 
-using Scene = std::vector<BodyRecord>;
+using BodyRecords = std::vector<BodyRecord>;
 using OwnerOf = std::function<int(const BodyRecord&)>;
 
 inline BodyRecord body(GlobalId id, const Shape& shape, const Vec3& p) {
@@ -40,8 +40,8 @@ inline Model model_with_floor(GlobalId floor_id) {
 }
 
 /// n^3 spheres of radius 0.5 and about, that mostly touch their neighbours.
-inline Scene lattice(int n, GlobalId first_id) {
-  Scene scene;
+inline BodyRecords lattice(int n, GlobalId first_id) {
+  BodyRecords scene;
   for (int i = 0; i < n * n * n; ++i) {
     const auto k = static_cast<std::uint64_t>(i);
     const Vec3 cell(i % n, (i / n) % n, i / (n * n));
@@ -56,7 +56,7 @@ inline Scene lattice(int n, GlobalId first_id) {
 
 /// The bodies that `owner_of` gives to a rank; every third place exchanged, so that the
 /// local order is not that of ids.
-inline void take_share(const Scene& scene, const OwnerOf& owner_of, int rank, Bodies& bodies,
+inline void take_share(const BodyRecords& scene, const OwnerOf& owner_of, int rank, Bodies& bodies,
                        State& state) {
   for (const BodyRecord& record : scene) {
     if (owner_of(record) != rank) continue;
@@ -151,7 +151,7 @@ inline void expect_plan_reaches_ghosts(const Communicator& comm, const ContactSe
 
 /// Finds the contacts with the scene spread over the ranks and on one rank alone; returns
 /// those of one rank.
-inline std::vector<Bare> expect_same_as_one_rank(const Scene& scene, const OwnerOf& owner_of,
+inline std::vector<Bare> expect_same_as_one_rank(const BodyRecords& scene, const OwnerOf& owner_of,
                                                  const Model& model, double time = 0.0) {
   const Communicator comm = Communicator::world(), self = Communicator::self();
   Bodies bodies, all_bodies;
@@ -196,7 +196,7 @@ inline OwnerOf shuffled() {
 }
 
 /// What find says of the scene.
-inline std::string error_of(const Scene& scene, const Model& model) {
+inline std::string error_of(const BodyRecords& scene, const Model& model) {
   Bodies bodies;
   State state;
   take_share(scene, shuffled(), Communicator::world().rank(), bodies, state);

@@ -93,8 +93,8 @@ TEST(WideBoxes, RanksWaitAsLongWhereOneHasOtherGhosts) {
 }
 
 /// A packing, boxes that turn among it, and one fast sphere.
-Scene moving_scene() {
-  Scene scene = lattice(5, 10);
+BodyRecords moving_scene() {
+  BodyRecords scene = lattice(5, 10);
   for (int i = 0; i < 6; ++i) {
     scene.push_back(body(200 + i, box_shape({0.3, 0.4, 0.5}), {0.8 * i, 0.5 * i, 5.2 + 0.3 * i}));
     scene.back().state.twist.w = {1.0, -2.0, 0.5};

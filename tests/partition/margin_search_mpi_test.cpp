@@ -21,8 +21,8 @@ Model with_own_margins() {
 
 /// Whether two spheres at this gap that move alike at `speed` make a contact.
 bool meet(double radius, double gap, double speed, double step) {
-  Scene scene = {body(0, sphere_shape(radius), {0, 0, 0}),
-                 body(1, sphere_shape(radius), {0, 0, 2.0 * radius + gap})};
+  BodyRecords scene = {body(0, sphere_shape(radius), {0, 0, 0}),
+                       body(1, sphere_shape(radius), {0, 0, 2.0 * radius + gap})};
   for (BodyRecord& record : scene) record.state.twist.v = {0, 0, -speed};
   const Model model = with_own_margins();
   Bodies bodies;
@@ -61,7 +61,7 @@ TEST(OwnMargin, OfABodyOnASurfaceIsThatOfTheBody) {
     return m;
   }();
   const auto on_floor = [&](const Shape& shape, double height) {
-    const Scene scene = {body(0, shape, {0, 0, height})};
+    const BodyRecords scene = {body(0, shape, {0, 0, height})};
     return !expect_same_as_one_rank(scene, shuffled(), model).empty();
   };
   // a cube of edge 0.2 m has the volume of a sphere of radius 0.124 m
@@ -76,15 +76,15 @@ TEST(OwnMargin, OfABodyOnASurfaceIsThatOfTheBody) {
 TEST(OwnMargin, OfCohesionIsNotBelowItsRange) {
   Model model = with_own_margins();
   model.contact.cohesion_range = 0.02;
-  const Scene scene = {body(0, sphere_shape(0.1), {0, 0, 0}),
-                       body(1, sphere_shape(0.1), {0.2199, 0, 0})};
+  const BodyRecords scene = {body(0, sphere_shape(0.1), {0, 0, 0}),
+                             body(1, sphere_shape(0.1), {0.2199, 0, 0})};
 
   EXPECT_EQ(expect_same_as_one_rank(scene, shuffled(), model).size(), 1U);
 }
 
 /// Spheres and boxes of 30 mm to 1 m all over the place, some fixed, the others fast and spinning.
-Scene mixed_scene() {
-  Scene scene;
+BodyRecords mixed_scene() {
+  BodyRecords scene;
   for (int i = 0; i < 600; ++i) {
     const auto k = static_cast<std::uint64_t>(i);
     const auto random = [&](std::uint64_t n) { return uniform_pm1(5, k, n); };
@@ -112,7 +112,7 @@ TEST(OwnMargin, GivesTheContactsOfOneRankOnAnyNumber) {
 
 TEST(OwnMargin, MissesNoPairThatAllPairsFind) {
   // spheres alone: the rule is written down anew for all pairs
-  Scene scene = mixed_scene();
+  BodyRecords scene = mixed_scene();
   std::erase_if(scene,
                 [](const BodyRecord& b) { return b.constants.shape.type != ShapeType::sphere; });
   const Model model = with_own_margins();

@@ -27,8 +27,8 @@ Model periodic_model(bool along_x = true, bool along_y = true, bool along_z = fa
 
 /// n bodies at random places of the box, the first ones in its corners; one in four a box, every
 /// seventh one fixed.
-Scene random_bodies(int n, const Model& model) {
-  Scene scene;
+BodyRecords random_bodies(int n, const Model& model) {
+  BodyRecords scene;
   for (int i = 0; i < n; ++i) {
     const auto k = static_cast<std::uint64_t>(i);
     Vec3 p(model.periodic.lo[0] + 4.0 * uniform01(7, k, 0),
@@ -48,7 +48,7 @@ Scene random_bodies(int n, const Model& model) {
 }
 
 /// All pairs in all images.
-std::vector<Bare> by_brute_force(const Scene& scene, const Model& model) {
+std::vector<Bare> by_brute_force(const BodyRecords& scene, const Model& model) {
   std::vector<Bare> found;
   std::vector<ContactPoint> points;
   for (std::size_t i = 0; i < scene.size(); ++i) {
@@ -80,7 +80,7 @@ std::vector<Bare> by_brute_force(const Scene& scene, const Model& model) {
 }
 
 /// Returns how many different images occur.
-std::size_t expect_brute_force(const Scene& scene, const Model& model) {
+std::size_t expect_brute_force(const BodyRecords& scene, const Model& model) {
   const auto expected = by_brute_force(scene, model);
   for (const OwnerOf& owner : {stripes(4), shuffled()}) {
     const auto found = expect_same_as_one_rank(scene, owner, model);
@@ -119,7 +119,7 @@ TEST(PeriodicSearch, GroupsAndBodiesThatDoNotCollideTouchNothing) {
   model.n_groups = 3;
   model.group_pairs = {1, 0, 1, 0, 0,
                        1, 1, 1, 1};  // 0 and 1 pass through each other, so do 1 and 1
-  Scene scene = random_bodies(150, model);
+  BodyRecords scene = random_bodies(150, model);
   for (int i : {1, 20, 60}) scene[static_cast<std::size_t>(i)].constants.collides = false;
 
   expect_brute_force(scene, model);
@@ -130,8 +130,8 @@ TEST(PeriodicSearch, TwoBodiesMayTouchOnBothSides) {
   Model model = periodic_model(true, false);
   model.periodic.lo[0] = 0.0;
   model.periodic.hi[0] = 2.0;
-  const Scene scene = {body(0, sphere_shape(0.5), {0, 0, 0}),
-                       body(1, sphere_shape(0.5), {1, 0, 0})};
+  const BodyRecords scene = {body(0, sphere_shape(0.5), {0, 0, 0}),
+                             body(1, sphere_shape(0.5), {1, 0, 0})};
 
   const auto contacts = expect_same_as_one_rank(scene, shuffled(), model);
 
@@ -143,7 +143,7 @@ TEST(PeriodicSearch, TwoBodiesMayTouchOnBothSides) {
 
 TEST(PeriodicSearch, AShiftedSceneHasTheSameContacts) {
   const Model model = periodic_model();
-  Scene scene = random_bodies(150, model);
+  BodyRecords scene = random_bodies(150, model);
   const auto before = expect_same_as_one_rank(scene, shuffled(), model);
   const Vec3 way(2.34, -3.21, 0.5);
   for (BodyRecord& b : scene) b.state.pose.p = model.periodic.wrapped(b.state.pose.p + way);
@@ -168,7 +168,7 @@ TEST(PeriodicSearch, AShiftedSceneHasTheSameContacts) {
 TEST(PeriodicSearch, ABodyLongerThanHalfTheBoxOrOutsideIsNamedOnEveryRank) {
   Model model = periodic_model();
   model.names.add(0, 10, "grain", true);
-  Scene scene = random_bodies(10, model);
+  BodyRecords scene = random_bodies(10, model);
   EXPECT_EQ(error_of(scene, model), "no error");
   scene[5].constants.shape = sphere_shape(1.01);
   EXPECT_NE(error_of(scene, model).find("grain-5 is longer than half the periodic box along x"),
@@ -183,10 +183,10 @@ TEST(PlanarSearch, PointsThatCoincideInThePlaneAreOneAndNormalsLieInIt) {
   Model model = model_with_floor(100);
   model.planar = true;
   // a box on the floor and a sphere beside it, a little behind: 4 corners are 2 points
-  Scene scene = {body(0, box_shape({0.5, 0.3, 0.5}), {0, 0, 0.5}),
-                 body(1, sphere_shape(0.25), {0.75, 0.01, 0.25}),
-                 body(2, sphere_shape(0.25), {5, 0, 0.25}),
-                 body(3, sphere_shape(0.25), {5.001, 0.5, 0.25})};
+  BodyRecords scene = {body(0, box_shape({0.5, 0.3, 0.5}), {0, 0, 0.5}),
+                       body(1, sphere_shape(0.25), {0.75, 0.01, 0.25}),
+                       body(2, sphere_shape(0.25), {5, 0, 0.25}),
+                       body(3, sphere_shape(0.25), {5.001, 0.5, 0.25})};
 
   const auto contacts = expect_same_as_one_rank(scene, shuffled(), model);
 
@@ -205,20 +205,20 @@ TEST(PlanarSearch, WhatCannotMoveInThePlaneIsNamed) {
   Model model;
   model.planar = true;
   model.names.add(0, 10, "disc", true);
-  Scene scene = {body(0, sphere_shape(0.5), {0, 0, 0}),
-                 body(1, box_shape({0.1, 0.2, 0.3}), {5, 0, 0})};
+  BodyRecords scene = {body(0, sphere_shape(0.5), {0, 0, 0}),
+                       body(1, box_shape({0.1, 0.2, 0.3}), {5, 0, 0})};
   scene[1].constants.inertia = {1.0, 2.0, 3.0};
   scene[1].state.pose.q = Quat(Eigen::AngleAxisd(0.3, Vec3::UnitY()));
   EXPECT_EQ(error_of(scene, model), "no error");
 
-  Scene tilted = scene;
+  BodyRecords tilted = scene;
   tilted[1].state.pose.q = Quat(Eigen::AngleAxisd(0.3, Vec3::UnitX()));
   EXPECT_NE(error_of(tilted, model).find("disc-1 has no principal axis of inertia along y"),
             std::string::npos);
-  Scene leaving = scene;
+  BodyRecords leaving = scene;
   leaving[0].state.twist.v.y() = 1e-9;
   EXPECT_NE(error_of(leaving, model).find("disc-0 has a velocity along y"), std::string::npos);
-  Scene rolling_away = scene;
+  BodyRecords rolling_away = scene;
   rolling_away[0].state.twist.w.x() = 1.0;
   EXPECT_NE(error_of(rolling_away, model).find("disc-0 turns about another axis than y"),
             std::string::npos);

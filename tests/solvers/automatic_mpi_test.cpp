@@ -21,7 +21,7 @@ struct Solved {
   Errors recomputed;  ///< of the impulses returned
 };
 
-Solved solve(const std::string& file, ContactLaw law, SolverSettings settings) {
+Solved solve_file(const std::string& file, ContactLaw law, SolverSettings settings) {
   const ConstraintProblem problem = test::fclib_problem(file, law, Communicator::world());
   settings.method = SolverMethod::automatic;
   const test::Solved found = test::solve_with(*make_solver(settings), problem);
@@ -54,7 +54,7 @@ std::vector<std::string> methods_of(const SolveReport& report) {
 }
 
 TEST(Automatic, EasyProblemIsLeftToSweeps) {
-  const Solved s = solve("NESpheres_10_1.hdf5", ContactLaw::coulomb, to_siconos(1e-4));
+  const Solved s = solve_file("NESpheres_10_1.hdf5", ContactLaw::coulomb, to_siconos(1e-4));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_EQ(s.report.choice, "gauss_seidel");
@@ -63,7 +63,7 @@ TEST(Automatic, EasyProblemIsLeftToSweeps) {
 TEST(Automatic, HardProblemGoesOnToOtherMethodsAndSaysSo) {
   // NSGS needs 168,775 sweeps here (tests/data/fclib/nsgs_sweeps.csv)
   const std::string file = "local_problem_test.hdf5";
-  const Solved s = solve(file, ContactLaw::coulomb, to_siconos(1e-8));
+  const Solved s = solve_file(file, ContactLaw::coulomb, to_siconos(1e-8));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LE(s.recomputed.siconos, 1e-8);
@@ -89,7 +89,7 @@ TEST(Automatic, HardProblemGoesOnToOtherMethodsAndSaysSo) {
 TEST(Automatic, AccurateInSiconosIsAccurateInConsistentUnits) {
   // here 1e-8 in `siconos` leaves 7e-4 in `scaled`
   const std::string file = "LMGC_100_PR_PerioBox-i00361-60-03000.hdf5";
-  const Solved s = solve(file, ContactLaw::coulomb, to_siconos(1e-8));
+  const Solved s = solve_file(file, ContactLaw::coulomb, to_siconos(1e-8));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LE(s.recomputed.siconos, 1e-8);
@@ -100,7 +100,7 @@ TEST(Automatic, ReachesATightGapOfTheConvexLaw) {
   SolverSettings settings = to_siconos(0.0);
   settings.stop.metric = Metric::gap;
   settings.stop.absolute_tolerance = 1e-11;
-  const Solved s = solve("Spheres-i099-356-679.hdf5", ContactLaw::ccp, settings);
+  const Solved s = solve_file("Spheres-i099-356-679.hdf5", ContactLaw::ccp, settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_LE(s.recomputed.gap, 1e-11);
@@ -157,7 +157,7 @@ TEST(Automatic, OnceTheTimeLimitIsOverNoMethodGoesOn) {
       return false;
     };
     settings.stop.watch = &watch;
-    const Solved s = solve("local_problem_test.hdf5", ContactLaw::coulomb, settings);
+    const Solved s = solve_file("local_problem_test.hdf5", ContactLaw::coulomb, settings);
 
     EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
     EXPECT_LE(looks, passes_at + 3) << s.report.choice;

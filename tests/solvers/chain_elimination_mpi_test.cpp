@@ -48,8 +48,8 @@ struct Solved {
 };
 
 /// Factors and solves over all ranks, `times` over.
-Solved solve(const Communicator& comm, const ChainPart& whole, const std::vector<double>& b,
-             int how, const JointSolverSettings& settings, int times = 1) {
+Solved solve_chain(const Communicator& comm, const ChainPart& whole, const std::vector<double>& b,
+                   int how, const JointSolverSettings& settings, int times = 1) {
   const std::vector<std::int64_t> begin = deal(whole.size(), comm.size(), how);
   const std::int64_t first = begin[place(comm.rank())];
   const std::int64_t end = begin[place(comm.rank()) + 1];
@@ -86,7 +86,7 @@ void expect_dense(const Communicator& comm, const ChainPart& whole, double toler
   for (const Way& way : kWays)
     for (int how = 0; how < 4; ++how) {
       const Solved solved =
-          solve(comm, whole, b, how, test::settings_of(way.grouping, way.limit), 2);
+          solve_chain(comm, whole, b, how, test::settings_of(way.grouping, way.limit), 2);
       SCOPED_TRACE("grouping " + std::to_string(static_cast<int>(way.grouping)) + ", limit " +
                    std::to_string(way.limit) + ", dealt " + std::to_string(how));
       EXPECT_EQ(solved.x.size(), b.size());
@@ -135,7 +135,7 @@ TEST(ChainElimination, OfNothingIsNothing) {
   const Communicator comm = Communicator::world();
   for (const Way& way : kWays) {
     const Solved solved =
-        solve(comm, ChainPart(), {}, 0, test::settings_of(way.grouping, way.limit));
+        solve_chain(comm, ChainPart(), {}, 0, test::settings_of(way.grouping, way.limit));
     EXPECT_TRUE(solved.x.empty());
   }
 }
@@ -149,7 +149,8 @@ TEST(ChainElimination, OfLongChainsKeepsTheBackwardErrorAtRoundOff) {
       const ChainPart whole = test::rod_chain(chain, 0, chain.joints);
       const std::vector<double> b = test::random_vector(place(whole.row_begin.back()), 8);
       for (const Way& way : {kWays[0], kWays[1], kWays[3]}) {
-        const Solved solved = solve(comm, whole, b, 0, test::settings_of(way.grouping, way.limit));
+        const Solved solved =
+            solve_chain(comm, whole, b, 0, test::settings_of(way.grouping, way.limit));
         EXPECT_LE(test::backward_error(whole, kJointRegularisation, solved.x, b), 1e-13)
             << revolute << " " << turn << " " << static_cast<int>(way.grouping);
         EXPECT_EQ(solved.raised, 0);
@@ -261,7 +262,8 @@ TEST(ChainElimination, ABlockOfNanIsSeenInTheSolutionOfEveryRankOfItsChain) {
   whole.diagonal[9 * 17] = std::nan("");
   const std::vector<double> b(120, 1.0);
   for (const Way& way : kWays) {
-    const Solved solved = solve(comm, whole, b, 0, test::settings_of(way.grouping, way.limit));
+    const Solved solved =
+        solve_chain(comm, whole, b, 0, test::settings_of(way.grouping, way.limit));
     int nan = 0;
     for (const double x : solved.x) nan += std::isnan(x) ? 1 : 0;
     EXPECT_EQ(nan, 120);

@@ -15,7 +15,7 @@ struct Result {
   std::vector<double> impulses, velocities;
 };
 
-Result solve(const ConstraintProblem& problem, double gap) {
+Result solve_conic_on_ranks(const ConstraintProblem& problem, double gap) {
   Result result;
   result.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
   result.velocities.resize(static_cast<std::size_t>(problem.bodies.n_dofs()));
@@ -32,10 +32,10 @@ Result solve(const ConstraintProblem& problem, double gap) {
 /// Solved on one rank and on all: the same velocities, and reports that agree on every rank.
 void expect_same(const test::Scene& scene, double gap, double tolerance) {
   const Communicator comm = Communicator::world();
-  const Result one = solve(test::whole(scene), gap);
+  const Result one = solve_conic_on_ranks(test::whole(scene), gap);
 
   const test::LocalScene local = test::distribute(scene, comm, test::deal(comm));
-  const Result all = solve(local.problem, gap);
+  const Result all = solve_conic_on_ranks(local.problem, gap);
 
   const std::vector<double> found = test::gather_velocities(local, all.velocities);
   for (std::size_t i = 0; i < found.size(); ++i)
@@ -101,7 +101,7 @@ TEST(DistributedConicInteriorPoint, BreakdownOnOneRankIsOneOnAll) {
   if (comm.rank() == comm.size() - 1)
     local.problem.bodies.free_velocity.front() = std::numeric_limits<double>::quiet_NaN();
 
-  const Result all = solve(local.problem, 1e-12);
+  const Result all = solve_conic_on_ranks(local.problem, 1e-12);
 
   EXPECT_EQ(all.report.outcome, ConicInteriorPoint::Outcome::breakdown);
 }

@@ -34,7 +34,7 @@ struct Start {
   std::vector<double> shift = {}, guess = {};
 };
 
-Result solve(const ConstraintProblem& problem, double gap = 1e-12, const Start& start = {}) {
+Result solve_conic(const ConstraintProblem& problem, double gap = 1e-12, const Start& start = {}) {
   Result result;
   result.impulses = start.guess;
   result.impulses.resize(static_cast<std::size_t>(problem.n_rows()), 0.0);
@@ -81,7 +81,7 @@ TEST(ConicInteriorPoint, BlockSticksOnAnInclineWithTheWeightsImpulse) {
   ConstraintProblem problem = test::block_on_incline(2.0, tilt, 0.6, h);
   problem.law = ContactLaw::ccp;
 
-  const Result result = solve(problem);
+  const Result result = solve_conic(problem);
 
   EXPECT_EQ(result.report.outcome, Outcome::target) << result.report.remark;
   const double weight = 2.0 * test::kGravity * h;
@@ -96,7 +96,7 @@ TEST(ConicInteriorPoint, SlidingBlockLiftsAsTheConvexLawSays) {
   ConstraintProblem problem = test::block_on_incline(2.0, tilt, mu, 1e-3);
   problem.law = ContactLaw::ccp;
 
-  const Result result = solve(problem);
+  const Result result = solve_conic(problem);
 
   const double normal = weight * (std::cos(tilt) + mu * std::sin(tilt)) / (1.0 + mu * mu);
   EXPECT_NEAR(result.impulses[0], normal, 1e-9 * weight);
@@ -110,7 +110,7 @@ TEST(ConicInteriorPoint, ShiftMovesTheNormalSlip) {
   ConstraintProblem problem = test::block_on_incline(2.0, 0.0, 0.6, h);
   problem.law = ContactLaw::ccp;
 
-  const Result result = solve(problem, 1e-12, {.shift = {shift, 0.0, 0.0}});
+  const Result result = solve_conic(problem, 1e-12, {.shift = {shift, 0.0, 0.0}});
 
   EXPECT_NEAR(result.impulses[0], 2.0 * (test::kGravity * h - shift), 1e-12);
 }
@@ -118,7 +118,7 @@ TEST(ConicInteriorPoint, ShiftMovesTheNormalSlip) {
 TEST(ConicInteriorPoint, VelocitiesOfAPileAreThoseOfTheDenseReference) {
   const ConstraintProblem problem = convex(test::sphere_pile(12, 24, 0.4, 1e-3, 3));
 
-  const Result result = solve(problem, kLastDigits);
+  const Result result = solve_conic(problem, kLastDigits);
 
   EXPECT_LE(result.errors.gap, 1e-13);
   expect_velocities(result, test::solve_dense(problem, 1e-12).velocities, 1e-6);
@@ -129,7 +129,7 @@ TEST(ConicInteriorPoint, RollingSpinningAndCohesiveContactsAreThoseOfTheDenseRef
       test::sphere_pile(test::kSanitized ? 3 : 5, test::kSanitized ? 4 : 8, 0.4, 1e-3, 3), 4e-3,
       2e-3, 2e-3));
 
-  const Result result = solve(problem, kLastDigits);
+  const Result result = solve_conic(problem, kLastDigits);
 
   EXPECT_LE(result.errors.gap, 1e-13);
   expect_velocities(result, test::solve_dense(problem, 1e-11).velocities, 1e-6);
@@ -140,9 +140,9 @@ TEST(ConicInteriorPoint, CohesionHoldsUpToItsLimit) {
   scene.add_prescribed();
   scene.add_rigid(1.0, Vec3::Constant(0.1), {Vec3(0, 0, 0.5), Vec3::Zero()});
   scene.add_contact(0, 1, Vec3::UnitZ(), Vec3::Zero(), Vec3::Zero(), 0.0, 0.3).cohesion = 0.2;
-  const Result torn = solve(convex(scene));
+  const Result torn = solve_conic(convex(scene));
   scene.contacts[0].cohesion = 0.7;
-  const Result held = solve(convex(scene));
+  const Result held = solve_conic(convex(scene));
 
   EXPECT_NEAR(torn.impulses[0], -0.2, 1e-10);
   EXPECT_NEAR(torn.velocities[8], 0.3, 1e-10);
@@ -154,7 +154,7 @@ TEST(ConicInteriorPoint, ContactsWithoutFrictionHaveNoTangentialImpulse) {
     const double friction = law == ContactLaw::ccp ? 0.0 : 0.4;
     const ConstraintProblem problem = convex(test::sphere_pile(6, 10, friction, 1e-3, 3), law);
 
-    const Result result = solve(problem, kLastDigits);
+    const Result result = solve_conic(problem, kLastDigits);
 
     for (std::size_t i = 0; i < result.impulses.size(); i += 3) {
       EXPECT_EQ(result.impulses[i + 1], 0.0);
@@ -168,11 +168,11 @@ TEST(ConicInteriorPoint, ContactsWithoutFrictionHaveNoTangentialImpulse) {
 
 TEST(ConicInteriorPoint, JointLimitAndMotorsImpulsesAreThoseOfTheHand) {
   const double h = 1e-3;
-  const Result joint = solve(convex(test::pendulum(2.0, 0.3, 0.8, h)));
-  const Result limit = solve(convex(test::limit(2.0, 2e-6, h)));
-  const Result away = solve(convex(test::limit(2.0, 2e-2, h)));
-  const Result strong = solve(convex(test::motor(0.5, 3.0, 2.0)));
-  const Result weak = solve(convex(test::motor(0.5, 3.0, 0.7)));
+  const Result joint = solve_conic(convex(test::pendulum(2.0, 0.3, 0.8, h)));
+  const Result limit = solve_conic(convex(test::limit(2.0, 2e-6, h)));
+  const Result away = solve_conic(convex(test::limit(2.0, 2e-2, h)));
+  const Result strong = solve_conic(convex(test::motor(0.5, 3.0, 2.0)));
+  const Result weak = solve_conic(convex(test::motor(0.5, 3.0, 0.7)));
 
   EXPECT_NEAR(joint.impulses[2], 2.0 * test::kGravity * h * 0.3 / (0.3 + 2.0 * 0.8 * 0.8), 1e-12);
   EXPECT_NEAR(limit.impulses[0], 2.0 * (test::kGravity * h - 2e-6 / h), 1e-10);
@@ -187,7 +187,7 @@ TEST(ConicInteriorPoint, BoundsWideNarrowOrEqualAreMet) {
     scene.blocks[0].lower = {0.2};
     scene.blocks[0].upper = {upper};
 
-    const Result result = solve(convex(scene));
+    const Result result = solve_conic(convex(scene));
 
     EXPECT_NEAR(result.impulses[0], std::min(upper, 1.5), 1e-10) << upper;
     EXPECT_GE(result.impulses[0], 0.2 * (1.0 - 1e-15));
@@ -197,7 +197,7 @@ TEST(ConicInteriorPoint, BoundsWideNarrowOrEqualAreMet) {
 TEST(ConicInteriorPoint, RedundantContactsOfABoxShareItsWeight) {
   const ConstraintProblem problem = convex(test::box_on_plane(0.5, 1e-3, 0.0));
 
-  const Result result = solve(problem);
+  const Result result = solve_conic(problem);
 
   double normal = 0.0;
   for (std::size_t i = 0; i < 12; i += 3) normal += result.impulses[i];
@@ -210,7 +210,7 @@ TEST(ConicInteriorPoint, PublishedProblemsReachTheLastDigitsOfTheGap) {
   for (const std::string name :
        {"local_problem_test.hdf5", "Capsules-i103-990.hdf5", "OneObject-i100000-316.hdf5",
         "LMGC_100_PR_PerioBox-i00361-60-03000.hdf5"}) {
-    const Result result = solve(read(name));
+    const Result result = solve_conic(read(name));
 
     EXPECT_EQ(result.report.outcome, Outcome::target) << name << ": " << result.report.remark;
     EXPECT_LE(result.errors.gap, 1e-12) << name;
@@ -223,8 +223,8 @@ TEST(ConicInteriorPoint, SettledSpheresTakeFewStagesColdAndFewerFromAGuess) {
   // the optimum as first-order methods give it to all its digits
   const double optimum = -21.0990902112;
 
-  const Result cold = solve(problem, 1e-8);
-  const Result warm = solve(problem, 1e-8, {.guess = cold.impulses});
+  const Result cold = solve_conic(problem, 1e-8);
+  const Result warm = solve_conic(problem, 1e-8, {.guess = cold.impulses});
 
   EXPECT_LE(cold.report.stages, 20);
   EXPECT_LE(cold.errors.gap, 1e-8);
@@ -238,8 +238,8 @@ TEST(ConicInteriorPoint, GuessOfNoUseCostsLittle) {
   std::vector<double> far(static_cast<std::size_t>(problem.n_rows()));
   for (std::size_t i = 0; i < far.size(); ++i) far[i] = 1e3 * std::sin(static_cast<double>(i));
 
-  const Result cold = solve(problem);
-  const Result warm = solve(problem, 1e-12, {.guess = far});
+  const Result cold = solve_conic(problem);
+  const Result warm = solve_conic(problem, 1e-12, {.guess = far});
 
   EXPECT_EQ(warm.report.outcome, Outcome::target) << warm.report.remark;
   EXPECT_LE(warm.report.stages, cold.report.stages + 8);
@@ -248,14 +248,14 @@ TEST(ConicInteriorPoint, GuessOfNoUseCostsLittle) {
 }
 
 TEST(ConicInteriorPoint, ClosingPressHasNoSolutionAndSaysSo) {
-  const Result result = solve(test::whole(ball_in_press(0.3)));
+  const Result result = solve_conic(test::whole(ball_in_press(0.3)));
 
   EXPECT_EQ(result.report.outcome, Outcome::unbounded);
   EXPECT_NE(result.report.remark.find("no solution"), std::string::npos) << result.report.remark;
 }
 
 TEST(ConicInteriorPoint, StandingPressIsSolvedThoughNoSlipIsStrictlyFeasible) {
-  const Result result = solve(test::whole(ball_in_press(0.0)), 1e-10);
+  const Result result = solve_conic(test::whole(ball_in_press(0.0)), 1e-10);
 
   // any squeeze is as good as any other; held by friction the ball stands still
   EXPECT_LE(result.errors.gap, 1e-9) << result.report.remark;
@@ -304,21 +304,21 @@ TEST(ConicInteriorPoint, NumbersThatAreNoneAreABreakdown) {
   ConstraintProblem problem = convex(test::sphere_pile(12, 24, 0.4, 1e-3, 3));
   problem.bodies.free_velocity.back() = std::numeric_limits<double>::quiet_NaN();
 
-  EXPECT_EQ(solve(problem).report.outcome, Outcome::breakdown);
+  EXPECT_EQ(solve_conic(problem).report.outcome, Outcome::breakdown);
 }
 
 TEST(ConicInteriorPoint, LawBoxIsRefused) {
   const ConstraintProblem problem =
       convex(test::sphere_pile(12, 24, 0.4, 1e-3, 3), ContactLaw::box);
 
-  EXPECT_THROW(solve(problem), Error);
+  EXPECT_THROW(solve_conic(problem), Error);
 }
 
 TEST(ConicInteriorPoint, NoBlocksAreSolvedAtOnce) {
   test::Scene scene;
   scene.add_rigid(1.0, Vec3::Ones());
 
-  EXPECT_EQ(solve(convex(scene)).report.outcome, Outcome::target);
+  EXPECT_EQ(solve_conic(convex(scene)).report.outcome, Outcome::target);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ struct Solved {
   VectorXd x;
 };
 
-Solved solve(const Problem& p, const LcpSettings& s) {
+Solved solve_lcp(const Problem& p, const LcpSettings& s) {
   Solved solved{{}, VectorXd::Zero(p.b.size())};
   BoundedLcp lcp(rows_of(p.a), s);
   solved.result = lcp.solve(p.b, p.lo, p.hi, solved.x);
@@ -154,7 +154,7 @@ Solved solve(const Problem& p, const LcpSettings& s) {
 
 void expect_solved(const Problem& p, const char* what) {
   for (const bool block : {false, true}) {
-    const Solved s = solve(p, settings(block));
+    const Solved s = solve_lcp(p, settings(block));
     EXPECT_TRUE(s.result.solved) << what << ", block pivots " << block;
     EXPECT_LE(complementarity(p, s.x), 1e-12) << what << ", block pivots " << block;
   }
@@ -187,7 +187,7 @@ TEST(BoundedLcp, EqualsTheSolutionFoundByTryingAllSets) {
     ASSERT_TRUE(expected) << seed;
 
     for (const bool block : {false, true}) {
-      const Solved s = solve(p, settings(block));
+      const Solved s = solve_lcp(p, settings(block));
       EXPECT_TRUE(s.result.solved) << seed;
       // x is as exact as w, times the condition of A, which is below 1e4 here
       EXPECT_LT((s.x - *expected).norm(), 1e-10 * expected->norm()) << seed;
@@ -228,7 +228,7 @@ TEST(BoundedLcp, TiesDoNotCycle) {
 
   p.b.setZero();
   for (const bool block : {false, true}) {
-    const Solved s = solve(p, settings(block));
+    const Solved s = solve_lcp(p, settings(block));
     EXPECT_TRUE(s.result.solved);
     EXPECT_EQ(s.x.norm(), 0.0);
     EXPECT_LE(s.result.pivots, n);
@@ -240,7 +240,7 @@ TEST(BoundedLcp, RegularisationLeavesNoTrace) {
   LcpSettings coarse = settings(true);
   coarse.regularisation = 1e-5;
 
-  const Solved s = solve(p, coarse);
+  const Solved s = solve_lcp(p, coarse);
 
   EXPECT_GT(s.result.refinements, 1);
   EXPECT_LE(complementarity(p, s.x), 1e-12);
@@ -253,7 +253,7 @@ TEST(BoundedLcp, RowsThatContradictEachOtherAreToldAndFinite) {
   p.b << -1.0, -2.0;
 
   for (const bool block : {false, true}) {
-    const Solved s = solve(p, settings(block));
+    const Solved s = solve_lcp(p, settings(block));
     EXPECT_FALSE(s.result.solved);
     EXPECT_TRUE(s.x.allFinite());
     EXPECT_GT(s.result.residual, 0.1);
@@ -282,7 +282,7 @@ TEST(BoundedLcp, StopsWhenAsked) {
   int asked = 0;
   s.stop = [&] { return ++asked > 5; };
 
-  const Solved solved = solve(p, s);
+  const Solved solved = solve_lcp(p, s);
 
   EXPECT_TRUE(solved.result.stopped);
   EXPECT_EQ(solved.result.end, LcpEnd::stopped);
@@ -301,7 +301,7 @@ TEST(BoundedLcp, TellsHowFarItIs) {
     most = std::max(most, free_rows);
   };
 
-  const Solved solved = solve(p, s);
+  const Solved solved = solve_lcp(p, s);
 
   ASSERT_FALSE(pivots.empty());
   EXPECT_TRUE(std::is_sorted(pivots.begin(), pivots.end()));

@@ -19,8 +19,8 @@ using test::Scene;
 using test::Solved;
 using test::to_tolerance;
 
-Solved solve(const ConstraintProblem& problem,
-             const SolverSettings& settings = to_tolerance(1e-12)) {
+Solved solve_exactly(const ConstraintProblem& problem,
+                     const SolverSettings& settings = to_tolerance(1e-12)) {
   return test::solve(problem, settings);
 }
 
@@ -32,7 +32,7 @@ Solved by_gauss_seidel(const ConstraintProblem& problem) {
 }
 
 void expect_same(const ConstraintProblem& problem, const char* what) {
-  const Solved s = solve(problem);
+  const Solved s = solve_exactly(problem);
   const Solved reference = by_gauss_seidel(problem);
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << what << ": " << s.report.reason;
@@ -55,7 +55,7 @@ ConstraintProblem falling_point(const Vec3& v, double friction, double cohesion,
 TEST(Dantzig, BlockOnInclineSticksOrSlidesInClosedForm) {
   const double weight = 2.0 * test::kGravity * 0.01;
   for (const double friction : {0.6, 0.2}) {
-    const Solved s = solve(test::block_on_incline(2.0, 0.5, friction, 0.01));
+    const Solved s = solve_exactly(test::block_on_incline(2.0, 0.5, friction, 0.01));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     const double normal = weight * std::cos(0.5);
@@ -70,26 +70,27 @@ TEST(Dantzig, BoxBoundsEachDirectionAndCoulombTheirLength) {
   // 0.5 N s the bound grows by mu 0.5
   for (const double cohesion : {0.0, 0.5}) {
     const double bound = 0.3 * (2.0 + cohesion);
-    const Solved box = solve(falling_point(Vec3(3.0, 4.0, -1.0), 0.3, cohesion, ContactLaw::box));
+    const Solved box =
+        solve_exactly(falling_point(Vec3(3.0, 4.0, -1.0), 0.3, cohesion, ContactLaw::box));
     const Solved disc =
-        solve(falling_point(Vec3(3.0, 4.0, -1.0), 0.3, cohesion, ContactLaw::coulomb));
+        solve_exactly(falling_point(Vec3(3.0, 4.0, -1.0), 0.3, cohesion, ContactLaw::coulomb));
 
     EXPECT_LT(test::distance(box.impulses, {2.0, -bound, -bound}), 1e-13);
     EXPECT_LT(test::distance(disc.impulses, {2.0, -0.6 * bound, -0.8 * bound}), 1e-12);
     EXPECT_EQ(disc.report.status, SolveStatus::converged) << disc.report.reason;
   }
   const Solved frictionless =
-      solve(falling_point(Vec3(3.0, 4.0, -1.0), 0.3, 0.0, ContactLaw::frictionless));
+      solve_exactly(falling_point(Vec3(3.0, 4.0, -1.0), 0.3, 0.0, ContactLaw::frictionless));
   EXPECT_LT(test::distance(frictionless.impulses, {2.0, 0.0, 0.0}), 1e-14);
 }
 
 TEST(Dantzig, JointLimitAndMotorInClosedForm) {
   const double h = 0.01;
-  const Solved joint = solve(test::whole(test::pendulum(2.0, 0.5, 0.8, h)));
-  const Solved stop = solve(test::whole(test::limit(2.0, 0.0005, h)));
+  const Solved joint = solve_exactly(test::whole(test::pendulum(2.0, 0.5, 0.8, h)));
+  const Solved stop = solve_exactly(test::whole(test::limit(2.0, 0.0005, h)));
   SolverSettings energy{.method = SolverMethod::dantzig};  // natural_map does not see angular rows
   energy.stop.relative_tolerance = 1e-20;
-  const Solved motor = solve(test::whole(test::motor(0.5, 4.0, 1.5)), energy);
+  const Solved motor = solve_exactly(test::whole(test::motor(0.5, 4.0, 1.5)), energy);
 
   const double weight = 2.0 * test::kGravity * h;
   EXPECT_LT(test::distance(joint.impulses, {0.0, 0.0, weight * 0.5 / (0.5 + 2.0 * 0.64)}), 1e-13);
@@ -99,7 +100,7 @@ TEST(Dantzig, JointLimitAndMotorInClosedForm) {
 
 TEST(Dantzig, AllKindsOfBlocksEqualTheDenseReference) {
   const ConstraintProblem problem = whole(test::mixed_ring(6, 3), ContactLaw::frictionless);
-  const Solved s = solve(problem);
+  const Solved s = solve_exactly(problem);
   const test::DenseSolution expected = test::solve_dense(problem);
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
@@ -132,8 +133,8 @@ TEST(Dantzig, PilesEqualGaussSeidel) {
 TEST(Dantzig, AssembledOperatorGivesTheSameImpulses) {
   const ConstraintProblem problem =
       whole(test::sphere_pile(12, 24, 0.3, 0.005, 5), ContactLaw::box);
-  const Solved bodies = solve(problem);
-  const Solved assembled = solve(test::assembled_problem(problem));
+  const Solved bodies = solve_exactly(problem);
+  const Solved assembled = solve_exactly(test::assembled_problem(problem));
 
   EXPECT_EQ(assembled.report.status, SolveStatus::converged) << assembled.report.reason;
   double largest = 0.0;
@@ -142,7 +143,7 @@ TEST(Dantzig, AssembledOperatorGivesTheSameImpulses) {
 }
 
 TEST(Dantzig, SaysThatRowsHangOnEachOther) {
-  const Solved s = solve(whole(test::box_stack(3, 0.0, 0.01), ContactLaw::frictionless));
+  const Solved s = solve_exactly(whole(test::box_stack(3, 0.0, 0.01), ContactLaw::frictionless));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   EXPECT_NE(s.report.reason.find("rows depend on each other"), std::string::npos)
@@ -157,7 +158,7 @@ TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
       whole(test::sphere_pile(20, 50, 0.8, 0.005, 7), ContactLaw::coulomb);
   SolverSettings one = to_tolerance(1e-12, 1);
   one.stop.keep_best = false;
-  const Solved s = solve(problem, one);
+  const Solved s = solve_exactly(problem, one);
 
   EXPECT_EQ(s.report.status, SolveStatus::iteration_limit);
   EXPECT_GT(s.report.errors.natural_map, 1e-12);
@@ -169,18 +170,18 @@ TEST(Dantzig, UnfinishedImpulsesStayWithinTheirBounds) {
 
   SolverSettings late = to_tolerance(1e-12);
   late.stop.time_limit = 0.0;
-  EXPECT_EQ(solve(problem, late).report.status, SolveStatus::time_limit);
+  EXPECT_EQ(solve_exactly(problem, late).report.status, SolveStatus::time_limit);
 }
 
 TEST(Dantzig, RefusesTheConvexLawAndSeveralRanks) {
   const Communicator world = Communicator::world();
-  EXPECT_THROW(solve(whole(test::box_stack(1, 0.5, 0.01), ContactLaw::ccp)), Error);
+  EXPECT_THROW(solve_exactly(whole(test::box_stack(1, 0.5, 0.01), ContactLaw::ccp)), Error);
   const test::LocalScene local = test::distribute(
       test::box_stack(2, 0.5, 0.01), world, test::slabs(world, test::box_stack(2, 0.5, 0.01)));
   if (world.size() > 1)
-    EXPECT_THROW(solve(local.problem), Error);
+    EXPECT_THROW(solve_exactly(local.problem), Error);
   else
-    EXPECT_NO_THROW(solve(local.problem));
+    EXPECT_NO_THROW(solve_exactly(local.problem));
 }
 
 }  // namespace

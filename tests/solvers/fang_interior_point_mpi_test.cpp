@@ -28,7 +28,7 @@ SolverSettings to_gap(double gap, InteriorPointForm form) {
   return settings;
 }
 
-Solved solve(const LocalScene& local, const SolverSettings& settings) {
+Solved solve_fang_on_ranks(const LocalScene& local, const SolverSettings& settings) {
   return test::solve_with(*make_fang_interior_point(settings.stop, settings.interior_point), local);
 }
 
@@ -74,10 +74,11 @@ TEST_F(FangMpi, EntriesOfEveryRankAreItsRowsOfTheDenseMatrix) {
 TEST_F(FangMpi, EveryFormHasTheVelocitiesOfOneRank) {
   const Scene scene = pile();
   const LocalScene on_one = distribute(scene, comm_, test::first_rank());
-  const Solved one = solve(on_one, to_gap(1e-6, InteriorPointForm::schur));
+  const Solved one = solve_fang_on_ranks(on_one, to_gap(1e-6, InteriorPointForm::schur));
   for (const InteriorPointForm form :
        {InteriorPointForm::kkt, InteriorPointForm::schur, InteriorPointForm::schur_pcg}) {
-    const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), to_gap(1e-6, form));
+    const Solved many =
+        solve_fang_on_ranks(distribute(scene, comm_, test::deal(comm_)), to_gap(1e-6, form));
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     // an energy to 1e-6 of itself is a velocity to 1e-3 of itself
@@ -91,8 +92,10 @@ TEST_F(FangMpi, DirectFormsTakeTheSameStagesOnAnyNumberOfRanks) {
   const Scene scene = pile();
   const SolverSettings settings = to_gap(1e-3, InteriorPointForm::schur);
 
-  const Solved one = solve(distribute(scene, Communicator::self(), test::first_rank()), settings);
-  const Solved many = solve(distribute(scene, comm_, test::slabs(comm_, scene)), settings);
+  const Solved one =
+      solve_fang_on_ranks(distribute(scene, Communicator::self(), test::first_rank()), settings);
+  const Solved many =
+      solve_fang_on_ranks(distribute(scene, comm_, test::slabs(comm_, scene)), settings);
 
   EXPECT_EQ(many.report.iterations, one.report.iterations);
 }
@@ -102,8 +105,8 @@ TEST_F(FangMpi, RowsThatOneRankCannotSolveAreAnErrorOnAll) {
   scene.blocks.push_back(test::motor(1.0, 1.0, 1.0).blocks[0]);
   scene.blocks.back().bodies = {static_cast<GlobalId>(scene.bodies.size()) - 1};
 
-  EXPECT_THROW(solve(distribute(scene, comm_, test::slabs(comm_, scene)),
-                     to_gap(1e-6, InteriorPointForm::schur_pcg)),
+  EXPECT_THROW(solve_fang_on_ranks(distribute(scene, comm_, test::slabs(comm_, scene)),
+                                   to_gap(1e-6, InteriorPointForm::schur_pcg)),
                Error);
 }
 

@@ -33,8 +33,8 @@ SolverSettings to_gap(double gap, InteriorPointForm form = InteriorPointForm::sc
   return settings;
 }
 
-Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
-             std::vector<double> guess = {}) {
+Solved solve_fang(const ConstraintProblem& problem, const SolverSettings& settings,
+                  std::vector<double> guess = {}) {
   return test::solve_with(*make_fang_interior_point(settings.stop, settings.interior_point),
                           problem, std::move(guess));
 }
@@ -224,7 +224,7 @@ TEST(FangInteriorPoint, BlockOnInclineGetsTheProjectionOnTheCone) {
   for (const double mu : {0.3, 0.8}) {
     test::Scene scene = test::incline_scene(mass, tilt, mu, kStep);
 
-    const Solved s = solve(convex(scene), to_gap(1e-12));
+    const Solved s = solve_fang(convex(scene), to_gap(1e-12));
 
     const double n = std::cos(tilt), t = std::sin(tilt);
     const bool sticks = t <= mu * n;
@@ -239,7 +239,7 @@ TEST(FangInteriorPoint, BlockOnInclineGetsTheProjectionOnTheCone) {
 TEST(FangInteriorPoint, ContactWithoutFrictionCarriesItsNormalAlone) {
   const double mass = 2.0, tilt = 0.5;
 
-  const Solved s = solve(convex(test::incline_scene(mass, tilt, 0.0, kStep)), to_gap(1e-12));
+  const Solved s = solve_fang(convex(test::incline_scene(mass, tilt, 0.0, kStep)), to_gap(1e-12));
 
   EXPECT_NEAR(s.impulses[0], mass * kGravity * kStep * std::cos(tilt), 1e-10);
   EXPECT_EQ(s.impulses[1], 0.0);
@@ -249,7 +249,7 @@ TEST(FangInteriorPoint, ContactWithoutFrictionCarriesItsNormalAlone) {
 TEST(FangInteriorPoint, LimitStopsTheMassOrLetsItFall) {
   const double mass = 3.0;
   for (const double clearance : {0.0, 1e-4, 1.0}) {
-    const Solved s = solve(convex(test::limit(mass, clearance, kStep)), to_gap(1e-12));
+    const Solved s = solve_fang(convex(test::limit(mass, clearance, kStep)), to_gap(1e-12));
 
     const double impulse = std::max(0.0, mass * (kGravity * kStep - clearance / kStep));
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
@@ -270,7 +270,7 @@ TEST(FangInteriorPoint, FormsAndPreconditionersAgreeWithTheDenseSolution) {
   for (const SolverSettings& settings :
        {to_gap(kGap, InteriorPointForm::kkt), to_gap(kGap, InteriorPointForm::schur),
         to_gap(kGap, InteriorPointForm::schur_pcg), barrier}) {
-    const Solved s = solve(problem, settings);
+    const Solved s = solve_fang(problem, settings);
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     // half of |V - V_exact|^2 in the metric of masses is no more than the excess of the convex
@@ -292,8 +292,8 @@ TEST(FangInteriorPoint, FormsAndPreconditionersAgreeWithTheDenseSolution) {
 TEST(FangInteriorPoint, AssembledOperatorHasTheSolutionOfItsBodies) {
   const ConstraintProblem problem = convex(test::two_spheres_on_plane(0.4, kStep, 0.1));
 
-  const Solved bodies = solve(problem, to_gap(1e-11));
-  const Solved rows = solve(test::assembled_problem(problem), to_gap(1e-11));
+  const Solved bodies = solve_fang(problem, to_gap(1e-11));
+  const Solved rows = solve_fang(test::assembled_problem(problem), to_gap(1e-11));
 
   EXPECT_LT(distance(rows.impulses, bodies.impulses), 1e-9);
 }
@@ -308,7 +308,7 @@ TEST(FangInteriorPoint, AssembledOperatorMayBeUnsymmetricInTheFourthDigit) {
       if (static_cast<std::size_t>(op.column[e]) > i)
         op.value[e] *= 1.0 + 2e-4 * std::sin(7.0 * static_cast<double>(e));
   for (const InteriorPointForm form : {InteriorPointForm::kkt, InteriorPointForm::schur}) {
-    const Solved s = solve(problem, to_gap(1e-8, form));
+    const Solved s = solve_fang(problem, to_gap(1e-8, form));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
   }
@@ -318,7 +318,7 @@ TEST(FangInteriorPoint, RedundantContactsOfStackedBoxesDoNoHarm) {
   const ConstraintProblem problem = convex(test::box_stack(4, 0.5, kStep));
   const test::DenseSolution exact = test::solve_dense(problem, 1e-11);
   for (const InteriorPointForm form : {InteriorPointForm::kkt, InteriorPointForm::schur}) {
-    const Solved s = solve(problem, to_gap(1e-10, form));
+    const Solved s = solve_fang(problem, to_gap(1e-10, form));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     EXPECT_LT(distance(s.velocities, exact.velocities), 1e-5);
@@ -327,13 +327,13 @@ TEST(FangInteriorPoint, RedundantContactsOfStackedBoxesDoNoHarm) {
 
 TEST(FangInteriorPoint, EndsWhenNothingChangesAnyMore) {
   const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
-  const double optimum = solve(problem, to_gap(1e-10)).report.errors.objective;
+  const double optimum = solve_fang(problem, to_gap(1e-10)).report.errors.objective;
   for (const FangStop stop : {FangStop::objective, FangStop::force}) {
     SolverSettings settings = to_gap(0.0);
     settings.interior_point.fang.stop = stop;
     settings.interior_point.fang.tolerance = 1e-5;
 
-    const Solved s = solve(problem, settings);
+    const Solved s = solve_fang(problem, settings);
 
     EXPECT_NE(s.report.reason.find("no more change of the"), std::string::npos) << s.report.reason;
     EXPECT_NE(s.report.status, SolveStatus::converged);  // the stop rule asks for more
@@ -347,7 +347,7 @@ TEST(FangInteriorPoint, StoppedEarlyItsImpulsesAreInsideTheCones) {
   SolverSettings settings = to_gap(1e-9);
   settings.stop.max_iterations = 4;
 
-  const Solved s = solve(problem, settings);
+  const Solved s = solve_fang(problem, settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::iteration_limit);
   EXPECT_EQ(s.report.iterations, 4);
@@ -359,7 +359,7 @@ TEST(FangInteriorPoint, SeesTheTimeLimitAfterAStage) {
   SolverSettings settings = to_gap(0.0, InteriorPointForm::schur_pcg);
   settings.stop.time_limit = 0.0;
 
-  const Solved s = solve(convex(test::sphere_pile(30, 75, 0.5, kStep, 3)), settings);
+  const Solved s = solve_fang(convex(test::sphere_pile(30, 75, 0.5, kStep, 3)), settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
   EXPECT_LE(s.report.iterations, 1);
@@ -367,9 +367,9 @@ TEST(FangInteriorPoint, SeesTheTimeLimitAfterAStage) {
 
 TEST(FangInteriorPoint, AGuessThatIsTheSolutionIsReturned) {
   const ConstraintProblem problem = convex(test::sphere_pile(30, 75, 0.5, kStep, 3));
-  const Solved first = solve(problem, to_gap(1e-9));
+  const Solved first = solve_fang(problem, to_gap(1e-9));
 
-  const Solved second = solve(problem, to_gap(1e-8), first.impulses);
+  const Solved second = solve_fang(problem, to_gap(1e-8), first.impulses);
 
   EXPECT_EQ(second.report.status, SolveStatus::converged);
   EXPECT_EQ(second.report.iterations, 0);
@@ -380,7 +380,7 @@ TEST(FangInteriorPoint, NanIsABreakdown) {
   ConstraintProblem problem = convex(test::sphere_pile(10, 20, 0.5, kStep, 3));
   problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
 
-  const Solved s = solve(problem, to_gap(1e-9));
+  const Solved s = solve_fang(problem, to_gap(1e-9));
 
   EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
 }
@@ -388,7 +388,7 @@ TEST(FangInteriorPoint, NanIsABreakdown) {
 /// What the Error says to do.
 std::string fix_of(const ConstraintProblem& problem) {
   try {
-    solve(problem, to_gap(1e-9));
+    solve_fang(problem, to_gap(1e-9));
   } catch (const Error& e) {
     return e.fix();
   }

@@ -65,7 +65,7 @@ struct Solved {
   std::vector<double> impulses;  ///< of the whole scene
 };
 
-Solved solve(const Scene& scene, const Communicator& comm, const SolverSettings& settings) {
+Solved solve_law(const Scene& scene, const Communicator& comm, const SolverSettings& settings) {
   test::LocalScene local = distribute(scene, comm, test::deal(comm));
   local.problem.friction_law = &kElliptic;
   std::vector<double> impulses(local.problem.n_rows(), 0.0);
@@ -124,7 +124,7 @@ TEST_F(FrictionLawMpi, PointMassSlidesAcrossTheEllipse) {
   std::copy_n(free.data(), 3, scene.bodies[1].free_velocity.begin());
 
   for (const Method& method : methods(ContactLaw::coulomb)) {
-    const Solved s = solve(scene, comm_, method.settings);
+    const Solved s = solve_law(scene, comm_, method.settings);
 
     EXPECT_NEAR(s.impulses[0], p, 1e-6) << method.name;
     EXPECT_NEAR(s.impulses[1], friction_1, 1e-6) << method.name;
@@ -140,7 +140,7 @@ TEST_F(FrictionLawMpi, PilesMeetTheLawByEverySolver) {
     for (Scene scene : {pile, box, with_couples(pile, 0.0, 0.0)}) {
       scene.law = law;
       for (const Method& method : methods(law))
-        expect_the_law(scene, solve(scene, comm_, method.settings), 0.3,
+        expect_the_law(scene, solve_law(scene, comm_, method.settings), 0.3,
                        std::string(method.name) + (law == ContactLaw::ccp ? ", ccp" : ", coulomb"));
     }
   }
@@ -152,10 +152,10 @@ TEST_F(FrictionLawMpi, MethodsThatDoNotKnowItSaySo) {
   settings.interior_point.form = InteriorPointForm::schur;
   Scene scene = test::two_spheres_on_plane(0.3, 0.005, 0.1);
   scene.law = ContactLaw::ccp;
-  EXPECT_THROW(solve(scene, comm_, settings), Error);
+  EXPECT_THROW(solve_law(scene, comm_, settings), Error);
   settings.method = SolverMethod::dantzig;
   scene.law = ContactLaw::coulomb;
-  EXPECT_THROW(solve(scene, comm_, settings), Error);
+  EXPECT_THROW(solve_law(scene, comm_, settings), Error);
 }
 
 }  // namespace

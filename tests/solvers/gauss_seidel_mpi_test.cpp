@@ -18,7 +18,7 @@ using test::LocalScene;
 using test::Scene;
 using test::Solved;
 
-Solved solve(const LocalScene& local, const SolverSettings& settings) {
+Solved solve_local(const LocalScene& local, const SolverSettings& settings) {
   return test::solve_with(*make_solver(settings), local);
 }
 
@@ -46,9 +46,9 @@ class GaussSeidelMpi : public testing::Test {
 TEST_F(GaussSeidelMpi, ConvexFrictionalPileHasTheVelocitiesOfOneRank) {
   Scene scene = test::sphere_pile(60, 150, 0.5, 0.005, 3);
   scene.law = ContactLaw::ccp;
-  const Solved one = solve(distribute(scene, comm_, test::first_rank()), to_tolerance(1e-10));
+  const Solved one = solve_local(distribute(scene, comm_, test::first_rank()), to_tolerance(1e-10));
   for (const test::Owner& owner : {test::slabs(comm_, scene), test::deal(comm_)}) {
-    const Solved many = solve(distribute(scene, comm_, owner), to_tolerance(1e-10));
+    const Solved many = solve_local(distribute(scene, comm_, owner), to_tolerance(1e-10));
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-7);
@@ -58,10 +58,10 @@ TEST_F(GaussSeidelMpi, ConvexFrictionalPileHasTheVelocitiesOfOneRank) {
 TEST_F(GaussSeidelMpi, FrictionlessPileHasTheVelocitiesOfOneRank) {
   Scene scene = test::sphere_pile(300, 900, 0.0, 0.005, 4);
   scene.law = ContactLaw::frictionless;
-  const Solved one = solve(distribute(scene, comm_, test::first_rank()), to_tolerance(1e-10));
+  const Solved one = solve_local(distribute(scene, comm_, test::first_rank()), to_tolerance(1e-10));
 
   const Solved many =
-      solve(distribute(scene, comm_, test::slabs(comm_, scene)), to_tolerance(1e-10));
+      solve_local(distribute(scene, comm_, test::slabs(comm_, scene)), to_tolerance(1e-10));
 
   EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
   EXPECT_LT(distance(many.velocities, one.velocities), 1e-7);
@@ -70,7 +70,7 @@ TEST_F(GaussSeidelMpi, FrictionlessPileHasTheVelocitiesOfOneRank) {
 TEST_F(GaussSeidelMpi, CoulombPileConverges) {
   const Scene scene = test::sphere_pile(60, 150, 0.5, 0.005, 3);
 
-  const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), to_tolerance(1e-8));
+  const Solved many = solve_local(distribute(scene, comm_, test::deal(comm_)), to_tolerance(1e-8));
 
   EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
 }
@@ -94,7 +94,8 @@ TEST_F(GaussSeidelMpi, SolverThatHasSolvedOtherProblemsGivesTheBitsOfANewOne) {
       for (const test::Owner& owner : {test::slabs(comm_, *scene), test::deal(comm_)}) {
         const LocalScene local = distribute(*scene, comm_, owner);
 
-        const Solved by_kept = test::solve_with(*kept, local), by_new = solve(local, settings);
+        const Solved by_kept = test::solve_with(*kept, local),
+                     by_new = solve_local(local, settings);
 
         EXPECT_EQ(by_kept.impulses, by_new.impulses);
         EXPECT_EQ(by_kept.velocities, by_new.velocities);
@@ -111,8 +112,8 @@ TEST_F(GaussSeidelMpi, JointsDenseBodiesAndAllKindsOfRowsHaveTheVelocitiesOfOneR
   for (const Formulation f : {Formulation::velocity, Formulation::acceleration}) {
     SolverSettings settings = to_tolerance(1e-11);
     settings.gauss_seidel.formulation = f;
-    const Solved one = solve(distribute(scene, comm_, test::first_rank()), settings);
-    const Solved many = solve(distribute(scene, comm_, test::deal(comm_)), settings);
+    const Solved one = solve_local(distribute(scene, comm_, test::first_rank()), settings);
+    const Solved many = solve_local(distribute(scene, comm_, test::deal(comm_)), settings);
 
     EXPECT_EQ(many.report.status, SolveStatus::converged) << many.report.reason;
     EXPECT_LT(distance(many.velocities, one.velocities), 1e-8);
@@ -129,11 +130,11 @@ TEST_F(GaussSeidelMpi, SubdomainsGiveTheSameIteratesWhereverTheyLie) {
   const auto owner = [&](GlobalId b) {
     return b == 0 ? 0 : static_cast<int>((b - 1) / 10) * size / 8;
   };
-  const Solved one = solve(distribute(
-                               scene, comm_, [](GlobalId) { return 0; }, subdomain),
-                           sweeps(25));
+  const Solved one = solve_local(distribute(
+                                     scene, comm_, [](GlobalId) { return 0; }, subdomain),
+                                 sweeps(25));
 
-  const Solved many = solve(distribute(scene, comm_, owner, subdomain), sweeps(25));
+  const Solved many = solve_local(distribute(scene, comm_, owner, subdomain), sweeps(25));
 
   double scale = 0.0;
   for (const double x : one.impulses) scale = std::max(scale, std::abs(x));
@@ -152,7 +153,7 @@ TEST_F(GaussSeidelMpi, OrderedProblemsGiveTheSameBitsWhereverSubdomainsLie) {
   const auto solved_at = [&](const test::Owner& where) {
     LocalScene local = distribute(scene, comm_, where, subdomain);
     local.problem.ordered = true;
-    return solve(local, sweeps(25));
+    return solve_local(local, sweeps(25));
   };
   const Solved one = solved_at([](GlobalId) { return 0; });
 
@@ -169,7 +170,7 @@ TEST_F(GaussSeidelMpi, ConvexObjectiveFallsInEverySweep) {
   Scene scene = test::sphere_pile(200, 600, 0.5, 0.005, 5);
   scene.law = ContactLaw::ccp;
 
-  const Solved s = solve(distribute(scene, comm_, test::deal(comm_)), sweeps(60, 1));
+  const Solved s = solve_local(distribute(scene, comm_, test::deal(comm_)), sweeps(60, 1));
 
   EXPECT_EQ(s.report.history.size(), 61U);
   for (std::size_t i = 1; i < s.report.history.size(); ++i) {
@@ -182,8 +183,8 @@ TEST_F(GaussSeidelMpi, TheSameRunTwiceGivesTheSameBits) {
   const Scene scene = test::sphere_pile(100, 300, 0.5, 0.005, 6);
   const LocalScene local = distribute(scene, comm_, test::deal(comm_));
 
-  const Solved first = solve(local, sweeps(30));
-  const Solved second = solve(local, sweeps(30));
+  const Solved first = solve_local(local, sweeps(30));
+  const Solved second = solve_local(local, sweeps(30));
 
   EXPECT_EQ(std::memcmp(first.impulses.data(), second.impulses.data(),
                         first.impulses.size() * sizeof(double)),
@@ -197,8 +198,8 @@ TEST_F(GaussSeidelMpi, SweepCostsAtMostTwoMessagesPerNeighbour) {
   const Scene scene = test::sphere_pile(100, 300, 0.5, 0.005, 6);
   const LocalScene local = distribute(scene, comm_, test::slabs(comm_, scene));
 
-  const Solved few = solve(local, sweeps(10, 1000));
-  const Solved more = solve(local, sweeps(60, 1000));
+  const Solved few = solve_local(local, sweeps(10, 1000));
+  const Solved more = solve_local(local, sweeps(60, 1000));
 
   const auto neighbours = static_cast<std::int64_t>(local.problem.ghosts.neighbours.size());
   EXPECT_LE(more.messages - few.messages, 50 * 2 * neighbours);
@@ -210,9 +211,9 @@ TEST_F(GaussSeidelMpi, RanksWithoutBodiesTakePart) {
   scene.law = ContactLaw::ccp;
   const int last = comm_.size() - 1;  // everything lies on the last rank but body 1
 
-  const Solved s =
-      solve(distribute(scene, comm_, [&](GlobalId b) { return b == 1 && last > 1 ? 1 : last; }),
-            to_tolerance(1e-9));
+  const Solved s = solve_local(
+      distribute(scene, comm_, [&](GlobalId b) { return b == 1 && last > 1 ? 1 : last; }),
+      to_tolerance(1e-9));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
 }
@@ -223,7 +224,7 @@ TEST_F(GaussSeidelMpi, NanOnOneRankIsABreakdownOnAll) {
   if (comm_.rank() == comm_.size() - 1)
     local.problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
 
-  const Solved s = solve(local, {});
+  const Solved s = solve_local(local, {});
 
   EXPECT_EQ(s.report.status, SolveStatus::breakdown) << s.report.reason;
 }
@@ -233,7 +234,7 @@ TEST_F(GaussSeidelMpi, TimeLimitEndsAllRanksAtTheSameSweep) {
   SolverSettings settings = sweeps(std::numeric_limits<int>::max());
   settings.stop.time_limit = 0.1;
 
-  const Solved s = solve(distribute(scene, comm_, test::deal(comm_)), settings);
+  const Solved s = solve_local(distribute(scene, comm_, test::deal(comm_)), settings);
 
   EXPECT_EQ(s.report.status, SolveStatus::time_limit) << s.report.reason;
   EXPECT_EQ(comm_.max(static_cast<std::int64_t>(s.report.iterations)), s.report.iterations);

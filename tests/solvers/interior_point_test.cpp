@@ -30,8 +30,8 @@ SolverSettings to_tolerance(double tolerance, Metric metric = Metric::natural_ma
   return settings;
 }
 
-Solved solve(const ConstraintProblem& problem, const SolverSettings& settings,
-             std::vector<double> guess = {}) {
+Solved solve_interior(const ConstraintProblem& problem, const SolverSettings& settings,
+                      std::vector<double> guess = {}) {
   return {test::solve_with(*make_solver(settings), problem, std::move(guess))};
 }
 
@@ -43,7 +43,7 @@ TEST(InteriorPoint, VelocitiesAreThoseOfTheDenseReference) {
       const ConstraintProblem problem = test::whole(scene, law);
       const test::DenseSolution expected = test::solve_dense(problem);
 
-      const Solved s = solve(problem, to_tolerance(1e-11));
+      const Solved s = solve_interior(problem, to_tolerance(1e-11));
 
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       ASSERT_EQ(s.velocities.size(), expected.velocities.size());
@@ -55,7 +55,7 @@ TEST(InteriorPoint, VelocitiesAreThoseOfTheDenseReference) {
 
 TEST(InteriorPoint, StickingNeedsNoNewtonSteps) {
   // nothing slides: s = 0, and the convex problem's solution is Coulomb's
-  const Solved s = solve(test::block_on_incline(2.0, 0.3, 0.5, kStep), to_tolerance(1e-6));
+  const Solved s = solve_interior(test::block_on_incline(2.0, 0.3, 0.5, kStep), to_tolerance(1e-6));
 
   EXPECT_EQ(s.report.status, SolveStatus::converged);
   EXPECT_TRUE(s.says("convex problem")) << s.report.reason;
@@ -67,7 +67,7 @@ TEST(InteriorPoint, PublishedProblemsReachTheLastDigitsUnderCoulombsLaw) {
        {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test", "Rover1040"}) {
     SolverSettings settings = to_tolerance(1e-8, Metric::siconos);
     settings.stop.max_iterations = 300;
-    const Solved s = solve(test::fclib_problem(name + ".hdf5"), settings);
+    const Solved s = solve_interior(test::fclib_problem(name + ".hdf5"), settings);
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
     EXPECT_LE(s.report.errors.scaled, 1e-6) << name;
@@ -78,10 +78,10 @@ TEST(InteriorPoint, PublishedProblemsReachTheLastDigitsUnderCoulombsLaw) {
 TEST(InteriorPoint, SolutionOfAnotherStepSavesStages) {
   ConstraintProblem problem =
       test::whole(test::sphere_pile(30, 80, 0.5, kStep, 3), ContactLaw::ccp);
-  const Solved cold = solve(problem, to_tolerance(1e-9));
+  const Solved cold = solve_interior(problem, to_tolerance(1e-9));
   for (double& v : problem.bodies.free_velocity) v *= 1.001;
-  const Solved again = solve(problem, to_tolerance(1e-9));
-  const Solved warm = solve(problem, to_tolerance(1e-9), cold.impulses);
+  const Solved again = solve_interior(problem, to_tolerance(1e-9));
+  const Solved warm = solve_interior(problem, to_tolerance(1e-9), cold.impulses);
 
   EXPECT_EQ(warm.report.status, SolveStatus::converged) << warm.report.reason;
   EXPECT_LT(warm.report.iterations, again.report.iterations);
@@ -93,11 +93,11 @@ TEST(InteriorPoint, LimitsEndTheSolve) {
   few.stop.max_iterations = 3;
   late.stop.time_limit = 0.0;
 
-  const Solved stopped = solve(problem, few);
+  const Solved stopped = solve_interior(problem, few);
 
   EXPECT_EQ(stopped.report.status, SolveStatus::iteration_limit) << stopped.report.reason;
   EXPECT_EQ(stopped.report.iterations, 3);
-  EXPECT_EQ(solve(problem, late).report.status, SolveStatus::time_limit);
+  EXPECT_EQ(solve_interior(problem, late).report.status, SolveStatus::time_limit);
 }
 
 TEST(InteriorPoint, ProblemWithoutSolutionIsCertified) {
@@ -109,7 +109,7 @@ TEST(InteriorPoint, ProblemWithoutSolutionIsCertified) {
   scene.add_contact(0, 2, Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, -0.1), 0.0, 0.5);
   scene.add_contact(1, 2, -Vec3::UnitZ(), Vec3::Zero(), Vec3(0, 0, 0.1), 0.0, 0.5);
   for (const ContactLaw law : {ContactLaw::coulomb, ContactLaw::ccp}) {
-    const Solved s = solve(test::whole(scene, law), to_tolerance(1e-9));
+    const Solved s = solve_interior(test::whole(scene, law), to_tolerance(1e-9));
 
     EXPECT_EQ(s.report.status, SolveStatus::iteration_limit) << s.report.reason;
     EXPECT_TRUE(s.says("no solution exists")) << s.report.reason;
@@ -121,7 +121,7 @@ TEST(InteriorPoint, NumbersThatAreNotFiniteAreABreakdown) {
   ConstraintProblem problem = test::block_on_incline(2.0, 0.3, 0.5, kStep);
   problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
 
-  EXPECT_EQ(solve(problem, to_tolerance(1e-9)).report.status, SolveStatus::breakdown);
+  EXPECT_EQ(solve_interior(problem, to_tolerance(1e-9)).report.status, SolveStatus::breakdown);
 }
 
 TEST(InteriorPoint, LawsThatItDoesNotKnowAreRefused) {
@@ -129,9 +129,9 @@ TEST(InteriorPoint, LawsThatItDoesNotKnowAreRefused) {
   SolverSettings fang = to_tolerance(1e-9);
   fang.interior_point.form = InteriorPointForm::kkt;
 
-  EXPECT_THROW(solve(problem, fang), Error);  // [F14]'s forms: ccp only
+  EXPECT_THROW(solve_interior(problem, fang), Error);  // [F14]'s forms: ccp only
   problem.law = ContactLaw::box;
-  EXPECT_THROW(solve(problem, to_tolerance(1e-9)), Error);
+  EXPECT_THROW(solve_interior(problem, to_tolerance(1e-9)), Error);
 }
 
 }  // namespace

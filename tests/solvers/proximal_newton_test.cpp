@@ -31,7 +31,7 @@ StopRule to_tolerance(double tolerance, Metric metric = Metric::natural_map) {
   return test::stop_at(metric, tolerance);
 }
 
-Solved solve(const ConstraintProblem& problem, const StopRule& stop) {
+Solved solve_newton(const ConstraintProblem& problem, const StopRule& stop) {
   return test::solve_with(*make_proximal_newton(stop), problem);
 }
 
@@ -142,7 +142,7 @@ TEST(ProximalNewton, BlockOnInclineSticksOrSlidesAsFrictionHasIt) {
   const double mass = 2.0, tilt = 0.3, load = mass * test::kGravity * kStep;
   for (const double friction : {0.1, 0.5}) {
     const Solved s =
-        solve(test::block_on_incline(mass, tilt, friction, kStep), to_tolerance(1e-13));
+        solve_newton(test::block_on_incline(mass, tilt, friction, kStep), to_tolerance(1e-13));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
     const bool sticks = friction >= std::tan(tilt);
@@ -153,18 +153,18 @@ TEST(ProximalNewton, BlockOnInclineSticksOrSlidesAsFrictionHasIt) {
 
 TEST(ProximalNewton, RowsOfTheirOwnHaveTheirClosedForms) {
   const Solved joint =
-      solve(test::whole(test::pendulum(2.0, 0.1, 0.5, kStep)), to_tolerance(1e-13));
+      solve_newton(test::whole(test::pendulum(2.0, 0.1, 0.5, kStep)), to_tolerance(1e-13));
   EXPECT_EQ(joint.report.status, SolveStatus::converged) << joint.report.reason;
   EXPECT_NEAR(joint.impulses[2], 2.0 * test::kGravity * kStep * 0.1 / (0.1 + 2.0 * 0.25), 1e-13);
   for (const double clearance : {1e-4, 1.0}) {
     const Solved limit =
-        solve(test::whole(test::limit(3.0, clearance, kStep)), to_tolerance(1e-13));
+        solve_newton(test::whole(test::limit(3.0, clearance, kStep)), to_tolerance(1e-13));
     EXPECT_NEAR(limit.impulses[0],
                 std::max(0.0, 3.0 * (test::kGravity * kStep - clearance / kStep)), 1e-12);
   }
   for (const double most : {0.05, 5.0}) {
     const StopRule stop = to_tolerance(1e-13, Metric::energy);
-    const Solved motor = solve(test::whole(test::motor(0.2, -3.0, most)), stop);
+    const Solved motor = solve_newton(test::whole(test::motor(0.2, -3.0, most)), stop);
     EXPECT_NEAR(motor.impulses[0], -std::min(most, 0.6), 1e-6);
   }
 }
@@ -179,7 +179,7 @@ TEST(ProximalNewton, VelocitiesAreThoseOfTheDenseReference) {
       const ConstraintProblem problem = test::whole(scenes[i]);
       const test::DenseSolution expected = test::solve_dense(problem);
 
-      const Solved s = solve(problem, to_tolerance(1e-12));
+      const Solved s = solve_newton(problem, to_tolerance(1e-12));
 
       EXPECT_EQ(s.report.status, SolveStatus::converged)
           << "scene " << i << ": " << s.report.reason;
@@ -195,7 +195,7 @@ TEST(ProximalNewton, PublishedProblemsAreSolvedToTheLastDigits) {
   for (const std::string name : {"Capsules-i101-404", "OneObject-i100000-316", "local_problem_test",
                                  "NESpheres_10_1", "Rover1040"}) {
     const ConstraintProblem problem = test::fclib_problem(name + ".hdf5");
-    const Solved s = solve(problem, to_tolerance(1e-10, Metric::siconos));
+    const Solved s = solve_newton(problem, to_tolerance(1e-10, Metric::siconos));
 
     EXPECT_EQ(s.report.status, SolveStatus::converged) << name << ": " << s.report.reason;
     EXPECT_LE(siconos_error(problem, s.impulses), 1.0001e-10) << name;
@@ -210,8 +210,8 @@ TEST(ProximalNewton, LimitsReturnAdmissibleImpulses) {
   few.max_iterations = 2;
   late.time_limit = 0.0;
 
-  const Solved stopped = solve(problem, few);
-  const Solved timed = solve(problem, late);
+  const Solved stopped = solve_newton(problem, few);
+  const Solved timed = solve_newton(problem, late);
 
   EXPECT_EQ(stopped.report.status, SolveStatus::iteration_limit);
   EXPECT_LE(stopped.report.iterations, 2);
@@ -227,14 +227,14 @@ TEST(ProximalNewton, NumbersThatAreNotFiniteAreABreakdown) {
   ConstraintProblem problem = test::block_on_incline(2.0, 0.3, 0.5, kStep);
   problem.bodies.free_velocity[8] = std::numeric_limits<double>::quiet_NaN();
 
-  EXPECT_EQ(solve(problem, to_tolerance(1e-9)).report.status, SolveStatus::breakdown);
+  EXPECT_EQ(solve_newton(problem, to_tolerance(1e-9)).report.status, SolveStatus::breakdown);
 }
 
 TEST(ProximalNewton, LawBoxIsRefused) {
   ConstraintProblem problem = test::block_on_incline(2.0, 0.3, 0.5, kStep);
   problem.law = ContactLaw::box;
 
-  EXPECT_THROW(solve(problem, to_tolerance(1e-9)), Error);
+  EXPECT_THROW(solve_newton(problem, to_tolerance(1e-9)), Error);
 }
 
 }  // namespace

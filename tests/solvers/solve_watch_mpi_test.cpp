@@ -74,7 +74,7 @@ struct Outcome {
   double seconds = 0.0;
 };
 
-Outcome solve(const Named& method, const ConstraintProblem& problem, const Watch* watch) {
+Outcome solve_watched(const Named& method, const ConstraintProblem& problem, const Watch* watch) {
   Outcome out;
   SolverSettings settings = method.settings;
   settings.stop.watch = watch;
@@ -98,13 +98,13 @@ TEST(SolveWatch, EveryMethodIsBrokenOffOnAllRanksWhereOneIsAsked) {
     Watch watch;
     watch.asked = [&] { return ++asked >= 4 && comm.rank() == comm.size() - 1; };
 
-    const Outcome out = solve(method, local.problem, &watch);
+    const Outcome out = solve_watched(method, local.problem, &watch);
 
     EXPECT_EQ(comm.sum(std::int64_t{out.broken_off ? 1 : 0}), comm.size()) << method.name;
     // nothing is left behind that the next solve would stumble over
     Named easy = method;
     easy.settings.stop.relative_tolerance = 0.1;
-    EXPECT_EQ(solve(easy, local.problem, nullptr).report.status, SolveStatus::converged)
+    EXPECT_EQ(solve_watched(easy, local.problem, nullptr).report.status, SolveStatus::converged)
         << method.name;
   }
 }
@@ -129,9 +129,9 @@ TEST(SolveWatch, LoopsLookBetweenEvaluationsThatLieFarApart) {
       Watch watch;
       watch.asked = [&] { return comm.rank() == 0 && wall_seconds() - begun > 0.3; };
       stop.time_limit = kNever;
-      const Outcome asked = solve(method, local.problem, &watch);
+      const Outcome asked = solve_watched(method, local.problem, &watch);
       stop.time_limit = 0.3;
-      const Outcome limited = solve(method, local.problem, nullptr);
+      const Outcome limited = solve_watched(method, local.problem, nullptr);
 
       EXPECT_TRUE(asked.broken_off) << method.name;
       EXPECT_EQ(limited.report.status, SolveStatus::time_limit) << method.name;
@@ -155,8 +155,8 @@ TEST(SolveWatch, AWatchThatNeverAsksChangesNoBit) {
     watch.asked = [] { return false; };
     watch.seconds_left = [] { return 1e9; };
 
-    const Outcome with = solve(method, local.problem, &watch);
-    const Outcome without = solve(method, local.problem, nullptr);
+    const Outcome with = solve_watched(method, local.problem, &watch);
+    const Outcome without = solve_watched(method, local.problem, nullptr);
 
     EXPECT_EQ(with.impulses, without.impulses) << method.name;
     EXPECT_EQ(with.report.iterations, without.report.iterations) << method.name;
@@ -170,7 +170,7 @@ TEST(SolveWatch, EveryMethodHeedsMaxIterations) {
     const LocalScene local = pile_on(comm, method.law);
     for (const int most : {1, 2, 7, 30, 200}) {
       method.settings.stop.max_iterations = most;
-      const Outcome out = solve(method, local.problem, nullptr);
+      const Outcome out = solve_watched(method, local.problem, nullptr);
       EXPECT_LE(out.report.iterations, most) << method.name << ": " << out.report.reason;
       EXPECT_GE(out.report.iterations, 1) << method.name;
       EXPECT_EQ(out.report.iterations, out.report.history.back().iteration) << method.name;
@@ -183,7 +183,7 @@ TEST(SolveWatch, EveryMethodEndsAtATimeLimitOfZeroWithItsGuess) {
   for (Named method : all_methods(comm)) {
     const LocalScene local = pile_on(comm, method.law);
     method.settings.stop.time_limit = 0.0;
-    const Outcome out = solve(method, local.problem, nullptr);
+    const Outcome out = solve_watched(method, local.problem, nullptr);
     EXPECT_EQ(out.report.status, SolveStatus::time_limit) << method.name;
     EXPECT_TRUE(std::isfinite(out.report.errors.energy)) << method.name;
   }

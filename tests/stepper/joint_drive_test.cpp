@@ -4,12 +4,13 @@
 #include <string>
 
 #include "support/case_text.hpp"
+#include "support/gravity.hpp"
 
 namespace catena {
 namespace {
 
 constexpr std::size_t kMotor = 1;  // of JointState::drive: limit, motor, friction
-constexpr double kG = 9.81, kStep = 1e-3;
+constexpr double kStep = 1e-3;
 
 /// The joint's state after some steps.
 JointState joint_of(const std::string& joint, const std::string& stepper) {

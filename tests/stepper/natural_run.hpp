@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/case_text.hpp"
+#include "support/gravity.hpp"
 
 namespace catena::test {
 
@@ -36,8 +37,6 @@ VectorX integrated(const std::function<VectorX(double, const VectorX&)>& f, Vect
 
 /// Orders between neighbours of errors at steps halved.
 std::vector<double> orders(const std::vector<double>& errors);
-
-inline constexpr double kG = 9.81;  ///< m/s^2
 
 Vec3 three(const VectorX& y, int first);
 Quat quat(const VectorX& y, int first);
