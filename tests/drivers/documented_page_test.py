@@ -15,7 +15,7 @@ What a block is stands behind its ```:
                         what its probes measure at the end
 
 A page with commands has no other blocks, and makes the pictures that it shows, alike those in docs, of 60 kB at most;
---images DIR puts them there. Links lead to files that there are. The page finds the sources in $CATENA_SOURCE. --show prints what commands print.
+--images DIR puts them there. The page finds the sources in $CATENA_SOURCE. --show prints what commands print.
 """
 import argparse
 import os
@@ -137,11 +137,6 @@ class Page:
             elif self.has_commands:
                 self.wrong.append("a block that is neither a file, commands nor their output:\n" + content)
 
-    def links(self):
-        for place in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", BLOCK.sub("", self.text)):
-            if not (self.path.parent / place).exists():
-                self.wrong.append(f"{place}: a link to nothing")
-
     def pictures(self, folder, images):
         shown = re.findall(r"!\[[^\]]*\]\(([^)]*\.png)\)", self.text)
         if not shown:
@@ -179,7 +174,6 @@ def main():
         page.go_through(pathlib.Path(directory))
         if page.has_commands:
             page.pictures(pathlib.Path(directory), options.images)
-    page.links()
     if not page.has_commands:
         titles = re.findall(r"^## (\w+)$", page.text, re.MULTILINE)
         if page.claims < page.scenes or page.scenes < len(titles):
