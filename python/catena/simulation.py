@@ -30,7 +30,7 @@ def _extension() -> Any:
         from . import _core
     except ImportError as e:
         raise CatenaError(f"is not there ({e})", "catena._core",
-                          "build Catena with pybind11 (Debian: pybind11-dev) and have BUILD/python, or what "
+                          "build Catena with pybind11 (Debian: pybind11-dev, python3-dev) and have BUILD/python, or what "
                           "`cmake --install` or the wheel put in place, on PYTHONPATH") from e
     return _core
 

@@ -18,8 +18,8 @@ SPACK_NAMES = {"mpi": "libopenmpi-dev", "hdf5": "libhdf5-openmpi-dev", "petsc": 
                "cmake": "cmake", "pkgconfig": "pkg-config", "c": "g++", "cxx": "g++", "python": "python3-numpy",
                "py-numpy": "python3-numpy", "py-h5py": "python3-h5py", "py-matplotlib": "python3-matplotlib",
                "py-pyyaml": "python3-yaml", "py-pybind11": "pybind11-dev", "py-mpi4py": "python3-mpi4py"}
-# of the sections build and run: Debian's ways to BLAS, pictures, and tools that Spack has itself
-NOT_IN_SPACK = {"openmpi-bin", "libopenblas0-pthread", "git", "ninja-build", "python3-vtk9", "xvfb", "xauth",
+# of the sections build and run: Debian's ways to BLAS and to headers of Python, pictures, and tools that Spack has itself
+NOT_IN_SPACK = {"openmpi-bin", "libopenblas0-pthread", "python3-dev", "git", "ninja-build", "python3-vtk9", "xvfb", "xauth",
                 "libgl1-mesa-dri"}
 
 
