@@ -15,7 +15,8 @@ namespace catena::cli {
 namespace {
 
 constexpr std::array kCommands = {
-    ScriptCommand{"render", "render.py", "pictures and movies of a result"},
+    ScriptCommand{"render", "render.py", "pictures of a result"},
+    ScriptCommand{"movie", "movie.py", "a movie of a result, or of a case, which is run first"},
     ScriptCommand{"plot", "plot_series.py", "curves of a result: series, joints, probes"},
     ScriptCommand{"view", "view.py", "a result in the browser: one HTML page, or a run followed"},
     ScriptCommand{"vtk", "to_vtk.py", "a result as files of VTK"},

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
 import subprocess
 import sys
@@ -12,9 +11,13 @@ import numpy as np
 
 from .. import fields
 from ..errors import CatenaError
-from ..geometry import copies, extents, primitives, rotation, template, triangles
+from ..geometry import extents, primitives, rotation
 from . import overlay
+from .camera import Camera
+from .display import environment
 from .framing import bounds_of
+from .hidden import lit
+from .surfaces import DISC_SIDES, Surfaces, disc, largest_sprite, levels
 
 # dark blue over green to yellow
 ANCHORS = np.array([[0.20, 0.28, 0.48], [0.16, 0.50, 0.56], [0.35, 0.72, 0.47], [0.99, 0.88, 0.25]])
@@ -25,6 +28,7 @@ NAMED = np.array([[0.34, 0.71, 0.91], [0.90, 0.62, 0.00], [0.00, 0.62, 0.45], [0
 NEUTRAL = (0.62, 0.64, 0.67)
 PLAIN = (0.45, 0.58, 0.72)
 CORDS = ("distance", "rope", "spring")
+SHADOW = (-0.12, 0.25)  # how far along x and y a shadow lies for each metre of height
 
 
 @dataclasses.dataclass
@@ -45,6 +49,8 @@ class Options:
     chains: bool = False
     scale_bar: bool = False
     labels: bool = True
+    label: tuple[str, ...] = ()
+    text: float = 1.0
 
 
 class Frame:
@@ -69,11 +75,8 @@ class Scene:
 
     def __init__(self, result, options: Options, scaled_by) -> None:
         import vtk
-        from vtk.util.numpy_support import numpy_to_vtk, vtk_to_numpy
         self.vtk, self.options, self.result = vtk, options, result
-        self.to_vtk = lambda x: numpy_to_vtk(np.ascontiguousarray(x), deep=True)
-        self.to_ids = lambda x: numpy_to_vtk(np.ascontiguousarray(x, np.int64), deep=True, array_type=vtk.VTK_ID_TYPE)
-        self.to_numpy = vtk_to_numpy
+        self.surfaces = Surfaces(result.geometries)
         ends = [Frame(result, result[k], "none") for k in (0, -1)]
         self.bounds = bounds_of([f.bounds for f in ends])
         self.scale = self.color_range(scaled_by)
@@ -95,16 +98,20 @@ class Scene:
             self.renderer.SetBackgroundAlpha(0.0)
         self.window.AddRenderer(self.renderer)
         self.lights()
-        self.camera()
+        self.camera = Camera(options, self.bounds, width, height)
+        self.camera.place(self.renderer.GetActiveCamera())
 
     # --- what holds for all frames
 
     def color_range(self, steps):
         o = self.options
-        if o.color in fields.CATEGORIES:
+        if o.color in fields.CATEGORIES and not o.chains:
             return 0.0, max(1.0, len(fields.names_of(self.result, o.color)) - 1.0)
         if o.max:
             return 0.0, o.max
+        if o.chains:
+            forces = [np.asarray(fields.chains(self.result[k])[2]) for k in steps]
+            return 0.0, max((float(f.max()) for f in forces if len(f)), default=0.0) or 1.0
         found = []
         for k in steps if o.color != "none" else ():
             frame = Frame(self.result, self.result[k], o.color)
@@ -121,7 +128,7 @@ class Scene:
 
     def colors(self):
         table = self.vtk.vtkLookupTable()
-        if self.options.color in fields.CATEGORIES:
+        if self.options.color in fields.CATEGORIES and not self.options.chains:
             n = max(2, len(fields.names_of(self.result, self.options.color)))
             table.SetNumberOfTableValues(n)
             for k in range(n):
@@ -145,72 +152,11 @@ class Scene:
             light.SetIntensity(intensity)
             self.renderer.AddLight(light)
 
-    def camera(self):
-        low, high = self.bounds
-        middle = np.array(self.options.focus) if self.options.focus else (low + high) / 2
-        a, e = np.radians([self.options.azimuth, self.options.elevation])
-        direction = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
-        distance = 1.6 * float(np.linalg.norm(high - low)) / self.options.zoom
-        camera = self.renderer.GetActiveCamera()
-        camera.SetFocalPoint(*middle)
-        camera.SetPosition(*(middle + distance * direction))
-        camera.SetViewUp(0, 0, 1)
-        camera.SetViewAngle(34.0)
-        if self.options.projection == "parallel":
-            camera.ParallelProjectionOn()
-            camera.SetParallelScale(distance * np.tan(np.radians(17.0)))
-        self.middle, self.direction, self.distance = middle, direction, distance
-
     # --- parts of a frame
 
-    def points(self, at):
-        data = self.vtk.vtkPolyData()
-        points = self.vtk.vtkPoints()
-        points.SetData(self.to_vtk(at))
-        data.SetPoints(points)
-        return data
-
-    def surface(self, points, faces):
-        data = self.points(points)
-        cells = self.vtk.vtkCellArray()
-        cells.SetData(3, self.to_ids(faces.reshape(-1)))
-        data.SetPolys(cells)
-        return data
-
-    def source(self, key, n):
-        """Points, normals and triangles of what is copied for the primitives of a key, n of them."""
-        made = template(key, self.result.geometries, 3 if n < 1000 else 2 if n < 10000 else 1 if n < 100000 else 0)
-        points, faces = np.asarray(made["points"], float), triangles(made["faces"])
-        if key == "sphere":
-            return points, points, faces
-        normals = self.vtk.vtkPolyDataNormals()
-        normals.SetInputData(self.surface(points, faces))
-        normals.SetFeatureAngle(40.0)
-        normals.Update()
-        data = normals.GetOutput()
-        return (self.to_numpy(data.GetPoints().GetData()).astype(float),
-                self.to_numpy(data.GetPointData().GetNormals()).astype(float),
-                self.to_numpy(data.GetPolys().GetConnectivityArray()).reshape(-1, 3))
-
-    def copies(self, at, turn, scale, source, values):
-        """A mapper that draws a surface at each point, scaled and turned, as one: software draws that the fastest."""
-        points, normals, faces = copies(at, turn, scale, *source)
-        data = self.surface(points.astype(np.float32), faces)
-        data.GetPointData().SetNormals(self.to_vtk(normals.astype(np.float32)))
-        mapper = self.vtk.vtkPolyDataMapper()
-        mapper.SetInputData(data)
-        self.color(mapper, data, None if values is None else np.repeat(np.asarray(values), len(source[0])))
-        return mapper
-
-    def color(self, mapper, data, values):
-        if values is None:
-            mapper.ScalarVisibilityOff()
-            return
-        data.GetPointData().SetScalars(self.to_vtk(np.asarray(values, float)))
+    def add(self, mapper, color=PLAIN, opacity=1.0):
         mapper.SetLookupTable(self.table)
         mapper.SetScalarRange(*self.scale)
-
-    def add(self, mapper, color=PLAIN, opacity=1.0):
         actor = self.vtk.vtkActor()
         actor.SetMapper(mapper)
         surface = actor.GetProperty()
@@ -232,27 +178,52 @@ class Scene:
                 wall = key[0] == "hollow" and key[3] or \
                     key[0] == "geometry" and self.result.geometries[key[1]]["open"]
                 values = None if wall or neutral or frame.value is None or self.options.chains else frame.value[rows]
-                source = self.source(key, len(rows))
-                mapper = self.copies(at, turn, scale, source, values)
+                color, opacity = NEUTRAL if neutral else PLAIN, 1.0
                 if wall:
-                    self.add(mapper, (0.55, 0.57, 0.60), 0.22)
+                    color, opacity = (0.55, 0.57, 0.60), 0.22
                 elif self.options.chains:
-                    self.add(mapper, (0.45, 0.47, 0.50), 0.2)
-                else:
-                    self.add(mapper, NEUTRAL if neutral else PLAIN)
+                    color, opacity = (0.45, 0.47, 0.50), 0.2
+                self.add_copies(key, at, turn, scale, values, color, opacity)
                 if self.ground is not None and not wall:
-                    self.add_shadow(at, turn, scale, self.source(key, 10 * len(rows)))
+                    self.add_shadow(key, at, turn, scale)
 
-    def add_shadow(self, at, turn, scale, source):
-        """What bodies shade on the ground: their copies flattened along the light."""
+    def add_copies(self, key, at, turn, scale, values, color, opacity):
+        """Copies of the surface of a key, each as fine as its size in the picture asks for."""
+        round_shape = key in ("sphere", "cylinder", "tube")
+        pixels = scale[:, 0] * self.camera.project(at)[2] if round_shape else np.zeros(len(at))
+        level = levels(pixels)
+        if key == "sphere":
+            sprites = pixels < largest_sprite(self.camera.focal)
+            level = np.where(sprites, -1, 3)
+            if opacity == 1.0:
+                sprites &= self.camera.seen(at, scale[:, 0])
+            if sprites.any():
+                # both sides of a triangulated sphere are seen through, of a sprite the front
+                self.add(self.surfaces.sprites(at[sprites], scale[sprites, 0],
+                                               None if values is None else values[sprites]),
+                         color, 1.0 - (1.0 - opacity) ** 2)
+        for k in np.unique(level[level >= 0]):
+            rows = level == k
+            self.add(self.surfaces.copies(at[rows], turn[rows], scale[rows], self.surfaces.source(key, int(k)),
+                                          None if values is None else values[rows]), color, opacity)
+
+    def add_shadow(self, key, at, turn, scale):
+        """What bodies shade on the ground: their copies flattened along the light; of spheres the circle across it."""
         flatten = self.vtk.vtkMatrix4x4()
         height = self.ground + 1e-3 * float(np.linalg.norm(self.bounds[1] - self.bounds[0]))
-        for axis, slope in ((0, -0.12), (1, 0.25)):
+        for axis, slope in enumerate(SHADOW):
             flatten.SetElement(axis, 2, slope)
             flatten.SetElement(axis, 3, -slope * height)
         flatten.SetElement(2, 2, 0.0)
         flatten.SetElement(2, 3, height)
-        actor = self.add(self.copies(at, turn, scale, source, None), (0.70, 0.69, 0.66))
+        if key == "sphere":
+            light = np.array([-SHADOW[0], -SHADOW[1], 1.0])
+            source = disc(light)
+            at, scale = (x[lit(at, scale[:, 0], light, DISC_SIDES)] for x in (at, scale))
+            turn = np.tile([1.0, 0.0, 0.0, 0.0], (len(at), 1))
+        else:
+            source = self.surfaces.source(key, 1)
+        actor = self.add(self.surfaces.copies(at, turn, scale, source), (0.70, 0.69, 0.66))
         actor.SetUserMatrix(flatten)
         actor.GetProperty().LightingOff()
 
@@ -262,15 +233,7 @@ class Scene:
         pairs, _ = fields.joined(self.result, frame.snapshot, None if every else CORDS)
         if len(pairs) == 0:
             return
-        data = self.points(frame.position)
-        cells = self.vtk.vtkCellArray()
-        for a, b in pairs:
-            cells.InsertNextCell(2, [int(a), int(b)])
-        data.SetLines(cells)
-        mapper = self.vtk.vtkPolyDataMapper()
-        mapper.SetInputData(data)
-        self.color(mapper, data, None if self.options.chains else frame.value)
-        actor = self.add(mapper)
+        actor = self.add(self.surfaces.lines(frame.position, pairs, None if self.options.chains else frame.value))
         actor.GetProperty().SetLineWidth(self.options.lines if every else 2.0)
         actor.GetProperty().LightingOff()
 
@@ -280,8 +243,7 @@ class Scene:
         if len(force) == 0:
             return
         sizes = frame.extent[(frame.kind == "dynamic") & (frame.extent > 0.0)]
-        thickest = 0.4 * float(np.median(sizes)) if len(sizes) else 0.02 * self.distance
-        top = self.options.max or float(np.max(force))
+        thickest = 0.4 * float(np.median(sizes)) if len(sizes) else 0.02 * self.camera.distance
         along = b - a
         length = np.linalg.norm(along, axis=1)
         z = along / np.maximum(length, 1e-300)[:, None]
@@ -289,28 +251,26 @@ class Scene:
         turn = np.stack([1 + z[:, 2], -z[:, 1], z[:, 0], np.zeros(len(z))], axis=1)
         turn[turn[:, 0] < 1e-9] = [0.0, 1.0, 0.0, 0.0]
         turn /= np.linalg.norm(turn, axis=1, keepdims=True)
-        radius = thickest * np.clip(np.asarray(force) / top, 0.0, 1.0)
-        self.table.SetTableRange(0.0, top)
-        self.scale = (0.0, top)
+        radius = thickest * np.clip(np.asarray(force) / self.scale[1], 0.0, 1.0)
         scale = np.stack([radius, radius, length], axis=1)
-        self.add(self.copies((a + b) / 2, turn, scale, self.source("tube", 20000), force))
+        self.add_copies("tube", (a + b) / 2, turn, scale, np.asarray(force), PLAIN, 1.0)
 
     def find_ground(self, frame):
         """Height of the highest level plane under the bodies; None without one."""
         planes = np.flatnonzero(frame.shape == "plane")
         up = rotation(np.asarray(frame.snapshot.orientation)[planes])[:, 2, 2] > 0.999 if len(planes) else []
-        heights = [frame.position[k, 2] for k in planes[up] if frame.position[k, 2] < self.middle[2]] \
+        heights = [frame.position[k, 2] for k in planes[up] if frame.position[k, 2] < self.camera.middle[2]] \
             if len(planes) else []
         return max(heights) if self.options.planes and heights else None
 
     def add_plane(self, position, normal):
         """A quad about the bodies on the plane, unless it stands between them and the eye."""
-        if float(normal @ self.direction) < -0.05:
+        if float(normal @ self.camera.axes[2]) < -0.05:
             return
         low, high = self.bounds
         size = float(np.linalg.norm(high - low))
-        foot = self.middle - normal * float(normal @ (self.middle - position))
-        if np.linalg.norm(foot - self.middle) > 1.5 * size:
+        foot = self.camera.middle - normal * float(normal @ (self.camera.middle - position))
+        if np.linalg.norm(foot - self.camera.middle) > 1.5 * size:
             return
         across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.9 else [0, 1.0, 0])
         across /= np.linalg.norm(across)
@@ -331,9 +291,8 @@ class Scene:
         if not horizontal:
             actor.GetProperty().LightingOff()
 
-    def draw(self, frame, path) -> None:
-        """Writes the frame's picture, a PNG."""
-        vtk = self.vtk
+    def draw(self, frame):
+        """The frame's picture, as VTK's image."""
         self.renderer.RemoveAllViewProps()
         self.ground = self.find_ground(frame)
         self.add_bodies(frame)
@@ -344,20 +303,39 @@ class Scene:
             turn = rotation(np.asarray(frame.snapshot.orientation))
             for k in np.flatnonzero(frame.shape == "plane"):
                 self.add_plane(frame.position[k], turn[k][:, 2])
-        if self.options.labels:
-            overlay.add(self, frame)
-        self.renderer.ResetCameraClippingRange()
+        overlay.add(self, frame)
+        self.clip(frame)
         self.window.Render()
-        grab = vtk.vtkWindowToImageFilter()
+        grab = self.vtk.vtkWindowToImageFilter()
         grab.SetInput(self.window)
         grab.ReadFrontBufferOff()
+        grab.ShouldRerenderOff()
         if self.options.background == "transparent":
             grab.SetInputBufferTypeToRGBA()
         grab.Update()
-        writer = vtk.vtkPNGWriter()
-        writer.SetFileName(str(path))
-        writer.SetInputConnection(grab.GetOutputPort())
-        writer.Write()
+        return grab.GetOutput()
+
+    def clip(self, frame):
+        """Sets how near and far the camera sees: as is drawn, and all bodies in full, also those that are left out."""
+        low, high = np.reshape(self.renderer.ComputeVisiblePropBounds(), (3, 2)).T
+        sized = frame.extent > 0.0
+        if sized.any():
+            at, reach = frame.position[sized], frame.extent[sized, None]
+            low, high = np.minimum(low, (at - reach).min(axis=0)), np.maximum(high, (at + reach).max(axis=0))
+        if np.all(low <= high):
+            self.renderer.ResetCameraClippingRange(*np.stack([low, high], axis=1).reshape(-1))
+
+
+def write_png(image, path) -> None:
+    import vtk
+    if not pathlib.Path(path).resolve().parent.is_dir():
+        raise CatenaError("there is no such directory", pathlib.Path(path).parent)
+    writer = vtk.vtkPNGWriter()
+    writer.SetFileName(str(path))
+    writer.SetInputData(image)
+    writer.Write()
+    if writer.GetErrorCode():
+        raise CatenaError("cannot be written", path)
 
 
 def picture_of(result, step: int, path=None, **options) -> bytes:
@@ -370,10 +348,7 @@ def picture_of(result, step: int, path=None, **options) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(path) if path is not None else pathlib.Path(folder, "picture.png")
         command = [sys.executable, "-m", "catena.draw.render", str(result.path), "-o", str(out), *arguments]
-        packages = str(pathlib.Path(__file__).resolve().parents[2])
-        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(
-            [packages] + [p for p in [os.environ.get("PYTHONPATH")] if p]))
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, env=environment())
         if done.returncode != 0:
             raise CatenaError("no picture: " + done.stderr.strip(), result.path)
         return out.read_bytes()
