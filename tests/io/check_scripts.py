@@ -34,6 +34,10 @@ def plot(scripts, result):
     out = os.path.join(result, "series-test.png")
     subprocess.run([os.path.join(scripts, "plot_series.py"), result, "-o", out], check=True)
     check_picture(out)
+    drawing = os.path.join(result, "series-test.svg")
+    subprocess.run([os.path.join(scripts, "plot_series.py"), result, "-o", drawing], check=True)
+    with open(drawing) as f:
+        assert f.read(1000).count("<svg") == 1, "the ending of the name says the format"
 
 
 def volume(points, faces):

@@ -14,7 +14,7 @@ from unittest import mock
 
 import numpy as np
 
-CATENA, SOURCE = sys.argv[1], pathlib.Path(sys.argv[2])
+CATENA, SOURCE = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).resolve()
 SCRIPTS = SOURCE / "scripts/user"
 sys.path.insert(0, str(SOURCE / "python"))
 
@@ -33,6 +33,7 @@ import catena  # noqa: E402
 from vtk.util.numpy_support import vtk_to_numpy  # noqa: E402
 from catena.draw import movie, picture  # noqa: E402
 from catena.draw.camera import Camera  # noqa: E402
+from catena.draw.framing import bounds_of  # noqa: E402
 from catena.draw.hidden import lit, seen  # noqa: E402
 from catena.draw.picture import Frame, Options, Scene  # noqa: E402
 from catena.draw.render import options_of  # noqa: E402
@@ -62,7 +63,7 @@ output: {snapshot_interval: 1 ms}
 """
 
 
-def top_of(across, depth, radius, size=700):
+def top_of(across, depth, radius, size=200):
     """Spheres that a fine raster of the unit square shows, seen along the depth."""
     centre = (np.arange(size) + 0.5) / size
     nearest, owner = np.full((size, size), np.inf), np.full((size, size), -1)
@@ -77,9 +78,9 @@ def top_of(across, depth, radius, size=700):
 class HiddenSpheres(unittest.TestCase):
     def setUp(self):
         random = np.random.default_rng(3)
-        n = 1500
+        n = 500
         self.at = random.uniform([-0.1, -0.1, 1], [1.1, 1.1, 2], (n, 3))
-        self.radius = 0.03 * random.uniform(0.5, 2.5, n)
+        self.radius = 0.06 * random.uniform(0.5, 2.5, n)
 
     def test_what_a_raster_shows_is_seen_and_most_others_are_left_out(self):
         across, depth = self.at[:, :2], self.at[:, 2]
@@ -101,6 +102,20 @@ class HiddenSpheres(unittest.TestCase):
         self.assertEqual(len(seen(np.empty((0, 2)), nothing, nothing, nothing, nothing)), 0)
 
 
+class Framing(unittest.TestCase):
+    def test_the_view_is_about_who_stayed_and_about_the_rim_around_them(self):
+        random = np.random.default_rng(4)
+        position = np.concatenate([random.uniform(-1, 1, (50, 3)), [[0, 0, 0], [0, 0, -9]]])
+        extent = np.concatenate([np.full(50, 0.1), [1.5, 50.0]])  # grains, a drum, a terrain
+        kind = np.array(["dynamic"] * 50 + ["kinematic", "fixed"])
+        shape = np.array(["sphere"] * 50 + ["hollow_cylinder", "heightfield"])
+        later = position.copy()
+        later[7] = [0, 0, -1000]
+        low, high = bounds_of([(p, extent, kind, shape) for p in (position, later)])
+        np.testing.assert_allclose(low, [-1.5, -1.5, -1.5])
+        np.testing.assert_allclose(high, [1.5, 1.5, 1.5])
+
+
 class Drawing(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -115,13 +130,13 @@ class Drawing(unittest.TestCase):
     def picture(self, name, **options):
         """Pixels, the uppermost row first."""
         result = catena.Result(self.path / name)
-        scene = Scene(result, Options(**{"size": "640x480", **options}), [0])
+        scene = Scene(result, Options(**{"size": "320x240", **options}), [0])
         image = scene.draw(Frame(result, result[0], scene.options.color))
-        pixels = vtk_to_numpy(image.GetPointData().GetScalars()).reshape(480, 640, -1)[::-1]
+        pixels = vtk_to_numpy(image.GetPointData().GetScalars()).reshape(240, 320, -1)[::-1]
         return scene, pixels.astype(int)
 
     def test_pictures_are_the_same_bits_without_what_is_hidden(self):
-        for options in ({}, {"zoom": 4.0}, {"projection": "parallel", "azimuth": 20.0}):
+        for options in ({"zoom": 3.0}, {"projection": "parallel", "azimuth": 20.0}):
             _, pixels = self.picture("pile", **options)
             everything = lambda *a: np.ones(len(a[-2]), bool)  # noqa: E731
             with mock.patch.object(Camera, "seen", lambda self, at, radius: everything(at, radius)), \
@@ -133,7 +148,7 @@ class Drawing(unittest.TestCase):
             self.assertLess(left.mean(), 0.9, options)
 
     def test_sprites_look_like_triangles(self):
-        for options in ({}, {"projection": "parallel"}, {"zoom": 3.0}):
+        for options in ({"zoom": 2.0}, {"projection": "parallel"}):
             _, pixels = self.picture("pile", **options)
             with mock.patch.object(picture, "largest_sprite", lambda focal: 0.0):
                 _, cut = self.picture("pile", **options)
@@ -149,8 +164,8 @@ class Drawing(unittest.TestCase):
         self.assertAlmostEqual(drawn.sum() / (2 * np.pi * radius**2), 1.0, delta=0.02)
         # along x the axis y points to the right
         middle = (np.flatnonzero(drawn.any(axis=0)).min() + radius, np.flatnonzero(drawn.any(axis=1)).min() + radius)
-        self.assertAlmostEqual(middle[0], 320 - 0.5 * radius / 0.1, delta=1.5)
-        self.assertAlmostEqual(middle[1], 240, delta=1.5)
+        self.assertAlmostEqual(middle[0], 160 - 0.5 * radius / 0.1, delta=1.5)
+        self.assertAlmostEqual(middle[1], 120, delta=1.5)
 
     def test_a_name_is_written_at_its_body(self):
         options = {"labels": False, "color": "none", "projection": "parallel", "azimuth": 0.0, "elevation": 0.0}
@@ -159,7 +174,7 @@ class Drawing(unittest.TestCase):
         changed = np.argwhere(np.abs(named - without).max(axis=2) > 0)
         place = scene.camera.project(np.array([[0.0, 1.0, 0.0]]))[0][0]
         self.assertAlmostEqual(changed[:, 1].mean(), place[0], delta=4)
-        self.assertAlmostEqual(changed[:, 0].mean(), 480 - place[1], delta=8)
+        self.assertAlmostEqual(changed[:, 0].mean(), 240 - place[1], delta=8)
         with self.assertRaisesRegex(catena.CatenaError, "nobody"):
             self.picture("ball", label=("nobody",))
 
@@ -180,7 +195,8 @@ class Drawing(unittest.TestCase):
             with self.assertRaisesRegex(catena.CatenaError, words), mock.patch("shutil.which", lambda name: name):
                 movie.check(args, options_of(args))
                 movie.numbers_of(args, result)
-        self.assertIn("nowhere", self.script("render.py", "ball", "-o", "nowhere/x.png", code=5))
+        with self.assertRaisesRegex(catena.CatenaError, "nowhere"):
+            picture.write_png(None, self.path / "nowhere/x.png")
 
     def test_times_and_every_choose_snapshots(self):
         result = catena.Result(self.path / "pile")
@@ -210,7 +226,7 @@ class Drawing(unittest.TestCase):
 
     @unittest.skipUnless(FFMPEG, "ffmpeg is not installed")
     def test_a_movie_shows_the_snapshots_upright(self):
-        told = self.script("movie.py", "pile", "-o", "pile.mp4", "--size", "320x240", "--fps", "10", "--quality", "5")
+        told = self.script("movie.py", "pile", "-o", "pile.mp4", "--size", "320x240", "--fps", "10", "--quality", "5", "--max", "1")
         self.assertIn("picture 3 of 3", told)
         probed = subprocess.run(["ffprobe", "-v", "error", "-of", "json", "-show_streams", "pile.mp4"],
                                 cwd=self.path, capture_output=True, text=True, check=True)
@@ -219,9 +235,7 @@ class Drawing(unittest.TestCase):
         raw = subprocess.run(["ffmpeg", "-loglevel", "error", "-i", "pile.mp4", "-f", "rawvideo", "-pix_fmt", "rgb24",
                               "-"], cwd=self.path, capture_output=True, check=True).stdout
         shown = np.frombuffer(raw, np.uint8).reshape(3, 240, 320, 3).astype(int)
-        self.script("render.py", "pile", "--frame", "0", "-o", "pile.png", "--size", "320x240")
-        import matplotlib.image
-        still = 255 * matplotlib.image.imread(self.path / "pile.png")[:, :, :3]
+        _, still = self.picture("pile", max=1.0)
         self.assertLess(np.abs(shown[0] - still).mean(), 3.0)
         self.assertGreater(np.abs(shown[0][::-1] - still).mean(), 20.0)
 
@@ -235,4 +249,4 @@ class Drawing(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)
