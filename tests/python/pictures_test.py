@@ -219,7 +219,8 @@ class Drawing(unittest.TestCase):
         self.assertFalse((self.path / "other").exists())
 
     def test_a_movie_that_fails_leaves_nothing(self):
-        path = self.with_ffmpeg('#!/bin/sh\nfor last; do :; done\necho half >"$last"\necho "no space left" >&2\nexit 1\n')
+        path = self.with_ffmpeg('#!/bin/sh\nfor last; do :; done\necho half >"$last"\n'
+                                'echo "no space left" >&2\nexit 1\n')
         told = self.script("movie.py", "ball", "-o", "out.mp4", "--size", "160x120", code=5, PATH=path)
         self.assertIn("ffmpeg failed: no space left", told)
         self.assertFalse(list(self.path.glob("*out*")))

@@ -38,7 +38,7 @@ class Camera:
             camera.SetParallelScale(self.distance * np.tan(np.radians(VIEW_ANGLE / 2)))
 
     def project(self, at):
-        """Pixels from the picture's lower left corner, the depth (m) before the eye, and pixels to a metre there (also behind the eye)."""
+        """Of places: pixels from the picture's lower left corner, depth (m, < 0 behind the eye), pixels to a metre."""
         place = (np.asarray(at, float) - self.middle) @ self.axes.T
         depth = self.distance - place[:, 2]
         scale = self.focal / (self.distance if self.parallel else np.maximum(np.abs(depth), 1e-300))

@@ -149,7 +149,8 @@ class Progress:
             return
         self.told = now
         rate = done / max(now - self.start, 1e-9)
-        line = "movie: picture %d of %d, %.1f a second, %.0f s left" % (done, self.count, rate, (self.count - done) / rate)
+        left = (self.count - done) / rate
+        line = "movie: picture %d of %d, %.1f a second, %.0f s left" % (done, self.count, rate, left)
         same = sys.stderr.isatty()
         print("\r\033[K" + line if same else line, end="\n" if not same or done == self.count else "",
               file=sys.stderr, flush=True)

@@ -11,7 +11,10 @@ INK = (0.15, 0.15, 0.15)
 
 
 def _text(scene, words, x, y, size=20, align="left", up="bottom", behind=0.0):
-    """Text with its lower left (or centre, right; middle) at x, y in parts of the picture, on white as opaque as `behind`."""
+    """Text with its lower left (or centre, right; middle) at x, y in parts of the picture.
+
+    `behind`: how opaque the white under it is.
+    """
     actor = scene.vtk.vtkTextActor()
     actor.SetInput(words)
     look = actor.GetTextProperty()
