@@ -210,6 +210,21 @@ TriangleMesh parse_obj(std::string_view content, const std::string& name) {
   return surface;
 }
 
+/// Programs write the rounding of a zero, differently in each facet: such corners would not meet.
+void clear_noise(TriangleMesh& surface) {
+  constexpr double kNoise = 1e-12;  // part of the size
+  Vec3 lo = surface.vertices[0], hi = lo;
+  for (const Vec3& v : surface.vertices) {
+    lo = lo.cwiseMin(v);
+    hi = hi.cwiseMax(v);
+  }
+  const double least = kNoise * (hi - lo).maxCoeff();
+  for (Vec3& v : surface.vertices) {
+    for (double& x : v)
+      if (std::abs(x) < least) x = 0.0;
+  }
+}
+
 bool ends_with(const std::string& name, std::string_view ending) {
   if (name.size() < ending.size()) return false;
   for (std::size_t i = 0; i < ending.size(); ++i) {
@@ -233,7 +248,10 @@ TriangleMesh parse_surface(std::string_view content, const std::string& name) {
     surface = parse_binary_stl(content, name);
   }
   if (surface.vertices.empty()) throw Error("has no triangles", name, "export it again");
-  if (!surface.triangles.empty()) weld(surface);
+  if (!surface.triangles.empty()) {
+    clear_noise(surface);
+    weld(surface);
+  }
   return surface;
 }
 

@@ -67,6 +67,7 @@ def urdf():
     refused(TWO, "t.urdf", "outside of its limits", None, "--joint", "shoulder=3")
     refused(TWO, "t.urdf", "has no number", None, "--joint", "shoulder=x")
     refused(TWO, "t.urdf", "moves but has no inertia", line_of(TWO, '<link name="base"'), "--base", "free")
+    refused(TWO, "t.urdf", "--torque: --hold is given, too; a joint has one motor", None, "--hold", "--torque")
 
 
 def meshes():
@@ -88,6 +89,13 @@ def meshes():
                            ("v 0 0 0\nv 1 0 inf\n", "link.obj:2: '1 0 inf' are not"), ("v 0 0 0\n", "has no faces")):
         written(text, "arm6/meshes/link.obj")
         refused(obj, "arm.urdf", expected, line_of(obj, "link.obj"))
+    # without what cannot be read, line by line
+    os.remove(os.path.join(at, "link.stl"))
+    done = command(written(ARM, "arm.urdf"), os.path.join(WORK, "arm.yaml"), "--force", "--skip-meshes")
+    assert done.returncode == 0, done.stderr
+    for name in ("link.stl", "bracket.obj"):
+        line = line_of(ARM, name)
+        assert re.search(rf"left out: .*arm.urdf:{line}: <mesh>: mesh '.*{name}' is missing.*--skip-meshes", done.stdout), done.stdout
     dae = ARM.replace("link.stl", "link.dae")
     written("x", "arm6/meshes/link.dae")
     refused(dae, "arm.urdf", "convert it to STL or OBJ", line_of(dae, "link.dae"))
@@ -124,6 +132,56 @@ def surfaces():
     refused(bare, "m.xml", "from 1 to 256 pieces", None, "--decompose", "0")
 
 
+def units():
+    """A mesh in millimetres beside an inertia in metres, one without inertia, and what is no mistake."""
+    box = "".join(f"v {x} {y} {z}\n" for z in (0, 200) for y in (0, 100) for x in (0, 300)) + "".join(
+        f"f {a} {b} {c} {d}\n" for a, b, c, d in ((1, 3, 4, 2), (5, 6, 8, 7), (1, 2, 6, 5), (3, 7, 8, 4), (1, 5, 7, 3), (2, 4, 8, 6)))
+    written(box, "box.obj")
+    text = ('<robot name="r"><link name="base">BASE</link><link name="arm"><inertial><mass value="2"/>'
+            '<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry>'
+            '<mesh filename="box.obj" SCALE/></geometry></collision></link><joint name="j" type="continuous">'
+            '<parent link="base"/><child link="arm"/></joint></robot>')
+    base = '<collision><geometry><mesh filename="box.obj" SCALE/></geometry></collision>'
+
+    def doubts(text):
+        done = command(written(text, "box.urdf"), os.path.join(WORK, "box.yaml"), "--force")
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stdout.splitlines() if line.startswith("doubtful")]
+
+    # radius of gyration: sqrt(0.02 / 2) = 0.1 m
+    found = doubts(text.replace("BASE", "").replace("SCALE", ""))
+    assert len(found) == 1 and ("box.urdf:1: mesh box.obj has a size of 300 m, its link a radius of gyration of 0.1 m: is it in "
+                                "mm? correct its scale") in found[0], found
+    assert any("has a size of 300 m: is it in mm" in line for line in doubts(text.replace("BASE", base).replace("SCALE", "")))
+    assert doubts(text.replace("BASE", base).replace("SCALE", 'scale="0.001 0.001 0.001"')) == []
+    tiny = doubts(text.replace("BASE", "").replace("SCALE", 'scale="0.000001 0.000001 0.000001"'))
+    assert len(tiny) == 1 and "has a size of 0.0003 m" in tiny[0], tiny
+
+
+def found_in_the_wild():
+    """What models of others have, and their tools read: comments before the declaration, a class main in two
+    sections, rounded zeros in a mesh, welds to what a program would move, links that are points."""
+    comment = '<!-- made by a tool -->\n<?xml version="1.0"?>\n'
+    done = command(written(comment + TWO[TWO.index("<robot"):], "late.urdf"), os.path.join(WORK, "late.yaml"), "--force")
+    assert done.returncode == 0 and re.search(r"late.urdf:5: base fixed", done.stdout), done.stderr + done.stdout
+    cut = comment + TWO[TWO.index("<robot"):][:900]
+    refused(cut, "late.urdf", "not well-formed", cut.count("\n") + 1)
+    text = ('<mujoco><default><default class="c"><geom size="0.1"/></default></default><default class="main"><geom mass="3"/>'
+            '</default><worldbody><body name="hand" mocap="true"/><body name="b"><freejoint/><geom class="main" size="0.2"/></body>'
+            '<body name="p" pos="0 0 1"><joint axis="1 0 0"/><geom size="0.1" mass="2"/><body pos="0 0 -1"><inertial pos="0 0 0" mass="1"'
+            ' diaginertia="0 0 0"/></body></body></worldbody><equality><weld body1="hand" body2="b"/></equality></mujoco>')
+    out = os.path.join(WORK, "wild.yaml")
+    done = command(written(text, "wild.xml"), out, "--force")
+    assert done.returncode == 0, done.stderr
+    assert "'weld-0': drags a body to where a program moves another one (mocap)" in done.stdout, done.stdout
+    case = open(out, encoding="utf-8").read()
+    assert "name: b, mass: 3," in case and "weld-0" not in case.split("catena: 1")[1], case
+    # the ball of 2 kg, 0.1 m and the point of 1 kg 1 m below: 0.4 * 2 * 0.1^2 + 2 / 3 * 1 * 1^2
+    assert f"inertia: [{0.008 + 2 / 3:.13g}, {0.008 + 2 / 3:.13g}, 0.008]" in case, case
+    point = text.replace('<geom size="0.1" mass="2"/>', "")
+    refused(point, "wild.xml", "which are not positive; give it an inertia", 1)
+
+
 def mjcf():
     changed(HUMAN, '<joint name="knee"', '<jiont name="knee"', "h.xml", "unknown tag in <body>; did you mean <joint>")
     changed(HUMAN, '<body name="pelvis"', '<body name="torso"', "h.xml", "given twice")
@@ -135,6 +193,8 @@ def mjcf():
     changed(HUMAN, "<freejoint name=\"root\"/>", "<include file=\"root.xml\"/>", "h.xml", "is missing, looked for")
     changed(HUMAN, 'axisangle="0 0 1 15"', 'axisangle="0 0 1 15" zaxis="0 0 1"', "h.xml", "keep one orientation")
     changed(HUMAN, '<geom name="sole" type="box"', '<geom name="sole" type="bix"', "h.xml", "expected plane, sphere")
+    changed(HUMAN, 'joint="hip_y" gear', 'joint="hip" gear', "h.xml", "there is no joint 'hip'; correct joint")
+    changed(HUMAN, '<joint joint="hip_y" coef="0.5"/>', '<joint joint="hip_y"/>', "h.xml", "has no coef")
     refused(BAR, "bar.xml", "loop 'loop' is open by", line_of(BAR, "<connect"), "--joint", "top=0.3")
     refused(HUMAN[:900], "cut.xml", "not well-formed", HUMAN[:900].count("\n") + 1)
 
@@ -151,6 +211,6 @@ def output():
     assert done.returncode == 3 and "cannot be read" in done.stderr, done.stderr
 
 
-for test in (urdf, meshes, surfaces, mjcf, output):
+for test in (urdf, meshes, surfaces, units, found_in_the_wild, mjcf, output):
     test()
     print(f"{test.__name__}: ok")

@@ -148,7 +148,9 @@ def humanoid():
     rope = joints["strap"]
     near(rope["length"], 1.2, 0)
     near(rope["at"], [(torso @ [-0.1, 0, 0, 1])[:3], (shin @ [-0.05, 0, -0.3, 1])[:3]], 1e-11)
-    for word in ("armature of <joint>", "<fixed>", "'push_hip'", "<sensor>"):
+    assert joints["hip_y"]["motor"] == {"force": 0.0}
+    assert "first none: 40 N m per unit of control, 40 N m at most, which the controller keeps" in report, report
+    for word in ("armature of <joint>, 0.01 kg m^2", "'hamstring'", "<sensor>"):
         assert any(line.startswith("left out") and word in line for line in report.splitlines()), word
 
 

@@ -176,7 +176,77 @@ def rope_stops_a_fall():
 
 
 SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 0.5
+TENDONS = """<mujoco><option timestep="0.001"/><worldbody><site name="a"/><site name="b" pos="1 0 0"/>
+  <body name="load" pos="0 0 -2"><freejoint/><site name="hook"/><inertial pos="0 0 0" mass="4" diaginertia="1 1 1"/></body>
+  <body name="counter" pos="1 0 -1"><freejoint/><site name="end"/><inertial pos="0 0 0" mass="MASS" diaginertia="1 1 1"/></body>
+  </worldbody><tendon><spatial name="cord" range="0 6"><site site="a"/><site site="hook"/><site site="a"/><site site="b"/>
+  <site site="end"/></spatial></tendon></mujoco>"""
+
+
+def tendons_over_sites():
+    """A load on two legs of a tendon and a counterweight at its end: at half its mass both rest; a lighter one
+    rises twice as fast as the load sinks."""
+    for mass in (2.0, 1.0):
+        case, _ = model(TENDONS.replace("MASS", str(mass)), name="tendon.xml")
+        assert [(p["body"], p["at"][0]) for p in case["joints"][0]["through"]] == [
+            ("world", 0), ("load", 0), ("world", 0), ("world", 1), ("counter", 1)], case["joints"]
+        case["time"]["end"] = 0.2
+        names, _, last, _ = run(case, "tendon")
+        # load: 4 a = 4 g - 2 T; counterweight, twice as fast: 2 m a = T - m g
+        speed = G * (4 - 2 * mass) / (4 + 4 * mass) * 0.2
+        near(last["velocity"][names.index("load")][2], -speed, 1e-3 * max(speed, 1), "load")
+        near(last["velocity"][names.index("counter")][2], 2 * speed, 1e-3 * max(speed, 1), "counterweight")
+
+
+FIXED = """<mujoco><compiler angle="radian"/><option timestep="0.001" gravity="0 0 0"/><worldbody>
+  <body name="a"><joint name="qa" axis="0 0 1" ref="0.3"/><inertial pos="0 0 0" mass="1" diaginertia="0.1 0.1 0.1"/></body>
+  <body name="b" pos="1 0 0"><joint name="qb" axis="0 0 1"/><inertial pos="0 0 0" mass="1" diaginertia="0.2 0.2 0.2"/></body>
+  <body name="c" pos="2 0 0"><joint name="qc" axis="0 0 1"/><inertial pos="0 0 0" mass="1" diaginertia="0.2 0.2 0.2"/></body>
+  </worldbody><tendon>
+  <fixed name="pair"><joint joint="qa" coef="2"/><joint joint="qb" coef="-1"/></fixed>
+  <fixed name="one"><joint joint="qc" coef="0.5"/></fixed><fixed name="all"><joint joint="qa" coef="1"/>
+  <joint joint="qb" coef="1"/><joint joint="qc" coef="1"/></fixed>
+  <fixed name="soft" stiffness="3"><joint joint="qa" coef="1"/><joint joint="qb" coef="1"/></fixed></tendon>
+  <equality><tendon name="tied" tendon1="pair" polycoef="0.4 0 0 0 0"/><tendon name="many" tendon1="all"/></equality>
+  <actuator><motor name="drive" tendon="one" gear="3" ctrlrange="-2 2"/><motor name="both" tendon="soft"/></actuator></mujoco>"""
+
+
+def tendons_of_joint_coordinates():
+    """2 (qa - 0.3) - qb = 0.4 at the start and when b is driven; the motor of c's own tendon has the lever 3 * 0.5."""
+    case, report = model(FIXED, "--joint", "qb=0.2", name="fixed.xml")
+    joints = {j["name"]: j for j in case["joints"]}
+    assert joints["tied"]["type"] == "gear" and joints["qc"]["motor"] == {"force": 0.0}, joints
+    assert "1.5 N m per unit of control, 3 N m at most" in report, report
+    for words in ("'many': couples 3 joint coordinates", "tendon 'soft': limits, spring and friction of a sum",
+                  "actuator 'both': the tendon 'soft' that it drives is no single joint's"):
+        assert words in report, (words, report)
+    joints["qb"]["motor"] = {"table": {"values": "position", "rows": [[0, 0], [0.2, 0.8]]}}
+    case["time"]["end"] = 0.3
+    names, first, last, _ = run(case, "fixed")
+
+    def angle(shot, name):
+        r = turn(shot["orientation"][names.index(name)])
+        return np.arctan2(r[1, 0], r[0, 0])
+
+    # at the coordinate 0.3 body a lies as written: turned by qa - 0.3
+    near([angle(first, "b"), angle(first, "a")], [0.2, 0.3], 1e-12, "start")
+    near([angle(last, "b"), angle(last, "a")], [1.0, 0.7], 2e-5, "driven")
+
+
+def springs_between_lengths():
+    """A tendon's spring that has no force between two lengths is left out, with a line; its damper stays."""
+    text = """<mujoco><worldbody><site name="top" pos="0 0 2"/><body name="ball" pos="0 0 1.5"><freejoint/>
+      <geom size="0.05" mass="1"/><site name="eye"/></body></worldbody><tendon><spatial name="cord" stiffness="100" damping="3"
+      springlength="LENGTHS"><site site="top"/><site site="eye"/></spatial></tendon></mujoco>"""
+    case, report = model(text.replace("LENGTHS", "0 0.4"), name="band.xml")
+    assert "tendon 'cord': its spring, which has no force between the lengths 0 and 0.4 m" in report, report
+    assert [(f["stiffness"], f["damping"]) for f in case["forces"]] == [(0, 3)], case["forces"]
+    case, report = model(text.replace("LENGTHS", "0.4"), name="band.xml")
+    assert [(f["stiffness"], f["length"]) for f in case["forces"]] == [(100, 0.4)] and "its spring" not in report
+
+
 for test in (free_fall, quadruped_stands, coordinates_oscillate, arm_swings_with_its_own_inertia,
-             loops_and_couplings, fingers_follow, rope_stops_a_fall):
+             loops_and_couplings, fingers_follow, rope_stops_a_fall, tendons_over_sites, tendons_of_joint_coordinates,
+             springs_between_lengths):
     test()
     print(f"{test.__name__}: ok")

@@ -21,6 +21,8 @@ def parser():
     p.add_argument("--keyframe", metavar="NAME", help="MJCF: start at this key; --joint goes beyond it")
     p.add_argument("--hold", action="store_true", help="a servo at every hinge and slide that holds its start, with "
                    "the effort of the model as bound")
+    p.add_argument("--torque", action="store_true", help="a motor at every hinge and slide that has none, whose force "
+                   "a controller sets, 0 at first")
     p.add_argument("--floor", action="store_true", help="a plane under the lowest shape")
     p.add_argument("--self-collisions", choices=("yes", "no"), help="contacts between links that no joint connects; "
                    "else no for URDF, yes for MJCF")
@@ -31,6 +33,8 @@ def parser():
                    "convex pieces at most, in place of taking their hulls")
     p.add_argument("--tolerance", type=float, metavar="L", help="with --decompose: how far pieces may reach beyond "
                    "their mesh, m; else 1 %% of its size")
+    p.add_argument("--skip-meshes", action="store_true", help="leave out meshes that are missing or cannot be read, in "
+                   "place of an error")
     p.add_argument("--end", type=float, default=1.0, help="time.end of the case, s (1)")
     p.add_argument("--force", action="store_true", help="overwrite the case")
     p.add_argument("--quiet", action="store_true", help="print no report")
@@ -56,9 +60,11 @@ def main(arguments=None):
             raise ImportProblem("--decompose or --tolerance", "out of range", "from 1 to 256 pieces, a positive length")
         if a.tolerance is not None and a.decompose is None:
             raise ImportProblem("--tolerance", "nothing is cut", "add --decompose N")
+        if a.hold and a.torque:
+            raise ImportProblem("--torque", "--hold is given, too", "a joint has one motor: leave one of them out")
         own = {"yes": True, "no": False, None: None}[a.self_collisions]
-        options = Options(a.base, a.package, a.joint, a.keyframe, a.hold, a.floor, own, a.friction, a.balance_inertia,
-                          a.hull_vertices, a.end, a.decompose, a.tolerance)
+        options = Options(a.base, a.package, a.joint, a.keyframe, a.hold, a.torque, a.floor, own, a.friction, a.balance_inertia,
+                          a.hull_vertices, a.end, a.decompose, a.tolerance, a.skip_meshes)
         report = import_model(a.model, a.output, options)
     except ImportProblem as problem:
         print(problem, file=sys.stderr)

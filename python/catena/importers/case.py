@@ -115,6 +115,10 @@ class CaseMaker:
     def _add_body(self, name, mass, shapes, leader):
         frame = self.world[leader].R  # axes of the link, where they are principal
         moments, axes = principal(frame.T @ mass.inertia @ frame)
+        if moments[0] <= 0:
+            raise ImportProblem(next(link.where for link in self.robot.links if link.name == leader),
+                                f"body {name!r} has the moments {moments[0]:.3g}, {moments[1]:.3g}, {moments[2]:.3g} "
+                                "kg m^2, which are not positive", "give it an inertia")
         axes = frame @ axes
         item = {"name": name, "mass": mass.mass, "inertia": vector(moments), "position": vector(mass.centre),
                 **turned(axes)}
@@ -207,12 +211,21 @@ class CaseMaker:
 
     def _motor(self, joint, item):
         follows = any(c.follower == joint.name for c in self.robot.couplings)
-        if joint.effort and not (self.options.hold and not follows) and joint.motor is None:
+        driven = not follows and (self.options.hold or self.options.torque)
+        if joint.effort and not driven and joint.motor is None:
             self.report.add("left out", "largest force of a joint without a motor (--hold makes servos)", joint.where)
-        if self.options.hold and not follows:
+        if self.options.torque and not follows and joint.motor is None:
+            most = f", {joint.effort:g} {'N' if joint.kind == 'prismatic' else 'N m'} at most, which the controller keeps"
+            self.report.add("kept", "motor of a joint, whose force a controller sets, at first none (--torque)"
+                            + (most if joint.effort else ""), joint.where)
+            item["motor"] = {"force": 0.0}
+        elif self.options.hold and not follows:
             item["motor"] = {"position": 0.0, **({"max_force": joint.effort} if joint.effort else {})}
         elif joint.motor is not None:
             motor = joint.motor
+            if motor["kind"] == "force":  # its bound is the controller's
+                item["motor"] = {"force": 0.0}
+                return
             if motor["kind"] == "velocity":
                 item["motor"] = {"velocity": 0.0, "viscosity": motor["damping"]}
             else:
@@ -252,22 +265,24 @@ class CaseMaker:
             self._add_joint(gear)
 
     def _rope(self, rope):
-        names = [self.body_of(link) for link in rope.links]
-        ends = [self.world[link.name].point(p) for link, p in zip(rope.links, rope.points)]
-        length = float(np.linalg.norm(ends[1] - ends[0]))
-        if names[0] == names[1] or length == 0:
+        names = [self.body_of(link) for link, _ in rope.points]
+        places = [self.world[link.name].point(p) for link, p in rope.points]
+        length = float(sum(np.linalg.norm(b - a) for a, b in zip(places, places[1:])))
+        if len(set(names)) == 1 or length == 0:
             self.report.add("left out", f"tendon {rope.name!r}: it moves nothing", rope.where)
             return
-        at = {"between": names, "at": [vector(end) for end in ends]}
+        at = {"between": names, "at": [vector(place) for place in places]}
         if rope.length is not None:
             if rope.length < length - MISFIT:
                 raise ImportProblem(rope.where, f"tendon {rope.name!r} is {length:.6g} m long at the start, above its "
                                     f"range of {rope.length:.6g} m", "give joint values that shorten it (--joint)")
-            self._add_joint({"name": rope.name, "type": "rope", **at, "collide": True,
-                                     "length": max(rope.length, length)})
+            item = {"type": "rope", **at, "collide": True}
+            if len(names) > 2:
+                item = {"type": "tendon", "through": [{"body": n, "at": p} for n, p in zip(names, at["at"])]}
+            self._add_joint({"name": rope.name, **item, "length": max(rope.length, length)})
         if rope.stiffness > 0 or rope.damping > 0:
             self._add_force({"name": f"{rope.name}-spring", "type": "spring", **at, "stiffness": rope.stiffness,
-                                "damping": rope.damping, "length": length if rope.rest is None else rope.rest})
+                             "damping": rope.damping, "length": length if rope.rest is None else rope.rest})
 
     def _floor(self):
         heights = [lowest(shape, self.world[link.name] @ shape.pose)

@@ -5,13 +5,15 @@ class ImportProblem(Exception):
     """What was found, where, and what to do: `robot.urdf:12:3: joint 'knee': no child; give <child link=.../>`."""
 
     def __init__(self, where, found, fix=""):
+        self.where, self.found = where, found
         super().__init__(f"{where}: {found}" + (f"; {fix}" if fix else ""))
 
 
 class Report:
-    """Lines of what was kept, changed and left out; equal texts share a line that lists their places."""
+    """Lines of what was kept, changed and left out, and of what looks like a mistake of the model; equal texts share a
+    line that lists their places."""
 
-    KINDS = ("kept", "changed", "left out")
+    KINDS = ("kept", "changed", "left out", "doubtful")
 
     def __init__(self):
         self._places = {kind: {} for kind in self.KINDS}

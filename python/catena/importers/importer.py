@@ -6,6 +6,7 @@ from . import mjcf, urdf
 from .case import CaseMaker
 from .case_writer import case_text
 from .errors import ImportProblem, Report
+from .parts import doubt_sizes
 from .robot import ONE_COORDINATE
 from .xml_tree import read_xml
 
@@ -17,6 +18,7 @@ class Options:
     joint: list = field(default_factory=list)  # NAME=VALUE, rad or m
     keyframe: str = None  # of MJCF
     hold: bool = False
+    torque: bool = False
     floor: bool = False
     self_collisions: bool = None
     friction: float = 0.5
@@ -25,6 +27,7 @@ class Options:
     end: float = 1.0
     decompose: int = None  # most pieces of a mesh that is not convex; None: its hull
     tolerance: float = None  # m; how far these may reach beyond it
+    skip_meshes: bool = False  # those that cannot be read
 
 
 def _walk(element):
@@ -43,6 +46,7 @@ def read_robot(path, options, report):
         robot = mjcf.read(root, path, options, report)
     else:
         root.fail("is neither URDF nor MJCF", "expected <robot> or <mujoco>")
+    doubt_sizes(robot.links, report)
     _set_start(robot, options, report)
     for element in _walk(root):
         # what stands inside of something left out is left out with it

@@ -9,6 +9,9 @@ from .errors import ImportProblem
 from .rotations import MassProperties
 
 
+NOISE = 1e-12  # part of the size; smaller coordinates are zero, as they are where the case is read
+
+
 class _Malformed(Exception):
     """What is wrong with a file, and the line, if it has such."""
 
@@ -112,6 +115,8 @@ def read_mesh(path, scale, where):
     except _Malformed as fault:
         line = "" if fault.line is None else f":{fault.line}"
         raise ImportProblem(where, f"mesh {path}{line}: {fault}", "export it again") from None
+    # programs write the rounding of a zero, differently in each facet: its corners would not meet
+    corners[np.abs(corners) < NOISE * np.ptp(corners.reshape(-1, 3), axis=0).max()] = 0.0
     corners = corners * np.asarray(scale, float)
     return Mesh(path, corners[:, ::-1] if np.prod(scale) < 0 else corners, lines)
 

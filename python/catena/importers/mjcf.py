@@ -53,7 +53,7 @@ class Mjcf:
         self.geoms.read_assets(root)
         self.world = Link("world", root.where)
         self.links, self.named, self.sites, self.joint_names = [self.world], {"world": self.world}, {}, {}
-        self.weighed = set()  # bodies whose mass is that of their geoms
+        self.mocap = set()  # names of bodies that a program would move
 
     def robot(self):
         name = self.root.text("model") or os.path.splitext(os.path.basename(self.path))[0]
@@ -104,7 +104,7 @@ class Mjcf:
         masses = []
         for child in element.children:
             if child.tag == "geom":
-                shape, mass = self.geoms.geom(child, inherited, link.name in self.weighed)
+                shape, mass = self.geoms.geom(child, inherited, link.weighed)
                 if shape is not None:
                     shape.pose = frame @ shape.pose
                     link.shapes.append(shape)
@@ -136,8 +136,9 @@ class Mjcf:
         self.named[link.name] = link
         if element.text("mocap", "false") == "true":
             self.report.add("changed", f"body {link.name!r} is moved by nobody (mocap): it is fixed", element.where)
+            self.mocap.add(link.name)
         if element.one("inertial") is None or self.compiler.inertia_from_geoms:
-            self.weighed.add(link.name)
+            link.weighed = True
         place = len(self.links)
         masses = self._children(element, link, Pose(), inherited)
         assert self.links[place - 1] is link
@@ -191,18 +192,22 @@ class Mjcf:
         made = Joint(name, _KINDS[kind], raw.where, frame.R @ axis / np.linalg.norm(axis),
                      frame.point(joint.numbers("pos", 3, (0.0, 0.0, 0.0))))
         angle = self.compiler.angle if kind == "hinge" else (lambda value: value)
-        made.damping, made.stiffness, made.friction = (self._positive(joint, key)
-                                                       for key in ("damping", "stiffness", "frictionloss"))
+        made.damping, made.stiffness, made.friction, armature = (
+            self._positive(joint, key) for key in ("damping", "stiffness", "frictionloss", "armature"))
+        if armature > 0:
+            # as inertia of the link it would also resist the carrier's motion, and a slide's would have a weight
+            self.report.add("left out", f"armature of <joint>, {armature:g} {'kg' if kind == 'slide' else 'kg m^2'}: "
+                            "inertia of a coordinate, which a body has not", raw.where)
         if kind == "ball":
             made.axis = None
-            if self._limited(joint, "range", "limited"):
+            if self.limited(joint, "range", "limited"):
                 self.report.add("left out", "range of a ball joint: a spherical joint has no limits", raw.where)
             joint.text("range")
         else:
             made.reference = made.value = angle(joint.number("ref", 0.0))
             made.rest = angle(joint.number("springref", 0.0))
             limits = joint.numbers("range", 2)
-            if self._limited(joint, "range", "limited"):
+            if self.limited(joint, "range", "limited"):
                 made.limits = tuple(angle(limit) for limit in limits)
                 if made.limits[0] > made.limits[1]:
                     joint.fail("range has its lower limit above its upper", "exchange them")
@@ -212,6 +217,20 @@ class Mjcf:
         link.joints.append(made)
         self.joint_names[name] = raw
 
+    def site(self, element, key):
+        """(link, point in it) of a site that an element names."""
+        name = element.required(key)
+        if name not in self.sites:
+            element.fail(f"there is no site {name!r}", f"correct {key}")
+        return self.sites[name]
+
+    def joint_name(self, element, key):
+        """The name of a joint of one or more coordinates that an element names."""
+        name = element.required(key)
+        if not any(joint.name == name for link in self.links for joint in link.joints):
+            element.fail(f"there is no joint {name!r}", f"correct {key}")
+        return name
+
     @staticmethod
     def _positive(element, key):
         value = element.number(key, 0.0)
@@ -219,7 +238,7 @@ class Mjcf:
             element.fail(f"{key} is negative", "give 0 or more")
         return value
 
-    def _limited(self, element, key, flag):
+    def limited(self, element, key, flag):
         """MuJoCo: `auto` limits where a range is given, unless the compiler's autolimits is off."""
         text = element.text(flag, "auto")
         if text == "true" and key not in element.attributes:

@@ -12,13 +12,15 @@ class Defaults:
         self.sources = {}  # (class, tag): the <default>'s elements that attributes come from
         self.users = []    # (filled element, its sources)
         for section in root.all("default"):
-            self._read(section, {}, {})
+            # sections of the outermost class add to each other
+            outer = {tag: found for (name, tag), found in self.sources.items() if name == "main"}
+            self._read(section, self.classes["main"], outer)
 
     def _read(self, section, inherited, sources, depth=0):
         name = section.text("class") or "main"
         if depth and section.text("class") is None:
             section.fail("a class inside of <default> needs a name", 'give class="..."')
-        if name in self.own:
+        if name in self.own and (depth or name != "main"):
             section.fail(f"the class {name!r} is given twice, first at {self.own[name]}", "rename one of them")
         self.own[name] = section.where
         table = {tag: dict(values) for tag, values in inherited.items()}

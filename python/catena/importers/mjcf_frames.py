@@ -11,21 +11,22 @@ class Compiler:
         self.degrees, self.sequence, self.autolimits = True, "xyz", True
         self.meshdir, self.inertia_from_geoms, self.balance, self.masses = "", None, False, {}
         for element in root.all("compiler"):
-            angle = element.text("angle", "degree")
+            angle = element.text("angle", "degree" if self.degrees else "radian")
             if angle not in ("degree", "radian"):
                 element.fail(f"angle={angle!r}", "expected degree or radian")
             self.degrees = angle == "degree"
             self.sequence = element.text("eulerseq", self.sequence)
             if len(self.sequence) != 3 or set(self.sequence.lower()) - set("xyz"):
                 element.fail(f"eulerseq={self.sequence!r}", "expected three of x, y, z (X, Y, Z: fixed axes)")
-            self.autolimits = element.text("autolimits", "true") == "true"
+            self.autolimits = element.text("autolimits", "true" if self.autolimits else "false") == "true"
             self.meshdir = element.text("meshdir") or element.text("assetdir") or self.meshdir
-            self.inertia_from_geoms = {"true": True, "false": False}.get(element.text("inertiafromgeom", "auto"))
-            self.balance = element.text("balanceinertia", "false") == "true"
+            if "inertiafromgeom" in element.attributes:
+                self.inertia_from_geoms = {"true": True, "false": False}.get(element.text("inertiafromgeom"))
+            self.balance = element.text("balanceinertia", "true" if self.balance else "false") == "true"
             if element.text("coordinate", "local") != "local":
                 element.fail("coordinate='global' is no longer part of MJCF", "save the model with local coordinates")
             for key in ("boundmass", "boundinertia", "settotalmass"):
-                self.masses[key] = max(0.0, element.number(key, 0.0))
+                self.masses[key] = max(0.0, element.number(key, self.masses.get(key, 0.0)))
 
     def angle(self, value):
         return np.radians(value) if self.degrees else value

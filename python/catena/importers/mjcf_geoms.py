@@ -5,7 +5,7 @@ import numpy as np
 
 from .hull import convex_hull
 from .meshes import mesh_fault, mesh_properties, read_mesh
-from .parts import hull_shape
+from .parts import hull_shape, unless_skipped
 from .robot import Shape
 from .rotations import MassProperties, Pose, z_to
 
@@ -58,7 +58,11 @@ class GeomReader:
             geom.read.update(("size",))
             return self._finish(geom, Shape("plane", (), self.compiler.pose(geom), geom.where), masks), None
         if kind == "mesh":
-            return self._mesh(geom, masks, gives_mass)
+            if gives_mass:  # without the mesh it would have another one
+                return self._mesh(geom, masks, True)
+            made = unless_skipped(lambda: self._mesh(geom, masks, False), self.options, self.report)
+            geom.read.update(geom.attributes if made is None else ())
+            return made or (None, None)
         if kind not in _SIZES:
             geom.fail(f"type={kind!r}", "expected plane, sphere, capsule, ellipsoid, cylinder, box or mesh")
         shape = self._primitive(geom, kind)

@@ -8,6 +8,8 @@ from .hull import convex_hull
 from .meshes import mesh_fault, mesh_properties, read_mesh
 from .robot import Shape
 
+UNLIKE = 100  # a size and a radius of gyration that differ by more are in different units
+LARGEST = 50.0  # m, of a mesh that is not doubted
 CONVEX = 1e-4  # relative: a hull whose volume exceeds the mesh's by more has a dent that is no rounding
 
 
@@ -31,6 +33,8 @@ def check_inertial(own, mass_element, inertia_element, options, report):
         return None
     if own.mass == 0:
         mass_element.fail("has an inertia but no mass", "give a positive mass, or no <inertial>")
+    if own.mass > 0 and not own.inertia.any():
+        return own  # a point mass, which may be part of a body
     if moments[0] <= 0:
         inertia_element.fail(f"inertia with the moment {moments[0]:g} kg m^2, which is not positive",
                              "correct ixx ... iyz: principal moments are positive")
@@ -45,6 +49,39 @@ def check_inertial(own, mass_element, inertia_element, options, report):
     return own
 
 
+def doubt_sizes(links, report):
+    """Says which meshes look as if they were in another unit: far larger or smaller than the inertia of their link,
+    or, where it has none, than machines are."""
+    for link in links:
+        own, gyration = link.inertial, None
+        if own is not None and own.inertia.any() and not link.weighed:
+            gyration = np.sqrt(np.linalg.eigvalsh(own.inertia)[-1] / own.mass)
+        for shape in link.shapes:
+            if shape.kind != "hull" or not shape.path:
+                continue
+            size = np.ptp(shape.points, axis=0).max()
+            if gyration is None:
+                doubt = f"has a size of {size:.3g} m" if size > LARGEST else None
+            else:
+                ratio = size / gyration
+                doubt = (f"has a size of {size:.3g} m, its link a radius of gyration of {gyration:.3g} m"
+                         if not 1 / UNLIKE < ratio < UNLIKE else None)
+            if doubt is not None:
+                report.add("doubtful", f"mesh {os.path.basename(shape.path)} {doubt}: is it in mm? correct its scale",
+                           shape.where)
+
+
+def unless_skipped(make, options, report):
+    """What `make` gives; None, with a line of the report, where its mesh cannot be read and --skip-meshes is given."""
+    try:
+        return make()
+    except ImportProblem as problem:
+        if not options.skip_meshes:
+            raise
+        report.add("left out", f"{problem.found} (--skip-meshes)", problem.where)
+        return None
+
+
 def hull_shape(path, scale, pose, where, options, report, **keys):
     """The convex hull of a mesh as a shape, with what it does not follow of it in `dent`."""
     mesh = read_mesh(path, scale, where)
@@ -53,7 +90,7 @@ def hull_shape(path, scale, pose, where, options, report, **keys):
     if made is None:
         raise ImportProblem(where, f"mesh {path}: all of its facets lie in one plane", "give a body with thickness")
     points, triangles, gap = made
-    shape = Shape("hull", (), pose, where, points=points, **keys)
+    shape = Shape("hull", (), pose, where, points=points, path=path, **keys)
     volume, hull_volume = mesh_properties(corners).mass, mesh_properties(points[triangles]).mass
     name = os.path.basename(path)
     fault = mesh_fault(mesh)

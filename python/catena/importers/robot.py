@@ -18,8 +18,9 @@ class Shape:
     pose: Pose
     where: str
     points: np.ndarray = None
+    path: str = None  # of the mesh that a hull is of
     dent: str = None  # of a hull: what it adds to a mesh that is not convex
-    mesh: tuple = None  # of such a mesh, if a case can have it: its file and scale
+    mesh: tuple = None  # of such a mesh, if a case can have it: its path and scale
     fault: str = None  # else: why not
     friction: float = 0.5
     spinning: float = 0.0
@@ -44,7 +45,7 @@ class Joint:
     friction: float = 0.0
     effort: float = None
     turn: np.ndarray = None  # of a spherical joint at the start
-    motor: dict = None  # kind: position or velocity; target, stiffness, damping, max_force
+    motor: dict = None  # kind: position, velocity or force; target, stiffness, damping, max_force
 
     def motion(self):
         """From the link's frame as moved by this joint to where it was."""
@@ -68,6 +69,7 @@ class Link:
     joints: list = field(default_factory=list)  # in order, the first next to the parent
     free: bool = False
     inertial: MassProperties = None
+    weighed: bool = False  # its mass is that of its shapes
     shapes: list = field(default_factory=list)
 
     @property
@@ -98,10 +100,10 @@ class Coupling:
 
 @dataclass
 class Rope:
-    """Between a point of one link and one of another; a length, or a spring's stiffness and damping."""
+    """Over points of links, each (link, point in it), two or more; a length, or between two a spring's stiffness
+    and damping."""
     name: str
-    links: tuple
-    points: tuple
+    points: list
     where: str
     length: float = None
     stiffness: float = 0.0

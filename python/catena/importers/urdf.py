@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 from .errors import ImportProblem
-from .parts import check_inertial, hull_shape, unique
+from .parts import check_inertial, hull_shape, unique, unless_skipped
 from .robot import Coupling, Joint, Link, Robot, Shape
 from .rotations import MassProperties, Pose, from_rpy
 
@@ -116,7 +116,9 @@ class Urdf:
         for collision in element.all("collision"):
             collision.text("name")
             collision.check_children(("origin", "geometry"), {"verbose": "", "contact_coefficients": ""}, self.report)
-            link.shapes.append(self._shape(collision, friction))
+            shape = self._shape(collision, friction)
+            if shape is not None:
+                link.shapes.append(shape)
         return link
 
     def _friction(self, contact):
@@ -152,9 +154,9 @@ class Urdf:
         geometry.check_children(("box", "cylinder", "sphere", "capsule", "mesh"), {}, self.report)
         if shape.tag == "mesh":
             shape.required("filename")
-            path = self._file(shape)
             scale = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
-            return hull_shape(path, scale, pose, shape.where, self.options, self.report, friction=friction)
+            return unless_skipped(lambda: hull_shape(self._file(shape), scale, pose, shape.where, self.options,
+                                                     self.report, friction=friction), self.options, self.report)
         if shape.tag == "box":
             shape.required("size")
             size = shape.numbers("size", 3)

@@ -1,6 +1,7 @@
 """XML with the place of every element, which also remembers what of it was read."""
 import difflib
 import math
+import re
 import xml.parsers.expat
 
 from .errors import ImportProblem
@@ -98,7 +99,12 @@ def read_xml(path):
     parser.EndElementHandler = lambda tag: stack.pop()
     try:
         with open(path, "rb") as file:
-            parser.ParseFile(file)
+            data = file.read()
+        # old versions of xacro write comments before the declaration, which readers pass over
+        late = re.match(rb"\s*(?:<!--.*?-->\s*)*(<\?xml[^>]*\?>)", data, re.DOTALL)
+        if late and late.start(1):
+            data = data[:late.start(1)] + b" " * len(late[1]) + data[late.end(1):]
+        parser.Parse(data, True)
     except OSError as error:
         raise ImportProblem(name, f"cannot be read ({error.strerror})", "check the path") from None
     except xml.parsers.expat.ExpatError as error:
