@@ -166,7 +166,7 @@ def found_in_the_wild():
     assert done.returncode == 0 and re.search(r"late.urdf:5: base fixed", done.stdout), done.stderr + done.stdout
     cut = comment + TWO[TWO.index("<robot"):][:900]
     refused(cut, "late.urdf", "not well-formed", cut.count("\n") + 1)
-    text = ('<mujoco><default><default class="c"><geom size="0.1"/></default></default><default class="main"><geom mass="3"/>'
+    text = ('<mujoco><default><geom friction="0.3"/></default><default class="main"><geom mass="3"/>'
             '</default><worldbody><body name="hand" mocap="true"/><body name="b"><freejoint/><geom class="main" size="0.2"/></body>'
             '<body name="p" pos="0 0 1"><joint axis="1 0 0"/><geom size="0.1" mass="2"/><body pos="0 0 -1"><inertial pos="0 0 0" mass="1"'
             ' diaginertia="0 0 0"/></body></body></worldbody><equality><weld body1="hand" body2="b"/></equality></mujoco>')
@@ -175,7 +175,7 @@ def found_in_the_wild():
     assert done.returncode == 0, done.stderr
     assert "'weld-0': drags a body to where a program moves another one (mocap)" in done.stdout, done.stdout
     case = open(out, encoding="utf-8").read()
-    assert "name: b, mass: 3," in case and "weld-0" not in case.split("catena: 1")[1], case
+    assert "name: b, mass: 3," in case and "{friction: 0.3}" in case and "weld-0" not in case.split("catena: 1")[1], case
     # the ball of 2 kg, 0.1 m and the point of 1 kg 1 m below: 0.4 * 2 * 0.1^2 + 2 / 3 * 1 * 1^2
     assert f"inertia: [{0.008 + 2 / 3:.13g}, {0.008 + 2 / 3:.13g}, 0.008]" in case, case
     point = text.replace('<geom size="0.1" mass="2"/>', "")

@@ -5,7 +5,7 @@ import itertools
 import sys
 
 import numpy as np
-from support import body, imported, near, run, turn, written
+from support import body, by_axis, imported, near, run, turn, written
 
 G = 9.81
 
@@ -145,12 +145,15 @@ def loops_and_couplings():
 
 
 def fingers_follow():
-    """Gears of the gripper: the neighbour turns the other way, the tip 1.5 times as far on its own finger."""
+    """Gears of the gripper: the neighbour turns the other way, the tip 1.5 times as far on its own finger; its slides
+    close as one."""
     case, _ = imported("gripper.urdf")
     case["gravity"] = [0, 0, 0]
     for joint in case["joints"]:
         if joint["name"] == "left_knuckle":
             joint["motor"] = {"table": {"values": "position", "rows": [[0, 0], [0.2, 0.5]]}}
+        if joint["name"] == "left_slide":
+            joint["motor"] = {"table": {"values": "position", "rows": [[0, 0], [0.2, 0.03]]}}
     case["time"]["end"] = 0.3
     names, first, last, _ = run(case, "fingers")
 
@@ -163,6 +166,45 @@ def fingers_follow():
     near(angle("right_proximal"), -0.5, 1e-5)
     # the tip's axis is -x: 0.5 of its finger less 0.75 of its own
     near(angle("left_distal"), 0.5 - 0.75, 1e-5)
+    for side, way in (("left", 0.03), ("right", -0.03)):
+        k = names.index(f"{side}_pad")
+        near(last["position"][k] - first["position"][k], [0, way, 0], 1e-6, side)
+
+
+SLIDES = """<mujoco><compiler angle="radian"/><option timestep="0.0005" gravity="0 0 0"/><worldbody>
+  <body name="palm" pos="0 0 1" euler="0.3 0.2 0.1"><joint name="turn" axis="0 0 1"/>
+    <inertial pos="0 0 0" mass="100" diaginertia="9 9 9"/>
+    <body name="lead" pos="0.1 0 0"><joint name="ql" type="slide" axis="0 1 0"/><inertial pos="0 0 0" mass="2" diaginertia=".01 .01 .01"/></body>
+    <body name="tail" pos="-0.1 0 0"><joint name="qt" type="slide" axis="AXIS"/><inertial pos="0 0 0" mass="3" diaginertia=".01 .01 .01"/></body>
+    <body name="arm" pos="0 0 0.2"><joint name="qh" axis="1 0 0"/><inertial pos="0 0 0" mass="1" diaginertia="0.05 .05 .05"/></body>
+  </body></worldbody><equality><joint joint1="qt" joint2="ql" polycoef="0 RATIO 0 0 0"/><joint joint1="qh" joint2="ql" polycoef="0 HINGE 0 0 0"/></equality>
+  <actuator><motor joint="ql"/></actuator></mujoco>"""
+
+
+def slides_follow():
+    """Two slides and a hinge move as one coordinate: a force on the leader accelerates 2 + 3 r^2 + 0.05 h^2 kg of them
+    (and a thousandth for the pinion), whatever the directions of the slides and the turns of their palm."""
+    for axis, ratio, h in (("0 -1 0", 1.0, 4.0), ("0 1 0", -0.5, -4.0), ("0 0 1", 2.0, 3.0)):
+        text = SLIDES.replace("AXIS", axis).replace("RATIO", str(ratio)).replace("HINGE", str(h))
+        if h == 3.0:  # the hinge leads
+            text = text.replace('joint1="qh" joint2="ql" polycoef="0 3.0', f'joint1="ql" joint2="qh" polycoef="0 {1 / 3!r}')
+        case, report = model(text, name="slides.xml")
+        assert "both are racks of a pinion of 0.003 kg" in report, report
+        for joint in case["joints"]:
+            if joint["name"] == "ql":
+                joint["motor"] = {"force": 7.0}
+            if joint["name"] == "turn":
+                joint["type"] = "fixed"
+                joint.pop("axis")
+        case["time"]["end"] = 0.2
+        names, _, last, _ = run(case, "slides")
+        speed = 7.0 * 0.2 / (2 + 3 * ratio ** 2 + 0.05 * h ** 2)
+        moved = {n: last["velocity"][names.index(n)] for n in ("lead", "tail")}
+        ways = {"lead": np.array([0, 1.0, 0]), "tail": np.array([float(x) for x in axis.split()])}
+        body_axes = by_axis((1, 0, 0), 0.3) @ by_axis((0, 1, 0), 0.2) @ by_axis((0, 0, 1), 0.1)  # moving x, y, z
+        near(moved["lead"], speed * body_axes @ ways["lead"], 2e-3 * speed, f"leader, {axis}")
+        near(moved["tail"], ratio * speed * body_axes @ ways["tail"], 2e-3 * speed, f"follower, {axis}")
+        near(last["angular_velocity"][names.index("arm")], h * speed * body_axes[:, 0], 2e-3 * abs(h) * speed, "hinge")
 
 
 def rope_stops_a_fall():
@@ -246,7 +288,7 @@ def springs_between_lengths():
 
 
 for test in (free_fall, quadruped_stands, coordinates_oscillate, arm_swings_with_its_own_inertia,
-             loops_and_couplings, fingers_follow, rope_stops_a_fall, tendons_over_sites, tendons_of_joint_coordinates,
+             loops_and_couplings, fingers_follow, slides_follow, rope_stops_a_fall, tendons_over_sites, tendons_of_joint_coordinates,
              springs_between_lengths):
     test()
     print(f"{test.__name__}: ok")

@@ -4,7 +4,7 @@ import os
 import numpy as np
 
 from .collisions import groups_of, materials_of
-from .couplings import gear_of
+from .couplings import coupled
 from .errors import ImportProblem
 from .robot import ONE_COORDINATE, bodies, carrier_of, joint_frames, mass_of, poses
 from .rotations import Pose, principal, quaternion
@@ -260,9 +260,14 @@ class CaseMaker:
         self._add_joint({"name": tie.name, "type": tie.kind, "between": names, "at": vector(a)})
 
     def _coupling(self, coupling):
-        gear = gear_of(self.robot, self.world, coupling, self.body_names, self.report)
-        if gear is not None:
-            self._add_joint(gear)
+        bodies_between, joints = coupled(self.robot, self.world, coupling, self.body_names, self.report)
+        for body in bodies_between:
+            name = self._fresh(body["name"], self.taken)
+            for joint in joints:
+                joint["between"] = [name if end == body["name"] else end for end in joint["between"]]
+            self.bodies.append({**body, "name": name})
+        for joint in joints:
+            self._add_joint(joint)
 
     def _rope(self, rope):
         names = [self.body_of(link) for link, _ in rope.points]
