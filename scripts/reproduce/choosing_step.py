@@ -13,8 +13,11 @@ import os
 import subprocess
 import sys
 
-import h5py
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
+import _package  # noqa: E402, F401
+import catena  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CASES = os.path.join(ROOT, "configs", "examples")
@@ -35,13 +38,12 @@ def run(args, case, out, sets):
 
 class Result:
     def __init__(self, directory):
-        with h5py.File(os.path.join(directory, "result.h5")) as f:
-            self.series = {name: data[()] for name, data in f["series"].items()}
-            free = f["bodies/kind"][()] == b"dynamic"
-            self.names = [name.decode() for name in f["bodies/name"][()][free]]
-            snapshots = [f["snapshots"][name] for name in sorted(f["snapshots"])]
-            # the same bodies throughout: rows of snapshots are those of bodies.h5
-            self.states = [(s.attrs["time"], s["bodies/position"][()][free]) for s in snapshots]
+        result = catena.Result(directory)
+        self.series = {name: np.asarray(values) for name, values in result.series.items()}
+        # the same bodies throughout
+        free = np.asarray(result.bodies.kind) == "dynamic"
+        self.names = list(result.bodies.name[free])
+        self.states = [(s.time, np.asarray(s.position)[free]) for s in result]
 
     def last(self, column, since):
         return self.series[column][self.series["time"] > since]

@@ -15,7 +15,6 @@ python3-numpy, python3-scipy and python3-matplotlib.
 """
 import argparse
 import dataclasses
-import glob
 import os
 import platform
 import shutil
@@ -23,11 +22,14 @@ import subprocess
 import sys
 import time
 
-import h5py
 import numpy as np
 import scipy.integrate
 import scipy.optimize
 import scipy.spatial
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
+import _package  # noqa: E402, F401
+import catena  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 G = 9.81
@@ -433,30 +435,28 @@ def read_dump(scene, directory):
     return states, Contacts(*[np.concatenate(c) for c in zip(*parts)])
 
 
-def read_catena(scene, directory, step):
-    with h5py.File(os.path.join(directory, "out", "bodies.h5")) as f:
-        ids, names = f["bodies/id"][()], f["bodies/name"].asstr()[()]
+def read_catena(scene, directory):
+    result = catena.Result(os.path.join(directory, "out"))
     place = {}  # grains by number, planes and fixed grains as in Contacts
-    for i, name in zip(ids, names):
+    for i, name in zip(np.asarray(result.bodies.id), result.bodies.name):
         kind, number = name.split("-")
         place[i] = {"grains": int(number), "plane": -1 - int(number), "base": BASE}[kind]
-    states, contacts = [], None
-    files = sorted(glob.glob(os.path.join(directory, "out", "snapshots", "*.h5")))
-    for path in files:
-        with h5py.File(path) as f:
-            number = np.array([place[i] for i in f["bodies/id"][()]])
-            grain = number >= 0
-            states.append(State(f.attrs["time"], number[grain], f["bodies/position"][()][grain],
-                                f["bodies/velocity"][()][grain], f["bodies/angular_velocity"][()][grain]))
-            if scene.contacts and path == files[-1]:
-                pair = np.array([[place[i] for i in p] for p in f["contacts/bodies"][()]]).reshape(-1, 2)
-                force, point = -f["contacts/impulse"][()] / step, f["contacts/point"][()]
-                a, b = pair[:, 0].copy(), pair[:, 1].copy()
-                swap = a < 0
-                a[swap], b[swap], force[swap] = b[swap], a[swap], -force[swap]
-                on = np.abs(force).max(axis=1) > 0.0
-                contacts = Contacts(a[on], b[on], force[on], point[on])
-    return states, contacts
+    states = []
+    for state in result:
+        number = np.array([place[i] for i in np.asarray(state.id)])
+        grain = number >= 0
+        states.append(State(state.time, number[grain], *(np.asarray(getattr(state, name))[grain] for name in (
+            "position", "velocity", "angular_velocity"))))
+    if not scene.contacts:
+        return states, None
+    found = result[-1].contacts
+    pair = np.array([[place[i] for i in p] for p in np.asarray(found.bodies)]).reshape(-1, 2)
+    force, point = -np.asarray(found.force), np.asarray(found.point)
+    a, b = pair[:, 0].copy(), pair[:, 1].copy()
+    swap = a < 0
+    a[swap], b[swap], force[swap] = b[swap], a[swap], -force[swap]
+    on = np.abs(force).max(axis=1) > 0.0
+    return states, Contacts(a[on], b[on], force[on], point[on])
 
 
 def read(args, scene, seed, code):
@@ -465,7 +465,7 @@ def read(args, scene, seed, code):
         return None
     if code in ("lammps", "liggghts"):
         return read_dump(scene, directory)
-    return read_catena(scene, directory, STEP * CATENA[code][1])
+    return read_catena(scene, directory)
 
 
 # --- evaluation, the same for all ------------------------------------------------------------

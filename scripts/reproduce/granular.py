@@ -11,17 +11,19 @@ of runs stay in --work; --no-run measures and draws those that are there. Needs 
 python3-numpy and python3-matplotlib.
 """
 import argparse
-import glob
 import os
 import subprocess
 import sys
 
-import h5py
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
+import _package  # noqa: E402, F401
+import catena  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CASES = os.path.join(ROOT, "configs", "validation")
@@ -43,34 +45,6 @@ def run(args, case, out, sets=()):
     return directory
 
 
-def text(values):
-    return np.array([v.decode() if isinstance(v, bytes) else v for v in values])
-
-
-class Result:
-    """Constant data of bodies and the snapshots of a result."""
-
-    def __init__(self, directory):
-        self.files = sorted(glob.glob(os.path.join(directory, "snapshots", "*.h5")))
-        with h5py.File(os.path.join(directory, "bodies.h5")) as f:
-            b = f["bodies"]
-            self.id, self.mass, self.radius = b["id"][:], b["mass"][:], b["radius"][:]
-            self.name, self.kind = text(b["name"][:]), text(b["kind"][:])
-        self.directory = directory
-
-    def row(self, ids):
-        return np.searchsorted(self.id, ids)
-
-    def id_of(self, name):
-        return self.id[list(self.name).index(name)]
-
-    def series(self, *columns):
-        with open(os.path.join(self.directory, "series.csv")) as f:
-            names = [n.split(" [")[0] for n in f.readline().split(",")]
-        data = np.loadtxt(os.path.join(self.directory, "series.csv"), delimiter=",", skiprows=1)
-        return [data[:, names.index(c)] for c in columns]
-
-
 class Verdict:
     def __init__(self):
         self.failed = 0
@@ -90,33 +64,31 @@ def save(figure, args, name):
 
 # --- Janssen ---------------------------------------------------------------------------------
 
-def janssen_profile(result, area, mu_wall, start, step):
+def janssen_profile(result, area, mu_wall, start):
     """Mean over the snapshots after `start` of vertical stress and wall stresses at depths."""
     n_bins, taken = 30, 0
     bottom, weight, worst, top = [], 0.0, 0.0, 0.0
     heights, sigma, shear_ratio, bulk = None, None, [], []
-    floor = result.id_of("floor")
-    for path in result.files:
-        with h5py.File(path) as f:
-            if f.attrs["time"] < start:
-                continue
-            ids, x = f["bodies/id"][:], f["bodies/position"][:]
-            pair, point = f["contacts/bodies"][:], f["contacts/point"][:]
-            normal, impulse = f["contacts/normal"][:], f["contacts/impulse"][:]
-        row = result.row(ids)
-        grain = result.kind[row] == "dynamic"
-        mass, z = result.mass[row][grain], x[grain, 2]
+    bodies = result.bodies
+    floor = bodies.id[bodies.rows("floor")[0]]
+    for state in result:
+        if state.time < start:
+            continue
+        ids, x = np.asarray(state.id), np.asarray(state.position)
+        pair, point, normal, force = (np.asarray(getattr(state.contacts, name))
+                                      for name in ("bodies", "point", "normal", "force"))
+        grain = np.asarray(state.kind) == "dynamic"
+        mass, z = np.asarray(state.mass)[grain], x[grain, 2]
         z_floor = x[ids == floor][0, 2] if floor in ids else 0.0
-        is_wall = (result.kind[result.row(pair[:, 0])] != "dynamic")
+        is_wall = np.asarray(bodies.kind)[bodies.row_of(pair[:, 0])] != "dynamic"
         on_floor = is_wall & (pair[:, 0] == floor)
         on_wall = is_wall & ~on_floor
-        force = impulse / step
         normal_force = np.einsum("ij,ij->i", force, normal)
         shear = np.linalg.norm(force - normal_force[:, None] * normal, axis=1)
         loaded = on_wall & (normal_force > 0.01 * normal_force[on_wall].mean())
         worst = max(worst, (shear[loaded] / normal_force[loaded]).max())
         shear_ratio.append(force[on_wall, 2].sum() / normal_force[on_wall].sum())
-        top = np.quantile(z, 0.995) + result.radius[row][grain].mean()
+        top = np.quantile(z, 0.995) + np.asarray(state.radius)[grain].mean()
         if heights is None:
             heights = np.linspace(z_floor + 0.02 * (top - z_floor), top, n_bins)
             sigma = np.zeros(n_bins)
@@ -141,10 +113,10 @@ def janssen_curve(depth, bulk, width, mu_wall, k):
 
 
 def janssen(args, verdict):
-    width, mu_wall, k_low, k_high, step = 0.12, 0.5, 0.5, 1.1, 1e-3
-    result = Result(run(args, "janssen.yaml", "janssen"))
+    width, mu_wall, k_low, k_high = 0.12, 0.5, 0.5, 1.1
+    result = catena.Result(run(args, "janssen.yaml", "janssen"))
     area = 0.25 * np.pi * width**2
-    p = janssen_profile(result, area, mu_wall, start=0.9, step=step)
+    p = janssen_profile(result, area, mu_wall, start=0.9)
     curve = lambda depth, k: janssen_curve(depth, p["bulk"], width, mu_wall, k)  # noqa: E731
     # standard error of the mean over the snapshots
     error = p["scatter"] / p["weight"]
@@ -181,8 +153,8 @@ def flow_rate(result, start, least_mass):
     """Mass that leaves per second between `start` and the time when less than `least_mass` is left:
     slope of a straight line, its scatter (largest difference between the rates of the two halves
     and the whole) and the end."""
-    t, mass = result.series("time", "removed_mass")
-    total = result.mass[result.kind == "dynamic"].sum()
+    t, mass = np.asarray(result.series.time), np.asarray(result.series.removed_mass)
+    total = np.asarray(result.bodies.mass)[np.asarray(result.bodies.kind) == "dynamic"].sum()
     window = (t >= start) & (total - mass > least_mass)
     t, mass = t[window], mass[window]
     whole = np.polyfit(t, mass, 1)[0]
@@ -194,15 +166,13 @@ def flow_rate(result, start, least_mass):
 def bulk_density_2d(result, start, end, width, low, high):
     """Mass per area of the middle of the bin between two heights, mean between two times."""
     values = []
-    for path in result.files:
-        with h5py.File(path) as f:
-            if not start <= f.attrs["time"] <= end:
-                continue
-            ids, x = f["bodies/id"][:], f["bodies/position"][:]
-        row = result.row(ids)
-        inside = ((result.kind[row] == "dynamic") & (x[:, 2] > low) & (x[:, 2] < high)
+    for state in result:
+        if not start <= state.time <= end:
+            continue
+        x = np.asarray(state.position)
+        inside = ((np.asarray(state.kind) == "dynamic") & (x[:, 2] > low) & (x[:, 2] < high)
                   & (abs(x[:, 0]) < 0.5 * width))
-        values.append(result.mass[row][inside].sum() / (width * (high - low)))
+        values.append(np.asarray(state.mass)[inside].sum() / (width * (high - low)))
     return np.mean(values)
 
 
@@ -214,7 +184,7 @@ def beverloo(args, verdict):
         x = 0.2 + 0.5 * hole * d
         out = run(args, "beverloo_2d.yaml", f"beverloo-{hole:.0f}",
                   [f"bodies.left.position=[{-x}, 0, -0.01]", f"bodies.right.position=[{x}, 0, -0.01]"])
-        result = Result(out)
+        result = catena.Result(out)
         # the law holds while the fill is higher than two holes
         least = max(2.0 * hole * d, 0.25) * width * 13.5
         w, s, end = flow_rate(result, start, least)
@@ -260,12 +230,11 @@ def repose_angle(result, after):
     """Slope of the surface between 15 and 80 % of its height, degrees, mean over the snapshots
     after a time, with the last surface and the fit."""
     angles = []
-    for path in result.files:
-        with h5py.File(path) as f:
-            if f.attrs["time"] < after:
-                continue
-            ids, x = f["bodies/id"][:], f["bodies/position"][:]
-        grain = result.kind[result.row(ids)] == "dynamic"
+    for state in result:
+        if state.time < after:
+            continue
+        x = np.asarray(state.position)
+        grain = np.asarray(state.kind) == "dynamic"
         middle, top = surface(x[grain, 0], x[grain, 2], 0.36, 18)
         slope = (top > 0.15 * np.nanmax(top)) & (top < 0.8 * np.nanmax(top))
         fit = np.polyfit(middle[slope], top[slope], 1)
@@ -278,7 +247,7 @@ def repose(args, verdict):
     angles = []
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     for friction in frictions:
-        result = Result(run(args, "repose.yaml", f"repose-{friction}",
+        result = catena.Result(run(args, "repose.yaml", f"repose-{friction}",
                             [f"materials.grain.friction={friction}"]))
         angle, x, middle, fit = repose_angle(result, after=2.2)
         angles.append(angle)

@@ -14,10 +14,16 @@ spheres with the walls, neighbours in the chain left out) and the joints' larges
 """
 import argparse
 import math
+import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
+import _package  # noqa: E402, F401
+import catena  # noqa: E402
 
 LINKS, PER_ROW, SPACING, RADIUS, ABOVE = 100, 10, 0.1, 0.04, 0.06
 
@@ -96,19 +102,13 @@ def turned(q, a):
 
 
 def measure(path, result):
-    import h5py
-
     (_, width, *_), grains = scene(path)
-    last = sorted((result / "snapshots").glob("*.h5"))[-1]
-    with h5py.File(last) as f, h5py.File(result / "bodies.h5") as constants:
-        ids, position, turn = (f["bodies/" + k][:] for k in ("id", "position", "orientation"))
-        names = [n.decode() if isinstance(n, bytes) else n for n in constants["bodies/name"][:]]
-        by_name = dict(zip(names, constants["bodies/id"][:]))
-    row = {body: i for i, body in enumerate(ids)}
+    last = catena.Result(result)[-1]
+    row = {name: i for i, name in enumerate(last.name)}
     # the load is the last link
-    order = [row[by_name[f"pile-{i}"]] for i in range(len(grains))]
-    order += [row[by_name[f"chain-{i}"]] for i in range(LINKS - 1)] + [row[by_name["load"]]]
-    x, q = position[order], turn[order]
+    order = [row[f"pile-{i}"] for i in range(len(grains))]
+    order += [row[f"chain-{i}"] for i in range(LINKS - 1)] + [row["load"]]
+    x, q = np.asarray(last.position)[order], np.asarray(last.orientation)[order]
     radius = np.concatenate([grains[:, 0], np.full(LINKS, RADIUS)])
     half = width / 2
     overlaps = [radius - x[:, 2]]

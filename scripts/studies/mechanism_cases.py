@@ -2,12 +2,15 @@
 
 References are in tests/data/validation; nothing in them comes from Catena.
 """
-import glob
 import json
 import os
+import sys
 
-import h5py
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
+import _package  # noqa: E402, F401
+import catena  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REFERENCES = os.path.join(ROOT, "tests", "data", "validation")
@@ -32,28 +35,19 @@ class Result:
 
     def __init__(self, directory, step):
         self.step = step
-        with h5py.File(os.path.join(directory, "bodies.h5")) as f:
-            self.names = [n.decode() for n in f["bodies/name"][:]]
-            self.mass, self.inertia = f["bodies/mass"][:], f["bodies/inertia"][:]
-        columns = {"x": [], "q": [], "v": [], "w": [], "reaction": [], "t": []}
-        for path in sorted(glob.glob(os.path.join(directory, "snapshots", "*.h5"))):
-            with h5py.File(path) as f:
-                columns["t"].append(f.attrs["time"])
-                for key, name in (("x", "position"), ("q", "orientation"), ("v", "velocity"),
-                                  ("w", "angular_velocity")):
-                    columns[key].append(f["bodies/" + name][:])
-                if "joints" in f and len(f["joints/id"]):
-                    columns["reaction"].append(f["joints/reaction"][:])
-        self.t, self.x, self.q, self.v, self.w, self.reaction = (
-            np.array(columns[k]) for k in ("t", "x", "q", "v", "w", "reaction"))
+        run = catena.Result(directory)
+        self.names = list(run.bodies.name)
+        self.mass, self.inertia = np.asarray(run.bodies.mass), np.asarray(run.bodies.inertia)
+        states = list(run)
+        self.t = np.array([s.time for s in states])
+        self.x, self.q, self.v, self.w = (np.array([getattr(s, name) for s in states]) for name in (
+            "position", "orientation", "velocity", "angular_velocity"))
+        self.reaction = np.array([s.joints["reaction"] for s in states if len(s.joints.get("id", ()))])
         # the first snapshot is before any step
         if len(self.reaction):
             self.reaction = np.concatenate([np.full((1,) + self.reaction.shape[1:], np.nan),
                                             self.reaction])
-        with open(os.path.join(directory, "series.csv")) as f:
-            names = [n.split(" [")[0] for n in f.readline().strip().split(",")]
-            rows = np.fromstring(f.read().replace("\n", ","), sep=",").reshape(-1, len(names))
-        self.series = {n: rows[:, k] for k, n in enumerate(names)}
+        self.series = {name: np.asarray(values) for name, values in run.series.items()}
 
     def body(self, name):
         return self.names.index(name)
