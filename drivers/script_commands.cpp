@@ -21,6 +21,7 @@ constexpr std::array kCommands = {
     ScriptCommand{"view", "view.py", "a result in the browser: one HTML page, or a run followed"},
     ScriptCommand{"vtk", "to_vtk.py", "a result as files of VTK"},
     ScriptCommand{"sweep", "sweep.py", "a case many times with other values, and one table"},
+    ScriptCommand{"study", "study.py", "scaling studies and comparisons of solvers, with reports"},
     ScriptCommand{"import", "import_robot.py", "a URDF or MJCF model as a case"},
 };
 

@@ -14,6 +14,8 @@ from setuptools import find_packages, setup
 from setuptools.dist import Distribution
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
+# what `catena study` needs, as CMakeLists.txt installs it
+STUDIES = ["compare_solvers", "cost_model", "scaling_plots", "scaling_report", "scaling_text"]
 
 
 class WithExtension(Distribution):
@@ -36,11 +38,15 @@ def main():
         os.makedirs("bin")
         shutil.move("catena-program", "bin/catena")
         scripts = [str(p) for p in sorted(pathlib.Path("user").iterdir()) if p.is_file()]
+        shutil.copy(SOURCE / "scripts/scaling_study.py", ".")
+        shutil.copytree(SOURCE / "scripts/studies", "studies", ignore=caches)
+        studies = [f"studies/{name}.py" for name in STUDIES]
         setup(name="catena", version=version, description="MPI-distributed multibody dynamics with frictional contact",
               license="see LICENSE", python_requires=">=3.9", install_requires=["numpy", "h5py", "PyYAML"],
               extras_require={"mpi": ["mpi4py"]}, packages=find_packages(include=["catena", "catena.*"]),
               package_data={"catena": ["**/*"]}, include_package_data=False, distclass=WithExtension,
-              data_files=[("bin", ["bin/catena"]), ("libexec/catena/user", scripts)],
+              data_files=[("bin", ["bin/catena"]), ("libexec/catena", ["scaling_study.py"]),
+                          ("libexec/catena/user", scripts), ("libexec/catena/studies", studies)],
               script_args=["-q", "bdist_wheel", "-d", str(out)])
     return 0
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Runs a strong or weak scaling study and writes its report (docs/scaling.md).
 
-    scripts/scaling_study.py STUDY.yaml [-o DIR] [--catena PATH] [--mpirun COMMAND] [--force]
-    scripts/scaling_study.py STUDY.yaml [-o DIR] --slurm TEMPLATE
-    scripts/scaling_study.py STUDY.yaml [-o DIR] --collect
+    catena study STUDY.yaml [-o DIR] [--catena PATH] [--mpirun COMMAND] [--force]
+    catena study STUDY.yaml [-o DIR] --slurm TEMPLATE
+    catena study STUDY.yaml [-o DIR] --collect
 
 A study (configs/studies/strong_packing.yaml is one) has the keys
 
@@ -52,7 +52,8 @@ import sys
 import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "studies"), os.path.join(HERE, "..", "python")]
+sys.path[:0] = [os.path.join(HERE, "studies"), os.path.join(HERE, "user")]
+import _package  # noqa: E402, F401
 from catena import study_file  # noqa: E402
 from catena.study_file import StudyError  # noqa: E402
 
@@ -433,7 +434,7 @@ def arguments():
     parser.add_argument("study", metavar="STUDY.yaml")
     parser.add_argument("-o", "--output", metavar="DIR", help="default ./NAME of the study")
     parser.add_argument("--catena", metavar="PATH", default=study_file.default_catena(),
-                        help="default build/release/drivers/catena, else that in PATH")
+                        help="default that of CATENA or `catena study`, build/release/drivers/catena, or in PATH")
     parser.add_argument("--mpirun", metavar="COMMAND", help='in place of mpirun, such as "srun -n {ranks}"')
     parser.add_argument("--slurm", metavar="TEMPLATE", help="write job scripts instead of running")
     parser.add_argument("--collect", action="store_true", help="report on what has been done")
@@ -475,7 +476,7 @@ def main():
                 study.overrides(run, ranks)
         if args.slurm:
             if not os.path.isfile(args.slurm):
-                raise StudyError(f"--slurm: {args.slurm} is not there; scripts/templates/slurm.sh is one")
+                raise StudyError(f"--slurm: {args.slurm} is not there; {os.path.join(HERE, 'templates', 'slurm.sh')} is one")
             names = write_jobs(study, args.slurm)
             print(f"{len(names)} array jobs in {study.directory}/slurm; submit.sh submits them")
             return 0

@@ -2,8 +2,7 @@
 """Compares solvers on contact problems: runs `catena solve` for every problem and solver of a study,
 and writes tables and performance profiles.
 
-    scripts/studies/compare_solvers.py STUDY.yaml [-o DIR] [--problems FOLDER]... [--catena PATH]
-                               [--jobs 1] [--judge] [--force]
+    catena study STUDY.yaml [-o DIR] [--problems FOLDER]... [--catena PATH] [--jobs 1] [--judge] [--force]
 
 A study (configs/studies/fclib.yaml is one) has the keys
 
@@ -44,7 +43,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
+import _package  # noqa: E402, F401
 from catena import study_file  # noqa: E402
 from catena.study_file import StudyError  # noqa: E402
 
@@ -174,7 +174,6 @@ class Runner:
         self.version = done.stdout
         self.judge = None
         if args.judge:
-            sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "user"))
             import check_solution  # needs python3-h5py
             self.judge = check_solution.judge
 

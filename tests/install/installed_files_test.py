@@ -135,6 +135,34 @@ class InstalledFiles(unittest.TestCase):
         for script in ("sweep", "import"):
             self.assertIn("usage:", self.run_catena(script, "--help"))
 
+    def test_studies_run_from_where_they_are(self):
+        """With the installed package, cases and template: nothing of the sources but a problem to solve."""
+        work = pathlib.Path(self.directory.name) / "work"
+        work.mkdir()
+        self.assertIn("scaling", self.run_catena("study", "--help"))
+        for kind in ("scaling", "solvers"):
+            self.assertIn("usage: catena study", self.run_catena("study", kind, "--help"))
+
+        def study(*words):
+            return subprocess.run([self.catena, "study", *map(str, words)], cwd=work, capture_output=True, text=True)
+
+        found = study(self.share / "doc/catena/studies/strong_chain.yaml", "--slurm",
+                      self.prefix / "libexec/catena/templates/slurm.sh", "-o", "jobs")
+        self.assertEqual((found.returncode, found.stderr), (0, ""))
+        self.assertIn(f"{self.catena} run", (work / "jobs/slurm/ranks-1.sh").read_text())
+        problem = SOURCE / "tests/data/fclib/Capsules-i101-404.hdf5"
+        (work / "own.yaml").write_text(
+            f"name: own\nproblems: [{problem.name}]\nfolders: [{problem.parent}]\nsolvers: [{{name: auto}}]\n"
+            "comparisons: [{name: coulomb, law: coulomb, metric: scaled, tolerances: [1e-4]}]\n")
+        found = study("own.yaml")
+        self.assertEqual((found.returncode, found.stderr), (0, ""))
+        self.assertIn("converged", (work / "own/results.csv").read_text())
+        for words, said in (([], "catena study STUDY.yaml"), (["nowhere.yaml"], "nowhere.yaml: No such file"),
+                            (["--force"], "a study file is missing")):
+            found = study(*words)
+            self.assertEqual(found.returncode, 3)
+            self.assertIn(said, found.stdout + found.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)

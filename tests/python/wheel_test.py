@@ -49,6 +49,7 @@ def main():
         said = run(python, "-c", USE, cwd=work, env={**outside, "PATH": str(work / "nothing")})
         assert said.count("\n") == 1 and "install openmpi-bin, or take ranks=1" in said, said
         assert "usage" in run(work / "env/bin/catena", "vtk", "--help", env=outside)
+        assert "usage" in run(work / "env/bin/catena", "study", "scaling", "--help", env=outside)
     return 0
 
 
