@@ -105,9 +105,6 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
   if (s.parallel.weights == WorkWeights::measured)
     refuse("parallel.weights: measured", "set it to counted");
   if (s.parallel.subdomains > 0) refuse("parallel.subdomains", "set parallel.tile_bodies instead");
-  if (std::any_of(s.generators.begin(), s.generators.end(),
-                  [](const GeneratorSettings& g) { return g.is<InsertionSettings>(); }))
-    refuse("insertions, which follow what ranks own", "let all bodies be there from the start");
 }
 
 void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {

@@ -174,12 +174,14 @@ void Simulation::maybe_rebalance() {
   BalanceSums& sums = state_.balance;
   if (settings.rebalance_steps == 0 || state_.step == 0) return;
   const bool due = state_.step % settings.rebalance_steps == 0;
+  const bool grown = static_cast<double>(sums.flowed) > kMaxFlow * static_cast<double>(sums.bodies);
   if (model_.deterministic) {
-    if (due) distribute_tiles();
+    if (!due && !grown) return;
+    distribute_tiles();
+    sums.flowed = 0;
     return;
   }
   const int n_parts = number_of_parts();
-  const bool grown = static_cast<double>(sums.flowed) > kMaxFlow * static_cast<double>(sums.bodies);
   // subdomains of one rank do not show in the ranks' balance: new bodies join their neighbours'
   const bool flowed = sums.flowed > 0 && (due || grown) &&
                       (n_parts > comm_.size() || (grown && imbalance() > settings.imbalance));

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """A deterministic run is the same bits on any number of ranks: all of the series but what clocks and
-ranks say, and all of the snapshots but the ranks.
+ranks say, and all of the snapshots but the ranks; also where it stops and goes on with others.
 
 usage: deterministic_test.py CATENA MPIEXEC CASE [RANKS...] [--set KEY=VALUE] [--other KEY=VALUE]
+                             [--stop TIME]
 """
 
 import argparse
@@ -47,7 +48,7 @@ def run(catena, mpiexec, case, ranks, directory, *options):
     """Runs the case; returns the digests of its result."""
     command = [mpiexec, "-n", str(ranks), catena, "run", case, "-o", str(directory), "--quiet",
                *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
     assert done.returncode == 0, f"{' '.join(command)}\nexit {done.returncode}\n{done.stderr}"
     digests = digest_series(directory / "series.csv")
     used = 0
@@ -63,24 +64,33 @@ def main():
     parser.add_argument("mpiexec")
     parser.add_argument("case")
     parser.add_argument("ranks", type=int, nargs="*", default=[1, 2, 3, 4, 7, 8])
-    parser.add_argument("--set", default="parallel.deterministic=true", help="in all runs")
+    parser.add_argument("--set", action="append", default=["parallel.deterministic=true"], help="in all runs")
+    parser.add_argument("--stop", help="time at which the last number of ranks stops; the second one goes on from there")
     parser.add_argument("--other", default="parallel.tile_bodies=15", help="what makes other numbers")
     options = parser.parse_args()
     scene = (options.catena, options.mpiexec, options.case)
     counts = options.ranks
+    settings = [word for setting in options.set for word in ("--set", setting)]
     with tempfile.TemporaryDirectory() as work:
-        expected, _ = run(*scene, counts[0], pathlib.Path(work) / "first", "--set", options.set)
+        expected, _ = run(*scene, counts[0], pathlib.Path(work) / "first", *settings)
         print(f"{len(expected)} digests on {counts[0]} ranks")
-        for ranks in counts[1:]:
-            digests, used = run(*scene, ranks, pathlib.Path(work) / f"np{ranks}", "--set", options.set)
+
+        def compare(digests, used, ranks):
             assert used == ranks, f"only {used} of {ranks} ranks own bodies at the end"
             assert digests.keys() == expected.keys(), digests.keys() ^ expected.keys()
             other = [name for name in expected if digests[name] != expected[name]]
             assert not other, f"{ranks} ranks: different from {counts[0]}: {', '.join(other)}"
+
+        for ranks in counts[1:]:
+            compare(*run(*scene, ranks, pathlib.Path(work) / f"np{ranks}", *settings), ranks)
             print(f"{ranks} ranks: the same")
+        if options.stop:
+            parts = pathlib.Path(work) / "parts"
+            run(*scene, counts[-1], parts, *settings, "--set", f"time.end={options.stop}")
+            compare(*run(*scene, counts[1], parts, *settings, "--resume"), counts[1])
+            print(f"stopped on {counts[-1]} ranks, gone on with {counts[1]}: the same")
         # a comparison that could not fail would prove nothing
-        changed, _ = run(*scene, 1, pathlib.Path(work) / "changed", "--set", options.set, "--set",
-                         options.other)
+        changed, _ = run(*scene, 1, pathlib.Path(work) / "changed", *settings, "--set", options.other)
         assert changed["series/kinetic_energy"] != expected["series/kinetic_energy"]
     return 0
 

@@ -14,8 +14,8 @@
 namespace catena::test {
 
 /// Collective. Steps a deterministic case twice as often as `half`, on all ranks, on each alone,
-/// and gone on from a checkpoint after the first half; expects the same bits. Returns the first of
-/// them.
+/// and gone on from checkpoints after the first half: on as many ranks as wrote it, on one, and one
+/// rank's on all; expects the same bits. Returns the first of them.
 inline std::unique_ptr<Simulation> expect_same_bits(const std::string& yaml, int half,
                                                     const std::string& name) {
   const Communicator comm = Communicator::world();
@@ -26,20 +26,34 @@ inline std::unique_ptr<Simulation> expect_same_bits(const std::string& yaml, int
     alone->step();
   }
   const std::string path = name + "-" + std::to_string(comm.size()) + ".h5";
+  const std::string path_alone = "alone-" + path;
   write_checkpoint(comm, path, {}, sim->bodies(), sim->state());
-  Checkpoint checkpoint = read_checkpoint(comm, path);
-  checkpoint.notes.n_parts = sim->number_of_parts();
-  Simulation resumed(comm, sim->settings(), checkpoint);
+  if (comm.rank() == 0)
+    write_checkpoint(Communicator::self(), path_alone, {}, alone->bodies(), alone->state());
+  comm.barrier();
+  const auto go_on = [&](const Communicator& on, const std::string& from) {
+    Checkpoint checkpoint = read_checkpoint(on, from);
+    checkpoint.notes.n_parts = sim->number_of_parts();
+    return std::make_unique<Simulation>(on, sim->settings(), checkpoint);
+  };
+  const auto resumed = go_on(comm, path), on_more = go_on(comm, path_alone);
+  const auto on_one = go_on(Communicator::self(), path);
   for (int step = 0; step < half; ++step) {
     sim->step();
     alone->step();
-    resumed.step();
+    resumed->step();
+    on_more->step();
+    on_one->step();
   }
   const auto expected = state_hash(Communicator::self(), alone->bodies(), alone->state());
   EXPECT_EQ(state_hash(comm, sim->bodies(), sim->state()), expected);
-  EXPECT_EQ(state_hash(comm, resumed.bodies(), resumed.state()), expected);
+  for (const auto* other : {resumed.get(), on_more.get()})
+    EXPECT_EQ(state_hash(comm, other->bodies(), other->state()), expected);
+  EXPECT_EQ(state_hash(Communicator::self(), on_one->bodies(), on_one->state()), expected);
   comm.barrier();
-  if (comm.rank() == 0) std::remove(path.c_str());
+  if (comm.rank() != 0) return sim;
+  std::remove(path.c_str());
+  std::remove(path_alone.c_str());
   return sim;
 }
 

@@ -23,6 +23,13 @@ std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
                               const ContactSet& contacts, std::span<const int> tile, int n_tiles,
                               PartitionQuality& quality);
 
+/// Collective. For each point the nearest tile, if this rank owns it, else -1: the distance is that
+/// to the box around the centres of the tile's dynamic bodies, at equal distance the lowest number
+/// counts. Without any dynamic body tile 0 begins on rank 0. Nothing of it depends on the ranks.
+/// `points` are the same on every rank. Memory O(tiles).
+std::vector<std::int32_t> nearest_own_tiles(const Communicator& comm, const Bodies& bodies,
+                                            const State& state, std::span<const Vec3> points);
+
 /// The first tile of each rank, and one past the last tile: ranks' runs as near to equal shares of
 /// the weight as whole tiles allow.
 std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks);

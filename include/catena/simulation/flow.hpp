@@ -23,9 +23,10 @@ class Inflow {
   bool none() const { return insertions_.empty(); }
   const std::vector<Insertion>& insertions() const { return insertions_; }
 
-  /// Collective. Adds the bodies due in [t, t + h), each to the rank that owns the nearest
-  /// dynamic body (at equal distance, or without any: the lowest rank), with its part `n_parts`
-  /// of the space; new ones stand last in the rank's lists. Returns their number.
+  /// Collective. Adds the bodies due in [t, t + h), each to the rank and the part (of `n_parts`) of
+  /// the nearest dynamic body (at equal distance, or without any: the lowest rank); in
+  /// deterministic runs to the nearest tile (nearest_own_tiles). New ones stand last in the rank's
+  /// lists. Returns their number.
   ///
   /// An insertion inserts in the order of its numbers while one is owed: rate times time, carried
   /// over. A place is taken if collide() finds the body overlapping any other (or the image of
@@ -39,10 +40,10 @@ class Inflow {
   /// Inserts for one insertion; returns the new bodies, the same on every rank.
   std::vector<BodyRecord> accept(const Insertion& insertion, InflowProgress& progress,
                                  Search& search) const;
-  /// Collective. Those of the new bodies that this rank is to own, each with the local index of
-  /// its nearest own dynamic body, or -1.
-  std::vector<BodyRecord> claim(const std::vector<BodyRecord>& fresh, Search& search,
-                                std::vector<std::int64_t>& neighbour) const;
+  /// Collective. The subdomain of each new body that this rank is to own, beside its nearest
+  /// dynamic body; -1 for those that others own.
+  std::vector<std::int32_t> parts_by_neighbour(const std::vector<BodyRecord>& fresh, int n_parts,
+                                               const State& state) const;
 
   Communicator comm_;
   const Model& model_;

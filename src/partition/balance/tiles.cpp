@@ -1,6 +1,7 @@
 #include "catena/partition/tiles.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "partition/graph/contact_graph.hpp"
 
@@ -26,6 +27,46 @@ std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks) {
     first[r] = tile;
   }
   return first;
+}
+
+std::vector<std::int32_t> nearest_own_tiles(const Communicator& comm, const Bodies& bodies,
+                                            const State& state, std::span<const Vec3> points) {
+  std::vector<Aabb> own;
+  for (std::size_t i = 0; i < bodies.constants.size(); ++i) {
+    if (bodies.constants[i].kind != BodyKind::dynamic) continue;
+    const std::size_t tile = state.subdomain[i];
+    if (tile >= own.size()) own.resize(tile + 1);
+    own[tile].merge({state.body[i].pose.p, state.body[i].pose.p});
+  }
+  const std::size_t n_tiles = comm.max(std::ssize(own));
+  own.resize(n_tiles);
+  std::vector<double> bounds;  // -lo, hi
+  for (const Aabb& box : own) {
+    for (const double x : box.lo) bounds.push_back(-x);
+    bounds.insert(bounds.end(), box.hi.begin(), box.hi.end());
+  }
+  comm.max(bounds);
+
+  std::vector<std::int32_t> mine(points.size(), -1);
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    double nearest = std::numeric_limits<double>::infinity();
+    std::size_t tile = 0;
+    for (std::size_t t = 0; t < n_tiles; ++t) {
+      double square = 0.0;
+      for (std::size_t d = 0; d < 3; ++d) {
+        const double x = points[k][narrow<int>(d)];
+        const double way = std::max({-bounds[6 * t + d] - x, x - bounds[6 * t + 3 + d], 0.0});
+        square += way * way;
+      }
+      if (!(square < nearest)) continue;
+      nearest = square;
+      tile = t;
+    }
+    const bool first = n_tiles == 0 && comm.rank() == 0;
+    const bool owned = tile < n_tiles && (own[tile].lo.array() <= own[tile].hi.array()).all();
+    if (first || owned) mine[k] = narrow<std::int32_t>(tile);
+  }
+  return mine;
 }
 
 std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,

@@ -6,6 +6,7 @@
 #include "catena/base/error.hpp"
 #include "catena/collision/contact.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/partition/tiles.hpp"
 #include "catena/simulation/flow.hpp"
 #include "catena/stepper/energy.hpp"
 
@@ -196,6 +197,14 @@ double cost_of(const Insertion& insertion, const BodyConstants& body) {
   return std::isnan(insertion.settings().mass_rate) ? 1.0 : body.mass;
 }
 
+/// Collective. The tile of each body that comes in if this rank owns that tile, else -1.
+std::vector<std::int32_t> parts_by_tile(const Communicator& comm, const Bodies& bodies,
+                                        const State& state, const std::vector<BodyRecord>& fresh) {
+  std::vector<Vec3> points;
+  for (const BodyRecord& body : fresh) points.push_back(body.state.pose.p);
+  return nearest_own_tiles(comm, bodies, state, points);
+}
+
 bool is_owed(double cost, double owed) { return owed >= cost * (1.0 - kRoundOff); }
 
 /// Adds what falls due in [t, t + h); whether there is a body to insert.
@@ -283,14 +292,14 @@ std::vector<BodyRecord> Inflow::accept(const Insertion& insertion, InflowProgres
   }
 }
 
-std::vector<BodyRecord> Inflow::claim(const std::vector<BodyRecord>& fresh, Search& search,
-                                      std::vector<std::int64_t>& neighbour) const {
+std::vector<std::int32_t> Inflow::parts_by_neighbour(const std::vector<BodyRecord>& fresh,
+                                                     int n_parts, const State& state) const {
   const std::size_t n = fresh.size();
+  std::vector<std::int64_t> neighbour(n);
   std::vector<double> nearness(n), claims(n, -std::numeric_limits<double>::infinity());
-  neighbour.resize(n);
   for (std::size_t k = 0; k < n; ++k) {
-    nearness[k] = -search.distance(fresh[k].state.pose.p, bounding_radius(fresh[k].constants.shape),
-                                   neighbour[k]);
+    nearness[k] = -search_->distance(fresh[k].state.pose.p,
+                                     bounding_radius(fresh[k].constants.shape), neighbour[k]);
   }
   std::vector<double> nearest = nearness;
   comm_.max(nearest);
@@ -298,22 +307,21 @@ std::vector<BodyRecord> Inflow::claim(const std::vector<BodyRecord>& fresh, Sear
     if (nearness[k] == nearest[k]) claims[k] = -comm_.rank();
   }
   comm_.max(claims);
-  std::vector<BodyRecord> own;
-  for (std::size_t k = 0; k < n; ++k) {
-    if (claims[k] != -comm_.rank()) continue;
-    neighbour[own.size()] = neighbour[k];
-    own.push_back(fresh[k]);
-  }
-  neighbour.resize(own.size());
-  return own;
-}
-
-std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state) {
   int first_part = 0;  // of this rank
   while (first_part + 1 < n_parts &&
          rank_of_part(first_part, n_parts, comm_.size()) < comm_.rank()) {
     ++first_part;
   }
+  std::vector<std::int32_t> part(n, -1);
+  for (std::size_t k = 0; k < n; ++k) {
+    if (claims[k] != -comm_.rank()) continue;
+    const std::size_t next = std::max<std::int64_t>(neighbour[k], 0);
+    part[k] = state.subdomain.empty() ? first_part : state.subdomain[next];
+  }
+  return part;
+}
+
+std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state) {
   std::int64_t inserted = 0;
   for (std::size_t i = 0; i < insertions_.size(); ++i) {
     if (!fall_due(insertions_[i], state.time, h, state.inflow[i])) continue;
@@ -325,18 +333,18 @@ std::int64_t Inflow::insert(double h, int n_parts, Bodies& bodies, State& state)
     }
     inserted += std::ssize(fresh);
 
-    std::vector<std::int64_t> neighbour;
-    const std::vector<BodyRecord> own = claim(fresh, *search_, neighbour);
+    const std::vector<std::int32_t> part = model_.deterministic
+                                               ? parts_by_tile(comm_, bodies, state, fresh)
+                                               : parts_by_neighbour(fresh, n_parts, state);
     Bodies own_bodies;
     State own_state;
-    for (std::size_t k = 0; k < own.size(); ++k) {
-      const std::size_t next = std::max<std::int64_t>(neighbour[k], 0);
-      const std::int32_t part = state.subdomain.empty() ? first_part : state.subdomain[next];
-      bodies.constants.push_back(own[k].constants);
-      state.body.push_back(own[k].state);
-      state.subdomain.push_back(part);
-      own_bodies.constants.push_back(own[k].constants);
-      own_state.body.push_back(own[k].state);
+    for (std::size_t k = 0; k < fresh.size(); ++k) {
+      if (part[k] < 0) continue;
+      bodies.constants.push_back(fresh[k].constants);
+      state.body.push_back(fresh[k].state);
+      state.subdomain.push_back(part[k]);
+      own_bodies.constants.push_back(fresh[k].constants);
+      own_state.body.push_back(fresh[k].state);
     }
     const EnergyMomentum energy = total_energy_and_momentum(comm_, model_, own_bodies, own_state);
     state.audit[EnergyTerm::flow_energy] += energy.kinetic + energy.potential;

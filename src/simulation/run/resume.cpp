@@ -1,5 +1,6 @@
 // A simulation that goes on from a checkpoint.
 #include <algorithm>
+#include <utility>
 
 #include "catena/base/error.hpp"
 #include "catena/base/timer.hpp"
@@ -80,7 +81,12 @@ void Simulation::restore_places(const Checkpoint& checkpoint) {
     link_joints(comm_, bodies_);
     return;
   }
-  state_.balance = {};
+  // the work of ranks is another; when tiles are made anew is not for the ranks to decide
+  const BalanceSums before = std::exchange(state_.balance, {});
+  if (model_.deterministic) {
+    state_.balance.bodies = before.bodies;
+    state_.balance.flowed = before.flowed;
+  }
   bring_impulses_home(comm_, bodies_, state_);
   if (model_.deterministic) {
     const std::vector<int> tile = state_.subdomain;
