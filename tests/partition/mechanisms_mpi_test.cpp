@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/mechanisms.hpp"
 #include "partition/mechanism_graphs.hpp"
 
@@ -245,6 +247,118 @@ TEST(DealOfJoints, OtherMechanismsGoWholeToTheRankThatHoldsMost) {
   const Dealing ends = [](std::size_t i, std::size_t, int n) { return i == 0 ? n - 1 : 0; };
   const AssignedBlock e = deal_of(comm, pair, ends, 500);
   for (const int rank : e.deal.rank) EXPECT_EQ(rank, 0);
+}
+
+/// Nodes of all joints of a graph, by key, found by all ranks together.
+std::map<std::int64_t, int> nodes_of(const Communicator& comm, const JointGraph& graph,
+                                     const Dealing& dealing, int levels, std::int64_t max_graph,
+                                     bool near_holders = false) {
+  const std::vector<JointEdge> own = share(comm, graph, dealing);
+  const auto places = find_mechanisms(comm, own);
+  std::vector<std::int64_t> told;
+  const std::vector<int> nodes = cut_mechanisms(
+      comm, own, places, std::vector<int>(own.size(), levels), near_holders, max_graph);
+  for (std::size_t j = 0; j < own.size(); ++j) {
+    told.push_back(own[j].key);
+    told.push_back(nodes[j]);
+  }
+  told = all_gather_values(comm, told);
+  std::map<std::int64_t, int> all;
+  for (std::size_t i = 0; i < told.size(); i += 2) all[told[i]] = static_cast<int>(told[i + 1]);
+  return all;
+}
+
+TEST(CutMechanisms, PartsAreAlikeShareNoBodyAndDoNotDependOnTheRanks) {
+  const Communicator comm = Communicator::world();
+  JointGraph grid, tree, ring;
+  grid.grid(40, 30);
+  tree.binary_tree(1023);
+  ring.ring(400);
+  // 100: several joints to a vertex of the graph
+  for (const std::int64_t max_graph : {100000, 100})
+    for (JointGraph& graph : {std::ref(grid), std::ref(tree), std::ref(ring)})
+      for (const int levels : {1, 3}) {
+        const PartTree parts{levels};
+        const auto alone = nodes_of(Communicator::self(), graph, kDealings[0], levels, max_graph);
+        for (const Dealing& dealing : kDealings)
+          EXPECT_EQ(nodes_of(comm, graph, dealing, levels, max_graph), alone);
+        if (alone.begin()->second == 0) {  // trees' keys say little of who is near to whom
+          EXPECT_EQ(max_graph, 100);
+          continue;
+        }
+        std::map<GlobalId, std::vector<int>> at;
+        std::vector<int> rows(static_cast<std::size_t>(2 * parts.n_parts()), 0);
+        int all = 0;
+        for (const JointEdge& edge : graph.edges) {
+          const int node = alone.at(edge.key);
+          rows[static_cast<std::size_t>(node)] += edge.rows;
+          all += edge.rows;
+          for (int k = 0; k < edge.n_bodies; ++k)
+            at[edge.body[static_cast<std::size_t>(k)]].push_back(node);
+        }
+        for (const auto& [body, nodes] : at)
+          for (const int a : nodes)
+            for (const int b : nodes)
+              EXPECT_TRUE(PartTree::is_above(a, b) || PartTree::is_above(b, a)) << body;
+        if (max_graph == 100) continue;
+        for (int part = parts.n_parts(); part < 2 * parts.n_parts(); ++part)
+          EXPECT_NEAR(rows[static_cast<std::size_t>(part)] * parts.n_parts(), all, 0.25 * all);
+      }
+}
+
+TEST(CutMechanisms, PartsGoToTheRanksThatHoldThem) {
+  const Communicator comm = Communicator::world();
+  JointGraph ring;
+  ring.ring(400);
+  if (comm.size() == 1) return;
+  const PartTree tree{1};
+  int near = 0, far = 0;
+  // the ranks of the two parts hold them, in both directions around the ring
+  for (const bool backwards : {false, true}) {
+    const Dealing dealing = [&](std::size_t i, std::size_t all, int n) {
+      return (2 * i < all) == backwards ? tree.rank_of(3, n) : 0;
+    };
+    const auto stay = [&](bool near_holders) {
+      int n = 0;
+      const auto nodes = nodes_of(comm, ring, dealing, tree.levels, 100000, near_holders);
+      for (std::size_t i = 0; i < ring.edges.size(); ++i)
+        n += tree.rank_of(nodes.at(ring.edges[i].key), comm.size()) ==
+             dealing(i, ring.edges.size(), comm.size());
+      return n;
+    };
+    near += stay(true);
+    far += stay(false);
+  }
+  EXPECT_GT(near, far);
+}
+
+TEST(CutMechanisms, AMechanismThatSeparatorsWouldMakeUpStaysWhole) {
+  const Communicator comm = Communicator::world();
+  JointGraph star;
+  star.star(1200);
+  for (const auto& [key, node] : nodes_of(comm, star, kDealings[1], 1, 100000)) EXPECT_EQ(node, 0);
+  JointGraph clique;
+  const GlobalId first = clique.new_bodies(12);
+  for (GlobalId a = 0; a < 12; ++a)
+    for (GlobalId b = 0; b < a; ++b) clique.join({first + a, first + b});
+  for (const auto& [key, node] : nodes_of(comm, clique, kDealings[1], 1, 100000))
+    EXPECT_EQ(node, 0);
+}
+
+TEST(PartTree, PlacesAreThoseOfAWalkWithSeparatorsAfterTheirParts) {
+  for (const int levels : {0, 1, 4}) {
+    const PartTree tree{levels};
+    int next = 0;
+    const std::function<void(int)> walk = [&](int node) {
+      if (!tree.is_part(node)) {
+        walk(2 * node);
+        walk(2 * node + 1);
+      }
+      EXPECT_EQ(tree.place(node), next++);
+      EXPECT_EQ(tree.rank_of(node, tree.n_parts()), tree.first_part(node));
+    };
+    walk(1);
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 
 using test::DenseJoints;
 using test::MechanismMaker;
+using test::Shapes;
 
 // -- one front
 
@@ -175,59 +176,6 @@ TEST(FrontTree, FrontsHaveAllRowsThatEliminationFills) {
 
 // -- eliminations
 
-/// Mechanisms of every shape; masses over `decades`.
-class Shapes {
- public:
-  Shapes(unsigned seed, double decades) : maker(seed), decades_(decades) {}
-
-  Index body() {
-    return maker.body(std::pow(10.0, maker.uniform(-0.5, 0.5) * decades_), 3.0 * maker.any());
-  }
-  void join(Index a, Index b) {
-    const Vec3 at = 3.0 * maker.any();
-    if (maker.integer(2) == 0)
-      maker.joint(a, b, at);
-    else
-      maker.hinge(a, b, at, maker.any());
-  }
-  void chain(Index n, bool closed) {
-    const Index first = body();
-    for (Index i = 1; i < n; ++i) {
-      const Index next = body();
-      join(next - 1, next);
-    }
-    if (closed) join(first + n - 1, first);
-  }
-  void tree(Index n, bool star) {
-    const Index first = body();
-    for (Index i = 1; i < n; ++i) {
-      const Index next = body();
-      join(star ? first : first + maker.integer(i), next);
-    }
-  }
-  /// Distance joints, one row each.
-  void net(Index n) {
-    const Index first = maker.made.bodies.size();
-    for (Index k = 0; k < n * n; ++k) {
-      body();
-      if (k % n > 0) maker.rows({first + k - 1, first + k}, 1);
-      if (k >= n) maker.rows({first + k - n, first + k}, 1);
-    }
-  }
-  void clique(Index n) {
-    const Index first = maker.made.bodies.size();
-    for (Index i = 0; i < n; ++i) {
-      body();
-      for (Index j = 0; j < i; ++j) maker.rows({first + j, first + i}, 1);
-    }
-  }
-
-  MechanismMaker maker;
-
- private:
-  double decades_;
-};
-
 /// Against dense Cholesky; where masses differ by 10^6, both know long mechanisms' solutions to the
 /// round-off of an ill-conditioned matrix only.
 void expect_dense_solution(Shapes& shapes, const char* name) {
@@ -279,24 +227,7 @@ TEST(DissectedElimination, RedundantRowsOfANetAreFoundAndItsReactionsAreOfLeastN
     Shapes shapes(41, decades);
     MechanismMaker& maker = shapes.maker;
     constexpr Index kKnots = 6;
-    for (Index k = 0; k < kKnots * kKnots; ++k)
-      maker.body(std::pow(10.0, maker.uniform(-0.5, 0.5) * decades),
-                 Vec3(k % kKnots, k / kKnots, 0.1 * maker.uniform(-1, 1)));
-    const auto rod = [&](Index a, Index b) {
-      maker.rows({a, b}, 1);
-      double* g = maker.made.blocks.jacobian.data() + maker.made.blocks.jacobian.size() - 12;
-      std::fill_n(g, 12, 0.0);
-      const Vec3 way = (maker.centre[b] - maker.centre[a]).normalized();
-      for (int i = 0; i < 3; ++i) {
-        g[i] = -way[i];
-        g[6 + i] = way[i];
-      }
-    };
-    for (Index k = 0; k < kKnots * kKnots; ++k) {
-      if (k % kKnots > 0) rod(k - 1, k);
-      if (k >= kKnots) rod(k - kKnots, k);
-      if (k < kKnots) maker.joint(k, -1, maker.centre[k]);
-    }
+    test::add_held_net(maker, kKnots, decades);
     const DenseJoints dense(maker.made);
     const Eigen::VectorXd b = dense.consistent(maker);
 

@@ -72,6 +72,27 @@ void MechanismMaker::finish(std::size_t rows, double compliance, std::int64_t na
   }
 }
 
+void add_held_net(MechanismMaker& maker, Index n, double decades) {
+  for (Index k = 0; k < n * n; ++k)
+    maker.body(std::pow(10.0, maker.uniform(-0.5, 0.5) * decades),
+               Vec3(k % n, k / n, 0.1 * maker.uniform(-1, 1)));
+  const auto rod = [&](Index a, Index b) {
+    maker.rows({a, b}, 1);
+    double* g = maker.made.blocks.jacobian.data() + maker.made.blocks.jacobian.size() - 12;
+    std::fill_n(g, 12, 0.0);
+    const Vec3 way = (maker.centre[b] - maker.centre[a]).normalized();
+    for (int i = 0; i < 3; ++i) {
+      g[i] = -way[i];
+      g[6 + i] = way[i];
+    }
+  };
+  for (Index k = 0; k < n * n; ++k) {
+    if (k % n > 0) rod(k - 1, k);
+    if (k >= n) rod(k - n, k);
+    if (k < n) maker.joint(k, -1, maker.centre[k]);
+  }
+}
+
 DenseJoints::DenseJoints(const MechanismRows& joints) {
   const ProblemBodies& bodies = joints.bodies;
   const GeneralBlocks& blocks = joints.blocks;

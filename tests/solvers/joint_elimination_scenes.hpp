@@ -1,6 +1,7 @@
 // Mechanisms for tests of eliminations, and what their solutions must be.
 #pragma once
 
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -36,6 +37,63 @@ class MechanismMaker {
   void finish(std::size_t rows, double compliance, std::int64_t name);
   std::mt19937 random_;
 };
+
+/// Mechanisms of every shape; masses over `decades`.
+class Shapes {
+ public:
+  Shapes(unsigned seed, double decades) : maker(seed), decades_(decades) {}
+
+  Index body() {
+    return maker.body(std::pow(10.0, maker.uniform(-0.5, 0.5) * decades_), 3.0 * maker.any());
+  }
+  void join(Index a, Index b) {
+    const Vec3 at = 3.0 * maker.any();
+    if (maker.integer(2) == 0)
+      maker.joint(a, b, at);
+    else
+      maker.hinge(a, b, at, maker.any());
+  }
+  void chain(Index n, bool closed) {
+    const Index first = body();
+    for (Index i = 1; i < n; ++i) {
+      const Index next = body();
+      join(next - 1, next);
+    }
+    if (closed) join(first + n - 1, first);
+  }
+  void tree(Index n, bool star) {
+    const Index first = body();
+    for (Index i = 1; i < n; ++i) {
+      const Index next = body();
+      join(star ? first : first + maker.integer(i), next);
+    }
+  }
+  /// Distance joints, one row each.
+  void net(Index n) {
+    const Index first = maker.made.bodies.size();
+    for (Index k = 0; k < n * n; ++k) {
+      body();
+      if (k % n > 0) maker.rows({first + k - 1, first + k}, 1);
+      if (k >= n) maker.rows({first + k - n, first + k}, 1);
+    }
+  }
+  void clique(Index n) {
+    const Index first = maker.made.bodies.size();
+    for (Index i = 0; i < n; ++i) {
+      body();
+      for (Index j = 0; j < i; ++j) maker.rows({first + j, first + i}, 1);
+    }
+  }
+
+  MechanismMaker maker;
+
+ private:
+  double decades_;
+};
+
+/// n x n knots of masses over `decades` with rods between them, one row each; those of the first
+/// row are held to the world, so that the n - 1 rods between them are redundant.
+void add_held_net(MechanismMaker& maker, Index n, double decades);
 
 /// G and M^-1 as dense matrices, written down from the blocks.
 struct DenseJoints {

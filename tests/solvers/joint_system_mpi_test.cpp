@@ -156,8 +156,10 @@ Mechanism net(int n) {
   return m;
 }
 
-SolverSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic) {
+SolverSettings to_tolerance(double natural_map, JointMethod method = JointMethod::automatic,
+                            int cut_from = JointSolverSettings{}.cut_from) {
   SolverSettings settings;
+  settings.joints.cut_from = cut_from;
   settings.stop = test::stop_at(Metric::natural_map, natural_map, 100000);
   settings.joints.method = method;
   return settings;
@@ -166,7 +168,8 @@ SolverSettings to_tolerance(double natural_map, JointMethod method = JointMethod
 class JointSystemMpi : public testing::Test {
  protected:
   /// The scene, of joints alone, on all ranks, dealt in three ways, against the dense solution.
-  void expect_exact(const Scene& scene, JointMethod method = JointMethod::automatic) {
+  void expect_exact(const Scene& scene, JointMethod method = JointMethod::automatic,
+                    int cut_from = JointSolverSettings{}.cut_from) {
     const test::DenseProblem dense = test::dense_problem(whole(scene));
     const Eigen::VectorXd lambda = test::ldlt_solve(dense.N, -dense.r);
     const Eigen::VectorXd v =
@@ -176,7 +179,7 @@ class JointSystemMpi : public testing::Test {
     const std::vector<Owner> owners = {test::slabs(comm, scene), test::deal(comm),
                                        test::first_rank()};
     for (const Owner& owner : owners) {
-      const auto solver = make_solver(to_tolerance(1e-10, method));
+      const auto solver = make_solver(to_tolerance(1e-10, method, cut_from));
       const Solved s = solve_with(*solver, distribute(scene, comm, owner));
       EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
       EXPECT_LE(s.report.iterations, 1);
@@ -263,6 +266,35 @@ TEST_F(JointSystemMpi, TreesRingsAndNetsAreSolvedExactly) {
   EXPECT_EQ(report_.looped, 1);
   expect_exact(net(10).scene);  // more rows than a border may have
   EXPECT_GT(report_.sparse_joints, 0);
+}
+
+TEST_F(JointSystemMpi, LargeMechanismsAreCutOverTheRanks) {
+  constexpr int kCutFrom = 10;
+  const int ranks = Communicator::world().size();
+  expect_exact(ring(120).scene, JointMethod::automatic, kCutFrom);
+  EXPECT_EQ(report_.cut_joints, ranks == 1 ? 0 : 120);
+  for (const Scene& scene : {tree().scene, net(10).scene}) {
+    expect_exact(scene, JointMethod::automatic, kCutFrom);
+    // three ranks take more parts, and these are too small for that
+    if (ranks == 2 || ranks == 4) {
+      EXPECT_EQ(report_.cut_joints, report_.joints);
+    }
+  }
+  // beside others that are whole, and chains
+  Mechanism m = chain(7, true);
+  std::vector<GlobalId> knots;
+  for (int k = 0; k < 36; ++k) knots.push_back(m.body({k % 6 + 20.0, k / 6 + 0.0, 0.1 * (k % 2)}));
+  for (int k = 0; k < 36; ++k) {
+    const Vec3 place(k % 6 + 20.0, k / 6, 0.0);
+    if (k % 6 > 0) m.joint(knots[k - 1], knots[k], place - Vec3(0.5, 0, 0), {}, 1e-3);
+    if (k >= 6) m.joint(knots[k - 6], knots[k], place - Vec3(0, 0.5, 0), {}, 1e-3);
+  }
+  const GlobalId a = m.body({0, 30, 0}), b = m.body({1, 30, 0}), c = m.body({0, 31, 0});
+  const GlobalId d = m.body({-1, 30, 0});
+  for (const GlobalId other : {b, c, d}) m.joint(a, other, Vec3(0.1, 30.1, 0));
+  expect_exact(m.scene, JointMethod::automatic, kCutFrom);
+  EXPECT_EQ(report_.looped, 1);
+  EXPECT_EQ(report_.trees, 1);
 }
 
 TEST_F(JointSystemMpi, MethodDirectGivesTheSame) {

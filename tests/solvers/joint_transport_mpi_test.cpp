@@ -84,7 +84,7 @@ class JointTransportMpi : public testing::Test {
         std::vector<HeldJoint> held;
         find_held_joints(local.problem, held);
         visit(LaidOut{wide, scene, local, held,
-                      lay_out_joints(local.problem, held, JointMethod::automatic)});
+                      lay_out_joints(local.problem, held, JointSolverSettings{})});
       }
     }
   }

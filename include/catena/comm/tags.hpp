@@ -51,6 +51,11 @@ enum class Tag : int {
   chain_gathered_factor,
   chain_gathered_forward,
   chain_gathered_backward,
+  across_jacobians,
+  across_values,
+  across_updates,
+  across_forward,
+  across_backward,
   // stepper
   stiffness_to_owners,
   stiffness_to_ghosts,

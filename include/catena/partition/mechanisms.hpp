@@ -9,6 +9,7 @@
 
 #include "catena/base/index.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/partition/part_tree.hpp"
 
 namespace catena {
 
@@ -69,5 +70,15 @@ struct JointAssignment {
 JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdge> edges,
                               std::span<const JointPlace> places, std::span<const char> as_chain,
                               std::int64_t split = 500);
+
+/// Collective. Cuts mechanisms in 2^levels parts (`levels[j]` of joint j's, the same for all of a
+/// mechanism; 0: stays whole): the node of its PartTree of each of this rank's joints, 0 where the
+/// mechanism is not cut, since separators would be too much of it. One rank a mechanism gathers its
+/// graph, of at most `max_graph` vertices: where there are more joints, a vertex stands for several
+/// that follow each other in JointPlace::index. With `near_holders` halves are turned
+/// so that ranks get what they hold; without it the nodes do not depend on who holds what.
+std::vector<int> cut_mechanisms(const Communicator& comm, std::span<const JointEdge> edges,
+                                std::span<const JointPlace> places, std::span<const int> levels,
+                                bool near_holders, std::int64_t max_graph = 200000);
 
 }  // namespace catena

@@ -23,4 +23,8 @@ struct BlockGraph {
 /// graph has the same order. Throws Error for graphs beyond METIS' numbers.
 std::vector<Index> nested_dissection(const BlockGraph& graph);
 
+/// Local. The same as far as the top `levels` of it, parts of about equal rows: every block's node
+/// of the PartTree. The same graph has the same nodes. Throws Error as above.
+std::vector<int> nested_parts(const BlockGraph& graph, int levels);
+
 }  // namespace catena

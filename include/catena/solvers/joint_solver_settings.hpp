@@ -18,6 +18,7 @@ struct JointSolverSettings {
   JointMethod method = JointMethod::automatic;
   ChainGrouping grouping = ChainGrouping::automatic;
   int cholesky_limit = 1000;  ///< blocks at which odd/even elimination ends in Cholesky
+  int cut_from = 5000;  ///< joints from which mechanisms that are no chains are cut over ranks
 };
 void describe(SettingsVisitor& visit, JointSolverSettings& s);
 

@@ -79,6 +79,7 @@ struct JointReport {
   std::int64_t longest_chain = 0;                             ///< joints
   std::int64_t chain_joints = 0;                              ///< eliminated as chains
   std::int64_t sparse_joints = 0;                             ///< by the sparse direct factor
+  std::int64_t cut_joints = 0;               ///< of these: of mechanisms that all ranks eliminate
   std::string grouping;                      ///< of the chains' elimination; "" without chains
   double regularisation = 0.0;               ///< largest epsilon: A_ii (1 + epsilon)
   double smallest_pivot = 1.0;               ///< over its row's A_ii: 1/condition to an order or so

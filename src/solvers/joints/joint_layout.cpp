@@ -1,6 +1,7 @@
 #include "solvers/joints/joint_layout.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -91,10 +92,60 @@ AssignedJoint assigned_joint(const ConstraintProblem& problem, const HeldJoint& 
   return joint;
 }
 
+/// Ordered problems are cut whatever the number of ranks: as many joints a part.
+constexpr std::int64_t kJointsOfPart = 2000;
+constexpr int kMostLevels = 7;
+
+int levels_of(const ConstraintProblem& problem, const JointPlace& place) {
+  if (problem.ordered) {
+    const auto parts = static_cast<std::uint64_t>(place.n_joints / kJointsOfPart);
+    return std::clamp(static_cast<int>(std::bit_width(parts)) - 1, 1, kMostLevels);
+  }
+  // ranks that are no power of two get some parts each
+  const auto ranks = static_cast<unsigned>(problem.comm.size());
+  return std::has_single_bit(ranks) ? static_cast<int>(std::bit_width(ranks)) - 1
+                                    : static_cast<int>(std::bit_width(ranks)) + 2;
+}
+
+/// Collective. Cuts large mechanisms that are no chains, and deals their nodes to ranks. Returns
+/// the node of each joint, 0: of none.
+std::vector<int> cut(const ConstraintProblem& problem, std::span<const JointEdge> edges,
+                     std::span<const JointPlace> places, std::span<const char> as_chain,
+                     std::int64_t cut_from, JointAssignment& assignment, JointLayout& layout) {
+  const Communicator& comm = problem.comm;
+  std::vector<int> levels(edges.size(), 0);
+  if (comm.size() == 1 && !problem.ordered) return levels;
+  std::int64_t any = 0;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (as_chain[i] != 0 || places[i].n_joints < cut_from) continue;
+    levels[i] = levels_of(problem, places[i]);
+    any = 1;
+  }
+  if (comm.max(any) == 0) return levels;
+  std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels, !problem.ordered);
+  std::vector<MechanismParts> parts;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (nodes[i] == 0) continue;
+    const PartTree tree{levels[i]};
+    assignment.rank[i] = tree.rank_of(nodes[i], comm.size());
+    parts.push_back({places[i].component, tree});
+  }
+  const auto once = [&] {
+    std::ranges::sort(parts, {}, &MechanismParts::component);
+    const auto same = [](const auto& a, const auto& b) { return a.component == b.component; };
+    parts.erase(std::unique(parts.begin(), parts.end(), same), parts.end());
+  };
+  once();
+  parts = all_gather_values(comm, parts);
+  once();
+  layout.parts = std::move(parts);
+  return nodes;
+}
+
 /// Collective. Every holder says to whom eliminates a joint what it is.
 void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
             std::span<const JointPlace> places, const JointAssignment& assignment,
-            JointLayout& layout) {
+            std::span<const int> node, JointLayout& layout) {
   const Communicator& comm = problem.comm;
   std::map<int, std::vector<AssignedJoint>> elsewhere;
   std::map<int, std::vector<std::size_t>> sent;
@@ -104,6 +155,7 @@ void assign(const ConstraintProblem& problem, std::span<const HeldJoint> held,
     const int rank = assignment.rank[i];
     std::vector<AssignedJoint>& list = rank == comm.rank() ? layout.assigned : elsewhere[rank];
     list.push_back(assigned_joint(problem, held[i], i, places[i], assignment.place[i]));
+    list.back().node = node[i];
     if (rank != comm.rank()) sent[rank].push_back(i);
   }
   layout.sent.assign(sent.begin(), sent.end());
@@ -123,12 +175,19 @@ void sort_by_group(bool ordered, JointMethod method, JointLayout& layout) {
     const bool tree =
         joint.place.kind == MechanismKind::tree || joint.place.kind == MechanismKind::chain;
     const bool together = !ordered && (method == JointMethod::direct || tree);
-    if (!together && !joint.is_chain()) joint.group = joint.place.component;
+    if ((!together && !joint.is_chain()) || joint.is_cut()) joint.group = joint.place.component;
     layout.n_chain += joint.is_chain() ? 1 : 0;
+    layout.n_cut += joint.is_cut() ? 1 : 0;
   }
-  std::ranges::sort(layout.assigned, [](const AssignedJoint& x, const AssignedJoint& y) {
+  const auto place = [&](const AssignedJoint& joint) {
+    return std::ranges::lower_bound(layout.parts, joint.group, {}, &MechanismParts::component)
+        ->tree.place(joint.node);
+  };
+  std::ranges::sort(layout.assigned, [&](const AssignedJoint& x, const AssignedJoint& y) {
     if (x.is_chain() != y.is_chain()) return x.is_chain();
     if (x.is_chain()) return x.position < y.position;
+    if (x.is_cut() != y.is_cut()) return x.is_cut();
+    if (x.is_cut() && x.group == y.group && x.node != y.node) return place(x) < place(y);
     return std::tie(x.group, x.place.component, x.name) <
            std::tie(y.group, y.place.component, y.name);
   });
@@ -184,7 +243,8 @@ bool find_held_joints(const ConstraintProblem& problem, std::vector<HeldJoint>& 
 }
 
 JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,
-                           JointMethod method) {
+                           const JointSolverSettings& settings) {
+  const JointMethod method = settings.method;
   const Communicator& comm = problem.comm;
   JointLayout layout;
   if (comm.sum(std::ssize(held)) == 0) return layout;
@@ -196,12 +256,16 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   if (method == JointMethod::chain) refuse_all_but_chains(comm, places);
   layout.count = count_mechanisms(comm, places);
   // chains that are not cut are eliminated alike wherever they are
-  const JointAssignment assignment = assign_joints(
-      comm, edges, places, eliminated_as_chain(problem, held, places, method, layout.width),
-      problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
+  const std::vector<char> as_chain =
+      eliminated_as_chain(problem, held, places, method, layout.width);
+  JointAssignment assignment =
+      assign_joints(comm, edges, places, as_chain,
+                    problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
+  const std::vector<int> node =
+      cut(problem, edges, places, as_chain, settings.cut_from, assignment, layout);
   release(edges);
   layout.chain_begin = assignment.first;
-  assign(problem, held, places, assignment, layout);
+  assign(problem, held, places, assignment, node, layout);
   sort_by_group(problem.ordered, method, layout);
   lay_out_rows(comm.rank(), held.size(), layout);
   return layout;

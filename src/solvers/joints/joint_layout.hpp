@@ -49,6 +49,7 @@ struct AssignedJoint {
   int drives = 0;  ///< of them, the last ones: motors without bound
   JointPlace place;
   std::int64_t position = -1;  ///< among the chains of all ranks; -1: in none
+  int node = 0;                ///< of a cut mechanism's PartTree; 0: in none
   std::int64_t group = -1;     ///< of the others: -1, or the mechanism if it stands alone
   int bodies = 0;              ///< dynamic ones
   std::array<GlobalId, 4> body = {};
@@ -57,6 +58,7 @@ struct AssignedJoint {
   std::size_t first_row = 0;  ///< its first place among the rows of a JointLayout
 
   bool is_chain() const { return position >= 0; }
+  bool is_cut() const { return node > 0; }
   /// Numbers of G and M^-1 of its j-th body.
   std::size_t numbers_of(int j) const {
     const std::size_t n = dofs[j];
@@ -64,15 +66,24 @@ struct AssignedJoint {
   }
 };
 
+/// A mechanism that is no chain, cut over ranks.
+struct MechanismParts {
+  std::int64_t component = 0;
+  PartTree tree;
+};
+
 /// Who eliminates what, as long as the same blocks stand in the same order on every rank. A vector
 /// of its rows has those of all assigned joints in their order, then `width` places for each joint
 /// that is held here and eliminated by another rank.
 struct JointLayout {
-  MechanismCount count;  ///< the same on every rank
-  int width = 6;         ///< most rows of a block, of all ranks
-  /// Chains by position, then the others by group, mechanism and name.
+  MechanismCount count;               ///< the same on every rank
+  int width = 6;                      ///< most rows of a block, of all ranks
+  std::vector<MechanismParts> parts;  ///< of all cut mechanisms, the same on every rank
+  /// Chains by position, then cut mechanisms by the places of their nodes and by name, then the
+  /// others by group, mechanism and name.
   std::vector<AssignedJoint> assigned;
   std::size_t n_chain = 0;                ///< of them: in chains
+  std::size_t n_cut = 0;                  ///< of them: in cut mechanisms
   std::size_t n_received = 0;             ///< of them: held by other ranks
   std::vector<std::int64_t> chain_begin;  ///< JointAssignment::first
   /// Per rank that eliminates some of them: joints held here, ascending in both.
@@ -81,8 +92,8 @@ struct JointLayout {
   std::size_t n_assigned_rows = 0, n_rows = 0;
 };
 
-/// Collective. Throws Error(bad_input) where `method` refuses a mechanism.
+/// Collective. Throws Error(bad_input) where the method refuses a mechanism.
 JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const HeldJoint> held,
-                           JointMethod method);
+                           const JointSolverSettings& settings);
 
 }  // namespace catena

@@ -21,6 +21,10 @@ void describe(SettingsVisitor& visit, JointSolverSettings& s) {
                         "segment; auto: by counted cost"});
   visit.visit("cholesky_limit", s.cholesky_limit,
               {.min = 1, .help = "blocks at which odd/even elimination ends in Cholesky"});
+  visit.visit("cut_from", s.cut_from,
+              {.min = 2,
+               .help = "joints from which a mechanism that is no chain is eliminated by all ranks; "
+                       "one rank eliminates smaller ones"});
 }
 
 }  // namespace catena

@@ -99,6 +99,7 @@ bool JointSystem::prepare(const ConstraintProblem& problem) {
   velocities_.connect(problem, held_);
   transport_->send_numbers(problem, held_);
   if (chain_) chain_->factor(problem.comm, *transport_, rows_);
+  for (CutMechanism& mechanism : cut_) mechanism.factor(*transport_, problem.joint_misfit);
   // a factor that fails on one rank is reported on all
   if (any_groups_)
     all_or_none(problem.comm, [&] {
@@ -106,7 +107,7 @@ bool JointSystem::prepare(const ConstraintProblem& problem) {
     });
   make_report(problem.comm);
   // other eliminations regularise in their own ways
-  regular_ = chain_ && !any_groups_ && report_.raised == 0;
+  regular_ = chain_ && cut_.empty() && !any_groups_ && report_.raised == 0;
   if (regular_)
     keep_diagonal(problem);
   else
@@ -119,10 +120,11 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
   const Communicator& comm = problem.comm;
   laid_out_ = false;
   groups_.clear();
+  cut_.clear();
   chain_.reset();
   transport_.reset();
   layout_.reset();
-  layout_ = lay_out_joints(problem, held_, settings_.method);
+  layout_ = lay_out_joints(problem, held_, settings_);
   const JointLayout& layout = *layout_;
   laid_out_ = layout.count.joints == 0;
   if (laid_out_) return;
@@ -142,9 +144,14 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
     rigid &= joint.rows <= narrow<int>(kJointRows);
     for (int j = 0; j < joint.bodies; ++j) rigid &= joint.mass_kind[j] == MassKind::rigid;
   }
+  std::size_t next = layout.n_chain;
+  for (const MechanismParts& parts : layout.parts) {
+    cut_.emplace_back(comm, layout, parts, next, problem.ordered);
+    next += cut_.back().size();
+  }
+  CATENA_CHECK(next == layout.n_chain + layout.n_cut, "cut mechanisms stand as announced");
   all_or_none(comm, [&] {
-    for (std::size_t first = layout.n_chain; first < layout.assigned.size();
-         first += groups_.back().size())
+    for (std::size_t first = next; first < layout.assigned.size(); first += groups_.back().size())
       groups_.emplace_back(layout, first, rigid, settings_.method);
   });
   any_groups_ = comm.max(std::ssize(groups_)) > 0;
@@ -157,6 +164,7 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
 void JointSystem::eliminate() {
   transport_->bring(rows_);
   if (chain_) chain_->solve(rows_);
+  for (CutMechanism& mechanism : cut_) mechanism.solve(rows_);
   for (JointGroup& group : groups_) group.solve(rows_);
   transport_->take_back(rows_);
 }
@@ -297,6 +305,7 @@ void JointSystem::move(const ConstraintProblem& problem, std::span<const double>
 double JointSystem::contradiction(const ConstraintProblem& problem) const {
   if (report_.redundant.empty()) return 0.0;
   Sum sum(problem.ordered);
+  for (const CutMechanism& mechanism : cut_) sum += mechanism.contradiction();
   for (const JointGroup& group : groups_) sum += group.contradiction();
   SumWords words(problem.ordered);
   words.add(sum);
@@ -316,13 +325,17 @@ void JointSystem::make_report(const Communicator& comm) {
   };
   std::int64_t sparse = 0;
   if (chain_) add(chain_->report());
+  for (const CutMechanism& mechanism : cut_) {
+    add(mechanism.report());
+    sparse += narrow<std::int64_t>(mechanism.size());
+  }
   for (const JointGroup& group : groups_) {
     add(group.report());
     sparse += group.sparse_joints();
   }
   std::array<double, 2> largest = {worst.regularisation, -worst.smallest_pivot};
-  std::array<double, 4> sums = {raised, redundant, static_cast<double>(layout_->n_chain),
-                                static_cast<double>(sparse)};
+  std::array<double, 5> sums = {raised, redundant, static_cast<double>(layout_->n_chain),
+                                static_cast<double>(sparse), static_cast<double>(layout_->n_cut)};
   if (comm.size() > 1) {
     comm.max(largest);
     comm.sum(sums);
@@ -332,12 +345,14 @@ void JointSystem::make_report(const Communicator& comm) {
   report_.raised = std::llround(sums[0]);
   report_.chain_joints = std::llround(sums[2]);
   report_.sparse_joints = std::llround(sums[3]);
+  report_.cut_joints = std::llround(sums[4]);
   report_.grouping = "";
   if (chain_) report_.grouping = chain_->grouping() == ChainGrouping::body ? "body" : "rank";
   report_.redundant.clear();
   if (!(sums[1] > 0.0)) return;
   std::vector<const FactorReport*> all;
   if (chain_) all.push_back(&chain_->report());
+  for (const CutMechanism& mechanism : cut_) all.push_back(&mechanism.report());
   for (const JointGroup& group : groups_) all.push_back(&group.report());
   report_.redundant = gather_redundant(comm, all);
 }

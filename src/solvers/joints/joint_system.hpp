@@ -7,6 +7,7 @@
 
 #include "catena/constraints/delassus.hpp"
 #include "catena/solvers/solver.hpp"
+#include "solvers/joints/cut_mechanism.hpp"
 #include "solvers/joints/joint_chain.hpp"
 #include "solvers/joints/joint_group.hpp"
 #include "solvers/joints/joint_velocities.hpp"
@@ -87,6 +88,7 @@ class JointSystem {
   std::optional<JointTransport> transport_;
   JointVelocities velocities_;
   std::optional<JointChain> chain_;  ///< where any rank has chains
+  std::vector<CutMechanism> cut_;    ///< the same ones on every rank
   std::vector<JointGroup> groups_;
   bool any_groups_ = false;   ///< on any rank
   std::vector<double> rows_;  ///< of the layout: w and then dlambda

@@ -122,7 +122,7 @@ struct ChainFactor::Impl {
   Index left_rows = 0;   ///< of the block before the first one, if coupled; else 0
   Index right_rows = 0;  ///< of the next rank's first block, if coupled
   Index reach_rows = 0;  ///< grouping rank: of the next separator, if coupled
-  std::optional<ChainMessages> couplings, updates, forward, backward;
+  std::optional<PathMessages> couplings, updates, forward, backward;
   std::optional<ChainSegment> segment;  ///< grouping rank
   std::optional<ChainLevels> levels;    ///< of all blocks, or of the separators
   FactorReport report;

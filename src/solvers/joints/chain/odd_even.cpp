@@ -75,7 +75,7 @@ struct ChainLevels::Gathered {
   std::size_t own = 0;                     ///< root: this rank's place among them
   std::vector<double> scale, rhs;          ///< root
   std::optional<ChainSegment> segment;     ///< root
-  std::optional<ChainMessages> factor_messages, forward_messages, backward_messages;
+  std::optional<PathMessages> factor_messages, forward_messages, backward_messages;
 };
 
 ChainLevels::~ChainLevels() = default;

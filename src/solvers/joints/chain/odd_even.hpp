@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "catena/comm/path_messages.hpp"
 #include "solvers/joints/chain/block_kernels.hpp"
 #include "solvers/joints/chain/chain_factor.hpp"
-#include "solvers/joints/chain/messages.hpp"
 #include "solvers/joints/chain/segment.hpp"
 
 namespace catena {

@@ -19,7 +19,7 @@ struct ChainLevels::Level {
   Index parity = 0;
   int uniform = 0;          ///< rows of all blocks and neighbours; 0: several sizes
   std::vector<double> rhs;  ///< scratch of solve()
-  std::optional<ChainMessages> factor_messages, forward_messages, backward_messages;
+  std::optional<PathMessages> factor_messages, forward_messages, backward_messages;
 
   Index size() const { return blocks.part.size(); }
   bool eliminated(Index i) const { return (i + parity) % 2 == 0; }

@@ -60,19 +60,28 @@ std::int64_t FrontFactor::eliminate(Index f, FrontPivots pivots) {
   return raised;
 }
 
+void FrontFactor::add_below(Index f, Index column, std::span<const Index> into,
+                            const double* numbers) {
+  double* to = shape_[f].column(into[column], panel(f), update(f));
+  for (std::size_t i = column; i < into.size(); ++i) to[into[i]] += numbers[i];
+}
+
+const double* FrontFactor::left(Index column) {
+  const Index last = to_index(shape_.size()) - 1;
+  const Index pivots = tree_.front[last].pivots;
+  return shape_[last].column(pivots + column, panel(last), update(last)) + pivots;
+}
+
 void FrontFactor::add_to_parent(Index f) {
   const Front& front = tree_.front[f];
   const Index p = front.parent;
   if (opens_parent_[f] != 0) clear(p);
-  const Index* into = tree_.into.data() + front.begin;
-  for (Index j = 0; j < front.below; ++j) {
-    const double* from = shape_[f].column(front.pivots + j, panel(f), update(f)) + front.pivots;
-    double* to = shape_[p].column(into[j], panel(p), update(p));
-    for (Index i = j; i < front.below; ++i) to[into[i]] += from[i];
-  }
+  const auto into = std::span(tree_.into).subspan(front.begin, front.below);
+  for (Index j = 0; j < front.below; ++j)
+    add_below(p, j, into, shape_[f].column(front.pivots + j, panel(f), update(f)) + front.pivots);
 }
 
-void FrontFactor::solve(std::span<double> x) {
+void FrontFactor::forward(std::span<double> x) {
   double* part = spare_.data();
   for (Index f = 0; f < std::ssize(shape_); ++f) {
     const Front& front = tree_.front[f];
@@ -84,6 +93,10 @@ void FrontFactor::solve(std::span<double> x) {
     std::copy_n(part, front.pivots, own);
     for (Index i = 0; i < front.below; ++i) x[row[i]] += part[front.pivots + i];
   }
+}
+
+void FrontFactor::backward(std::span<double> x) {
+  double* part = spare_.data();
   for (Index f = to_index(shape_.size()) - 1; f >= 0; --f) {
     const Front& front = tree_.front[f];
     double* own = x.data() + front.first;

@@ -15,6 +15,7 @@ namespace catena {
 /// its pivots' columns and what its children leave, eliminates its pivots, and leaves the rest of
 /// it to its parent. Keeps its memory. One rank.
 ///
+/// Rows that are pivots of no front stay; a tree of several ranks is made of such factors.
 /// All fronts in their order: open(), add the lower triangle's entries at place(), eliminate().
 class FrontFactor {
  public:
@@ -33,8 +34,17 @@ class FrontFactor {
   /// `pivots`: of all rows, in the order of elimination. Returns how many were raised.
   std::int64_t eliminate(Index f, FrontPivots pivots);
 
-  /// x = (L L^T)^-1 x, in the order of elimination.
-  void solve(std::span<double> x);
+  /// Between open(f) and eliminate(f): adds column `column`, as if it began at row 0, of a lower
+  /// triangle whose rows are rows `into` (ascending) of front f.
+  void add_below(Index f, Index column, std::span<const Index> into, const double* numbers);
+  /// What the last front has left of its rows below: a column, as if it began at the first of them;
+  /// right from the diagonal on, until the next factorisation.
+  const double* left(Index column);
+
+  /// x = L^-1 x, in the order of elimination; what that takes from rows that are pivots of no front
+  /// is added to them. Then x = L^-T (x - what these rows' own x ask for).
+  void forward(std::span<double> x);
+  void backward(std::span<double> x);
 
   /// Multiply-adds of a factorisation.
   std::int64_t flops() const;

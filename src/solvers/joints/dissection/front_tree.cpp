@@ -34,8 +34,8 @@ struct Supernode {
 /// The order of blocks, and the elimination tree in it.
 class Order {
  public:
-  explicit Order(const BlockGraph& graph) : graph_(graph) {
-    place = nested_dissection(graph);
+  Order(const BlockGraph& graph, Index kept) : pivots(graph.size() - kept), graph_(graph) {
+    order_pivots();
     find_parents();
     sort_by_subtrees();
   }
@@ -48,6 +48,7 @@ class Order {
   }
   Index rows(Index j) const { return graph_.row_begin[at[j] + 1] - graph_.row_begin[at[j]]; }
 
+  Index pivots;                  ///< blocks that are eliminated; the others stand after them
   std::vector<Index> place, at;  ///< of blocks, and the block at a place
   std::vector<Index> parent;     ///< per place: the first one below its pivot in the factor
 
@@ -56,13 +57,32 @@ class Order {
     at.resize(place.size());
     for (std::size_t k = 0; k < place.size(); ++k) at[place[k]] = to_index(k);
   }
+  void order_pivots();
   void find_parents();
   void sort_by_subtrees();
 
   const BlockGraph& graph_;
 };
 
-/// Liu's algorithm.
+/// Kept blocks stay last, in their own order.
+void Order::order_pivots() {
+  if (pivots == graph_.size()) {
+    place = nested_dissection(graph_);
+    return;
+  }
+  BlockGraph inner;
+  for (Index k = 0; k < pivots; ++k) {
+    for (Offset i = graph_.begin[k]; i < graph_.begin[k + 1]; ++i)
+      if (graph_.neighbour[i] < pivots) inner.neighbour.push_back(graph_.neighbour[i]);
+    inner.begin.push_back(std::ssize(inner.neighbour));
+    inner.row_begin.push_back(graph_.row_begin[k + 1]);
+  }
+  place = nested_dissection(inner);
+  for (Index k = pivots; k < graph_.size(); ++k) place.push_back(k);
+}
+
+/// Liu's algorithm. What leads to a kept block, or to none, leads to the first of them, and these
+/// follow each other: all others come before them.
 void Order::find_parents() {
   invert();
   parent.assign(place.size(), kNoIndex);
@@ -71,10 +91,14 @@ void Order::find_parents() {
     for_each_neighbour(j, [&](Index i) {
       while (i != kNoIndex && i < j) {
         const Index next = std::exchange(ancestor[i], j);
-        if (next == kNoIndex) parent[i] = j;
+        if (next == kNoIndex) parent[i] = std::min(j, pivots);
         i = next;
       }
     });
+  if (pivots == std::ssize(parent)) return;
+  std::ranges::replace(parent.begin(), parent.begin() + pivots, kNoIndex, pivots);
+  std::iota(parent.begin() + pivots, parent.end(), pivots + 1);
+  parent.back() = kNoIndex;
 }
 
 /// Changes places, not the factor: children before parents, subtree after subtree.
@@ -107,7 +131,7 @@ std::vector<Supernode> find_supernodes(const Order& order) {
   std::vector<Supernode> nodes;
   std::vector<Index> of_place(n), mark(n, kNoIndex), below;
   std::vector<Index> first_child(n, kNoIndex), next_child;  // per place, and per supernode
-  for (Index j = 0; j < n; ++j) {
+  for (Index j = 0; j < order.pivots; ++j) {
     below.clear();
     mark[j] = j;
     const auto add = [&](Index i) {
@@ -133,6 +157,10 @@ std::vector<Supernode> find_supernodes(const Order& order) {
     if (const Index p = order.parent[j]; p != kNoIndex && p != j + 1)
       next_child.back() = std::exchange(first_child[p], of_place[j]);
   }
+  if (order.pivots < n) {
+    std::fill(of_place.begin() + order.pivots, of_place.end(), to_index(nodes.size()));
+    nodes.push_back({order.pivots, n - 1, {}, kNoIndex});
+  }
   for (Supernode& node : nodes)
     if (const Index p = order.parent[node.last]; p != kNoIndex) node.parent = of_place[p];
   return nodes;
@@ -150,6 +178,7 @@ std::vector<Index> join_supernodes(const Order& order, std::span<const Supernode
     for (const Index j : nodes[s].below) below[s] += order.rows(j);
     std::ranges::stable_sort(children[s], std::greater<>(), [&](Index c) { return below[c]; });
     for (const Index c : children[s]) {
+      if (nodes[s].first >= order.pivots) break;
       const double both = time_of(pivots[c] + pivots[s], below[s]);
       if (both > time_of(pivots[c], below[c]) + time_of(pivots[s], below[s])) continue;
       into[c] = to_index(s);
@@ -215,6 +244,7 @@ void FrontMaker::number_pivots(std::span<const Index> into) {
         row += order_.rows(j);
       }
     front.pivots = row - front.first;
+    if (nodes_[top_[f]].first >= order_.pivots) front.pivots = 0;
     const Index above = nodes_[top_[f]].parent;
     if (above != kNoIndex) front.parent = front_of[into[above]];
   }
@@ -226,6 +256,8 @@ void FrontMaker::number_pivots(std::span<const Index> into) {
 
 void FrontMaker::list_rows_below(std::size_t f) {
   std::vector<Index>& blocks = nodes_[top_[f]].below;
+  for (Index j = nodes_[top_[f]].first; j <= nodes_[top_[f]].last && j >= order_.pivots; ++j)
+    blocks.push_back(j);
   std::ranges::sort(blocks, {}, [&](Index j) { return first_row_[j]; });
   Front& front = tree_.front[f];
   front.begin = std::ssize(tree_.row);
@@ -252,8 +284,8 @@ void FrontMaker::place_in_parent(const Front& front, const Front& parent) {
 
 }  // namespace
 
-FrontTree make_front_tree(const BlockGraph& graph) {
-  const Order order(graph);
+FrontTree make_front_tree(const BlockGraph& graph, Index kept) {
+  const Order order(graph, kept);
   return FrontMaker(graph, order, find_supernodes(order)).make();
 }
 

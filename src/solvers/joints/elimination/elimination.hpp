@@ -10,6 +10,8 @@
 
 namespace catena {
 
+struct BlockNodes;
+
 /// The bilateral blocks of mechanisms that this rank eliminates, ascending in mechanism, then in
 /// name, with the inverse masses of the dynamic bodies they act on: G, Sigma and M^-1 of a step.
 /// `bodies.free_velocity` and `blocks.q` are not used. Bodies are rigid or dense, never prescribed
@@ -39,15 +41,17 @@ struct FactorReport {
   std::int64_t flops = 0;               ///< multiply-adds of factor(), counted
 };
 
-/// Eliminates A = G M^-1 G^T + Sigma of mechanisms that lie on one rank. A is regularised row by
+/// Eliminates A = G M^-1 G^T + Sigma of mechanisms that lie on one rank, or of one that is cut over
+/// several: then every member is collective but report() and contradiction(), which tell of this
+/// rank's rows. A is regularised row by
 /// row, A_ii (1 + epsilon), epsilon >= kJointRegularisation; redundant rows thereby get reactions
 /// of least norm (in the metric of A's diagonal).
 class JointElimination {
  public:
   virtual ~JointElimination() = default;
-  /// Local. New numbers for the structure that it was made with.
+  /// New numbers for the structure that it was made with.
   virtual void factor(const MechanismRows& joints) = 0;
-  /// Local. lambda = A^-1 b, with A as regularised; rows of all blocks in order. May alias.
+  /// lambda = A^-1 b, with A as regularised; rows of all blocks in order. May alias.
   virtual void solve(std::span<const double> b, std::span<double> lambda) = 0;
   virtual const FactorReport& report() const = 0;
   /// Energy error that the last b leaves whatever lambda is, since redundant rows contradict others
@@ -69,6 +73,10 @@ Index border_rows(const MechanismRows& structure);
 /// Anything: Cholesky of A by nested dissection of the graph of joints (joints/dissection). Order
 /// and fronts are found once.
 std::unique_ptr<JointElimination> make_dissected_elimination(const MechanismRows& structure);
+/// Collective. The same of a mechanism whose blocks lie on several ranks: the structure with its
+/// guests, whose G are brought before every factor(). `nodes` is not kept, its guests are.
+std::unique_ptr<JointElimination> make_cut_elimination(const MechanismRows& structure,
+                                                       const BlockNodes& nodes);
 /// Anything: PETSc's sparse Cholesky (MUMPS) of A, and what its options for joints ask for.
 std::unique_ptr<JointElimination> make_sparse_elimination(const MechanismRows& structure);
 /// Whether PETSc was given options for joints.

@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "catena/base/error.hpp"
+#include "catena/comm/sums.hpp"
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/constraints/block_rows.hpp"
+#include "solvers/joints/elimination/guests.hpp"
 #include "solvers/joints/elimination/tree_factor.hpp"
 
 namespace catena {
@@ -71,11 +74,11 @@ void diagonal(const MechanismRows& joints, std::span<double> out) {
   const GeneralBlocks& blocks = joints.blocks;
   const ProblemBodies& bodies = joints.bodies;
   std::vector<double> f;
-  for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
+  for (Index k = 0; blocks.row_begin[k] < std::ssize(out); ++k) {
     const std::size_t first = blocks.row_begin[k];
     const auto rows = blocks.row_begin[k + 1] - first;
     for (std::size_t r = 0; r < rows; ++r) out[first + r] = blocks.compliance[first + r];
-    for_each_body(blocks, to_index(k), [&](Index b, const double* g) {
+    for_each_body(blocks, k, [&](Index b, const double* g) {
       const std::size_t dofs = bodies.dofs(b);
       const double* m = bodies.inverse_mass.data() + bodies.mass_begin[b];
       if (bodies.mass_kind[b] == MassKind::rigid) {
@@ -95,6 +98,24 @@ void diagonal(const MechanismRows& joints, std::span<double> out) {
   }
   for (double& d : out) d = d == 0.0 ? 1.0 : d;
 }
+
+/// The products of a mechanism's vectors with each other, k x k sums.
+class Products {
+ public:
+  Products(Eigen::Index k, bool exact) : k_(k), sum_(k * k, Sum(exact)) {}
+
+  Eigen::Index size() const { return k_; }
+  std::span<Sum> sums() { return sum_; }
+  template <class Term>
+  void add(const Term& term) {
+    for (Eigen::Index i = 0; i < k_; ++i)
+      for (Eigen::Index k = 0; k < k_; ++k) sum_[i * k_ + k] += term(i, k);
+  }
+
+ private:
+  Eigen::Index k_;
+  std::vector<Sum> sum_;
+};
 
 /// Per row, which mechanism it belongs to, 0 .. n-1.
 std::vector<Index> mechanism_of_rows(const MechanismRows& structure, Index& n) {
@@ -126,9 +147,11 @@ std::vector<Index> mechanism_of_rows(const MechanismRows& structure, Index& n) {
 }
 
 /// product[m] (i, j) += n_i^T A n_j over the rows of mechanism m, as (G^T n_i)^T M^-1 (G^T n_j) and
-/// Sigma's part.
+/// Sigma's part; at the bodies that `knows`, and of the first rows, which have a mechanism.
+template <class Knows>
 void add_products(const MechanismRows& joints, const std::vector<std::vector<double>>& n,
-                  std::span<const Index> mechanism, std::vector<Eigen::MatrixXd>& product) {
+                  std::span<const Index> mechanism, const Knows& knows,
+                  std::vector<Products>& product) {
   const GeneralBlocks& blocks = joints.blocks;
   const ProblemBodies& bodies = joints.bodies;
   const std::size_t dofs = bodies.n_dofs();
@@ -137,10 +160,12 @@ void add_products(const MechanismRows& joints, const std::vector<std::vector<dou
   for (std::size_t k = 0; k < blocks.kind.size(); ++k) {
     for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
       const std::size_t body = blocks.body[j];
+      if (!knows(to_index(body))) continue;
       const std::size_t first = bodies.dof_begin[body];
       const std::size_t end = bodies.dof_begin[body + 1];
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-      of_body[body] = mechanism[blocks.row_begin[k]];
+      if (blocks.row_begin[k] < std::ssize(mechanism))
+        of_body[body] = mechanism[blocks.row_begin[k]];
       for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r) {
         for (std::size_t d = first; d < end; ++d, ++g) {
           for (std::size_t i = 0; i < n.size(); ++i) f[i][d] += *g * n[i][r];
@@ -148,43 +173,48 @@ void add_products(const MechanismRows& joints, const std::vector<std::vector<dou
       }
     }
   }
-  const auto add = [&](Index m, auto&& term) {
-    if (m == kNoIndex) return;
-    Eigen::MatrixXd& p = product[m];
-    for (Eigen::Index i = 0; i < p.rows(); ++i) {
-      for (Eigen::Index k = 0; k < p.cols(); ++k) {
-        p(i, k) += term(i, k);
-      }
-    }
-  };
   for (std::size_t b = 0; b < of_body.size(); ++b) {
+    if (of_body[b] == kNoIndex) continue;
     const std::size_t first = bodies.dof_begin[b];
     const auto count = bodies.dof_begin[b + 1] - first;
     for (std::size_t i = 0; i < n.size(); ++i) {
       apply_inverse_mass(bodies, to_index(b), {f[i].data() + first, count},
                          {v[i].data() + first, count});
     }
-    add(of_body[b], [&](std::size_t i, std::size_t k) {
+    product[of_body[b]].add([&](std::size_t i, std::size_t k) {
       return std::inner_product(f[i].begin() + first, f[i].begin() + (first + count),
                                 v[k].begin() + first, 0.0);
     });
   }
   for (std::size_t r = 0; r < mechanism.size(); ++r) {
-    add(mechanism[r],
+    product[mechanism[r]].add(
         [&](std::size_t i, std::size_t k) { return n[i][r] * blocks.compliance[r] * n[k][r]; });
   }
 }
 
 class RegularisedElimination final : public JointElimination {
  public:
-  RegularisedElimination(const MechanismRows& structure, std::unique_ptr<CholeskyFactor> factor)
+  /// Collective where there are guests; these are not among the rows here.
+  RegularisedElimination(const MechanismRows& structure, std::unique_ptr<CholeskyFactor> factor,
+                         Guests* guests)
       : factor_(std::move(factor)),
+        guests_(guests),
         name_(structure.blocks.name),
         row_begin_(structure.blocks.row_begin),
         drive_(structure.drive) {
-    if (std::find(drive_.begin(), drive_.end(), 1) == drive_.end()) drive_.clear();
-    mechanism_ = mechanism_of_rows(structure, n_mechanisms_);
-    const std::size_t n = structure.blocks.n_rows();
+    has_drives_ = any(std::find(drive_.begin(), drive_.end(), 1) != drive_.end());
+    if (!has_drives_) drive_.clear();
+    std::size_t n = structure.blocks.n_rows();
+    if (guests) {
+      n = guests->own_rows();
+      row_begin_.resize(guests->own_blocks() + 1);
+      mechanism_.assign(n, 0);
+      n_mechanisms_ = 1;
+    } else {
+      mechanism_ = mechanism_of_rows(structure, n_mechanisms_);
+    }
+    all_rows_ = static_cast<double>(n);
+    if (guests) all_rows_ = guests->comm().sum(all_rows_);
     for (auto* v : {&diagonal_, &added_, &pivot_, &second_pivot_, &change_}) v->resize(n, 1.0);
     sum_.resize(n_mechanisms_);
   }
@@ -195,6 +225,17 @@ class RegularisedElimination final : public JointElimination {
   double contradiction() const override { return contradiction_; }
 
  private:
+  bool any(bool here) const { return largest(here ? 1.0 : 0.0) > 0.0; }
+  double largest(double here) const { return guests_ ? guests_->comm().max(here) : here; }
+  std::vector<double> totals(std::span<const Sum> here) const;
+  template <class Term>
+  double total(const Term& term) const;
+  void gather_candidates(std::size_t suspicious);
+  /// For null vectors to be sought.
+  bool are_too_many() const {
+    const auto k = static_cast<double>(most_candidates_);
+    return k * k * all_rows_ > kMaxWork;
+  }
   void factor_with(const MechanismRows& joints, double epsilon);
   void find_candidates();
   void find_null_vectors(const MechanismRows& joints);
@@ -211,9 +252,12 @@ class RegularisedElimination final : public JointElimination {
   void take_out_contradictions(std::span<double> b);
 
   std::unique_ptr<CholeskyFactor> factor_;
+  Guests* guests_;         ///< where other ranks have rows of the same mechanism: then the only one
+  double all_rows_ = 0.0;  ///< of all ranks
   std::vector<std::int64_t> name_;
   std::vector<Index> row_begin_;
   std::vector<char> drive_;  ///< per row: MechanismRows::drive; empty: there are none
+  bool has_drives_ = false;  ///< any rank
   Index n_mechanisms_ = 0;
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
@@ -224,8 +268,10 @@ class RegularisedElimination final : public JointElimination {
   bool looked_ = false;           ///< pivots were checked; costly ones are once
   bool grown_ = false;  ///< redundant rows were found by their growing pivots, once for all
   std::vector<Index> redundant_;  ///< rows, ascending
-  /// Per mechanism the rows that may be redundant, those with the smallest pivots first.
+  /// Per mechanism the rows that may be redundant, those with the smallest pivots first; kNoIndex:
+  /// another rank's.
   std::vector<std::vector<Index>> candidates_;
+  std::size_t most_candidates_ = 0;  ///< of a mechanism, of all ranks
   /// N: null vectors of A, D-orthonormal within each mechanism; vector i of all mechanisms in one.
   std::vector<std::vector<double>> null_;
   /// Per mechanism the compliance of its drives, D^(1/2) b of its drives' rows, for N^T b = 1.
@@ -234,6 +280,35 @@ class RegularisedElimination final : public JointElimination {
   std::vector<double> diagonal_, added_, pivot_, second_pivot_, change_, sum_;
   double contradiction_ = 0.0;  ///< of the last solve
 };
+
+/// Collective where there are guests. Sums over the rows of all ranks.
+std::vector<double> RegularisedElimination::totals(std::span<const Sum> here) const {
+  std::vector<double> sums(here.size());
+  if (!guests_) {
+    for (std::size_t i = 0; i < here.size(); ++i) sums[i] = here[i].value();
+    return sums;
+  }
+  const std::size_t width = Sum::n_words(guests_->exact());
+  std::vector<double> words(here.size() * width);
+  for (std::size_t i = 0; i < here.size(); ++i) here[i].write(words.data() + i * width);
+  guests_->comm().sum(words);
+  for (std::size_t i = 0; i < here.size(); ++i)
+    sums[i] = Sum::value_of(guests_->exact(), words.data() + i * width);
+  return sums;
+}
+
+/// The same of term(row).
+template <class Term>
+double RegularisedElimination::total(const Term& term) const {
+  if (guests_ && guests_->exact()) {
+    Sum sum(true);
+    for (std::size_t i = 0; i < mechanism_.size(); ++i) sum += term(i);
+    return totals({&sum, 1})[0];
+  }
+  double sum = 0.0;
+  for (std::size_t i = 0; i < mechanism_.size(); ++i) sum += term(i);
+  return guests_ ? guests_->comm().sum(sum) : sum;
+}
 
 void RegularisedElimination::factor_with(const MechanismRows& joints, double epsilon) {
   epsilon_ = epsilon;
@@ -258,8 +333,10 @@ void RegularisedElimination::find_candidates() {
     smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
   }
   candidates_.assign(n_mechanisms_, {});
+  most_candidates_ = 0;
   const double suspicious =
       std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
+  smallest_pivot_ = -largest(-smallest_pivot_);
   if (!(smallest_pivot_ < genuine_)) return;
   for (std::size_t i = 0; i < pivot_.size(); ++i)
     if (pivot_[i] < std::max(suspicious, kDoubtful))
@@ -269,8 +346,46 @@ void RegularisedElimination::find_candidates() {
     const auto end = std::find_if(rows.begin(), rows.end(),
                                   [&](Index row) { return !(pivot_[row] < suspicious); });
     const std::size_t n = end - rows.begin();
+    if (guests_) {
+      gather_candidates(n);
+      return;
+    }
     rows.resize(n == 0 ? 0 : std::min(rows.size(), n + kMostDoubtful));
+    most_candidates_ = std::max(most_candidates_, rows.size());
   }
+}
+
+/// Collective. Candidates of all ranks in one order, unless they are too many for null vectors; the
+/// first `suspicious` of those here are more than doubtful.
+void RegularisedElimination::gather_candidates(std::size_t suspicious) {
+  std::vector<Index>& rows = candidates_[0];
+  const std::size_t all = guests_->comm().sum(narrow<std::int64_t>(suspicious));
+  most_candidates_ = all == 0 ? 0 : all + kMostDoubtful;
+  if (all == 0 || are_too_many()) {
+    rows.resize(suspicious);
+    return;
+  }
+  rows.resize(std::min(rows.size(), suspicious + kMostDoubtful));
+  struct Candidate {
+    double pivot;
+    std::int64_t name;
+    Index row_of_block;
+    int rank;
+    Index row;
+  };
+  std::vector<Candidate> own;
+  for (const Index row : rows) {
+    const auto k = std::ranges::upper_bound(row_begin_, row) - row_begin_.begin() - 1;
+    own.push_back({pivot_[row], name_[k], row - row_begin_[k], guests_->comm().rank(), row});
+  }
+  own = all_gather_values(guests_->comm(), own);
+  std::ranges::sort(own, {},
+                    [](const Candidate& c) { return std::tuple(c.pivot, c.name, c.row_of_block); });
+  if (own.size() > most_candidates_) own.resize(most_candidates_);
+  most_candidates_ = own.size();
+  rows.clear();
+  for (const Candidate& c : own)
+    rows.push_back(c.rank == guests_->comm().rank() ? c.row : kNoIndex);
 }
 
 void RegularisedElimination::factor(const MechanismRows& joints) {
@@ -311,6 +426,7 @@ void RegularisedElimination::keep_growing_candidates(const MechanismRows& joints
   factor_->pivots(second_pivot_);
   for (const std::vector<Index>& rows : candidates_) {
     for (const Index row : rows) {
+      if (row == kNoIndex) continue;
       // round-off may have taken the first pivot
       const double first = std::max(pivot_[row], kPivotFloor * kJointRegularisation);
       if (second_pivot_[row] > kGrowth * first * diagonal_[row]) redundant_.push_back(row);
@@ -329,6 +445,10 @@ void RegularisedElimination::name_redundant_rows() {
 
 /// sum_[m] = a . b over the rows of mechanism m.
 void RegularisedElimination::sums(std::span<const double> a, std::span<const double> b) {
+  if (guests_) {
+    sum_[0] = total([&](std::size_t i) { return a[i] * b[i]; });
+    return;
+  }
   std::fill(sum_.begin(), sum_.end(), 0.0);
   for (std::size_t i = 0; i < a.size(); ++i) {
     sum_[mechanism_[i]] += a[i] * b[i];
@@ -355,19 +475,16 @@ void RegularisedElimination::find_null_vectors(const MechanismRows& joints) {
   null_.clear();
   yield_.clear();
   redundant_.clear();
-  std::size_t most = 0;
-  for (const std::vector<Index>& rows : candidates_) most = std::max(most, rows.size());
-  if (most == 0) return;
-  const auto k = static_cast<double>(most);
-  if (k * k * static_cast<double>(diagonal_.size()) > kMaxWork) {
+  if (most_candidates_ == 0) return;
+  if (are_too_many()) {
     keep_growing_candidates(joints);
   } else {
-    iterate_towards_null(most);
+    iterate_towards_null(most_candidates_);
     separate_null(joints);
     find_yielding_drives();
   }
   std::sort(redundant_.begin(), redundant_.end());
-  if (redundant_.empty()) genuine_ = 0.3 * smallest_pivot_;
+  if (!any(!redundant_.empty())) genuine_ = 0.3 * smallest_pivot_;
 }
 
 /// Inverse iteration from the candidates: (A + epsilon D)^-1 D multiplies null vectors by
@@ -377,7 +494,7 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
   for (std::size_t i = 0; i < most; ++i) {
     std::fill(x.begin(), x.end(), 0.0);
     for (const std::vector<Index>& rows : candidates_) {
-      if (i < rows.size()) x[rows[i]] = 1.0;
+      if (i < rows.size() && rows[i] != kNoIndex) x[rows[i]] = 1.0;
     }
     for (int round = 0; round < 4; ++round) {
       for (std::size_t r = 0; r < x.size(); ++r) x[r] *= added_[r];
@@ -399,21 +516,34 @@ void RegularisedElimination::iterate_towards_null(std::size_t most) {
 /// mechanism, and how many rows are redundant.
 void RegularisedElimination::separate_null(const MechanismRows& joints) {
   const Eigen::Index most = null_.size();
-  std::vector<Eigen::MatrixXd> product(candidates_.size());
-  for (std::size_t m = 0; m < candidates_.size(); ++m) {
-    const Eigen::Index k = candidates_[m].size();
-    product[m].setZero(k, k);
+  std::vector<Products> product;
+  for (const std::vector<Index>& rows : candidates_)
+    product.emplace_back(narrow<Eigen::Index>(rows.size()), guests_ && guests_->exact());
+  if (guests_) {
+    std::vector<std::vector<double>> with_guests = null_;
+    for (std::vector<double>& n : with_guests) {
+      n.resize(joints.blocks.n_rows());
+      guests_->bring(n);
+    }
+    const auto knows = [this](Index b) { return guests_->knows_all_at(b); };
+    add_products(joints, with_guests, mechanism_, knows, product);
+  } else {
+    add_products(
+        joints, null_, mechanism_, [](Index) { return true; }, product);
   }
-  add_products(joints, null_, mechanism_, product);
   std::vector<Eigen::MatrixXd> combination(candidates_.size());
   Eigen::Index kept = 0;
   for (std::size_t m = 0; m < candidates_.size(); ++m) {
-    if (product[m].size() == 0) continue;
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(product[m]);
+    const Eigen::Index k = product[m].size();
+    if (k == 0) continue;
+    const std::vector<double> sums = totals(product[m].sums());
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(
+        Eigen::Map<const Eigen::MatrixXd>(sums.data(), k, k).transpose());
     // what is not among the candidates is stiffer than they are, by 1 at most
     const Eigen::Index null = count_null(eigen.eigenvalues(), misfit_, 1.0);
     combination[m] = eigen.eigenvectors().leftCols(null);
-    redundant_.insert(redundant_.end(), candidates_[m].begin(), candidates_[m].begin() + null);
+    std::copy_if(candidates_[m].begin(), candidates_[m].begin() + null,
+                 std::back_inserter(redundant_), [](Index row) { return row != kNoIndex; });
     kept = std::max(kept, null);
   }
   Eigen::VectorXd old(most);
@@ -433,7 +563,7 @@ void RegularisedElimination::separate_null(const MechanismRows& joints) {
 /// drives; as A n = 0, that is also n^T A n of its other rows: where it counts as null for them,
 /// the joints are redundant without the drives, which are right then and must stay rigid.
 void RegularisedElimination::find_yielding_drives() {
-  if (drive_.empty() || null_.empty()) return;
+  if (!has_drives_ || null_.empty()) return;
   const std::size_t n_mechanisms = n_mechanisms_;
   drives_.assign(n_mechanisms, {});
   for (std::size_t r = 0; r < drive_.size(); ++r)
@@ -447,8 +577,17 @@ void RegularisedElimination::find_yielding_drives() {
       for (std::size_t i = 0; i < null_.size(); ++i)
         p(r, i) = std::sqrt(diagonal_[row]) * null_[i][row];
     }
-    if (p.size() == 0) continue;
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(p.transpose() * p);
+    Eigen::MatrixXd square = p.transpose() * p;
+    if (guests_) {
+      Products sums(square.rows(), guests_->exact());
+      for (Eigen::Index r = 0; r < p.rows(); ++r)
+        sums.add([&](Eigen::Index i, Eigen::Index k) { return p(r, i) * p(r, k); });
+      const std::vector<double> all = totals(sums.sums());
+      std::copy(all.begin(), all.end(), square.data());
+    } else if (p.size() == 0) {
+      continue;
+    }
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> eigen(square);
     const Eigen::Index null = count_null(eigen.eigenvalues(), misfit_, 1.0);
     const Eigen::Index held = eigen.eigenvalues().size() - null;
     const auto u = eigen.eigenvectors().rightCols(held);
@@ -484,8 +623,10 @@ void RegularisedElimination::take_out_contradictions(std::span<double> b) {
     sums(n, b);
     add(n, true, b);
   }
-  for (std::size_t i = 0; i < asked.size(); ++i)
-    contradiction_ += 0.5 * (asked[i] - b[i]) * (asked[i] - b[i]) / diagonal_[i];
+  contradiction_ = total(
+      [&](std::size_t i) { return 0.5 * (asked[i] - b[i]) * (asked[i] - b[i]) / diagonal_[i]; });
+  // once, where ranks are asked for their parts
+  if (guests_ && guests_->comm().rank() > 0) contradiction_ = 0.0;
 }
 
 /// A x = b - [what N makes contradictory], of least norm. The residual of a solution of the
@@ -502,11 +643,8 @@ void RegularisedElimination::solve(std::span<const double> b, std::span<double> 
     for (std::size_t i = 0; i < delta.size(); ++i) delta[i] *= added_[i];
     factor_->solve(delta);
     remove_reactions_at_rest(delta);
-    double change = 0.0, size = 0.0;
-    for (std::size_t i = 0; i < delta.size(); ++i) {
-      change += diagonal_[i] * delta[i] * delta[i];
-      size += diagonal_[i] * lambda[i] * lambda[i];
-    }
+    const double change = total([&](std::size_t i) { return diagonal_[i] * delta[i] * delta[i]; });
+    const double size = total([&](std::size_t i) { return diagonal_[i] * lambda[i] * lambda[i]; });
     // contradictory rows that were not found: their reactions would grow without end
     if (round > 0 && !(change < 0.81 * before)) {
       looked_ = false;
@@ -521,8 +659,9 @@ void RegularisedElimination::solve(std::span<const double> b, std::span<double> 
 }  // namespace
 
 std::unique_ptr<JointElimination> make_regularised(const MechanismRows& structure,
-                                                   std::unique_ptr<CholeskyFactor> factor) {
-  return std::make_unique<RegularisedElimination>(structure, std::move(factor));
+                                                   std::unique_ptr<CholeskyFactor> factor,
+                                                   Guests* guests) {
+  return std::make_unique<RegularisedElimination>(structure, std::move(factor), guests);
 }
 
 }  // namespace catena

@@ -11,8 +11,10 @@
 
 namespace catena {
 
+class Guests;
+
 /// Factor of A + diag(added) for a fixed structure; one way of elimination each. No ranks take
-/// part but this one.
+/// part but this one, or all that a mechanism is cut over: then vectors have this rank's rows.
 class CholeskyFactor {
  public:
   virtual ~CholeskyFactor() = default;
@@ -31,9 +33,11 @@ class CholeskyFactor {
 
 /// The elimination that a factor makes (docs/theory.md, "Trees and loops"): chooses epsilon, finds
 /// and names redundant rows, keeps the reactions free of what they cannot decide, and refines, so
-/// that w of the unregularised A is at round-off.
+/// that w of the unregularised A is at round-off. With `guests`, which must outlive it, the factor
+/// is one of all ranks, and so are all of this.
 std::unique_ptr<JointElimination> make_regularised(const MechanismRows& structure,
-                                                   std::unique_ptr<CholeskyFactor> factor);
+                                                   std::unique_ptr<CholeskyFactor> factor,
+                                                   Guests* guests = nullptr);
 
 /// Pivots below this part of `added` are raised to `added`.
 inline constexpr double kPivotFloor = 0.01;

@@ -1,4 +1,4 @@
-#include "solvers/joints/chain/messages.hpp"
+#include "catena/comm/path_messages.hpp"
 
 #include <numeric>
 #include <utility>
@@ -26,8 +26,7 @@ HaloPlan plan_of(const std::vector<MessagePath>& paths) {
 
 }  // namespace
 
-ChainMessages::ChainMessages(const Communicator& comm, const std::vector<MessagePath>& paths,
-                             Tag tag)
+PathMessages::PathMessages(const Communicator& comm, const std::vector<MessagePath>& paths, Tag tag)
     : halo_(comm, plan_of(paths), 1, tag) {
   for (const MessagePath& path : paths) {
     out_begin_.push_back(out_begin_.back() + path.send);

@@ -17,9 +17,9 @@ struct MessagePath {
 
 /// Persistent messages along paths of ascending ranks. What is sent to path p stands at out(p),
 /// what came from it at in(p). A path without numbers costs nothing and waits for nobody.
-class ChainMessages {
+class PathMessages {
  public:
-  ChainMessages(const Communicator& comm, const std::vector<MessagePath>& paths, Tag tag);
+  PathMessages(const Communicator& comm, const std::vector<MessagePath>& paths, Tag tag);
 
   double* out(std::size_t path) { return out_.data() + out_begin_[path]; }
   const double* in(std::size_t path) const { return in_.data() + in_begin_[path]; }

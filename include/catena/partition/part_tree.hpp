@@ -1,0 +1,43 @@
+// The binary tree of a mechanism's parts and of the separators between them.
+#pragma once
+
+#include <bit>
+#include <vector>
+
+#include "catena/base/index.hpp"
+
+namespace catena {
+
+/// A mechanism cut in 2^levels parts: node 1 is the separator of all of it, nodes 2n and 2n + 1 are
+/// what separator n lies between, and the last 2^levels nodes are the parts themselves. Joints of
+/// two nodes share no body unless one of the nodes is above the other. Eliminated are children
+/// before parents, parts from left to right.
+struct PartTree {
+  int levels = 0;
+
+  int n_parts() const { return 1 << levels; }
+  bool is_part(int node) const { return node >= n_parts(); }
+  static int parent(int node) { return node / 2; }
+  static int depth(int node) { return std::bit_width(static_cast<unsigned>(node)) - 1; }
+  /// Whether `above` is `node` or a separator above it.
+  static bool is_above(int above, int node) {
+    return depth(above) <= depth(node) && node >> (depth(node) - depth(above)) == above;
+  }
+  /// Of a subtree, the part farthest to the left.
+  int first_part(int node) const { return (node << (levels - depth(node))) - n_parts(); }
+  /// When a node is eliminated: 0 .. 2 n_parts() - 2.
+  int place(int node) const {
+    // all that lies to the left of its subtree, then what its subtree has below it
+    const int below = (2 << (levels - depth(node))) - 2;
+    int before = 0;
+    for (int n = node; n > 1; n /= 2)
+      if (n % 2 == 1) before += (2 << (levels - depth(n))) - 1;
+    return before + below;
+  }
+  /// Every rank eliminates a row of parts, and the separators of which it has the first part.
+  int rank_of(int node, int n_ranks) const {
+    return narrow<int>(std::int64_t{first_part(node)} * n_ranks / n_parts());
+  }
+};
+
+}  // namespace catena

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "catena/base/release.hpp"
+#include "catena/base/sort_unique.hpp"
+#include "catena/comm/directory.hpp"
+#include "catena/partition/mechanisms.hpp"
+#include "catena/partition/nested_dissection.hpp"
+
+namespace catena {
+namespace {
+
+/// Joints of one body beyond which its mechanism is not cut: all of them couple with each other.
+constexpr std::size_t kMostAtBody = 1000;
+/// Part of a mechanism's rows that its separators may have.
+constexpr double kMostSeparating = 0.25;
+
+/// Joints of a cut mechanism that stand together in the order of its joints; bodies hear of them.
+struct Vertex {
+  std::int64_t component = 0;
+  std::int64_t number = 0;
+
+  auto operator<=>(const Vertex&) const = default;
+};
+
+struct AtBody {
+  GlobalId body = kNoBody;
+  Vertex vertex;
+
+  auto operator<=>(const AtBody&) const = default;
+};
+
+/// Two vertices that share a body; both -1: the mechanism is to stay whole.
+struct Link {
+  std::int64_t component = 0;
+  std::int64_t a = -1, b = -1;
+
+  auto operator<=>(const Link&) const = default;
+};
+
+/// What a rank has of a vertex.
+struct VertexShare {
+  Vertex vertex;
+  std::int64_t rows = 0;
+  int levels = 0;  ///< of the mechanism
+};
+
+/// As many joints to a vertex as max_graph asks for: whatever the ranks, the graph is the same.
+Vertex vertex_of(const JointPlace& place, std::int64_t max_graph) {
+  return {place.component, place.index / ((place.n_joints - 1) / max_graph + 1)};
+}
+
+/// Collective. Links go to the rank that cuts their mechanism, each once from every body's rank.
+std::vector<Link> gather_links(const Communicator& comm, std::vector<AtBody> ends) {
+  sort_unique(ends);
+  RankLists<AtBody> told(comm.size());
+  for (const AtBody& end : ends) told[directory_rank(comm, end.body)].push_back(end);
+  release(ends);
+  std::vector<AtBody> all = joined(all_to_all(comm, std::move(told)));
+  sort_unique(all);
+  std::vector<Link> links;
+  for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+    for (last = first; last < all.size() && all[last].body == all[first].body;) ++last;
+    const std::int64_t component = all[first].vertex.component;
+    if (last - first > kMostAtBody) {
+      links.push_back({component, -1, -1});
+      continue;
+    }
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t j = first; j < last; ++j)
+        if (i != j) links.push_back({component, all[i].vertex.number, all[j].vertex.number});
+  }
+  sort_unique(links);
+  RankLists<Link> out(comm.size());
+  for (const Link& link : links) out[directory_rank(comm, link.component)].push_back(link);
+  std::vector<Link> own = joined(all_to_all(comm, std::move(out)));
+  sort_unique(own);
+  return own;
+}
+
+/// The nodes of a mechanism's vertices: its links, ascending, and the rows of each vertex.
+std::vector<int> cut(std::span<const Link> links, std::span<const std::int64_t> rows, int levels) {
+  std::vector<int> whole(rows.size(), 0);
+  BlockGraph graph;
+  std::size_t next = 0;
+  for (std::size_t v = 0; v < rows.size(); ++v) {
+    for (; next < links.size() && links[next].a <= static_cast<std::int64_t>(v); ++next) {
+      if (links[next].a < 0) return whole;
+      graph.neighbour.push_back(narrow<Index>(links[next].b));
+    }
+    graph.begin.push_back(std::ssize(graph.neighbour));
+    graph.row_begin.push_back(narrow<Index>(graph.row_begin.back() + rows[v]));
+  }
+  std::vector<int> node = nested_parts(graph, levels);
+  const PartTree tree{levels};
+  double separating = 0.0;
+  for (std::size_t v = 0; v < rows.size(); ++v)
+    if (!tree.is_part(node[v])) separating += static_cast<double>(rows[v]);
+  return separating > kMostSeparating * graph.row_begin.back() ? whole : node;
+}
+
+/// Of the two things a separator lies between, the one that lower ranks hold more of comes to be
+/// the left one, so that joints stay where they are held as far as that goes.
+void turn_to_holders(const PartTree& tree, std::span<const int> holder, int n_ranks,
+                     std::span<int> node) {
+  for (int above = 1; above < tree.n_parts(); ++above) {
+    const int first_of_right = tree.rank_of(2 * above + 1, n_ranks);
+    std::int64_t stay = 0, leave = 0;
+    for (std::size_t v = 0; v < node.size(); ++v) {
+      if (node[v] == above || !PartTree::is_above(above, node[v])) continue;
+      const bool on_right = PartTree::is_above(2 * above + 1, node[v]);
+      ++(on_right == (holder[v] >= first_of_right) ? stay : leave);
+    }
+    if (leave <= stay) continue;
+    for (int& n : node)
+      if (n != above && PartTree::is_above(above, n))
+        n ^= 1 << (PartTree::depth(n) - PartTree::depth(above) - 1);
+  }
+}
+
+/// Answers to the ranks that have something of a mechanism, in the order of what they told.
+RankLists<int> answers_to(const RankLists<VertexShare>& told, std::span<const Link> links,
+                          bool near_holders) {
+  struct Mechanism {
+    int levels = 0;
+    // per vertex: rows, those of the rank that has most, this rank
+    std::vector<std::int64_t> rows, most;
+    std::vector<int> holder, node;
+  };
+  std::map<std::int64_t, Mechanism> mechanisms;
+  for (std::size_t r = 0; r < told.size(); ++r)
+    for (const VertexShare& share : told[r]) {
+      Mechanism& m = mechanisms[share.vertex.component];
+      m.levels = share.levels;
+      const std::size_t v = share.vertex.number;
+      const std::size_t n = std::max(m.rows.size(), v + 1);
+      m.rows.resize(n, 0);
+      m.most.resize(n, 0);
+      m.holder.resize(n, 0);
+      m.rows[v] += share.rows;
+      if (share.rows <= m.most[v]) continue;
+      m.most[v] = share.rows;
+      m.holder[v] = narrow<int>(r);
+    }
+  for (auto& [component, m] : mechanisms) {
+    m.node =
+        cut(std::ranges::equal_range(links, component, {}, &Link::component), m.rows, m.levels);
+    if (near_holders && m.node.front() > 0)
+      turn_to_holders(PartTree{m.levels}, m.holder, narrow<int>(std::ssize(told)), m.node);
+  }
+  return reply_each<int>(told, [&](const VertexShare& share) {
+    return mechanisms.at(share.vertex.component).node[share.vertex.number];
+  });
+}
+
+}  // namespace
+
+std::vector<int> cut_mechanisms(const Communicator& comm, std::span<const JointEdge> edges,
+                                std::span<const JointPlace> places, std::span<const int> levels,
+                                bool near_holders, std::int64_t max_graph) {
+  std::vector<AtBody> ends;
+  std::map<Vertex, VertexShare> shares;
+  for (std::size_t j = 0; j < edges.size(); ++j) {
+    if (levels[j] == 0) continue;
+    const Vertex vertex = vertex_of(places[j], max_graph);
+    for (int k = 0; k < edges[j].n_bodies; ++k) ends.push_back({edges[j].body[k], vertex});
+    VertexShare& share = shares[vertex];
+    share = {vertex, share.rows + edges[j].rows, levels[j]};
+  }
+  const std::vector<Link> links = gather_links(comm, std::move(ends));
+
+  RankLists<VertexShare> out(comm.size());
+  for (const auto& [vertex, share] : shares)
+    out[directory_rank(comm, vertex.component)].push_back(share);
+  const RankLists<VertexShare> told = all_to_all(comm, std::move(out));
+  RankLists<int> answers(comm.size());
+  all_or_none(comm, [&] { answers = answers_to(told, links, near_holders); });
+  const RankLists<int> in = all_to_all(comm, std::move(answers));
+  std::vector<std::size_t> taken(in.size(), 0);
+  std::map<Vertex, int> node_of;
+  for (const auto& [vertex, share] : shares) {
+    const int rank = directory_rank(comm, vertex.component);
+    node_of[vertex] = in[rank][taken[rank]++];
+  }
+
+  std::vector<int> nodes(edges.size(), 0);
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    if (levels[j] > 0) nodes[j] = node_of.at(vertex_of(places[j], max_graph));
+  return nodes;
+}
+
+}  // namespace catena
