@@ -119,6 +119,35 @@ TEST(HullBuilder, TriplicatedCornersAndPrismsAreFine) {
   expect_hull(hull, points, 1e-14);
 }
 
+TEST(HullBuilder, TheVolumeAloneIsThatWithinTheFaces) {
+  Random random(5);
+  for (int n = 0; n < 20; ++n) {
+    std::vector<Vec3> points;
+    const Vec3 far = random.vector(-3, 3);
+    for (int k = 0; k < 10 + 20 * n; ++k)
+      points.push_back(far + random.vector(-1, 1).cwiseProduct(Vec3(1, 2, 0.1)));
+    const HullFaces hull = build_hull(points);
+
+    // pyramids over the faces with their tips in the first corner
+    double volume = 0.0;
+    for (std::size_t f = 0; f + 1 < hull.face_begin.size(); ++f) {
+      const auto at = [&](int k) { return hull.vertices[hull.face_corners[k]]; };
+      Vec3 twice_area = Vec3::Zero();
+      for (int k = hull.face_begin[f] + 1; k + 1 < hull.face_begin[f + 1]; ++k)
+        twice_area += (at(k) - at(hull.face_begin[f])).cross(at(k + 1) - at(hull.face_begin[f]));
+      volume += twice_area.dot(at(hull.face_begin[f]) - hull.vertices[0]) / 6.0;
+    }
+    EXPECT_NEAR(hull_volume(points).value(), volume, 1e-5 * volume);  // faces are flat to 1e-6
+  }
+  EXPECT_DOUBLE_EQ(
+      hull_volume(std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0.1, 0.1, 0.1}})
+          .value(),
+      1.0 / 6.0);
+  EXPECT_FALSE(hull_volume(std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}).has_value());
+  EXPECT_FALSE(
+      hull_volume(std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}}).has_value());
+}
+
 TEST(HullBuilder, FlatFewAndNonFinitePointsAreRefused) {
   const std::vector<Vec3> few = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   const std::vector<Vec3> flat = {{0, 0, 1}, {1, 0, 1}, {0, 1, 1}, {1, 1, 1}, {3, 2, 1}};

@@ -40,6 +40,23 @@ generators:
   EXPECT_EQ(again.bodies[2].shape.parts[0].at, Vec3(1, 2, 3));
 }
 
+TEST_F(Shapes, RoundedZerosOfAFileAreZero) {
+  const Cube cube;
+  std::string text = cube.stl();
+  // -4e-18 where one facet of several has a 0, as programs write it
+  const std::size_t at = text.find("vertex 0.000000");
+  if (!all_ranks_have(comm_, static_cast<int>(at != std::string::npos), 1)) return;
+  text.replace(at, 15, "vertex -4e-18");
+  std::vector<Geometry> made;
+  for (const std::string& content : {cube.stl(), text}) {
+    const Model model = make_model(
+        one_body("shape: {hull: {file: " + file("noise.stl", content) + ", unit: m}}"), comm_);
+    made.push_back(model.geometries[0]);
+  }
+
+  EXPECT_EQ(made[0].vertices, made[1].vertices);
+}
+
 TEST_F(Shapes, BadInputIsToldWithPlaceAndRemedy) {
   const Cube cube;
   const std::string body = "bodies.rock";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,5 +29,9 @@ struct HullFaces {
 /// Corners keep the order of `points`; equal input gives equal output. Throws Error(bad_input) for
 /// fewer than 4 points, numbers that are not finite, or points within 1e-9 of the size of a plane.
 HullFaces build_hull(std::span<const Vec3> points);
+
+/// Volume of that hull, m^3, several times faster than with its faces; nothing where build_hull
+/// throws for want of points or of thickness. The points are finite.
+std::optional<double> hull_volume(std::span<const Vec3> points);
 
 }  // namespace catena

@@ -1,4 +1,4 @@
-"""MJCF beside the tree of bodies: equality constraints and exclusions of contacts; tendons and actuators by their own modules."""
+"""MJCF beside the tree of bodies: equality constraints, exclusions of contacts; the rest by modules of its own."""
 import numpy as np
 
 from .mjcf_actuators import Actuators

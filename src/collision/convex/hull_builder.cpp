@@ -23,7 +23,8 @@ struct Triangle {
   std::array<std::int32_t, 3> across;  ///< triangle beyond the edge from corner k to k + 1
   Vec3 normal;
   double offset = 0.0;
-  std::vector<std::int32_t> outside;  ///< points above it that no earlier triangle has
+  /// First and last of the points above it that no earlier triangle has; -1: there are none.
+  std::int32_t first_outside = -1, last_outside = -1;
   bool alive = true;
   std::int32_t mark = -1;  ///< the last point that this triangle was seen from
 };
@@ -44,16 +45,51 @@ class QuickHull {
     centre_ = 0.5 * (lo + hi);
     size_ = (hi - lo).norm();
     outside_ = outside * size_;
+    next_.resize(points.size());
+  }
+
+  /// The tetrahedron of extreme points, with all others given to the faces that they are above;
+  /// false if all points lie in one plane.
+  bool start() {
+    const std::int32_t a = farthest([&](std::int32_t i) { return local(i).norm(); });
+    const std::int32_t b = farthest([&](std::int32_t i) { return (local(i) - local(a)).norm(); });
+    const Vec3 axis = (local(b) - local(a)).stableNormalized();
+    const std::int32_t c =
+        farthest([&](std::int32_t i) { return (local(i) - local(a)).cross(axis).norm(); });
+    const Vec3 normal = axis.cross(local(c) - local(a)).stableNormalized();
+    const auto height = [&](std::int32_t i) { return normal.dot(local(i) - local(a)); };
+    const std::int32_t d = farthest([&](std::int32_t i) { return std::abs(height(i)); });
+    if (!(std::abs(height(d)) > kThin * size_)) return false;
+    const bool up = height(d) > 0.0;
+    const std::int32_t p = up ? b : c, q = up ? c : b;
+    // (a, q, p) looks away from d
+    add(a, q, p), add(a, p, d), add(p, q, d), add(q, a, d);
+    triangles_[0].across = {3, 2, 1};
+    triangles_[1].across = {0, 2, 3};
+    triangles_[2].across = {0, 3, 1};
+    triangles_[3].across = {0, 1, 2};
+    std::vector<std::int32_t> all(points_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = narrow<std::int32_t>(i);
+    give(all, 0);
+    return true;
   }
 
   /// False if rounding tore the surface.
   bool build() {
-    start();
     // triangles are only appended: each is checked when the loop comes to it
     for (std::size_t t = 0; t < triangles_.size(); ++t) {
-      if (triangles_[t].alive && !triangles_[t].outside.empty() && !add_farthest(t)) return false;
+      if (triangles_[t].alive && triangles_[t].first_outside >= 0 && !add_farthest(t)) return false;
     }
     return true;
+  }
+
+  /// Of what is built, m^3.
+  double volume() const {
+    double six = 0.0;
+    for (const Triangle& t : triangles_) {
+      if (t.alive) six += local(t.corner[0]).dot(local(t.corner[1]).cross(local(t.corner[2])));
+    }
+    return six / 6.0;
   }
 
   const std::vector<Triangle>& triangles() const { return triangles_; }
@@ -84,35 +120,15 @@ class QuickHull {
     t.across = {-1, -1, -1};
     t.normal = (local(b) - local(a)).cross(local(c) - local(a)).stableNormalized();
     t.offset = t.normal.dot(local(a));
-    triangles_.push_back(std::move(t));
+    triangles_.push_back(t);
     return narrow<std::int32_t>(triangles_.size()) - 1;
   }
 
-  /// The tetrahedron of extreme points, with all others given to the faces that they are above.
-  void start() {
-    const std::int32_t a = farthest([&](std::int32_t i) { return local(i).norm(); });
-    const std::int32_t b = farthest([&](std::int32_t i) { return (local(i) - local(a)).norm(); });
-    const Vec3 axis = (local(b) - local(a)).stableNormalized();
-    const std::int32_t c =
-        farthest([&](std::int32_t i) { return (local(i) - local(a)).cross(axis).norm(); });
-    const Vec3 normal = axis.cross(local(c) - local(a)).stableNormalized();
-    const auto height = [&](std::int32_t i) { return normal.dot(local(i) - local(a)); };
-    const std::int32_t d = farthest([&](std::int32_t i) { return std::abs(height(i)); });
-    if (!(std::abs(height(d)) > kThin * size_)) {
-      throw Error("the points of a hull lie in one plane", "",
-                  "a hull needs a volume: give it thickness or use a mesh");
-    }
-    const bool up = height(d) > 0.0;
-    const std::int32_t p = up ? b : c, q = up ? c : b;
-    // (a, q, p) looks away from d
-    add(a, q, p), add(a, p, d), add(p, q, d), add(q, a, d);
-    triangles_[0].across = {3, 2, 1};
-    triangles_[1].across = {0, 2, 3};
-    triangles_[2].across = {0, 3, 1};
-    triangles_[3].across = {0, 1, 2};
-    std::vector<std::int32_t> all(points_.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = narrow<std::int32_t>(i);
-    give(all, 0);
+  /// Puts a point behind those that triangle t has.
+  void append(Triangle& t, std::int32_t i) {
+    next_[i] = -1;
+    (t.first_outside < 0 ? t.first_outside : next_[t.last_outside]) = i;
+    t.last_outside = i;
   }
 
   /// Gives points to the first triangle from `first` on that they are above.
@@ -120,7 +136,7 @@ class QuickHull {
     for (const std::int32_t i : points) {
       for (std::size_t t = first; t < triangles_.size(); ++t) {
         if (above(triangles_[t], i) > outside_) {
-          triangles_[t].outside.push_back(i);
+          append(triangles_[t], i);
           break;
         }
       }
@@ -129,13 +145,15 @@ class QuickHull {
 
   /// Replaces all that the farthest point above triangle t sees by a cone to the horizon.
   bool add_farthest(std::size_t t) {
-    std::int32_t apex = triangles_[t].outside[0];
-    for (const std::int32_t i : triangles_[t].outside) {
-      if (above(triangles_[t], i) > above(triangles_[t], apex)) apex = i;
+    std::int32_t apex = triangles_[t].first_outside;
+    double most = above(triangles_[t], apex);
+    for (std::int32_t i = next_[apex]; i >= 0; i = next_[i]) {
+      const double height = above(triangles_[t], i);
+      if (height > most) most = height, apex = i;
     }
-    std::vector<std::int32_t> orphans;
+    orphans_.clear();
     horizon_.clear();
-    see(narrow<std::int32_t>(t), 0, apex, orphans);
+    see(narrow<std::int32_t>(t), 0, apex);
     const auto first = narrow<std::int32_t>(triangles_.size());
     const auto n = narrow<std::int32_t>(horizon_.size());
     for (std::int32_t k = 0; k < n; ++k) {
@@ -152,33 +170,27 @@ class QuickHull {
         }
       }
     }
-    std::erase(orphans, apex);
-    give(orphans, first);
+    std::erase(orphans_, apex);
+    give(orphans_, first);
     return true;
   }
 
   /// Walks over the triangles seen from `apex` in order, so that the horizon's edges follow one
   /// another; starts at edge `entry` of triangle t.
-  void see(std::int32_t root, std::size_t root_entry, std::int32_t apex,
-           std::vector<std::int32_t>& orphans) {
-    struct Visit {
-      std::int32_t triangle;
-      std::size_t entry, done;
-    };
-    std::vector<Visit> stack;
+  void see(std::int32_t root, std::size_t root_entry, std::int32_t apex) {
+    stack_.clear();
     const auto take = [&](std::int32_t k, std::size_t entry) {
       Triangle& t = triangles_[k];
       t.alive = false;
       t.mark = apex;
-      orphans.insert(orphans.end(), t.outside.begin(), t.outside.end());
-      t.outside.clear();
-      stack.push_back({k, entry, 0});
+      for (std::int32_t i = t.first_outside; i >= 0; i = next_[i]) orphans_.push_back(i);
+      stack_.push_back({k, entry, 0});
     };
     take(root, root_entry);
-    while (!stack.empty()) {
-      Visit& visit = stack.back();
+    while (!stack_.empty()) {
+      Visit& visit = stack_.back();
       if (visit.done == 3) {
-        stack.pop_back();
+        stack_.pop_back();
         continue;
       }
       const std::size_t e = (visit.entry + visit.done++) % 3;
@@ -201,6 +213,14 @@ class QuickHull {
   Vec3 centre_;
   double size_ = 0.0, outside_ = 0.0;
   std::vector<Triangle> triangles_;
+  std::vector<std::int32_t> next_;  ///< the point behind each one in its triangle's list
+  // of one corner
+  struct Visit {
+    std::int32_t triangle;
+    std::size_t entry, done;
+  };
+  std::vector<Visit> stack_;
+  std::vector<std::int32_t> orphans_;
   std::vector<HorizonEdge> horizon_;
 };
 
@@ -284,6 +304,27 @@ Vec3 normal_of(const QuickHull& hull, const std::vector<std::int32_t>& line) {
 
 }  // namespace
 
+namespace {
+
+/// Nothing if the points lie in one plane.
+std::optional<QuickHull> quick_hull(std::span<const Vec3> points) {
+  for (const double outside : {kOutside, kCoarserOutside}) {
+    QuickHull hull(points, outside);
+    if (!hull.start()) return std::nullopt;
+    if (hull.build()) return hull;
+  }
+  CATENA_CHECK(false, "the surface of a hull is closed");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> hull_volume(std::span<const Vec3> points) {
+  if (points.size() < 4) return std::nullopt;
+  const std::optional<QuickHull> hull = quick_hull(points);
+  return hull.has_value() ? std::optional(hull->volume()) : std::nullopt;
+}
+
 HullFaces build_hull(std::span<const Vec3> points) {
   if (points.size() < 4) {
     throw Error("a hull needs at least 4 points, there are " + std::to_string(points.size()));
@@ -293,11 +334,12 @@ HullFaces build_hull(std::span<const Vec3> points) {
       throw Error("point " + std::to_string(i + 1) + " of a hull is not a finite position");
     }
   }
-  QuickHull hull(points, kOutside);
-  if (!hull.build()) {
-    hull = QuickHull(points, kCoarserOutside);
-    CATENA_CHECK(hull.build(), "the surface of a hull is closed");
+  const std::optional<QuickHull> built = quick_hull(points);
+  if (!built.has_value()) {
+    throw Error("the points of a hull lie in one plane", "",
+                "a hull needs a volume: give it thickness or use a mesh");
   }
+  const QuickHull& hull = *built;
   std::int32_t n_groups = 0;
   const std::vector<std::int32_t> group = group_faces(hull, n_groups);
   std::vector<std::vector<std::int32_t>> lines = outlines(hull, group, n_groups);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace catena::scenarios {
 
@@ -66,33 +65,34 @@ Vec3 ClosedSurface::normal_at(std::int32_t t, int feature) const {
   return normal;
 }
 
-ClosedSurface::Nearest ClosedSurface::nearest_written(const Vec3& p, double reach) const {
-  const Aabb box{p.array() - reach, p.array() + reach};
-  double least = std::numeric_limits<double>::infinity();
-  std::int32_t triangle = -1;
-  OnTriangle at{};
-  for_each_overlap(mesh_.tree, mesh_.item_boxes, box, [&](std::int32_t item) {
-    const auto& t = mesh_.triangles[item];
-    const OnTriangle here =
-        nearest_on(mesh_.vertices[t[0]], mesh_.vertices[t[1]], mesh_.vertices[t[2]], p);
-    const double square = (p - here.p).squaredNorm();
-    if (square >= least) return;
-    least = square;
-    triangle = item;
-    at = here;
-  });
-  if (triangle < 0) return {};
-  const Vec3 normal = normal_at(triangle, at.feature), way = p - at.p;
-  const double distance = std::sqrt(least);
-  if (!(distance > 0.0)) return {true, 0.0, -normal.stableNormalized(), triangle};
+void ClosedSurface::Candidate::take(const Geometry& mesh, std::int32_t item, const Vec3& p) {
+  const auto& t = mesh.triangles[item];
+  const OnTriangle here =
+      nearest_on(mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]], p);
+  const double distance = (p - here.p).squaredNorm();
+  if (distance >= square) return;
+  square = distance;
+  triangle = item;
+  at = here.p;
+  feature = here.feature;
+}
+
+ClosedSurface::Nearest ClosedSurface::told(const Candidate& best, const Vec3& p) const {
+  if (best.triangle < 0) return {};
+  const Vec3 normal = normal_at(best.triangle, best.feature), way = p - best.at;
+  const double distance = std::sqrt(best.square);
+  if (!(distance > 0.0)) return {true, 0.0, -(pose_.q * normal.stableNormalized()), best.triangle};
   const bool inside = way.dot(normal) < 0.0;
-  return {true, inside ? distance : -distance, (inside ? 1.0 : -1.0) / distance * way, triangle};
+  const double sign = inside ? 1.0 : -1.0;
+  return {true, sign * distance, pose_.q * Vec3(sign / distance * way), best.triangle};
 }
 
 ClosedSurface::Nearest ClosedSurface::nearest(const Vec3& p, double reach) const {
-  Nearest found = nearest_written(pose_.q.conjugate() * (p - pose_.p), reach);
-  found.inward = pose_.q * found.inward;
-  return found;
+  const Vec3 x = pose_.q.conjugate() * (p - pose_.p);
+  Candidate best;
+  for_each_overlap(mesh_.tree, mesh_.item_boxes, {x.array() - reach, x.array() + reach},
+                   [&](std::int32_t item) { best.take(mesh_, item, x); });
+  return told(best, x);
 }
 
 bool ClosedSurface::holds(const Vec3& p) const {
@@ -102,18 +102,36 @@ bool ClosedSurface::holds(const Vec3& p) const {
   return depth(p) > 0.0;
 }
 
+/// Into the nearer one of two boxes first, and into none that is farther than what was found.
 ClosedSurface::Nearest ClosedSurface::nearest(const Vec3& p) const {
   const Vec3 x = pose_.q.conjugate() * (p - pose_.p);
-  const double size = (mesh_.bounds.hi - mesh_.bounds.lo).norm();
-  // what is found in the box may be farther than something beyond it: as far as its corners
-  constexpr double kCorner = 1.8;
-  Nearest found;
-  for (double reach = size / 128.0; !found.found; reach *= 2.0) {
-    found = nearest_written(x, reach);
-    if (found.found && std::abs(found.depth) > reach) found = nearest_written(x, kCorner * reach);
+  const BoxTree& tree = mesh_.tree;
+  struct Visit {
+    std::int32_t node;
+    double square;  // of the distance
+  };
+  const auto visit = [&](std::int32_t node) {
+    const Aabb& box = tree.nodes[node].box;
+    return Visit{node, (box.lo - x).cwiseMax(x - box.hi).cwiseMax(0.0).squaredNorm()};
+  };
+  Candidate best;
+  std::array<Visit, 64> stack;
+  std::size_t depth = 0;
+  stack[depth++] = visit(0);
+  while (depth > 0) {
+    const Visit here = stack[--depth];
+    if (here.square > best.square) continue;
+    const BoxTree::Node& node = tree.nodes[here.node];
+    if (node.child >= 0) {
+      const Visit one = visit(node.child), other = visit(node.child + 1);
+      stack[depth++] = one.square < other.square ? other : one;
+      stack[depth++] = one.square < other.square ? one : other;
+      continue;
+    }
+    for (std::int32_t k = node.first; k < node.first + node.count; ++k)
+      best.take(mesh_, tree.order[k], x);
   }
-  found.inward = pose_.q * found.inward;
-  return found;
+  return told(best, x);
 }
 
 double ClosedSurface::distance_from(std::int32_t triangle, const Vec3& p) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "catena/model/geometry.hpp"
@@ -36,7 +37,15 @@ class ClosedSurface {
   bool holds(const Vec3& p) const;
 
  private:
-  Nearest nearest_written(const Vec3& p, double reach) const;
+  /// The nearest place of the triangles that were taken, in the mesh's frame.
+  struct Candidate {
+    double square = std::numeric_limits<double>::infinity();  ///< of the distance, m^2
+    std::int32_t triangle = -1;
+    Vec3 at = Vec3::Zero();
+    int feature = 0;
+    void take(const Geometry& mesh, std::int32_t item, const Vec3& p);
+  };
+  Nearest told(const Candidate& best, const Vec3& p) const;
   /// Normal at a place of triangle t: `feature` is 0 .. 2 of corners, 3 .. 5 of edges, 6 inside.
   Vec3 normal_at(std::int32_t t, int feature) const;
 

@@ -1,10 +1,10 @@
 #include "scenarios/pieces/convex_pieces.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
-#include "catena/base/error.hpp"
 #include "catena/collision/hull_builder.hpp"
 #include "scenarios/pieces/candidates.hpp"
 #include "scenarios/pieces/reach.hpp"
@@ -38,13 +38,13 @@ Geometry geometry_of(const HullFaces& faces) {
   return hull;
 }
 
-/// Of the hull of points; nothing if they span none.
-std::optional<double> hull_volume(const std::vector<Vec3>& points) {
-  try {
-    return geometry_of(build_hull(points)).volume;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+/// At most, by any of the points: a bound from below of their hull's volume.
+double some_hull_volume(const std::vector<Vec3>& points) {
+  constexpr std::size_t kSome = 128;
+  if (points.size() <= kSome) return hull_volume(points).value_or(0.0);
+  std::vector<Vec3> some(kSome);
+  for (std::size_t i = 0; i < kSome; ++i) some[i] = points[i * points.size() / kSome];
+  return hull_volume(some).value_or(0.0);
 }
 
 class Cutter {
@@ -54,8 +54,8 @@ class Cutter {
     const Aabb box = body_.bounds();
     rounding_ = 1e-9 * (box.hi - box.lo).maxCoeff();
     Solid whole;
-    for (const auto& t : mesh.triangles)
-      whole.surface.push_back({mesh.vertices[t[0]], mesh.vertices[t[1]], mesh.vertices[t[2]]});
+    whole.points = mesh.vertices;
+    whole.surface.assign(mesh.triangles.begin(), mesh.triangles.end());
     whole.volume = body_.volume();
     pieces_.push_back(piece_of(std::move(whole)));
   }
@@ -101,25 +101,54 @@ class Cutter {
     return piece;
   }
 
-  /// The first of the planes with the least volume beyond the body.
-  std::optional<CutPlane> best_plane(const Piece& piece) const {
-    const double whole = body_.volume();
-    std::optional<CutPlane> best;
-    double least = 0.0;
+  /// A plane that may be the best one, and a bound from below of what it leaves beyond the body,
+  /// m^3.
+  struct Candidate {
+    CutPlane plane;
+    std::size_t number;  ///< among all
+    double bound = 0.0;
+  };
+
+  /// In the order of the bounds, and of the planes where these are alike.
+  std::vector<Candidate> bounded_candidates(const Piece& piece) const {
+    std::vector<Candidate> candidates;
+    std::size_t number = 0;
     for (const CutPlane& plane : candidate_planes(piece.solid, edges_, piece.hull, rounding_)) {
+      ++number;
       const HalvesSpan halves = span_of_halves(piece.solid, plane, body_, rounding_);
-      if (std::min(halves.volume_below, halves.volume_above) < kLeastPart * whole) continue;
+      if (std::min(halves.volume_below, halves.volume_above) < kLeastPart * body_.volume())
+        continue;
+      // no hull is smaller than that of some of its points, nor than what it holds
+      const double below = std::max(some_hull_volume(halves.below), halves.volume_below);
+      const double above = std::max(some_hull_volume(halves.above), halves.volume_above);
+      candidates.push_back(
+          {plane, number, std::max(below + above - piece.solid.volume, rounded_off())});
+    }
+    std::ranges::stable_sort(candidates, {}, &Candidate::bound);
+    return candidates;
+  }
+
+  /// Volumes that differ by less are alike: rounding decides nothing.
+  double rounded_off() const { return kExact * body_.volume(); }
+
+  /// The first of the planes with the least volume beyond the body. Hulls are made in the order of
+  /// the bounds, and only until these are above what the best plane leaves.
+  std::optional<CutPlane> best_plane(const Piece& piece) const {
+    std::optional<Candidate> best;  // its bound is what it leaves
+    for (Candidate candidate : bounded_candidates(piece)) {
+      if (best.has_value() && candidate.bound > best->bound + rounded_off()) break;
+      const HalvesSpan halves = span_of_halves(piece.solid, candidate.plane, body_, rounding_);
       const std::optional<double> below = hull_volume(halves.below);
       const std::optional<double> above = hull_volume(halves.above);
       if (!below.has_value() || !above.has_value()) continue;
-      const double beyond = *below + *above - piece.solid.volume;
-      // differences by rounding decide nothing
-      if (best.has_value() && beyond > least - kExact * whole) continue;
-      best = plane;
-      least = beyond;
-      if (least <= kExact * whole) break;
+      candidate.bound = *below + *above - piece.solid.volume;
+      const double more = best.has_value() ? candidate.bound - best->bound : 0.0;
+      const bool alike = std::abs(more) <= rounded_off();
+      if (!best.has_value() || (alike ? candidate.number < best->number : more < 0.0))
+        best = candidate;
+      if (best->bound <= rounded_off()) break;  // of those that leave nothing the first comes first
     }
-    return best;
+    return best.has_value() ? std::optional(best->plane) : std::nullopt;
   }
 
   ClosedSurface body_;

@@ -1,8 +1,12 @@
 #include "scenarios/pieces/solid.hpp"
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
+
+#include "catena/base/index.hpp"
 
 namespace catena::scenarios {
 
@@ -19,13 +23,24 @@ struct Clipped {
   }
 };
 
-/// Heights of the corners, those within `rounding` made zero.
+using Triangle = std::array<std::int32_t, 3>;
+
+/// Above the plane; what is within `rounding` of it is on it.
+double height_of(const Vec3& p, const CutPlane& plane, double rounding) {
+  const double h = plane.height(p);
+  return std::abs(h) <= rounding ? 0.0 : h;
+}
+
 std::array<double, 3> heights_of(const Facet& t, const CutPlane& plane, double rounding) {
   std::array<double, 3> h{};
-  for (std::size_t k = 0; k < 3; ++k) {
-    h[k] = plane.height(t[k]);
-    if (std::abs(h[k]) <= rounding) h[k] = 0.0;
-  }
+  for (std::size_t k = 0; k < 3; ++k) h[k] = height_of(t[k], plane, rounding);
+  return h;
+}
+
+std::vector<double> heights_of(const std::vector<Vec3>& points, const CutPlane& plane,
+                               double rounding) {
+  std::vector<double> h(points.size());
+  for (std::size_t i = 0; i < h.size(); ++i) h[i] = height_of(points[i], plane, rounding);
   return h;
 }
 
@@ -94,16 +109,65 @@ std::vector<Vec3> new_corners(const Solid& part, const CutPlane& plane, const Cl
   return found;
 }
 
+/// Points of a half by what they were: a point of the part, or one on an edge between two of these.
+class Renumbered {
+ public:
+  Renumbered(const Solid& part, std::vector<Vec3>& points)
+      : part_(part), points_(points), known_(part.points.size(), -1) {}
+  std::int32_t point(std::int32_t i) {
+    if (known_[i] < 0) known_[i] = add(part_.points[i]);
+    return known_[i];
+  }
+  std::int32_t crossing(std::int32_t i, std::int32_t k, const Vec3& p) {
+    const auto [at, is_new] = on_edges_.try_emplace(std::minmax(i, k), 0);
+    if (is_new) at->second = add(p);
+    return at->second;
+  }
+
+ private:
+  std::int32_t add(const Vec3& p) {
+    points_.push_back(p);
+    return narrow<std::int32_t>(points_.size()) - 1;
+  }
+  const Solid& part_;
+  std::vector<Vec3>& points_;
+  std::vector<std::int32_t> known_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> on_edges_;
+};
+
+/// The surface's part of a half.
+void clip_surface(const Solid& part, const std::vector<double>& heights, double side,
+                  const Vec3& apex, Solid& half) {
+  Renumbered renumbered(part, half.points);
+  for (const Triangle& t : part.surface) {
+    const std::array<double, 3> h = {heights[t[0]], heights[t[1]], heights[t[2]]};
+    const Clipped in = clip(part.facet(t), h, side);
+    std::array<std::int32_t, 4> corner{};
+    std::size_t n = 0;
+    // the order of clip()
+    for (std::size_t k = 0; k < 3 && in.n > 0; ++k) {
+      const std::size_t next = (k + 1) % 3;
+      if (side * h[k] <= 0.0) corner[n++] = renumbered.point(t[k]);
+      if (h[k] * h[next] < 0.0) {
+        corner[n] = renumbered.crossing(t[k], t[next], in.corner[n]);
+        ++n;
+      }
+    }
+    for (std::size_t k = 1; k + 1 < n; ++k)
+      half.surface.push_back({corner[0], corner[k], corner[k + 1]});
+    add_caps(in, apex, half.caps);
+  }
+}
+
 /// The part below the plane, or with `side` -1 above it.
 Solid half_of(const Solid& part, const CutPlane& plane, double side, double rounding) {
   Solid half;
   const Vec3 apex = point_on(plane);
-  for (const bool is_cap : {false, true}) {
-    for (const Facet& t : is_cap ? part.caps : part.surface) {
-      const Clipped in = clip(t, heights_of(t, plane, rounding), side);
-      add_fan(in, is_cap ? half.caps : half.surface);
-      add_caps(in, apex, half.caps);
-    }
+  clip_surface(part, heights_of(part.points, plane, rounding), side, apex, half);
+  for (const Facet& t : part.caps) {
+    const Clipped in = clip(t, heights_of(t, plane, rounding), side);
+    add_fan(in, half.caps);
+    add_caps(in, apex, half.caps);
   }
   for (const Vec3& p : part.corners)
     if (side * plane.height(p) <= rounding) half.corners.push_back(p);
@@ -122,8 +186,11 @@ Halves cut(const Solid& part, const CutPlane& plane, const ClosedSurface& body, 
   }
   for (Solid* half : {&halves.below, &halves.above}) {
     const Vec3 apex = point_on(plane);
-    for (const auto* facets : {&half->surface, &half->caps})
-      for (const Facet& t : *facets) half->volume += six_volumes(apex, t[0], t[1], t[2]) / 6.0;
+    const auto add = [&](const Facet& t) {
+      half->volume += six_volumes(apex, t[0], t[1], t[2]) / 6.0;
+    };
+    for (const Triangle& t : half->surface) add(half->facet(t));
+    for (const Facet& t : half->caps) add(t);
   }
   return halves;
 }
@@ -133,22 +200,32 @@ HalvesSpan span_of_halves(const Solid& part, const CutPlane& plane, const Closed
   HalvesSpan halves;
   // from a point of the plane, so that the cap of this cut adds nothing
   const Vec3 apex = point_on(plane);
-  const auto take = [&](const Facet& t, double side, std::vector<Vec3>* points, double& volume) {
-    const Clipped in = clip(t, heights_of(t, plane, rounding), side);
+  const std::vector<double> heights = heights_of(part.points, plane, rounding);
+  const auto take = [&](const Facet& t, const std::array<double, 3>& h, double side,
+                        std::vector<Vec3>* points, double& volume) {
+    const Clipped in = clip(t, h, side);
     for (int k = 0; k < in.n; ++k) {
       const auto i = static_cast<std::size_t>(k);
-      if (points != nullptr) points->push_back(in.corner[i]);
       if (k > 0 && k + 1 < in.n)
         volume += six_volumes(apex, in.corner[0], in.corner[i], in.corner[i + 1]) / 6.0;
+      if (points != nullptr && in.on_plane[i]) points->push_back(in.corner[i]);
     }
   };
-  for (const Facet& t : part.surface) {
-    take(t, 1.0, &halves.below, halves.volume_below);
-    take(t, -1.0, &halves.above, halves.volume_above);
+  for (const Triangle& t : part.surface) {
+    const std::array<double, 3> h = {heights[t[0]], heights[t[1]], heights[t[2]]};
+    const bool below = std::min({h[0], h[1], h[2]})<0.0, above = std::max({h[0], h[1], h[2]})> 0.0;
+    const Facet corners = part.facet(t);
+    if (below) take(corners, h, 1.0, &halves.below, halves.volume_below);
+    if (above) take(corners, h, -1.0, &halves.above, halves.volume_above);
+  }
+  for (std::size_t i = 0; i < heights.size(); ++i) {
+    if (heights[i] < 0.0) halves.below.push_back(part.points[i]);
+    if (heights[i] > 0.0) halves.above.push_back(part.points[i]);
   }
   for (const Facet& t : part.caps) {
-    take(t, 1.0, nullptr, halves.volume_below);
-    take(t, -1.0, nullptr, halves.volume_above);
+    const std::array<double, 3> h = heights_of(t, plane, rounding);
+    take(t, h, 1.0, nullptr, halves.volume_below);
+    take(t, h, -1.0, nullptr, halves.volume_above);
   }
   for (const Vec3& p : part.corners) {
     if (plane.height(p) <= rounding) halves.below.push_back(p);
@@ -163,7 +240,7 @@ HalvesSpan span_of_halves(const Solid& part, const CutPlane& plane, const Closed
 
 std::vector<Vec3> span_of(const Solid& part) {
   std::vector<Vec3> points = part.corners;
-  for (const Facet& t : part.surface) points.insert(points.end(), t.begin(), t.end());
+  points.insert(points.end(), part.points.begin(), part.points.end());
   return points;
 }
 
