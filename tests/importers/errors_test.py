@@ -2,8 +2,9 @@
 """errors_test.py CATENA ROOT: what is wrong with a model is one message with file, line and remedy; no case is written."""
 import os
 import re
+import subprocess
 
-from support import DATA, WORK, command, written
+from support import CATENA, DATA, WORK, command, written
 
 TWO = open(os.path.join(DATA, "two_link.urdf"), encoding="utf-8").read()
 ARM = open(os.path.join(DATA, "arm6", "arm6.urdf"), encoding="utf-8").read()
@@ -182,6 +183,18 @@ def found_in_the_wild():
     refused(point, "wild.xml", "which are not positive; give it an inertia", 1)
 
 
+def without_shapes():
+    """A robot of which nothing collides is a case, too."""
+    text = ('<robot name="r"><link name="base"/><link name="arm"><inertial><mass value="2"/>'
+            '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="continuous">'
+            '<parent link="base"/><child link="arm"/></joint></robot>')
+    out = os.path.join(WORK, "bare.yaml")
+    done = command(written(text, "bare.urdf"), out, "--force")
+    assert done.returncode == 0, done.stderr
+    checked = subprocess.run([CATENA, "check", out], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
 def mjcf():
     changed(HUMAN, '<joint name="knee"', '<jiont name="knee"', "h.xml", "unknown tag in <body>; did you mean <joint>")
     changed(HUMAN, '<body name="pelvis"', '<body name="torso"', "h.xml", "given twice")
@@ -211,6 +224,6 @@ def output():
     assert done.returncode == 3 and "cannot be read" in done.stderr, done.stderr
 
 
-for test in (urdf, meshes, surfaces, units, found_in_the_wild, mjcf, output):
+for test in (urdf, meshes, surfaces, units, found_in_the_wild, without_shapes, mjcf, output):
     test()
     print(f"{test.__name__}: ok")

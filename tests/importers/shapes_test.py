@@ -67,6 +67,13 @@ def a_base_keeps_its_dents():
     case["time"]["end"] = 0.8
     names, _, last, _ = run(case, "corner")
     near(last["position"][names.index("ball")][2], 0.6, 2e-3)
+    heavy = (f'<mujoco><asset><mesh name="m" file="{os.path.join(DATA, "arm6/meshes/bracket.obj")}"/></asset><worldbody>'
+             '<body name="b"><freejoint/><geom type="mesh" mesh="m" contype="0" conaffinity="0"/></body></worldbody></mujoco>')
+    case, report = imported(written(heavy, "heavy.xml"))
+    near(body(case, "b")["mass"], 1000 * 0.06 * (0.2 * 0.05 + 0.05 * 0.15), 1e-12)
+    assert "mesh 'm': its mass is that of its volume" in report, report
+    _, report = imported(written(heavy.replace("<asset>", '<compiler exactmeshinertia="true"/><asset>'), "heavy.xml"))
+    assert "its mass is" not in report and "exactmeshinertia" not in report, report
     _, report = imported("arm6/arm6.urdf")
     # area of the hull: the square less the corner beyond the line from (0.2, 0.05) to (0.05, 0.2)
     more = (0.04 - 0.15 ** 2 / 2) / (0.2 * 0.05 + 0.05 * 0.15) - 1

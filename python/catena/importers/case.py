@@ -60,8 +60,10 @@ class CaseMaker:
             self._rope(rope)
         if self.options.floor:
             self._floor()
+        used = {"", *(body.get("group", "") for body in self.bodies)}  # bodies without shapes are in none
+        apart = [pair for pair in self.no_collisions if used.issuperset(pair["between"])]
         case = {"catena": 1, "name": self.robot.name, "gravity": list(self.robot.gravity), "materials": self.materials,
-                "contact": {"no_collisions": self.no_collisions} if self.no_collisions else {},
+                "contact": {"no_collisions": apart} if apart else {},
                 "bodies": self.bodies, "joints": self.joint_items, "forces": self.forces,
                 "time": {"step": self.robot.step, "end": self.options.end}}
         self.report.add("kept", f"{len(self.robot.links)} links as {len(self.bodies)} bodies, "

@@ -10,6 +10,7 @@ class Compiler:
     def __init__(self, root):
         self.degrees, self.sequence, self.autolimits = True, "xyz", True
         self.meshdir, self.inertia_from_geoms, self.balance, self.masses = "", None, False, {}
+        self.exact_meshes = False
         for element in root.all("compiler"):
             angle = element.text("angle", "degree" if self.degrees else "radian")
             if angle not in ("degree", "radian"):
@@ -23,6 +24,7 @@ class Compiler:
             if "inertiafromgeom" in element.attributes:
                 self.inertia_from_geoms = {"true": True, "false": False}.get(element.text("inertiafromgeom"))
             self.balance = element.text("balanceinertia", "true" if self.balance else "false") == "true"
+            self.exact_meshes = element.text("exactmeshinertia", "true" if self.exact_meshes else "false") == "true"
             if element.text("coordinate", "local") != "local":
                 element.fail("coordinate='global' is no longer part of MJCF", "save the model with local coordinates")
             for key in ("boundmass", "boundinertia", "settotalmass"):

@@ -5,7 +5,7 @@ import numpy as np
 
 from .hull import convex_hull
 from .meshes import mesh_fault, mesh_properties, read_mesh
-from .parts import hull_shape, unless_skipped
+from .parts import has_dents, hull_shape, unless_skipped
 from .robot import Shape
 from .rotations import MassProperties, Pose, z_to
 
@@ -126,7 +126,12 @@ class GeomReader:
                 geom.fail(f"its mesh gives no mass: {fault}", "or give the body an <inertial>")
             # what does not collide needs no hull
             shape = hull_shape(path, scale, pose, geom.where, self.options, self.report) if any(masks) else None
-        return (self._finish(geom, shape, masks) if shape else None), self._mass(geom, properties, pose)
+        mass = self._mass(geom, properties, pose)
+        if gives_mass and mass is not None and file is not None and not self.compiler.exact_meshes and has_dents(
+                surface, self.options):
+            self.report.add("changed", f"mesh {name!r}: its mass is that of its volume, MuJoCo's default is larger where "
+                            "there are dents (exactmeshinertia)", geom.where)
+        return (self._finish(geom, shape, masks) if shape else None), mass
 
     def _mass(self, geom, unit, pose):
         """`unit`: of density 1."""

@@ -82,6 +82,12 @@ def unless_skipped(make, options, report):
         return None
 
 
+def has_dents(mesh, options):
+    """Whether the hull of a closed mesh holds more than it."""
+    made = convex_hull(mesh.corners.reshape(-1, 3), options.hull_vertices)
+    return made is not None and mesh_properties(made[0][made[1]]).mass > mesh_properties(mesh.corners).mass * (1 + CONVEX)
+
+
 def hull_shape(path, scale, pose, where, options, report, **keys):
     """The convex hull of a mesh as a shape, with what it does not follow of it in `dent`."""
     mesh = read_mesh(path, scale, where)
