@@ -27,10 +27,10 @@ class Error : public std::runtime_error {
   explicit Error(std::string found, std::string where = {}, std::string fix = {},
                  ExitCode code = ExitCode::bad_input);
 
-  const std::string& found() const { return found_; }
-  const std::string& where() const { return where_; }
-  const std::string& fix() const { return fix_; }
-  ExitCode code() const { return code_; }
+  const std::string& found() const { return found_; }  ///< what is wrong
+  const std::string& where() const { return where_; }  ///< its place; may be empty
+  const std::string& fix() const { return fix_; }      ///< what to do; may be empty
+  ExitCode code() const { return code_; }              ///< of a program that ends by it
 
  private:
   std::string found_, where_, fix_;
@@ -43,11 +43,14 @@ class Error : public std::runtime_error {
 
 }  // namespace catena
 
+/// Throws what a broken promise of the program's own is, with file and line, unless `condition`
+/// holds; in all builds.
 #define CATENA_CHECK(condition, message) \
   ((condition) ? void() : ::catena::check_failed(#condition, __FILE__, __LINE__, (message)))
 
 #ifdef NDEBUG
 #define CATENA_ASSERT(condition) ((void)0)
 #else
+/// CATENA_CHECK in Debug builds, nothing in others: for inner loops.
 #define CATENA_ASSERT(condition) CATENA_CHECK(condition, "")
 #endif

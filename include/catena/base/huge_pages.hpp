@@ -13,6 +13,7 @@ namespace catena {
 /// system is asked for (madvise), and which nearly double random access on large scenes. Throws
 /// std::bad_alloc.
 void* allocate_huge(std::size_t bytes);
+/// Gives back `bytes` at `p`, which allocate_huge gave.
 void free_huge(void* p, std::size_t bytes) noexcept;
 
 /// For the start of a program: blocks of 4 MB and more go back to the system as soon as they are
@@ -20,6 +21,7 @@ void free_huge(void* p, std::size_t bytes) noexcept;
 /// nothing with other C libraries.
 void return_large_blocks();
 
+/// Allocates by allocate_huge, for containers of the standard library.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;
@@ -37,6 +39,7 @@ struct HugePageAllocator {
   }
 };
 
+/// A vector on huge pages.
 template <class T>
 using HugeVector = std::vector<T, HugePageAllocator<T>>;
 

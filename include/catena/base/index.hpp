@@ -22,7 +22,9 @@ using Index = std::int32_t;
 /// factors).
 using Offset = std::int64_t;
 
+/// The id of no body: the world, or nothing.
 inline constexpr GlobalId kNoBody = -1;
+/// The place of nothing.
 inline constexpr Index kNoIndex = -1;
 
 /// `n` as a narrower integer, which it fits: checked in Debug builds.

@@ -11,6 +11,7 @@
 
 namespace catena {
 
+/// A key of a case, whether it is given, and the types that it is for.
 template <class Type>
 struct KeyUse {
   std::string_view key;

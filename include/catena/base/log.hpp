@@ -9,6 +9,7 @@
 
 namespace catena {
 
+/// How much a message matters.
 enum class LogLevel { debug, info, warning, error };
 
 /// Where messages go. Every rank has one; only rank 0's writes unless said

@@ -11,6 +11,7 @@ struct SphereGap {
   double gap;
 };
 
+/// Of spheres about p_a and p_b, m.
 inline SphereGap sphere_gap(const Vec3& p_a, double radius_a, const Vec3& p_b, double radius_b) {
   const Vec3 d = p_b - p_a;
   const double distance = d.norm();

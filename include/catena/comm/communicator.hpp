@@ -41,25 +41,29 @@ class Communicator {
   /// Wraps (duplicates) a caller's MPI_Comm given by its Fortran handle.
   static Communicator from_fortran(int handle);
 
-  int rank() const;
-  int size() const;
+  int rank() const;            ///< not collective
+  int size() const;            ///< number of ranks; not collective
   int fortran_handle() const;  ///< not collective; for libraries that need the MPI_Comm
 
+  /// Returns when all ranks have called it.
   void barrier() const;
+  /// Sums over all ranks, the same on each: made in the order of ranks.
   double sum(double value) const;
+  /// Sum over all ranks.
   std::int64_t sum(std::int64_t value) const;
-  double max(double value) const;  ///< NaN on any rank gives NaN
-  double min(double value) const;
-  std::int64_t max(std::int64_t value) const;
-  std::int64_t min(std::int64_t value) const;
-  void sum(std::span<double> values) const;
-  void max(std::span<double> values) const;
-  void sum(std::span<std::int64_t> values) const;
+  double max(double value) const;                  ///< NaN on any rank gives NaN
+  double min(double value) const;                  ///< as max
+  std::int64_t max(std::int64_t value) const;      ///< over all ranks
+  std::int64_t min(std::int64_t value) const;      ///< over all ranks
+  void sum(std::span<double> values) const;        ///< item by item, in place
+  void max(std::span<double> values) const;        ///< item by item, in place; hands NaN on
+  void sum(std::span<std::int64_t> values) const;  ///< item by item, in place
   /// Sum over the ranks before this one (0 on rank 0).
   std::int64_t exclusive_sum(std::int64_t value) const;
 
   /// Every rank's `values` (the same number on each), in rank order: O(ranks) memory.
   std::vector<double> all_gather(std::span<const double> values) const;
+  /// The same of integers.
   std::vector<std::int64_t> all_gather(std::span<const std::int64_t> values) const;
   /// Every rank's `values` of any number, concatenated in rank order. O(total)
   /// memory: only for what is O(ranks) or small.
@@ -68,7 +72,9 @@ class Communicator {
   /// Concatenation on rank `root` only; empty elsewhere.
   std::vector<std::byte> gather_bytes(int root, std::span<const std::byte> values,
                                       std::vector<std::size_t>* counts = nullptr) const;
+  /// What rank `root` has, of any size, to all.
   void broadcast(int root, std::vector<std::byte>& bytes) const;
+  /// The same of a text.
   void broadcast(int root, std::string& text) const;
 
   /// Sparse all-to-all: each rank sends to whom it likes; returns what came, sorted
@@ -81,7 +87,9 @@ class Communicator {
   /// Not collective: ends every rank after `message` has reached stderr.
   [[noreturn]] void abort(int code, const std::string& message) const;
 
+  /// What MPI calls it; of the module comm alone.
   struct Impl;
+  /// Of the module comm alone.
   const std::shared_ptr<Impl>& impl() const { return impl_; }
 
  private:
@@ -100,7 +108,7 @@ class PendingReduction {
 
   /// Collective. Copies the values and posts; one reduction may be pending at a time.
   void begin(std::span<const double> sums, std::span<const double> maxima);
-  bool pending() const;
+  bool pending() const;  ///< between begin and end
   /// Collective. Waits; the spans have the sizes given to begin.
   void end(std::span<double> sums, std::span<double> maxima);
 

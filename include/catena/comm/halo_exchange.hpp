@@ -15,6 +15,7 @@ namespace catena {
 /// Who sends what to whom: for each neighbour the places to read from and the
 /// places to write to, both in units of items, in an order that both sides share.
 struct HaloPlan {
+  /// What is exchanged with one rank.
   struct Neighbour {
     int rank = 0;
     std::vector<Index> send;     ///< items sent, in this order

@@ -24,6 +24,7 @@ struct Place {
   std::size_t row = 0;
 };
 
+/// Where the rows stand in the order of their keys.
 template <class Row, class KeyOf>
 auto sorted_places(const std::vector<Row>& rows, KeyOf key_of) {
   std::vector<Place<decltype(key_of(rows[0]))>> places(rows.size());

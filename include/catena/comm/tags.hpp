@@ -6,6 +6,7 @@
 
 namespace catena {
 
+/// Tags of messages, one a purpose, so that no two exchanges mix.
 enum class Tag : int {
   // of this module's own: two sparse exchanges in turn, ordered reductions, timing of messages
   exchange = 1,
@@ -70,6 +71,7 @@ enum class Tag : int {
   chain_levels
 };
 
+/// Messages of different kinds at one level of a chain's elimination.
 inline constexpr int kTagsPerLevel = 3;
 
 /// Tag `k` of a chain's level.

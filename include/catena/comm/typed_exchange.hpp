@@ -105,6 +105,7 @@ class Unpacker {
   std::span<const std::byte> bytes_;
 };
 
+/// The bytes of plain values, one after another.
 template <PlainValues Values>
 std::vector<std::byte> to_bytes(const Values& values) {
   const auto bytes = std::as_bytes(std::span(values));

@@ -15,6 +15,7 @@
 
 namespace catena {
 
+/// Which condition holds between w and lambda of a block.
 enum class BlockKind : std::uint8_t {
   bilateral,   ///< w = 0, lambda free (joint)
   unilateral,  ///< 0 <= w _|_ lambda >= 0 (limit)
@@ -208,6 +209,7 @@ struct BlockView {
   double rolling = -1.0, spinning = -1.0;  ///< m; -1: no such rows
   double cohesion = 0.0;                   ///< N s
 };
+/// Local: one block, whatever its storage.
 BlockView block_view(const ConstraintProblem& problem, Index block);
 
 /// Where the rows in full of a contact (normal, two tangents, two rolling rows, spinning row)

@@ -21,6 +21,7 @@ struct LawForm {
   /// A cone law that is not shifted: a convex problem.
   bool is_associated() const { return is_cone() && !shifted; }
 };
+/// What each law is, for all who ask.
 constexpr LawForm law_form(ContactLaw law) {
   return {.shifted = law == ContactLaw::coulomb,
           .box = law == ContactLaw::box,

@@ -106,6 +106,7 @@ double rigid_misfit(const JointGeometry& geometry, std::size_t row);
 struct JointMisfit {
   double linear = 0.0, angular = 0.0;
 };
+/// Largest misfits of a joint: linear, m, and angular, rad.
 JointMisfit joint_misfit(const JointGeometry& geometry);
 
 /// What one general block of a joint is.

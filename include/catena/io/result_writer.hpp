@@ -26,7 +26,7 @@ struct SeriesColumn {
   std::string unit;
 };
 
-/// A table of its own, probes/<name>.csv: one of its columns is called `step`.
+/// A table of its own, `probes/<name>.csv`: one of its columns is called `step`.
 struct ProbeTable {
   std::string name;
   std::vector<SeriesColumn> columns;

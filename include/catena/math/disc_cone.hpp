@@ -9,6 +9,7 @@ namespace catena {
 
 /// Rows of a contact in full: normal, two tangents, two rolling rows, spinning row.
 using Vec6 = Eigen::Matrix<double, 6, 1>;
+/// A matrix over all six rows of a contact.
 using Mat6 = Eigen::Matrix<double, 6, 6>;
 
 /// K = {(n, t, r, s): |t| <= mu n, |r| <= mu_r n, |s| <= mu_s n}, a disc per kind of friction,
@@ -23,6 +24,7 @@ struct DiscCone {
 
 /// First row and number of rows of each disc.
 inline constexpr std::array<int, 3> kDiscBegin = {1, 3, 5};
+/// Number of rows of each disc.
 inline constexpr std::array<int, 3> kDiscRows = {2, 2, 1};
 
 /// Length of disc i's rows of x.
@@ -68,6 +70,8 @@ struct DiscProblem {
 /// Notes whether D is that of bodies that the contact sees as spheres: tangents coupled with the
 /// rolling rows across them, nothing else, and each disc's rows alike.
 void find_round(DiscProblem& problem);
+/// Impulses z of one contact with sliding, rolling and spinning friction, N s and N m s, from `r`
+/// and `guess`; `coulomb`: Coulomb's law on each disc, else the convex one.
 Vec6 solve_disc_contact(const DiscProblem& problem, const Vec6& r, const DiscCone& cone,
                         bool coulomb, const Vec6& guess);
 

@@ -7,9 +7,12 @@
 
 namespace catena {
 
+/// Infinity.
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+/// A vector in space.
 using Vec3 = Eigen::Vector3d;
+/// A matrix over space.
 using Mat3 = Eigen::Matrix3d;
 /// Unit quaternion (w, x, y, z), body to world.
 using Quat = Eigen::Quaterniond;

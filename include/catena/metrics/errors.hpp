@@ -24,6 +24,7 @@ enum class Metric {
   gap,
   fischer_burmeister
 };
+/// Names of metrics in cases and on the command line, in the order of Metric.
 inline constexpr std::array<std::string_view, 8> kMetricNames = {
     "energy", "natural_map", "natural_map_rms",   "siconos", "fclib_merit",
     "scaled", "gap",         "fischer_burmeister"};
@@ -67,6 +68,7 @@ struct ConeViolation {
   bool is_round_off() const { return distance <= kRoundOff * largest; }
   static constexpr double kRoundOff = 1e-13;
 };
+/// The part of `e` that tells whether impulses lie in their cones.
 inline ConeViolation cone_violation_of(const Errors& e) {
   return {e.cone_violation, e.largest_impulse};
 }

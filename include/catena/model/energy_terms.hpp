@@ -7,6 +7,7 @@
 
 namespace catena {
 
+/// Where energy comes from and goes in a step; kEnergyTerms has names and units.
 enum class EnergyTerm {
   dissipation_friction,
   dissipation_impact,
@@ -46,6 +47,7 @@ inline constexpr std::array<EnergyTermEntry, 12> kEnergyTerms = {{
     {EnergyTerm::elastic_jump, "elastic_jump", 1.0, true},
 }};
 
+/// A number for each term.
 template <class Number>
 using EnergyTerms = EnumArray<EnergyTerm, Number, kEnergyTerms.size()>;
 

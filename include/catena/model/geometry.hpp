@@ -16,6 +16,7 @@ namespace catena {
 /// node's children are at `child` and `child + 1`; a leaf (child < 0) holds the items
 /// order[first .. first + count).
 struct BoxTree {
+  /// A box around its items or its two children.
   struct Node {
     Aabb box;
     std::int32_t child = -1;

@@ -124,7 +124,7 @@ struct JointConstants {
   double length = 0.0;
   double ratio = 1.0;            ///< gear, belt; screw: m/rad
   double thread_friction = 0.0;  ///< screw: Coulomb's coefficient
-  /// Index into Model::bushings, ::tables (lift of a cam over its angle, rad), ::curves, ::tendons.
+  /// Index into bushings, tables (lift of a cam over its angle, rad), curves or tendons of Model.
   int law = -1;
   int breaking = -1;                           ///< index into Model::break_limits; -1: never breaks
   double stiffness = 0.0, damping = 0.0;       ///< springs: N/m, N s/m (N m/rad, N m s/rad)
@@ -182,6 +182,7 @@ struct BrokenJoint {
 
 /// What a tendon runs over: points of its bodies, in their order.
 struct Tendon {
+  /// One of the points, in its body's frame.
   struct Point {
     int body = -1;  ///< which of JointConstants::body; -1: the world
     Vec3 p;         ///< from the centre of mass, body frame, m; of the world: where it is

@@ -61,12 +61,14 @@ struct PairMaterial {
 /// How a number of a pair follows from those of both materials: sqrt(x y), the smaller or the
 /// larger one, (x + y)/2, or 2 x y/(x + y).
 enum class Combination : std::uint8_t { geometric, minimum, maximum, mean, harmonic };
+/// Names of the rules in cases, in the order of Combination.
 inline constexpr std::array<std::string_view, 5> kCombinationNames = {
     "geometric", "minimum", "maximum", "mean", "harmonic"};
 
 /// The same number for equal ones; 0 where one is 0 but for `maximum` and `mean`.
 double combined(Combination rule, double x, double y);
 
+/// The rule of each property of a pair, keys of `contact.combine`.
 struct Combinations {
   Combination friction = Combination::geometric;
   Combination restitution = Combination::geometric;
@@ -83,6 +85,7 @@ class MaterialTable {
   void set_pair(int a, int b, const PairMaterial& pair);
 
   const std::vector<Material>& materials() const { return materials_; }
+  /// What holds where materials a and b touch.
   const PairMaterial& pair(int a, int b) const { return pairs_[Offset{a} * materials_.size() + b]; }
   /// Index of the material of that name, or -1.
   int find(const std::string& name) const;

@@ -38,6 +38,7 @@ enum class BodyKind : std::uint8_t { dynamic, fixed, kinematic };
 ///                 last step's end; its problems have the law ccp (ConstraintProblem::shift)
 /// The names are those of the key `contact.law` and of dumped problems.
 enum class ContactLaw : std::uint8_t { coulomb, ccp, box, frictionless, lagged };
+/// Names of laws, in the order of ContactLaw.
 inline constexpr std::array<std::string_view, 5> kContactLawNames = {"coulomb", "ccp", "box",
                                                                      "frictionless", "lagged"};
 
@@ -240,6 +241,7 @@ bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants
 /// is the right one.
 BodyMotionState prescribed_state(const Model& model, const BodyConstants& body, const Pose& pose,
                                  const MotionStart& start, double t, double inside);
+/// The same with `inside` = t.
 inline BodyMotionState prescribed_state(const Model& model, const BodyConstants& body,
                                         const Pose& pose, const MotionStart& start, double t) {
   return prescribed_state(model, body, pose, start, t, t);

@@ -58,6 +58,7 @@ struct PeriodicBox {
  private:
   Vec3 velocity_of(const Vec3& shift) const;
 };
+/// Images of a body: itself and its neighbours, three along each axis.
 inline constexpr int kImages = 27;
 inline constexpr int kNoImage = 13;  ///< code of the body itself
 

@@ -32,6 +32,7 @@ inline bool is_surface(ShapeType type) {
 
 /// Which ends of a hollow cylinder are closed by a disc, as bits.
 inline constexpr std::uint8_t kLowerEnd = 1;
+/// The disc at +z.
 inline constexpr std::uint8_t kUpperEnd = 2;
 
 /// A shape in its body's frame. Plain data; lengths in m.

@@ -16,6 +16,7 @@ enum class Interpolation : std::uint8_t {
   cubic,     ///< cubics with the slopes of parabolas through three rows each: they may overshoot
 };
 
+/// Names of the ways between points, in the order of Interpolation.
 inline constexpr std::string_view kInterpolationNames[] = {"monotone", "linear", "cubic"};
 
 /// Rows of one number over time, n >= 1: value[stride * k] at time[k].
@@ -26,6 +27,7 @@ struct TableRows {
   Interpolation interpolation = Interpolation::linear;
 };
 
+/// A table's number at a time.
 struct TablePoint {
   double value = 0.0;
   double slope = 0.0;  ///< the derivative of `value`, per s

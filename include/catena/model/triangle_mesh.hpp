@@ -9,6 +9,7 @@
 
 namespace catena {
 
+/// A surface of triangles, m.
 struct TriangleMesh {
   std::vector<Vec3> vertices;
   std::vector<std::array<std::int32_t, 3>> triangles;  ///< counter-clockwise seen from outside
@@ -36,6 +37,7 @@ struct SurfaceEdges {
   /// Across edge k (from corner k to k + 1) of each triangle; -1 where there is not exactly one.
   std::vector<std::array<std::int32_t, 3>> neighbours;
 };
+/// Edges of a surface, and which triangles meet in them.
 SurfaceEdges edges_of(const TriangleMesh& surface);
 
 }  // namespace catena

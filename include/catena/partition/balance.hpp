@@ -18,8 +18,10 @@ namespace catena {
 
 /// What bodies weigh: their counted work, or that times their rank's clock time over its count.
 enum class WorkWeights { counted, measured };
+/// Names of the kinds of weights in cases.
 inline constexpr std::array<std::string_view, 2> kWorkWeightsNames = {"counted", "measured"};
 
+/// The keys of `parallel:` that concern who owns what.
 struct BalanceSettings {
   /// Steps between checks of the balance, in which a move must pay; 0: only at the start.
   int rebalance_steps = 200;
@@ -31,6 +33,7 @@ struct BalanceSettings {
   bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
   int tile_bodies = 500;            ///< of a tile
 };
+/// The keys, with ranges and help.
 void describe(SettingsVisitor& visit, BalanceSettings& s);
 
 /// Subdomains of a run that is not deterministic.

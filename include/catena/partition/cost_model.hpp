@@ -13,7 +13,8 @@
 namespace catena {
 
 /// What a row costs in a step besides the sweeps, and a body: search, rows, errors, audit, motion.
-inline constexpr double kStepPerRow = 70.0, kStepPerBody = 60.0;
+inline constexpr double kStepPerRow = 70.0;
+inline constexpr double kStepPerBody = 60.0;  ///< as kStepPerRow, of a body
 /// Sweeps of a step where none has been done yet.
 inline constexpr double kSweepsAtStart = 20.0;
 

@@ -51,6 +51,7 @@ struct MechanismCount {
   std::int64_t joints = 0, chains = 0, trees = 0, rings = 0, looped = 0;
   std::int64_t longest_chain = 0, largest = 0;  ///< joints
 };
+/// Collective. How many mechanisms of which kind all ranks have.
 MechanismCount count_mechanisms(const Communicator& comm, std::span<const JointPlace> places);
 
 /// Who eliminates what. All chains (and what is treated as such) stand one after another in one

@@ -11,6 +11,7 @@
 
 namespace catena {
 
+/// What a probe measures.
 enum class ProbeType { force, flux, joint, body, region, profile, pair, energy, cell };
 
 /// The plane, disc or rectangle of a flux.
@@ -24,7 +25,7 @@ struct ThroughSettings {
 
 /// One of `probes:`; SI units, world frame.
 struct ProbeSettings {
-  std::string name, place;  ///< place: file:line:column and path, for errors
+  std::string name, place;  ///< place: `file:line:column` and path, for errors
   ProbeType type = ProbeType::force;
   double interval = 0.0;             ///< s; 0: every step
   std::vector<std::string> on;       ///< names of bodies and generators

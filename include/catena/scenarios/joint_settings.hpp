@@ -91,7 +91,7 @@ struct TendonPointSettings {
 
 /// One of `joints:`. Numbers that are not given are kNone: their defaults depend on the type.
 struct JointSettings {
-  std::string name, place;  ///< place: file:line:column and path, for errors
+  std::string name, place;  ///< place: `file:line:column` and path, for errors
   JointType type = JointType::revolute;
   std::vector<std::string> between;  ///< two bodies, or a body and "world"; belt: two or more
   std::vector<double> at;            ///< one point or two, m, world frame at the start
@@ -119,6 +119,7 @@ struct JointSettings {
   AxisSettings second;
 };
 
+/// Kinds of entries of `forces:`.
 enum class ForceType { spring, damper, torsional_spring, force, torque };
 
 /// One of `forces:`.
@@ -143,7 +144,9 @@ struct ChainJointSettings {
   bool collide = false;  ///< whether neighbours make contacts
 };
 
+/// Which ends of a chain are held.
 enum class ChainAnchors { none, first, last, both };
+/// How a chain lies at the start.
 enum class ChainPath { straight, polyline, catenary, curl };
 
 /// Where the joints of a chain stand, m: links + 1 points (those of a closed chain: links), all
@@ -176,6 +179,7 @@ struct ChainSettings {
   ChainJointSettings joints;
 };
 
+/// Which knots of a net are held.
 enum class NetAnchors { none, corners, edge, all };
 
 /// count[0] * count[1] bodies (knots) in a plane, x fastest, each joined to its neighbours along

@@ -31,12 +31,12 @@ struct MotionSettings {
 
 /// One of `bodies:`; world frame.
 struct BodySettings {
-  std::string name, place;  ///< place: file:line:column and path, for errors
+  std::string name, place;  ///< place: `file:line:column` and path, for errors
   std::string material;     ///< needed where there is a shape
   ShapeSettings shape;
   double mass = kNone;                   ///< kg; kNone: volume times density
   Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
-  std::string inertia_place;             ///< file:line:column and path, for errors
+  std::string inertia_place;             ///< `file:line:column` and path, for errors
   /// In the frame of the shape as written, m; kNone: of the uniform shape.
   Vec3 centre_of_mass = Vec3::Constant(kNone);
   /// Centre of mass or origin of the shape, m; of fixed and kinematic bodies always the latter.
@@ -110,7 +110,7 @@ struct GeneratorSettings {
   /// Makes all its bodies kinematic; not of insertions.
   MotionSettings motion;
   std::string group;  ///< of all its bodies, as BodySettings::group
-  std::string place;  ///< file:line:column and path, for errors
+  std::string place;  ///< `file:line:column` and path, for errors
 
   template <class Kind>
   bool is() const {
@@ -198,10 +198,15 @@ struct MadeBody : BodyRecord {
 
 /// The keys of a scene, in the section being visited; rejects what contradicts itself.
 void describe_materials(SettingsVisitor& visit, SceneSettings& s);
+/// As describe_materials, `contact:`.
 void describe_contact(SettingsVisitor& visit, SceneSettings& s);
+/// As describe_materials, `bodies:`.
 void describe_bodies(SettingsVisitor& visit, SceneSettings& s);
+/// As describe_materials, `generators:`.
 void describe_generators(SettingsVisitor& visit, SceneSettings& s);
+/// As describe_materials, `joints:`.
 void describe_joints(SettingsVisitor& visit, SceneSettings& s);
+/// As describe_materials, `forces:`.
 void describe_forces(SettingsVisitor& visit, SceneSettings& s);
 
 /// Throws Error, with its place, for a joint without compliance that is damped in less than a
@@ -215,7 +220,9 @@ void check_inertias(const SceneSettings& scene);
 /// inequalities, compliance.
 void check_smooth(const SceneSettings& scene);
 void describe_space(SettingsVisitor& visit, SceneSettings& s);  ///< dimension, gravity, periodic
+/// As describe_materials, `outflow:`.
 void describe_outflow(SettingsVisitor& visit, SceneSettings& s);
+/// As describe_materials, `initial:`.
 void describe_initial(SettingsVisitor& visit, SceneSettings& s);
 
 /// What is constant and known to every rank: materials, motions, names, unbounded bodies, forces.

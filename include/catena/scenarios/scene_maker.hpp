@@ -47,6 +47,7 @@ class SceneMaker {
   /// Whether the scene gives the length of a listed distance, rope or spring.
   bool gives_length(GlobalId joint) const;
 
+  /// A joint as it is made: what is constant of it, and how it begins.
   struct Joint {
     JointConstants constants;
     JointState state;

@@ -24,6 +24,7 @@ struct SizeSettings {
   SizeMeasure by = SizeMeasure::number;            ///< of log_normal, power and sieve
   /// Sieve: openings, m, ascending, and the part that passes each, from 0 to 1.
   std::vector<double> sieve;
+  /// One size of a table of sizes.
   struct Entry {
     double factor = kNone;
     double weight = 1.0;  ///< share of the number of bodies, in any measure

@@ -29,16 +29,20 @@ class SceneAccess {
 
   /// Throws Error for a name that the case does not have.
   GlobalId body(std::string_view name) const;
+  /// As body().
   GlobalId joint(std::string_view name) const;
 
   /// Throw Error where the body or the joint is not there (any more). An unbounded body is there.
   BodyConstants body_constants(GlobalId body) const;
+  /// Pose and twist, on every rank; throws as body_constants().
   BodyMotionState body_state(GlobalId body) const;
+  /// Of a joint; throws as body_constants().
   JointConstants joint_constants(GlobalId joint) const;
 
   /// Force (N) and torque about the centre of mass (N m), world frame, on dynamic bodies in all
   /// steps from the next one on, in place of what was set before; zeros end it. No body twice.
   void set_loads(std::span<const BodyLoad> loads);
+  /// set_loads() of one body.
   void set_load(GlobalId body, const Vec3& force, const Vec3& torque = Vec3::Zero()) {
     set_loads(std::array<BodyLoad, 1>{BodyLoad{body, force, torque}});
   }
@@ -64,6 +68,7 @@ class SceneAccess {
                           const Vec3& axis = Vec3::UnitZ()) const;
   /// Adds a joint of which one of a and b is dynamic; its `id` does not count. Returns its id.
   GlobalId add_joint(JointConstants constants);
+  /// Removes a joint.
   void remove_joint(GlobalId joint);
   /// Local. While closed, bodies and joints neither come nor go: Error.
   void close(bool closed) { closed_ = closed; }

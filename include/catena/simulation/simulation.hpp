@@ -76,9 +76,12 @@ class Simulation {
   /// scene() is of the state; what they keep themselves is in no checkpoint. Where one throws on
   /// one rank it must do so on all before they communicate again.
   using StepCallback = std::function<void(Simulation&)>;
+  /// Adds a callback before each step.
   void before_each_step(StepCallback callback) { before_.push_back(std::move(callback)); }
+  /// Adds a callback after each step, in which bodies and joints neither come nor go.
   void after_each_step(StepCallback callback) { after_.push_back(std::move(callback)); }
 
+  /// Whether there is any.
   bool has_callbacks() const { return !before_.empty() || !after_.empty(); }
 
   /// Bodies and joints, seen and changed between steps and in callbacks.
@@ -95,11 +98,17 @@ class Simulation {
   /// Steps that run() does in all.
   std::int64_t n_steps() const;
 
+  /// The ranks of the run.
   const Communicator& communicator() const { return comm_; }
+  /// The case, with defaults.
   const CaseSettings& settings() const { return settings_; }
+  /// What is constant in the run, the same on every rank.
   const Model& model() const { return model_; }
+  /// This rank's bodies and joints: what is constant of them, until the next step or change.
   const Bodies& bodies() const { return bodies_; }
+  /// What changes of them, in the same order, and time and step.
   const State& state() const { return state_; }
+  /// Contacts, reports and the problem of the last step.
   const TimeStepper& stepper() const { return *stepper_; }
   /// The quality of the last distribution.
   const PartitionQuality& partition() const { return quality_; }
@@ -111,12 +120,15 @@ class Simulation {
   double imbalance() const { return imbalance_of(state_.balance); }
   /// The last look that split the graph.
   const RebalanceDecision& last_look() const { return look_; }
+  /// Bodies that come and leave, and what has broken.
   const ModelChanges& changes() const { return changes_; }
+  /// What is measured, and its last values.
   const ProbeSet& probes() const { return probes_; }
   /// Why the case's `stop_when` ends the run after the last step; empty: it does not.
   std::string stop_reason() const { return stop_when_.met(state_); }
   /// Collective. Of subdomains, over all ranks.
   int number_of_parts() const;
+  /// Where the last step() spent its time.
   const LoopTimes& loop_times() const { return loop_times_; }
   /// What steps check while they last. Where it asks for an end, step() throws StopAsked on every
   /// rank and leaves the state of the step's start, from which step() may be called again.

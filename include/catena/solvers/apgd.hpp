@@ -18,6 +18,7 @@ struct ApgdSettings {
   bool restart = true;      ///< of the momentum, where it points uphill
   int shift_interval = 10;  ///< law coulomb: steps between renewals of s
 };
+/// The keys of `solver:` for this method.
 void describe(SettingsVisitor& visit, ApgdSettings& s);
 
 /// Accelerated projected gradient [F14] in rows scaled by their block diagonal: Nesterov's momentum

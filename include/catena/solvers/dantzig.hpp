@@ -13,6 +13,7 @@ struct DantzigSettings {
   /// out again.
   double regularisation = 1e-12;
 };
+/// The keys of `solver:` for this method.
 void describe(SettingsVisitor& visit, DantzigSettings& s);
 
 /// Dantzig's algorithm for the bounded LCP [ODE], one rank: N is formed, the free rows kept as an

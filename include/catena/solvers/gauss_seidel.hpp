@@ -40,6 +40,7 @@ struct GaussSeidelSettings {
   /// other than velocity, and where joints close loops.
   bool accelerated = true;
 };
+/// The keys of `solver:` for this method.
 void describe(SettingsVisitor& visit, GaussSeidelSettings& s);
 
 /// z of one contact alone that is at `w` without impulse, by Coulomb's law: w + D z and z satisfy

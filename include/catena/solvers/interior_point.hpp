@@ -31,6 +31,7 @@ struct InteriorPointSettings {
   FangSettings fang;
   LinearSettings linear;
 };
+/// The keys of `solver:` for this method.
 void describe(SettingsVisitor& visit, InteriorPointSettings& s);
 
 /// Primal-dual interior point (docs/theory.md). Law ccp directly; law coulomb by an outer fixed

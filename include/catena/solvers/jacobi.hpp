@@ -13,6 +13,7 @@ struct JacobiSettings {
   /// Part of the safe step; above 1 nothing guarantees descent.
   double relaxation = 1.0;
 };
+/// The keys of `solver:` for this method.
 void describe(SettingsVisitor& visit, JacobiSettings& s);
 
 /// Projected block Jacobi [F14]: lambda_k <- P_K(lambda_k - omega w_k / a_k) for all blocks at

@@ -20,6 +20,7 @@ struct JointSolverSettings {
   int cholesky_limit = 1000;  ///< blocks at which odd/even elimination ends in Cholesky
   int cut_from = 5000;  ///< joints from which mechanisms that are no chains are cut over ranks
 };
+/// The keys of `solver.joints:`.
 void describe(SettingsVisitor& visit, JointSolverSettings& s);
 
 }  // namespace catena

@@ -13,6 +13,7 @@ namespace catena {
 /// automatic: direct as long as the factor fits, then conjugate gradients; direct: dense or sparse
 /// factor (MUMPS); cg: conjugate gradients with `preconditioner`.
 enum class LinearMethod { automatic, direct, cg };
+/// What cg is preconditioned by: algebraic multigrid, blocks of ranks, incomplete Cholesky.
 enum class LinearPreconditioner { gamg, block_jacobi, icc };
 
 /// Keys `linear_system` and `linear_preconditioner` of `solver.interior_point:`.
@@ -20,6 +21,7 @@ struct LinearSettings {
   LinearMethod method = LinearMethod::automatic;
   LinearPreconditioner preconditioner = LinearPreconditioner::gamg;
 };
+/// The keys, with words and help.
 void describe(SettingsVisitor& visit, LinearSettings& s);
 
 /// `solver.petsc:` names and values without the prefix's dash, such as {"contact_ksp_type", "cg"};

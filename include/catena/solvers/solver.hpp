@@ -14,12 +14,14 @@
 
 namespace catena {
 
+/// How a solve ended.
 enum class SolveStatus {
   converged,        ///< the stop rule is met
   iteration_limit,  ///< stopped early; the impulses are feasible but not exact
   time_limit,       ///< the same, on the clock
   breakdown,        ///< infinity or NaN met; the impulses must not be used
 };
+/// The status as reports and logs name it.
 std::string_view to_string(SolveStatus status);
 
 /// One line of a solve's history.
@@ -61,6 +63,7 @@ struct StopRule {
   /// Set by the program.
   const Watch* watch = nullptr;
 };
+/// The keys of `solver:` that all methods share.
 void describe(SettingsVisitor& visit, StopRule& s);
 
 /// A row of a joint that depends on rows before it: met by regularisation.
@@ -133,6 +136,7 @@ void clear(SolveReport& report);
 class Solver {
  public:
   virtual ~Solver() = default;
+  /// The method, as reports and logs name it.
   virtual std::string_view name() const = 0;
 
   /// Collective. Solves `problem`.

@@ -13,14 +13,17 @@
 
 namespace catena {
 
+/// All methods.
 enum class SolverMethod { gauss_seidel, jacobi, apgd, interior_point, dantzig, automatic };
+/// Names of methods in cases and on the command line, in the order of SolverMethod.
 inline constexpr std::array<std::string_view, 6> kSolverNames = {
     "gauss_seidel", "jacobi", "apgd", "interior_point", "dantzig", "auto"};
 
 /// `max_iterations: auto`: what the stop rule of SolverSettings holds for it, and what it stands
 /// for.
 inline constexpr int kUsualIterations = 0;
-inline constexpr int kUsualSweeps = 1000, kUsualAutomatic = 10000;
+inline constexpr int kUsualSweeps = 1000;      ///< of methods that sweep
+inline constexpr int kUsualAutomatic = 10000;  ///< of `auto`
 
 /// A method, what all methods share, and what each has of its own: the keys of the stop rule and of
 /// Gauss-Seidel stand beside `method`, those of the others in sections of their names.
@@ -41,6 +44,7 @@ struct SolverSettings {
 /// All keys but `method` and `joints`.
 void describe(SettingsVisitor& visit, SolverSettings& s);
 
+/// The solver that the settings name.
 std::unique_ptr<Solver> make_solver(const SolverSettings& settings);
 
 }  // namespace catena

@@ -20,6 +20,7 @@ struct NaturalSettings {
   double relative_tolerance = 1e-10;  ///< of dop853's sub-steps
   double absolute_tolerance = 1e-12;  ///< m, m/s; of axes 1, 1/s
 };
+/// The keys of `time.natural:`.
 void describe(SettingsVisitor& visit, NaturalSettings& s);
 
 /// alpha h from which RK4 of f' = -alpha f grows.

@@ -17,6 +17,7 @@
 
 namespace catena {
 
+/// What a semi-implicit stepper needs to know besides the model.
 struct StepperSettings {
   StepperKind kind = StepperKind::spook;
   double step = 2e-3;      ///< h, s

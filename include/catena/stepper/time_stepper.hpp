@@ -54,6 +54,7 @@ enum class StepStage {
   project_joints,
   record
 };
+/// Names of stages in profile.json, in the order of StepStage.
 inline constexpr std::array<std::string_view, 11> kStepStageNames = {
     "find_contacts",    "assemble_problem", "note_forbidden", "solve_impulses",
     "find_held_drives", "check_solution",   "keep_impulses",  "audit_work",
@@ -131,6 +132,7 @@ struct StepReport {
 /// Exit code 6.
 class BlowUp : public Error {
  public:
+  /// As Error, without a place.
   explicit BlowUp(const std::string& found,
                   const std::string& fix = "take smaller steps, or look at the dumped step")
       : Error(found, "", fix, ExitCode::blow_up) {}
@@ -161,10 +163,13 @@ class TimeStepper {
   virtual const LocalBodies& local_bodies() const = 0;
   /// Contacts of the last step on this rank, ascending in key; none after find_contacts.
   virtual std::size_t n_contacts() const = 0;
+  /// Point, normal, gap and impulse of one of them.
   virtual ContactRecord contact(std::size_t k) const = 0;
+  /// Its bodies, and where it was from them.
   virtual ContactArms contact_arms(std::size_t k) const = 0;
   /// Joints of Bodies::joints, as the last step left them; bodies and state as at its end.
   virtual JointReaction joint_reaction(std::size_t j) const = 0;
+  /// Coordinates of a joint, m or rad, as many as it has.
   virtual std::array<double, 3> joint_coordinates(const Bodies& bodies, const State& state,
                                                   std::size_t j) const = 0;
   /// Rates of these at the step's end, m/s or rad/s; of a spherical joint the angular velocity of b
@@ -173,6 +178,7 @@ class TimeStepper {
                                             std::size_t j) const = 0;
   /// The last constraint problem that was solved, and its impulses.
   virtual const ConstraintProblem& problem() const = 0;
+  /// Row by row, N s (N m s).
   virtual std::span<const double> impulses() const = 0;
   /// The first guess from which that problem was solved, row by row; empty: from zero.
   virtual std::span<const double> guess() const { return {}; }
