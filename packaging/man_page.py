@@ -16,8 +16,8 @@ catena \\- %s
 TAIL = '''.SH SEE ALSO
 .BR mpirun (1)
 .PP
-The pages that are named in parentheses lie in share/doc/catena, examples of cases in its folder
-.IR examples .
+The pages that are named in parentheses lie in share/doc/catena/docs, examples of cases in
+.IR share/doc/catena/examples .
 '''
 SUMMARY = "rigid bodies in frictional contact, on any number of ranks"
 

@@ -130,6 +130,18 @@ class InstalledFiles(unittest.TestCase):
             if fields[0] in ("command", "script"):
                 self.assertRegex(text, r"(?m)^[A-Z, ]*\b%s\b" % fields[1].upper())
 
+    def test_installed_pages_have_their_pictures_and_lead_to_each_other(self):
+        pages = sorted((self.share / "doc" / "catena").rglob("*.md"))
+        seen = set()
+        for page in pages:
+            for place in re.findall(r"\]\(([^)#:]+\.(?:md|png|svg))[^)]*\)", page.read_text()):
+                self.assertTrue((page.parent / place).exists(), f"{page} leads to {place}")
+                seen.add(place.rsplit(".", 1)[1])
+        self.assertGreater(len(pages), 50)
+        self.assertEqual(seen, {"md", "png", "svg"})
+        tutorials = [page for page in pages if page.parent.name == "tutorials" and page.name != "README.md"]
+        self.assertEqual(len(tutorials), 7)
+
     def test_an_example_and_the_scripts_work_from_where_they_are(self):
         self.assertIn("name: settled-spheres", self.run_catena("check", self.share / "doc/catena/examples/settled_spheres.yaml"))
         for script in ("sweep", "import"):
