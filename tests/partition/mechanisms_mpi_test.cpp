@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/partition/mechanisms.hpp"
@@ -139,13 +140,13 @@ struct AssignedBlock {
 };
 
 AssignedBlock deal_of(const Communicator& comm, const JointGraph& graph, const Dealing& dealing,
-                      std::int64_t split) {
+                      std::int64_t split, bool in_pieces = false) {
   AssignedBlock d;
   d.edges = share(comm, graph, dealing);
   d.places = find_mechanisms(comm, d.edges);
   std::vector<char> as_chain;
   for (const JointPlace& p : d.places) as_chain.push_back(p.kind == MechanismKind::chain);
-  d.deal = assign_joints(comm, d.edges, d.places, as_chain, split);
+  d.deal = assign_joints(comm, d.edges, d.places, as_chain, split, in_pieces);
   return d;
 }
 
@@ -192,6 +193,33 @@ TEST(DealOfJoints, ChainsStandOneAfterAnotherAndRanksHoldContiguousParts) {
       }
     }
   }
+}
+
+TEST(DealOfJoints, PiecesAreNotCut) {
+  const Communicator comm = Communicator::world();
+  // pieces: 3, 2 and 1
+  const std::vector<std::int64_t> lengths = {7001, 1003, 900};
+  JointGraph graph;
+  for (const std::int64_t n : lengths) graph.chain(n, true, false);
+  graph.shuffle(3);
+  for (const Dealing& dealing : kDealings) {
+    const AssignedBlock d = deal_of(comm, graph, dealing, 1, true);
+    const auto index = by_place(comm, d, [&](std::size_t j) { return d.places[j].index; });
+    const auto length = by_place(comm, d, [&](std::size_t j) { return d.places[j].n_joints; });
+    for (std::size_t r = 1; r + 1 < d.deal.first.size(); ++r) {
+      const auto cut = static_cast<std::size_t>(d.deal.first[r]);
+      if (cut == index.size() || index[cut] == 0) continue;
+      const std::set<std::int64_t> begins =
+          length[cut] == 7001 ? std::set<std::int64_t>{2333, 4667} : std::set<std::int64_t>{501};
+      EXPECT_TRUE(begins.contains(index[cut])) << length[cut] << " " << index[cut];
+      EXPECT_TRUE(begins_piece(length[cut], index[cut]));
+    }
+  }
+  std::vector<std::int64_t> begins;
+  for (std::int64_t i = 0; i < 7001; ++i)
+    if (begins_piece(7001, i)) begins.push_back(i);
+  EXPECT_EQ(begins, (std::vector<std::int64_t>{2333, 4667}));
+  EXPECT_FALSE(begins_piece(900, 450));
 }
 
 TEST(DealOfJoints, PartsOfALongChainCostTheSame) {

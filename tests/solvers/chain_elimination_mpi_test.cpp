@@ -131,6 +131,59 @@ TEST(ChainElimination, OfRodsIsDenseCholesky) {
       }
 }
 
+/// Blocks [first, end) with the pieces that begin between them.
+ChainPart slice_with_pieces(const ChainPart& whole, const std::vector<Index>& pieces, Index first,
+                            Index end) {
+  ChainPart part = test::slice(whole, first, end);
+  for (const Index begin : pieces)
+    if (begin > first && begin < end) part.piece_begin.push_back(begin - first);
+  return part;
+}
+
+TEST(ChainElimination, ByPiecesIsDenseCholeskyAndTheSameBitsWhereverPiecesLie) {
+  const Communicator comm = Communicator::world();
+  // a chain of four pieces, one of one, two of two and three
+  const std::vector<int> lengths = {40, 3, 25, 30};
+  const std::vector<Index> pieces = {10, 20, 30, 55, 78, 88};
+  std::vector<std::int64_t> borders = {0, 40, 43, 68, 98};
+  borders.insert(borders.end(), pieces.begin(), pieces.end());
+  std::ranges::sort(borders);
+  for (const int rows : {0, 3}) {
+    const ChainPart whole = test::random_chains(lengths, rows, 5);
+    const std::vector<double> b = test::random_vector(place(whole.row_begin.back()), 5);
+    const JointSolverSettings settings = test::settings_of(ChainGrouping::piece, 1);
+    const auto solve_part = [&](const Communicator& on, Index first, Index end) {
+      const ChainPart part = slice_with_pieces(whole, pieces, first, end);
+      ChainFactor chain(on, part, settings);
+      std::vector<double> x;
+      for (int k = 0; k < 2; ++k) {
+        test::factor_numbers(chain, part);
+        x.assign(b.begin() + whole.row_begin[place(first)],
+                 b.begin() + whole.row_begin[place(end)]);
+        chain.solve(x);
+      }
+      return x;
+    };
+    const std::vector<double> alone = solve_part(Communicator::self(), 0, whole.size());
+    EXPECT_LE(test::backward_error(whole, kJointRegularisation, alone, b), 1e-14);
+    const Eigen::VectorXd expected =
+        test::cholesky_solve(test::dense(whole, kJointRegularisation),
+                             Eigen::Map<const Eigen::VectorXd>(b.data(), whole.row_begin.back()));
+    for (std::size_t i = 0; i < alone.size(); ++i)
+      EXPECT_NEAR(alone[i], expected[static_cast<Eigen::Index>(i)],
+                  1e-13 * expected.lpNorm<Eigen::Infinity>());
+    for (int how = 0; how < 4; ++how) {
+      std::vector<std::int64_t> begin = deal(whole.size(), comm.size(), how);
+      for (std::int64_t& at : begin)
+        at = *std::ranges::min_element(borders, {},
+                                       [&](std::int64_t border) { return std::abs(border - at); });
+      const std::vector<double> own = solve_part(comm, to_index(begin[place(comm.rank())]),
+                                                 to_index(begin[place(comm.rank()) + 1]));
+      EXPECT_EQ(test::all_of(comm, own), alone) << rows << " " << how;
+    }
+  }
+}
+
 TEST(ChainElimination, OfNothingIsNothing) {
   const Communicator comm = Communicator::world();
   for (const Way& way : kWays) {

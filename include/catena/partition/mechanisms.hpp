@@ -2,6 +2,7 @@
 // gathering, and which rank eliminates which joint.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -54,9 +55,28 @@ struct MechanismCount {
 /// Collective. How many mechanisms of which kind all ranks have.
 MechanismCount count_mechanisms(const Communicator& comm, std::span<const JointPlace> places);
 
+/// In how many pieces a chain is eliminated where that must not depend on the ranks. Short ones
+/// gain nothing from being cut; two pieces go from the chain's ends inwards at no price, of more
+/// the inner ones have fill.
+inline std::int64_t pieces_of_chain(std::int64_t joints) {
+  constexpr std::int64_t kShort = 1000, kPiece = 2000;
+  return joints < kShort ? 1 : std::max<std::int64_t>(2, joints / kPiece);
+}
+/// The first joint of piece k of `pieces`; one past the last joint for k = pieces.
+inline std::int64_t piece_begin(std::int64_t joints, std::int64_t pieces, std::int64_t k) {
+  return joints * k / pieces;
+}
+/// Whether a piece but the first one begins with joint `index` of a chain.
+inline bool begins_piece(std::int64_t joints, std::int64_t index) {
+  const std::int64_t pieces = pieces_of_chain(joints);
+  const std::int64_t k = (index * pieces + joints - 1) / joints;
+  return index > 0 && piece_begin(joints, pieces, k) == index;
+}
+
 /// Who eliminates what. All chains (and what is treated as such) stand one after another in one
 /// global row of places 0 .. n-1, cut into one contiguous part per rank of about equal cost
-/// (rows^3); chains of fewer than `split` joints are not cut. Other mechanisms are dealt whole, to
+/// (rows^3); chains of fewer than `split` joints are not cut, nor, with `in_pieces`, the pieces of
+/// pieces_of_chain. Other mechanisms are dealt whole, to
 /// the rank that holds most of their joints (the lowest of equals). Chains stand in the order of
 /// the rank that holds their first joint, then of components, so that joints stay where they are
 /// held as far as balance allows.
@@ -70,7 +90,7 @@ struct JointAssignment {
 /// joints of a mechanism agree; kind chain).
 JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdge> edges,
                               std::span<const JointPlace> places, std::span<const char> as_chain,
-                              std::int64_t split = 500);
+                              std::int64_t split = 500, bool in_pieces = false);
 
 /// Collective. Cuts mechanisms in 2^levels parts (`levels[j]` of joint j's, the same for all of a
 /// mechanism; 0: stays whole): the node of its PartTree of each of this rank's joints, 0 where the

@@ -10,8 +10,9 @@ namespace catena {
 /// iterative: joint rows are swept like contacts.
 enum class JointMethod { automatic, chain, direct, iterative };
 
-/// Unit of the odd/even elimination of chains [MV]: a joint, or a rank's segment.
-enum class ChainGrouping { automatic, body, rank };
+/// Unit of the odd/even elimination of chains [MV]: a joint, or a rank's segment. Chains of ordered
+/// problems are eliminated by pieces that do not depend on the ranks, which no case asks for.
+enum class ChainGrouping { automatic, body, rank, piece };
 
 /// `solver.joints:`
 struct JointSolverSettings {

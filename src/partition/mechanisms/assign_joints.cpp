@@ -69,13 +69,17 @@ struct Slot {
   std::int64_t place = 0;
   std::int64_t cost = 0;
   std::int64_t start = 0, joints = 0;  ///< of its chain
+  std::int64_t pieces = 1;             ///< that are not cut, of its chain
 };
 
 /// The cut nearest to place `at`, beside or behind `slot`, that its chain allows.
-std::int64_t allowed_cut(const Slot& slot, std::int64_t at, std::int64_t split) {
-  if (slot.joints >= split) return at;
-  const std::int64_t end = slot.start + slot.joints;
-  return at - slot.start <= end - at ? slot.start : end;
+std::int64_t allowed_cut(const Slot& slot, std::int64_t at) {
+  const std::int64_t index = at - slot.start;
+  const std::int64_t piece = index * slot.pieces / slot.joints;
+  if (piece == slot.pieces) return at;
+  const std::int64_t begin = piece_begin(slot.joints, slot.pieces, piece);
+  const std::int64_t end = piece_begin(slot.joints, slot.pieces, piece + 1);
+  return slot.start + (index - begin <= end - index ? begin : end);
 }
 
 /// Collective. The slots of an equal interval of places for each rank, so that none holds more
@@ -91,8 +95,7 @@ std::vector<Slot> spread_row(const Communicator& comm, std::span<const Slot> own
 
 /// Collective. The first places of the ranks' parts: part r begins where r / ranks of the cost is
 /// reached, as nearly as chains allow.
-std::vector<std::int64_t> cut_row(const Communicator& comm, std::span<const Slot> own,
-                                  std::int64_t split) {
+std::vector<std::int64_t> cut_row(const Communicator& comm, std::span<const Slot> own) {
   const std::int64_t n = comm.sum(std::ssize(own));
   const std::vector<Slot> slots = spread_row(comm, own, n);
   std::int64_t cost = 0;
@@ -108,7 +111,7 @@ std::vector<std::int64_t> cut_row(const Communicator& comm, std::span<const Slot
   for (const Slot& slot : slots) {
     for (; r < n_ranks && target(r) < before + slot.cost; ++r) {
       const std::int64_t at = slot.place + (2 * (target(r) - before) > slot.cost);
-      first[r] = allowed_cut(slot, at, split);
+      first[r] = allowed_cut(slot, at);
     }
     before += slot.cost;
   }
@@ -170,7 +173,7 @@ void deal_whole(const Communicator& comm, std::span<const JointPlace> places,
 
 JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdge> edges,
                               std::span<const JointPlace> places, std::span<const char> as_chain,
-                              std::int64_t split) {
+                              std::int64_t split, bool in_pieces) {
   JointAssignment deal;
   deal.rank.assign(edges.size(), comm.rank());
   deal.place.assign(edges.size(), -1);
@@ -180,10 +183,13 @@ JointAssignment assign_joints(const Communicator& comm, std::span<const JointEdg
     if (as_chain[j] == 0) continue;
     deal.place[j] = start[j] + places[j].index;
     const std::int64_t rows = edges[j].rows;
-    slots.push_back({deal.place[j], std::max<std::int64_t>(rows * rows * rows, 1), start[j],
-                     places[j].n_joints});
+    const std::int64_t joints = places[j].n_joints;
+    slots.push_back({deal.place[j], std::max<std::int64_t>(rows * rows * rows, 1), start[j], joints,
+                     in_pieces        ? pieces_of_chain(joints)
+                     : joints < split ? 1
+                                      : joints});
   }
-  deal.first = cut_row(comm, slots, split);
+  deal.first = cut_row(comm, slots);
   for (std::size_t j = 0; j < edges.size(); ++j) {
     if (as_chain[j] == 0) continue;
     const auto after = std::upper_bound(deal.first.begin(), deal.first.end(), deal.place[j]);

@@ -29,6 +29,8 @@ JointChain::JointChain(const ConstraintProblem& problem, const JointLayout& layo
   ChainPart part;
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const AssignedJoint& joint = joints[i];
+    if (i > 0 && begins_piece(joint.place.n_joints, joint.place.index))
+      part.piece_begin.push_back(to_index(i));
     part.name.push_back(joint.name);
     part.row_begin.push_back(part.row_begin.back() + joint.rows);
     part.diagonal_begin.push_back(part.diagonal_begin.back() + joint.rows * joint.rows);
@@ -37,8 +39,8 @@ JointChain::JointChain(const ConstraintProblem& problem, const JointLayout& layo
     part.coupling_begin.push_back(part.coupling_begin.back() + joint.rows * next);
   }
   JointSolverSettings own = settings;
-  // by body the chains' places decide, which depend on the ranks
-  if (problem.ordered) own.grouping = ChainGrouping::rank;
+  // by body the chains' places decide, by rank their cuts, and both depend on the ranks
+  if (problem.ordered) own.grouping = ChainGrouping::piece;
   factor_.emplace(problem.comm, std::move(part), own);
 }
 

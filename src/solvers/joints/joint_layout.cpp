@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -259,8 +258,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   const std::vector<char> as_chain =
       eliminated_as_chain(problem, held, places, method, layout.width);
   JointAssignment assignment =
-      assign_joints(comm, edges, places, as_chain,
-                    problem.ordered ? std::numeric_limits<std::int64_t>::max() : kShortChain);
+      assign_joints(comm, edges, places, as_chain, kShortChain, problem.ordered);
   const std::vector<int> node =
       cut(problem, edges, places, as_chain, settings.cut_from, assignment, layout);
   release(edges);

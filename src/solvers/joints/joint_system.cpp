@@ -347,7 +347,8 @@ void JointSystem::make_report(const Communicator& comm) {
   report_.sparse_joints = std::llround(sums[3]);
   report_.cut_joints = std::llround(sums[4]);
   report_.grouping = "";
-  if (chain_) report_.grouping = chain_->grouping() == ChainGrouping::body ? "body" : "rank";
+  constexpr std::array kGroupings = {"auto", "body", "rank", "piece"};
+  if (chain_) report_.grouping = kGroupings[static_cast<std::size_t>(chain_->grouping())];
   report_.redundant.clear();
   if (!(sums[1] > 0.0)) return;
   std::vector<const FactorReport*> all;

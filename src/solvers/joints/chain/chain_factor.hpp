@@ -26,6 +26,9 @@ struct ChainPart {
   /// block's couples to the first block of the next rank that has any.
   std::vector<double> coupling;
   std::vector<std::int64_t> name;  ///< per block, for reports
+  /// Grouping `piece`: blocks with which a piece begins, ascending, without those at the part's
+  /// start; each is coupled to the one before.
+  std::vector<Index> piece_begin;
   Index size() const { return to_index(name.size()); }
 };
 
@@ -50,14 +53,16 @@ class ChainFactor {
   /// `rank`: each rank eliminates its segment (nothing before it, or nothing behind: from the free
   /// end inward; both: with fill), so that one block for each border between ranks is left: the
   /// last one before it. These go through odd/even elimination in log2(ranks) rounds, whatever the
-  /// limit; on one rank it is the block Cholesky from end to end. automatic: the one with the
+  /// limit; on one rank it is the block Cholesky from end to end; `piece`: as by rank, with the
+  /// borders of pieces (ChainPart::piece_begin and the borders between ranks) in place of those
+  /// between ranks, and what is left of all is gathered on one rank: where the ranks' borders are
+  /// borders of pieces, the bits do not depend on the ranks. automatic: the one with the
   /// smaller counted cost on the critical path (cost.hpp).
   ChainFactor(const Communicator& comm, ChainPart structure, const JointSolverSettings& settings);
   ~ChainFactor();
   ChainFactor(ChainFactor&&) noexcept;
 
-  /// This rank's part: its numbers are to be filled in before factor(), which leaves factors in
-  /// their place.
+  /// This rank's part: its numbers are to be filled in anew before each factor().
   ChainPart& part();
   const ChainPart& part() const;
   /// Neighbours, and the ranks of the interface system. Regularises row by row,
