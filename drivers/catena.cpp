@@ -34,6 +34,7 @@ struct Request {
   catena::cli::CalibrateArguments calibrate;
   int plan_ranks = 0;
   std::string info_file, rebuild_directory;
+  bool info_whole = false;
 };
 
 /// The words that an option takes, as its type in help and description.
@@ -145,6 +146,7 @@ void describe(CLI::App& app, Request& request) {
   calibrate->add_flag("--force", request.calibrate.force, "overwrite the file");
   CLI::App* info = app.add_subcommand("info", "what a result or problem file holds");
   CLI::Option* file = info->add_option("FILE", request.info_file, "HDF5 file");
+  info->add_flag("--whole", request.info_whole, "print the case with all its keys, too");
   info->add_option("--rebuild", request.rebuild_directory,
                    "make result.h5 and result.xdmf of a result directory anew")
       ->type_name("DIR")
@@ -170,7 +172,7 @@ ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& 
   if (request.info_file.empty()) {
     throw Error("needs a file", "info", "catena info FILE.h5, or catena info --rebuild DIR");
   }
-  return catena::cli::info(comm, request.info_file);
+  return catena::cli::info(comm, request.info_file, request.info_whole);
 }
 
 /// Takes what stands after -- off the arguments: options of PETSc, which the parser does not know.

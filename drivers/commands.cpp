@@ -159,10 +159,10 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
   return ExitCode::done;
 }
 
-ExitCode info(const Communicator& comm, const std::string& file) {
+ExitCode info(const Communicator& comm, const std::string& file, bool whole) {
   std::string text;
   all_or_none(comm, [&] {
-    if (comm.rank() == 0) text = describe_file(file);
+    if (comm.rank() == 0) text = describe_file(file, whole);
   });
   print(comm, text);
   return ExitCode::done;

@@ -52,7 +52,7 @@ ExitCode check(const Communicator& comm, const CaseArguments& arguments);
 ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ranks);
 ExitCode solve(const Communicator& comm, const SolveArguments& arguments);
 ExitCode calibrate(const Communicator& comm, const CalibrateArguments& arguments);
-ExitCode info(const Communicator& comm, const std::string& file);
+ExitCode info(const Communicator& comm, const std::string& file, bool whole);
 ExitCode rebuild(const Communicator& comm, const std::string& directory);
 /// Version, git hash, compiler and libraries, for people.
 std::string version_text();

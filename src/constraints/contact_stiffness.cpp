@@ -111,6 +111,11 @@ constexpr double kHardest = 3.0;
 /// Hertz's law is not followed below this overlap, in R*, where its stiffness vanishes.
 constexpr double kLeastOverlap = 1e-7;
 
+/// A gap across which a contact pulls like a spring: one that does not close within the step.
+bool stretched(const ContactState& contact, double step) {
+  return contact.cohesive && contact.gap > 0.0 && contact.gap + step * contact.normal_speed > 0.0;
+}
+
 }  // namespace
 
 double linear_damping_ratio(double restitution) {
@@ -199,6 +204,11 @@ void ContactStiffness::set_bias(const ContactState& contact, const PairMaterial&
     return;
   }
   rows.bias = rate;
+  if (stretched(contact, step_)) {
+    // damped as far as the damper does not turn the pull into a push at a distance
+    rows.normal_share = std::max(rows.normal_share, -speed / rate);
+    rows.bias = rows.normal_share * rate;
+  }
   if (contact.gap > 0.0) return;
   rows.bias = rows.normal_share * rate;
   if (rows.resolved && kind_ == StepperKind::spook)
@@ -226,7 +236,8 @@ ContactRowsGiven ContactStiffness::rows(const ContactState& contact, const PairM
     if (std::isnan(ratio)) ratio = std::isnan(pair.tangential_ratio) ? 1.0 : pair.tangential_ratio;
     rows.normal = static_cast<double>(contact.points) / parameters_.pair_stiffness;
     if (parameters_.stiffness == Stiffness::material) {
-      const double overlap = std::max(-contact.gap, kLeastOverlap * contact.radius);
+      const double overlap = std::max(stretched(contact, step_) ? contact.gap : -contact.gap,
+                                      kLeastOverlap * contact.radius);
       const auto set = [&](double delta) {
         rows.secant_overlap = delta;
         rows.normal = static_cast<double>(contact.points) /

@@ -25,14 +25,19 @@ std::string line(const std::string& name, const std::string& value) {
   return "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + value + "\n";
 }
 
-/// Attributes of a group; texts of several lines (the resolved config) are indented below.
-std::string describe_provenance(const hdf5::File& file) {
+/// Attributes of a group; texts of several lines (the resolved config) are indented below or,
+/// unless `whole`, counted.
+std::string describe_provenance(const hdf5::File& file, bool whole) {
   if (!file.exists("/provenance")) return {};
   std::string text = "provenance\n";
   for (const std::string& name : file.attribute_names("/provenance")) {
     const std::string value = file.attribute_text("/provenance", name);
     if (value.find('\n') == std::string::npos) {
       text += line(name, value);
+      continue;
+    }
+    if (!whole) {
+      text += line(name, std::to_string(std::ranges::count(value, '\n')) + " lines (--whole)");
       continue;
     }
     text += "  " + name + ":\n    ";
@@ -179,7 +184,7 @@ void verify(const hdf5::File& file, const std::string& path, const std::string& 
 
 }  // namespace
 
-std::string describe_file(const std::string& path) {
+std::string describe_file(const std::string& path, bool whole) {
   std::string name = path;
   if (std::filesystem::is_directory(name))
     name = (std::filesystem::path(path) / "result.h5").string();
@@ -189,14 +194,16 @@ std::string describe_file(const std::string& path) {
       name + ": " + format + ", version " + file.attribute_text("/", "format_version") + "\n";
   if (format == "catena-result" || format == "catena-bodies" || format == "catena-snapshot")
     refuse_newer(file);
-  if (format == "catena-result") return head + describe_result(file) + describe_provenance(file);
+  if (format == "catena-result")
+    return head + describe_result(file) + describe_provenance(file, whole);
   if (format == "catena-snapshot" || format == "catena-bodies") verify(file, name, "");
   const std::string good = line("checksums", "all good");
   if (format == "catena-snapshot") return head + describe_snapshot(file) + good;
   if (format == "catena-checkpoint")
-    return head + describe_checkpoint(file) + describe_provenance(file);
+    return head + describe_checkpoint(file) + describe_provenance(file, whole);
   if (format == "catena-bodies")
-    return head + describe_bodies(file) + describe_joints(file) + good + describe_provenance(file);
+    return head + describe_bodies(file) + describe_joints(file) + good +
+           describe_provenance(file, whole);
   if (file.exists("/fclib_local") || file.exists("/fclib_global")) return describe_problem(name);
   if (file.exists("/solution")) {
     return name + ": solution of a contact problem\n" +

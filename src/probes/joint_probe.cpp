@@ -78,6 +78,7 @@ JointType type_of(const SceneSettings& scene, const std::string& name, const std
     if (given != stem) continue;
     if (g.is<ChainSettings>()) return std::get<ChainSettings>(g.kind).joint;
     if (g.is<NetSettings>()) return std::get<NetSettings>(g.kind).joint;
+    if (g.is<TreeSettings>()) return std::get<TreeSettings>(g.kind).joint;
   }
   throw Error("there is no joint '" + name + "'", "probes");
 }

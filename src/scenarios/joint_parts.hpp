@@ -1,4 +1,4 @@
-// Pieces of the description and making of joints, forces, chains and nets.
+// Pieces of the description and making of joints, forces, chains, nets and trees.
 #pragma once
 
 #include <functional>
@@ -80,6 +80,7 @@ void describe_force(SettingsVisitor& visit, const SceneSettings& scene, const Bo
 
 void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSettings& s);
 void describe_net(SettingsVisitor& visit, NetSettings& s);
+void describe_tree(SettingsVisitor& visit, TreeSettings& s);
 void describe_bonds(SettingsVisitor& visit, BondSettings& s);
 
 /// Ids of a generator's bodies and of its joints.
@@ -96,6 +97,7 @@ std::vector<std::string> bodies_of_tendon(const JointSettings& s);
 GlobalId n_joints(const JointSettings& s);
 GlobalId n_joints(const ChainSettings& s);
 GlobalId n_joints(const NetSettings& s);
+GlobalId n_joints(const TreeSettings& s);
 /// Joints that a generator makes; 0 for those without joints.
 GlobalId n_joints(const GeneratorSettings& g);
 
@@ -119,5 +121,14 @@ Vec3 knot_place(const NetSettings& s, GlobalId k);
 /// Joints whose home is one of these knots; `body` is the rotation of each knot to the world.
 void make_net_joints(const NetSettings& s, const Quat& body, const JointedBlock& block,
                      GlobalId first, GlobalId last, std::vector<JointConstants>& joints);
+
+/// More knots than a tree may have; of more leaves counting ends.
+inline constexpr GlobalId kMostKnots = 1'000'000'000;
+GlobalId n_leaves(const TreeSettings& s);
+GlobalId n_knots(const TreeSettings& s);
+Vec3 knot_place(const TreeSettings& s, GlobalId k);
+/// As make_net_joints.
+void make_tree_joints(const TreeSettings& s, const Quat& body, const JointedBlock& block,
+                      GlobalId first, GlobalId last, std::vector<JointConstants>& joints);
 
 }  // namespace catena::scenarios

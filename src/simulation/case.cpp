@@ -218,7 +218,7 @@ void resolve_files(CaseSettings& s, const std::string& directory) {
 /// ever larger reactions into it.
 bool has_joints(const CaseSettings& s) {
   return !s.joints.empty() || std::ranges::any_of(s.generators, [](const GeneratorSettings& g) {
-    const bool jointed = g.is<ChainSettings>() || g.is<NetSettings>();
+    const bool jointed = g.is<ChainSettings>() || g.is<NetSettings>() || g.is<TreeSettings>();
     return (jointed && !g.held()) || g.is<BondSettings>();
   });
 }
@@ -363,6 +363,7 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
   if (settings.time.stepper == StepperKind::spook)
     check_damping_times(settings, settings.time.step);
   check_contact_damping(settings, settings.time.step);
+  check_bonds(settings);
   if (settings.time.stepper == StepperKind::natural)
     check_smooth(settings);
   else

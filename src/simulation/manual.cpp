@@ -100,7 +100,7 @@ friction and restitution.
 
 ## Generators that are held or moved
 
-The bodies of a lattice, wall, table, pack, chain or net may be `fixed`; those and the planes of
+The bodies of a lattice, wall, table, pack, chain, net or tree may be `fixed`; those and the planes of
 a container may have a `motion`, that of `bodies[].motion`, each from its own place. They turn about
 `about`, else each about its position, a container as one about its `origin`. Links and knots that are held or
 moved stand along their curve without joints: a rail, a rough roller, a fence. To move one end of a chain that hangs
@@ -232,9 +232,12 @@ A `chain` makes bodies and joints: `links` equal ones on a straight line (`from`
 polyline (`path`; `closed` for a loop), as they hang (`catenary`), or wound up (`curl`). A link is
 exactly as long as its joints are apart; its shape should fit: the shape's long axis, z of capsules,
 cylinders and all others but x of boxes, lies along the link with the centre of mass in the middle,
-y along the hinges. With a `center_of_mass` it is the origin of the shape that lies in the middle. A `net` makes knots and cords between them. Joints are called NAME-0, NAME-1, ...
-along a chain from its first anchor; of a net first those along its first direction, then along the
-second, then the anchors. Joint ids: `joints`, then springs and dampers of `forces`, then generators.
+y along the hinges. With a `center_of_mass` it is the origin of the shape that lies in the middle.
+A `net` makes knots and cords between them, a `tree` knots that hang on each other in levels, which
+are numbered level by level from the root. Joints are called NAME-0, NAME-1, ... along a chain from
+its first anchor; of a net first those along its first direction, then along the second, then the
+anchors; of a tree in the order of the knots that hang on them, then the root's. Joint ids: `joints`,
+then springs and dampers of `forces`, then generators.
 
 ## Tables over time
 
@@ -244,7 +247,7 @@ over). Times ascend; there may be a single row.
 
 | table | columns | `values` | `interpolation` unless given |
 |---|---|---|---|
-| of a `motion` | t, x, y, z, also rx, ry, rz | `displacement` (default): m, and a rotation vector in rad, both in the world frame, from the position and orientation at the start. `absolute`: the position itself, in place of `position`, and the orientation itself as a rotation vector, in place of `orientation` if the file has rx, ry, rz | `monotone` |
+| of a `motion` | t, x, y, z, also rx, ry, rz | `displacement` (default): m, and a rotation vector in rad, both in the world frame, from the position and orientation at the start. `absolute`: the position itself, in place of `position`, and the orientation itself as a rotation vector, in place of `orientation` if the rows have rx, ry, rz | `monotone` |
 | of a `motor` | t, value | `factor` (default): on the motor's `position` or `velocity` | `linear` |
 | | | `position`: the target itself in m or rad, `velocity`: in m/s or rad/s, `force`: in N or N m; the motor has no `position`, `velocity` or `force` then | `monotone` for positions, `linear` for velocities |
 | of a `force` or `torque` | t, value | a factor | `linear` |

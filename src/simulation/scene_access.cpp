@@ -229,7 +229,7 @@ void SceneAccess::set_motor_target(GlobalId joint, double target, std::size_t ax
     if (j == kNoIndex) return;
     JointAxis& of = bodies_.joints[j].axis[axis];
     if (of.motor == MotorKind::none || of.table >= 0)
-      throw Error("joint " + model_.joint_names.name_of(joint) + " has " +
+      throw Error("joint " + joint_name(model_, joint) + " has " +
                       (of.table >= 0 ? "a motor that follows a table" : "no motor along this axis"),
                   "", "give it a motor with a number, for example motor: {velocity: 0}");
     of.target = target;

@@ -84,6 +84,7 @@ void ContactStretches::fill_rows(const Contact& contact, const LocalBodies& loca
   now.mean_mobility = mean_mobility(mobility);
   now.points = kept.points;
   now.pressed = old != nullptr && old->impulse.dot(rows.normal) > 0.0;
+  now.cohesive = rows.cohesion > 0.0;
   if (model_.contact.stiffness == Stiffness::automatic) now.size = smaller_radius(contact, local);
   if (model_.contact.stiffness == Stiffness::material)
     now.radius = reduced_radius(local.constants[rows.body_a], local.constants[rows.body_b]);

@@ -239,6 +239,72 @@ TEST(Bonds, BreakAlikeOnAllRanksAndThroughAResume) {
   if (world.rank() == 0) std::filesystem::remove(path);
 }
 
+/// Two loads of 1 kg, joined, of which an outflow holds the lower one from the start.
+std::string over_an_outflow(const std::string& joints) {
+  return "gravity: [0, 0, -10]\n"
+         "bodies:\n"
+         "  - {name: upper, mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0]}\n"
+         "  - {name: lower, mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, -1]}\n"
+         "joints:\n" +
+         joints +
+         "outflow: [{name: below, lower: [-1, -1, -9], upper: [1, 1, -0.5]}]\n"
+         "time: {step: 1 ms, end: 5}\n";
+}
+
+TEST(Breaking, WhatABreakSetsFreeLeavesByTheOutflowThatItIsIn) {
+  const Communicator comm = Communicator::world();
+  // the wire bears 10 N and breaks in the first step; without it the lower load is on its own
+  const auto sim = test::simulate(
+      comm,
+      over_an_outflow("  - {name: holds, type: spherical, between: [world, upper], at: [0, 0, "
+                      "0]}\n  - {name: wire, type: distance, between: [upper, lower], at: [[0, "
+                      "0, 0], [0, 0, -1]], break_force: 9}\n"));
+  sim->step();
+  EXPECT_EQ(sim->state().broken_joints, 1);
+  EXPECT_EQ(comm.sum(std::ssize(sim->bodies().constants)), 2);
+  run(*sim, 1);
+  EXPECT_EQ(comm.sum(std::ssize(sim->bodies().constants)), 1);
+  EXPECT_EQ(sim->state().flow.removed, 1);
+}
+
+TEST(Breaking, ATendonThatHoldsToTheWorldKeepsItsBodiesInTheRun) {
+  // both are in the outflow, which lets go whole mechanisms that nothing holds
+  const Communicator comm = Communicator::world();
+  const auto bodies_left = [&](const std::string& first) {
+    const auto sim = test::simulate(
+        comm,
+        "gravity: [0, 0, -10]\n"
+        "bodies:\n"
+        "  - {name: upper, mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, -1]}\n"
+        "  - {name: lower, mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, -2]}\n"
+        "joints: [{name: cable, type: tendon, through: [" +
+            first +
+            "{body: upper, at: [0, 0, -1]}, {body: lower, at: [0, 0, -2]}]}]\n"
+            "outflow: [{name: below, lower: [-1, -1, -9], upper: [1, 1, -0.5]}]\n"
+            "time: {step: 1 ms, end: 5}\n");
+    run(*sim, 5);
+    return comm.sum(std::ssize(sim->bodies().constants));
+  };
+  EXPECT_EQ(bodies_left("{body: world, at: [0, 0, 0.5]}, "), 2);
+  EXPECT_EQ(bodies_left("{body: lower, at: [0.1, 0, -2]}, "), 0);
+}
+
+TEST(Breaking, KeysOfChainsThatAreHeldAreRefused) {
+  const auto error = [](const std::string& key) {
+    return test::error_of([&] {
+      (void)test::case_of(
+          "materials: {m: {density: 1}}\n"
+          "generators: [{chain: {name: rail, links: 3, from: [0, 0, 0], to: [1, 0, 0], fixed: "
+          "true, "
+          "material: m, shape: {sphere: {radius: 0.1}}, " +
+          key + "}}]\ntime: {step: 1 ms, end: 1}\n");
+    });
+  };
+  for (const std::string key : {"break_force", "break_torque"})
+    EXPECT_NE(error("joint: revolute, " + key + ": 1").find("rail." + key), std::string::npos)
+        << error(key + ": 1");
+}
+
 TEST(Breaking, WhatHasNoEffectIsRefused) {
   const auto error = [](const std::string& joint) {
     return test::error_of([&] { (void)test::case_of(pulled(joint)); });
@@ -258,10 +324,39 @@ TEST(Breaking, WhatHasNoEffectIsRefused) {
     });
   };
   EXPECT_NE(bonds("between: [nothing], compliance: 1e-8, angular_compliance: 1e-5")
-                .find("no body or generator 'nothing'"),
+                .find("'nothing' is no body or generator"),
             std::string::npos);
   EXPECT_NE(bonds("between: [nothing], angular_compliance: 1e-5").find("compliance"),
             std::string::npos);
+  // where it is written, and that what is named has no neighbours
+  const auto named = [](const std::string& name) {
+    return test::error_of([&] {
+      (void)test::case_of(
+          "materials: {m: {density: 1}}\n"
+          "bodies: [{name: floor, material: m, shape: plane}]\n"
+          "generators:\n"
+          "  - container: {name: bin, material: m, size: [1, 1, 1]}\n"
+          "  - lattice: {name: row, material: m, shape: {sphere: {radius: 0.1}}, count: [2, 1, 1], "
+          "spacing: 0.2}\n"
+          "  - insertion: {name: rain, material: m, shape: {sphere: {radius: 0.1}}, count: 3, "
+          "number_rate: 1, "
+          "region: {lower: [-5, -5, 4], upper: [-1, -1, 8]}}\n"
+          "  - bonds: {name: glue, gap: 1 mm, compliance: 1e-8, angular_compliance: 1e-5, between: "
+          "[" +
+          name + "]}\ntime: {step: 1 ms, end: 1}\n");
+    });
+  };
+  EXPECT_EQ(named("row"), "no error");
+  EXPECT_EQ(named("row-1"), "no error");
+  for (const auto& [name, why] :
+       {std::pair("rows", "'rows' is no body or generator"),
+        std::pair("row-2", "'row-2' is no body"), std::pair("floor", "'floor' is a plane"),
+        std::pair("bin", "'bin' makes planes"),
+        std::pair("rain", "'rain' makes bodies that come in"),
+        std::pair("glue", "'glue' makes no bodies")}) {
+    EXPECT_NE(named(name).find(why), std::string::npos) << named(name);
+    EXPECT_NE(named(name).find("generators.glue.between"), std::string::npos) << named(name);
+  }
 }
 
 }  // namespace

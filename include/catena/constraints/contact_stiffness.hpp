@@ -26,6 +26,7 @@ struct ContactState {
   double size = kInfinity;     ///< the smaller radius, of which overlaps are shares, m
   Index points = 1;            ///< of the pair's manifold, which share its stiffness
   bool pressed = false;        ///< it bore an impulse in the last step
+  bool cohesive = false;       ///< it may pull
 };
 
 /// Rows of a compliant contact, h the step:
@@ -33,7 +34,8 @@ struct ContactState {
 ///   w = u + Sigma lambda + b,   Sigma = eps beta/h^2,   beta = 1/theta = 4 Upsilon (spook)
 ///
 /// beta is the share of an overlap, or of a stretch xi, that a step undoes; tangents have
-/// b = beta xi/h, and xi <- xi + h (u - w) = (1 - beta) xi - h Sigma lambda after the solve.
+/// b = beta xi/h, and xi <- xi + h (u - w) = (1 - beta) xi - h Sigma lambda after the solve. A
+/// contact that may pull is the same spring in the gap: at rest Phi = -eps lambda/h in both signs.
 struct ContactRowsGiven {
   double normal = 0.0, tangent = 0.0;              ///< eps, m/N
   double normal_share = 1.0, tangent_share = 1.0;  ///< beta

@@ -7,9 +7,10 @@ namespace catena {
 
 /// Not collective. Text for people: what a result (result.h5 or its directory), a snapshot,
 /// bodies.h5, a checkpoint (whose checksums are verified) or an FCLIB problem holds, with its
-/// provenance where it has one. Throws Error(input_output) if the file cannot be read or is none of
-/// these.
-std::string describe_file(const std::string& path);
+/// provenance where it has one, of its texts of several lines (the case with all defaults) their
+/// length or, if `whole`, they themselves. Throws Error(input_output) if the file cannot be read or
+/// is none of these.
+std::string describe_file(const std::string& path, bool whole = false);
 
 /// Version of the HDF5 library, for --version and provenance.
 std::string hdf5_version();

@@ -176,6 +176,8 @@ struct ChainSettings {
   /// uniform shape, and half-way itself.
   Vec3 centre_of_mass = Vec3::Constant(kNone);
   Vec3 velocity = Vec3::Zero();  ///< m/s, of all links at the start
+  /// Besides, the whole chain turns like a rigid body about a point, rad/s and m, world frame.
+  Vec3 angular_velocity = Vec3::Zero(), about = Vec3::Zero();
   ChainJointSettings joints;
 };
 
@@ -193,6 +195,22 @@ struct NetSettings {
   std::vector<double> spacing;             ///< two vectors, m
   JointType joint = JointType::distance;   ///< or rope, spherical
   NetAnchors anchored = NetAnchors::none;  ///< knots that are joined to the world
+  ChainJointSettings joints;
+};
+
+/// Knots in levels: a root, `branching` knots that hang on it, as many on each of these, and so on;
+/// level by level from the root, each joined to the one it hangs on by a cord of fixed (distance)
+/// or largest length (rope), or by arms (spherical).
+struct TreeSettings {
+  std::string name, material;
+  ShapeSettings shape;
+  int branching = 2;
+  int levels = 1;                         ///< below the root
+  Vec3 from = Vec3::Zero();               ///< the root, m
+  Vec3 drop = Vec3::Constant(kNone);      ///< from level to level, m
+  Vec3 spread = Vec3::Zero();             ///< from leaf to leaf, m
+  JointType joint = JointType::distance;  ///< or rope, spherical
+  bool anchored = false;                  ///< the root is joined to the world
   ChainJointSettings joints;
 };
 

@@ -27,6 +27,11 @@ struct MotionSettings {
   bool present = false;
   Motion parts;      ///< without the table
   std::string file;  ///< CSV table, absolute after reading a case; or empty
+  /// In place of the file: t, x, y, z and perhaps rx, ry, rz, row by row.
+  std::vector<double> rows;
+  std::size_t columns = 0;
+
+  bool has_table() const { return !file.empty() || !rows.empty(); }
 };
 
 /// One of `bodies:`; world frame.
@@ -99,7 +104,7 @@ struct TableSettings {
 /// What one of `generators:` makes.
 using GeneratorKind =
     std::variant<ContainerSettings, LatticeSettings, WallSettings, TableSettings, InsertionSettings,
-                 ChainSettings, NetSettings, PackSettings, BondSettings>;
+                 ChainSettings, NetSettings, TreeSettings, PackSettings, BondSettings>;
 
 /// One of `generators:`: bodies of consecutive ids, and the joints between them; SI units, world
 /// frame. All that it makes is a function of these settings, the case's seed and a body's number.
@@ -216,6 +221,9 @@ void check_damping_times(const SceneSettings& scene, double step);
 void check_contact_damping(const SceneSettings& scene, double step);
 /// Throws Error, with its place, for a moment of inertia of 0.
 void check_inertias(const SceneSettings& scene);
+/// Throws Error where bonds name what is no body or generator, or has no bounded bodies at the
+/// start.
+void check_bonds(const SceneSettings& scene);
 /// Throws Error, with its place, for joints that stepper `natural` cannot state: gears, wheels,
 /// inequalities, compliance.
 void check_smooth(const SceneSettings& scene);

@@ -26,7 +26,7 @@ struct MemoryNeed {
   std::int64_t n_bodies = 0, n_joints = 0;  ///< over all ranks
   int ranks = 1;                            ///< on this host
   double bodies = 0.0;     ///< bodies and joints alone: what any run takes at least
-  double settled = 0.0;    ///< with three contacts a body, as settled grains have them
+  double settled = 0.0;    ///< with three contacts a body, as settled grains have them, and bonds
   double available = 0.0;  ///< of the host
 };
 

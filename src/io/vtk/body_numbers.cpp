@@ -152,12 +152,15 @@ std::vector<Link> chains_of(const std::vector<Pair>& pairs, const Places& places
   return chains;
 }
 
-std::vector<Link> joints_of(const Bodies& bodies, const Places& places) {
+/// From a to b, in the periodic image of b in which the joint holds it.
+std::vector<Link> joints_of(const Bodies& bodies, const Places& places, const PeriodicBox& box) {
   std::vector<Link> lines;
   for (const JointConstants& joint : bodies.joints) {
     const Place* const a = places.find(joint.body[0]);
     const Place* const b = places.find(joint.body[1]);
-    if (a != nullptr && b != nullptr) lines.push_back({joint.id, 0.0, a->position, b->position});
+    if (a == nullptr || b == nullptr) continue;
+    const Vec3 to = b->position - box.nearest_shift(b->position - a->position);
+    lines.push_back({joint.id, 0.0, a->position, to});
   }
   return lines;
 }
@@ -174,7 +177,7 @@ BodyNumbers body_numbers(const Communicator& comm, const Model& model, const Bod
   numbers.coordination.assign(bodies.constants.size(), 0);
   sum_touches(comm, pairs, places, numbers);
   numbers.chains = chains_of(pairs, places);
-  numbers.joints = joints_of(bodies, places);
+  numbers.joints = joints_of(bodies, places, box_of(model, state));
   return numbers;
 }
 

@@ -1,7 +1,8 @@
-// The description of chains and nets, besides their bodies' name, material and shape.
+// The description of chains, nets, trees and bonds, besides their bodies' name, material and shape.
 #include <cmath>
 
 #include "catena/base/error.hpp"
+#include "catena/base/suggest.hpp"
 #include "scenarios/joint_parts.hpp"
 
 namespace catena::scenarios {
@@ -13,7 +14,8 @@ constexpr std::string_view kChainJoints[] = {"fixed",     "spherical", "revolute
 constexpr JointType kChainTypes[] = {JointType::fixed,    JointType::spherical,
                                      JointType::revolute, JointType::universal,
                                      JointType::distance, JointType::rope};
-constexpr std::string_view kNetJoints[] = {"distance", "rope", "spherical"};
+constexpr std::string_view kKnotJoints[] = {"distance", "rope", "spherical"};
+constexpr JointType kKnotTypes[] = {JointType::distance, JointType::rope, JointType::spherical};
 /// `one` is another word for `first`.
 constexpr std::string_view kChainAnchors[] = {"none", "first", "last", "both", "one"};
 constexpr std::string_view kNetAnchors[] = {"none", "corners", "edge", "all"};
@@ -200,6 +202,10 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
                "itself"});
   visit.visit("velocity", numbers(s.velocity),
               {.unit = "m/s", .help = "of every link at the start"});
+  visit.visit("angular_velocity", numbers(s.angular_velocity),
+              {.unit = "rad/s",
+               .help = "with which, besides, the whole chain turns about a point at the start"});
+  visit.visit("about", numbers(s.about), {.unit = "m", .help = "that point"});
   describe_joints_of(visit, s.joints);
   visit.visit("angular_compliance", s.joints.angular_compliance,
               {.unit = "rad/(N m)", .min = 0, .help = "of every joint, as in `joints`"});
@@ -211,7 +217,6 @@ void describe_chain(SettingsVisitor& visit, const SceneSettings& scene, ChainSet
 }
 
 void describe_net(SettingsVisitor& visit, NetSettings& s) {
-  constexpr JointType kTypes[] = {JointType::distance, JointType::rope, JointType::spherical};
   visit.visit("count", s.count,
               {.min = 1, .required = true, .help = "knots along both directions"});
   visit.visit("from", numbers(s.from), {.unit = "m", .help = "centre of the first knot"});
@@ -220,7 +225,7 @@ void describe_net(SettingsVisitor& visit, NetSettings& s) {
   spacing.help = "two vectors, from knot to knot along both directions";
   visit.rows("spacing", s.spacing, width, spacing);
   describe_type(
-      visit, s.joint, kNetJoints, kTypes,
+      visit, s.joint, kKnotJoints, kKnotTypes,
       {.help = "`distance`: rods of fixed length between the centres of knots, which push "
                "as well as pull; `rope`: the same that only pull; "
                "`spherical`: arms of the knots that meet half-way"});
@@ -239,6 +244,36 @@ void describe_net(SettingsVisitor& visit, NetSettings& s) {
   if (!(a.cross(b).norm() > 1e-9 * a.norm() * b.norm())) {
     visit.reject("spacing", "both vectors have one direction or no length", "they span the net");
   }
+}
+
+void describe_tree(SettingsVisitor& visit, TreeSettings& s) {
+  visit.visit("branching", s.branching,
+              {.min = 1, .required = true, .help = "knots that hang on each one"});
+  visit.visit("levels", s.levels, {.min = 1, .required = true, .help = "of knots below the root"});
+  visit.visit("from", numbers(s.from), {.unit = "m", .help = "centre of the root"});
+  visit.visit("drop", numbers(s.drop),
+              {.unit = "m", .required = true, .help = "from each level to the next"});
+  visit.visit("spread", numbers(s.spread),
+              {.unit = "m",
+               .help = "from each knot of the last level to the next; those above stand over the "
+                       "middle of what hangs on them"});
+  describe_type(
+      visit, s.joint, kKnotJoints, kKnotTypes,
+      {.help = "`distance`: rods of fixed length between the centres of knots, which push as well "
+               "as pull; `rope`: the same that only pull; `spherical`: a knot's arms reach to half "
+               "a drop above each knot that hangs on it"});
+  visit.visit("anchored", s.anchored,
+              {.help = "whether a spherical joint holds the root at the world, at its centre or, "
+                       "with arms, half a drop above it"});
+  describe_joints_of(visit, s.joints);
+  check_breaking(visit, s.joints.breaking, s.joint, s.joints.compliance, kNone);
+  if (s.branching < 1 || s.levels < 1) return;
+  if (n_knots(s) > kMostKnots) {
+    visit.reject("levels", "makes more than " + std::to_string(kMostKnots) + " knots",
+                 "give fewer levels or a smaller branching");
+  }
+  if (is_set(s.drop) && !(s.drop.norm() > 0.0))
+    visit.reject("drop", "has no length", "give for example [0, 0, -0.1]");
 }
 
 void describe_bonds(SettingsVisitor& visit, BondSettings& s) {
@@ -284,3 +319,53 @@ void describe_bonds(SettingsVisitor& visit, BondSettings& s) {
 }
 
 }  // namespace catena::scenarios
+
+namespace catena {
+
+namespace {
+
+/// Why no body of this name can have bonds; empty if some can.
+std::string boundless(const SceneSettings& scene, const scenarios::BodyNames& bodies,
+                      const std::string& name, std::vector<std::string>& known) {
+  using Kind = scenarios::NamedBody::Kind;
+  const scenarios::NamedBody body = bodies.find(name);
+  if (body.kind == Kind::body)
+    return scene.bodies[body.index].shape.type == ShapeType::plane
+               ? "is a plane, which is nobody's neighbour"
+               : "";
+  const GeneratorSettings* generator =
+      body.kind == Kind::generated ? &scene.generators[body.index] : nullptr;
+  for (std::size_t i = 0; i < scene.generators.size(); ++i) {
+    known.push_back(scenarios::stem_of(scene.generators[i], i));
+    if (known.back() == name) generator = &scene.generators[i];
+  }
+  if (generator == nullptr) return "is no body or generator";
+  if (generator->is<ContainerSettings>()) return "makes planes, which are nobody's neighbours";
+  if (generator->is<InsertionSettings>()) return "makes bodies that come in after the start";
+  if (generator->is<BondSettings>()) return "makes no bodies";
+  return "";
+}
+
+}  // namespace
+
+void check_bonds(const SceneSettings& scene) {
+  const scenarios::BodyNames bodies(scene);
+  for (const GeneratorSettings& g : scene.generators) {
+    const auto* bonds = std::get_if<BondSettings>(&g.kind);
+    if (bonds == nullptr) continue;
+    for (const std::string& name : bonds->between) {
+      std::vector<std::string> known;
+      const std::string why = boundless(scene, bodies, name, known);
+      if (why.empty()) continue;
+      for (const BodySettings& body : scene.bodies) known.push_back(body.name);
+      const std::string near = nearest_word(name, known);
+      throw Error("'" + name + "' " + why, g.place + ".between",
+                  near.empty() || near == name
+                      ? "name bodies, or generators of bodies that are there at "
+                        "the start and have an end"
+                      : "did you mean " + near + "?");
+    }
+  }
+}
+
+}  // namespace catena

@@ -53,6 +53,12 @@ void check_held(SettingsVisitor& visit, const NetSettings& s) {
     visit.reject("joint", "bodies that are fixed or moved have no joints", "remove it");
 }
 
+void check_held(SettingsVisitor& visit, const TreeSettings& s) {
+  check_held(visit, s.joints, s.anchored);
+  if (s.joint != TreeSettings().joint)
+    visit.reject("joint", "bodies that are fixed or moved have no joints", "remove it");
+}
+
 }  // namespace
 
 void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
@@ -76,6 +82,11 @@ void describe_fixture(SettingsVisitor& visit, GeneratorSettings& g) {
         if constexpr (requires { s.velocity; }) {
           if (!s.velocity.isZero(0.0))
             visit.reject("velocity", "has no effect here",
+                         g.fixed ? "fixed bodies do not move" : "give it in the motion");
+        }
+        if constexpr (requires { s.angular_velocity; }) {
+          if (!s.angular_velocity.isZero(0.0))
+            visit.reject("angular_velocity", "has no effect here",
                          g.fixed ? "fixed bodies do not move" : "give it in the motion");
         }
         if constexpr (requires { check_held(visit, s); }) check_held(visit, s);

@@ -77,16 +77,41 @@ namespace {
 
 constexpr std::string_view kMotionValues[] = {"displacement", "absolute"};
 
-void describe_motion_table(SettingsVisitor& visit, MotionSettings& s, const BodySettings* body) {
+void describe_motion_rows(SettingsVisitor& visit, MotionSettings& s) {
   visit.visit(
       "file", s.file,
-      {.required = true,
-       .help = "CSV with the columns t, x, y, z and optionally rx, ry, rz; before the first "
+      {.help = "CSV with the columns t, x, y, z and optionally rx, ry, rz; before the first "
                "and after the last row the body rests there"});
+  visit.rows(
+      "rows", s.rows, s.columns,
+      {.unit = "m",
+       .first_unit = "s",
+       .help = "the same in the case: t in s, ascending, x, y, z in m and optionally rx, ry, "
+               "rz in rad"});
+  if (s.file.empty() == s.rows.empty()) {
+    visit.reject("", s.file.empty() ? "nothing is given" : "has a file and rows",
+                 "give rows or file");
+    return;
+  }
+  if (s.rows.empty()) return;
+  if (s.columns != 4 && s.columns != 7) {
+    visit.reject("rows", "has " + std::to_string(s.columns) + " columns",
+                 "give t, x, y, z, or these and rx, ry, rz");
+    return;
+  }
+  for (std::size_t i = s.columns; i < s.rows.size(); i += s.columns) {
+    if (s.rows[i] > s.rows[i - s.columns]) continue;
+    visit.reject("rows", "times do not ascend", "sort the rows by time");
+    return;
+  }
+}
+
+void describe_motion_table(SettingsVisitor& visit, MotionSettings& s, const BodySettings* body) {
+  describe_motion_rows(visit, s);
   int values = s.parts.absolute ? 1 : 0;
   visit.choice("values", values, kMotionValues,
                {.help = "`displacement`: from the body's position and orientation at the start; "
-                        "`absolute`: its position itself, m, and, where the file has rx, ry, rz, "
+                        "`absolute`: its position itself, m, and, where the rows have rx, ry, rz, "
                         "its orientation as a rotation vector, rad"});
   s.parts.absolute = values == 1;
   describe_interpolation(visit, s.parts.table.interpolation);
@@ -127,8 +152,8 @@ void describe_motion(SettingsVisitor& visit, MotionSettings& s, const BodySettin
         "harmonics", s.parts.harmonics.size(), {.help = "shakers and swings"},
         [&](std::size_t n) { s.parts.harmonics.assign(n, {}); },
         [&](std::size_t i) { describe_harmonic(visit, s.parts.harmonics[i]); });
-    bool has_table = !s.file.empty();
-    visit.optional_section("table", has_table, {.help = "motion from a file"},
+    bool has_table = s.has_table();
+    visit.optional_section("table", has_table, {.help = "motion over time, from rows or a file"},
                            [&] { describe_motion_table(visit, s, body); });
   });
 }

@@ -399,6 +399,14 @@ void check_unique(SettingsVisitor& visit, const SceneSettings& scene, std::set<s
   }
 }
 
+/// The name of a joint and, where it is several, those of its parts.
+std::vector<std::string> names_of(const JointSettings& joint) {
+  std::vector<std::string> names = {joint.name};
+  const GlobalId n = scenarios::n_joints(joint);
+  for (GlobalId k = 0; n > 1 && k < n; ++k) names.push_back(joint.name + "-" + std::to_string(k));
+  return names;
+}
+
 /// Whether rows of this kind are damped too fast.
 bool too_fast(double damping_time, double compliance, double step) {
   return damping_time < 0.25 * step && !(compliance > 0.0);
@@ -549,18 +557,15 @@ void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
       [&](std::size_t n) { s.joints.assign(n, {}); },
       [&](std::size_t i) {
         describe_joint(visit, s, bodies, s.joints[i]);
-        const JointSettings& joint = s.joints[i];
-        check_unique(visit, s, names, joint.name);
-        const GlobalId n = scenarios::n_joints(joint);
-        for (GlobalId k = 0; n > 1 && k < n; ++k)
-          check_unique(visit, s, names, joint.name + "-" + std::to_string(k));
+        for (const std::string& name : names_of(s.joints[i])) check_unique(visit, s, names, name);
       });
 }
 
 void describe_forces(SettingsVisitor& visit, SceneSettings& s) {
   const BodyNames bodies(s);
   std::set<std::string> names;
-  for (const JointSettings& joint : s.joints) names.insert(joint.name);
+  for (const JointSettings& joint : s.joints)
+    for (const std::string& name : names_of(joint)) names.insert(name);
   visit.list(
       "forces", s.forces.size(), {.help = "springs, dampers, given forces and torques"},
       [&](std::size_t n) { s.forces.assign(n, {}); },

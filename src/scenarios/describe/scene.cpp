@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "catena/base/suggest.hpp"
+#include "catena/base/text.hpp"
 #include "scenarios/flow_parts.hpp"
 #include "scenarios/joint_parts.hpp"
 #include "scenarios/scene_parts.hpp"
@@ -21,7 +22,7 @@ using scenarios::numbers;
 constexpr std::string_view kPositionOf[] = {"centre_of_mass", "shape_origin"};
 /// In the order of GeneratorKind.
 constexpr std::string_view kGenerators[] = {"container", "lattice", "wall", "table", "insertion",
-                                            "chain",     "net",     "pack", "bonds"};
+                                            "chain",     "net",     "tree", "pack",  "bonds"};
 
 bool any_set(const Vec3& v) { return !(std::isnan(v[0]) && std::isnan(v[1]) && std::isnan(v[2])); }
 
@@ -287,7 +288,7 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, ChainSett
   link.centre_of_mass = s.centre_of_mass;
   check_mass(visit, scene, link);
   scenarios::check_centre_of_mass(visit, link);
-  check_in_plane(visit, scene, s.velocity, Vec3::Zero());
+  check_in_plane(visit, scene, s.velocity, s.angular_velocity);
 }
 
 void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, NetSettings& s) {
@@ -295,6 +296,13 @@ void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, NetSettin
   describe_material(visit, scene, s.material);
   scenarios::describe_bounded_shape(visit, s.shape);
   scenarios::describe_net(visit, s);
+}
+
+void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, TreeSettings& s) {
+  describe_name(visit, s.name);
+  describe_material(visit, scene, s.material);
+  scenarios::describe_bounded_shape(visit, s.shape);
+  scenarios::describe_tree(visit, s);
 }
 
 void describe_kind(SettingsVisitor& visit, const SceneSettings& scene, PackSettings& s) {
@@ -397,6 +405,21 @@ void hint_at_unused(SettingsVisitor& visit, const ContactParameters& c) {
   if (rigid && !std::isnan(c.tangential_ratio)) visit.hint("tangential_ratio", unused);
 }
 
+/// A pair that gives opens by its tension over its stiffness: beyond the range nothing holds it.
+void hint_at_range(SettingsVisitor& visit, const SceneSettings& s) {
+  const ContactParameters& c = s.contact;
+  if (c.stiffness != Stiffness::linear) return;
+  double most = 0.0;  // NaN, of pairs that say nothing, changes nothing
+  for (const MaterialSettings& m : s.materials) most = std::max(most, m.cohesion);
+  for (const PairSettings& pair : s.pairs) most = std::max(most, pair.cohesion);
+  const double held = c.pair_stiffness * c.cohesion_range;
+  if (held < most)
+    visit.hint("cohesion_range", "pairs part at " + short_text(held) +
+                                     " N, before their cohesion of " + short_text(most) +
+                                     " N is reached: they are " +
+                                     short_text(most / c.pair_stiffness) + " m apart there");
+}
+
 void describe_stiffness(SettingsVisitor& visit, SceneSettings& s) {
   ContactParameters& c = s.contact;
   double number = stiffness_number(c);
@@ -473,7 +496,11 @@ void describe_contact(SettingsVisitor& visit, SceneSettings& s) {
         "rest_speed", s.contact.rest_speed,
         {.unit = "m/s", .min = 0, .finite = false, .help = "slower impacts have no restitution"});
     visit.visit("cohesion_range", s.contact.cohesion_range,
-                {.unit = "m", .min = 0, .help = "cohesion acts where the gap is at most this"});
+                {.unit = "m",
+                 .min = 0,
+                 .help = "cohesion acts where the gap is at most this; pairs that give part there, "
+                         "so it should be above the cohesion over their stiffness"});
+    hint_at_range(visit, s);
     if (s.contact.cohesion_range > s.contact.margin) {
       visit.reject("cohesion_range", "larger than margin: there are no contacts that far",
                    "raise margin");

@@ -43,6 +43,7 @@ GlobalId count(const InsertionSettings& s) { return s.count; }
 GlobalId count(const ChainSettings& s) { return s.links; }
 GlobalId count(const BondSettings&) { return 0; }
 GlobalId count(const NetSettings& s) { return GlobalId{1} * s.count[0] * s.count[1]; }
+GlobalId count(const TreeSettings& s) { return n_knots(s); }
 
 GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
   GlobalId rows = 0;
@@ -323,13 +324,23 @@ void BodyMaker::make_generated(std::size_t generator, GlobalId from, GlobalId to
                frame_of_link(*chain, prototype.constants.shape), {block.first, block.count, 0},
                from, to, take);
   } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
-    const Shape shape = plan_.shape_of_generator(generator, model_);
-    for (GlobalId k = from; k < to; ++k) {
-      BodyRecord body = make_body(block.first + k, shape, material, density_of(material),
-                                  knot_place(*net, k), model_.geometries);
-      body.constants.jointed = n_joints(*net) > 0;
-      take(body);
-    }
+    make_knots(*net, generator, from, to, take);
+  } else if (const auto* tree = std::get_if<TreeSettings>(&kind)) {
+    make_knots(*tree, generator, from, to, take);
+  }
+}
+
+template <class Settings>
+void BodyMaker::make_knots(const Settings& s, std::size_t generator, GlobalId from, GlobalId to,
+                           const Take& take) const {
+  const Shape shape = plan_.shape_of_generator(generator, model_);
+  const int material = material_of(s.material);
+  const bool jointed = n_joints(s) > 0;
+  for (GlobalId k = from; k < to; ++k) {
+    BodyRecord body = make_body(blocks_[generator].first + k, shape, material, density_of(material),
+                                knot_place(s, k), model_.geometries);
+    body.constants.jointed = jointed;
+    take(body);
   }
 }
 
@@ -434,6 +445,9 @@ std::vector<JointConstants> BodyMaker::joints_of_generators(
     } else if (const auto* net = std::get_if<NetSettings>(&kind)) {
       make_net_joints(*net, body_rotation(shape, Quat::Identity(), model_.geometries), block, from,
                       to, joints);
+    } else if (const auto* tree = std::get_if<TreeSettings>(&kind)) {
+      make_tree_joints(*tree, body_rotation(shape, Quat::Identity(), model_.geometries), block,
+                       from, to, joints);
     }
     const int breaking = break_limits_of_generator(scene_, i);
     for (std::size_t j = made; j < joints.size(); ++j) joints[j].breaking = breaking;

@@ -68,6 +68,10 @@ class BodyMaker {
   using Take = std::function<void(const BodyRecord&)>;
   void make_generated(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
   void make_table(std::size_t generator, GlobalId from, GlobalId to, const Take& take) const;
+  /// Of a net or a tree.
+  template <class Settings>
+  void make_knots(const Settings& s, std::size_t generator, GlobalId from, GlobalId to,
+                  const Take& take) const;
   BodyRecord link(const ChainSettings& s, std::size_t generator) const;
   /// With its motion, and where that has it at the start.
   MadeBody moved(const BodyRecord& body) const;

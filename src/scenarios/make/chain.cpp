@@ -103,7 +103,8 @@ void make_links(const ChainSettings& s, const ChainCurve& curve, const BodyRecor
     body.constants.jointed = n_joints(s) > 0;
     const Place place = place_of(s, hinge, frame, points[i], points[i + 1]);
     body.state.pose = {place.centre, place.q};
-    body.state.twist.v = s.velocity;
+    body.state.twist.v = s.velocity + s.angular_velocity.cross(place.centre - s.about);
+    body.state.twist.w = s.angular_velocity;
     take(body);
   }
 }

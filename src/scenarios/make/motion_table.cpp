@@ -1,4 +1,4 @@
-// Tables of motions from CSV files.
+// Tables of motions from a case or from CSV files.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -121,6 +121,17 @@ class Reader {
   bool turns_ = false;
 };
 
+/// Rows of a case, of 4 or, with rotations, 7 columns.
+MotionTable table_of(const std::vector<double>& rows, std::size_t columns) {
+  MotionTable table;
+  for (std::size_t i = 0; i + columns <= rows.size(); i += columns) {
+    table.time.push_back(rows[i]);
+    table.position.emplace_back(rows[i + 1], rows[i + 2], rows[i + 3]);
+    if (columns > kRotation) table.rotation.emplace_back(rows[i + 4], rows[i + 5], rows[i + 6]);
+  }
+  return table;
+}
+
 }  // namespace
 
 MotionTable parse_motion_table(std::string_view text, const std::string& source) {
@@ -129,6 +140,11 @@ MotionTable parse_motion_table(std::string_view text, const std::string& source)
 
 Motion motion_of(const MotionSettings& s, const std::string& place, const Communicator& comm) {
   Motion motion = s.parts;
+  if (!s.rows.empty()) {
+    motion.table = table_of(s.rows, s.columns);
+    motion.table.interpolation = s.parts.table.interpolation;
+    return motion;
+  }
   if (s.file.empty()) return motion;
   const std::string where = place.empty() ? std::string() : place + ".motion.table";
   std::string text;

@@ -52,6 +52,15 @@ std::string ranks_text(const MemoryNeed& need) {
   return need.ranks == 1 ? "1 rank" : std::to_string(need.ranks) + " ranks";
 }
 
+/// Bonds that may come: one for each contact that bonded bodies would have as settled grains.
+std::int64_t bonds_to_come(const SceneSettings& scene, const Model& model) {
+  std::int64_t bodies = 0;
+  for (const GeneratorSettings& g : scene.generators)
+    if (const auto* bonds = std::get_if<BondSettings>(&g.kind))
+      for (const std::string& name : bonds->between) bodies += model.names.ids_of(name).second;
+  return std::llround(kSettledContacts * static_cast<double>(bodies));
+}
+
 }  // namespace
 
 double available_memory() {
@@ -83,7 +92,8 @@ MemoryNeed memory_need(const Communicator& comm, const SceneSettings& scene, con
   const std::int64_t bodies = share(need.n_bodies), joints = share(need.n_joints);
   const auto contacts = static_cast<std::int64_t>(kSettledContacts * static_cast<double>(bodies));
   need.bodies = need.ranks * rank_memory(bodies, 0, 0, joints);
-  need.settled = need.ranks * rank_memory(bodies, 0, contacts, joints);
+  const std::int64_t bonds = share(bonds_to_come(scene, model));
+  need.settled = need.ranks * rank_memory(bodies, 0, contacts, joints + bonds);
 
   const double spare = need.available - need.bodies;
   const double least = comm.min(spare);

@@ -97,10 +97,10 @@ class Examination {
       named.constraints.push_back(
           std::string(kKindNames[ordinal(o.kind)]) + " " +
           (contact ? model_.names.name_of(o.a) + " / " + model_.names.name_of(o.b)
-                   : model_.joint_names.name_of(o.a)));
+                   : joint_name(model_, o.a)));
     }
     for (const Holder& h : c.holders) {
-      named.holders.push_back(h.joint ? "the world (joint " + model_.joint_names.name_of(h.id) + ")"
+      named.holders.push_back(h.joint ? "the world (joint " + joint_name(model_, h.id) + ")"
                                       : model_.names.name_of(h.id) + (h.moves ? " (moving)" : ""));
     }
     if (c.found) named.cause = cause_text(settings, c);
@@ -266,10 +266,9 @@ class Examination {
     std::vector<WorstConstraint> worst;
     for (const BlockRecord& r : all) {
       const bool contact = r.kind == 3;
-      worst.push_back({kKindNames[r.kind],
-                       contact ? model_.names.name_of(r.a) : model_.joint_names.name_of(r.a),
-                       contact ? model_.names.name_of(r.b) : "", r.a, r.b, r.energy, r.slip,
-                       r.impulse, r.gap});
+      worst.push_back(
+          {kKindNames[r.kind], contact ? model_.names.name_of(r.a) : joint_name(model_, r.a),
+           contact ? model_.names.name_of(r.b) : "", r.a, r.b, r.energy, r.slip, r.impulse, r.gap});
     }
     return worst;
   }
@@ -300,7 +299,7 @@ class Examination {
       case ContradictionCause::drive:
         break;
     }
-    return "the largest part is what joint " + model_.joint_names.name_of(c.cause_a) +
+    return "the largest part is what joint " + joint_name(model_, c.cause_a) +
            " asks for by its motor, limit or misfit";
   }
 
@@ -478,7 +477,7 @@ PostMortem examine_step(const Simulation& sim, const std::string* blow_up, Trial
     m.error_controlled = settings.time.natural.scheme == NaturalScheme::dop853;
     const StepReport& step = sim.stepper().report();
     if (step.singular && step.doubtful_joint != kNoBody)
-      m.singular_joint = sim.model().joint_names.name_of(step.doubtful_joint);
+      m.singular_joint = joint_name(sim.model(), step.doubtful_joint);
   } else {
     m.convergence = convergence_of(report);
     m.stuck = report.stuck;

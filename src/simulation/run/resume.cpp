@@ -36,9 +36,9 @@ void check_bodies(const Model& model, const Bodies& bodies) {
   for (const JointConstants& joint : bodies.joints)
     for (const JointAxis& axis : joint.axis)
       if (!within(axis.table, model.tables.size()))
-        throw Error("joint " + model.joint_names.name_of(joint.id) +
-                        " has a table that the case does not have",
-                    kCheckpoint, "resume with the case and the files that the run began with");
+        throw Error(
+            "joint " + joint_name(model, joint.id) + " has a table that the case does not have",
+            kCheckpoint, "resume with the case and the files that the run began with");
 }
 
 }  // namespace

@@ -192,7 +192,7 @@ void RunNotes::note_apart(const StepReport& r) {
   const SolvedApart& worst = failed != all.end() ? *failed : all.front();
   const std::string name = worst.contact ? sim_.model().names.name_of(worst.key.a) + " / " +
                                                sim_.model().names.name_of(worst.key.b)
-                                         : sim_.model().joint_names.name_of(worst.name);
+                                         : joint_name(sim_.model(), worst.name);
   log_.message(
       worst.solved ? LogLevel::info : LogLevel::warning,
       "step " + std::to_string(sim_.state().step) + ": " + std::to_string(r.solve.n_apart) +
@@ -257,7 +257,7 @@ void RunNotes::note_cords(const StepReport& r) {
   log_.warning(step + "passive joints have put " + short_text(r.passive_work) +
                    " J into the motion in the last " + short_text(kWorkWindow) +
                    " steps, which rigid joints do not; most of it " +
-                   sim_.model().joint_names.name_of(r.working_joint) +
+                   joint_name(sim_.model(), r.working_joint) +
                    ". Take smaller steps: the speeds after this are too large",
                {{"passive_work", json_number(r.passive_work)}});
 }
@@ -269,7 +269,7 @@ void RunNotes::note_held_drives(const StepReport& r) {
   constexpr double kApart = 0.01;
   std::string names;
   for (const GlobalId id : r.held_drives)
-    names += (names.empty() ? "" : ", ") + sim_.model().joint_names.name_of(id);
+    names += (names.empty() ? "" : ", ") + joint_name(sim_.model(), id);
   const std::string cause =
       r.drift > kApart ? ". Their loops have come apart by " + short_text(r.drift) +
                              " of an arm (or rad) and are closed first; take smaller steps or "
@@ -322,9 +322,8 @@ void RunNotes::note_drift(const StepReport& r) {
   if (natural && time.natural.scheme == NaturalScheme::dop853)
     remedy = "take smaller time.natural.relative_tolerance and absolute_tolerance";
   log_.warning("step " + std::to_string(sim_.state().step) + ": joint " +
-                   sim_.model().joint_names.name_of(r.drift_joint) + " is apart by " +
-                   short_text(r.drift) + " of its length (or rad), the most of all joints; " +
-                   remedy,
+                   joint_name(sim_.model(), r.drift_joint) + " is apart by " + short_text(r.drift) +
+                   " of its length (or rad), the most of all joints; " + remedy,
                {{"drift", json_number(r.drift)}});
 }
 
@@ -334,10 +333,10 @@ void RunNotes::note_parts(const StepReport& r) {
   ++divided_;
   most_parts_ = std::max(most_parts_, r.parts);
   if (divided_ > 1) return;
-  const std::string where = r.doubtful_joint == kNoBody
-                                ? std::string()
-                                : " (they differ most at joint " +
-                                      sim_.model().joint_names.name_of(r.doubtful_joint) + ")";
+  const std::string where =
+      r.doubtful_joint == kNoBody
+          ? std::string()
+          : " (they differ most at joint " + joint_name(sim_.model(), r.doubtful_joint) + ")";
   log_.warning(
       "step " + std::to_string(sim_.state().step) + ", until t = " + short_text(sim_.state().time) +
           " s: energy or misfit leave what a step of " + "this scheme leaves, and it is taken in " +
@@ -380,7 +379,7 @@ void RunNotes::note_forbidden(const StepReport& r) {
   const double start = r.forbidden_energy + r.kinetic;
   if (!(r.forbidden_energy > kNotable * start)) return;
   log_.warning("velocities of the start are not such as joints allow (joint " +
-                   sim_.model().joint_names.name_of(r.forbidding_joint) +
+                   joint_name(sim_.model(), r.forbidding_joint) +
                    " the least): the first step replaces them by the nearest that are, which "
                    "costs " +
                    short_text(r.forbidden_energy) +
@@ -393,8 +392,8 @@ void RunNotes::note_redundant(const JointReport& joints) {
   constexpr std::size_t kMaxNamed = 10;
   std::string names;
   for (std::size_t i = 0; i < std::min(joints.redundant.size(), kMaxNamed); ++i) {
-    names += (i > 0 ? ", " : "") + sim_.model().joint_names.name_of(joints.redundant[i].name) +
-             " row " + std::to_string(joints.redundant[i].row);
+    names += (i > 0 ? ", " : "") + joint_name(sim_.model(), joints.redundant[i].name) + " row " +
+             std::to_string(joints.redundant[i].row);
   }
   log_.info(std::to_string(joints.redundant.size()) +
             (joints.redundant.size() == kMaxRedundantNamed ? " or more" : "") +
@@ -426,12 +425,12 @@ void RunNotes::note_staying() {
     const bool held = m.anchor != kNoBody;
     const std::string mechanism = "its mechanism (" + std::to_string(m.n_bodies) + " bodies, " +
                                   std::to_string(m.n_joints) + " joints, the first is " +
-                                  model.joint_names.name_of(m.component) + ") ";
+                                  joint_name(model, m.component) + ") ";
     const std::string to =
         m.anchor_body == kNoBody ? "the world" : model.names.name_of(m.anchor_body);
-    const std::string why = held ? "is held to " + to + " by joint " +
-                                       model.joint_names.name_of(m.anchor) + " and never leaves"
-                                 : "leaves once each of its bodies has been in an outflow";
+    const std::string why =
+        held ? "is held to " + to + " by joint " + joint_name(model, m.anchor) + " and never leaves"
+             : "leaves once each of its bodies has been in an outflow";
     log_.message(held ? LogLevel::warning : LogLevel::info,
                  "step " + std::to_string(sim_.state().step) + ": body " +
                      model.names.name_of(m.body) + " is in outflow " +
