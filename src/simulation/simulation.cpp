@@ -105,24 +105,27 @@ void Simulation::take_bodies(EarlierRun& earlier) {
   starts_ = earlier.moved_starts();
   earlier.take_up(model_, changes_.inflow().insertions(), bodies_, state_);
   bring_impulses_home(comm_, bodies_, state_);
-  const bool bonds =
-      std::ranges::any_of(settings_.generators, &GeneratorSettings::is<BondSettings>);
-  if (earlier.keeps_places() && !bonds) {
+  const auto is_new = [&](const GeneratorSettings& g) {
+    return g.is<BondSettings>() &&
+           std::ranges::find(earlier.bonds_gone_on(), g.name()) == earlier.bonds_gone_on().end();
+  };
+  if (earlier.keeps_places() && std::ranges::none_of(settings_.generators, is_new)) {
     restore_places(earlier.checkpoint());
   } else {
     state_.balance = {};
-    place_bodies();
+    place_bodies(earlier.bonds_gone_on());
   }
+  n_bonds_ += earlier.n_bonds();
   relax_overlaps(comm_, model_, earlier, *stepper_, bodies_, state_);
   earlier_checkpoint_ = earlier.path();
   remarks_ = earlier.remarks();
   for (const std::string& warning : earlier.warnings()) warnings_.push_back(warning);
 }
 
-void Simulation::place_bodies() {
+void Simulation::place_bodies(std::span<const std::string> bonds_gone_on) {
   const int n_parts = number_of_parts();
   migrate(comm_, bodies_, state_, partition_by_curve(comm_, bodies_, state_, n_parts), n_parts);
-  n_bonds_ = make_bonds(comm_, settings_, model_, bodies_, state_);
+  n_bonds_ = make_bonds(comm_, settings_, model_, bonds_gone_on, bodies_, state_);
   // refuses bodies that do not fit the periodic box or the plane before any file is touched
   const bool may_not_fit = model_.planar || model_.periodic.any();
   if (n_parts == 1 && may_not_fit) stepper_->find_contacts(bodies_, state_);

@@ -318,6 +318,75 @@ TEST(Initial, ANewJointHoldsABodyWhereItIsNow) {
   EXPECT_LT(b[2], z - 0.05);               // b swings about a
 }
 
+TEST(Initial, AJointThatBrokeInTheLastStepStaysBroken) {
+  const Communicator comm = Communicator::world();
+  const std::string directory = fresh_directory(comm, "broken");
+  const std::string scene =
+      flyers(sphere_text("a", 0.0, 5.0) + sphere_text("b", 0.5, 5.0)) +
+      "joints:\n"
+      "  - {name: holds, type: spherical, between: [world, a], at: [0, 0, 5]}\n"
+      "  - {name: wire, type: distance, between: [world, b], at: [[0.5, 0, 6], "
+      "[0.5, 0, 5]], break_force: 1e-3}\n"
+      "time: {step: 1 ms, end: 0.5}\n";
+  {
+    Simulation first(comm, test::case_of(scene));
+    first.step();
+    // the next step is without it, and it is still among this one's joints
+    EXPECT_EQ(first.state().broken_joints, 1);
+    EXPECT_EQ(comm.sum(std::ssize(first.bodies().joints)), 2);
+    leave(first, directory);
+  }
+  Simulation second(comm, test::case_of(scene + initial(directory, "")));
+  EXPECT_EQ(comm.sum(std::ssize(second.bodies().joints)), 1);
+  const double before = state_of(second, 1).twist.v[2];
+  take_steps(second, 100);
+
+  EXPECT_NEAR(state_of(second, 1).twist.v[2] - before, -9.81 * 0.1, 1e-9);
+  EXPECT_NEAR(state_of(second, 0).twist.v[2], 0.0, 1e-9);
+}
+
+/// A block of 5 x 2 x 3 glued ones, thrown at a floor, where it breaks.
+std::string thrown(const std::string& glue) {
+  return "materials: {m: {density: 1000, friction: 0.5}}\n"
+         "bodies: [{name: floor, material: m, shape: {plane: {}}}]\n"
+         "generators:\n"
+         "  - lattice: {name: block, material: m, shape: {box: {size: [0.1, 0.1, 0.1]}}, count: "
+         "[5, "
+         "2, 3], spacing: 0.1, origin: [0, 0, 0.06], velocity: [3, 0, -2]}\n"
+         "  - bonds: {name: " +
+         glue +
+         ", between: [block], gap: 1 mm, compliance: 1e-7, angular_compliance: 1e-4, "
+         "break_tension: 300 N, break_shear: 300 N, break_torque: 15 N m}\n"
+         "time: {step: 1 ms, end: 5}\n"
+         "solver: {method: gauss_seidel, max_iterations: 30}\n"
+         "parallel: {deterministic: true, tile_bodies: 8, rebalance_steps: 10}\n";
+}
+
+TEST(Initial, BondsOfTheSameNameGoOnBrokenAsTheyWere) {
+  const Communicator comm = Communicator::world();
+  const std::string directory = fresh_directory(comm, "bonds");
+  Simulation whole(comm, test::case_of(thrown("glue")));
+  take_steps(whole, 40);
+  const std::int64_t broken = whole.state().broken_joints;
+  ASSERT_GT(broken, 5);
+  leave(whole, directory);
+
+  Simulation second(comm, test::case_of(thrown("glue") + initial(directory, ", time: keep")));
+  EXPECT_EQ(second.n_bonds(), 59 - broken);
+  take_steps(whole, 20);
+  take_steps(second, 20);
+
+  for (GlobalId id = 1; id <= 30; ++id) {
+    const BodyMotionState a = state_of(whole, id), b = state_of(second, id);
+    EXPECT_EQ(a.pose.p, b.pose.p) << id;
+    EXPECT_EQ(a.twist.v, b.twist.v) << id;
+  }
+  EXPECT_EQ(broken + second.state().broken_joints, whole.state().broken_joints);
+  // of another name they are made where bodies lie now
+  Simulation third(comm, test::case_of(thrown("mortar") + initial(directory, "")));
+  EXPECT_NE(third.n_bonds(), 59 - broken);
+}
+
 /// A ball of 1 kg on a floor whose contacts have this stiffness.
 std::string pressed(double stiffness) {
   return "materials: {m: {}}\ncontact: {stiffness: " + text_of(stiffness) +

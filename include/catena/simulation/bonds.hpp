@@ -1,7 +1,10 @@
 // Bonds between neighbouring bodies.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
@@ -17,8 +20,15 @@ namespace catena {
 /// that they do not depend on the number of ranks; links of joints are made anew. Returns the
 /// number of bonds over all ranks. Memory O(own bodies + ghosts + bonds of the rank).
 ///
-/// Throws Error on every rank where a name of `between` is that of no body.
+/// `gone_on`: names of bonds that an earlier run has made, which are there already. Throws Error on
+/// every rank where a name of `between` is that of no body, and where others name the bodies of
+/// these.
 std::int64_t make_bonds(const Communicator& comm, const SceneSettings& scene, const Model& model,
-                        Bodies& bodies, State& state);
+                        std::span<const std::string> gone_on, Bodies& bodies, State& state);
+
+/// What bonds of generator g have alike: a joint without id, bodies and frames.
+JointConstants bond_like(const SceneSettings& scene, std::size_t g);
+/// Whether a joint is one of these, by all that they have alike.
+bool is_like(const JointConstants& joint, const JointConstants& bond);
 
 }  // namespace catena

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -150,7 +151,7 @@ class Simulation {
   /// Collective. Those of an earlier run; each rank has what it has read.
   void take_bodies(EarlierRun& earlier);
   /// Collective. Splits bodies among ranks anew, and makes the bonds of the case.
-  void place_bodies();
+  void place_bodies(std::span<const std::string> bonds_gone_on = {});
   /// Collective. What comes before any body is there.
   void begin();
   std::unique_ptr<TimeStepper> make_stepper() const;

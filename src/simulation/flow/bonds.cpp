@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <tuple>
+#include <utility>
 
 #include "catena/base/error.hpp"
 #include "catena/comm/ordered_rows.hpp"
@@ -28,26 +30,26 @@ struct Bond {
   std::int64_t rank = 0;
 };
 
-JointConstants joint_like(const BondSettings& s, int breaking) {
-  JointConstants joint;
-  joint.type = s.joint;
-  joint.collide = s.joints.collide;
-  joint.compliance = s.joints.compliance;
-  if (s.joint == JointType::fixed) joint.angular_compliance = s.joints.angular_compliance;
-  if (!std::isnan(s.joints.damping_time)) joint.damping_time = s.joints.damping_time;
-  joint.breaking = breaking;
-  return joint;
-}
-
-std::vector<BondKind> kinds_of(const SceneSettings& scene, const Model& model) {
+/// Those that are to be made.
+std::vector<BondKind> kinds_of(const SceneSettings& scene, const Model& model,
+                               std::span<const std::string> gone_on) {
   std::vector<BondKind> kinds;
+  std::vector<BodyGroup> taken;
   for (std::size_t g = 0; g < scene.generators.size(); ++g) {
     const GeneratorSettings& generator = scene.generators[g];
     const auto* s = std::get_if<BondSettings>(&generator.kind);
     if (s == nullptr) continue;
-    kinds.push_back({s, BodyGroup(s->between, model, generator.place + ".between"),
-                     joint_like(*s, scenarios::break_limits_of_generator(scene, g))});
+    BodyGroup bodies(s->between, model, generator.place + ".between");
+    if (std::ranges::find(gone_on, s->name) != gone_on.end())
+      taken.push_back(std::move(bodies));
+    else
+      kinds.push_back({s, std::move(bodies), bond_like(scene, g)});
   }
+  for (const BondKind& kind : kinds)
+    if (std::ranges::any_of(taken, [&](const BodyGroup& t) { return t.overlaps(kind.bodies); }))
+      throw Error(
+          "the bonds '" + kind.settings->name + "' name bodies that have bonds of the earlier run",
+          "generators", "give all bonds of these bodies the names that they had");
   return kinds;
 }
 
@@ -147,9 +149,30 @@ std::vector<JointConstants> deal(const Communicator& comm, std::vector<Bond> bon
 
 }  // namespace
 
+JointConstants bond_like(const SceneSettings& scene, std::size_t g) {
+  const auto& s = std::get<BondSettings>(scene.generators[g].kind);
+  JointConstants joint;
+  joint.type = s.joint;
+  joint.collide = s.joints.collide;
+  joint.compliance = s.joints.compliance;
+  if (s.joint == JointType::fixed) joint.angular_compliance = s.joints.angular_compliance;
+  if (!std::isnan(s.joints.damping_time)) joint.damping_time = s.joints.damping_time;
+  joint.breaking = scenarios::break_limits_of_generator(scene, g);
+  return joint;
+}
+
+bool is_like(const JointConstants& joint, const JointConstants& bond) {
+  const auto numbers = [](const JointConstants& j) {
+    return std::tuple(j.type, j.collide, j.compliance, j.angular_compliance, j.breaking);
+  };
+  const bool same_damping = joint.damping_time == bond.damping_time ||
+                            (std::isnan(joint.damping_time) && std::isnan(bond.damping_time));
+  return numbers(joint) == numbers(bond) && same_damping;
+}
+
 std::int64_t make_bonds(const Communicator& comm, const SceneSettings& scene, const Model& model,
-                        Bodies& bodies, State& state) {
-  const std::vector<BondKind> kinds = kinds_of(scene, model);
+                        std::span<const std::string> gone_on, Bodies& bodies, State& state) {
+  const std::vector<BondKind> kinds = kinds_of(scene, model, gone_on);
   if (kinds.empty()) return 0;
   // the search for contacts, with the widest gap as their margin
   Model neighbours = model;

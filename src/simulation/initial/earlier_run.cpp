@@ -232,10 +232,14 @@ void EarlierRun::report(const Model& model, const Bodies& bodies, const State& s
   if (old.broken_joints > 0)
     remarks_.push_back(std::to_string(old.broken_joints) +
                        " joints broke in the earlier run and are not there");
-  if (old.added_joints > 0)
+  bonds_ = comm_.sum(bonds_);
+  if (!bonds_gone_on_.empty())
+    remarks_.push_back(std::to_string(bonds_) + " bonds go on: " + list_text(bonds_gone_on_));
+  if (old.added_joints > 0 && bonds_gone_on_.empty())
     warnings_.push_back(std::to_string(old.added_joints) +
-                        " bonds and added joints of the earlier run are left out; bonds of this "
-                        "case are made where bodies lie now, whatever had broken");
+                        " bonds and added joints of the earlier run are left out, whose names this "
+                        "case does not have; its own bonds are made where bodies lie now, whatever "
+                        "had broken");
   if (turned_round_ > 0)
     remarks_.push_back(std::to_string(turned_round_) +
                        " contacts start without impulse, since this case lists their bodies in "

@@ -43,6 +43,10 @@ class EarlierRun {
   /// they have another mass, material or kind.
   const std::vector<GlobalId>& changed_bodies() const { return changed_bodies_; }
   const SameNames& same() const { return same_; }
+  /// Names of bonds that both cases have: those of the earlier run go on. Complete after take_up().
+  const std::vector<std::string>& bonds_gone_on() const { return bonds_gone_on_; }
+  /// Number of these bonds, over all ranks.
+  std::int64_t n_bonds() const { return bonds_; }
 
   /// What of both runs belongs together and what does not, for the log; complete after take_up().
   const std::vector<std::string>& remarks() const { return remarks_; }
@@ -67,6 +71,7 @@ class EarlierRun {
   GlobalId packed_between(GlobalId first, GlobalId last) const;
   void add_new_bodies(const Model& model, Bodies& bodies, State& state);
   void take_joints(Bodies& bodies, State& state);
+  void take_bonds(const Model& model, Bodies& bodies, State& state);
   void add_new_joints(const Model& model, Bodies& bodies, State& state);
   void take_impulses(State& state);
   void take_flow(const std::vector<Insertion>& insertions, State& state) const;
@@ -96,7 +101,8 @@ class EarlierRun {
   double time_ = 0.0;  ///< at which this case begins
   std::int64_t step_ = 0;
   bool keeps_places_ = false;
-  std::int64_t new_bodies_ = 0, new_joints_ = 0;  ///< this rank's
+  std::int64_t new_bodies_ = 0, new_joints_ = 0, bonds_ = 0;  ///< this rank's, then all
+  std::vector<std::string> bonds_gone_on_;
   std::int64_t gone_bodies_ = 0, gone_impulses_ = 0, turned_round_ = 0;
   std::vector<std::string> remarks_, warnings_;
 };

@@ -10,6 +10,8 @@
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
 #include "catena/comm/typed_exchange.hpp"
+#include "catena/model/body_group.hpp"
+#include "catena/simulation/bonds.hpp"
 #include "catena/stepper/cell.hpp"
 #include "catena/stepper/energy.hpp"
 #include "simulation/initial/earlier_run.hpp"
@@ -46,6 +48,7 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
     box_ = find_box(model, !insertions.empty());
     take_bodies(model, insertions, bodies, state);
     take_joints(bodies, state);
+    take_bonds(model, bodies, state);
     take_impulses(state);
   });
   add_new_bodies(model, bodies, state);
@@ -257,6 +260,48 @@ void EarlierRun::take_joints(Bodies& bodies, State& state) {
     bodies.joints.push_back(joint);
     state.joints.push_back(old.state.joints[j]);
   }
+}
+
+/// Bonds between bodies that go on, of those that this case has by the same name: as they were,
+/// with this case's limits and compliances.
+void EarlierRun::take_bonds(const Model& model, Bodies& bodies, State& state) {
+  const Checkpoint& old = found_.checkpoint;
+  struct Kind {
+    BodyGroup bodies;
+    JointConstants before, now;
+  };
+  std::vector<Kind> kinds;
+  for (std::size_t g = 0; g < settings_.generators.size(); ++g) {
+    const auto* now = std::get_if<BondSettings>(&settings_.generators[g].kind);
+    for (std::size_t b = 0; now != nullptr && b < before_.generators.size(); ++b) {
+      const auto* was = std::get_if<BondSettings>(&before_.generators[b].kind);
+      if (was == nullptr || was->name != now->name) continue;
+      kinds.push_back({BodyGroup(was->between, model_before_, "initial.from"),
+                       bond_like(before_, b), bond_like(settings_, g)});
+      bonds_gone_on_.push_back(now->name);
+    }
+  }
+  if (kinds.empty()) return;
+  const GlobalId listed = model_before_.joint_names.size();
+  for (std::size_t j = 0; j < old.bodies.joints.size(); ++j) {
+    const JointConstants& was = old.bodies.joints[j];
+    if (was.id < listed || std::ranges::binary_search(just_broken_, was.id)) continue;
+    const GlobalId a = same_.bodies.now_of(was.body[0]), b = same_.bodies.now_of(was.body[1]);
+    const auto kind = std::ranges::find_if(kinds, [&](const Kind& k) {
+      return k.bodies.contains(was.body[0]) && k.bodies.contains(was.body[1]) &&
+             is_like(was, k.before);
+    });
+    if (kind == kinds.end() || a == kNoBody || b == kNoBody) continue;
+    JointConstants joint = kind->now;
+    joint.id = was.id - listed + model.joint_names.size();
+    joint.body = {a, b, kNoBody};
+    joint.frame = was.frame;
+    bodies.joints.push_back(joint);
+    state.joints.push_back(old.state.joints[j]);
+    ++bonds_;
+  }
+  // ids of those that broke stay free
+  state.added_joints = old.state.added_joints;
 }
 
 void EarlierRun::add_new_joints(const Model& model, Bodies& bodies, State& state) {
