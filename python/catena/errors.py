@@ -36,4 +36,4 @@ class CatenaError(Exception):
             return cls(found, where, remedy, exit_code)
         # a case that is no file of its own: its lines are nobody's
         shown = "" if place["place"].startswith("case:") else place["place"]
-        return cls(found, place["rest"], remedy, exit_code, shown)
+        return cls(found, place["rest"].lstrip("."), remedy, exit_code, shown)

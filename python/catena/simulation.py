@@ -5,13 +5,13 @@ import logging
 import os
 import pathlib
 import sys
-from types import TracebackType
 from typing import Any, Callable, Iterable, Mapping, Sequence, TypeVar, Union
 
 import numpy as np
 
 from .body_view import BodyView, Clock
 from .case import Case
+from .ending import ranks_of
 from .errors import CatenaError
 from .quantity import Quantity
 from .result import Contacts, Result
@@ -66,24 +66,11 @@ def _source(case: SomeCase) -> tuple[str, Union[str, None]]:
     return os.fspath(case), None
 
 
-_ends_all = False
-
-
-def _end_all_ranks_with_one(ranks: Any) -> None:
-    """From now on an exception that ends the script on one rank ends all: they would wait for it for ever."""
-    global _ends_all
-    if _ends_all or ranks.size == 1:
-        return
-    _ends_all = True
-    before = sys.excepthook
-
-    def end(kind: type[BaseException], value: BaseException, trace: Union[TracebackType, None]) -> None:
-        before(kind, value, trace)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        ranks.abort(1, f"rank {ranks.rank} was ended by {kind.__name__}")
-
-    sys.excepthook = end
+def _text(keys: Any, what: str) -> str:
+    """The keys of one body or joint as the program reads them."""
+    if not isinstance(keys, Mapping):
+        raise CatenaError(f"is {keys!r}", what, f"give a dict with the keys of one of the case's {what}s")
+    return Case(keys).yaml()
 
 
 class Report(Mapping[str, float]):
@@ -241,10 +228,10 @@ class Simulation:
     def __init__(self, case: SomeCase, comm: Any = None, *,
                  checkpoint: Union[str, "os.PathLike[str]", None] = None) -> None:
         extension = _extension()
-        self._ranks = extension.Ranks(_handle(comm, extension))
-        _end_all_ranks_with_one(self._ranks)
+        self._ranks = ranks_of(extension, _handle(comm, extension))
         text, folder = self._ranks.together("Simulation", lambda: _source(case))
         start = "" if checkpoint is None else os.fspath(checkpoint)
+        self._folder = pathlib.Path(text).parent if folder is None else pathlib.Path(folder)
         if folder is None:
             self._core = extension.Simulation.of_file(self._ranks, text, start)
         else:
@@ -410,6 +397,46 @@ class Simulation:
     def joint(self, name: str) -> Joint:
         """Local. The joint of this name; CatenaError, with a near one, where the case has none."""
         return Joint(self._core, self._core.joint(name), name)
+
+    # -- what comes and goes
+
+    def add_body(self, body: Mapping[str, Any]) -> Body:
+        """A body with the keys of one of the case's `bodies`, where there is room; it may touch others, which a
+        callback before a step or the program between steps adds. It is in results, counts as inserted, and
+        checkpoints know it.
+
+        What only a case has is refused: planes, motions, surface velocities, other groups, and hulls, meshes and
+        clumps that no body of the case has. A name is not free again when its body has left. Outdates the arrays of
+        bodies; what the last step did can be read again after the next one.
+        """
+        text, folder = self._ranks.together("Simulation.add_body", lambda: (_text(body, "body"), str(self._folder)))
+        id = self._core.add_body(text, folder)
+        self._clock.tick()
+        return self.body(self.name_of(id))
+
+    def remove_body(self, body: Union[Body, str, int]) -> None:
+        """Takes a body out of the run, by name, id or as `body` gives it. Planes stay, and so does one that a joint
+        holds: remove that first."""
+        self._core.remove_body(self._id(body, self._core.body))
+        self._clock.tick()
+
+    def add_joint(self, joint: Mapping[str, Any]) -> Joint:
+        """A joint with the keys of one of the case's `joints`, between bodies where they are now: `at` and `axis` are
+        those of now, in the world frame. It holds from the next step on.
+
+        What only a case has is refused: belts, bushings, cams, curves, tendons, tables, and limits of breaking.
+        """
+        text = self._ranks.together("Simulation.add_joint", lambda: _text(joint, "joint"))
+        id = self._core.add_joint(text)
+        return Joint(self._core, id, str(joint["name"]))
+
+    def remove_joint(self, joint: Union[Joint, str, int]) -> None:
+        """Takes a joint out, by name, id or as `joint` gives it."""
+        self._core.remove_joint(self._id(joint, self._core.joint))
+
+    @staticmethod
+    def _id(of: Any, find: Callable[[str], int]) -> int:
+        return find(of) if isinstance(of, str) else int(getattr(of, "id", of))
 
     # -- what the last step did
 

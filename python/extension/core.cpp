@@ -155,9 +155,41 @@ void Core::checkpoint(const std::string& path) {
   enter("Simulation.checkpoint", CallHash().add(path)).write_checkpoint(path);
 }
 
+GlobalId Core::add_body(const std::string& text, const std::string& folder) {
+  Simulation& sim = enter("Simulation.add_body", CallHash().add(text));
+  const GlobalId id = sim.add_body(text, kCaseText, folder);
+  stepped_ = false;
+  return id;
+}
+
+GlobalId Core::add_joint(const std::string& text) {
+  Simulation& sim = enter("Simulation.add_joint", CallHash().add(text));
+  const GlobalId id = sim.add_joint(text, kCaseText);
+  stepped_ = false;
+  return id;
+}
+
+void Core::remove_body(GlobalId body) {
+  SceneAccess& scene = enter("Simulation.remove_body", CallHash().add(body)).scene();
+  if (const std::vector<std::string> joints = scene.joints_on(body); !joints.empty())
+    throw Error(
+        "body " + simulation().model().names.name_of(body) + " is held by joint " + joints.front() +
+            (joints.size() > 1 ? " and " + std::to_string(joints.size() - 1) + " more" : ""),
+        "", "remove its joints first");
+  scene.remove_body(body);
+  stepped_ = false;
+}
+
+void Core::remove_joint(GlobalId joint) {
+  enter("Simulation.remove_joint", CallHash().add(joint)).scene().remove_joint(joint);
+  stepped_ = false;
+}
+
 void Core::need_step() {
   if (stepped_) return;
-  throw Error("no step has been made yet, or the last one failed", "", "call step() first");
+  throw Error(
+      "no step has been made yet, the last one failed, or bodies or joints came or went since", "",
+      "call step() first");
 }
 
 std::vector<double> Core::report() {

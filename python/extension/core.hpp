@@ -45,6 +45,14 @@ class Core {
           const py::object& before, const py::object& after);
   void checkpoint(const std::string& path);
 
+  /// As text of the keys of one of `bodies` or `joints`; files are relative to `folder`. What the
+  /// last step did can be read no more. All return or take ids.
+  GlobalId add_body(const std::string& text, const std::string& folder);
+  GlobalId add_joint(const std::string& text);
+  /// Refuses a body that joints hold.
+  void remove_body(GlobalId body);
+  void remove_joint(GlobalId joint);
+
   /// Local. `function`: for errors.
   Simulation& simulation(const char* function = "");
   /// The same, announced to the other ranks.
@@ -72,7 +80,8 @@ class Core {
   py::object before_, after_;
   bool takes_callbacks_ = false;  ///< the simulation knows of them
   bool busy_ = false;             ///< a step is under way
-  bool stepped_ = false;          ///< the last step was whole, and made by this simulation
+  /// The last step was whole, and made by this simulation, and no body or joint came or went since.
+  bool stepped_ = false;
   std::optional<py::error_already_set> raised_;
 };
 

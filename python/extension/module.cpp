@@ -30,9 +30,9 @@ void raise_error(std::exception_ptr thrown) {
   }
 }
 
-Ranks make_ranks(const std::optional<int>& fortran_handle) {
-  return Ranks(fortran_handle ? Communicator::from_fortran(*fortran_handle)
-                              : Communicator::world());
+Ranks make_ranks(const std::optional<int>& fortran_handle, const Ranks* first) {
+  return Ranks(fortran_handle ? Communicator::from_fortran(*fortran_handle) : Communicator::world(),
+               first);
 }
 
 Vec3 vector_of(const Doubles& numbers, const char* what) {
@@ -59,7 +59,9 @@ py::object own_bodies(Core& core, const char* what, std::size_t width, Get get) 
 void bind_ranks(py::module_& m) {
   py::class_<Ranks, std::shared_ptr<Ranks>>(
       m, "Ranks", "Ranks that run one program, of a communicator's Fortran handle or of all.")
-      .def(py::init(&make_ranks), py::arg("fortran_handle") = py::none())
+      .def(py::init(&make_ranks), py::arg("fortran_handle") = py::none(),
+           py::arg("first") = py::none())
+      .def_property_readonly("all_of_program", &Ranks::all_of_program)
       .def_property_readonly("rank", [](const Ranks& r) { return r.communicator().rank(); })
       .def_property_readonly("size", [](const Ranks& r) { return r.communicator().size(); })
       .def_property_readonly(
@@ -67,6 +69,11 @@ void bind_ranks(py::module_& m) {
           "Of the communicator that the simulation uses, a duplicate of the one given.")
       .def("together", &Ranks::together, py::arg("what"), py::arg("work"),
            "Collective. Calls work(); what it raises on one rank is an error on all.")
+      .def_property("asked_status", &Ranks::asked_status, &Ranks::ask_end,
+                    "With which this rank has asked for the end and made no call since.")
+      .def("leave", &Ranks::leave, "Collective, the last of all calls.")
+      .def_property_readonly("exit_status", &Ranks::exit_status,
+                             "By which a rank asked for the end in together(); 0: none has.")
       .def(
           "abort",
           [](const Ranks& r, int code, const std::string& text) {
@@ -183,6 +190,10 @@ void bind_run(py::class_<Core>& core) {
   core.def("step", &Core::step)
       .def("run", &Core::run)
       .def("checkpoint", &Core::checkpoint)
+      .def("add_body", &Core::add_body)
+      .def("add_joint", &Core::add_joint)
+      .def("remove_body", &Core::remove_body)
+      .def("remove_joint", &Core::remove_joint)
       .def("close", &Core::close)
       .def_property_readonly("closed", &Core::closed)
       .def_property_readonly("time",

@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/leave_program.hpp"
 
 namespace catena::python {
 
@@ -39,9 +42,16 @@ class CallHash {
 /// of a program that hangs. On one rank that costs nothing, on more a small reduction a call.
 class Ranks {
  public:
-  explicit Ranks(Communicator comm) : comm_(std::move(comm)) {}
+  /// `first`: of the program's first simulation on all its ranks, or null: those on as many ranks
+  /// announce their calls together, so that a rank which has left is missed by all of them.
+  explicit Ranks(Communicator comm, const Ranks* first = nullptr)
+      : comm_(std::move(comm)),
+        voice_(first != nullptr && all_of_program() ? first->voice_
+                                                    : std::make_shared<Voice>(comm_)) {}
 
   const Communicator& communicator() const { return comm_; }
+  /// Local. Whether no rank of the program is missing.
+  bool all_of_program() const { return comm_.size() == size_of_program(); }
 
   /// Collective. Throws Error on every rank where not all are at the same call with the same
   /// arguments, or where one has failed in together().
@@ -52,13 +62,34 @@ class Ranks {
   /// as soon as they come to their next collective call.
   py::object together(std::string_view what, const py::function& work);
 
+  /// Collective, the last of all calls: where a rank leaves while others call something else, they
+  /// get an Error then and at every later call.
+  void leave();
+
+  /// Local. The status by which a rank asked for the program's end in together(); 0: none has.
+  int exit_status() const { return voice_->status; }
+  /// Local. With which this rank has asked for the program's end; a later call shows that it goes
+  /// on, and makes it 0.
+  int asked_status() const { return voice_->asked; }
+  void ask_end(int status) { voice_->asked = status; }
+
  private:
-  enum class At { call, failure };
-  /// Collective. Ranks tell where they are; `text`: what others are told of this one.
-  void agree(At at, const CallHash& hash, const std::string& text);
+  enum class At { call, failure, end };
+  /// What calls are announced by.
+  struct Voice {
+    explicit Voice(Communicator c) : comm(std::move(c)) {}
+    Communicator comm;
+    std::string left;  ///< that a rank has ended its program; empty: none has
+    int status = 0;    ///< exit_status
+    int asked = 0;     ///< asked_status
+  };
+  /// Collective. Ranks tell where they are; `text`: what others are told of this one, `status`: the
+  /// exit status that its failure asks for.
+  void agree(At at, const CallHash& hash, const std::string& text, int status = 0);
   [[noreturn]] void refuse(const std::string& found, const std::string& fix);
 
   Communicator comm_;
+  std::shared_ptr<Voice> voice_;
   bool inside_ = false;  ///< together() runs Python code
   bool broken_ = false;  ///< every rank knows that this is over
   std::string found_, fix_;

@@ -11,7 +11,6 @@
 
 #include "catena/base/error.hpp"
 #include "catena/base/index.hpp"
-#include "catena/comm/leave_program.hpp"
 #include "comm/communicator_impl.hpp"
 
 namespace catena {
@@ -31,6 +30,12 @@ bool mpi_is_running() {
   MPI_Initialized(&initialised);
   MPI_Finalized(&finalised);
   return initialised != 0 && finalised == 0;
+}
+
+int size_of_program() {
+  int size = 0;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
+  return size;
 }
 
 namespace {

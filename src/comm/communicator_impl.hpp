@@ -6,6 +6,7 @@
 
 #include "catena/base/timer.hpp"
 #include "catena/comm/communicator.hpp"
+#include "catena/comm/leave_program.hpp"
 #include "catena/comm/tags.hpp"
 
 namespace catena {
@@ -14,9 +15,6 @@ inline constexpr int kReduceTag = static_cast<int>(Tag::reduction);
 
 /// Throws Error(runtime_error) naming the call where `code` is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);
-
-/// False once MPI is finalised: handles that outlive it must be left alone.
-bool mpi_is_running();
 
 struct Communicator::Impl {
   explicit Impl(MPI_Comm parent);

@@ -21,6 +21,11 @@ void NameTable::add(GlobalId first, GlobalId count, std::string name, bool numbe
   ranges_.insert(after, Range{first, count, std::move(name), numbered});
 }
 
+void NameTable::add_late(GlobalId id, std::string name) {
+  CATENA_CHECK(id >= size() && (late_.empty() || late_.back().first < id), "ids ascend");
+  late_.emplace_back(id, std::move(name));
+}
+
 const NameTable::Range* NameTable::range_of(GlobalId id) const {
   const auto after =
       std::upper_bound(ranges_.begin(), ranges_.end(), id,
@@ -32,13 +37,17 @@ const NameTable::Range* NameTable::range_of(GlobalId id) const {
 
 std::string NameTable::name_of(GlobalId id) const {
   const Range* range = range_of(id);
-  if (range == nullptr) return "body-" + std::to_string(id);
+  if (range == nullptr) {
+    const std::string late = text_of(id);
+    return late.empty() ? "body-" + std::to_string(id) : late;
+  }
   return range->numbered ? range->name + "-" + std::to_string(id - range->first) : range->name;
 }
 
 std::string NameTable::text_of(GlobalId id) const {
-  const Range* range = range_of(id);
-  return range == nullptr ? std::string() : range->name;
+  if (const Range* range = range_of(id); range != nullptr) return range->name;
+  const auto at = std::ranges::lower_bound(late_, id, {}, &std::pair<GlobalId, std::string>::first);
+  return at == late_.end() || at->first != id ? std::string() : at->second;
 }
 
 GlobalId NameTable::size() const {
@@ -48,6 +57,8 @@ GlobalId NameTable::size() const {
 std::pair<GlobalId, GlobalId> NameTable::ids_of(std::string_view name) const {
   for (const Range& range : ranges_)
     if (range.name == name) return {range.first, range.count};
+  for (const auto& [id, late] : late_)
+    if (late == name) return {id, 1};
   const std::size_t dash = name.rfind('-');
   if (dash == std::string_view::npos) return {0, 0};
   for (const Range& range : ranges_) {
@@ -65,6 +76,7 @@ std::pair<GlobalId, GlobalId> NameTable::ids_of(std::string_view name) const {
 std::vector<std::string> NameTable::texts() const {
   std::vector<std::string> all;
   for (const Range& range : ranges_) all.push_back(range.name);
+  for (const auto& [id, name] : late_) all.push_back(name);
   return all;
 }
 
@@ -91,8 +103,8 @@ Vec3 Model::surface_velocity(GlobalId body) const {
 }
 
 std::string joint_name(const Model& model, GlobalId joint) {
-  return joint < model.joint_names.size() ? model.joint_names.name_of(joint)
-                                          : "joint-" + std::to_string(joint);
+  return model.joint_names.text_of(joint).empty() ? "joint-" + std::to_string(joint)
+                                                  : model.joint_names.name_of(joint);
 }
 
 bool may_collide(const Model& model, const BodyConstants& a, const BodyConstants& b) {

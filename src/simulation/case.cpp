@@ -371,6 +371,25 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
   return settings;
 }
 
+BodySettings parse_body(const SceneSettings& scene, const std::string& text,
+                        const std::string& source, const std::string& directory) {
+  BodySettings body;
+  YamlDocument(text, source).read([&](SettingsVisitor& visit) {
+    describe_one(visit, scene, body);
+  });
+  resolve_files(body.shape, directory);
+  return body;
+}
+
+JointSettings parse_joint(const SceneSettings& scene, const std::string& text,
+                          const std::string& source) {
+  JointSettings joint;
+  YamlDocument(text, source).read([&](SettingsVisitor& visit) {
+    describe_one(visit, scene, joint);
+  });
+  return joint;
+}
+
 CaseSettings read_case(const Communicator& comm, const std::string& path,
                        const std::vector<std::string>& overrides) {
   std::string text;

@@ -139,11 +139,11 @@ Index SceneAccess::held(GlobalId joint) const {
 void SceneAccess::need(bool here, std::string_view what, GlobalId id) const {
   if (comm_.sum(std::int64_t{here ? 1 : 0}) > 0) return;
   const NameTable& names = what == "joint" ? model_.joint_names : model_.names;
-  throw Error(
-      "the " + std::string(what) + " " +
-          (id < names.size() ? names.name_of(id) : std::string(what) + "-" + std::to_string(id)) +
-          " (id " + std::to_string(id) + ") is not there",
-      "", "it has left the run, has not come yet, or never was");
+  throw Error("the " + std::string(what) + " " +
+                  (names.text_of(id).empty() ? std::string(what) + "-" + std::to_string(id)
+                                             : names.name_of(id)) +
+                  " (id " + std::to_string(id) + ") is not there",
+              "", "it has left the run, has not come yet, or never was");
 }
 
 BodyConstants SceneAccess::body_constants(GlobalId body) const {
@@ -322,6 +322,17 @@ GlobalId SceneAccess::add_body(BodyConstants constants, const BodyMotionState& g
   note_flow(constants, state, 1.0);
   changed_();
   return constants.id;
+}
+
+std::vector<std::string> SceneAccess::joints_on(GlobalId body) const {
+  std::vector<GlobalId> ids;
+  for (const JointConstants& joint : bodies_.joints)
+    if (std::ranges::find(joint.body, body) != joint.body.end()) ids.push_back(joint.id);
+  ids = all_gather_values(comm_, ids);
+  std::ranges::sort(ids);
+  std::vector<std::string> names;
+  for (const GlobalId id : ids) names.push_back(joint_name(model_, id));
+  return names;
 }
 
 void SceneAccess::remove_body(GlobalId body) {

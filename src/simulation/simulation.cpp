@@ -66,7 +66,7 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
       controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step),
       scene_(comm_, model_, settings_.time.stepper == StepperKind::natural, bodies_, state_,
-             [this] { stepper_->find_contacts(bodies_, state_); }) {
+             [this] { note_change(); }) {
   const double start_wall = wall_seconds();
   begin();
   const MemoryNeed need = memory_need(comm_, settings_, model_);
@@ -164,6 +164,11 @@ void Simulation::renew_order() {
   migrate(comm_, bodies_, state_, part, number_of_parts());
 }
 
+void Simulation::note_change() {
+  shows_step_ = false;
+  stepper_->find_contacts(bodies_, state_);
+}
+
 void Simulation::apply_changes() {
   const ScopedTimer timer(loop_times_.flow);
   changes_.apply(bodies_, state_);
@@ -242,6 +247,7 @@ const StepReport& Simulation::step() {
   const double start = wall_seconds() - comm_.traffic().waited_s;
   const StepReport& report = take_step();
   state_.prepared = -1;
+  shows_step_ = true;
   const double own_seconds = wall_seconds() - comm_.traffic().waited_s - start;
   changes_.after_step(*stepper_, bodies_, state_);
   measure();

@@ -4,6 +4,11 @@
     simulation_on_ranks.py failures         what one rank does wrong is an error on every rank
     simulation_on_ranks.py pendulum         a controller in Python, on ranks of which most are empty
     simulation_on_ranks.py uncaught         ends by an exception of the last rank alone
+    simulation_on_ranks.py additions        bodies and joints that come and go, the same bits as on one rank
+    simulation_on_ranks.py exit STATUS      the last rank alone calls sys.exit with this status
+    simulation_on_ranks.py exit-in-step     the same with 7 in a callback
+    simulation_on_ranks.py exit-caught      the same, and goes on
+    simulation_on_ranks.py exit-together    all ranks call sys.exit(0) in turn
 """
 import math
 import sys
@@ -179,9 +184,121 @@ def uncaught():
         time.sleep(0.01)
 
 
+# to which bodies and joints come, and from which they go
+PILE = {"catena": 1, "name": "pile", "materials": {"m": {"density": 1000, "friction": 0.3}},
+        "bodies": [{"name": "floor", "material": "m", "shape": {"plane": {}}}],
+        "generators": [{"lattice": {"name": "ball", "material": "m", "shape": {"sphere": {"radius": 0.1}},
+                                    "count": [3, 3, 3], "spacing": 0.205, "origin": [0, 0, 0.11],
+                                    "position_jitter": "2 mm"}}],
+        "time": {"step": "4 ms", "end": 1}, "solver": {"max_iterations": 30},
+        "parallel": {"deterministic": True, "tile_bodies": 8, "rebalance_steps": 5}}
+
+
+def work(sim):
+    box = {"name": "box", "material": "m", "shape": {"box": {"size": [0.2, 0.2, 0.2]}}, "position": [0.2, 0.2, 0.9],
+           "velocity": [0, 0, -2]}
+    if sim.step_count == 3:
+        sim.add_body(box)
+        sim.remove_body("ball-9")
+    if sim.step_count == 5:
+        ends = [list(sim.body(name).position) for name in ("ball-14", "box")]
+        sim.add_joint({"name": "rod", "type": "distance", "between": ["ball-14", "box"], "at": ends})
+    if sim.step_count == 12:
+        sim.remove_joint("rod")
+        sim.add_body(dict(box, name="second", position=[0.6, 0.6, 0.9]))
+
+
+def additions():
+    alone, all_ranks = catena.Simulation(PILE, MPI.COMM_SELF), catena.Simulation(PILE, WORLD)
+    for sim in (alone, all_ranks):
+        sim.before_each_step(work)
+        for _ in range(20):
+            sim.step()
+    names = ("ids", "positions", "orientations", "velocities", "angular_velocities")
+    parts = WORLD.allgather([np.asarray(getattr(all_ranks, name)) for name in names])
+    columns = [np.concatenate([part[k] for part in parts]) for k in range(len(names))]
+    order, other = np.argsort(columns[0]), np.argsort(np.asarray(alone.ids))
+    for name, column in zip(names, columns):
+        everywhere(np.array_equal(column[order], np.asarray(getattr(alone, name))[other]), name)
+    everywhere(len(order) == 28, "27 balls, two boxes, one ball less")
+    # mistakes are errors on every rank, which go on afterwards
+    sim = all_ranks
+    at = list(sim.body("second").position)
+    for mistake, text in ((lambda: sim.add_body({"name": "box", "mass": 1, "inertia": [1, 1, 1]}), "the name 'box' is taken"),
+                          (lambda: sim.add_body({"name": "c", "shape": {"cube": {"size": 1}}}), "cube"),
+                          (lambda: sim.add_body({"name": "c", "material": "m", "shape": {"sphere": {"radius": 0.1}},
+                                                 "position": at}), "overlaps second by"),
+                          (lambda: sim.add_body(WORLD.rank), "give a dict"),
+                          (lambda: sim.remove_body("ball-9"), "is not there"),
+                          (lambda: sim.add_joint({"name": "j", "type": "spherical", "between": ["world", "ball-9"],
+                                                  "at": at}), "is not there")):
+        e = error_of(mistake)
+        everywhere(isinstance(e, catena.CatenaError) and text in str(e), repr(e))
+    if WORLD.size > 1:
+        e = error_of(lambda: sim.add_body({"name": f"r{WORLD.rank}", "mass": 1, "inertia": [1, 1, 1]}))
+        everywhere("different functions" in str(e) and "arguments" in str(e), repr(e))
+    sim.add_joint({"name": "hook", "type": "spherical", "between": ["world", "second"], "at": at})
+    e = error_of(lambda: sim.remove_body("second"))
+    everywhere("held by joint hook" in str(e), repr(e))
+    sim.step()
+    # and after a resume on all ranks, and on one
+    path = WORLD.bcast(f"additions-{WORLD.size}.h5")
+    sim.checkpoint(path)
+    sim.step()
+    here = sim.body("second").position
+    for comm in (WORLD, MPI.COMM_SELF):
+        with catena.Simulation(PILE, comm, checkpoint=path) as again:
+            again.step()
+            everywhere(np.array_equal(again.body("second").position, here), f"{again.size} ranks go on")
+
+
+def exits(status):
+    first, second = catena.Simulation(balls()), catena.Simulation(balls(9))
+    for _ in range(3):
+        first.step()
+    if WORLD.rank == LAST:
+        sys.exit(status)
+    second.step()
+
+
+def exits_in_step():
+    sim = catena.Simulation(balls())
+    sim.before_each_step(lambda s: sys.exit(7) if WORLD.rank == LAST and s.step_count == 2 else None)
+    sim.run(until=0.01)
+
+
+def exit_caught():
+    sim = catena.Simulation(balls())
+    if WORLD.rank == LAST:
+        everyone = error_of_exit(lambda: sys.exit(5))
+        assert isinstance(everyone, SystemExit)
+    sim.step()
+
+
+def error_of_exit(call):
+    try:
+        call()
+    except SystemExit as e:
+        return e
+    return None
+
+
+def exit_together():
+    sim = catena.Simulation(balls())
+    sim.step()
+    time.sleep(0.05 * WORLD.rank)
+    print(f"rank {WORLD.rank} done", flush=True)
+    sys.exit(0)
+
+
+ALONE = {"failures": failures, "pendulum": pendulum, "uncaught": uncaught, "additions": additions, "exit-in-step": exits_in_step,
+         "exit-caught": exit_caught, "exit-together": exit_together}
+
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        same_bits(*sys.argv[1:])
+    if len(sys.argv) == 2:
+        ALONE[sys.argv[1]]()
+    elif sys.argv[1] == "exit":
+        exits(int(sys.argv[2]))
     else:
-        {"failures": failures, "pendulum": pendulum, "uncaught": uncaught}[sys.argv[1]]()
+        same_bits(*sys.argv[1:])
     print(f"rank {WORLD.rank} done", flush=True)

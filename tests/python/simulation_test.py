@@ -366,6 +366,212 @@ def test_stop_conditions_and_checkpoints(tmp_path):
         np.testing.assert_array_equal(sim.body("ball").position, expected)
 
 
+EXTRA = {"name": "extra", "material": "m", "shape": {"box": {"size": [0.2, 0.3, 0.4]}}, "position": [0.05, 0, 5.4],
+         "velocity": [0, 0, -1], "angular_velocity": [1, 2, 3], "orientation": {"axis": [1, 0, 0], "angle": "30 deg"}}
+ROPE = {"name": "rope", "type": "distance", "between": ["ball", "extra"], "at": [[0, 0, 5], [0.05, 0, 5.4]]}
+HOLD = {"name": "hold", "type": "revolute", "between": ["world", "extra"], "at": [0.05, 0, 5.2], "axis": [0, 1, 0],
+        "limits": ["-5 deg", "5 deg"], "motor": {"velocity": 2, "max_force": 3}, "friction": 0.1}
+
+
+def state(sim):
+    return {name: getattr(sim, name).copy() for name in ("ids", "positions", "orientations", "velocities",
+                                                          "angular_velocities")}
+
+
+def test_what_is_added_before_the_first_step_is_as_if_the_case_had_it():
+    # the method that a case with joints takes by itself
+    fall = dict(FALL, solver={"method": "gauss_seidel", "relative_tolerance": 1e-12, "max_iterations": 1000})
+    for joint in (ROPE, HOLD):
+        case = copy.deepcopy(fall)
+        case["bodies"].append(EXTRA)
+        case["joints"] = [joint]
+        with catena.Simulation(case) as listed, catena.Simulation(fall) as added:
+            body, hold = added.add_body(EXTRA), added.add_joint(joint)
+            assert (body.id, hold.id) == (listed.body("extra").id, listed.joint(joint["name"]).id)
+            assert body.mass == listed.body("extra").mass
+            listed.run()
+            added.run()
+            for name, values in state(listed).items():
+                np.testing.assert_allclose(state(added)[name], values, rtol=1e-9, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(hold.force, listed.joint(joint["name"]).force, rtol=1e-6, atol=1e-6)
+            assert added.report.joint_misfit < 1e-6
+
+
+def test_bodies_and_joints_come_and_go_between_steps():
+    with catena.Simulation(FALL) as sim:
+        sim.run(until="20 ms")
+        view, z = sim.positions, sim.body("ball").position[2]
+        extra = sim.add_body(EXTRA)
+        assert view.outdated and sim.name_of(extra.id) == "extra" and list(sim.ids_of("extra")) == [extra.id]
+        with pytest.raises(catena.CatenaError, match="came or went since"):
+            sim.report
+        assert len(sim.contacts()) == 0
+        sim.step()
+        assert sim.report.inserted == 1
+        assert sim.report.kinetic_energy > 0.5 * extra.mass
+        rope = sim.add_joint(dict(ROPE, at=[list(sim.body("ball").position), list(extra.position)]))
+        length = np.linalg.norm(extra.position - sim.body("ball").position)
+        sim.run(until="60 ms")
+        assert np.linalg.norm(extra.position - sim.body("ball").position) == pytest.approx(length, abs=1e-5)
+        with pytest.raises(catena.CatenaError, match="body extra is held by joint rope; remove its joints first"):
+            sim.remove_body("extra")
+        sim.remove_joint(rope)
+        sim.remove_body(extra)
+        with pytest.raises(catena.CatenaError, match="is not there"):
+            extra.position
+        with pytest.raises(catena.CatenaError, match="is not there"):
+            sim.remove_joint("rope")
+        sim.run()
+        assert sim.report.removed == 1 and z > sim.body("ball").position[2]
+        # names are not free again
+        with pytest.raises(catena.CatenaError, match="the name 'extra' is taken"):
+            sim.add_body(EXTRA)
+        again = sim.add_body(dict(EXTRA, name="again", fixed=True, velocity=[0, 0, 0], angular_velocity=[0, 0, 0]))
+        assert again.id > extra.id and again.mass == 0
+        sim.step()
+        np.testing.assert_array_equal(again.velocity, 0)
+
+
+def test_bodies_that_cannot_be_added_say_why_and_change_nothing():
+    case = with_balls(2)
+    case["joints"] = [{"name": "weld", "type": "fixed", "between": ["row-0", "row-1"], "at": [3.2, 3, 1]}]
+    case["bodies"].append({"name": "floor", "material": "m", "shape": {"plane": {}}, "position": [0, 0, -9]})
+    hull = {"hull": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
+    still = {"velocity": [0, 0, 0], "angular_velocity": [0, 0, 0]}
+    with catena.Simulation(case) as sim:
+        sim.step()
+        before = state(sim)
+        for change, path, text in (
+                ({"name": "ball"}, "name", "the name 'ball' is taken"), ({"name": "row"}, "name", "taken"),
+                ({"name": "row-1"}, "name", "taken"), ({"name": None}, "name", ""), ({"weight": 3}, "weight", "unknown key"),
+                ({"position": [0, 0, 5.2]}, "", "overlaps ball by"), ({"position": [3, 3, 1.1]}, "", "overlaps row-0 by"),
+                ({"position": [0, 0, -9.1]}, "", "overlaps floor by"),
+                ({"shape": {"cube": {"size": 1}}}, "shape", "unknown kind"), ({"material": "wood"}, "material", "wood"),
+                ({"mass": "3 m"}, "mass", ""), ({"group": "g"}, "group", "no body of the case is of the group"),
+                (dict(still, motion={"velocity": [1, 0, 0]}), "motion", "follows no motion"),
+                ({"surface_velocity": [1, 0, 0]}, "surface_velocity", "at rest"),
+                ({"shape": hull}, "shape", "is a shape that no body of the case has"),
+                (dict(still, shape={"plane": {}}), "shape", "planes are bodies of the case"),
+                ({"mass": 1, "inertia": [0, 1, 1]}, "inertia", "a moment of inertia is 0")):
+            body = {k: v for k, v in dict(EXTRA, **change).items() if v is not None}
+            with pytest.raises(catena.CatenaError, match=text) as caught:
+                sim.add_body(body)
+            assert caught.value.path == path, (change, caught.value.path, str(caught.value))
+        with pytest.raises(catena.CatenaError, match="give a dict"):
+            sim.add_body("ball")
+        with pytest.raises(catena.CatenaError, match="held by joint weld"):
+            sim.remove_body("row-1")
+        with pytest.raises(catena.CatenaError, match="planes stay"):
+            sim.remove_body("floor")
+        for change, path, text in (
+                ({"name": "weld"}, "name", "the name 'weld' is taken"), ({"type": "hing"}, "type", "unknown value"),
+                ({"between": ["ball", "bal"]}, "between", "did you mean ball"), ({"at": [0, 0, 0, 1]}, "at", ""),
+                ({"between": ["world", "slab"]}, "between", "neither"), ({"between": ["ball", "ball"]}, "between", "twice"),
+                ({"type": "belt", "radii": [1, 1], "axis": [0, 1, 0], "at": None}, "type", "not added to a run"),
+                ({"break_force": 3}, "", "does not break"),
+                ({"type": "prismatic", "axis": [0, 0, 1], "at": [0, 0, 5],
+                  "motor": {"velocity": 1, "table": {"rows": [[0, 0], [1, 1]]}}}, "motor.table", "has no table"),
+                ({"type": "prismatic", "axis": [0, 0, 1], "at": [0, 0, 5], "limits": [0.1, 0.2]}, "", "outside its limits")):
+            joint = dict(ROPE, between=["world", "ball"], **{})
+            joint = {k: v for k, v in dict(joint, **change).items() if v is not None}
+            with pytest.raises(catena.CatenaError, match=text) as caught:
+                sim.add_joint(joint)
+            assert caught.value.path == path, (change, caught.value.path, str(caught.value))
+        for name, values in state(sim).items():
+            np.testing.assert_array_equal(values, before[name])
+        touching = sim.add_body(dict(EXTRA, shape={"sphere": {"radius": 0.1}}, position=[0, 0, sim.body("ball").position[2] + 0.2]))
+        sim.step()
+        assert touching.id == len(case["bodies"]) + 2 and sim.report.inserted == 1
+
+
+def test_hulls_come_as_the_case_has_them_and_in_a_plane_bodies_stay_in_it():
+    hull = {"hull": {"vertices": [[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]]}}
+    case = copy.deepcopy(FALL)
+    case["bodies"].append({"name": "wedge", "material": "m", "shape": hull, "position": [3, 0, 0]})
+    with catena.Simulation(case) as sim:
+        other = sim.add_body({"name": "other", "material": "m", "shape": hull, "position": [5, 0, 0]})
+        assert other.mass == sim.body("wedge").mass == pytest.approx(1000 * 0.3 ** 3 / 6)
+        sim.run()
+        np.testing.assert_allclose(other.position - sim.body("wedge").position, [2, 0, 0], atol=1e-12)
+    flat = dict(copy.deepcopy(FALL), dimension=2)
+    with catena.Simulation(flat) as sim:
+        sim.step()
+        with pytest.raises(catena.CatenaError, match="no principal axis of inertia along y"):
+            sim.add_body(dict(EXTRA, angular_velocity=[0, 0, 0]))
+        sim.step()
+        assert sim.report.inserted == sim.report.removed == 0 and sim.report.bodies == 2
+    # no forces: what comes and goes takes its energy along
+    with catena.Simulation(dict(FALL, gravity=[0, 0, 0])) as sim:
+        sim.add_body(EXTRA)
+        sim.step()
+        assert sim.report.kinetic_energy > 10 and abs(sim.report.energy_residual) < 1e-8
+        sim.remove_body("extra")
+        sim.step()
+        assert abs(sim.report.energy_residual) < 1e-8
+
+
+def test_what_was_added_is_in_checkpoints_and_results(tmp_path):
+    half = tmp_path / "half.h5"
+    with catena.Simulation(FALL) as sim:
+        sim.run(until="20 ms")
+        gone = sim.add_body(dict(EXTRA, name="gone", position=[5, 5, 5]))
+        sim.add_body(dict(EXTRA, name="ex tra: \u00fc"))
+        sim.add_joint(dict(ROPE, between=["ball", "ex tra: \u00fc"], at=[list(sim.body("ball").position), [0.05, 0, 5.4]]))
+        sim.run(until="40 ms")
+        sim.remove_body(gone)
+        sim.checkpoint(half)
+        sim.run()
+        expected = state(sim)
+    with catena.Simulation(FALL, checkpoint=half) as sim:
+        assert sim.body("ex tra: \u00fc").id == gone.id + 1 and sim.joint("rope").id == 0
+        with pytest.raises(catena.CatenaError, match="body gone .* is not there"):
+            sim.body("gone").position
+        with pytest.raises(catena.CatenaError, match="the name 'gone' is taken"):
+            sim.add_body(dict(EXTRA, name="gone"))
+        sim.run()
+        for name, values in state(sim).items():
+            np.testing.assert_array_equal(values, expected[name], name)
+
+    # the program goes on from it, too, and its result knows the names
+    case = catena.Case(FALL, tmp_path)
+    with case.file() as path:
+        done = subprocess.run([catena.case.program(), "run", path, "-o", tmp_path / "on", f"--resume={half}", "--quiet"],
+                              capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    last = catena.Result(tmp_path / "on")[-1]
+    row = last.rows("ex tra: \u00fc")[0]
+    mine = list(expected["ids"]).index(last.id[row])
+    np.testing.assert_array_equal(last.position[row], expected["positions"][mine])
+    assert catena.Result(tmp_path / "on").joint("rope").bodies == ("ball", "ex tra: \u00fc")
+
+    with catena.Simulation(FALL) as sim:
+        @sim.before_each_step
+        def change(s):
+            if s.step_count == 30:
+                s.add_body(EXTRA)
+            if s.step_count == 70:
+                s.remove_body("extra")
+
+        sim.after_each_step(lambda s: None)
+        result = sim.run_into(tmp_path / "run", progress=False)
+    there = ["extra" in list(s.name) for s in result]
+    assert there == [0.03 <= s.time <= 0.07 + 1e-9 for s in result] or any(there), there
+    assert result.series.inserted[-1] == result.series.removed[-1] == 1
+    assert result.bodies.name[result.bodies.rows("extra")[0]] == "extra"
+
+
+def test_bodies_do_not_come_while_the_contacts_of_a_step_are_still_to_be_read():
+    with catena.Simulation(FALL) as sim:
+        sim.after_each_step(lambda s: s.add_body(EXTRA))
+        with pytest.raises(catena.CatenaError, match="cannot come or go in a callback after a step"):
+            sim.step()
+        natural = dict(PENDULUM, time={"stepper": "natural", "step": H, "end": 1})
+        natural["joints"] = [dict(PENDULUM["joints"][0])]
+        del natural["joints"][0]["motor"]
+        with catena.Simulation(natural) as other, pytest.raises(catena.CatenaError, match="nothing can be set"):
+            other.add_body({"name": "b", "mass": 1, "inertia": [1, 1, 1]})
+
+
 def test_ctrl_c_ends_a_run_between_steps(tmp_path):
     script = tmp_path / "endless.py"
     script.write_text(f"import catena\nsim = catena.Simulation({FALL!r})\nprint('on', flush=True)\n"
@@ -382,10 +588,14 @@ def test_examples_in_the_modules_hold():
         assert doctest.testmod(module).failed == 0
 
 
-def test_the_example_of_the_page_runs(tmp_path):
+def test_the_examples_of_the_page_run(tmp_path):
     page = (pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text()
     code = [b for b in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "catena.Simulation" in b]
-    assert len(code) == 1
-    done = subprocess.run([sys.executable, "-c", code[0]], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "half.h5").exists() and float(done.stdout.split()[0]) == pytest.approx(1.0)
+    assert len(code) == 2
+    said = []
+    for block in code:
+        done = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert (tmp_path / "half.h5").exists() and float(said[0].split()[0]) == pytest.approx(1.0)
+    assert said[1].startswith("9 blocks, on a string")

@@ -133,11 +133,15 @@ class NameTable {
  public:
   /// Ids first .. first+count-1 are called `name`, or `name-0`, `name-1`, ... if `numbered`.
   void add(GlobalId first, GlobalId count, std::string name, bool numbered);
+  /// The same for one that a program adds to a run: its id is beyond size(), which stays.
+  void add_late(GlobalId id, std::string name);
+  /// Those, ascending in id.
+  const std::vector<std::pair<GlobalId, std::string>>& late() const { return late_; }
   /// Name of a body, "body-<id>" if unknown.
   std::string name_of(GlobalId id) const;
   /// The text given for an id, without a number; empty if unknown.
   std::string text_of(GlobalId id) const;
-  GlobalId size() const;  ///< one past the largest id
+  GlobalId size() const;  ///< one past the largest id of the case
   /// First id and number of those called `name`, or, of numbered ones, NAME-0, NAME-1, ... or one
   /// of these; 0 of them if the name is unknown.
   std::pair<GlobalId, GlobalId> ids_of(std::string_view name) const;
@@ -152,6 +156,7 @@ class NameTable {
   };
   const Range* range_of(GlobalId id) const;  ///< nullptr if unknown
   std::vector<Range> ranges_;                ///< ascending
+  std::vector<std::pair<GlobalId, std::string>> late_;
 };
 
 /// How compliant contacts are (docs/theory.md, "Contacts give").

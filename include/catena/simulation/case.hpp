@@ -91,6 +91,12 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
                         const std::string& directory,
                         const std::vector<std::string>& overrides = {});
 
+/// One of `bodies` or `joints` by itself, as text of its keys, for a run of `settings`.
+BodySettings parse_body(const SceneSettings& scene, const std::string& text,
+                        const std::string& source, const std::string& directory);
+JointSettings parse_joint(const SceneSettings& scene, const std::string& text,
+                          const std::string& source);
+
 /// The resolved case as YAML, every key with its value: valid input again.
 std::string print_case(const CaseSettings& settings);
 

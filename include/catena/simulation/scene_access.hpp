@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "catena/comm/communicator.hpp"
 #include "catena/model/state.hpp"
@@ -18,7 +20,8 @@ namespace catena {
 /// bits on any number of ranks where the run is deterministic.
 ///
 /// Bodies and joints are known by their ids, which are never reused. Those of the case have
-/// names; those that a program adds are called `body-<id>` and `joint-<id>`.
+/// names; those that a program adds here are called `body-<id>` and `joint-<id>`
+/// (Simulation::add_body and add_joint give them names).
 class SceneAccess {
  public:
   /// All must outlive it. `natural`: of stepper natural, which takes nothing but what its case says
@@ -59,6 +62,8 @@ class SceneAccess {
   /// subdomain of the nearest dynamic body. Geometry, material and group are places in the model's
   /// lists: body_constants() of a like one is a start. Returns its id.
   GlobalId add_body(BodyConstants constants, const BodyMotionState& state);
+  /// Names of the joints that act on a body, those of the smallest ids first.
+  std::vector<std::string> joints_on(GlobalId body) const;
   /// Removes a bounded body, with the joints that act on it.
   void remove_body(GlobalId body);
   /// A joint of bodies where they are now (kNoBody: the world), not yet added: frames at

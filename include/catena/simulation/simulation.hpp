@@ -82,11 +82,24 @@ class Simulation {
   /// Adds a callback after each step, in which bodies and joints neither come nor go.
   void after_each_step(StepCallback callback) { after_.push_back(std::move(callback)); }
 
+  /// Whether contacts and joints of stepper() are those of the step that led to the state: not
+  /// before the first one, nor after bodies or joints have come or gone.
+  bool shows_last_step() const { return shows_step_; }
+
   /// Whether there is any.
   bool has_callbacks() const { return !before_.empty() || !after_.empty(); }
 
   /// Bodies and joints, seen and changed between steps and in callbacks.
   SceneAccess& scene() { return scene_; }
+
+  /// Collective, between steps or in a callback before one. Adds a body or joint as text of the
+  /// keys of one of `bodies` or `joints` says, by whose name scene() and results know it from then
+  /// on; names of what has left are not free again. Positions are those of now. Files in the text
+  /// are relative to `directory`. Errors are those of a case, with `source` as the text's name, and
+  /// besides where the body would overlap another. Nothing has changed then.
+  GlobalId add_body(const std::string& text, const std::string& source,
+                    const std::string& directory);
+  GlobalId add_joint(const std::string& text, const std::string& source);
 
   /// Collective. Writes the state between two steps under this name: resume() goes on from it.
   void write_checkpoint(const std::string& path) const;
@@ -157,6 +170,8 @@ class Simulation {
   std::unique_ptr<TimeStepper> make_stepper() const;
   /// Collective. What the model changes by before a step.
   void apply_changes();
+  /// Collective. Bodies or joints have come or gone by scene_.
+  void note_change();
   /// Collective. Where a check of the balance is due, and what follows from it.
   void maybe_rebalance();
   const StepReport& take_step();
@@ -180,7 +195,7 @@ class Simulation {
   Communicator comm_;
   CaseSettings settings_;
   std::vector<MovedStart> starts_;
-  const Model model_;
+  Model model_;  ///< constant but for the names of what is added
   std::vector<std::string> warnings_, remarks_;
   std::string earlier_checkpoint_;
   ModelChanges changes_;
@@ -193,6 +208,7 @@ class Simulation {
   std::vector<StepCallback> before_, after_;
   Watch watch_;
   std::unique_ptr<TimeStepper> stepper_;
+  bool shows_step_ = false;
   std::int64_t n_bonds_ = 0;
   PartitionQuality quality_;
   RebalanceDecision look_;

@@ -549,6 +549,10 @@ void check_smooth(const SceneSettings& scene) {
   }
 }
 
+void describe_one(SettingsVisitor& visit, const SceneSettings& scene, JointSettings& s) {
+  describe_joint(visit, scene, BodyNames(scene), s);
+}
+
 void describe_joints(SettingsVisitor& visit, SceneSettings& s) {
   const BodyNames bodies(s);
   std::set<std::string> names;

@@ -536,7 +536,9 @@ void describe_bodies(SettingsVisitor& visit, SceneSettings& s) {
       });
 }
 
-namespace {}  // namespace
+void describe_one(SettingsVisitor& visit, const SceneSettings& scene, BodySettings& s) {
+  describe_body(visit, scene, s);
+}
 
 void describe_generators(SettingsVisitor& visit, SceneSettings& s) {
   visit.list(

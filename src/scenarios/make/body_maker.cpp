@@ -55,40 +55,6 @@ GlobalId rows_of_table(const Communicator& comm, const GeneratorSettings& g) {
   return comm.sum(rows);
 }
 
-BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int motion,
-                   const std::vector<std::string>& groups, const Model& model) {
-  const MaterialTable& materials = model.materials;
-  const int material = std::max(0, materials.find(s.material));
-  const BodyKind kind = scenarios::kind_of(s);
-  BodyRecord body;
-  body.constants.id = id;
-  body.constants.kind = kind;
-  body.constants.collides = s.collide;
-  body.constants.group = group_of(groups, s.group);
-  body.constants.shape = shape;
-  body.constants.material = material;
-  body.state.pose = {
-      s.position, scenarios::body_rotation(shape, scenarios::orientation_of(s), model.geometries)};
-  if (kind == BodyKind::kinematic) {
-    body.constants.motion = motion;
-  } else if (kind == BodyKind::dynamic) {
-    if (s.position_of == PositionOf::shape_origin && shape.geometry >= 0) {
-      const Geometry& geometry = model.geometries[shape.geometry];
-      body.state.pose.p -= body.state.pose.q * geometry.written.p;
-    }
-    double& mass = body.constants.mass;
-    mass = s.mass;
-    if (std::isnan(mass)) {
-      mass = volume_of(shape, model.geometries) * materials.materials()[material].density;
-    }
-    body.constants.inertia = std::isnan(s.inertia[0])
-                                 ? Vec3(mass * inertia_per_mass(shape, model.geometries))
-                                 : s.inertia;
-    body.state.twist = {s.velocity, s.angular_velocity};
-  }
-  return body;
-}
-
 /// Body k of a lattice; its size and jitters depend on the seed and k alone.
 BodyRecord lattice_body(const LatticeSettings& s, const Shape& whole, const Sizes& sizes,
                         std::uint64_t seed, GlobalId first, GlobalId k, int material,
@@ -155,6 +121,40 @@ std::unique_ptr<ChainCurve> curve_of(const GeneratorSettings& g, const SceneSett
 }
 
 }  // namespace
+
+BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int motion,
+                   const std::vector<std::string>& groups, const Model& model) {
+  const MaterialTable& materials = model.materials;
+  const int material = std::max(0, materials.find(s.material));
+  const BodyKind kind = scenarios::kind_of(s);
+  BodyRecord body;
+  body.constants.id = id;
+  body.constants.kind = kind;
+  body.constants.collides = s.collide;
+  body.constants.group = group_of(groups, s.group);
+  body.constants.shape = shape;
+  body.constants.material = material;
+  body.state.pose = {
+      s.position, scenarios::body_rotation(shape, scenarios::orientation_of(s), model.geometries)};
+  if (kind == BodyKind::kinematic) {
+    body.constants.motion = motion;
+  } else if (kind == BodyKind::dynamic) {
+    if (s.position_of == PositionOf::shape_origin && shape.geometry >= 0) {
+      const Geometry& geometry = model.geometries[shape.geometry];
+      body.state.pose.p -= body.state.pose.q * geometry.written.p;
+    }
+    double& mass = body.constants.mass;
+    mass = s.mass;
+    if (std::isnan(mass)) {
+      mass = volume_of(shape, model.geometries) * materials.materials()[material].density;
+    }
+    body.constants.inertia = std::isnan(s.inertia[0])
+                                 ? Vec3(mass * inertia_per_mass(shape, model.geometries))
+                                 : s.inertia;
+    body.state.twist = {s.velocity, s.angular_velocity};
+  }
+  return body;
+}
 
 GlobalId count_of(const GeneratorSettings& g) {
   return std::visit([](const auto& s) { return count(s); }, g.kind);

@@ -35,6 +35,11 @@ std::vector<std::pair<Vec3, Vec3>> walls_of(const ContainerSettings& s);
 /// Number of a group in Model::group_pairs.
 std::uint8_t group_of(const std::vector<std::string>& groups, const std::string& name);
 
+/// A body as its settings say, where they put it. `motion`: its place in Model::motions; `groups`:
+/// those of the case.
+BodyRecord body_of(GlobalId id, const BodySettings& s, const Shape& shape, int motion,
+                   const std::vector<std::string>& groups, const Model& model);
+
 /// Makes any body of a case from its id. The settings and the model, which has its geometries and
 /// motions, must outlive it. Only place_packs communicates.
 class BodyMaker {

@@ -344,15 +344,16 @@ void move_origin_to(Geometry& geometry, const Vec3& centre, std::span<const Geom
   bound_geometry(geometry, geometries);
 }
 
+GeometryFrame frame_of(const BodySettings& s) {
+  if (kind_of(s) != BodyKind::dynamic) return GeometryFrame::as_written;
+  return std::isnan(s.inertia[0]) ? GeometryFrame::principal : GeometryFrame::centred;
+}
+
 }  // namespace
 
 GeometryPlan::GeometryPlan(const SceneSettings& scene) : scene_(scene) {
   for (const BodySettings& s : scene.bodies) {
-    GeometryFrame frame = GeometryFrame::as_written;
-    if (kind_of(s) == BodyKind::dynamic) {
-      frame = std::isnan(s.inertia[0]) ? GeometryFrame::principal : GeometryFrame::centred;
-    }
-    of_body_.push_back(add(s.shape, frame, "bodies." + s.name, s.centre_of_mass));
+    of_body_.push_back(add(s.shape, frame_of(s), "bodies." + s.name, s.centre_of_mass));
   }
   for (const GeneratorSettings& g : scene.generators) {
     const ShapeSettings* shape = g.shape();
@@ -396,6 +397,18 @@ Shape GeometryPlan::shape_at(const ShapeSettings& shape, int geometry, const Mod
 
 Shape GeometryPlan::shape_of_body(std::size_t body, const Model& model) const {
   return shape_at(scene_.bodies[body].shape, of_body_[body], model);
+}
+
+Shape GeometryPlan::shape_like(const BodySettings& body, const Model& model) const {
+  const GeometryFrame frame = frame_of(body);
+  if (!needs_geometry(body.shape, frame) && body.centre_of_mass.array().isNaN().any())
+    return shape_of(body.shape);
+  const auto at = known_.find(key_of(body.shape, frame, body.centre_of_mass));
+  if (at == known_.end())
+    throw Error("is a shape that no body of the case has", body.shape.place,
+                "hulls, clumps, surfaces and bodies with a centre_of_mass of their own are made "
+                "with the case: let it have an equal body, or an insertion of such bodies");
+  return shape_at(body.shape, at->second, model);
 }
 
 Shape GeometryPlan::shape_of_generator(std::size_t generator, const Model& model) const {

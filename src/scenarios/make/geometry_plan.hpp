@@ -26,6 +26,9 @@ class GeometryPlan {
   /// Shapes at scale 1, after build().
   Shape shape_of_body(std::size_t body, const Model& model) const;
   Shape shape_of_generator(std::size_t generator, const Model& model) const;
+  /// Of a body that is none of the scene, with a geometry of one that is. Throws Error where it
+  /// needs another.
+  Shape shape_like(const BodySettings& body, const Model& model) const;
   /// The surface about the bodies of a pack; nullptr where its region is none.
   const Geometry* region_of_generator(std::size_t generator, const Model& model) const;
 

@@ -9,7 +9,6 @@ namespace catena {
 
 namespace {
 
-using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
@@ -26,9 +25,10 @@ struct Ray {
 /// Q R of the columns taken up, with columns added at the end and removed anywhere.
 class GrowingFactor {
  public:
-  GrowingFactor(Index rows, Index most) : q_(rows, most), r_(MatrixXd::Zero(most, most)) {}
+  GrowingFactor(Eigen::Index rows, Eigen::Index most)
+      : q_(rows, most), r_(MatrixXd::Zero(most, most)) {}
 
-  Index size() const { return size_; }
+  Eigen::Index size() const { return size_; }
 
   /// False where the column depends on those before to round-off.
   bool add(const VectorXd& column) {
@@ -52,9 +52,9 @@ class GrowingFactor {
     return true;
   }
 
-  void remove(Index k) {
-    for (Index j = k; j + 1 < size_; ++j) r_.col(j) = r_.col(j + 1);
-    for (Index j = k; j + 1 < size_; ++j) {
+  void remove(Eigen::Index k) {
+    for (Eigen::Index j = k; j + 1 < size_; ++j) r_.col(j) = r_.col(j + 1);
+    for (Eigen::Index j = k; j + 1 < size_; ++j) {
       Eigen::JacobiRotation<double> turn;
       turn.makeGivens(r_(j, j), r_(j + 1, j));
       r_.leftCols(size_ - 1).applyOnTheLeft(j, j + 1, turn.adjoint());
@@ -71,7 +71,7 @@ class GrowingFactor {
 
  private:
   MatrixXd q_, r_;
-  Index size_ = 0;
+  Eigen::Index size_ = 0;
 };
 
 class Fit {
@@ -81,14 +81,15 @@ class Fit {
       : e_(e),
         groups_(groups),
         target_(target),
-        factor_(e.rows(), std::min<Index>(e.rows(), 2 * e.cols() + 1)),
+        factor_(e.rows(), std::min<Eigen::Index>(e.rows(), 2 * e.cols() + 1)),
         banned_(groups.size(), 0) {}
 
   ConicFit run() {
     take_free_entries();
     residual_ = target_ - product();
-    const Index most = 3 * e_.cols() + 50;
-    for (Index round = 0; round < most && residual_.norm() > kMet * target_.norm(); ++round) {
+    const Eigen::Index most = 3 * e_.cols() + 50;
+    for (Eigen::Index round = 0; round < most && residual_.norm() > kMet * target_.norm();
+         ++round) {
       Ray ray;
       if (!best_ray(ray)) break;
       if (take_up(ray)) {
@@ -195,8 +196,8 @@ class Fit {
     for (;;) {
       // as far as all coefficients stay in their cones
       double way = 1.0;
-      Index first = -1;
-      for (Index k = 0; k < best.size(); ++k) {
+      Eigen::Index first = -1;
+      for (Eigen::Index k = 0; k < best.size(); ++k) {
         if (is_free(k) || best[k] > 0.0) continue;
         const double reach = x_[k] / (x_[k] - best[k]);
         if (first < 0 || reach < way) {

@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "catena/base/error.hpp"
-#include "catena/collision/contact.hpp"
 #include "catena/partition/balance.hpp"
 #include "catena/partition/tiles.hpp"
 #include "catena/simulation/flow.hpp"
 #include "catena/stepper/energy.hpp"
+#include "simulation/flow/obstacle.hpp"
 
 namespace catena {
 
@@ -21,44 +21,6 @@ constexpr std::size_t kLargestBatch = 256;
 /// Part of a body that may be missing from what is owed: round-off of rates times steps.
 constexpr double kRoundOff = 1e-9;
 constexpr int kMaxCells = 32;  ///< of the grid, along each direction
-
-/// A body, or an image of one, with what shows quickly that it is apart from another.
-struct Obstacle {
-  BodyConstants constants;
-  Pose pose;
-  Aabb box;
-  double radius = 0.0;
-  std::int64_t owned = -1;  ///< local index of a dynamic body of this rank
-};
-
-Obstacle obstacle_of(const Model& model, const BodyConstants& body, const Pose& pose) {
-  Obstacle o{body, pose, bounds_of(body.shape, pose, model.geometries), bounding_radius(body.shape),
-             -1};
-  return o;
-}
-
-/// Calls visit(pose) for the pose and its images in the periodic box.
-template <class Visit>
-void for_each_image(const PeriodicBox& box, const Pose& pose, const Visit& visit) {
-  for (int code = 0; code < kImages; ++code) {
-    if (!box.has_image(code)) continue;
-    Pose image = pose;
-    if (code != kNoImage) image.p += box.shift(code);
-    visit(image);
-  }
-}
-
-/// Whether two bodies overlap, as the narrow phase sees them.
-bool overlap(const Model& model, const Obstacle& a, const Obstacle& b,
-             std::vector<ContactPoint>& scratch) {
-  if (!may_collide(model, a.constants, b.constants)) return false;
-  if (!a.box.overlaps(b.box)) return false;
-  const double reach = a.radius + b.radius;  // infinite for planes
-  if ((a.pose.p - b.pose.p).squaredNorm() >= reach * reach) return false;
-  scratch.clear();
-  collide(a.constants.shape, a.pose, b.constants.shape, b.pose, 0.0, scratch, model.geometries);
-  return !scratch.empty();
-}
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "catena/simulation/simulation.hpp"
 #include "simulation/initial/find_checkpoint.hpp"
 #include "simulation/initial/moved_starts.hpp"
+#include "simulation/run/added_names.hpp"
 
 namespace catena {
 
@@ -55,9 +56,10 @@ Simulation::Simulation(const Communicator& comm, const CaseSettings& settings,
       stop_when_(settings_.stop_when, probes_, settings_.stop_when_place),
       controls_(comm_, settings_.controllers, settings_, model_, probes_, settings_.time.step),
       scene_(comm_, model_, settings_.time.stepper == StepperKind::natural, bodies_, state_,
-             [this] { stepper_->find_contacts(bodies_, state_); }) {
+             [this] { note_change(); }) {
   const double start_wall = wall_seconds();
   begin();
+  take_names(comm, checkpoint.notes, model_);
   bodies_ = std::move(checkpoint.bodies);
   state_ = std::move(checkpoint.state);
   all_or_none(comm_, [&] {

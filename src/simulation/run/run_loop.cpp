@@ -353,7 +353,7 @@ class RunLoop {
     if (!rows.empty()) writer_.append_probes(rows);
   }
 
-  void snapshot() { snapshot(sim_.state().step > 0); }
+  void snapshot() { snapshot(sim_.shows_last_step()); }
 
   /// Collective. `stepped`: contacts and joints are those of the step that led to the state.
   void snapshot(bool stepped) {

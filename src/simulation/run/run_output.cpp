@@ -14,6 +14,7 @@
 #include "catena/base/version.hpp"
 #include "catena/io/yaml_settings.hpp"
 #include "simulation/initial/moved_starts.hpp"
+#include "simulation/run/added_names.hpp"
 
 namespace catena {
 
@@ -132,7 +133,8 @@ Provenance provenance(const Simulation& sim, const RunOptions& options) {
                      {"start_time", start_text},
                      {"parent_checkpoint", parent},
                      {"petsc_options", to_string(sim.settings().solver.petsc)}};
-  if (!options.resumed) return here;
+  // a program's own checkpoint is of no run: that begins here
+  if (!options.resumed || options.resumed->notes.provenance.empty()) return here;
   Provenance all = options.resumed->notes.provenance;
   std::string text;
   for (const auto& [name, value] : here) {
@@ -160,6 +162,7 @@ CheckpointNotes checkpoint_notes(const Simulation& sim, const Provenance& proven
   notes.provenance = provenance;
   notes.n_parts = sim.number_of_parts();
   keep_starts(sim.communicator(), sim.moved_starts(), notes);
+  keep_names(sim.communicator(), sim.model(), notes);
   return notes;
 }
 
