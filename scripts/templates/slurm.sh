@@ -1,7 +1,7 @@
 #!/bin/bash
 # One rank count of a scaling study as an array job, a task for each of its points. Copy it, put in
 # what your machine asks for (partition, account, modules), and give the copy to
-# scripts/scaling_study.py --slurm. @WORDS@ are filled in there.
+# `catena study --slurm`. @WORDS@ are filled in there.
 #SBATCH --job-name=@NAME@
 #SBATCH --ntasks=@RANKS@
 #SBATCH --cpus-per-task=1

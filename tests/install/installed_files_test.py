@@ -3,6 +3,7 @@
 
     installed_files_test.py CMAKE BUILD SOURCE
 """
+import os
 import pathlib
 import re
 import shutil
@@ -156,7 +157,8 @@ class InstalledFiles(unittest.TestCase):
             self.assertIn("usage: catena study", self.run_catena("study", kind, "--help"))
 
         def study(*words):
-            return subprocess.run([self.catena, "study", *map(str, words)], cwd=work, capture_output=True, text=True)
+            return subprocess.run([self.catena, "study", *map(str, words)], cwd=work, capture_output=True, text=True,
+                                  env={k: v for k, v in os.environ.items() if k != "CATENA"})
 
         found = study(self.share / "doc/catena/studies/strong_chain.yaml", "--slurm",
                       self.prefix / "libexec/catena/templates/slurm.sh", "-o", "jobs")
