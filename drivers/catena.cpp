@@ -24,6 +24,8 @@ using catena::Error;
 using catena::ExitCode;
 
 constexpr const char* kNewest = "newest";  ///< --resume without a file
+constexpr const char* kDescribe = "--describe";
+constexpr const char* kTitle = "Catena: rigid bodies in frictional contact, on any number of ranks";
 constexpr const char* kProblemHelp = "FCLIB file, or a step dumped by a run";
 
 /// What the command line asks for.
@@ -119,14 +121,8 @@ void add_solve(CLI::App& app, Request& request) {
 void describe(CLI::App& app, Request& request) {
   app.require_subcommand(1);
   app.set_version_flag("--version", [] { return catena::cli::version_text(); });
-  app.add_flag_callback(
-      "--describe",
-      [&app] {
-        // without the last line's end, which the parser adds
-        std::string text = catena::cli::description(app);
-        text.pop_back();
-        throw CLI::CallForVersion(text, 0);
-      },
+  // answered before anything is parsed (describe_program)
+  app.add_flag(kDescribe)->description(
       "Print commands, options and keys of cases as a table for programs and exit");
   add_run(app, request);
   CLI::App* check = app.add_subcommand("check", "validate a case and print it with every default");
@@ -153,6 +149,16 @@ void describe(CLI::App& app, Request& request) {
       ->excludes(file);
   for (const catena::cli::ScriptCommand& command : catena::cli::script_commands())
     app.add_subcommand(command.name, command.help);
+}
+
+/// Prints what the program takes. Needs no MPI: builds ask for it where no run could start.
+ExitCode describe_program() {
+  Request request;
+  CLI::App app(kTitle, "catena");
+  describe(app, request);
+  std::fputs(catena::cli::description(app).c_str(), stdout);
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? ExitCode::done
+                                                              : ExitCode::input_output;
 }
 
 ExitCode dispatch(const Communicator& comm, const CLI::App& app, const Request& request) {
@@ -236,7 +242,7 @@ ExitCode run_catena(const Communicator& comm, std::vector<std::string> arguments
   request.run.command_line = "catena";
   for (const std::string& a : arguments) request.run.command_line += " " + a;
   request.run.petsc = request.solve.petsc = take_petsc_options(arguments);
-  CLI::App app("Catena: rigid bodies in frictional contact, on any number of ranks", "catena");
+  CLI::App app(kTitle, "catena");
   describe(app, request);
   try {
     check_subcommand(app, arguments);
@@ -283,6 +289,9 @@ int run_program(const std::vector<std::string>& arguments, double started) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments.front() == kDescribe) {
+    return static_cast<int>(describe_program());
+  }
   try {
     catena::cli::become_script(arguments);
   } catch (const Error& e) {

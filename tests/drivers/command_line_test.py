@@ -5,6 +5,7 @@
 """
 import csv
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -52,6 +53,19 @@ class CommandLine(unittest.TestCase):
         dumps = sorted((self.path / "drop").rglob("*.hdf5"))
         self.assertTrue(dumps, sorted(map(str, (self.path / "drop").rglob("*"))))
         return str(dumps[0])
+
+    @unittest.skipUnless(RANKS == "1", "one program without mpirun")
+    def test_the_program_describes_itself_where_mpi_cannot_start(self):
+        environment = dict(os.environ, OMPI_MCA_pml="none_of_this_name")
+
+        def ask(option):
+            return subprocess.run([CATENA, option], env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+        self.assertNotEqual(ask("--version").returncode, 0, "MPI starts after all")
+        described = ask("--describe")
+        self.assertEqual((described.returncode, described.stderr), (0, ""))
+        kinds = {line.split("\t")[0] for line in described.stdout.splitlines()}
+        self.assertEqual(kinds, {"command", "argument", "option", "script", "key"})
 
     def test_version_names_build_and_libraries(self):
         text = self.catena("--version")
