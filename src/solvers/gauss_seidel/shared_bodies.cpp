@@ -7,7 +7,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/release.hpp"
 #include "catena/comm/typed_exchange.hpp"
-#include "solvers/joints/joint_limits_and_motors.hpp"
+#include "solvers/joints/joint_drives.hpp"
 
 namespace catena {
 namespace {
@@ -38,8 +38,8 @@ void SubdomainMap::rest() {
   for (std::vector<Index>& list : blocks) clear_large(list);
 }
 
-void map_subdomains(const ConstraintProblem& problem, bool with_joints,
-                    const JointLimitsAndMotors* drives, SubdomainMap& map) {
+void map_subdomains(const ConstraintProblem& problem, bool with_joints, const JointDrives* drives,
+                    SubdomainMap& map) {
   const auto n_contacts = to_index(problem.contacts.size());
   const auto is_left_out = [&](Index k) {
     return (!with_joints && k >= n_contacts &&

@@ -12,7 +12,7 @@
 
 namespace catena {
 
-class JointLimitsAndMotors;
+class JointDrives;
 
 /// The subdomains of this rank: their global numbers, ascending, and the problem's blocks
 /// of each in the problem's order. A rank without blocks has none.
@@ -24,8 +24,8 @@ struct SubdomainMap {
 };
 /// Writes `map`. Bilateral blocks are left out where joints are solved on their own, and what
 /// `drives` solves.
-void map_subdomains(const ConstraintProblem& problem, bool with_joints,
-                    const JointLimitsAndMotors* drives, SubdomainMap& map);
+void map_subdomains(const ConstraintProblem& problem, bool with_joints, const JointDrives* drives,
+                    SubdomainMap& map);
 
 /// For every dynamic body, which subdomains (over all ranks) sweep it: the multiplicity
 /// n_b of mass splitting, agreed once at set-up, and the exchange after a sweep.

@@ -7,7 +7,7 @@
 #include "catena/base/release.hpp"
 #include "solvers/gauss_seidel/shared_bodies.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
-#include "solvers/joints/joint_limits_and_motors.hpp"
+#include "solvers/joints/joint_drives.hpp"
 
 namespace catena {
 namespace {
@@ -20,7 +20,7 @@ class SubdomainEngine final : public HybridEngine {
     joints_ = joints;
     carries_velocities_ = rules.carried == nullptr;
     drives_.reset();
-    if (joints != nullptr) drives_ = std::make_unique<JointLimitsAndMotors>(problem, op, *joints);
+    if (joints != nullptr) drives_ = make_joint_drives(problem, op, *joints, driven_);
     map_subdomains(problem, joints == nullptr, drives_.get(), map_);
     touched_.resize(map_.blocks.size());
     for (std::size_t i = 0; i < touched_.size(); ++i)
@@ -231,7 +231,8 @@ class SubdomainEngine final : public HybridEngine {
 
   const ConstraintProblem* problem_ = nullptr;
   JointSystem* joints_ = nullptr;
-  std::unique_ptr<JointLimitsAndMotors> drives_;  ///< where there are joints
+  std::unique_ptr<JointDrives> drives_;  ///< where there are joints
+  std::optional<JointSystem> driven_;    ///< the joints with their drives, where those are many
   SubdomainMap map_;
   std::vector<std::vector<Index>> touched_;  ///< bodies of each subdomain
   std::vector<char> is_touched_;             ///< scratch

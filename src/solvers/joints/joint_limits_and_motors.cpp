@@ -3,10 +3,9 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <utility>
 
 #include "catena/comm/typed_exchange.hpp"
-#include "catena/constraints/block_rows.hpp"
 
 namespace catena {
 namespace {
@@ -22,29 +21,36 @@ constexpr double kLeast = 1e-6;
 
 }  // namespace
 
-JointLimitsAndMotors::JointLimitsAndMotors(const ConstraintProblem& problem, DelassusOperator& op,
-                                           JointSystem& joints)
-    : problem_(problem) {
-  list_rows(joints);
-  if (total_ > 0) make_columns(op, joints);
+bool JointLimitsAndMotors::takes(const ConstraintProblem& problem, std::span<const Index> drives,
+                                 const JointSystem& joints) {
+  const std::int64_t total = problem.comm.sum(std::ssize(drives));
+  if (total > kMost) return false;
+  const std::span<const char> touched = joints.touched();
+  std::int64_t dofs = 0, rows = 0;
+  for (Index b = 0; b < problem.bodies.size(); ++b)
+    if (touched[b] != 0) dofs += problem.bodies.dofs(b);
+  for (Index k = 0; k < problem.blocks.size(); ++k)
+    if (problem.blocks.kind[k] == BlockKind::bilateral) rows += problem.blocks.rows(k);
+  // of ordered problems what does not depend on the ranks
+  const std::int64_t numbers = total * (problem.ordered ? 2 * rows : dofs + rows);
+  return (problem.ordered ? problem.comm.sum(numbers) : problem.comm.max(numbers)) <= kMaxNumbers;
 }
 
-void JointLimitsAndMotors::list_rows(JointSystem& joints) {
-  const GeneralBlocks& blocks = problem_.blocks;
-  const std::size_t n_contacts = problem_.contacts.size();
-  const std::span<const char> touched = joints.touched();
-  for (Index k = 0; k < blocks.size(); ++k) {
-    if (blocks.kind[k] != BlockKind::unilateral && blocks.kind[k] != BlockKind::boxed) continue;
-    bool held = blocks.row_begin[k + 1] - blocks.row_begin[k] == 1;
-    for_each_body(blocks, k, [&](Index b, const double*) {
-      held = held && (problem_.bodies.is_prescribed(b) || touched[b] != 0);
-    });
-    if (!held) continue;
-    block_.push_back(k);
-    row_.push_back(problem_.first_general_row() + blocks.row_begin[k]);
-  }
+JointLimitsAndMotors::JointLimitsAndMotors(const ConstraintProblem& problem,
+                                           std::vector<Index> drives, DelassusOperator& op,
+                                           JointSystem& joints)
+    : JointDrives(problem, std::move(drives)) {
   total_ = problem_.comm.sum(std::ssize(block_));
   if (total_ == 0) return;
+  list_rows(joints);
+  find_places();
+  make_columns(op, joints);
+}
+
+/// What columns move.
+void JointLimitsAndMotors::list_rows(const JointSystem& joints) {
+  const GeneralBlocks& blocks = problem_.blocks;
+  const std::span<const char> touched = joints.touched();
   for (Index b = 0; b < problem_.bodies.size(); ++b) {
     if (touched[b] == 0) continue;
     for (Index d = problem_.bodies.dof_begin[b]; d < problem_.bodies.dof_begin[b + 1]; ++d)
@@ -55,16 +61,6 @@ void JointLimitsAndMotors::list_rows(JointSystem& joints) {
     for (Index r = blocks.row_begin[k]; r < blocks.row_begin[k + 1]; ++r)
       rows_.push_back(problem_.first_general_row() + r);
   }
-  // of ordered problems what does not depend on the ranks
-  const std::int64_t numbers =
-      total_ * (problem_.ordered ? 2 * rows_.size() : dofs_.size() + rows_.size());
-  const std::int64_t most =
-      problem_.ordered ? problem_.comm.sum(numbers) : problem_.comm.max(numbers);
-  if (total_ > kMost || most > std::int64_t{kMaxNumbers}) total_ = 0;
-  if (total_ == 0) return;
-  find_places();
-  has_.assign(n_contacts + blocks.size(), 0);
-  for (const Index k : block_) has_[n_contacts + k] = 1;
 }
 
 /// Collective. Rows stand in the order of their joints.
@@ -83,20 +79,6 @@ void JointLimitsAndMotors::find_places() {
                                 std::lower_bound(all.begin(), all.end(), names[g]) - all.begin()));
     own_[place_.back()] = to_index(g);
   }
-}
-
-/// w of an own row.
-double JointLimitsAndMotors::residual_velocity(std::size_t own, std::span<const double> impulses,
-                                               std::span<const double> velocities) const {
-  const GeneralBlocks& blocks = problem_.blocks;
-  const std::size_t k = block_[own];
-  const std::size_t row = blocks.row_begin[k];
-  double w = blocks.compliance[row] * impulses[row_[own]] - blocks.q[row];
-  for_each_body(blocks, to_index(k), [&](Index b, const double* g) {
-    const double* v = velocities.data() + problem_.bodies.dof_begin[b];
-    for (Index d = 0; d < problem_.bodies.dofs(b); ++d) w += g[d] * v[d];
-  });
-  return w;
 }
 
 void JointLimitsAndMotors::make_columns(DelassusOperator& op, JointSystem& joints) {
@@ -136,18 +118,6 @@ void JointLimitsAndMotors::make_columns(DelassusOperator& op, JointSystem& joint
     step_[f] = std::max(matrix_[f * total_ + f], kLeast * own_diagonal[f]);
   state_.resize(4 * total_);
   change_.resize(total_);
-}
-
-void JointLimitsAndMotors::admit(std::span<double> impulses) const {
-  if (total_ == 0) return;
-  const GeneralBlocks& blocks = problem_.blocks;
-  for (std::size_t g = 0; g < block_.size(); ++g) {
-    double& lambda = impulses[row_[g]];
-    const std::size_t row = blocks.row_begin[block_[g]];
-    const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
-    lambda =
-        limit ? std::max(lambda, 0.0) : std::clamp(lambda, blocks.lower[row], blocks.upper[row]);
-  }
 }
 
 /// One projected sweep; true if nothing moves beyond round-off.
@@ -208,20 +178,17 @@ bool JointLimitsAndMotors::free_rows() {
 
 void JointLimitsAndMotors::solve(std::span<double> impulses, std::span<double> velocities) {
   if (total_ == 0) return;
-  const GeneralBlocks& blocks = problem_.blocks;
   std::fill(state_.begin(), state_.end(), 0.0);
   double* w = state_.data();
   double* lambda = w + total_;
-  double* lower = lambda + total_;
-  double* upper = lower + total_;
+  double* lower_bound = lambda + total_;
+  double* upper_bound = lower_bound + total_;
   for (std::size_t g = 0; g < block_.size(); ++g) {
     const std::size_t f = place_[g];
-    const std::size_t row = blocks.row_begin[block_[g]];
-    const bool limit = blocks.kind[block_[g]] == BlockKind::unilateral;
     w[f] = residual_velocity(g, impulses, velocities);
     lambda[f] = impulses[row_[g]];
-    lower[f] = limit ? 0.0 : blocks.lower[row];
-    upper[f] = limit ? std::numeric_limits<double>::infinity() : blocks.upper[row];
+    lower_bound[f] = lower(g);
+    upper_bound[f] = upper(g);
   }
   problem_.comm.sum(state_);
   std::fill(change_.begin(), change_.end(), 0.0);
@@ -240,12 +207,7 @@ void JointLimitsAndMotors::solve(std::span<double> impulses, std::span<double> v
   }
   // a row taken to its bound by a part of a step has it to round-off only
   for (std::size_t g = 0; g < block_.size(); ++g)
-    impulses[row_[g]] = std::clamp(lambda[place_[g]], lower[place_[g]], upper[place_[g]]);
-}
-
-void JointLimitsAndMotors::store(std::span<const double> from, std::span<double> to) const {
-  if (total_ == 0) return;
-  for (const std::size_t row : row_) to[row] = from[row];
+    impulses[row_[g]] = std::clamp(lambda[place_[g]], lower(g), upper(g));
 }
 
 }  // namespace catena

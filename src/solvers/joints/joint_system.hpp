@@ -61,6 +61,7 @@ class JointSystem {
   void move(const ConstraintProblem& problem, std::span<const double> rhs,
             std::span<double> changes, std::span<double> impulses = {});
 
+  const JointSolverSettings& settings() const { return settings_; }
   /// Per local body: whether a joint of any rank acts on it.
   std::span<const char> touched() const { return velocities_.touched(); }
   /// The same on every rank.

@@ -1,0 +1,71 @@
+// Many limits, bounded motors and friction of joints, by the factor of the joints themselves.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solvers/joints/joint_drives.hpp"
+
+namespace catena {
+
+/// Any number of drives at a cost linear in them. A drive between its bounds is one more row of its
+/// joint, one at a bound pushes with that: where the set F of those between is right,
+///
+///   w_f = 0 and lo <= lambda_f <= hi on F,    w_f >= 0 at lo,   w_f <= 0 at hi,
+///
+/// all of it is one solve of the joints with the rows F. Block principal pivoting finds the set (J.
+/// J. Judice, F. M. Pires, Solution of large-scale separable strictly convex quadratic programs on
+/// the simplex, 1992, and A block principal pivoting algorithm for large-scale strictly monotone
+/// linear complementarity problems, 1994): all rows that are on the wrong side change it as long as
+/// they become fewer, else the last of them alone, until they are fewer again. Rows of one
+/// coordinate (a limit, a motor, friction) share a *slot* of their joint's block, of which one
+/// drive at most is between its bounds; an empty slot is a row of its own without bodies, so that
+/// the blocks stay the same ones. The set of the last solve is where the next one begins.
+class DrivenJoints final : public JointDrives {
+ public:
+  /// Local. `joints` is not prepared: this object does it with its own problem.
+  DrivenJoints(const ConstraintProblem& problem, std::vector<Index> drives, DelassusOperator& op,
+               JointSystem& joints);
+
+  void solve(std::span<double> impulses, std::span<double> velocities) override;
+
+ private:
+  /// Where a drive's impulse stands against its bounds.
+  enum class Side : std::uint8_t { lower, between, upper };
+  /// A row of a joint's block for the drives of one coordinate.
+  struct Slot {
+    std::size_t like = 0;  ///< a drive whose bodies and, up to the sign, Jacobian it has
+    Index block = 0;       ///< of the own problem
+    Index row = 0;         ///< within the block
+    Index of = kNoIndex;   ///< the drive between its bounds
+  };
+
+  void find_slots();
+  void make_blocks();
+  void copy_joints();
+  void fill_slots();
+  double sign_between(std::size_t a, std::size_t b) const;
+  void choose_sides(std::span<const double> impulses, std::span<const double> velocities);
+  void settle(std::span<double> impulses, std::span<double> velocities);
+  void push_to_bounds(std::span<double> impulses, std::span<double> velocities);
+  void solve_joints(std::span<double> impulses, std::span<double> velocities);
+  std::vector<std::size_t> on_the_wrong_side(std::span<const double> impulses,
+                                             std::span<const double> velocities) const;
+  void change_last(std::span<const std::size_t> wrong, std::span<const double> impulses);
+  void change_side(std::size_t own, std::span<const double> impulses);
+
+  DelassusOperator& op_;
+  JointSystem& joints_;
+  ConstraintProblem with_drives_;  ///< joints alone, each with its slots
+  std::vector<Index> joint_;       ///< per block of it: the problem's, or kNoIndex
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> slot_;       ///< of each own drive
+  std::vector<Side> side_;              ///< of each own drive
+  std::vector<double> lambda_;          ///< of all rows of with_drives_
+  std::vector<double> push_, changes_;  ///< scratch: of all rows, of all velocities
+  bool begun_ = false;                  ///< sides are chosen
+  bool changed_ = true;                 ///< the set, since it was factored
+};
+
+}  // namespace catena
