@@ -33,34 +33,63 @@ struct Announced {
   BlockOrder order;
 };
 
-}  // namespace
-
-struct OrderedSums::Setup {
+/// The terms of a problem's blocks.
+struct BlockTerms {
   const ConstraintProblem& problem;
   bool bilateral_only;
 
+  BlockOrder order(const OrderedTerm& term) const { return order_of(problem, term.block); }
   /// Calls visit(term) for the terms of all blocks that count, in order.
   template <class Visit>
   void each_term(const Visit& visit) const {
     const auto n_contacts = to_index(problem.contacts.size());
     for (Index k = 0; k < n_contacts && !bilateral_only; ++k) {
-      visit(Term{k, problem.contacts[k].body_a, 0});
-      visit(Term{k, problem.contacts[k].body_b, 1});
+      visit(OrderedTerm{k, problem.contacts[k].body_a, 0});
+      visit(OrderedTerm{k, problem.contacts[k].body_b, 1});
     }
     const GeneralBlocks& blocks = problem.blocks;
     for (Index k = 0; k < blocks.size(); ++k) {
       if (bilateral_only && blocks.kind[k] != BlockKind::bilateral) continue;
       for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-        visit(Term{n_contacts + k, blocks.body[j], j});
+        visit(OrderedTerm{n_contacts + k, blocks.body[j], j});
     }
   }
 };
 
-OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag) {
-  const Setup setup{problem, which == Blocks::bilateral};
-  const std::vector<HaloPlan::Neighbour>& neighbours = problem.ghosts.neighbours;
+/// Terms that a caller names.
+struct NamedTerms {
+  std::span<const OrderedTerm> terms;
+  std::span<const std::int64_t> name;
+
+  BlockOrder order(const OrderedTerm& term) const { return {0, {}, name[&term - terms.data()]}; }
+  template <class Visit>
+  void each_term(const Visit& visit) const {
+    for (const OrderedTerm& term : terms) visit(term);
+  }
+};
+
+}  // namespace
+
+template <std::size_t kWidth>
+OrderedSumsOf<kWidth>::OrderedSumsOf(const ConstraintProblem& problem, Blocks which, Tag tag) {
+  set_up(problem.comm, problem.ghosts, problem.bodies.size(),
+         BlockTerms{problem, which == Blocks::bilateral}, tag);
+}
+
+template <std::size_t kWidth>
+OrderedSumsOf<kWidth>::OrderedSumsOf(const Communicator& comm, const HaloPlan& ghosts,
+                                     std::size_t n_bodies, std::span<const Term> terms,
+                                     std::span<const std::int64_t> name, Tag tag) {
+  set_up(comm, ghosts, n_bodies, NamedTerms{terms, name}, tag);
+}
+
+template <std::size_t kWidth>
+template <class Setup>
+void OrderedSumsOf<kWidth>::set_up(const Communicator& comm, const HaloPlan& ghosts,
+                                   std::size_t n_bodies, const Setup& setup, Tag tag) {
+  const std::vector<HaloPlan::Neighbour>& neighbours = ghosts.neighbours;
   // where each ghost stands: its owner among the neighbours, and its place in their list
-  std::vector<std::pair<Index, Index>> ghost(problem.bodies.size(), {kNoIndex, kNoIndex});
+  std::vector<std::pair<Index, Index>> ghost(n_bodies, {kNoIndex, kNoIndex});
   for (std::size_t n = 0; n < neighbours.size(); ++n)
     for (std::size_t p = 0; p < neighbours[n].receive.size(); ++p)
       ghost[neighbours[n].receive[p]] = {to_index(n), to_index(p)};
@@ -71,7 +100,7 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag
     const auto [n, place] = ghost[term.body];
     if (n == kNoIndex) return;
     terms[n].push_back(term);
-    announced[n].values.push_back({place, order_of(problem, term.block)});
+    announced[n].values.push_back({place, setup.order(term)});
   });
   HaloPlan plan;
   for (std::size_t n = 0; n < neighbours.size(); ++n) {
@@ -89,8 +118,8 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag
     Entry entry;
   };
   std::vector<Sorted> all;
-  std::vector<char> heard_of(problem.bodies.size(), 0);
-  for (const auto& [rank, list] : exchange_values(problem.comm, std::move(announced))) {
+  std::vector<char> heard_of(n_bodies, 0);
+  for (const auto& [rank, list] : exchange_values(comm, std::move(announced))) {
     const std::size_t n =
         std::find_if(neighbours.begin(), neighbours.end(),
                      [from = rank](const auto& neighbour) { return neighbour.rank == from; }) -
@@ -107,7 +136,7 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag
   }
   setup.each_term([&](const Term& term) {
     if (heard_of[term.body] == 0) return;
-    all.push_back({term.body, order_of(problem, term.block), {to_index(local_.size()), true}});
+    all.push_back({term.body, setup.order(term), {to_index(local_.size()), true}});
     local_.push_back(term);
   });
   std::stable_sort(all.begin(), all.end(), [](const Sorted& x, const Sorted& y) {
@@ -121,26 +150,33 @@ OrderedSums::OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag
   bodies_.push_back({kNoIndex, entries_.size()});
   sent_.resize(outgoing_.size());
   own_.resize(local_.size());
-  exchange_ = std::make_unique<HaloExchange>(problem.comm, std::move(plan), 6, tag);
+  exchange_ = std::make_unique<HaloExchange>(comm, std::move(plan), narrow<int>(kWidth), tag);
 }
 
-OrderedSums::~OrderedSums() = default;
-OrderedSums::OrderedSums(OrderedSums&&) noexcept = default;
+template <std::size_t kWidth>
+OrderedSumsOf<kWidth>::~OrderedSumsOf() = default;
+template <std::size_t kWidth>
+OrderedSumsOf<kWidth>::OrderedSumsOf(OrderedSumsOf&&) noexcept = default;
 
-void OrderedSums::begin() {
-  exchange_->begin({reinterpret_cast<const double*>(sent_.data()), 6 * sent_.size()});
+template <std::size_t kWidth>
+void OrderedSumsOf<kWidth>::begin() {
+  exchange_->begin({reinterpret_cast<const double*>(sent_.data()), kWidth * sent_.size()});
 }
 
-void OrderedSums::end(std::span<double> values) {
-  exchange_->end({reinterpret_cast<double*>(received_.data()), 6 * received_.size()});
+template <std::size_t kWidth>
+void OrderedSumsOf<kWidth>::end(std::span<double> values) {
+  exchange_->end({reinterpret_cast<double*>(received_.data()), kWidth * received_.size()});
   for (std::size_t b = 0; b + 1 < bodies_.size(); ++b) {
     Numbers sum{};
     for (std::size_t e = bodies_[b].first; e < bodies_[b + 1].first; ++e) {
       const Numbers& term = (entries_[e].own ? own_ : received_)[entries_[e].place];
-      for (std::size_t d = 0; d < 6; ++d) sum[d] += term[d];
+      for (std::size_t d = 0; d < kWidth; ++d) sum[d] += term[d];
     }
-    std::copy(sum.begin(), sum.end(), values.begin() + 6 * bodies_[b].body);
+    std::copy(sum.begin(), sum.end(), values.begin() + kWidth * bodies_[b].body);
   }
 }
+
+template class OrderedSumsOf<6>;
+template class OrderedSumsOf<24>;
 
 }  // namespace catena

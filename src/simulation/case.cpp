@@ -100,8 +100,6 @@ void refuse_with_deterministic(SettingsVisitor& visit, const CaseSettings& s) {
     refuse("solver.formulation: residual", "set it to velocity");
   if (!std::isnan(s.solver.stop.time_limit))
     refuse("solver.time_limit", "limit solver.max_iterations instead");
-  if (s.time.stepper == StepperKind::natural)
-    refuse("time.stepper: natural", "use time.stepper: spook");
   if (s.parallel.weights == WorkWeights::measured)
     refuse("parallel.weights: measured", "set it to counted");
   if (s.parallel.subdomains > 0) refuse("parallel.subdomains", "set parallel.tile_bodies instead");

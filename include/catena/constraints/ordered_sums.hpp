@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,27 +12,33 @@
 
 namespace catena {
 
-/// For ordered problems: sums of six numbers at each body over the blocks that touch it, of all
+/// A block's term at one of its bodies.
+struct OrderedTerm {
+  Index block;   ///< number in the problem
+  Index body;    ///< local
+  Index member;  ///< rigid contact: 0 for body a, 1 for b; else the place in GeneralBlocks::body
+};
+
+/// For ordered problems: sums of kWidth numbers at each body over the blocks that touch it, of all
 /// ranks, in the blocks' order over all ranks. What one rank adds up block by block and what
 /// several ranks add up here are the same bits.
-class OrderedSums {
+template <std::size_t kWidth>
+class OrderedSumsOf {
  public:
   enum class Blocks { all, bilateral };
-
-  /// A block's term at one of its bodies.
-  struct Term {
-    Index block;   ///< number in the problem
-    Index body;    ///< local
-    Index member;  ///< rigid contact: 0 for body a, 1 for b; else the place in GeneralBlocks::body
-  };
-  using Numbers = std::array<double, 6>;
+  using Term = OrderedTerm;
+  using Numbers = std::array<double, kWidth>;
 
   /// Collective. `tag` keeps those under way at once apart.
-  OrderedSums(const ConstraintProblem& problem, Blocks which, Tag tag);
-  ~OrderedSums();
-  OrderedSums(OrderedSums&&) noexcept;
+  OrderedSumsOf(const ConstraintProblem& problem, Blocks which, Tag tag);
+  /// Collective. The same of terms that the caller names, in the order of `name` (Term::block is
+  /// the caller's own), at bodies with these ghosts.
+  OrderedSumsOf(const Communicator& comm, const HaloPlan& ghosts, std::size_t n_bodies,
+                std::span<const Term> terms, std::span<const std::int64_t> name, Tag tag);
+  ~OrderedSumsOf();
+  OrderedSumsOf(OrderedSumsOf&&) noexcept;
 
-  /// Neighbours. `values` (six a body) hold the sums of this rank's terms. Those of owned bodies
+  /// Neighbours. `values` (kWidth a body) hold the sums of this rank's terms. Those of owned bodies
   /// that blocks of other ranks touch become the sums over all ranks; `term(t, numbers)` gives the
   /// terms again.
   template <class GiveTerm>
@@ -51,7 +58,9 @@ class OrderedSums {
     Index body;
     std::size_t first;  ///< of its entries; the next body's first is their end
   };
-  struct Setup;
+  template <class Setup>
+  void set_up(const Communicator& comm, const HaloPlan& ghosts, std::size_t n_bodies,
+              const Setup& setup, Tag tag);
   void begin();
   void end(std::span<double> values);
 
@@ -61,5 +70,10 @@ class OrderedSums {
   std::vector<Entry> entries_;
   std::unique_ptr<HaloExchange> exchange_;
 };
+
+/// Of forces and velocities.
+using OrderedSums = OrderedSumsOf<6>;
+extern template class OrderedSumsOf<6>;
+extern template class OrderedSumsOf<24>;
 
 }  // namespace catena

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "catena/base/text.hpp"
+#include "catena/comm/sums.hpp"
 #include "stepper/natural/natural_stepper_impl.hpp"
 #include "stepper/soundness.hpp"
 
@@ -44,8 +45,7 @@ void NaturalStepper::Impl::back_to_start(double t) {
   at = start;
   std::fill(sums.total.begin(), sums.total.end(), 0.0);
   std::fill(sums.spring_total.begin(), sums.spring_total.end(), 0.0);
-  sums.audit = {};
-  sums.slack = 0.0;
+  clear_sums();
   time = t;
 }
 
@@ -141,7 +141,8 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
     noise,
     n
   };
-  std::array<double, n> sum{};
+  std::array<Sum, n> sum;
+  sum.fill(Sum(model.deterministic));
   for (const Index b : dynamic) {
     const BodyConstants& body = set.bodies.constants[b];
     const auto kinetic = [&](const Pose& p, const Twist& t) {
@@ -168,16 +169,18 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
   sum[springs] = sums.audit[EnergyTerm::joint_work];
   sum[outside] = sums.audit[EnergyTerm::external_work];
   sum[misfits] = sums.slack;
-  comm.sum(std::span<double>(sum));
+  SumWords all(model.deterministic);
+  for (const Sum& one : sum) all.add(one);
+  comm.sum(all.words());
 
   StepDoubt d;
-  const double work = sum[motors] + sum[springs] + sum[outside];
-  d.scale = std::max(sum[before], sum[after]) + sum[rest] + std::abs(sum[weight]) +
-            std::abs(sum[motors]) + std::abs(sum[springs]) + std::abs(sum[outside]);
-  d.energy = std::abs(sum[after] - sum[before] + sum[weight] - work);
-  d.slack = sum[misfits];
-  d.noise = sum[noise];
-  d.apart = std::sqrt(sum[between] / d.scale);
+  const double work = all[motors] + all[springs] + all[outside];
+  d.scale = std::max(all[before], all[after]) + all[rest] + std::abs(all[weight]) +
+            std::abs(all[motors]) + std::abs(all[springs]) + std::abs(all[outside]);
+  d.energy = std::abs(all[after] - all[before] + all[weight] - work);
+  d.slack = all[misfits];
+  d.noise = all[noise];
+  d.apart = std::sqrt(all[between] / d.scale);
   return d;
 }
 

@@ -32,16 +32,35 @@ void NaturalStepper::Impl::place_prescribed(double t) {
   }
 }
 
+/// What coordinates of owned dynamic bodies hold, to their ghosts.
+void NaturalStepper::Impl::share(std::vector<NaturalCoordinates>& of_bodies) {
+  if (comm.size() == 1) return;
+  std::span<double> numbers;
+  if (!of_bodies.empty()) numbers = {of_bodies.front().r.data(), kPlaceWidth * of_bodies.size()};
+  to_ghosts->begin(numbers);
+  to_ghosts->end(numbers);
+}
+
+/// Poses of ghosts, which would differ from their owners' by round-off if found from axes here.
+void NaturalStepper::Impl::share_poses() {
+  if (comm.size() == 1) return;
+  std::vector<NaturalCoordinates> turn(at.pose.size());
+  for (const Index b : dynamic) {
+    turn[b].a.col(0) = at.pose[b].q.vec();
+    turn[b].a(0, 1) = at.pose[b].q.w();
+  }
+  share(turn);
+  for (std::size_t b = problem.bodies.n_owned; b < at.pose.size(); ++b) {
+    if (!is_dynamic(b)) continue;
+    at.pose[b].p = on.place[b].r;
+    at.pose[b].q.vec() = turn[b].a.col(0);
+    at.pose[b].q.w() = turn[b].a(0, 1);
+  }
+}
+
 /// Owned dynamic bodies' coordinates to their ghosts; then the third axes of laminae.
 void NaturalStepper::Impl::share_places() {
-  if (comm.size() > 1 && !on.place.empty()) {
-    const std::span<double> numbers(on.place.front().r.data(), kPlaceWidth * on.place.size());
-    to_ghosts->begin(numbers);
-    to_ghosts->end(numbers);
-  } else if (comm.size() > 1) {
-    to_ghosts->begin({});
-    to_ghosts->end({});
-  }
+  share(on.place);
   for (std::size_t b = 0; b < on.place.size(); ++b)
     if (is_dynamic(b)) complete_axes(on.mass[b], on.place[b]);
 }
@@ -179,32 +198,68 @@ void NaturalStepper::Impl::set_rates() {
   }
 }
 
-/// Loads of joints' multipliers, springs and forces on owned bodies, into stage i's sums.
+/// Adds to `load` what a joint puts on its bodies at stage i; returns its powers.
+Powers NaturalStepper::Impl::load_by(std::size_t j, const NaturalTime& now, std::size_t i,
+                                     std::vector<NaturalLoad>& load) {
+  Powers power;
+  if (joints[j].is_spring()) {
+    double on_prescribed = 0.0;
+    stages.spring[i][j] = joints[j].pull(on, at.angle[j][0], load, power.springs, on_prescribed);
+    power.external = -on_prescribed;
+    return power;
+  }
+  if (i == 0) return power;  // mu = 0
+  std::array<double, kJointRows> mu{};
+  const std::size_t first = row[j];
+  const std::size_t rows = joints[j].rows();
+  for (std::size_t r = 0; r < rows; ++r) mu[r] = -impulses[first + r];
+  joints[j].hold(on, now, mu.data(), load);
+  return power;
+}
+
+void NaturalStepper::Impl::set_loads_of_joints(const NaturalTime& now, std::size_t i) {
+  for (std::size_t j = 0; j < joints.size(); ++j) stages.power[i][j] = load_by(j, now, i, on.load);
+  if (comm.size() == 1) return;
+  std::span<double> numbers;
+  if (!on.load.empty()) numbers = {on.load.front().hold.r.data(), 2 * kPlaceWidth * on.load.size()};
+  loads_of_ghosts->complete(numbers);
+}
+
+/// The same where each joint's load is one term, added in the order of joints over all ranks.
+void NaturalStepper::Impl::set_loads_in_order(const NaturalTime& now, std::size_t i) {
+  const auto numbers_of = [](auto& load) { return std::span(load.hold.r.data(), kWidth); };
+  for (std::size_t j = 0; j < joints.size(); ++j) {
+    const auto each_side = [&](const auto& visit) {
+      for (std::size_t side = 0; side < 2; ++side)
+        if (const Index b = joints[j].body()[side]; b != kNoIndex) visit(side, b);
+    };
+    each_side([&](std::size_t, Index b) { load_alone[b] = {}; });
+    stages.power[i][j] = load_by(j, now, i, load_alone);
+    each_side([&](std::size_t side, Index b) {
+      load_of_side[2 * j + side] = load_alone[b];
+      const auto term = numbers_of(load_alone[b]);
+      const auto sum = numbers_of(on.load[b]);
+      for (std::size_t d = 0; d < kWidth; ++d) sum[d] += term[d];
+    });
+  }
+  std::span<double> all;
+  if (!on.load.empty()) all = {on.load.front().hold.r.data(), kWidth * on.load.size()};
+  loads_in_order->complete(all, [&](const OrderedTerm& term, auto& numbers) {
+    const std::size_t joint = term.block, side = term.member;
+    const auto load = numbers_of(load_of_side[2 * joint + side]);
+    std::copy(load.begin(), load.end(), numbers.begin());
+  });
+}
+
+/// Loads of joints' multipliers, springs and forces on owned bodies, and their powers at stage i.
 void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
   const NaturalTime now = at_time(t);
   std::fill(on.load.begin(), on.load.end(), NaturalLoad{});
-  Powers& sum = stages.power[i];
-  sum = {};
-  std::array<double, kJointRows> mu{};
-  for (std::size_t j = 0; j < joints.size(); ++j) {
-    if (joints[j].is_spring()) {
-      double on_prescribed = 0.0;
-      stages.spring[i][j] = joints[j].pull(on, at.angle[j][0], on.load, sum.springs, on_prescribed);
-      sum.external -= on_prescribed;
-      continue;
-    }
-    if (i == 0) continue;  // mu = 0
-    const std::size_t first = row[j];
-    const std::size_t rows = joints[j].rows();
-    for (std::size_t r = 0; r < rows; ++r) mu[r] = -impulses[first + r];
-    joints[j].hold(on, now, mu.data(), on.load);
-  }
-  if (comm.size() > 1) {
-    std::span<double> numbers;
-    if (!on.load.empty())
-      numbers = {on.load.front().hold.r.data(), 2 * kPlaceWidth * on.load.size()};
-    loads_of_ghosts->complete(numbers);
-  }
+  if (loads_in_order)
+    set_loads_in_order(now, i);
+  else
+    set_loads_of_joints(now, i);
+  Powers* power = stages.power[i].data() + joints.size();
   for (const auto& [b, f] : forces) {
     const Mat3& a = on.place[b].a;
     const double factor = f->table < 0 ? 1.0 : model.tables[f->table].at(t);
@@ -213,7 +268,7 @@ void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
         factor * (f->body_frame ? Vec3(a * f->torque) : f->torque) + (a * f->at).cross(force);
     on.load[b].rate.r += force;
     add_couple(on.mass[b], a, couple, on.load[b].rate.a);
-    sum.external += force.dot(on.twist[b].v) + couple.dot(on.twist[b].w);
+    (power++)->external = force.dot(on.twist[b].v) + couple.dot(on.twist[b].w);
   }
 }
 
@@ -372,8 +427,10 @@ void NaturalStepper::Impl::finish() {
     const double weight = dt * tableau.b[m];
     if (weight == 0.0) continue;
     for (std::size_t d = 0; d < stages.y.size(); ++d) stages.y[d] += weight * stages.k[m][d];
-    sums.audit[EnergyTerm::joint_work] += weight * stages.power[m].springs;
-    sums.audit[EnergyTerm::external_work] += weight * stages.power[m].external;
+    for (const Powers& power : stages.power[m]) {
+      sums.audit[EnergyTerm::joint_work] += weight * power.springs;
+      sums.audit[EnergyTerm::external_work] += weight * power.external;
+    }
     for (std::size_t j = 0; j < joints.size(); ++j)
       sums.spring_total[j] += weight * stages.spring[m][j];
   }
@@ -399,10 +456,8 @@ void NaturalStepper::Impl::finish() {
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (!is_dynamic(b)) continue;
     on.twist[b] = at.twist[b] = solved_twist(b);
-    if (to_index(b) < problem.bodies.n_owned) continue;
-    at.pose[b].p = on.place[b].r;
-    at.pose[b].q = orientation_of(on.mass[b], on.place[b].a, at.pose[b].q);
   }
+  share_poses();
   for (std::size_t r = 0; r < sums.total.size(); ++r) {
     sums.total[r] += impulses[r];
     sums.slack += alpha * std::abs(impulses[r] * misfit[r]);

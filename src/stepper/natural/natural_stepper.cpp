@@ -5,6 +5,7 @@
 
 #include "catena/base/text.hpp"
 #include "catena/base/timer.hpp"
+#include "catena/comm/sums.hpp"
 #include "catena/metrics/errors.hpp"
 #include "solvers/solve_watch.hpp"
 #include "stepper/natural/natural_stepper_impl.hpp"
@@ -67,15 +68,16 @@ NaturalStepper::Impl::Impl(const Communicator& communicator, const Model& m, dou
       search(communicator, m),
       system(joint_settings),
       angles(m),
-      problem(communicator) {}
+      problem(communicator) {
+  problem.ordered = m.deterministic;
+}
 
 void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   const LocalBodies& local = set.bodies;
   const auto n = local.size();
   time = state.time;
   sums.sub_steps = 0;
-  sums.audit = {};
-  sums.slack = 0.0;
+  clear_sums();
   report.parts = 1;
   report.doubtful_joint = kNoBody;
   report.singular = false;
@@ -136,7 +138,7 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   stages.y.resize(size);
   stages.y_stage.resize(size);
   stages.k.assign(tableau.stages(), std::vector<double>(size));
-  stages.power.assign(tableau.stages(), {});
+  stages.power.assign(tableau.stages(), std::vector<Powers>(joints.size() + forces.size()));
   stages.spring.assign(tableau.stages(), std::vector<double>(joints.size()));
   sums.spring_total.assign(joints.size(), 0.0);
 }
@@ -203,7 +205,27 @@ void NaturalStepper::Impl::make_problem() {
   velocities.assign(bodies.n_dofs(), 0.0);
   op.emplace(problem);
   to_ghosts.emplace(comm, set.ghosts, kPlaceWidth, Tag::natural_places);
-  loads_of_ghosts.emplace(comm, set.ghosts, 2 * kPlaceWidth, Tag::natural_loads);
+  if (!model.deterministic) {
+    loads_of_ghosts.emplace(comm, set.ghosts, 2 * kPlaceWidth, Tag::natural_loads);
+    return;
+  }
+  std::vector<OrderedTerm> terms;
+  std::vector<std::int64_t> name;
+  for (std::size_t j = 0; j < joints.size(); ++j)
+    for (Index side = 0; side < 2; ++side) {
+      const Index b = joints[j].body()[side];
+      if (b == kNoIndex || !is_dynamic(b)) continue;
+      terms.push_back({to_index(j), b, side});
+      name.push_back(joints[j].constants().id);
+    }
+  load_of_side.resize(2 * joints.size());
+  load_alone.assign(n, {});
+  loads_in_order.emplace(comm, set.ghosts, n, terms, name, Tag::natural_loads);
+}
+
+void NaturalStepper::Impl::clear_sums() {
+  sums.audit = AuditTerms(Sum(model.deterministic));
+  sums.slack = Sum(model.deterministic);
 }
 
 /// Where the step's pieces end, s: its own end last. At rows of tables speeds of drivers jump, and
@@ -363,7 +385,7 @@ void NaturalStepper::Impl::settle(double length) {
 /// Collective. What the joints took from velocities of the start, whose work is all that there is
 /// of it so far.
 void NaturalStepper::Impl::note_forbidden() {
-  report.forbidden_energy = -comm.sum(sums.audit[EnergyTerm::joint_work]);
+  report.forbidden_energy = -total(comm, sums.audit[EnergyTerm::joint_work], model.deterministic);
   double worst = 0.0;
   GlobalId id = std::numeric_limits<GlobalId>::max();
   for (std::size_t j = 0; j < joints.size(); ++j)
@@ -545,11 +567,7 @@ const StepReport& NaturalStepper::step(const Bodies& bodies, State& state) {
       wall_seconds() - start - s.report.times[StepStage::solve_impulses];
   const ScopedTimer timer(s.report.times[StepStage::record]);
   s.make_report();
-  AuditTerms terms(Sum(s.model.deterministic));
-  terms[EnergyTerm::joint_work] += s.sums.audit[EnergyTerm::joint_work];
-  terms[EnergyTerm::motor_work] += s.sums.audit[EnergyTerm::motor_work];
-  terms[EnergyTerm::external_work] += s.sums.audit[EnergyTerm::external_work];
-  record_energies(s.comm, s.model, bodies, terms, state, s.report);
+  record_energies(s.comm, s.model, bodies, s.sums.audit, state, s.report);
   return s.report;
 }
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "catena/comm/ghost_sum.hpp"
+#include "catena/constraints/ordered_sums.hpp"
+#include "catena/stepper/energy.hpp"
 #include "catena/stepper/joint_assembler.hpp"
 #include "catena/stepper/natural_stepper.hpp"
 #include "solvers/joints/joint_system.hpp"
@@ -31,7 +33,7 @@ inline Mat3 axes_at(const double* x) { return Eigen::Map<const Mat3>(x); }
 inline void put_vector(const Vec3& v, double* x) { Eigen::Map<Vec3>{x} = v; }
 inline void put_axes(const Mat3& a, double* x) { Eigen::Map<Mat3>{x} = a; }
 
-/// Powers of a stage on this rank, W.
+/// Powers of a joint or a force in a stage, W.
 struct Powers {
   double springs = 0.0;
   double external = 0.0;
@@ -48,8 +50,8 @@ struct NaturalConfiguration {
 struct NaturalSums {
   std::vector<double> total;         ///< impulses, per row
   std::vector<double> spring_total;  ///< per joint, N s or N m s
-  AuditSums audit;                   ///< what the step adds
-  double slack = 0.0;                ///< J, that misfits may cost in the step
+  AuditTerms audit;                  ///< what the step adds
+  Sum slack;                         ///< J, that misfits may cost in the step
   int sub_steps = 0;
 };
 
@@ -57,7 +59,7 @@ struct NaturalSums {
 struct NaturalStages {
   std::vector<double> y, y_stage;           ///< coordinates and momenta at the start, at the stage
   std::vector<std::vector<double>> k;       ///< their rates per stage
-  std::vector<Powers> power;                ///< per stage
+  std::vector<std::vector<Powers>> power;   ///< per stage: of each joint, then of each force
   std::vector<std::vector<double>> spring;  ///< per stage and joint: force or torque
   std::vector<double> driver, carried;      ///< per row at the sub-step's start: drivers' rate, G V
                                             ///< of prescribed bodies
@@ -138,7 +140,9 @@ struct NaturalStepper::Impl {
   // ---- a stage
   void place_bodies(double t, std::span<const double> state);
   void place_prescribed(double t);
+  void share(std::vector<NaturalCoordinates>& of_bodies);
   void share_places();
+  void share_poses();
   void set_masses();
   void set_free_velocities(std::span<const double> state);
   void set_free(std::size_t b, const Vec3& linear, const Vec3& spin);
@@ -146,6 +150,11 @@ struct NaturalStepper::Impl {
   void solve();
   void set_rates();
   void set_loads(double t, std::size_t i);
+  Powers load_by(std::size_t joint, const NaturalTime& now, std::size_t i,
+                 std::vector<NaturalLoad>& load);
+  void set_loads_of_joints(const NaturalTime& now, std::size_t i);
+  void set_loads_in_order(const NaturalTime& now, std::size_t i);
+  void clear_sums();
   void set_change(std::span<const double> state, std::span<double> change);
   NaturalTime at_time(double t) const { return {t, time, time + dt}; }
   Twist solved_twist(std::size_t b) const {
@@ -170,6 +179,10 @@ struct NaturalStepper::Impl {
   std::optional<DelassusOperator> op;
   std::optional<HaloExchange> to_ghosts;
   std::optional<GhostSum> loads_of_ghosts;
+  /// In its place in deterministic runs: per joint and side what it puts on the body there.
+  std::optional<OrderedSumsOf<kWidth>> loads_in_order;
+  std::vector<NaturalLoad> load_of_side;
+  std::vector<NaturalLoad> load_alone;  ///< per local body: of one joint
   StepReport report;
 
   NaturalBodies on;
