@@ -323,6 +323,7 @@ void ChainFactor::Impl::factor_rank(PivotGuard& guard) {
 }
 
 void ChainFactor::Impl::solve_rank(std::span<double> x) {
+  CATENA_CHECK(std::ssize(x) == part().row_begin.back(), "right-hand side does not fit the chain");
   const ChainPart& among = levels->first().part;
   const auto separator = [&](std::size_t k) {
     const Index m = rows_of(among, to_index(k));
