@@ -85,7 +85,8 @@ def shrink(picture: pathlib.Path, out: pathlib.Path) -> int:
     from PIL import Image, ImageOps
     image = Image.open(picture).convert("RGB")
     for bits in (8, 6, 5, 4):
-        ImageOps.posterize(image, bits).save(out, optimize=True)
+        white = 256 - 2 ** (8 - bits)  # what 255 becomes
+        ImageOps.posterize(image, bits).point(lambda v: round(v * 255 / white)).save(out, optimize=True)
         if out.stat().st_size <= MOST_BYTES:
             break
     return out.stat().st_size
