@@ -76,7 +76,7 @@ def check_surfaces(script, result):
 
 def render(scripts, result):
     need(importlib.util.find_spec("vtk") or importlib.util.find_spec("vtkmodules"), "python3-vtk9")
-    need(os.environ.get("DISPLAY") or shutil.which("xvfb-run"), "xvfb")
+    need(os.environ.get("DISPLAY") or shutil.which("Xvfb"), "xvfb")
     need(importlib.util.find_spec("matplotlib"), "python3-matplotlib")
     script = os.path.join(scripts, "render.py")
     check_surfaces(script, result)

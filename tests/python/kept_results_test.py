@@ -78,7 +78,7 @@ class KeptResults(unittest.TestCase):
         for module in ("matplotlib", "vtk"):
             if subprocess.run([sys.executable, "-c", "import " + module], capture_output=True).returncode:
                 self.skipTest("no %s here" % module)
-        if not shutil.which("xvfb-run"):
+        if not shutil.which("Xvfb"):
             self.skipTest("no xvfb here")
         for kept in KEPT:
             out = self.copy(kept)

@@ -23,21 +23,21 @@ try:
 except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
-if not os.environ.get("DISPLAY"):
-    if not shutil.which("xvfb-run"):
-        print("skipped: no display and no xvfb-run")
-        sys.exit(77)
-    os.execvp("xvfb-run", ["xvfb-run", "-a", "-s", "-screen 0 1280x1024x24", sys.executable, *sys.argv])
-
 import catena  # noqa: E402
 from vtk.util.numpy_support import vtk_to_numpy  # noqa: E402
 from catena.draw import movie, picture  # noqa: E402
 from catena.draw.camera import Camera  # noqa: E402
+from catena.draw.display import need_display  # noqa: E402
 from catena.draw.framing import bounds_of  # noqa: E402
 from catena.draw.hidden import lit, seen  # noqa: E402
 from catena.draw.picture import Frame, Options, Scene  # noqa: E402
 from catena.draw.render import options_of  # noqa: E402
 
+try:
+    need_display()
+except catena.CatenaError as e:
+    print("skipped: %s" % e)
+    sys.exit(77)
 FFMPEG = shutil.which("ffmpeg") and shutil.which("ffprobe")
 PILE = """catena: 1
 name: pile

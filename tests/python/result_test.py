@@ -156,7 +156,7 @@ class ResultTest(Case):
         self.refused("no such probe; there are load", lambda: catena.Result(out).probe("push"))
 
     def test_pictures_show_forces(self):
-        if not (importlib.util.find_spec("vtk") and (os.environ.get("DISPLAY") or shutil.which("xvfb-run"))):
+        if not (importlib.util.find_spec("vtk") and (os.environ.get("DISPLAY") or shutil.which("Xvfb"))):
             self.skipTest("python3-vtk9 or xvfb is missing")
         seen = {self.result.picture(size="200x150", **options) for options in
                 ({"color": "force"}, {"chains": True}, {"lines": 3, "color": "none"})}

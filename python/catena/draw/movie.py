@@ -160,7 +160,7 @@ def make_movie(args) -> None:
     from vtk.util.numpy_support import vtk_to_numpy
     options = options_of(args)
     check(args, options)
-    need_display("catena.draw.movie")
+    need_display()
     result = result_of(args)
     numbers = numbers_of(args, result)
     output = pathlib.Path(args.output) if args.output else result.path / "movie.mp4"

@@ -4,7 +4,7 @@
 
 All shapes are drawn; planes only where they lie below or behind the bodies; open meshes and fixed and kinematic hollow
 cylinders (drums, silos) so that one sees through them; cords (rope, distance, spring) as lines. The view is about the
-bodies of the scene: those that fell out of it are left aside. Without a display it starts itself again under xvfb-run.
+bodies of the scene: those that fell out of it are left aside. Without a display it starts a virtual one (Xvfb).
 """
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def render(args) -> None:
     options = options_of(args)
     result = Result(args.result)
     k = number_of(args, result)
-    need_display("catena.draw.render")
+    need_display()
     snapshot = result[k]
     output = args.output or os.path.join(args.result, "frame-%08d.png" % snapshot.step)
     write_png(Scene(result, options, [k]).draw(Frame(result, snapshot, options.color)), output)
