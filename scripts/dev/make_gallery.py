@@ -5,7 +5,7 @@
     scripts/dev/make_gallery.py CATENA --page         writes the page alone
 
 A case's sentence is the first one of the comment that its file begins with. Pictures have 60 kB at most, those that
-would have more by fewer bits a colour. Some minutes on one core; needs what `catena render` needs, and python3-pil.
+would have more by fewer bits a colour or a palette. Some minutes on one core; needs what `catena render` needs, and python3-pil.
 """
 import argparse
 import os
@@ -81,14 +81,15 @@ def page() -> str:
 
 
 def shrink(picture: pathlib.Path, out: pathlib.Path) -> int:
-    """Writes a picture, with fewer bits a colour where it would be too large; returns its bytes."""
+    """Writes a picture, with fewer bits a colour or a palette where it would be too large; returns its bytes."""
     from PIL import Image, ImageOps
     image = Image.open(picture).convert("RGB")
-    for bits in (8, 6, 5, 4):
+    for bits in (8, 6):
         white = 256 - 2 ** (8 - bits)  # what 255 becomes
         ImageOps.posterize(image, bits).point(lambda v: round(v * 255 / white)).save(out, optimize=True)
         if out.stat().st_size <= MOST_BYTES:
-            break
+            return out.stat().st_size
+    image.quantize(256, kmeans=3, dither=Image.Dither.NONE).save(out, optimize=True)
     return out.stat().st_size
 
 
