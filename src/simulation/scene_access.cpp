@@ -292,6 +292,9 @@ void SceneAccess::note_flow(const BodyConstants& body, const BodyMotionState& st
 GlobalId SceneAccess::add_body(BodyConstants constants, const BodyMotionState& given) {
   need_open();
   check_new_body(model_, constants, given);
+  if (model_.cell_deforms() && constants.kind == BodyKind::fixed)
+    throw Error("a fixed body would not follow the sides of a periodic box that deforms", "",
+                "add one that moves freely");
   constants.id = model_.names.size() + state_.added_bodies++;
   constants.jointed = false;
   constants.passed = 0;
@@ -302,9 +305,6 @@ GlobalId SceneAccess::add_body(BodyConstants constants, const BodyMotionState& g
   }
   BodyMotionState state = given;
   if (constants.kind == BodyKind::fixed) state.twist = {};
-  if (model_.cell_deforms() && constants.kind == BodyKind::fixed)
-    throw Error("a fixed body would not follow the sides of a periodic box that deforms", "",
-                "add one that moves freely");
   state.pose.p = box_of(model_, state_).wrapped(state.pose.p);
   const auto [own, place] = nearest_dynamic(state.pose.p);
   const double nearest = comm_.min(own);

@@ -510,6 +510,25 @@ def test_hulls_come_as_the_case_has_them_and_in_a_plane_bodies_stay_in_it():
         assert abs(sim.report.energy_residual) < 1e-8
 
 
+def test_bodies_that_come_into_a_periodic_box_meet_images():
+    ball = {"material": "m", "shape": {"sphere": {"radius": 0.1}}}
+    case = {"catena": 1, "name": "cell", "gravity": [0, 0, 0], "materials": {"m": {"density": 1000}},
+            "periodic": {"x": [-1, 1], "y": [-1, 1], "z": [-1, 1], "deform": {"z": {"strain_rate": 0.1}}},
+            "bodies": [dict(ball, name="ball")], "time": {"step": H, "end": 1}}
+    with catena.Simulation(case) as sim:
+        sim.step()
+        with pytest.raises(catena.CatenaError, match="would not follow"):
+            sim.add_body(dict(ball, name="wall", position=[0.5, 0, 0], fixed=True))
+        with pytest.raises(catena.CatenaError, match="overlaps ball by"):
+            sim.add_body(dict(ball, name="image", position=[0, 0, -1.85]))  # 0.15 m above the ball
+        free = sim.add_body(dict(ball, name="free", position=[0.5, 0, 2.5]))
+        assert free.id == 1 and abs(free.position[2]) < 1
+        with pytest.raises(catena.CatenaError, match="images move"):
+            sim.add_joint({"name": "j", "type": "spherical", "between": ["ball", "free"], "at": [0.2, 0, 0]})
+        sim.step()
+        assert sim.report.inserted == 1
+
+
 def test_what_was_added_is_in_checkpoints_and_results(tmp_path):
     half = tmp_path / "half.h5"
     with catena.Simulation(FALL) as sim:
