@@ -5,7 +5,10 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <string>
+#include <vector>
 
+#include "catena/simulation/joint_reading.hpp"
 #include "examples/example_runs.hpp"
 #include "support/gravity.hpp"
 
@@ -109,6 +112,33 @@ TEST(Crane, LiftsAThousandTimesTheMassOfALink) {
   EXPECT_GT(r.audit[EnergyTerm::motor_work], load * kG * 3.5);
   std::printf("crane: misfit %.1e m, load at %.3f m, steps missed %.0f %%\n", misfit,
               named(*sim, "load").pose.p.z(), 100.0 * missed);
+}
+
+TEST(CableStayed, EachStayBearsWhatStaticsSays) {
+  const auto sim = example("cable_stayed");
+  // a plate's ends bear half its weight each, the inner one of the first plate the pylon; stays
+  // lead from 12 m above the hinges to the plates' outer ends
+  const double plate = 4000.0 * kG, truck = 3000.0 * kG;
+  const auto expect = [&](const char* side, double on_third, double on_fourth, double part) {
+    const double bears[] = {plate, plate, plate + on_third, 0.5 * plate + on_fourth};
+    for (int k = 0; k < 4; ++k) {
+      const std::string name = "stay_" + std::string(side) + std::to_string(k + 1);
+      const GlobalId id = sim->model().joint_names.ids_of(name).first;
+      const double tension = bears[k] * std::hypot(12.0, 5.0 * (k + 1)) / 12.0;
+      EXPECT_NEAR(joint_forces(*sim, id).force.norm(), tension, part * tension) << name;
+    }
+  };
+
+  run_to(*sim, 0.25);
+  expect("left", 0.0, 0.0, 1e-6);
+  expect("right", 0.0, 0.0, 1e-6);
+  run_to(*sim, 3.0);
+
+  // the truck stands in the middle of the fourth plate, where it fell
+  EXPECT_NEAR(named(*sim, "truck").pose.p.x(), 17.5, 0.05);
+  EXPECT_LT(named(*sim, "truck").twist.v.norm(), 1e-3);
+  expect("left", 0.0, 0.0, 1e-3);
+  expect("right", 0.5 * truck, 0.5 * truck, 5e-3);
 }
 
 TEST(ChainOnPile, HoldsTogetherAndLiesOnTheGrains) {
