@@ -36,6 +36,7 @@ VIEWS = {
     "box_stack": ("", "--zoom 0.95 --color none"),
     "newtons_cradle": ("time.end=0.4", "--azimuth -80"),
     "crane": ("time.end=5", "--azimuth -70 --elevation 10 --zoom 1.3 --focus 2.2 0 3.4"),
+    "cable_stayed": ("", "--color none --azimuth -65 --elevation 12 --zoom 1.15"),
     "track": ("time.end=2.5", "--azimuth -70 --elevation 14 --zoom 2"),
     "chain_on_pile": ("time.end=1", "--color material --elevation 40 --zoom 1.35 --focus 0.55 0.55 0.35"),
     "hanging_chain": ("time.end=2", "--lines 3 --azimuth -90 --elevation 3 --zoom 1.15"),
