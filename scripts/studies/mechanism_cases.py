@@ -415,9 +415,8 @@ def tolerances(relative, absolute):
 
 SMALL = tolerances(1e-13, 1e-15)  # for motions of 1e-6 rad
 SHARP = tolerances(1e-12, 1e-14)  # for fast spins
-SINGULAR = ("where all rods lie in line one row more is redundant, and misfits of the loops ask "
-            "for reactions without bound: dop853 stops there; rk4 gains or loses up to 1e-5 J "
-            "where one of its stages lies within 5 us of it")
+SINGULAR = ("where all rods lie in line one row per loop more is redundant, and reactions have no "
+            "bound; steps near such positions have stages of another kind")
 CASES = [
     Case("A01", "pendulum on a hinge", "pendulum.yaml", "A01_simple_pendulum", pendulum, 0.02,
          [0.02, 0.01, 0.005, 0.0025],

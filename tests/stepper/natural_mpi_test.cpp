@@ -96,11 +96,13 @@ TEST(NaturalOverRanks, AChainOfBallsSwingsAlike) {
   EXPECT_EQ(end.report.solve.joints.chains, 1);
 }
 
+// Its softness changes as it is pulled straight, and places that meet the joints are known to
+// round-off over the singular values of a chain of 300.
 TEST(NaturalOverRanks, AChainOfBallsThatHangsFromBothEndsSwingsAlike) {
   expect_alike(
       chain("links: 300, joint: spherical, anchored: both, catenary: {from: [0, 0, 0], to: [50, "
             "0, 3], length: 60}, velocity: [0, 1, 0]"),
-      "2 ms", 40, 1e-10);
+      "2 ms", 40, 1e-9);
 }
 
 TEST(NaturalOverRanks, PendulumsOnPinsThatAreShakenSwingAlike) {

@@ -98,6 +98,12 @@ struct StepReport {
   int parts = 1;
   GlobalId doubtful_joint = kNoBody;
   bool singular = false;
+  /// Stepper natural: the joint whose rows came nearest to losing a rank in a step near a singular
+  /// position (kNoBody: it is not near one), when, s, and how near: 1/sigma^2 with the singular
+  /// value that vanishes there (docs/theory.md, "Singular positions").
+  GlobalId softest_joint = kNoBody;
+  double softest_time = 0.0;
+  double softness = 0.0;
   /// Kinetic energy that velocities of the start lost to joints which do not allow them, J, and the
   /// joint that allows them least; of the first step alone.
   double forbidden_energy = 0.0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "catena/base/index.hpp"
 #include "catena/base/text.hpp"
@@ -228,6 +229,7 @@ void RunNotes::note_joints(const StepReport& r) {
   }
   note_drift(r);
   note_parts(r);
+  note_singular(r);
   note_energy(r);
   note_forbidden(r);
   note_held_drives(r);
@@ -344,6 +346,21 @@ void RunNotes::note_parts(const StepReport& r) {
           ": time.step is too long for this motion, or the mechanism is close to a "
           "singular position; further ones are counted only",
       {{"parts", std::to_string(r.parts)}});
+}
+
+/// Tells of the first singular position that stepper natural has passed, and counts the others.
+void RunNotes::note_singular(const StepReport& r) {
+  if (r.softest_joint != kNoBody) {
+    if (r.softness > near_.softness) near_ = {r.softness, r.softest_time, r.softest_joint};
+    return;
+  }
+  if (near_.joint == kNoBody) return;
+  const NearSingular passed = std::exchange(near_, {});
+  if (++passed_ > 1) return;
+  log_.info("t = " + short_text(passed.time) +
+            " s: a singular position is passed, or come close to, where rows of joint " +
+            sim_.model().joint_names.name_of(passed.joint) +
+            " and others depend on each other; further ones are counted only");
 }
 
 /// Tells once of stepper natural's energy that works do not account for, where many steps, each of
@@ -526,6 +543,7 @@ void RunNotes::summary(const std::string& directory, double wall) {
                  " steps were taken in sub-steps, up to " + std::to_string(most_parts_) +
                  ": a smaller time.step would do the same for less");
   }
+  if (passed_ > 1) log_.info(std::to_string(passed_) + " singular positions were passed");
   if (splits_ > 0) {
     log_.info("balance: bodies moved " + std::to_string(moves_) + " times (" +
               std::to_string(moved_) + " in all), the graph was split " + std::to_string(splits_) +

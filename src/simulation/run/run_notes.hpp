@@ -41,6 +41,7 @@ class RunNotes {
   void note_joints(const StepReport& r);
   void note_drift(const StepReport& r);
   void note_parts(const StepReport& r);
+  void note_singular(const StepReport& r);
   void note_energy(const StepReport& r);
   void note_forbidden(const StepReport& r);
   void note_redundant(const JointReport& joints);
@@ -76,6 +77,14 @@ class RunNotes {
   double most_energy_ = 0.0;                                     ///< J, of motion or work so far
   std::int64_t divided_ = 0;                                     ///< steps taken in sub-steps
   int most_parts_ = 1;                                           ///< of one
+  /// Where steps of stepper natural came nearest to a singular position since the last one that
+  /// was near none.
+  struct NearSingular {
+    double softness = 0.0, time = 0.0;
+    GlobalId joint = kNoBody;
+  };
+  NearSingular near_;
+  std::int64_t passed_ = 0;  ///< singular positions
   int splits_ = 0, moves_ = 0;
   std::int64_t moved_ = 0;  ///< bodies
   double wall_start_ = 0.0;

@@ -174,16 +174,28 @@ void NaturalStepper::Impl::set_rows(double t) {
   problem.joint_misfit = comm.max(largest);
 }
 
-void NaturalStepper::Impl::solve() {
+/// Collective. Factors the rows as they are; false without rows on any rank.
+bool NaturalStepper::Impl::factor() {
+  const ScopedTimer timer(report.times[StepStage::solve_impulses]);
+  return has_rows = system.prepare(problem);
+}
+
+/// Collective, after factor(), of any free velocities and right-hand sides.
+void NaturalStepper::Impl::solve_rows() {
   const ScopedTimer timer(report.times[StepStage::solve_impulses]);
   std::fill(impulses.begin(), impulses.end(), 0.0);
-  if (system.prepare(problem)) {
+  if (has_rows) {
     system.measure(problem, *op, impulses, velocities);
     system.refine(problem, *op, impulses, velocities);
     return;
   }
   const std::span<const double> free = op->free_velocities();
   std::copy(free.begin(), free.end(), velocities.begin());
+}
+
+void NaturalStepper::Impl::solve() {
+  factor();
+  solve_rows();
 }
 
 /// s' = T V + correction, from on.twist.
@@ -208,12 +220,12 @@ Powers NaturalStepper::Impl::load_by(std::size_t j, const NaturalTime& now, std:
     power.external = -on_prescribed;
     return power;
   }
-  if (i == 0) return power;  // mu = 0
+  if (i == 0 && !careful) return power;  // mu = 0
   std::array<double, kJointRows> mu{};
   const std::size_t first = row[j];
   const std::size_t rows = joints[j].rows();
   for (std::size_t r = 0; r < rows; ++r) mu[r] = -impulses[first + r];
-  joints[j].hold(on, now, mu.data(), load);
+  if (rows > 0) joints[j].hold(on, now, mu.data(), load);
   return power;
 }
 
@@ -253,8 +265,8 @@ void NaturalStepper::Impl::set_loads_in_order(const NaturalTime& now, std::size_
 
 /// Loads of joints' multipliers, springs and forces on owned bodies, and their powers at stage i.
 void NaturalStepper::Impl::set_loads(double t, std::size_t i) {
-  const NaturalTime now = at_time(t);
   std::fill(on.load.begin(), on.load.end(), NaturalLoad{});
+  const NaturalTime now = at_time(t);
   if (loads_in_order)
     set_loads_in_order(now, i);
   else
@@ -298,10 +310,16 @@ void NaturalStepper::Impl::begin(double length) {
     double* s = stages.y.data() + kWidth * i;
     put_vector(at.pose[b].p, s);
     put_axes(a, s + 3);
-    put_vector(mass.mass * at.twist[b].v, s + 12);
-    for (int c = 0; c < 3; ++c)
-      put_vector(mass.j[c] * at.twist[b].w.cross(a.col(c)), s + 15 + 3 * c);
+    put_momenta(b, at.twist[b], a, s + 12);
   }
+}
+
+/// M T V of dynamic body b with these axes.
+void NaturalStepper::Impl::put_momenta(std::size_t b, const Twist& twist, const Mat3& a,
+                                       double* momenta) const {
+  const NaturalMass& mass = on.mass[b];
+  put_vector(mass.mass * twist.v, momenta);
+  for (int c = 0; c < 3; ++c) put_vector(mass.j[c] * twist.w.cross(a.col(c)), momenta + 3 + 3 * c);
 }
 
 /// All bodies at time t, the owned ones at the coordinates of `state`; and what follows from
@@ -330,6 +348,10 @@ void NaturalStepper::Impl::stage(std::size_t i) {
     }
     state = stages.y_stage;
   }
+  if (careful) {
+    careful_stage(t, state, i);
+    return;
+  }
   place_bodies(t, state);
   if (i == 0) {
     for (std::size_t b = 0; b < on.place.size(); ++b)
@@ -337,15 +359,18 @@ void NaturalStepper::Impl::stage(std::size_t i) {
   }
   if (i == 0 && driven) {
     set_rows(t);
-    each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
-      stages.driver[r] = own;
-      stages.carried[r] = by_prescribed;
-    });
+    set_driven_rates(t, stages.driver, stages.carried);
   }
   if (i > 0) {
-    set_free_velocities(state);
     set_rows(t);
-    solve();
+    factor();
+    if (has_rows && (i == 1 || i + 1 == tableau.stages())) {
+      note_softness();
+      set_rows(t);
+      place_prescribed(t);
+    }
+    set_free_velocities(state);
+    solve_rows();
     for (std::size_t b = 0; b < on.place.size(); ++b)
       if (is_dynamic(b)) on.twist[b] = solved_twist(b);
   }
@@ -354,9 +379,9 @@ void NaturalStepper::Impl::stage(std::size_t i) {
   set_change(state, stages.k[i]);
 }
 
-/// Calls visit(row, rate of its driver, G V of its prescribed bodies) at the stage's numbers.
-template <class Visit>
-void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
+/// Per row the rate of its driver, and G V of its prescribed bodies, at the stage's numbers.
+void NaturalStepper::Impl::set_driven_rates(double t, std::span<double> driver,
+                                            std::span<double> carried) const {
   const GeneralBlocks& blocks = problem.blocks;
   std::array<double, kJointRows> rates{};
   std::size_t block = 0;
@@ -373,7 +398,8 @@ void NaturalStepper::Impl::each_driven_row(double t, const Visit& visit) const {
       }
       // a driver also takes its row back to the target
       const double back = joints[j].is_driver(narrow<int>(r)) ? alpha * misfit[row[j] + r] : 0.0;
-      visit(row[j] + r, rates[r] - back, speed);
+      driver[row[j] + r] = rates[r] - back;
+      carried[row[j] + r] = speed;
     }
     ++block;
   }
@@ -420,6 +446,22 @@ double NaturalStepper::Impl::error() const {
   return square / std::sqrt(square + 0.01 * largest[1] * largest[1]);
 }
 
+/// Collective. The stages of a sub-step of this length from where bodies are; near a singular
+/// position once more, carefully. What comes of them is taken by finish().
+void NaturalStepper::Impl::take_stages(double length) {
+  softest = peak = {};
+  scaled_before.clear();
+  turned = false;
+  least_soft = usual_softness = std::numeric_limits<double>::infinity();
+  const auto take = [&](bool carefully) {
+    careful = carefully;
+    begin(length);
+    for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
+  };
+  take(false);
+  if (has_rows && comes_near_singular()) take(true);
+}
+
 /// Takes the sub-step: new poses with orthonormal axes, the velocities of p* there, and mu.
 void NaturalStepper::Impl::finish() {
   const double t = time + dt;
@@ -430,7 +472,10 @@ void NaturalStepper::Impl::finish() {
     for (const Powers& power : stages.power[m]) {
       sums.audit[EnergyTerm::joint_work] += weight * power.springs;
       sums.audit[EnergyTerm::external_work] += weight * power.external;
+      sums.audit[EnergyTerm::motor_work] += weight * power.motors;
     }
+    for (std::size_t r = 0; careful && r < sums.total.size(); ++r)
+      sums.total[r] += weight * stages.reaction[m][r];
     for (std::size_t j = 0; j < joints.size(); ++j)
       sums.spring_total[j] += weight * stages.spring[m][j];
   }
@@ -451,8 +496,12 @@ void NaturalStepper::Impl::finish() {
   set_masses();
   for (std::size_t n = 0; n < dynamic.size(); ++n)
     set_free(dynamic[n], vector_at(stages.y.data() + kWidth * n + 12), spin[n]);
-  set_rows(t);
-  solve();
+  if (careful) {
+    finish_carefully(t);
+  } else {
+    set_rows(t);
+    solve();
+  }
   for (std::size_t b = 0; b < on.place.size(); ++b) {
     if (!is_dynamic(b)) continue;
     on.twist[b] = at.twist[b] = solved_twist(b);
@@ -463,11 +512,12 @@ void NaturalStepper::Impl::finish() {
     sums.slack += alpha * std::abs(impulses[r] * misfit[r]);
   }
   if (driven) {
-    each_driven_row(t, [&](std::size_t r, double own, double by_prescribed) {
-      sums.audit[EnergyTerm::motor_work] += 0.5 * impulses[r] * (stages.driver[r] + own);
+    set_driven_rates(t, driver_now, carried_now);
+    for (std::size_t r = 0; r < impulses.size(); ++r) {
+      sums.audit[EnergyTerm::motor_work] += 0.5 * impulses[r] * (stages.driver[r] + driver_now[r]);
       sums.audit[EnergyTerm::external_work] -=
-          0.5 * impulses[r] * (stages.carried[r] + by_prescribed);
-    });
+          0.5 * impulses[r] * (stages.carried[r] + carried_now[r]);
+    }
   }
   for (std::size_t j = 0; j < joints.size(); ++j) {
     if (!has_angle(joints[j].constants().type)) continue;
@@ -481,6 +531,11 @@ void NaturalStepper::Impl::finish() {
             prescribed_state(model, set.bodies.constants[b], at.pose[b], *starts[b], t).pose;
     }
     at.angle[j] = joint_angles(joints[j].constants(), poses, at.angle[j], model);
+  }
+  if (careful && peak.value > report.softness) {
+    report.softness = peak.value;
+    report.softest_joint = peak.joint;
+    report.softest_time = peak_time;
   }
   time = t;
 }

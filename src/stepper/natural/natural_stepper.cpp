@@ -81,6 +81,8 @@ void NaturalStepper::Impl::set_up(const Bodies& bodies, const State& state) {
   report.parts = 1;
   report.doubtful_joint = kNoBody;
   report.singular = false;
+  report.softest_joint = kNoBody;
+  report.softness = 0.0;
   report.forbidden_energy = 0.0;
   report.forbidding_joint = kNoBody;
   on.mass.assign(n, {});
@@ -202,6 +204,10 @@ void NaturalStepper::Impl::make_problem() {
   sums.total.assign(rows, 0.0);
   stages.driver.assign(rows, 0.0);
   stages.carried.assign(rows, 0.0);
+  driver_now.assign(rows, 0.0);
+  carried_now.assign(rows, 0.0);
+  stages.reaction.assign(tableau.stages(), {});
+  all_rows = comm.sum(narrow<std::int64_t>(rows));
   velocities.assign(bodies.n_dofs(), 0.0);
   op.emplace(problem);
   to_ghosts.emplace(comm, set.ghosts, kPlaceWidth, Tag::natural_places);
@@ -291,8 +297,7 @@ double NaturalStepper::Impl::take_pieces(const State& state, int parts) {
 
 void NaturalStepper::Impl::integrate_fixed(double end, int parts) {
   for (int left = parts; left > 0; --left) {
-    begin((end - time) / left);
-    for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
+    take_stages((end - time) / left);
     finish();
     ++sums.sub_steps;
     if (parts > 1 && !all_sound()) return;
@@ -314,8 +319,7 @@ double NaturalStepper::Impl::integrate_controlled(double piece_end, double first
     if (clock.shows_progress())
       clock.show("sub-step " + std::to_string(turn) + " of " + short_text(length) +
                  " s at t = " + short_text(time) + " s");
-    begin(length);
-    for (std::size_t i = 0; i < tableau.stages(); ++i) stage(i);
+    take_stages(length);
     ++sums.sub_steps;
     const double e = error();
     const double factor = std::clamp(kSafety * std::pow(e, -1.0 / kOrder), kLeast, kMost);

@@ -1,6 +1,6 @@
 // What a natural stepper holds, and its work: steps (natural_stepper.cpp), whether their results
-// can be trusted (natural_guard.cpp), and the sub-steps and stages they are made of
-// (natural_stage.cpp).
+// can be trusted (natural_guard.cpp), the sub-steps and stages they are made of
+// (natural_stage.cpp), and stages near singular positions (natural_singular.cpp).
 #pragma once
 
 #include <array>
@@ -37,6 +37,13 @@ inline void put_axes(const Mat3& a, double* x) { Eigen::Map<Mat3>{x} = a; }
 struct Powers {
   double springs = 0.0;
   double external = 0.0;
+  double motors = 0.0;  ///< of careful stages: by reactions taken out of p*'
+};
+
+/// How soft joints are, see NaturalStepper::Impl::softness, and the joint that is softest.
+struct NaturalSoftness {
+  double value = 0.0;
+  GlobalId joint = kNoBody;
 };
 
 /// Where everything is.
@@ -61,8 +68,9 @@ struct NaturalStages {
   std::vector<std::vector<double>> k;       ///< their rates per stage
   std::vector<std::vector<Powers>> power;   ///< per stage: of each joint, then of each force
   std::vector<std::vector<double>> spring;  ///< per stage and joint: force or torque
-  std::vector<double> driver, carried;      ///< per row at the sub-step's start: drivers' rate, G V
-                                            ///< of prescribed bodies
+  std::vector<std::vector<double>> reaction;  ///< per careful stage and row: taken out of p*', N
+  std::vector<double> driver, carried;  ///< per row at the sub-step's start: drivers' rate, G V
+                                        ///< of prescribed bodies
 };
 
 /// All that a step leaves behind, before it is taken over into the state.
@@ -131,7 +139,9 @@ struct NaturalStepper::Impl {
                             double before);
 
   // ---- a sub-step from (pose, twist) at `time` to those at `time + dt`
+  void take_stages(double length);
   void begin(double length);
+  void put_momenta(std::size_t b, const Twist& twist, const Mat3& a, double* momenta) const;
   void stage(std::size_t i);
   double error() const;
   std::array<double, 2> error_of(std::size_t i) const;
@@ -148,6 +158,8 @@ struct NaturalStepper::Impl {
   void set_free(std::size_t b, const Vec3& linear, const Vec3& spin);
   void set_rows(double t);
   void solve();
+  bool factor();
+  void solve_rows();
   void set_rates();
   void set_loads(double t, std::size_t i);
   Powers load_by(std::size_t joint, const NaturalTime& now, std::size_t i,
@@ -160,9 +172,27 @@ struct NaturalStepper::Impl {
   Twist solved_twist(std::size_t b) const {
     return {vector_at(velocities.data() + 6 * b), vector_at(velocities.data() + 6 * b + 3)};
   }
+  Twist free_twist(std::size_t b) const {
+    const double* v = problem.bodies.free_velocity.data() + 6 * b;
+    return {vector_at(v), vector_at(v + 3)};
+  }
   bool is_dynamic(std::size_t b) const { return on.dynamic[b] != 0; }
-  template <class Visit>
-  void each_driven_row(double t, const Visit& visit) const;
+  void set_driven_rates(double t, std::span<double> driver, std::span<double> carried) const;
+
+  // ---- near singular positions
+  template <class SetFree>
+  void set_at_rest(const SetFree& set_free_of);
+  NaturalSoftness softness();
+  void note_softness();
+  bool comes_near_singular() const;
+  void to_joints(double t);
+  bool is_singular(double t);
+  bool evaluate(double t, std::span<const double> state, std::size_t i, bool anyhow);
+  void evaluate_across(double t, std::span<const double> state, std::size_t i,
+                       std::span<const Twist> direction);
+  void finish_carefully(double t);
+  void careful_stage(double t, std::span<const double> state, std::size_t i);
+  void take_reactions_out(double t, std::size_t i);
 
   Communicator comm;
   const Model& model;
@@ -196,11 +226,22 @@ struct NaturalStepper::Impl {
   std::vector<Index> row;            ///< first of each joint; one more at the end
   bool driven = false;               ///< prescribed bodies or drivers act on joints here
 
-  double time = 0.0, dt = 0.0;  ///< of the sub-step
+  double time = 0.0, dt = 0.0;                    ///< of the sub-step
+  bool careful = false;                           ///< its stages are those of natural_singular.cpp
+  bool has_rows = false;                          ///< any rank has joints' rows
+  std::int64_t all_rows = 0;                      ///< of all ranks
+  NaturalSoftness softest;                        ///< of its usual stages
+  double least_soft = 0.0, usual_softness = 0.0;  ///< the latter without lost ranks
+  std::vector<double> scaled, scaled_before;      ///< multipliers of the last two, sqrt(N_rr) x_r
+  bool turned = false;                            ///< two of them point away from each other
+  NaturalSoftness peak;                           ///< of its careful stages, and when, s
+  double peak_time = 0.0;
   NaturalStages stages;
   NaturalSums sums;
   std::vector<double> misfit;  ///< per row
   std::vector<double> impulses, velocities;
+  std::vector<double> held;                     ///< impulses -mu of the last careful stage
+  std::vector<double> driver_now, carried_now;  ///< per row: as NaturalStages has them at the start
 };
 
 }  // namespace catena
