@@ -25,7 +25,7 @@ struct ThroughSettings {
 
 /// One of `probes:`; SI units, world frame.
 struct ProbeSettings {
-  std::string name, place;  ///< place: `file:line:column` and path, for errors
+  std::string name, place;  ///< place: file, line, column and path, for errors
   ProbeType type = ProbeType::force;
   double interval = 0.0;             ///< s; 0: every step
   std::vector<std::string> on;       ///< names of bodies and generators

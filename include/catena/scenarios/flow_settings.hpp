@@ -58,7 +58,7 @@ struct CellDriveSettings {
   double max_strain_rate = kNone;  ///< 1/s; of a stress
   double gain = 0.1;               ///< of a stress
   FactorSettings table;
-  std::string place;  ///< `file:line:column` and path, for errors
+  std::string place;  ///< file, line, column and path, for errors
 };
 
 /// Lower and upper side along x, y and z; NaN: not periodic along it.
@@ -78,7 +78,7 @@ struct GravityTableSettings {
   bool present = false;
   std::string file;          ///< absolute after reading a case; or empty
   std::vector<double> rows;  ///< t (s), g_x, g_y, g_z (m/s^2); ascending in t
-  std::string place;         ///< `file:line:column` and path, for errors
+  std::string place;         ///< file, line, column and path, for errors
 };
 
 }  // namespace catena

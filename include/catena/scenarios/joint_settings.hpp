@@ -91,7 +91,7 @@ struct TendonPointSettings {
 
 /// One of `joints:`. Numbers that are not given are kNone: their defaults depend on the type.
 struct JointSettings {
-  std::string name, place;  ///< place: `file:line:column` and path, for errors
+  std::string name, place;  ///< place: file, line, column and path, for errors
   JointType type = JointType::revolute;
   std::vector<std::string> between;  ///< two bodies, or a body and "world"; belt: two or more
   std::vector<double> at;            ///< one point or two, m, world frame at the start

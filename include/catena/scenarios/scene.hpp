@@ -36,12 +36,12 @@ struct MotionSettings {
 
 /// One of `bodies:`; world frame.
 struct BodySettings {
-  std::string name, place;  ///< place: `file:line:column` and path, for errors
+  std::string name, place;  ///< place: file, line, column and path, for errors
   std::string material;     ///< needed where there is a shape
   ShapeSettings shape;
   double mass = kNone;                   ///< kg; kNone: volume times density
   Vec3 inertia = Vec3::Constant(kNone);  ///< principal moments, kg m^2; kNone: of the uniform shape
-  std::string inertia_place;             ///< `file:line:column` and path, for errors
+  std::string inertia_place;             ///< file, line, column and path, for errors
   /// In the frame of the shape as written, m; kNone: of the uniform shape.
   Vec3 centre_of_mass = Vec3::Constant(kNone);
   /// Centre of mass or origin of the shape, m; of fixed and kinematic bodies always the latter.
@@ -115,7 +115,7 @@ struct GeneratorSettings {
   /// Makes all its bodies kinematic; not of insertions.
   MotionSettings motion;
   std::string group;  ///< of all its bodies, as BodySettings::group
-  std::string place;  ///< `file:line:column` and path, for errors
+  std::string place;  ///< file, line, column and path, for errors
 
   template <class Kind>
   bool is() const {

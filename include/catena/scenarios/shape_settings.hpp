@@ -27,7 +27,7 @@ struct DecomposeSettings {
 /// Lengths in m, but coordinates in a file are times `unit` and `scale`.
 struct ShapeSettings {
   ShapeType type = ShapeType::none;
-  std::string place;                  ///< `file:line:column` and path, for errors
+  std::string place;                  ///< file, line, column and path, for errors
   Vec3 normal = Vec3::UnitZ();        ///< plane: out of the half space, any length but zero
   double radius = kNone;              ///< sphere, capsule, cylinder
   Vec3 size = Vec3::Constant(kNone);  ///< box: full edges

@@ -82,7 +82,7 @@ void describe(SettingsVisitor& visit, CaseSettings& s);
 
 /// Collective. Reads and checks a case file; `overrides` are `path=value` texts of --set.
 /// Rank 0 reads, every rank parses the same text. Throws Error on every rank: bad_input
-/// with `file:line:column` and key, or input_output if the file cannot be read.
+/// with file, line, column and key, or input_output if the file cannot be read.
 CaseSettings read_case(const Communicator& comm, const std::string& path,
                        const std::vector<std::string>& overrides = {});
 

@@ -20,7 +20,7 @@ enum class ServoResponse { falls, rises };
 
 /// One of `controllers:`.
 struct ControllerSettings {
-  std::string name, place;  ///< place: `file:line:column` and path, for errors
+  std::string name, place;  ///< place: file, line, column and path, for errors
   ControllerType type = ControllerType::pid;
   std::string drive;  ///< a joint with a motor, a force or torque of `forces`, or what has a motion
   int axis = 1;       ///< of the joint: its first or second coordinate
