@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numbers>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -139,6 +141,69 @@ TEST(CableStayed, EachStayBearsWhatStaticsSays) {
   EXPECT_LT(named(*sim, "truck").twist.v.norm(), 1e-3);
   expect("left", 0.0, 0.0, 1e-3);
   expect("right", 0.5 * truck, 0.5 * truck, 5e-3);
+}
+
+/// Sizes of the pieces that bonds still hold together, the largest first.
+std::vector<int> pieces_of(const Simulation& sim) {
+  std::map<GlobalId, GlobalId> parent;
+  for (const BodyConstants& body : sim.bodies().constants)
+    if (body.jointed) parent[body.id] = body.id;
+  const auto root = [&](GlobalId id) {
+    while (parent.at(id) != id) id = parent[id] = parent.at(parent.at(id));
+    return id;
+  };
+  for (const JointConstants& bond : sim.bodies().joints)
+    parent[root(bond.body[0])] = root(bond.body[1]);
+  std::map<GlobalId, int> size;
+  for (const auto& [id, up] : parent) ++size[root(id)];
+  std::vector<int> sizes;
+  for (const auto& [id, n] : size) sizes.push_back(n);
+  std::ranges::sort(sizes, std::greater());
+  return sizes;
+}
+
+/// A hit wall's energy goes nowhere that the audit does not name, and what the glue stores is part
+/// of what it has taken.
+void expect_broken_wall(Simulation& sim, int blocks, double end) {
+  const std::int64_t bonds = sim.n_bonds();
+  std::int64_t broken_before = 0;
+  double worst = 0.0;
+  run_to(sim, end, [&](const StepReport& r) {
+    EXPECT_GE(sim.state().broken_joints, broken_before);
+    broken_before = sim.state().broken_joints;
+    worst = std::max(worst, std::abs(r.energy_residual));
+  });
+  const StepReport& r = sim.stepper().report();
+  double stored = 0.0;
+  for (std::size_t j = 0; j < sim.bodies().joints.size(); ++j) {
+    const JointConstants& bond = sim.bodies().joints[j];
+    for (std::size_t row = 0; row < 6; ++row) {
+      const double force = sim.state().joints[j].impulse[row] / sim.settings().time.step;
+      stored += 0.5 * (row < 3 ? bond.compliance : bond.angular_compliance) * force * force;
+    }
+  }
+  const std::vector<int> pieces = pieces_of(sim);
+
+  EXPECT_EQ(std::ssize(sim.bodies().joints) + sim.state().broken_joints, bonds);
+  EXPECT_GT(sim.state().broken_joints, 10);
+  EXPECT_EQ(std::accumulate(pieces.begin(), pieces.end(), 0), blocks);
+  EXPECT_GT(pieces.size(), 3U);
+  EXPECT_GT(pieces[0], 1);
+  EXPECT_GT(stored, 0.0);
+  EXPECT_LT(stored, -r.audit[EnergyTerm::joint_work]);
+  EXPECT_LT(worst, 2e-3 * r.audit[EnergyTerm::initial_energy]);
+  std::printf(
+      "bonded wall: %lld of %lld bonds broken, %zu pieces, the largest of %d blocks; of %.4g J the "
+      "glue has taken %.4g and stores %.3g, residual at most %.2g\n",
+      static_cast<long long>(sim.state().broken_joints), static_cast<long long>(bonds),
+      pieces.size(), pieces[0], r.audit[EnergyTerm::initial_energy],
+      -r.audit[EnergyTerm::joint_work], stored, worst);
+}
+
+TEST(BondedWall, BreaksInPiecesAndItsEnergyIsAccountedFor) {
+  const auto sim = example("bonded_wall");
+  EXPECT_EQ(sim->n_bonds(), 15 * 12 + 16 * 11);
+  expect_broken_wall(*sim, 16 * 12, 0.05);
 }
 
 TEST(ChainOnPile, HoldsTogetherAndLiesOnTheGrains) {

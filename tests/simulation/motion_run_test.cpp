@@ -232,6 +232,35 @@ TEST(MovedGenerator, AContainerThatTurnsCarriesItsWallsAsOne) {
   EXPECT_LT((pose.p - Vec3(2 + std::cos(0.5), 0, -std::sin(0.5))).norm(), 1e-12);
 }
 
+TEST(PrescribedMotion, RowsOfTheCaseMoveABodyAsItsTableSays) {
+  const auto plate = [](const std::string& table) {
+    return "materials: {m: {density: 1000}}\n"
+           "bodies: [{name: plate, material: m, shape: {box: {size: [1, 1, 0.2]}}, position: [1, "
+           "0, "
+           "0], motion: {table: {" +
+           table + "}}}]\ntime: {step: 1 ms, end: 2}\n";
+  };
+  const auto sim = simulate(plate(
+      "interpolation: linear, rows: [[0, 0, 0, 0, 0, 0, 0], [1 s, 20 cm, 0, -0.1, 0, 0, 0.5]]"));
+  for (int step = 0; step < 250; ++step) sim->step();
+  const Pose quarter = body_of(*sim, 0).pose;
+  for (int step = 0; step < 1000; ++step) sim->step();
+  const Pose rest = body_of(*sim, 0).pose;
+
+  EXPECT_LT((quarter.p - Vec3(1.05, 0, -0.025)).norm(), 1e-12);
+  EXPECT_NEAR(2.0 * std::atan2(quarter.q.z(), quarter.q.w()), 0.125, 1e-12);
+  EXPECT_LT((rest.p - Vec3(1.2, 0, -0.1)).norm(), 1e-12);
+  const auto error = [&](const std::string& table) {
+    return test::error_of([&] { (void)test::case_of(plate(table)); });
+  };
+  EXPECT_NE(error("rows: [[0, 0, 0], [1, 0, 1]]").find("has 3 columns"), std::string::npos);
+  EXPECT_NE(error("rows: [[1, 0, 0, 0], [0, 0, 1, 0]]").find("times do not ascend"),
+            std::string::npos);
+  EXPECT_NE(error("rows: [[0, 0, 0, 0]], file: a.csv").find("has a file and rows"),
+            std::string::npos);
+  EXPECT_NE(error("values: displacement").find("nothing is given"), std::string::npos);
+}
+
 TEST(MovedGenerator, RefusesWhatItCannotMean) {
   const auto message = [](const std::string& keys) {
     return test::error_of([&] {
