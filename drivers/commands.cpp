@@ -10,6 +10,7 @@
 #include "catena/io/info.hpp"
 #include "catena/io/result_writer.hpp"
 #include "catena/partition/balance.hpp"
+#include "catena/partition/cut_plan.hpp"
 #include "catena/partition/plan.hpp"
 #include "catena/simulation/memory_check.hpp"
 #include "catena/simulation/rehearsal.hpp"
@@ -61,6 +62,38 @@ std::string plan_text(const PartitionPlan& p) {
   std::snprintf(line, sizeof line, "splitting the graph takes %.4g MiB more on rank 0\n",
                 kMebibyte * static_cast<double>(p.split_memory));
   return text + line;
+}
+
+/// Of each level of the mechanism's tree its largest front.
+std::string cut_text(const CutPlan& plan) {
+  constexpr double kMebibyte = 1.0 / (1024.0 * 1024.0);
+  char line[240];
+  std::snprintf(line, sizeof line,
+                "mechanism of joint %lld: %lld joints in %d parts\n"
+                "level  nodes  largest: rows  rows above       Mflop      MiB\n",
+                static_cast<long long>(plan.component), static_cast<long long>(plan.joints),
+                plan.tree.n_parts());
+  std::string text = line;
+  for (int level = 0; level <= plan.tree.levels; ++level) {
+    std::int64_t rows = 0, above = 0;
+    double work = 0.0, memory = 0.0;
+    for (int node = 1 << level; node < 2 << level; ++node) {
+      rows = std::max(rows, plan.rows[node]);
+      above = std::max(above, plan.rows_above[node]);
+      work = std::max(work, 2e-6 * plan.front_work(node));
+      memory = std::max(memory, kMebibyte * plan.front_memory(node));
+    }
+    std::snprintf(line, sizeof line, "%5d  %5d  %13lld  %10lld", level, 1 << level,
+                  static_cast<long long>(rows), static_cast<long long>(above));
+    text += line;
+    // a part is no single front
+    if (level < plan.tree.levels) {
+      std::snprintf(line, sizeof line, "  %10.4g  %7.4g", work, memory);
+      text += line;
+    }
+    text += level == plan.tree.levels ? "  (parts)\n" : "\n";
+  }
+  return text;
 }
 
 /// Collective. Mean half extent of the dynamic bodies with a shape, m; 0 if there are none.
@@ -156,6 +189,10 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
     print(comm, line);
   }
   print(comm, plan_text(plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel)));
+  for (const CutPlan& cut :
+       plan_cuts(comm, bodies, contacts, n_ranks, settings.parallel.deterministic,
+                 settings.solver.joints.cut_from))
+    print(comm, cut_text(cut));
   return ExitCode::done;
 }
 

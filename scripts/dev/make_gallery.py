@@ -34,7 +34,7 @@ VIEWS = {
     "house_of_cards": ("", "--color none --azimuth -60 --elevation 15 --zoom 1.1"),
     "dominoes": ("time.end=0.56", "--azimuth -70 --elevation 30 --zoom 1.3"),
     "box_stack": ("", "--zoom 0.95 --color none"),
-    "bonded_wall": ("", "--zoom 1.4 --azimuth -50 --color generator"),
+    "bonded_wall": ("", "--azimuth -50 --elevation 12 --zoom 1.6 --focus 0.8 0.3 0.6"),
     "newtons_cradle": ("time.end=0.4", "--azimuth -80"),
     "crane": ("time.end=5", "--azimuth -70 --elevation 10 --zoom 1.3 --focus 2.2 0 3.4"),
     "cable_stayed": ("", "--color none --azimuth -65 --elevation 12 --zoom 1.15"),

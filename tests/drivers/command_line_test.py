@@ -94,6 +94,29 @@ class CommandLine(unittest.TestCase):
         self.assertIn("few bodies touch yet", text)
         self.assertIn("ranks 2, bodies 7, contacts 7\n", text)
 
+    def test_plan_prints_the_tree_of_a_net_that_ranks_share(self):
+        (self.path / "net.yaml").write_text("""catena: 1
+name: net
+materials: {rope: {density: 1400}}
+generators:
+  - net: {name: net, material: rope, shape: {sphere: {radius: 1 cm}}, count: [40, 40], joint: distance,
+          spacing: [[0.1, 0, 0], [0, 0.1, 0]], collide: false}
+time: {step: 1 ms, end: 5 ms}
+solver: {joints: {cut_from: 100}}
+""")
+        text = self.catena("plan", "net.yaml", "-n", "4")
+        # 40 x 39 cords in both directions, one row each
+        self.assertIn("3120 joints in 4 parts", text)
+        table = [line.split() for line in text[text.index("level"):].splitlines()[1:]]
+        rows, above = ([int(line[i]) for line in table] for i in (2, 3))
+        # one separator of about 40 cords, two of half as many or more, and parts of about a quarter of the rest
+        self.assertTrue(30 <= rows[0] <= 60, text)
+        self.assertTrue(15 <= rows[1] <= 60, text)
+        self.assertTrue((3120 - rows[0] - 2 * rows[1]) / 4 <= rows[2] <= 1.1 * 3120 / 4, text)
+        self.assertEqual(above[0], 0)
+        self.assertTrue(0 < above[1] <= rows[0], text)
+        self.assertTrue(above[1] / 2 <= above[2] <= rows[0] + rows[1], text)
+
     def test_result_has_the_columns_and_provenance_that_other_programs_read(self):
         self.catena("run", "drop.yaml", "--quiet")
         with h5py.File(self.path / "drop" / "result.h5", "r") as result:

@@ -75,6 +75,7 @@ class CutElimination {
     comm_.sum(all);
     return Eigen::Map<const Eigen::VectorXd>(all.data(), b.size());
   }
+  double contradiction() const { return comm_.sum(elimination_->contradiction()); }
   /// Of all ranks.
   std::vector<std::pair<std::int64_t, int>> redundant() const {
     std::vector<std::pair<std::int64_t, int>> own;
@@ -92,8 +93,10 @@ class CutElimination {
     blocks.kind.push_back(BlockKind::bilateral);
     blocks.name.push_back(from.name[k]);
     blocks.row_begin.push_back(blocks.row_begin.back() + from.rows(k));
-    for (Index r = from.row_begin[k]; r < from.row_begin[k + 1]; ++r)
+    for (Index r = from.row_begin[k]; r < from.row_begin[k + 1]; ++r) {
       blocks.compliance.push_back(from.compliance[r]);
+      if (!whole_.drive.empty()) rows_.drive.push_back(whole_.drive[r]);
+    }
     for (Index j = from.body_begin[k]; j < from.body_begin[k + 1]; ++j) {
       const Index b = from.body[j];
       auto at = std::ranges::find(rows_.bodies.id, whole_.bodies.id[b]);
@@ -198,6 +201,35 @@ TEST(CutElimination, RedundantRowsOverRanksAreFoundAndReactionsAreOfLeastNorm) {
       EXPECT_TRUE(same_bits(same, one));
       EXPECT_EQ(exact.redundant(), alone.redundant());
     }
+  }
+}
+
+TEST(CutElimination, DrivesThatContradictOthersYieldAsOnOneRank) {
+  Shapes shapes(43, 0.0);
+  MechanismMaker& maker = shapes.maker;
+  test::add_held_net(maker, 6, 0.0);
+  MechanismRows& joints = maker.made;
+  // two of the rods between held knots, and one other
+  joints.drive.assign(joints.blocks.n_rows(), 0);
+  int drives = 0;
+  for (Index k = 0; k < joints.blocks.size() && drives < 3; ++k)
+    if (joints.blocks.rows(k) == 1 && k % 2 == 0) {
+      joints.drive[joints.blocks.row_begin[k]] = 1;
+      ++drives;
+    }
+  const DenseJoints dense(joints);
+  const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(joints.blocks.n_rows(), -1.0, 2.0);
+  const auto whole = make_dissected_elimination(joints);
+  whole->factor(joints);
+  const Eigen::VectorXd expected = test::solve(*whole, b);
+  EXPECT_GT(whole->contradiction(), 0.0);
+  for (const int levels : {1, 3}) {
+    CutElimination cut(joints, levels, false);
+
+    const Eigen::VectorXd x = cut.solve(b);
+
+    EXPECT_LT(dense.difference(x, expected), 1e-9);
+    EXPECT_NEAR(cut.contradiction(), whole->contradiction(), 1e-9 * whole->contradiction());
   }
 }
 

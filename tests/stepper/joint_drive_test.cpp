@@ -30,7 +30,7 @@ const std::string kRail =
 
 TEST(JointDrive, OfAMotorThatHoldsAnArmIsTheMomentOfItsWeight) {
   // the weight turns the arm about +y, by m g l
-  const double moment = -2.0 * kG * 0.5;
+  const double moment = -2.0 * test::kG * 0.5;
   for (const char* stepper : {"spook", "dvi", "natural"})
     for (const char* motor : {"velocity: 0", "position: 0"}) {
       const JointState j = joint_of(kHinge + ", motor: {" + motor + "}", stepper);
@@ -49,7 +49,7 @@ TEST(JointDrive, OfAMotorThatHoldsAnArmIsTheMomentOfItsWeight) {
 TEST(JointDrive, OfALiftIsItsWeight) {
   for (const char* stepper : {"spook", "dvi", "natural"}) {
     const JointState j = joint_of(kRail + ", motor: {velocity: 0.1}", stepper);
-    EXPECT_NEAR(j.drive[0][kMotor] / kStep, 2.0 * kG, 1e-3 * 2.0 * kG) << stepper;
+    EXPECT_NEAR(j.drive[0][kMotor] / kStep, 2.0 * test::kG, 1e-3 * 2.0 * test::kG) << stepper;
     EXPECT_EQ(j.drive[0][kMotor], j.impulse[5]) << stepper;
   }
 }
@@ -61,7 +61,7 @@ TEST(JointDrive, OfTwoMotorsIsThatOfEachAxis) {
   for (const char* stepper : {"spook", "natural"}) {
     const JointState j =
         joint_of(tube + ", motor: {velocity: 0.1}, second: {motor: {velocity: 0}}", stepper);
-    EXPECT_NEAR(j.drive[0][kMotor] / kStep, 2.0 * kG, 1e-3 * 2.0 * kG) << stepper;
+    EXPECT_NEAR(j.drive[0][kMotor] / kStep, 2.0 * test::kG, 1e-3 * 2.0 * test::kG) << stepper;
     EXPECT_NEAR(j.drive[1][kMotor], 0.0, 1e-9) << stepper;
     EXPECT_EQ(j.drive[0][kMotor], j.impulse[4]) << stepper;
   }
@@ -70,7 +70,7 @@ TEST(JointDrive, OfTwoMotorsIsThatOfEachAxis) {
       "type: cylindrical, between: [world, arm], at: [0, 0, 0], axis: [0, 1, 0], second: "
       "{motor: {velocity: 0}}",
       "spook");
-  EXPECT_NEAR(j.drive[1][kMotor] / kStep, -2.0 * kG * 0.5, 1e-2);
+  EXPECT_NEAR(j.drive[1][kMotor] / kStep, -2.0 * test::kG * 0.5, 1e-2);
   EXPECT_EQ(j.drive[0][kMotor], 0.0);
 }
 

@@ -1,7 +1,9 @@
 // The binary tree of a mechanism's parts and of the separators between them.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "catena/base/index.hpp"
@@ -14,6 +16,18 @@ namespace catena {
 /// before parents, parts from left to right.
 struct PartTree {
   int levels = 0;
+
+  /// For a mechanism of so many joints: a part a rank, or several where ranks are no power of two.
+  /// With `deterministic` whatever the ranks: 2,000 joints or more a part, 128 parts at most.
+  static PartTree of(std::int64_t n_joints, int n_ranks, bool deterministic) {
+    constexpr int kMostLevels = 7;
+    const auto levels = [](std::int64_t n) {
+      return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))) - 1;
+    };
+    if (deterministic) return {std::clamp(levels(n_joints / 2000), 1, kMostLevels)};
+    const bool power = std::has_single_bit(static_cast<unsigned>(n_ranks));
+    return {levels(n_ranks) + (power ? 0 : 3)};
+  }
 
   int n_parts() const { return 1 << levels; }
   bool is_part(int node) const { return node >= n_parts(); }

@@ -1,7 +1,6 @@
 #include "solvers/joints/joint_layout.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <tuple>
 
@@ -91,21 +90,6 @@ AssignedJoint assigned_joint(const ConstraintProblem& problem, const HeldJoint& 
   return joint;
 }
 
-/// Ordered problems are cut whatever the number of ranks: as many joints a part.
-constexpr std::int64_t kJointsOfPart = 2000;
-constexpr int kMostLevels = 7;
-
-int levels_of(const ConstraintProblem& problem, const JointPlace& place) {
-  if (problem.ordered) {
-    const auto parts = static_cast<std::uint64_t>(place.n_joints / kJointsOfPart);
-    return std::clamp(static_cast<int>(std::bit_width(parts)) - 1, 1, kMostLevels);
-  }
-  // ranks that are no power of two get some parts each
-  const auto ranks = static_cast<unsigned>(problem.comm.size());
-  return std::has_single_bit(ranks) ? static_cast<int>(std::bit_width(ranks)) - 1
-                                    : static_cast<int>(std::bit_width(ranks)) + 2;
-}
-
 /// Collective. Cuts large mechanisms that are no chains, and deals their nodes to ranks. Returns
 /// the node of each joint, 0: of none.
 std::vector<int> cut(const ConstraintProblem& problem, std::span<const JointEdge> edges,
@@ -117,7 +101,7 @@ std::vector<int> cut(const ConstraintProblem& problem, std::span<const JointEdge
   std::int64_t any = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (as_chain[i] != 0 || places[i].n_joints < cut_from) continue;
-    levels[i] = levels_of(problem, places[i]);
+    levels[i] = PartTree::of(places[i].n_joints, comm.size(), problem.ordered).levels;
     any = 1;
   }
   if (comm.max(any) == 0) return levels;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "catena/base/error.hpp"
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
 
 namespace catena {
 namespace {
+
+/// Rows above a node up to which what it leaves fits into one message.
+constexpr Index kMostRowsAbove = 20000;
 
 /// A block above a node, told to the rank that has the separator above.
 struct ToldBlock {
@@ -97,6 +101,13 @@ class NodeMaker {
     node.above.erase(std::unique(node.above.begin(), node.above.end(), same), node.above.end());
     for (const BlockAbove& b : node.above)
       node.above_begin.push_back(node.above_begin.back() + b.rows);
+    if (node.rows_above() > kMostRowsAbove)
+      throw Error("a part of the mechanism of joint " + std::to_string(node.above.front().name) +
+                      " is bounded by " + std::to_string(node.rows_above()) +
+                      " rows, more than ranks can exchange",
+                  "solver.joints.cut_from",
+                  "raise it, so that one rank eliminates the mechanism, or use method: iterative",
+                  ExitCode::runtime_error);
     node.fronts.emplace(tree_.is_part(node.number)
                             ? make_front_tree(graph_of(node), to_index(node.above.size()))
                             : front_of_separator(node.rows, node.rows_above()));

@@ -1,0 +1,34 @@
+// What the elimination of large mechanisms over ranks would take, without running it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "catena/comm/communicator.hpp"
+#include "catena/model/state.hpp"
+#include "catena/partition/mechanisms.hpp"
+#include "catena/search/contact_search.hpp"
+
+namespace catena {
+
+/// A mechanism that is cut over ranks, node by node of its tree (by their numbers, from 1 on); the
+/// same on every rank. A joint's rows are those of its type, without motors.
+struct CutPlan {
+  std::int64_t component = 0;  ///< smallest name of its joints
+  std::int64_t joints = 0;
+  PartTree tree;
+  std::vector<std::int64_t> rows;        ///< own ones
+  std::vector<std::int64_t> rows_above;  ///< of separators above that its elimination changes
+
+  /// Multiply-adds and bytes of a separator's front.
+  double front_work(int node) const;
+  double front_memory(int node) const;
+};
+
+/// Collective. The mechanisms that n_ranks ranks (any number, not this communicator's) would share,
+/// in the order of their names.
+std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
+                               const ContactSet& contacts, int n_ranks, bool deterministic,
+                               std::int64_t cut_from);
+
+}  // namespace catena

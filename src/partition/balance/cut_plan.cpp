@@ -1,0 +1,124 @@
+#include "catena/partition/cut_plan.hpp"
+
+#include <algorithm>
+
+#include "catena/base/sort_unique.hpp"
+#include "catena/comm/directory.hpp"
+#include "partition/graph/contact_graph.hpp"
+
+namespace catena {
+namespace {
+
+/// A joint of a cut mechanism at one of its bodies.
+struct End {
+  GlobalId body = kNoBody;
+  std::int64_t component = 0, key = 0;
+  int node = 0, rows = 0;
+
+  auto operator<=>(const End&) const = default;
+};
+
+/// That elimination of a node changes the rows of a joint above it.
+struct Above {
+  std::int64_t component = 0, key = 0;
+  int node = 0, rows = 0;
+
+  auto operator<=>(const Above&) const = default;
+};
+
+std::vector<JointEdge> edges_of(const Bodies& bodies, const ContactSet& set) {
+  std::vector<JointEdge> edges(bodies.joints.size());
+  for (std::size_t j = 0; j < edges.size(); ++j) {
+    edges[j].key = bodies.joints[j].id;
+    edges[j].rows = narrow<int>(rows_of(bodies.joints[j].type));
+    for (const Index body : partition::dynamic_bodies(set, j))
+      if (body != kNoIndex) edges[j].body[edges[j].n_bodies++] = set.bodies.constants[body].id;
+  }
+  return edges;
+}
+
+/// Collective. Joints above nodes, each once, on the rank of the joint's directory. A joint above
+/// another one's node is above all nodes from there up to its own.
+std::vector<Above> find_above(const Communicator& comm, std::span<const JointEdge> edges,
+                              std::span<const JointPlace> places, std::span<const int> nodes) {
+  RankLists<End> told(comm.size());
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    for (int k = 0; k < edges[j].n_bodies && nodes[j] > 0; ++k)
+      told[directory_rank(comm, edges[j].body[k])].push_back(
+          {edges[j].body[k], places[j].component, edges[j].key, nodes[j], edges[j].rows});
+  std::vector<End> all = joined(all_to_all(comm, std::move(told)));
+  sort_unique(all);
+  std::vector<Above> above;
+  for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+    for (last = first; last < all.size() && all[last].body == all[first].body;) ++last;
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t k = first; k < last; ++k)
+        if (PartTree::is_above(all[i].node, all[k].node))
+          for (int n = all[k].node; n != all[i].node; n = PartTree::parent(n))
+            above.push_back({all[i].component, all[i].key, n, all[i].rows});
+  }
+  sort_unique(above);
+  RankLists<Above> out(comm.size());
+  for (const Above& a : above) out[directory_rank(comm, a.key)].push_back(a);
+  std::vector<Above> own = joined(all_to_all(comm, std::move(out)));
+  sort_unique(own);
+  return own;
+}
+
+}  // namespace
+
+std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
+                               const ContactSet& contacts, int n_ranks, bool deterministic,
+                               std::int64_t cut_from) {
+  const std::vector<JointEdge> edges = edges_of(bodies, contacts);
+  const std::vector<JointPlace> places = find_mechanisms(comm, edges);
+  std::vector<int> levels;
+  for (const JointPlace& place : places) {
+    const bool whole = place.kind == MechanismKind::chain || place.n_joints < cut_from;
+    levels.push_back(whole ? 0 : PartTree::of(place.n_joints, n_ranks, deterministic).levels);
+  }
+  const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels, !deterministic);
+
+  struct Cut {
+    std::int64_t component = 0, joints = 0;
+    int levels = 0;
+
+    auto operator<=>(const Cut&) const = default;
+  };
+  std::vector<Cut> cuts;
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    if (nodes[j] > 0) cuts.push_back({places[j].component, places[j].n_joints, levels[j]});
+  sort_unique(cuts);
+  cuts = all_gather_values(comm, cuts);
+  sort_unique(cuts);
+  std::vector<CutPlan> plans;
+  for (const Cut& cut : cuts) {
+    CutPlan& plan = plans.emplace_back();
+    plan.component = cut.component;
+    plan.joints = cut.joints;
+    plan.tree = {cut.levels};
+    for (auto* list : {&plan.rows, &plan.rows_above}) list->assign(2 * plan.tree.n_parts(), 0);
+  }
+  const auto of = [&](std::int64_t component) -> CutPlan& {
+    return *std::ranges::lower_bound(plans, component, {}, &CutPlan::component);
+  };
+  for (std::size_t j = 0; j < edges.size(); ++j)
+    if (nodes[j] > 0) of(places[j].component).rows[nodes[j]] += edges[j].rows;
+  for (const Above& a : find_above(comm, edges, places, nodes))
+    of(a.component).rows_above[a.node] += a.rows;
+  for (CutPlan& plan : plans)
+    for (auto* list : {&plan.rows, &plan.rows_above}) comm.sum(*list);
+  return plans;
+}
+
+double CutPlan::front_work(int node) const {
+  const auto n = static_cast<double>(rows[node]), m = static_cast<double>(rows_above[node]);
+  return n * n * n / 6.0 + 0.5 * n * n * m + 0.5 * n * m * m;
+}
+
+double CutPlan::front_memory(int node) const {
+  const auto n = static_cast<double>(rows[node]), m = static_cast<double>(rows_above[node]);
+  return sizeof(double) * (n * (n + m) + m * m);
+}
+
+}  // namespace catena
