@@ -10,7 +10,7 @@
 #include "catena/constraints/joint_rows.hpp"
 #include "catena/scenarios/break_limits.hpp"
 #include "catena/scenarios/scene.hpp"
-#include "scenarios/make/chain_curve.hpp"
+#include "scenarios/chains/chain_curve.hpp"
 #include "scenarios/scene_parts.hpp"
 
 namespace catena::scenarios {

@@ -7,7 +7,7 @@
 #include "catena/base/error.hpp"
 #include "catena/base/release.hpp"
 #include "catena/comm/typed_exchange.hpp"
-#include "solvers/joints/joint_drives.hpp"
+#include "solvers/joints/drives/joint_drives.hpp"
 
 namespace catena {
 namespace {

@@ -7,7 +7,7 @@
 #include "catena/base/release.hpp"
 #include "solvers/gauss_seidel/shared_bodies.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
-#include "solvers/joints/joint_drives.hpp"
+#include "solvers/joints/drives/joint_drives.hpp"
 
 namespace catena {
 namespace {

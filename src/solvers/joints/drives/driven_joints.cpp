@@ -1,4 +1,4 @@
-#include "solvers/joints/driven_joints.hpp"
+#include "solvers/joints/drives/driven_joints.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "solvers/joints/joint_drives.hpp"
+#include "solvers/joints/drives/joint_drives.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "catena/constraints/block_rows.hpp"
-#include "solvers/joints/driven_joints.hpp"
-#include "solvers/joints/joint_limits_and_motors.hpp"
+#include "solvers/joints/drives/driven_joints.hpp"
+#include "solvers/joints/drives/joint_limits_and_motors.hpp"
 
 namespace catena {
 namespace {

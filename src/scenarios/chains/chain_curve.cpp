@@ -1,4 +1,4 @@
-#include "scenarios/make/chain_curve.hpp"
+#include "scenarios/chains/chain_curve.hpp"
 
 #include <algorithm>
 #include <cmath>

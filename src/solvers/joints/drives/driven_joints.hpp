@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "solvers/joints/joint_drives.hpp"
+#include "solvers/joints/drives/joint_drives.hpp"
 
 namespace catena {
 

@@ -1,4 +1,4 @@
-#include "solvers/joints/joint_limits_and_motors.hpp"
+#include "solvers/joints/drives/joint_limits_and_motors.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>
