@@ -189,9 +189,11 @@ ExitCode plan(const Communicator& comm, const CaseArguments& arguments, int n_ra
     print(comm, line);
   }
   print(comm, plan_text(plan_partition(comm, bodies, state, contacts, n_ranks, settings.parallel)));
+  const JointSolverSettings& joints = settings.solver.joints;
+  if (joints.method == JointMethod::iterative) return ExitCode::done;
   for (const CutPlan& cut :
        plan_cuts(comm, bodies, contacts, n_ranks, settings.parallel.deterministic,
-                 settings.solver.joints.cut_from))
+                 joints.method != JointMethod::direct, joints.cut_from))
     print(comm, cut_text(cut));
   return ExitCode::done;
 }

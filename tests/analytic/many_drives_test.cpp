@@ -171,5 +171,51 @@ TEST(ManyDrives, LimitsHoldABeamAndWhereTheyAreFarDoNothing) {
   }
 }
 
+/// Parallelograms beside each other: a motor turns the one crank, a brake holds a pin of the
+/// coupler, and a stop of the other crank is met after 0.02 rad.
+std::string parallelograms(int n) {
+  std::string bodies = "gravity: [0, 0, 0]\nbodies:\n", joints = "joints:\n";
+  const auto body = [&](const std::string& name, double x, double y, double z) {
+    bodies += "  - {name: " + name +
+              ", mass: 1, inertia: [0.1, 0.1, 0.1], position: " + text_of(Vec3(x, y, z)) + "}\n";
+  };
+  const auto hinge = [&](const std::string& name, const std::string& between, double x, double y,
+                         double z, const std::string& drive) {
+    joints += "  - {name: " + name + ", type: revolute, between: [" + between +
+              "], axis: [0, 1, 0], at: " + text_of(Vec3(x, y, z)) + drive + "}\n";
+  };
+  for (int i = 0; i < n; ++i) {
+    const std::string k = std::to_string(i);
+    body("left" + k, 0.0, 2.0 * i, 0.5);
+    body("right" + k, 1.0, 2.0 * i, 0.5);
+    body("bar" + k, 0.5, 2.0 * i, 1.0);
+    hinge("a" + k, "world, left" + k, 0.0, 2.0 * i, 0.0, ", motor: {velocity: 1, max_force: 5}");
+    hinge("b" + k, "left" + k + ", bar" + k, 0.0, 2.0 * i, 1.0,
+          ", motor: {velocity: 0, max_force: 0.5}");
+    hinge("c" + k, "bar" + k + ", right" + k, 1.0, 2.0 * i, 1.0, "");
+    hinge("d" + k, "world, right" + k, 1.0, 2.0 * i, 0.0, ", limits: [-1, 0.02]");
+  }
+  return bodies + joints + "time: {step: 1 ms, end: 1}\n";
+}
+
+TEST(ManyDrives, MotorsStallAgainstStopsInLoopsHoweverManyThereAre) {
+  constexpr int kUnits = 70, kSteps = 150;
+  const auto one = simulate(parallelograms(1));
+  const auto all = simulate(parallelograms(kUnits));
+  for (int i = 0; i < kSteps; ++i) {
+    one->step();
+    const StepReport& report = all->step();
+
+    EXPECT_EQ(report.solve.status, SolveStatus::converged) << i << " " << report.solve.reason;
+    EXPECT_LT(report.misfit.linear, 1e-5) << i;
+    const double turned = body_of(*one, 0).twist.w.y();
+    for (const int k : {0, 1, 35, kUnits - 1})
+      EXPECT_NEAR(body_of(*all, 3 * k).twist.w.y(), turned, 1e-6) << i << " " << k;
+  }
+  // the stop holds, and the motor gives what it has
+  EXPECT_NEAR(body_of(*all, 0).twist.w.y(), 0.0, 1e-6);
+  EXPECT_NEAR(joint_forces(*all, 4 * (kUnits - 1)).drive[0][1], 5.0, 1e-6);
+}
+
 }  // namespace
 }  // namespace catena::test

@@ -26,9 +26,9 @@ struct CutPlan {
 };
 
 /// Collective. The mechanisms that n_ranks ranks (any number, not this communicator's) would share,
-/// in the order of their names.
+/// in the order of their names. `chains_apart`: chains are eliminated as such, not by parts.
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
                                const ContactSet& contacts, int n_ranks, bool deterministic,
-                               std::int64_t cut_from);
+                               bool chains_apart, std::int64_t cut_from);
 
 }  // namespace catena

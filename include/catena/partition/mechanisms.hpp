@@ -31,6 +31,9 @@ enum class MechanismKind : std::uint8_t { chain, tree, ring, looped };
 
 /// Where a joint stands.
 struct JointPlace {
+  /// Chains of fewer joints gain nothing from being cut.
+  static constexpr std::int64_t kShortChain = 500;
+
   std::int64_t component = 0;  ///< smallest key of its mechanism
   MechanismKind kind = MechanismKind::chain;
   std::int64_t n_joints = 0, n_rows = 0;  ///< of the mechanism
@@ -41,6 +44,14 @@ struct JointPlace {
   /// chain and ring: which of the edge's bodies it shares with the next joint and the one before;
   /// -1: none. (A ring's last joint has the first as next.)
   int next_body = -1, previous_body = -1;
+
+  /// A chain that is eliminated as one. Held at both ends its rows may depend on others, as a
+  /// four-bar's do, or those of a taut chain, and the elimination of trees finds those.
+  bool is_simple_chain() const {
+    const bool may_be_redundant =
+        n_joints > n_bodies && (n_rows > 3 * n_joints || n_joints <= kShortChain);
+    return kind == MechanismKind::chain && !may_be_redundant;
+  }
 };
 
 /// Collective. Places of this rank's joints, in the order of `edges`. Rounds of messages:

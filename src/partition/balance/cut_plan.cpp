@@ -26,11 +26,16 @@ struct Above {
   auto operator<=>(const Above&) const = default;
 };
 
+/// Rows that are eliminated: of ropes and tendons the one that holds their length.
+std::int64_t eliminated_rows(JointType type) {
+  return type == JointType::rope || type == JointType::tendon ? 1 : rows_of(type);
+}
+
 std::vector<JointEdge> edges_of(const Bodies& bodies, const ContactSet& set) {
   std::vector<JointEdge> edges(bodies.joints.size());
   for (std::size_t j = 0; j < edges.size(); ++j) {
     edges[j].key = bodies.joints[j].id;
-    edges[j].rows = narrow<int>(rows_of(bodies.joints[j].type));
+    edges[j].rows = narrow<int>(eliminated_rows(bodies.joints[j].type));
     for (const Index body : partition::dynamic_bodies(set, j))
       if (body != kNoIndex) edges[j].body[edges[j].n_bodies++] = set.bodies.constants[body].id;
   }
@@ -69,12 +74,12 @@ std::vector<Above> find_above(const Communicator& comm, std::span<const JointEdg
 
 std::vector<CutPlan> plan_cuts(const Communicator& comm, const Bodies& bodies,
                                const ContactSet& contacts, int n_ranks, bool deterministic,
-                               std::int64_t cut_from) {
+                               bool chains_apart, std::int64_t cut_from) {
   const std::vector<JointEdge> edges = edges_of(bodies, contacts);
   const std::vector<JointPlace> places = find_mechanisms(comm, edges);
   std::vector<int> levels;
   for (const JointPlace& place : places) {
-    const bool whole = place.kind == MechanismKind::chain || place.n_joints < cut_from;
+    const bool whole = (chains_apart && place.is_simple_chain()) || place.n_joints < cut_from;
     levels.push_back(whole ? 0 : PartTree::of(place.n_joints, n_ranks, deterministic).levels);
   }
   const std::vector<int> nodes = cut_mechanisms(comm, edges, places, levels, !deterministic);

@@ -29,7 +29,7 @@ JointChain::JointChain(const ConstraintProblem& problem, const JointLayout& layo
   ChainPart part;
   for (std::size_t i = 0; i < joints.size(); ++i) {
     const AssignedJoint& joint = joints[i];
-    if (i > 0 && begins_piece(joint.place.n_joints, joint.place.index))
+    if (problem.ordered && i > 0 && begins_piece(joint.place.n_joints, joint.place.index))
       part.piece_begin.push_back(to_index(i));
     part.name.push_back(joint.name);
     part.row_begin.push_back(part.row_begin.back() + joint.rows);

@@ -8,12 +8,10 @@
 #include "catena/base/release.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/model/joint.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 namespace {
-
-/// Chains of fewer joints gain nothing from being cut.
-constexpr std::int64_t kShortChain = 500;
 
 /// How many of a bilateral block's rows, the last ones, are motors without bound.
 int drives_of(const GeneralBlocks& blocks, Index k) {
@@ -58,15 +56,8 @@ std::vector<char> eliminated_as_chain(const ConstraintProblem& problem,
       rigid &= problem.bodies.mass_kind[joint.body(problem, j)] == MassKind::rigid;
   const bool all_rigid = problem.comm.min(std::int64_t{rigid ? 1 : 0}) == 1;
   std::vector<char> as_chain(places.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const JointPlace& p = places[i];
-    // held at both ends: rows may depend on others, as a four-bar's do, or those of a taut chain,
-    // and the elimination of trees finds those
-    const bool may_be_redundant =
-        p.n_joints > p.n_bodies && (p.n_rows > 3 * p.n_joints || p.n_joints <= kShortChain);
-    as_chain[i] = all_rigid && method != JointMethod::direct && p.kind == MechanismKind::chain &&
-                  !may_be_redundant;
-  }
+  for (std::size_t i = 0; i < places.size(); ++i)
+    as_chain[i] = all_rigid && method != JointMethod::direct && places[i].is_simple_chain();
   return as_chain;
 }
 
@@ -97,7 +88,7 @@ std::vector<int> cut(const ConstraintProblem& problem, std::span<const JointEdge
                      std::int64_t cut_from, JointAssignment& assignment, JointLayout& layout) {
   const Communicator& comm = problem.comm;
   std::vector<int> levels(edges.size(), 0);
-  if (comm.size() == 1 && !problem.ordered) return levels;
+  if ((comm.size() == 1 && !problem.ordered) || sparse_elimination_asked_for()) return levels;
   std::int64_t any = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (as_chain[i] != 0 || places[i].n_joints < cut_from) continue;
@@ -242,7 +233,7 @@ JointLayout lay_out_joints(const ConstraintProblem& problem, std::span<const Hel
   const std::vector<char> as_chain =
       eliminated_as_chain(problem, held, places, method, layout.width);
   JointAssignment assignment =
-      assign_joints(comm, edges, places, as_chain, kShortChain, problem.ordered);
+      assign_joints(comm, edges, places, as_chain, JointPlace::kShortChain, problem.ordered);
   const std::vector<int> node =
       cut(problem, edges, places, as_chain, settings.cut_from, assignment, layout);
   release(edges);

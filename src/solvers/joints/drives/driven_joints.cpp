@@ -17,8 +17,12 @@ namespace {
 constexpr int kMostSets = 60, kPatience = 4;
 /// Round-off of a slip, m/s or rad/s, and of what is measured against another.
 constexpr double kAtRest = 1e-12, kRoundOff = 1e-12;
+/// Slip, part of the fastest one, with which a drive between its bounds does not hold what it is to
+/// hold: others of its loop ask for another speed, so that all of them yield.
+constexpr double kYields = 1e-6;
 /// Blocks of the own problem per joint: itself, and slots that do not fit into it.
 constexpr std::int64_t kBlocksOfJoint = 8;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 /// Bodies of a general block, and all numbers of its Jacobian.
 std::span<const Index> bodies_of(const GeneralBlocks& blocks, Index k) {
@@ -55,6 +59,7 @@ DrivenJoints::DrivenJoints(const ConstraintProblem& problem, std::vector<Index> 
       joints_(joints),
       with_drives_(problem.comm),
       side_(block_.size(), Side::lower),
+      slip_(block_.size(), 0.0),
       push_(problem.n_rows(), 0.0),
       changes_(problem.bodies.n_dofs()) {
   with_drives_.bodies = problem.bodies;
@@ -138,9 +143,13 @@ void DrivenJoints::copy_joints() {
   GeneralBlocks& to = with_drives_.blocks;
   const std::size_t rows = to.n_rows();
   to.jacobian.assign(to.jacobian_begin.back(), 0.0);
-  // rows between equal bounds are those of motors
   for (std::vector<double>* list : {&to.q, &to.compliance, &to.lower, &to.upper, &lambda_})
     list->assign(rows, 0.0);
+  // as motors' rows, which yield where a loop's joints leave no other way
+  for (const Slot& slot : slots_) {
+    to.lower[to.row_begin[slot.block] + slot.row] = -kUnbounded;
+    to.upper[to.row_begin[slot.block] + slot.row] = kUnbounded;
+  }
   to.angular.assign(rows, 0);
   for (Index k = 0; k < to.size(); ++k) {
     if (joint_[k] == kNoIndex) continue;
@@ -238,16 +247,17 @@ void DrivenJoints::solve_joints(std::span<double> impulses, std::span<double> ve
   for_rows([&](std::size_t row, std::size_t own) { impulses[row] = lambda_[own]; });
 }
 
-/// Collective. Own drives whose impulse is beyond a bound, or whose slip should leave it.
+/// Collective. Own drives whose impulse is beyond a bound, whose slip should leave it, or which
+/// slip between their bounds though another impulse is left to them.
 std::vector<std::size_t> DrivenJoints::on_the_wrong_side(std::span<const double> impulses,
-                                                         std::span<const double> velocities) const {
-  std::vector<double> slip(block_.size());
+                                                         std::span<const double> velocities) {
   double fastest = 0.0;
   for (std::size_t g = 0; g < block_.size(); ++g) {
-    slip[g] = residual_velocity(g, impulses, velocities);
-    fastest = std::max({fastest, std::abs(slip[g]), std::abs(problem_.blocks.q[general_row(g)])});
+    slip_[g] = residual_velocity(g, impulses, velocities);
+    fastest = std::max({fastest, std::abs(slip_[g]), std::abs(problem_.blocks.q[general_row(g)])});
   }
-  const double at_rest = kAtRest + kRoundOff * problem_.comm.max(fastest);
+  fastest = problem_.comm.max(fastest);
+  const double at_rest = kAtRest + kRoundOff * fastest, yields = kAtRest + kYields * fastest;
   std::vector<std::size_t> wrong;
   for (std::size_t g = 0; g < block_.size(); ++g) {
     const double lambda = impulses[row_[g]], lo = lower(g), hi = upper(g);
@@ -257,9 +267,10 @@ std::vector<std::size_t> DrivenJoints::on_the_wrong_side(std::span<const double>
     };
     const bool is_wrong =
         side_[g] == Side::between
-            ? beyond(lo - lambda, lo) || (!std::isinf(hi) && beyond(lambda - hi, hi))
-        : side_[g] == Side::lower ? slip[g] < -at_rest
-                                  : slip[g] > at_rest;
+            ? beyond(lo - lambda, lo) || (!std::isinf(hi) && beyond(lambda - hi, hi)) ||
+                  (slip_[g] > yields && !std::isinf(lo)) || (slip_[g] < -yields && !std::isinf(hi))
+        : side_[g] == Side::lower ? slip_[g] < -at_rest
+                                  : slip_[g] > at_rest;
     if (is_wrong) wrong.push_back(g);
   }
   return wrong;
@@ -270,7 +281,9 @@ void DrivenJoints::change_side(std::size_t own, std::span<const double> impulses
   const auto other_bound = side_[own] == Side::lower ? upper(own) : lower(own);
   changed_ = true;
   if (side_[own] == Side::between) {
-    side_[own] = impulses[row_[own]] < lower(own) ? Side::lower : Side::upper;
+    const double lambda = impulses[row_[own]];
+    const bool low = lambda < lower(own) || (lambda <= upper(own) && slip_[own] > 0.0);
+    side_[own] = low ? Side::lower : Side::upper;
     slot.of = kNoIndex;
   } else if (slot.of != kNoIndex && !std::isinf(other_bound)) {
     // another one holds the coordinate, at a speed for which this one's other bound is right
@@ -322,10 +335,14 @@ void DrivenJoints::solve(std::span<double> impulses, std::span<double> velocitie
     const bool fewer = n < fewest;
     fewest = std::min(fewest, n);
     patience = fewer ? kPatience : patience - 1;
-    if (patience >= 0)
-      for (const std::size_t g : wrong) change_side(g, impulses);
-    else
+    if (patience >= 0) {
+      // one that has been changed with the other of its slot stays so
+      const std::vector<Side> before = side_;
+      for (const std::size_t g : wrong)
+        if (side_[g] == before[g]) change_side(g, impulses);
+    } else {
       change_last(wrong, impulses);
+    }
   }
   settle(impulses, velocities);
   // where the set was not found, what is beyond its bounds goes there

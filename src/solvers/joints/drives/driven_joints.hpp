@@ -51,7 +51,7 @@ class DrivenJoints final : public JointDrives {
   void push_to_bounds(std::span<double> impulses, std::span<double> velocities);
   void solve_joints(std::span<double> impulses, std::span<double> velocities);
   std::vector<std::size_t> on_the_wrong_side(std::span<const double> impulses,
-                                             std::span<const double> velocities) const;
+                                             std::span<const double> velocities);
   void change_last(std::span<const std::size_t> wrong, std::span<const double> impulses);
   void change_side(std::size_t own, std::span<const double> impulses);
 
@@ -62,6 +62,7 @@ class DrivenJoints final : public JointDrives {
   std::vector<Slot> slots_;
   std::vector<std::size_t> slot_;       ///< of each own drive
   std::vector<Side> side_;              ///< of each own drive
+  std::vector<double> slip_;            ///< of each own drive, after the last solve of a set
   std::vector<double> lambda_;          ///< of all rows of with_drives_
   std::vector<double> push_, changes_;  ///< scratch: of all rows, of all velocities
   bool begun_ = false;                  ///< sides are chosen
