@@ -25,8 +25,9 @@ def environment() -> dict[str, str]:
 
 
 def _end_with_parent() -> None:
-    """Has the system end this process with its parent, also where that one is killed."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    """Has the system end this process with its parent, also where that one is killed. A server that is killed itself
+    leaves its lock, and two that find it at once take the same number."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
 
 
 def need_display() -> None:
@@ -52,8 +53,12 @@ def need_display() -> None:
     os.close(told)
 
     def end():
-        server.kill()
-        server.wait()
+        server.terminate()
+        try:
+            server.wait(5.0)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
     atexit.register(end)
