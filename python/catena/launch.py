@@ -47,8 +47,9 @@ def run(case: Union[Case, Mapping[str, Any], str, "os.PathLike[str]"], ranks: in
     told = progress if callable(progress) else lambda line: print(line, file=sys.stderr, flush=True)
     lines: list[str] = []
     with case.file() as path:
+        # without what MPI has put into the environment if this process has started it: mpirun would end at once
         with subprocess.Popen([*start, "run", path, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                              stdin=subprocess.DEVNULL, text=True) as running:
+                              stdin=subprocess.DEVNULL, text=True, env=dict(os.environ)) as running:
             for line in running.stderr:
                 lines.append(line.rstrip("\n"))
                 if progress:
