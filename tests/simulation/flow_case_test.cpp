@@ -124,7 +124,7 @@ TEST(FlowCase, SaysWhatIsWrong) {
       {{"dimension=2"}, "y: two dimensions have no y"},
       {{"dimension=4"}, "dimension: '4' is out of range"},
       {{"bodies.shaker.motion.harmonics=[{amplitude: [0, 0, 1]}]"}, "frequency: missing"},
-      {{"bodies.shaker.motion.table={}"}, "file: missing"},
+      {{"bodies.shaker.motion.table={}"}, "nothing is given; give rows or file"},
       {{"bodies.shaker.motion.table={file: none.csv}"}, "/data/none.csv: no such file"},
   };
   for (const auto& [set, expected] : cases) {
