@@ -12,6 +12,19 @@ _first: Any = None  # Ranks of the first simulation that all ranks of the progra
 _hooked = False
 
 
+class _Exit(SystemExit):
+    """What sys.exit raises. `ended` is the status of the one that nothing caught, 0: there is none."""
+
+    ended = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        value = super().__getattribute__(name)
+        # asked for by no frame: by the interpreter, which ends with it
+        if name == "code" and sys._getframe().f_back is None:
+            _Exit.ended = 0 if value is None else value if isinstance(value, int) else 1
+        return value
+
+
 def ranks_of(extension: Any, handle: Union[int, None]) -> Any:
     """Collective. Ranks for a simulation on the communicator of this Fortran handle, None: on all.
 
@@ -46,15 +59,14 @@ def _hook(ranks: Any) -> None:
 
     def exit(status: Any = None) -> None:
         if threading.current_thread() is threading.main_thread():
-            (_first or ranks).asked_status = 0 if status is None else status if isinstance(status, int) else 1
+            raise _Exit(status)
         leave(status)
 
     def end() -> None:
         if os.getpid() != process:  # a fork's
             return
-        asked = (_first or ranks).asked_status
-        if asked:
-            abort(asked, f"sys.exit with status {asked}")
+        if _Exit.ended:
+            abort(_Exit.ended, f"sys.exit with status {_Exit.ended}")
         if _first:
             try:
                 _first.leave()

@@ -69,8 +69,6 @@ void bind_ranks(py::module_& m) {
           "Of the communicator that the simulation uses, a duplicate of the one given.")
       .def("together", &Ranks::together, py::arg("what"), py::arg("work"),
            "Collective. Calls work(); what it raises on one rank is an error on all.")
-      .def_property("asked_status", &Ranks::asked_status, &Ranks::ask_end,
-                    "With which this rank has asked for the end and made no call since.")
       .def("leave", &Ranks::leave, "Collective, the last of all calls.")
       .def_property_readonly("exit_status", &Ranks::exit_status,
                              "By which a rank asked for the end in together(); 0: none has.")

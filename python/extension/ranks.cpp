@@ -77,7 +77,7 @@ void Ranks::agree(At at, const CallHash& hash, const std::string& text, int stat
 void Ranks::enter(std::string_view call, const CallHash& arguments) {
   if (broken_) refuse(found_, fix_);
   if (comm_.size() == 1) return;
-  voice_->asked = voice_->status = 0;
+  voice_->status = 0;
   if (!voice_->left.empty()) refuse(voice_->left, kEndTogether);
   CallHash hash = arguments;
   agree(At::call, hash.add(call), std::string(call));

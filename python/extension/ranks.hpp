@@ -68,10 +68,6 @@ class Ranks {
 
   /// Local. The status by which a rank asked for the program's end in together(); 0: none has.
   int exit_status() const { return voice_->status; }
-  /// Local. With which this rank has asked for the program's end; a later call shows that it goes
-  /// on, and makes it 0.
-  int asked_status() const { return voice_->asked; }
-  void ask_end(int status) { voice_->asked = status; }
 
  private:
   enum class At { call, failure, end };
@@ -81,7 +77,6 @@ class Ranks {
     Communicator comm;
     std::string left;  ///< that a rank has ended its program; empty: none has
     int status = 0;    ///< exit_status
-    int asked = 0;     ///< asked_status
   };
   /// Collective. Ranks tell where they are; `text`: what others are told of this one, `status`: the
   /// exit status that its failure asks for.

@@ -271,8 +271,10 @@ def exit_caught():
     sim = catena.Simulation(balls())
     if WORLD.rank == LAST:
         everyone = error_of_exit(lambda: sys.exit(5))
-        assert isinstance(everyone, SystemExit)
+        assert isinstance(everyone, SystemExit) and everyone.code == 5
     sim.step()
+    # also after the last call
+    error_of_exit(lambda: sys.exit(5))
 
 
 def error_of_exit(call):
