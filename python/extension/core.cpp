@@ -156,17 +156,11 @@ void Core::checkpoint(const std::string& path) {
 }
 
 GlobalId Core::add_body(const std::string& text, const std::string& folder) {
-  Simulation& sim = enter("Simulation.add_body", CallHash().add(text));
-  const GlobalId id = sim.add_body(text, kCaseText, folder);
-  stepped_ = false;
-  return id;
+  return enter("Simulation.add_body", CallHash().add(text)).add_body(text, kCaseText, folder);
 }
 
 GlobalId Core::add_joint(const std::string& text) {
-  Simulation& sim = enter("Simulation.add_joint", CallHash().add(text));
-  const GlobalId id = sim.add_joint(text, kCaseText);
-  stepped_ = false;
-  return id;
+  return enter("Simulation.add_joint", CallHash().add(text)).add_joint(text, kCaseText);
 }
 
 void Core::remove_body(GlobalId body) {
@@ -177,16 +171,14 @@ void Core::remove_body(GlobalId body) {
             (joints.size() > 1 ? " and " + std::to_string(joints.size() - 1) + " more" : ""),
         "", "remove its joints first");
   scene.remove_body(body);
-  stepped_ = false;
 }
 
 void Core::remove_joint(GlobalId joint) {
   enter("Simulation.remove_joint", CallHash().add(joint)).scene().remove_joint(joint);
-  stepped_ = false;
 }
 
 void Core::need_step() {
-  if (stepped_) return;
+  if (shows_step()) return;
   throw Error(
       "no step has been made yet, the last one failed, or bodies or joints came or went since", "",
       "call step() first");
@@ -213,7 +205,7 @@ SolveReport Core::solve_report() {
 py::dict Core::contacts() {
   const Simulation& sim = simulation("Simulation.contacts");
   std::vector<ContactRecord> all;
-  if (stepped_)
+  if (shows_step())
     for (std::size_t k = 0; k < sim.stepper().n_contacts(); ++k)
       all.push_back(sim.stepper().contact(k));
   const auto vectors = [&](Vec3 ContactRecord::*part) {

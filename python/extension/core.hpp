@@ -71,6 +71,8 @@ class Core {
   class Calls;
   void take_callbacks();
   void call(const py::object& callback, const char* when);
+  /// Whether what the last step left can be read.
+  bool shows_step() const { return stepped_ && simulation_->shows_last_step(); }
   void need_step();
   template <class Work>
   void guarded(const py::object& before, const py::object& after, Work work);
@@ -80,7 +82,7 @@ class Core {
   py::object before_, after_;
   bool takes_callbacks_ = false;  ///< the simulation knows of them
   bool busy_ = false;             ///< a step is under way
-  /// The last step was whole, and made by this simulation, and no body or joint came or went since.
+  /// The last step was whole, and made by this simulation.
   bool stepped_ = false;
   std::optional<py::error_already_set> raised_;
 };

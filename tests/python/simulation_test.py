@@ -498,6 +498,8 @@ def test_hulls_come_as_the_case_has_them_and_in_a_plane_bodies_stay_in_it():
         sim.step()
         with pytest.raises(catena.CatenaError, match="no principal axis of inertia along y"):
             sim.add_body(dict(EXTRA, angular_velocity=[0, 0, 0]))
+        with pytest.raises(catena.CatenaError, match="came or went since"):
+            sim.report
         sim.step()
         assert sim.report.inserted == sim.report.removed == 0 and sim.report.bodies == 2
     # no forces: what comes and goes takes its energy along
