@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 from typing import Any, Callable, Mapping, Union
@@ -36,7 +37,8 @@ def run(case: Union[Case, Mapping[str, Any], str, "os.PathLike[str]"], ranks: in
     that holds anything is refused, unless `force` replaces Catena's files in it or `resume` goes on from its newest
     checkpoint. `progress`: the program's messages go to stderr while it runs, to a function line by line, or nowhere
     (False). A case that is refused and a run that fails raise CatenaError with key or place, remedy and exit code; one that
-    stops early with a checkpoint (exit code 2) returns its result so far.
+    stops early with a checkpoint (exit code 2) returns its result so far. What breaks this call off, Ctrl-C or an
+    exception of `progress`, stops the run with a checkpoint.
     """
     if not isinstance(case, Case):
         case = Case(case) if isinstance(case, Mapping) else Case.load(case)
@@ -50,10 +52,16 @@ def run(case: Union[Case, Mapping[str, Any], str, "os.PathLike[str]"], ranks: in
         # without what MPI has put into the environment if this process has started it: mpirun would end at once
         with subprocess.Popen([*start, "run", path, *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True, env=dict(os.environ)) as running:
-            for line in running.stderr:
-                lines.append(line.rstrip("\n"))
-                if progress:
-                    told(lines[-1])
+            try:
+                for line in running.stderr:
+                    lines.append(line.rstrip("\n"))
+                    if progress:
+                        told(lines[-1])
+            except BaseException:
+                # not SIGTERM, at which mpirun kills, and of which a second one cuts the checkpoint off
+                running.send_signal(signal.SIGUSR2)
+                running.stderr.read()
+                raise
     if running.returncode not in (0, STOPPED_EARLY):
         raise error_of("\n".join(lines), running.returncode)
     return Result(directory)

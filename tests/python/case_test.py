@@ -85,6 +85,17 @@ class CaseTest(unittest.TestCase):
         with mock.patch.dict(os.environ, CATENA="/nowhere/catena"):
             self.assertIn("set CATENA", str(self.refused(case.check)))
 
+    def test_a_run_that_is_broken_off_stops_with_a_checkpoint(self):
+        def broken_off(line):
+            if "step" in line:
+                raise KeyboardInterrupt
+
+        for ranks in (1, 2):
+            out = self.path / f"long{ranks}"
+            with self.assertRaises(KeyboardInterrupt):
+                catena.run({**FALL, "time": {"step": 1e-3, "end": 1e6}}, ranks=ranks, out=out, progress=broken_off)
+            self.assertTrue(list(out.rglob("checkpoint-*.h5")))
+
     def test_examples_in_the_module_hold(self):
         self.assertEqual(doctest.testmod(catena.case).failed, 0)
 
