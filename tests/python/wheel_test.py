@@ -50,6 +50,7 @@ def main():
         assert said.count("\n") == 1 and "install openmpi-bin, or take ranks=1" in said, said
         assert "usage" in run(work / "env/bin/catena", "vtk", "--help", env=outside)
         assert "usage" in run(work / "env/bin/catena", "study", "scaling", "--help", env=outside)
+        assert (work / "env/libexec/catena/templates/slurm.sh").is_file()
     return 0
 
 
