@@ -142,11 +142,13 @@ void describe(CLI::App& app, Request& request) {
   calibrate->add_flag("--force", request.calibrate.force, "overwrite the file");
   CLI::App* info = app.add_subcommand("info", "what a result or problem file holds");
   CLI::Option* file = info->add_option("FILE", request.info_file, "HDF5 file");
-  info->add_flag("--whole", request.info_whole, "print the case with all its keys, too");
+  CLI::Option* whole =
+      info->add_flag("--whole", request.info_whole, "print the case with all its keys, too");
   info->add_option("--rebuild", request.rebuild_directory,
                    "make result.h5 and result.xdmf of a result directory anew")
       ->type_name("DIR")
-      ->excludes(file);
+      ->excludes(file)
+      ->excludes(whole);
   for (const catena::cli::ScriptCommand& command : catena::cli::script_commands())
     app.add_subcommand(command.name, command.help);
 }

@@ -156,6 +156,7 @@ solver: {joints: {cut_from: 100}}
         (self.path / "drop" / "snapshots" / "00000009.h5").write_text("half")
         self.assertIn("cannot be read: snapshots/00000009.h5", self.catena("info", "--rebuild", "drop"))
         self.assertIn("catena-result", self.catena("info", "drop/result.h5"))
+        self.assertIn("excludes", self.catena("info", "--rebuild", "drop", "--whole", code=3))
 
     def test_solve_reports_what_it_reached(self):
         problem = self.problem()

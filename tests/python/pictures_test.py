@@ -190,6 +190,8 @@ class Drawing(unittest.TestCase):
                                ("--size 641x480", "even"), ("--background transparent", "transparency"),
                                ("-o out.gif", ".mp4"), ("-o nowhere/x.mp4", "nowhere"), ("--every 0", "--every"),
                                ("--fps 0", "--fps"), ("--quality 70", "--quality"), ("--ranks 0", "--ranks"),
+                               ("--ranks 8", "no case"), ("--force", "no case"), ("--max 0", "--max"),
+                               ("--lines -1", "--lines"),
                                ("--from 5", "they go from 0 to 0.001 s")):
             args = movie.parse_arguments(["ball", *options.split()])
             with self.assertRaisesRegex(catena.CatenaError, words), mock.patch("shutil.which", lambda name: name):

@@ -58,6 +58,9 @@ def check(args, options) -> None:
                                ("ranks", args.ranks >= 1, "at least 1")):
         if not good:
             raise CatenaError("%g" % getattr(args, name), "--" + name, "it must be " + remedy)
+    for name, given in (("ranks", args.ranks != 1), ("force", args.force)):
+        if given and not is_case(args.source):
+            raise CatenaError("%s is no case" % args.source, "--" + name, "it is for the run of a case; leave it out")
     if any(int(n) % 2 for n in options.size.split("x")):
         raise CatenaError(options.size, "--size", "width and height of movies must be even")
     if options.background == "transparent":
@@ -70,10 +73,15 @@ def check(args, options) -> None:
             raise CatenaError("there is no such directory", output.parent)
 
 
+def is_case(source: str) -> bool:
+    path = pathlib.Path(source)
+    return path.suffix in CASES and not path.is_dir()
+
+
 def result_of(args) -> Result:
     """The result, of a run where a case is given."""
     source = pathlib.Path(args.source)
-    if source.suffix in CASES and not source.is_dir():
+    if is_case(args.source):
         if not source.is_file():
             raise CatenaError("there is no such file", source)
         return run(source, args.ranks, force=args.force)

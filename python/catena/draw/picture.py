@@ -107,7 +107,7 @@ class Scene:
         o = self.options
         if o.color in fields.CATEGORIES and not o.chains:
             return 0.0, max(1.0, len(fields.names_of(self.result, o.color)) - 1.0)
-        if o.max:
+        if o.max is not None:
             return 0.0, o.max
         if o.chains:
             forces = [np.asarray(fields.chains(self.result[k])[2]) for k in steps]

@@ -26,7 +26,8 @@ def add_picture_options(parser) -> None:
     default = Options()
     parser.add_argument("--color", choices=[*fields.NAMES, "none"], default=default.color)
     parser.add_argument("--max", type=float,
-                        help="top of the colour scale, in its unit; default: the largest in the pictures")
+                        help="top of the colour scale, in its unit; default: the largest in the picture, "
+                             "or in a movie's first, middle and last one")
     parser.add_argument("--size", default=default.size, metavar="WIDTHxHEIGHT", help="pixels; default %(default)s")
     parser.add_argument("--azimuth", type=float, default=default.azimuth, help="view from, degrees about z")
     parser.add_argument("--elevation", type=float, default=default.elevation, help="view from above, degrees")
@@ -52,9 +53,11 @@ def options_of(args) -> Options:
     options = Options(**{f.name: getattr(args, f.name) for f in dataclasses.fields(Options)})
     if not re.fullmatch(r"[1-9]\d*x[1-9]\d*", options.size):
         raise CatenaError(options.size, "--size", "give width and height in pixels, such as 1280x960")
-    for name in ("zoom", "text"):
-        if not getattr(options, name) > 0.0:
-            raise CatenaError("%g" % getattr(options, name), "--" + name, "it must be above 0")
+    for name, good, remedy in (("zoom", options.zoom > 0.0, "above 0"), ("text", options.text > 0.0, "above 0"),
+                               ("max", options.max is None or options.max > 0.0, "above 0"),
+                               ("lines", options.lines >= 0.0, "at least 0")):
+        if not good:
+            raise CatenaError("%g" % getattr(options, name), "--" + name, "it must be " + remedy)
     return options
 
 
