@@ -11,6 +11,7 @@
 
 #include "catena/io/checkpoint.hpp"
 #include "catena/partition/state_hash.hpp"
+#include "simulation/run/added_names.hpp"
 #include "support/case_text.hpp"
 #include "support/error_of.hpp"
 #include "support/first_ranks.hpp"
@@ -38,6 +39,7 @@ void leave(const Simulation& sim, const std::string& directory) {
   CheckpointNotes notes;
   notes.config = print_case(sim.settings());
   notes.n_parts = sim.number_of_parts();
+  keep_names(sim.communicator(), sim.model(), notes);
   write_checkpoint(sim.communicator(), checkpoint_path(directory, sim.state().step), notes,
                    sim.bodies(), sim.state());
 }
@@ -59,6 +61,12 @@ BodyMotionState state_of(const Simulation& sim, GlobalId id) {
   sim.communicator().sum(x);
   return {{Vec3(x[0], x[1], x[2]), Quat(x[6], x[3], x[4], x[5])},
           {Vec3(x[7], x[8], x[9]), Vec3(x[10], x[11], x[12])}};
+}
+
+/// Whether one of these remarks or warnings has this text in it.
+bool tells(const std::vector<std::string>& lines, const std::string& text) {
+  return std::ranges::any_of(
+      lines, [&](const std::string& line) { return line.find(text) != std::string::npos; });
 }
 
 std::string initial(const std::string& directory, const std::string& keys) {
@@ -203,6 +211,34 @@ TEST(Initial, BodiesAreMatchedByNameWhateverTheirIdsAndFlyOnAlongTheirParabolas)
   }
 }
 
+TEST(Initial, ABodyThatAProgramAddedGoesOnByItsName) {
+  const Communicator comm = Communicator::world();
+  const std::string directory = fresh_directory(comm, "added");
+  const std::string time = "time: {step: 10 ms, end: 0.1}\n";
+  {
+    Simulation first(comm, test::case_of(flyers(sphere_text("a", 0.0, 5.0)) + time));
+    first.add_body(
+        "{name: ball, material: m, shape: {sphere: {radius: 0.1}}, position: [0, 0, 9], velocity: "
+        "[0, 2, 0]}",
+        "ball", ".");
+    take_steps(first, 10);
+    leave(first, directory);
+  }
+  const Simulation second(
+      comm, test::case_of(flyers(sphere_text("ball", 50.0, 5.0) + sphere_text("a", 99.0, 5.0)) +
+                          time + initial(directory, "")));
+
+  EXPECT_NEAR(state_of(second, 0).pose.p[0], 0.0, 1e-12);
+  EXPECT_NEAR(state_of(second, 0).pose.p[1], 0.2, 1e-12);
+  EXPECT_NEAR(state_of(second, 0).twist.v[1], 2.0, 1e-12);
+  EXPECT_FALSE(tells(second.warnings(), "left out"));
+  // a case without the name says whom it leaves out
+  const Simulation third(
+      comm, test::case_of(flyers(sphere_text("a", 99.0, 5.0)) + time + initial(directory, "")));
+  EXPECT_TRUE(tells(third.warnings(), "1 bodies of the earlier run are left out"));
+  EXPECT_TRUE(tells(third.warnings(), ": ball"));
+}
+
 TEST(Initial, VelocitiesMayBeginAtZeroAndOnlyNamedBodiesMayGoOn) {
   const Communicator comm = Communicator::world();
   const std::string directory = fresh_directory(comm, "zero");
@@ -283,11 +319,7 @@ TEST(Initial, EachBodyOfALatticeGoesOnFromWhereItWas) {
   for (GlobalId id = 0; id < 4; ++id)
     EXPECT_LT((state_of(second, id).pose.p - Vec3(static_cast<double>(id), 0.2, 0.1)).norm(),
               1e-12);
-  const auto told = [&](const std::string& text) {
-    return std::ranges::any_of(second.remarks(), [&](const std::string& remark) {
-      return remark.find(text) != std::string::npos;
-    });
-  };
+  const auto told = [&](const std::string& text) { return tells(second.remarks(), text); };
   EXPECT_TRUE(
       told("pins-0, pins-1, pins-2, pins-3: motions go on from where the earlier run left "
            "these bodies, up to 0.2 m"));
@@ -385,6 +417,31 @@ TEST(Initial, BondsOfTheSameNameGoOnBrokenAsTheyWere) {
   // of another name they are made where bodies lie now
   Simulation third(comm, test::case_of(thrown("mortar") + initial(directory, "")));
   EXPECT_NE(third.n_bonds(), 59 - broken);
+}
+
+TEST(Initial, BondsThatDoNotGoOnAreCounted) {
+  const Communicator comm = Communicator::world();
+  const std::string directory = fresh_directory(comm, "lost-bonds");
+  {
+    Simulation first(comm, test::case_of(thrown("glue")));
+    first.step();
+    ASSERT_EQ(first.state().broken_joints, 0);
+    leave(first, directory);
+  }
+  const std::string flies = "velocity: [3, 0, -2]";
+  std::string held = thrown("glue");
+  held.replace(held.find(flies), flies.size(), "fixed: true");
+
+  // between bodies that this case fixes
+  Simulation second(comm, test::case_of(held + initial(directory, "")));
+  EXPECT_EQ(second.n_bonds(), 0);
+  EXPECT_EQ(comm.sum(std::ssize(second.bodies().joints)), 0);
+  EXPECT_TRUE(tells(second.remarks(), "59 bonds are left out"));
+  EXPECT_FALSE(tells(second.warnings(), "bonds and added joints"));
+  second.step();
+  // of another name
+  const Simulation third(comm, test::case_of(thrown("mortar") + initial(directory, "")));
+  EXPECT_TRUE(tells(third.warnings(), "59 bonds and added joints"));
 }
 
 /// A ball of 1 kg on a floor whose contacts have this stiffness.

@@ -9,6 +9,7 @@
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/io/yaml_settings.hpp"
 #include "simulation/initial/moved_starts.hpp"
+#include "simulation/run/added_names.hpp"
 
 namespace catena {
 
@@ -83,6 +84,7 @@ EarlierRun::EarlierRun(const Communicator& comm, const CaseSettings& settings)
     find_time();
   });
   model_before_ = make_model_with(comm, before_, kept_starts(comm, notes));
+  take_names(comm, notes, model_before_);
 }
 
 EarlierRun::~EarlierRun() = default;
@@ -221,8 +223,8 @@ void EarlierRun::report(const Model& model, const Bodies& bodies, const State& s
   if (gone_bodies_ > 0 || !same_.left_out.empty())
     warnings_.push_back(std::to_string(gone_bodies_) +
                         " bodies of the earlier run are left out, since this case does not name "
-                        "them: " +
-                        list_text(same_.left_out));
+                        "them" +
+                        (same_.left_out.empty() ? "" : ": " + list_text(same_.left_out)));
   if (!same_.fresh_joints.empty())
     remarks_.push_back("joints that are new, with their points and axes where bodies are now: " +
                        list_text(same_.fresh_joints));
@@ -233,13 +235,18 @@ void EarlierRun::report(const Model& model, const Bodies& bodies, const State& s
     remarks_.push_back(std::to_string(old.broken_joints) +
                        " joints broke in the earlier run and are not there");
   bonds_ = comm_.sum(bonds_);
+  held_bonds_ = comm_.sum(held_bonds_);
+  lost_bonds_ = comm_.sum(lost_bonds_);
   if (!bonds_gone_on_.empty())
     remarks_.push_back(std::to_string(bonds_) + " bonds go on: " + list_text(bonds_gone_on_));
-  if (old.added_joints > 0 && bonds_gone_on_.empty())
-    warnings_.push_back(std::to_string(old.added_joints) +
-                        " bonds and added joints of the earlier run are left out, whose names this "
-                        "case does not have; its own bonds are made where bodies lie now, whatever "
-                        "had broken");
+  if (held_bonds_ > 0)
+    remarks_.push_back(std::to_string(held_bonds_) +
+                       " bonds are left out, as neither of their bodies moves freely in this case");
+  if (lost_bonds_ > 0)
+    warnings_.push_back(std::to_string(lost_bonds_) +
+                        " bonds and added joints of the earlier run are left out: this case does "
+                        "not have bonds of their name between their bodies; those that it makes "
+                        "itself are between bodies as they lie now, whatever had broken");
   if (turned_round_ > 0)
     remarks_.push_back(std::to_string(turned_round_) +
                        " contacts start without impulse, since this case lists their bodies in "

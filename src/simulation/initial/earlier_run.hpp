@@ -72,6 +72,7 @@ class EarlierRun {
   void add_new_bodies(const Model& model, Bodies& bodies, State& state);
   void take_joints(Bodies& bodies, State& state);
   void take_bonds(const Model& model, Bodies& bodies, State& state);
+  void drop_held_bonds(const Model& model, Bodies& bodies, State& state);
   void add_new_joints(const Model& model, Bodies& bodies, State& state);
   void take_impulses(State& state);
   void take_flow(const std::vector<Insertion>& insertions, State& state) const;
@@ -102,6 +103,9 @@ class EarlierRun {
   std::int64_t step_ = 0;
   bool keeps_places_ = false;
   std::int64_t new_bodies_ = 0, new_joints_ = 0, bonds_ = 0;  ///< this rank's, then all
+  /// Bonds that do not go on: between bodies that are held now, and those that this case does not
+  /// have, with joints that a program added; the same.
+  std::int64_t held_bonds_ = 0, lost_bonds_ = 0;
   std::vector<std::string> bonds_gone_on_;
   std::int64_t gone_bodies_ = 0, gone_impulses_ = 0, turned_round_ = 0;
   std::vector<std::string> remarks_, warnings_;

@@ -15,10 +15,12 @@ bool goes_on(const InitialSettings& s, const std::string& name) {
 
 bool is_plane(const BodySettings& s) { return s.shape.type == ShapeType::plane; }
 
+/// Bodies that cases list, and those that a program added to the earlier run.
 void match_listed(const NamedScene& before, const NamedScene& now, SameNames& same) {
-  std::map<std::string, std::size_t> known;
-  for (std::size_t i = 0; i < before.scene.bodies.size(); ++i)
-    known.emplace(before.scene.bodies[i].name, i);
+  std::map<std::string, GlobalId> known;
+  const auto n_listed = std::ssize(before.scene.bodies);
+  for (GlobalId i = 0; i < n_listed; ++i) known.emplace(before.scene.bodies[i].name, i);
+  for (const auto& [id, name] : before.model.names.late()) known.emplace(name, id);
   for (std::size_t i = 0; i < now.scene.bodies.size(); ++i) {
     const BodySettings& body = now.scene.bodies[i];
     const auto old = known.find(body.name);
@@ -26,13 +28,14 @@ void match_listed(const NamedScene& before, const NamedScene& now, SameNames& sa
       same.fresh.push_back(body.name);
       continue;
     }
-    if (is_plane(body) != is_plane(before.scene.bodies[old->second]))
+    const bool was_plane = old->second < n_listed && is_plane(before.scene.bodies[old->second]);
+    if (is_plane(body) != was_plane)
       throw Error("'" + body.name + "' is a plane in one of both runs and has bounds in the other",
                   body.place + ".shape", "give it another name");
-    same.bodies.add(static_cast<GlobalId>(old->second), 1, static_cast<GlobalId>(i));
+    same.bodies.add(old->second, 1, static_cast<GlobalId>(i));
     known.erase(old);
   }
-  for (const auto& [name, index] : known) same.left_out.push_back(name);
+  for (const auto& [name, id] : known) same.left_out.push_back(name);
 }
 
 /// Bodies of a generator that have been there; an insertion's are those that it has made.

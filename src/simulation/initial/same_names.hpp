@@ -16,8 +16,9 @@ struct NamedScene {
   const SceneMaker& maker;
 };
 
-/// Bodies by their names, those of generators by the generator's name and their number; joints by
-/// name where they hold the same bodies and the same frames.
+/// Bodies by their names, also those that a program added to the earlier run by a name, those of
+/// generators by the generator's name and their number; joints by name where they hold the same
+/// bodies and the same frames.
 struct SameNames {
   IdMap bodies, joints;
   /// Names of bodies, generators and joints that only one of both has.

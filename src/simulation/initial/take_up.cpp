@@ -51,6 +51,7 @@ void EarlierRun::take_up(const Model& model, const std::vector<Insertion>& inser
     take_bonds(model, bodies, state);
     take_impulses(state);
   });
+  drop_held_bonds(model, bodies, state);
   add_new_bodies(model, bodies, state);
   add_new_joints(model, bodies, state);
   take_scalars(model, bodies, state);
@@ -281,7 +282,6 @@ void EarlierRun::take_bonds(const Model& model, Bodies& bodies, State& state) {
       bonds_gone_on_.push_back(now->name);
     }
   }
-  if (kinds.empty()) return;
   const GlobalId listed = model_before_.joint_names.size();
   for (std::size_t j = 0; j < old.bodies.joints.size(); ++j) {
     const JointConstants& was = old.bodies.joints[j];
@@ -291,7 +291,10 @@ void EarlierRun::take_bonds(const Model& model, Bodies& bodies, State& state) {
       return k.bodies.contains(was.body[0]) && k.bodies.contains(was.body[1]) &&
              is_like(was, k.before);
     });
-    if (kind == kinds.end() || a == kNoBody || b == kNoBody) continue;
+    if (kind == kinds.end() || a == kNoBody || b == kNoBody) {
+      ++lost_bonds_;
+      continue;
+    }
     JointConstants joint = kind->now;
     joint.id = was.id - listed + model.joint_names.size();
     joint.body = {a, b, kNoBody};
@@ -301,7 +304,35 @@ void EarlierRun::take_bonds(const Model& model, Bodies& bodies, State& state) {
     ++bonds_;
   }
   // ids of those that broke stay free
-  state.added_joints = old.state.added_joints;
+  if (!kinds.empty()) state.added_joints = old.state.added_joints;
+}
+
+/// Collective. Leaves out bonds that go on between bodies of which this case lets none move freely.
+void EarlierRun::drop_held_bonds(const Model& model, Bodies& bodies, State& state) {
+  const GlobalId listed = model.joint_names.size();
+  std::vector<DirectoryEntry<BodyKind>> own;
+  for (const BodyConstants& body : bodies.constants) own.push_back({body.id, body.kind});
+  std::vector<GlobalId> wanted;  // two of each bond
+  for (const JointConstants& joint : bodies.joints)
+    if (joint.id >= listed) wanted.insert(wanted.end(), {joint.body[0], joint.body[1]});
+  const std::vector<Registered<BodyKind>> found = look_up<BodyKind>(comm_, own, wanted);
+  const auto moves = [&](std::size_t i) {
+    return found[i].rank >= 0 && found[i].value == BodyKind::dynamic;
+  };
+  std::size_t kept = 0, next = 0;
+  for (std::size_t j = 0; j < bodies.joints.size(); ++j) {
+    if (bodies.joints[j].id >= listed) {
+      const bool moved = moves(next) || moves(next + 1);
+      next += 2;
+      if (!moved) continue;
+    }
+    bodies.joints[kept] = bodies.joints[j];
+    state.joints[kept++] = state.joints[j];
+  }
+  held_bonds_ = narrow<std::int64_t>(bodies.joints.size() - kept);
+  bonds_ -= held_bonds_;
+  bodies.joints.resize(kept);
+  state.joints.resize(kept);
 }
 
 void EarlierRun::add_new_joints(const Model& model, Bodies& bodies, State& state) {
