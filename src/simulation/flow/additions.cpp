@@ -112,7 +112,17 @@ GlobalId Simulation::add_joint(const std::string& text, const std::string& sourc
     }
     JointConstants joint;
     all_or_none(comm_, [&] { joint = make_added_joint(model_, s, bodies, settings_.time.step); });
-    const GlobalId id = scene_.add_joint(joint);
+    const GlobalId id = model_.joint_names.size() + state_.added_joints;
+    try {
+      scene_.add_joint(joint);
+    } catch (const Error&) {
+      // it was in already where the search of contacts refuses it
+      if (state_.added_joints == id + 1 - model_.joint_names.size()) {
+        scene_.remove_joint(id);
+        --state_.added_joints;
+      }
+      throw;
+    }
     model_.joint_names.add_late(id, s.name);
     return id;
   } catch (const Error& error) {
