@@ -209,9 +209,8 @@ TEST(Advice, AtASingularPositionShorterStepsAreNotAdvised) {
   EXPECT_EQ(advise(m).reasons, (Reasons{"singular_position"}));
   EXPECT_NE(advise(m).text.find("elbow"), std::string::npos);
   EXPECT_EQ(advise(m).text.find("smaller time.step"), std::string::npos);
-  EXPECT_EQ(advise(m).text.find("rk4"), std::string::npos);
+  EXPECT_NE(advise(m).text.find("spook"), std::string::npos);
   m.error_controlled = true;
-  EXPECT_NE(advise(m).text.find("rk4"), std::string::npos);
   EXPECT_EQ(advise(m).text.find("dop853"), std::string::npos);
   // a step that only missed its tolerance has no such reason
   m.blow_up = false;

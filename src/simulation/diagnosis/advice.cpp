@@ -203,10 +203,10 @@ bool holds_singular(const FailureMeasures& m) {
 double weight_singular(const FailureMeasures&) { return 1e3; }
 std::string text_singular(const FailureMeasures& m) {
   return "sub-steps of any length lead to no one motion at joint " + m.singular_joint +
-         ", as where a mechanism passes a singular position (links of a loop in one line, a dead "
-         "point): shorter steps are no way past it; another time.step may miss it" +
-         (m.error_controlled ? ", scheme: rk4 may step over it" : "") +
-         ", and time.stepper: spook with a compliance of the loop's joints passes it";
+         ", as in a singular position (links of a loop in one line) without a smooth continuation, "
+         "a dead point that a driver moves towards or a start in one: shorter steps are no way "
+         "past it; let the driver stop before it, start beside it, or take time.stepper: spook "
+         "with a compliance of the loop's joints";
 }
 
 bool holds_explicit_stepper(const FailureMeasures& m) {

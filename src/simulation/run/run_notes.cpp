@@ -354,6 +354,10 @@ void RunNotes::note_singular(const StepReport& r) {
     if (r.softness > near_.softness) near_ = {r.softness, r.softest_time, r.softest_joint};
     return;
   }
+  count_singular();
+}
+
+void RunNotes::count_singular() {
   if (near_.joint == kNoBody) return;
   const NearSingular passed = std::exchange(near_, {});
   if (++passed_ > 1) return;
@@ -543,6 +547,7 @@ void RunNotes::summary(const std::string& directory, double wall) {
                  " steps were taken in sub-steps, up to " + std::to_string(most_parts_) +
                  ": a smaller time.step would do the same for less");
   }
+  count_singular();
   if (passed_ > 1) log_.info(std::to_string(passed_) + " singular positions were passed");
   if (splits_ > 0) {
     log_.info("balance: bodies moved " + std::to_string(moves_) + " times (" +

@@ -42,6 +42,8 @@ class RunNotes {
   void note_drift(const StepReport& r);
   void note_parts(const StepReport& r);
   void note_singular(const StepReport& r);
+  /// Of the singular position that steps were near to until now, if any.
+  void count_singular();
   void note_energy(const StepReport& r);
   void note_forbidden(const StepReport& r);
   void note_redundant(const JointReport& joints);

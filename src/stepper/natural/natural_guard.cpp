@@ -46,6 +46,8 @@ void NaturalStepper::Impl::back_to_start(double t) {
   std::fill(sums.total.begin(), sums.total.end(), 0.0);
   std::fill(sums.spring_total.begin(), sums.spring_total.end(), 0.0);
   clear_sums();
+  report.softness = 0.0;
+  report.softest_joint = kNoBody;
   time = t;
 }
 
@@ -56,6 +58,8 @@ NaturalOutcome NaturalStepper::Impl::outcome(double next) const {
   out.time = time;
   out.dt = dt;
   out.next = next;
+  out.softest = {report.softness, report.softest_joint};
+  out.softest_time = report.softest_time;
   out.on = on;
   out.jacobian = problem.blocks.jacobian;
   out.q = problem.blocks.q;
@@ -73,6 +77,9 @@ void NaturalStepper::Impl::take_over(NaturalOutcome&& kept) {
   sums = std::move(kept.sums);
   time = kept.time;
   dt = kept.dt;
+  report.softness = kept.softest.value;
+  report.softest_joint = kept.softest.joint;
+  report.softest_time = kept.softest_time;
   // element by element: others hold on to where these lie
   std::copy(kept.on.place.begin(), kept.on.place.end(), on.place.begin());
   std::copy(kept.on.correction.begin(), kept.on.correction.end(), on.correction.begin());
@@ -279,10 +286,9 @@ void NaturalStepper::Impl::give_up(const Bodies& bodies, const State& state,
   throw BlowUp(found + " is not determined: shorter sub-steps, up to " + parts +
                    ", do not bring velocities together (" + short_text(100.0 * d.apart) +
                    " % apart) or leave " + short_text(d.energy) +
-                   " J unexplained, as at a singular position, where joints lose a row",
-               "look at the dumped step: shorter steps are no way past a singular position in "
-               "general, another time.step may miss it; time.stepper: spook with a compliance of "
-               "the joints of such loops passes it");
+                   " J unexplained, as in a singular position, where joints lose a row, without a "
+                   "smooth continuation",
+               kNoContinuation);
 }
 
 }  // namespace catena

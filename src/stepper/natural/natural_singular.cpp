@@ -25,9 +25,10 @@ namespace {
 /// sub-step that says that they do: far from such positions it changes as slowly as the places do.
 constexpr double kSoft = 30.0, kChanges = 1.1;
 /// A place is singular, as far as round-off lets it be seen, where the softness exceeds kSingular
-/// per row, or falls to a part kLost of the sub-step's: multipliers leave out what has lost its
+/// per row and kAbove times the sub-step's (masses that differ by orders make rows as soft all
+/// along it), or falls to a part kLost of the sub-step's: multipliers leave out what has lost its
 /// rank for good. Softness to find at places beside it, per row.
-constexpr double kSingular = 3e4, kLost = 0.1, kBeside = 3e3;
+constexpr double kSingular = 3e4, kAbove = 100.0, kLost = 0.1, kBeside = 3e3;
 constexpr std::uint64_t kSeed = 22;
 
 }  // namespace
@@ -170,7 +171,7 @@ bool NaturalStepper::Impl::is_singular(double t) {
     peak = now;
     peak_time = t;
   }
-  return now.value > kSingular * static_cast<double>(all_rows) ||
+  return now.value > std::max(kSingular * static_cast<double>(all_rows), kAbove * usual_softness) ||
          now.value < kLost * usual_softness;
 }
 
@@ -185,9 +186,11 @@ void NaturalStepper::Impl::evaluate_across(double t, std::span<const double> sta
       reaction(impulses.size(), 0.0), hold(impulses.size(), 0.0);
   std::vector<Twist> twist(on.twist.size());
   std::vector<Powers> power(stages.power[i].size());
-  // usual stages are about half a sub-step away, and softness falls as the square of the distance
+  // usual stages are about half a sub-step away, which is far enough, and softness falls as the
+  // square of the distance
   const double beside_by =
-      0.5 * dt * std::sqrt(usual_softness / (kBeside * static_cast<double>(all_rows)));
+      0.5 * dt *
+      std::min(1.0, std::sqrt(usual_softness / (kBeside * static_cast<double>(all_rows))));
   for (std::size_t n = 0; n < kWay.size(); ++n) {
     const double way = beside_by * kWay[n], weight = kWeight[n];
     std::copy(state.begin(), state.end(), beside.begin());

@@ -363,13 +363,10 @@ void NaturalStepper::Impl::refuse_small_steps(bool finite) {
       "at t = " + short_text(time) + " s error control asks for sub-steps below 1e-9 of time.step" +
           (id == kLast ? std::string()
                        : ": the motion at joint " + model.joint_names.name_of(id) +
-                             (finite ? " has no smooth continuation, as at a singular position, "
+                             (finite ? " has no smooth continuation, as in a singular position, "
                                        "where joints lose a row"
                                      : " is not finite")),
-      finite ? "look at the dumped step: no shorter step passes this position; looser tolerances "
-               "(time.natural.relative_tolerance) or scheme: rk4 may step over it, time.stepper: "
-               "spook with a compliance of the joints of such loops passes it"
-             : "look at forces, springs and motors, and at the dumped step");
+      finite ? kNoContinuation : "look at forces, springs and motors, and at the dumped step");
 }
 
 /// Velocities as joints allow them in the piece of `length` that follows: at the start, and where

@@ -27,6 +27,13 @@ inline constexpr std::size_t kWidth = 24;
 static_assert(sizeof(NaturalCoordinates) == kPlaceWidth * sizeof(double));
 static_assert(sizeof(NaturalLoad) == 2 * kPlaceWidth * sizeof(double));
 
+/// What helps where a motion ends in a position that no smooth motion leads out of.
+inline constexpr const char* kNoContinuation =
+    "look at the dumped step: smooth motions pass singular positions, and this one ends there, as "
+    "at a dead point that a driver moves towards, or where it starts in one: let the driver stop "
+    "before it, start beside it, or take time.stepper: spook with a compliance of the joints of "
+    "such loops";
+
 /// Vectors and axes as they lie in a list of numbers.
 inline Vec3 vector_at(const double* x) { return Eigen::Map<const Vec3>(x); }
 inline Mat3 axes_at(const double* x) { return Eigen::Map<const Mat3>(x); }
@@ -78,7 +85,9 @@ struct NaturalOutcome {
   NaturalConfiguration at;
   NaturalSums sums;
   double time = 0.0, dt = 0.0;
-  double next = 0.0;  ///< sub-step that error control tries next, s
+  double next = 0.0;        ///< sub-step that error control tries next, s
+  NaturalSoftness softest;  ///< of its careful stages (StepReport::softest_joint), and when, s
+  double softest_time = 0.0;
   // the last solve
   NaturalBodies on;
   std::vector<double> jacobian, q, inverse_mass, free_velocity;
