@@ -11,7 +11,7 @@
 
 #include "catena/io/checkpoint.hpp"
 #include "catena/partition/state_hash.hpp"
-#include "simulation/run/added_names.hpp"
+#include "simulation/initial/added_names.hpp"
 #include "support/case_text.hpp"
 #include "support/error_of.hpp"
 #include "support/first_ranks.hpp"

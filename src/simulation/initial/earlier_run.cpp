@@ -8,8 +8,8 @@
 #include "catena/base/text.hpp"
 #include "catena/comm/typed_exchange.hpp"
 #include "catena/io/yaml_settings.hpp"
+#include "simulation/initial/added_names.hpp"
 #include "simulation/initial/moved_starts.hpp"
-#include "simulation/run/added_names.hpp"
 
 namespace catena {
 

@@ -9,9 +9,9 @@
 #include "catena/partition/impulse_homes.hpp"
 #include "catena/partition/joint_links.hpp"
 #include "catena/simulation/simulation.hpp"
+#include "simulation/initial/added_names.hpp"
 #include "simulation/initial/find_checkpoint.hpp"
 #include "simulation/initial/moved_starts.hpp"
-#include "simulation/run/added_names.hpp"
 
 namespace catena {
 

@@ -17,9 +17,10 @@ namespace {
 constexpr int kMostSets = 60, kPatience = 4;
 /// Round-off of a slip, m/s or rad/s, and of what is measured against another.
 constexpr double kAtRest = 1e-12, kRoundOff = 1e-12;
-/// Slip, part of the fastest one, with which a drive between its bounds does not hold what it is to
-/// hold: others of its loop ask for another speed, so that all of them yield.
-constexpr double kYields = 1e-6;
+/// Slip, m/s or rad/s and as a part of the fastest one, with which a drive between its bounds does
+/// not hold what it is to hold: others of its loop ask for another speed, so that all of them
+/// yield.
+constexpr double kYieldsAtLeast = 1e-9, kYields = 1e-6;
 /// Blocks of the own problem per joint: itself, and slots that do not fit into it.
 constexpr std::int64_t kBlocksOfJoint = 8;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
@@ -257,7 +258,7 @@ std::vector<std::size_t> DrivenJoints::on_the_wrong_side(std::span<const double>
     fastest = std::max({fastest, std::abs(slip_[g]), std::abs(problem_.blocks.q[general_row(g)])});
   }
   fastest = problem_.comm.max(fastest);
-  const double at_rest = kAtRest + kRoundOff * fastest, yields = kAtRest + kYields * fastest;
+  const double at_rest = kAtRest + kRoundOff * fastest, yields = kYieldsAtLeast + kYields * fastest;
   std::vector<std::size_t> wrong;
   for (std::size_t g = 0; g < block_.size(); ++g) {
     const double lambda = impulses[row_[g]], lo = lower(g), hi = upper(g);

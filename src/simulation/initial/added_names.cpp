@@ -1,4 +1,4 @@
-#include "simulation/run/added_names.hpp"
+#include "simulation/initial/added_names.hpp"
 
 #include <charconv>
 #include <span>
