@@ -154,27 +154,7 @@ void expect_dense_solution(Shapes& shapes, const char* name) {
 TEST(CutElimination, MechanismsOfEveryShapeHaveTheDenseSolutionOnAnyRanks) {
   for (const double decades : {0.0, 6.0}) {
     SCOPED_TRACE(decades);
-    auto shapes = [&, seed = 20u]() mutable { return Shapes(++seed, decades); };
-    Shapes chain = shapes(), ring = shapes(), tree = shapes(), star = shapes(), net = shapes(),
-           clique = shapes(), forest = shapes(), touching = shapes();
-    chain.chain(40, false);
-    expect_dense_solution(chain, "chain");
-    ring.chain(40, true);
-    expect_dense_solution(ring, "ring");
-    tree.tree(50, false);
-    expect_dense_solution(tree, "tree");
-    star.tree(20, true);
-    expect_dense_solution(star, "star");
-    net.net(9);
-    expect_dense_solution(net, "net");
-    clique.clique(8);
-    expect_dense_solution(clique, "clique");
-    for (int i = 0; i < 4; ++i) forest.tree(10, i == 0);
-    expect_dense_solution(forest, "forest");
-    touching.net(6);
-    touching.chain(20, true);
-    touching.join(17, 40);
-    expect_dense_solution(touching, "a net and a ring that touch");
+    test::for_each_shape(20, decades, expect_dense_solution);
   }
 }
 

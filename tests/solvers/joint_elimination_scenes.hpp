@@ -121,4 +121,30 @@ struct DenseJoints {
 
 Eigen::VectorXd solve(JointElimination& elimination, const Eigen::VectorXd& b);
 
+/// Calls visit(shapes, name) for mechanisms of every shape, those along a line of 2 n joints; mass
+/// ratios span `decades`.
+template <class Visit>
+void for_each_shape(int n, double decades, const Visit& visit) {
+  std::uint32_t seed = 20;
+  const auto visit_made = [&](const char* name, const auto& make) {
+    Shapes shapes(++seed, decades);
+    make(shapes);
+    visit(shapes, name);
+  };
+  visit_made("chain", [&](Shapes& s) { s.chain(2 * n, false); });
+  visit_made("ring", [&](Shapes& s) { s.chain(2 * n, true); });
+  visit_made("tree", [&](Shapes& s) { s.tree(8 * n / 3, false); });
+  visit_made("star", [&](Shapes& s) { s.tree(4 * n / 3, true); });
+  visit_made("net", [&](Shapes& s) { s.net(n / 2 - 1); });
+  visit_made("clique", [&](Shapes& s) { s.clique(9); });
+  visit_made("forest", [&](Shapes& s) {
+    for (int i = 0; i < 4; ++i) s.tree(n / 2, i == 0);
+  });
+  visit_made("a net and a ring that touch", [&](Shapes& s) {
+    s.net(6);
+    s.chain(20, true);
+    s.join(17, 40);
+  });
+}
+
 }  // namespace catena::test
