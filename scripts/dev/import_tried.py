@@ -157,7 +157,10 @@ def tried(folder, path, options, catena, mujoco):
             report, robot = import_model(place, out, chosen()), read_robot(place, chosen(), Report())
         except ImportProblem as problem:
             # a name of a place is one within the package
-            return head + f"refused: {str(problem).replace(folder.rstrip('/') + '/' + package + '/', '')} | | | | | | | |"
+            reason = str(problem).replace(folder.rstrip("/") + "/" + package + "/", "")
+            for sign in "<>":  # no links of the page
+                reason = reason.replace(sign, "\\" + sign)
+            return head + f"refused: {reason} | | | | | | | |"
         with open(out, encoding="utf-8") as file:
             case = yaml.safe_load(file)
         if place.endswith(".urdf"):

@@ -213,8 +213,9 @@ void describe_generators(SettingsVisitor& visit, SceneSettings& s);
 void describe_joints(SettingsVisitor& visit, SceneSettings& s);
 /// As describe_materials, `forces:`.
 void describe_forces(SettingsVisitor& visit, SceneSettings& s);
-/// One of `bodies` or `joints` by itself, beside those of a scene.
+/// One of `bodies` by itself, beside those of a scene.
 void describe_one(SettingsVisitor& visit, const SceneSettings& scene, BodySettings& s);
+/// The same of `joints`.
 void describe_one(SettingsVisitor& visit, const SceneSettings& scene, JointSettings& s);
 
 /// Throws Error, with its place, for a joint without compliance that is damped in less than a

@@ -91,9 +91,11 @@ CaseSettings parse_case(const std::string& text, const std::string& source,
                         const std::string& directory,
                         const std::vector<std::string>& overrides = {});
 
-/// One of `bodies` or `joints` by itself, as text of its keys, for a run of `settings`.
+/// One of `bodies` by itself, as text of its keys, beside those of a scene. Throws Error with line
+/// and key.
 BodySettings parse_body(const SceneSettings& scene, const std::string& text,
                         const std::string& source, const std::string& directory);
+/// The same of `joints`.
 JointSettings parse_joint(const SceneSettings& scene, const std::string& text,
                           const std::string& source);
 
