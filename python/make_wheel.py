@@ -39,7 +39,8 @@ def main():
         shutil.move("catena-program", "bin/catena")
         scripts = [str(p) for p in sorted(pathlib.Path("user").iterdir()) if p.is_file()]
         shutil.copy(SOURCE / "scripts/scaling_study.py", ".")
-        shutil.copy(SOURCE / "scripts/templates/slurm.sh", ".")
+        for template in ("slurm.sh", "sweep.sbatch"):
+            shutil.copy(SOURCE / "scripts/templates" / template, ".")
         shutil.copytree(SOURCE / "scripts/studies", "studies", ignore=caches)
         studies = [f"studies/{name}.py" for name in STUDIES]
         setup(name="catena", version=version, description="MPI-distributed multibody dynamics with frictional contact",
@@ -47,7 +48,7 @@ def main():
               extras_require={"mpi": ["mpi4py"]}, packages=find_packages(include=["catena", "catena.*"]),
               package_data={"catena": ["**/*"]}, include_package_data=False, distclass=WithExtension,
               data_files=[("bin", ["bin/catena"]), ("libexec/catena", ["scaling_study.py"]),
-                          ("libexec/catena/templates", ["slurm.sh"]),
+                          ("libexec/catena/templates", ["slurm.sh", "sweep.sbatch"]),
                           ("libexec/catena/user", scripts), ("libexec/catena/studies", studies)],
               script_args=["-q", "bdist_wheel", "-d", str(out)])
     return 0

@@ -182,7 +182,8 @@ def write_job(study: Study, arguments) -> pathlib.Path:
     try:
         text = pathlib.Path(arguments.slurm).read_text(encoding="utf-8")
     except OSError as e:
-        raise StudyError(f"--slurm: {arguments.slurm}: {e.strerror}; scripts/templates/sweep.sbatch is one") from e
+        raise StudyError(f"--slurm: {arguments.slurm}: {e.strerror}; scripts/templates/sweep.sbatch, "
+                         "where Catena is installed libexec/catena/templates/sweep.sbatch, is one") from e
     command = [program(), "sweep", os.path.abspath(arguments.study), "-o", str(study.directory.resolve())]
     values = {"{name}": study.name, "{count}": str(len(study.runs)), "{ranks}": str(study.ranks),
               "{command}": shlex.join(command)}
