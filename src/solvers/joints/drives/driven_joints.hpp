@@ -21,7 +21,9 @@ namespace catena {
 /// they become fewer, else the last of them alone, until they are fewer again. Rows of one
 /// coordinate (a limit, a motor, friction) share a *slot* of their joint's block, of which one
 /// drive at most is between its bounds; an empty slot is a row of its own without bodies, so that
-/// the blocks stay the same ones. The set of the last solve is where the next one begins.
+/// the blocks stay the same ones. In a loop rows of F may contradict each other (a motor against a
+/// stop): then all of them yield, and one that yields with a bound before it goes there. The set of
+/// the last solve is where the next one begins.
 class DrivenJoints final : public JointDrives {
  public:
   /// Local. `joints` is not prepared: this object does it with its own problem.
