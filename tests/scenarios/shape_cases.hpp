@@ -137,7 +137,10 @@ class Shapes : public testing::Test {
   }
 
   Communicator comm_ = Communicator::world();
-  std::string folder_ = "shapes_np" + std::to_string(comm_.size());
+  // of the suite: others that are derived from this one may run at the same time
+  std::string folder_ =
+      std::string(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name()) +
+      "_np" + std::to_string(comm_.size());
 };
 
 /// World position of a point of the shape as written.
