@@ -151,19 +151,23 @@ ConstraintProblem pair(std::uint64_t seed, bool round, double friction) {
   return problem;
 }
 
+/// Velocity of the problem's only contact under the bodies' `velocities`, (n, t1, t2), with its
+/// bias.
+Vec3 slip_of(const ConstraintProblem& problem, const std::vector<double>& velocities) {
+  const RigidContact& c = problem.contacts[0];
+  const auto velocity = [&](std::size_t body, const Vec3& arm) {
+    const double* t = velocities.data() + 6 * body;
+    return Vec3(Vec3(t[0], t[1], t[2]) + Vec3(t[3], t[4], t[5]).cross(arm));
+  };
+  const Vec3 u = velocity(1, c.arm_b) - velocity(0, c.arm_a);
+  return {c.normal.dot(u) + c.bias, c.tangent.dot(u), c.normal.cross(c.tangent).dot(u)};
+}
+
 /// How far one contact with new velocities is from Coulomb's law, over its free slip.
 double coulomb_misfit(const ConstraintProblem& problem, const Result& result) {
   const RigidContact& c = problem.contacts[0];
-  const auto velocity = [&](const std::vector<double>& v, std::size_t body, const Vec3& arm) {
-    const double* t = v.data() + 6 * body;
-    return Vec3(Vec3(t[0], t[1], t[2]) + Vec3(t[3], t[4], t[5]).cross(arm));
-  };
-  const auto slip = [&](const std::vector<double>& v) {
-    const Vec3 u = velocity(v, 1, c.arm_b) - velocity(v, 0, c.arm_a);
-    return Vec3(c.normal.dot(u) + c.bias, c.tangent.dot(u), c.normal.cross(c.tangent).dot(u));
-  };
-  const Vec3 w = slip(result.velocities);
-  const double size = slip(problem.bodies.free_velocity).norm();
+  const Vec3 w = slip_of(problem, result.velocities);
+  const double size = slip_of(problem, problem.bodies.free_velocity).norm();
   const double normal = result.impulses[0];
   const Vec3 t(0.0, result.impulses[1], result.impulses[2]);
   if (normal == 0.0) return std::max(0.0, -w[0]) / size + t.norm();
@@ -202,10 +206,89 @@ TEST(BatchSweeps, OneTurnMeetsCoulombsLawToRoundOff) {
   EXPECT_GT(sliding, 100);
 }
 
+/// How far it is from the convex law: w in the dual cone, lambda in the cone, no power.
+double convex_misfit(const ConstraintProblem& problem, const Result& result) {
+  const double mu = problem.contacts[0].friction;
+  const Vec3 w = slip_of(problem, result.velocities);
+  const double size = slip_of(problem, problem.bodies.free_velocity).norm();
+  const Vec3 z(result.impulses[0], result.impulses[1], result.impulses[2]);
+  if (z.norm() == 0.0) return std::max(0.0, mu * std::hypot(w[1], w[2]) - w[0]) / size;
+  return std::max(0.0, std::hypot(z[1], z[2]) - mu * z[0]) / z.norm() +
+         std::max(0.0, mu * std::hypot(w[1], w[2]) - w[0]) / size +
+         std::abs(w.dot(z)) / (size * z.norm());
+}
+
+TEST(BatchSweeps, OneTurnMeetsTheConvexLawToRoundOff) {
+  int open = 0, stuck = 0, sliding = 0;
+  for (const KernelPath path : test::kernel_paths())
+    for (const bool round : {true, false})
+      for (const double friction : {0.0, 0.05, 0.4, 1.5, 5.0})
+        for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+          ConstraintProblem problem = pair(seed, round, friction);
+          problem.law = ContactLaw::ccp;
+          SolverSettings settings;
+          settings.gauss_seidel.kernels = path;
+
+          const Result result = sweep(problem, settings, 1);
+
+          EXPECT_LT(convex_misfit(problem, result), 1e-11)
+              << "path " << static_cast<int>(path) << " round " << round << " friction " << friction
+              << " seed " << seed;
+          const double t = std::hypot(result.impulses[1], result.impulses[2]);
+          const double bound = friction * result.impulses[0];
+          ++(result.impulses[0] == 0.0 ? open : t < bound * (1.0 - 1e-9) ? stuck : sliding);
+        }
+  EXPECT_GT(open, 100);
+  EXPECT_GT(stuck, 100);
+  EXPECT_GT(sliding, 100);
+}
+
+/// As the scalar solve of a contact: one that must not be asked.
+void refuse(const void* context, const double* /*d*/, const double* /*w*/, const double* lambda,
+            double /*friction*/, double* z) {
+  ++*static_cast<int*>(const_cast<void*>(context));
+  std::copy_n(lambda, 3, z);
+}
+
+TEST(BatchSweeps, ContactsThatSlideUnderTheConvexLawSettleInTheirBatches) {
+  for (const KernelPath path : test::kernel_paths()) {
+    const BatchKernels kernels = choose_kernels(path);
+    int asked = 0;
+    KernelOptions rules;
+    rules.law = BatchLaw::ccp;
+    rules.vector_solve = true;
+    rules.solve = refuse;
+    rules.context = &asked;
+    std::vector<BodyLine> lines(1);
+    std::vector<InertiaLine> inertia(1);
+    GeneralContactBatch arms{};
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const auto u = static_cast<std::uint64_t>(lane);
+      const double d[6] = {2.0, 0.5 * random(1, u, 0), 0.5 * random(1, u, 1),
+                           1.5, 0.4 * random(1, u, 2), 1.0};
+      for (int j = 0; j < 6; ++j) arms.d[j][lane] = d[j];
+      arms.friction[lane] = 0.4;
+      arms.bias[0][lane] = -1.0;
+      arms.bias[1][lane] = 3.0 + random(1, u, 3);
+      arms.bias[2][lane] = 4.0 * random(1, u, 4);
+    }
+
+    kernels.arm(&arms, 1, lines.data(), inertia.data(), rules, true, nullptr);
+
+    EXPECT_EQ(asked, 0) << kernels.name;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const Vec3 z(arms.lambda[0][lane], arms.lambda[1][lane], arms.lambda[2][lane]);
+      EXPECT_GT(z[0], 0.0);
+      EXPECT_NEAR(std::hypot(z[1], z[2]), 0.4 * z[0], 1e-12 * z[0]);
+    }
+  }
+}
+
 TEST(BatchSweeps, NotANumberIsNotSweptUnderTheCone) {
   for (const KernelPath path : test::kernel_paths())
-    for (const bool round : {true, false}) {
-      ConstraintProblem problem = pair(2, round, 0.4);
+    for (const int kind : {0, 1, 2, 3}) {
+      ConstraintProblem problem = pair(2, kind % 2 == 0, 0.4);
+      if (kind > 1) problem.law = ContactLaw::ccp;
       problem.bodies.free_velocity[0] = std::nan("");
       SolverSettings settings;
       settings.gauss_seidel.kernels = path;

@@ -39,7 +39,7 @@ KernelOptions batch_rules_of(const LocalSolveOptions& rules) {
   out.solve = solve_one;
   out.solve_rolling = solve_one_rolling;
   out.vector_solve =
-      rules.law == ContactLaw::coulomb && rules.local == LocalSolve::exact && rules.omega == 1.0;
+      law_form(rules.law).is_cone() && rules.local == LocalSolve::exact && rules.omega == 1.0;
   return out;
 }
 

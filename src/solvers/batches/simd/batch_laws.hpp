@@ -130,14 +130,71 @@ inline void solve_lanes(const KernelOptions& rules, const Batch& c, int lane, co
   z = load_vector(z_of, 0);
 }
 
-/// Exact solution of Coulomb's law for the contact alone: open, stuck or sliding.
-template <class Batch>
-inline V coulomb_solution(const KernelOptions& rules, const Batch& c, int lane, const D* d,
-                          const V& w, const V& old) {
+/// The convex law's solution on the cone: z = z_n e with e = (1, mu cos t, mu sin t), where
+/// (q . e)^2/(e . D e) is largest. Newton in t on the stationarity
+///   (q . e') (e . D e) - (q . e) (e' . D e) = 0
+/// from the direction (c, s). A stationary point with z_n > 0 and w_n >= 0 meets all conditions of
+/// the convex problem, so there is no other. `open_lanes`: lanes that slide; on return those that
+/// have not settled on it.
+inline V convex_sliding_solution(const D* d, const V& q, const D& mu, D c, D s, M& open_lanes) {
+  constexpr int kMaxIterations = 8;
+  const D zero = broadcast(0.0), half = broadcast(0.5), one = broadcast(1.0);
+  const M slides = open_lanes;
+  M settled = slides & (one < zero);  // none yet
+  D h_n, e_h, q_e;
+  for (int i = 0;; ++i) {
+    const D x = mu * c, y = mu * s;
+    h_n = fma(d[2], y, fma(d[1], x, d[0]));  // h = D e
+    const D h_x = fma(d[4], y, fma(d[3], x, d[1])), h_y = fma(d[5], y, fma(d[4], x, d[2]));
+    const D along_h = fma(x, h_x, y * h_y), along_q = fma(x, q.y, y * q.z);
+    e_h = h_n + along_h;
+    q_e = q.x + along_q;
+    if (i == kMaxIterations || !any(open_lanes)) break;
+    const D turn_h = fnma(y, h_x, x * h_y), turn_q = fnma(y, q.y, x * q.z);       // e' . h, e' . q
+    const D turn_turn = fma(y * y, d[3], fnma((x + x) * y, d[4], x * x * d[5]));  // e' . D e'
+    const D g = fnma(q_e, turn_h, turn_q * e_h);
+    const D slope = fma(turn_q, turn_h, fnma(q_e, turn_turn - along_h, -(along_q * e_h)));
+    // half an angle; where the curve bends the other way, downhill
+    const D most = broadcast(0.3);
+    D step = select(zero < slope, -(half * g / slope), select(g < zero, most, -most));
+    step = select(step < -most, -most, select(most < step, most, step));
+    step = select(open_lanes, step, zero);
+    const D scale = one / fma(step, step, one);
+    const D cos_turn = fnma(step, step, one) * scale, sin_turn = (step + step) * scale;
+    const D turned = fnma(s, sin_turn, c * cos_turn);
+    s = fma(c, sin_turn, s * cos_turn);
+    c = turned;
+    // quadratic convergence: the error left is about the square of this step
+    const M small = open_lanes & (abs(step) <= broadcast(1e-8));
+    settled = settled | small;
+    open_lanes = and_not(open_lanes, small);
+  }
+  const D normal = -(q_e / e_h);
+  const M right = settled & (zero < normal) & (zero <= fma(h_n, normal, q.x));
+  open_lanes = and_not(slides, right);
+  const D tangent = mu * normal;
+  return {normal, tangent * c, tangent * s};
+}
+
+/// (c, s): the direction of the tangent (x, y), or where that is 0 of the one behind.
+inline void direction_of(const D& x, const D& y, D& c, D& s) {
+  const D square = fma(x, x, y * y);
+  const D by_length = broadcast(1.0) / sqrt(square);
+  const M some = broadcast(0.0) < square;
+  c = select(some, x * by_length, c);
+  s = select(some, y * by_length, s);
+}
+
+/// Exact solution of the law for the contact alone: open, stuck or sliding.
+template <BatchLaw kLaw, class Batch>
+inline V exact_solution(const KernelOptions& rules, const Batch& c, int lane, const D* d,
+                        const V& w, const V& old) {
+  constexpr bool kConvex = kLaw == BatchLaw::ccp;
   const D zero = broadcast(0.0), one = broadcast(1.0);
   const D mu = load(c.friction + lane);
   const V q = w - multiply_symmetric(d, old);  // w at zero impulse
-  const M closed = q.x < zero;
+  M closed = q.x < zero;
+  if constexpr (kConvex) closed = q.x < mu * sqrt(fma(q.y, q.y, q.z * q.z));
   // D^-1 w by the adjugate; D is shifted where it would be singular. The change from the present
   // impulse keeps the digits near a solution.
   const Adjugate m = adjugate(d);
@@ -150,20 +207,50 @@ inline V coulomb_solution(const KernelOptions& rules, const Batch& c, int lane, 
   V z = {select(sticks, stuck.x, zero), select(sticks, stuck.y, zero),
          select(sticks, stuck.z, zero)};
   // a NaN in q is neither open nor closed: it is carried on
-  z.x = select(q.x != q.x, q.x, z.x);
+  const D sum = kConvex ? q.x + (q.y + q.z) : q.x;
+  z.x = select(sum != sum, sum, z.x);
   M slides = and_not(closed, sticks);
   if (!any(slides)) return z;
   const M smooth = slides & (mu <= zero);
   z.x = select(smooth, -(q.x / d[0]), z.x);
   slides = and_not(slides, smooth);
-  // what slid before still slides about as fast: w_t = -a z_t
-  const D old_t = fma(old.y, old.y, old.z * old.z);
-  const D ratio = -(d[0] * fma(w.y, old.y, w.z * old.z)) / old_t;
   M open_lanes = slides;
-  const V s = sliding_solution(d, m, q, mu, select(zero < ratio, ratio, zero), open_lanes);
+  V s;
+  if constexpr (kConvex) {
+    // what slid before slides in about the same direction
+    D along_x = one, along_y = zero;
+    direction_of(-q.y, -q.z, along_x, along_y);
+    direction_of(old.y, old.z, along_x, along_y);
+    s = convex_sliding_solution(d, q, mu, along_x, along_y, open_lanes);
+  } else {
+    // what slid before still slides about as fast: w_t = -a z_t
+    const D old_t = fma(old.y, old.y, old.z * old.z);
+    const D ratio = -(d[0] * fma(w.y, old.y, w.z * old.z)) / old_t;
+    s = sliding_solution(d, m, q, mu, select(zero < ratio, ratio, zero), open_lanes);
+  }
   z = {select(slides, s.x, z.x), select(slides, s.y, z.y), select(slides, s.z, z.z)};
   open_lanes = slides & open_lanes;
   if (any(open_lanes)) solve_lanes(rules, c, lane, w, old, open_lanes, z);
+  return z;
+}
+
+/// The turn of a contact with a full block D.
+enum class Turn : std::int8_t { scalar, coulomb, convex };
+
+inline Turn turn_of(const KernelOptions& rules) {
+  if (!rules.vector_solve) return Turn::scalar;
+  return rules.law == BatchLaw::ccp ? Turn::convex : Turn::coulomb;
+}
+
+template <Turn kTurn, class Batch>
+inline V new_impulse(const KernelOptions& rules, const Batch& c, int lane, const D* d, const V& w,
+                     const V& old) {
+  if constexpr (kTurn == Turn::coulomb)
+    return exact_solution<BatchLaw::coulomb>(rules, c, lane, d, w, old);
+  else if constexpr (kTurn == Turn::convex)
+    return exact_solution<BatchLaw::ccp>(rules, c, lane, d, w, old);
+  V z = old;
+  solve_lanes(rules, c, lane, w, old, all_lanes(), z);
   return z;
 }
 

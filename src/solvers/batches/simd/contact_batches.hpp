@@ -159,7 +159,7 @@ struct KernelOptions {
   void (*solve)(const void* context, const double* d, const double* w, const double* lambda,
                 double friction, double* z) = nullptr;
   const void* context = nullptr;
-  bool vector_solve = false;  ///< law coulomb solved exactly, omega = 1
+  bool vector_solve = false;  ///< laws coulomb and ccp solved exactly, omega = 1
   /// Solves one contact of a RollingBatch exactly and without relaxation: z receives the new
   /// impulses, by kind as there. Called for those that do not settle in a few Newton steps.
   void (*solve_rolling)(const void* context, const RollingTurn& turn, double* z) = nullptr;

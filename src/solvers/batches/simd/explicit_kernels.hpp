@@ -34,7 +34,7 @@ inline void add_impulse(const double (&g)[6][3][kLanes], int lane, const V& z,
   }
 }
 
-template <bool kVectorSolve, MassForm kForm, class Mixes>
+template <Turn kTurn, MassForm kForm, class Mixes>
 inline void explicit_update(ExplicitContactBatch& c, std::size_t batch, int lane, BodyLine* bodies,
                             const InverseMassLines& masses, const KernelOptions& rules,
                             LaneSums& sums, Mixes& mix) {
@@ -50,11 +50,7 @@ inline void explicit_update(ExplicitContactBatch& c, std::size_t batch, int lane
       add_velocities(rest, c.g[0], lane, a) + add_velocities({zero, zero, zero}, c.g[1], lane, b);
   D d[6];
   for (int j = 0; j < 6; ++j) d[j] = load(c.d[j] + lane);
-  V z = old;
-  if constexpr (kVectorSolve)
-    z = coulomb_solution(rules, c, lane, d, w, old);
-  else
-    solve_lanes(rules, c, lane, w, old, all_lanes(), z);
+  const V z = new_impulse<kTurn>(rules, c, lane, d, w, old);
   const V change = z - old;
   store_vector(c.lambda, lane, z);
   mix.note(batch, lane, sigma.x, change);
@@ -78,10 +74,17 @@ double explicit_sweep_with(ExplicitContactBatch* first, std::size_t n, BodyLine*
     });
   };
   const auto sweep_form = [&]<MassForm kForm>() {
-    if (rules.vector_solve)
-      sweep([](auto&&... x) { explicit_update<true, kForm>(x...); });
-    else
-      sweep([](auto&&... x) { explicit_update<false, kForm>(x...); });
+    switch (turn_of(rules)) {
+      case Turn::scalar:
+        sweep([](auto&&... x) { explicit_update<Turn::scalar, kForm>(x...); });
+        break;
+      case Turn::coulomb:
+        sweep([](auto&&... x) { explicit_update<Turn::coulomb, kForm>(x...); });
+        break;
+      case Turn::convex:
+        sweep([](auto&&... x) { explicit_update<Turn::convex, kForm>(x...); });
+        break;
+    }
   };
   if (masses.form == MassForm::diagonal)
     sweep_form.template operator()<MassForm::diagonal>();

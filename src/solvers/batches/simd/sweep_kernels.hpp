@@ -154,7 +154,7 @@ inline void normal_update(SphereBatch& c, std::size_t batch, int lane, BodyLine*
   sums.add(lane, r_n * r_n);
 }
 
-template <bool kVectorSolve, class Mixes>
+template <Turn kTurn, class Mixes>
 inline void arm_update(GeneralContactBatch& c, std::size_t batch, int lane, BodyLine* bodies,
                        const InertiaLine* inertia, const KernelOptions& rules, LaneSums& sums,
                        Mixes& mix) {
@@ -172,11 +172,7 @@ inline void arm_update(GeneralContactBatch& c, std::size_t batch, int lane, Body
           bias = load_vector(c.bias, lane);
   const V w = {fma(sigma_n, old.x, dot(n, u) + bias.x), fma(sigma_t, old.y, dot(t1, u) + bias.y),
                fma(sigma_t, old.z, dot(t2, u) + bias.z)};
-  V z = old;
-  if constexpr (kVectorSolve)
-    z = coulomb_solution(rules, c, lane, d, w, old);
-  else
-    solve_lanes(rules, c, lane, w, old, all_lanes(), z);
+  const V z = new_impulse<kTurn>(rules, c, lane, d, w, old);
   const V change = z - old;
   store_vector(c.lambda, lane, z);
   mix.note(batch, lane, sigma_n, change);
@@ -227,14 +223,22 @@ double arm_sweep_with(GeneralContactBatch* first, std::size_t n, BodyLine* bodie
                       const InertiaLine* inertia, const KernelOptions& rules, bool forward,
                       Mixes& mix) {
   LaneSums sums;
-  if (rules.vector_solve)
+  const auto sweep = [&](auto update) {
     walk(first, n, bodies, forward, [&](std::size_t i, int lane) {
-      arm_update<true>(first[i], i, lane, bodies, inertia, rules, sums, mix);
+      update(first[i], i, lane, bodies, inertia, rules, sums, mix);
     });
-  else
-    walk(first, n, bodies, forward, [&](std::size_t i, int lane) {
-      arm_update<false>(first[i], i, lane, bodies, inertia, rules, sums, mix);
-    });
+  };
+  switch (turn_of(rules)) {
+    case Turn::scalar:
+      sweep([](auto&&... x) { arm_update<Turn::scalar>(x...); });
+      break;
+    case Turn::coulomb:
+      sweep([](auto&&... x) { arm_update<Turn::coulomb>(x...); });
+      break;
+    case Turn::convex:
+      sweep([](auto&&... x) { arm_update<Turn::convex>(x...); });
+      break;
+  }
   mix.finish();
   return sums.total();
 }
