@@ -14,7 +14,7 @@ constexpr int kMostTiles = 2;
 #include "solvers/joints/dissection/simd/factor_front.hpp"
 
 namespace catena {
-FrontKernels avx2_front_kernels() { return kernels_named("avx2"); }
+FrontKernels avx2_front_kernels() { return front_kernels_named("avx2"); }
 }  // namespace catena
 #else
 namespace catena {

@@ -14,7 +14,7 @@ constexpr int kMostTiles = 2;
 #include "solvers/joints/dissection/simd/factor_front.hpp"
 
 namespace catena {
-FrontKernels avx512_front_kernels() { return kernels_named("avx512"); }
+FrontKernels avx512_front_kernels() { return front_kernels_named("avx512"); }
 }  // namespace catena
 #else
 namespace catena {

@@ -189,7 +189,7 @@ void backward(const FrontShape& shape, const double* panel, double* x) {
   }
 }
 
-FrontKernels kernels_named(const char* name) { return {name, factor, forward, backward}; }
+FrontKernels front_kernels_named(const char* name) { return {name, factor, forward, backward}; }
 
 }  // namespace
 }  // namespace catena

@@ -11,5 +11,5 @@ constexpr int kMostTiles = 1;
 #include "solvers/joints/dissection/simd/factor_front.hpp"
 
 namespace catena {
-FrontKernels plain_front_kernels() { return kernels_named("plain"); }
+FrontKernels plain_front_kernels() { return front_kernels_named("plain"); }
 }  // namespace catena
