@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "catena/constraints/block_diagonal.hpp"
 #include "solvers/batches/anderson.hpp"
 #include "solvers/gauss_seidel/looks.hpp"
+#include "solvers/giving_contacts.hpp"
 #include "support/hand_problems.hpp"
 #include "support/solve_with.hpp"
 
@@ -142,16 +142,9 @@ TEST(Looks, AreNotMadeTwiceInARowUnasked) {
   EXPECT_EQ(at, (std::vector<int>{1, 3, 5, 7, 8}));
 }
 
-/// Spheres on each other with contacts as contact.stiffness: auto makes them.
 test::Scene compliant_pile() {
   test::Scene scene = test::sphere_pile(300, 700, 0.5, 0.005, 7);
-  const ConstraintProblem problem = whole(scene);
-  for (std::size_t k = 0; k < scene.contacts.size(); ++k) {
-    const std::array<double, 2> mobility = contact_mobility(problem.bodies, problem.contacts[k]);
-    RigidContact& c = scene.contacts[k];
-    c.compliance = mean_mobility(mobility) / 300.0;
-    c.tangent_compliance = c.compliance * mobility[1] / mobility[0];
-  }
+  test::let_contacts_give(scene);
   return scene;
 }
 

@@ -26,17 +26,11 @@ bool gives(const ConstraintProblem& problem) {
 
 /// Collective. Of the hybrid over subdomains.
 SweepOptions sweep_options(const ConstraintProblem& problem, const GaussSeidelSettings& settings,
-                           const LocalSolveOptions& rules, const JointSystem* joints) {
+                           const LocalSolveOptions& rules) {
   if (settings.formulation == Formulation::acceleration) return acceleration_options(rules);
   SweepOptions options{rules, choose_kernels(settings.kernels)};
-  // what redundant rows share out between them is not determined, and mixes would let it grow;
-  // closed loops have such rows, or nearly such
-  const auto determined = [](const JointReport& r) {
-    return r.redundant.empty() && r.raised == 0 && r.rings + r.looped == 0;
-  };
-  const bool mixes = joints == nullptr || determined(joints->report());
   options.accelerated =
-      settings.accelerated && settings.order != SweepOrder::symmetric && mixes && gives(problem);
+      settings.accelerated && settings.order != SweepOrder::symmetric && gives(problem);
   return options;
 }
 
@@ -116,8 +110,7 @@ class GaussSeidel final : public Solver {
       other_ = make_residual_engine(problem, op_, rules, impulses);
       return *other_;
     }
-    hybrid_->start(problem, op_, sweep_options(problem, settings_, rules, joints), joints,
-                   impulses);
+    hybrid_->start(problem, op_, sweep_options(problem, settings_, rules), joints, impulses);
     return *hybrid_;
   }
 
@@ -238,7 +231,7 @@ void describe(SettingsVisitor& visit, GaussSeidelSettings& s) {
               {.min = 0.01, .max = 1.99, .help = "over-relaxation factor omega"});
   visit.visit("accelerated", s.accelerated,
               {.help = "sweeps are mixed by Anderson's method where contacts give; not with order "
-                       "symmetric, another formulation than velocity, or closed loops of joints"});
+                       "symmetric or another formulation than velocity"});
   visit.choose("kernels", s.kernels, kKernelNames,
                {.help = "instruction set of the sweeps; auto: the widest that the CPU has"});
 }

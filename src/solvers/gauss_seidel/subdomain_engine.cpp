@@ -8,6 +8,7 @@
 #include "solvers/gauss_seidel/shared_bodies.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "solvers/joints/drives/joint_drives.hpp"
+#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 namespace {
@@ -81,7 +82,7 @@ class SubdomainEngine final : public HybridEngine {
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
       shared_.read(*problem_, velocities_);
-      joints_->solve(*problem_, joint_impulses_, velocities_);
+      solve_joints();
       drives_->solve(joint_impulses_, velocities_);
       shared_.write(*problem_, velocities_, subdomains_);
     }
@@ -221,6 +222,17 @@ class SubdomainEngine final : public HybridEngine {
     products_.clear();
     for (Subdomain& subdomain : subdomains_) products_.push_back(subdomain.mix_products());
     anderson_->note(products_);
+  }
+
+  /// Neighbours. At velocities_. What redundant rows share out between them is not determined, and
+  /// mixes would let it grow: it is found anew each time, and what regularisation leaves of that
+  /// once more.
+  void solve_joints() {
+    const bool anew = anderson_ && !joints_->determined();
+    if (anew) joints_->take_back(*problem_, joint_impulses_, velocities_);
+    joints_->solve(*problem_, joint_impulses_, velocities_);
+    if (anew && joints_->report().regularisation > kJointRegularisation)
+      joints_->solve(*problem_, joint_impulses_, velocities_);
   }
 
   double sweep_part(SweepPart part, bool forward) {

@@ -43,6 +43,16 @@ class JointSystem {
   void solve(const ConstraintProblem& problem, std::span<double> impulses,
              std::span<double> velocities);
 
+  /// Neighbours. Takes all reactions back: V -= M^-1 G^T lambda, lambda = 0. The next solve() then
+  /// finds them from the others alone, whatever they were.
+  void take_back(const ConstraintProblem& problem, std::span<double> impulses,
+                 std::span<double> velocities);
+  /// Whether the rows determine their impulses, as far as is known: closed loops have redundant
+  /// rows, or nearly such.
+  bool determined() const {
+    return report_.redundant.empty() && report_.raised == 0 && report_.rings + report_.looped == 0;
+  }
+
   /// Collective. velocities and slips() become those of the impulses, recomputed.
   void measure(const ConstraintProblem& problem, DelassusOperator& op,
                std::span<const double> impulses, std::span<double> velocities);

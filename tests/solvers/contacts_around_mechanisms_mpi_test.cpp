@@ -1,0 +1,216 @@
+// Contacts swept around mechanisms that are solved exactly, against the dense problem, on any
+// number of ranks.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "catena/math/cone.hpp"
+#include "solvers/giving_contacts.hpp"
+#include "support/dense_algebra.hpp"
+#include "support/dense_reference.hpp"
+#include "support/solve_with.hpp"
+
+namespace catena {
+namespace {
+
+using test::Scene;
+using test::Solved;
+
+constexpr double kStep = 1e-3, kFall = 9.81 * kStep;
+
+/// A block of the joint's rows at `point`: three along the axes, then turns about `turns`.
+void join(Scene& scene, GlobalId a, const Vec3& place_a, GlobalId b, const Vec3& place_b,
+          const Vec3& point, const std::vector<Vec3>& turns, double compliance) {
+  test::SceneBlock block;
+  block.bodies = {a, b};
+  for (const auto& [place, sign] : {std::pair(place_a, -1.0), std::pair(place_b, 1.0)}) {
+    std::vector<double>& g = block.jacobians.emplace_back();
+    const auto add = [&](const Vec3& linear, const Vec3& angular) {
+      for (const Vec3& part : {linear, angular})
+        for (int d = 0; d < 3; ++d) g.push_back(sign * part[d]);
+    };
+    for (int i = 0; i < 3; ++i) add(Vec3::Unit(i), (point - place).cross(Vec3::Unit(i)));
+    for (const Vec3& turn : turns) add(Vec3::Zero(), turn);
+  }
+  for (std::size_t r = 0; r < 3 + turns.size(); ++r) {
+    block.q.push_back(0.0);
+    block.compliance.push_back(r < 3 ? 0.0 : compliance);
+    block.angular.push_back(r < 3 ? 0 : 1);
+  }
+  scene.blocks.push_back(block);
+}
+
+struct TrackShape {
+  bool closed = true;
+  double friction = 0.6;
+  double angular_compliance = 0.0;  ///< of the hinges, 1/(kg m^2)
+  bool contacts = true;
+};
+
+/// Twelve shoes of 1 kg on a circle, hinged about y. A closed ring of rigid hinges has three
+/// redundant rows. A hull of 50 kg presses on the lower ones, which stand on the ground; the first
+/// touches the one opposite; the free velocities are a fall and a push of the hull.
+Scene track(const TrackShape& shape, ContactLaw law = ContactLaw::coulomb) {
+  constexpr int kShoes = 12;
+  constexpr double kRadius = 0.3, kHullMass = 50.0;
+  const Twist falling{Vec3(0, 0, -kFall), Vec3::Zero()};
+  Scene scene;
+  scene.law = law;
+  const GlobalId ground = scene.add_prescribed();
+  const auto place = [&](double i) {
+    const double angle = 2.0 * std::numbers::pi * i / kShoes;
+    return Vec3(kRadius * std::cos(angle), 0.0, kRadius * std::sin(angle));
+  };
+  std::vector<GlobalId> shoe;
+  for (int i = 0; i < kShoes; ++i)
+    shoe.push_back(scene.add_rigid(1.0, Vec3(0.02, 0.01, 0.02), falling));
+  const GlobalId hull =
+      scene.add_rigid(kHullMass, Vec3(2.0, 2.0, 2.0), {Vec3(0.05, 0.02, -kFall), Vec3(0, 0.1, 0)});
+  for (int i = 0; i < (shape.closed ? kShoes : kShoes - 1); ++i) {
+    const int next = (i + 1) % kShoes;
+    join(scene, shoe[i], place(i), shoe[next], place(next), place(i + 0.5),
+         {Vec3::UnitX(), Vec3::UnitZ()}, shape.angular_compliance);
+  }
+  if (!shape.contacts) return scene;
+  for (int i = kShoes / 2 + 1; i < kShoes; ++i) {
+    const Vec3 out = place(i).normalized();
+    for (const double y : {-0.1, 0.1}) {
+      const Vec3 side(0, y, 0);
+      scene.add_contact(shoe[i], hull, -out, -0.02 * out + side, 0.28 * out + side, -1e-3,
+                        shape.friction);
+      scene.add_contact(ground, shoe[i], Vec3::UnitZ(), place(i) + side, Vec3(0, 0, -0.02) + side,
+                        -1e-3, shape.friction);
+    }
+  }
+  scene.add_contact(shoe[0], shoe[kShoes / 2], -Vec3::UnitX(), Vec3(-0.3, 0, 0), Vec3(0.3, 0, 0),
+                    -5e-3, shape.friction);
+  test::let_contacts_give(scene);
+  return scene;
+}
+
+/// The energy error of joints and contacts, by its definition on the dense problem, J.
+double energy_error(const ConstraintProblem& problem, const test::DenseProblem& dense,
+                    const std::vector<double>& impulses) {
+  const Eigen::VectorXd lambda =
+      Eigen::Map<const Eigen::VectorXd>(impulses.data(), std::ssize(impulses));
+  const Eigen::VectorXd w = dense.N * lambda + dense.r;
+  double energy = 0.0;
+  for (Eigen::Index row = problem.first_general_row(); row < w.size(); ++row)
+    energy += 0.5 * w[row] * w[row] / dense.N(row, row);
+  for (Eigen::Index k = 0; k < std::ssize(problem.contacts); ++k) {
+    const double mu = problem.contacts[static_cast<std::size_t>(k)].friction;
+    const Eigen::Index n = 3 * k;
+    const double a_n = dense.N(n, n), a_t = 0.5 * (dense.N(n + 1, n + 1) + dense.N(n + 2, n + 2));
+    const Vec3 root(std::sqrt(a_n), std::sqrt(a_t), std::sqrt(a_t));
+    Vec3 slip = w.segment<3>(n);
+    if (problem.law == ContactLaw::coulomb) slip[0] += mu * slip.tail<2>().norm();
+    const Vec3 y = root.cwiseProduct(lambda.segment<3>(n)), z = slip.cwiseQuotient(root);
+    energy += 0.5 * (y - project_cone(y - z, mu * std::sqrt(a_t / a_n))).squaredNorm();
+  }
+  return energy;
+}
+
+SolverSettings settings_for(double relative_tolerance, bool accelerated = true) {
+  SolverSettings settings;
+  settings.stop.relative_tolerance = relative_tolerance;
+  settings.stop.absolute_tolerance = 0.0;
+  settings.gauss_seidel.accelerated = accelerated;
+  return settings;
+}
+
+std::vector<Scene> tracks() {
+  std::vector<Scene> scenes;
+  for (const TrackShape& shape :
+       {TrackShape{}, TrackShape{.friction = 0.0}, TrackShape{.angular_compliance = 1e-3},
+        TrackShape{.closed = false}, TrackShape{.contacts = false}})
+    scenes.push_back(track(shape));
+  scenes.push_back(track({}, ContactLaw::ccp));
+  return scenes;
+}
+
+// The default tolerance, in the sweeps that a step may take: the error is that of the dense
+// problem, over joints and contacts.
+TEST(ContactsAroundMechanisms, MeetTheDefaultToleranceInOneEnergyErrorOnAnyRanks) {
+  const Communicator comm = Communicator::world();
+  int number = 0;
+  for (const Scene& scene : tracks()) {
+    SCOPED_TRACE(number++);
+    const ConstraintProblem problem = whole(scene);
+    const test::DenseProblem dense = test::dense_problem(problem);
+    const double at_zero =
+        energy_error(problem, dense, std::vector<double>(static_cast<std::size_t>(scene.n_rows())));
+    for (const test::Owner& owner : {test::slabs(comm, scene), test::deal(comm)}) {
+      const auto solver = make_solver(settings_for(StopRule().relative_tolerance));
+      const Solved s = solve_with(*solver, distribute(scene, comm, owner));
+
+      EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+      const double found = energy_error(problem, dense, s.impulses);
+      EXPECT_LE(found, StopRule().relative_tolerance * at_zero);
+      // what cancels in w is known to round-off of its terms
+      EXPECT_NEAR(found, s.report.errors.energy, 1e-9 * found + 1e-24 * at_zero);
+    }
+  }
+}
+
+TEST(ContactsAroundMechanisms, ConvergeToTheDenseSolution) {
+  const Communicator comm = Communicator::world();
+  int number = 0;
+  for (const Scene& scene : tracks()) {
+    SCOPED_TRACE(number++);
+    const test::DenseSolution expected = test::solve_dense(whole(scene), 1e-11);
+    SolverSettings settings = settings_for(1e-20);
+    settings.stop.max_iterations = 20000;
+
+    const Solved s = solve_with(*make_solver(settings), distribute(scene, comm, test::deal(comm)));
+
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    // velocities of some cm/s
+    EXPECT_LT(test::distance(s.velocities, expected.velocities), 1e-9);
+  }
+}
+
+// What redundant rows share out between them no equation holds: it must not grow in mixes.
+TEST(ContactsAroundMechanisms, ReactionsOfRedundantRowsAreThoseOfLeastNorm) {
+  const Communicator comm = Communicator::world();
+  const Scene scene = track({});
+  SolverSettings settings = settings_for(1e-16);
+  settings.stop.max_iterations = 20000;
+
+  const Solved s = solve_with(*make_solver(settings), distribute(scene, comm, test::deal(comm)));
+
+  const ConstraintProblem problem = whole(scene);
+  const test::DenseProblem dense = test::dense_problem(problem);
+  const Eigen::Index first = problem.first_general_row(), rows = dense.N.rows() - first;
+  const Eigen::MatrixXd a = dense.N.bottomRightCorner(rows, rows);
+  const Eigen::VectorXd root = a.diagonal().cwiseSqrt();
+  const Eigen::MatrixXd scaled =
+      root.cwiseInverse().asDiagonal() * a * root.cwiseInverse().asDiagonal();
+  const test::LeastSquares least(scaled, 1e-10);
+  EXPECT_EQ(least.rank(), rows - 3);
+  const Eigen::VectorXd y = root.cwiseProduct(
+      Eigen::Map<const Eigen::VectorXd>(s.impulses.data(), std::ssize(s.impulses)).tail(rows));
+  EXPECT_LT((y - least.solve(scaled * y)).norm(), 1e-6 * y.norm());
+}
+
+TEST(ContactsAroundMechanisms, AcceleratedSweepsAroundClosedLoopsAreFewer) {
+  const Communicator comm = Communicator::world();
+  const Scene scene = track({});
+  const auto iterations = [&](bool accelerated) {
+    const auto solver = make_solver(settings_for(1e-8, accelerated));
+    const Solved s = solve_with(*solver, distribute(scene, comm, test::deal(comm)));
+    EXPECT_EQ(s.report.status, SolveStatus::converged) << s.report.reason;
+    return s.report.iterations;
+  };
+
+  const int plain = iterations(false), accelerated = iterations(true);
+
+  EXPECT_LT(3 * accelerated, 2 * plain) << plain << " and " << accelerated;
+}
+
+}  // namespace
+}  // namespace catena
