@@ -8,7 +8,6 @@
 #include "solvers/gauss_seidel/shared_bodies.hpp"
 #include "solvers/gauss_seidel/sweep_engine.hpp"
 #include "solvers/joints/drives/joint_drives.hpp"
-#include "solvers/joints/elimination/elimination.hpp"
 
 namespace catena {
 namespace {
@@ -82,7 +81,11 @@ class SubdomainEngine final : public HybridEngine {
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
       shared_.read(*problem_, velocities_);
-      solve_joints();
+      // what redundant rows share out between them is not determined: mixes would let it grow
+      if (anderson_ && !joints_->determined())
+        joints_->solve_anew(*problem_, joint_impulses_, velocities_);
+      else
+        joints_->solve(*problem_, joint_impulses_, velocities_);
       drives_->solve(joint_impulses_, velocities_);
       shared_.write(*problem_, velocities_, subdomains_);
     }
@@ -222,17 +225,6 @@ class SubdomainEngine final : public HybridEngine {
     products_.clear();
     for (Subdomain& subdomain : subdomains_) products_.push_back(subdomain.mix_products());
     anderson_->note(products_);
-  }
-
-  /// Neighbours. At velocities_. What redundant rows share out between them is not determined, and
-  /// mixes would let it grow: it is found anew each time, and what regularisation leaves of that
-  /// once more.
-  void solve_joints() {
-    const bool anew = anderson_ && !joints_->determined();
-    if (anew) joints_->take_back(*problem_, joint_impulses_, velocities_);
-    joints_->solve(*problem_, joint_impulses_, velocities_);
-    if (anew && joints_->report().regularisation > kJointRegularisation)
-      joints_->solve(*problem_, joint_impulses_, velocities_);
   }
 
   double sweep_part(SweepPart part, bool forward) {

@@ -238,12 +238,14 @@ void JointSystem::solve(const ConstraintProblem& problem, std::span<double> impu
   add_changes(problem, velocities);
 }
 
-void JointSystem::take_back(const ConstraintProblem& problem, std::span<double> impulses,
-                            std::span<double> velocities) {
+void JointSystem::solve_anew(const ConstraintProblem& problem, std::span<double> impulses,
+                             std::span<double> velocities) {
   const std::span<double> general = impulses.subspan(problem.first_general_row());
   ask_for(problem, general);
   add_impulses(problem, general.data());
   add_changes(problem, velocities);
+  solve(problem, impulses, velocities);
+  if (report_.regularisation > kJointRegularisation) solve(problem, impulses, velocities);
 }
 
 void JointSystem::measure(const ConstraintProblem& problem, DelassusOperator& op,

@@ -43,10 +43,11 @@ class JointSystem {
   void solve(const ConstraintProblem& problem, std::span<double> impulses,
              std::span<double> velocities);
 
-  /// Neighbours. Takes all reactions back: V -= M^-1 G^T lambda, lambda = 0. The next solve() then
-  /// finds them from the others alone, whatever they were.
-  void take_back(const ConstraintProblem& problem, std::span<double> impulses,
-                 std::span<double> velocities);
+  /// solve() from the other impulses alone, whatever the reactions were: they are taken back first,
+  /// V -= M^-1 G^T lambda. Where a factor is regularised beyond round-off a second solve takes out
+  /// what that leaves.
+  void solve_anew(const ConstraintProblem& problem, std::span<double> impulses,
+                  std::span<double> velocities);
   /// Whether the rows determine their impulses, as far as is known: closed loops have redundant
   /// rows, or nearly such.
   bool determined() const {
