@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "catena/base/release.hpp"
+
 namespace catena {
 namespace {
 
@@ -60,6 +62,7 @@ bool Cords::need_rows(const Communicator& comm, const Bodies& bodies, const Stat
 
 void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembler& joints,
                  double h, bool guarded, std::span<double> impulses, ConstraintProblem& problem) {
+  make_room(cords_, joints.cords().size());
   cords_.clear();
   saved_.clear();
   passes_ = 0;
@@ -69,12 +72,13 @@ void Cords::find(const Bodies& bodies, const ContactSet& set, const JointAssembl
     Cord cord{};
     cord.block = joints.block_of(j, JointRowKind::rows);
     cord.rope_block = joints.block_of(j, JointRowKind::rope);
-    cord.jacobian = saved_.size();
     const std::size_t row = blocks.row_begin[cord.block];
     cord.rows = joints.has_rows_across(j) ? 3 : 1;
+    const bool rests = cord.rope_block != kNoIndex || cord.rows > 1;
+    cord.jacobian = rests ? saved_.size() : kNotSaved;
     for (auto b = blocks.body_begin[cord.block]; b < blocks.body_begin[cord.block + 1]; ++b) {
       const double* g = blocks.jacobian.data() + blocks.jacobian_begin[b];
-      saved_.insert(saved_.end(), g, g + 6 * cord.rows);
+      if (rests) saved_.insert(saved_.end(), g, g + 6 * cord.rows);
       const Index body = blocks.body[b];
       const Twist& twist = set.bodies.twist(body);
       const Vec3 push(g[0], g[1], g[2]), turn(g[3], g[4], g[5]);
@@ -153,7 +157,10 @@ void Cords::set_row(const Cord& cord, Index block, std::size_t r, bool live, dou
 double Cords::speed(const Cord& cord, std::span<const double> velocities,
                     const ConstraintProblem& problem) const {
   const GeneralBlocks& blocks = problem.blocks;
-  const double* g = saved_.data() + cord.jacobian;
+  const double* g =
+      cord.jacobian != kNotSaved
+          ? saved_.data() + cord.jacobian
+          : blocks.jacobian.data() + blocks.jacobian_begin[blocks.body_begin[cord.block]];
   double u = 0.0;
   for (auto b = blocks.body_begin[cord.block]; b < blocks.body_begin[cord.block + 1]; ++b) {
     const double* v = velocities.data() + Offset{6} * blocks.body[b];

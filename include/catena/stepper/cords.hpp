@@ -50,7 +50,7 @@ class Cords {
  private:
   struct Cord {
     Index block, rope_block;  ///< general blocks; rope_block kNoIndex: a rod
-    std::size_t jacobian;     ///< in saved_
+    std::size_t jacobian;     ///< in saved_, or kNotSaved
     double n;                 ///< G M^-1 G^T of the row, 1/kg
     double stiffness;         ///< k = stiffness |lambda|, 1/(N s)
     double across;            ///< h/L, s/m
@@ -77,8 +77,11 @@ class Cords {
                ConstraintProblem& problem) const;
   std::size_t impulse_at(Index block, const ConstraintProblem& problem) const;
 
+  /// Of a rod without rows across: no row of it is ever at rest.
+  static constexpr std::size_t kNotSaved = static_cast<std::size_t>(-1);
+
   std::vector<Cord> cords_;
-  std::vector<double> saved_;  ///< Jacobians
+  std::vector<double> saved_;  ///< Jacobians of blocks that have rows at rest
   int passes_ = 0;
 };
 
