@@ -1,0 +1,134 @@
+"""What the scripts of docs/benchmarks.md share: options, the conditions of a run, tables, and their section of the page."""
+import argparse
+import csv
+import os
+import platform
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = os.path.join(ROOT, "docs", "benchmarks.md")
+# one core a rank, and as many ranks as are asked for, whoever starts them
+SETTINGS = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+            "OMPI_MCA_hwloc_base_binding_policy": "none"}
+
+
+def options(description, name):
+    """The parser of a script whose section of the page is called `name`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="build tree of Catena")
+    parser.add_argument("--peers", metavar="DIR", help="programs that scripts/reproduce/peers/build has made")
+    parser.add_argument("--short", action="store_true", help="a few steps of each scene, in seconds; no figures to quote")
+    parser.add_argument("--work", default=name, help="directory for results and %s.csv" % name)
+    parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
+    return parser
+
+
+def begin(parser):
+    """The options given; the package `catena` and the program are those of the build from here on."""
+    args = parser.parse_args()
+    if args.write and args.short:
+        parser.error("--write wants the whole run: leave --short out")
+    if args.peers and not os.path.isdir(args.peers):
+        parser.error("--peers %s: no such directory; scripts/reproduce/peers/build %s makes it" % ((args.peers,) * 2))
+    program = os.path.join(args.build, "drivers", "catena")
+    if not os.access(program, os.X_OK):
+        parser.error("--build %s: it has no drivers/catena; build it, or name the build tree" % args.build)
+    os.environ["CATENA"] = os.path.abspath(program)
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    sys.path.insert(0, os.path.join(os.path.abspath(args.build), "python"))
+    args.started = time.strftime("%d %B %Y")
+    args.load = os.getloadavg()[0]
+    args.work = os.path.abspath(args.work)
+    os.makedirs(args.work, exist_ok=True)
+    return args
+
+
+def peer(args, name):
+    """Path of a peer's program, or None where it is not there."""
+    path = os.path.join(args.peers, name) if args.peers else ""
+    return path if path and os.access(path, os.X_OK) else None
+
+
+def processor():
+    with open("/proc/cpuinfo") as f:
+        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")), platform.machine())
+    return "%s, %d cores" % (model, os.cpu_count())
+
+
+def said_by(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def conditions(args):
+    """Machine, load, versions and the command, in a sentence each."""
+    versions = [said_by([os.environ["CATENA"], "--version"]).split("\n")[0]]
+    packages = [("libode8", "ODE"), ("libbullet3.24", "Bullet"), ("libsimbody3.7", "Simbody")]
+    for package, title in packages if args.peers else []:
+        version = said_by(["dpkg-query", "-W", "-f", "${Version}", package])
+        versions += ["%s %s" % (title, version.split(":")[-1].split("-")[0].split("+")[0])] if version else []
+    words = [os.path.relpath(sys.argv[0], ROOT)] + sys.argv[1:]
+    return ("%s; %s; load of the machine %.1f at the start and %.1f at the end. Times are CPU times of the processes "
+            "(user and system), one core, unless said.\n\n    %s" % (
+                "; ".join(versions), "%s, %s" % (processor(), args.started), args.load, os.getloadavg()[0],
+                " ".join("DIR" if before in ("--peers", "--work", "--build") else word
+                         for before, word in zip(["", *words], words))))
+
+
+class Table:
+    """A table of the page: rows of text or numbers under a header."""
+
+    def __init__(self, title, header):
+        self.title, self.header, self.rows = title, header, []
+
+    def add(self, *cells):
+        assert len(cells) == len(self.header), (cells, self.header)
+        self.rows.append(cells)
+        print("%s: %s" % (self.title, " | ".join(text(c) for c in cells)), flush=True)
+
+    def markdown(self):
+        lines = ["**%s**" % self.title, "", "| " + " | ".join(self.header) + " |", "|" + len(self.header) * "---|"]
+        return "\n".join(lines + ["| " + " | ".join(text(c) for c in row) + " |" for row in self.rows])
+
+
+def text(cell):
+    if cell is None:
+        return ""
+    if not isinstance(cell, float):
+        return str(cell)
+    if cell != cell:
+        return "not finite"
+    return "%.1e" % cell if cell and not 0.01 <= abs(cell) < 1e4 else "%.3g" % cell if abs(cell) < 1e3 else "%.0f" % cell
+
+
+def finish(args, name, title, parts, more=()):
+    """Writes NAME.csv and NAME.md into --work, and with --write the section of the page. `parts`: tables, and
+    paragraphs of text between them; `more`: tables that only the CSV file has."""
+    body = "\n\n".join(p.markdown() if isinstance(p, Table) else p for p in parts)
+    section = "## %s\n\n%s\n\n%s\n" % (title, body, conditions(args))
+    with open(os.path.join(args.work, name + ".md"), "w") as f:
+        f.write(section)
+    with open(os.path.join(args.work, name + ".csv"), "w", newline="") as f:
+        rows = csv.writer(f)
+        for table in [*(p for p in parts if isinstance(p, Table)), *more]:
+            rows.writerow(["# " + table.title])
+            rows.writerow(table.header)
+            rows.writerows(["%.6e" % c if isinstance(c, float) else c for c in row] for row in table.rows)
+    if args.write:
+        write_section(PAGE, name, section)
+
+
+def write_section(page, name, section):
+    """Replaces what stands between the section's markers."""
+    first, last = ("<!-- %s of %s -->" % (word, name) for word in ("begin", "end"))
+    with open(page) as f:
+        whole = f.read()
+    if first not in whole or last not in whole:
+        sys.exit("%s: no lines %s and %s" % (page, first, last))
+    before, rest = whole.split(first, 1)
+    with open(page, "w") as f:
+        f.write(before + first + "\n" + section + last + rest.split(last, 1)[1])

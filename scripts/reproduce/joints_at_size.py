@@ -1,0 +1,210 @@
+#!/usr/bin/python3
+"""Runs chains, trees, loops and nets of spherical joints at 10^3 to 10^5 links and prints the section "Joints at size" of
+docs/benchmarks.md: microseconds a link and step, gaps of joints and drift of the energy, on one rank and on two.
+
+    scripts/reproduce/joints_at_size.py [chain tree loop net] [--peers DIR] [--million] [--write]
+
+Links are boxes of 0.1 x 0.02 x 0.02 m and 0.04 kg (knots of the net: cubes of 0.02 m); all are level
+at first and fall as far as what holds them lets them, h 1 ms, without contacts. Up to 10^4 links run for a second (nets of 10^4: a tenth), larger
+ones for 50 steps. Simbody, Bullet
+and ODE run the same links, if --peers names the folder that scripts/reproduce/peers/build has made; the published figure is
+of M-ABD (SIGGRAPH 2026). Ten minutes on one core, of which the nets take most. Needs python3-numpy, python3-yaml,
+python3-h5py and, for two ranks, mpirun.
+"""
+import json
+import math
+import os
+
+import numpy as np
+
+from benchmark_report import Table, begin, finish, options, peer
+from benchmark_scene import WORLD, Body, Scene, run_peer
+
+G, STEP, LINK, MASS = 9.81, 1e-3, 0.1, 0.04
+BOX, KNOT = (LINK, 0.02, 0.02), (0.02, 0.02, 0.02)
+
+
+# --- mechanisms: a generator of Catena, and the same bodies and joints for the others -----------
+
+def chain(n):
+    """Level at the start, one end held."""
+    x = LINK * (np.arange(n) + 0.5)
+    joints = [(i - 1 if i else WORLD, i, (LINK * i, 0.0, 0.0)) for i in range(n)]
+    return ({"chain": {"name": "links", "material": "m", "shape": {"box": {"size": list(BOX)}}, "mass": MASS, "links": n,
+                       "from": [0, 0, 0], "to": [LINK * n, 0, 0], "anchored": "first", "collide": False}},
+            [Body(BOX, MASS, (p, 0.0, 0.0)) for p in x], joints)
+
+
+def loop(n):
+    """A square of links, level at the start, held at a corner."""
+    side = n // 4
+    corners = LINK * side * np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
+    bodies, joints = [], []
+    for k in range(4 * side):
+        a, b = corners[k // side], corners[(k // side + 1) % 4]
+        along = (b - a) / (LINK * side)
+        p = a + along * LINK * (k % side)
+        half = 0.25 * math.pi * (k // side)  # half of the turn about z
+        bodies.append(Body(BOX, MASS, tuple(p + 0.5 * LINK * along), orientation=(math.cos(half), 0.0, 0.0, math.sin(half))))
+        joints.append((k - 1 if k else 4 * side - 1, k, tuple(p)))
+    return ({"chain": {"name": "links", "material": "m", "shape": {"box": {"size": list(BOX)}}, "mass": MASS,
+                       "links": 4 * side, "path": corners.tolist(), "closed": True, "collide": False}},
+            bodies, [*joints, (WORLD, 0, (0.0, 0.0, 0.0))])
+
+
+def tree(n):
+    """Two knots behind each, whose arms reach half-way back to it; level at the start, the root held."""
+    levels = round(math.log2(n + 1)) - 1
+    drop, spread = np.array([0.0, LINK, 0.0]), np.array([LINK, 0.0, 0.0])
+    x = [np.zeros((1, 3))] * (levels + 1)
+    last = spread * np.arange(2**levels)[:, None]
+    for level in range(levels, -1, -1):
+        x[level] = last
+        last = 0.5 * (last[0::2] + last[1::2]) if level else last
+    shift = -x[0][0]
+    places = np.concatenate([x[level] + shift + level * drop for level in range(levels + 1)])
+    joints = [(WORLD, 0, tuple(places[0] - 0.5 * drop))]
+    for i in range(1, len(places)):
+        parent = (i - 1) // 2
+        joints.append((parent, i, tuple(places[i] - 0.5 * drop)))
+    return ({"tree": {"name": "links", "material": "m", "shape": {"box": {"size": list(KNOT)}}, "branching": 2,
+                      "levels": levels, "from": [0, 0, 0], "drop": drop.tolist(), "spread": spread.tolist(),
+                      "joint": "spherical", "anchored": True, "collide": False}},
+            [Body(KNOT, MASS, tuple(p)) for p in places], joints)
+
+
+def net(n):
+    """A square of knots, level at the start, held along one edge."""
+    side = round(math.sqrt(n))
+    place = lambda i, j: np.array([LINK * i, LINK * j, 0.0])  # noqa: E731
+    bodies = [Body(KNOT, MASS, tuple(place(i, j))) for j in range(side) for i in range(side)]
+    joints = [(WORLD, i, tuple(place(i, 0))) for i in range(side)]
+    for j in range(side):
+        for i in range(side):
+            joints += [(i + side * j, i + 1 + side * j, tuple(place(i + 0.5, j)))] if i + 1 < side else []
+            joints += [(i + side * j, i + side * (j + 1), tuple(place(i, j + 0.5)))] if j + 1 < side else []
+    return ({"net": {"name": "links", "material": "m", "shape": {"box": {"size": list(KNOT)}}, "count": [side, side],
+                     "from": [0, 0, 0], "spacing": [[LINK, 0, 0], [0, LINK, 0]], "joint": "spherical",
+                     "anchored": "edge", "collide": False}}, bodies, joints)
+
+
+MECHANISMS = {"chain": chain, "tree": tree, "loop": loop, "net": net}
+
+
+def steps_of(args, kind, n):
+    if args.short:
+        return 5
+    if n > 12000:
+        return 50 if n <= 200000 else 10
+    return 100 if kind == "net" and n > 2000 else 1000
+
+
+# --- runs ------------------------------------------------------------------------------------
+
+def catena_run(args, kind, n, ranks):
+    """(links, µs of CPU time a link and step, the same of wall time, gap in m, drift of the energy over the largest kinetic
+    energy)."""
+    import catena
+    generator, bodies, _ = MECHANISMS[kind](n)
+    volume = np.prod(bodies[0].size)
+    steps = steps_of(args, kind, n)
+    case = {"catena": 1, "name": "%s-%d" % (kind, n), "gravity": [0, 0, -G], "generators": [generator],
+            "materials": {"m": {"density": float(MASS / volume)}}, "time": {"step": STEP, "end": steps * STEP},
+            "output": {"snapshot_interval": math.inf}}
+    if kind == "loop":
+        case["joints"] = [{"name": "held", "type": "spherical", "between": ["world", "links-0"], "at": [0, 0, 0]}]
+    out = os.path.join(args.work, "runs", "%s-%d-%d" % (kind, n, ranks))
+    result = catena.run(case, ranks=ranks, out=out, force=True, progress=False)
+    with open(os.path.join(out, "profile.json")) as f:
+        per_rank = json.load(f)["per_rank"]
+    s = result.series
+    total = np.asarray(s.kinetic_energy) + np.asarray(s.potential_energy)
+    start = float(sum(b.mass * G * b.position[2] for b in bodies))
+    links = len(bodies)
+    per = 1e6 / (links * steps)
+    return (links, per * per_rank["steps_cpu_s"]["max"], per * per_rank["steps_wall_s"]["max"],
+            float(s.joint_misfit[-1]), float(abs(total[-1] - start) / max(np.max(s.kinetic_energy), 1e-300)))
+
+
+class Ends:
+    """Of a peer's last state: largest gap of a joint, m, and drift of the energy over the largest kinetic energy."""
+
+    def __init__(self, scene):
+        x, q = scene.array("position"), scene.array("orientation")
+        a, b = (np.array([j[k] for j in scene.joints]) for k in (0, 1))
+        at = np.array([j[2] for j in scene.joints])
+        self.scene, self.a, self.b, self.at, self.kinetic = scene, a, b, at, 0.0
+        self.arm_a, self.arm_b = turned_back(q[a], at - x[a]), turned_back(q[b], at - x[b])
+        self.start = G * float(np.sum(scene.array("mass") * x[:, 2]))
+        self.total = self.start
+        self.state = None
+
+    def __call__(self, state):
+        m, inertia = self.scene.array("mass"), self.scene.array("inertia")
+        w = turned_back(state.orientation, state.angular_velocity)
+        kinetic = 0.5 * float(np.sum(m * np.sum(state.velocity**2, axis=1)) + np.sum(inertia * w**2))
+        self.kinetic = max(self.kinetic, kinetic)
+        self.total = kinetic + G * float(np.sum(m * state.position[:, 2]))
+        self.state = state
+
+    def gap(self):
+        x, q = self.state.position, self.state.orientation
+        end_b = x[self.b] + turned_back(q[self.b] * [1.0, -1.0, -1.0, -1.0], self.arm_b)
+        end_a = x[self.a] + turned_back(q[self.a] * [1.0, -1.0, -1.0, -1.0], self.arm_a)
+        end_a[self.a == WORLD] = self.at[self.a == WORLD]
+        return float(np.linalg.norm(end_a - end_b, axis=1).max())
+
+    def drift(self):
+        return abs(self.total - self.start) / max(self.kinetic, 1e-300)
+
+
+def turned_back(q, v):
+    """R(q)^T v of quaternions (w, x, y, z) in rows."""
+    t = -2.0 * np.cross(q[:, 1:], v)
+    return v + q[:, :1] * t - np.cross(q[:, 1:], t)
+
+
+def peer_rows(args, kind, n):
+    """(title, links, steps, watch, outcome) of the peers that are there; each gets the steps that fit into a minute."""
+    wanted = [("Simbody", "simbody_scene", (), 12000 if kind in ("chain", "tree") else 0),
+              ("Bullet, 50 sweeps", "bullet_scene", (50, 0.2), 12000), ("ODE, 50 sweeps", "ode_scene", ("quick", 50, 0.2), 12000)]
+    for title, name, words, most in wanted:
+        if not peer(args, name) or n > most:
+            continue
+        _, bodies, joints = MECHANISMS[kind](n)
+        steps = min(steps_of(args, kind, n), 1000 if n < 2000 else 100)
+        scene = Scene("%s-%d" % (kind, n), bodies, STEP, steps, joints=joints, collide=False)
+        watch = Ends(scene)
+        yield title, len(bodies), steps, watch, run_peer(peer(args, name), scene, watch, max(1, steps // 20), words)
+
+
+def main():
+    parser = options(__doc__, "joints_at_size")
+    parser.add_argument("mechanisms", nargs="*", choices=[[], *MECHANISMS], help="default: all")
+    parser.add_argument("--million", action="store_true", help="10^6 links, too")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
+    args = begin(parser)
+    sizes = (100,) if args.short else (1000, 10000, 100000) + (1000000,) * args.million
+    kinds = args.mechanisms or list(MECHANISMS)
+    if args.write and len(kinds) < len(MECHANISMS):
+        parser.error("--write wants all mechanisms")
+    tables = []
+    for kind in kinds:
+        table = Table(kind.capitalize() + "s", ["", "links", "steps of 1 ms", "µs of CPU per link and step (rank)",
+                                                "µs of wall time", "joint gap at the end, m",
+                                                "energy drift over the largest kinetic energy"])
+        for n in sizes:
+            for ranks in args.ranks:
+                links, cpu, wall, gap, drift = catena_run(args, kind, n, ranks)
+                table.add("Catena, %d rank%s" % (ranks, "s" * (ranks > 1)), links, steps_of(args, kind, n), cpu, wall, gap, drift)
+            for title, links, steps, watch, done in peer_rows(args, kind, n):
+                table.add(title, links, steps, 1e6 * done.seconds / (links * steps), None, watch.gap(), watch.drift())
+        tables.append(table)
+    note = ("Published: M-ABD, 1,076,748 links in chains, trees, loops and nets together, 0.84 µs per link and step on one "
+            "CPU thread, h 10 ms (arXiv 2603.08079). Simbody has coordinates in which the joints of a tree cannot open. On "
+            "two ranks CPU time includes what a rank spends polling for the other.")
+    finish(args, "joints_at_size", "Joints at size", tables + [note])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+"""The evaluation behind docs/benchmarks.md on states made by hand, and short forms of its scripts.
+
+    benchmarks_test.py BUILD SOURCE [SCRIPT...]
+Without scripts: the evaluation, and the scene whose error is round-off. With scripts: their short forms end well.
+"""
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+
+try:
+    import scipy  # noqa: F401
+except ImportError:
+    print("skipped: python3-scipy is not there")
+    sys.exit(77)
+
+build, source = map(os.path.abspath, sys.argv[1:3])
+scripts = os.path.join(source, "scripts", "reproduce")
+sys.path.insert(0, scripts)
+
+
+def run(script, *words):
+    """Rows of the CSV file that the script leaves, by their table."""
+    with tempfile.TemporaryDirectory() as work:
+        command = [sys.executable, os.path.join(scripts, script + ".py"), "--short", "--build", build, "--work", work, *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stderr)
+        assert "## " in open(os.path.join(work, script + ".md")).read()
+        tables = {}
+        with open(os.path.join(work, script + ".csv"), newline="") as f:
+            for row in csv.reader(f):
+                if row and row[0].startswith("# "):
+                    rows = tables[row[0][2:]] = []
+                else:
+                    rows.append(row)
+        return tables
+
+
+for script in sys.argv[3:]:
+    run(script)
+if sys.argv[3:]:
+    sys.exit()
+
+import numpy as np  # noqa: E402
+from benchmark_report import write_section  # noqa: E402
+from benchmark_scene import WORLD, State  # noqa: E402
+from friction_accuracy import Watch, sliding  # noqa: E402
+from simbenchmark import Drift, EnergyError, Overlaps, RollingError, bouncing, cube_of_balls, kapla, rolling  # noqa: E402
+
+still = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def state(scene, step, velocity=None, position=None, contacts=None):
+    n = len(scene.moving)
+    x = scene.array("position") if position is None else position
+    return State(step, x, np.zeros((n, 3)) if velocity is None else velocity, np.tile(still, (n, 1)), np.zeros((n, 3)), contacts)
+
+
+# Newton's law of the plate and its 25 rolling balls: 150 = 10 a + 25 (2/7) a + 0.4 (35 g)
+scene = rolling((0.0, 1.0, 0.0), 10)
+a = (150.0 - 0.4 * 35.0 * 9.81) / (10.0 + 50.0 / 7.0)
+velocity = np.outer([a] + 25 * [2.0 * a / 7.0], [0.0, 1.0, 0.0]) * 5e-3
+seen = RollingError(scene, (0.0, 1.0, 0.0))
+seen(state(scene, 5, velocity))
+assert seen.value() < 1e-30, seen.value()
+velocity[0, 0] += 3e-3  # the plate is off by 3 mm/s, one ball by 4 mm/s
+velocity[7, 2] -= 4e-3
+seen(state(scene, 5, velocity))
+assert abs(seen.value() - 0.5 * 25e-6) < 1e-12, seen.value()
+
+# two balls overlap by 2 mm and one ball and the plane by 3 mm
+scene = cube_of_balls(0.101, 0.0, 1e-3, 0.01)
+x = scene.array("position").copy()
+x[:, 2] += 1.0
+x[1] = x[0] + [0.0, 0.0, 0.198]
+x[0:2, 0] -= 5.0
+x[5] = [7.0, 0.0, 0.097]
+seen = Overlaps(scene)
+seen(state(scene, 1, position=x))
+assert abs(seen.value() - (4e-6 + 9e-6)) < 1e-12, seen.value()
+
+# semi-implicit Euler in free fall: v = -g h k, z = z0 - g h^2 k (k + 1)/2; after taking its offset off nothing is left but
+# m g^2 h^2/8 of each ball
+scene, h, k = bouncing(1e-2, 0.2), 1e-2, 20
+x, v = scene.array("position").copy(), np.zeros((49, 3))
+x[:, 2] -= 9.81 * h * h * k * (k + 1) / 2
+v[:, 2] = -9.81 * h * k
+seen = EnergyError(scene)
+seen(state(scene, k, v, x))
+half = 0.5 * 490.0 * 9.81 * h * 9.81 * h * k  # 1/2 m g h |v|
+assert abs(seen.value() - half**2) < 1e-9 * half**2, (seen.value(), half**2)
+left = 490.0 * (9.81 * h) ** 2 / 8
+assert abs(seen.relative_at_mid_step() - (left / seen.start) ** 2) < 1e-6 * (left / seen.start) ** 2
+
+# 102 blocks; the drift is counted from the state in which they have settled, and a heap ends the run
+scene = kapla(300)
+assert len(scene.moving) == 102 and abs(sum(b.mass for b in scene.moving) - 1020.0) < 1e-9
+seen = Drift(100)
+assert not seen(state(scene, 100))
+x = scene.array("position").copy()
+x[3, 1] += 2e-3
+assert not seen(state(scene, 200, position=x)) and abs(seen.drift - 2e-3) < 1e-12
+assert seen(state(scene, 300, position=0.5 * x))
+
+# a cube on the floor: it slides along x at 1 m/s, friction half of its bound and askew by 90 degrees
+scene = sliding(1e-2, 0.1)
+weight = 9.81 * 1e-2
+
+
+def touching(tangential, normal=weight, gap=0.0):
+    return lambda: (np.array([[WORLD, 0]]), np.array([[0.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 1.0]]), np.array([gap]),
+                    np.array([[*tangential, normal]]))
+
+
+def parts(velocity, *words, **named):
+    return Watch(scene).parts(state(scene, 1, np.array([velocity]), contacts=touching(*words, **named)))
+
+
+exact = parts([1.0, 0.0, 0.0], (-0.5 * weight, 0.0))
+assert max(exact.values()) < 1e-12, exact
+askew = parts([1.0, 0.0, 0.0], (0.0, 0.25 * weight))
+assert abs(askew["dissipation"] - 0.5 * weight / (weight * weight)) < 1e-9 and askew["cone"] == 0.0, askew
+assert abs(parts([0.0, 0.0, 0.0], (0.7 * weight, 0.0))["cone"] - 0.2) < 1e-12
+assert abs(parts([0.0, 0.0, -0.5 * weight], (0.0, 0.0))["signorini"] - 0.5) < 1e-12
+assert parts([0.0, 0.0, -0.1], (0.0, 0.0), normal=0.0, gap=2e-3)["signorini"] < 1e-12
+assert abs(parts([0.0, 0.0, 2.0 * weight], (0.0, 0.0))["complementarity"] - 2.0) < 1e-12
+
+# a section is replaced, and nothing else
+with tempfile.NamedTemporaryFile("w+", suffix=".md") as page:
+    page.write("before\n<!-- begin of a -->\nold\n<!-- end of a -->\nafter\n")
+    page.flush()
+    write_section(page.name, "a", "new\n")
+    assert open(page.name).read() == "before\n<!-- begin of a -->\nnew\n<!-- end of a -->\nafter\n"
+
+# the closed form to round-off, in a short run
+table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
+exact = next(row for row in table if row[0] == "Catena, rigid, to round-off")
+assert float(exact[1]) < 1e-20 and float(exact[3]) < 1e-20, exact
