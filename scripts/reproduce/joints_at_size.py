@@ -1,15 +1,14 @@
 #!/usr/bin/python3
-"""Runs chains, trees, loops and nets of spherical joints at 10^3 to 10^5 links and prints the section "Joints at size" of
-docs/benchmarks.md: microseconds a link and step, gaps of joints and drift of the energy, on one rank and on two.
+"""Runs chains, trees, loops and nets of spherical joints at 10^3 to 10^5 links and prints the section "Joints at size"
+of docs/benchmarks.md: microseconds a link and step, gaps of joints and drift of the energy, on one rank and on two.
 
     scripts/reproduce/joints_at_size.py [chain tree loop net] [--peers DIR] [--million] [--write]
 
-Links are boxes of 0.1 x 0.02 x 0.02 m and 0.04 kg (knots of the net: cubes of 0.02 m); all are level
-at first and fall as far as what holds them lets them, h 1 ms, without contacts. Up to 10^4 links run for a second (nets of 10^4: a tenth), larger
-ones for 50 steps. Simbody, Bullet
-and ODE run the same links, if --peers names the folder that scripts/reproduce/peers/build has made; the published figure is
-of M-ABD (SIGGRAPH 2026). Ten minutes on one core, of which the nets take most. Needs python3-numpy, python3-yaml,
-python3-h5py and, for two ranks, mpirun.
+Links are boxes of 0.1 x 0.02 x 0.02 m and 0.04 kg (knots of trees and nets: cubes of 0.02 m); all are level at first
+and fall as far as what holds them lets them, h 1 ms, without contacts. Up to 10^4 links run for a second, larger ones
+for 50 steps; nets from 10^4 knots on a tenth of that, but 10 steps. Simbody, Bullet and ODE run the same links, if
+--peers names the folder that scripts/reproduce/peers/build has made; the published figure is of M-ABD (SIGGRAPH 2026).
+Ten minutes on one core, of which the nets take most. Needs python3-numpy, python3-yaml, python3-h5py and, for two ranks, mpirun.
 """
 import json
 import math
@@ -30,8 +29,8 @@ def chain(n):
     """Level at the start, one end held."""
     x = LINK * (np.arange(n) + 0.5)
     joints = [(i - 1 if i else WORLD, i, (LINK * i, 0.0, 0.0)) for i in range(n)]
-    return ({"chain": {"name": "links", "material": "m", "shape": {"box": {"size": list(BOX)}}, "mass": MASS, "links": n,
-                       "from": [0, 0, 0], "to": [LINK * n, 0, 0], "anchored": "first", "collide": False}},
+    return ({"chain": {"name": "links", "material": "m", "shape": {"box": {"size": list(BOX)}}, "mass": MASS,
+                       "links": n, "from": [0, 0, 0], "to": [LINK * n, 0, 0], "anchored": "first", "collide": False}},
             [Body(BOX, MASS, (p, 0.0, 0.0)) for p in x], joints)
 
 
@@ -45,7 +44,8 @@ def loop(n):
         along = (b - a) / (LINK * side)
         p = a + along * LINK * (k % side)
         half = 0.25 * math.pi * (k // side)  # half of the turn about z
-        bodies.append(Body(BOX, MASS, tuple(p + 0.5 * LINK * along), orientation=(math.cos(half), 0.0, 0.0, math.sin(half))))
+        turn = (math.cos(half), 0.0, 0.0, math.sin(half))
+        bodies.append(Body(BOX, MASS, tuple(p + 0.5 * LINK * along), orientation=turn))
         joints.append((k - 1 if k else 4 * side - 1, k, tuple(p)))
     return ({"chain": {"name": "links", "material": "m", "shape": {"box": {"size": list(BOX)}}, "mass": MASS,
                        "links": 4 * side, "path": corners.tolist(), "closed": True, "collide": False}},
@@ -94,16 +94,15 @@ MECHANISMS = {"chain": chain, "tree": tree, "loop": loop, "net": net}
 def steps_of(args, kind, n):
     if args.short:
         return 5
-    if n > 12000:
-        return 50 if n <= 200000 else 10
-    return 100 if kind == "net" and n > 2000 else 1000
+    steps = 1000 if n <= 12000 else 50
+    return steps if kind != "net" or n < 2000 else max(10, steps // 10)
 
 
 # --- runs ------------------------------------------------------------------------------------
 
 def catena_run(args, kind, n, ranks):
-    """(links, µs of CPU time a link and step, the same of wall time, gap in m, drift of the energy over the largest kinetic
-    energy)."""
+    """(links, µs of CPU time a link and step, the same of wall time, gap in m, drift of the energy over the largest
+    kinetic energy)."""
     import catena
     generator, bodies, _ = MECHANISMS[kind](n)
     volume = np.prod(bodies[0].size)
@@ -166,8 +165,11 @@ def turned_back(q, v):
 
 def peer_rows(args, kind, n):
     """(title, links, steps, watch, outcome) of the peers that are there; each gets the steps that fit into a minute."""
-    wanted = [("Simbody", "simbody_scene", (), 12000 if kind in ("chain", "tree") else 0),
-              ("Bullet, 50 sweeps", "bullet_scene", (50, 0.2), 12000), ("ODE, 50 sweeps", "ode_scene", ("quick", 50, 0.2), 12000)]
+    tree = kind in ("chain", "tree")
+    wanted = [("Simbody", "simbody_scene", (), 12000 if tree else 0),
+              ("Bullet, multibody", "bullet_multibody_scene", (), 2000 if tree else 0),
+              ("Bullet, 50 sweeps", "bullet_scene", (50, 0.2), 12000),
+              ("ODE, 50 sweeps", "ode_scene", ("quick", 50, 0.2), 12000)]
     for title, name, words, most in wanted:
         if not peer(args, name) or n > most:
             continue
@@ -195,14 +197,16 @@ def main():
                                                 "energy drift over the largest kinetic energy"])
         for n in sizes:
             for ranks in args.ranks:
-                links, cpu, wall, gap, drift = catena_run(args, kind, n, ranks)
-                table.add("Catena, %d rank%s" % (ranks, "s" * (ranks > 1)), links, steps_of(args, kind, n), cpu, wall, gap, drift)
+                links, *figures = catena_run(args, kind, n, ranks)
+                table.add("Catena, %d rank%s" % (ranks, "s" * (ranks > 1)), links, steps_of(args, kind, n), *figures)
             for title, links, steps, watch, done in peer_rows(args, kind, n):
                 table.add(title, links, steps, 1e6 * done.seconds / (links * steps), None, watch.gap(), watch.drift())
         tables.append(table)
-    note = ("Published: M-ABD, 1,076,748 links in chains, trees, loops and nets together, 0.84 µs per link and step on one "
-            "CPU thread, h 10 ms (arXiv 2603.08079). Simbody has coordinates in which the joints of a tree cannot open. On "
-            "two ranks CPU time includes what a rank spends polling for the other.")
+    note = ("All times are those of steps, without what a program takes to begin. Published: M-ABD, 1,076,748 links in "
+            "chains, trees, loops and nets together, 0.84 µs per link and step on one CPU thread, h 10 ms (arXiv "
+            "2603.08079). Simbody and Bullet's multibody have coordinates in which the joints of a tree cannot open; the "
+            "latter's memory grows as the square of the links. On two ranks CPU time includes what a rank spends polling "
+            "for the other.")
     finish(args, "joints_at_size", "Joints at size", tables + [note])
 
 
