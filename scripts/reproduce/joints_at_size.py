@@ -53,9 +53,10 @@ def loop(n):
 
 
 def tree(n):
-    """Two knots behind each, whose arms reach half-way back to it; level at the start, the root held."""
+    """Two knots behind each, whose arms reach half-way back to it; level at the start, the root held. As wide as it is
+    deep: a knot's arms are longer than LINK at the root only."""
     levels = round(math.log2(n + 1)) - 1
-    drop, spread = np.array([0.0, LINK, 0.0]), np.array([LINK, 0.0, 0.0])
+    drop, spread = np.array([0.0, LINK, 0.0]), np.array([LINK * levels / 2**levels, 0.0, 0.0])
     x = [np.zeros((1, 3))] * (levels + 1)
     last = spread * np.arange(2**levels)[:, None]
     for level in range(levels, -1, -1):

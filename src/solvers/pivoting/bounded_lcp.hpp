@@ -132,7 +132,7 @@ class BoundedLcp {
   bool settle_free(LcpResult& result);
   void find_direction(Eigen::Index row, double sign);
   double way_to_event(Eigen::Index i) const;
-  bool drive(Eigen::Index row, LcpResult& result);
+  bool drive(Eigen::Index row, std::int64_t most, LcpResult& result);
   void solve_free();
   void update_factor(LcpResult& result);
   void append_rows(const std::vector<Index>& rows, LcpResult& result);

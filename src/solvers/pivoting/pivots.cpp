@@ -240,10 +240,11 @@ double BoundedLcp::way_to_event(Eigen::Index i) const {
 }
 
 /// Moves x of a wrong row against its w, rows that are right staying right, until w = 0 or x is at
-/// the bound. False: stopped, or no end to the way.
-bool BoundedLcp::drive(Eigen::Index row, LcpResult& result) {
+/// the bound. False: stopped, no end to the way, or more than `most` pivots (under round-off rows
+/// can take turns for ever).
+bool BoundedLcp::drive(Eigen::Index row, std::int64_t most, LcpResult& result) {
   const double sign = now_.w[row] < 0.0 ? 1.0 : -1.0;
-  while (!out_of_time(result)) {
+  while (result.pivots < most && !out_of_time(result)) {
     ++result.pivots;
     find_direction(row, sign);
     // the first event along the way; ties: the driven row, then the least one
@@ -290,7 +291,7 @@ bool BoundedLcp::single_pivots(LcpResult& result) {
     for (Eigen::Index i = 0; i < n_; ++i) {
       if (!is_wrong(i)) continue;
       wrong = true;
-      if (!drive(i, result) || result.pivots > most) return false;
+      if (!drive(i, most, result)) return false;
     }
     if (!wrong) {
       for (const Index i : free_.order)
