@@ -25,13 +25,10 @@ std::string line(const std::string& name, const std::string& value) {
   return "  " + name + std::string(name.size() < 20 ? 20 - name.size() : 1, ' ') + value + "\n";
 }
 
-/// Attributes of a group; texts of several lines (the resolved config) are indented below or,
-/// unless `whole`, counted.
-std::string describe_provenance(const hdf5::File& file, bool whole) {
-  if (!file.exists("/provenance")) return {};
-  std::string text = "provenance\n";
-  for (const std::string& name : file.attribute_names("/provenance")) {
-    const std::string value = file.attribute_text("/provenance", name);
+/// Texts of several lines (the resolved config) are indented below or, unless `whole`, counted.
+std::string describe_provenance(const Provenance& provenance, bool whole) {
+  std::string text = provenance.empty() ? "" : "provenance\n";
+  for (const auto& [name, value] : provenance) {
     if (value.find('\n') == std::string::npos) {
       text += line(name, value);
       continue;
@@ -48,6 +45,15 @@ std::string describe_provenance(const hdf5::File& file, bool whole) {
     if (text.back() != '\n') text += '\n';
   }
   return text;
+}
+
+/// Attributes of a group.
+Provenance read_provenance(const hdf5::File& file) {
+  Provenance found;
+  if (!file.exists("/provenance")) return found;
+  for (const std::string& name : file.attribute_names("/provenance"))
+    found.emplace_back(name, file.attribute_text("/provenance", name));
+  return found;
 }
 
 /// "shapes  12 sphere, 3 box": how often each word stands in a dataset.
@@ -88,8 +94,9 @@ std::string describe_snapshot(const hdf5::File& file) {
          line("contacts", std::to_string(rows(file, "/contacts/gap"))) + describe_joints(file);
 }
 
-std::string describe_checkpoint(const hdf5::File& file) {
-  const CheckpointSummary summary = summarise_checkpoint(file);
+std::string describe_checkpoint(const hdf5::File& file, bool whole) {
+  CheckpointSummary summary = summarise_checkpoint(file);
+  std::ranges::sort(summary.provenance);
   return line("time", short_text(file.attribute_number("/", "time")) + " s") +
          line("step", file.attribute_text("/", "step")) +
          line("written on", std::to_string(summary.ranks) + " ranks") +
@@ -100,7 +107,8 @@ std::string describe_checkpoint(const hdf5::File& file) {
          line("couples", std::to_string(summary.couples)) + line("checksums", "all good") +
          line("this build", summary.readable ? "can go on from it"
                                              : "cannot go on from it: that of git hash " +
-                                                   summary.git_hash + " can");
+                                                   summary.git_hash + " can") +
+         describe_provenance(summary.provenance, whole);
 }
 
 std::string describe_result(const hdf5::File& file) {
@@ -195,15 +203,14 @@ std::string describe_file(const std::string& path, bool whole) {
   if (format == "catena-result" || format == "catena-bodies" || format == "catena-snapshot")
     refuse_newer(file);
   if (format == "catena-result")
-    return head + describe_result(file) + describe_provenance(file, whole);
+    return head + describe_result(file) + describe_provenance(read_provenance(file), whole);
   if (format == "catena-snapshot" || format == "catena-bodies") verify(file, name, "");
   const std::string good = line("checksums", "all good");
   if (format == "catena-snapshot") return head + describe_snapshot(file) + good;
-  if (format == "catena-checkpoint")
-    return head + describe_checkpoint(file) + describe_provenance(file, whole);
+  if (format == "catena-checkpoint") return head + describe_checkpoint(file, whole);
   if (format == "catena-bodies")
     return head + describe_bodies(file) + describe_joints(file) + good +
-           describe_provenance(file, whole);
+           describe_provenance(read_provenance(file), whole);
   if (file.exists("/fclib_local") || file.exists("/fclib_global")) return describe_problem(name);
   if (file.exists("/solution")) {
     return name + ": solution of a contact problem\n" +

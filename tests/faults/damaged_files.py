@@ -89,6 +89,10 @@ def damages(data, flips):
         yield "cut to %d of %d bytes" % (length, size), data[:length], True
     yield "text", b"not a checkpoint\n" * 100, True
     yield "zeros at its end", data[:size // 2] + bytes(size - size // 2), True
+    # a length in HDF5's heap of texts, which has no checksum: HDF5 1.10 trusts it
+    heap = data.find(b"GCOL")
+    if heap >= 0:
+        yield "length of a text beyond its heap", data[:heap + 24] + (1 << 40).to_bytes(8, "little") + data[heap + 32:], False
     for _ in range(flips):
         bit = random.randrange(8 * size)
         yield "bit %d of byte %d turned" % (bit % 8, bit // 8), flip(data, bit), False
@@ -107,6 +111,8 @@ def check_checkpoints(study, flips):
         study.tried += 1
     print("%d of %d damages of the newest checkpoint were noticed, all led to the same result" % (noticed, study.tried))
     for what, content, certain in damages(data, 0):
+        if not certain:
+            continue
         (study.restore() / study.newer).write_bytes(content)
         study.expect_refused(study.run(["--resume=out/" + study.newer]), [study.newer], "--resume=FILE: " + what)
         study.tried += 1

@@ -193,6 +193,16 @@ TEST_F(Shapes, AClumpFromAListHasTheMassOfTheUnionOfItsSpheres) {
   }
 }
 
+// Closed and turned outwards, but with a corner drawn through the opposite side: the depth grows
+// for ever on the way out.
+TEST_F(Shapes, AClumpIsNotFilledIntoASurfaceThatCutsThroughItself) {
+  const std::string path = CATENA_TEST_DATA "/fuzz/obj/cuts_through_itself.obj";
+
+  const std::string error = error_of("shape: {clump: {file: " + path + ", unit: m, spheres: 3}}");
+
+  EXPECT_NE(error.find("cuts through itself: near ("), std::string::npos) << error;
+}
+
 TEST_F(Shapes, AClumpFromASurfaceHasSpheresInsideThatAreTheLargestFirst) {
   const std::string path = file("cube.stl", Cube().stl());
   const auto clump = [&](int n) {

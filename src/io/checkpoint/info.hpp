@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "catena/io/result_writer.hpp"
 #include "io/hdf5/file.hpp"
 
 namespace catena {
@@ -13,6 +14,7 @@ struct CheckpointSummary {
   std::int64_t ranks = 0, n_parts = 0;
   std::int64_t bodies = 0, joints = 0, impulses = 0, couples = 0;
   std::string git_hash;
+  Provenance provenance;  ///< from the head, which has a checksum: its attributes have none
   bool readable = false;  ///< this build could resume it
 };
 

@@ -230,13 +230,15 @@ Checkpoint read_checkpoint(const Communicator& comm, const std::string& path) {
 
 CheckpointSummary summarise_checkpoint(const hdf5::File& file) {
   check_format(file);
-  const Head head = Head::unpacked(read_whole(file, "/head"));
+  Head head = Head::unpacked(read_whole(file, "/head"));
   CheckpointSummary summary;
   summary.ranks = head.ranks;
   summary.n_parts = head.n_parts;
   summary.readable = head.layout == layout();
   summary.git_hash = file.attribute_text("/", "git_hash");
-  for (const Counts& counts : read_counts(file, head)) {
+  const std::vector<Counts> all = read_counts(file, head);
+  summary.provenance = std::move(head.provenance);
+  for (const Counts& counts : all) {
     summary.bodies += counts[kBodies];
     summary.joints += counts[kJoints];
     summary.impulses += counts[kImpulses];

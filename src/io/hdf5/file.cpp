@@ -137,6 +137,7 @@ File File::create(const Communicator& comm, const std::string& path, Format form
                 ExitCode::input_output);
   File file(std::move(id), path, true);
   file.comm_ = comm;
+  file.format_ = format;
   return file;
 }
 
@@ -164,6 +165,15 @@ bool File::is_dataset(const std::string& object) const {
 Handle File::open_dataset(const std::string& dataset) const {
   Handle object = open_object(dataset);
   if (H5Iget_type(object.id()) != H5I_DATASET) fail(dataset, "is not a dataset");
+  // A damaged header can claim any size; what is stored cannot be larger than the file.
+  const Handle type(H5Dget_type(object.id()), H5Tclose);
+  const Handle space(H5Dget_space(object.id()), H5Sclose);
+  const hssize_t n = check(H5Sget_simple_extent_npoints(space.id()), dataset, "has no extents");
+  const Handle layout(H5Dget_create_plist(object.id()), H5Pclose);
+  if (H5Pget_layout(layout.id()) != H5D_CHUNKED &&
+      H5Dget_storage_size(object.id()) / std::max<std::size_t>(H5Tget_size(type.id()), 1) <
+          static_cast<hsize_t>(n))
+    fail(dataset, "holds less than its extents say");
   return object;
 }
 
@@ -196,12 +206,6 @@ std::vector<T> File::read_numbers(const std::string& dataset, H5T_class_t wanted
   if (H5Tget_class(type.id()) != wanted) fail(dataset, wrong_class(wanted));
   const Handle space(H5Dget_space(data.id()), H5Sclose);
   const hssize_t n = check(H5Sget_simple_extent_npoints(space.id()), dataset, "has no extents");
-  // A damaged header can claim any size; what is stored cannot be larger than the file.
-  const hsize_t stored = H5Dget_storage_size(data.id());
-  const Handle layout(H5Dget_create_plist(data.id()), H5Pclose);
-  if (H5Pget_layout(layout.id()) != H5D_CHUNKED &&
-      stored / H5Tget_size(type.id()) < static_cast<hsize_t>(n))
-    fail(dataset, "holds less than its extents say");
   try {
     std::vector<T> values(n);
     if (n > 0)
@@ -405,17 +409,22 @@ void File::write_text(const std::string& dataset, const std::string& text) {
 void File::set_attribute(const std::string& object, const std::string& name,
                          const std::string& text) {
   const Handle owner = open_object(object);
-  // a text of variable length: h5py gives these as str, and an object header could not hold the
-  // text of a long config. (For attributes parallel HDF5 allows it, for datasets not.)
-  const Handle type = text_type(1);
-  check(H5Tset_size(type.id(), H5T_VARIABLE), object, "no type for its attribute");
+  // A text of variable length: h5py gives these as str, and an object header could not hold the
+  // text of a long config. (For attributes parallel HDF5 allows it, for datasets not.) They lie in
+  // a heap without checksums, and HDF5 1.10 reads anywhere where one is damaged: what a checked
+  // file is known by stands in the header.
+  constexpr std::size_t kLongestInHeader = 256;
+  const bool in_header = format_ == Format::checked && text.size() <= kLongestInHeader;
+  const Handle type = text_type(text.size());
+  if (!in_header) check(H5Tset_size(type.id(), H5T_VARIABLE), object, "no type for its attribute");
   const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Handle attribute(
       H5Acreate2(owner.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT),
       H5Aclose);
   check(attribute.id(), object, ("attribute '" + name + "' cannot be created").c_str());
   const char* pointer = text.c_str();
-  check(H5Awrite(attribute.id(), type.id(), &pointer), object, "attribute cannot be written");
+  const void* value = in_header ? static_cast<const void*>(pointer) : &pointer;
+  check(H5Awrite(attribute.id(), type.id(), value), object, "attribute cannot be written");
 }
 
 void File::set_attribute(const std::string& object, const std::string& name, double value) {

@@ -140,6 +140,7 @@ class File {
   /// bytes are the same as without.
   void keep_rows(PendingRows& rows) { kept_ = &rows; }
 
+  /// Of variable length, but short ones in a checked file: their bytes have a checksum then.
   void set_attribute(const std::string& object, const std::string& name, const std::string& text);
   void set_attribute(const std::string& object, const std::string& name, double value);
   void set_attribute(const std::string& object, const std::string& name, std::int64_t value);
@@ -190,6 +191,7 @@ class File {
   Handle id_;
   std::string path_;
   bool parallel_ = false;
+  Format format_ = Format::oldest;
   std::optional<Communicator> comm_;  ///< of the ranks that write together
   PendingRows* kept_ = nullptr;
 };

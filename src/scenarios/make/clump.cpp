@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "catena/base/error.hpp"
+#include "catena/base/text.hpp"
 #include "catena/io/surface_file.hpp"
 #include "scenarios/pack/closed_surface.hpp"
 #include "scenarios/scene_parts.hpp"
@@ -42,9 +43,34 @@ struct Point {
   double depth;
 };
 
-std::vector<Point> points_inside(const ClosedSurface& surface, double& cell) {
+/// How deep points lie in a surface. What is inside lies in the box around the surface with all
+/// its depth; where it does not, nearest faces disagree about what is inside.
+class Depths {
+ public:
+  Depths(const ClosedSurface& surface, const std::string& file)
+      : surface_(surface), box_(surface.bounds()), file_(file) {}
+  const Aabb& box() const { return box_; }
+  double at(const Vec3& p) const {
+    const double depth = surface_.depth(p);
+    const double room = (p - box_.lo).cwiseMin(box_.hi - p).minCoeff();
+    if (depth > std::max(room, 0.0) + 1e-9 * (box_.hi - box_.lo).maxCoeff()) {
+      throw Error("the surface cuts through itself: near (" + short_text(p.x()) + ", " +
+                      short_text(p.y()) + ", " + short_text(p.z()) +
+                      ") m its faces do not agree about what is inside",
+                  file_, "repair it, or give the spheres as a CSV file");
+    }
+    return depth;
+  }
+
+ private:
+  const ClosedSurface& surface_;
+  Aabb box_;
+  const std::string& file_;
+};
+
+std::vector<Point> points_inside(const Depths& depths, double& cell) {
   constexpr int kCells = 32;  // along the longest edge of the box
-  const Aabb box = surface.bounds();
+  const Aabb& box = depths.box();
   const Vec3 edge = box.hi - box.lo;
   cell = edge.maxCoeff() / kCells;
   const Eigen::Array3i n = (edge / cell).array().ceil().cast<int>().max(1);
@@ -54,7 +80,7 @@ std::vector<Point> points_inside(const ClosedSurface& surface, double& cell) {
       for (int i = 0; i < n[0]; ++i) {
         const Vec3 part((i + 0.5) / n[0], (j + 0.5) / n[1], (k + 0.5) / n[2]);
         const Vec3 p = box.lo + edge.cwiseProduct(part);
-        const double depth = surface.depth(p);
+        const double depth = depths.at(p);
         if (depth > 0.0) points.push_back({p, depth});
       }
   return points;
@@ -62,13 +88,13 @@ std::vector<Point> points_inside(const ClosedSurface& surface, double& cell) {
 
 /// Goes from a point to deeper ones, in smaller and smaller steps to all sides: the depth has
 /// ridges, on which only steps askew lead on.
-Point deepest_near(const ClosedSurface& surface, Point at, double step) {
+Point deepest_near(const Depths& depths, Point at, double step) {
   constexpr int kHalvings = 12;
   for (int k = 0; k < kHalvings;) {
     Point best = at;
     for (int side = 0; side < 27; ++side) {
       const Vec3 p = at.p + step * Vec3(side / 9 - 1, side / 3 % 3 - 1, side % 3 - 1);
-      if (const double depth = surface.depth(p); depth > best.depth) best = {p, depth};
+      if (const double depth = depths.at(p); depth > best.depth) best = {p, depth};
     }
     if (best.depth > at.depth) {
       at = best;
@@ -102,15 +128,17 @@ std::vector<CompoundPart> listed_spheres(const ShapeSettings& s, const std::stri
   return parts;
 }
 
-std::vector<CompoundPart> filling_spheres(const Geometry& mesh, int most, double& volume) {
+std::vector<CompoundPart> filling_spheres(const Geometry& mesh, const std::string& file, int most,
+                                          double& volume) {
   const ClosedSurface surface(mesh, {});
+  const Depths depths(surface, file);
   volume = surface.volume();
   double cell = 0.0;
-  std::vector<Point> free = points_inside(surface, cell);
+  std::vector<Point> free = points_inside(depths, cell);
   std::vector<CompoundPart> parts;
   while (std::ssize(parts) < most && !free.empty()) {
     const Point first = *std::ranges::max_element(free, {}, &Point::depth);
-    Point centre = deepest_near(surface, first, 0.5 * cell);
+    Point centre = deepest_near(depths, first, 0.5 * cell);
     const auto inside = [&](const CompoundPart& part, const Vec3& p) {
       return (p - part.pose.p).norm() < part.shape.size.x();
     };

@@ -15,7 +15,9 @@ std::vector<CompoundPart> listed_spheres(const ShapeSettings& s, const std::stri
 
 /// `most` spheres inside a closed mesh: the largest one that fits about a point of a grid outside
 /// of all before it, or from there on its way to a larger one, again and again; fewer where no
-/// point of the grid is left. `volume`: of what the mesh encloses.
-std::vector<CompoundPart> filling_spheres(const Geometry& mesh, int most, double& volume);
+/// point of the grid is left. `volume`: of what the mesh encloses. Throws Error naming the `file`
+/// where the mesh cuts through itself and a sphere would reach out of it.
+std::vector<CompoundPart> filling_spheres(const Geometry& mesh, const std::string& file, int most,
+                                          double& volume);
 
 }  // namespace catena::scenarios

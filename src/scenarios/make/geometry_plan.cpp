@@ -216,7 +216,7 @@ std::vector<CompoundPart> clump_parts(const ShapeSettings& s, const std::string&
   Geometry mesh = mesh_geometry(s, content, model);
   complete_geometry(mesh, GeometryFrame::as_written);
   double volume = 0.0;
-  std::vector<CompoundPart> parts = filling_spheres(mesh, s.spheres, volume);
+  std::vector<CompoundPart> parts = filling_spheres(mesh, s.file, s.spheres, volume);
   if (parts.empty())
     throw Error("no sphere fits inside", s.file, "give a body that is not thin, or a hull");
   const double filled = mass_properties(parts, model.geometries).volume;
