@@ -7,7 +7,8 @@
 // Chains of rods (tests/support/rod_chain.hpp), A = J M^-1 J^T, dealt evenly to the ranks. One line
 // a case: nanoseconds per joint of factor and of one solve (the best of the repeats, the slowest
 // rank), multiply-adds per joint over all ranks, rounds and messages of one solve and one
-// factorisation, backward error on one rank.
+// factorisation, backward error on one rank, and the share of their cores that ranks had while they
+// were timed (the least; well below 1 the times are those of a busy machine).
 //
 // --model counts on the critical path instead (src/solvers/joints/chain/cost.hpp; flops are
 // multiply-adds; ranks 0: one rank for each joint) and prices it with the constants of a network:
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "bench_measure.hpp"
 #include "catena/base/timer.hpp"
 #include "catena/comm/communicator.hpp"
 #include "solvers/chain_cases.hpp"
@@ -50,19 +52,24 @@ struct Timing {
   double factor = 0.0;  ///< s, the slowest rank's best
   double solve = 0.0;
   double error = 0.0;
+  double cpu_s = 0.0, wall_s = 0.0;  ///< of all that was timed, this rank
+  double cpu_share = 0.0;            ///< least of all ranks
   std::int64_t flops[2] = {};
   std::int64_t messages = 0;
   ChainCost cost;
 };
 
 template <class Work>
-double best_seconds(const Communicator& comm, int repeats, const Work& work) {
+double best_seconds(const Communicator& comm, int repeats, Timing& t, const Work& work) {
   double best = std::numeric_limits<double>::infinity();
   for (int k = 0; k < repeats; ++k) {
     comm.barrier();
-    const double start = wall_seconds();
+    const double start = wall_seconds(), cpu = cpu_seconds();
     work();
-    best = std::min(best, comm.max(wall_seconds() - start));
+    const double seconds = wall_seconds() - start;
+    t.cpu_s += cpu_seconds() - cpu;
+    t.wall_s += seconds;
+    best = std::min(best, comm.max(seconds));
   }
   return best;
 }
@@ -75,16 +82,17 @@ Timing measure(const Communicator& comm, const Case& c, int repeats) {
   const std::vector<double> b = test::random_vector(test::place(part.row_begin.back()), 1);
   std::vector<double> x;
   Timing t;
-  t.factor = best_seconds(comm, repeats, [&] { test::factor_numbers(factor, part); });
+  t.factor = best_seconds(comm, repeats, t, [&] { test::factor_numbers(factor, part); });
   for (int k = 0; k < repeats; ++k) {
     x = b;
-    const double once = best_seconds(comm, 1, [&] { factor.solve(x); });
+    const double once = best_seconds(comm, 1, t, [&] { factor.solve(x); });
     t.solve = k == 0 ? once : std::min(t.solve, once);
   }
   t.cost = factor.cost();
   t.flops[0] = comm.sum(t.cost.factor_flops);
   t.flops[1] = comm.sum(t.cost.solve_flops);
   t.messages = comm.max(t.cost.messages);
+  t.cpu_share = -comm.max(-t.cpu_s / t.wall_s);
   if (comm.size() == 1) t.error = test::backward_error(part, kJointRegularisation, x, b);
   return t;
 }
@@ -92,14 +100,14 @@ Timing measure(const Communicator& comm, const Case& c, int repeats) {
 void print_timing(const Communicator& comm, const Case& c, const Timing& t) {
   if (comm.rank() != 0) return;
   const auto joints = static_cast<double>(c.chain.joints);
-  std::printf("%5d %9s %8s %8ld %5s %7d %6d %7ld %9.2f %9.2f %8.1f %8.1f %6d %8ld %9.1e\n",
+  std::printf("%5d %9s %8s %8ld %5s %7d %6d %7ld %9.2f %9.2f %8.1f %8.1f %6d %8ld %9.1e %9.2f\n",
               comm.size(), c.chain.revolute ? "revolute" : "spherical",
               c.chain.turn == 0.0 ? "straight" : "curled", static_cast<long>(c.chain.joints),
               c.grouping.c_str(), c.settings.cholesky_limit, t.cost.levels,
               static_cast<long>(t.cost.cholesky_blocks), 1e9 * t.factor / joints,
               1e9 * t.solve / joints, static_cast<double>(t.flops[0]) / joints,
               static_cast<double>(t.flops[1]) / joints, t.cost.rounds,
-              static_cast<long>(t.messages), t.error);
+              static_cast<long>(t.messages), t.error, t.cpu_share);
   std::fflush(stdout);
 }
 
@@ -123,9 +131,9 @@ void print_header(const Options& options) {
                 "joint", "joints", "group", "limit", "levels", "left", "factor_flop", "solve_flop",
                 "f_rd", "s_rd", "gathered", "f_doubles", "s_double", "factor_us", "solve_us");
   } else {
-    std::printf("%5s %9s %8s %8s %5s %7s %6s %7s %9s %9s %8s %8s %6s %8s %9s\n", "ranks", "joint",
-                "shape", "joints", "group", "limit", "levels", "left", "factor_ns", "solve_ns",
-                "f_flop", "s_flop", "rounds", "messages", "error");
+    std::printf("%5s %9s %8s %8s %5s %7s %6s %7s %9s %9s %8s %8s %6s %8s %9s %9s\n", "ranks",
+                "joint", "shape", "joints", "group", "limit", "levels", "left", "factor_ns",
+                "solve_ns", "f_flop", "s_flop", "rounds", "messages", "error", "cpu_share");
   }
 }
 

@@ -2,13 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
 
-#include "catena/base/sort_unique.hpp"
 #include "catena/comm/typed_exchange.hpp"
-#include "catena/partition/nested_dissection.hpp"
+#include "dealt_mechanism.hpp"
 #include "joint_elimination_scenes.hpp"
-#include "solvers/joints/across/tree_nodes.hpp"
 
 namespace catena {
 namespace {
@@ -17,59 +14,29 @@ using test::DenseJoints;
 using test::MechanismMaker;
 using test::Shapes;
 
-/// Of each block the node of a tree.
-std::vector<int> parted(const MechanismRows& joints, int levels) {
-  const GeneralBlocks& blocks = joints.blocks;
-  const References references(joints);
-  BlockGraph graph;
-  graph.row_begin = blocks.row_begin;
-  for (Index k = 0; k < blocks.size(); ++k) {
-    std::vector<Index> others;
-    for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j)
-      for (const Index other : references.at(blocks.body[j]))
-        if (references.block[other] != k) others.push_back(references.block[other]);
-    sort_unique(others);
-    graph.neighbour.insert(graph.neighbour.end(), others.begin(), others.end());
-    graph.begin.push_back(std::ssize(graph.neighbour));
-  }
-  return nested_parts(graph, levels);
-}
-
 /// A mechanism that all ranks know, eliminated by them together.
 class CutElimination {
  public:
   CutElimination(const MechanismRows& whole, int levels, bool exact,
                  const Communicator& comm = Communicator::world())
-      : whole_(whole), comm_(comm) {
-    const PartTree tree{levels};
-    const std::vector<int> node = parted(whole, levels);
-    for (Index k = 0; k < whole.blocks.size(); ++k)
-      if (tree.rank_of(node[k], comm.size()) == comm.rank()) own_.push_back(k);
-    std::ranges::stable_sort(own_, {}, [&](Index k) { return tree.place(node[k]); });
-    BlockNodes nodes;
-    for (const Index k : own_) {
-      nodes.node.push_back(node[k]);
-      append(k);
-    }
-    guests_ = std::make_unique<Guests>(comm, tree, exact, rows_, nodes.node);
-    nodes.guests = guests_.get();
-    elimination_ = make_cut_elimination(rows_, nodes);
-  }
+      : whole_(whole),
+        comm_(comm),
+        dealt_(comm, whole, levels, exact),
+        elimination_(make_cut_elimination(dealt_.rows(), dealt_.nodes())) {}
 
   /// All rows of the solution, on every rank.
   Eigen::VectorXd solve(const Eigen::VectorXd& b) {
-    take_jacobians();
-    guests_->bring_jacobians(rows_);
-    elimination_->factor(rows_);
+    dealt_.take_jacobians();
+    elimination_->factor(dealt_.rows());
     std::vector<double> x;
-    for (const Index k : own_) {
+    for (const Index k : dealt_.own()) {
       const Index first = whole_.blocks.row_begin[k];
       x.insert(x.end(), b.begin() + first, b.begin() + first + whole_.blocks.rows(k));
     }
     elimination_->solve(x, x);
     std::vector<double> all(b.size(), 0.0);
     std::size_t next = 0;
-    for (const Index k : own_)
+    for (const Index k : dealt_.own())
       for (Index r = whole_.blocks.row_begin[k]; r < whole_.blocks.row_begin[k + 1]; ++r)
         all[r] = x[next++];
     comm_.sum(all);
@@ -87,44 +54,9 @@ class CutElimination {
   }
 
  private:
-  void append(Index k) {
-    GeneralBlocks& blocks = rows_.blocks;
-    const GeneralBlocks& from = whole_.blocks;
-    blocks.kind.push_back(BlockKind::bilateral);
-    blocks.name.push_back(from.name[k]);
-    blocks.row_begin.push_back(blocks.row_begin.back() + from.rows(k));
-    for (Index r = from.row_begin[k]; r < from.row_begin[k + 1]; ++r) {
-      blocks.compliance.push_back(from.compliance[r]);
-      if (!whole_.drive.empty()) rows_.drive.push_back(whole_.drive[r]);
-    }
-    for (Index j = from.body_begin[k]; j < from.body_begin[k + 1]; ++j) {
-      const Index b = from.body[j];
-      auto at = std::ranges::find(rows_.bodies.id, whole_.bodies.id[b]);
-      if (at == rows_.bodies.id.end()) {
-        rows_.bodies.add_rigid(whole_.bodies.id[b], 0.0, 0.0, {});
-        std::copy_n(whole_.bodies.inverse_mass.begin() + whole_.bodies.mass_begin[b], 7,
-                    rows_.bodies.inverse_mass.end() - 7);
-        at = rows_.bodies.id.end() - 1;
-      }
-      blocks.body.push_back(to_index(at - rows_.bodies.id.begin()));
-      blocks.jacobian_begin.push_back(blocks.jacobian_begin.back() + 6 * from.rows(k));
-    }
-    blocks.body_begin.push_back(to_index(blocks.body.size()));
-    blocks.jacobian.resize(blocks.jacobian_begin.back());
-  }
-  void take_jacobians() {
-    const GeneralBlocks& from = whole_.blocks;
-    auto to = rows_.blocks.jacobian.begin();
-    for (const Index k : own_)
-      to = std::copy(from.jacobian.begin() + from.jacobian_begin[from.body_begin[k]],
-                     from.jacobian.begin() + from.jacobian_begin[from.body_begin[k + 1]], to);
-  }
-
   const MechanismRows& whole_;
   Communicator comm_;
-  std::vector<Index> own_;
-  MechanismRows rows_;
-  std::unique_ptr<Guests> guests_;
+  test::DealtMechanism dealt_;
   std::unique_ptr<JointElimination> elimination_;
 };
 

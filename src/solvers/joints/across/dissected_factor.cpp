@@ -262,14 +262,18 @@ std::int64_t DissectedFactor::flops() const {
 
 }  // namespace
 
+std::unique_ptr<CholeskyFactor> make_dissected_factor(const MechanismRows& structure,
+                                                      const BlockNodes& nodes) {
+  return std::make_unique<DissectedFactor>(structure, nodes);
+}
+
 std::unique_ptr<JointElimination> make_dissected_elimination(const MechanismRows& structure) {
-  return make_regularised(structure, std::make_unique<DissectedFactor>(structure, BlockNodes{}));
+  return make_regularised(structure, make_dissected_factor(structure, {}));
 }
 
 std::unique_ptr<JointElimination> make_cut_elimination(const MechanismRows& structure,
                                                        const BlockNodes& nodes) {
-  auto factor = std::make_unique<DissectedFactor>(structure, nodes);
-  return make_regularised(structure, std::move(factor), nodes.guests);
+  return make_regularised(structure, make_dissected_factor(structure, nodes), nodes.guests);
 }
 
 }  // namespace catena

@@ -39,6 +39,11 @@ std::unique_ptr<JointElimination> make_regularised(const MechanismRows& structur
                                                    std::unique_ptr<CholeskyFactor> factor,
                                                    Guests* guests = nullptr);
 
+/// Collective where `nodes` has guests. The factor of make_dissected_elimination and of
+/// make_cut_elimination.
+std::unique_ptr<CholeskyFactor> make_dissected_factor(const MechanismRows& structure,
+                                                      const BlockNodes& nodes);
+
 /// Pivots below this part of `added` are raised to `added`.
 inline constexpr double kPivotFloor = 0.01;
 
