@@ -207,7 +207,7 @@ class Reactions {
   std::optional<test::LeastSquares> least_;
 };
 
-// What redundant rows share out between them no equation holds: it must not grow in mixes.
+// What redundant rows share out between them no equation holds: it is not to grow in mixes.
 TEST(ContactsAroundMechanisms, ReactionsOfRedundantRowsAreThoseOfLeastNorm) {
   const Communicator comm = Communicator::world();
   const Scene scene = track({.hull = 5e4});

@@ -81,7 +81,7 @@ class SubdomainEngine final : public HybridEngine {
     shared_.finish(subdomains_);
     if (joints_ != nullptr) {
       shared_.read(*problem_, velocities_);
-      // what redundant rows share out between them is not determined: mixes would let it grow
+      // what redundant rows share out between them is not determined: mixes may let it grow
       if (anderson_ && !joints_->determined())
         joints_->solve_anew(*problem_, joint_impulses_, velocities_);
       else
