@@ -1,0 +1,209 @@
+#!/usr/bin/python3
+"""A long run on several ranks: the rotating drum with rebalancing, snapshots and checkpoints, its memory watched
+from outside, its energy balance closed from its series, its warnings counted.
+
+    scripts/studies/endurance.py [--steps 200000] [--ranks 2] [--catena PATH] [--mpiexec PATH] [--work DIR] [--limit S]
+
+Prints a table of ten spans of the run and a verdict on each of:
+
+memory     resident memory of every rank, its median over the last tenth of the time against that over the second
+           tenth (the first sees the grains fall and every buffer grow): at most 1 % more
+energy     kinetic and potential energy, the works of the series and its residual add up at every row, to round-off
+           of the sums; and what the audit does not explain is at most 1 % of the energy that friction and impacts
+           have turned into heat
+warnings   none in log.jsonl
+order      steps without a gap in the series, every snapshot there and its sums of bytes right, two checkpoints left,
+           the last of the last step
+balance    the work was split anew at least once, and the imbalance stays below 1.5 on average
+
+--limit ends the run after that wall time, as --max-wall does; the verdict is on what was done. The form for
+200,000 steps takes some half an hour of two cores.
+
+Exit code: 0 all good, 1 a verdict failed, 3 wrong usage.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CASE = ROOT / "configs/examples/rotating_drum.yaml"
+STEP = 1e-3  # s, of the case
+SERIES_STEPS = 10
+SNAPSHOT_STEPS = 2000
+CHECKPOINT_STEPS = 1000
+KEPT = ["kinetic_energy", "potential_energy", "elastic_energy"]
+GAINED = ["recovery_work", "external_work", "cohesion_work", "flow_energy", "joint_work", "motor_work",
+          "projection_work", "elastic_jump", "energy_residual"]
+LOST = ["dissipation_friction", "dissipation_impact"]
+
+
+def ranks_below(pid):
+    """Processes of catena that mpiexec has started, by rank where the environment tells it."""
+    listed = subprocess.run(["ps", "-o", "pid=,comm=", "--ppid", str(pid)], capture_output=True, text=True)
+    return sorted(int(line.split()[0]) for line in listed.stdout.splitlines() if line.split()[1] == "catena")
+
+
+def resident_megabytes(pid):
+    pages = int(pathlib.Path("/proc/%d/statm" % pid).read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def watch(run, ranks):
+    """Samples (wall time, MB of each rank) until the run ends."""
+    samples, start = [], time.monotonic()
+    while run.poll() is None:
+        pids = ranks_below(run.pid) if ranks > 1 else [run.pid]
+        try:
+            row = [resident_megabytes(pid) for pid in pids]
+        except (FileNotFoundError, ProcessLookupError, IndexError):
+            row = []
+        if len(row) == ranks:
+            samples.append([time.monotonic() - start] + row)
+        time.sleep(0.25)
+    return np.array(samples)
+
+
+def start(options, out):
+    command = [options.catena, "run", CASE, "-o", out, "--quiet"]
+    settings = {"time.end": "%.17g" % (options.steps * STEP), "output.snapshot_interval": "%g" % (SNAPSHOT_STEPS * STEP),
+                "output.series_steps": SERIES_STEPS, "output.checkpoint_steps": CHECKPOINT_STEPS,
+                "parallel.rebalance_steps": 100}
+    for key, value in settings.items():
+        command += ["--set", "%s=%s" % (key, value)]
+    if options.limit:
+        command += ["--max-wall", "%g s" % options.limit]
+    if options.ranks > 1:
+        command = [options.mpiexec, "-n", options.ranks] + command
+    environment = dict(os.environ, OMP_NUM_THREADS="1")
+    return subprocess.Popen([str(word) for word in command], env=environment, stdout=subprocess.DEVNULL)
+
+
+def series_of(out):
+    table = np.genfromtxt(out / "series.csv", delimiter=",", names=True, deletechars="", replace_space=" ")
+    return {name.split(" ")[0]: table[name] for name in table.dtype.names}
+
+
+def memory_verdict(samples):
+    """Growth of each rank's memory, as a part."""
+    last = samples[-1, 0]
+    part = samples[:, 0] / last
+    early = np.median(samples[(part > 0.1) & (part <= 0.2), 1:], axis=0)
+    late = np.median(samples[part > 0.9, 1:], axis=0)
+    growth = late / early - 1
+    text = ", ".join("rank %d %.2f to %.2f MB (%+.2f %%)" % (r, a, b, 100 * g)
+                     for r, (a, b, g) in enumerate(zip(early, late, growth)))
+    return bool(np.all(growth <= 0.01)), text
+
+
+def energy_verdict(series):
+    total = sum(series[name] for name in KEPT) + sum(series[name] for name in LOST) - sum(series[name] for name in GAINED)
+    size = max(np.abs(series[name]).max() for name in KEPT + LOST + GAINED)
+    gap = np.abs(total - total[0]).max()
+    heat = sum(series[name][-1] for name in LOST)
+    residual = np.abs(series["energy_residual"]).max()
+    text = ("the terms add up to %.1e of the largest; residual %.3g J of %.4g J that became heat (%.2g %%)"
+            % (gap / size, residual, heat, 100 * residual / heat))
+    return bool(gap <= 1e-9 * size and residual <= 0.01 * heat), text
+
+
+def log_of(out):
+    return [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+
+
+def warning_verdict(log):
+    texts = [line["text"] for line in log if line["level"] not in ("info", "debug", "trace")]
+    return not texts, "; ".join([str(len(texts))] + sorted(set(texts))[:5])
+
+
+def order_verdict(out, series, options, done):
+    steps = series["step"].astype(int)
+    missing = []
+    expected = np.append(np.arange(SERIES_STEPS, done + 1, SERIES_STEPS), [done] if done % SERIES_STEPS else [])
+    if not np.array_equal(steps, expected):
+        missing.append("rows of the series")
+    shots = sorted(int(path.stem) for path in (out / "snapshots").glob("*.h5"))
+    if shots[:1] != [0] or not set(range(0, done + 1, SNAPSHOT_STEPS)) <= set(shots):
+        missing.append("snapshots")
+    checkpoints = sorted(out.glob("checkpoint-*.h5"))
+    if len(checkpoints) != min(2, -(-done // CHECKPOINT_STEPS)) or int(checkpoints[-1].stem.split("-")[1]) != done:
+        missing.append("checkpoints: %s" % [path.name for path in checkpoints])
+    for path in [*checkpoints, *(out / "snapshots").glob("*.h5")]:
+        told = subprocess.run([options.catena, "info", path], capture_output=True, text=True)
+        if told.returncode != 0 or "all good" not in told.stdout:
+            missing.append("%s: %s" % (path.name, told.stderr))
+    text = "%d rows, %d snapshots, %d checkpoints" % (len(steps), len(shots), len(checkpoints))
+    return not missing, "; ".join([text] + missing)
+
+
+def balance_verdict(log, series, ranks):
+    splits = sum("gain" in line["text"] and "imbalance" in line["text"] for line in log)
+    mean = series["imbalance"].mean()
+    return ranks == 1 or bool(splits > 0 and mean < 1.5), "split anew %d times, imbalance %.3f on average" % (splits, mean)
+
+
+def table(samples, series, ranks):
+    print("| span | steps | ms a step | contacts | heat, J | residual, J | " +
+          " | ".join("rank %d, MB" % r for r in range(ranks)) + " |")
+    print("|---" * (6 + ranks) + "|")
+    rows, marks = len(series["step"]), len(samples)
+    for k in range(10):
+        part = slice(k * rows // 10, max((k + 1) * rows // 10, k * rows // 10 + 1))
+        memory = samples[k * marks // 10:max((k + 1) * marks // 10, k * marks // 10 + 1), 1:]
+        heat = sum(series[name][part][-1] for name in LOST)
+        print("| %d | %d | %.2f | %.0f | %.4g | %.3g | %s |" % (
+            k + 1, series["step"][part][-1], 1e3 * np.mean(series["step_wall_s"][part]), series["contacts"][part].mean(), heat,
+            series["energy_residual"][part][-1], " | ".join("%.2f" % m for m in np.median(memory, axis=0))))
+
+
+def study(options, out):
+    begun = time.monotonic()
+    run = start(options, out)
+    samples = watch(run, options.ranks)
+    seconds = time.monotonic() - begun
+    if run.returncode not in (0, 2):
+        print("the run ended with exit code %d" % run.returncode)
+        return 1
+    series, log = series_of(out), log_of(out)
+    done = int(series["step"][-1])
+    print("%d steps of %s on %d ranks in %.0f s, %.0f steps a second\n" % (done, CASE.name, options.ranks, seconds, done / seconds))
+    table(samples, series, options.ranks)
+    print()
+    failed = 0
+    for name, (good, text) in (("memory", memory_verdict(samples)), ("energy", energy_verdict(series)),
+                               ("warnings", warning_verdict(log)), ("order", order_verdict(out, series, options, done)),
+                               ("balance", balance_verdict(log, series, options.ranks))):
+        failed += not good
+        print("%-9s %-6s %s" % (name, "good" if good else "FAILED", text))
+    return 1 if failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=200000)
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--catena", type=pathlib.Path, default=ROOT / "build/release/drivers/catena")
+    parser.add_argument("--mpiexec", default="mpiexec")
+    parser.add_argument("--work", type=pathlib.Path, help="where the result is kept; else it is removed")
+    parser.add_argument("--limit", type=float, help="s of wall time")
+    try:
+        options = parser.parse_args()
+    except SystemExit as leave:
+        return 3 if leave.code else 0
+    if options.steps < 10 * SERIES_STEPS or options.ranks < 1:
+        print("at least %d steps and one rank" % (10 * SERIES_STEPS), file=sys.stderr)
+        return 3
+    if options.work:
+        return study(options, options.work)
+    with tempfile.TemporaryDirectory() as directory:
+        return study(options, pathlib.Path(directory, "drum"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
