@@ -7,17 +7,18 @@ from outside, its energy balance closed from its series, its warnings counted.
 Prints a table of ten spans of the run and a verdict on each of:
 
 memory     resident memory of every rank, its median over the last tenth of the time against that over the second
-           tenth (the first sees the grains fall and every buffer grow): at most 1 % more
+           tenth (the first sees the grains fall and every buffer grow): at most 1 % more, in forms of less than
+           20,000 steps, in which buffers still grow to the most contacts, 5 %
 energy     kinetic and potential energy, the works of the series and its residual add up at every row, to round-off
            of the sums; and what the audit does not explain is at most 1 % of the energy that friction and impacts
            have turned into heat
-warnings   none in log.jsonl
+warnings   none in log.jsonl, but that of --limit
 order      steps without a gap in the series, every snapshot there and its sums of bytes right, two checkpoints left,
            the last of the last step
 balance    the work was split anew at least once, and the imbalance stays below 1.5 on average
 
 --limit ends the run after that wall time, as --max-wall does; the verdict is on what was done. The form for
-200,000 steps takes some half an hour of two cores.
+200,000 steps takes less than an hour on two cores of its own (estimated from 3,300 steps).
 
 Exit code: 0 all good, 1 a verdict failed, 3 wrong usage.
 """
@@ -25,6 +26,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,8 +92,9 @@ def series_of(out):
     return {name.split(" ")[0]: table[name] for name in table.dtype.names}
 
 
-def memory_verdict(samples):
+def memory_verdict(samples, done):
     """Growth of each rank's memory, as a part."""
+    most = 0.01 if done >= 20000 else 0.05
     last = samples[-1, 0]
     part = samples[:, 0] / last
     early = np.median(samples[(part > 0.1) & (part <= 0.2), 1:], axis=0)
@@ -99,7 +102,7 @@ def memory_verdict(samples):
     growth = late / early - 1
     text = ", ".join("rank %d %.2f to %.2f MB (%+.2f %%)" % (r, a, b, 100 * g)
                      for r, (a, b, g) in enumerate(zip(early, late, growth)))
-    return bool(np.all(growth <= 0.01)), text
+    return bool(np.all(growth <= most)), text
 
 
 def energy_verdict(series):
@@ -118,14 +121,18 @@ def log_of(out):
 
 
 def warning_verdict(log):
-    texts = [line["text"] for line in log if line["level"] not in ("info", "debug", "trace")]
+    texts = [line["text"] for line in log if line["level"] not in ("info", "debug", "trace")
+             and not re.match(r"stopped at step \d+ of \d+ by --max-wall", line["text"])]
     return not texts, "; ".join([str(len(texts))] + sorted(set(texts))[:5])
 
 
 def order_verdict(out, series, options, done):
     steps = series["step"].astype(int)
     missing = []
-    expected = np.append(np.arange(SERIES_STEPS, done + 1, SERIES_STEPS), [done] if done % SERIES_STEPS else [])
+    # a run that is stopped leaves the row of the last steps to the one that goes on
+    expected = np.arange(SERIES_STEPS, done + 1, SERIES_STEPS)
+    if done == options.steps and done % SERIES_STEPS:
+        expected = np.append(expected, done)
     if not np.array_equal(steps, expected):
         missing.append("rows of the series")
     shots = sorted(int(path.stem) for path in (out / "snapshots").glob("*.h5"))
@@ -171,12 +178,12 @@ def study(options, out):
         print("the run ended with exit code %d" % run.returncode)
         return 1
     series, log = series_of(out), log_of(out)
-    done = int(series["step"][-1])
+    done = max(int(path.stem.split("-")[1]) for path in out.glob("checkpoint-*.h5"))
     print("%d steps of %s on %d ranks in %.0f s, %.0f steps a second\n" % (done, CASE.name, options.ranks, seconds, done / seconds))
     table(samples, series, options.ranks)
     print()
     failed = 0
-    for name, (good, text) in (("memory", memory_verdict(samples)), ("energy", energy_verdict(series)),
+    for name, (good, text) in (("memory", memory_verdict(samples, done)), ("energy", energy_verdict(series)),
                                ("warnings", warning_verdict(log)), ("order", order_verdict(out, series, options, done)),
                                ("balance", balance_verdict(log, series, options.ranks))):
         failed += not good
