@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 
 MOST_SECONDS = 2.0
 MOST_KILOBYTES = 1 << 20
@@ -110,6 +111,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("."))
     options = parser.parse_args()
     sys.path.insert(0, str(options.root / "python"))
+    warnings.simplefilter("ignore")  # numbers beyond all sense are tried on purpose
     try:
         from catena import importers
     except ImportError as missing:

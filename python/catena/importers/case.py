@@ -116,11 +116,14 @@ class CaseMaker:
 
     def _add_body(self, name, mass, shapes, leader):
         frame = self.world[leader].R  # axes of the link, where they are principal
+        where = next(link.where for link in self.robot.links if link.name == leader)
+        if not mass.is_finite():
+            raise ImportProblem(where, f"body {name!r} has a mass or an inertia beyond all numbers",
+                                "correct the sizes, places and densities of its parts")
         moments, axes = principal(frame.T @ mass.inertia @ frame)
-        if moments[0] <= 0:
-            raise ImportProblem(next(link.where for link in self.robot.links if link.name == leader),
-                                f"body {name!r} has the moments {moments[0]:.3g}, {moments[1]:.3g}, {moments[2]:.3g} "
-                                "kg m^2, which are not positive", "give it an inertia")
+        if min(moments) <= 0:
+            raise ImportProblem(where, f"body {name!r} has the moments {moments[0]:.3g}, {moments[1]:.3g}, "
+                                f"{moments[2]:.3g} kg m^2, which are not positive", "give it an inertia")
         axes = frame @ axes
         item = {"name": name, "mass": mass.mass, "inertia": vector(moments), "position": vector(mass.centre),
                 **turned(axes)}

@@ -161,6 +161,8 @@ class Mjcf:
             own = check_inertial(MassProperties(mass, np.zeros(3), tensor), given, given, self.options, self.report)
             own = None if own is None else own.placed(self.compiler.pose(given))
         if own is not None:
+            if not own.is_finite():
+                body.fail("its mass or inertia is beyond all numbers", "correct sizes, places and densities of its parts")
             bound = self.compiler.masses
             own.mass = max(own.mass, bound.get("boundmass", 0.0))
             lift = bound.get("boundinertia", 0.0) - np.linalg.eigvalsh(own.inertia)[0]

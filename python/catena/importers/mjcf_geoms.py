@@ -85,7 +85,7 @@ class GeomReader:
                 geom.fail("fromto has no length", "give two points")
             # MuJoCo's z axis runs from the second point to the first
             pose = Pose(0.5 * (a + b), z_to(a - b))
-            size = None if size is None else (size[0], half) if kind in ("capsule", "cylinder") else \
+            size = None if not size else (size[0], half) if kind in ("capsule", "cylinder") else \
                 (size[0], size[1] if len(size) > 1 else size[0], half)
         if size is None or len(size) < _SIZES[kind]:
             geom.fail(f"a {kind} needs {_SIZES[kind]} numbers as its size", "give size=\"...\"")

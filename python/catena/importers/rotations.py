@@ -71,6 +71,9 @@ class MassProperties:
     def placed(self, pose):
         return MassProperties(self.mass, pose.point(self.centre), pose.R @ self.inertia @ pose.R.T)
 
+    def is_finite(self):
+        return bool(np.isfinite([self.mass, *self.centre, *self.inertia.ravel()]).all())
+
     def scaled(self, factor):
         return MassProperties(factor * self.mass, self.centre, factor * self.inertia)
 
