@@ -40,7 +40,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 LIMITS = [1, 4, 16, 100, 1000]
 ALONE = 1000000  # more than there are: Cholesky alone
 SEARCH = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
-QUIET = 0.9  # share of their cores that ranks must have had for their time to count
 CHAIN = ["--shape", "curled", "--grouping"]
 
 
@@ -205,7 +204,7 @@ def differences(args, shape, size, ranks):
 def over_ranks(args, study, shape, times):
     """Rows of results.csv: counted, predicted and, where there are cores, measured (`times`, by ranks)."""
     rows = counts(args, shape, study["mechanisms"][shape], study["ranks"] + study["predict"])
-    if not times[1]["share"] > QUIET:
+    if not times[1]["share"] > study["quiet"]:
         sys.exit(f"{shape}: other programs took {1 - times[1]['share']:.0%} of the core: no rate can be measured")
     rate = {part: rows[0][part + "_flops"] / times[1][part] for part in ("factor", "solve")}
     for row in rows:
@@ -214,7 +213,7 @@ def over_ranks(args, study, shape, times):
         for part in ("factor", "solve"):
             row[f"predicted_{part}_us"] = 1e6 * seconds(row, part, rate, place)
             timed = times.get(row["ranks"])
-            row[f"measured_{part}_us"] = 1e6 * timed[part] if timed and timed["share"] > QUIET else None
+            row[f"measured_{part}_us"] = 1e6 * timed[part] if timed and timed["share"] > study["quiet"] else None
     return rows
 
 
@@ -286,7 +285,7 @@ def report_of(study, rows, checks, paper):
     lines += ["", "## On the critical path, predicted and measured", "",
               "Rounds wait for each other: up the tree (factor), up and down (solve). A chain's ends need one round more. "
               "Multiply-adds and numbers sent are the largest node's of each level, added up. Times in us; none where other "
-              f"programs took more than {1 - QUIET:.0%} of the cores:", "",
+              f"programs took more than {1 - study['quiet']:.0%} of the cores:", "",
               "| mechanism | ranks | rounds, factor + solve | multiply-adds, factor | solve | doubles sent | rows of the top "
               "separator | predicted | measured |", "|---" * 9 + "|"]
     for row in rows:

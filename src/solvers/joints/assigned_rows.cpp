@@ -45,7 +45,7 @@ AssignedRows::AssignedRows(std::span<const AssignedJoint> joints, std::size_t fi
   rows.bodies.n_owned = rows.bodies.size();
 }
 
-void AssignedRows::take_numbers(const JointTransport& transport, double misfit) {
+void AssignedRows::take_numbers(const JointTransport& transport, const ConstraintProblem& problem) {
   GeneralBlocks& blocks = rows.blocks;
   ProblemBodies& bodies = rows.bodies;
   std::size_t b = 0;
@@ -63,7 +63,8 @@ void AssignedRows::take_numbers(const JointTransport& transport, double misfit) 
                   bodies.mass_begin[b + 1] - bodies.mass_begin[b],
                   bodies.inverse_mass.begin() + bodies.mass_begin[b]);
   }
-  rows.misfit = misfit;
+  rows.misfit = problem.joint_misfit;
+  rows.ordered = problem.ordered;
 }
 
 }  // namespace catena

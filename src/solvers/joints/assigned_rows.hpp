@@ -19,8 +19,8 @@ class AssignedRows {
 
   /// Joints of the layout.
   std::size_t size() const { return joints_; }
-  /// Local. Takes the numbers of a step; `misfit`: MechanismRows::misfit.
-  void take_numbers(const JointTransport& transport, double misfit);
+  /// Local. Takes the numbers of a step.
+  void take_numbers(const JointTransport& transport, const ConstraintProblem& problem);
   /// Of the rows of the layout: these joints'.
   std::span<double> of(std::span<double> layout_rows) const {
     return layout_rows.subspan(first_row_, n_rows_);

@@ -19,8 +19,8 @@ CutMechanism::CutMechanism(const Communicator& comm, const JointLayout& layout,
   elimination_ = make_cut_elimination(rows_.rows, nodes);
 }
 
-void CutMechanism::factor(const JointTransport& transport, double misfit) {
-  rows_.take_numbers(transport, misfit);
+void CutMechanism::factor(const JointTransport& transport, const ConstraintProblem& problem) {
+  rows_.take_numbers(transport, problem);
   guests_->bring_jacobians(rows_.rows);
   elimination_->factor(rows_.rows);
 }

@@ -21,8 +21,8 @@ class CutMechanism {
 
   /// Joints of it here.
   std::size_t size() const { return rows_.size(); }
-  /// Collective. Takes the numbers of a step; `misfit`: MechanismRows::misfit.
-  void factor(const JointTransport& transport, double misfit);
+  /// Collective. Takes the numbers of a step.
+  void factor(const JointTransport& transport, const ConstraintProblem& problem);
   /// Collective. Rows of the layout: the mechanism's become A^-1 times themselves.
   void solve(std::span<double> rows);
 

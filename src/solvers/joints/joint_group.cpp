@@ -38,8 +38,8 @@ void JointGroup::choose_elimination(std::span<const AssignedJoint> joints, bool 
   }
 }
 
-void JointGroup::factor(const JointTransport& transport, double misfit) {
-  rows_.take_numbers(transport, misfit);
+void JointGroup::factor(const JointTransport& transport, const ConstraintProblem& problem) {
+  rows_.take_numbers(transport, problem);
   elimination_->factor(rows_.rows);
 }
 

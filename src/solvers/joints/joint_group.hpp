@@ -18,8 +18,8 @@ class JointGroup {
 
   /// Joints of it.
   std::size_t size() const { return rows_.size(); }
-  /// Local. Takes the numbers of a step; `misfit`: MechanismRows::misfit.
-  void factor(const JointTransport& transport, double misfit);
+  /// Local. Takes the numbers of a step.
+  void factor(const JointTransport& transport, const ConstraintProblem& problem);
   /// Local. Rows of the layout: the group's become A^-1 times themselves.
   void solve(std::span<double> rows);
 

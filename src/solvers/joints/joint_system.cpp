@@ -99,11 +99,11 @@ bool JointSystem::prepare(const ConstraintProblem& problem) {
   velocities_.connect(problem, held_);
   transport_->send_numbers(problem, held_);
   if (chain_) chain_->factor(problem.comm, *transport_, rows_);
-  for (CutMechanism& mechanism : cut_) mechanism.factor(*transport_, problem.joint_misfit);
+  for (CutMechanism& mechanism : cut_) mechanism.factor(*transport_, problem);
   // a factor that fails on one rank is reported on all
   if (any_groups_)
     all_or_none(problem.comm, [&] {
-      for (JointGroup& group : groups_) group.factor(*transport_, problem.joint_misfit);
+      for (JointGroup& group : groups_) group.factor(*transport_, problem);
     });
   make_report(problem.comm);
   // other eliminations regularise in their own ways

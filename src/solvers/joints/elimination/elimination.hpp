@@ -19,7 +19,8 @@ struct BlockNodes;
 struct MechanismRows {
   ProblemBodies bodies;
   GeneralBlocks blocks;
-  double misfit = 0.0;  ///< ConstraintProblem::joint_misfit
+  double misfit = 0.0;   ///< ConstraintProblem::joint_misfit
+  bool ordered = false;  ///< ConstraintProblem::ordered
   /// Per row: a motor without bound; empty: none. Where rows contradict each other these are
   /// missed.
   std::vector<char> drive;

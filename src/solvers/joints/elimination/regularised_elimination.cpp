@@ -113,6 +113,7 @@ class RegularisedElimination final : public JointElimination {
     const auto k = static_cast<double>(most_candidates_);
     return k * k * all_rows_ > kMaxWork;
   }
+  void forget();
   void factor_with(const MechanismRows& joints, double epsilon);
   void find_candidates();
   void find_null_vectors(const MechanismRows& joints);
@@ -265,7 +266,15 @@ void RegularisedElimination::gather_candidates(std::size_t suspicious) {
     rows.push_back(c.rank == guests_->comm().rank() ? c.row : kNoIndex);
 }
 
+/// What earlier factorisations met.
+void RegularisedElimination::forget() {
+  genuine_ = kSuspicious;
+  looked_ = grown_ = false;
+}
+
 void RegularisedElimination::factor(const MechanismRows& joints) {
+  // joints are laid out anew at other steps on other ranks, and where a run goes on
+  if (joints.ordered) forget();
   report_ = {};
   misfit_ = joints.misfit;
   diagonal(joints, diagonal_);
