@@ -45,13 +45,19 @@ std::string plan_text(const PartitionPlan& p) {
   char line[240];
   std::snprintf(line, sizeof line,
                 "ranks %d, bodies %lld, contacts %lld\n"
-                "graph: %lld %s, %lld edges, cut %lld rows, imbalance %.4g\n",
+                "graph: %lld %s, %lld edges, cut %lld rows, imbalance %.4g",
                 p.n_ranks, static_cast<long long>(p.bodies), static_cast<long long>(p.contacts),
                 static_cast<long long>(p.quality.vertices),
                 p.quality.aggregated ? "cells of bodies" : "vertices",
                 static_cast<long long>(p.quality.edges), static_cast<long long>(p.quality.edge_cut),
-                p.quality.imbalance);
+                p.quality.balance.all);
   std::string text = line;
+  if (p.joints > 0) {
+    std::snprintf(line, sizeof line, " (contacts %.4g, joints %.4g)", p.quality.balance.contacts,
+                  p.quality.balance.joints);
+    text += line;
+  }
+  text += "\n";
   text += "per rank                    least         mean      largest\n";
   text += range_line("bodies", p.bodies_per_rank, "");
   text += range_line("contacts", p.contacts_per_rank, "");

@@ -192,7 +192,7 @@ std::vector<double> Core::report() {
   const double wall = comm.max(times.flow + times.balance + times.step + times.probes);
   std::vector<double> row;
   fill_series_row(sim.stepper().report(), sim.state(), comm.sum(std::ssize(sim.bodies())), wall,
-                  sim.imbalance(), row);
+                  sim.work_balance(), row);
   return row;
 }
 

@@ -211,26 +211,29 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
   const auto& all = bodies_.constants;
   const auto bodies = std::ranges::count_if(
       all, [](const BodyConstants& body) { return body.kind == BodyKind::dynamic; });
-  std::int64_t rows = 3 * stepper_->n_contacts();
+  RankLoad load;
+  load.contact_rows = 3 * static_cast<std::int64_t>(stepper_->n_contacts());
+  load.bodies = bodies;
   // joints of a type mostly stand together
   JointType type = JointType::spherical;
   std::int64_t of_type = rows_of(type);
   for (const JointConstants& joint : bodies_.joints) {
     if (joint.type != type) of_type = rows_of(type = joint.type);
-    rows += of_type;
+    load.joint_rows += of_type;
   }
   const double sweeps = std::max(1, report.solve.iterations);
   if (settings_.parallel.weights == WorkWeights::measured) {
     /// What a step keeps of all that is known of the clock so far.
     constexpr double kKept = 0.98;
     own_seconds_ = kKept * own_seconds_ + own_seconds;
-    own_work_ = kKept * own_work_ + counted_work(rows, sweeps, bodies);
+    own_work_ = kKept * own_work_ + counted_work(load.contact_rows, sweeps, bodies) +
+                joint_work(load.joint_rows, sweeps);
     const double seconds = comm_.sum(own_seconds_), work = comm_.sum(own_work_);
     // a rank without work has no clock
     rate_.factor =
         own_work_ > 0.0 && seconds > 0.0 ? own_seconds_ / own_work_ * work / seconds : 1.0;
   }
-  note_work(comm_, rows, bodies, sweeps, rate_.factor, state_.balance);
+  work_balance_ = note_work(comm_, load, sweeps, rate_.factor, state_.balance);
 }
 
 const StepReport& Simulation::step() {

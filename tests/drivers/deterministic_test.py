@@ -18,7 +18,7 @@ import h5py
 import numpy
 
 # what a comparison of runs leaves out (docs/output.md)
-CLOCKS_AND_RANKS = {"step_wall_s", "imbalance"}
+CLOCKS_AND_RANKS = {"step_wall_s", "imbalance", "imbalance_contacts", "imbalance_joints"}
 
 
 def digest_series(path):

@@ -36,7 +36,7 @@ time: {""")
 LONG = SCENE.replace("end: 60 ms", "end: 1000").replace("count: [4, 4, 3]", "count: [8, 8, 6]")
 # what a result says of how it was made, and on which ranks
 OTHER = {"step_wall_s", "rank"}
-RANK_DEPENDENT = OTHER | {"imbalance"}
+RANK_DEPENDENT = OTHER | {"imbalance", "imbalance_contacts", "imbalance_joints"}
 
 
 def run(context, ranks, arguments):

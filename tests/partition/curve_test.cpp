@@ -68,6 +68,7 @@ TEST(Balance, CountedWorkIsRowsTimesSweepsAndTheRestOfAStep) {
   EXPECT_DOUBLE_EQ(counted_work(300, 20.0, 100),
                    300.0 * (20.0 + kStepPerRow) + 100.0 * kStepPerBody);
   EXPECT_DOUBLE_EQ(counted_work(0, 20.0, 0), 0.0);
+  EXPECT_DOUBLE_EQ(joint_work(300, 20.0), 300.0 * (20.0 * kSweepsPerJointRow + kStepPerJointRow));
 }
 
 TEST(Balance, RanksOfPartsAscendAndCoverAllRanks) {

@@ -494,8 +494,8 @@ TEST(PartitionOfJoints, KeepsChainsTogetherWhereTheCurveCutsThem) {
   }
   const double mean = (800.0 + 99 * 4 * (3 + 6)) / kParts;
   const double most = static_cast<double>(*std::max_element(work.begin(), work.end()));
-  EXPECT_NEAR(quality.imbalance, most / mean, 1e-12);
-  EXPECT_LE(quality.imbalance, 1.1);
+  EXPECT_NEAR(quality.balance.all, most / mean, 1e-12);
+  EXPECT_LE(quality.balance.all, 1.1);
 }
 
 TEST(PartitionOfJoints, CountsRowsBetweenCells) {
@@ -517,7 +517,7 @@ TEST(PartitionOfJoints, CountsRowsBetweenCells) {
   EXPECT_EQ(quality.vertices, 400);
   EXPECT_GT(quality.edges, 0);
   EXPECT_EQ(quality.edge_cut, rows_cut(comm, whole, scene, part));
-  EXPECT_LE(quality.imbalance, 1.2);
+  EXPECT_LE(quality.balance.all, 1.2);
 }
 
 TEST(PartitionOfJoints, PlanCountsJointsTheirGhostsAndTheirMemory) {

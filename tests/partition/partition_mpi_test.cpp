@@ -112,7 +112,7 @@ TEST(PartitionBodies, LatticeCutIsNearSlabsOrBlocksAndBalanced) {
     EXPECT_EQ(s.quality.vertices, n * n * n);
     EXPECT_EQ(s.quality.edges, 3 * n * n * (n - 1));
     EXPECT_FALSE(s.quality.aggregated);
-    EXPECT_LE(s.quality.imbalance, 1.1) << n_parts;
+    EXPECT_LE(s.quality.balance.all, 1.1) << n_parts;
     EXPECT_LE(static_cast<double>(s.quality.edge_cut), 1.25 * 3 * n * n * count) << n_parts;
     EXPECT_LE(4 * s.quality.edge_cut, all_rows * (n_parts - 1) / n_parts) << "against random";
   }
@@ -144,7 +144,7 @@ TEST(PartitionBodies, AggregatedCutIsWithinAFifthOfTheFullGraphs) {
   EXPECT_EQ(aggregated.quality.vertices, cells.max_graph);
   EXPECT_LE(static_cast<double>(aggregated.quality.edge_cut),
             1.2 * static_cast<double>(full.quality.edge_cut));
-  EXPECT_LE(aggregated.quality.imbalance, 1.1);
+  EXPECT_LE(aggregated.quality.balance.all, 1.1);
   EXPECT_EQ(aggregated.quality.edge_cut, rows_cut(lattice, aggregated.part));
   RecordProperty("cut_full", static_cast<int>(full.quality.edge_cut));
   RecordProperty("cut_aggregated", static_cast<int>(aggregated.quality.edge_cut));
@@ -157,7 +157,7 @@ TEST(PartitionBodies, TooFewCellsOrNoContactsCutTheCurve) {
   few.max_graph = 250;  // under 100 a part
   const Split coarse = split(comm, lattice, 3, few);
   EXPECT_EQ(coarse.quality.vertices, 0);
-  EXPECT_LE(coarse.quality.imbalance, 1.1);
+  EXPECT_LE(coarse.quality.balance.all, 1.1);
   EXPECT_GT(coarse.quality.edge_cut, 0);
 
   lattice.touches = [](GlobalId, GlobalId) { return false; };
@@ -175,7 +175,7 @@ TEST(PartitionBodies, WorkNotBodiesIsBalanced) {
   // A packing below, free bodies above: about 10 rows a body against 1.
   lattice.touches = [&](GlobalId, GlobalId upper) { return layer(upper) < 8; };
   const Split s = split(comm, lattice, 4);
-  EXPECT_LE(s.quality.imbalance, 1.1);
+  EXPECT_LE(s.quality.balance.all, 1.1);
   const auto size = sizes(s.part, 4);
   EXPECT_GE(*std::max_element(size.begin(), size.end()), 500);
   // Free bodies stay with their neighbours along the curve instead of filling gaps: of the
@@ -190,7 +190,7 @@ TEST(PartitionBodies, PrescribedBodiesWeighNothingAndFollowTheirNeighbours) {
   lattice.fixed = [](GlobalId id) { return id < 144; };
   const Split s = split(comm, lattice, 4);
   EXPECT_EQ(s.quality.vertices, 4 * 144);
-  EXPECT_LE(s.quality.imbalance, 1.1);
+  EXPECT_LE(s.quality.balance.all, 1.1);
   EXPECT_EQ(s.quality.edge_cut, rows_cut(lattice, s.part));
   // On one rank all neighbours are at hand.
   const Split serial = split(Communicator::self(), lattice, 4);
@@ -204,7 +204,7 @@ TEST(PartitionBodies, PrescribedBodiesWeighNothingAndFollowTheirNeighbours) {
   const Split fixed = split(comm, lattice, 4);
   const auto size = sizes(fixed.part, 4);
   EXPECT_EQ(*std::max_element(size.begin(), size.end()), 180);
-  EXPECT_EQ(fixed.quality.imbalance, 1.0);
+  EXPECT_EQ(fixed.quality.balance.all, 1.0);
 }
 
 TEST(PartitionBodies, FewerBodiesThanPartsAndNoneAtAll) {
@@ -213,13 +213,13 @@ TEST(PartitionBodies, FewerBodiesThanPartsAndNoneAtAll) {
   EXPECT_NE(two.part.at(0), two.part.at(1));
   const Split none = split(comm, Lattice{{0, 1, 1}}, 8);
   EXPECT_TRUE(none.part.empty());
-  EXPECT_EQ(none.quality.imbalance, 1.0);
+  EXPECT_EQ(none.quality.balance.all, 1.0);
 }
 
 TEST(PartitionBodies, ManyPartsAreBalancedByKway) {
   const Communicator comm = Communicator::world();
   const Split s = split(comm, Lattice{{16, 16, 16}}, 32);
-  EXPECT_LE(s.quality.imbalance, 1.1);
+  EXPECT_LE(s.quality.balance.all, 1.1);
   const auto size = sizes(s.part, 32);
   EXPECT_GT(*std::min_element(size.begin(), size.end()), 64);
 }

@@ -23,8 +23,9 @@ std::vector<CellEdge> path(std::int64_t n) {
 
 TEST(PathParts, APathIsCutIntoOnePieceForEachPart) {
   constexpr std::int64_t kN = 1000;
-  std::vector<std::int64_t> weights(kN, 4);
-  for (std::int64_t k = 0; k < kN / 2; ++k) weights[static_cast<std::size_t>(vertex(k, kN))] = 2;
+  std::vector<PartWork> weights(kN, {1, 3});
+  for (std::int64_t k = 0; k < kN / 2; ++k)
+    weights[static_cast<std::size_t>(vertex(k, kN))] = {2, 0};
 
   const std::vector<std::int32_t> part = path_parts(weights, path(kN), 3);
 
@@ -34,7 +35,7 @@ TEST(PathParts, APathIsCutIntoOnePieceForEachPart) {
   int cuts = 0;
   for (std::int64_t k = 0; k < kN; ++k) {
     const auto at = static_cast<std::size_t>(vertex(k, kN));
-    work[static_cast<std::size_t>(part[at])] += weights[at];
+    work[static_cast<std::size_t>(part[at])] += weights[at].all();
     if (k > 0) cuts += part[at] != part[static_cast<std::size_t>(vertex(k - 1, kN))] ? 1 : 0;
   }
   EXPECT_EQ(cuts, 2);
@@ -47,7 +48,7 @@ TEST(PathParts, ARingIsCutIntoAsManyPiecesAsParts) {
   edges.push_back({vertex(0, kN), vertex(kN - 1, kN), 6});
   merge_edges(edges);
 
-  const std::vector<std::int32_t> part = path_parts(std::vector<std::int64_t>(kN, 1), edges, 4);
+  const std::vector<std::int32_t> part = path_parts(std::vector<PartWork>(kN, {1, 0}), edges, 4);
 
   ASSERT_EQ(part.size(), 100u);
   int cuts = 0;
@@ -63,7 +64,7 @@ TEST(PathParts, BranchesAndShortPathsAreLeftToOthers) {
   std::vector<CellEdge> branched = path(1000);
   branched.push_back({vertex(1, 1000), vertex(500, 1000), 6});
   merge_edges(branched);
-  const std::vector<std::int64_t> weights(1000, 1);
+  const std::vector<PartWork> weights(1000, {1, 0});
   EXPECT_TRUE(path_parts(weights, branched, 2).empty());
 
   std::vector<CellEdge> pairs;

@@ -35,8 +35,8 @@ TEST(NoteWork, AddsUpWhatTheBusiestRankDoesAboveAnEvenShare) {
   BalanceSums sums;
   const std::int64_t rows = comm.rank() == 0 ? 3000 : 1000;
 
-  note_work(comm, rows, 100, 10.0, 1.0, sums);
-  note_work(comm, rows, 100, 30.0, 1.0, sums);
+  note_work(comm, {rows, 0, 100}, 10.0, 1.0, sums);
+  note_work(comm, {rows, 0, 100}, 30.0, 1.0, sums);
 
   const auto n = static_cast<double>(comm.size());
   const auto mean = [&](double sweeps) {
@@ -53,9 +53,25 @@ TEST(NoteWork, AddsUpWhatTheBusiestRankDoesAboveAnEvenShare) {
   EXPECT_NEAR(sums.lost, above(10.0) + above(30.0), 1e-9 * mean(30.0));
 }
 
+TEST(NoteWork, RanksWaitForEachOtherBetweenContactsAndJoints) {
+  // all contacts on the first rank and all joints on the last: nothing is even, whatever the sums
+  const Communicator comm = Communicator::world();
+  const bool first = comm.rank() == 0, last = comm.rank() + 1 == comm.size();
+  const auto rows = static_cast<std::int64_t>(joint_work(100, 20.0) / counted_work(1, 20.0, 0));
+  BalanceSums sums;
+
+  const WorkBalance balance =
+      note_work(comm, {first ? rows : 0, last ? 100 : 0, 0}, 20.0, 1.0, sums);
+
+  EXPECT_NEAR(balance.contacts, comm.size(), 1e-12);
+  EXPECT_NEAR(balance.joints, comm.size(), 1e-12);
+  EXPECT_NEAR(balance.all, comm.size(), 1e-12);
+  EXPECT_DOUBLE_EQ(imbalance_of(sums), balance.all);
+}
+
 TEST(NoteWork, WithoutAnyIsEven) {
   BalanceSums sums;
-  note_work(Communicator::world(), 0, 0, 1.0, 1.0, sums);
+  note_work(Communicator::world(), {}, 1.0, 1.0, sums);
   EXPECT_EQ(imbalance_of(sums), 1.0);
   EXPECT_FALSE(split_pays(sums, {}, Communicator::world().size(), true));
 }
@@ -123,7 +139,8 @@ TEST(RebalanceIfItPays, MovesTheLeastThatEvensOutTwoPartsAndThenNothing) {
   const auto look = [&](const BalanceSettings& settings) {
     const ContactSet contacts = test::contacts_of(comm, lattice, scene);
     sums = {};
-    note_work(comm, 3 * static_cast<std::int64_t>(contacts.contacts.size()), scene.bodies.size(),
+    note_work(comm,
+              {3 * static_cast<std::int64_t>(contacts.contacts.size()), 0, scene.bodies.size()},
               20.0, 1.0, sums);
     return rebalance_if_it_pays(comm, scene.bodies, scene.state, contacts, settings, {});
   };
@@ -144,8 +161,8 @@ TEST(RebalanceIfItPays, MovesTheLeastThatEvensOutTwoPartsAndThenNothing) {
   }
 
   EXPECT_TRUE(moving.taken);
-  EXPECT_NEAR(moving.imbalance, 1.5, 0.02);
-  EXPECT_LE(moving.quality.imbalance, 1.05);
+  EXPECT_NEAR(moving.balance.all, 1.5, 0.02);
+  EXPECT_LE(moving.quality.balance.all, 1.05);
   EXPECT_GT(moving.gain, moving.price);
   // the surplus of rank 0 passes through every border on its way: the k-th from the left takes
   // (size - k) / (size - 1) of it
@@ -176,8 +193,8 @@ TEST(RebalanceIfItPays, BodiesOfARankWhoseClockRunsTwiceAsLongWeighTwice) {
   const RebalanceDecision look =
       rebalance_if_it_pays(comm, scene.bodies, scene.state, contacts, settings, rate);
 
-  EXPECT_NEAR(look.imbalance, 2.0 * comm.size() / (comm.size() + 1.0), 0.15);
-  EXPECT_LE(look.quality.imbalance, 1.05);
+  EXPECT_NEAR(look.balance.all, 2.0 * comm.size() / (comm.size() + 1.0), 0.15);
+  EXPECT_LE(look.quality.balance.all, 1.05);
   EXPECT_GT(look.quality.moved, 0);
   double weight = 0.0;
   for (const BodyConstants& body : scene.bodies.constants)
@@ -197,7 +214,7 @@ TEST(PartitionBodies, WorkOfPartsIsWithinFivePerCentOfTheMean) {
   for (const int parts : {2, 3, 4, 8, 16, 64}) {
     PartitionQuality quality;
     partition_bodies(comm, scene.bodies, scene.state, contacts, parts, {}, quality);
-    EXPECT_LE(quality.imbalance, parts <= 8 ? 1.02 : 1.05) << parts;
+    EXPECT_LE(quality.balance.all, parts <= 8 ? 1.02 : 1.05) << parts;
   }
 }
 

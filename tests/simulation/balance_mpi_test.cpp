@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
 #include <string>
+#include <vector>
 
+#include "catena/comm/typed_exchange.hpp"
 #include "catena/simulation/simulation.hpp"
 
 namespace catena {
@@ -41,8 +46,8 @@ Course run(const std::string& rebalance_steps) {
     told = look.step;
     ++course.moves;
     course.bodies_moved += look.quality.moved;
-    EXPECT_LE(look.quality.imbalance, 1.05);
-    EXPECT_LT(look.quality.imbalance, look.imbalance);
+    EXPECT_LE(look.quality.balance.all, 1.05);
+    EXPECT_LT(look.quality.balance.all, look.balance.all);
   }
   course.mean = busiest / even;
   return course;
@@ -77,8 +82,64 @@ TEST(MovingLoad, IsEvenedOutByClocksToo) {
   for (int i = 0; i < 100; ++i) sim.step();
 
   EXPECT_TRUE(sim.last_look().taken);
-  EXPECT_LE(sim.last_look().quality.imbalance, 1.05);
+  EXPECT_LE(sim.last_look().quality.balance.all, 1.05);
   EXPECT_GT(comm.min(static_cast<std::int64_t>(sim.bodies().size())), 0);
+}
+
+/// A bed of grains, on the left of which lie 20 tracks of 12 shoes.
+CaseSettings tracks_on_grains() {
+  std::string text =
+      "catena: 1\nname: tracks\nmaterials: {steel: {density: 3000, friction: 0.4}}\n"
+      "generators:\n"
+      "  - container: {name: bin, material: steel, size: [4.8, 0.8, .inf], origin: [0, 0, 0]}\n"
+      "  - lattice: {name: grains, material: steel, shape: {sphere: {radius: 0.05}},\n"
+      "              count: [48, 8, 3], spacing: 0.1, origin: [0.05, 0.05, 0.05]}\n";
+  for (int k = 0; k < 20; ++k) {
+    const std::string left = std::to_string(0.03 + 0.36 * (k % 5)),
+                      right = std::to_string(0.33 + 0.36 * (k % 5)),
+                      y = std::to_string(0.1 + 0.2 * (k / 5));
+    text += "  - chain: {name: t" + std::to_string(k) +
+            ", material: steel, links: 12, axis: [0, 1, 0],\n" +
+            "            joint: revolute, closed: true, angular_compliance: 1e-6,\n" +
+            "            shape: {box: {size: [0.04, 0.1, 0.02]}}, path: [[" + left + ", " + y +
+            ", 0.32], [" + right + ", " + y + ", 0.32], [" + right + ", " + y + ", 0.42], [" +
+            left + ", " + y + ", 0.42]]}\n";
+  }
+  return parse_case(text + "time: {step: 1 ms, end: 1}\nsolver: {max_iterations: 20}\n", "tracks",
+                    ".", {});
+}
+
+/// Largest over mean of what ranks have.
+double evenness(const Communicator& comm, std::int64_t own) {
+  return static_cast<double>(comm.max(own) * comm.size()) / static_cast<double>(comm.sum(own));
+}
+
+TEST(TracksOnGrains, BothJointsAndContactsAreEven) {
+  const Communicator comm = Communicator::world();
+  Simulation sim(comm, tracks_on_grains());
+  for (int i = 0; i < 2; ++i) sim.step();
+
+  // all joints of a track have the same rows, and the rank with most of them eliminates it
+  std::map<GlobalId, std::int64_t> held;
+  GlobalId first = std::numeric_limits<GlobalId>::max();
+  for (const JointConstants& joint : sim.bodies().joints)
+    first = std::min({first, joint.body[0], joint.body[1]});
+  first = comm.min(first);
+  for (const JointConstants& joint : sim.bodies().joints) ++held[(joint.body[0] - first) / 12];
+  std::int64_t eliminated = 0;
+  for (GlobalId track = 0; track < 20; ++track) {
+    const std::vector<std::int64_t> all = all_gather_values(comm, std::vector{held[track]});
+    EXPECT_EQ(std::accumulate(all.begin(), all.end(), std::int64_t{0}), 12) << track;
+    if (std::ranges::max_element(all) - all.begin() == comm.rank()) ++eliminated;
+  }
+  const double joints = evenness(comm, eliminated);
+  const double contacts = evenness(comm, sim.stepper().n_contacts());
+  EXPECT_LE(joints, 1.15);
+  EXPECT_LE(contacts, 1.15);
+  // what is told is what was counted
+  EXPECT_LE(sim.work_balance().joints, 1.15);
+  EXPECT_LE(sim.work_balance().contacts, 1.15);
+  if (comm.rank() == 0) std::printf("joints %.3f, contacts %.3f\n", joints, contacts);
 }
 
 }  // namespace

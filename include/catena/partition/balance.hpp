@@ -47,18 +47,18 @@ struct PartitionQuality {
       0;                   ///< of the graph split (dynamic bodies, or cells of them); 0: curve cut
   std::int64_t edges = 0;  ///< pairs of vertices in contact or in a joint
   std::int64_t edge_cut = 0;  ///< rows of contacts and joints between parts
-  double imbalance = 1.0;     ///< largest part's work over the mean
+  WorkBalance balance;        ///< of the parts
   bool aggregated = false;    ///< cells instead of bodies
   std::int64_t moved = 0;     ///< bodies that changed rank; set by rebalance
 };
 
 /// Collective. A part in 0 .. n_parts-1 for each owned body: METIS on the body/constraint
-/// graph (vertex weight = counted work of the body and the contacts and joints at home there, times
-/// the factor of its rank; edge weight = rows between the two, so that chains stay together),
-/// gathered on rank 0 if it has at most max_graph vertices;
-/// else on cells of bodies along a space-filling curve, at most max_graph of them. Fixed seed: the
-/// same input gives the same parts. Without contacts and joints, or for cells fewer than a few per
-/// part, the curve itself is cut.
+/// graph (vertex weights = counted work of the body and the contacts at home there, and of the
+/// joints, times the factor of its rank; edge weight = rows between the two, those of joints
+/// several times, so that mechanisms stay together), gathered on rank 0 if it has at most max_graph
+/// vertices; else on cells of bodies along a space-filling curve, at most max_graph of them. Fixed
+/// seed: the same input gives the same parts. Without contacts and joints, or for cells fewer than
+/// a few per part, the curve itself is cut.
 std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies,
                                   const State& state, const ContactSet& contacts, int n_parts,
                                   const BalanceSettings& settings, PartitionQuality& quality,
@@ -107,7 +107,7 @@ PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& stat
 /// What a check of the balance found and did; the same on every rank.
 struct RebalanceDecision {
   std::int64_t step = -1;  ///< State::step; -1: no graph was split yet
-  double imbalance = 1.0;  ///< of the work as bodies lie, at the present contacts
+  WorkBalance balance;     ///< of the ranks as bodies lie, at the present contacts
   /// Row sweeps that the new parts spare the busiest rank in rebalance_steps steps.
   double gain = 0.0;
   double price = 0.0;        ///< of splitting and moving, with its factor
@@ -115,12 +115,18 @@ struct RebalanceDecision {
   bool taken = false;        ///< bodies moved; else they stay where they are
 };
 
-/// Collective. Adds a step's work, this rank's (rows of contacts and joints, dynamic bodies), to
-/// what the next look is decided from. `factor`: WorkRate::factor.
-void note_work(const Communicator& comm, std::int64_t rows, std::int64_t bodies, double sweeps,
-               double factor, BalanceSums& sums);
+/// What a rank has in a step.
+struct RankLoad {
+  std::int64_t contact_rows = 0, joint_rows = 0;
+  std::int64_t bodies = 0;  ///< dynamic ones
+};
 
-/// Largest rank's work of the last step over the mean (1 without work).
+/// Collective. Adds a step's work to what the next look is decided from, and says how even it was.
+/// `factor`: WorkRate::factor.
+WorkBalance note_work(const Communicator& comm, const RankLoad& load, double sweeps, double factor,
+                      BalanceSums& sums);
+
+/// WorkBalance::all of the last step.
 double imbalance_of(const BalanceSums& sums);
 
 /// Whether the graph should be split: the imbalance is above settings.imbalance and what the

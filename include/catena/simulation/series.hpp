@@ -6,6 +6,7 @@
 
 #include "catena/io/result_writer.hpp"
 #include "catena/model/state.hpp"
+#include "catena/partition/cost_model.hpp"
 #include "catena/stepper/time_stepper.hpp"
 
 namespace catena {
@@ -15,6 +16,6 @@ std::vector<SeriesColumn> series_columns();
 
 /// Puts values of series_columns into `row`. `bodies`: over all ranks; `wall`: of the step, s.
 void fill_series_row(const StepReport& report, const State& state, std::int64_t bodies, double wall,
-                     double imbalance, std::vector<double>& row);
+                     const WorkBalance& balance, std::vector<double>& row);
 
 }  // namespace catena

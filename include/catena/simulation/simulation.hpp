@@ -132,6 +132,8 @@ class Simulation {
   double setup_seconds() const { return setup_seconds_; }
   /// Largest rank's work of the last step over the mean.
   double imbalance() const { return imbalance_of(state_.balance); }
+  /// The same with its two parts; even until there was a step.
+  const WorkBalance& work_balance() const { return work_balance_; }
   /// The last look that split the graph.
   const RebalanceDecision& last_look() const { return look_; }
   /// Bodies that come and leave, and what has broken.
@@ -214,6 +216,7 @@ class Simulation {
   RebalanceDecision look_;
   WorkRate rate_;  ///< its factor: smoothed over steps
   double own_seconds_ = 0.0, own_work_ = 0.0;
+  WorkBalance work_balance_;
   double setup_seconds_ = 0.0;
   LoopTimes loop_times_;
 };

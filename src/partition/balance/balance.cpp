@@ -57,15 +57,18 @@ namespace {
 
 constexpr std::int64_t kMinBodiesPerPart = 4;   // fewer: METIS leaves parts empty
 constexpr std::int64_t kMinCellsPerPart = 100;  // fewer: cells are too coarse to balance
+// A row of a joint in the cut over one of a contact: one rank eliminates a mechanism, unless it is
+// large, so that all rows of it that others hold travel there, and impulses back.
+constexpr std::int64_t kCutJoint = 8;
 
 // The owned dynamic bodies as the graph sees them.
 struct DynamicBodies {
   std::vector<std::size_t> index;  // among the owned
   std::vector<CurvePlace> place;
-  std::vector<std::int64_t> weight;
+  std::vector<PartWork> weight;
 
   DynamicBodies(const Bodies& bodies, std::span<const CurvePlace> places,
-                std::span<const std::int64_t> weights) {
+                std::span<const PartWork> weights) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (!is_dynamic(bodies.constants[i])) continue;
       index.push_back(i);
@@ -89,12 +92,15 @@ CellParts split_graph(const Communicator& comm, const Bodies& bodies, const Cont
     share.weights.push_back({cell[dynamic.index[k]], dynamic.weight[k]});
   }
   cell = with_ghosts(comm, set, cell);
-  for_each_edge(bodies, set, [&](Index body_a, Index body_b, std::int64_t rows) {
+  const auto add = [&](Index body_a, Index body_b, std::int64_t weight) {
     const std::int64_t a = cell[body_a];
     const std::int64_t b = cell[body_b];
     CATENA_CHECK(a >= 0 && b >= 0, "the halo plan reaches every dynamic ghost in contact");
-    if (a != b) share.edges.push_back({a, b, rows});
-  });
+    if (a != b) share.edges.push_back({a, b, weight});
+  };
+  partition::for_each_contact_edge(set, add);
+  partition::for_each_joint_edge(
+      bodies, set, [&](Index a, Index b, std::int64_t rows) { add(a, b, kCutJoint * rows); });
   return partition::split_cells(comm, std::move(share), n_parts);
 }
 
@@ -127,22 +133,17 @@ void place_prescribed(const Communicator& comm, const Bodies& bodies,
 
 // Collective. Cut and balance of `part`.
 void measure(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
-             std::span<const int> part, std::span<const std::int64_t> weight, int n_parts,
+             std::span<const int> part, std::span<const PartWork> weight, int n_parts,
              PartitionQuality& quality) {
   const std::vector<std::int64_t> all = with_ghosts(comm, set, {part.begin(), part.end()});
   std::int64_t cut = 0;
   for_each_edge(bodies, set, [&](Index a, Index b, std::int64_t rows) {
     if (all[a] != all[b]) cut += rows;
   });
-  std::vector<std::int64_t> work(n_parts, 0);
-  for (std::size_t i = 0; i < part.size(); ++i) work[part[i]] += weight[i];
-  comm.sum(work);
-  std::int64_t total = 0;
-  for (const std::int64_t w : work) total += w;
+  std::vector<PartWork> own(n_parts);
+  for (std::size_t i = 0; i < part.size(); ++i) own[part[i]] += weight[i];
   quality.edge_cut = comm.sum(cut);
-  quality.imbalance = total > 0 ? static_cast<double>(*std::max_element(work.begin(), work.end())) *
-                                      n_parts / static_cast<double>(total)
-                                : 1.0;
+  quality.balance = partition::balance_of_parts(comm, own);
 }
 
 }  // namespace
@@ -157,7 +158,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
                "contacts of the same bodies");
   const Aabb box = partition::curve_box(comm, state);
   const std::vector<CurvePlace> places = partition::curve_places(bodies, state, box);
-  const std::vector<std::int64_t> weight = partition::body_weights(bodies, contacts, rate);
+  const std::vector<PartWork> weight = partition::body_weights(bodies, contacts, rate);
   const DynamicBodies dynamic(bodies, places, weight);
 
   const std::int64_t n_dynamic = comm.sum(std::ssize(dynamic.index));
@@ -178,7 +179,9 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
     quality.edges = split.n_edges;
     quality.aggregated = aggregated;
   } else {
-    split.part = partition::split_curve(comm, dynamic.place, dynamic.weight, n_parts);
+    std::vector<std::int64_t> all;
+    for (const PartWork& work : dynamic.weight) all.push_back(work.all());
+    split.part = partition::split_curve(comm, dynamic.place, all, n_parts);
   }
   for (std::size_t k = 0; k < dynamic.index.size(); ++k) part[dynamic.index[k]] = split.part[k];
   place_prescribed(comm, bodies, places, dynamic, part, n_parts);

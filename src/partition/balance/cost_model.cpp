@@ -45,6 +45,16 @@ double counted_work(std::int64_t rows, double sweeps, std::int64_t bodies) {
          static_cast<double>(bodies) * kStepPerBody;
 }
 
+double joint_work(std::int64_t rows, double sweeps) {
+  return static_cast<double>(rows) * (sweeps * kSweepsPerJointRow + kStepPerJointRow);
+}
+
+WorkBalance balance_of(const std::array<double, 2>& largest, const std::array<double, 2>& mean) {
+  const auto over = [](double x, double of) { return of > 0.0 ? x / of : 1.0; };
+  return {over(largest[0] + largest[1], mean[0] + mean[1]), over(largest[0], mean[0]),
+          over(largest[1], mean[1])};
+}
+
 int split_tries(std::int64_t vertices) {
   return static_cast<int>(
       std::clamp<std::int64_t>(200000 / std::max<std::int64_t>(vertices, 1), 1, 8));

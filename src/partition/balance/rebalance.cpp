@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <numeric>
+#include <array>
 
 #include "catena/partition/balance.hpp"
 #include "partition/graph/contact_graph.hpp"
@@ -25,6 +25,15 @@ double price_of(const BalanceSums& sums, const BalanceSettings& settings, int n_
   return settings.move_price * (price_of_split(size) + price_of_move(size));
 }
 
+/// Collective. Of ranks' work.
+WorkBalance balance_over(const Communicator& comm, double contacts, double joints) {
+  std::array<double, 2> largest = {contacts, joints}, mean = largest;
+  comm.max(largest);
+  comm.sum(mean);
+  for (double& m : mean) m /= comm.size();
+  return balance_of(largest, mean);
+}
+
 /// Work that the busiest rank has above what a split would leave it.
 double above(const BalanceSums& sums) {
   return std::max(0.0, sums.largest_work - kLeft * sums.mean_work);
@@ -43,18 +52,23 @@ PartitionQuality rebalance(const Communicator& comm, Bodies& bodies, State& stat
   return quality;
 }
 
-void note_work(const Communicator& comm, std::int64_t rows, std::int64_t bodies, double sweeps,
-               double factor, BalanceSums& sums) {
-  const double work = factor * counted_work(rows, sweeps, bodies);
-  sums.largest_work = comm.max(work);
-  std::array<double, 3> all = {work, static_cast<double>(rows), static_cast<double>(bodies)};
+WorkBalance note_work(const Communicator& comm, const RankLoad& load, double sweeps, double factor,
+                      BalanceSums& sums) {
+  const double contacts = factor * counted_work(load.contact_rows, sweeps, load.bodies);
+  const double joints = factor * joint_work(load.joint_rows, sweeps);
+  const WorkBalance balance = balance_over(comm, contacts, joints);
+  std::array<double, 3> all = {contacts + joints,
+                               static_cast<double>(load.contact_rows + load.joint_rows),
+                               static_cast<double>(load.bodies)};
   comm.sum(all);
   sums.mean_work = all[0] / comm.size();
+  sums.largest_work = balance.all * sums.mean_work;
   sums.rows = static_cast<std::int64_t>(all[1]);
   sums.bodies = static_cast<std::int64_t>(all[2]);
   sums.lost += above(sums);
   sums.sweeps += sweeps;
   ++sums.steps;
+  return balance;
 }
 
 double imbalance_of(const BalanceSums& sums) {
@@ -80,13 +94,12 @@ RebalanceDecision rebalance_if_it_pays(const Communicator& comm, Bodies& bodies,
   std::vector<int> part =
       partition_bodies(comm, bodies, state, contacts, n_parts, settings, look.quality, rate);
 
-  const auto weights = partition::body_weights(bodies, contacts, rate);
-  const auto own =
-      static_cast<double>(std::accumulate(weights.begin(), weights.end(), std::int64_t{0}));
-  const double mean = comm.sum(own) / comm.size();
-  const double largest = comm.max(own);
-  look.imbalance = mean > 0.0 ? largest / mean : 1.0;
-  look.gain = (look.imbalance - look.quality.imbalance) * mean * settings.rebalance_steps;
+  PartWork own;
+  for (const PartWork& work : partition::body_weights(bodies, contacts, rate)) own += work;
+  look.balance =
+      balance_over(comm, static_cast<double>(own.contacts), static_cast<double>(own.joints));
+  const double mean = static_cast<double>(comm.sum(own.all())) / comm.size();
+  look.gain = (look.balance.all - look.quality.balance.all) * mean * settings.rebalance_steps;
   look.price = price_of(sums, settings, comm.size());
 
   const WorkSize size{sums.bodies, sums.rows, settings.max_graph, comm.size()};
@@ -99,7 +112,7 @@ RebalanceDecision rebalance_if_it_pays(const Communicator& comm, Bodies& bodies,
     part.assign(state.subdomain.begin(), state.subdomain.end());
   }
   look.quality.moved = migrate(comm, bodies, state, part, n_parts);
-  const bool of_use = look.taken && look.quality.imbalance <= settings.imbalance;
+  const bool of_use = look.taken && look.quality.balance.all <= settings.imbalance;
   sums.split_price_factor = of_use ? 1.0 : std::min(2.0 * sums.split_price_factor, kMaxPatience);
   sums.lost = 0.0;
   return look;

@@ -72,9 +72,9 @@ std::vector<std::int32_t> nearest_own_tiles(const Communicator& comm, const Bodi
 std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
                               const ContactSet& contacts, std::span<const int> tile, int n_tiles,
                               PartitionQuality& quality) {
-  const std::vector<std::int64_t> own = partition::body_weights(bodies, contacts);
+  const std::vector<PartWork> own = partition::body_weights(bodies, contacts);
   std::vector<std::int64_t> weight(n_tiles, 0);
-  for (std::size_t i = 0; i < own.size(); ++i) weight[tile[i]] += own[i];
+  for (std::size_t i = 0; i < own.size(); ++i) weight[tile[i]] += own[i].all();
   comm.sum(weight);
   const std::vector<int> first = cut_tiles(weight, comm.size());
 
@@ -85,15 +85,9 @@ std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
   }
   quality = {};
   quality.vertices = n_tiles;
-  std::int64_t total = 0, largest = 0;
-  for (int r = 0; r < comm.size(); ++r) {
-    std::int64_t work = 0;
-    for (int t = first[r]; t < first[r + 1]; ++t) work += weight[t];
-    total += work;
-    largest = std::max(largest, work);
-  }
-  if (total > 0)
-    quality.imbalance = static_cast<double>(largest) * comm.size() / static_cast<double>(total);
+  std::vector<PartWork> of_rank(comm.size());
+  for (std::size_t i = 0; i < own.size(); ++i) of_rank[rank[i]] += own[i];
+  quality.balance = partition::balance_of_parts(comm, of_rank);
   const std::vector<std::int64_t> all =
       partition::with_ghosts(comm, contacts, {rank.begin(), rank.end()});
   std::int64_t cut = 0;

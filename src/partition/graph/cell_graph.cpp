@@ -62,9 +62,9 @@ std::vector<CellGraphShare::Weight> merge_weights(
   std::vector<CellGraphShare::Weight> merged;
   for (const std::size_t i : order) {
     if (merged.empty() || merged.back().cell != weights[i].cell) {
-      merged.push_back({weights[i].cell, 0});
+      merged.push_back({weights[i].cell, {}});
     }
-    merged.back().weight += weights[i].weight;
+    merged.back().work += weights[i].work;
     entry[i] = merged.size() - 1;
   }
   return merged;
@@ -72,10 +72,10 @@ std::vector<CellGraphShare::Weight> merge_weights(
 
 // The graph summed over ranks, this rank's range of cells.
 struct HeldGraph {
-  std::vector<std::int64_t> weights;  // of the cells of the range
-  std::vector<CellEdge> edges;        // whose lower cell is in the range
-  std::int64_t n_edges = 0;           // without links
-  RankLists<std::int64_t> asked;      // by rank, cells in its order
+  std::vector<PartWork> weights;  // of the cells of the range
+  std::vector<CellEdge> edges;    // whose lower cell is in the range
+  std::int64_t n_edges = 0;       // without links
+  RankLists<std::int64_t> asked;  // by rank, cells in its order
 };
 
 HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
@@ -97,12 +97,12 @@ HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
   const std::int64_t first = dealing.first(comm.rank());
   const std::int64_t end = dealing.first(comm.rank() + 1);
   HeldGraph held;
-  held.weights.resize(end - first, 0);
+  held.weights.resize(end - first);
   held.asked.resize(comm.size());
   for (const Parcel& parcel : comm.exchange(std::move(out))) {
     const Contribution c = Contribution::unpack(parcel.bytes);
     for (const auto& w : c.weights) {
-      held.weights[w.cell - first] += w.weight;
+      held.weights[w.cell - first] += w.work;
       held.asked[parcel.rank].push_back(w.cell - first);
     }
     held.edges.insert(held.edges.end(), c.edges.begin(), c.edges.end());
@@ -120,7 +120,7 @@ HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
 // Collective. Parts of the range's cells, from rank 0; empty if the graph was not split.
 std::vector<std::int32_t> split_on_root(const Communicator& comm, const Dealing& dealing,
                                         const HeldGraph& held, int n_parts) {
-  const std::vector<std::int64_t> weights = gather_values(comm, 0, held.weights);
+  const std::vector<PartWork> weights = gather_values(comm, 0, held.weights);
   const std::vector<CellEdge> edges = gather_values(comm, 0, held.edges);
   RankLists<std::int32_t> out(comm.size());
   if (comm.rank() == 0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catena/comm/communicator.hpp"
+#include "catena/partition/balance.hpp"
 
 namespace catena::partition {
 
@@ -21,11 +22,11 @@ struct CellEdge {
 struct CellGraphShare {
   struct Weight {
     std::int64_t cell = 0;
-    std::int64_t weight = 0;
+    PartWork work;
   };
   std::int64_t n_cells = 0;  ///< over all ranks, numbered along the curve
   std::vector<Weight> weights;
-  std::vector<CellEdge> edges;  ///< weight = rows of the contacts between the two
+  std::vector<CellEdge> edges;  ///< weight = rows of contacts, and some for joints, between the two
 };
 
 struct CellParts {
@@ -45,14 +46,15 @@ CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_part
 /// Sorts by (a, b), orders each edge's ends and adds up equal ones.
 void merge_edges(std::vector<CellEdge>& edges);
 
-/// Parts of a graph's vertices by METIS, or an empty list if it refuses. `edges` merged.
-std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
+/// Parts of a graph's vertices by METIS, or an empty list if it refuses. `edges` merged. Where both
+/// joints and the rest are a part of the work that counts, each of them is balanced.
+std::vector<std::int32_t> metis_parts(std::span<const PartWork> weights,
                                       std::span<const CellEdge> edges, int n_parts);
 
 /// The same where the graph is long paths (or rings) of rows, links of the curve left out: cut
 /// along them, so that each part is one piece of a path but where paths end. Empty for other
 /// graphs.
-std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
+std::vector<std::int32_t> path_parts(std::span<const PartWork> weights,
                                      std::span<const CellEdge> edges, int n_parts);
 
 }  // namespace catena::partition

@@ -1,5 +1,6 @@
 #include "partition/graph/contact_graph.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "catena/base/error.hpp"
@@ -33,22 +34,37 @@ std::array<Index, kJointBodies> dynamic_bodies(const ContactSet& set, std::size_
   return found;
 }
 
-std::vector<std::int64_t> body_weights(const Bodies& bodies, const ContactSet& set,
-                                       const WorkRate& rate) {
-  std::vector<std::int64_t> rows(bodies.constants.size(), 0);
+std::vector<PartWork> body_weights(const Bodies& bodies, const ContactSet& set,
+                                   const WorkRate& rate) {
+  std::vector<std::int64_t> rows(bodies.constants.size(), 0), joint_rows(rows);
   for (const Contact& contact : set.contacts) {
     rows[home_index(set, contact)] += kRowsPerContact;
   }
   for (std::size_t j = 0; j < set.joint_bodies.size(); ++j) {
-    rows[dynamic_bodies(set, j)[0]] += rows_of(bodies.joints[j].type);
+    joint_rows[dynamic_bodies(set, j)[0]] += rows_of(bodies.joints[j].type);
   }
-  std::vector<std::int64_t> weight;
+  std::vector<PartWork> weight;
   weight.reserve(rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t one = is_dynamic(bodies.constants[i]) ? 1 : 0;
-    weight.push_back(std::llround(rate.factor * counted_work(rows[i], rate.sweeps, one)));
+    weight.push_back({std::llround(rate.factor * counted_work(rows[i], rate.sweeps, one)),
+                      std::llround(rate.factor * joint_work(joint_rows[i], rate.sweeps))});
   }
   return weight;
+}
+
+WorkBalance balance_of_parts(const Communicator& comm, std::span<const PartWork> own) {
+  std::vector<double> work;
+  for (const PartWork& part : own)
+    for (const std::int64_t w : {part.contacts, part.joints})
+      work.push_back(static_cast<double>(w));
+  comm.sum(work);
+  std::array<double, 2> largest = {0.0, 0.0}, mean = largest;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    largest[i % 2] = std::max(largest[i % 2], work[i]);
+    mean[i % 2] += work[i] / static_cast<double>(own.size());
+  }
+  return balance_of(largest, mean);
 }
 
 std::vector<std::int64_t> with_ghosts(const Communicator& comm, const ContactSet& set,

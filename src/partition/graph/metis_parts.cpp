@@ -1,6 +1,7 @@
 #include <metis.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 
@@ -31,8 +32,14 @@ namespace partition {
 
 namespace {
 
+/// Share of the work that joints, and all else, must have each to be balanced of its own: what is
+/// left uneven of less costs less than what two balances cost in the cut.
+constexpr double kOfItsOwn = 0.05;
+/// What joints may be uneven by: mechanisms are better left whole.
+constexpr real_t kUnevenJoints = 1.08F;
+
 // METIS adds weights up in idx_t (32 bits in Debian's build): weights are divided so that
-// their sum stays well inside. The smallest stay 1.
+// their sum stays well inside. Those that are not 0 stay 1 at least, all do with `least` 1.
 std::vector<idx_t> scaled(const std::vector<std::int64_t>& weights, std::int64_t least) {
   const std::int64_t sum = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
   const std::int64_t limit = std::numeric_limits<idx_t>::max() / 4;
@@ -40,7 +47,8 @@ std::vector<idx_t> scaled(const std::vector<std::int64_t>& weights, std::int64_t
   std::vector<idx_t> result;
   result.reserve(weights.size());
   for (const std::int64_t w : weights) {
-    result.push_back(static_cast<idx_t>(std::max(w / divisor, least)));
+    const std::int64_t floor = w > 0 ? 1 : least;
+    result.push_back(static_cast<idx_t>(std::max(w / divisor, floor)));
   }
   return result;
 }
@@ -71,20 +79,48 @@ struct Adjacency {
   }
 };
 
+// Weights as METIS takes them, one or two a vertex.
+struct VertexWeights {
+  idx_t per_vertex = 1;
+  std::vector<idx_t> weight;
+
+  explicit VertexWeights(std::span<const PartWork> work) {
+    std::vector<std::int64_t> all, rest, joints;
+    double sum_of_rest = 0.0, sum_of_joints = 0.0;
+    for (const PartWork& w : work) {
+      all.push_back(w.all());
+      rest.push_back(w.contacts);
+      joints.push_back(w.joints);
+      sum_of_rest += static_cast<double>(w.contacts);
+      sum_of_joints += static_cast<double>(w.joints);
+    }
+    const double least = kOfItsOwn * (sum_of_rest + sum_of_joints);
+    if (sum_of_rest < least || sum_of_joints < least) {
+      weight = scaled(all, 1);
+      return;
+    }
+    per_vertex = 2;
+    const std::vector<idx_t> first = scaled(rest, 1), second = scaled(joints, 0);
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      weight.push_back(first[i]);
+      weight.push_back(second[i]);
+    }
+  }
+};
+
 }  // namespace
 
-std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
+std::vector<std::int32_t> metis_parts(std::span<const PartWork> weights,
                                       std::span<const CellEdge> edges, int n_parts) {
   constexpr std::size_t kMost = std::numeric_limits<idx_t>::max();
   if (weights.size() > kMost / 2 || edges.size() > kMost / 2) return {};
   if (n_parts == 1) return std::vector<std::int32_t>(weights.size(), 0);
 
   Adjacency graph(weights.size(), edges);
-  std::vector<idx_t> vertex_weight = scaled({weights.begin(), weights.end()}, 1);
+  VertexWeights vertices(weights);
   std::vector<idx_t> edge_weight = scaled(graph.weight, 1);
   std::vector<idx_t> part(weights.size(), 0);
   auto n = static_cast<idx_t>(weights.size());
-  idx_t n_weights = 1;
   idx_t parts = n_parts;
   idx_t cut = 0;
   idx_t options[METIS_NOPTIONS];
@@ -96,9 +132,11 @@ std::vector<std::int32_t> metis_parts(std::span<const std::int64_t> weights,
   constexpr int kFew = 8;
   if (n_parts <= kFew) options[METIS_OPTION_UFACTOR] = 5;  // 0.5 % a bisection
   const auto split = n_parts <= kFew ? METIS_PartGraphRecursive : METIS_PartGraphKway;
+  std::array<real_t, 2> uneven = {1.02F, kUnevenJoints};
   const int status =
-      split(&n, &n_weights, graph.begin.data(), graph.neighbour.data(), vertex_weight.data(),
-            nullptr, edge_weight.data(), &parts, nullptr, nullptr, options, &cut, part.data());
+      split(&n, &vertices.per_vertex, graph.begin.data(), graph.neighbour.data(),
+            vertices.weight.data(), nullptr, edge_weight.data(), &parts, nullptr,
+            vertices.per_vertex == 2 ? uneven.data() : nullptr, options, &cut, part.data());
   if (status != METIS_OK) return {};
   return {part.begin(), part.end()};
 }

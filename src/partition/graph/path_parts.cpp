@@ -2,7 +2,6 @@
 // beats.
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "partition/graph/cell_graph.hpp"
 
@@ -33,7 +32,7 @@ std::vector<std::array<std::int64_t, 2>> path_neighbours(std::size_t n,
 
 }  // namespace
 
-std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
+std::vector<std::int32_t> path_parts(std::span<const PartWork> weights,
                                      std::span<const CellEdge> edges, int n_parts) {
   const std::size_t n = weights.size();
   const std::size_t heavy = std::count_if(edges.begin(), edges.end(),
@@ -42,7 +41,8 @@ std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
   const auto next = path_neighbours(n, edges);
   if (next.empty()) return {};
 
-  const std::int64_t total = std::accumulate(weights.begin(), weights.end(), std::int64_t{0});
+  std::int64_t total = 0;
+  for (const PartWork& weight : weights) total += weight.all();
   std::vector<std::int32_t> part(n, -1);
   std::int64_t before = 0;
   // from an end to the other; by its middle, so that a vertex belongs to the part that has most of
@@ -50,8 +50,8 @@ std::vector<std::int32_t> path_parts(std::span<const std::int64_t> weights,
   const auto walk = [&](std::size_t at) {
     for (std::int64_t v = at; v != kNone;) {
       const std::size_t i = v;
-      part[i] = static_cast<std::int32_t>((before + weights[i] / 2) * n_parts / total);
-      before += weights[i];
+      part[i] = static_cast<std::int32_t>((before + weights[i].all() / 2) * n_parts / total);
+      before += weights[i].all();
       v = kNone;
       for (const std::int64_t to : next[i])
         if (to != kNone && part[to] < 0) v = to;

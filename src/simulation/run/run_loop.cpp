@@ -326,7 +326,7 @@ class RunLoop {
     stepped_ = true;
     notes_.after_step(r);
     if (state.step % output_.series_steps == 0 || state.step == sim_.n_steps()) {
-      fill_series_row(r, state, count_bodies(), wall, sim_.imbalance(), series_row_);
+      fill_series_row(r, state, count_bodies(), wall, sim_.work_balance(), series_row_);
       writer_.append_series(series_row_);
     }
     write_probes();

@@ -156,16 +156,20 @@ void RunNotes::note_balance() {
                "step " + std::to_string(look.step) + ": " +
                    (look.taken ? std::to_string(look.quality.moved) + " bodies change rank"
                                : "bodies stay") +
-                   ", imbalance " + short_text(look.imbalance) +
+                   ", imbalance " + short_text(look.balance.all) +
                    (look.taken ? ", now " : ", of the parts found ") +
-                   short_text(look.quality.imbalance) + "; gain " + short_text(look.gain) +
+                   short_text(look.quality.balance.all) + " (contacts " +
+                   short_text(look.quality.balance.contacts) + ", joints " +
+                   short_text(look.quality.balance.joints) + "); gain " + short_text(look.gain) +
                    ", price " + short_text(look.price) + " row sweeps; edge cut " +
                    std::to_string(look.quality.edge_cut) + " rows" +
                    (splits_ == kMaxWarnings ? "; later ones are in log.jsonl only" : ""),
                {{"step", std::to_string(look.step)},
                 {"moved", std::to_string(look.quality.moved)},
-                {"imbalance_before", json_number(look.imbalance)},
-                {"imbalance_after", json_number(look.quality.imbalance)},
+                {"imbalance_before", json_number(look.balance.all)},
+                {"imbalance_after", json_number(look.quality.balance.all)},
+                {"imbalance_contacts", json_number(look.quality.balance.contacts)},
+                {"imbalance_joints", json_number(look.quality.balance.joints)},
                 {"gain", json_number(look.gain)},
                 {"price", json_number(look.price)},
                 {"edge_cut", std::to_string(look.quality.edge_cut)}});

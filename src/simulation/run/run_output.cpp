@@ -48,7 +48,7 @@ struct SeriesValue {
 /// Calls take(value) for each column of the series in their order.
 template <class Take>
 void for_each_series_value(const StepReport& r, const State& state, std::int64_t bodies,
-                           double wall, double imbalance, Take take) {
+                           double wall, const WorkBalance& balance, Take take) {
   const auto number = [](auto count) { return static_cast<double>(count); };
   const Errors& e = r.solve.errors;
   const auto take_all = [&](std::initializer_list<SeriesValue> values) {
@@ -93,23 +93,25 @@ void for_each_series_value(const StepReport& r, const State& state, std::int64_t
             {"angular_momentum_y", "kg m^2/s", r.angular_momentum[1]},
             {"angular_momentum_z", "kg m^2/s", r.angular_momentum[2]},
             {"step_wall_s", "s", wall},
-            {"imbalance", "1", imbalance}});
+            {"imbalance", "1", balance.all},
+            {"imbalance_contacts", "1", balance.contacts},
+            {"imbalance_joints", "1", balance.joints}});
 }
 
 }  // namespace
 
 std::vector<SeriesColumn> series_columns() {
   std::vector<SeriesColumn> columns;
-  for_each_series_value({}, {}, 0, 0.0, 0.0, [&](const SeriesValue& v) {
+  for_each_series_value({}, {}, 0, 0.0, {}, [&](const SeriesValue& v) {
     columns.push_back({std::string(v.name), std::string(v.unit)});
   });
   return columns;
 }
 
 void fill_series_row(const StepReport& report, const State& state, std::int64_t bodies, double wall,
-                     double imbalance, std::vector<double>& row) {
+                     const WorkBalance& balance, std::vector<double>& row) {
   row.clear();
-  for_each_series_value(report, state, bodies, wall, imbalance,
+  for_each_series_value(report, state, bodies, wall, balance,
                         [&](const SeriesValue& v) { row.push_back(v.value); });
 }
 
