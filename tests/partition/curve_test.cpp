@@ -6,6 +6,7 @@
 #include <set>
 
 #include "catena/partition/balance.hpp"
+#include "catena/partition/tiles.hpp"
 
 namespace catena {
 namespace {
@@ -69,6 +70,14 @@ TEST(Balance, CountedWorkIsRowsTimesSweepsAndTheRestOfAStep) {
                    300.0 * (20.0 + kStepPerRow) + 100.0 * kStepPerBody);
   EXPECT_DOUBLE_EQ(counted_work(0, 20.0, 0), 0.0);
   EXPECT_DOUBLE_EQ(joint_work(300, 20.0), 300.0 * (20.0 * kSweepsPerJointRow + kStepPerJointRow));
+}
+
+TEST(Balance, TilesAreAsLargeAsFourRanksAllowUpTo2000Bodies) {
+  EXPECT_EQ(size_of_tiles(100000, 300), 300);
+  EXPECT_EQ(size_of_tiles(100000, 0), 2000);
+  EXPECT_EQ(size_of_tiles(4050, 0), 1013);
+  EXPECT_EQ(size_of_tiles(1000, 0), 500);
+  EXPECT_EQ(size_of_tiles(0, 0), 500);
 }
 
 TEST(Balance, RanksOfPartsAscendAndCoverAllRanks) {

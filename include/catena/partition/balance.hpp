@@ -31,7 +31,7 @@ struct BalanceSettings {
   std::int64_t max_graph = 200000;  ///< vertices of the graph that one rank may hold
   int subdomains = 0;               ///< total number; 0: one per rank
   bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
-  int tile_bodies = 500;            ///< of a tile
+  int tile_bodies = 0;              ///< of a tile; 0: size_of_tiles
 };
 /// The keys, with ranges and help.
 void describe(SettingsVisitor& visit, BalanceSettings& s);

@@ -12,8 +12,13 @@
 
 namespace catena {
 
-/// Collective. How many tiles of at most `tile_bodies` all bodies make, at least 1. The tiles
-/// themselves are the parts of partition_by_curve.
+/// Bodies of a tile at most, of `bodies` in all; `tile_bodies`: what the case says, 0 where it
+/// leaves that to this. Then tiles are as large as four ranks allow, up to a size at which their
+/// borders cost next to nothing.
+std::int64_t size_of_tiles(std::int64_t bodies, int tile_bodies);
+
+/// Collective. How many tiles of size_of_tiles all bodies make, at least 1. The tiles themselves
+/// are the parts of partition_by_curve.
 int count_tiles(const Communicator& comm, const Bodies& bodies, int tile_bodies);
 
 /// Collective. The rank of each owned body, of which `tile` is the tile: each rank gets a run of

@@ -41,13 +41,17 @@ void describe(SettingsVisitor& visit, BalanceSettings& s) {
                .max = 1e8,
                .help = "vertices of the graph that one rank may hold; above, cells are split"});
   visit.visit("deterministic", s.deterministic,
-              {.help = "the same bits on any number of ranks, for about twice the time "
+              {.help = "the same bits on any number of ranks, for somewhat more sweeps "
                        "(docs/determinism.md)"});
-  visit.visit("tile_bodies", s.tile_bodies,
-              {.min = 1,
-               .max = 1e6,
-               .help = "bodies of a tile, of which deterministic runs consist; larger ones take "
-                       "fewer sweeps, smaller ones can be dealt to more ranks"});
+  visit.visit(
+      "tile_bodies", s.tile_bodies,
+      {.min = 1,
+       .max = 1e6,
+       .word = "auto",
+       .word_value = 0,
+       .help = "bodies of a tile, of which deterministic runs consist; larger ones take "
+               "fewer sweeps, smaller ones can be dealt to more ranks; `auto`: a quarter of "
+               "all bodies, but 500 at least and 2,000 at most"});
   visit.visit(
       "subdomains", s.subdomains,
       {.min = 1, .max = 1e6, .word = "per_rank", .word_value = 0, .help = "over all ranks"});

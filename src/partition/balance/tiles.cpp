@@ -7,9 +7,14 @@
 
 namespace catena {
 
+std::int64_t size_of_tiles(std::int64_t bodies, int tile_bodies) {
+  constexpr std::int64_t kLeast = 500, kMost = 2000, kRanks = 4;
+  return tile_bodies > 0 ? tile_bodies : std::clamp((bodies - 1) / kRanks + 1, kLeast, kMost);
+}
+
 int count_tiles(const Communicator& comm, const Bodies& bodies, int tile_bodies) {
   const std::int64_t n = comm.sum(std::ssize(bodies));
-  return narrow<int>(std::max<std::int64_t>((n - 1) / tile_bodies + 1, 1));
+  return narrow<int>(std::max<std::int64_t>((n - 1) / size_of_tiles(n, tile_bodies) + 1, 1));
 }
 
 std::vector<int> cut_tiles(std::span<const std::int64_t> weight, int n_ranks) {
