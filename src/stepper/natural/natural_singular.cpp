@@ -148,8 +148,9 @@ bool NaturalStepper::Impl::evaluate(double t, std::span<const double> state, std
   to_joints(t);
   factor();
   if (!anyhow) {
+    asked = problem.blocks.q;
     if (is_singular(t)) return false;
-    set_rows(t);
+    problem.blocks.q = asked;
     place_prescribed(t);
   }
   set_free_velocities(state);
