@@ -389,16 +389,39 @@ def catenary(n):
 
 class Case:
     """A mechanism, its reference, and what must come out: `bounds` of the best run of each
-    quantity, `order of ...` with rk4, the best between two steps; `reason`: what limits them."""
+    quantity, `order of ...` with rk4, the best between two steps; `reason`: what limits them;
+    `ladder`: what its ladder of steps is, None where nothing moves."""
 
     def __init__(self, key, title, config, reference, compare, interval, steps, bounds, reason="",
-                 quick=None, sets=(), dop853=()):
+                 quick=None, sets=(), dop853=(), ladder=None):
         self.key, self.title, self.config, self.reference = key, title, config, reference
         self.compare, self.interval, self.steps = compare, interval, steps
         self.bounds, self.reason, self.quick = bounds, reason, quick
         orders = [name[len("order of "):] for name in bounds if name.startswith("order of ")]
         self.main_quantity = orders[0] if orders else next(iter(bounds))
         self.sets, self.dop853 = list(sets), None if dop853 is None else list(dop853)
+        self.ladder = ladder
+
+
+class Ladder:
+    """Ten steps of rk4 up to 10 ms or 2 over `fastest` (rad/s, or 1/s of a damper), over the time
+    to `end` (s). `stable_to`: step (s) beyond which rk4 is not stable, where something stands
+    still but for that frequency."""
+
+    def __init__(self, fastest, end=None, stable_to=None):
+        self.fastest, self.end, self.stable_to = fastest, end, stable_to
+
+    def steps(self, interval):
+        """Parts and multiples of `interval`, the reference's, nearest to the tenths."""
+        whole = min(0.01, 2.0 / self.fastest)
+        fits = [interval / m for m in range(1, 10000)] + [interval * m for m in range(2, 10000)]
+        fits = [h for h in fits if 0.0999 * whole <= h <= 1.0001 * whole]
+        out = []
+        for k in range(1, 11):
+            left = [h for h in fits if h not in out]
+            if left:
+                out.append(min(left, key=lambda h: abs(h - 0.1 * k * whole)))
+        return sorted(out)
 
 
 class Quick:
@@ -422,75 +445,91 @@ CASES = [
          [0.02, 0.01, 0.005, 0.0025],
          {"place [m]": 1e-9, "speed [m/s]": 1e-9, "force [N]": 1e-6, "order of place [m]": 3.8},
          "forces between the reference's rows are known to 1e-7 N",
-         Quick([0.01, 0.005], 0.2, 2.0, {"place [m]": 3e-7, "order of place [m]": 3.7})),
+         Quick([0.01, 0.005], 0.2, 2.0, {"place [m]": 3e-7, "order of place [m]": 3.7}),
+         ladder=Ladder(4.5)),
     Case("A01-point", "point pendulum", "point_pendulum.yaml", "A01_simple_pendulum", pendulum,
          0.02, [0.02, 0.01, 0.005, 0.0025],
          {"place [m]": 1e-9, "speed [m/s]": 1e-9, "force [N]": 1e-7, "order of place [m]": 3.8},
          "forces between the reference's rows are known to 1e-8 N",
-         sets=["bodies.point.inertia=[0, 0, 0]"]),
+         sets=["bodies.point.inertia=[0, 0, 0]"],
+         ladder=Ladder(4.5)),
     Case("A02", "two parallelograms", "four_bars_2.yaml", "A02_nfourbar_N2", four_bars, 0.02,
          [0.01, 0.004, 0.002, 0.001],
          {"place [m]": 1e-8, "speed [m/s]": 5e-8, "skew [m]": 1e-9, "order of place [m]": 3.8},
          SINGULAR, Quick([0.002], 0.2, 2.0, {"place [m]": 1e-8, "skew [m]": 1e-9}),
-         sets=["time.natural.baumgarte=0"]),
+         sets=["time.natural.baumgarte=0"],
+         ladder=Ladder(8.0)),
     Case("A02-40", "forty parallelograms", "four_bars_40.yaml", "A02_nfourbar_N40", four_bars, 0.05,
          [0.01, 0.005, 0.0025, 0.00125],
          {"place [m]": 5e-8, "speed [m/s]": 2e-7, "skew [m]": 1e-9, "order of place [m]": 3.8},
-         SINGULAR, sets=["time.natural.baumgarte=0"]),
+         SINGULAR, sets=["time.natural.baumgarte=0"],
+         ladder=Ladder(8.0, end=5.0)),
     Case("A03", "Andrews' mechanism", "andrews.yaml", "A03_andrews", andrews, 1e-4,
          [1e-4, 5e-5, 2e-5, 1e-5, 5e-6],
          {"crank [rad]": 1e-10, "other angles [rad]": 1e-10, "rates [rad/s]": 1e-7,
           "place of F [m]": 1e-12, "order of crank [rad]": 3.8},
-         "rates reach 1,600 rad/s"),
+         "rates reach 1,600 rad/s",
+         ladder=Ladder(1609.0)),
     Case("A04", "Bricard's linkage", "bricard.yaml", "A04_bricard", bricard, 0.05,
          [0.0125, 0.00625, 0.003125],
          {"place of P3 [m]": 1e-12, "place of P2 [m]": 1e-12, "order of place of P3 [m]": 3.8},
          quick=Quick([0.0125, 0.00625], 0.2, 2.0,
-                     {"place of P3 [m]": 5e-8, "order of place of P3 [m]": 3.7})),
+                     {"place of P3 [m]": 5e-8, "order of place of P3 [m]": 3.7}),
+         ladder=Ladder(5.0)),
     Case("A05", "flyball governor", "flyball_governor.yaml", "A05_flyball", flyball, 0.02,
          [2e-4, 1e-4, 5e-5],
          {"slider [m]": 1e-10, "rod [rad]": 1e-10, "shaft [rad]": 1e-9,
           "slider's speed [m/s]": 1e-9, "shaft's rate [rad/s]": 1e-9,
-          "order of slider's speed [m/s]": 3.5}),
+          "order of slider's speed [m/s]": 3.5},
+         ladder=Ladder(8000.0, end=1.0, stable_to=2.785 / 8000.0)),
     Case("B01", "slider-crank", "slider_crank.yaml", "B01_spatial_slider_crank", slider_crank, 0.05,
          [0.005, 0.0025, 0.00125, 0.000625],
          {"slider [m]": 1e-11, "crank [rad]": 1e-9, "slider's speed [m/s]": 1e-9,
           "crank's rate [rad/s]": 1e-9, "rod's spin [rad/s]": 1e-8,
           "order of crank's rate [rad/s]": 2.7},
          quick=Quick([0.0025, 0.00125], 0.1, 1.0,
-                     {"slider [m]": 2e-7, "order of crank's rate [rad/s]": 3.7})),
+                     {"slider [m]": 2e-7, "order of crank's rate [rad/s]": 3.7}),
+         ladder=Ladder(25.0)),
     Case("C01", "free top", "free_top.yaml", "C01_dzhanibekov", free_top, 0.02, [0.02, 0.01, 0.005],
          {"turn [rad]": 1e-8, "spin [rad/s]": 5e-8, "angular momentum [N m s]": 1e-10,
           "order of turn [rad]": 3.7},
-         "about its middle axis the top is unstable: errors grow with e^(1.33 t/s) until it turns"),
+         "about its middle axis the top is unstable: errors grow with e^(1.33 t/s) until it turns",
+         ladder=Ladder(3.0)),
     Case("C02", "heavy top", "heavy_top.yaml", "C02_heavy_top_bruels", top, 0.025,
          [0.001, 0.0005, 0.00025],
          {"place [m]": 1e-9, "spin [rad/s]": 1e-7, "order of place [m]": 2.9},
          "it spins with 150 rad/s",
-         Quick([0.0005], 0.1, 0.5, {"place [m]": 3e-5}), dop853=SHARP),
+         Quick([0.0005], 0.1, 0.5, {"place [m]": 3e-5}), dop853=SHARP,
+         ladder=Ladder(150.0)),
     Case("C03-nutation", "gyroscope, nutation", "gyroscope_nutation.yaml", "C03_top_nutation", top,
          0.04, [0.001, 0.0005, 0.00025],
-         {"place [m]": 1e-10, "spin [rad/s]": 1e-8, "order of place [m]": 3.5}, dop853=SHARP),
+         {"place [m]": 1e-10, "spin [rad/s]": 1e-8, "order of place [m]": 3.5}, dop853=SHARP,
+         ladder=Ladder(150.0)),
     Case("C03-precession", "gyroscope, steady precession", "gyroscope_precession.yaml",
          "C03_top_steady_precession", top, 0.06, [0.001, 0.0005, 0.00025],
-         {"place [m]": 1e-10, "spin [rad/s]": 1e-8, "order of place [m]": 3.5}, dop853=SHARP),
+         {"place [m]": 1e-10, "spin [rad/s]": 1e-8, "order of place [m]": 3.5}, dop853=SHARP,
+         ladder=Ladder(150.0)),
     Case("D01-5", "five links let go", "chain_5.yaml", "D01_chain5_release", chain, 0.01,
          [0.002, 0.001, 0.0005],
          {"tip [m]": 1e-9, "tip's speed [m/s]": 1e-8, "force at the ground [N]": 1e-6,
           "order of tip [m]": 3.8}, "forces reach 450 N",
-         Quick([0.001], 0.1, 1.0, {"tip [m]": 3e-8})),
+         Quick([0.001], 0.1, 1.0, {"tip [m]": 3e-8}),
+         ladder=Ladder(100.0)),
     Case("D01-32", "thirty-two links let go", "chain_32.yaml", "D01_chain32_small", chain, 0.02,
          [0.002, 0.001, 0.0005],
          {"tip [m]": 1e-10, "tip's speed [m/s]": 1e-9, "force at the ground [N]": 1e-8,
-          "order of tip [m]": 3.8}),
+          "order of tip [m]": 3.8},
+         ladder=Ladder(246.0)),
     Case("D02-10", "modes of ten links", write_modes(10), "D02_chain_modes_N10", modes(10), 0.02,
          [0.002, 0.001, 0.0005],
          {MODE % 1: 1e-9, MODE % 2: 1e-9, MODE % 5: 1e-9, MODE % 10: 1e-9,
-          "amplitudes, relative": 1e-8, "order of " + MODE % 10: 3.7}, dop853=SMALL),
+          "amplitudes, relative": 1e-8, "order of " + MODE % 10: 3.7}, dop853=SMALL,
+         ladder=Ladder(84.3)),
     Case("D02-100", "modes of a hundred links", write_modes(100), "D02_chain_modes_N100",
          modes(100), 0.02, [0.002, 0.001, 0.0005],
          {MODE % 1: 1e-9, MODE % 2: 1e-9, MODE % 5: 1e-9, MODE % 10: 1e-9,
-          "amplitudes, relative": 1e-8, "order of " + MODE % 10: 3.8}, dop853=SMALL),
+          "amplitudes, relative": 1e-8, "order of " + MODE % 10: 3.8}, dop853=SMALL,
+         ladder=Ladder(1032.0, stable_to=2.83 / 1032.0)),
     Case("D03-20", "catenary of 20 links", "catenary_20.yaml", "D03_catenary_N20", catenary(20),
          0.02, [0.002],
          {"places [m]": 1e-13, "speeds [m/s]": 1e-12, "forces over the largest": 1e-12}),
@@ -506,5 +545,6 @@ CASES = [
          [0.01, 0.005, 0.0025],
          {"places [m]": 1e-11, "turns [rad]": 5e-11, "momentum [kg m/s]": 1e-12,
           "angular momentum [N m s]": 1e-11, "order of places [m]": 3.8},
-         quick=Quick([0.01, 0.005], 0.1, 1.0, {"places [m]": 2e-8, "order of places [m]": 3.7})),
+         quick=Quick([0.01, 0.005], 0.1, 1.0, {"places [m]": 2e-8, "order of places [m]": 3.7}),
+         ladder=Ladder(3.0)),
 ]

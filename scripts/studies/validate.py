@@ -4,13 +4,20 @@
     scripts/studies/validate.py --catena build/release/drivers/catena -o validation
     scripts/studies/validate.py --cases A03,A04 --catena ...    some cases only
     scripts/studies/validate.py --quick --catena ...            a few cases with coarse steps, in seconds
+    scripts/studies/validate.py --ladder --catena ...           rk4 at ten steps each
     scripts/studies/validate.py --stepper spook --catena ...    another stepper, without bounds
 
 Each case (scripts/studies/mechanism_cases.py) is run with rk4 at several steps and with dop853. Writes
 DIR/validation.md, DIR/validation.csv (a row per run and quantity) and DIR/CASE.png (curve over
 reference, errors below), and ends with 1 if a case misses its bound. Runs stay in DIR/runs;
 --no-run measures those that are there. A run writes hundreds of snapshots: a DIR in memory, such as
-one in /dev/shm, saves most of the time. Needs python3-h5py, python3-numpy and python3-matplotlib.
+one in /dev/shm, saves most of the time.
+
+With --ladder each case runs with rk4 at ten steps from a tenth to the whole of 10 ms, or of 2/omega
+where its fastest frequency omega allows less. Every error has to be at most 4 C h^4, or below 1e-10
+of the quantity's range. C is the geometric mean of error/h^4 over runs above that range whose steps
+were all taken whole: too long ones are divided, which leaves less. A step beyond the method's
+stability has to be refused. Writes DIR/ladder.md. Needs python3-h5py, python3-numpy and python3-matplotlib.
 """
 import argparse
 import csv
@@ -46,6 +53,9 @@ class Run:
 
 def settings(args, case):
     """(label, step, sets) of every run."""
+    if args.ladder:
+        return [("rk4 %.6g ms" % (1e3 * h), h, ["time.natural.scheme=rk4"])
+                for h in case.ladder.steps(case.interval)]
     steps = case.quick.steps if args.quick else case.steps
     if args.stepper != "natural":
         return [("%s %g ms" % (args.stepper, 1e3 * h), h, []) for h in steps]
@@ -60,7 +70,7 @@ def run(args, case, label, step, sets):
     made = Run(label, step, directory)
     if args.no_run:
         return made
-    interval = case.quick.interval if args.quick else case.interval
+    interval = case.quick.interval if args.quick and not args.ladder else case.interval
     config = case.config
     if callable(config):
         path = os.path.join(args.output, "runs", case.key + ".yaml")
@@ -69,9 +79,10 @@ def run(args, case, label, step, sets):
     else:
         config = os.path.join(CONFIGS, config)
     sets = sets + ["time.stepper=" + args.stepper, "time.step=%.17g" % step,
-                   "output.snapshot_interval=%.17g" % interval]
-    if args.quick:
-        sets.append("time.end=%.17g" % case.quick.end)
+                   "output.snapshot_interval=%.17g" % max(interval, step)]
+    end = case.quick.end if args.quick else case.ladder.end if args.ladder else None
+    if end is not None:
+        sets.append("time.end=%.17g" % (step * max(1, int(end / step + 1e-9))))
     if args.stepper == "natural":  # others know no bodies without inertia
         sets += case.sets
     command = [args.catena, "run", config, "-o", directory, "--force", "--quiet"]
@@ -117,6 +128,7 @@ def measure(case, made):
     wall = s["step_wall_s"]
     made.wall = float(np.minimum(wall, 10.0 * np.median(wall)).sum()) * s["step"][-1] / len(wall)
     made.steps = int(s["step"][-1])
+    made.divided = bool(s["iterations"].max() > 1)
 
 
 def orders(runs, name):
@@ -125,6 +137,42 @@ def orders(runs, name):
     errors = [r.errors.get(name, np.nan) for r in fixed]
     return [np.log(e / f) / np.log(a.step / b.step) if e > 0 and f > 0 else np.nan
             for a, b, e, f in zip(fixed[:-1], fixed[1:], errors[:-1], errors[1:])]
+
+
+def ladder_misses(args, case, runs):
+    """What of the ladder is not as it has to be, in words; and its row of the table."""
+    name = case.main_quantity
+    curve = runs[-1].comparison.curve
+    # of relative quantities it is 1
+    reach = 1.0 if "relative" in name else np.ptp(curve[3])
+    floor = 1e-10 * reach
+    h = np.array([r.step for r in runs])
+    error = np.array([r.errors.get(name, np.nan) for r in runs])
+    counts = (error > floor) & np.array([not r.divided for r in runs])
+    c = np.exp(np.mean(np.log(error[counts] / h[counts]**4))) if counts.any() else 0.0
+    ratio = error / (c * h**4) if c > 0.0 else 0.0 * error
+    out = []
+    for step, e, r in zip(h, error, ratio):
+        if not (e <= floor or r <= 4.0):
+            out.append("%g ms: %.1e is %.1f C h^4" % (1e3 * step, e, r))
+    divided = [r.step for r in runs if r.divided]
+    row = "| %s %s | %s | %.3g to %.3g | %.1e to %.1e | %.2g | %s | %s |" % (
+        case.key, case.title, name, 1e3 * h[0], 1e3 * h[-1], error[0], error[-1], c,
+        "%.1f" % np.max(ratio) if counts.any() else "below 1e-10 of the range",
+        "from %.3g" % (1e3 * min(divided)) if divided else "")
+    if case.ladder.stable_to is not None:
+        step = 1.3 * case.ladder.stable_to
+        try:
+            run(args, case, "unstable", step, ["time.natural.scheme=rk4"])
+            out.append("%g ms, beyond stability, is not refused" % (1e3 * step))
+        except RuntimeError as error:
+            if "too long" not in str(error):
+                out.append("%g ms: %s" % (1e3 * step, error))
+    return out, row
+
+
+LADDER_HEAD = ["| case | quantity | h, ms | error | C, per s^4 | largest error over C h^4 | divided, ms |",
+               "|" + 7 * "---|"]
 
 
 def draw(case, runs, path):
@@ -240,6 +288,7 @@ def main():
     parser.add_argument("-o", "--output", default="validation", help="directory")
     parser.add_argument("--cases", help="comma-separated, by their beginnings; default: all")
     parser.add_argument("--quick", action="store_true", help="a few cases, coarse steps")
+    parser.add_argument("--ladder", action="store_true", help="rk4 at ten steps each")
     parser.add_argument("--stepper", default="natural", choices=["natural", "spook"])
     parser.add_argument("--no-run", action="store_true", help="measure runs that are there")
     parser.add_argument("--images", help="directory for the documentation's pictures, too")
@@ -249,12 +298,14 @@ def main():
     cases = [c for c in CASES if any(c.key.startswith(w) for w in wanted)]
     if args.quick:
         cases = [c for c in cases if c.quick]
+    if args.ladder:
+        cases = [c for c in cases if c.ladder]
     if not cases:
         sys.exit("no such case; there are " + ", ".join(c.key for c in CASES))
     os.makedirs(os.path.join(args.output, "runs"), exist_ok=True)
     if args.images:
         os.makedirs(args.images, exist_ok=True)
-    done, failed = [], 0
+    done, failed, rows = [], 0, list(LADDER_HEAD)
     for case in cases:
         runs = []
         for label, step, sets in settings(args, case):
@@ -272,17 +323,26 @@ def main():
                 made.misfit, made.wall, time.time() - start), flush=True)
         if not runs:
             continue
-        missed = misses(args, case, runs) if args.stepper == "natural" else []
+        missed = []
+        if args.ladder:
+            missed, row = ladder_misses(args, case, runs)
+            rows.append(row)
+        elif args.stepper == "natural":
+            missed = misses(args, case, runs)
         failed += bool(missed)
         print("%s %s%s" % ("MISS" if missed else "ok  ", case.key, ": " + "; ".join(missed)
                            if missed else ""))
-        if not args.quick:
+        if not args.quick and not args.ladder:
             draw(case, runs, os.path.join(args.output, case.key + ".png"))
             if args.images and case.key in PICTURES:
                 name = "validation_%s.png" % PICTURES[case.key]
                 draw(case, runs, os.path.join(args.images, name))
         done.append((case, runs, missed))
-    write_tables(args, done)
+    if args.ladder:
+        with open(os.path.join(args.output, "ladder.md"), "w") as f:
+            f.write("\n".join(rows) + "\n")
+    else:
+        write_tables(args, done)
     sys.exit(1 if failed else 0)
 
 
