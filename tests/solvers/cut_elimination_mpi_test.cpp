@@ -116,6 +116,52 @@ TEST(CutElimination, RedundantRowsOverRanksAreFoundAndReactionsAreOfLeastNorm) {
   }
 }
 
+/// Parallelograms side by side: cranks of 1 m, 2 m apart, at an angle to the line of their feet,
+/// and rods between their ends.
+MechanismMaker row_of_windows(Index n, double angle) {
+  MechanismMaker maker(47);
+  const Vec3 crank(std::cos(angle), 0.0, std::sin(angle)), pitch(2.0, 0.0, 0.0);
+  const auto hinge = [&](Index a, Index b, const Vec3& at) {
+    maker.hinge(a, b, at, Vec3::UnitY());
+  };
+  Index before = maker.body(1.0, 0.5 * crank);
+  hinge(before, -1, Vec3::Zero());
+  for (Index i = 1; i <= n; ++i) {
+    const Vec3 foot = i * pitch;
+    const Index next = maker.body(1.0, foot + 0.5 * crank);
+    const Index rod = maker.body(1.0, foot - 0.5 * pitch + crank);
+    hinge(next, -1, foot);
+    hinge(before, rod, foot - pitch + crank);
+    hinge(rod, next, foot + crank);
+    before = next;
+  }
+  return maker;
+}
+
+TEST(CutElimination, RowsThatComeToDependOnOthersAreFoundAgainWhereTheyAreMany) {
+  // too many for null vectors; a loop of four hinges has three, in line, where its cranks may turn
+  // either way, four
+  constexpr Index kWindows = 20;
+  MechanismMaker turned = row_of_windows(kWindows, 0.4), in_line = row_of_windows(kWindows, 0.0);
+  for (const int levels : {0, 2}) {
+    SCOPED_TRACE(levels);
+    MechanismMaker moving = turned;
+    CutElimination cut(moving.made, levels, false);
+    for (const auto& [pose, each] :
+         {std::pair(&turned, 3), std::pair(&in_line, 4), std::pair(&turned, 3)}) {
+      const DenseJoints dense(pose->made);
+      const Eigen::VectorXd b = dense.consistent(*pose);
+      moving.made.blocks.jacobian = pose->made.blocks.jacobian;
+
+      const Eigen::VectorXd x = cut.solve(b);
+
+      EXPECT_EQ(dense.a.rows() - dense.rank(), each * kWindows);
+      EXPECT_EQ(std::ssize(cut.redundant()), each * kWindows);
+      EXPECT_LT(dense.backward_error(x, b), 1e-13);
+    }
+  }
+}
+
 TEST(CutElimination, DrivesThatContradictOthersYieldAsOnOneRank) {
   Shapes shapes(43, 0.0);
   MechanismMaker& maker = shapes.maker;

@@ -223,8 +223,8 @@ void RunNotes::note_joints(const StepReport& r) {
               {{"joints", std::to_string(joints.joints)},
                {"regularisation", json_number(joints.regularisation)},
                {"smallest_pivot", json_number(joints.smallest_pivot)}});
-    if (!joints.redundant.empty()) note_redundant(joints);
   }
+  note_redundant(joints);
   if (joints.raised > 0 && !raised_told_) {
     raised_told_ = true;
     log_.warning("step " + std::to_string(sim_.state().step) + ": " +
@@ -414,16 +414,25 @@ void RunNotes::note_forbidden(const StepReport& r) {
 }
 
 void RunNotes::note_redundant(const JointReport& joints) {
+  const auto same = [](const RedundantJointRow& a, const RedundantJointRow& b) {
+    return a.name == b.name && a.row == b.row;
+  };
+  if (std::ranges::equal(joints.redundant, redundant_, same)) return;
+  redundant_ = joints.redundant;
+  if (redundant_told_ == kMaxWarnings) return;
+  ++redundant_told_;
   constexpr std::size_t kMaxNamed = 10;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(joints.redundant.size(), kMaxNamed); ++i) {
-    names += (i > 0 ? ", " : "") + joint_name(sim_.model(), joints.redundant[i].name) + " row " +
-             std::to_string(joints.redundant[i].row);
-  }
-  log_.info(std::to_string(joints.redundant.size()) +
-            (joints.redundant.size() == kMaxRedundantNamed ? " or more" : "") +
-            " rows of joints depend on others and share their reactions by least norm: " + names +
-            (joints.redundant.size() > kMaxNamed ? ", ..." : ""));
+  const std::size_t n = redundant_.size();
+  std::string text =
+      "step " + std::to_string(sim_.state().step) + ": " + (n == 0 ? "no" : std::to_string(n)) +
+      (n == kMaxRedundantNamed ? " or more" : "") + " rows of joints depend on others" +
+      (n == 0 ? " any more" : " and share their reactions by least norm");
+  for (std::size_t i = 0; i < std::min(n, kMaxNamed); ++i)
+    text += (i > 0 ? ", " : ": ") + joint_name(sim_.model(), redundant_[i].name) + " row " +
+            std::to_string(redundant_[i].row);
+  if (n > kMaxNamed) text += ", ...";
+  if (redundant_told_ == kMaxWarnings) text += "; later changes are not shown";
+  log_.info(text, {{"step", std::to_string(sim_.state().step)}, {"rows", std::to_string(n)}});
 }
 
 /// Tells once of each insertion that finds no room.

@@ -46,6 +46,7 @@ class RunNotes {
   void count_singular();
   void note_energy(const StepReport& r);
   void note_forbidden(const StepReport& r);
+  /// Of rows of joints that depend on others, whenever their set changes.
   void note_redundant(const JointReport& joints);
   void note_held_drives(const StepReport& r);
   void note_cords(const StepReport& r);
@@ -65,10 +66,11 @@ class RunNotes {
   std::int64_t cut_ = 0, dropped_ = 0;  ///< steps whose projection was
   std::int64_t first_ = 0;              ///< step that the run goes on from
   std::string choice_;                  ///< SolveReport::choice of the last step
-  int choices_ = 0, apart_told_ = 0;
-  int staying_ = 0;            ///< mechanisms that stay in an outflow
-  std::int64_t broken_ = 0;    ///< joints that broke, as far as told
-  double deepest_told_ = 0.0;  ///< largest overlap that a warning named
+  int choices_ = 0, apart_told_ = 0, redundant_told_ = 0;
+  std::vector<RedundantJointRow> redundant_;  ///< of the last step
+  int staying_ = 0;                           ///< mechanisms that stay in an outflow
+  std::int64_t broken_ = 0;                   ///< joints that broke, as far as told
+  double deepest_told_ = 0.0;                 ///< largest overlap that a warning named
   std::int64_t missed_ = 0;
   bool missed_last_ = false;
   bool contradiction_told_ = false;

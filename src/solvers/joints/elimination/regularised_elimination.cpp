@@ -13,9 +13,10 @@
 namespace catena {
 namespace {
 
-/// The regularisation of every row where redundant rows are too many to be found by null vectors.
+/// The second regularisation with which redundant rows are found that are too many for null
+/// vectors, and the largest one.
 constexpr double kLargeRegularisation = 1e-9;
-/// The same once they have been found, in misfits of the joints (MechanismRows::misfit).
+/// That of every row once they have been found, in misfits of the joints (MechanismRows::misfit).
 constexpr double kRegularisationOfMisfit = 1e-3;
 /// Rows with pivots (over the diagonal) below this may be redundant.
 constexpr double kSuspicious = 1e-7;
@@ -102,6 +103,8 @@ class RegularisedElimination final : public JointElimination {
   double contradiction() const override { return contradiction_; }
 
  private:
+  /// What was found of a row: no candidate, one that is none of the redundant rows, or one of them.
+  enum class Searched : char { no, genuine, redundant };
   bool any(bool here) const { return largest(here ? 1.0 : 0.0) > 0.0; }
   double largest(double here) const { return guests_ ? guests_->comm().max(here) : here; }
   std::vector<double> totals(std::span<const Sum> here) const;
@@ -113,6 +116,12 @@ class RegularisedElimination final : public JointElimination {
     const auto k = static_cast<double>(most_candidates_);
     return k * k * all_rows_ > kMaxWork;
   }
+  /// Misfits contradict each other on redundant rows by about their size, which 1/epsilon
+  /// magnifies.
+  double regularisation_by_misfit() const {
+    return std::clamp(kRegularisationOfMisfit * misfit_, kJointRegularisation,
+                      kLargeRegularisation);
+  }
   void forget();
   void factor_with(const MechanismRows& joints, double epsilon);
   void find_candidates();
@@ -120,6 +129,7 @@ class RegularisedElimination final : public JointElimination {
   void iterate_towards_null(std::size_t most);
   void separate_null(const MechanismRows& joints);
   void keep_growing_candidates(const MechanismRows& joints);
+  bool have_changed();
   void name_redundant_rows();
   void make_report();
   void sums(std::span<const double> a, std::span<const double> b);
@@ -140,12 +150,13 @@ class RegularisedElimination final : public JointElimination {
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
   double epsilon_ = 0.0;
-  double smallest_pivot_ = 1.0;   ///< when pivots were last checked
-  double misfit_ = 0.0;           ///< MechanismRows::misfit
-  double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
-  bool looked_ = false;           ///< pivots were checked; costly ones are once
-  bool grown_ = false;  ///< redundant rows were found by their growing pivots, once for all
-  std::vector<Index> redundant_;  ///< rows, ascending
+  double smallest_pivot_ = 1.0;     ///< when pivots were last checked
+  double misfit_ = 0.0;             ///< MechanismRows::misfit
+  double genuine_ = kSuspicious;    ///< smaller pivots than this have not been seen to be genuine
+  bool looked_ = false;             ///< pivots were checked; costly ones are once
+  bool grown_ = false;              ///< redundant rows were found by their growing pivots
+  std::vector<Searched> searched_;  ///< per row, when they were
+  std::vector<Index> redundant_;    ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first; kNoIndex:
   /// another rank's.
   std::vector<std::vector<Index>> candidates_;
@@ -279,12 +290,12 @@ void RegularisedElimination::factor(const MechanismRows& joints) {
   misfit_ = joints.misfit;
   diagonal(joints, diagonal_);
   if (grown_) {
-    // misfits contradict each other on redundant rows by about their size, which 1/epsilon
-    // magnifies
-    factor_with(joints, std::clamp(kRegularisationOfMisfit * joints.misfit, kJointRegularisation,
-                                   kLargeRegularisation));
-    make_report();
-    return;
+    factor_with(joints, regularisation_by_misfit());
+    if (!have_changed()) {
+      make_report();
+      return;
+    }
+    grown_ = false;
   }
   factor_with(joints, kJointRegularisation);
   if (!factor_->costly_pivots() || (!looked_ && row_begin_.back() <= kMaxRowsNamed)) {
@@ -303,19 +314,40 @@ void RegularisedElimination::make_report() {
   name_redundant_rows();
 }
 
+/// Collective where there are guests. Of rows that were found by their growing pivots: whether one
+/// that was no candidate has a pivot that makes it one, or one of them has a pivot out of doubt.
+bool RegularisedElimination::have_changed() {
+  if (factor_->costly_pivots()) return false;
+  factor_->pivots(pivot_);
+  bool changed = false;
+  for (std::size_t i = 0; i < pivot_.size(); ++i) {
+    const double pivot = pivot_[i] / diagonal_[i];
+    changed |= searched_[i] == Searched::no
+                   ? pivot < kSuspicious
+                   : searched_[i] == Searched::redundant && pivot > kDoubtful;
+  }
+  return any(changed);
+}
+
 /// Too many candidates for null vectors: those are redundant whose pivots grow with epsilon, looked
-/// for once. Reactions are of least norm as far as velocities do not contradict
-/// each other.
+/// for again when pivots ask for it. Reactions are of least norm as far as velocities do not
+/// contradict each other.
 void RegularisedElimination::keep_growing_candidates(const MechanismRows& joints) {
   grown_ = true;
   factor_with(joints, kLargeRegularisation);
   factor_->pivots(second_pivot_);
+  // no larger than it must be: what holds a mechanism together may be as soft as that
+  factor_with(joints, regularisation_by_misfit());
+  searched_.assign(pivot_.size(), Searched::no);
   for (const std::vector<Index>& rows : candidates_) {
     for (const Index row : rows) {
       if (row == kNoIndex) continue;
+      searched_[row] = Searched::genuine;
       // round-off may have taken the first pivot
       const double first = std::max(pivot_[row], kPivotFloor * kJointRegularisation);
-      if (second_pivot_[row] > kGrowth * first * diagonal_[row]) redundant_.push_back(row);
+      if (!(second_pivot_[row] > kGrowth * first * diagonal_[row])) continue;
+      searched_[row] = Searched::redundant;
+      redundant_.push_back(row);
     }
   }
 }
