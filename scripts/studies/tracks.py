@@ -80,6 +80,10 @@ def case(along, across, shoes, grains, hinges, end):
     distance = straight + 2 * RADIUS + 0.35, 0.7
     parts = {"bodies": "", "generators": "", "joints": "", "forces": ""}
     size = [n * SPACING for n in grains[:2]]
+    for count, one, room, name in zip((along, across), distance, size, "XY"):
+        if count * one - 0.3 > room:
+            sys.exit(f"--grains: {count} tracks need a bed of {count * one - 0.3:.2f} m, {name} makes it {room:.2f} m; "
+                     f"take {math.ceil((count * one - 0.3) / SPACING)} or more")
     parts["generators"] += BED.format(
         length=size[0] + 0.04, width=size[1] + 0.04, left=-size[0] / 2 - 0.02, right=-size[1] / 2 - 0.02, grain=GRAIN,
         count=grains, spacing=SPACING, first_x=-(size[0] - SPACING) / 2, first_y=-(size[1] - SPACING) / 2,
