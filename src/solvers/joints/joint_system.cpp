@@ -298,9 +298,8 @@ void JointSystem::measure(const ConstraintProblem& problem, DelassusOperator& op
   struct {
     std::array<double, 2> slip, scale, impulse;
   } largest{find_slips(problem, impulses, velocities), {}, {}};
-  // brought to ghosts by all ranks, also by those without joints
-  const std::span<const double> free = op.free_velocities();
-  for (const HeldJoint& joint : held_) add_scales(problem, joint.block, free, largest.scale);
+  for (const HeldJoint& joint : held_)
+    add_scales(problem, joint.block, op.free_velocities(), largest.scale);
   const double* lambda = impulses.data() + problem.first_general_row();
   for (std::size_t r = 0; r < diagonal_.size(); ++r) {
     double& own = largest.impulse[problem.blocks.angular[r] != 0 ? 1 : 0];
