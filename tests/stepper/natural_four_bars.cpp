@@ -5,37 +5,33 @@
 
 namespace catena::test {
 
-std::string four_bars(int n, double size) {
+std::string four_bars(int n) {
+  const std::string inertia =
+      "inertia: [0.08333333333333333, 0.08333333333333333, "
+      "0.08333333333333333]";
+  std::string text = "gravity: [0, -9.81, 0]\nbodies:\n", joints = "joints:\n";
   const auto number = [](double x) {
     char out[32];
     std::snprintf(out, sizeof out, "%.17g", x);
     return std::string(out);
   };
-  const std::string i = number(size * size / 12.0),
-                    inertia = "inertia: [" + i + ", " + i + ", " + i + "]";
-  const double rate = 1.0 / std::sqrt(size);
-  const auto place = [&](double x, double y) {
-    return "[" + number(size * x) + ", " + number(size * y) + ", 0]";
-  };
-  std::string text = "gravity: [0, -9.81, 0]\nbodies:\n", joints = "joints:\n";
   const auto hinge = [&](const std::string& name, const std::string& a, const std::string& b, int x,
                          int y) {
-    joints += "  - {name: " + name + ", type: revolute, between: [" + a + ", " + b +
-              "], at: " + place(x, y) + ", axis: [0, 0, 1]}\n";
+    joints += "  - {name: " + name + ", type: revolute, between: [" + a + ", " + b + "], at: [" +
+              std::to_string(x) + ", " + std::to_string(y) + ", 0], axis: [0, 0, 1]}\n";
   };
-  for (int k = 0; k <= n; ++k) {
-    const std::string crank = "crank" + std::to_string(k);
-    text += "  - {name: " + crank + ", mass: 1, " + inertia + ", position: " + place(k, 0.5) +
-            ", velocity: [" + number(0.5 * size * rate) + ", 0, 0], angular_velocity: [0, 0, " +
-            number(-rate) + "]}\n";
-    hinge("base" + std::to_string(k), "world", crank, k, 0);
+  for (int i = 0; i <= n; ++i) {
+    const std::string crank = "crank" + std::to_string(i);
+    text += "  - {name: " + crank + ", mass: 1, " + inertia + ", position: [" + number(i) +
+            ", 0.5, 0], velocity: [0.5, 0, 0], angular_velocity: [0, 0, -1]}\n";
+    hinge("base" + std::to_string(i), "world", crank, i, 0);
   }
-  for (int k = 0; k < n; ++k) {
-    const std::string bar = "bar" + std::to_string(k);
-    text += "  - {name: " + bar + ", mass: 1, " + inertia + ", position: " + place(k + 0.5, 1) +
-            ", velocity: [" + number(size * rate) + ", 0, 0]}\n";
-    hinge("left" + std::to_string(k), "crank" + std::to_string(k), bar, k, 1);
-    hinge("right" + std::to_string(k), bar, "crank" + std::to_string(k + 1), k + 1, 1);
+  for (int i = 0; i < n; ++i) {
+    const std::string bar = "bar" + std::to_string(i);
+    text += "  - {name: " + bar + ", mass: 1, " + inertia + ", position: [" + number(i + 0.5) +
+            ", 1, 0], velocity: [1, 0, 0]}\n";
+    hinge("left" + std::to_string(i), "crank" + std::to_string(i), bar, i, 1);
+    hinge("right" + std::to_string(i), bar, "crank" + std::to_string(i + 1), i + 1, 1);
   }
   return text + joints;
 }

@@ -8,9 +8,8 @@
 namespace catena::test {
 
 /// n parallelograms in a row, as A02 has them: cranks and couplers of 1 m and 1 kg, started upright
-/// with 1 m/s at the top. All lie in one line 0.72 s later. The same in lengths of `size` m, under
-/// the same gravity, with times in units of sqrt(size) s.
-std::string four_bars(int n, double size = 1.0);
+/// with 1 m/s at the top. All lie in one line 0.72 s later.
+std::string four_bars(int n);
 
 /// The row's one freedom: the angle from upright and its rate.
 VectorX four_bars_at(int n, const VectorX& y, double t, int steps);

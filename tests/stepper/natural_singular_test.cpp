@@ -117,35 +117,6 @@ TEST(NaturalSingular, AStepMayEndInLineOrHaveAStageThere) {
     }
 }
 
-/// Directions of the first crank, step by step, of n parallelograms in lengths of `size` m.
-std::vector<Vec3> cranks_of_size(int n, double size) {
-  const double unit = std::sqrt(size);
-  const auto sim = natural_run(four_bars(n, size), text_of_step(5e-3 * unit),
-                               "scheme: rk4, baumgarte: " + text_of_step(1.0 / unit));
-  std::vector<Vec3> out;
-  for (int i = 0; i < 180; ++i) {
-    sim->step();
-    out.emplace_back(body_of(*sim, 0).pose.q * Vec3::UnitY());
-  }
-  return out;
-}
-
-double apart(const std::vector<Vec3>& a, const std::vector<Vec3>& b) {
-  double largest = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, (a[i] - b[i]).norm());
-  return largest;
-}
-
-TEST(NaturalSingular, AMechanismAThousandTimesAsLongOrShortMovesAlike) {
-  const std::vector<Vec3> one = cranks_of_size(2, 1.0);
-  // with powers of two no rounding tells them apart: an absolute limit anywhere would
-  for (const double size : {std::ldexp(1.0, -10), std::ldexp(1.0, 10)})
-    EXPECT_EQ(apart(cranks_of_size(2, size), one), 0.0) << size;
-  // round-off of 1e-16 over the smallest distance from the position in line
-  for (const double size : {1e-3, 1e3})
-    EXPECT_LT(apart(cranks_of_size(2, size), one), 1e-11) << size;
-}
-
 TEST(NaturalSingular, ErrorControlPassesPositionsInLine) {
   EXPECT_LT(run_four_bars(2, 5e-3, kLong ? 20.0 : 0.9, "scheme: dop853").off, 1e-7);
   if (!kLong) return;

@@ -19,9 +19,8 @@ using row_kernels::add_change;
 using row_kernels::add_slip;
 using row_kernels::with_rows;
 
-/// What refinement leaves in w at most, of the velocities that are added up in it before the joints
-/// act, unless round-off is above: N_ii lambda_i is added up in w, and is known to no more digits
-/// than these. Lengths and angles each have their own scale.
+/// What refinement leaves in w at most, m/s or rad/s, unless round-off is above: N_ii lambda_i is
+/// added up in w, and is known to no more digits than these.
 constexpr double kRefined = 1e-12;
 constexpr double kRoundOff = 4.0 * std::numeric_limits<double>::epsilon();
 constexpr int kMaxRefinements = 3;
@@ -67,37 +66,6 @@ void find_slip(Rows rows, const ConstraintProblem& problem, Index k, const doubl
     }
     for (int r = 0; r < rows; ++r, g += dofs)
       for (Index d = 0; d < dofs; ++d) w[r] += g[d] * v[d];
-  }
-}
-
-/// The largest of all terms of G V - q in the general block k: of its linear rows, of its angular
-/// ones.
-void add_scales(const ConstraintProblem& problem, Index k, std::span<const double> velocities,
-                std::array<double, 2>& scale) {
-  const GeneralBlocks& blocks = problem.blocks;
-  const Index first = blocks.row_begin[k], rows = blocks.row_begin[k + 1] - first;
-  for (Index r = 0; r < rows; ++r) {
-    double& own = scale[blocks.angular[first + r] != 0 ? 1 : 0];
-    own = std::max(own, std::abs(blocks.q[first + r]));
-  }
-  for (Index j = blocks.body_begin[k]; j < blocks.body_begin[k + 1]; ++j) {
-    const Index b = blocks.body[j];
-    const double* g = blocks.jacobian.data() + blocks.jacobian_begin[j];
-    const double* v = velocities.data() + problem.bodies.dof_begin[b];
-    const Index dofs = problem.bodies.dofs(b);
-    // rows across the plane of a motion see none of it: the largest part of each velocity counts
-    const auto largest = [&](Index from, Index to) {
-      double most = 0.0;
-      for (Index d = from; d < to; ++d) most = std::max(most, std::abs(v[d]));
-      return most;
-    };
-    const Index half = dofs == 6 ? 3 : dofs;
-    const double linear = largest(0, half), angular = largest(half, dofs);
-    for (Index r = 0; r < rows; ++r, g += dofs) {
-      double& own = scale[blocks.angular[first + r] != 0 ? 1 : 0];
-      for (Index d = 0; d < dofs; ++d)
-        own = std::max(own, std::abs(g[d]) * (d < half ? linear : angular));
-    }
   }
 }
 
@@ -201,15 +169,12 @@ void JointSystem::eliminate() {
   transport_->take_back(rows_);
 }
 
-/// slips_ = w of the held joints; returns the largest |w| of linear rows and of angular ones, NaN
-/// if any is.
-std::array<double, 2> JointSystem::find_slips(const ConstraintProblem& problem,
-                                              std::span<const double> impulses,
-                                              std::span<const double> velocities) {
+/// slips_ = w of the held joints; returns the largest |w|, NaN if any is.
+double JointSystem::find_slips(const ConstraintProblem& problem, std::span<const double> impulses,
+                               std::span<const double> velocities) {
   const double* lambda = impulses.data() + 3 * problem.contacts.size();
-  const auto& angular = problem.blocks.angular;
   slips_.resize(problem.blocks.n_rows());
-  std::array<double, 2> largest = {0.0, 0.0};
+  double largest = 0.0;
   bool broken = false;
   for (const HeldJoint& joint : held_) {
     const std::size_t first = problem.blocks.row_begin[joint.block];
@@ -217,14 +182,12 @@ std::array<double, 2> JointSystem::find_slips(const ConstraintProblem& problem,
     with_rows(joint.rows, [&](auto rows) {
       find_slip(rows, problem, joint.block, lambda + first, velocities, w);
       for (int r = 0; r < rows; ++r) {
-        double& own = largest[angular[first + r] != 0 ? 1 : 0];
-        own = std::max(own, std::abs(w[r]));
+        largest = std::max(largest, std::abs(w[r]));
         broken |= std::isnan(w[r]);
       }
     });
   }
-  if (broken) largest.fill(std::nan(""));
-  return largest;
+  return broken ? std::nan("") : largest;
 }
 
 /// diagonal_ = that of N, which rows_ has of the assigned joints.
@@ -295,27 +258,13 @@ void JointSystem::measure(const ConstraintProblem& problem, DelassusOperator& op
   } else {
     op.velocities(impulses, velocities);
   }
-  struct {
-    std::array<double, 2> slip, scale, impulse;
-  } largest{find_slips(problem, impulses, velocities), {}, {}};
-  for (const HeldJoint& joint : held_)
-    add_scales(problem, joint.block, op.free_velocities(), largest.scale);
+  std::array<double, 2> largest = {find_slips(problem, impulses, velocities), 0.0};
   const double* lambda = impulses.data() + problem.first_general_row();
-  for (std::size_t r = 0; r < diagonal_.size(); ++r) {
-    double& own = largest.impulse[problem.blocks.angular[r] != 0 ? 1 : 0];
-    own = std::max(own, diagonal_[r] * std::abs(lambda[r]));
-  }
-  problem.comm.max(std::span<double>(largest.slip.data(), 6));
-  excess_ = 0.0;
-  for (std::size_t kind = 0; kind < 2; ++kind) {
-    const double refined =
-        std::max(kRefined * largest.scale[kind], kRoundOff * largest.impulse[kind]);
-    // NaN stays
-    if (!(largest.slip[kind] <= refined)) {
-      const double own = largest.slip[kind] / refined;
-      excess_ = own <= excess_ ? excess_ : own;
-    }
-  }
+  for (std::size_t r = 0; r < diagonal_.size(); ++r)
+    largest[1] = std::max(largest[1], diagonal_[r] * std::abs(lambda[r]));
+  problem.comm.max(largest);
+  largest_slip_ = largest[0];
+  refined_ = std::max(kRefined, kRoundOff * largest[1]);
 }
 
 /// Solved was (A + epsilon D) x = b, D the diagonal of A: b - A x = epsilon D x needs no
@@ -335,15 +284,15 @@ void JointSystem::take_regularisation_out(const ConstraintProblem& problem,
 
 void JointSystem::refine(const ConstraintProblem& problem, DelassusOperator& op,
                          std::span<double> impulses, std::span<double> velocities) {
-  for (int iteration = 0; iteration <= kMaxRefinements && excess_ > 1.0; ++iteration) {
-    const double last = excess_;
+  for (int iteration = 0; iteration <= kMaxRefinements && largest_slip_ > refined_; ++iteration) {
+    const double last = largest_slip_;
     ask_for(problem, slips_);
     eliminate();
     add_impulses(problem, impulses.data() + 3 * problem.contacts.size());
     if (regular_ && iteration == 0) take_regularisation_out(problem, impulses);
     measure(problem, op, impulses, velocities);
     // no better than half: what is left is round-off; NaN ends here, too
-    if (!(excess_ < 0.5 * last)) return;
+    if (!(largest_slip_ < 0.5 * last)) return;
   }
 }
 

@@ -1,7 +1,6 @@
 // The bilateral blocks of a problem as one block of the outer iteration, solved exactly.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -58,9 +57,9 @@ class JointSystem {
   /// Collective. velocities and slips() become those of the impulses, recomputed.
   void measure(const ConstraintProblem& problem, DelassusOperator& op,
                std::span<const double> impulses, std::span<double> velocities);
-  /// Collective, after measure() of the same impulses. Solves until all |w| are below 1e-12 of the
-  /// largest terms of free velocities in them (of linear rows, of angular ones), or round-off, or
-  /// no longer fall, at most four times; velocities and slips() are again those of the impulses.
+  /// Collective, after measure() of the same impulses. Solves until all |w| are below 1e-12 m/s
+  /// (rad/s) or round-off, or no longer fall, at most four times; velocities and slips() are again
+  /// those of the impulses.
   void refine(const ConstraintProblem& problem, DelassusOperator& op, std::span<double> impulses,
               std::span<double> velocities);
   /// w of the last measure() and the diagonal of N, per row of the general blocks; right where they
@@ -84,9 +83,8 @@ class JointSystem {
  private:
   void make_structure(const ConstraintProblem& problem);
   void eliminate();
-  std::array<double, 2> find_slips(const ConstraintProblem& problem,
-                                   std::span<const double> impulses,
-                                   std::span<const double> velocities);
+  double find_slips(const ConstraintProblem& problem, std::span<const double> impulses,
+                    std::span<const double> velocities);
   void keep_diagonal(const ConstraintProblem& problem);
   void ask_for(const ConstraintProblem& problem, std::span<const double> rows);
   void take_regularisation_out(const ConstraintProblem& problem, std::span<double> impulses);
@@ -108,7 +106,9 @@ class JointSystem {
   std::vector<double> rows_;  ///< of the layout: w and then dlambda
   bool regular_ = false;      ///< all are chains, without raised pivots: one regularisation
   std::vector<double> slips_, diagonal_;  ///< of the general blocks' rows
-  double excess_ = 0.0;  ///< of all ranks' w at the last measure(), over what needs no refinement
+  // of all ranks, at the last measure()
+  double largest_slip_ = 0.0;
+  double refined_ = 0.0;  ///< a largest slip that needs no refinement
 };
 
 }  // namespace catena

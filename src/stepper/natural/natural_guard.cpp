@@ -29,9 +29,9 @@ constexpr double kAgree = 1e-3;
 constexpr double kFalls = 0.6;
 /// Times that a step is halved.
 constexpr int kMaxHalvings = 6;
-/// Ways below this part of the largest joint (joint_length), or rad, in a step are round-off: of
-/// long taut chains, for one. Weights work by it over the step.
-constexpr double kRest = 1e-9;
+/// Below these velocities motion is round-off, m/s and rad/s: of long taut chains, for one. Weights
+/// work by it over the step.
+constexpr double kRest = 1e-6;
 /// Results converge if halving takes this much of their distance at least.
 constexpr double kConverges = 0.3;
 /// Distance beyond which results are no neighbours: an instability, which grows without bound.
@@ -150,7 +150,6 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
   };
   std::array<Sum, n> sum;
   sum.fill(Sum(model.deterministic));
-  const double way = kRest * largest_joint, turn = kRest / h;
   for (const Index b : dynamic) {
     const BodyConstants& body = set.bodies.constants[b];
     const auto kinetic = [&](const Pose& p, const Twist& t) {
@@ -161,9 +160,9 @@ StepDoubt NaturalStepper::Impl::doubt(const NaturalOutcome* other) const {
     sum[after] += kinetic(at.pose[b], at.twist[b]);
     sum[weight] -= body.mass * model.gravity.dot(at.pose[b].p - start.pose[b].p);
     // what a step of free fall gives: bodies at rest have no energy to compare with
-    const double fall = h * model.gravity.norm() + way / h;
-    sum[rest] += 0.5 * (body.mass * fall * fall + body.inertia.maxCoeff() * turn * turn);
-    sum[noise] += body.mass * model.gravity.norm() * way;
+    const double fall = h * model.gravity.norm() + kRest;
+    sum[rest] += 0.5 * (body.mass * fall * fall + body.inertia.maxCoeff() * kRest * kRest);
+    sum[noise] += body.mass * model.gravity.norm() * h * kRest;
     if (other != nullptr) sum[between] += apart_of(b, *other);
   }
   for (const auto& [b, f] : forces) {

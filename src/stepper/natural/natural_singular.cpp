@@ -148,9 +148,8 @@ bool NaturalStepper::Impl::evaluate(double t, std::span<const double> state, std
   to_joints(t);
   factor();
   if (!anyhow) {
-    asked = problem.blocks.q;
     if (is_singular(t)) return false;
-    problem.blocks.q = asked;
+    set_rows(t);
     place_prescribed(t);
   }
   set_free_velocities(state);

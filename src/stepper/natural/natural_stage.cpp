@@ -10,9 +10,6 @@ namespace catena {
 
 namespace {
 
-/// Of what reactions give to velocities, the part that is round-off: some bits.
-constexpr double kRoundOff = 16.0 * std::numeric_limits<double>::epsilon();
-
 bool has_angle(JointType type) {
   return type == JointType::revolute || type == JointType::cylindrical ||
          type == JointType::universal || type == JointType::planar ||
@@ -368,9 +365,8 @@ void NaturalStepper::Impl::stage(std::size_t i) {
     set_rows(t);
     factor();
     if (has_rows && (i == 1 || i + 1 == tableau.stages())) {
-      asked = problem.blocks.q;
       note_softness();
-      problem.blocks.q = asked;
+      set_rows(t);
       place_prescribed(t);
     }
     set_free_velocities(state);
@@ -410,9 +406,6 @@ void NaturalStepper::Impl::set_driven_rates(double t, std::span<double> driver,
 }
 
 /// Estimates of orders 5 and 3 of owned dynamic body i's error in the sub-step, over the tolerance.
-/// Reactions mu known to a round-off turn a body by that of mu/J, which mu takes to momenta once
-/// more: that much of rates of axes is no error of the method. Light links under tension have more
-/// of it than any tolerance.
 std::array<double, 2> NaturalStepper::Impl::error_of(std::size_t i) const {
   std::array<double, 2> largest = {0.0, 0.0};
   const double relative = settings.relative_tolerance, absolute = settings.absolute_tolerance;
@@ -431,13 +424,7 @@ std::array<double, 2> NaturalStepper::Impl::error_of(std::size_t i) const {
       third += tableau.third[n] * rate;
     }
     const double size = vector_at(stages.y.data() + first).norm() / inertia;
-    double allowed = absolute + relative * size;
-    if (part > 4) {
-      const double turn =
-          on.load[dynamic[i]].hold.a.col(static_cast<int>(part) - 5).norm() / inertia;
-      allowed += kRoundOff * dt * turn * turn;
-    }
-    const double scale = dt / (allowed * inertia);
+    const double scale = dt / ((absolute + relative * size) * inertia);
     const std::array<double, 2> own = {scale * fifth.norm(), scale * third.norm()};
     for (std::size_t e = 0; e < 2; ++e)
       if (!(own[e] <= largest[e])) largest[e] = own[e];  // NaN stays

@@ -163,8 +163,6 @@ void NaturalStepper::Impl::refuse_contacts(double t) const {
 /// The structure of the joints' problem; numbers come at each stage.
 void NaturalStepper::Impl::make_problem() {
   driven = comm.max(std::int64_t{driven ? 1 : 0}) == 1;
-  largest_joint =
-      comm.max(joint_size.empty() ? 0.0 : *std::max_element(joint_size.begin(), joint_size.end()));
   const LocalBodies& local = set.bodies;
   const auto n = local.size();
   problem.ghosts = set.ghosts;

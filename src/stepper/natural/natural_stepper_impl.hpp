@@ -232,7 +232,6 @@ struct NaturalStepper::Impl {
   std::vector<std::pair<Index, const AppliedForce*>> forces;
   std::vector<NaturalJoint> joints;  ///< of Bodies::joints
   std::vector<double> joint_size;    ///< of each (joint_length), m
-  double largest_joint = 0.0;        ///< of all ranks, m
   std::vector<Index> row;            ///< first of each joint; one more at the end
   bool driven = false;               ///< prescribed bodies or drivers act on joints here
 
@@ -249,7 +248,6 @@ struct NaturalStepper::Impl {
   NaturalStages stages;
   NaturalSums sums;
   std::vector<double> misfit;  ///< per row
-  std::vector<double> asked;   ///< right-hand sides of rows, while softness() has its own
   std::vector<double> impulses, velocities;
   std::vector<double> held;                     ///< impulses -mu of the last careful stage
   std::vector<double> driver_now, carried_now;  ///< per row: as NaturalStages has them at the start
