@@ -46,7 +46,8 @@ class RunNotes {
   void count_singular();
   void note_energy(const StepReport& r);
   void note_forbidden(const StepReport& r);
-  /// Of rows of joints that depend on others, whenever their set changes.
+  /// Of rows of joints that depend on others, when their set changes: kMaxWarnings times, and where
+  /// the first kMaxRedundantNamed of them are others.
   void note_redundant(const JointReport& joints);
   void note_held_drives(const StepReport& r);
   void note_cords(const StepReport& r);
