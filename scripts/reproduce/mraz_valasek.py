@@ -4,7 +4,7 @@ Solution", at work: the paper's figure, and what the elimination of a chain, a t
 4,096 ranks.
 
     scripts/reproduce/mraz_valasek.py [configs/studies/mraz_valasek.yaml] [-o docs/studies/mraz_valasek]
-                                      [--programs build/drivers] [--joint spherical|revolute] [--quick]
+                                      [--programs build/release/drivers] [--joint spherical|revolute] [--quick]
 
 figure.png: complete odd/even elimination of a chain of N bodies (log2 N) against elimination down to L
 blocks that are left to Cholesky, over N. Left: a processor for every joint, counted (bench_chain --model):
@@ -13,12 +13,14 @@ the time of each round of messages. Right: measured on one core of this machine,
 best limit lies.
 
 ranks.png, report.md: rounds of messages, multiply-adds and numbers sent on the critical path, counted from
-the structure by bench_chain --model and bench_mechanism --model; the same as runs on up to 64 ranks count
-what they do; times where there is a core for each rank; and for all ranks the price of what is counted,
+the structure by bench_chain --model and bench_mechanism --model; beside them the messages that runs of trees and
+nets on up to 64 ranks send; times where there is a core for each rank and the cores are quiet; and for all ranks
+the price of what is counted,
 
     T(P) = flops(P) / rate + rounds(P) latency + doubles(P) / bandwidth,
 
-the rate being that of one rank here. Exit code 1 if a run sends or computes anything else than was counted.
+the rate being that of one rank here. Rounds of chains and multiply-adds of trees and nets follow from the structure
+in a run, too: that they agree shows that a run has the parts that were counted. Exit code 1 if any of these differs.
 --quick: the study's `short` form. Needs python3-yaml, python3-numpy and python3-matplotlib.
 """
 import argparse
@@ -141,8 +143,8 @@ def paper_figure(args, settings):
         text.append(f"- {title}: best {name}; the complete elimination takes {gain:.2f} times as long "
                     f"({paper:.2f} times L = 1000)")
     text += ["", "Why that differs from the paper's 1000 bodies: a level costs one elimination with two "
-             "neighbours (6.33 b^3 multiply-adds) and the wait for its messages, and saves half of what Cholesky "
-             "(2.33 b^3 a block) finds. Counted alone it pays down to 2 * 6.33 / 2.33 = 5 blocks (here "
+             "neighbours (6.33 b^3 flops) and the wait for its messages, and saves half of what Cholesky "
+             "(2.33 b^3 flops a block) finds. Counted alone it pays down to 2 * 6.33 / 2.33 = 5 blocks (here "
              f"L = {found[0]}); the waits move the limit up (here to {found[1]}), until the numbers that "
              "are gathered count. At 1000 a level must cost as much as Cholesky of 500 blocks "
              f"({500 * serial_ns(sets[2][0]) * 1e-3:.0f} us here): synchronisation or small matrix "
@@ -272,7 +274,9 @@ def report_of(study, rows, checks, paper):
              "`scripts/reproduce/mraz_valasek.py`, which says how; all numbers are in `results.csv`. Times were measured "
              f"on {processor()}, {study['cores']} cores, best of {study['repeats']}.", "",
              "## Counted on 1 to 64 ranks", "",
-             "Runs with more ranks than cores do what was counted of them, but say nothing of time. Chain of "
+             "Messages are those that runs on so many ranks sent. Rounds of the chain and multiply-adds follow from the "
+             "structure, in a run as in the count: they show that a run has the parts that were counted, not what it "
+             "computed. Ranks that share a core say nothing of time. Chain of "
              f"{study['counted']['chain']:,} joints, tree of {2 ** study['counted']['tree'] - 2:,}, net of "
              f"{study['counted']['net']} x {study['counted']['net']} knots, all ranks together; in brackets what was "
              "counted before, where it is another number:", "",
@@ -282,10 +286,13 @@ def report_of(study, rows, checks, paper):
         cells = [f"{done:,}" + (f" ({counted:,})" if done != counted else "")
                  for of, _, what, done, counted in checks if (of, what) == (shape, name)]
         lines.append(f"| {shape} | {name} | " + " | ".join(cells) + " |")
-    lines += ["", "## On the critical path, predicted and measured", "",
+    timed = sorted({row["ranks"] for row in rows if both(row, "measured") is not None})
+    lines += ["", "## On the critical path, counted and predicted", "",
               "Rounds wait for each other: up the tree (factor), up and down (solve). A chain's ends need one round more. "
-              "Multiply-adds and numbers sent are the largest node's of each level, added up. Times in us; none where other "
-              f"programs took more than {1 - study['quiet']:.0%} of the cores:", "",
+              "Multiply-adds and numbers sent are the largest node's of each level, added up. Times in us: measured on "
+              f"{', '.join(map(str, timed))} {'rank' if timed == [1] else 'ranks'}, a prediction on all others. None was "
+              "measured where ranks would share a core, or other programs took more than "
+              f"{1 - study['quiet']:.0%} of the cores:", "",
               "| mechanism | ranks | rounds, factor + solve | multiply-adds, factor | solve | doubles sent | rows of the top "
               "separator | predicted | measured |", "|---" * 9 + "|"]
     for row in rows:
@@ -311,7 +318,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", nargs="?", default=os.path.join(ROOT, "configs", "studies", "mraz_valasek.yaml"))
     parser.add_argument("-o", dest="output", default=os.path.join(ROOT, "docs", "studies", "mraz_valasek"))
-    parser.add_argument("--programs", default="build/drivers", help="where bench_chain and bench_mechanism are")
+    parser.add_argument("--programs", default="build/release/drivers", help="where bench_chain and bench_mechanism are")
     parser.add_argument("--joint", default="spherical", choices=["spherical", "revolute"], help="of the figure")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
