@@ -5,8 +5,10 @@ missed the tolerance, the joints' largest misfit and times.
     scripts/studies/tracks.py --catena build/release/drivers/catena --tracks 2 5 --grains 54 46 2 -n 1 2 --steps 100
 
 A carriage is a frame of 100 kg, a sprocket with a motor, an idler that a spring tightens, and a closed track of
-shoes of 2 kg, whose hinges give a little (a rigid loop has three redundant rows); it stands on its track, and that on
-grains of 8 cm in a bin. --case writes the case alone. The exit code is 1 where a step missed its tolerance.
+shoes of 2 kg, whose hinges give a little (a rigid loop has three redundant rows); it stands on its track. Tracks and
+grains of 8 cm in a bin begin with nothing that touches: grains fall on the floor of the bin, and tracks on them (over
+one layer the first shoes after some 35 steps). --case writes the case alone. The exit code is 1 where a step missed its tolerance, or
+where a track presses on no grain at the end.
 """
 
 import argparse
@@ -22,7 +24,8 @@ import tempfile
 PITCH, WHEEL, SHOE = 0.1, 0.2, 0.04  # m: between hinges, radius of wheels, thickness of shoes
 # shoes are chords of the wheels: their middles touch
 RADIUS = WHEEL + SHOE / 2 + PITCH**2 / (8 * WHEEL)
-GRAIN, SPACING = 0.04, 0.085  # m
+GRAIN, JITTER, SPACING = 0.04, 0.1, 0.09  # m; grains of up to GRAIN (1 + JITTER), placed to 1 mm: none touch
+GAP = 0.003  # m: from the highest place of a grain to the shoes
 
 HEAD = """# Written by scripts/studies/tracks.py.
 catena: 1
@@ -49,7 +52,7 @@ CHAIN = """  - chain: {{name: track{n}, material: steel, shape: {{box: {{size: [
             joint: revolute, closed: true, axis: [0, 1, 0]{hinges}, path: {path}}}
 """
 BED = """  - container: {{name: bin, material: gravel, size: [{length}, {width}, .inf], origin: [{left}, {right}, 0]}}
-  - lattice: {{name: grains, material: gravel, shape: {{sphere: {{radius: {grain}}}}}, radius_jitter: 0.1,
+  - lattice: {{name: grains, material: gravel, shape: {{sphere: {{radius: {grain}}}}}, radius_jitter: {jitter},
               count: {count}, spacing: {spacing}, origin: [{first_x}, {first_y}, {first_z}], position_jitter: 1 mm}}
 """
 JOINTS = """  - {{name: drive{n}, type: revolute, between: [frame{n}, sprocket{n}], at: [{back}, {y}, {z}], axis: [0, 1, 0],
@@ -61,12 +64,14 @@ JOINTS = """  - {{name: drive{n}, type: revolute, between: [frame{n}, sprocket{n
 SPRING = """  - {{name: tension{n}, type: spring, between: [frame{n}, fork{n}], at: [[{rear}, {y}, {z}], [{front}, {y}, {z}]],
      length: 0.55, stiffness: 60 kN/m, damping: 1000}}
 """
+PROBE = """  - {{name: footing{n}, type: pair, between: [track{n}, grains], interval: 1 ms}}
+"""
 
 
 def path(x, y, z, straight):
     """Corners of the track's way around its wheels."""
     bends = [(side, angle) for side, first in ((1, -0.5), (-1, 0.5))
-             for angle in (math.pi * (first + k / 12) for k in range(13))]
+             for angle in (math.pi * (first + k / 48) for k in range(49))]
     return [[round(x + side * straight / 2 + RADIUS * math.cos(a), 6), y, round(z + RADIUS * math.sin(a), 6)]
             for side, a in bends]
 
@@ -76,9 +81,9 @@ def case(along, across, shoes, grains, hinges, end):
     if straight <= 0:
         sys.exit(f"--shoes {shoes}: too few to go around two wheels; take {math.ceil(2 * math.pi * RADIUS / PITCH)} "
                  "or more")
-    height = grains[2] * SPACING + 0.02 + RADIUS + SHOE / 2
+    height = grains[2] * SPACING + GAP + RADIUS + SHOE / 2
     distance = straight + 2 * RADIUS + 0.35, 0.7
-    parts = {"bodies": "", "generators": "", "joints": "", "forces": ""}
+    parts = {"bodies": "", "generators": "", "joints": "", "forces": "", "probes": ""}
     size = [n * SPACING for n in grains[:2]]
     for count, one, room, name in zip((along, across), distance, size, "XY"):
         if count * one - 0.3 > room:
@@ -86,7 +91,7 @@ def case(along, across, shoes, grains, hinges, end):
                      f"take {math.ceil((count * one - 0.3) / SPACING)} or more")
     parts["generators"] += BED.format(
         length=size[0] + 0.04, width=size[1] + 0.04, left=-size[0] / 2 - 0.02, right=-size[1] / 2 - 0.02, grain=GRAIN,
-        count=grains, spacing=SPACING, first_x=-(size[0] - SPACING) / 2, first_y=-(size[1] - SPACING) / 2,
+        count=grains, spacing=SPACING, jitter=JITTER, first_x=-(size[0] - SPACING) / 2, first_y=-(size[1] - SPACING) / 2,
         first_z=SPACING / 2)
     for n in range(along * across):
         i, j = divmod(n, across)
@@ -100,7 +105,15 @@ def case(along, across, shoes, grains, hinges, end):
         parts["generators"] += CHAIN.format(**values)
         parts["joints"] += JOINTS.format(**values)
         parts["forces"] += SPRING.format(**values)
+        parts["probes"] += PROBE.format(**values)
     return HEAD.format(end=end) + "".join(f"{key}:\n{text}" for key, text in parts.items())
+
+
+def footing(directory, track):
+    """Contacts of a track and the grains that press, in the last step."""
+    with open(directory / "probes" / f"footing{track}.csv", newline="", encoding="utf-8") as table:
+        rows = list(csv.DictReader(table))
+    return int(float(rows[-1]["contacts [1]"]))
 
 
 def run(arguments, file, ranks, directory):
@@ -117,6 +130,9 @@ def run(arguments, file, ranks, directory):
     for line in open(directory / "log.jsonl", encoding="utf-8"):
         found = re.search(r"(\d+) of \d+ steps missed", json.dumps(json.loads(line)))
         missed = int(found[1]) if found else missed
+    for track in range(arguments.tracks[0] * arguments.tracks[1]):
+        if footing(directory, track) == 0:
+            sys.exit(f"{ranks} ranks: no shoe of track{track} presses on a grain after {len(rows)} steps; give more --steps")
     sweeps = sorted(r["iterations"] for r in rows)
     # the first steps make what later ones keep
     late = sorted(r["step_wall_s"] for r in rows[len(rows) // 5:])
