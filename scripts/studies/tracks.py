@@ -7,8 +7,8 @@ missed the tolerance, the joints' largest misfit and times.
 A carriage is a frame of 100 kg, a sprocket with a motor, an idler that a spring tightens, and a closed track of
 shoes of 2 kg, whose hinges give a little (a rigid loop has three redundant rows); it stands on its track. Tracks and
 grains of 8 cm in a bin begin with nothing that touches: grains fall on the floor of the bin, and tracks on them (over
-one layer the first shoes after some 35 steps). --case writes the case alone. The exit code is 1 where a step missed its tolerance, or
-where a track presses on no grain at the end.
+one layer the first shoes after some 35 steps). --case writes the case alone. The exit code is 1 where a step missed
+its tolerance, or where a track presses on no grain at the end.
 """
 
 import argparse
