@@ -150,11 +150,11 @@ class RegularisedElimination final : public JointElimination {
   std::vector<Index> mechanism_;  ///< per row
   FactorReport report_;
   double epsilon_ = 0.0;
-  double smallest_pivot_ = 1.0;     ///< when pivots were last checked
-  double misfit_ = 0.0;             ///< MechanismRows::misfit
-  double genuine_ = kSuspicious;    ///< smaller pivots than this have not been seen to be genuine
-  bool looked_ = false;             ///< pivots were checked; costly ones are once
-  bool grown_ = false;              ///< redundant rows were found by their growing pivots
+  double smallest_pivot_ = 1.0;   ///< when pivots were last checked
+  double misfit_ = 0.0;           ///< MechanismRows::misfit
+  double genuine_ = kSuspicious;  ///< smaller pivots than this have not been seen to be genuine
+  bool looked_ = false;           ///< pivots were checked; costly ones are once, and after a stall
+  bool grown_ = false;            ///< redundant rows were found by their growing pivots
   std::vector<Searched> searched_;  ///< per row, when they were
   std::vector<Index> redundant_;    ///< rows, ascending
   /// Per mechanism the rows that may be redundant, those with the smallest pivots first; kNoIndex:
@@ -561,7 +561,8 @@ void RegularisedElimination::solve(std::span<const double> b, std::span<double> 
     remove_reactions_at_rest(delta);
     const double change = total([&](std::size_t i) { return diagonal_[i] * delta[i] * delta[i]; });
     const double size = total([&](std::size_t i) { return diagonal_[i] * lambda[i] * lambda[i]; });
-    // contradictory rows that were not found: their reactions would grow without end
+    // contradictory rows that were not found: their reactions would grow without end; costly pivots
+    // are checked again, unless rows were found by their growth
     if (round > 0 && !(change < 0.81 * before)) {
       looked_ = false;
       return;
