@@ -124,6 +124,7 @@ class RegularisedElimination final : public JointElimination {
   }
   void forget();
   void factor_with(const MechanismRows& joints, double epsilon);
+  void read_pivots();
   void find_candidates();
   void find_null_vectors(const MechanismRows& joints);
   void iterate_towards_null(std::size_t most);
@@ -213,19 +214,24 @@ void RegularisedElimination::factor_with(const MechanismRows& joints, double eps
               ExitCode::runtime_error);
 }
 
-/// Reads the pivots.
-void RegularisedElimination::find_candidates() {
+/// Collective where there are guests. pivot_ = those of the last factor over the diagonal.
+void RegularisedElimination::read_pivots() {
   factor_->pivots(pivot_);
   smallest_pivot_ = 1.0;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
     pivot_[i] /= diagonal_[i];
     smallest_pivot_ = std::min(smallest_pivot_, pivot_[i]);
   }
+  smallest_pivot_ = -largest(-smallest_pivot_);
+}
+
+/// Collective where there are guests.
+void RegularisedElimination::find_candidates() {
+  read_pivots();
   candidates_.assign(n_mechanisms_, {});
   most_candidates_ = 0;
   const double suspicious =
       std::max(kSuspicious, 10.0 * std::min(kNullOfMisfit * misfit_ * misfit_, kSoftest));
-  smallest_pivot_ = -largest(-smallest_pivot_);
   if (!(smallest_pivot_ < genuine_)) return;
   for (std::size_t i = 0; i < pivot_.size(); ++i)
     if (pivot_[i] < std::max(suspicious, kDoubtful))
@@ -318,13 +324,12 @@ void RegularisedElimination::make_report() {
 /// that was no candidate has a pivot that makes it one, or one of them has a pivot out of doubt.
 bool RegularisedElimination::have_changed() {
   if (factor_->costly_pivots()) return false;
-  factor_->pivots(pivot_);
+  read_pivots();
   bool changed = false;
   for (std::size_t i = 0; i < pivot_.size(); ++i) {
-    const double pivot = pivot_[i] / diagonal_[i];
     changed |= searched_[i] == Searched::no
-                   ? pivot < kSuspicious
-                   : searched_[i] == Searched::redundant && pivot > kDoubtful;
+                   ? pivot_[i] < kSuspicious
+                   : searched_[i] == Searched::redundant && pivot_[i] > kDoubtful;
   }
   return any(changed);
 }
