@@ -245,7 +245,10 @@ void JointSystem::solve_anew(const ConstraintProblem& problem, std::span<double>
   add_impulses(problem, general.data());
   add_changes(problem, velocities);
   solve(problem, impulses, velocities);
-  if (report_.regularisation > kJointRegularisation) solve(problem, impulses, velocities);
+  // chains' factors leave w = epsilon D lambda; all others refine by themselves, as far as
+  // round-off
+  if (report_.chain_joints > 0 || report_.regularisation > kJointRegularisation)
+    solve(problem, impulses, velocities);
 }
 
 void JointSystem::measure(const ConstraintProblem& problem, DelassusOperator& op,

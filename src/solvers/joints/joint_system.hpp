@@ -44,8 +44,8 @@ class JointSystem {
              std::span<double> velocities);
 
   /// solve() from the other impulses alone, whatever the reactions were: they are taken back first,
-  /// V -= M^-1 G^T lambda. Where a factor is regularised beyond round-off a second solve takes out
-  /// what that leaves.
+  /// V -= M^-1 G^T lambda. Where a factor is regularised beyond round-off, or chains' factors,
+  /// which do not refine, take part, a second solve takes out what that leaves.
   void solve_anew(const ConstraintProblem& problem, std::span<double> impulses,
                   std::span<double> velocities);
   /// Whether the rows determine their impulses, as far as is known: closed loops have redundant
