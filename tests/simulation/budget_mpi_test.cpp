@@ -84,7 +84,7 @@ TEST(Apart, TheLogNamesTheBodiesOfAComponentThatDantzigDidNotSolve) {
 TEST(Budget, PivotsUnderAHeavyTopComeToAnEnd) {
   // Four cubes of 1 kg under a heavy one: under round-off rows take turns at their bounds, for ever
   // if nothing but the clock ends it. Which masses do so depends on the last bits. A step takes
-  // parts of a second; the limit is one that nothing but a hang reaches, on a busy machine either.
+  // less than 3 s on a core of its own; a hang alone reaches the limit on a busy machine, too.
   for (const double top : {1.5e4, 1e5, 1e6}) {
     std::string yaml =
         "materials: {m: {friction: 0.5}}\ncontact: {stiffness: rigid}\nbodies:\n"
