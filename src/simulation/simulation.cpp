@@ -25,6 +25,19 @@ std::unique_ptr<Solver> make_step_solver(SolverSettings settings, const Watch& w
   return make_solver(settings);
 }
 
+/// Rows of the joints that this rank holds.
+std::int64_t held_joint_rows(const Bodies& bodies) {
+  std::int64_t rows = 0;
+  // joints of a type mostly stand together
+  JointType type = JointType::spherical;
+  std::int64_t of_type = rows_of(type);
+  for (const JointConstants& joint : bodies.joints) {
+    if (joint.type != type) of_type = rows_of(type = joint.type);
+    rows += of_type;
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::unique_ptr<TimeStepper> Simulation::make_stepper() const {
@@ -214,13 +227,10 @@ void Simulation::note_balance(const StepReport& report, double own_seconds) {
   RankLoad load;
   load.contact_rows = 3 * static_cast<std::int64_t>(stepper_->n_contacts());
   load.bodies = bodies;
-  // joints of a type mostly stand together
-  JointType type = JointType::spherical;
-  std::int64_t of_type = rows_of(type);
-  for (const JointConstants& joint : bodies_.joints) {
-    if (joint.type != type) of_type = rows_of(type = joint.type);
-    load.joint_rows += of_type;
-  }
+  // rows of a mechanism are the work of whoever eliminates them; rows that are swept lie with
+  // bodies
+  load.joint_rows = report.solve.joints.own_rows;
+  if (load.joint_rows < 0) load.joint_rows = held_joint_rows(bodies_);
   const double sweeps = std::max(1, report.solve.iterations);
   if (settings_.parallel.weights == WorkWeights::measured) {
     /// What a step keeps of all that is known of the clock so far.

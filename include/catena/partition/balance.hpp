@@ -117,7 +117,8 @@ struct RebalanceDecision {
 
 /// What a rank has in a step.
 struct RankLoad {
-  std::int64_t contact_rows = 0, joint_rows = 0;
+  std::int64_t contact_rows = 0;
+  std::int64_t joint_rows = 0;  ///< that it eliminates; of joints that are swept: holds
   std::int64_t bodies = 0;  ///< dynamic ones
 };
 

@@ -75,7 +75,7 @@ struct RedundantJointRow {
 /// Rows that a report names.
 inline constexpr std::size_t kMaxRedundantNamed = 100;
 
-/// How the joints of a problem were solved; equal on all ranks.
+/// How the joints of a problem were solved; equal on all ranks but for `own_rows`.
 struct JointReport {
   std::int64_t joints = 0;                                    ///< bilateral blocks
   std::int64_t chains = 0, trees = 0, rings = 0, looped = 0;  ///< mechanisms
@@ -88,6 +88,7 @@ struct JointReport {
   double smallest_pivot = 1.0;               ///< over its row's A_ii: 1/condition to an order or so
   std::int64_t raised = 0;                   ///< rows whose pivot had to be raised further
   std::vector<RedundantJointRow> redundant;  ///< the first hundred
+  std::int64_t own_rows = -1;  ///< that this rank eliminates; -1: no joints are eliminated
 };
 
 /// A connected component of a problem that a solver which takes components apart did not solve, or
@@ -106,7 +107,7 @@ struct SolvedApart {
 /// Components that a report names.
 inline constexpr std::size_t kMaxApartNamed = 100;
 
-/// What a solve did; equal on all ranks.
+/// What a solve did; equal on all ranks but for JointReport::own_rows.
 struct SolveReport {
   SolveStatus status = SolveStatus::iteration_limit;
   std::string reason;  ///< one sentence

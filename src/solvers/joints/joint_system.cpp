@@ -126,16 +126,17 @@ void JointSystem::make_structure(const ConstraintProblem& problem) {
   layout_.reset();
   layout_ = lay_out_joints(problem, held_, settings_);
   const JointLayout& layout = *layout_;
+  report_ = {};
   laid_out_ = layout.count.joints == 0;
   if (laid_out_) return;
   rows_.assign(layout.n_rows, 0.0);
-  report_ = {};
   report_.joints = layout.count.joints;
   report_.chains = layout.count.chains;
   report_.trees = layout.count.trees;
   report_.rings = layout.count.rings;
   report_.looped = layout.count.looped;
   report_.longest_chain = layout.count.longest_chain;
+  report_.own_rows = narrow<std::int64_t>(layout.n_assigned_rows);
   transport_.emplace(comm, layout);
   if (comm.sum(narrow<std::int64_t>(layout.n_chain)) > 0)
     chain_.emplace(problem, layout, settings_);
