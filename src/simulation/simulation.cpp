@@ -168,7 +168,8 @@ void Simulation::distribute_tiles() {
 
 void Simulation::deal_present_tiles(const std::vector<int>& tile, int n_tiles) {
   const ContactSet& contacts = stepper_->find_contacts(bodies_, state_);
-  const std::vector<int> rank = assign_tiles(comm_, bodies_, contacts, tile, n_tiles, quality_);
+  const std::vector<int> rank =
+      assign_tiles(comm_, bodies_, contacts, tile, n_tiles, settings_.parallel, quality_);
   quality_.moved = migrate(comm_, bodies_, state_, tile, rank);
 }
 

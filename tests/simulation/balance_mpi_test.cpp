@@ -86,15 +86,15 @@ TEST(MovingLoad, IsEvenedOutByClocksToo) {
   EXPECT_GT(comm.min(static_cast<std::int64_t>(sim.bodies().size())), 0);
 }
 
-/// A bed of grains, on the left of which lie 20 tracks of 12 shoes.
-CaseSettings tracks_on_grains() {
+/// A bed of grains, on the left of which lie this many tracks of 12 shoes.
+CaseSettings tracks_on_grains(int n_tracks) {
   std::string text =
       "catena: 1\nname: tracks\nmaterials: {steel: {density: 3000, friction: 0.4}}\n"
       "generators:\n"
       "  - container: {name: bin, material: steel, size: [4.8, 0.8, .inf], origin: [0, 0, 0]}\n"
       "  - lattice: {name: grains, material: steel, shape: {sphere: {radius: 0.05}},\n"
       "              count: [48, 8, 3], spacing: 0.1, origin: [0.05, 0.05, 0.05]}\n";
-  for (int k = 0; k < 20; ++k) {
+  for (int k = 0; k < n_tracks; ++k) {
     const std::string left = std::to_string(0.03 + 0.36 * (k % 5)),
                       right = std::to_string(0.33 + 0.36 * (k % 5)),
                       y = std::to_string(0.1 + 0.2 * (k / 5));
@@ -125,7 +125,7 @@ double work_on_contacts(const Simulation& sim) {
 
 TEST(TracksOnGrains, BothJointsAndContactsAreEven) {
   const Communicator comm = Communicator::world();
-  Simulation sim(comm, tracks_on_grains());
+  Simulation sim(comm, tracks_on_grains(20));
   for (int i = 0; i < 2; ++i) sim.step();
 
   // all joints of a track have the same rows, and the rank with most of them eliminates it
@@ -149,6 +149,17 @@ TEST(TracksOnGrains, BothJointsAndContactsAreEven) {
   EXPECT_NEAR(sim.work_balance().joints, joints, 1e-12);
   EXPECT_NEAR(sim.work_balance().contacts, evenness(comm, work_on_contacts(sim)), 1e-12);
   if (comm.rank() == 0) std::printf("joints %.3f, contacts %.3f\n", joints, contacts);
+}
+
+TEST(TracksOnGrains, OneTrackIsToldAsTheWorkOfOneRank) {
+  const Communicator comm = Communicator::world();
+  Simulation sim(comm, tracks_on_grains(1));
+  for (int i = 0; i < 2; ++i) sim.step();
+
+  // all joints are on one rank, over the mean of all ranks
+  EXPECT_NEAR(sim.work_balance().joints, comm.size(), 1e-12);
+  EXPECT_LE(sim.work_balance().contacts, 1.15);
+  EXPECT_NEAR(sim.partition().balance.joints, comm.size(), 1e-12);
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ struct BalanceSettings {
   int subdomains = 0;               ///< total number; 0: one per rank
   bool deterministic = false;       ///< the same bits on any number of ranks: subdomains are tiles
   int tile_bodies = 0;              ///< of a tile; 0: size_of_tiles
+  /// Which mechanisms one rank eliminates whole, as solver.joints says: those of fewer joints (0:
+  /// none), chains among them or not. Set by the program, not by a case.
+  std::int64_t whole_below = 5000;
+  bool whole_chains = false;
 };
 /// The keys, with ranges and help.
 void describe(SettingsVisitor& visit, BalanceSettings& s);
@@ -47,7 +51,7 @@ struct PartitionQuality {
       0;                   ///< of the graph split (dynamic bodies, or cells of them); 0: curve cut
   std::int64_t edges = 0;  ///< pairs of vertices in contact or in a joint
   std::int64_t edge_cut = 0;  ///< rows of contacts and joints between parts
-  WorkBalance balance;        ///< of the parts
+  WorkBalance balance;        ///< of the parts; a whole mechanism's joints count where most are
   bool aggregated = false;    ///< cells instead of bodies
   std::int64_t moved = 0;     ///< bodies that changed rank; set by rebalance
 };
@@ -55,7 +59,9 @@ struct PartitionQuality {
 /// Collective. A part in 0 .. n_parts-1 for each owned body: METIS on the body/constraint
 /// graph (vertex weights = counted work of the body and the contacts at home there, and of the
 /// joints, times the factor of its rank; edge weight = rows between the two, those of joints
-/// several times, so that mechanisms stay together), gathered on rank 0 if it has at most max_graph
+/// several times, so that mechanisms stay together; joints and the rest are two weights, unless
+/// joints are little of the work or one mechanism that is eliminated whole is more of them than a
+/// part's share), gathered on rank 0 if it has at most max_graph
 /// vertices; else on cells of bodies along a space-filling curve, at most max_graph of them. Fixed
 /// seed: the same input gives the same parts. Without contacts and joints, or for cells fewer than
 /// a few per part, the curve itself is cut.
@@ -119,7 +125,7 @@ struct RebalanceDecision {
 struct RankLoad {
   std::int64_t contact_rows = 0;
   std::int64_t joint_rows = 0;  ///< that it eliminates; of joints that are swept: holds
-  std::int64_t bodies = 0;  ///< dynamic ones
+  std::int64_t bodies = 0;      ///< dynamic ones
 };
 
 /// Collective. Adds a step's work to what the next look is decided from, and says how even it was.

@@ -22,11 +22,11 @@ std::int64_t size_of_tiles(std::int64_t bodies, int tile_bodies);
 int count_tiles(const Communicator& comm, const Bodies& bodies, int tile_bodies);
 
 /// Collective. The rank of each owned body, of which `tile` is the tile: each rank gets a run of
-/// whole tiles of about equal counted work (rows of contacts and joints + 1 per body). Memory
-/// O(tiles).
+/// whole tiles of about equal counted work, that of joints (where their bodies are) and all else
+/// added up: tiles cannot be even in both. Memory O(tiles).
 std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
                               const ContactSet& contacts, std::span<const int> tile, int n_tiles,
-                              PartitionQuality& quality);
+                              const BalanceSettings& settings, PartitionQuality& quality);
 
 /// Collective. For each point the nearest tile, if this rank owns it, else -1: the distance is that
 /// to the box around the centres of the tile's dynamic bodies, at equal distance the lowest number

@@ -7,6 +7,7 @@
 #include "partition/graph/cell_graph.hpp"
 #include "partition/graph/contact_graph.hpp"
 #include "partition/graph/curve.hpp"
+#include "partition/graph/joint_work.hpp"
 
 namespace catena {
 
@@ -15,6 +16,7 @@ using partition::CellParts;
 using partition::CurvePlace;
 using partition::for_each_edge;
 using partition::is_dynamic;
+using partition::JointWork;
 using partition::with_ghosts;
 
 void describe(SettingsVisitor& visit, BalanceSettings& s) {
@@ -85,9 +87,10 @@ struct DynamicBodies {
 // Collective. Parts of the dynamic bodies from the graph on n_cells cells.
 CellParts split_graph(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
                       const DynamicBodies& dynamic, std::int64_t n_dynamic, std::int64_t n_cells,
-                      int n_parts) {
+                      int n_parts, std::int64_t largest_whole) {
   CellGraphShare share;
   share.n_cells = n_cells;
+  share.largest_whole = largest_whole;
   std::vector<std::int64_t> cell(set.bodies.n_owned, -1);
   const std::vector<std::int64_t> position = partition::curve_positions(comm, dynamic.place);
   for (std::size_t k = 0; k < position.size(); ++k) {
@@ -137,15 +140,16 @@ void place_prescribed(const Communicator& comm, const Bodies& bodies,
 
 // Collective. Cut and balance of `part`.
 void measure(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
-             std::span<const int> part, std::span<const PartWork> weight, int n_parts,
-             PartitionQuality& quality) {
+             std::span<const int> part, std::span<const PartWork> weight, const JointWork& joints,
+             int n_parts, PartitionQuality& quality) {
   const std::vector<std::int64_t> all = with_ghosts(comm, set, {part.begin(), part.end()});
   std::int64_t cut = 0;
   for_each_edge(bodies, set, [&](Index a, Index b, std::int64_t rows) {
     if (all[a] != all[b]) cut += rows;
   });
   std::vector<PartWork> own(n_parts);
-  for (std::size_t i = 0; i < part.size(); ++i) own[part[i]] += weight[i];
+  for (std::size_t i = 0; i < part.size(); ++i) own[part[i]].contacts += weight[i].contacts;
+  joints.add_to(comm, part, own);
   quality.edge_cut = comm.sum(cut);
   quality.balance = partition::balance_of_parts(comm, own);
 }
@@ -164,6 +168,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   const std::vector<CurvePlace> places = partition::curve_places(bodies, state, box);
   const std::vector<PartWork> weight = partition::body_weights(bodies, contacts, rate);
   const DynamicBodies dynamic(bodies, places, weight);
+  const JointWork joints(comm, bodies, contacts, settings, rate);
 
   const std::int64_t n_dynamic = comm.sum(std::ssize(dynamic.index));
   const std::int64_t n_cells = std::min(n_dynamic, settings.max_graph);
@@ -176,7 +181,8 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   std::vector<int> part(places.size(), 0);
   CellParts split;
   if (n_parts > 1 && any_edges && n_cells >= least * n_parts) {
-    split = split_graph(comm, bodies, contacts, dynamic, n_dynamic, n_cells, n_parts);
+    split = split_graph(comm, bodies, contacts, dynamic, n_dynamic, n_cells, n_parts,
+                        joints.largest_whole());
   }
   if (split.valid) {
     quality.vertices = n_cells;
@@ -189,7 +195,7 @@ std::vector<int> partition_bodies(const Communicator& comm, const Bodies& bodies
   }
   for (std::size_t k = 0; k < dynamic.index.size(); ++k) part[dynamic.index[k]] = split.part[k];
   place_prescribed(comm, bodies, places, dynamic, part, n_parts);
-  measure(comm, bodies, contacts, part, weight, n_parts, quality);
+  measure(comm, bodies, contacts, part, weight, joints, n_parts, quality);
   return part;
 }
 

@@ -4,7 +4,7 @@
 
 #include "catena/base/sort_unique.hpp"
 #include "catena/comm/directory.hpp"
-#include "partition/graph/contact_graph.hpp"
+#include "partition/graph/joint_work.hpp"
 
 namespace catena {
 namespace {
@@ -32,13 +32,9 @@ std::int64_t eliminated_rows(JointType type) {
 }
 
 std::vector<JointEdge> edges_of(const Bodies& bodies, const ContactSet& set) {
-  std::vector<JointEdge> edges(bodies.joints.size());
-  for (std::size_t j = 0; j < edges.size(); ++j) {
-    edges[j].key = bodies.joints[j].id;
+  std::vector<JointEdge> edges = partition::joint_edges(bodies, set);
+  for (std::size_t j = 0; j < edges.size(); ++j)
     edges[j].rows = narrow<int>(eliminated_rows(bodies.joints[j].type));
-    for (const Index body : partition::dynamic_bodies(set, j))
-      if (body != kNoIndex) edges[j].body[edges[j].n_bodies++] = set.bodies.constants[body].id;
-  }
   return edges;
 }
 

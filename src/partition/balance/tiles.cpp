@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "partition/graph/contact_graph.hpp"
+#include "partition/graph/joint_work.hpp"
 
 namespace catena {
 
@@ -76,7 +77,7 @@ std::vector<std::int32_t> nearest_own_tiles(const Communicator& comm, const Bodi
 
 std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
                               const ContactSet& contacts, std::span<const int> tile, int n_tiles,
-                              PartitionQuality& quality) {
+                              const BalanceSettings& settings, PartitionQuality& quality) {
   const std::vector<PartWork> own = partition::body_weights(bodies, contacts);
   std::vector<std::int64_t> weight(n_tiles, 0);
   for (std::size_t i = 0; i < own.size(); ++i) weight[tile[i]] += own[i].all();
@@ -91,7 +92,8 @@ std::vector<int> assign_tiles(const Communicator& comm, const Bodies& bodies,
   quality = {};
   quality.vertices = n_tiles;
   std::vector<PartWork> of_rank(comm.size());
-  for (std::size_t i = 0; i < own.size(); ++i) of_rank[rank[i]] += own[i];
+  for (std::size_t i = 0; i < own.size(); ++i) of_rank[rank[i]].contacts += own[i].contacts;
+  partition::JointWork(comm, bodies, contacts, settings).add_to(comm, rank, of_rank);
   quality.balance = partition::balance_of_parts(comm, of_rank);
   const std::vector<std::int64_t> all =
       partition::with_ghosts(comm, contacts, {rank.begin(), rank.end()});

@@ -119,13 +119,14 @@ HeldGraph sum_over_ranks(const Communicator& comm, const Dealing& dealing,
 
 // Collective. Parts of the range's cells, from rank 0; empty if the graph was not split.
 std::vector<std::int32_t> split_on_root(const Communicator& comm, const Dealing& dealing,
-                                        const HeldGraph& held, int n_parts) {
+                                        const HeldGraph& held, int n_parts,
+                                        std::int64_t largest_whole) {
   const std::vector<PartWork> weights = gather_values(comm, 0, held.weights);
   const std::vector<CellEdge> edges = gather_values(comm, 0, held.edges);
   RankLists<std::int32_t> out(comm.size());
   if (comm.rank() == 0) {
     std::vector<std::int32_t> part = path_parts(weights, edges, n_parts);
-    if (part.empty()) part = metis_parts(weights, edges, n_parts);
+    if (part.empty()) part = metis_parts(weights, edges, n_parts, largest_whole);
     for (int r = 0; !part.empty() && r < comm.size(); ++r)
       out[r].assign(part.begin() + dealing.first(r), part.begin() + dealing.first(r + 1));
   }
@@ -158,7 +159,8 @@ CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_part
   const std::vector<CellGraphShare::Weight> weights = merge_weights(share.weights, entry);
   merge_edges(share.edges);
   const HeldGraph held = sum_over_ranks(comm, dealing, weights, share.edges);
-  const std::vector<std::int32_t> range = split_on_root(comm, dealing, held, n_parts);
+  const std::vector<std::int32_t> range =
+      split_on_root(comm, dealing, held, n_parts, share.largest_whole);
 
   CellParts result;
   result.n_edges = comm.sum(held.n_edges);

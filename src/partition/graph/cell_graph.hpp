@@ -27,6 +27,8 @@ struct CellGraphShare {
   std::int64_t n_cells = 0;  ///< over all ranks, numbered along the curve
   std::vector<Weight> weights;
   std::vector<CellEdge> edges;  ///< weight = rows of contacts, and some for joints, between the two
+  /// Joints' work of the largest mechanism that one rank eliminates, the same on every rank.
+  std::int64_t largest_whole = 0;
 };
 
 struct CellParts {
@@ -47,9 +49,12 @@ CellParts split_cells(const Communicator& comm, CellGraphShare share, int n_part
 void merge_edges(std::vector<CellEdge>& edges);
 
 /// Parts of a graph's vertices by METIS, or an empty list if it refuses. `edges` merged. Where both
-/// joints and the rest are a part of the work that counts, each of them is balanced.
+/// joints and the rest are a part of the work that counts, each of them is balanced; but the rest
+/// alone where the largest mechanism that one rank eliminates, of `largest_whole` work on joints,
+/// is more than a part's share of them: no split makes that even.
 std::vector<std::int32_t> metis_parts(std::span<const PartWork> weights,
-                                      std::span<const CellEdge> edges, int n_parts);
+                                      std::span<const CellEdge> edges, int n_parts,
+                                      std::int64_t largest_whole = 0);
 
 /// The same where the graph is long paths (or rings) of rows, links of the curve left out: cut
 /// along them, so that each part is one piece of a path but where paths end. Empty for other

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -32,11 +33,32 @@ namespace partition {
 
 namespace {
 
-/// Share of the work that joints, and all else, must have each to be balanced of its own: what is
-/// left uneven of less costs less than what two balances cost in the cut.
-constexpr double kOfItsOwn = 0.05;
-/// What joints may be uneven by: mechanisms are better left whole.
-constexpr real_t kUnevenJoints = 1.08F;
+/// What joints, and all else, must be of one part's mean work to be balanced of its own: at worst
+/// all of it is one part's, and less costs less than what two balances cost in the cut.
+constexpr double kOfItsOwn = 0.2;
+/// A mechanism's work over a part's share of the joints' from which no split is even in them: more
+/// than the round-off of weights.
+constexpr double kMoreThanShare = 1.01;
+/// Bisections cut and balance better for few parts, and are slow for many.
+constexpr int kFewParts = 8;
+/// What one weight may be uneven by in a bisection, in thousandths.
+constexpr idx_t kUnevenThousandths = 5;
+/// What two weights, that of contacts and bodies and that of joints, may be uneven by in a
+/// bisection (or where there is no bisection in all), and after all bisections, in which it
+/// multiplies. Joints may by more: mechanisms are better left whole.
+constexpr std::array<double, 2> kUnevenOnce = {1.02, 1.08}, kUnevenInAll = {1.04, 1.12};
+
+std::array<real_t, 2> uneven_two(int n_parts) {
+  int bisections = 0;
+  while (1 << bisections < n_parts) ++bisections;
+  std::array<real_t, 2> uneven = {};
+  for (std::size_t i = 0; i < uneven.size(); ++i)
+    uneven[i] = static_cast<real_t>(
+        n_parts > kFewParts
+            ? kUnevenOnce[i]
+            : std::min(kUnevenOnce[i], std::pow(kUnevenInAll[i], 1.0 / bisections)));
+  return uneven;
+}
 
 // METIS adds weights up in idx_t (32 bits in Debian's build): weights are divided so that
 // their sum stays well inside. Those that are not 0 stay 1 at least, all do with `least` 1.
@@ -84,7 +106,7 @@ struct VertexWeights {
   idx_t per_vertex = 1;
   std::vector<idx_t> weight;
 
-  explicit VertexWeights(std::span<const PartWork> work) {
+  VertexWeights(std::span<const PartWork> work, int n_parts, std::int64_t largest_whole) {
     std::vector<std::int64_t> all, rest, joints;
     double sum_of_rest = 0.0, sum_of_joints = 0.0;
     for (const PartWork& w : work) {
@@ -94,9 +116,14 @@ struct VertexWeights {
       sum_of_rest += static_cast<double>(w.contacts);
       sum_of_joints += static_cast<double>(w.joints);
     }
-    const double least = kOfItsOwn * (sum_of_rest + sum_of_joints);
+    const double least = kOfItsOwn * (sum_of_rest + sum_of_joints) / n_parts;
     if (sum_of_rest < least || sum_of_joints < least) {
       weight = scaled(all, 1);
+      return;
+    }
+    // one part has that mechanism however it is split: the rest can still be even
+    if (static_cast<double>(largest_whole) * n_parts > kMoreThanShare * sum_of_joints) {
+      weight = scaled(rest, 1);
       return;
     }
     per_vertex = 2;
@@ -111,13 +138,14 @@ struct VertexWeights {
 }  // namespace
 
 std::vector<std::int32_t> metis_parts(std::span<const PartWork> weights,
-                                      std::span<const CellEdge> edges, int n_parts) {
+                                      std::span<const CellEdge> edges, int n_parts,
+                                      std::int64_t largest_whole) {
   constexpr std::size_t kMost = std::numeric_limits<idx_t>::max();
   if (weights.size() > kMost / 2 || edges.size() > kMost / 2) return {};
   if (n_parts == 1) return std::vector<std::int32_t>(weights.size(), 0);
 
   Adjacency graph(weights.size(), edges);
-  VertexWeights vertices(weights);
+  VertexWeights vertices(weights, n_parts, largest_whole);
   std::vector<idx_t> edge_weight = scaled(graph.weight, 1);
   std::vector<idx_t> part(weights.size(), 0);
   auto n = static_cast<idx_t>(weights.size());
@@ -128,11 +156,9 @@ std::vector<std::int32_t> metis_parts(std::span<const PartWork> weights,
   options[METIS_OPTION_SEED] = 1;
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_NCUTS] = static_cast<idx_t>(split_tries(std::ssize(weights)));
-  // Recursive bisection cuts and balances better for few parts and is slow for many.
-  constexpr int kFew = 8;
-  if (n_parts <= kFew) options[METIS_OPTION_UFACTOR] = 5;  // 0.5 % a bisection
-  const auto split = n_parts <= kFew ? METIS_PartGraphRecursive : METIS_PartGraphKway;
-  std::array<real_t, 2> uneven = {1.02F, kUnevenJoints};
+  if (n_parts <= kFewParts) options[METIS_OPTION_UFACTOR] = kUnevenThousandths;
+  const auto split = n_parts <= kFewParts ? METIS_PartGraphRecursive : METIS_PartGraphKway;
+  std::array<real_t, 2> uneven = uneven_two(n_parts);
   const int status =
       split(&n, &vertices.per_vertex, graph.begin.data(), graph.neighbour.data(),
             vertices.weight.data(), nullptr, edge_weight.data(), &parts, nullptr,

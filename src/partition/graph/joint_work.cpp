@@ -1,0 +1,96 @@
+#include "partition/graph/joint_work.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "catena/comm/directory.hpp"
+#include "partition/graph/contact_graph.hpp"
+
+namespace catena::partition {
+namespace {
+
+/// Joints of a whole mechanism whose homes are in one part.
+struct Held {
+  std::int64_t mechanism = 0;
+  std::int64_t part = 0;
+  std::int64_t joints = 0;
+  std::int64_t work = 0;
+};
+
+/// Those of the same mechanism and part in one; ascending.
+void merge(std::vector<Held>& list) {
+  const auto key = [](const Held& h) { return std::tuple(h.mechanism, h.part); };
+  std::ranges::sort(list, {}, key);
+  std::size_t n = 0;
+  for (const Held& held : list) {
+    if (n > 0 && key(list[n - 1]) == key(held)) {
+      list[n - 1].joints += held.joints;
+      list[n - 1].work += held.work;
+    } else {
+      list[n++] = held;
+    }
+  }
+  list.resize(n);
+}
+
+}  // namespace
+
+std::vector<JointEdge> joint_edges(const Bodies& bodies, const ContactSet& set) {
+  std::vector<JointEdge> edges(bodies.joints.size());
+  for (std::size_t j = 0; j < edges.size(); ++j) {
+    edges[j].key = bodies.joints[j].id;
+    edges[j].rows = narrow<int>(rows_of(bodies.joints[j].type));
+    for (const Index body : dynamic_bodies(set, j))
+      if (body != kNoIndex) edges[j].body[edges[j].n_bodies++] = set.bodies.constants[body].id;
+  }
+  return edges;
+}
+
+JointWork::JointWork(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+                     const BalanceSettings& settings, const WorkRate& rate) {
+  if (comm.sum(std::ssize(bodies.joints)) == 0) return;
+  const std::vector<JointEdge> edges = joint_edges(bodies, set);
+  const std::vector<JointPlace> places = find_mechanisms(comm, edges);
+  joints_.resize(edges.size());
+  for (std::size_t j = 0; j < joints_.size(); ++j) {
+    const JointPlace& place = places[j];
+    const bool as_chain = place.is_simple_chain() && !settings.whole_chains;
+    joints_[j].mechanism = place.component;
+    joints_[j].work = std::llround(rate.factor * joint_work(edges[j].rows, rate.sweeps));
+    joints_[j].home = dynamic_bodies(set, j)[0];
+    joints_[j].whole = !as_chain && place.n_joints < settings.whole_below;
+    if (joints_[j].whole)
+      largest_whole_ = std::max<std::int64_t>(largest_whole_,
+                                              std::llround(joint_work(place.n_rows, rate.sweeps)));
+  }
+  largest_whole_ = comm.max(largest_whole_);
+}
+
+void JointWork::add_to(const Communicator& comm, std::span<const int> part,
+                       std::span<PartWork> parts) const {
+  std::vector<Held> own;
+  for (const Joint& joint : joints_) {
+    const int p = part[joint.home];
+    if (joint.whole)
+      own.push_back({joint.mechanism, p, 1, joint.work});
+    else
+      parts[p].joints += joint.work;
+  }
+  merge(own);
+  RankLists<Held> out(comm.size());
+  for (const Held& held : own) out[directory_rank(comm, held.mechanism)].push_back(held);
+  std::vector<Held> all = joined(all_to_all(comm, std::move(out)));
+  merge(all);
+  for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+    std::size_t most = first;
+    std::int64_t work = 0;
+    for (last = first; last < all.size() && all[last].mechanism == all[first].mechanism; ++last) {
+      if (all[last].joints > all[most].joints) most = last;
+      work += all[last].work;
+    }
+    parts[all[most].part].joints += work;
+  }
+}
+
+}  // namespace catena::partition

@@ -1,0 +1,43 @@
+// Who does the work on joints: the owners of their bodies, or the one rank that eliminates a
+// mechanism whole.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "catena/partition/balance.hpp"
+#include "catena/partition/mechanisms.hpp"
+
+namespace catena::partition {
+
+/// This rank's joints as edges between their dynamic bodies, with the rows of their types.
+std::vector<JointEdge> joint_edges(const Bodies& bodies, const ContactSet& set);
+
+/// The counted work on this rank's joints.
+class JointWork {
+ public:
+  /// Collective. Rounds of messages as find_mechanisms(), where any rank has joints.
+  JointWork(const Communicator& comm, const Bodies& bodies, const ContactSet& set,
+            const BalanceSettings& settings, const WorkRate& rate = {});
+
+  /// Work on the largest mechanism that is whole, the same on every rank; 0: there is none.
+  std::int64_t largest_whole() const { return largest_whole_; }
+
+  /// Collective. Adds the joints' work to that of parts, `part` being that of each owned body: of a
+  /// whole mechanism all of it to the part with most of its joints, the lowest of equals; of other
+  /// joints to the part of their home. What is added to a part lies on any rank.
+  void add_to(const Communicator& comm, std::span<const int> part, std::span<PartWork> parts) const;
+
+ private:
+  struct Joint {
+    std::int64_t mechanism = -1;  ///< JointPlace::component
+    std::int64_t work = 0;
+    Index home = 0;
+    bool whole = false;
+  };
+  std::vector<Joint> joints_;
+  std::int64_t largest_whole_ = 0;
+};
+
+}  // namespace catena::partition
