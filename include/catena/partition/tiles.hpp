@@ -14,7 +14,8 @@ namespace catena {
 
 /// Bodies of a tile at most, of `bodies` in all; `tile_bodies`: what the case says, 0 where it
 /// leaves that to this. Then tiles are as large as four ranks allow, up to a size at which their
-/// borders cost next to nothing.
+/// borders cost next to nothing: four of them, which three ranks cannot share evenly, below 8,000
+/// bodies, since smaller ones take more sweeps on any number of ranks (docs/determinism.md).
 std::int64_t size_of_tiles(std::int64_t bodies, int tile_bodies);
 
 /// Collective. How many tiles of size_of_tiles all bodies make, at least 1. The tiles themselves
