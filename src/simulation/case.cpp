@@ -109,7 +109,10 @@ void describe_parallel(SettingsVisitor& visit, CaseSettings& s) {
   visit.section("parallel", {.help = "who computes what"}, [&] {
     describe(visit, s.parallel);
     const JointSolverSettings& joints = s.solver.joints;
-    s.parallel.whole_below = joints.method == JointMethod::iterative ? 0 : joints.cut_from;
+    const bool eliminated = joints.method != JointMethod::iterative &&
+                            s.solver.method != SolverMethod::interior_point &&
+                            s.solver.method != SolverMethod::dantzig;
+    s.parallel.whole_below = eliminated ? joints.cut_from : 0;
     s.parallel.whole_chains = joints.method == JointMethod::direct;
     if (s.parallel.deterministic && !s.method_given) s.solver.method = SolverMethod::gauss_seidel;
     if (s.parallel.deterministic) refuse_with_deterministic(visit, s);
