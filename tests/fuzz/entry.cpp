@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -39,7 +40,10 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     }
   }
   if (chosen().kind == nullptr) {
-    std::fprintf(stderr, "give --kind=, one of the folders in %s\n", CATENA_FUZZ_CORPUS);
+    std::fprintf(stderr, "give --kind=, one of");
+    for (const Kind& kind : chosen().inputs->kinds())
+      std::fprintf(stderr, " %s", kind.name.c_str());
+    std::fprintf(stderr, "\n");
     std::exit(3);
   }
   // files go with the program, and MPI has no other end

@@ -68,6 +68,15 @@ std::vector<std::string> row_readers() {
   };
 }
 
+/// Throws std::logic_error for an error by which no input may be refused.
+void judge(const Error& error) {
+  const bool usual = error.code() == ExitCode::bad_input ||
+                     error.code() == ExitCode::input_output || error.code() == ExitCode::blow_up;
+  if (!usual) throw std::logic_error("an error of another kind: " + std::string(error.what()));
+  if (error.found().empty() || error.where().empty())
+    throw std::logic_error("an error without what or where: " + std::string(error.what()));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::size_t, std::size_t>> stored_numbers(const fs::path& file) {
@@ -90,11 +99,7 @@ Outcome try_input(const Kind& kind, std::string_view input) {
   try {
     kind.take(input);
   } catch (const Error& error) {
-    const bool usual = error.code() == ExitCode::bad_input ||
-                       error.code() == ExitCode::input_output || error.code() == ExitCode::blow_up;
-    if (!usual) throw std::logic_error("an error of another kind: " + std::string(error.what()));
-    if (error.found().empty() || error.where().empty())
-      throw std::logic_error("an error without what or where: " + std::string(error.what()));
+    judge(error);
     return Outcome::refused;
   }
   return Outcome::accepted;
@@ -132,6 +137,7 @@ Inputs::Inputs(const fs::path& sources, const fs::path& corpus)
           rehearse_case(kScene + keys);
           accepted = true;
         } catch (const Error& error) {
+          judge(error);  // of every reader, also where another one accepts
           refusal = error;
         }
       }

@@ -57,8 +57,8 @@ class Inputs {
 /// Places and lengths of the datasets' bytes in an HDF5 file.
 std::vector<std::pair<std::size_t, std::size_t>> stored_numbers(const std::filesystem::path& file);
 
-/// Gives an input to its kind. Throws std::logic_error for an error without what was found or
-/// where, and whatever else the kind throws.
+/// Gives an input to its kind. Throws std::logic_error for an error of another kind than inputs may
+/// be refused by or without what was found or where, and whatever else the kind throws.
 Outcome try_input(const Kind& kind, std::string_view input);
 
 }  // namespace catena::fuzz
