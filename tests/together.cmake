@@ -6,24 +6,7 @@
 add_custom_target(tests_together)
 add_dependencies(tests_together fuzz_inputs)
 
-# left to Release: what counts the program's memory, and what takes four seconds and more here
-set(left_to_release StartStop.* SteadyRun.* *SteadyStep.* Net.OfRopesPullsOnly Net.OfRodsCatchesABoxAndMakesNoEnergy
-    Projection.OfANetIsCutBackOrLeftOutWhereItWouldNotHelp CordsMpi.DeterministicRunsGiveTheSameBits
-    Budget.TheUsualNumberDependsOnTheMethod Manifolds.OfWhatRestsWithSmallOverlapsKeepTheirKeys
-    LeesEdwards.GrainsTakeTheShearsProfile SolveWatch.EveryMethodHeedsMaxIterations
-    TreeElimination.RedundantRowsAreToldFromSoftOnesInOneMechanism
-    TreeElimination.SoftLongChainOfHingesHasNoRedundantRowsThoughItsPivotsAreSmall
-    NaturalSingular.TwoFourBarsKeepOrder4AtTenStepsPastPositionsInLine NaturalSingular.AStepMayEndInLineOrHaveAStageThere
-    NaturalSingular.AKiteStaysOnItsBranchAndKeepsOrder4 NaturalGuardOverRanks.EveryRankDividesOrEndsTheSameSteps
-    NaturalOverRanks.AChainOfBallsThatHangsFromBothEndsSwingsAlike Load.OnACableKeepsItsEnergy
-    DeformingCell.APackIsHeldAtAnIsotropicStressAndItsWorkIsThatOfTheStress
-    DeformingCell.HasTheSameBitsOnAnyNumberOfRanksAndAfterAResume Budget.AutoDoesNoMoreThanTheWorkOfSoManySweeps
-    Mesh.ShallowContactsOfConvexBodiesWithABoxOfTrianglesAreThoseWithTheBox
-    ExplicitBatches.HaveTheVelocitiesOfTheDenseReference FrictionLawMpi.PilesMeetTheLawByEverySolver
-    Factors/SparseElimination.AgreesWithTheTreeElimination/petsc
-    BorderedElimination.HundredsOfRedundantRowsInOneMechanismKeepConsistentVelocitiesAtRoundOff
-    RollingBatches.RelaxedTurnsAreThoseOfTheScalarSolve MovingLoad.StaysEvenWithRebalancingAndDoesNotWithout)
-list(JOIN left_to_release : left_to_release)
+list(JOIN CATENA_LEFT_TO_RELEASE : left_to_release)
 
 # catena_resolve(ARCHIVES LIBRARIES targets...): what of the targets is compiled with the tests, as
 # archives of CATENA_TEST_OBJECTS, and what it and the others link.
