@@ -59,7 +59,9 @@ needs the body's `mass`, `inertia` and `center_of_mass`.
 A `clump` is a template for `shapes` of spheres: a CSV file with a line `x, y, z, radius` for each, or a
 closed surface (STL, OBJ) with the number of `spheres` that fill it. The first of these is the largest
 that fits, each further one the largest about a point of a grid (32 along the longest edge) that none
-before holds; all lie inside, and a warning tells what part of the surface's volume they have. A file
+before holds; all lie inside, and a warning tells what part of the surface's volume they have. Of a
+surface that cuts through itself spheres may lie outside: it is refused only where a depth that is
+found reaches beyond the box around the surface. A file
 is read once for all bodies and generators that name it; lattices, packs and insertions scale it by
 `sizes`. A `pointed_rod` is a hull with two pointed ends whose cross-sections have the area of the round
 rod's: its volume is that of a cylinder with cones, pi r^2 (length - 4/3 tip_length).

@@ -44,7 +44,8 @@ struct Point {
 };
 
 /// How deep points lie in a surface. What is inside lies in the box around the surface with all
-/// its depth; where it does not, nearest faces disagree about what is inside.
+/// its depth; where it does not, nearest faces disagree about what is inside. That they may
+/// disagree within the box, too, is not seen.
 class Depths {
  public:
   Depths(const ClosedSurface& surface, const std::string& file)

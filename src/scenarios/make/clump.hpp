@@ -16,7 +16,9 @@ std::vector<CompoundPart> listed_spheres(const ShapeSettings& s, const std::stri
 /// `most` spheres inside a closed mesh: the largest one that fits about a point of a grid outside
 /// of all before it, or from there on its way to a larger one, again and again; fewer where no
 /// point of the grid is left. `volume`: of what the mesh encloses. Throws Error naming the `file`
-/// where the mesh cuts through itself and a sphere would reach out of it.
+/// where a depth that is found reaches beyond the mesh's box, as that of a mesh that cuts through
+/// itself may; one that does so well inside its box is taken, and spheres may then lie outside of
+/// the mesh.
 std::vector<CompoundPart> filling_spheres(const Geometry& mesh, const std::string& file, int most,
                                           double& volume);
 
