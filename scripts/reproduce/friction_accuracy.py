@@ -112,7 +112,7 @@ def stacks_table(args):
     counts = Table("Stacks of five cubes, the top 10^k times as heavy: iterations per step over 200 steps of 5 ms, warm-started "
                    "(in brackets steps that missed), to 1e-8 of the energy error; units of iterations are the methods' own",
                    ["", *["k = %d" % k for k in powers]])
-    sinks = Table("The same: way of the top after 1 s, m", ["", *["k = %d" % k for k in powers]])
+    sinks = Table("The same: displacement of the top after 1 s, m", ["", *["k = %d" % k for k in powers]])
     for title, run in contenders(args, 1e-8, False):
         cells, falls = [], []
         for k in powers:

@@ -137,7 +137,7 @@ def kapla(steps, floors=6):
 
 
 class Drift:
-    """Largest way of a block from where it was after `settled` steps, m; ends when the highest block is below 1 m."""
+    """Largest displacement of a block from where it was after `settled` steps, m; ends when the highest block is below 1 m."""
 
     def __init__(self, settled=100):
         self.settled, self.start, self.steps, self.drift, self.last = settled, None, 0, 0.0, {}
@@ -361,7 +361,7 @@ def bouncing_table(args):
 
 def kapla_table(args):
     table = Table("Kapla: steps of 10 ms that the house stands, at most %s" % "{:,}".format(args.kapla_steps),
-                  ["", "stands, steps", "run, steps", "largest way of a block after the first second, mm",
+                  ["", "stands, steps", "run, steps", "largest displacement of a block after the first second, mm",
                    "the same a step, second half, µm", "ms per step"])
     steps = 20 if args.short else args.kapla_steps
 
