@@ -76,7 +76,7 @@ class Watch:
                 "cone": float(np.sum(np.maximum(held - mu * pn, 0.0)) / total)}
 
     def fall(self):
-        """m, the largest way down of a body since the first state."""
+        """m, the largest downward displacement of a body since the first state."""
         return float(np.max(self.first.position[:, 2] - self.last.position[:, 2]))
 
 
@@ -145,7 +145,7 @@ def squeezed(count, step, end):
 
 def squeezed_table(args):
     counts = (1, 3) if args.short else (1, 2, 3, 5, 8, 11)
-    table = Table("Cubes between plates: way down of the lowest cube after %s at 10 ms, m" % (
+    table = Table("Cubes between plates: downward displacement of the lowest cube after %s at 10 ms, m" % (
         "100 s (solvers named: 10 s)" if not args.short else "0.1 s"), ["", *["%d" % n for n in counts], "ms per step, 11"])
     for title, run in contenders(args):
         named = "rigid" in title or "direct" in title or "1,000" in title

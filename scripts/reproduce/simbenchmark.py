@@ -226,7 +226,7 @@ def turned(q, v, back=False):
 
 
 class Standing:
-    """Largest way of the trunk from where it was after 1 s, m."""
+    """Largest displacement of the trunk from where it was after 1 s, m."""
 
     def __init__(self, scene):
         self.after, self.start, self.way = round(1.0 / scene.step), None, 0.0
@@ -395,7 +395,7 @@ def quadruped_table(args):
         for title, seen, done in runs(args, scene, lambda: FlightError(scene), CATENA[:1]):
             flight.add(title, 1e3 * step, seen.momentum, seen.angular, seen.energy, seen.gap, done.ms_per_step)
     stand = Table("Quadruped, standing for 10 s on four feet, hips and knees held by motors",
-                  ["", "step, ms", "largest way of the trunk after 1 s, m", "missed steps", "ms per step"])
+                  ["", "step, ms", "largest displacement of the trunk after 1 s, m", "missed steps", "ms per step"])
     for step in (1e-3, 1e-2):
         scene = quadruped(0.0, step, 0.02 if args.short else 10.0)
         seen = Standing(scene)
