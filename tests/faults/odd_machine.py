@@ -22,6 +22,7 @@ except SystemExit:
 import program
 
 DAY = 86400
+TRIES = 5
 
 
 class Study:
@@ -53,40 +54,58 @@ class Study:
             time.sleep(0.002)
 
     def stop_rank(self, run, ranks, seconds):
-        """Stops one rank for a while; whether it was still there."""
+        """Stops one rank for a while; whether it was still there and stood."""
         pids = self.runs.ranks_of(run, ranks)
         if run.poll() is not None or not pids:
             return False
         victim = random.choice(pids)
-        os.kill(victim, signal.SIGSTOP)
-        time.sleep(seconds)
-        os.kill(victim, signal.SIGCONT)
-        return True
+        try:
+            os.kill(victim, signal.SIGSTOP)
+            time.sleep(seconds)
+            stood = pathlib.Path("/proc/%d/stat" % victim).read_text().rsplit(")", 1)[1].split()[0] == "T"
+            os.kill(victim, signal.SIGCONT)
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        return stood
+
+    def until_stopped(self, attempt, what):
+        """Tries again where the run was over before a rank could be stopped."""
+        stopped = any(attempt() for _ in range(TRIES))
+        self.report.expect(stopped, "%s: no rank was stopped in %d runs" % (what, TRIES))
+        print(what, flush=True)
 
     def standing_rank(self, ranks, seconds):
-        run = self.start(ranks)
-        self.wait_for_rows(run, random.randint(1, kill_resume.STEPS // 2))
-        stopped = self.stop_rank(run, ranks, seconds)
         what = "a rank of %d that stands still for %.1f s" % (ranks, seconds)
-        if self.expect_done(run, what):
-            self.expect_whole(what)
-        print("%s%s" % (what, "" if stopped else " (the run was over before)"), flush=True)
+
+        def attempt():
+            run = self.start(ranks)
+            self.wait_for_rows(run, random.randint(1, kill_resume.STEPS // 2))
+            stopped = self.stop_rank(run, ranks, seconds)
+            if self.expect_done(run, what):
+                self.expect_whole(what)
+            return stopped
+
+        self.until_stopped(attempt, what)
 
     def standing_past_limit(self, ranks):
         """The limit of wall time passes while a rank stands still."""
         what = "a rank of %d that stands still past --max-wall" % ranks
-        run = self.start(ranks, ["--max-wall", "2 s", "--set", "time.end=1000"])
-        self.wait_for_rows(run, 3)
-        self.stop_rank(run, ranks, 3.0)
-        if self.expect_done(run, what, code=2):
-            self.resume(ranks, what)
-        print(what, flush=True)
+
+        def attempt():
+            run = self.start(ranks, ["--max-wall", "2 s", "--set", "time.end=1000"])
+            self.wait_for_rows(run, 3)
+            stopped = self.stop_rank(run, ranks, 3.0)
+            if self.expect_done(run, what, code=2) and stopped:
+                self.resume(ranks, what)
+            return stopped
+
+        self.until_stopped(attempt, what)
 
     def resume(self, ranks, what):
         """Goes on to the end that an undisturbed run has."""
         step = max(int(p.stem.split("-")[1]) for p in self.runs.out.glob("checkpoint-*.h5"))
+        self.report.expect(step <= kill_resume.STEPS, "%s: step %d is beyond the undisturbed run" % (what, step))
         if step > kill_resume.STEPS:
-            print("%s: %d steps, further than the undisturbed run" % (what, step))
             return
         if self.expect_done(self.runs.start(ranks, ["--resume", "--set", "time.end=%d ms" % kill_resume.STEPS]), what):
             self.expect_whole(what + ", resumed")
@@ -110,11 +129,17 @@ class Study:
     def slow_disk(self, ranks, milliseconds, asynchronous):
         what = "a disk with %d ms a write, %d ranks%s" % (milliseconds, ranks, ", asynchronous" if asynchronous else "")
         begun = time.monotonic()
+        told = self.runs.out.parent / ("writes-%d-%d" % (ranks, time.monotonic_ns()))
         run = self.start(ranks, ["--set", "output.asynchronous=%s" % str(asynchronous).lower()],
-                         ODD_WRITE_MS=str(milliseconds))
+                         ODD_WRITE_MS=str(milliseconds), ODD_WRITES=str(told))
         if self.expect_done(run, what):
             self.expect_whole(what)
-        print("%s: %.1f s" % (what, time.monotonic() - begun), flush=True)
+        slowed = [path.stat().st_size for path in told.parent.glob(told.name + "-catena-*")]
+        # every snapshot is written by some rank
+        snapshots = kill_resume.STEPS // 3 + 1
+        self.report.expect(sum(slowed) >= snapshots, "%s: slowed writes of each rank that wrote: %s" % (what, slowed))
+        print("%s: %.1f s, slowed writes of each rank that wrote: %s" % (what, time.monotonic() - begun, slowed),
+              flush=True)
 
 
 def main():
