@@ -2,6 +2,7 @@
 import dataclasses
 import os
 import subprocess
+import tempfile
 import time
 
 import numpy as np
@@ -98,8 +99,8 @@ class Scene:
 
 @dataclasses.dataclass
 class State:
-    """After a step: rows are the moving bodies. `contacts()` gives numbers of the bodies (WORLD: a fixed one), point,
-    normal from the first to the second, gap and impulse on the second."""
+    """After a step: rows are the moving bodies. `contacts()` gives numbers of the bodies in the scene (those behind the
+    rows are fixed), point, normal from the first to the second, gap and impulse on the second."""
     step: int
     position: np.ndarray
     velocity: np.ndarray
@@ -127,8 +128,10 @@ def run_catena(scene, watch, every=1, **keys):
     import catena
     done = Outcome(0.0, 0)
     with catena.Simulation(scene.case(**keys)) as sim:
-        # ids are numbers of bodies, the moving ones first; planes have no rows, and the order of rows is Catena's own
+        # ids are numbers of bodies, the moving ones first; planes have ids but no rows, and the order of rows is Catena's own
         n = len(scene.moving)
+        for i in range(len(scene.bodies)):
+            assert list(sim.ids_of("b%d" % i)) == [i], i
 
         def states():
             rows = np.argsort(np.asarray(sim.ids))[:n]
@@ -137,8 +140,7 @@ def run_catena(scene, watch, every=1, **keys):
 
         def contacts():
             c = sim.contacts()
-            ids = np.where(np.asarray(c.bodies) < n, c.bodies, WORLD)
-            return ids, np.asarray(c.point), np.asarray(c.normal), np.asarray(c.gap), np.asarray(c.impulse)
+            return np.asarray(c.bodies), np.asarray(c.point), np.asarray(c.normal), np.asarray(c.gap), np.asarray(c.impulse)
 
         for k in range(scene.steps):
             start = time.process_time()
@@ -156,26 +158,33 @@ def run_catena(scene, watch, every=1, **keys):
 def run_peer(program, scene, watch, every=1, arguments=()):
     """The same in a peer's program, which reads the scene, writes every `every`-th state, and tells its CPU time."""
     n = len(scene.moving)
-    running = subprocess.Popen([program, str(every), *map(str, arguments)], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
-    running.stdin.write(scene.text().encode())
-    running.stdin.close()
-    last = 0
-    while True:
-        head = running.stdout.read(16)
-        if len(head) < 16:
-            break
-        seconds, found = np.frombuffer(head, float)
-        state = np.frombuffer(running.stdout.read(104 * n), float).reshape(n, 13)
-        c = np.frombuffer(running.stdout.read(96 * int(found)), float).reshape(int(found), 12)
-        last += every
-        if watch(State(last, state[:, :3], state[:, 7:10], state[:, 3:7], state[:, 10:13],
-                       lambda: (c[:, :2].astype(int), c[:, 2:5], c[:, 5:8], c[:, 8], c[:, 9:12]))):
-            running.kill()
-            break
-        done = Outcome(seconds, last)
-    running.stdout.close()
-    message = running.stderr.read().decode()
-    if running.wait() not in (0, -9):
-        raise RuntimeError("%s: %s" % (program, message))
+    # what it says goes into a file: a pipe that nobody reads would fill up, and both sides wait
+    with tempfile.TemporaryFile() as said:
+        running = subprocess.Popen([program, str(every), *map(str, arguments)], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=said, env=dict(os.environ))
+        running.stdin.write(scene.text().encode())
+        running.stdin.close()
+        done = Outcome(0.0, 0)
+        while True:
+            head = running.stdout.read(16)
+            if len(head) < 16:
+                break
+            seconds, found = np.frombuffer(head, float)
+            state = np.frombuffer(running.stdout.read(104 * n), float).reshape(n, 13)
+            c = np.frombuffer(running.stdout.read(96 * int(found)), float).reshape(int(found), 12)
+            if found and c[:, :2].min() < 0:
+                running.kill()
+                raise RuntimeError("%s does not tell fixed bodies apart: build it anew with scripts/reproduce/peers/build"
+                                   % program)
+            done = Outcome(seconds, done.steps + every)
+            if watch(State(done.steps, state[:, :3], state[:, 7:10], state[:, 3:7], state[:, 10:13],
+                           lambda: (c[:, :2].astype(int), c[:, 2:5], c[:, 5:8], c[:, 8], c[:, 9:12]))):
+                running.kill()
+                break
+        running.stdout.close()
+        code = running.wait()
+        if code not in (0, -9) or done.steps == 0:
+            said.seek(max(0, said.seek(0, os.SEEK_END) - 2000))
+            raise RuntimeError("%s: exit code %d after %d steps: %s" % (
+                program, code, done.steps, said.read().decode(errors="replace")))
     return done

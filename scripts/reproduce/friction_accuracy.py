@@ -14,7 +14,7 @@ import numpy as np
 import scipy.integrate
 
 from benchmark_report import Table, begin, finish, options, peer
-from benchmark_scene import WORLD, Body, Scene, run_catena, run_peer
+from benchmark_scene import Body, Scene, run_catena, run_peer
 
 G = 9.81
 RIGID = {"contact": {"stiffness": "rigid"}}
@@ -40,8 +40,7 @@ class Watch:
     def __init__(self, scene, after=0):
         self.scene, self.after, self.first, self.last = scene, after, None, None
         self.worst = dict.fromkeys(self.PARTS, 0.0)
-        self.friction = np.array([b.friction for b in scene.moving] + [next(
-            (b.friction for b in scene.bodies if b.mass == 0.0), 0.0)])
+        self.friction = np.array([b.friction for b in scene.bodies])
 
     def __call__(self, state):
         if self.first is None:
@@ -58,9 +57,10 @@ class Watch:
             return dict.fromkeys(self.PARTS, 0.0)
 
         def velocity(rows):
-            # a row of zeros for what does not move (WORLD: the last one)
+            # bodies behind the moving ones are fixed: a row of zeros
+            rows = np.minimum(rows, len(state.position))
             v, w, x = (np.vstack([a, np.zeros(3)])[rows] for a in (state.velocity, state.angular_velocity, state.position))
-            return v + np.cross(w, np.where((rows == WORLD)[:, None], 0.0, point - x))
+            return v + np.cross(w, point - x)
 
         u = velocity(bodies[:, 1]) - velocity(bodies[:, 0])
         mu = self.friction[bodies[:, 0]] * self.friction[bodies[:, 1]]

@@ -45,8 +45,8 @@ if sys.argv[3:]:
 
 import numpy as np  # noqa: E402
 from benchmark_report import write_section  # noqa: E402
-from benchmark_scene import WORLD, State  # noqa: E402
-from friction_accuracy import Watch, sliding  # noqa: E402
+from benchmark_scene import State, run_catena  # noqa: E402
+from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import Drift, EnergyError, Overlaps, RollingError, bouncing, cube_of_balls, kapla, rolling  # noqa: E402
 
 still = np.array([1.0, 0.0, 0.0, 0.0])
@@ -110,7 +110,7 @@ weight = 9.81 * 1e-2
 
 
 def touching(tangential, normal=weight, gap=0.0):
-    return lambda: (np.array([[WORLD, 0]]), np.array([[0.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 1.0]]), np.array([gap]),
+    return lambda: (np.array([[1, 0]]), np.array([[0.0, 0.0, 0.0]]), np.array([[0.0, 0.0, 1.0]]), np.array([gap]),
                     np.array([[*tangential, normal]]))
 
 
@@ -126,6 +126,29 @@ assert abs(parts([0.0, 0.0, 0.0], (0.7 * weight, 0.0))["cone"] - 0.2) < 1e-12
 assert abs(parts([0.0, 0.0, -0.5 * weight], (0.0, 0.0))["signorini"] - 0.5) < 1e-12
 assert parts([0.0, 0.0, -0.1], (0.0, 0.0), normal=0.0, gap=2e-3)["signorini"] < 1e-12
 assert abs(parts([0.0, 0.0, 2.0 * weight], (0.0, 0.0))["complementarity"] - 2.0) < 1e-12
+
+# a cube between plates, of which the pushed one slides along the floor: a contact has the friction of its own pair, 0 on
+# the floor (body 3) and 1/2 on the wall (body 2)
+scene = squeezed(1, 1e-2, 0.1)
+assert [b.friction > 0.0 for b in scene.bodies] == [True, True, True, False]
+
+
+def plate(ids, normal, impulse):
+    contacts = lambda: (np.array([ids]), np.zeros((1, 3)), np.array([normal]), np.array([0.0]), np.array([impulse]))  # noqa: E731
+    return Watch(scene).parts(state(scene, 1, np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), contacts=contacts))
+
+
+smooth = plate([3, 1], [0.0, 0.0, 1.0], [0.0, 0.0, 981.0 * 1e-2])
+assert max(smooth.values()) < 1e-12, smooth
+rubbed = plate([3, 1], [0.0, 0.0, 1.0], [0.0, 0.2, 1.0])
+assert abs(rubbed["cone"] - 0.2) < 1e-12, rubbed
+rough = plate([2, 1], [1.0, 0.0, 0.0], [1.0, -0.5, 0.0])
+assert max(rough.values()) < 1e-12, rough
+
+# and Catena tells fixed bodies and planes by their numbers in the scene
+fixed = set()
+run_catena(scene, lambda state: fixed.update(state.contacts()[0].ravel().tolist()), **RIGID)
+assert fixed == {0, 1, 2, 3}, fixed
 
 # a section is replaced, and nothing else
 with tempfile.NamedTemporaryFile("w+", suffix=".md") as page:

@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   info.m_restitutionVelocityThreshold = 0.01;
   gContactBreakingThreshold = 0.001;
   std::vector<btRigidBody*> bodies;
-  for (const SceneBody& b : scene.bodies) {
+  for (std::size_t i = 0; i < scene.bodies.size(); ++i) {
+    const SceneBody& b = scene.bodies[i];
     btCollisionShape* shape;
     btVector3 inertia(0, 0, 0);
     if (b.kind == "plane")
@@ -54,7 +55,7 @@ int main(int argc, char** argv) {
     body->setRestitution(std::sqrt(scene.restitution));
     body->setDamping(0, 0);
     body->setActivationState(DISABLE_DEACTIVATION);
-    body->setUserIndex(b.mass > 0 ? int(bodies.size()) : -1);
+    body->setUserIndex(int(i));
     world.addRigidBody(body, 1, scene.collide);
     if (b.mass > 0) bodies.push_back(body);
   }

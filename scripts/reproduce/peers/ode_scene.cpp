@@ -27,8 +27,7 @@ void collide(void*, dGeomID g, dGeomID h) {
     c[i].surface.mu = scene.bodies[a].friction * scene.bodies[b].friction;
     c[i].surface.bounce = scene.restitution;
     c[i].surface.bounce_vel = 0.01;
-    Touch* t =
-        new Touch{dJointCreateContact(world, group, &c[i]), c[i].geom, {}, p ? a : -1, q ? b : -1};
+    Touch* t = new Touch{dJointCreateContact(world, group, &c[i]), c[i].geom, {}, a, b};
     dJointAttach(t->joint, p, q);
     dJointSetFeedback(t->joint, &t->feedback);
     touches.push_back(t);
@@ -104,7 +103,7 @@ int main(int argc, char** argv) {
     for (const Touch* t : touches) {
       const dReal *x = t->geom.pos,
                   *n = t->geom.normal;  // the normal points into the first geometry
-      const bool of_first = t->a >= 0;
+      const bool of_first = scene.bodies[t->a].mass > 0;
       const dReal* f = of_first ? t->feedback.f1 : t->feedback.f2;
       const double s = of_first ? -scene.step : scene.step;
       contacts.push_back({double(t->a), double(t->b), x[0], x[1], x[2], -n[0], -n[1], -n[2],
