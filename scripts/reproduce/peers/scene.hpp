@@ -63,7 +63,7 @@ inline double cpu() {
 
 // position, orientation (w, x, y, z), velocity, angular velocity
 using BodyState = std::array<double, 13>;
-// numbers of the bodies in the scene, point, normal from first to second, gap, impulse on the second
+// bodies (numbers in the scene), point, normal from first to second, gap, impulse on the second
 using ContactState = std::array<double, 12>;
 
 inline void write_states(double seconds, const std::vector<BodyState>& bodies,
