@@ -1,25 +1,32 @@
 """What the scripts of docs/benchmarks.md share: options, the conditions of a run, tables, and their section of the page."""
 import argparse
 import csv
+import hashlib
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "benchmarks.md")
+# a section between its markers
+MARKED = r"<!-- begin of (?P<name>%s)(?: (?P<sum>[0-9a-f]{16}))? -->\n(?P<section>.*?)<!-- end of (?P=name) -->"
 # one core a rank, and as many ranks as are asked for, whoever starts them
 SETTINGS = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
             "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
 
-def options(description, name):
-    """The parser of a script whose section of the page is called `name`."""
+def options(description, name, peers=False):
+    """The parser of a script whose section of the page is called `name`; peers: it runs other programs, too."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build", "release"), help="build tree of Catena")
-    parser.add_argument("--peers", metavar="DIR", help="programs that scripts/reproduce/peers/build has made")
+    if peers:
+        parser.add_argument("--peers", metavar="DIR", help="programs that scripts/reproduce/peers/build has made")
+    else:
+        parser.set_defaults(peers=None)
     parser.add_argument("--short", action="store_true", help="a few steps of each scene, in seconds; no figures to quote")
     parser.add_argument("--work", default=name, help="directory for results and %s.csv" % name)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
@@ -60,7 +67,10 @@ def processor():
 
 
 def said_by(command):
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:  # dpkg-query is Debian's
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -108,27 +118,39 @@ def text(cell):
 def finish(args, name, title, parts, more=()):
     """Writes NAME.csv and NAME.md into --work, and with --write the section of the page. `parts`: tables, and
     paragraphs of text between them; `more`: tables that only the CSV file has."""
-    body = "\n\n".join(p.markdown() if isinstance(p, Table) else p for p in parts)
-    section = "## %s\n\n%s\n\n%s\n" % (title, body, conditions(args))
-    with open(os.path.join(args.work, name + ".md"), "w") as f:
-        f.write(section)
     with open(os.path.join(args.work, name + ".csv"), "w", newline="") as f:
         rows = csv.writer(f)
         for table in [*(p for p in parts if isinstance(p, Table)), *more]:
             rows.writerow(["# " + table.title])
             rows.writerow(table.header)
             rows.writerows(["%.6e" % c if isinstance(c, float) else c for c in row] for row in table.rows)
+    body = "\n\n".join(p.markdown() if isinstance(p, Table) else p for p in parts)
+    section = "## %s\n\n%s\n\n%s\n" % (title, body, conditions(args))
+    with open(os.path.join(args.work, name + ".md"), "w") as f:
+        f.write(section)
     if args.write:
         write_section(PAGE, name, section)
 
 
 def write_section(page, name, section):
-    """Replaces what stands between the section's markers."""
-    first, last = ("<!-- %s of %s -->" % (word, name) for word in ("begin", "end"))
+    """Replaces what stands between the section's markers; the first one holds the checksum by which changes are seen."""
     with open(page) as f:
         whole = f.read()
-    if first not in whole or last not in whole:
-        sys.exit("%s: no lines %s and %s" % (page, first, last))
-    before, rest = whole.split(first, 1)
+    found = re.search(MARKED % re.escape(name), whole, re.DOTALL)
+    if not found:
+        sys.exit("%s: no lines <!-- begin of %s --> and <!-- end of %s -->" % (page, name, name))
+    marked = "<!-- begin of %s %s -->\n%s<!-- end of %s -->" % (name, checksum(section), section, name)
     with open(page, "w") as f:
-        f.write(before + first + "\n" + section + last + rest.split(last, 1)[1])
+        f.write(whole[:found.start()] + marked + whole[found.end():])
+
+
+def checksum(section):
+    return hashlib.sha256(section.encode()).hexdigest()[:16]
+
+
+def changed_sections(page):
+    """Names of the sections that are not as their script wrote them; those without a checksum were not written by one."""
+    with open(page) as f:
+        whole = f.read()
+    return [found["name"] for found in re.finditer(MARKED % "[a-z_]+", whole, re.DOTALL)
+            if found["sum"] and found["sum"] != checksum(found["section"])]

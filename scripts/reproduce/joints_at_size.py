@@ -182,7 +182,7 @@ def peer_rows(args, kind, n):
 
 
 def main():
-    parser = options(__doc__, "joints_at_size")
+    parser = options(__doc__, "joints_at_size", peers=True)
     parser.add_argument("mechanisms", nargs="*", choices=[[], *MECHANISMS], help="default: all")
     parser.add_argument("--million", action="store_true", help="10^6 links, too")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])

@@ -410,7 +410,7 @@ SCENES = {"rolling": rolling_table, "666": cube_tables, "elastic": cube_tables, 
 
 
 def main():
-    parser = options(__doc__, "simbenchmark")
+    parser = options(__doc__, "simbenchmark", peers=True)
     parser.add_argument("scenes", nargs="*", choices=[[], *SCENES], help="default: all")
     parser.add_argument("--kapla-steps", type=int, default=60000, metavar="N", help="of Catena's run of the house")
     args = begin(parser)

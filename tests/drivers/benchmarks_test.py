@@ -18,7 +18,7 @@ except ImportError:
 
 build, source = map(os.path.abspath, sys.argv[1:3])
 scripts = os.path.join(source, "scripts", "reproduce")
-sys.path.insert(0, scripts)
+sys.path[:0] = [scripts, os.path.join(build, "python")]
 
 
 def run(script, *words):
@@ -44,7 +44,7 @@ if sys.argv[3:]:
     sys.exit()
 
 import numpy as np  # noqa: E402
-from benchmark_report import write_section  # noqa: E402
+from benchmark_report import PAGE, changed_sections, text, write_section  # noqa: E402
 from benchmark_scene import State, run_catena  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import Drift, EnergyError, Overlaps, RollingError, bouncing, cube_of_balls, kapla, rolling  # noqa: E402
@@ -155,7 +155,16 @@ with tempfile.NamedTemporaryFile("w+", suffix=".md") as page:
     page.write("before\n<!-- begin of a -->\nold\n<!-- end of a -->\nafter\n")
     page.flush()
     write_section(page.name, "a", "new\n")
-    assert open(page.name).read() == "before\n<!-- begin of a -->\nnew\n<!-- end of a -->\nafter\n"
+    lines = open(page.name).read().split("\n")
+    assert lines[0] == "before" and lines[1].startswith("<!-- begin of a ") and lines[2:] == ["new", "<!-- end of a -->", "after", ""]
+    # a second time, too; and a change by hand is seen
+    write_section(page.name, "a", "newer\n")
+    assert changed_sections(page.name) == [] and "newer" in open(page.name).read()
+    whole = open(page.name).read().replace("newer", "better")
+    open(page.name, "w").write(whole)
+    assert changed_sections(page.name) == ["a"]
+assert changed_sections(PAGE) == [], changed_sections(PAGE)
+assert text("1.35e-4") == "1.35e-4"  # published figures stand as they were published
 
 # the closed form to round-off, in a short run
 table = next(rows for name, rows in run("simbenchmark", "rolling").items() if name.startswith("Rolling"))
