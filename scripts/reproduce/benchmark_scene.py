@@ -164,7 +164,7 @@ def run_peer(program, scene, watch, every=1, arguments=()):
                                    stdout=subprocess.PIPE, stderr=said, env=dict(os.environ))
         running.stdin.write(scene.text().encode())
         running.stdin.close()
-        done = Outcome(0.0, 0)
+        done, ended = Outcome(0.0, 0), False
         while True:
             head = running.stdout.read(16)
             if len(head) < 16:
@@ -180,10 +180,11 @@ def run_peer(program, scene, watch, every=1, arguments=()):
             if watch(State(done.steps, state[:, :3], state[:, 7:10], state[:, 3:7], state[:, 10:13],
                            lambda: (c[:, :2].astype(int), c[:, 2:5], c[:, 5:8], c[:, 8], c[:, 9:12]))):
                 running.kill()
+                ended = True
                 break
         running.stdout.close()
         code = running.wait()
-        if code not in (0, -9) or done.steps == 0:
+        if not ended and (code != 0 or done.steps != scene.steps // every * every):
             said.seek(max(0, said.seek(0, os.SEEK_END) - 2000))
             raise RuntimeError("%s: exit code %d after %d steps: %s" % (
                 program, code, done.steps, said.read().decode(errors="replace")))

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.spatial
 
 from benchmark_report import Table, begin, finish, options, peer
-from benchmark_scene import Body, Scene, run_catena, run_peer
+from benchmark_scene import Body, Scene, State, run_catena, run_peer
 
 G = 9.81
 EXACT = {"relative_tolerance": 1e-22}  # sweeps go on until round-off ends them
@@ -93,8 +93,7 @@ def energy(scene, state):
 
 
 class EnergyError:
-    """Mean over steps of the squared error of the energy, J^2; over the squared energy at the start; and the largest
-    share by which the energy exceeds it."""
+    """Mean over steps of the squared error of the energy, J^2, and over the squared energy at the start."""
 
     def __init__(self, scene):
         self.scene, self.errors, self.shifted = scene, [], []
@@ -137,27 +136,30 @@ def kapla(steps, floors=6):
 
 
 class Drift:
-    """Largest displacement of a block from where it was after `settled` steps, m; ends when the highest block is below 1 m."""
+    """Largest way of a block from where it was after `settled` steps, over all states seen, m. Ends when the highest block
+    is below 1 m: `fell` is that step."""
 
     def __init__(self, settled=100):
-        self.settled, self.start, self.steps, self.drift, self.last = settled, None, 0, 0.0, {}
+        self.settled, self.start, self.fell, self.drift, self.ways = settled, None, None, 0.0, {}
 
     def __call__(self, state):
-        self.steps = state.step
         if self.start is None and state.step >= self.settled:
             self.start = state.position.copy()
         if self.start is not None:
-            self.drift = float(np.linalg.norm(state.position - self.start, axis=1).max())
-            self.last[state.step] = self.drift
-        return bool(state.position[:, 2].max() < 1.0)
+            way = float(np.linalg.norm(state.position - self.start, axis=1).max())
+            self.drift = max(self.drift, way)
+            self.ways[state.step] = way
+        if not state.position[:, 2].max() >= 1.0:  # not a number, too
+            self.fell = state.step
+        return self.fell is not None
 
     def per_step(self):
         """m a step over the second half of the run."""
-        steps = sorted(self.last)
+        steps = sorted(self.ways)
         if len(steps) < 2:
-            return float("nan")
+            return None
         middle = steps[len(steps) // 2]
-        return (self.last[steps[-1]] - self.last[middle]) / max(steps[-1] - middle, 1)
+        return (self.ways[steps[-1]] - self.ways[middle]) / max(steps[-1] - middle, 1)
 
 
 # --- quadruped -------------------------------------------------------------------------------
@@ -190,27 +192,30 @@ def held(scene):
 
 class FlightError:
     """Of a free flight: largest errors of the momentum (kg m/s), of the angular momentum about the centre of mass
-    over its start, and of the energy over the kinetic energy; largest gap of a joint, m."""
+    over that before the first step, and of the kinetic energy about it over that before the first step; largest gap of a
+    joint, m."""
 
     def __init__(self, scene):
         self.scene, self.mass, self.inertia = scene, scene.array("mass"), scene.array("inertia")
         self.momentum = self.angular = self.energy = self.gap = 0.0
-        self.start = self.kinetic = None
         x = scene.array("position")
         self.arms = [(a, b, np.subtract(at, x[a]), np.subtract(at, x[b])) for a, b, at in scene.joints]
+        _, self.start, self.kinetic = self.motion(
+            State(0, x, scene.array("velocity"), scene.array("orientation"), scene.array("spin"), None))
 
-    def __call__(self, state):
+    def motion(self, state):
+        """Velocity of the centre of mass; angular momentum and kinetic energy about it."""
         m, x, v = self.mass[:, None], state.position, state.velocity
         centre, mean = (m * x).sum(0) / m.sum(), (m * v).sum(0) / m.sum()
         local = turned(state.orientation, state.angular_velocity, back=True)
         spin = turned(state.orientation, self.inertia * local)
         angular = (m * np.cross(x - centre, v - mean)).sum(0) + spin.sum(0)
-        # at the end of a step of semi-implicit Euler a falling body is where it would be with velocity v - g h/2
+        return mean, angular, 0.5 * np.sum(m * (v - mean) ** 2) + 0.5 * np.sum(self.inertia * local**2)
+
+    def __call__(self, state):
+        x, (mean, angular, kinetic) = state.position, self.motion(state)
         fall = np.array([0.0, 0.0, -self.scene.gravity * state.step * self.scene.step])
-        kinetic = 0.5 * np.sum(m * (v - mean) ** 2) + 0.5 * np.sum(self.inertia * local**2)
-        if self.start is None:
-            self.start, self.kinetic = angular, kinetic
-        self.momentum = max(self.momentum, float(np.linalg.norm(m.sum() * (mean - fall))))
+        self.momentum = max(self.momentum, float(np.linalg.norm(self.mass.sum() * (mean - fall))))
         self.angular = max(self.angular, float(np.linalg.norm(angular - self.start) / np.linalg.norm(self.start)))
         self.energy = max(self.energy, abs(kinetic / self.kinetic - 1.0))
         for a, b, p, q in self.arms:
@@ -242,14 +247,15 @@ class Standing:
 
 RIGID = {"contact": {"stiffness": "rigid"}}
 CATENA = [("Catena, defaults", {}), ("Catena, rigid", RIGID)]
-# published with SimBenchmark, an i7-7700HQ: errors and seconds of the whole run
+# published with SimBenchmark, an i7-7700HQ: errors and seconds of the whole run, with the digits published
 PUBLISHED = {
-    "rolling": [("RaiSim", 4.1e-7, 0.31), ("Bullet", 5.7e-9, 0.56), ("ODE", 3.1, 0.72), ("MuJoCo 1.5", 7e-3, 1.7),
-                ("DART", 3.1, 2.7)],
-    "666": [("RaiSim", 1.35e-4, 1.5), ("Bullet", 0.38, 12.0), ("ODE", 1.55e-4, 10.6), ("MuJoCo 1.5", 0.095, 12.0),
-            ("DART", 2.8e-4, 22.9)],
-    "bouncing": [("RaiSim", 0.0186, 0.24), ("Bullet", 7.5e4, 0.85), ("ODE", 185.0, 1.9), ("DART", 7.2e4, 3.2)],
-    "kapla": [("RaiSim", "60,000", 48.1), ("Bullet", "147", None), ("Bullet with ERP", "55,058", 6955e3 / 55058),
+    "rolling": [("RaiSim", "4.1e-7", "0.31"), ("Bullet", "5.7e-9", "0.56"), ("ODE", "3.1", "0.72"),
+                ("MuJoCo 1.5", "7e-3", "1.7"), ("DART", "3.1", "2.7")],
+    "666": [("RaiSim", "1.35e-4", "1.5"), ("Bullet", "0.38", "12"), ("ODE", "1.55e-4", "10.6"), ("MuJoCo 1.5", "0.095", "12"),
+            ("DART", "2.8e-4", "22.9")],
+    "bouncing": [("RaiSim", "0.0186", "0.24"), ("Bullet", "7.5e4", "0.85"), ("ODE", "185", "1.9"), ("DART", "7.2e4", "3.2")],
+    "kapla": [("RaiSim", "60,000", "48.1"), ("Bullet", "147", None),
+              ("Bullet with ERP", "55,058", "%.0f (6,955 s over all steps)" % (6955e3 / 55058)),
               ("ODE", "122", None), ("ODE with ERP", "6,453", None), ("MuJoCo 1.5", "218 to 3,297", None),
               ("DART", "19", None)],
 }
@@ -288,11 +294,12 @@ def rolling_table(args):
         table.add(title, *cells)
     for title, error, seconds in PUBLISHED["rolling"]:
         table.add(title + ", published", None, None, error, seconds)
+    off = [max(rows[title][0], rows[title][2]) ** 0.5 for title in ("Catena, defaults", "Catena, rigid, to round-off")]
     note = ("The closed form is exact for steps of any length, so that what is left is the solver's. To its default "
-            "tolerance, 1e-6 of the energy that a step without impulses would miss, velocities are right to some "
-            "10⁻⁵ m/s whatever contacts give; asked for all digits, rigid contacts have them. Under the defaults contacts "
+            "tolerance, 1e-6 of the energy that a step without impulses would miss, velocities are right to %.0e m/s under the "
+            "defaults; asked for all digits, rigid contacts have them to %.0e m/s. Under the defaults contacts "
             "give besides: balls oscillate on what they sink in. ODE's friction is bounded along two fixed axes, which is "
-            "wrong by 3 where the force is between them and right where it is along one.")
+            "right where the force is along one of them and wrong between them." % tuple(off))
     return [table, note]
 
 
@@ -351,7 +358,7 @@ def bouncing_table(args):
             table.add(title, 1e3 * step, seen.value(), seen.relative(), seen.relative_at_mid_step(), seen.gain(),
                       done.seconds)
     for title, error, seconds in PUBLISHED["bouncing"]:
-        table.add(title + ", published", 1.0, error, None, None, None, seconds)
+        table.add(title + ", published", "1", error, None, None, None, seconds)
     note = ("Semi-implicit Euler is exact on a parabola but for the moment at which it tells the velocity, half a step "
             "late: its energy is off by ½ m g h v, which falls with the step and does not grow; rigid contacts and those that "
             "give do the same here. RaiSim's error has no such offset; with the velocity of the moment that positions are "
@@ -366,9 +373,9 @@ def kapla_table(args):
     steps = 20 if args.short else args.kapla_steps
 
     def add(title, scene, seen, done):
-        fell = seen.steps < scene.steps
-        table.add(title, ("%d" if fell else "all %d") % seen.steps, scene.steps, 1e3 * seen.drift, 1e6 * seen.per_step(),
-                  done.ms_per_step)
+        per_step = seen.per_step()
+        table.add(title, "all %d" % scene.steps if seen.fell is None else "%d" % seen.fell, scene.steps, 1e3 * seen.drift,
+                  None if per_step is None else 1e6 * per_step, done.ms_per_step)
 
     scene, seen = kapla(steps), Drift(10 if args.short else 100)
     add("Catena, defaults", scene, seen, run_catena(scene, seen, 10))

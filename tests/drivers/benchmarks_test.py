@@ -47,7 +47,8 @@ import numpy as np  # noqa: E402
 from benchmark_report import PAGE, changed_sections, text, write_section  # noqa: E402
 from benchmark_scene import State, run_catena  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
-from simbenchmark import Drift, EnergyError, Overlaps, RollingError, bouncing, cube_of_balls, kapla, rolling  # noqa: E402
+from simbenchmark import (Drift, EnergyError, FlightError, Overlaps, RollingError, bouncing, cube_of_balls, kapla,  # noqa: E402
+                          quadruped, rolling)
 
 still = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -102,7 +103,17 @@ assert not seen(state(scene, 100))
 x = scene.array("position").copy()
 x[3, 1] += 2e-3
 assert not seen(state(scene, 200, position=x)) and abs(seen.drift - 2e-3) < 1e-12
-assert seen(state(scene, 300, position=0.5 * x))
+assert not seen(state(scene, 210)) and abs(seen.drift - 2e-3) < 1e-12  # back again: the largest way stays
+assert seen.fell is None and seen(state(scene, 300, position=0.5 * x)) and seen.fell == 300
+
+# a flight that has lost a tenth of its spin in the first step has lost a tenth of its angular momentum, and 0.19 of its
+# kinetic energy; joints are together
+scene = quadruped(10.0, 1e-2, 0.02, (0.0, 0.0, 2.0))
+seen = FlightError(scene)
+v = 0.9 * scene.array("velocity") + [0.0, 0.0, -9.81 * 1e-2]
+seen(State(1, scene.array("position"), v, scene.array("orientation"), 0.9 * scene.array("spin"), None))
+assert abs(seen.angular - 0.1) < 1e-12 and abs(seen.energy - 0.19) < 1e-12, (seen.angular, seen.energy)
+assert seen.momentum < 1e-12 and seen.gap < 1e-12, (seen.momentum, seen.gap)
 
 # a cube on the floor: it slides along x at 1 m/s, friction half of its bound and askew by 90 degrees
 scene = sliding(1e-2, 0.1)
