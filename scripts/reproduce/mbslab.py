@@ -7,7 +7,7 @@
 Each stepper (spook; natural with rk4 and with dop853) goes from a coarse step, or tolerance, to finer ones until its error
 is below 1e-6 or a run takes longer than --limit. The error is the library's: the largest over rows of the reference and
 quantities of |y - y_ref| / max(|y_ref|, 1e-3); what is compared is what scripts/studies/validate.py compares, and
-references are those of tests/data/validation. Snapshots are many: a --work in /dev/shm saves time. Three minutes on one
+references are those of tests/data/validation. Snapshots are many: a --work in /dev/shm saves time. Eight minutes on one
 core. Needs python3-numpy, python3-h5py, python3-yaml and, with --write, python3-matplotlib.
 """
 import json
@@ -112,10 +112,17 @@ def draw(curves, path):
     figure.savefig(path, dpi=80, pil_kwargs={"optimize": True})
 
 
+def first_of_spook(cheapest):
+    """Where `spook` meets a precision at the least time, in a sentence; `cheapest`: s by case, precision and stepper."""
+    won = ["%s (%g)" % (key, precision) for (key, precision, stepper), seconds in cheapest.items()
+           if stepper == "spook" and seconds < min(cheapest[key, precision, other] for other in STEPPERS[1:])]
+    return "`spook` is the cheapest on %s. " % ", ".join(won) if won else ""
+
+
 def main():
     parser = options(__doc__, "mbslab")
     parser.add_argument("cases", nargs="*", choices=[[], *[c.key for c in MECHANISMS]], help="default: all")
-    parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="CPU time of a run, s")
+    parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="CPU time of a run's steps, s")
     args = begin(parser)
     cases = [c for c in MECHANISMS if not args.cases or c.key in args.cases]
     if args.write and len(cases) < len(MECHANISMS):
@@ -123,7 +130,7 @@ def main():
     best = Table("CPU time of the steps at errors below 0.1 and 1e-3, the cheapest run of each stepper",
                  ["", *["%s, %s" % (s, p) for s in STEPPERS for p in ("0.1", "1e-3")], "simulated, s"])
     every = Table("All runs", ["case", "stepper", "step or tolerance", "error", "s"])
-    curves = {}
+    curves, cheapest = {}, {}
     for case in cases:
         cells = []
         for stepper in STEPPERS:
@@ -132,14 +139,14 @@ def main():
                 every.add(case.key, stepper, label, error, seconds)
             for precision in PRECISIONS:
                 met = min((p for p in points if p[1] <= precision), key=lambda p: p[2], default=None)
+                cheapest[case.key, precision, stepper] = met[2] if met else math.inf
                 cells.append("%.2g s (%s)" % (met[2], met[0]) if met else "not met")
         best.add("%s %s" % (case.key, case.title), *cells, float(read_reference(case.reference)["t"][-1]))
-    note = ("`spook` is of first order, made for contact, and reaches what mechanisms are wanted for at the price of small "
-            "steps; `natural` is the stepper for them. On the stiff governor `natural` needs sub-steps for stability, "
-            "whatever precision is asked for, and loses to `spook` at the low one. Steps are halved until the error is below "
-            "1e-6 or the next run would take longer than %g s; what is not met by then is said to be so. Runs that blew up "
-            "are left out. Published, on other machines: OpenSim 0.46 s for the two parallelograms over 10 s and 0.64 s for "
-            "the pendulum." % args.limit)
+    note = ("`spook` is of first order, made for contact; `natural`, with `rk4` and `dop853`, is the stepper for mechanisms. On "
+            "the stiff governor `natural` needs sub-steps for stability, whatever precision is asked for. %sSteps are halved "
+            "until the error is below 1e-6 or the next run would take longer than %g s; what is not met by then is said to be "
+            "so. Runs that blew up are left out. Published, on other machines: OpenSim 0.46 s for the two parallelograms over "
+            "10 s and 0.64 s for the pendulum." % (first_of_spook(cheapest), args.limit))
     parts = [best, note]
     if args.write:
         draw(curves, os.path.join(ROOT, "docs", "images", "mbslab.png"))
