@@ -7,7 +7,7 @@
 Each stepper (spook; natural with rk4 and with dop853) goes from a coarse step, or tolerance, to finer ones until its error
 is below 1e-6 or a run takes longer than --limit. The error is the library's: the largest over rows of the reference and
 quantities of |y - y_ref| / max(|y_ref|, 1e-3); what is compared is what scripts/studies/validate.py compares, and
-references are those of tests/data/validation. Snapshots are many: a --work in /dev/shm saves time. Eight minutes on one
+references are those of tests/data/validation. Snapshots are many: a --work in /dev/shm saves time. Six minutes on one
 core. Needs python3-numpy, python3-h5py, python3-yaml and, with --write, python3-matplotlib.
 """
 import json
@@ -122,7 +122,7 @@ def first_of_spook(cheapest):
 def main():
     parser = options(__doc__, "mbslab")
     parser.add_argument("cases", nargs="*", choices=[[], *[c.key for c in MECHANISMS]], help="default: all")
-    parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="CPU time of a run's steps, s")
+    parser.add_argument("--limit", type=float, default=15.0, metavar="S", help="CPU time of a run's steps, s")
     args = begin(parser)
     cases = [c for c in MECHANISMS if not args.cases or c.key in args.cases]
     if args.write and len(cases) < len(MECHANISMS):
