@@ -45,7 +45,7 @@ if sys.argv[3:]:
 
 import numpy as np  # noqa: E402
 from benchmark_report import PAGE, changed_sections, text, write_section  # noqa: E402
-from benchmark_scene import State, run_catena  # noqa: E402
+from benchmark_scene import State, run_catena, run_peer  # noqa: E402
 from friction_accuracy import RIGID, Watch, sliding, squeezed  # noqa: E402
 from simbenchmark import (Drift, EnergyError, FlightError, Overlaps, RollingError, bouncing, cube_of_balls, kapla,  # noqa: E402
                           quadruped, rolling)
@@ -160,6 +160,38 @@ assert max(rough.values()) < 1e-12, rough
 fixed = set()
 run_catena(scene, lambda state: fixed.update(state.contacts()[0].ravel().tolist()), **RIGID)
 assert fixed == {0, 1, 2, 3}, fixed
+
+# a peer that says more than a pipe holds does not stop; the step at which a watch ends the run is counted; states that end
+# before the scene does and contacts with unnamed bodies are errors
+PEER = '''#!%s
+import struct, sys
+sys.stdin.read()
+sys.stderr.write(200 * "a message of a thousand letters, or so" * 25)
+for k in range(1, 1 + int(sys.argv[2])):
+    row = [0.0] * 3 + [1.0] + [0.0] * 9
+    sys.stdout.buffer.write(struct.pack("%%dd" %% 27, 0.5 * k, 1.0, *row, float(sys.argv[3]), 0.0, *[0.0] * 10))
+sys.stdout.flush()
+'''
+scene = sliding(1e-2, 0.1)
+with tempfile.TemporaryDirectory() as work:
+    program = os.path.join(work, "peer")
+    with open(program, "w") as f:
+        f.write(PEER % sys.executable)
+    os.chmod(program, 0o755)
+
+    def peer(watch, *words):
+        return run_peer(program, scene, watch, 1, words)
+
+    done = peer(lambda state: None, 10, 1)
+    assert (done.steps, done.seconds) == (10, 5.0), done
+    done = peer(lambda state: state.step == 3, 10, 1)
+    assert (done.steps, done.seconds) == (3, 1.5), done
+    for words in ((9, 1), (10, -1)):
+        try:
+            peer(lambda state: None, *words)
+        except RuntimeError:
+            continue
+        raise AssertionError(words)
 
 # a section is replaced, and nothing else
 with tempfile.NamedTemporaryFile("w+", suffix=".md") as page:
