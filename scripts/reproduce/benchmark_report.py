@@ -81,12 +81,11 @@ def conditions(args):
     for package, title in packages if args.peers else []:
         version = said_by(["dpkg-query", "-W", "-f", "${Version}", package])
         versions += ["%s %s" % (title, version.split(":")[-1].split("-")[0].split("+")[0])] if version else []
-    words = [os.path.relpath(sys.argv[0], ROOT)] + sys.argv[1:]
+    command = " ".join([os.path.relpath(sys.argv[0], ROOT)] + sys.argv[1:])
     return ("%s; %s; load of the machine %.1f at the start and %.1f at the end. Times are CPU times of the processes "
             "(user and system), one core, unless said.\n\n    %s" % (
                 "; ".join(versions), "%s, %s" % (processor(), args.started), args.load, os.getloadavg()[0],
-                " ".join("DIR" if before in ("--peers", "--work", "--build") else word
-                         for before, word in zip(["", *words], words))))
+                re.sub(r"(--(?:peers|work|build))[= ]\S+", r"\1 DIR", command)))
 
 
 class Table:

@@ -128,8 +128,8 @@ def main():
     solves = Table("One step: iterations; ms of wall time to the tolerance",
                    ["bodies", "number", "law", "method", "start", *("%.0e" % t for t in TOLERANCES)])
     runs = Table("%d steps at a tolerance under the defaults" % steps,
-                 ["bodies", "number", "contacts", "tolerance", "ms of CPU time per step", "iterations/step", "steps that missed", "mean overlap",
-                  "largest overlap", "creep, m/s"])
+                 ["bodies", "number", "contacts", "tolerance", "ms of CPU time per step", "iterations/step",
+                  "steps that missed", "mean overlap", "largest overlap", "creep, m/s"])
     for edge in edges:
         for kind in args.shapes or SHAPES:
             settled = run(args, "%s-%d" % (kind, edge**3), pile(kind, edge, end))
@@ -138,7 +138,8 @@ def main():
     finish(args, "contacts_to_tolerance", "Contacts to tolerance", [
         "Errors are energies, recomputed from the impulses, relative to the error at zero impulses; overlaps are held against "
         "half a body's width (spheres and the spheres around icosahedra: 0.1 m; boxes: 0.08 m). *not*: the solve ended before, "
-        "by its limit of %g s, by that of iterations or since it got no further, with this error; iterations; ms. Creep is the rms speed after the last step of bodies that should rest; a step without contacts "
+        "by its limit of %g s, by that of iterations or since it got no further, with this error; iterations; ms. Creep is "
+        "the rms speed after the last step of bodies that should rest; a step without contacts "
         "would give them %.3g m/s." % (args.limit, 9.81 * STEP), solves, runs])
 
 

@@ -127,7 +127,8 @@ def catena_run(args, kind, n, ranks):
     ends(state_of(result[0], links))
     assert np.allclose(ends.state.position, ends.scene.array("position"), atol=1e-9), "bodies in another order"
     ends(state_of(result.snapshot(step=steps), links))
-    return (links, per * per_rank["steps_cpu_s"]["max"], per * per_rank["steps_wall_s"]["max"], ends.gap(), float(abs(total[-1] - start) / max(np.max(s.kinetic_energy), 1e-300)))
+    return (links, per * per_rank["steps_cpu_s"]["max"], per * per_rank["steps_wall_s"]["max"], ends.gap(),
+            float(abs(total[-1] - start) / max(np.max(s.kinetic_energy), 1e-300)))
 
 
 def state_of(snapshot, links):

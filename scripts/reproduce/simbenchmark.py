@@ -9,8 +9,6 @@ scenes, judged by the same evaluation of their states, if --peers names the fold
 has made. Published figures stand beside. --kapla-steps is the length of the run of the house. Five minutes on one core.
 Needs python3-numpy, python3-scipy, python3-yaml, python3-h5py and Catena built with its Python extension.
 """
-import sys
-
 import numpy as np
 import scipy.spatial
 
@@ -247,11 +245,11 @@ class Standing:
 
 RIGID = {"contact": {"stiffness": "rigid"}}
 CATENA = [("Catena, defaults", {}), ("Catena, rigid", RIGID)]
-# published with SimBenchmark, an i7-7700HQ: errors and seconds of the whole run, with the digits published
+# published with SimBenchmark, an i7-7700HQ: errors and seconds of the whole run; printed as they stand here
 PUBLISHED = {
     "rolling": [("RaiSim", "4.1e-7", "0.31"), ("Bullet", "5.7e-9", "0.56"), ("ODE", "3.1", "0.72"),
                 ("MuJoCo 1.5", "7e-3", "1.7"), ("DART", "3.1", "2.7")],
-    "666": [("RaiSim", "1.35e-4", "1.5"), ("Bullet", "0.38", "12"), ("ODE", "1.55e-4", "10.6"), ("MuJoCo 1.5", "0.095", "12"),
+    "666": [("RaiSim", "1.35e-4", "1.5"), ("Bullet", "0.38", "12.0"), ("ODE", "1.55e-4", "10.6"), ("MuJoCo 1.5", "0.095", "12.0"),
             ("DART", "2.8e-4", "22.9")],
     "bouncing": [("RaiSim", "0.0186", "0.24"), ("Bullet", "7.5e4", "0.85"), ("ODE", "185", "1.9"), ("DART", "7.2e4", "3.2")],
     "kapla": [("RaiSim", "60,000", "48.1"), ("Bullet", "147", None),
