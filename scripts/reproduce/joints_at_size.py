@@ -207,12 +207,12 @@ def loss_of_net(table):
     own = [row for row in rows if row[0].startswith("Catena")]
     others = [row for row in rows if row not in own]
     drift = max(row[6] for row in own)
-    said = "In the net of {:,} knots the energy of Catena is off by {:.1%} of the largest kinetic energy at the end".format(
-        own[0][1], drift)
+    said = "In the net of {:,} knots the energy of Catena is off by {:.2g} % of the largest kinetic energy at the end".format(
+        own[0][1], 100.0 * drift)
     if others:
-        said += ", of others by {:.1%} to {:.1%}".format(min(row[6] for row in others), max(row[6] for row in others))
-    if drift > 0.05:
-        said += "; neither the step nor `geometric_stiffness` is the cause, which is not known yet"
+        said += ", that of others by {:.2g} to {:.2g} %".format(*(100.0 * f(row[6] for row in others) for f in (min, max)))
+    if drift > 0.05 + 1.0 / own[0][2]:
+        said += "; where it goes is not known yet"
     return said + "."
 
 
