@@ -134,7 +134,7 @@ def kapla(steps, floors=6):
 
 
 class Drift:
-    """Largest way of a block from where it was after `settled` steps, over all states seen, m. Ends when the highest block
+    """Largest displacement of a block from where it was after `settled` steps, over all states seen, m. Ends when the highest block
     is below 1 m: `fell` is that step."""
 
     def __init__(self, settled=100):
