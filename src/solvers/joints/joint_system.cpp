@@ -287,8 +287,9 @@ void JointSystem::take_regularisation_out(const ConstraintProblem& problem,
 }
 
 void JointSystem::refine(const ConstraintProblem& problem, DelassusOperator& op,
-                         std::span<double> impulses, std::span<double> velocities) {
-  for (int iteration = 0; iteration <= kMaxRefinements && largest_slip_ > refined_; ++iteration) {
+                         std::span<double> impulses, std::span<double> velocities, int at_least) {
+  for (int iteration = 0; iteration <= kMaxRefinements; ++iteration) {
+    if (iteration >= at_least && !(largest_slip_ > refined_)) return;
     const double last = largest_slip_;
     ask_for(problem, slips_);
     eliminate();

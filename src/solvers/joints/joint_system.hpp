@@ -58,10 +58,11 @@ class JointSystem {
   void measure(const ConstraintProblem& problem, DelassusOperator& op,
                std::span<const double> impulses, std::span<double> velocities);
   /// Collective, after measure() of the same impulses. Solves until all |w| are below 1e-12 m/s
-  /// (rad/s) or round-off, or no longer fall, at most four times; velocities and slips() are again
-  /// those of the impulses.
+  /// (rad/s) or round-off, or no longer fall, at most four times; `at_least` times in any case, for
+  /// who knows that they are not small enough. Velocities and slips() are again those of the
+  /// impulses.
   void refine(const ConstraintProblem& problem, DelassusOperator& op, std::span<double> impulses,
-              std::span<double> velocities);
+              std::span<double> velocities, int at_least = 0);
   /// w of the last measure() and the diagonal of N, per row of the general blocks; right where they
   /// are bilateral. The diagonal is empty where it is not known.
   std::span<const double> slips() const { return slips_; }
