@@ -20,7 +20,7 @@ inline constexpr double kStepPerBody = 60.0;  ///< as kStepPerRow, of a body
 /// them. Measured from a chain (18 and 50) to hinges in rings, with their redundant rows (28 and
 /// 240).
 inline constexpr double kSweepsPerJointRow = 20.0;
-inline constexpr double kStepPerJointRow = 100.0;
+inline constexpr double kStepPerJointRow = 100.0;  ///< as kStepPerRow, of a row of a joint
 /// Sweeps of a step where none has been done yet.
 inline constexpr double kSweepsAtStart = 20.0;
 
