@@ -29,7 +29,7 @@ class Calibrate(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             file = pathlib.Path(directory, "c.json")
             start = [CATENA] if RANKS == 1 else [MPIEXEC, "-n", str(RANKS), CATENA]
-            done = subprocess.run(start + ["calibrate", "-o", str(file)], capture_output=True, text=True, timeout=170)
+            done = subprocess.run(start + ["calibrate", "-o", str(file)], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 0, done.stderr)
             calibration = json.loads(file.read_text())
         self.assertEqual((calibration["schema"], calibration["ranks"]), (1, RANKS))

@@ -43,7 +43,7 @@ class CommandLine(unittest.TestCase):
 
     def catena(self, *arguments, code=0):
         prefix = [] if RANKS == "1" else [MPIEXEC, "-n", RANKS]
-        done = subprocess.run([*prefix, CATENA, *arguments], cwd=self.path, capture_output=True, text=True, timeout=110)
+        done = subprocess.run([*prefix, CATENA, *arguments], cwd=self.path, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + (done.stderr if code == 3 else "")
 
@@ -59,7 +59,7 @@ class CommandLine(unittest.TestCase):
         environment = dict(os.environ, OMPI_MCA_pml="none_of_this_name")
 
         def ask(option):
-            return subprocess.run([CATENA, option], env=environment, capture_output=True, text=True, timeout=60, check=False)
+            return subprocess.run([CATENA, option], env=environment, capture_output=True, text=True, timeout=300, check=False)
 
         self.assertNotEqual(ask("--version").returncode, 0, "MPI starts after all")
         described = ask("--describe")

@@ -141,7 +141,7 @@ def run_examples(text, directory, wrong):
         if "paraview" in code:
             continue
         done = subprocess.run([sys.executable, "-c", code.replace('"DIR/', '"everything/'), "everything", "out.xyz"],
-                              cwd=directory, capture_output=True, text=True, timeout=110)
+                              cwd=directory, capture_output=True, text=True, timeout=300)
         ran += 1
         if done.returncode != 0:
             wrong.append("an example fails:\n" + code + done.stderr)
@@ -177,7 +177,7 @@ def main():
         lagged = CASE + "contact: {law: lagged}\n"
         for name, case in {"plain": CASE, "everything": CASE + FLOW, "lagged": lagged}.items():
             (path / "case.yaml").write_text(case)
-            subprocess.run([catena, "run", "case.yaml", "--quiet", "-o", name], cwd=path, check=True, timeout=110,
+            subprocess.run([catena, "run", "case.yaml", "--quiet", "-o", name], cwd=path, check=True, timeout=300,
                            stderr=subprocess.DEVNULL)
             places = {"bodies.h5": ["bodies.h5"],
                       "snapshots/<8 digits>.h5": sorted(os.listdir(path / name / "snapshots")),

@@ -92,7 +92,7 @@ class Page:
         case, out = folder / f"{name}-scene.yaml", folder / f"{name}-scene"
         case.write_text(scene)
         done = subprocess.run([self.catena, "run", case.name, "-o", out.name, "--quiet"], cwd=folder,
-                              capture_output=True, text=True, timeout=100, check=False)
+                              capture_output=True, text=True, timeout=300, check=False)
         self.scenes += 1
         if done.returncode != 0:
             self.wrong.append(f"{name}: exit {done.returncode}\n{done.stderr}")
@@ -107,7 +107,7 @@ class Page:
         began = time.monotonic()
         done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", commands], cwd=folder, env=self.environment(),
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-                              timeout=200, check=False)
+                              timeout=300, check=False)
         self.said = done.stdout.strip("\n").splitlines()
         self.commands += 1
         print(f"{time.monotonic() - began:6.1f} s  {commands.splitlines()[0]}", flush=True)

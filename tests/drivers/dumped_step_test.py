@@ -60,7 +60,7 @@ def expect(fact, what, done=None):
 
 def run(catena, directory, *arguments):
     return subprocess.run([catena, *map(str, arguments)], cwd=directory, capture_output=True, text=True,
-                          timeout=120)
+                          timeout=300)
 
 
 def report_of(path):

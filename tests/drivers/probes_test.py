@@ -19,7 +19,7 @@ DETERMINISTIC = ["--set", "parallel.deterministic=true"]
 
 def run(ranks, directory, *options):
     done = subprocess.run([MPIEXEC, "-n", str(ranks), CATENA, "run", CASE, "-o", str(directory), "--quiet",
-                           *options], capture_output=True, text=True, timeout=200, check=False)
+                           *options], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{options}: exit {done.returncode}\n{done.stderr}"
 
 
@@ -85,9 +85,9 @@ def main():
         look_at_index(work / "free")
         picture = work / "probe.png"
         subprocess.run([sys.executable, PLOT, str(work / "free"), "--probe", "plate_load", "-o", str(picture)],
-                       check=True, timeout=100, stdout=subprocess.DEVNULL)
+                       check=True, timeout=300, stdout=subprocess.DEVNULL)
         assert picture.stat().st_size > 10000
-        wrong = subprocess.run([sys.executable, PLOT, str(work / "free"), "--probe", "plate"], timeout=100,
+        wrong = subprocess.run([sys.executable, PLOT, str(work / "free"), "--probe", "plate"], timeout=300,
                                capture_output=True, text=True, check=False)
         assert wrong.returncode != 0 and "plate_load" in wrong.stderr
     return 0

@@ -64,7 +64,7 @@ class SolveErrors(unittest.TestCase):
 
     @classmethod
     def call(cls, *arguments, codes):
-        done = subprocess.run([CATENA, *map(str, arguments)], cwd=cls.path, capture_output=True, text=True, timeout=110)
+        done = subprocess.run([CATENA, *map(str, arguments)], cwd=cls.path, capture_output=True, text=True, timeout=300)
         if done.returncode not in codes:
             raise AssertionError(f"{arguments}: exit {done.returncode}\n{done.stdout}{done.stderr}")
         return done
@@ -149,7 +149,7 @@ class SolveErrors(unittest.TestCase):
         codes = []
         for report in ("one.json", "two.json", "none.json"):
             done = subprocess.run([script, problem, self.path / "last.hdf5", "--report", self.path / report],
-                                  capture_output=True, text=True, timeout=110)
+                                  capture_output=True, text=True, timeout=300)
             codes.append(done.returncode)
         self.assertEqual(codes, [1, 0, 3], done.stderr)
 

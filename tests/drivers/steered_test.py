@@ -18,7 +18,7 @@ FIRST_END = ["--set", "time.end=60 ms"]
 
 def run(ranks, directory, *options):
     done = subprocess.run([MPIEXEC, "-n", str(ranks), CATENA, "run", CASE, "-o", str(directory), "--quiet", *options],
-                          capture_output=True, text=True, timeout=200, check=False)
+                          capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{options}: exit {done.returncode}\n{done.stderr}"
 
 

@@ -143,7 +143,7 @@ def main():
             pathlib.Path(directory, name).write_text(text)
         before = sorted(os.listdir(directory))
         for arguments, code, message in cases:
-            done = subprocess.run(command + arguments, cwd=directory, capture_output=True, text=True, timeout=110)
+            done = subprocess.run(command + arguments, cwd=directory, capture_output=True, text=True, timeout=300)
             wrong = []
             if done.returncode != code:
                 wrong.append(f"exit code {done.returncode}, expected {code}")

@@ -4,7 +4,6 @@ resume falls back to the older checkpoint or refuses, names the file, and never 
 
     damaged_files.py CATENA MPIEXEC [--flips 5] [--seed N]
 """
-import argparse
 import os
 import pathlib
 import random
@@ -179,15 +178,7 @@ def check_bits_of_snapshots(study, flips):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("catena")
-    parser.add_argument("mpiexec")
-    parser.add_argument("--flips", type=int, default=5)
-    parser.add_argument("--seed", type=int)
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
-    random.seed(seed)
+    options = program.random_options(("--flips", {"type": int, "default": 5}))
     report = program.Report()
     with tempfile.TemporaryDirectory() as directory:
         study = Study(options.catena, options.mpiexec, directory, report)

@@ -66,7 +66,7 @@ class Job:
                 time.sleep(0.01)
             job.send_signal(number)
             time.sleep(0.2)
-        job.communicate(timeout=100)
+        job.communicate(timeout=300)
         calls = self.path / "calls"
         return job.returncode, calls.read_text() if calls.exists() else ""
 

@@ -6,7 +6,6 @@ bit by bit, whatever the numbers of ranks in between.
 
     kill_resume.py CATENA MPIEXEC [--kills 3] [--seed N] [--deterministic]
 """
-import argparse
 import collections
 import os
 import pathlib
@@ -162,13 +161,13 @@ class Runs:
             self.victims[victim] += 1
             self.moments["+".join(during) or ("steps" if rows > 0 else "start")] += 1
             return False
-        code = run.wait(timeout=120)
+        code = run.wait(timeout=300)
         self.report.expect(code == 0, "%d ranks, %s: exit code %d: %s" % (ranks, options, code, self.said()))
         return True
 
     def finish(self, ranks):
         run = self.start(ranks, self.next_options())
-        code = run.wait(timeout=120)
+        code = run.wait(timeout=300)
         self.report.expect(code == 0, "the last run on %d ranks: exit code %d: %s" % (ranks, code, self.said()))
 
 
@@ -219,16 +218,7 @@ def seconds_of_run(runs, ranks, name):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("catena")
-    parser.add_argument("mpiexec")
-    parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--deterministic", action="store_true")
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
-    random.seed(seed)
+    options = program.random_options(("--kills", {"type": int, "default": 3}), ("--deterministic", {"action": "store_true"}))
     report = program.Report()
     rounds = 0
     with tempfile.TemporaryDirectory() as directory:

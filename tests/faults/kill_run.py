@@ -68,24 +68,21 @@ def expect_whole(path, report):
 
 
 def main():
-    catena, mpiexec = sys.argv[1:]
+    options = program.random_options()
     report = program.Report()
-    seed = int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
-    random.seed(seed)
     finished = 0
     with tempfile.TemporaryDirectory() as directory:
         pathlib.Path(directory, "scene.yaml").write_text(program.SCENE.replace("end: 20 ms", "end: 200"))
         for _ in range(3):
             out = pathlib.Path(directory, "out")
             shutil.rmtree(out, ignore_errors=True)
-            code = kill_one_rank(mpiexec, catena, directory, random.uniform(0.0, 0.5))
+            code = kill_one_rank(options.mpiexec, options.catena, directory, random.uniform(0.0, 0.5))
             report.expect(code != 0, "mpirun says that a rank was killed")
             files = sorted((out / "snapshots").glob("*.h5"))
             report.expect(len(files) >= 3, "%d snapshots" % len(files))
             for path in files:
                 expect_whole(path, report)
-            done = program.run(mpiexec, catena, 1, ["info", "--rebuild", "out"], directory)
+            done = program.run(options.mpiexec, options.catena, 1, ["info", "--rebuild", "out"], directory)
             report.expect(done.returncode == 0, "info --rebuild", done)
             with h5py.File(out / "result.h5", "r") as f:
                 report.expect(sorted(f["snapshots"]) == [path.stem for path in files], "snapshots linked")

@@ -4,7 +4,6 @@ on any other machine, bit by bit, and limits of wall time hold.
 
     odd_machine.py CATENA MPIEXEC SHIM [--times 1] [--seed N]      SHIM: odd_machine.c as a library
 """
-import argparse
 import os
 import pathlib
 import random
@@ -41,7 +40,7 @@ class Study:
                 os.environ.pop(name, None)
 
     def expect_done(self, run, what, code=0):
-        ended = run.wait(timeout=200)
+        ended = run.wait(timeout=300)
         self.report.expect(ended == code, "%s: exit code %d: %s" % (what, ended, self.runs.said()))
         return ended == code
 
@@ -143,16 +142,7 @@ class Study:
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("catena")
-    parser.add_argument("mpiexec")
-    parser.add_argument("shim", type=pathlib.Path)
-    parser.add_argument("--times", type=int, default=1)
-    parser.add_argument("--seed", type=int)
-    options = parser.parse_args()
-    seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
-    print("seed", seed)
-    random.seed(seed)
+    options = program.random_options(("shim", {"type": pathlib.Path}), ("--times", {"type": int, "default": 1}))
     report = program.Report()
     with tempfile.TemporaryDirectory() as directory:
         pathlib.Path(directory, "scene.yaml").write_text(kill_resume.DETERMINISTIC)

@@ -1,6 +1,8 @@
 """Runs `catena` as a user would, on one rank without mpirun or on several with it."""
+import argparse
 import os
 import pathlib
+import random
 import signal
 import subprocess
 import time
@@ -18,6 +20,19 @@ output: {snapshot_interval: 2 ms}
 """
 
 
+def random_options(*more):
+    """Options of a test that draws at random: `catena`, `mpiexec` and `more`, (name, keywords) of each. The seed is
+    printed, and --seed repeats its draws."""
+    parser = argparse.ArgumentParser()
+    for name, keywords in (("catena", {}), ("mpiexec", {}), *more, ("--seed", {"type": int})):
+        parser.add_argument(name, **keywords)
+    options = parser.parse_args()
+    seed = options.seed if options.seed is not None else int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    random.seed(seed)
+    return options
+
+
 def command(mpiexec, catena, ranks, arguments):
     start = [catena] if ranks == 1 else [mpiexec, "-n", str(ranks), catena]
     return start + [str(a) for a in arguments]
@@ -27,7 +42,7 @@ def run(mpiexec, catena, ranks, arguments, directory, prefix=()):
     """A hang ends in TimeoutExpired and so in a failure; a machine that is busy elsewhere takes a minute for what
     takes a second."""
     return subprocess.run(list(prefix) + command(mpiexec, catena, ranks, arguments), cwd=directory,
-                          capture_output=True, text=True, timeout=150)
+                          capture_output=True, text=True, timeout=300)
 
 
 def is_running(pid):

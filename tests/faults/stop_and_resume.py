@@ -127,8 +127,8 @@ class Running:
             time.sleep(0.02)
         return len(list(self.directory.glob("checkpoint-*.h5")))
 
-    def end(self, timeout=90):
-        out, err = self.process.communicate(timeout=timeout)
+    def end(self):
+        out, err = self.process.communicate(timeout=300)
         return subprocess.CompletedProcess([], self.process.returncode, out, err)
 
 

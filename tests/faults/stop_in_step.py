@@ -46,7 +46,7 @@ def wait_for_long_step(process, directory):
 
 def expect_ended(report, directory, process, begun, rows, what):
     """The seconds that the end took."""
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=300)
     seconds = time.time() - begun
     done = subprocess.CompletedProcess([], process.returncode, out, err)
     print("%s: ended after %.2f s, in step %d" % (what, seconds, rows + 1))

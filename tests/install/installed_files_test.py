@@ -113,7 +113,7 @@ class InstalledFiles(unittest.TestCase):
                               "catena run a.yaml --set solver.method=gauss_seidel"),
                              ("catena solve p.hdf5 --solver ja", "catena solve p.hdf5 --solver jacobi")):
             done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", functions, typed, whole],
-                                  capture_output=True, text=True, timeout=30, errors="replace")
+                                  capture_output=True, text=True, timeout=300, errors="replace")
             self.assertIn(whole, done.stdout, done.stdout + done.stderr)
 
     def test_the_man_page_renders_without_warnings_and_names_all_options(self):

@@ -37,7 +37,7 @@ class KeptResults(unittest.TestCase):
 
     def catena(self, *arguments, code=0):
         done = subprocess.run([CATENA, *map(str, arguments)], capture_output=True, text=True, cwd=self.work.name,
-                              timeout=100)
+                              timeout=300)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 

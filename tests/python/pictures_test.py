@@ -180,7 +180,7 @@ class Drawing(unittest.TestCase):
 
     def script(self, name, *arguments, code=0, **environment):
         done = subprocess.run([sys.executable, SCRIPTS / name, *map(str, arguments)], cwd=self.path, text=True,
-                              capture_output=True, env=dict(os.environ, CATENA=CATENA, **environment), timeout=100)
+                              capture_output=True, env=dict(os.environ, CATENA=CATENA, **environment), timeout=300)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 

@@ -29,7 +29,7 @@ except catena.CatenaError as e:
 
 
 def run(*words, **options):
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=100, check=False, **options)
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=300, check=False, **options)
     assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

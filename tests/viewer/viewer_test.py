@@ -171,7 +171,7 @@ class Pages(unittest.TestCase):
             thread.start()
             self.assertEqual(following.server_address[0], "127.0.0.1")
             address = f"http://127.0.0.1:{following.server_address[1]}/"
-            get = lambda path: urllib.request.urlopen(address + path, timeout=20).read()
+            get = lambda path: urllib.request.urlopen(address + path, timeout=300).read()
             scene = scene_in(get("").decode())
             self.assertTrue(scene["live"])
             self.assertEqual(len(scene["times"]), 4)
@@ -198,7 +198,7 @@ class Pages(unittest.TestCase):
                    "--disable-sync", "--window-size=900,600", "--virtual-time-budget=8000", "--enable-logging=stderr",
                    "--user-data-dir=" + os.path.join(self.folder, "profile")]
         picture = os.path.join(self.folder, "page.png")
-        run = lambda *more: subprocess.run([CHROMIUM, *options, *more, "file://" + self.page + "#6"], timeout=110,
+        run = lambda *more: subprocess.run([CHROMIUM, *options, *more, "file://" + self.page + "#6"], timeout=300,
                                            capture_output=True, text=True, check=True)
         shown = run("--dump-dom")
         self.assertIn("t 0.1 s, step 50 (6/6)", shown.stdout)
